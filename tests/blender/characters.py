@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real characters from THEW_DATA: importing them and choosing their clips."""
+"""Imports real characters from THEW_DATA and chooses their clips."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAST = re.compile(r"run|gallop|jump|trot|attack|dance|cheer|fly flap", re.IGNORE
 
 
 def load(file: Path) -> None:
-    """An empty scene with the character, 24 frames a second."""
+    """Opens an empty scene with the character, 24 frames a second."""
     bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = 24, 1.0
@@ -33,7 +33,7 @@ def load(file: Path) -> None:
 
 
 def meshes() -> list[bpy.types.Object]:
-    """The meshes that an armature deforms, largest first."""
+    """Returns the meshes that an armature deforms, largest first."""
     found = [
         obj
         for obj in bpy.context.scene.objects
@@ -47,7 +47,7 @@ def armature() -> bpy.types.Object:
 
 
 def clips() -> list[bpy.types.Action]:
-    """The actions that move bones; lively ones first."""
+    """Returns the actions that move bones, lively ones first."""
     found = []
     for action in bpy.data.actions:
         if hasattr(action, "layers"):
@@ -60,7 +60,7 @@ def clips() -> list[bpy.types.Action]:
 
 
 def play_clip(action: bpy.types.Action, frames: int = FRAMES) -> range:
-    """Put the armature on `action` and the scene on its first frames."""
+    """Puts the armature on `action` and the scene on its first frames, and returns those frames."""
     scene, rig = bpy.context.scene, armature()
     animation = rig.animation_data or rig.animation_data_create()
     for track in list(animation.nla_tracks):

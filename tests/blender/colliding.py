@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Boxes beside a small character that are collided with, and what tests ask of them."""
+"""Puts boxes with Collision physics beside a small character, and reads how they press its flesh."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAR, NEAR = 0.5, 0.22
 
 
 def add_box(name="Bench", collide=True, moves=True, face=NEAR, half=0.4) -> bpy.types.Object:
-    """A box beside the belly whose near face comes from FAR to `face` within frames 1 to 8, or stands there."""
+    """Adds a box beside the belly whose near face comes from FAR to `face` within frames 1 to 8, or stands there."""
     mesh = bpy.data.meshes.new(name)
     shape = bmesh.new()
     bmesh.ops.create_cube(shape, size=2.0 * half)
@@ -45,7 +45,7 @@ def simulated(body) -> np.ndarray:
 
 
 def counted(monkeypatch, name="simulate") -> list[dict]:
-    """The calls of the core's function from now on, with what is given by name."""
+    """Records the keyword arguments of each later call of the core's function."""
     core, calls = part("logic.native").core(), []
     real = getattr(core, name)
     monkeypatch.setattr(core, name, lambda *given, **named: calls.append(named) or real(*given, **named))
@@ -53,7 +53,7 @@ def counted(monkeypatch, name="simulate") -> list[dict]:
 
 
 def readings(monkeypatch) -> list[tuple]:
-    """How often frames are played to read them from now on."""
+    """Records each later playing of frames that reads them."""
     poses, found = part("scene.poses"), []
     real = poses.read_motion
     monkeypatch.setattr(poses, "read_motion", lambda *given: found.append(given) or real(*given))
@@ -61,7 +61,7 @@ def readings(monkeypatch) -> list[tuple]:
 
 
 def farthest(shapes) -> np.ndarray:
-    """How far the skin reaches towards the box in each frame."""
+    """Returns how far the skin reaches towards the box in each frame."""
     return shapes[:, :, 0].max(axis=1)
 
 

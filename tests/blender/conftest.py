@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The extension in a real Blender (`bpy` from the package index), one process per test file.
+"""Tests the extension in a real Blender (`bpy` from the package index), one process per test file.
 
-With `THEW_ZIP` the zip is installed into a clean profile the way an artist would; without it the add-on is taken from the
+With `THEW_ZIP` the zip is installed into a clean profile as an artist installs it; without it the add-on is taken from the
 source folder, and `import thew` must find the wheel. `THEW_DATA` names the folder of real characters, if there is one.
 """
 
@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 #: With `THEW_FAST` fewer characters and files are tried.
 FAST = bool(os.environ.get("THEW_FAST"))
-#: What takes long and asks nothing of Blender that it could do otherwise in another version.
+#: Marks slow tests whose result does not depend on the version of Blender.
 in_one_blender = pytest.mark.skipif(FAST, reason="tried in the newest Blender")
 if "BLENDER_USER_RESOURCES" not in os.environ:
     os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="thew-profile-")
@@ -33,13 +33,13 @@ def pytest_report_header(config):
 
 
 def data_folder(*parts: str) -> Path | None:
-    """A folder of THEW_DATA (default: shared/data beside the repository), or None."""
+    """Returns a folder of THEW_DATA (default: shared/data beside the repository), or None."""
     chosen = Path(os.environ.get("THEW_DATA") or ROOT.parent / "shared" / "data").joinpath(*parts)
     return chosen if chosen.is_dir() else None
 
 
 def load_extension():
-    """Install or import the extension and switch it on; the package as Python sees it."""
+    """Installs or imports the extension, switches it on, and returns its package."""
     archive = os.environ.get("THEW_ZIP")
     if archive:
         bpy.ops.extensions.package_install_files(
@@ -61,7 +61,7 @@ def load_extension():
 
 @pytest.fixture(scope="session")
 def addon():
-    """The extension, switched on; switched off at the end, for what stays registered crashes Blender 4.2 at exit."""
+    """Switches the extension on, and off at the end: classes left registered crash Blender 4.2 at exit."""
     package = load_extension()
     yield package
     if os.environ.get("THEW_ZIP"):
@@ -72,7 +72,7 @@ def addon():
 
 @pytest.fixture
 def scene(addon):
-    """An empty scene of 24 frames a second, frames 1 to 20."""
+    """Opens an empty scene of 24 frames a second, frames 1 to 20."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=False, load_ui=False)
     for obj in list(bpy.data.objects):
         bpy.data.objects.remove(obj)
@@ -85,7 +85,7 @@ def scene(addon):
 
 @pytest.fixture
 def character(scene):
-    """(mesh, armature) of a small character without flesh, animated over frames 1 to 20."""
+    """Builds (mesh, armature) of a small character without flesh, animated over frames 1 to 20."""
     from helpers import make_character
 
     return make_character()
@@ -93,14 +93,14 @@ def character(scene):
 
 @pytest.fixture
 def fleshed(character):
-    """(mesh, armature) of a small character with flesh, animated over frames 1 to 20."""
+    """Builds (mesh, armature) of a small character with flesh, animated over frames 1 to 20."""
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     return character
 
 
 @pytest.fixture
 def straight(scene):
-    """A small character with flesh that stands still, and heeds contact."""
+    """Builds a small character with flesh that stands still, with contact switched on."""
     from helpers import make_folding
 
     scene.frame_end = 12

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small characters made on the spot, and what tests ask of Blender."""
+"""Builds small characters, and reads and drives Blender for the tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def part(name: str):
-    """A module of the extension, whichever way it was loaded."""
+    """Returns a module of the extension, whichever way it was loaded."""
     for package in ("bl_ext.user_default.thew", "thew_addon"):
         if f"{package}.{name}" in sys.modules:
             return sys.modules[f"{package}.{name}"]
@@ -19,7 +19,7 @@ def part(name: str):
 
 
 def make_armature(name: str = "Rig", scale: float = 1.0) -> bpy.types.Object:
-    """Three bones up the z axis, 0.6 each: Hip, Spine, Head."""
+    """Builds three bones up the z axis, 0.6 each: Hip, Spine, Head."""
     data = bpy.data.armatures.new(name)
     obj = bpy.data.objects.new(name, data)
     bpy.context.scene.collection.objects.link(obj)
@@ -37,7 +37,7 @@ def make_armature(name: str = "Rig", scale: float = 1.0) -> bpy.types.Object:
 
 
 def make_body(armature, name: str = "Body", scale: float = 1.0, rings: int = 13, sides: int = 10) -> bpy.types.Object:
-    """A closed fat tube around the armature, weighted smoothly along it, with an Armature modifier."""
+    """Builds a closed fat tube around the armature, weighted smoothly along it, with an Armature modifier."""
     vertices, faces = [], []
     for i in range(rings):
         z = -0.05 + 1.9 * i / (rings - 1)
@@ -63,7 +63,7 @@ def make_body(armature, name: str = "Body", scale: float = 1.0, rings: int = 13,
 
 
 def add_weights(obj, heights) -> None:
-    """Hip, Spine, Head by the height along the body, blended over 0.2 at the joints."""
+    """Weights Hip, Spine and Head by the height along the body, blended over 0.2 at the joints."""
     groups = [obj.vertex_groups.new(name=name) for name in ("Hip", "Spine", "Head")]
     for i, z in enumerate(heights):
         low = min(max((0.7 - z) / 0.2, 0.0), 1.0)
@@ -74,7 +74,7 @@ def add_weights(obj, heights) -> None:
 
 
 def animate(armature, first: int = 1, last: int = 20, hop: float = 0.08, bend: float = 0.25) -> bpy.types.Action:
-    """A hop and a bend of the spine, keyed every second frame, in a rhythm slower than the flesh's own."""
+    """Keys a hop and a bend of the spine every second frame, in a rhythm slower than the flesh's own."""
     armature.animation_data_clear()
     hip, spine = armature.pose.bones["Hip"], armature.pose.bones["Spine"]
     spine.rotation_mode = "XYZ"
@@ -88,7 +88,8 @@ def animate(armature, first: int = 1, last: int = 20, hop: float = 0.08, bend: f
 
 
 def make_folding(angle: float = 1.4, last: int = 12) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """(mesh, armature) that folds up from frame 1 to the last, so that flesh meets flesh, and stays so; the mesh is active."""
+    """Builds (mesh, armature); it folds up from frame 1 to the last, flesh against flesh, and stays folded. The mesh is
+    active."""
     armature = make_armature()
     body = make_body(armature, rings=25, sides=16)
     for name in ("Spine", "Head"):
@@ -103,7 +104,7 @@ def make_folding(angle: float = 1.4, last: int = 12) -> tuple[bpy.types.Object, 
 
 
 def make_character(**options) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """(mesh, armature), animated over frames 1 to 20; the mesh is active."""
+    """Builds (mesh, armature), animated over frames 1 to 20; the mesh is active."""
     armature = make_armature(scale=options.get("scale", 1.0))
     body = make_body(armature, **options)
     animate(armature, hop=0.08 * options.get("scale", 1.0))
@@ -112,7 +113,7 @@ def make_character(**options) -> tuple[bpy.types.Object, bpy.types.Object]:
 
 
 def evaluated(obj) -> np.ndarray:
-    """The object's vertices as the viewport shows them, object space, float32[n, 3]."""
+    """Returns the object's vertices as the viewport shows them, object space, float32[n, 3]."""
     mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
     flat = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.attributes["position"].data.foreach_get("vector", flat)
@@ -120,13 +121,13 @@ def evaluated(obj) -> np.ndarray:
 
 
 def world(obj) -> np.ndarray:
-    """The same in world space, float64[n, 3]."""
+    """Returns the object's vertices as the viewport shows them, world space, float64[n, 3]."""
     matrix = np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world, dtype=np.float64)
     return evaluated(obj).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def buried(obj, shape: np.ndarray) -> int:
-    """How many triangles of a shape of `obj` lie in other flesh: just below those the winding number of the whole skin is two."""
+    """Counts the triangles of a shape of `obj` that lie in other flesh: just below them the skin's winding number is two."""
     thew = part("logic.native").core()
     obj.data.calc_loop_triangles()
     triangles = np.array([t.vertices for t in obj.data.loop_triangles], dtype=np.int32)
@@ -138,7 +139,7 @@ def buried(obj, shape: np.ndarray) -> int:
 
 
 def play(obj, frames, read=evaluated) -> np.ndarray:
-    """The shapes at `frames`, in the order given, [f, n, 3]."""
+    """Returns the shapes at `frames`, in the order given, [f, n, 3]."""
     shapes = []
     for frame in frames:
         bpy.context.scene.frame_set(frame)
@@ -147,19 +148,19 @@ def play(obj, frames, read=evaluated) -> np.ndarray:
 
 
 def size_of(points: np.ndarray) -> float:
-    """The diagonal of the box around points [n, 3]."""
+    """Returns the diagonal of the box around points [n, 3]."""
     return float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
 
 
 def activate(obj) -> None:
-    """Make `obj` the active object and the only selected one."""
+    """Makes `obj` the active object and the only selected one."""
     for other in bpy.context.view_layer.objects:
         other.select_set(other == obj)
     bpy.context.view_layer.objects.active = obj
 
 
 def snapshot(obj) -> dict:
-    """Everything of an object and its file that Thew must leave as it was."""
+    """Returns everything of an object and its file that Thew must leave as it was."""
     mesh = obj.data
     keys = mesh.shape_keys
     return {
@@ -184,7 +185,7 @@ def snapshot(obj) -> dict:
 
 
 def settings(obj) -> dict:
-    """The values of `Object.thew`."""
+    """Returns the values of `Object.thew`."""
     values = {}
     for prefix, group in (("", obj.thew), ("made.", obj.thew.made), ("keyframed.", obj.thew.keyframed)):
         for name in group.bl_rna.properties.keys():
@@ -198,7 +199,7 @@ def settings(obj) -> dict:
 
 
 def refused(operator, **options) -> str:
-    """Call an operator that must refuse; the sentence it reports."""
+    """Calls an operator that must refuse, and returns the sentence it reports."""
     try:
         result = operator(**options)
     except RuntimeError as error:
@@ -212,44 +213,44 @@ def refused(operator, **options) -> str:
 
 
 def add_rig(obj, **options):
-    """A rig made by the artist's operator; its property group."""
+    """Adds a rig by the artist's operator, and returns its property group."""
     activate(obj)
     assert bpy.ops.thew.rig_add(**options) == {"FINISHED"}
     return obj.thew.rigs[obj.thew.active_rig]
 
 
 def flesh_of(obj):
-    """What was built for an object."""
+    """Returns the flesh that was built for an object."""
     return part("live.session").register.of(obj)
 
 
 def settled(obj) -> np.ndarray:
-    """The flesh at rest as the artist sees it."""
+    """Settles the flesh of an object, and returns its shape at rest as the artist sees it."""
     activate(obj)
     assert bpy.ops.thew.settle() == {"FINISHED"}
     return evaluated(obj)
 
 
 def moved_by(shape, other) -> float:
-    """The largest difference of a coordinate."""
+    """Returns the largest difference of a coordinate."""
     return float(np.abs(np.asarray(shape) - np.asarray(other)).max())
 
 
 def curve_keys(rig, *keys) -> None:
-    """Key a rig's control: (frame, control) each."""
+    """Keys a rig's control with (frame, control) pairs."""
     for frame, control in keys:
         rig.control = control
         rig.keyframe_insert("control", frame=frame)
 
 
 def add_modal(modes=12, **options) -> None:
-    """Flesh on the active object that moves by so many modes."""
+    """Adds flesh that moves by `modes` modes to the active object."""
     bpy.context.object.thew.modes = modes
     assert bpy.ops.thew.add(cells_across=6, method="modal", **options) == {"FINISHED"}
 
 
 def carried(flesh, frame) -> np.ndarray:
-    """Modal flesh at `frame` without any motion of its own, object space."""
+    """Returns modal flesh at `frame` without any motion of its own, object space."""
     pose = flesh.place.maps(flesh.motion.maps[frame - flesh.clip_start])
     matrix = flesh.motion.matrices[frame - flesh.clip_start]
     deformer = part("logic.native").thew.Deformer(flesh.modes, flesh.surface, form="embedded", engine="cpu")
@@ -257,12 +258,12 @@ def carried(flesh, frame) -> np.ndarray:
 
 
 def skinned_at(flesh, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-    """The shape that the weights give for the maps of the bones and the mesh's world matrix, object space."""
+    """Returns the skinned shape for the bones' maps and the mesh's world matrix, object space."""
     return part("logic.spaces").transform(np.linalg.inv(mesh), flesh._skinned_world(maps, mesh)).astype(np.float32)
 
 
 class Layout:
-    """Stands in for a panel's layout: takes every call and notes what was asked for."""
+    """Stands in for a panel's layout: takes every call and records it."""
 
     def __init__(self, seen=None, owners=None):
         self.__dict__["seen"] = [] if seen is None else seen
@@ -285,6 +286,6 @@ class Layout:
         pass
 
     def read(self) -> list[str]:
-        """What would be read on it: labels, and properties in brackets."""
+        """Returns the words that an artist would read on it: labels, and properties in brackets."""
         words = {"prop": lambda call: f"[{call[1]}]", "label": lambda call: call[-1]}
         return [words[call[0]](call) for call in self.seen if call[0] in words]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes with shape keys for tests of keyframed flesh, and what is asked of them."""
+"""Builds meshes with shape keys for tests of keyframed flesh, and reads and edits their keys and times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHAPES = {
 
 
 def make_sack(name: str = "Sack", sides: int = 10, rings: int = 9, scale: float = 1.0, shapes=SHAPES):
-    """A closed tube, two units high, with a shape key for each of `shapes`; it is active."""
+    """Builds a closed tube, two units high, with a shape key for each of `shapes`; it is active."""
     vertices, faces = [], []
     for i in range(rings):
         radius = 0.5 + 0.1 * math.sin(math.pi * i / (rings - 1))
@@ -46,7 +46,7 @@ def make_sack(name: str = "Sack", sides: int = 10, rings: int = 9, scale: float 
 
 
 def add_shapes(obj, shapes) -> None:
-    """A shape key for each of `shapes`, made from the basis."""
+    """Adds a shape key for each of `shapes`, made from the basis."""
     if obj.data.shape_keys is None:
         obj.shape_key_add(name="Basis")
     basis = np.array([v.co for v in obj.data.vertices])
@@ -58,7 +58,7 @@ def add_shapes(obj, shapes) -> None:
 
 
 def make_nodder():
-    """(mesh, armature) of a small character, animated over frames 1 to 20, with two shape keys that leave the head alone."""
+    """Builds (mesh, armature), animated over frames 1 to 20, with two shape keys that leave the head alone."""
     body, rig = make_character()
 
     def belly(size):
@@ -76,22 +76,22 @@ def make_nodder():
 
 
 def sculpt(obj, name: str) -> np.ndarray:
-    """A shape key's vertices, float32[n, 3]."""
+    """Returns a shape key's vertices, float32[n, 3]."""
     return part("scene.mesh").key_positions(obj.data.shape_keys.key_blocks[name])
 
 
 def curve(obj):
-    """The curve with the times."""
+    """Returns the curve that holds the times."""
     return part("scene.keyframe_times").curve_of(obj)
 
 
 def times(obj) -> list[tuple[float, int]]:
-    """The times, and the place of what is reached."""
+    """Returns each time, with the index of the keyframe that is reached then."""
     return part("scene.keyframe_times").points(obj)
 
 
 def drag(obj, point: int, frame: float, held: bool = False) -> None:
-    """Drag a point of the curve, as the dope sheet does; `held`: it is still in the hand, and not sorted and merged yet."""
+    """Drags a point of the curve, as the dope sheet does; while `held` it is not sorted and merged yet."""
     curve(obj).keyframe_points[point].co.x = frame
     if not held:
         curve(obj).update()
@@ -99,5 +99,5 @@ def drag(obj, point: int, frame: float, held: bool = False) -> None:
 
 
 def motion_of(obj):
-    """What was built."""
+    """Returns the motion that was built for an object."""
     return part("live.keyframed").register.known(obj).motion

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small characters side by side whose flesh presses into each other, and what tests ask of them."""
+"""Builds small characters side by side whose flesh presses into each other, and measures where they meet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ APART = 0.56
 
 
 def make_neighbour(name, x, flesh=True, **settings) -> bpy.types.Object:
-    """A small character that stands still at `x` and is to touch other flesh; the active object."""
+    """Builds a small character that stands still at `x` and touches other flesh; it is the active object."""
     armature = make_armature(f"{name}'s rig")
     body = make_body(armature, name=name, rings=25, sides=16)
     armature.location.x = body.location.x = x
@@ -27,13 +27,13 @@ def make_neighbour(name, x, flesh=True, **settings) -> bpy.types.Object:
 
 
 def make_pair() -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Anna, and Bert at her right, over frames 1 to 12."""
+    """Builds Anna, and Bert at her right, over frames 1 to 12."""
     bpy.context.scene.frame_end = 12
     return make_neighbour("Anna", 0.0), make_neighbour("Bert", APART)
 
 
 def moves(body) -> None:
-    """Let a neighbour come from where it touches nothing to where it stands, within frames 1 to 8."""
+    """Keys a neighbour to come from where it touches nothing to where it stands, within frames 1 to 8."""
     armature = body.modifiers["Armature"].object
     x = armature.location.x
     for obj in (armature, body):
@@ -43,13 +43,13 @@ def moves(body) -> None:
 
 
 def room(left, right, frame=12) -> float:
-    """The room between two skins along x at a frame; negative: overlap."""
+    """Returns the room between two skins along x at a frame; negative: overlap."""
     bpy.context.scene.frame_set(frame)
     return float(world(right)[:, 0].min() - world(left)[:, 0].max())
 
 
 def overlapping(left, right, frame=12) -> int:
-    """The number of vertices of either that lie in the other at a frame."""
+    """Counts the vertices of either skin that lie in the other at a frame."""
     thew = part("logic.native").core()
     bpy.context.scene.frame_set(frame)
     found = 0
@@ -62,7 +62,7 @@ def overlapping(left, right, frame=12) -> int:
 
 
 def pushed(body, frame=12) -> np.ndarray:
-    """The force of other flesh on a body in a frame of its clip, N."""
+    """Returns the force of other flesh on a body in a frame of its clip, N."""
     flesh = flesh_of(body)
     contacts = flesh.clip.contacts(frame - flesh.clip_start)
     return contacts.forces[contacts.other_bodies != contacts.bodies].sum(axis=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Out through Blender's exporters with their defaults, back into an empty scene, and vertex by vertex compared."""
+"""Sends meshes out through Blender's exporters with their defaults and back, and compares them vertex by vertex."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPORT = {".glb": "gltf", ".fbx": "fbx"}
 
 
 def shapes(obj, frames) -> np.ndarray:
-    """World positions at `frames`, which may lie between whole ones, [f, n, 3]."""
+    """Returns world positions at `frames`, which may lie between whole ones, [f, n, 3]."""
     rows = []
     for frame in frames:
         bpy.context.scene.frame_set(math.floor(frame), subframe=frame - math.floor(frame))
@@ -27,7 +27,7 @@ def shapes(obj, frames) -> np.ndarray:
 
 
 def export(path: Path) -> str:
-    """Write the scene; what the exporter printed."""
+    """Writes the scene, and returns the exporter's printed lines."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         assert getattr(bpy.ops.export_scene, EXPORT[path.suffix])(filepath=str(path)) == {"FINISHED"}
@@ -35,7 +35,7 @@ def export(path: Path) -> str:
 
 
 def bring_back(path: Path) -> None:
-    """An empty scene at 24 frames a second, with what the file holds."""
+    """Opens an empty scene at 24 frames a second, and imports the file into it."""
     bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
     bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = 24, 1.0
     with contextlib.redirect_stdout(io.StringIO()):
@@ -43,7 +43,7 @@ def bring_back(path: Path) -> None:
 
 
 def baked_mesh() -> bpy.types.Object:
-    """The one mesh with baked keys that came back."""
+    """Returns the one mesh with baked keys that came back."""
     found = [
         obj
         for obj in bpy.data.objects
@@ -54,13 +54,13 @@ def baked_mesh() -> bpy.types.Object:
 
 
 def armature_above(obj: bpy.types.Object) -> bpy.types.Object:
-    """The armature that bends or carries a mesh."""
+    """Returns the armature that bends or carries a mesh."""
     bending = [modifier.object for modifier in obj.modifiers if modifier.type == "ARMATURE"]
     return bending[0] if bending else obj.parent
 
 
 def play_animation(obj: bpy.types.Object, name: str) -> None:
-    """Let a mesh's armature, its parents and its shape keys play the one animation `name` of the file."""
+    """Lets a mesh's armature, its parents and its shape keys play the one animation `name` of the file."""
     players = [obj.data.shape_keys, *(modifier.object for modifier in obj.modifiers if modifier.type == "ARMATURE")]
     above = obj.parent
     while above is not None:
@@ -72,7 +72,7 @@ def play_animation(obj: bpy.types.Object, name: str) -> None:
 
 
 def take(player: bpy.types.ID, name: str) -> None:
-    """Put an object or shape keys on their part of an animation, or on nothing where it has none for them."""
+    """Puts an object or shape keys on their part of an animation, or on nothing where it has none for them."""
     animation = player.animation_data
     for track in animation.nla_tracks:  # glTF: an NLA track each, of that name
         if track.name == name:
@@ -91,10 +91,11 @@ def take(player: bpy.types.ID, name: str) -> None:
 
 
 def owners(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Which vertex each one that came back was, [m]; from positions [f, n, 3] and [f, m, 3] of the same frames.
+    """Finds the former vertex of each one that came back, [m]; from positions [f, n, 3] and [f, m, 3] of the same
+    frames.
 
-    Exporters split vertices at seams. Each that came back was one that stood at the same place in the first frame; where
-    several stood there, the one that moves most alike. Every one that left has come back.
+    Exporters split vertices at seams. A vertex that came back is one that stood at the same place in the first frame;
+    where several stood there, it is the one that moves most alike. The test fails unless every vertex has come back.
     """
     size = size_of(before[0])
     tree = kdtree.KDTree(len(before[0]))
@@ -113,5 +114,5 @@ def owners(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def farthest(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """How far vertices are from where they were, of the size of the first shape, for each frame; [f]."""
+    """Returns the largest distance of a vertex from its place, of the size of the first shape, for each frame; [f]."""
     return np.linalg.norm(after - before, axis=2).max(axis=1) / size_of(before[0])

@@ -15,7 +15,8 @@ def add(**options):
     assert bpy.ops.thew.add(cells_across=6, **options) == {"FINISHED"}
 
 
-def test_added_flesh_moves_on_its_own(character):
+def test_add_moves_flesh(character):
+    """Flesh that is added moves by itself, and its modifier stands behind the armature's."""
     body, _ = character
     skinned = play(body, FRAMES)
     add()
@@ -29,7 +30,8 @@ def test_added_flesh_moves_on_its_own(character):
     assert (armature.type, armature.show_viewport, armature.show_render) == ("ARMATURE", True, True)
 
 
-def test_scrubbing_in_any_order_shows_the_same(character):
+def test_play_any_order(character):
+    """A frame shows the same shape in whatever order the frames are visited."""
     body, _ = character
     add()
     shapes = play(body, FRAMES)
@@ -40,7 +42,8 @@ def test_scrubbing_in_any_order_shows_the_same(character):
         np.testing.assert_array_equal(shape, shapes[frame - 1])
 
 
-def test_beside_the_range_the_motion_fades_to_flesh_at_rest_on_the_skin(scene, character):
+def test_play_outside_range_fades(scene, character):
+    """Outside the simulated range the sway fades, without a jump, to flesh at rest in the pose of each frame."""
     body, armature = character
     armature.pose.bones["Head"].rotation_mode = "XYZ"
     for frame, angle in ((20, 0.0), (60, 1.2)):
@@ -65,7 +68,8 @@ def test_beside_the_range_the_motion_fades_to_flesh_at_rest_on_the_skin(scene, c
     np.testing.assert_allclose(play(body, order), (skin + added)[np.array(order) + 20], atol=1e-6 * size)
 
 
-def test_part_frames_lie_between_their_neighbours(scene, character):
+def test_play_subframes(scene, character):
+    """A subframe shows the flesh blended between its two whole frames."""
     body, _ = character
     skin = play(body, (4, 5))
     scene.frame_set(4, subframe=0.25)
@@ -76,7 +80,8 @@ def test_part_frames_lie_between_their_neighbours(scene, character):
     np.testing.assert_allclose(evaluated(body) - between, 0.75 * a + 0.25 * b, atol=1e-5)
 
 
-def test_remapped_time_moves_skin_and_flesh_together(scene, character):
+def test_play_remapped_time(scene, character):
+    """Skin and flesh keep together when the scene remaps its time."""
     body, _ = character
     scene.render.frame_map_old, scene.render.frame_map_new = 100, 125
     skin = play(body, FRAMES)
@@ -89,7 +94,8 @@ def test_remapped_time_moves_skin_and_flesh_together(scene, character):
 
 
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_baked_is_live(character, space):
+def test_bake_equals_live(character, space):
+    """A bake shows the shapes that the live flesh showed, and hides the modifiers that it replaces."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -103,7 +109,8 @@ def test_baked_is_live(character, space):
     assert [m.type for m in body.modifiers if m.show_render] == shown
 
 
-def test_a_part_of_the_range_bakes_the_same_motion(character):
+def test_bake_partial_range(character):
+    """A bake of some frames holds the same motion as the whole range, and keeps its end keys outside them."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -115,7 +122,8 @@ def test_a_part_of_the_range_bakes_the_same_motion(character):
     assert np.abs(held - live[[7, 11]]).max() < 1e-5 * size_of(live[0])
 
 
-def test_a_single_frame_bakes(character):
+def test_bake_single_frame(character):
+    """A bake of one frame makes one key that shows the live shape."""
     body, _ = character
     add()
     live = play(body, (5,))
@@ -127,7 +135,8 @@ def test_a_single_frame_bakes(character):
     assert np.abs(play(body, (5,)) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_the_bake_plays_without_the_extension(character, tmp_path):
+def test_bake_without_extension(character, tmp_path):
+    """A baked file plays the same shapes without the extension's handlers."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -146,7 +155,8 @@ def test_the_bake_plays_without_the_extension(character, tmp_path):
     assert np.abs(baked - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_a_second_bake_replaces_the_first(character):
+def test_bake_again_replaces(character):
+    """A second bake replaces the keys of the first, and Show Live and Show Bake switch to the new motion."""
     body, armature = character
     add()
     bpy.ops.thew.bake()
@@ -161,7 +171,8 @@ def test_a_second_bake_replaces_the_first(character):
     np.testing.assert_array_equal(play(body, range(1, 11)), baked)
 
 
-def test_a_bake_that_fails_leaves_the_old_one(character, monkeypatch):
+def test_bake_failure_keeps_former(character, monkeypatch):
+    """A bake that fails leaves the former bake and the file as they were, and the next bake succeeds."""
     body, armature = character
     add()
     body.thew.bake_space = "POSED"  # whose keys hold the armature's motion, which changes here
@@ -193,7 +204,8 @@ def test_a_bake_that_fails_leaves_the_old_one(character, monkeypatch):
     assert sorted(c.data_path for c in curves) == [f'key_blocks["Thew {f:04d}"].value' for f in FRAMES]
 
 
-def test_a_first_bake_that_fails_leaves_nothing(character, monkeypatch):
+def test_bake_first_failure(character, monkeypatch):
+    """A first bake that fails leaves no trace in the file."""
     body, _ = character
     add()
     play(body, FRAMES)
@@ -204,7 +216,8 @@ def test_a_first_bake_that_fails_leaves_nothing(character, monkeypatch):
     assert snapshot(body) == before
 
 
-def test_a_longer_range_bakes_what_was_previewed(scene, character):
+def test_bake_longer_range(scene, character):
+    """A bake beyond the previewed range shows the previewed shapes within it."""
     body, armature = character
     animate(armature, last=60)
     body.thew.young = 3e3  # so soft that it swings far
@@ -215,7 +228,8 @@ def test_a_longer_range_bakes_what_was_previewed(scene, character):
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_removal_leaves_the_file_as_it_was(scene, character):
+def test_remove_restores_file(scene, character):
+    """Remove leaves the file as it was before flesh was added."""
     body, _ = character
     scene.frame_set(7)
     before, skinned = snapshot(body), play(body, FRAMES)
@@ -228,7 +242,8 @@ def test_removal_leaves_the_file_as_it_was(scene, character):
     np.testing.assert_array_equal(play(body, FRAMES), skinned)
 
 
-def test_removal_with_keys_leaves_the_file_as_it_was(scene, character):
+def test_remove_with_keys_restores_file(scene, character):
+    """Remove with the baked keys leaves the file as it was before flesh was added."""
     body, _ = character
     before, skinned = snapshot(body), play(body, FRAMES)
     scene.frame_set(1)
@@ -239,7 +254,8 @@ def test_removal_with_keys_leaves_the_file_as_it_was(scene, character):
     np.testing.assert_array_equal(play(body, FRAMES), skinned)
 
 
-def test_removal_keeps_baked_keys_muted(character):
+def test_remove_mutes_keys(character):
+    """Remove keeps the baked keys muted, and deletes them when it is asked to."""
     body, _ = character
     skinned = play(body, FRAMES)
     add()
@@ -253,7 +269,8 @@ def test_removal_keeps_baked_keys_muted(character):
     assert body.data.shape_keys is None
 
 
-def test_switching_off_shows_the_armature(character):
+def test_disable_shows_skin(character):
+    """Flesh that is switched off shows the plain skin, and moves as before when it is switched on again."""
     body, _ = character
     skinned = play(body, FRAMES)
     add()
@@ -264,7 +281,8 @@ def test_switching_off_shows_the_armature(character):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_a_slider_changes_the_motion(character):
+def test_softness_changes_motion(character):
+    """Another softness changes the motion, and the former softness gives the former motion back."""
     body, _ = character
     add()
     soft = play(body, FRAMES)
@@ -275,7 +293,8 @@ def test_a_slider_changes_the_motion(character):
     np.testing.assert_array_equal(play(body, FRAMES), soft)
 
 
-def test_painting_weights_changes_the_motion(character):
+def test_weights_change_motion(character):
+    """Painted bone weights change the motion."""
     body, _ = character
     add()
     before = play(body, FRAMES)
@@ -285,7 +304,8 @@ def test_painting_weights_changes_the_motion(character):
     assert np.abs(after - before).max() > 1e-3
 
 
-def test_a_changed_animation_is_noticed(character):
+def test_animation_change_noticed(character):
+    """A changed animation is simulated anew without a press of Simulate."""
     body, armature = character
     add()
     before = play(body, FRAMES)
@@ -296,7 +316,8 @@ def test_a_changed_animation_is_noticed(character):
     np.testing.assert_array_equal(play(body, FRAMES), after)
 
 
-def test_settings_and_motion_survive_save_and_load(character, tmp_path):
+def test_save_load_keeps_motion(character, tmp_path):
+    """Settings and motion are the same after the file is saved and opened again."""
     body, _ = character
     add()
     body.thew.softness = 0.4
@@ -310,7 +331,8 @@ def test_settings_and_motion_survive_save_and_load(character, tmp_path):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_renaming_breaks_nothing(character):
+def test_rename_keeps_motion(character):
+    """Renamed objects, bones and modifiers leave the motion and Remove as they were."""
     body, armature = character
     add()
     live = play(body, FRAMES)
@@ -324,7 +346,8 @@ def test_renaming_breaks_nothing(character):
     assert [(m.name, m.show_viewport) for m in body.modifiers] == [("Knochen", True)]
 
 
-def test_undo_brings_flesh_back_and_takes_it_away(character):
+def test_undo_redo_motion(character):
+    """Undo and redo show the motion of the settings that they bring back."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -341,7 +364,8 @@ def test_undo_brings_flesh_back_and_takes_it_away(character):
     np.testing.assert_array_equal(play(body, FRAMES), stiff)
 
 
-def test_a_copied_object_has_flesh_of_its_own(character):
+def test_copy_own_flesh(character):
+    """A copied object has flesh and settings of its own."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -355,6 +379,7 @@ def test_a_copied_object_has_flesh_of_its_own(character):
 
 
 def saved_character(body, tmp_path) -> str:
+    """Saves the file and opens an empty scene; returns the file's path."""
     path = str(tmp_path / "character.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
@@ -363,6 +388,7 @@ def saved_character(body, tmp_path) -> str:
 
 
 def fetch(path, link):
+    """Appends or links the character of a file into the scene, and returns its mesh."""
     with bpy.data.libraries.load(path, link=link) as (source, wanted):
         wanted.objects = source.objects
     for obj in wanted.objects:
@@ -370,7 +396,8 @@ def fetch(path, link):
     return next(obj for obj in wanted.objects if obj.name == "Body")
 
 
-def test_an_appended_character_has_its_flesh(character, tmp_path):
+def test_append_keeps_flesh(character, tmp_path):
+    """An appended character moves as it did in its own file."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -378,7 +405,8 @@ def test_an_appended_character_has_its_flesh(character, tmp_path):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_a_linked_character_shows_its_skin_or_plays_its_bake(character, tmp_path):
+def test_link_shows_skin_or_bake(character, tmp_path):
+    """A linked character shows its plain skin, or plays its bake if it has one."""
     body, _ = character
     skin = play(body, FRAMES)
     add()
@@ -392,7 +420,8 @@ def test_a_linked_character_shows_its_skin_or_plays_its_bake(character, tmp_path
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_a_linked_duplicate_does_no_harm(character):
+def test_linked_duplicate_noted(character):
+    """A linked duplicate leaves the first object's motion alone, and its note asks for a single user."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -402,7 +431,8 @@ def test_a_linked_duplicate_does_no_harm(character):
     assert "single user" in twin.thew.made.notes
 
 
-def test_several_meshes_share_an_armature(scene, character):
+def test_add_two_meshes(scene, character):
+    """Two meshes on one armature have flesh of their own, and a bake of one leaves the other alone."""
 
     body, armature = character
     other = make_body(armature, name="Shirt", rings=9)
@@ -419,7 +449,8 @@ def test_several_meshes_share_an_armature(scene, character):
     assert body.thew.made.longest_side == other.thew.made.longest_side
 
 
-def test_flesh_that_is_switched_off_is_not_written(character):
+def test_disable_removes_attribute(character):
+    """Flesh that is switched off leaves no attribute on the mesh."""
     body, _ = character
     add()
     play(body, FRAMES)
@@ -429,7 +460,8 @@ def test_flesh_that_is_switched_off_is_not_written(character):
     assert not [name for name in body.data.attributes.keys() if name.startswith("thew")]
 
 
-def test_a_render_shows_the_live_flesh(scene, character, tmp_path):
+def test_render_shows_live(scene, character, tmp_path):
+    """A render shows the live flesh, and the same picture from its bake."""
     body, _ = character
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(camera)

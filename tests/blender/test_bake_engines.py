@@ -10,7 +10,7 @@ from helpers import activate, add_modal, flesh_of, part, play, size_of
 
 
 class Chosen:
-    """A clip as an engine shows it that differs in the last digits: another one every time."""
+    """Stands in for a clip of a quick engine, which differs in the last digits each time."""
 
     def __init__(self, clip, noise: float):
         self._clip, self._noise = clip, noise
@@ -23,8 +23,8 @@ class Chosen:
 
 
 @pytest.fixture
-def choosing(monkeypatch):
-    """What engines were asked for; any but the processor is one of the quick ones, in turns."""
+def engine_calls(monkeypatch):
+    """Records the engines that are asked for; every engine but the CPU gives one of the quick ones, in turns."""
     thew, asked = part("logic.native").thew, []
     simulate = thew.simulate
 
@@ -45,7 +45,8 @@ def keys(body) -> np.ndarray:
 
 @pytest.mark.parametrize("engine", ["AUTO", "GPU"])
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_two_bakes_are_the_same_bits(character, choosing, engine, space):
+def test_bake_same_bits(character, engine_calls, engine, space):
+    """Two bakes hold the same bits even where the live flesh came from different engines."""
     body, _ = character
     add_modal()
     body.thew.engine, body.thew.device, body.thew.bake_space = engine, "some", space
@@ -56,17 +57,18 @@ def test_two_bakes_are_the_same_bits(character, choosing, engine, space):
         found.append(keys(body))
         assert bpy.ops.thew.show_live() == {"FINISHED"}
         live.append(play(body, (5,)))
-    assert choosing.count("cpu") >= 2 and len(set(choosing)) > 1
+    assert engine_calls.count("cpu") >= 2 and len(set(engine_calls)) > 1
     assert not np.array_equal(*live)  # the choice did differ meanwhile
     np.testing.assert_array_equal(*found)
     assert np.ptp(found[0], axis=0).max() > 1e-3 * size_of(found[0][0])
 
 
-def test_a_bake_of_a_clip_that_another_engine_made_does_not_use_it(character, choosing):
+def test_bake_simulates_on_cpu(character, engine_calls):
+    """A bake does not use a clip that another engine made, but simulates it on the CPU."""
     body, _ = character
     add_modal()
     play(body, range(1, 21))
-    assert choosing[-1] == "auto"
+    assert engine_calls[-1] == "auto"
     activate(body)
     assert bpy.ops.thew.bake() == {"FINISHED"}
-    assert choosing[-1] == "cpu" and flesh_of(body).clip.engine.startswith("CPU")
+    assert engine_calls[-1] == "cpu" and flesh_of(body).clip.engine.startswith("CPU")

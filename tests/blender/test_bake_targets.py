@@ -12,8 +12,8 @@ FRAMES = range(1, 21)
 
 
 @pytest.fixture
-def dressed(character):
-    """(body with flesh, shirt that rides on it), both with a bake of frames 1 to 6."""
+def body_and_shirt(character):
+    """Builds (body with flesh, shirt that rides on it), both with a bake of frames 1 to 6."""
     body, armature = character
     shirt = make_body(armature, name="Shirt", rings=9)
     activate(body)
@@ -27,7 +27,7 @@ def dressed(character):
 
 
 def keys_of(obj) -> dict[str, bytes]:
-    """What is in all keys, and how they play."""
+    """Returns the contents of all keys, and how they play."""
     found = {}
     for key in obj.data.shape_keys.key_blocks:
         flat = np.empty(3 * len(obj.data.vertices), dtype=np.float32)
@@ -37,22 +37,22 @@ def keys_of(obj) -> dict[str, bytes]:
     return found | {curve.data_path: repr([tuple(k.co) for k in curve.keyframe_points]) for curve in curves}
 
 
-def all_of(objects) -> list:
+def snapshots(objects) -> list:
     return [(snapshot(obj), keys_of(obj)) for obj in objects]
 
 
-def noted(objects) -> list:
-    """The same but for what says how far a simulation has come."""
-    found = all_of(objects)
+def snapshots_without_notes(objects) -> list:
+    """Returns the same without the notes, which say how far a simulation has come."""
+    found = snapshots(objects)
     for each, _ in found:
         each["settings"] = {key: value for key, value in each["settings"].items() if key != "made.notes"}
     return found
 
 
-def test_what_fails_in_the_last_part_leaves_all_bakes_as_they_were(dressed, monkeypatch):
-    """The rider's keys cannot be written when the body's are: neither has new ones."""
-    _, shirt = dressed
-    before = noted(dressed)
+def test_bake_failure_in_rider(body_and_shirt, monkeypatch):
+    """When the rider's keys cannot be written, neither the body nor the rider has new ones."""
+    _, shirt = body_and_shirt
+    before = snapshots_without_notes(body_and_shirt)
     writing = part("scene.writing")
     done = writing.write_curves
 
@@ -63,15 +63,16 @@ def test_what_fails_in_the_last_part_leaves_all_bakes_as_they_were(dressed, monk
 
     monkeypatch.setattr(writing, "write_curves", fails)
     assert "no room" in refused(bpy.ops.thew.bake, space="POSED")
-    assert noted(dressed) == before
+    assert snapshots_without_notes(body_and_shirt) == before
     monkeypatch.undo()
     assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
-    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in dressed)
+    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in body_and_shirt)
 
 
-def test_a_bake_cancelled_anywhere_leaves_all_bakes_as_they_were(dressed):
-    body, _ = dressed
-    before = noted(dressed)
+def test_bake_cancelled_anywhere(body_and_shirt):
+    """A bake that is cancelled at any report leaves all bakes as they were."""
+    body, _ = body_and_shirt
+    before = snapshots_without_notes(body_and_shirt)
     baking, tasks, errors = part("bake.baking"), part("logic.tasks"), part("logic.errors")
     for left in range(0, 1000, 2):
         asked = iter(range(left))
@@ -79,15 +80,15 @@ def test_a_bake_cancelled_anywhere_leaves_all_bakes_as_they_were(dressed):
         try:
             tasks.finish(task, lambda _fraction, _text, asked=asked: next(asked, None) is not None)
         except errors.Cancelled:
-            assert noted(dressed) == before, f"cancelled at report {left}"
+            assert snapshots_without_notes(body_and_shirt) == before, f"cancelled at report {left}"
         else:
             break
     assert left > 6
-    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in dressed)
+    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in body_and_shirt)
 
 
 class Notes:
-    """A target that keeps how far the flesh goes as custom properties."""
+    """Stands for a bake target that keeps how far the flesh goes as custom properties."""
 
     key, label, description = "NOTES", "Notes", "How far flesh goes"
 
@@ -123,8 +124,8 @@ class Notes:
         return ["far"]
 
 
-def test_a_new_target_is_a_class_and_a_row(character, monkeypatch):
-    """Bake, failure, Show Live and Remove reach it, and no other file knows it."""
+def test_target_new(character, monkeypatch):
+    """Bake, failure, Show Live and Remove reach a new target, and no other file knows it."""
     body, _ = character
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     live = play(body, FRAMES)
@@ -149,7 +150,8 @@ def test_a_new_target_is_a_class_and_a_row(character, monkeypatch):
     assert not [name for name in body.keys() if name.startswith("far")]
 
 
-def test_a_target_that_is_not_there_is_named(fleshed):
+def test_target_unknown(fleshed):
+    """An unknown target is refused by a sentence that names the known ones."""
     body, _ = fleshed
     with pytest.raises(part("logic.errors").Refusal, match="SHAPE_KEYS"):
         part("logic.tasks").finish(

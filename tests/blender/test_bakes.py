@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes in rest and in posed space, Finish Bake, and what is said before an export."""
+"""Bakes in rest and in posed space, Finish Bake, and the check before an export."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def same(shapes, others) -> None:
 
 
 @pytest.mark.parametrize("preserve", [False, True])
-def test_rest_space_goes_through_blenders_own_skinning(scene, preserve):
-    """Scaled bones, Preserve Volume, a mask and a second armature: the bake shows what the live flesh showed."""
+def test_bake_rest_skinning(scene, preserve):
+    """A bake in rest space shows the live flesh through scaled bones, Preserve Volume, a mask and a second armature."""
     body, rig = make_character()
     rig.pose.bones["Spine"].scale = (1.3, 0.8, 1.1)
     modifier = body.modifiers["Armature"]
@@ -72,8 +72,8 @@ def test_rest_space_goes_through_blenders_own_skinning(scene, preserve):
     assert [m.name for m in body.modifiers if m.show_viewport] == ["First", "Armature"]
 
 
-def test_rest_space_keeps_to_the_bones_between_frames(character):
-    """The skin follows the armature's own curves there; what flesh adds is blended between the two keys."""
+def test_bake_rest_subframes(character):
+    """Between frames the skin follows the armature's own curves, and the flesh is blended between the two keys."""
     body, _ = character
     add()
     bake()
@@ -87,8 +87,8 @@ def test_rest_space_keeps_to_the_bones_between_frames(character):
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_modifiers_on_both_sides_go_on(character, space):
-    """What stands before the armature is in the keys, what stands behind it acts on them."""
+def test_bake_keeps_modifiers(character, space):
+    """Modifiers before the armature are baked into the keys, and modifiers behind it act on them."""
     body, _ = character
     cast = body.modifiers.new("Cast", "CAST")
     cast.factor = 0.3
@@ -108,7 +108,8 @@ def test_modifiers_on_both_sides_go_on(character, space):
 
 
 @pytest.mark.parametrize(("first", "second"), [SPACES, SPACES[::-1]])
-def test_one_bake_replaces_another_in_the_other_space(character, first, second):
+def test_bake_other_space_replaces(character, first, second):
+    """A bake in one space replaces a bake in the other, and Remove shows the armature again."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -124,7 +125,8 @@ def test_one_bake_replaces_another_in_the_other_space(character, first, second):
     assert body.modifiers["Armature"].show_viewport and body.modifiers["Armature"].show_render
 
 
-def test_a_skin_that_the_armature_flattens_is_told(character):
+def test_bake_flattened_skin(character):
+    """Where the armature flattens the skin, the bake reports how far its keys miss the live shape."""
     body, rig = character
     rig.pose.bones["Head"].scale = (1.0, 1e-4, 1e-4)
     body.thew.young = 3e3
@@ -148,7 +150,8 @@ def test_a_skin_that_the_armature_flattens_is_told(character):
 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("shown", ["bake", "live"])
-def test_finish_leaves_the_keys_alone(character, space, shown):
+def test_finish_bake_keeps_keys(character, space, shown):
+    """Finish Bake leaves the keys and the animation, and removes everything else of the flesh."""
     body, rig = character
     before = snapshot(body)
     add()
@@ -171,7 +174,8 @@ def test_finish_leaves_the_keys_alone(character, space, shown):
 
 
 @pytest.mark.skipif(bpy.app.version < (4, 4), reason="actions know no slots")
-def test_a_finished_bake_is_one_animation_without_the_extension(character, tmp_path, monkeypatch):
+def test_finish_bake_one_animation(character, tmp_path, monkeypatch):
+    """A finished bake is exported as one animation even without the extension, and Remove takes its slot away."""
     body, rig = character
     before = snapshot(body)
     action = rig.animation_data.action
@@ -192,7 +196,8 @@ def test_a_finished_bake_is_one_animation_without_the_extension(character, tmp_p
     assert snapshot(body) == before and len(action.slots) == 1
 
 
-def test_finish_is_one_step_back(character):
+def test_finish_bake_one_undo(character):
+    """One undo takes Finish Bake back."""
     body, _ = character
     add()
     bake("POSED")
@@ -207,7 +212,8 @@ def test_finish_is_one_step_back(character):
     np.testing.assert_array_equal(play(bpy.data.objects["Body"], FRAMES), baked)
 
 
-def test_an_action_of_the_artist_on_the_keys_stays(character):
+def test_finish_bake_keeps_artist_action(character):
+    """Finish Bake leaves the artist's own action on the shape keys."""
     body, _ = character
     body.shape_key_add(name="Basis")
     body.shape_key_add(name="Swell").keyframe_insert("value", frame=1)
@@ -218,7 +224,8 @@ def test_an_action_of_the_artist_on_the_keys_stays(character):
     assert body.data.shape_keys.animation_data.action == own_action
 
 
-def test_what_a_finished_bake_says(character):
+def test_finish_bake_report(character):
+    """Finish Bake reports the keys, the armature that went and the parent that only carries."""
     body, rig = character
     body.parent, body.parent_type = rig, "OBJECT"
     add()
@@ -232,8 +239,8 @@ def test_what_a_finished_bake_says(character):
 
 
 @pytest.mark.parametrize("kind", ["OBJECT", "ARMATURE"])
-def test_a_parent_goes_on_carrying(scene, kind):
-    """A character whose armature object walks: it still walks when nothing bends it any more."""
+def test_finish_bake_parent(scene, kind):
+    """A character whose armature object walks still walks when nothing bends it any more."""
     body, rig = make_character()
     body.parent = rig
     for frame, x in ((1, 0.0), (20, 3.0)):
@@ -249,7 +256,8 @@ def test_a_parent_goes_on_carrying(scene, kind):
     assert np.ptp(seen[:, 0, 0]) > 2.0
 
 
-def test_finish_needs_a_bake_and_comes_once(character):
+def test_finish_bake_refusals(character):
+    """Finish Bake is refused without a bake, and on a bake that is finished."""
     assert "no bake to finish" in refused(bpy.ops.thew.finish_bake)
     add()
     assert "no bake to finish" in refused(bpy.ops.thew.finish_bake)
@@ -261,8 +269,8 @@ def test_finish_needs_a_bake_and_comes_once(character):
             add()
 
 
-def test_flesh_after_a_finished_bake(character):
-    """The kept keys are known: new flesh plays without them, and they can still be deleted."""
+def test_add_after_finished_bake(character):
+    """New flesh plays without the kept keys of a finished bake, and they can still be deleted."""
     body, _ = character
     before = snapshot(body)
     add()
@@ -278,7 +286,8 @@ def test_flesh_after_a_finished_bake(character):
     assert snapshot(body) == before
 
 
-def test_rigs_stay_for_later(character):
+def test_finish_bake_keeps_rigs(character):
+    """Finish Bake keeps the rigs."""
     body, _ = character
     add()
     assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
@@ -290,7 +299,8 @@ def test_rigs_stay_for_later(character):
 # before an export -----------------------------------------------------------------------------------------------------
 
 
-def test_what_is_said_in_every_state(character):
+def test_export_check_states(character):
+    """The check before an export names the next step in each state of the flesh and its bake."""
     body, rig = character
     assert check(body) == [] and check(rig) == []
     add()
@@ -313,7 +323,8 @@ def test_what_is_said_in_every_state(character):
     assert check(body) == []
 
 
-def test_what_files_do_not_know_is_said(character):
+def test_export_check_lost_features(character):
+    """The check names Preserve Volume, a second armature and modifiers that files do not hold."""
     body, rig = character
     body.modifiers["Armature"].use_deform_preserve_volume = True
     add()
@@ -330,8 +341,8 @@ def test_what_files_do_not_know_is_said(character):
     assert check(body) == []
 
 
-def test_fbx_needs_an_action_of_some_object(character):
-    """Its exporter samples shape keys only along with the action of an object."""
+def test_export_check_fbx_action(character):
+    """The check warns when no object has an action: FBX samples shape keys only along with one."""
     body, rig = character
     add()
     bake("POSED")
@@ -348,7 +359,8 @@ def panel_words(obj) -> str:
     return " ".join(call[-1] for call in layout.seen if call[0] == "label")
 
 
-def test_the_panel_tells_and_offers(character):
+def test_bake_panel(character):
+    """The panel offers Bake and Finish Bake, and describes the bake."""
     body, _ = character
     add()
     layout = Layout()
@@ -364,7 +376,8 @@ def test_the_panel_tells_and_offers(character):
 @pytest.mark.parametrize(
     ("exporter", "warned"), [("EXPORT_SCENE_OT_fbx", True), ("WM_OT_usd_export", True), ("WM_OT_open_mainfile", False)]
 )
-def test_exporters_are_warned_where_their_settings_stand(character, exporter, warned):
+def test_export_panel_warns(character, exporter, warned):
+    """The warning stands beside an exporter's settings, and goes once the bake is in rest space."""
     add()
     bake("POSED")
     panel = bpy.types.THEW_PT_export
@@ -396,15 +409,15 @@ def contents(path) -> dict:
 
 
 def animations(path) -> dict[str, set[str]]:
-    """The animations in a .glb, each with what it moves."""
+    """Returns the animations in a .glb, each with the paths that it moves."""
     return {
         each["name"]: {channel["target"]["path"] for channel in each["channels"]}
         for each in contents(path).get("animations", ())
     }
 
 
-def test_bones_and_keys_are_one_animation(scene, tmp_path):
-    """Also those of two meshes on one armature; other actions of the armature stay by themselves."""
+def test_gltf_one_animation(scene, tmp_path):
+    """Bones and keys of two meshes are one glTF animation, and other actions stay by themselves."""
     body, rig = make_character()
     shirt = make_body(rig, name="Shirt", rings=9)
     for obj in (body, shirt):
@@ -423,8 +436,8 @@ def test_bones_and_keys_are_one_animation(scene, tmp_path):
     assert animations(tmp_path / "again.glb") == found
 
 
-def test_baked_keys_are_off_where_no_animation_plays_them(scene, tmp_path):
-    """Whatever frame is shown: other animations of the file play the skin without another frame's flesh."""
+def test_gltf_keys_off(scene, tmp_path):
+    """Whatever frame is shown, the file's own key weights are zero, so other animations play the plain skin."""
     body, _ = make_character()
     body.shape_key_add(name="Basis")
     body.shape_key_add(name="Smile").value = 0.25
@@ -439,8 +452,8 @@ def test_baked_keys_are_off_where_no_animation_plays_them(scene, tmp_path):
         assert weights.pop("Smile") == 0.25 and len(weights) == 20 and not any(weights.values())
 
 
-def test_a_bake_leaves_in_the_animation_that_it_is_of(scene, tmp_path):
-    """Another action is active when it is exported; strips alone play it."""
+def test_gltf_bake_stays_with_action(scene, tmp_path):
+    """A bake is exported with its own action or strip, even when another action is active."""
     body, rig = make_character()
     body.parent = rig
     data = rig.animation_data
@@ -469,7 +482,8 @@ def test_a_bake_leaves_in_the_animation_that_it_is_of(scene, tmp_path):
     assert animations(tmp_path / "strip.glb") == {"Pushed": {"rotation", "scale", "translation", "weights"}}
 
 
-def test_keys_of_the_artist_are_exported_as_ever(scene, tmp_path):
+def test_gltf_artist_keys(scene, tmp_path):
+    """The artist's own shape keys are exported as without the extension."""
     body, _ = make_character()
     body.shape_key_add(name="Basis")
     swell = body.shape_key_add(name="Swell")
@@ -482,7 +496,8 @@ def test_keys_of_the_artist_are_exported_as_ever(scene, tmp_path):
 
 
 @pytest.mark.parametrize(("space", "warned"), [("REST", False), ("POSED", True)])
-def test_gltf_export_warns(character, tmp_path, space, warned):
+def test_gltf_warns(character, tmp_path, space, warned):
+    """The glTF exporter warns of an unfinished bake in posed space, and of nothing else."""
     add()
     bake(space)
     assert ("Finish Bake" in roundtrips.export(tmp_path / "out.glb")) == warned
@@ -490,8 +505,8 @@ def test_gltf_export_warns(character, tmp_path, space, warned):
     assert "Finish Bake" not in roundtrips.export(tmp_path / "out.glb")
 
 
-def test_an_unfinished_posed_bake_does_deform_twice(scene, tmp_path):
-    """What the warning is about."""
+def test_gltf_unfinished_posed(scene, tmp_path):
+    """An unfinished bake in posed space is deformed twice after an export: the warning is right."""
     rig = make_armature()
     body = make_body(rig)
     rig.pose.bones["Spine"].rotation_mode = "XYZ"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake reads no frames again that are current, reads all that may be others, and its redo panel shows what was done."""
+"""A bake does not read current frames again, reads all that may have changed, and its redo panel shows the values used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FRAMES = range(1, 21)
 
 @pytest.fixture
 def reads(monkeypatch) -> list:
-    """The ranges of frames that were read."""
+    """Records the ranges of frames that are read."""
     poses, found = part("scene.poses"), []
     real = poses.read_motions
     monkeypatch.setattr(poses, "read_motions", lambda all_, *given: found.append(given[2:4]) or real(all_, *given))
@@ -24,7 +24,8 @@ def bake() -> None:
     assert bpy.ops.thew.bake() == {"FINISHED"}
 
 
-def test_a_motion_that_is_current_is_not_read_again(fleshed, reads):
+def test_bake_current_motion(fleshed, reads):
+    """A bake does not read again a motion that is current."""
     body, _ = fleshed
     live = play(body, FRAMES)
     assert len(reads) == 1
@@ -56,7 +57,8 @@ def mute_its_curves(armature):
 
 
 @pytest.mark.parametrize("change", [edit_key, add_constraint, move, mute_its_curves])
-def test_what_is_another_motion_is_read(fleshed, reads, change):
+def test_bake_changed_motion(fleshed, reads, change):
+    """A bake reads a motion that an edit of the armature may have changed."""
     body, armature = fleshed
     play(body, FRAMES)
     change(armature)
@@ -68,18 +70,22 @@ def test_what_is_another_motion_is_read(fleshed, reads, change):
     assert np.abs(baked - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_a_longer_range_is_read(fleshed, reads):
+def test_bake_longer_range_read(fleshed, reads):
+    """A bake of a longer range reads its frames."""
     body, _ = fleshed
     play(body, FRAMES)
     assert bpy.ops.thew.bake(frame_end=30) == {"FINISHED"}
     assert reads[-1][1] == 30 and flesh_of(body).clip_end == 30
 
 
-def test_the_redo_panel_tells_what_was_done(fleshed, monkeypatch):
+def test_bake_redo_panel(fleshed, monkeypatch):
+    """The redo panel of Bake shows the frames and the space that were baked."""
     body, _ = fleshed
     seen = []
     operator = part("operators.bake").THEW_OT_bake
-    monkeypatch.setattr(operator, "done", lambda self, _obj, _result: seen.append(shown(self)) or {"FINISHED"})
+    monkeypatch.setattr(
+        operator, "done", lambda self, _obj, _result: seen.append(operator_values(self)) or {"FINISHED"}
+    )
     body.thew.bake_space = "POSED"
     bake()
     assert seen[-1] == {"frame_start": 1, "frame_end": 20, "space": "POSED"}
@@ -93,11 +99,12 @@ def test_the_redo_panel_tells_what_was_done(fleshed, monkeypatch):
         assert bpy.ops.thew.bake.get_rna_type().properties[name].is_skip_save, name  # the next press begins anew
 
 
-def shown(operator) -> dict:
+def operator_values(operator) -> dict:
     return {name: getattr(operator, name) for name in ("frame_start", "frame_end", "space")}
 
 
-def test_what_add_and_simulate_did_is_shown_too(character, monkeypatch):
+def test_add_simulate_redo_panel(character, monkeypatch):
+    """The redo panels of Add and Simulate show the values that were used."""
     body, _ = character
     seen = []
     for kind in ("add.THEW_OT_add", "simulate.THEW_OT_simulate"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies and motions kept between sessions: a file that is opened again shows its flesh without building, and never a stale one."""
+"""The cache of bodies and motions: a file that is opened again shows its flesh without building, and never stale flesh."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ FRAMES = range(1, 21)
 
 
 @pytest.fixture
-def kept(scene, tmp_path):
-    """(path, live shapes) of a saved file with flesh."""
+def saved_file(scene, tmp_path):
+    """Saves a file with flesh, and returns (path, live shapes)."""
     make_character()
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
@@ -25,8 +25,8 @@ def kept(scene, tmp_path):
 
 
 @pytest.fixture
-def made(monkeypatch):
-    """What the core was asked to make: lattices, bodies, motions."""
+def core_calls(monkeypatch):
+    """Records what the core is asked to make: lattices, bodies, motions."""
     thew, asked = part("logic.native").core(), []
     simulate, enclose = thew.simulate, part("live.building").enclose
 
@@ -44,8 +44,8 @@ def made(monkeypatch):
 
 
 @pytest.fixture
-def windowed(monkeypatch):
-    """A Blender that believes that it has a window, and its timer."""
+def run_timer(monkeypatch):
+    """Lets Blender believe that it has a window, and returns a function that runs its timer to the end."""
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     updates = part("live.updates")
     for name in ("PATIENCE", "BRIEFLY"):
@@ -65,7 +65,7 @@ def windowed(monkeypatch):
         bpy.app.timers.unregister(updates.tick)
 
 
-def reopened(path):
+def reopen(path):
     bpy.ops.wm.open_mainfile(filepath=str(path))
     return bpy.data.objects["Body"]
 
@@ -74,25 +74,27 @@ def files(path):
     return sorted(each.name for each in path.with_suffix(".thew").iterdir())
 
 
-def test_a_reopened_file_builds_and_simulates_nothing(kept, made):
-    path, live = kept
+def test_cache_reopened_file(saved_file, core_calls):
+    """A file that is opened again shows its flesh without building or simulating."""
+    path, live = saved_file
     assert len(files(path)) == 1 and files(path)[0].startswith("Body-")
-    body = reopened(path)
+    body = reopen(path)
     np.testing.assert_array_equal(play(body, FRAMES), live)
-    assert made == []
+    assert core_calls == []
 
 
-def test_in_a_window_not_even_poses_are_read(kept, made, windowed, monkeypatch):
-    path, live = kept
+def test_cache_in_window(saved_file, core_calls, run_timer, monkeypatch):
+    """In a window a file that is opened again reads no poses either."""
+    path, live = saved_file
     reads = []
     real = part("scene.poses").read_motions
     monkeypatch.setattr(part("scene.poses"), "read_motions", lambda *a: reads.append(a) or real(*a))
-    body = reopened(path)
+    body = reopen(path)
     bpy.context.scene.frame_set(3)
-    windowed()
+    run_timer()
     np.testing.assert_array_equal(evaluated(body), live[2])
     np.testing.assert_array_equal(play(body, FRAMES), live)
-    assert made == [] and reads == []
+    assert core_calls == [] and reads == []
     assert flesh_of(body).condition.motion.name == "EDITED"  # a render reads them
 
 
@@ -105,32 +107,34 @@ def test_in_a_window_not_even_poses_are_read(kept, made, windowed, monkeypatch):
         ("elastic_joints", 0.4, {"motion"}),
     ],
 )
-def test_what_was_kept_with_other_settings_is_made_anew(kept, made, setting, value, again):
-    path, live = kept
-    body = reopened(path)
+def test_cache_other_settings(saved_file, core_calls, setting, value, again):
+    """A changed setting makes anew only what depends on it."""
+    path, live = saved_file
+    body = reopen(path)
     setattr(body.thew, setting, value)
     shapes = play(body, FRAMES)
-    assert set(made) == again and np.abs(shapes - live).max() > 1e-6
+    assert set(core_calls) == again and np.abs(shapes - live).max() > 1e-6
     activate(body)
     part("live.session").register.forget(body)
     part("scene.cache_files").clear()
     np.testing.assert_array_equal(play(body, FRAMES), shapes)
 
 
-def test_another_mesh_is_not_served_from_the_cache(kept, made):
-    body = reopened(kept[0])
+def test_cache_other_mesh(saved_file, core_calls):
+    """An edited mesh is not served from the cache."""
+    body = reopen(saved_file[0])
     body.data.vertices[40].co.x += 0.01
     play(body, (3,))
-    assert set(made) == {"lattice", "motion"}
+    assert set(core_calls) == {"lattice", "motion"}
 
 
 @pytest.mark.parametrize("window", [False, True])
-def test_an_animation_that_was_changed_elsewhere_is_read_again(kept, made, windowed, monkeypatch, window):
-    """Somebody edited the file without the extension."""
-    path, live = kept
+def test_cache_other_animation(saved_file, core_calls, run_timer, monkeypatch, window):
+    """An animation that somebody edited without the extension is read and simulated again."""
+    path, live = saved_file
     if not window:
         monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
-    reopened(path)
+    reopen(path)
     with part("scene.poses").playing():
         animate(bpy.data.objects["Rig"], bend=-0.3)
         bpy.context.view_layer.update()
@@ -138,20 +142,20 @@ def test_an_animation_that_was_changed_elsewhere_is_read_again(kept, made, windo
     part("live.session").register.forget(body)
     part("live.playback").look_up(bpy.context.scene)
     if window:
-        windowed()
+        run_timer()
     play(body, FRAMES)
     if window:
-        windowed()
+        run_timer()
     shapes = play(body, FRAMES)
-    assert np.abs(shapes - live).max() > 1e-2 and "motion" in made and "lattice" not in made
+    assert np.abs(shapes - live).max() > 1e-2 and "motion" in core_calls and "lattice" not in core_calls
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
     activate(body)
     bpy.ops.thew.simulate()
     np.testing.assert_array_equal(play(body, FRAMES), shapes)
 
 
-def damaged(content: bytes) -> list[bytes]:
-    """Cut off, flipped, foreign, empty, and an archive that holds something else."""
+def damaged_copies(content: bytes) -> list[bytes]:
+    """Returns copies of the content: cut off, flipped, foreign, empty, and an archive that holds something else."""
     other = io.BytesIO()
     np.savez(other, meta=np.arange(5))
     middle = len(content) // 2
@@ -160,22 +164,25 @@ def damaged(content: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("which", range(6))
-def test_a_damaged_cache_is_silently_made_anew(kept, which, capsys):
-    path, live = kept
+def test_cache_damaged(saved_file, which, capsys):
+    """A damaged cache is made anew without a word."""
+    path, live = saved_file
     (file,) = path.with_suffix(".thew").iterdir()
-    file.write_bytes(damaged(file.read_bytes())[which])
+    file.write_bytes(damaged_copies(file.read_bytes())[which])
     capsys.readouterr()
-    np.testing.assert_array_equal(play(reopened(path), FRAMES), live)
+    np.testing.assert_array_equal(play(reopen(path), FRAMES), live)
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_cache_of_another_build_is_not_believed(kept, made, monkeypatch):
+def test_cache_other_build(saved_file, core_calls, monkeypatch):
+    """The cache of another build is not used."""
     monkeypatch.setattr(part("live.keeping"), "stamp", lambda: "another")
-    np.testing.assert_array_equal(play(reopened(kept[0]), FRAMES), kept[1])
-    assert set(made) == {"lattice", "motion"}
+    np.testing.assert_array_equal(play(reopen(saved_file[0]), FRAMES), saved_file[1])
+    assert set(core_calls) == {"lattice", "motion"}
 
 
-def test_a_folder_that_cannot_be_written_is_told_once(scene, tmp_path):
+def test_cache_unwritable_folder(scene, tmp_path):
+    """A folder that cannot be written is named until it can be written."""
     body, _ = make_character()
     bpy.ops.thew.add(cells_across=6)
     play(body, (2,))
@@ -188,7 +195,8 @@ def test_a_folder_that_cannot_be_written_is_told_once(scene, tmp_path):
     assert "MB in hero.thew" in part("scene.cache_files").told(body)
 
 
-def test_in_the_file_it_goes_wherever_the_file_goes(scene, tmp_path, made):
+def test_cache_in_file(scene, tmp_path, core_calls):
+    """A cache in the file moves with the file."""
     body, _ = make_character()
     bpy.ops.thew.add(cells_across=6)
     body.thew.cache = "FILE"
@@ -196,52 +204,56 @@ def test_in_the_file_it_goes_wherever_the_file_goes(scene, tmp_path, made):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
     assert not (tmp_path / "hero.thew").exists()
     (tmp_path / "hero.blend").rename(tmp_path / "elsewhere.blend")
-    made.clear()
-    body = reopened(tmp_path / "elsewhere.blend")
+    core_calls.clear()
+    body = reopen(tmp_path / "elsewhere.blend")
     np.testing.assert_array_equal(play(body, FRAMES), live)
-    assert made == [] and "in the file" in part("scene.cache_files").told(body)
+    assert core_calls == [] and "in the file" in part("scene.cache_files").told(body)
     body.thew.cache = "FOLDER"
     bpy.ops.wm.save_mainfile()
     assert body.thew.made.cache is None and files(tmp_path / "elsewhere.blend")
 
 
-def test_off_keeps_nothing_and_clear_deletes_it(kept, made):
-    path, live = kept
-    body = reopened(path)
+def test_cache_off_and_clear(saved_file, core_calls):
+    """The cache that is off keeps nothing, and Clear Cache deletes its folder."""
+    path, live = saved_file
+    body = reopen(path)
     assert bpy.ops.thew.clear_cache() == {"FINISHED"}
     assert not path.with_suffix(".thew").exists()
     body.thew.cache = "NONE"
     np.testing.assert_array_equal(play(body, FRAMES), live)
-    assert set(made) == {"lattice", "motion"}
+    assert set(core_calls) == {"lattice", "motion"}
     bpy.ops.wm.save_mainfile()
     assert not path.with_suffix(".thew").exists()
 
 
-def test_clear_leaves_what_it_did_not_write(kept):
-    path, _ = kept
+def test_cache_clear_foreign_files(saved_file):
+    """Clear Cache leaves files that Thew did not write."""
+    path, _ = saved_file
     mine = path.with_suffix(".thew") / "notes.txt"
     mine.write_text("keep me")
-    reopened(path)
+    reopen(path)
     assert bpy.ops.thew.clear_cache() == {"FINISHED"}
     assert files(path) == ["notes.txt"]
 
 
-def test_remove_keeps_nothing(kept):
-    body = reopened(kept[0])
+def test_cache_remove(saved_file):
+    """Remove deletes the flesh from the cache."""
+    body = reopen(saved_file[0])
     activate(body)
     assert bpy.ops.thew.remove() == {"FINISHED"}
-    assert files(kept[0]) == []
+    assert files(saved_file[0]) == []
 
 
-def test_a_file_without_a_name_uses_a_temporary_folder(scene):
+def test_cache_unnamed_file(scene):
+    """A file without a name keeps its cache in a temporary folder."""
     make_character()
     bpy.ops.thew.add(cells_across=6)
     assert part("scene.cache_files").folder().is_relative_to(bpy.app.tempdir)
 
 
 @pytest.mark.parametrize("start", ["SETTLED", "CYCLE", "PREROLL"])
-def test_every_beginning_is_kept(scene, tmp_path, made, start):
-    """A cycle too that goes on as something else."""
+def test_cache_motion_starts(scene, tmp_path, core_calls, start):
+    """The cache holds a motion with each kind of start, and a cycle that goes on as something else."""
     body, rig = make_character()
     animate(rig, last=21)
     scene.frame_end = 45
@@ -252,7 +264,7 @@ def test_every_beginning_is_kept(scene, tmp_path, made, start):
     bpy.ops.thew.simulate()
     live = play(body, range(1, 46))
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
-    made.clear()
-    body = reopened(tmp_path / "hero.blend")
+    core_calls.clear()
+    body = reopen(tmp_path / "hero.blend")
     np.testing.assert_array_equal(play(body, range(1, 46)), live)
-    assert made == []
+    assert core_calls == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real characters, a lively clip of each, without hand-tuning (THEW_DATA/characters; skipped without it)."""
+"""Adds flesh to real characters, a lively clip of each, without hand-tuning (THEW_DATA/characters; skipped without it)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if FAST:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def counted():
+def tried_clips():
     cases = []
     yield cases
     print(f"\n{len(cases)} clips of {len(FILES)} characters")
@@ -32,11 +32,11 @@ def closed_volume(triangles, points) -> float:
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
 
-def turned_over(flesh, maps, method: str = "") -> float:
-    """The largest share of the cells that flesh has turned over by its motion: beyond those that it has at rest in the same pose.
+def overturned_share(flesh, maps, method: str = "") -> float:
+    """Returns the largest share of cells that flesh turns over by its motion, beyond those at rest in the same pose.
 
-    What a pose turns over by itself, where a foot is torn off its shin for a frame, is no fault of the motion. `method`: of
-    flesh that is simulated anew (none: as it was).
+    Cells that a pose turns over by itself, as where a foot is torn off its shin for a frame, are not a fault of the motion.
+    `method`: the method of a new simulation; empty: the clip as it is.
     """
     import thew
 
@@ -54,14 +54,15 @@ def turned_over(flesh, maps, method: str = "") -> float:
 
 @pytest.mark.skipif(not FILES, reason="no characters: set THEW_DATA")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_a_real_character(addon, counted, file):
+def test_character_passes(addon, tried_clips, file):
+    """A real character's flesh is sound, moves by itself and bakes as it plays."""
     import thew
 
     load(file)
     complaints = []
     action = clips()[0]
     frames = play_clip(action)
-    counted.append(f"{file.name} {action.name}")
+    tried_clips.append(f"{file.name} {action.name}")
     for obj in meshes()[:MESHES]:
         add(obj)
         if obj.thew.made.rides:
@@ -87,9 +88,9 @@ def test_a_real_character(addon, counted, file):
         distance = np.linalg.norm(clip - skin, axis=2).max() / size
         if distance >= 0.2:
             faults.append(f"{distance:.0%} of the size from the skin")
-        inverted = turned_over(flesh, maps)
+        inverted = overturned_share(flesh, maps)
         # Where flesh is thrown about, as a frog's is at seven g, exact flesh turns cells over as well.
-        if inverted >= 0.03 and inverted >= 1.5 * turned_over(flesh, maps, method="neohookean"):
+        if inverted >= 0.03 and inverted >= 1.5 * overturned_share(flesh, maps, method="neohookean"):
             faults.append(f"{inverted:.0%} of the cells inverted")
         if flesh.surface.report().closed:
             whole = closed_volume(flesh.surface.triangles, rest)
@@ -122,7 +123,7 @@ def test_a_real_character(addon, counted, file):
 
 
 def manners(flesh, maps) -> list[str]:
-    """What is wrong with how a body answers to its clip played faster, stopped, and to motion of the whole."""
+    """Returns the faults of a body's answers to its clip played faster, stopped, and to motion of the whole."""
     import thew
 
     body, fps, size = flesh.body, flesh.build_settings.fps, flesh.surface.size

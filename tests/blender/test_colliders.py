@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects with Collision physics push the flesh: which do, and how they are read."""
+"""Objects with Collision physics push the flesh: the choice of objects, and their reading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from helpers import Layout, activate, flesh_of, make_body, make_folding, part, p
 # pressed -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_box_that_moves_presses_the_belly_in(straight, monkeypatch):
+def test_collider_presses(straight, monkeypatch):
+    """A box that moves presses the belly in up to its face, and the note names both."""
     free = simulated(straight)
     calls = counted(monkeypatch)
     add_box()
@@ -26,7 +27,8 @@ def test_a_box_that_moves_presses_the_belly_in(straight, monkeypatch):
     assert "“Spine” touches “Bench” in frames" in notes(straight)
 
 
-def test_a_box_in_another_unit_of_another_shape_and_inside_out_is_the_same(straight):
+def test_collider_scaled_flipped(straight):
+    """A scaled box that is inside out presses like the plain one."""
     box = add_box()
     pressed = simulated(straight)
     box.data.flip_normals()
@@ -37,7 +39,8 @@ def test_a_box_in_another_unit_of_another_shape_and_inside_out_is_the_same(strai
     assert np.abs(again - pressed).max() < 1e-3 * size_of(pressed[0])
 
 
-def test_a_mesh_that_deforms_is_read_in_each_frame(straight, monkeypatch):
+def test_collider_deforming(straight, monkeypatch):
+    """A mesh that deforms is read in each frame."""
     calls = counted(monkeypatch)
     box = add_box(moves=False, face=FAR)
     box.shape_key_add(name="Basis")
@@ -56,7 +59,8 @@ def test_a_mesh_that_deforms_is_read_in_each_frame(straight, monkeypatch):
     assert np.abs(simulated(straight) - pressed)[-1].max() < 1e-2 * size_of(pressed[0]), rigid.name
 
 
-def test_what_stands_still_is_told_without_motion(straight, monkeypatch):
+def test_collider_static(straight, monkeypatch):
+    """A thing that stands still reaches the core without motion, and presses from the first frame on."""
     calls = counted(monkeypatch)
     add_box(moves=False)
     pressed = simulated(straight)
@@ -64,7 +68,8 @@ def test_what_stands_still_is_told_without_motion(straight, monkeypatch):
     assert abs(farthest(pressed)[0] - NEAR) < 0.01, "it is settled among things"
 
 
-def test_a_sheet_that_an_object_is_scaled_flat_to(straight):
+def test_collider_scaled_flat(straight):
+    """An object that is scaled flat to a sheet collides."""
     box = add_box(moves=False)
     box.location.x = NEAR
     box.scale.x = 0.0
@@ -72,7 +77,8 @@ def test_a_sheet_that_an_object_is_scaled_flat_to(straight):
     assert farthest(pressed)[-1] < NEAR + 0.01 and "so nothing collides" not in notes(straight)
 
 
-def test_thickness_and_friction_are_blenders_own(straight, monkeypatch):
+def test_collider_thickness_friction(straight, monkeypatch):
+    """Thickness and friction are those of Blender's Collision physics."""
     made = counted(monkeypatch, "Collider")
     box = add_box()
     box.collision.thickness_outer, box.collision.cloth_friction = 0.05, 80.0
@@ -88,8 +94,8 @@ def test_thickness_and_friction_are_blenders_own(straight, monkeypatch):
 # which objects -----------------------------------------------------------------------------------------------------------
 
 
-def switched_off(box, how) -> None:
-    """Let `box` not be collided with."""
+def exclude(box, how) -> None:
+    """Excludes `box` from the collision in the way named."""
     layer = bpy.context.view_layer.layer_collection
     own = bpy.data.collections.new("Own")
     bpy.context.scene.collection.children.link(own)
@@ -109,17 +115,19 @@ def switched_off(box, how) -> None:
 @pytest.mark.parametrize(
     "how", ["use", "modifier", "removed", "monitor", "collection's monitor", "excluded", "deleted"]
 )
-def test_what_is_switched_off_changes_no_bit_and_is_noticed(straight, how):
+def test_collider_switched_off(straight, how):
+    """A thing that is switched off is noticed, and the free motion comes back bit by bit."""
     free = simulated(straight)
     box = add_box()
     pressed = play(straight, FRAMES)
     assert np.abs(pressed - free).max() > 0.01
-    switched_off(box, how)
+    exclude(box, how)
     np.testing.assert_array_equal(play(straight, FRAMES), free)
     assert "Bench" not in notes(straight)
 
 
-def test_the_eye_hides_from_view_alone(straight, monkeypatch):
+def test_collider_hidden(straight, monkeypatch):
+    """A thing that the eye or the render hides still collides."""
     box = add_box()
     pressed = simulated(straight)
     read = readings(monkeypatch)
@@ -130,7 +138,8 @@ def test_the_eye_hides_from_view_alone(straight, monkeypatch):
     np.testing.assert_array_equal(simulated(straight), pressed)
 
 
-def test_the_switch_and_the_collection(straight):
+def test_collider_collection(straight):
+    """The switch turns all colliders off, and the collection limits them to its objects."""
     free = simulated(straight)
     box = add_box()
     pressed = simulated(straight)
@@ -150,7 +159,8 @@ def test_the_switch_and_the_collection(straight):
     np.testing.assert_array_equal(play(straight, FRAMES), pressed)
 
 
-def test_without_contact_nothing_is_read(straight, monkeypatch):
+def test_colliders_without_contact(straight, monkeypatch):
+    """Without contact no collider is read."""
     straight.thew.use_contact = False
     free = simulated(straight)
     calls = counted(monkeypatch)
@@ -161,7 +171,8 @@ def test_without_contact_nothing_is_read(straight, monkeypatch):
     assert not calls and not flesh_of(straight).motion.colliders.each
 
 
-def test_the_character_itself_is_left_out(straight, scene):
+def test_colliders_own_parts(straight, scene):
+    """The character's own skin, clothes and riders do not collide with it."""
     free = simulated(straight)
     armature = straight.modifiers["Armature"].object
     add_collision(straight)
@@ -175,7 +186,8 @@ def test_the_character_itself_is_left_out(straight, scene):
     assert part("scene.colliders").asked(straight, scene) == ()
 
 
-def test_other_live_flesh_is_named_and_its_bake_collides(straight, scene):
+def test_collider_other_flesh(straight, scene):
+    """Another character with live flesh is named and left out, and its bake collides."""
     other, armature = make_folding(angle=0.0)
     other.name, armature.location.x = "Neighbour", 0.5
     add_collision(other)
@@ -240,7 +252,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("how", BAD, ids=lambda how: how.__name__)
-def test_bad_things_are_left_out_with_a_sentence_that_names_them(straight, how):
+def test_collider_bad_mesh(straight, how):
+    """A bad mesh is left out with a sentence that names it, and the others still collide."""
     free = simulated(straight)
     bad = add_box("Bad")
     how(bad)
@@ -258,7 +271,8 @@ def test_bad_things_are_left_out_with_a_sentence_that_names_them(straight, how):
     assert abs(farthest(pressed)[-1] - NEAR) < 0.01 or how is edited
 
 
-def test_what_the_core_refuses_names_the_object(straight):
+def test_collider_refused_by_core(straight):
+    """A refusal by the core names the object."""
     box = add_box(moves=False)
     box.location.x = 1e14
     activate(straight)
@@ -266,7 +280,8 @@ def test_what_the_core_refuses_names_the_object(straight):
     assert "“Bench”" in text and text.count(".") <= 2
 
 
-def test_a_thing_that_grows_from_nothing_collides_once_it_is_there(straight):
+def test_collider_grows(straight):
+    """A thing that grows from nothing collides once it has a size."""
     box = add_box(moves=False)
     for frame, scale in ((1, 0.0), (5, 0.0), (6, 1.0)):
         box.scale = (scale,) * 3
@@ -276,7 +291,8 @@ def test_a_thing_that_grows_from_nothing_collides_once_it_is_there(straight):
     assert farthest(pressed)[-1] < NEAR + 0.02
 
 
-def test_bones_that_lie_in_a_thing_are_named(straight):
+def test_collider_holds_bones(straight):
+    """The note names bones that lie deep in a thing."""
     simulated(straight)
     assert "deep in" not in notes(straight)
     add_box(moves=False, face=-0.1)
@@ -289,13 +305,14 @@ def test_bones_that_lie_in_a_thing_are_named(straight):
 
 
 def read(body) -> str:
-    """What is read in the foldout Contact."""
+    """Returns the words in the foldout Contact."""
     layout = Layout()
     part("ui.contact_panel").draw_contact(layout, bpy.context, body, 400)
     return " ".join(layout.read())
 
 
-def test_the_panel_names_what_is_collided_with(straight):
+def test_panel_names_colliders(straight):
+    """The panel names the things that the flesh collides with."""
     assert "Nothing in the scene has Collision physics" in read(straight)
     add_box()
     assert "“Bench”" in read(straight)
@@ -310,7 +327,8 @@ def test_the_panel_names_what_is_collided_with(straight):
 
 
 @pytest.mark.parametrize("how", [emptied, without_faces, not_a_number], ids=lambda how: how.__name__)
-def test_the_panel_says_with_nothing_that_was_left_out(straight, how):
+def test_panel_omits_bad_colliders(straight, how):
+    """The panel does not list a bad mesh as a collider, and says once why it is left out."""
     bad = add_box("Broken")
     how(bad)
     add_box("Good")
@@ -327,9 +345,10 @@ def test_the_panel_says_with_nothing_that_was_left_out(straight, how):
 
 
 @pytest.mark.parametrize("how", ["use", "modifier", "monitor", "collection's monitor", "excluded"])
-def test_the_panel_says_why_what_has_collision_takes_no_part(straight, how):
+def test_panel_explains_excluded(straight, how):
+    """The panel says why a thing with Collision physics takes no part."""
     box = add_box()
-    switched_off(box, how)
+    exclude(box, how)
     text = read(straight)
     reason = {"use": "switched off", "modifier": "switched off"}.get(
         how, "is disabled in viewports, or its collection is"
@@ -340,7 +359,8 @@ def test_the_panel_says_why_what_has_collision_takes_no_part(straight, how):
     assert "Nothing in this collection has Collision physics (" in read(straight)
 
 
-def test_the_panel_names_the_characters_own_and_counts_many(straight):
+def test_panel_counts_excluded(straight):
+    """The panel names the character's own parts, and counts the others when they are many."""
     shirt = make_body(straight.modifiers["Armature"].object, name="Shirt", rings=9)
     add_collision(shirt)
     assert "“Shirt” is a part of the character" in read(straight)
@@ -350,7 +370,8 @@ def test_the_panel_names_the_characters_own_and_counts_many(straight):
 
 
 @pytest.mark.parametrize("how", ["added", "removed", "moved", "thicker"])
-def test_what_touched_is_marked_as_the_last_simulations_once_things_have_changed(straight, monkeypatch, how):
+def test_panel_marks_stale_touches(straight, monkeypatch, how):
+    """Once things have changed, the panel marks the touches as those of the last simulation."""
     box = add_box(moves=False)
     simulated(straight)
     assert "“Bench” in frames" in read(straight) and "last simulation" not in read(straight)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flesh among objects with Collision physics: when its motion is made again, at rest, in bakes, files, shots and renders."""
+"""Flesh among objects with Collision physics: simulated anew after changes, at rest, in bakes, files, shots and renders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from helpers import activate, evaluated, flesh_of, make_folding, part, play, siz
 # when it is made again -----------------------------------------------------------------------------------------------------
 
 
-def test_what_moves_is_noticed_by_the_next_frame(straight, monkeypatch):
+def test_collider_move_noticed(straight, monkeypatch):
+    """A collider that is moved or edited is noticed by the next frame."""
     box = add_box(moves=False, face=NEAR)
     pressed = simulated(straight)
     calls = counted(monkeypatch)
@@ -27,7 +28,8 @@ def test_what_moves_is_noticed_by_the_next_frame(straight, monkeypatch):
     assert len(calls) == 2 and np.abs(edited - pressed).max() < 1e-3
 
 
-def test_keys_of_what_moves_are_noticed(straight):
+def test_collider_keys_noticed(straight):
+    """A changed key of a collider is noticed."""
     box = add_box()
     pressed = simulated(straight)
     box.location.x = NEAR + 0.4 + 0.1
@@ -36,7 +38,8 @@ def test_keys_of_what_moves_are_noticed(straight):
 
 
 @pytest.mark.parametrize(("name", "value"), [("thickness_outer", 0.04), ("cloth_friction", 1.0)])
-def test_collision_settings_put_the_clip_out_of_date_without_playing_frames(straight, monkeypatch, name, value):
+def test_collider_settings_outdate_clip(straight, monkeypatch, name, value):
+    """A changed collision setting makes the clip anew without playing frames."""
     box = add_box()
     before = simulated(straight)
     calls, read = counted(monkeypatch), readings(monkeypatch)
@@ -45,7 +48,8 @@ def test_collision_settings_put_the_clip_out_of_date_without_playing_frames(stra
     assert len(calls) == 1 and not read and np.abs(after - before).max() > 0.0
 
 
-def test_a_new_name_is_told(straight):
+def test_collider_renamed(straight):
+    """The note follows a new name of a collider."""
     box = add_box()
     simulated(straight)
     box.name = "Sofa"
@@ -53,7 +57,8 @@ def test_a_new_name_is_told(straight):
     assert "“Sofa”" in notes(straight) and "Bench" not in notes(straight)
 
 
-def test_in_a_window_what_was_moved_is_told_and_the_clip_stays(straight, monkeypatch):
+def test_collider_moved_in_window(straight, monkeypatch):
+    """In a window a moved collider is named as a problem, and the clip stays until the next simulation."""
     box = add_box(moves=False)
     pressed = simulated(straight)
     flesh, windows, scene = flesh_of(straight), part("scene.windows"), bpy.context.scene
@@ -78,8 +83,8 @@ def test_in_a_window_what_was_moved_is_told_and_the_clip_stays(straight, monkeyp
     assert straight in waits and not calls
 
 
-def test_a_turn_repeats_only_where_what_moves_does(scene, monkeypatch):
-    """A character that stands breathing in a loop, and a ball that passes once, or comes back in time."""
+def test_cycle_needs_cyclic_collider(scene, monkeypatch):
+    """A character's loop repeats only if the ball that passes it comes back in the same time."""
     scene.frame_end = 20
     body, armature = make_folding(angle=0.0)
     bone = armature.pose.bones["Spine"]
@@ -114,7 +119,8 @@ def test_a_turn_repeats_only_where_what_moves_does(scene, monkeypatch):
 # at rest, bakes, files -----------------------------------------------------------------------------------------------------
 
 
-def test_flesh_at_rest_heeds_where_things_are_now(straight):
+def test_settle_heeds_colliders(straight):
+    """Flesh at rest heeds where the things are in the present frame."""
     add_box()
     simulated(straight)
     found = {}
@@ -129,8 +135,8 @@ def test_flesh_at_rest_heeds_where_things_are_now(straight):
     assert farthest(shapes) == pytest.approx([found[1], found[8]], abs=1e-3)
 
 
-def test_settling_before_what_is_new_was_read(straight):
-    """The frames are not played to settle; the motion is made again when it is looked at."""
+def test_settle_before_reading(straight):
+    """Settle heeds a new collider without playing the frames, and the motion is made again when it is looked at."""
     free = simulated(straight)
     box = add_box(moves=False)
     bpy.context.scene.frame_set(3)
@@ -148,7 +154,8 @@ def test_settling_before_what_is_new_was_read(straight):
     np.testing.assert_array_equal(play(straight, FRAMES), free)
 
 
-def test_bakes_shots_and_the_command_line_hold_it(straight, tmp_path, monkeypatch, capsys):
+def test_colliders_in_shots(straight, tmp_path, monkeypatch, capsys):
+    """Bakes, shots and the command line hold the contact with colliders, and notice a collider that has moved."""
     add_box()
     emptied(add_box("Ghost"))
     live = simulated(straight)
@@ -184,7 +191,8 @@ def test_bakes_shots_and_the_command_line_hold_it(straight, tmp_path, monkeypatc
     assert "“Bench” is elsewhere than when “hero.clip.thew” was exported" in capsys.readouterr().out
 
 
-def test_it_is_saved_with_the_file(straight, tmp_path):
+def test_colliders_saved(straight, tmp_path):
+    """The collection and the motion are the same after the file is opened again."""
     box = add_box()
     props = bpy.data.collections.new("Props")
     bpy.context.scene.collection.children.link(props)
@@ -199,8 +207,8 @@ def test_it_is_saved_with_the_file(straight, tmp_path):
     np.testing.assert_array_equal(play(body, FRAMES), pressed)
 
 
-def test_a_render_shows_what_was_played_whatever_it_shows_of_things(straight, monkeypatch, tmp_path):
-    """Hidden from renders, or finer in them, an object is what was collided with all the same."""
+def test_render_with_colliders(straight, monkeypatch, tmp_path):
+    """A render shows the motion that was played, even with colliders hidden or finer in it."""
     hidden, finer = add_box("Hidden"), add_box("Finer")
     hidden.hide_render = True
     more = finer.modifiers.new("Subdivision", "SUBSURF")

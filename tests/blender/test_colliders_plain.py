@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Things that are collided with, as the core is told of them, in numbers: needs no scene."""
+"""Objects with Collision physics as the core receives them, in numbers: needs no scene."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float3
 
 
 @pytest.fixture(scope="module", autouse=True)
-def loaded(addon):
-    """The extension's modules."""
+def load_modules(addon):
+    """Loads the extension's modules."""
 
 
 def place():
     return part("logic.spaces").Place(np.array([3.0, -1.0, 0.5]), 0.25)
 
 
-def moved(angle, x=0.0, scale=(1.0, 1.0, 1.0)) -> np.ndarray:
-    """A world matrix as Blender gives it, in single precision."""
+def world_matrix(angle, x=0.0, scale=(1.0, 1.0, 1.0)) -> np.ndarray:
+    """Returns a world matrix as Blender gives it, in single precision."""
     c, s = np.cos(angle), np.sin(angle)
     matrix = np.array([[c, -s, 0, x], [s, c, 0, 2.0], [0, 0, 1, 0], [0, 0, 0, 1.0]]) @ np.diag([*scale, 1.0])
     return matrix.astype(np.float32).astype(np.float64)
@@ -33,7 +33,7 @@ def collider(matrices, shapes=None):
 
 
 def world(one, place_) -> np.ndarray:
-    """Where the core is told that its vertices are at each pose, metres, [f, n, 3]."""
+    """Returns the vertices at each pose as the core receives them, metres, [f, n, 3]."""
     vertices, motion = one.given(place_)
     if motion is None:
         return np.stack([vertices] * len(one.shapes))
@@ -43,16 +43,17 @@ def world(one, place_) -> np.ndarray:
 
 
 CASES = {
-    "still": [moved(0.3)] * 3,
-    "rigid": [moved(0.3 * i, x=i) for i in range(3)],
-    "rigid and uneven": [moved(0.3 * i, x=i, scale=(2.0, -0.1, 7.0)) for i in range(3)],
-    "growing": [moved(0.3, scale=(i, i, i)) for i in range(3)],  # from nothing
-    "flat": [moved(0.3 * i, scale=(1.0, 1.0, 0.0)) for i in range(3)],
+    "still": [world_matrix(0.3)] * 3,
+    "rigid": [world_matrix(0.3 * i, x=i) for i in range(3)],
+    "rigid and uneven": [world_matrix(0.3 * i, x=i, scale=(2.0, -0.1, 7.0)) for i in range(3)],
+    "growing": [world_matrix(0.3, scale=(i, i, i)) for i in range(3)],  # from nothing
+    "flat": [world_matrix(0.3 * i, scale=(1.0, 1.0, 0.0)) for i in range(3)],
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_core_is_told_where_the_vertices_are(case):
+def test_collider_vertices(case):
+    """The core receives each vertex where Blender shows it, and rigid motion as exact turns."""
     one = collider(CASES[case])
     expected = np.stack([place().points(one.world(index)) for index in range(3)])
     assert np.abs(world(one, place()) - expected).max() < 1e-6
@@ -63,20 +64,23 @@ def test_the_core_is_told_where_the_vertices_are(case):
         assert np.abs(turns @ turns.swapaxes(1, 2) - np.eye(3)).max() < 1e-14, "single precision is rounded off"
 
 
-def test_a_shape_that_changes_is_told_vertex_by_vertex():
-    one = collider([moved(0.0)] * 3, [CORNERS, CORNERS, 2.0 * CORNERS])
+def test_collider_changing_shape():
+    """A shape that changes reaches the core vertex by vertex."""
+    one = collider([world_matrix(0.0)] * 3, [CORNERS, CORNERS, 2.0 * CORNERS])
     assert not one.rigid and one.moves and one.given(place())[1].shape == (3, 4, 3)
     assert np.abs(world(one, place())[2] - place().points(one.world(2))).max() < 1e-12
 
 
-def test_it_rests_where_it_is_something():
+def test_collider_rest_pose():
+    """The rest pose is the first one in which the shape has a size."""
     assert collider(CASES["growing"]).rest == 1
-    assert collider([moved(0.0, scale=(0, 0, 0))] * 2).rest == -1
-    assert collider([moved(0.0, scale=(1, 0, 0))] * 2).rest == -1
+    assert collider([world_matrix(0.0, scale=(0, 0, 0))] * 2).rest == -1
+    assert collider([world_matrix(0.0, scale=(1, 0, 0))] * 2).rest == -1
     assert collider(CASES["flat"]).rest == 0
 
 
-def test_the_digest_knows_every_place_and_shape():
+def test_colliders_digest():
+    """The digest differs for every change of a place, a shape or an order."""
     made = part("logic.colliders").Colliders
     variants = [
         [],
@@ -94,18 +98,20 @@ def test_the_digest_knows_every_place_and_shape():
     assert made((), (collider(CASES["rigid"]),)).picked(rows).digest == digests[3]
 
 
-def test_it_is_led_as_the_world_is():
+def test_colliders_led():
+    """Colliders are moved along with the world."""
     made = part("logic.colliders").Colliders((), (collider(CASES["rigid"]),))
-    move = np.stack([moved(0.5, x=4.0)] * 3)
+    move = np.stack([world_matrix(0.5, x=4.0)] * 3)
     (led,) = made.led(move).each
     expected = np.einsum("ij,nj->ni", move[0][:3, :3], made.each[0].world(1)) + move[0][:3, 3]
     np.testing.assert_allclose(led.world(1), expected, atol=1e-12)
 
 
-def test_traces_go_no_farther_than_the_body():
+def test_colliders_trace():
+    """The trace of a collider is clipped to the reach of the body."""
     made = part("logic.colliders").Colliders
     assert made((), (collider(CASES["still"]),)).trace(place(), 1.0) is None
-    far = collider([moved(0.0, x=1000.0 * i) for i in range(3)])
+    far = collider([world_matrix(0.0, x=1000.0 * i) for i in range(3)])
     trace = made((), (far, collider(CASES["still"]))).trace(place(), 0.5)
     assert trace.shape == (3, 4, 4, 3) and np.ptp(trace, axis=0).max() == pytest.approx(0.5)
     np.testing.assert_allclose(far.path(place())[:, 0], far.path(place())[0, 0] + 250.0 * np.arange(3))

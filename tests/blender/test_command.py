@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`blender --command thew bake`: its body is a plain function, called here."""
+"""Tests `blender --command thew bake` through its body, a plain function."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mathutils import Matrix
 
 
 @pytest.fixture
-def saved(scene, tmp_path):
-    """A file with a character of two meshes and one mesh that cannot be baked."""
+def saved_file(scene, tmp_path):
+    """Saves a file with a character of two meshes and one mesh that cannot be baked."""
     _, rig = make_character()
     make_body(rig, name="Shirt", rings=9)
     bad = make_body(rig, name="Bad", rings=5)
@@ -34,57 +34,58 @@ def keys_of(name):
     return [] if keys is None else [k.name for k in keys.key_blocks if k.name.startswith("Thew ")]
 
 
-def test_it_bakes_whole_characters_and_says_what_became_of_each_mesh(saved, capsys):
-    """As one press in the window does: a body, what rides on it, and what is left as it is."""
+def test_command_whole_character(saved_file, capsys):
+    """The command bakes a body and its riders as one press in the window does, and reports each mesh."""
     rig = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     far = make_body(rig, name="Far", rings=5)
     far.data.transform(Matrix.Translation((0.0, 0.0, 50.0)) @ Matrix.Scale(0.1, 4))
     bpy.ops.wm.save_mainfile()
-    assert run(saved, "--frames", 1, 12) == 0
+    assert run(saved_file, "--frames", 1, 12) == 0
     lines = capsys.readouterr().out.strip().splitlines()
     assert "Body: “Bad” and “Shirt” ride on “Body”." in lines
     assert "Body: “Far” keeps its plain skin: it lies off “Body”." in lines
     body = next(line for line in lines if "cells" in line)
     assert body.startswith("Body: ") and "12 keys" in body and "own motion" in body and "with “Bad” and “Shirt”" in body
     assert any(line.startswith("Far: keeps its plain skin") for line in lines)
-    bpy.ops.wm.open_mainfile(filepath=str(saved))
+    bpy.ops.wm.open_mainfile(filepath=str(saved_file))
     assert all(len(keys_of(name)) == 12 for name in ("Body", "Shirt", "Bad")) and not keys_of("Far")
     shapes = play(bpy.data.objects["Body"], range(1, 13))
     assert np.abs(np.diff(shapes, axis=0)).max() > 1e-3
 
 
-def test_one_object_to_another_file(saved, tmp_path, capsys):
+def test_command_object_out(saved_file, tmp_path, capsys):
+    """The command bakes one object into another file, and leaves the source as it was."""
     out = tmp_path / "out.blend"
-    before = saved.read_bytes()
-    assert run(saved, "--object", "Shirt", "--out", out) == 0
-    assert saved.read_bytes() == before
+    before = saved_file.read_bytes()
+    assert run(saved_file, "--object", "Shirt", "--out", out) == 0
+    assert saved_file.read_bytes() == before
     bpy.ops.wm.open_mainfile(filepath=str(out))
     assert len(keys_of("Shirt")) == 20 and not keys_of("Body")
 
 
 @pytest.mark.parametrize("space", ["rest", "posed"])
-def test_a_finished_bake_in_either_space(saved, space, capsys):
-    """Nothing of the flesh is left in the file, and it moves as the unfinished bake does."""
-    assert run(saved, "--object", "Body", "--space", space) == 0
+def test_command_finish(saved_file, space, capsys):
+    """With --finish nothing of the flesh is left in the file, and it moves as the unfinished bake does."""
+    assert run(saved_file, "--object", "Body", "--space", space) == 0
     assert f"20 keys in {space} space" in capsys.readouterr().out
     baked = play(bpy.data.objects["Body"], range(1, 21))
-    assert run(saved, "--object", "Body", "--space", space, "--finish") == 0
-    bpy.ops.wm.open_mainfile(filepath=str(saved))
+    assert run(saved_file, "--object", "Body", "--space", space, "--finish") == 0
+    bpy.ops.wm.open_mainfile(filepath=str(saved_file))
     body = bpy.data.objects["Body"]
     assert [m.type for m in body.modifiers] == (["ARMATURE"] if space == "rest" else [])
     assert not body.thew.made.flesh and not bpy.data.node_groups
     assert np.abs(play(body, range(1, 21)) - baked).max() < 1e-5 * size_of(baked[0])
 
 
-def test_it_bakes_what_the_window_shows(saved, scene, tmp_path):
+def test_command_equals_live(saved_file, scene, tmp_path):
     """The command's keys are the live flesh of the same file with the same settings."""
-    bpy.ops.wm.open_mainfile(filepath=str(saved))
+    bpy.ops.wm.open_mainfile(filepath=str(saved_file))
     body = bpy.data.objects["Body"]
     bpy.context.view_layer.objects.active = body
     bpy.ops.thew.add()
     live = play(body, range(1, 21))
     bpy.ops.wm.save_mainfile()
-    assert run(saved, "--object", "Body") == 0
+    assert run(saved_file, "--object", "Body") == 0
     baked = play(bpy.data.objects["Body"], range(1, 21))
     assert np.abs(baked - live).max() < 1e-5 * size_of(live[0])
 
@@ -99,16 +100,17 @@ def test_it_bakes_what_the_window_shows(saved, scene, tmp_path):
         (("--out", "/nowhere/at/all/out.blend"), "Nothing can be saved to"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(saved, capsys, words, said):
-    before = saved.read_bytes()
-    assert run(saved, *words) == 1
+def test_command_refuses(saved_file, capsys, words, said):
+    """The command refuses with one sentence, and leaves the file as it was."""
+    before = saved_file.read_bytes()
+    assert run(saved_file, *words) == 1
     error = capsys.readouterr().err.strip()
     assert said in error and "Traceback" not in error
-    assert saved.read_bytes() == before
+    assert saved_file.read_bytes() == before
 
 
 def two_characters(tmp_path):
-    """A file with a character, and one that cannot have flesh."""
+    """Saves a file with a character, and one that cannot have flesh."""
     make_character()
     other = make_armature("Other")
     bare = make_body(other, name="Bare")
@@ -120,16 +122,16 @@ def two_characters(tmp_path):
     return path
 
 
-def told(capsys):
-    """The lines of JSON; Blender writes lines of its own between them."""
+def json_lines(capsys):
+    """Returns the lines of JSON; Blender writes lines of its own between them."""
     return [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
 
 
-def test_the_exit_status_tells_of_what_failed(scene, tmp_path, capsys):
-    """The others are saved; JSON says which."""
+def test_command_exit_status(scene, tmp_path, capsys):
+    """The exit status says that a character failed, the others are saved, and JSON says which."""
     path = two_characters(tmp_path)
     assert run(path, "--frames", 1, 8, "--json", "--threads", 1) == 3
-    lines = {line["name"]: line for line in told(capsys)}
+    lines = {line["name"]: line for line in json_lines(capsys)}
     assert lines["Body"]["done"] and lines["Body"]["seconds"] > 0.0 and "8 keys" in lines["Body"]["text"]
     assert not lines["Bare"]["done"] and not lines["Bare"]["left"] and "absolute" in lines["Bare"]["text"]
     bpy.ops.wm.open_mainfile(filepath=str(path))
@@ -137,66 +139,71 @@ def test_the_exit_status_tells_of_what_failed(scene, tmp_path, capsys):
     assert run(path, "--object", "Bare") == 1
     export = part("cli").main
     assert export(["export", str(path), "--frames", "1", "4", "--json", "--out", str(tmp_path)]) == 3
-    written = next(line for line in told(capsys) if line["done"])
+    written = next(line for line in json_lines(capsys) if line["done"])
     assert written["name"] == "Body" and written["file"] == str(tmp_path / "two.Body.shot.thew")
 
 
 @pytest.mark.parametrize("place", ["no folder/out.blend", ""])
-def test_a_place_that_cannot_be_saved_to_is_refused_before_the_work(saved, tmp_path, capsys, monkeypatch, place):
+def test_command_unwritable_out(saved_file, tmp_path, capsys, monkeypatch, place):
+    """A place that cannot be saved to is refused before the file is opened."""
     monkeypatch.setattr(part("cli"), "opened", None)  # nothing is even opened
-    assert run(saved, "--out", tmp_path / place) == 1
+    assert run(saved_file, "--out", tmp_path / place) == 1
     assert "Nothing can be saved to" in capsys.readouterr().err
 
 
-def test_a_disk_that_is_full(saved, capsys):
+def test_command_full_disk(saved_file, capsys):
+    """A full disk leaves the file as it was and no half-written file beside it."""
     resource = pytest.importorskip("resource")
     import signal
 
-    before, limits = saved.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, limits = saved_file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
     try:
-        assert run(saved) == 1
+        assert run(saved_file) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
     assert "cannot save" in capsys.readouterr().err
-    assert saved.read_bytes() == before
-    assert [path.name for path in saved.parent.glob("*.blend*")] == [saved.name]
+    assert saved_file.read_bytes() == before
+    assert [path.name for path in saved_file.parent.glob("*.blend*")] == [saved_file.name]
 
 
-def test_what_is_replaced_keeps_its_mode_and_links_that_lead_to_it(saved, tmp_path, capsys):
-    saved.chmod(0o640)
-    link, twin, other = (tmp_path / name for name in ("link.blend", "twin.blend", f"{saved.stem}.part.blend"))
-    link.symlink_to(saved.name)
-    twin.hardlink_to(saved)
+def test_command_replaces_file(saved_file, tmp_path, capsys):
+    """The replaced file keeps its mode and the symbolic links to it, and other files stay."""
+    saved_file.chmod(0o640)
+    link, twin, other = (tmp_path / name for name in ("link.blend", "twin.blend", f"{saved_file.stem}.part.blend"))
+    link.symlink_to(saved_file.name)
+    twin.hardlink_to(saved_file)
     other.write_bytes(b"a file of the artist's")
-    left = tmp_path / f".{saved.stem}.1234.part.blend"
+    left = tmp_path / f".{saved_file.stem}.1234.part.blend"
     left.write_bytes(b"half")
     os.utime(left, (0, 0))
-    before = saved.read_bytes()
+    before = saved_file.read_bytes()
     assert run(link, "--object", "Body") == 0
-    assert link.is_symlink() and saved.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink() and saved_file.stat().st_mode & 0o777 == 0o640
     # Whole or not at all: a file cannot be replaced under two names at once.
-    assert saved.read_bytes() != before and twin.read_bytes() == before
+    assert saved_file.read_bytes() != before and twin.read_bytes() == before
     assert other.read_bytes() == b"a file of the artist's" and not left.exists()
     assert [path for path in tmp_path.iterdir() if path.name.endswith(".part.blend")] == [other]
 
 
-def test_the_scripts_of_a_file_run_only_when_asked(saved, tmp_path, capsys):
-    bpy.ops.wm.open_mainfile(filepath=str(saved))
+def test_command_scripts(saved_file, tmp_path, capsys):
+    """A file's scripts run only with --scripts."""
+    bpy.ops.wm.open_mainfile(filepath=str(saved_file))
     trace = tmp_path / "it ran"
     text = bpy.data.texts.new("startup.py")
     text.write(f"open({str(trace)!r}, 'w').close()")
     text.use_module = True
-    bpy.ops.wm.save_as_mainfile(filepath=str(saved))
-    assert run(saved, "--object", "Body", "--out", tmp_path / "a.blend") == 0
+    bpy.ops.wm.save_as_mainfile(filepath=str(saved_file))
+    assert run(saved_file, "--object", "Body", "--out", tmp_path / "a.blend") == 0
     assert not trace.exists() and "give --scripts if you trust them" in capsys.readouterr().out
-    assert run(saved, "--object", "Body", "--scripts", "--out", tmp_path / "b.blend") == 0
+    assert run(saved_file, "--object", "Body", "--scripts", "--out", tmp_path / "b.blend") == 0
     assert trace.exists() and "--scripts" not in capsys.readouterr().out
 
 
-def test_files_that_cannot_be_opened(tmp_path, capsys, scene):
+def test_command_unreadable_file(tmp_path, capsys, scene):
+    """A missing or foreign file is refused by a sentence."""
     assert run(tmp_path / "missing.blend") == 1
     assert "There is no file" in capsys.readouterr().err
     bad = tmp_path / "bad.blend"
@@ -205,7 +212,8 @@ def test_files_that_cannot_be_opened(tmp_path, capsys, scene):
     assert "cannot open" in capsys.readouterr().err
 
 
-def test_a_file_without_characters(scene, tmp_path, capsys):
+def test_command_empty_file(scene, tmp_path, capsys):
+    """A file without characters is refused by a sentence."""
     animate(make_armature())
     path = tmp_path / "empty.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
@@ -213,7 +221,8 @@ def test_a_file_without_characters(scene, tmp_path, capsys):
     assert "nothing to bake" in capsys.readouterr().err
 
 
-def test_the_command_is_registered_and_its_arguments_are_explained(addon, capsys):
+def test_command_help(addon, capsys):
+    """The command's help explains its arguments, and an unknown command fails."""
     with pytest.raises(SystemExit) as end:
         part("cli").main(["bake", "--help"])
     assert end.value.code == 0
@@ -225,7 +234,8 @@ def test_the_command_is_registered_and_its_arguments_are_explained(addon, capsys
     assert end.value.code != 0
 
 
-def test_it_bakes_the_rigs_too(scene, tmp_path, capsys):
+def test_command_bakes_rigs(scene, tmp_path, capsys):
+    """The command bakes the rigs too."""
     body, _ = make_character()
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     plain = play(body, range(1, 13))

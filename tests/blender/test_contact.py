@@ -15,22 +15,22 @@ FRAMES = range(1, 21)
 
 @pytest.fixture
 def angle():
-    """By how much each of its joints is bent, radians."""
+    """Returns the angle by which each joint is bent, radians."""
     return 2.0
 
 
 @pytest.fixture
-def folding(scene, angle):
-    """A small character with flesh that folds onto itself, its joints elastic: else the shape of its skin's folds is shown parted before
-    anything presses."""
+def folding_body(scene, angle):
+    """Builds a small character with flesh that folds onto itself. Its joints are elastic: otherwise its skin's folds
+    are parted before anything presses."""
     body, _ = make_folding(angle)
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
     body.thew.elastic_joints = 1.0
     return body
 
 
-def simulated(body, **settings) -> np.ndarray:
-    """The shapes of all frames with these settings."""
+def simulate(body, **settings) -> np.ndarray:
+    """Simulates with these settings, and returns the shapes of all frames."""
     for name, value in settings.items():
         setattr(body.thew, name, value)
     activate(body)
@@ -38,16 +38,16 @@ def simulated(body, **settings) -> np.ndarray:
     return play(body, FRAMES)
 
 
-def ignoring(body, name, vertices) -> None:
-    """A vertex group with those vertices, and a light weight on all others."""
+def add_ignored_group(body, name, vertices) -> None:
+    """Adds a vertex group with those vertices, and a light weight on all others."""
     group = body.vertex_groups.new(name=name)
     group.add(list(range(len(body.data.vertices))), 0.4, "REPLACE")
     if len(vertices):
         group.add([int(v) for v in vertices], 0.9, "REPLACE")
 
 
-def counted(monkeypatch, name="simulate") -> list[dict]:
-    """The calls of the core's function from now on."""
+def record_calls(monkeypatch, name="simulate") -> list[dict]:
+    """Records the keyword arguments of each later call of the core's function."""
     core, calls = part("logic.native").core(), []
     real = getattr(core, name)
     monkeypatch.setattr(core, name, lambda *given, **named: calls.append(named) or real(*given, **named))
@@ -57,16 +57,17 @@ def counted(monkeypatch, name="simulate") -> list[dict]:
 # the simulation --------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_off_and_then_changes_no_bit(folding, monkeypatch):
-    calls = counted(monkeypatch)
-    free = simulated(folding)
-    assert not folding.thew.use_contact and "touch" not in folding.thew.made.notes
-    touching = simulated(folding, use_contact=True)
+def test_contact_off(folding_body, monkeypatch):
+    """Contact is off by default and then changes no bit, and flesh that does not touch stays the same."""
+    calls = record_calls(monkeypatch)
+    free = simulate(folding_body)
+    assert not folding_body.thew.use_contact and "touch" not in folding_body.thew.made.notes
+    touching = simulate(folding_body, use_contact=True)
     assert calls[-1]["contact"].self_contact
-    again = simulated(folding, use_contact=False)
+    again = simulate(folding_body, use_contact=False)
     assert "contact" not in calls[-1]
     np.testing.assert_array_equal(again, free)
-    first = flesh_of(folding).motion.start
+    first = flesh_of(folding_body).motion.start
     touched = [
         index + first for index in range(20) if np.abs(touching[index] - free[index]).max() > 1e-3 * size_of(free[0])
     ]
@@ -74,27 +75,29 @@ def test_it_is_off_and_then_changes_no_bit(folding, monkeypatch):
     np.testing.assert_array_equal(touching[:3], free[:3])
 
 
-def test_folded_flesh_overlaps_less(folding):
-    free, touching = (buried(folding, simulated(folding, use_contact=use)[-1]) for use in (False, True))
+def test_contact_reduces_overlap(folding_body):
+    """Folded flesh overlaps less with contact."""
+    free, touching = (buried(folding_body, simulate(folding_body, use_contact=use)[-1]) for use in (False, True))
     assert touching < free
 
 
-def test_the_bar_goes_by_frames_with_contact_too(folding):
-    """What is made ready before the first frame does not fill it."""
+def test_contact_progress(folding_body):
+    """The progress bar goes by frames with contact too: the preparation before the first frame does not fill it."""
     told = []
-    task = part("live.jobs").simulate(folding, bpy.context.scene, bpy.context.view_layer)
-    folding.thew.use_contact = True
+    task = part("live.jobs").simulate(folding_body, bpy.context.scene, bpy.context.view_layer)
+    folding_body.thew.use_contact = True
     part("logic.tasks").finish(task, lambda fraction, text: told.append(fraction) or True)
     assert len(told) > 20 and np.median(told) < 0.97 and max(told) > 0.98
 
 
-def test_each_setting_reaches_the_core(folding, monkeypatch):
-    made = counted(monkeypatch, "Contact")
-    calls = counted(monkeypatch)
-    top = [v.index for v in folding.data.vertices if v.co.z > 1.3]
-    ignoring(folding, "Teeth", top)
-    simulated(
-        folding,
+def test_contact_settings_reach_core(folding_body, monkeypatch):
+    """Each contact setting reaches the core."""
+    made = record_calls(monkeypatch, "Contact")
+    calls = record_calls(monkeypatch)
+    top = [v.index for v in folding_body.data.vertices if v.co.z > 1.3]
+    add_ignored_group(folding_body, "Teeth", top)
+    simulate(
+        folding_body,
         use_contact=True,
         self_contact=False,
         contact_thickness=0.02,
@@ -103,65 +106,69 @@ def test_each_setting_reaches_the_core(folding, monkeypatch):
     )
     given = made[-1]
     assert given["self_contact"] is False and given["friction"] == pytest.approx(0.7)
-    assert given["thickness"] == pytest.approx(0.02 * flesh_of(folding).place.metres_per_unit)
+    assert given["thickness"] == pytest.approx(0.02 * flesh_of(folding_body).place.metres_per_unit)
     regions = np.asarray(given["regions"])
-    assert set(np.flatnonzero(regions == 0)) == set(top) and len(regions) == len(folding.data.vertices)
+    assert set(np.flatnonzero(regions == 0)) == set(top) and len(regions) == len(folding_body.data.vertices)
     assert calls[-1]["contact"] is not None
 
 
-def test_thickness_is_a_length_of_the_scene(folding, monkeypatch):
-    """A character that stands for something four times as tall is given skins four times as far apart."""
-    made = counted(monkeypatch, "Contact")
-    simulated(folding, use_contact=True, contact_thickness=0.01)
-    folding.thew.real_height = 4.0 * folding.thew.height()
-    simulated(folding)
+def test_contact_thickness_unit(folding_body, monkeypatch):
+    """The thickness is a length of the scene: at four times the real height it is four times as thick."""
+    made = record_calls(monkeypatch, "Contact")
+    simulate(folding_body, use_contact=True, contact_thickness=0.01)
+    folding_body.thew.real_height = 4.0 * folding_body.thew.height()
+    simulate(folding_body)
     assert made[-1]["thickness"] == pytest.approx(4.0 * made[0]["thickness"])
-    assert folding.thew.bl_rna.properties["contact_thickness"].unit == "LENGTH"
+    assert folding_body.thew.bl_rna.properties["contact_thickness"].unit == "LENGTH"
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("self_contact", False), ("contact_thickness", 0.03), ("contact_friction", 0.9), ("contact_ignore", "All")],
 )
-def test_a_setting_puts_the_clip_out_of_date_and_nothing_else_does(folding, monkeypatch, name, value):
-    ignoring(folding, "All", range(len(folding.data.vertices)))
-    before = simulated(folding, use_contact=True)
-    calls = counted(monkeypatch)
-    np.testing.assert_array_equal(simulated(folding), before)
-    folding.thew.show_contacts = True
-    play(folding, FRAMES)
+def test_contact_setting_outdates_clip(folding_body, monkeypatch, name, value):
+    """A changed contact setting makes the clip anew, and nothing else does."""
+    add_ignored_group(folding_body, "All", range(len(folding_body.data.vertices)))
+    before = simulate(folding_body, use_contact=True)
+    calls = record_calls(monkeypatch)
+    np.testing.assert_array_equal(simulate(folding_body), before)
+    folding_body.thew.show_contacts = True
+    play(folding_body, FRAMES)
     assert not calls, "nothing has changed"
-    setattr(folding.thew, name, value)
-    after = play(folding, FRAMES)
+    setattr(folding_body.thew, name, value)
+    after = play(folding_body, FRAMES)
     assert len(calls) == 1 and np.abs(after - before).max() > 0.0
-    setattr(folding.thew, name, folding.thew.bl_rna.properties[name].default)
-    np.testing.assert_array_equal(play(folding, FRAMES), before)
+    setattr(folding_body.thew, name, folding_body.thew.bl_rna.properties[name].default)
+    np.testing.assert_array_equal(play(folding_body, FRAMES), before)
 
 
-def test_without_contact_its_settings_change_nothing(folding, monkeypatch):
-    play(folding, FRAMES)
-    calls = counted(monkeypatch)
-    simulated(folding, contact_friction=0.9, contact_thickness=0.1, contact_ignore="Nobody")
-    assert not calls and "Nobody" not in folding.thew.made.notes
+def test_contact_off_ignores_settings(folding_body, monkeypatch):
+    """Without contact its settings change nothing."""
+    play(folding_body, FRAMES)
+    calls = record_calls(monkeypatch)
+    simulate(folding_body, contact_friction=0.9, contact_thickness=0.1, contact_ignore="Nobody")
+    assert not calls and "Nobody" not in folding_body.thew.made.notes
 
 
 @pytest.mark.parametrize("method", ["warped", "linear"])
-def test_other_methods_touch_too(folding, method):
-    simulated(folding, method=method, use_contact=True)
-    flesh = flesh_of(folding)
+def test_contact_other_methods(folding_body, method):
+    """Contact works with the other methods."""
+    simulate(folding_body, method=method, use_contact=True)
+    flesh = flesh_of(folding_body)
     assert flesh.touching is not None and any(len(flesh.clip.contacts(index)) for index in range(20))
 
 
-def test_flesh_at_rest_touches_where_it_was_asked_for(folding):
-    simulated(folding, use_contact=True, contact_thickness=0.02)
+def test_contact_settle(folding_body):
+    """Flesh at rest touches only with contact switched on, and the view draws it."""
+    simulate(folding_body, use_contact=True, contact_thickness=0.02)
     bpy.context.scene.frame_set(20)
-    flesh, rests = flesh_of(folding), []
+    flesh, rests = flesh_of(folding_body), []
     for use in (True, False):
-        folding.thew.use_contact = use
-        activate(folding)
+        folding_body.thew.use_contact = use
+        activate(folding_body)
         assert bpy.ops.thew.settle() == {"FINISHED"}
-        rests.append(evaluated(folding))
-        drawn = part("ui.contact_overlay").drawings(folding, 20.0)
+        rests.append(evaluated(folding_body))
+        drawn = part("ui.contact_overlay").drawings(folding_body, 20.0)
         assert bool(drawn) is use
         if use:
             assert len(flesh.contacts(20, True)) and sum(len(points) for points, *_ in drawn) == len(
@@ -174,43 +181,53 @@ def test_flesh_at_rest_touches_where_it_was_asked_for(folding):
 
 
 @pytest.mark.parametrize("angle", [1.4])  # no cell comes near inversion, which contact keeps from it
-def test_what_is_ignored_touches_nothing(folding):
-    free = simulated(folding)
-    ignoring(folding, "Pass", range(len(folding.data.vertices)))
-    np.testing.assert_array_equal(simulated(folding, use_contact=True, contact_ignore="Pass")[:, :, 2], free[:, :, 2])
-    assert "Nothing touches." in folding.thew.made.notes
-    folding.vertex_groups["Pass"].add([v.index for v in folding.data.vertices if v.co.z < 0.9], 0.1, "REPLACE")
-    simulated(folding)  # painting it is noticed
-    flesh = flesh_of(folding)
+def test_contact_ignored_vertices(folding_body):
+    """Vertices of the ignored group touch nothing."""
+    free = simulate(folding_body)
+    add_ignored_group(folding_body, "Pass", range(len(folding_body.data.vertices)))
+    np.testing.assert_array_equal(
+        simulate(folding_body, use_contact=True, contact_ignore="Pass")[:, :, 2], free[:, :, 2]
+    )
+    assert "Nothing touches." in folding_body.thew.made.notes
+    folding_body.vertex_groups["Pass"].add(
+        [v.index for v in folding_body.data.vertices if v.co.z < 0.9], 0.1, "REPLACE"
+    )
+    simulate(folding_body)  # painting it is noticed
+    flesh = flesh_of(folding_body)
     touched = {int(v) for index in range(20) for v in flesh.clip.contacts(index).vertices}
-    assert all(folding.data.vertices[v].co.z < 0.9 for v in touched)
+    assert all(folding_body.data.vertices[v].co.z < 0.9 for v in touched)
 
 
-def test_a_group_that_is_gone_is_named(folding):
-    ignoring(folding, "Teeth", [0, 1, 2])
-    simulated(folding, use_contact=True, contact_ignore="Teeth")
-    assert "has no vertex group" not in folding.thew.made.notes
-    folding.vertex_groups["Teeth"].name = "Zähne"
-    play(folding, (3, 4))
-    text = folding.thew.made.notes
+def test_contact_missing_group(folding_body):
+    """A note names an ignored group that does not exist."""
+    add_ignored_group(folding_body, "Teeth", [0, 1, 2])
+    simulate(folding_body, use_contact=True, contact_ignore="Teeth")
+    assert "has no vertex group" not in folding_body.thew.made.notes
+    folding_body.vertex_groups["Teeth"].name = "Zähne"
+    play(folding_body, (3, 4))
+    text = folding_body.thew.made.notes
     assert "“Body” has no vertex group “Teeth”" in text
-    flesh = flesh_of(folding)
-    health = part("logic.health").health(folding.thew, folding.thew.made, flesh, 3)
+    flesh = flesh_of(folding_body)
+    health = part("logic.health").health(folding_body.thew, folding_body.thew.made, flesh, 3)
     assert health.level == "WARNING" and "“Teeth”" in health.text
     assert flesh.character.ignored.regions() is None
-    folding.thew.contact_ignore = "Zähne"
-    play(folding, (3, 4))
-    assert "has no vertex group" not in folding.thew.made.notes and (flesh.character.ignored.regions() == 0).sum() == 3
-    folding.vertex_groups.remove(folding.vertex_groups["Zähne"])
+    folding_body.thew.contact_ignore = "Zähne"
+    play(folding_body, (3, 4))
+    assert (
+        "has no vertex group" not in folding_body.thew.made.notes
+        and (flesh.character.ignored.regions() == 0).sum() == 3
+    )
+    folding_body.vertex_groups.remove(folding_body.vertex_groups["Zähne"])
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    assert "“Zähne”" in folding.thew.made.notes
-    folding.thew.contact_ignore = ""
-    play(folding, (3, 4))
-    assert "has no vertex group" not in folding.thew.made.notes
+    assert "“Zähne”" in folding_body.thew.made.notes
+    folding_body.thew.contact_ignore = ""
+    play(folding_body, (3, 4))
+    assert "has no vertex group" not in folding_body.thew.made.notes
 
 
-def test_what_cannot_be_entered(folding):
-    settings = folding.thew
+def test_contact_setting_range(folding_body):
+    """Thickness and friction stay within their ranges."""
+    settings = folding_body.thew
     for name in ("contact_thickness", "contact_friction"):
         prop = settings.bl_rna.properties[name]
         for value in (-1.0, float("inf")):
@@ -222,11 +239,12 @@ def test_what_cannot_be_entered(folding):
 
 
 @pytest.mark.parametrize("angle", [1.8])
-def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding):
-    simulated(folding, use_contact=True, elastic_joints=0.0)  # what the skin itself folds is not parted whole
-    flesh = flesh_of(folding)
+def test_contact_note(folding_body):
+    """The note names the parts, the frames, and the lengths in the scene's unit."""
+    simulate(folding_body, use_contact=True, elastic_joints=0.0)  # what the skin itself folds is not parted whole
+    flesh = flesh_of(folding_body)
     touched = [index + 1 for index in range(20) if len(flesh.clip.contacts(index))]
-    text = next(line for line in folding.thew.made.notes.splitlines() if "touches itself in" in line)
+    text = next(line for line in folding_body.thew.made.notes.splitlines() if "touches itself in" in line)
     assert f"in frames {touched[0]} to {touched[-1]}" in text
     pairs = {
         tuple(sorted((flesh.character.weights[a].argmax(), flesh.character.weights[b].argmax())))
@@ -248,33 +266,36 @@ def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding
 
 
 @pytest.mark.parametrize("angle", [1.8])
-def test_the_note_tells_of_folds_and_of_what_helps(folding):
+def test_contact_note_folds(folding_body):
+    """The note names the frames with parted folds, and suggests Elastic Joints where they help."""
     for joints in (0.0, 1.0):  # how the default method shows joints parts no fold
-        simulated(folding, use_contact=True, elastic_joints=joints)
-        clip = flesh_of(folding).clip
+        simulate(folding_body, use_contact=True, elastic_joints=joints)
+        clip = flesh_of(folding_body).clip
         parted = [frame for frame in FRAMES if clip.folds(frame - 1).max() > 0.05]
-        text = folding.thew.made.notes
+        text = folding_body.thew.made.notes
         assert parted and f"Folds of the skin are parted in frames {parted[0]} to {parted[-1]}" in text
         assert "Elastic Joints" not in text and "Nothing touches" not in text
-    simulated(folding, method="warped", elastic_joints=0.0)
-    assert "(Elastic Joints at 1 parts more)" in folding.thew.made.notes
-    simulated(folding, elastic_joints=1.0)
-    assert "Elastic Joints" not in folding.thew.made.notes and "Folds of" not in folding.thew.made.notes
+    simulate(folding_body, method="warped", elastic_joints=0.0)
+    assert "(Elastic Joints at 1 parts more)" in folding_body.thew.made.notes
+    simulate(folding_body, elastic_joints=1.0)
+    assert "Elastic Joints" not in folding_body.thew.made.notes and "Folds of" not in folding_body.thew.made.notes
 
 
 @pytest.mark.parametrize("angle", [2.2])  # at less its flesh, which yields, keeps them out
-def test_the_note_names_bones_that_lie_in_their_own_flesh(folding):
-    simulated(folding, use_contact=True)
-    clip, bones = flesh_of(folding).clip, flesh_of(folding).character.bones
+def test_contact_note_buried_bones(folding_body):
+    """The note names bones that lie in the character's own flesh."""
+    simulate(folding_body, use_contact=True)
+    clip, bones = flesh_of(folding_body).clip, flesh_of(folding_body).character.bones
     buried = {frame: clip.buried_bones(frame - 1) for frame in FRAMES}
     frames = [frame for frame, found in buried.items() if found]
-    (line,) = [line for line in folding.thew.made.notes.splitlines() if "deep in the flesh of" in line]
+    (line,) = [line for line in folding_body.thew.made.notes.splitlines() if "deep in the flesh of" in line]
     bone, _, partner, _ = max((one for found in buried.values() for one in found), key=lambda one: one[3])
     assert f"“{bones[bone]}” lies up to" in line and f"the flesh of “{bones[partner]}” in" in line
     assert str(frames[0]) in line and str(frames[-1]) in line and "contact moves flesh, not bones" in line
 
 
-def test_straight_flesh_touches_nothing(character):
+def test_contact_note_nothing(character):
+    """The note says that nothing touches while the character stands straight."""
     body, _ = character
     body.thew.use_contact = True
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -285,8 +306,8 @@ def test_straight_flesh_touches_nothing(character):
 # the panel and the view ------------------------------------------------------------------------------------------------
 
 
-def drawn(body) -> Layout:
-    """The foldout with its header."""
+def draw_foldout(body) -> Layout:
+    """Draws the foldout with its header, and returns its layout."""
     layout, panel = Layout(), part("ui.contact_panel")
     panel.draw_switch(layout, body)
     panel.draw_contact(layout, bpy.context, body, 60)
@@ -294,53 +315,58 @@ def drawn(body) -> Layout:
 
 
 class Grey(Layout):
-    """Notes what was made grey, too."""
+    """Records what was made grey, too."""
 
     def __setattr__(self, name, value):
         self.seen.append((name, value))
 
 
-def test_every_setting_is_in_the_panel(folding):
-    asked = {call[1] for call in drawn(folding).seen if call[0] in {"prop", "prop_search"}}
+def test_panel_has_every_setting(folding_body):
+    """The panel shows every contact setting, and each has a tip."""
+    asked = {call[1] for call in draw_foldout(folding_body).seen if call[0] in {"prop", "prop_search"}}
     contact = part("saved.contact").ContactProperties.__annotations__
     assert asked == set(contact)
-    tips = [folding.thew.bl_rna.properties[name].description for name in contact]
+    tips = [folding_body.thew.bl_rna.properties[name].description for name in contact]
     assert all(len(tip) > 20 and not tip.endswith(".") for tip in tips)
 
 
-def test_the_panel_tells_what_touched(folding):
-    simulated(folding, use_contact=True)
-    assert "touches itself in" in " ".join(drawn(folding).read())
-    simulated(folding, use_contact=False)
-    assert "touches itself in" not in " ".join(drawn(folding).read())
+def test_panel_lists_touches(folding_body):
+    """The panel lists what touched while contact is on."""
+    simulate(folding_body, use_contact=True)
+    assert "touches itself in" in " ".join(draw_foldout(folding_body).read())
+    simulate(folding_body, use_contact=False)
+    assert "touches itself in" not in " ".join(draw_foldout(folding_body).read())
 
 
-def test_friction_is_grey_with_modes_and_the_panel_says_why(folding):
+def test_panel_modal_friction(folding_body):
+    """With modal flesh the panel says that only the surface is parted."""
     panel = part("ui.contact_panel")
     for method, grey in (("hyperelastic", False), ("modal", True), ("linear", False)):
-        folding.thew.method, layout = method, Grey()
+        folding_body.thew.method, layout = method, Grey()
         layout.__class__.__getattr__ = Layout.__getattr__
         layout.__dict__["column"] = lambda layout=layout, **_: layout
         layout.__dict__["row"] = lambda layout=layout, **_: layout
-        panel.draw_contact(layout, bpy.context, folding, 200)
+        panel.draw_contact(layout, bpy.context, folding_body, 200)
         assert ("enabled", False) not in layout.seen
         assert ("the surface alone is parted" in " ".join(layout.read())) is grey
 
 
-def test_modal_flesh_is_parted_on_its_surface_played_and_baked(folding):
-    folding.thew.method = "modal"
-    free, touching = (simulated(folding, use_contact=use) for use in (False, True))
+def test_contact_modal(folding_body):
+    """Modal flesh is parted on its surface, played and baked."""
+    folding_body.thew.method = "modal"
+    free, touching = (simulate(folding_body, use_contact=use) for use in (False, True))
     np.testing.assert_array_equal(touching[:3], free[:3])
     assert np.abs(touching - free).max() > 1e-3 * size_of(free[0])
-    assert "touches itself in" in " ".join(drawn(folding).read())
-    activate(folding)
+    assert "touches itself in" in " ".join(draw_foldout(folding_body).read())
+    activate(folding_body)
     assert bpy.ops.thew.bake() == {"FINISHED"}
-    np.testing.assert_allclose(play(folding, FRAMES), touching, atol=1e-4 * size_of(free[0]))
+    np.testing.assert_allclose(play(folding_body, FRAMES), touching, atol=1e-4 * size_of(free[0]))
 
 
-def test_the_view_draws_the_contacts_of_the_frame(folding):
-    simulated(folding, use_contact=True, show_contacts=True)
-    flesh, overlay = flesh_of(folding), part("ui.contact_overlay")
+def test_overlay_draws_contacts(folding_body):
+    """The view draws the contacts of the frame on the skin, and nothing when they are switched off."""
+    simulate(folding_body, use_contact=True, show_contacts=True)
+    flesh, overlay = flesh_of(folding_body), part("ui.contact_overlay")
     colours = set()
     for frame in FRAMES:
         bpy.context.scene.frame_set(frame)
@@ -349,19 +375,20 @@ def test_the_view_draws_the_contacts_of_the_frame(folding):
         assert sum(len(each[0]) for each in points) == len(contacts)
         colours |= {each[1] for each in points}
         if len(contacts):
-            skin, together = world(folding), np.concatenate([each[0] for each in points])
+            skin, together = world(folding_body), np.concatenate([each[0] for each in points])
             away = np.linalg.norm(together[:, None] - skin, axis=2).min(axis=1)
             assert away.max() < 0.1 * size_of(skin)
     assert len(colours) > 1
-    folding.thew.show_contacts = False
+    folding_body.thew.show_contacts = False
     assert overlay.drawings_now(bpy.context) == []
-    folding.thew.show_contacts, folding.thew.enabled = True, False
+    folding_body.thew.show_contacts, folding_body.thew.enabled = True, False
     assert overlay.drawings_now(bpy.context) == []
 
 
-def test_held_cells_are_drawn_as_lines(folding, monkeypatch):
-    simulated(folding, use_contact=True)
-    overlay, flesh = part("ui.contact_overlay"), flesh_of(folding)
+def test_overlay_draws_held_cells(folding_body, monkeypatch):
+    """The view draws held cells as lines along their edges."""
+    simulate(folding_body, use_contact=True)
+    overlay, flesh = part("ui.contact_overlay"), flesh_of(folding_body)
     asked = []
     monkeypatch.setattr(overlay, "held_at", lambda clip, index: 2 if index == 4 else 0)
     monkeypatch.setattr(overlay, "flattest", lambda *given: asked.append(given) or [0, 7])
@@ -374,7 +401,8 @@ def test_held_cells_are_drawn_as_lines(folding, monkeypatch):
     assert set(at.argmin(axis=0)) == {int(v) for cell in (0, 7) for v in flesh.lattice.cells[cell]}
 
 
-def test_without_a_window_nothing_is_registered(addon):
+def test_overlay_without_window(addon):
+    """Without a window no overlay is registered."""
     (overlay,) = part("ui.contact_overlay").OVERLAYS
     assert bpy.app.background and overlay.handle is None
 
@@ -382,11 +410,12 @@ def test_without_a_window_nothing_is_registered(addon):
 # files, undo, bakes ------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_saved_and_comes_back(folding, tmp_path):
-    ignoring(folding, "Teeth", [0, 1, 2])
+def test_contact_saved(folding_body, tmp_path):
+    """Contact settings, motion and note are the same after the file is opened again."""
+    add_ignored_group(folding_body, "Teeth", [0, 1, 2])
     settings = {"use_contact": True, "contact_friction": 0.75, "contact_thickness": 0.015, "contact_ignore": "Teeth"}
     settings |= {"show_contacts": True, "self_contact": True}
-    live = simulated(folding, **settings)
+    live = simulate(folding_body, **settings)
     file = str(tmp_path / "contact.blend")
     bpy.ops.wm.save_as_mainfile(filepath=file)
     bpy.ops.wm.open_mainfile(filepath=file)
@@ -397,12 +426,13 @@ def test_it_is_saved_and_comes_back(folding, tmp_path):
     assert part("ui.contact_overlay").drawings(body, 20.0)
 
 
-def test_undo_gives_the_former_clip_back(folding):
+def test_contact_undo(folding_body):
+    """Undo and redo of the contact switch show the motion that belongs to it."""
     bpy.context.preferences.edit.use_global_undo = True
-    free = simulated(folding)
+    free = simulate(folding_body)
     bpy.ops.ed.undo_push(message="before")
-    folding.thew.use_contact = True
-    touching = play(folding, FRAMES)
+    folding_body.thew.use_contact = True
+    touching = play(folding_body, FRAMES)
     bpy.ops.ed.undo_push(message="Contact")
     assert np.abs(touching - free).max() > 0.0
     assert bpy.ops.ed.undo() == {"FINISHED"}
@@ -415,33 +445,36 @@ def test_undo_gives_the_former_clip_back(folding):
     np.testing.assert_array_equal(play(body, FRAMES), touching)
 
 
-def test_a_copy_has_settings_of_its_own(folding):
-    simulated(folding, use_contact=True, contact_friction=0.8)
-    copy = folding.copy()
-    copy.data = folding.data.copy()
+def test_contact_copy(folding_body):
+    """A copied object has contact settings of its own."""
+    simulate(folding_body, use_contact=True, contact_friction=0.8)
+    copy = folding_body.copy()
+    copy.data = folding_body.data.copy()
     bpy.context.scene.collection.objects.link(copy)
-    assert copy.thew.use_contact and copy.thew.contact_friction == folding.thew.contact_friction
+    assert copy.thew.use_contact and copy.thew.contact_friction == folding_body.thew.contact_friction
     copy.thew.use_contact = False
-    shapes = play(folding, FRAMES)
+    shapes = play(folding_body, FRAMES)
     assert np.abs(shapes - play(copy, FRAMES)).max() > 1e-3 * size_of(shapes[0])
-    assert flesh_of(folding).touching is not None and flesh_of(copy).touching is None
+    assert flesh_of(folding_body).touching is not None and flesh_of(copy).touching is None
 
 
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_a_bake_holds_it(folding, space):
-    live = simulated(folding, use_contact=True)
+def test_contact_bake(folding_body, space):
+    """A bake holds the contact."""
+    live = simulate(folding_body, use_contact=True)
     assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
-    assert np.abs(play(folding, FRAMES) - live).max() < 1e-4 * size_of(live[0])
-    assert "touches itself in" in folding.thew.made.notes
+    assert np.abs(play(folding_body, FRAMES) - live).max() < 1e-4 * size_of(live[0])
+    assert "touches itself in" in folding_body.thew.made.notes
     assert part("ui.contact_overlay").drawings_now(bpy.context) == []
 
 
-def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):
-    live = simulated(folding, use_contact=True)
-    clip = flesh_of(folding).clip
+def test_contact_command(folding_body, tmp_path, monkeypatch):
+    """The command bakes and exports the contact, also through a shot that was simulated elsewhere."""
+    live = simulate(folding_body, use_contact=True)
+    clip = flesh_of(folding_body).clip
     expected = [clip.offsets(index) for index in range(20)]
     file = tmp_path / "hero.blend"
-    folding.thew.cache = "NONE"  # a bake would find its motion there
+    folding_body.thew.cache = "NONE"  # a bake would find its motion there
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
     run, core = part("cli").main, part("logic.native").core()
     assert run(["export", str(file)]) == 0
@@ -450,7 +483,7 @@ def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):
         np.testing.assert_array_equal(simulated_elsewhere.offsets(index), expected[index])
     assert any(len(simulated_elsewhere.contacts(index)) for index in range(20))
     simulated_elsewhere.save(tmp_path / "hero.clip.thew")
-    calls = counted(monkeypatch)
+    calls = record_calls(monkeypatch)
     baked = []
     for words in ((), ("--clip", str(tmp_path / "hero.clip.thew"))):
         out = str(tmp_path / f"out{len(words)}.blend")
@@ -466,10 +499,11 @@ def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):
     assert calls[-1]["settings"].method == "modal" and calls[-1]["contact"].self_contact
 
 
-def test_removing_puts_the_settings_back(folding):
-    simulated(folding, use_contact=True, contact_friction=0.8, contact_ignore="Nobody", show_contacts=True)
+def test_contact_remove(folding_body):
+    """Remove puts the contact settings back to their defaults."""
+    simulate(folding_body, use_contact=True, contact_friction=0.8, contact_ignore="Nobody", show_contacts=True)
     assert bpy.ops.thew.remove() == {"FINISHED"}
     for name in part("saved.contact").ContactProperties.__annotations__:
-        default = getattr(folding.thew.bl_rna.properties[name], "default", None)  # nothing is pointed to
-        assert getattr(folding.thew, name) == default, name
-    assert SimpleNamespace(flesh=folding.thew.made.flesh).flesh is False
+        default = getattr(folding_body.thew.bl_rna.properties[name], "default", None)  # nothing is pointed to
+        assert getattr(folding_body.thew, name) == default, name
+    assert SimpleNamespace(flesh=folding_body.thew.made.flesh).flesh is False

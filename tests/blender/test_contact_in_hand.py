@@ -13,8 +13,8 @@ FOLDED, ANIMATED = 1.6, 0.4
 
 
 @pytest.fixture
-def posed(scene, monkeypatch):
-    """(mesh, how to bend it by hand) in a Blender that believes it has a window; it was simulated hardly bent, with contact."""
+def hand_pose(scene, monkeypatch):
+    """Builds (mesh, how to bend it by hand) as in a window; it was simulated hardly bent, with contact."""
     body, armature = make_folding(ANIMATED)
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
     body.thew.use_contact = True
@@ -39,8 +39,8 @@ def posed(scene, monkeypatch):
     return body, bend
 
 
-def settles(monkeypatch) -> list[bool]:
-    """Of every simulation that comes to rest from now on, whether it knows contact."""
+def record_settling(monkeypatch) -> list[bool]:
+    """Records, for each later simulation that comes to rest, whether it has contact."""
     core, found = part("logic.native").core(), []
 
     class Told:
@@ -60,10 +60,11 @@ def settles(monkeypatch) -> list[bool]:
     return found
 
 
-def test_a_pose_under_the_hand_is_parted_where_it_folds(posed, monkeypatch):
-    body, bend = posed
+def test_hand_pose_parts_folds(hand_pose, monkeypatch):
+    """A pose under the hand is parted where the skin folds, without settling flesh that touches."""
+    body, bend = hand_pose
     with monkeypatch.context() as here:
-        found = settles(here)
+        found = record_settling(here)
         touching = bend(FOLDED)
     assert found and not any(found), "nothing that touches comes to rest under the hand: that takes seconds"
     free = bend(FOLDED, use_contact=False)
@@ -71,24 +72,26 @@ def test_a_pose_under_the_hand_is_parted_where_it_folds(posed, monkeypatch):
     assert np.abs(touching - free).max() > 1e-2 * size_of(free)
 
 
-def test_it_depends_on_the_pose_alone(posed):
-    _body, bend = posed
+def test_hand_pose_no_history(hand_pose):
+    """The shape depends on the pose alone, and not on the poses before it."""
+    _body, bend = hand_pose
     first = bend(FOLDED)
     between = [bend(angle) for angle in (0.3, 2.0, 1.1)]
     np.testing.assert_array_equal(bend(FOLDED), first)
     assert all(np.abs(shape - first).max() > 1e-3 for shape in between)
 
 
-def test_what_does_not_fold_is_as_without(posed):
-    _body, bend = posed
+def test_hand_pose_without_folds(hand_pose):
+    """A pose without folds looks the same as without contact."""
+    _body, bend = hand_pose
     straight = bend(0.2)
     np.testing.assert_array_equal(straight, bend(0.2, use_contact=False))
 
 
 @pytest.mark.parametrize("how", ["whole joints", "not itself", "many vertices"])
-def test_where_nothing_is_parted_it_is_as_without(posed, monkeypatch, how):
-    """The lattice's own bend has no folds, a skin that may pass through itself none to part, and a heavy one takes too long."""
-    body, bend = posed
+def test_hand_pose_parts_nothing(hand_pose, monkeypatch, how):
+    """With whole joints, without self-contact, or with a heavy skin the pose looks the same as without contact."""
+    body, bend = hand_pose
     whole = {"elastic_joints": 1.0, "method": "warped"}
     settings = whole if how == "whole joints" else {"self_contact": how != "not itself"}
     if how == "many vertices":
@@ -97,9 +100,9 @@ def test_where_nothing_is_parted_it_is_as_without(posed, monkeypatch, how):
     np.testing.assert_array_equal(touching, bend(FOLDED, use_contact=False))
 
 
-def test_a_pull_shows_what_a_pose_does(posed):
+def test_pull_equals_pose(hand_pose):
     """With a rig that hardly pushes, the skin that is pulled is the one that was posed."""
-    body, bend = posed
+    body, bend = hand_pose
     add_rig(body, bone="Spine")
     body.thew.rigs[0].strength *= 1e-6
     shapes = {}

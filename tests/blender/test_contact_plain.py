@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What touched in a clip and what is said of it, in numbers: needs no scene."""
+"""The contacts of a clip and the sentences about them, in numbers: needs no scene."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from helpers import part
 
 
 @pytest.fixture(scope="module", autouse=True)
-def loaded(addon):
-    """The extension's modules."""
+def load_modules(addon):
+    """Loads the extension's modules."""
 
 
 BONES = ["Belly", "Thigh", "Arm"]
@@ -22,7 +22,8 @@ WEIGHTS = np.array([[1.0, 0, 0], [0.6, 0.4, 0], [0, 1.0, 0], [0, 0, 1.0], [0, 0,
 
 
 class Touches:
-    """Contacts of one frame: (vertex, partner, gap, force) each; a fifth number is that of the thing that is touched."""
+    """Holds contacts of one frame: (vertex, partner, gap, force) each; a fifth number is that of the thing that is
+    touched."""
 
     def __init__(self, *each):
         self.vertices, self.other_vertices = (np.array([one[i] for one in each], dtype=np.int32) for i in (0, 1))
@@ -35,8 +36,8 @@ class Touches:
 
 
 class Clip:
-    """Frames of contacts, how many cells are held in each, what the bodies are called, which bones lie in what, and how far folds
-    are parted."""
+    """Holds frames of contacts, the number of held cells in each, the bodies' names, the buried bones, and how far
+    folds are parted."""
 
     def __init__(self, frames, held=None, names=("",), buried=None, folds=None):
         self.body_names = list(names)
@@ -56,70 +57,78 @@ class Clip:
         return len(self.frames)
 
 
-def found(clip, first=10, thickness=0.0, itself=True, things=(), **more):
+def touching_of(clip, first=10, thickness=0.0, itself=True, things=(), **more):
     frames = range(first, first + len(clip.frames))
     things = [part("logic.contact").Thing(*each) for each in things]
     return part("logic.contact").Touching.of(clip, frames, BONES, WEIGHTS, 2.0, thickness, itself, things, **more)
 
 
-def said(touching) -> str:
+def notes_text(touching) -> str:
     return " ".join(part("logic.contact").contact_notes(touching, lambda metres: f"{1e3 * metres:.0f} mm"))
 
 
-def test_parts_frames_and_what_still_overlaps():
+def test_notes_parts_frames_overlap():
+    """The sentence names the parts, their frames, and the points that still overlap."""
     nothing, light = Touches(), Touches((2, 0, 0.0, 1.0))
     deep = Touches((2, 0, -0.004, 1.0), (2, 1, -0.009, 2.0), (3, 0, -0.0001, 9.0))
-    text = said(found(Clip([nothing, light, deep, light, nothing])))
+    text = notes_text(touching_of(Clip([nothing, light, deep, light, nothing])))
     assert text == (
         "The skin touches itself in frames 11 to 13: “Belly” touches “Arm” in frame 12, “Belly” touches “Thigh”; "
         "2 points still overlap, by up to 9 mm in frame 12."
     )
 
 
-def test_a_gap_within_the_thickness_is_no_overlap():
+def test_notes_gap_within_thickness():
+    """A gap within the thickness is not an overlap."""
     clip = Clip([Touches((2, 0, -0.01, 1.0))])
-    assert "overlap" in said(found(clip)) and "overlap" not in said(found(clip, thickness=0.01))
-    assert "1 point still overlaps, by 5 mm" in said(found(clip, thickness=0.005))
+    assert "overlap" in notes_text(touching_of(clip)) and "overlap" not in notes_text(touching_of(clip, thickness=0.01))
+    assert "1 point still overlaps, by 5 mm" in notes_text(touching_of(clip, thickness=0.005))
 
 
-def test_what_no_bone_carries_is_not_named():
-    text = said(found(Clip([Touches((4, 0, 0.0, 1.0))])))
+def test_notes_boneless_vertex():
+    """Skin that no bone carries is not named as a part."""
+    text = notes_text(touching_of(Clip([Touches((4, 0, 0.0, 1.0))])))
     assert text == "The skin touches itself in frame 10."
 
 
-def test_a_part_touches_itself():
-    assert "“Belly” touches itself." in said(found(Clip([Touches((0, 1, 0.0, 1.0))])))
+def test_notes_part_touches_itself():
+    """The sentence says when a part touches itself."""
+    assert "“Belly” touches itself." in notes_text(touching_of(Clip([Touches((0, 1, 0.0, 1.0))])))
 
 
-def test_partners_of_one_part_are_told_together():
-    text = said(found(Clip([Touches((0, 2, 0.0, 5.0), (0, 3, 0.0, 4.0), (1, 0, 0.0, 3.0))])))
+def test_notes_group_partners():
+    """The partners of one part are named together."""
+    text = notes_text(touching_of(Clip([Touches((0, 2, 0.0, 5.0), (0, 3, 0.0, 4.0), (1, 0, 0.0, 3.0))])))
     assert text.endswith(": “Belly” touches “Thigh”, “Arm” and itself.")
-    text = said(found(Clip([Touches((2, 3, 0.0, 5.0), (0, 3, 0.0, 4.0))])))
+    text = notes_text(touching_of(Clip([Touches((2, 3, 0.0, 5.0), (0, 3, 0.0, 4.0))])))
     assert text.endswith("“Thigh” touches “Arm”, “Belly” touches “Arm”.")
 
 
-def test_many_pairs_are_counted():
+def test_notes_count_pairs():
+    """Pairs beyond the first ones are counted."""
     corners = [(0, 2), (0, 3), (2, 3), (0, 1), (2, 2)]
-    text = said(found(Clip([Touches(*((a, b, 0.0, 9.0 - i) for i, (a, b) in enumerate(corners)))])))
+    text = notes_text(touching_of(Clip([Touches(*((a, b, 0.0, 9.0 - i) for i, (a, b) in enumerate(corners)))])))
     assert text.endswith(": “Belly” touches “Thigh” and “Arm”, “Thigh” touches “Arm”, 2 other pairs touch.")
 
 
-def test_what_is_only_near_does_not_touch():
-    """The core keeps contacts for a while after skins have parted: without a force, and with air between."""
+def test_touching_needs_force():
+    """Skins that are near without a force, with air between, do not touch: the core keeps such contacts for a while."""
     near, overlapping = (2, 0, 0.003, 0.0), (3, 0, -0.0001, 0.0)
-    assert said(found(Clip([Touches(near), Touches(near)]))) == "Nothing touches."
-    text = said(found(Clip([Touches(near), Touches(near, overlapping)])))
+    assert notes_text(touching_of(Clip([Touches(near), Touches(near)]))) == "Nothing touches."
+    text = notes_text(touching_of(Clip([Touches(near), Touches(near, overlapping)])))
     assert text == "The skin touches itself in frame 11: “Belly” touches “Arm”."
 
 
-def test_nothing_touches():
-    assert said(found(Clip([Touches()] * 3))) == "Nothing touches."
-    assert said(found(Clip([Touches()] * 3), itself=False)) == ""
-    assert said(None) == ""
+def test_notes_nothing_touches():
+    """The sentence says that nothing touches, and is empty where nothing could touch."""
+    assert notes_text(touching_of(Clip([Touches()] * 3))) == "Nothing touches."
+    assert notes_text(touching_of(Clip([Touches()] * 3), itself=False)) == ""
+    assert notes_text(None) == ""
 
 
-def test_bones_through_bones():
-    text = said(found(Clip([Touches()] * 6, held=[0, 2, 1, 0, 0, 0]), first=19))
+def test_notes_bones_through_bones():
+    """The sentence names the frames in which bones pass through each other."""
+    text = notes_text(touching_of(Clip([Touches()] * 6, held=[0, 2, 1, 0, 0, 0]), first=19))
     assert text.startswith("Nothing touches. In frames 20 to 21 bones pass through each other")
 
 
@@ -134,11 +143,13 @@ def test_bones_through_bones():
         ((1, 9, 20, 30), "4 of the frames 1 to 30"),
     ],
 )
-def test_spans_of_frames(frames, text):
+def test_spans(frames, text):
+    """Frames are written as spans, and counted when there are many."""
     assert part("logic.sentences").spans(frames) == text
 
 
-def test_a_cycle_that_repeats_tells_each_turn():
+def test_touching_repeats_cycle():
+    """A cycle that repeats reports the frames of each of its turns."""
     turn = Clip(
         [Touches(), Touches((2, 0, 0.0, 1.0)), Touches()],
         held=[0, 0, 1],
@@ -155,11 +166,11 @@ def test_a_cycle_that_repeats_tells_each_turn():
 # bones and folds -------------------------------------------------------------------------------------------------------
 
 
-def test_bones_that_lie_in_things_are_named_deepest_first():
-    """With the body as the second of three, whose own number names its own flesh."""
+def test_notes_buried_bones():
+    """Bones in things are named deepest first, also by the second of three bodies, whose own number names its own flesh."""
     things = [("“Anna”",), ("“Carl”",), ("“Bench”",)]
     buried = [[(1, 3, 0, 0.03), (0, 3, 0, 0.05)], [(0, 3, 0, 0.02)], [(2, 1, 0, 0.01), (2, 0, 1, 0.001)]]
-    text = said(found(Clip([Touches()] * 3, buried=buried), things=things, body=1))
+    text = notes_text(touching_of(Clip([Touches()] * 3, buried=buried), things=things, body=1))
     assert text == (
         "“Belly” and “Thigh” lie up to 50 mm deep in “Bench” in frames 10 to 11, "
         "“Arm” lies up to 10 mm deep in the flesh of “Belly” in frame 12, "
@@ -167,43 +178,48 @@ def test_bones_that_lie_in_things_are_named_deepest_first():
     )
 
 
-def test_two_bones_in_each_other_are_told_once():
+def test_notes_mutual_bones():
+    """Two bones that lie in each other are named once."""
     buried = [[(0, 0, 2, 0.02), (2, 0, 0, 0.01)]]
-    text = said(found(Clip([Touches((2, 0, 0.0, 1.0))], buried=buried)))
+    text = notes_text(touching_of(Clip([Touches((2, 0, 0.0, 1.0))], buried=buried)))
     assert text.count("deep in") == 1 and "“Belly” lies up to 20 mm deep in the flesh of “Arm” in frame 10" in text
     assert text.startswith("The skin touches itself in frame 10")
 
 
-def test_many_bones_and_places_are_counted():
-    touching = found(Clip([Touches()]), things=[(f"“{k}”",) for k in range(5)])
+def test_notes_count_buried_bones():
+    """Bones and places beyond the first ones are counted."""
+    touching = touching_of(Clip([Touches()]), things=[(f"“{k}”",) for k in range(5)])
     buried = part("logic.buried").Buried
     five = tuple(buried(k, -1, (0, 1, 2, 3, 4)[: 5 - k], (10,), 0.01) for k in range(5))
-    text = said(replace(touching, bones=tuple("ABCDE"), buried=five))
+    text = notes_text(replace(touching, bones=tuple("ABCDE"), buried=five))
     assert text.startswith("“A”, “B”, “C” and 2 other bones lie") and "“A”, “B”, “C” and 1 other bone lie" in text
     assert "“A”, “B” and “C” lie" in text and text.count("deep in") == 3 and "bones lie in 2 other places: " in text
 
 
-def test_bones_are_told_beside_cells_that_are_held():
-    text = said(found(Clip([Touches()], held=[1], buried=[[(0, 0, 2, 0.02)]])))
+def test_notes_bones_and_held_cells():
+    """Buried bones are named in addition to frames with held cells."""
+    text = notes_text(touching_of(Clip([Touches()], held=[1], buried=[[(0, 0, 2, 0.02)]])))
     assert "In frame 10 bones pass through each other" in text and "“Belly” lies" in text
 
 
-def test_folds_that_are_parted_are_told_with_their_frames():
+def test_notes_parted_folds():
+    """Parted folds are named with their frames."""
     folds = [0.0, 0.04, 0.06, 1.0, 0.3]
-    assert said(found(Clip([Touches()] * 5, folds=folds))) == (
+    assert notes_text(touching_of(Clip([Touches()] * 5, folds=folds))) == (
         "Folds of the skin are parted in frames 12 to 14; nothing else touches."
     )
-    text = said(found(Clip([Touches((2, 0, 0.0, 1.0))] * 5, folds=folds)))
+    text = notes_text(touching_of(Clip([Touches((2, 0, 0.0, 1.0))] * 5, folds=folds)))
     assert text.endswith("Folds of the skin are parted in frames 12 to 14.") and "touches itself" in text
 
 
-def test_elastic_joints_are_told_to_help_where_the_body_overlaps_itself_and_they_are_not_whole():
+def test_notes_suggest_elastic_joints():
+    """Elastic Joints are suggested where the body overlaps itself and they are below 1."""
     deep = Clip([Touches((2, 0, -0.009, 1.0))])
-    assert "by 9 mm in frame 10 (Elastic Joints at 1 parts more)." in said(found(deep, may_stiffen=True))
-    assert "Elastic" not in said(found(deep))
-    assert "Elastic" not in said(found(Clip([Touches((2, 0, 0.0, 1.0))]), may_stiffen=True))
+    assert "by 9 mm in frame 10 (Elastic Joints at 1 parts more)." in notes_text(touching_of(deep, may_stiffen=True))
+    assert "Elastic" not in notes_text(touching_of(deep))
+    assert "Elastic" not in notes_text(touching_of(Clip([Touches((2, 0, 0.0, 1.0))]), may_stiffen=True))
     bench = Clip([Touches((2, 0, -0.009, 1.0, 1))])
-    assert "Elastic" not in said(found(bench, things=[("“Bench”",)], may_stiffen=True))
+    assert "Elastic" not in notes_text(touching_of(bench, things=[("“Bench”",)], may_stiffen=True))
 
 
 # things ----------------------------------------------------------------------------------------------------------------
@@ -211,38 +227,42 @@ def test_elastic_joints_are_told_to_help_where_the_body_overlaps_itself_and_they
 THINGS = [("“Bench”", 0.01), ("“Ball”",)]
 
 
-def test_things_are_named_with_frames_and_what_still_overlaps():
+def test_notes_things():
+    """Things are named with their frames and the points that still overlap."""
     clip = Clip([Touches((0, 7, 0.0, 5.0, 1)), Touches((0, 90, -0.018, 5.0, 1), (3, 4, 0.0, 1.0, 2))])
-    text = said(found(clip, things=THINGS))
+    text = notes_text(touching_of(clip, things=THINGS))
     assert text == (
         "“Belly” touches “Bench” in frames 10 to 11, “Arm” touches “Ball” in frame 11; 1 point still overlaps, by 8 mm in "
         "frame 11."
     )
 
 
-def test_parts_on_one_thing_are_told_together():
+def test_notes_group_parts():
+    """The parts that touch one thing are named together."""
     touch = Touches((0, 7, 0.0, 5.0, 1), (2, 8, 0.0, 4.0, 1), (4, 8, 0.0, 3.0, 1))
-    text = said(found(Clip([touch]), things=THINGS))
+    text = notes_text(touching_of(Clip([touch]), things=THINGS))
     assert text == "“Belly”, “Thigh” and skin that no bone carries touch “Bench” in frame 10."
 
 
-def test_things_and_the_body_itself_are_told_apart():
+def test_notes_things_and_self():
+    """Touches of things and of the body itself are separate sentences."""
     clip = Clip([Touches((2, 0, 0.0, 1.0)), Touches((2, 0, 0.0, 1.0, 2))])
-    assert said(found(clip, things=THINGS)) == (
+    assert notes_text(touching_of(clip, things=THINGS)) == (
         "The skin touches itself in frame 10: “Belly” touches “Thigh”. “Thigh” touches “Ball” in frame 11."
     )
-    assert said(found(clip, itself=False, things=THINGS)) == "“Thigh” touches “Ball” in frame 11."
+    assert notes_text(touching_of(clip, itself=False, things=THINGS)) == "“Thigh” touches “Ball” in frame 11."
 
 
-def test_nothing_touches_things():
+def test_notes_no_thing_touched():
+    """The sentence says that nothing touches when no thing is touched."""
     nothing = Clip([Touches(), Touches((2, 0, 0.02, 0.0, 1))])
-    assert said(found(nothing, itself=False, things=THINGS)) == "Nothing touches."
-    assert said(found(Clip([Touches()]), itself=False)) == ""
+    assert notes_text(touching_of(nothing, itself=False, things=THINGS)) == "Nothing touches."
+    assert notes_text(touching_of(Clip([Touches()]), itself=False)) == ""
 
 
 @pytest.mark.parametrize("body", [0, 1, 2])
-def test_one_of_several_bodies_knows_itself_from_the_others(body):
-    """Its clip counts the bodies of its scene, itself among them, and then what they collide with."""
+def test_touching_body_among_others(body):
+    """One of several bodies tells itself from the others, though its clip counts all of them."""
     names = [name for k, name in enumerate(("“Anna”", "“Bert”", "“Cleo”")) if k != body]
     things = [
         part("logic.contact").Thing(name, gap) for name, gap in zip((*names, "“Bench”"), (0.01, 0.0, 0.02), strict=True)
@@ -252,7 +272,7 @@ def test_one_of_several_bodies_knows_itself_from_the_others(body):
     touching = part("logic.contact").Touching.of(
         Clip(frames), range(10, 14), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
     )
-    text = said(touching)
+    text = notes_text(touching)
     assert "The skin touches itself in frame 10: “Belly” touches “Thigh”" in text
     for frame, name in zip((11, 12, 13), (*names, "“Bench”"), strict=True):
         assert f"“Belly” touches {name} in frame {frame}" in text
@@ -260,16 +280,20 @@ def test_one_of_several_bodies_knows_itself_from_the_others(body):
     assert touching.others.deepest == pytest.approx(0.05 - 0.0) and touching.others.worst == 12
 
 
-def test_things_of_one_name_are_told_once():
+def test_notes_things_same_name():
+    """Things of one name are named once."""
     things = [("other things",)] * 3
     touch = Touches((0, 7, 0.0, 5.0, 1), (1, 8, 0.0, 4.0, 2), (2, 8, 0.0, 3.0, 3))
-    assert said(found(Clip([touch]), things=things)) == "“Belly” and “Thigh” touch other things in frame 10."
+    assert (
+        notes_text(touching_of(Clip([touch]), things=things)) == "“Belly” and “Thigh” touch other things in frame 10."
+    )
 
 
 @pytest.mark.parametrize(
     ("body", "touched", "name"), [(0, 3, "other things"), (2, 1, "“Bert”"), (1, 0, "“Anna”"), (2, 3, "other things")]
 )
-def test_what_a_clip_touched_that_was_simulated_with_others_is_named_if_it_is_flesh(body, touched, name):
+def test_note_things_of_shared_clip(body, touched, name):
+    """A clip that was simulated with other bodies names those that are flesh, and calls the rest other things."""
     alone = part("live.shots").Note(
         "Anna", 1, 2, 8, "", 1.0, [0.0, 0.0, 0.0, 1.0], [], [0, 0, 0, 0], [], [], [["“Bench”", 0.01, []]]
     )
@@ -278,12 +302,13 @@ def test_what_a_clip_touched_that_was_simulated_with_others_is_named_if_it_is_fl
     clip = Clip(frames, names=("Anna", "Bert", "Carl"))
     things = replace(alone, others=["Bert", "Carl"]).things(clip, body)
     touching = part("logic.contact").Touching.of(clip, range(1, 3), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body)
-    assert f"touches {name} in frame 2" in said(touching)
+    assert f"touches {name} in frame 2" in notes_text(touching)
     # More things than it was exported with have no names.
     assert {each.name for each in replace(alone, colliders=[]).things(Clip(frames), 0)} <= {"other things"}
 
 
-def test_levels_rise_with_force():
+def test_levels_rise():
+    """The level of a contact's colour rises with its force."""
     levels = part("logic.contact").levels
     found = levels(np.array([0.0, 0.1, 1.0, 4.0, 10.0, 20.0]), 10.0, 5)
     assert found[0] == 0 and found[-2] == found[-1] == 4 and (np.diff(found) >= 0).all()
@@ -294,8 +319,8 @@ CUBE = np.array([[i & 1, i >> 1 & 1, i >> 2] for i in range(8)], dtype=np.float6
 
 
 @pytest.mark.parametrize("corners", [(0, 1, 2, 4), (0, 1, 2, 4, 5, 6), tuple(range(8))])
-def test_the_flattest_held_cells(corners):
-    """Cells of every kind; turning changes nothing, and only cells with a corner that is held count."""
+def test_flattest_cells(corners):
+    """The flattest held cells are found for every kind of cell, turned or not, and only with a held corner."""
     cells_of = part("logic.cells")
     turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
     turn *= np.sign(np.linalg.det(turn))

@@ -25,7 +25,7 @@ SIZE, FPS, PERIOD = 2.0, 24.0, 16
 
 
 def about_x(angle: float, at=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)) -> np.ndarray:
-    """The turn about a line along x through `at`, then a shift."""
+    """Returns the turn about a line along x through `at`, then a shift."""
     made, c, s = np.eye(4), np.cos(angle), np.sin(angle)
     made[1:3, 1:3] = [[c, -s], [s, c]]
     made[:3, 3] = np.asarray(at) - made[:3, :3] @ at + shift
@@ -33,7 +33,8 @@ def about_x(angle: float, at=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)) -> np.ndarr
 
 
 def poses(frames: int, bend, way=lambda t: 0.0) -> np.ndarray:
-    """Two bones: the whole goes `way(t)` along y, the upper one is bent by `bend(t)`; t in periods, one pose more than frames."""
+    """Returns maps of two bones: the whole goes `way(t)` along y, `bend(t)` bends the upper one; t in periods, one pose
+    more than frames."""
     rows = []
     for i in range(frames + 1):
         t = i / PERIOD
@@ -46,25 +47,26 @@ def swing(t: float) -> float:
     return 0.4 * np.sin(2.0 * np.pi * t) + 0.1 * np.cos(4.0 * np.pi * t)
 
 
-def begun(maps, choice="AUTOMATIC", **options):
+def beginning_of(maps, choice="AUTOMATIC", **options):
     return part("logic.cycles").beginning(choice, maps, HEADS, SIZE, FPS, 1, **options)
 
 
-def held(maps):
-    """The pose after the last is the last one, as after the end of an action."""
+def hold_last_pose(maps):
+    """Repeats the last pose after the end, as after the end of an action."""
     return np.concatenate([maps[:-1], maps[-2:-1]])
 
 
-def test_ends_that_meet_make_a_cycle(addon):
+def test_cycle_meeting_ends(addon):
+    """A motion whose ends meet is a cycle, and its note says how it repeats."""
     for maps, said in (
-        (held(poses(PERIOD + 1, swing)), "Loops: frame 17 is frame 1 again."),
+        (hold_last_pose(poses(PERIOD + 1, swing)), "Loops: frame 17 is frame 1 again."),
         (poses(PERIOD + 1, swing), "Loops: frame 17 is frame 1 again."),
         (poses(PERIOD, swing), "Loops: frame 16 runs into frame 1."),  # only the pose that follows is the first again
-        (held(poses(PERIOD, swing)), "Loops: frame 16 runs into frame 1."),  # none is, but the seam is smooth
+        (hold_last_pose(poses(PERIOD, swing)), "Loops: frame 16 runs into frame 1."),  # none is, but the seam is smooth
         (poses(40, swing), "Loops every 16 frames."),
-        (held(poses(2 * PERIOD + 1, swing)), "Loops every 16 frames."),
+        (hold_last_pose(poses(2 * PERIOD + 1, swing)), "Loops every 16 frames."),
     ):
-        start = begun(maps)
+        start = beginning_of(maps)
         assert (start.period, start.travels, start.preroll, start.note) == (PERIOD, False, 0, said)
         simulated = start.turn(maps)
         assert len(simulated) == PERIOD + 1 and np.array_equal(simulated[-1], simulated[0])
@@ -72,15 +74,20 @@ def test_ends_that_meet_make_a_cycle(addon):
             assert np.abs(simulated[start.at(frame)] - maps[frame]).max() < 1e-9
 
 
-def test_a_cycle_may_travel(addon):
+def test_cycle_travels(addon):
+    """A cycle may travel: its last frame is the first again, further on."""
+
     def way(t):
         return 3.0 * t + 0.05 * np.sin(2.0 * np.pi * t)
 
-    for maps in (held(poses(PERIOD + 1, swing, way)), poses(PERIOD, swing, way)):
-        start = begun(maps)
+    for maps in (hold_last_pose(poses(PERIOD + 1, swing, way)), poses(PERIOD, swing, way)):
+        start = beginning_of(maps)
         assert start.period == PERIOD and start.travels
         assert np.array_equal(start.turn(maps), maps[: PERIOD + 1]) and start.at(PERIOD) == PERIOD
-    assert begun(held(poses(PERIOD + 1, swing, way))).note == "Loops: frame 17 is frame 1 again, 3 m further on."
+    assert (
+        beginning_of(hold_last_pose(poses(PERIOD + 1, swing, way))).note
+        == "Loops: frame 17 is frame 1 again, 3 m further on."
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ def test_a_cycle_may_travel(addon):
     [
         poses(20, lambda t: 0.5 * t),  # bends on and on
         poses(20, lambda t: 1.0 - np.cos(2.0 * np.pi * 20 / 21 * t), lambda t: t),  # ends meet but for the way
-        held(poses(13, swing)),  # cut off somewhere
+        hold_last_pose(poses(13, swing)),  # cut off somewhere
         poses(20, lambda t: 0.0, lambda t: t * t),  # a stiff thing that speeds up
         poses(20, lambda t: 0.3, lambda t: t),  # one that is carried
         poses(20, lambda t: 0.0, lambda t: 3 * t**2 - 2 * t**3),  # and one that goes from here to there
@@ -96,46 +103,51 @@ def test_a_cycle_may_travel(addon):
     ],
     ids=["bends", "bends and goes", "cut", "accelerates", "carried", "goes", "leaps"],
 )
-def test_other_motions_make_none(addon, maps):
-    start = begun(maps)
+def test_cycle_other_motions(addon, maps):
+    """A motion that does not repeat is not a cycle."""
+    start = beginning_of(maps)
     assert start.period == 0 and start.turn(maps) is maps and start.at(7) == 7
     assert start.options() == {"cyclic": False, "preroll": start.preroll}
 
 
-def test_a_motion_that_starts_moving_has_a_run_in_and_one_that_starts_at_rest_none(addon):
-    moving, resting = begun(poses(20, lambda t: t)), begun(poses(20, lambda t: max(t - 0.5, 0.0)))
+def test_preroll_moving_start(addon):
+    """A motion that starts moving has a run-in, and one that starts at rest does not."""
+    moving, resting = beginning_of(poses(20, lambda t: t)), beginning_of(poses(20, lambda t: max(t - 0.5, 0.0)))
     assert moving.preroll == 4 and moving.note == "The joints come from a standstill just before frame 1."
     assert resting.preroll == 0 and resting.note == ""
-    still = begun(poses(20, lambda t: 0.3))
+    still = beginning_of(poses(20, lambda t: 0.3))
     assert (still.period, still.preroll, still.note) == (0, 0, "")
 
 
-def test_the_artist_may_overrule_it(addon):
+def test_cycle_overruled(addon):
+    """The artist's choice overrules the detection."""
     loop, other = poses(PERIOD, swing), poses(20, lambda t: t)
-    assert begun(loop, "SETTLED") == begun(other, "SETTLED") == part("logic.cycles").Beginning()
-    assert begun(loop, "PREROLL").preroll == begun(other, "PREROLL").preroll == 4
-    assert begun(other, "CYCLE").period == 20 and begun(other, marked=True).period == 20
-    short = begun(poses(2, swing), "CYCLE")
+    assert beginning_of(loop, "SETTLED") == beginning_of(other, "SETTLED") == part("logic.cycles").Beginning()
+    assert beginning_of(loop, "PREROLL").preroll == beginning_of(other, "PREROLL").preroll == 4
+    assert beginning_of(other, "CYCLE").period == 20 and beginning_of(other, marked=True).period == 20
+    short = beginning_of(poses(2, swing), "CYCLE")
     assert short.period == 0 and short.note == "A cycle needs three frames or more: this range has fewer."
 
 
-def test_rigs_that_do_not_repeat_make_no_cycle(addon):
-    maps = held(poses(PERIOD + 1, swing))
+def test_cycle_rigs(addon):
+    """A rig that does not repeat keeps a motion from being a cycle."""
+    maps = hold_last_pose(poses(PERIOD + 1, swing))
     t = np.arange(len(maps)) / PERIOD
     steady, round_, rising = np.ones_like(t), np.sin(2.0 * np.pi * t), t
-    assert begun(maps, controls=np.stack([steady, round_], axis=1)).period == PERIOD
-    assert begun(maps, controls=np.stack([steady, rising], axis=1)).period == 0
+    assert beginning_of(maps, controls=np.stack([steady, round_], axis=1)).period == PERIOD
+    assert beginning_of(maps, controls=np.stack([steady, rising], axis=1)).period == 0
     still = poses(PERIOD + 1, lambda t: 0.3)
-    assert begun(still, controls=round_[:, None]).period == PERIOD  # nothing but a rig moves
+    assert beginning_of(still, controls=round_[:, None]).period == PERIOD  # nothing but a rig moves
 
 
-def test_cycles_that_touch_repeat_together_or_not_at_all(addon):
+def test_cycles_in_contact(addon):
+    """Cycles of bodies in contact repeat together with a common period, or not at all."""
     cycles = part("logic.cycles")
 
     def together(*motions):
         paths = [cycles.trace(maps, HEADS, SIZE) for maps in motions]
         still = [np.ptp(path, axis=0).max() == 0.0 for path in paths]
-        return cycles.repeating([begun(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still)
+        return cycles.repeating([beginning_of(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still)
 
     frames = 2 * PERIOD + 1
     once, twice = poses(frames, swing), poses(frames, lambda t: swing(2.0 * t))
@@ -143,30 +155,31 @@ def test_cycles_that_touch_repeat_together_or_not_at_all(addon):
     for motions in ((once, once), (once, twice), (twice, once, still)):
         assert [(each.period, each.travels) for each in together(*motions)] == [(PERIOD, False)] * len(motions)
     rising, odd = poses(frames, lambda t: t), poses(frames, lambda t: swing(PERIOD * t / (PERIOD - 1)))
-    assert begun(odd).period == PERIOD - 1
+    assert beginning_of(odd).period == PERIOD - 1
     for motions in ((once, rising), (once, odd), (still, still)):
         assert together(*motions) is None
     # Those that travel go the same way.
     there, faster = (poses(PERIOD, swing, lambda t, way=way: way * t) for way in (1.5, 1.8))
-    assert begun(there).travels and begun(faster).travels
+    assert beginning_of(there).travels and beginning_of(faster).travels
     aside = about_x(0.0, shift=(3.0, 0.0, 0.0)) @ there
     assert [(each.period, each.travels) for each in together(there, aside)] == [(PERIOD, True)] * 2
     assert together(there, faster) is None and together(there, poses(PERIOD, lambda t: 0.3)) is None
 
 
-def test_a_size_leaves_no_trace(addon):
-    for maps in (held(poses(PERIOD + 1, swing)), poses(20, lambda t: t)):
+def test_cycle_scale_invariant(addon):
+    """The detection does not depend on the character's size."""
+    for maps in (hold_last_pose(poses(PERIOD + 1, swing)), poses(20, lambda t: t)):
         large = maps.copy()
         large[..., :3, 3] *= 100.0
         there = part("logic.cycles").beginning("AUTOMATIC", large, 100.0 * HEADS, 100.0 * SIZE, FPS, 1)
-        assert there.key == begun(maps).key
+        assert there.key == beginning_of(maps).key
 
 
 # in Blender -----------------------------------------------------------------------------------------------------------
 
 
 def offsets(obj, frames) -> np.ndarray:
-    """What the flesh adds to the plain skin at `frames`, object space, [f, n, 3]."""
+    """Returns what the flesh adds to the plain skin at `frames`, object space, [f, n, 3]."""
     live = play(obj, frames)
     obj.thew.enabled = False
     plain = play(obj, frames)
@@ -175,13 +188,13 @@ def offsets(obj, frames) -> np.ndarray:
 
 
 def opening(added) -> float:
-    """How far the last frame's offsets are from the first's, as a part of the largest sway."""
+    """Returns how far the last frame's offsets are from the first's, as a part of the largest sway."""
     sway = np.linalg.norm(added - added.mean(axis=0), axis=2).max()
     return float(np.linalg.norm(added[-1] - added[0], axis=1).max() / sway)
 
 
-def fleshed(obj, **options):
-    """Give `obj` flesh and its motion; what was built."""
+def add_flesh(obj, **options):
+    """Adds flesh to `obj`, simulates it, and returns it."""
     activate(obj)
     assert bpy.ops.thew.add(**options) == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}
@@ -189,19 +202,20 @@ def fleshed(obj, **options):
 
 
 @pytest.fixture
-def looping(character):
-    """The small character over one turn of its hop and bend, the last frame the first again: frames 1 to 21."""
+def loop_character(character):
+    """Animates the small character over one turn of its hop and bend, the last frame the first again: frames 1 to 21."""
     obj, armature = character
     animate(armature, 1, 21)
     bpy.context.scene.frame_end = 21
     return obj, armature
 
 
-def test_flesh_closes_with_its_loop_in_preview_and_bake(looping):
-    obj, _ = looping
+def test_cycle_preview_and_bake(loop_character):
+    """The flesh of a loop closes in the preview and in the bake."""
+    obj, _ = loop_character
     frames = range(1, 22)
     obj.thew.motion_start = "SETTLED"
-    fleshed(obj, cells_across=6)
+    add_flesh(obj, cells_across=6)
     assert opening(offsets(obj, frames)) > 0.05
     obj.thew.motion_start = "AUTOMATIC"
     assert opening(offsets(obj, frames)) < 0.01
@@ -211,12 +225,13 @@ def test_flesh_closes_with_its_loop_in_preview_and_bake(looping):
     assert np.abs(play(obj, frames) - live).max() < 1e-5
 
 
-def test_a_loop_that_is_played_several_times_is_simulated_once(looping):
-    obj, armature = looping
+def test_cycle_repeated(loop_character):
+    """A loop that is played several times is simulated once, and a longer bake shows the preview."""
+    obj, armature = loop_character
     for curve in part("scene.animation").curves_in(armature.animation_data):
         curve.modifiers.new("CYCLES")
     bpy.context.scene.frame_end = 50
-    flesh = fleshed(obj, cells_across=6)
+    flesh = add_flesh(obj, cells_across=6)
     assert "Loops every 20 frames." in obj.thew.made.notes.splitlines()
     assert len(flesh.clip.turn) == 21
     added = offsets(obj, range(1, 51))
@@ -229,15 +244,15 @@ def test_a_loop_that_is_played_several_times_is_simulated_once(looping):
     assert np.abs(play(obj, range(1, 51)) - live).max() < 1e-5
 
 
-def test_what_follows_a_loop_in_a_longer_bake_goes_on_from_it(character):
-    """The preview plays a loop, the bake goes on to where the character stands still."""
+def test_cycle_longer_bake(character):
+    """A bake that goes on beyond a previewed loop follows it without a leap."""
     obj, armature = character
     animate(armature, 1, 41)
     for curve in part("scene.animation").curves_in(armature.animation_data):
         for key in curve.keyframe_points:
             key.interpolation = "LINEAR"  # so that both turns are the same
     bpy.context.scene.frame_end = 20
-    flesh = fleshed(obj, cells_across=6)
+    flesh = add_flesh(obj, cells_across=6)
     assert flesh.begun.period == 20
     live = play(obj, range(1, 21))
     assert bpy.ops.thew.bake(frame_start=1, frame_end=70) == {"FINISHED"}
@@ -249,22 +264,24 @@ def test_what_follows_a_loop_in_a_longer_bake_goes_on_from_it(character):
     assert steps[-1] < 0.05 * steps.max()  # and it comes to rest
 
 
-def test_an_action_marked_as_a_cycle_is_one(character):
+def test_cycle_marked_action(character):
+    """An action that is marked as cyclic is a cycle."""
     obj, armature = character
     action = animate(armature, 1, 15)  # cut off in the middle
     bpy.context.scene.frame_end = 15
-    flesh = fleshed(obj, cells_across=6)
+    flesh = add_flesh(obj, cells_across=6)
     assert not flesh.begun.period
     action.use_frame_range, action.frame_start, action.frame_end, action.use_cyclic = True, 1, 15, True
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     assert flesh.begun.period == 15
 
 
-def test_other_motion_starts_as_it_should(character):
+def test_motion_start(character):
+    """A motion that is not a cycle starts with a run-in, or settled if the artist chooses so."""
     obj, armature = character
     animate(armature, 1, 15)
     bpy.context.scene.frame_end = 15
-    assert fleshed(obj, cells_across=6).begun.preroll == 4 and "standstill" in obj.thew.made.notes
+    assert add_flesh(obj, cells_across=6).begun.preroll == 4 and "standstill" in obj.thew.made.notes
     run_in = play(obj, [2, 1])
     obj.thew.motion_start = "SETTLED"
     settled = play(obj, [2, 1])
@@ -273,8 +290,8 @@ def test_other_motion_starts_as_it_should(character):
 
 
 @in_one_blender
-def test_the_bipeds_walk_closes_one_stride_further_on(scene):
-    """One stride in 24 frames; the flesh of the last one is that of the first."""
+def test_cycle_walk(scene):
+    """The biped's walk closes one stride further on: the flesh of the last frame is that of the first."""
 
     def stride(bodo, t):
         return biped.walk(bodo, 0.95 * t)
@@ -282,7 +299,7 @@ def test_the_bipeds_walk_closes_one_stride_further_on(scene):
     bodo = replace(biped.figure(), clips={"stride": figure.Clip(25, stride)})
     armature, obj = own_scene.build(bodo)
     use_action(armature, "stride")
-    fleshed(obj)
+    add_flesh(obj)
     assert "Loops: frame 25 is frame 1 again, 0.62 m further on." in obj.thew.made.notes.splitlines()
     assert opening(offsets(obj, range(1, 26))) < 0.01
     obj.thew.motion_start = "SETTLED"
@@ -291,12 +308,13 @@ def test_the_bipeds_walk_closes_one_stride_further_on(scene):
 
 @pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_DATA")
 @pytest.mark.parametrize(("name", "clip"), [("Fox.glb", "Run"), ("q_bull.glb", "AnimalArmature|Walk")])
-def test_loops_of_real_characters_close(addon, name, clip):
+def test_cycle_real_characters(addon, name, clip):
+    """Loops of real characters close, live and baked."""
     meshes = liveliest.open_source(str(FOLDER / name))
     clip = next(action for action in characters.clips() if action.startswith(clip))  # 4.2 adds the armature's name
     frames = liveliest.play_clip(meshes, clip)
     obj = meshes[0]
-    fleshed(obj)
+    add_flesh(obj)
     assert f"Loops: frame {frames[-1]} is frame {frames[0]} again." in obj.thew.made.notes.splitlines()
     assert opening(offsets(obj, frames)) < 0.01
     live = evaluated(obj)

@@ -32,7 +32,7 @@ def outcomes():
 
 
 def import_plain(file) -> list[bpy.types.Object]:
-    """The meshes of an OBJ, PLY or STL; none when Blender itself refuses it."""
+    """Returns the meshes of an OBJ, PLY or STL, or an empty list when Blender itself refuses it."""
     bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
     call = {".obj": bpy.ops.wm.obj_import, ".ply": bpy.ops.wm.ply_import, ".stl": bpy.ops.wm.stl_import}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(RuntimeError):
@@ -41,7 +41,7 @@ def import_plain(file) -> list[bpy.types.Object]:
 
 
 def rig_up(obj) -> None:
-    """Three bones along the object's longest side, and weights."""
+    """Adds three bones along the object's longest side, and weights."""
     obj.matrix_world = np.eye(4).tolist()
     flat = np.zeros(3 * len(obj.data.vertices), dtype=np.float32)
     obj.data.vertices.foreach_get("co", flat)
@@ -78,7 +78,8 @@ def rig_up(obj) -> None:
 
 @pytest.mark.skipif(not FILES, reason="no nasty files: set THEW_DATA")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_a_result_or_a_sentence(addon, outcomes, file):
+def test_nasty_file(addon, outcomes, file):
+    """A nasty file gives a finite result or one clear sentence that names the object."""
     if file.suffix in {".glb", ".gltf"}:
         try:
             load(file)

@@ -11,8 +11,8 @@ from helpers import activate, animate, evaluated, make_character, part, play, re
 NAN = float("nan")
 
 
-def saved(obj, *path):
-    """The numbers of our settings as a file holds them, past the ranges that Blender keeps where they are set."""
+def saved_settings(obj, *path):
+    """Returns the numbers of our settings as a file holds them, past the ranges that Blender keeps where they are set."""
     group = obj.bl_system_properties_get()["thew"] if hasattr(obj, "bl_system_properties_get") else obj["thew"]
     for name in path:
         group = group[name]
@@ -20,8 +20,8 @@ def saved(obj, *path):
 
 
 def forge(obj, tmp_path, path, name, value) -> bpy.types.Object:
-    """The object after its file was saved with another number in it and opened again."""
-    saved(obj, *path)[name] = value
+    """Saves the file with another number in it, opens it again, and returns the object."""
+    saved_settings(obj, *path)[name] = value
     file = str(tmp_path / "forged.blend")
     bpy.ops.wm.save_as_mainfile(filepath=file)
     bpy.ops.wm.open_mainfile(filepath=file)
@@ -64,7 +64,8 @@ def body(scene):
         ("frame_start", 2**31 - 1, "“Start”"),
     ],
 )
-def test_a_setting_that_is_out_of_range_is_named(body, tmp_path, name, value, said):
+def test_setting_out_of_range(body, tmp_path, name, value, said):
+    """A setting that is out of range is named, and Remove works."""
     body = forge(body, tmp_path, (), name, value)
     text = refused(bpy.ops.thew.simulate)
     assert said in text and "“Body”" in text and "Traceback" not in text
@@ -90,7 +91,8 @@ def test_a_setting_that_is_out_of_range_is_named(body, tmp_path, name, value, sa
         ("armature_modifier", 12345),
     ],
 )
-def test_remove_works_whatever_the_bookkeeping_says(body, tmp_path, name, value):
+def test_remove_forged_bookkeeping(body, tmp_path, name, value):
+    """Remove works whatever the saved bookkeeping holds."""
     body = forge(body, tmp_path, ("made",), name, value)
     bpy.context.scene.frame_set(5)
     assert np.isfinite(evaluated(body)).all()

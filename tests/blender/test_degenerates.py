@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Characters at the edge: bones and objects scaled to zero, hollow and double skins, keys that are no numbers, groups of the artist's."""
+"""Degenerate characters: bones and objects scaled to zero, keys that are not numbers, hollow skins, the artist's groups."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def sway(body, plain):
 
 @pytest.mark.parametrize("bones", [["Hip"], ["Hip", "Spine", "Head"], ["Head"]])
 @pytest.mark.parametrize("frames", [(1, 10), (15, 20), (1, 20)])
-def test_bones_that_are_scaled_to_zero(scene, bones, frames):
-    """A character that pops in or out has flesh as ever, and its vertices are numbers."""
+def test_bones_zero_scale(scene, bones, frames):
+    """A character whose bones scale to zero has flesh, and its vertices are finite, live and baked."""
     body, rig = make_character()
     for name in bones:
         posed = rig.pose.bones[name]
@@ -43,7 +43,8 @@ def test_bones_that_are_scaled_to_zero(scene, bones, frames):
 
 
 @pytest.mark.parametrize("which", ["body", "rig"])
-def test_objects_that_are_scaled_to_zero_are_named(scene, which):
+def test_object_zero_scale(scene, which):
+    """An object that is scaled to zero is named by the refusal."""
     body, rig = make_character()
     obj = body if which == "body" else rig
     activate(body)
@@ -55,7 +56,8 @@ def test_objects_that_are_scaled_to_zero_are_named(scene, which):
     assert f"“{obj.name}”" in said and "scaled to zero" in said and "unforeseen" not in said
 
 
-def test_keys_that_are_no_numbers_are_named(scene):
+def test_bone_keys_nan(scene):
+    """A bone key that is not a number is named by the refusal of Simulate and of Bake."""
     body, rig = make_character()
     activate(body)
     add()
@@ -72,7 +74,7 @@ def test_keys_that_are_no_numbers_are_named(scene):
 # hollow and double --------------------------------------------------------------------------------------------------------
 
 
-def solidified(thickness):
+def solidify(thickness):
     def change(body):
         solid = body.modifiers.new("Solid", "SOLIDIFY")
         solid.thickness, solid.offset = thickness, -1.0
@@ -84,7 +86,7 @@ def solidified(thickness):
 
 
 def doubled(body):
-    """Every face once more, turned round."""
+    """Adds every face once more, turned round."""
     mesh = bmesh.new()
     mesh.from_mesh(body.data)
     made = bmesh.ops.duplicate(mesh, geom=mesh.verts[:] + mesh.edges[:] + mesh.faces[:])["geom"]
@@ -97,9 +99,9 @@ def inside_out(body):
     body.data.flip_normals()
 
 
-@pytest.mark.parametrize("change", [solidified(0.01), solidified(0.05), solidified(0.1), doubled, inside_out])
-def test_hollow_and_double_skins_have_flesh(scene, change):
-    """As much as the plain one, and the walls are told."""
+@pytest.mark.parametrize("change", [solidify(0.01), solidify(0.05), solidify(0.1), doubled, inside_out])
+def test_hollow_skin_sways(scene, change):
+    """A hollow, doubled or inverted skin sways as much as the plain one, and the note names inner walls."""
     body, _ = make_character()
     activate(body)
     plain = play(body, FRAMES)
@@ -120,8 +122,8 @@ def test_hollow_and_double_skins_have_flesh(scene, change):
         assert "inner walls" in body.thew.made.notes
 
 
-def test_a_skin_without_bones_inside_is_told(scene, capfd):
-    """An open shell around its bones, whose wall holds none: Add does not say that all is well."""
+def test_skin_without_bones(scene, capfd):
+    """Add says that no bone runs through an open shell, whose wall holds none."""
     body, _ = make_character()
     mesh = bmesh.new()
     mesh.from_mesh(body.data)
@@ -143,8 +145,9 @@ def test_a_skin_without_bones_inside_is_told(scene, capfd):
 # groups of the artist's ---------------------------------------------------------------------------------------------------
 
 
-def test_a_mesh_that_was_joined_was_not_painted(scene):
-    """A mesh that was joined to a body has nothing in its map: that is filled again, and goes when flesh does."""
+def test_joined_mesh_map(scene):
+    """A mesh that is joined to a body does not make its map count as painted: the map is filled again, and Remove
+    deletes it."""
     body, rig = make_character()
     activate(body)
     add()
@@ -161,7 +164,8 @@ def test_a_mesh_that_was_joined_was_not_painted(scene):
     assert "Flesh" not in body.vertex_groups
 
 
-def test_a_group_of_the_artists_that_is_taken_for_the_map_is_told(scene, capfd):
+def test_artist_group_named_flesh(scene, capfd):
+    """Add names the artist's own vertex group that it takes for the map, and Remove keeps it."""
     body, _ = make_character()
     body.vertex_groups.new(name="Flesh").add(list(range(20)), 0.5, "REPLACE")
     activate(body)

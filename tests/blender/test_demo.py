@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The demo's characters and measures in Blender."""
+"""Tests the demo's characters and measures in Blender."""
 
 import bpy
 import numpy as np
@@ -11,15 +11,15 @@ from demo.extension import activate, flesh_of
 
 
 @pytest.fixture(params=sorted(own.FIGURES))
-def made(request, scene):
-    """A figure, and the armature and mesh that Blender has of it."""
+def figure_objects(request, scene):
+    """Builds a figure; returns it with the armature and the mesh that Blender has of it."""
     armature, body = own.create(request.param)
     return own.FIGURES[request.param](), armature, body
 
 
-def test_blender_shows_what_the_numbers_say(made):
+def test_figure_linear_blend(figure_objects):
     """Armature, weights and action give the linear blend of the figure's own maps."""
-    figure, armature, body = made
+    figure, armature, body = figure_objects
     skin = own.skin(figure)
     rest = np.concatenate([skin.vertices, np.ones((len(skin.vertices), 1))], axis=1)
     for clip in figure.clips:
@@ -33,8 +33,9 @@ def test_blender_shows_what_the_numbers_say(made):
             np.testing.assert_allclose(characters.evaluated_positions(body), blended, atol=2e-5)
 
 
-def test_its_meshes_and_clips_are_found(made):
-    figure, armature, body = made
+def test_figure_meshes_clips(figure_objects):
+    """The demo finds the figure's mesh, armature and clips, and names the clips when one is unknown."""
+    figure, armature, body = figure_objects
     assert characters.skinned_meshes() == [body]
     assert characters.armature_of(body) == armature
     assert characters.clips() == sorted(figure.clips)
@@ -44,7 +45,8 @@ def test_its_meshes_and_clips_are_found(made):
 
 
 @pytest.mark.parametrize("name", ["missing.glb", "notes.txt", "broken.glb"])
-def test_a_file_that_cannot_be_used_is_named(name, scene, tmp_path):
+def test_open_file_refuses(name, scene, tmp_path):
+    """A file that cannot be used is named by the refusal."""
     path = tmp_path / name
     if not name.startswith("missing"):
         path.write_bytes(b"this is no character")
@@ -52,8 +54,9 @@ def test_a_file_that_cannot_be_used_is_named(name, scene, tmp_path):
         characters.open_file(path)
 
 
-def test_measures_of_a_moving_and_of_a_standing_character(made):
-    _, armature, body = made
+def test_measure_moving_standing(figure_objects):
+    """The measures are those of a character that moves, and vanish for one that stands still."""
+    _, armature, body = figure_objects
     scene = bpy.context.scene
     scene.frame_end = 12
     activate(body)
@@ -81,14 +84,16 @@ def test_measures_of_a_moving_and_of_a_standing_character(made):
     assert standing.volume_low == pytest.approx(1.0, abs=1e-4)
 
 
-def test_volume_of_a_box_wherever_it_stands():
+def test_signed_volume_box():
+    """The volume of a box is right wherever it stands."""
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 2) for z in (0, 3)], float)
     faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     triangles = np.array([t for a, b, c, d in faces for t in ((a, b, c), (a, c, d))])
     assert measures.signed_volume(corners + 100.0, triangles) == pytest.approx(6.0)
 
 
-def test_a_film_strip_shows_the_liveliest_moment():
+def test_film_strip_frames():
+    """A film strip shows the liveliest moment."""
     motion = np.zeros(60)
     motion[30:50] = 1.0
     assert pictures.film_strip(motion, list(range(1, 61)), 1, 4) == [31, 36, 41, 46]
@@ -96,7 +101,8 @@ def test_a_film_strip_shows_the_liveliest_moment():
     assert pictures.film_strip(motion, [1, 2, 3], 1, 8) == [1, 2, 3]
 
 
-def test_a_contact_sheet_holds_its_pictures(tmp_path):
+def test_contact_sheet_pictures(tmp_path):
+    """A contact sheet holds its pictures in rows."""
     paths = []
     for number, colour in enumerate([(1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0)]):
         image = bpy.data.images.new(f"picture {number}", 8, 4)

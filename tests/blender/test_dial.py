@@ -12,7 +12,7 @@ assert window
 
 
 def offsets(body) -> np.ndarray:
-    """What is seen beside the plain skin."""
+    """Returns what is shown beyond the plain skin."""
     shape = evaluated(body)
     mine = body.modifiers["Thew"]
     mine.show_viewport = False
@@ -21,8 +21,8 @@ def offsets(body) -> np.ndarray:
     return shape - plain
 
 
-def test_a_drag_is_followed_before_the_hand_rests(window, monkeypatch):
-    """Patience is for what is typed: a dial that goes on moving is simulated meanwhile."""
+def test_dial_followed(window, monkeypatch):
+    """A dial that goes on moving is simulated meanwhile: patience is for a value that is typed."""
     body, *_ = window
     updates = part("live.updates")
     monkeypatch.setattr(updates, "PATIENCE", 1e6)
@@ -40,7 +40,8 @@ def test_a_drag_is_followed_before_the_hand_rests(window, monkeypatch):
 
 
 @pytest.mark.parametrize(("to", "grows"), [(0.8, True), (0.2, False)])
-def test_what_is_seen_changes_with_each_step_of_a_drag(window, to, grows):
+def test_dial_steps_shown(window, to, grows):
+    """The shape changes with each step of a drag, and the former value gives the former shape back."""
     body, *_ = window
     was = offsets(body)
     steps = np.linspace(0.5, to, 5)[1:]
@@ -58,7 +59,8 @@ def test_what_is_seen_changes_with_each_step_of_a_drag(window, to, grows):
     np.testing.assert_allclose(offsets(body), was, atol=1e-6)
 
 
-def test_a_dial_that_comes_back_shows_what_was_seen(window):
+def test_dial_comes_back(window):
+    """A dial that comes back to its value shows the former shape."""
     body, *_ = window
     before = evaluated(body)
     for value in (0.6, 0.9, 0.5):
@@ -68,7 +70,8 @@ def test_a_dial_that_comes_back_shows_what_was_seen(window):
     np.testing.assert_allclose(evaluated(body), before, atol=1e-6)
 
 
-def test_the_modulus_is_dragged_as_well(window):
+def test_dial_modulus(window):
+    """Young's modulus is followed while it is dragged, as softness is."""
     body, *_ = window
     body.thew.use_young = True
     tick()
@@ -79,7 +82,8 @@ def test_the_modulus_is_dragged_as_well(window):
     tick()
 
 
-def test_where_something_else_is_looked_at_nothing_is_shown_of_the_clip(window):
+def test_dial_while_settled(window):
+    """A drag shows nothing of the clip while the flesh at rest is shown."""
     body, *_ = window
     body.thew.settled = True
     tick()

@@ -14,16 +14,16 @@ LOOK = 1.0 / 60.0
 
 @pytest.fixture
 def hand(scene, monkeypatch):
-    """A character with modal flesh at frame 6, and a hand over it."""
+    """Builds a character with modal flesh at frame 6, and a hand over it."""
     body, rig = make_character()
     add_modal()
     play(body, (1, 6))
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     made = Hand(monkeypatch)
-    made.body, made.rig, made.texts, made.handlers = body, rig, [], counted()
+    made.body, made.rig, made.texts, made.handlers = body, rig, [], handler_counts()
     yield made
     assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
-    assert counted() == made.handlers
+    assert handler_counts() == made.handlers
     stop()
 
 
@@ -34,14 +34,14 @@ def stop() -> None:
         bpy.app.timers.unregister(updates.tick)
 
 
-def counted() -> list[int]:
+def handler_counts() -> list[int]:
     return [
         len(getattr(bpy.app.handlers, name)) for name in ("undo_pre", "redo_pre", "load_pre", "depsgraph_update_post")
     ]
 
 
 class Drag:
-    """The operator in the hand, and a clock of its own."""
+    """Holds the operator in the hand, and a clock of its own."""
 
     def __init__(self, hand, **held):
         self.hand, self.seconds = hand, 0.0
@@ -81,17 +81,18 @@ class Drag:
 
 
 def offsets(body) -> np.ndarray:
-    """What the flesh adds to the skin, as the mesh holds it."""
+    """Returns what the flesh adds to the skin, as the mesh holds it."""
     return np.array([each.vector[:] for each in body.data.attributes["thew_offset"].data])
 
 
-def settled(body) -> np.ndarray:
-    """What flesh at rest adds to the skin in the present pose."""
+def settled_offsets(body) -> np.ndarray:
+    """Returns what flesh at rest adds to the skin in the present pose."""
     stand = part("edit.posed").read(body, bpy.context.scene, bpy.context.view_layer)
     return stand.flesh.settled_at(stand.maps, stand.mesh)
 
 
-def test_the_picked_point_follows_the_mouse(hand):
+def test_drag_follows_mouse(hand):
+    """The picked point follows the mouse, the body follows the point, and it rings when it is released."""
     body = hand.body
     before, start = offsets(body), world(body)
     size = size_of(start)
@@ -116,7 +117,7 @@ def test_the_picked_point_follows_the_mouse(hand):
     assert "release lets go" in hand.texts[-1]
     drag.release()
     assert drag.motion.held == -1
-    rest = settled(body)
+    rest = settled_offsets(body)
     answer, ring = {"RUNNING_MODAL"}, []
     for _ in range(60 * 30):
         answer = drag.pass_by(LOOK)
@@ -131,7 +132,8 @@ def test_the_picked_point_follows_the_mouse(hand):
 
 @pytest.mark.parametrize("how", ["ESC", "RIGHTMOUSE"])
 @pytest.mark.parametrize("what", ["clip", "settled", "plain"])
-def test_cancel_restores_exactly(hand, how, what):
+def test_drag_cancel(hand, how, what):
+    """A drag that is cancelled restores the former shape exactly."""
     body = hand.body
     if what == "settled":
         assert bpy.ops.thew.settle() == {"FINISHED"}
@@ -155,20 +157,21 @@ def test_cancel_restores_exactly(hand, how, what):
     assert hand.texts[-1] is None
 
 
-def test_what_was_shown_fades_into_the_drag(hand):
-    """At the first look nothing jumps, whatever sway the frame has."""
+def test_drag_begins_smoothly(hand):
+    """At the start of a drag nothing jumps, whatever sway the frame has."""
     body = hand.body
     before = offsets(body)
     drag = Drag(hand)
     drag.press(BELLY)
     drag.pass_by(LOOK)
-    assert np.abs(offsets(body) - before).max() < 0.2 * np.abs(before - settled(body)).max() + 1e-6
+    assert np.abs(offsets(body) - before).max() < 0.2 * np.abs(before - settled_offsets(body)).max() + 1e-6
     drag.release()
     drag.tool.modal(drag.context, event("ESC"))
 
 
 @pytest.mark.parametrize("turns", [2.0, 6.0])
-def test_swung_round_fast_nothing_flies_off(hand, turns):
+def test_drag_fast_circles(hand, turns):
+    """Flesh that is swung round fast does not fly off."""
     body = hand.body
     start = world(body)
     size = size_of(start)
@@ -184,7 +187,8 @@ def test_swung_round_fast_nothing_flies_off(hand, turns):
     assert drag.pass_by(30.0) == {"FINISHED"}
 
 
-def test_a_slow_machine_takes_few_steps_a_look(hand):
+def test_drag_slow_machine(hand):
+    """A slow machine takes a bounded number of steps for each redraw."""
     drag = Drag(hand)
     drag.press(BELLY)
     taken = []
@@ -197,7 +201,8 @@ def test_a_slow_machine_takes_few_steps_a_look(hand):
     drag.tool.modal(drag.context, event("ESC"))
 
 
-def test_shift_holds_points_and_release_lets_all_go(hand):
+def test_drag_shift_pins(hand):
+    """Shift pins points, which stay while another is dragged, and a release lets all go."""
     body = hand.body
     size = size_of(world(body))
     drag = Drag(hand)
@@ -221,7 +226,8 @@ def test_shift_holds_points_and_release_lets_all_go(hand):
     assert drag.pass_by(30.0) == {"FINISHED"}
 
 
-def test_what_is_out_of_reach_is_told_in_the_scenes_unit(hand):
+def test_drag_out_of_reach(hand):
+    """The status line says in the scene's unit how far the point stays short of the mouse."""
     body = hand.body
     start = world(body)
     drag = Drag(hand)
@@ -237,7 +243,8 @@ def test_what_is_out_of_reach_is_told_in_the_scenes_unit(hand):
     assert drag.tool.modal(drag.context, event("RET")) == {"FINISHED"}
 
 
-def test_beside_the_body_nothing_is_taken(hand):
+def test_drag_beside_body(hand):
+    """A press beside the body takes nothing."""
     before = offsets(hand.body)
     drag = Drag(hand)
     assert drag.press(BESIDE) == {"CANCELLED"}
@@ -245,7 +252,8 @@ def test_beside_the_body_nothing_is_taken(hand):
     np.testing.assert_array_equal(offsets(hand.body), before)
 
 
-def test_the_button_waits_for_a_press(hand):
+def test_drag_waits_for_press(hand):
+    """The operator that a button starts waits for a press, and lets other events pass."""
     drag = Drag(hand)
     hand.view = None
     assert drag.tool.invoke(drag.context, event("MOUSEMOVE")) == {"RUNNING_MODAL"}
@@ -260,7 +268,8 @@ def test_the_button_waits_for_a_press(hand):
 # what cannot be dragged, or not any more ------------------------------------------------------------------------------
 
 
-def test_other_methods_and_missing_modes_are_refused(hand):
+def test_drag_refuses_method(hand):
+    """Other methods and missing modes are refused."""
     body = hand.body
     body.thew.method = "hyperelastic"
     drag = Drag(hand)
@@ -271,7 +280,8 @@ def test_other_methods_and_missing_modes_are_refused(hand):
     assert drag.press(BELLY) == {"CANCELLED"} and "press Simulate" in drag.said
 
 
-def test_a_mesh_without_flesh_is_refused(hand):
+def test_drag_refuses_no_flesh(hand):
+    """A mesh without flesh is refused."""
     mesh = bpy.data.meshes.new("Stone")
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
     stone = bpy.data.objects.new("Stone", mesh)
@@ -281,11 +291,12 @@ def test_a_mesh_without_flesh_is_refused(hand):
     assert drag.press(BELLY) == {"CANCELLED"} and "no flesh" in drag.said
 
 
-def test_from_a_script_it_says_what_to_do(hand):
+def test_drag_from_script(hand):
+    """A call from a script is refused by a sentence that says what to do."""
     assert "with the mouse" in refused(bpy.ops.thew.modal_drag)
 
 
-def gone(hand, what) -> None:
+def lose_target(hand, what) -> None:
     body = hand.body
     if what == "deleted":
         bpy.data.objects.remove(body)
@@ -325,12 +336,13 @@ def gone(hand, what) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", ["TIMER", "MOUSEMOVE", "ESC"])
-def test_what_is_gone_ends_the_drag_cleanly(hand, what, said, kind):
+def test_drag_target_gone(hand, what, said, kind):
+    """A drag ends cleanly, with the reason, when its object or its pose is gone."""
     drag = Drag(hand)
     drag.press(BELLY)
     drag.to(np.array(BELLY) + (0.1, 0.0, 0.1))
     drag.pass_by(0.2)
-    gone(hand, what)
+    lose_target(hand, what)
     assert drag.tool.modal(drag.context, event(kind)) == {"CANCELLED"}
     assert said in drag.said and "“Body”" in drag.said and drag.said.endswith(".") and hand.texts[-1] is None
     if what == "edited":
@@ -339,7 +351,8 @@ def test_what_is_gone_ends_the_drag_cleanly(hand, what, said, kind):
         assert np.isfinite(evaluated(hand.body)).all()
 
 
-def test_a_scaled_and_turned_character_follows_too(scene, monkeypatch):
+def test_drag_transformed(scene, monkeypatch):
+    """A scaled and turned character follows the mouse too."""
     body, rig = make_character(scale=3.0)
     for obj in (body, rig):
         obj.rotation_euler = (0.0, 0.0, 0.7)

@@ -12,7 +12,8 @@ DAMPING = (2.0, 0.004)
 
 @pytest.fixture(scope="module")
 def bar(addon):
-    """(thew, surface, lattice nodes, modes, deformer) of a bar of flesh, 1 m along x, a bone through its first fifth."""
+    """Builds (thew, surface, lattice nodes, modes, deformer) of a bar of flesh, 1 m along x, a bone through its first
+    fifth."""
     thew = part("logic.native").thew
     n, m = 20, 4
     ends = np.array([(0.0, y, z) for y in np.linspace(-0.1, 0.1, m + 1) for z in np.linspace(-0.1, 0.1, m + 1)])
@@ -56,7 +57,7 @@ def vertex_at(bar, point) -> int:
 
 
 def drag_to(drag, grip, wanted, seconds: float) -> float:
-    """Lead a point evenly there, look by look; gives how far the farthest skin went meanwhile."""
+    """Leads a point evenly there, redraw by redraw, and returns how far the farthest skin went meanwhile."""
     start, looks, farthest = grip.wanted, round(60 * seconds), 0.0
     for k in range(looks):
         grip.wanted = start + (k + 1) / looks * (np.asarray(wanted) - start)
@@ -68,7 +69,8 @@ def drag_to(drag, grip, wanted, seconds: float) -> float:
 # time -----------------------------------------------------------------------------------------------------------------
 
 
-def test_the_clock_gives_whole_steps_of_real_time(addon):
+def test_clock_steps(addon):
+    """The clock gives whole steps of real time, and a bounded number of them."""
     clock = part("logic.drag").Clock(step=0.01, most=5)
     assert [clock.steps(s) for s in (0.004, 0.004, 0.004, 0.03, 0.0, 0.008)] == [0, 0, 1, 3, 0, 1]
     assert clock.steps(100.0) == 5  # a machine that slept does not catch up
@@ -78,7 +80,8 @@ def test_the_clock_gives_whole_steps_of_real_time(addon):
     assert sum(clock.steps(1.0 / 60.0) for _ in range(600)) == pytest.approx(2400, abs=1)
 
 
-def test_the_way_to_the_mouse_is_told_in_rest_axes(addon):
+def test_wanted_there(addon):
+    """The way to the mouse is turned into the axes at rest, and is finite even in a flat pose."""
     wanted_there = part("logic.drag").wanted_there
     turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
     rest, moved, move = np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.0, -0.1]), np.array([5.0, 5.0, 5.0])
@@ -94,7 +97,8 @@ def test_the_way_to_the_mouse_is_told_in_rest_axes(addon):
 
 @pytest.mark.parametrize("point", [(1.0, 0.1, 0.1), (1.0, 0.0, 0.0), (0.7, 0.1, 0.0), (0.5, 0.0, -0.1)])
 @pytest.mark.parametrize("way", [(0.0, 0.0, 0.12), (0.0, -0.12, 0.05), (-0.05, 0.05, 0.05)])
-def test_a_point_ends_where_it_is_led(bar, drag, point, way):
+def test_drag_reaches(bar, drag, point, way):
+    """A point ends where it is led, and reports the distance left."""
     grip = drag.grip(vertex_at(bar, point))
     farthest = drag_to(drag, grip, way, 0.5)
     drag_to(drag, grip, way, 0.5)
@@ -104,7 +108,8 @@ def test_a_point_ends_where_it_is_led(bar, drag, point, way):
     assert farthest < 0.6
 
 
-def test_it_rings_and_comes_to_rest_when_it_is_let_go(bar, drag):
+def test_drag_rings_down(bar, drag):
+    """Flesh that is let go swings through and comes to rest."""
     grip = drag.grip(vertex_at(bar, (1.0, 0.1, 0.1)))
     drag_to(drag, grip, (0.0, 0.0, 0.15), 0.5)
     assert not drag.quiet
@@ -121,8 +126,8 @@ def test_it_rings_and_comes_to_rest_when_it_is_let_go(bar, drag):
 
 
 @pytest.mark.parametrize("turns", [1.0, 3.0, 8.0])
-def test_swung_round_fast_it_stays_bounded(bar, drag, turns):
-    """A circle as wide as the bar is thick, so many times a second; the eye sees no flesh far away."""
+def test_drag_bounded(bar, drag, turns):
+    """Flesh that is led fast round a circle stays bounded, and loses energy once it is let go."""
     grip, farthest = drag.grip(vertex_at(bar, (1.0, 0.1, 0.1))), 0.0
     modes = bar[3]
     reach = lambda q: float(np.linalg.norm(drag.deformer.displacements(q), axis=1).max())  # noqa: E731
@@ -144,7 +149,8 @@ def test_swung_round_fast_it_stays_bounded(bar, drag, turns):
         before = energy()
 
 
-def test_a_mouse_that_leaps_throws_nothing(bar, drag):
+def test_drag_leaping_mouse(bar, drag):
+    """A mouse that leaps does not throw the flesh."""
     grip = drag.grip(vertex_at(bar, (1.0, 0.0, 0.1)))
     for there in ((0.0, 0.0, 0.4), (0.0, 0.0, -0.4), (0.0, 5.0, 0.0), (0.0, 0.0, 0.1)):
         grip.wanted = np.array(there)
@@ -154,7 +160,8 @@ def test_a_mouse_that_leaps_throws_nothing(bar, drag):
     assert drag.left() < 0.02 * drag.size
 
 
-def test_skin_that_bones_hold_moves_no_flesh_elsewhere(bar, drag):
+def test_drag_held_skin(bar, drag):
+    """A drag of skin that bones hold does not move flesh elsewhere."""
     module = part("logic.drag")
     try:
         grip = drag.grip(vertex_at(bar, (0.2, 0.1, 0.0)))
@@ -168,7 +175,8 @@ def test_skin_that_bones_hold_moves_no_flesh_elsewhere(bar, drag):
     assert grip.part == 1.0 or drag.left() > 0.0  # what it stays behind is told
 
 
-def test_fixed_nodes_are_refused(bar, drag):
+def test_grip_refuses_fixed(bar, drag):
+    """A grip on fixed nodes is refused."""
     indices, shares = bar[2]
     fixed = np.asarray(bar[3].fixed)
     drag._nodes = (
@@ -179,7 +187,8 @@ def test_fixed_nodes_are_refused(bar, drag):
         drag.grip(0)
 
 
-def test_held_points_stay_while_another_is_led(bar, drag):
+def test_drag_held_points(bar, drag):
+    """Held points stay while another is led."""
     still = drag.grip(vertex_at(bar, (0.6, 0.0, 0.1)))
     led = drag.grip(vertex_at(bar, (1.0, 0.0, 0.1)))
     assert drag.grip(led.vertex) is led and len(drag.grips) == 2 and still.node != led.node
@@ -192,7 +201,8 @@ def test_held_points_stay_while_another_is_led(bar, drag):
 # sentences ------------------------------------------------------------------------------------------------------------
 
 
-def test_sentences_are_in_an_artists_words(bar, drag):
+def test_status_line(bar, drag):
+    """The status line names held points, slowing and stopping in an artist's words."""
     status_line = part("logic.drag").status_line
     assert status_line(drag, False, "").startswith("Thew: drag the skin") and "Esc" in status_line(drag, False, "")
     grip = drag.grip(vertex_at(bar, (1.0, 0.0, 0.1)))

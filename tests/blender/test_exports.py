@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Baked characters through glTF and FBX: what comes back moves as what left."""
+"""Baked characters through glTF and FBX: they come back with the motion with which they left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHARACTERS = ("biped",) if FAST else ("biped", *SHARED)
 
 
 def character(name: str):
-    """The mesh, at the beginning of a lively clip."""
+    """Returns the mesh of a character, at the beginning of a lively clip."""
     if name == "biped":
         armature, body = own.create("biped")
         own.use_action(armature, "jump")
@@ -49,8 +49,8 @@ def bake(obj, **options) -> None:
     assert bpy.ops.thew.bake(**options) == {"FINISHED"}
 
 
-def bare(obj, frames) -> np.ndarray:
-    """The shapes without the baked keys, world space."""
+def skin_shapes(obj, frames) -> np.ndarray:
+    """Returns the shapes without the baked keys, world space."""
     baked = [key for key in obj.data.shape_keys.key_blocks if key.name.startswith("Thew ")]
     for key in baked:
         key.mute = True
@@ -61,14 +61,14 @@ def bare(obj, frames) -> np.ndarray:
 
 
 class Journey:
-    """A baked character written in every format, and brought back from each."""
+    """Writes a baked character in every format, and brings it back from each."""
 
     def __init__(self, obj, folder):
         made = obj.thew.made
         whole = np.arange(made.baked_start, made.baked_end + 1)[::3]
         self.frames = np.sort(np.append(whole, whole[:-1] + 0.5))
         self.whole = self.frames % 1 == 0
-        self.shape, self.skin = roundtrips.shapes(obj, self.frames), bare(obj, self.frames)
+        self.shape, self.skin = roundtrips.shapes(obj, self.frames), skin_shapes(obj, self.frames)
         self.size = size_of(self.skin[0])
         action = roundtrips.armature_above(obj).animation_data.action
         self.name, self.first = action.name, int(action.frame_range[0])
@@ -77,24 +77,24 @@ class Journey:
             roundtrips.export(path)
 
     def back(self):
-        """For each format: its name, and the shapes and bare shapes that left and came, of the same vertices."""
+        """Yields for each format its name, and the shapes and bare shapes that left and came, of the same vertices."""
         for path in self.paths:
             roundtrips.bring_back(path)
             obj = roundtrips.baked_mesh()
             roundtrips.play_animation(obj, self.name)
             # The FBX exporter lets every animation begin at 0, its importer at 1.
             frames = self.frames + (1 - self.first if path.suffix == ".fbx" else 0)
-            shape, skin = roundtrips.shapes(obj, frames), bare(obj, frames)
+            shape, skin = roundtrips.shapes(obj, frames), skin_shapes(obj, frames)
             owner = roundtrips.owners(self.shape, shape)
             yield path.suffix, (self.shape[:, owner], self.skin[:, owner]), (shape, skin)
 
 
 @pytest.mark.parametrize("name", CHARACTERS)
-def test_rest_space_comes_back(scene, tmp_path, name):
-    """With the exporters' defaults and the flesh still there: skin and keys, and what they do between the frames.
+def test_export_rest_space(scene, tmp_path, name):
+    """A bake in rest space comes back with its skin, its keys, and their blend between the frames.
 
-    Between the frames exporters have lost the curves of the bones, flesh or no flesh: there it is what flesh adds to the
-    skin that comes back.
+    Between the frames exporters lose the curves of the bones, flesh or no flesh: there the test compares only the flesh's
+    offsets from the skin.
     """
     body = character(name)
     bake(body)
@@ -108,8 +108,8 @@ def test_rest_space_comes_back(scene, tmp_path, name):
         assert np.linalg.norm(lost, axis=2).max() < TOLERANCE * journey.size, kind
 
 
-def test_what_touched_comes_back(scene, tmp_path):
-    """A clip in which flesh presses on flesh: the same shapes played, baked, and from files."""
+def test_export_contact(scene, tmp_path):
+    """A clip in which flesh presses on flesh has the same shapes played, baked, and from files."""
     body, _ = make_folding(2.0)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
@@ -129,8 +129,8 @@ def test_what_touched_comes_back(scene, tmp_path):
 
 
 @pytest.mark.parametrize("name", CHARACTERS)
-def test_posed_space_comes_back_once_it_is_finished(scene, tmp_path, name):
-    """Nothing bends it twice: the keys alone move it, at the frames and between them."""
+def test_export_posed_finished(scene, tmp_path, name):
+    """A finished bake in posed space comes back: the keys alone move it, at the frames and between them."""
     body = character(name)
     bake(body, space="POSED")
     seen = roundtrips.shapes(body, (3, 7.5))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How large a character of several meshes is: props far away, and what surrounds everything, do not count."""
+"""The size of a character of several meshes: props far away, and meshes that surround everything, do not count."""
 
 from __future__ import annotations
 
@@ -21,26 +21,30 @@ def cube(half, at=0.0):
 BONES = np.array([[0.0, 0.0, z] for z in (-0.9, -0.3, -0.3, 0.3, 0.3, 0.9)])
 
 
-def test_what_is_near_counts_and_what_is_far_does_not():
+def test_whole_near_and_far():
+    """A mesh that is near counts for the size, and one that is far does not."""
     own, hat, cart = cube(1.0), cube(0.2, 1.5), cube(1.0, 30.0)
     low, high = extents.whole(own, [cart, hat], BONES)
     assert high[0] == pytest.approx(1.7) and low[0] == -1.0
     assert all(np.array_equal(a, b) for a, b in zip(extents.whole(own, [cart], BONES), own, strict=True))
 
 
-def test_a_row_of_meshes_is_walked_along_in_any_order():
+def test_whole_row_of_meshes():
+    """A row of meshes counts in whatever order they are given."""
     row = [cube(0.5, x) for x in (4.0, 2.0, 6.0, 8.0)]
     for others in (row, row[::-1]):
         assert extents.whole(cube(1.0), others, BONES)[1][0] == pytest.approx(8.5)
 
 
-def test_a_dome_around_everything_does_not_count():
+def test_whole_ignores_dome():
+    """A dome around everything does not count."""
     assert extents.whole(cube(1.0), [cube(100.0)], BONES)[1][0] == 1.0
     # An eye's own body is far larger than the eye.
     assert extents.whole(cube(0.02), [cube(1.0)], BONES)[1][0] == 1.0
 
 
-def test_no_points_and_none_that_are_none():
+def test_box_without_points():
+    """A mesh without finite points has an empty box, and does not count."""
     for points in (np.empty((0, 3)), np.full((2, 3), np.nan)):
         low, high = extents.box(points)
         assert np.isinf(low).all() and np.isinf(high).all()

@@ -20,7 +20,7 @@ def weights(body, name="Flesh") -> np.ndarray:
 
 
 def paint(body, vertices, value, name="Flesh") -> None:
-    """As a stroke does it."""
+    """Paints vertices as a stroke does."""
     body.vertex_groups[name].add([int(v) for v in vertices], value, "REPLACE")
     body.data.update_tag()
     bpy.context.view_layer.update()
@@ -30,7 +30,8 @@ def heights(body) -> np.ndarray:
     return part("scene.mesh").basis_positions(body.data)[:, 2]
 
 
-def test_it_is_filled_when_flesh_is_added(fleshed):
+def test_map_filled_by_add(fleshed):
+    """Add fills the map with the automatic flesh, more where the body is thick, and leaves the active group."""
     body, _ = fleshed
     values = weights(body)
     assert values.min() >= 0.0 and values.max() <= 1.0 and len(values) == len(body.data.vertices)
@@ -42,7 +43,8 @@ def test_it_is_filled_when_flesh_is_added(fleshed):
     assert flesh_of(body).character.painted.flesh is None
 
 
-def test_the_map_is_no_bone_and_leaves_the_lattice(fleshed):
+def test_map_keeps_lattice(fleshed):
+    """The map does not count as a bone, and painting it leaves the lattice."""
     body, _ = fleshed
     play(body, (3,))
     flesh = flesh_of(body)
@@ -58,7 +60,8 @@ def test_the_map_is_no_bone_and_leaves_the_lattice(fleshed):
     assert flesh.lattice is lattice and flesh.character.digest == digest
 
 
-def test_flesh_that_is_painted_away_is_the_skin(fleshed):
+def test_map_zero_is_skin(fleshed):
+    """Where flesh is painted away the skin shows unchanged, and elsewhere it moves as before."""
     body, _ = fleshed
     flesh = flesh_of(body)
     live = play(body, FRAMES)
@@ -76,7 +79,8 @@ def test_flesh_that_is_painted_away_is_the_skin(fleshed):
     assert flesh.stiffness == stiffness  # the dial means what it meant
 
 
-def test_more_flesh_sways_more(fleshed):
+def test_map_amount_sways(fleshed):
+    """More flesh sways more."""
     body, _ = fleshed
     body.thew.enabled = False
     skin = play(body, FRAMES).astype(np.float64)
@@ -89,7 +93,8 @@ def test_more_flesh_sways_more(fleshed):
     assert found[0] == 0.0 and all(b > 1.2 * a for a, b in itertools.pairwise(found)), found
 
 
-def test_stiffness_is_neutral_at_half_and_acts(fleshed):
+def test_stiffness_map_acts(fleshed):
+    """The stiffness map changes nothing at one half, and acts beyond it."""
     body, _ = fleshed
     before = play(body, FRAMES)
     part("scene.flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
@@ -106,7 +111,8 @@ def test_stiffness_is_neutral_at_half_and_acts(fleshed):
     np.testing.assert_array_equal(play(body, FRAMES), before)
 
 
-def test_a_stroke_is_noticed_when_it_ends(window, monkeypatch):  # noqa: F811
+def test_stroke_noticed(window, monkeypatch):  # noqa: F811
+    """A stroke is noticed when it ends."""
     body, _, _ = window
     flesh = flesh_of(body)
     lattice = flesh.lattice
@@ -136,7 +142,8 @@ def test_a_stroke_is_noticed_when_it_ends(window, monkeypatch):  # noqa: F811
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def test_one_button_paints_and_stops(fleshed):
+def test_paint_button(fleshed):
+    """One button starts and stops painting, from object mode and from pose mode."""
     body, armature = fleshed
     for start in (body, armature):
         activate(start)
@@ -152,7 +159,8 @@ def test_one_button_paints_and_stops(fleshed):
         assert body.mode == "OBJECT"
 
 
-def test_painting_needs_flesh(character):
+def test_paint_needs_flesh(character):
+    """Painting without flesh is refused."""
     body, _ = character
     activate(body)
     assert "Add Flesh" in refused(bpy.ops.thew.paint_flesh)
@@ -160,8 +168,8 @@ def test_painting_needs_flesh(character):
 
 
 @pytest.mark.parametrize("hide", ["viewport", "eye", "collection"])
-def test_what_is_hidden_is_not_painted(fleshed, hide):
-    """A sentence, and no group is made."""
+def test_paint_hidden(fleshed, hide):
+    """Painting a hidden object is refused by a sentence, and adds no group."""
     body, _ = fleshed
     if hide == "viewport":
         body.hide_viewport = True
@@ -182,7 +190,8 @@ def test_what_is_hidden_is_not_painted(fleshed, hide):
 # kept and removed ---------------------------------------------------------------------------------------------------
 
 
-def test_an_untouched_map_goes_with_the_flesh(character):
+def test_map_untouched_removed(character):
+    """Remove deletes maps that were not painted."""
     body, _ = character
     activate(body)
     before = snapshot(body)
@@ -193,7 +202,8 @@ def test_an_untouched_map_goes_with_the_flesh(character):
     assert snapshot(body) == before
 
 
-def test_a_painted_map_is_kept_and_taken_up_again(fleshed):
+def test_map_painted_kept(fleshed):
+    """Remove keeps a painted map, and the next Add takes it up again."""
     body, _ = fleshed
     paint(body, range(30, 60), 0.0)
     paint_ = weights(body)
@@ -210,7 +220,8 @@ def test_a_painted_map_is_kept_and_taken_up_again(fleshed):
     assert bpy.ops.thew.remove() == {"FINISHED"} and "Flesh" not in body.vertex_groups
 
 
-def test_it_survives_save_load_and_undo(fleshed, tmp_path):
+def test_map_save_load_undo(fleshed, tmp_path):
+    """A painted map survives undo, redo, saving and opening."""
     body, _ = fleshed
     bpy.ops.ed.undo_push(message="added")
     automatic = weights(body)
@@ -239,7 +250,8 @@ def test_it_survives_save_load_and_undo(fleshed, tmp_path):
     assert "Flesh" in body.vertex_groups
 
 
-def test_a_bone_of_that_name_keeps_its_weights(scene):
+def test_map_name_of_bone(scene):
+    """A bone that has the map's name keeps its weights, and the note asks to rename it."""
     armature = make_armature()
     body = make_body(armature)
     for name, new in (("Hip", "Flesh"), ("Head", "Stiffness")):
@@ -264,7 +276,8 @@ def test_a_bone_of_that_name_keeps_its_weights(scene):
 # parts of the body --------------------------------------------------------------------------------------------------
 
 
-def test_a_part_is_softened_where_its_bone_is(fleshed):
+def test_preset_belly(fleshed):
+    """The preset of the belly softens its front, and a larger size more of it."""
     body, _ = fleshed
     rest = part("scene.mesh").basis_positions(body.data)
     paint(body, np.arange(len(rest)), 0.0)
@@ -281,7 +294,8 @@ def test_a_part_is_softened_where_its_bone_is(fleshed):
 
 
 @pytest.mark.parametrize("which", ["BELLY", "CHEST", "CHEEKS", "BUTTOCKS", "JOWLS", "WHOLE"])
-def test_every_part_stays_in_range_and_moves(fleshed, which):
+def test_preset_range(fleshed, which):
+    """Every preset keeps the map in its range and changes it."""
     body, _ = fleshed
     before = weights(body)
     assert bpy.ops.thew.flesh_preset(part=which, amount=0.3) == {"FINISHED"}
@@ -290,7 +304,8 @@ def test_every_part_stays_in_range_and_moves(fleshed, which):
     assert np.isfinite(play(body, (2, 7))).all()
 
 
-def test_where_no_name_tells_the_chosen_bone_or_the_cursor_does(scene, fleshed):
+def test_preset_bone_or_cursor(scene, fleshed):
+    """Where no bone has a part's name, the preset uses the cursor or the chosen bone."""
     body, armature = fleshed
     scene.cursor.location = (5.0, 0.0, 0.0)
     text = refused(bpy.ops.thew.flesh_preset, part="TAIL")
@@ -316,7 +331,8 @@ def test_where_no_name_tells_the_chosen_bone_or_the_cursor_does(scene, fleshed):
     assert before.shape == tail.shape
 
 
-def test_the_whole_body_is_the_automatic_map_times_the_amount(fleshed):
+def test_preset_whole(fleshed):
+    """The preset of the whole body is the automatic map times the amount."""
     body, _ = fleshed
     automatic = weights(body)
     assert bpy.ops.thew.flesh_preset(part="WHOLE", amount=0.5) == {"FINISHED"}
@@ -326,7 +342,8 @@ def test_the_whole_body_is_the_automatic_map_times_the_amount(fleshed):
 # the overlay --------------------------------------------------------------------------------------------------------
 
 
-def test_the_overlay_colours_what_is_seen(fleshed):
+def test_overlay_colours(fleshed):
+    """The overlay colours the mesh as it is shown, subdivided or not."""
     body, _ = fleshed
     overlay, maps = part("ui.map_overlay"), part("logic.flesh_map")
     play(body, (7,))
@@ -351,7 +368,8 @@ def test_the_overlay_colours_what_is_seen(fleshed):
     body.modifiers.remove(body.modifiers["Finer"])
 
 
-def test_the_legend_is_for_what_is_shown(fleshed):
+def test_overlay_legend(fleshed):
+    """The legend belongs to the map that is shown."""
     body, _ = fleshed
     overlay = part("ui.map_overlay")
     assert overlay.shown_map(body) == ""
@@ -368,8 +386,8 @@ def test_the_legend_is_for_what_is_shown(fleshed):
     assert (colours[:, 3] == 1.0).all()
 
 
-def test_a_question_that_is_denied_leaves_the_painted_map(fleshed, monkeypatch):
-    """The answer of a window's dialog, which cancels the operator that asked."""
+def test_automatic_denied(fleshed, monkeypatch):
+    """A painted map stays when the artist cancels the question in the dialog."""
     body, _ = fleshed
     paint(body, range(40), 0.9)
     painted, asked = weights(body), []

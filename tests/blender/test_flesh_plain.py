@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The maps' arithmetic, where parts of a body are, and the line of health; imported without Blender."""
+"""The arithmetic of the maps, the places of parts of a body, and the line of health; imported without Blender."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ states = importlib.import_module("logic.states")
 
 
 def sphere(rings=24, sides=32):
-    """A unit sphere with poles: (points [n, 3], triangles [t, 3])."""
+    """Returns a unit sphere with poles: (points [n, 3], triangles [t, 3])."""
     points, triangles = [(0.0, 0.0, 1.0)], []
     for i in range(1, rings):
         polar = np.pi * i / rings
@@ -36,7 +36,8 @@ def sphere(rings=24, sides=32):
     return np.array(points), np.array(triangles)
 
 
-def test_distances_run_along_the_skin():
+def test_distances_geodesic():
+    """Distances run along the skin, up to the given range."""
     points, triangles = sphere()
     away = flesh_map.distances(points, triangles, [(0, 0.0)], 10.0)
     np.testing.assert_allclose(away, np.arccos(np.clip(points[:, 2], -1.0, 1.0)), atol=0.01)
@@ -45,7 +46,8 @@ def test_distances_run_along_the_skin():
     assert np.array_equal(near[np.isfinite(near)], away[np.isfinite(near)])
 
 
-def test_seams_do_not_stop_it():
+def test_distances_cross_seams():
+    """Distances go on across seams of doubled vertices."""
     points, triangles = sphere()
     upper = points[triangles].mean(axis=1)[:, 2] > 0.0
     cut = triangles.copy()
@@ -55,7 +57,8 @@ def test_seams_do_not_stop_it():
     assert away[2 * len(points) - 1] == pytest.approx(np.pi, abs=0.02)
 
 
-def test_a_patch_is_round_smooth_and_stays_on_its_side():
+def test_patch_shape():
+    """A patch is round, falls off smoothly, and does not reach a sheet beside its own."""
     points, triangles = sphere()
     share = flesh_map.patch(points, triangles, np.array([0.0, 0.0, 1.0]), 0, 0.8)
     straight = np.linalg.norm(points - [0.0, 0.0, 1.0], axis=1)
@@ -72,14 +75,16 @@ def test_a_patch_is_round_smooth_and_stays_on_its_side():
     assert share[:81].max() == pytest.approx(1.0) and not share[81:].any()
 
 
-def test_a_patch_within_one_face_still_shows():
+def test_patch_within_face():
+    """A patch that is smaller than a face still marks one vertex."""
     points, triangles = sphere(6, 6)
     centre = points[triangles[20]].mean(axis=0)
     share = flesh_map.patch(points, triangles, centre, 20, 1e-3)
     assert np.count_nonzero(share) == 1 and share.max() == 1.0 and np.flatnonzero(share)[0] in triangles[20]
 
 
-def test_mixing_keeps_to_the_range():
+def test_mixed_range():
+    """Mixing keeps the map in its range."""
     old, share = np.linspace(0.0, 1.0, 5), np.array([0.0, 0.25, 0.5, 1.0, 1.5])
     new = flesh_map.mixed(old, share, 0.0)
     np.testing.assert_allclose(new, [0.0, 0.1875, 0.25, 0.0, 0.0], atol=1e-7)
@@ -87,11 +92,13 @@ def test_mixing_keeps_to_the_range():
     np.testing.assert_array_equal(flesh_map.mixed(old, 0.0 * share, 1.0), old.astype(np.float32))
 
 
-def test_stiffness_is_neutral_in_the_middle():
+def test_stiffness_factors():
+    """The factor of stiffness is 1 in the middle of the map's range."""
     np.testing.assert_allclose(flesh_map.stiffness_factors([0.0, 0.5, 1.0, 2.0]), [0.25, 1.0, 4.0, 4.0])
 
 
-def test_colours_are_those_of_weights():
+def test_colours_ramp():
+    """The colours are those of Blender's weights."""
     np.testing.assert_allclose(flesh_map.colours([-1.0, 0.0, 0.5, 1.0]), flesh_map.RAMP[[0, 0, 2, 4]])
 
 
@@ -99,7 +106,7 @@ def test_colours_are_those_of_weights():
 
 
 def skeleton(*bones):
-    """(name, parent's name, head, tail) each."""
+    """Builds a skeleton from (name, parent's name, head, tail) of each bone."""
     names = [bone[0] for bone in bones]
     parents = [names.index(bone[1]) if bone[1] else -1 for bone in bones]
     return body_parts.Skeleton(
@@ -130,7 +137,8 @@ def nothing(_bone):
 
 
 @pytest.mark.parametrize("turn", [0, 1, 2, 3])
-def test_a_person_looks_where_the_feet_point(turn):
+def test_person_forward(turn):
+    """A person looks where the feet point, with the belly in front and the buttocks behind."""
     angle = 0.5 * np.pi * turn
     about = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1.0]])
     person = skeleton(*PERSON)
@@ -146,12 +154,14 @@ def test_a_person_looks_where_the_feet_point(turn):
     )
 
 
-def test_the_belly_of_one_on_four_legs_is_below():
+def test_quadruped_belly():
+    """The belly of a character on four legs is below."""
     (belly,) = body_parts.patch_centres(body_parts.PARTS["BELLY"], skeleton(*DOG), nothing)
     np.testing.assert_allclose(belly.direction, [0.0, 0.0, -1.0], atol=1e-9)
 
 
-def test_cheeks_are_as_high_as_the_face_has_them():
+def test_cheeks_height():
+    """Cheeks and jowls lie at their heights on the face."""
     face = np.random.default_rng(1).uniform(
         [-0.1, -0.15, 1.4], [0.1, 0.1, 1.8], (4000, 3)
     )  # the bone begins at its middle
@@ -164,13 +174,15 @@ def test_cheeks_are_as_high_as_the_face_has_them():
     assert cheeks[0].direction[0] == pytest.approx(-cheeks[1].direction[0])
 
 
-def test_limbs_are_found_with_all_that_hangs_on_them():
+def test_limb_bones():
+    """A limb is found with all bones that hang on it."""
     dog = skeleton(*DOG, ("knot", "tail_02", (0, 0.9, 0.5), (0, 1.0, 0.5)))
     assert [dog.names[i] for i in dog.limb(("tail",))] == ["tail_01", "tail_02", "knot"]
     assert not dog.limb(("ear",))
 
 
-def test_bones_of_its_own_come_first():
+def test_patch_own_bones():
+    """Bones that have a part's own name come first, and a chosen bone before them."""
     person = skeleton(
         *PERSON,
         ("breast.L", "Spine1", (0.05, 0, 1.3), (0.08, -0.1, 1.28)),
@@ -182,7 +194,8 @@ def test_bones_of_its_own_come_first():
     assert len(at_hips) == 2 and all(person.names[centre.bone] == "Hips" for centre in at_hips)
 
 
-def test_parts_without_bones_of_the_name_are_nowhere():
+def test_patch_no_bones():
+    """A part without bones of its name has no place."""
     strange = skeleton(("a", "", (0, 0, 0), (0, 0, 1)))
     assert not any(body_parts.patch_centres(part, strange, nothing) for part in body_parts.PARTS.values())
 
@@ -194,7 +207,7 @@ KEYED = states.Condition(motion=states.Motion.KEYED)
 
 
 def state(**changes):
-    """Settings, notes and flesh of a healthy character."""
+    """Returns settings, notes and flesh of a healthy character."""
     settings = SimpleNamespace(enabled=True, settled=False)
     made = SimpleNamespace(shows_bake=False, baked_start=1, baked_end=20)
     flesh = SimpleNamespace(
@@ -240,24 +253,28 @@ def state(**changes):
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),
     ],
 )
-def test_one_line_says_how_it_is(changes, level, words):
+def test_health_levels(changes, level, words):
+    """The line of health shows the most urgent state in one line."""
     found = health.health(*state(**changes), 5)
     assert found.level == level and words in found.text and "\n" not in found.text
 
 
-def test_nothing_built_is_waiting():
+def test_health_without_flesh():
+    """The line of health waits while nothing is built."""
     settings, made, _ = state()
     assert health.health(settings, made, None, 1).level == "WAITING"
 
 
-def test_many_cells_are_warned_of():
+def test_cost_many_cells():
+    """Many cells give a warning with the time that they take."""
     assert health.cost(12) == health.cost(32) == ""
     times = [int(health.cost(n).split("about ")[1].split()[0]) for n in (33, 48, 64, 96)]
     assert times == sorted(times) and 10 <= times[1] <= 16
 
 
 @pytest.mark.parametrize("width", [5, 12, 30, 200])
-def test_text_is_cut_after_a_word(width):
+def test_shortened_words(width):
+    """A text that is too long is cut after a word."""
     text = "The vertex group of that name, which is its weight."
     cut = health.shortened(text, width)
     assert len(cut) <= max(width, 5) + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of materials and meshes that say that something is hard, and those that do not."""
+"""Names of materials and meshes that mark something as hard, and others."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ NOT_HARD = (
 
 
 @pytest.mark.parametrize("name", HARD)
-def test_names_of_hard_things(name):
+def test_is_hard_accepts(name):
+    """The names of hard things count as hard in many languages."""
     assert is_hard(name) and is_hard(name.upper() if name.isascii() and "_" in name else name)
 
 
 @pytest.mark.parametrize("name", NOT_HARD)
-def test_other_names(name):
+def test_is_hard_rejects(name):
+    """Other names do not count as hard."""
     assert not is_hard(name)

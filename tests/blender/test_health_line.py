@@ -10,14 +10,14 @@ from helpers import Layout, activate, evaluated, flesh_of, make_body, part, play
 
 
 def line(body) -> str:
-    """The words that the panel shows."""
+    """Returns the words that the panel shows."""
     layout = Layout()
     part("ui.panels").draw_health(layout, body, bpy.context.scene.frame_current, 400)
     return " ".join(layout.read()).strip()
 
 
 @pytest.fixture
-def moving(fleshed):
+def moving_character(fleshed):
     body, rig = fleshed
     bpy.ops.thew.simulate()
     play(body, (1, 4))
@@ -25,11 +25,11 @@ def moving(fleshed):
     return body, rig
 
 
-def removed(name):
+def remove_modifier(name):
     return lambda body, rig: body.modifiers.remove(body.modifiers[name])
 
 
-def switched_off(name):
+def hide_modifier(name):
     return lambda body, rig: setattr(body.modifiers[name], "show_viewport", False)
 
 
@@ -53,28 +53,30 @@ def edited(body, _rig):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (removed("Thew"), "Thew's modifier is gone: press Add Flesh"),
-        (switched_off("Thew"), "“Thew” is switched off in viewports"),
+        (remove_modifier("Thew"), "Thew's modifier is gone: press Add Flesh"),
+        (hide_modifier("Thew"), "“Thew” is switched off in viewports"),
         (before_the_armature, "“Thew” stands before “Armature”"),
         (without_nodes, "“Thew” has lost its nodes"),
-        (removed("Armature"), "The Armature modifier that the flesh followed is gone"),
-        (switched_off("Armature"), "“Armature” is switched off in viewports"),
+        (remove_modifier("Armature"), "The Armature modifier that the flesh followed is gone"),
+        (hide_modifier("Armature"), "“Armature” is switched off in viewports"),
         (without_armature, "“Armature” has no armature"),
         (lambda body, rig: body.hide_set(True), "Hidden: show the object"),
         (lambda body, rig: setattr(body, "hide_viewport", True), "Hidden: show the object"),
         (edited, "Edit Mode shows the plain skin"),
     ],
 )
-def test_what_is_taken_from_under_the_flesh_is_told(moving, change, words):
-    body, rig = moving
+def test_health_missing_parts(moving_character, change, words):
+    """The line names a modifier, an armature or a view that the flesh lost."""
+    body, rig = moving_character
     change(body, rig)
     assert words in line(body)
     bpy.context.view_layer.update()
     assert words in line(body)
 
 
-def test_a_bake_whose_keys_were_deleted_does_not_play(moving):
-    body, _ = moving
+def test_health_deleted_keys(moving_character):
+    """The line says that a bake is gone when its keys were deleted."""
+    body, _ = moving_character
     bpy.ops.thew.bake()
     assert line(body).startswith("Bake plays")
     body.shape_key_clear()
@@ -82,9 +84,9 @@ def test_a_bake_whose_keys_were_deleted_does_not_play(moving):
 
 
 @pytest.mark.parametrize("rings", [13, 17])
-def test_another_mesh_under_the_same_object_is_not_the_one_that_moves(moving, rings):
-    """With as many vertices too: its flesh is built from it."""
-    body, rig = moving
+def test_health_other_mesh(moving_character, rings):
+    """Another mesh on the same object has its flesh built from it, even with as many vertices."""
+    body, rig = moving_character
     other = make_body(rig, name="Other", rings=rings, sides=10)
     mesh = other.data
     bpy.data.objects.remove(other)
@@ -101,13 +103,14 @@ def test_another_mesh_under_the_same_object_is_not_the_one_that_moves(moving, ri
 
 
 def buttons(body) -> set[str]:
-    """Which of the two the first row offers."""
+    """Returns which of the two buttons the first row offers."""
     layout = Layout()
     part("ui.panels").draw_flesh(layout, body, bpy.context.scene.frame_current, 400)
     return {call[1] for call in layout.seen if call[0] == "operator"} & {"thew.add", "thew.simulate"}
 
 
-def test_a_bake_of_former_settings_is_told(fleshed, tmp_path):
+def test_health_former_settings(fleshed, tmp_path):
+    """The line says that a bake is of former settings, also after the file is opened again."""
     body, _ = fleshed
     assert bpy.ops.thew.bake() == {"FINISHED"}
     was = body.thew.softness
@@ -131,7 +134,8 @@ def test_a_bake_of_former_settings_is_told(fleshed, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Thew", "Armature"])
-def test_add_flesh_is_there_where_it_mends_what_is_missing(fleshed, name):
+def test_health_add_button(fleshed, name):
+    """The panel offers Add Flesh where it repairs a missing modifier."""
     body, rig = fleshed
     play(body, (3,))
 
@@ -146,7 +150,8 @@ def test_add_flesh_is_there_where_it_mends_what_is_missing(fleshed, name):
     assert "Moves" in line(body)
 
 
-def test_a_range_cut_short_is_all_that_is_simulated_next(fleshed):
+def test_health_shorter_range(fleshed):
+    """After the range is cut short, the next simulation is of the shorter range."""
     body, _ = fleshed
     play(body, (3,))
     bpy.context.scene.frame_end = 12

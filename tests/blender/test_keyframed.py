@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh: shape keys are reached at their times, which are dragged; dials act at once; under an armature."""
+"""Keyframed flesh: shape keys are reached at their times, times are dragged, dials act at once, also under an armature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sack(plain_sack):
 
 @pytest.fixture
 def builds(monkeypatch):
-    """Counts what is built."""
+    """Records each motion that is built."""
 
     made, real = [], part("live.keyframed").Inbetween
 
@@ -46,7 +46,8 @@ def reaches(obj, name, frame) -> bool:
 # playing --------------------------------------------------------------------------------------------------------------
 
 
-def test_every_shape_is_reached_at_its_time(sack):
+def test_keyframed_reaches_shapes(sack):
+    """Every shape is reached at its time."""
     keys = sack.thew.keyframed.keyframes
     assert [key.shape for key in keys] == ["Lean", "Squash", "Twist"] and [key.frame for key in keys] == [1, 10, 20]
     assert all(reaches(sack, key.shape, key.frame) for key in keys)
@@ -54,19 +55,22 @@ def test_every_shape_is_reached_at_its_time(sack):
     assert np.isfinite(shapes).all() and np.abs(np.diff(shapes, axis=0)).max() > 1e-3
 
 
-def test_scrubbing_in_any_order_shows_the_same(sack):
+def test_keyframed_any_order(sack):
+    """A frame shows the same shape in whatever order the frames are visited."""
     shapes = play(sack, FRAMES)
     order = np.random.default_rng(3).permutation(list(FRAMES)).tolist()
     for frame, shape in zip(order, play(sack, order), strict=True):
         np.testing.assert_array_equal(shape, shapes[frame - 1])
 
 
-def test_before_and_after_the_shapes_are_held(sack):
+def test_keyframed_outside_range(sack):
+    """Before the first and after the last time the end shapes are held."""
     np.testing.assert_array_equal(play(sack, (-30, 1))[0], play(sack, (1,))[0])
     np.testing.assert_array_equal(play(sack, (99,))[0], play(sack, (20,))[0])
 
 
-def test_it_moves_otherwise_than_plain_curves(sack):
+def test_keyframed_differs_from_curves(sack):
+    """The motion differs from plain curves between the keys, and agrees with them at the keys."""
     moving = play(sack, FRAMES)
     sack.thew.keyframed.plain = True
     plain = play(sack, FRAMES)
@@ -76,7 +80,8 @@ def test_it_moves_otherwise_than_plain_curves(sack):
 
 
 @pytest.mark.parametrize("scale", [0.01, 100.0])
-def test_dials_mean_the_same_at_any_size(scene, scale):
+def test_keyframed_scale_invariant(scene, scale):
+    """The motion is the same at any size of the object."""
     shapes = {}
     for size in (1.0, scale):
         obj = make_sack(f"Sack {size}", scale=size)
@@ -85,7 +90,8 @@ def test_dials_mean_the_same_at_any_size(scene, scale):
     np.testing.assert_allclose(shapes[scale], shapes[1.0], atol=2e-4)
 
 
-def test_other_shape_keys_and_later_modifiers_act_as_ever(sack):
+def test_keyframed_other_keys(sack):
+    """Other shape keys and later modifiers act on the motion as usual."""
     before = play(sack, (5,))[0]
     extra = sack.shape_key_add(name="Extra", from_mix=False)
     extra.data.foreach_set("co", (sculpt(sack, "Basis") + np.float32((0.0, 0.5, 0.0))).ravel())
@@ -96,7 +102,8 @@ def test_other_shape_keys_and_later_modifiers_act_as_ever(sack):
     assert len(play(sack, (5,))[0]) > 2 * len(before)
 
 
-def test_a_shape_key_that_is_switched_on_is_not_added_twice(plain_sack):
+def test_keyframed_active_key(plain_sack):
+    """A shape key that is switched on is not added twice, and Remove restores it."""
     keys = plain_sack.data.shape_keys.key_blocks
     keys["Lean"].value, keys["Squash"].value = 1.0, 0.5
     keys["Squash"].mute = True
@@ -107,7 +114,8 @@ def test_a_shape_key_that_is_switched_on_is_not_added_twice(plain_sack):
     assert not keys["Lean"].mute and keys["Squash"].mute and keys["Lean"].value == 1.0
 
 
-def test_switched_off_it_shows_the_shape_keys(sack):
+def test_keyframed_disabled(sack):
+    """Keyframed flesh that is switched off shows the shape keys."""
     sack.thew.enabled = False
     np.testing.assert_allclose(play(sack, (7,))[0], sculpt(sack, "Basis"), atol=1e-6)
     assert not sack.data.shape_keys.key_blocks["Lean"].mute
@@ -115,7 +123,8 @@ def test_switched_off_it_shows_the_shape_keys(sack):
     assert reaches(sack, "Squash", 10)
 
 
-def test_a_pinned_shape_key_is_seen_alone(sack):
+def test_keyframed_pinned_key(sack):
+    """A pinned shape key is shown alone."""
     sack.show_only_shape_key, sack.active_shape_key_index = True, 2
     sack.data.shape_keys.key_blocks["Squash"].mute = False
     np.testing.assert_allclose(play(sack, (5,))[0], sculpt(sack, "Squash"), atol=1e-6)
@@ -124,7 +133,8 @@ def test_a_pinned_shape_key_is_seen_alone(sack):
 # times ----------------------------------------------------------------------------------------------------------------
 
 
-def test_times_are_dragged_as_keyframes(sack, builds):
+def test_times_dragged(sack, builds):
+    """A time is dragged as a keyframe, and only a changed order builds the motion anew."""
     assert times(sack) == [(1, 0), (10, 1), (20, 2)] and len(curve(sack).keyframe_points) == 3
     drag(sack, 1, 14.0)
     assert reaches(sack, "Squash", 14) and not reaches(sack, "Squash", 10)
@@ -133,12 +143,14 @@ def test_times_are_dragged_as_keyframes(sack, builds):
     assert reaches(sack, "Squash", 25) and reaches(sack, "Twist", 20) and len(builds) == 1
 
 
-def test_times_are_typed_too(sack):
+def test_times_typed(sack):
+    """A time can be typed in the list."""
     sack.thew.keyframed.keyframes[1].frame = 6.5
     assert times(sack) == [(1, 0), (6.5, 1), (20, 2)] and reaches(sack, "Squash", 6.5)
 
 
-def test_a_time_that_is_typed_takes_no_other_keys_time(sack):
+def test_times_typed_taken(sack):
+    """A typed time that another key has moves to the nearest free frame."""
     key = sack.thew.keyframed.keyframes[1]
     key.frame = 20.0  # up from 10: the frame before it
     assert times(sack) == [(1, 0), (19, 1), (20, 2)]
@@ -146,7 +158,9 @@ def test_a_time_that_is_typed_takes_no_other_keys_time(sack):
     assert times(sack) == [(1, 0), (2, 1), (20, 2)] and reaches(sack, "Squash", 2) and reaches(sack, "Lean", 1)
 
 
-def test_one_point_is_dragged_alone(sack):
+def test_times_selection(sack):
+    """A new time is not selected, so the artist drags one point alone."""
+
     def selected():
         return [point.co.x for point in curve(sack).keyframe_points if point.select_control_point]
 
@@ -157,7 +171,8 @@ def test_one_point_is_dragged_alone(sack):
     assert selected() == [10]
 
 
-def test_another_object_takes_the_place_of_one_that_was_deleted(sack):
+def test_register_deleted_object(sack):
+    """An object that was deleted leaves the register, and another in its place is not taken for it."""
     register = part("live.keyframed").register
     assert register.everywhere() == [sack]
     bpy.data.objects.remove(sack)
@@ -166,12 +181,14 @@ def test_another_object_takes_the_place_of_one_that_was_deleted(sack):
     assert register.everywhere() == [] and other.name == "Other"
 
 
-def test_a_point_that_is_copied_reaches_its_shape_again(sack):
+def test_times_copied_point(sack):
+    """A copied point of the curve reaches its shape again."""
     curve(sack).keyframe_points.insert(30, 0)
     assert reaches(sack, "Lean", 30) and reaches(sack, "Lean", 1)
 
 
-def test_a_point_that_is_deleted_leaves_its_key_out(sack):
+def test_times_deleted_point(sack):
+    """A deleted point leaves its key out, and a new time brings the key back."""
     points = curve(sack).keyframe_points
     points.remove(points[1])
     scene = bpy.context.scene
@@ -182,7 +199,8 @@ def test_a_point_that_is_deleted_leaves_its_key_out(sack):
     assert reaches(sack, "Squash", 12)
 
 
-def test_equal_times_are_told_and_the_last_motion_stays(sack):
+def test_times_equal(sack):
+    """Two keys at one time are named in the note, and the last motion stays."""
     before = play(sack, (5,))[0]
     drag(sack, 1, 20.0, held=True)
     np.testing.assert_array_equal(play(sack, (5,))[0], before)
@@ -193,7 +211,8 @@ def test_equal_times_are_told_and_the_last_motion_stays(sack):
     assert reaches(sack, "Squash", 12) and not sack.thew.made.notes
 
 
-def test_the_objects_own_animation_is_left_alone(plain_sack):
+def test_keyframed_own_animation(plain_sack):
+    """The object's own animation is left as it is."""
     for frame, x in ((1, 0.0), (20, 4.0)):
         plain_sack.location.x = x
         plain_sack.keyframe_insert("location", index=0, frame=frame)
@@ -208,7 +227,8 @@ def test_the_objects_own_animation_is_left_alone(plain_sack):
     assert snapshot(plain_sack) == before and plain_sack.animation_data.action == action
 
 
-def test_times_survive_their_action(sack):
+def test_times_lost_action(sack):
+    """The times survive the loss of their action."""
     before = play(sack, FRAMES)
     sack.animation_data_clear()
     np.testing.assert_array_equal(play(sack, FRAMES), before)
@@ -219,7 +239,8 @@ def test_times_survive_their_action(sack):
 # the list -------------------------------------------------------------------------------------------------------------
 
 
-def test_keys_are_added_moved_and_removed(sack):
+def test_list_edits(sack):
+    """Keys are added to, moved in and removed from the list."""
     scene = bpy.context.scene
     scene.frame_set(15)
     sack.active_shape_key_index = 1
@@ -236,14 +257,16 @@ def test_keys_are_added_moved_and_removed(sack):
     assert reaches(sack, "Lean", 15)
 
 
-def test_renamed_shape_keys_are_found_again(sack):
+def test_list_renamed_key(sack):
+    """A renamed shape key is found again."""
     before = play(sack, FRAMES)
     sack.data.shape_keys.key_blocks["Squash"].name = "Flat as a Pancake"
     np.testing.assert_array_equal(play(sack, FRAMES), before)
     assert sack.thew.keyframed.keyframes[1].shape == "Flat as a Pancake"
 
 
-def test_an_edited_sculpt_shows(sack):
+def test_sculpt_edit_shown(sack):
+    """An edited sculpt is reached at its time."""
     block = sack.data.shape_keys.key_blocks["Squash"]
     block.data.foreach_set("co", (1.5 * sculpt(sack, "Squash")).ravel())
     sack.data.update_tag()
@@ -251,7 +274,8 @@ def test_an_edited_sculpt_shows(sack):
     assert reaches(sack, "Squash", 10)
 
 
-def test_a_loop(plain_sack):
+def test_loop_closes(plain_sack):
+    """A loop repeats, and Close Loop closes one that was opened."""
     assert bpy.ops.thew.keyframed_add(cyclic=True) == {"FINISHED"}
     assert times(plain_sack)[-1] == (20, 0)
     np.testing.assert_allclose(play(plain_sack, (3, 9)), play(plain_sack, (22, 28)), atol=1e-5)
@@ -269,7 +293,8 @@ def test_a_loop(plain_sack):
     ("name", "value"),
     [("stiffness", 30.0), ("slow_damping", 20.0), ("fast_damping", 0.5), ("gravity", 1.0), ("speed", 0.3)],
 )
-def test_a_dial_acts_at_once_and_goes_back(sack, builds, name, value):
+def test_dial_acts_and_returns(sack, builds, name, value):
+    """A dial acts in the frame that is shown without building anew, and its former value gives the former motion."""
     group = sack.thew.keyframed
     if name == "gravity":
         # A uniform acceleration costs nothing that ends at given velocities would tell: what falls must be free to.
@@ -286,7 +311,8 @@ def test_a_dial_acts_at_once_and_goes_back(sack, builds, name, value):
     assert not builds
 
 
-def test_gravity_points_down_however_the_object_is_turned(scene):
+def test_gravity_world_down(scene):
+    """Gravity points down however the object is turned."""
     drops = []
     for turn in ((0.0, 0.0, 0.0), (0.0, 1.2, 0.0)):
         obj = make_sack()
@@ -304,7 +330,8 @@ def test_gravity_points_down_however_the_object_is_turned(scene):
 
 
 @pytest.mark.parametrize(("name", "value"), [("modes", 3), ("bending", 0.1)])
-def test_what_needs_another_space_is_built(sack, builds, name, value):
+def test_dial_builds_space(sack, builds, name, value):
+    """A dial that changes the space of shapes builds the motion once."""
     setattr(sack.thew.keyframed, name, value)
     play(sack, (3,))
     assert len(builds) == 1 and all(reaches(sack, key.shape, key.frame) for key in sack.thew.keyframed.keyframes)
@@ -313,7 +340,8 @@ def test_what_needs_another_space_is_built(sack, builds, name, value):
 # under an armature ----------------------------------------------------------------------------------------------------
 
 
-def test_under_an_armature_the_face_is_untouched(scene):
+def test_keyframed_under_armature(scene):
+    """Under an armature a fixed face stays as skinned, live, baked and finished."""
     body, _ = make_nodder()
     skinned = play(body, FRAMES)
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
@@ -330,7 +358,8 @@ def test_under_an_armature_the_face_is_untouched(scene):
     assert np.abs(play(body, FRAMES) - shapes).max() < 1e-5 * size_of(shapes[0])
 
 
-def test_a_copied_object_has_a_motion_of_its_own(sack):
+def test_keyframed_copy(sack):
+    """A copied object has a motion of its own."""
     before = play(sack, FRAMES)
     copy = sack.copy()
     copy.data = sack.data.copy()
@@ -341,7 +370,8 @@ def test_a_copied_object_has_a_motion_of_its_own(sack):
     assert reaches(copy, "Squash", 15) and reaches(sack, "Squash", 10)
 
 
-def test_a_modifier_that_was_deleted_is_made_again(sack):
+def test_keyframed_deleted_modifier(sack):
+    """Compute makes a deleted modifier again."""
     before = play(sack, (5,))[0]
     sack.modifiers.remove(sack.modifiers[0])
     play(sack, (5,))
@@ -350,7 +380,8 @@ def test_a_modifier_that_was_deleted_is_made_again(sack):
     np.testing.assert_array_equal(play(sack, (5,))[0], before)
 
 
-def test_a_mesh_has_one_kind_of_flesh(scene):
+def test_keyframed_excludes_flesh(scene):
+    """A mesh has either flesh or keyframed flesh, and the other kind is refused."""
     body, _ = make_nodder()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     assert "keyframed flesh" in refused(bpy.ops.thew.add, cells_across=4)
@@ -359,7 +390,8 @@ def test_a_mesh_has_one_kind_of_flesh(scene):
     assert "press Remove" in refused(bpy.ops.thew.keyframed_add)
 
 
-def test_progress_and_cancel(plain_sack, scene):
+def test_keyframed_add_cancelled(plain_sack, scene):
+    """Add reports its progress, and leaves the object as it was when it is cancelled."""
     from helpers import part
 
     tasks, errors, before, seen = part("logic.tasks"), part("logic.errors"), snapshot(plain_sack), []

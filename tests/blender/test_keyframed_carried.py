@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a keyframed surface carries: small parts that ride on it, doubles that sculpts tear, large parts that move by themselves."""
+"""Parts of keyframed surfaces: small ones ride on it, sculpts tear doubled vertices, large ones move by themselves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from helpers import activate, part, play
 from keyframing import add_shapes, motion_of
 
 
-def made(vertices, faces, **shapes):
-    """An object with shape keys, active."""
+def make_object(vertices, faces, **shapes):
+    """Builds an object with shape keys, active."""
     mesh = bpy.data.meshes.new("Made")
     mesh.from_pydata(np.asarray(vertices, float).tolist(), [], [list(map(int, face)) for face in faces])
     obj = bpy.data.objects.new("Made", mesh)
@@ -28,7 +28,7 @@ def sheet(columns=24, rows=10, height=0.0):
     return np.stack([u, v, 0 * u + height], axis=-1).reshape(-1, 3), quads
 
 
-def bent(points, angle=1.4):
+def bend(points, angle=1.4):
     p = np.array(points, dtype=float)
     turn = angle * p[:, 0] / 6
     radius = 6 / angle - p[:, 2]
@@ -39,8 +39,8 @@ TETRA = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) * 0.08
 TETRA_FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
 
 
-def studded(count=20):
-    """A sheet with small tetrahedra on it, and which vertices are theirs."""
+def studded_sheet(count=20):
+    """Builds a sheet with small tetrahedra on it, and returns which vertices are theirs."""
     points, quads = sheet()
     faces = [*quads.tolist()]
     rng = np.random.default_rng(1)
@@ -51,25 +51,26 @@ def studded(count=20):
 
 
 def lengths(points, own):
-    """Edges of the tetrahedra, [..., count, 6]."""
+    """Returns the edge lengths of the tetrahedra, [..., count, 6]."""
     each = points[..., own, :].reshape(*points.shape[:-2], -1, 4, 3)
     a, b = np.triu_indices(4, 1)
     return np.linalg.norm(each[..., a, :] - each[..., b, :], axis=-1)
 
 
 @pytest.mark.parametrize("rest", ["KEYS", "BASIS"])
-def test_small_parts_ride_and_keep_their_shape(addon, rest):
-    points, faces, small = studded()
+def test_small_parts_ride(addon, rest):
+    """Small parts ride on the surface and keep their shape."""
+    points, faces, small = studded_sheet()
     # Moved as one, so that what an edge of them changes by is the motion's own.
     place = points.copy()
     for i in np.flatnonzero(small)[::4]:
         place[i : i + 4] = points[i]
-    obj = made(points, faces, Bent=lambda v: bent(place) + (points - place), End=lambda v: v + 0.0)
+    obj = make_object(points, faces, Bent=lambda v: bend(place) + (points - place), End=lambda v: v + 0.0)
     assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=25) == {"FINISHED"}
     obj.thew.keyframed.rest = rest
     moving = play(obj, range(1, 26))
     np.testing.assert_allclose(lengths(moving, small), np.broadcast_to(lengths(points, small), (25, 20, 6)), atol=2e-5)
-    assert np.abs(play(obj, [1])[0] - (bent(place) + points - place)).max() < 1e-4
+    assert np.abs(play(obj, [1])[0] - (bend(place) + points - place)).max() < 1e-4
     # They stay on the sheet, which swings as it does alone.
     alone = motion_of(obj).surface
     assert len(alone.riders.vertices) == small.sum() and len(alone.welded.first) == 240
@@ -77,22 +78,24 @@ def test_small_parts_ride_and_keep_their_shape(addon, rest):
     assert gap.max() < 0.35 and "ride on the surface" in obj.thew.made.notes
 
 
-def test_doubles_that_sculpts_tear_do_not_let_the_mesh_fall_apart(addon):
+def test_torn_doubles_hold(addon):
+    """Doubled vertices that a sculpt tears apart do not let the mesh fall apart."""
     points, quads = sheet(height=1.0)
     # Every face has vertices of its own, as glTF writes hard edges; the sculpt pushes each along its own normal.
     split, faces = points[quads].reshape(-1, 3), np.arange(quads.size).reshape(-1, 4)
     lift = np.repeat(np.random.default_rng(2).normal(0.0, 0.02, (len(quads), 3)), 4, axis=0)
-    obj = made(split, faces, Torn=lambda v: bent(v) + lift, End=lambda v: v + 0.0)
+    obj = make_object(split, faces, Torn=lambda v: bend(v) + lift, End=lambda v: v + 0.0)
     assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=25) == {"FINISHED"}
     assert len(motion_of(obj).surface.welded.first) == len(points)
     assert "that sculpts part" in obj.thew.made.notes
     first, middle, last = play(obj, [1, 13, 25])
-    assert np.abs(first - bent(split) - lift).max() < 1e-4 and np.abs(last - split).max() < 1e-4
+    assert np.abs(first - bend(split) - lift).max() < 1e-4 and np.abs(last - split).max() < 1e-4
     # Between keys doubles are as far apart as plain curves have them: no farther than in the sculpt.
     assert np.isfinite(middle).all() and np.abs(middle - split).max() < 1.2 * np.abs(first - split).max()
 
 
-def test_large_parts_that_stand_apart_move_by_themselves(addon):
+def test_large_parts_lead(addon):
+    """Large parts that stand apart move by themselves."""
     carried = part("logic.carried")
     points, quads = sheet()
     triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
@@ -105,7 +108,8 @@ def test_large_parts_that_stand_apart_move_by_themselves(addon):
         assert carried.leading(both, faces, label).sum() == len(triangles) * (2 if alone else 1)
 
 
-def test_parts_are_what_triangles_join(addon):
+def test_parts_connected(addon):
+    """Parts are the vertices that triangles join."""
     carried = part("logic.carried")
     chain = np.array([[0, 1, 2], [2, 3, 4], [9, 8, 7], [5, 6, 4]])
     label = carried.parts(chain, 11)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh on characters of the folder THEW_DATA: a walk enriched by two sculpts of the belly, the face left alone."""
+"""Keyframed flesh on characters of the folder THEW_DATA: two sculpts of the belly enrich a walk, and the face is left
+alone."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ FOLDER = data_folder("characters")
 
 
 @pytest.mark.skipif(FOLDER is None or not (FOLDER / "Fox.glb").exists(), reason="no Fox.glb: set THEW_DATA")
-def test_a_fox_that_runs(addon):
+def test_keyframed_fox(addon):
+    """Two sculpts of a running fox's belly move it, leave the rest alone, and bake as they play."""
     load(FOLDER / "Fox.glb")
     action = next(action for action in clips() if "Run" in action.name)
     frames = play_clip(action, 24)

@@ -24,7 +24,8 @@ def sack(plain_sack):
     return plain_sack
 
 
-def test_undo_and_redo(sack):
+def test_undo_redo_motion(sack):
+    """Undo and redo show the motion of the times that they bring back."""
     first = play(sack, FRAMES)
     bpy.ops.ed.undo_push(message="added")
     drag(sack, 1, 15.0)
@@ -39,7 +40,8 @@ def test_undo_and_redo(sack):
     np.testing.assert_array_equal(play(bpy.data.objects["Sack"], FRAMES), second)
 
 
-def test_every_operator_can_be_undone(plain_sack):
+def test_undo_every_operator(plain_sack):
+    """Every operator can be undone."""
     bpy.context.scene.frame_set(12)
     bpy.ops.ed.undo_push(message="start")
     steps = (
@@ -74,14 +76,15 @@ def test_every_operator_can_be_undone(plain_sack):
 
 
 def keys_of(obj):
-    """The list and the shape keys, as numbers."""
+    """Returns the list and the shape keys, as numbers."""
     keys = obj.data.shape_keys
     shapes = [sculpt(obj, key.name).tobytes() for key in keys.key_blocks]
     entries = [(key.shape, key.frame, key.velocity, tuple(key.arrow)) for key in obj.thew.keyframed.keyframes]
     return entries, shapes, times(obj)
 
 
-def test_it_survives_save_and_load(sack, tmp_path):
+def test_save_load_keeps_motion(sack, tmp_path):
+    """Settings and motion are the same after the file is saved and opened again."""
     sack.thew.keyframed.stiffness = 300.0
     drag(sack, 1, 13.0)
     live, saved = play(sack, FRAMES), settings(sack)
@@ -97,7 +100,8 @@ def test_it_survives_save_and_load(sack, tmp_path):
     np.testing.assert_array_equal(play(sack, FRAMES), live)
 
 
-def test_baked_is_live(sack):
+def test_bake_equals_live(sack):
+    """A bake shows the shapes of the live motion, also when it is finished."""
     live = play(sack, FRAMES)
     assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
     assert sack.thew.made.shows_bake and len(sack.thew.made.baked_keys.splitlines()) == 20
@@ -110,14 +114,16 @@ def test_baked_is_live(sack):
     assert np.abs(play(sack, FRAMES) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_plain_curves_are_never_baked(sack):
+def test_bake_ignores_plain(sack):
+    """A bake holds the motion even while plain curves are shown."""
     live = play(sack, FRAMES)
     sack.thew.keyframed.plain = True
     assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
     assert np.abs(play(sack, FRAMES) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_a_bake_of_what_cannot_be_computed_leaves_the_one_before(sack):
+def test_bake_failure_keeps_former(sack):
+    """A bake of times that cannot be computed leaves the former bake."""
     assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
     before = play(sack, FRAMES)
     drag(sack, 1, 20.0, held=True)
@@ -126,7 +132,8 @@ def test_a_bake_of_what_cannot_be_computed_leaves_the_one_before(sack):
 
 
 @pytest.mark.parametrize("operator", ["keyframed_remove", "remove"])
-def test_removal_leaves_the_file_as_it_was(plain_sack, operator):
+def test_remove_restores_file(plain_sack, operator):
+    """Remove leaves the file as it was before."""
     scene = bpy.context.scene
     scene.frame_set(7)
     before = snapshot(plain_sack)
@@ -137,7 +144,8 @@ def test_removal_leaves_the_file_as_it_was(plain_sack, operator):
     assert snapshot(plain_sack) == before
 
 
-def test_a_kept_bake_is_muted_and_goes_with_the_rest(sack):
+def test_remove_mutes_keys(sack):
+    """Remove keeps the baked keys muted, and deletes them when it is asked to."""
     assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
     assert bpy.ops.thew.keyframed_remove() == {"FINISHED"}
     np.testing.assert_allclose(play(sack, (9,))[0], sculpt(sack, "Basis"), atol=1e-6)
@@ -146,7 +154,8 @@ def test_a_kept_bake_is_muted_and_goes_with_the_rest(sack):
 
 
 @pytest.mark.skipif(bpy.app.version < (4, 4), reason="actions know no slots")
-def test_a_finished_bake_goes_through_gltf(scene, tmp_path):
+def test_gltf_finished_bake(scene, tmp_path):
+    """A finished bake comes back from glTF, at the frames and between them."""
     sack, frames = make_sack(), (1, 5, 9.5, 12, 20)
     assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=20) == {"FINISHED"}
     bpy.context.scene.frame_end = 20

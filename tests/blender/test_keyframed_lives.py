@@ -13,7 +13,7 @@ STEPS = 60
 
 
 def edits(obj, random):
-    """What may be done, by name."""
+    """Returns the possible edits, by name."""
     group = obj.thew.keyframed
     ops = bpy.ops.thew
 
@@ -76,7 +76,8 @@ def edits(obj, random):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_it_moves_or_says_why_not(scene, seed):
+def test_random_edits(scene, seed):
+    """After each of many random edits the flesh is finite, and the panel says why when it does not move."""
     random = np.random.default_rng(seed)
     obj = make_sack()
     top = obj.vertex_groups.new(name="Top")

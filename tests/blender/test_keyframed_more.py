@@ -19,13 +19,13 @@ def sack(scene):
     return obj
 
 
-def away(obj, name, frame) -> float:
-    """How far the mesh is from a shape key at a frame, at most."""
+def distance_to_key(obj, name, frame) -> float:
+    """Returns the largest distance of the mesh from a shape key at a frame."""
     return float(np.abs(play(obj, (frame,))[0] - sculpt(obj, name)).max())
 
 
-def group(obj, name, which) -> np.ndarray:
-    """A vertex group of the vertices for which `which(co)` holds; which those are."""
+def add_group(obj, name, which) -> np.ndarray:
+    """Adds a vertex group of the vertices for which `which(co)` holds, and returns which those are."""
     chosen = [v.index for v in obj.data.vertices if which(v.co)]
     (obj.vertex_groups.get(name) or obj.vertex_groups.new(name=name)).add(chosen, 1.0, "REPLACE")
     return np.isin(np.arange(len(obj.data.vertices)), chosen)
@@ -34,19 +34,21 @@ def group(obj, name, which) -> np.ndarray:
 # kinds ----------------------------------------------------------------------------------------------------------------
 
 
-def test_an_approximate_key_pulls_as_its_weight_says(sack):
+def test_key_approximate(sack):
+    """An approximate key pulls more with more weight."""
     key = sack.thew.keyframed.keyframes[1]
     free = []
     for weight in (1e-3, 1.0, 1e3):
         key.kind, key.weight = "NEAR", weight
-        free.append(away(sack, "Squash", 10))
+        free.append(distance_to_key(sack, "Squash", 10))
     assert free[0] > 1.2 * free[1] > 1.2 * free[2] and free[2] < 0.05 * free[0]
     key.kind = "EXACT"
-    assert away(sack, "Squash", 10) < 1e-4
+    assert distance_to_key(sack, "Squash", 10) < 1e-4
 
 
-def test_a_key_of_a_vertex_group_is_reached_by_those_alone(sack):
-    top = group(sack, "Top", lambda co: co.z > 1.9)
+def test_key_of_group(sack):
+    """A key of a vertex group is reached by that group alone."""
+    top = add_group(sack, "Top", lambda co: co.z > 1.9)
     key = sack.thew.keyframed.keyframes[1]
     key.group = "Top"
     key.kind = "GROUP"
@@ -59,7 +61,7 @@ def test_a_key_of_a_vertex_group_is_reached_by_those_alone(sack):
 
 
 def speed_at(obj, frame, step=0.05, side=0) -> np.ndarray:
-    """The velocities around a frame, a second."""
+    """Returns the velocities around a frame, per second."""
     scene, shapes = bpy.context.scene, []
     for at in (frame - step * (side <= 0), frame + step * (side >= 0)):
         scene.frame_set(int(np.floor(at)), subframe=at - np.floor(at))
@@ -67,7 +69,8 @@ def speed_at(obj, frame, step=0.05, side=0) -> np.ndarray:
     return (shapes[1] - shapes[0]) * 24.0 / (step * (1 + (side == 0)))
 
 
-def test_velocities(sack):
+def test_velocity_kinds(sack):
+    """Each kind of velocity gives the speed that it names."""
     key = sack.thew.keyframed.keyframes[1]
     free = speed_at(sack, 10)
     key.velocity = "ZERO"
@@ -81,7 +84,8 @@ def test_velocities(sack):
     np.testing.assert_allclose(speed_at(sack, 10), free, atol=1e-3 * np.abs(free).max())
 
 
-def test_the_ends_are_at_rest_at_first(sack):
+def test_velocity_default_ends(sack):
+    """The two end keys are at rest by default."""
     keys = sack.thew.keyframed.keyframes
     assert [key.velocity for key in keys] == ["ZERO", "FREE", "ZERO"]
     inside = np.abs(speed_at(sack, 5)).max()
@@ -89,7 +93,8 @@ def test_the_ends_are_at_rest_at_first(sack):
     assert np.abs(speed_at(sack, 1, step=0.002, side=1)).max() < 0.15 * inside
 
 
-def test_an_arrow_is_taken_from_the_neighbours(sack):
+def test_velocity_from_neighbours(sack):
+    """The velocity's button takes the arrow from the neighbours, or the arrow given to it."""
     assert bpy.ops.thew.keyframed_velocity(index=1) == {"FINISHED"}
     key = sack.thew.keyframed.keyframes[1]
     mean = (sculpt(sack, "Twist") - sculpt(sack, "Lean")).mean(axis=0) / (19 / 24)
@@ -100,26 +105,28 @@ def test_an_arrow_is_taken_from_the_neighbours(sack):
     assert tuple(key.arrow) == (1.0, 2.0, 3.0)
 
 
-def test_a_cut_arrives_and_leaves(sack):
+def test_cut_velocities(sack):
+    """A cut has a velocity of arrival and one of leaving."""
     key = sack.thew.keyframed.keyframes[1]
     key.cut = True
     key.arrow, key.velocity = (0.0, 0.0, -4.0), "ARROW"
     key.leaving_arrow, key.leaving = (0.0, 0.0, 2.0), "ARROW"
-    assert away(sack, "Squash", 10) < 1e-4
+    assert distance_to_key(sack, "Squash", 10) < 1e-4
     assert len(motion_of(sack).parts) == 2
     np.testing.assert_allclose(speed_at(sack, 10, 0.02, -1).mean(axis=0), (0, 0, -4.0), atol=0.4)
     np.testing.assert_allclose(speed_at(sack, 10, 0.02, 1).mean(axis=0), (0, 0, 2.0), atol=0.4)
     assert np.isfinite(play(sack, FRAMES)).all()
     drag(sack, 1, 8.0)
-    assert away(sack, "Squash", 8) < 1e-4
+    assert distance_to_key(sack, "Squash", 8) < 1e-4
 
 
-def test_feet_are_fixed_after_a_cut(scene):
+def test_cut_fixed_group(scene):
+    """A group that a cut holds fixed stays after it, and a note names keys that move a fixed group."""
     obj = make_sack(shapes={
         "Fall": lambda v: v + (0.0, 0.0, 1.0), "Land": lambda v: v,
         "Crouch": lambda v: np.c_[v[:, :2], v[:, 2] * np.where(v[:, 2] > 0.1, 0.8, 1.0)],
     })  # fmt: skip
-    feet = group(obj, "Feet", lambda co: co.z < 0.1)
+    feet = add_group(obj, "Feet", lambda co: co.z < 0.1)
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     obj.thew.keyframed.keyframes[1].cut = True
     obj.thew.keyframed.keyframes[1].fixed = "Feet"
@@ -134,8 +141,8 @@ def test_feet_are_fixed_after_a_cut(scene):
     assert "Feet" in obj.thew.made.notes
 
 
-def test_an_arrow_is_drawn_and_put_back(sack):
-    """What the hand does with the mouse, without the mouse."""
+def test_arrow_drag_put_back(sack):
+    """An arrow is drawn as with the mouse, and put back."""
     sack.location, sack.rotation_euler = (1.0, 2.0, 3.0), (0.0, 0.0, 1.5708)
     bpy.context.view_layer.update()
     sack.thew.keyframed.active = 1
@@ -153,7 +160,8 @@ def test_an_arrow_is_drawn_and_put_back(sack):
 # sculpts --------------------------------------------------------------------------------------------------------------
 
 
-def test_lowering_the_energy_of_a_sculpt(sack):
+def test_relax_lowers_energy(sack):
+    """Relax Sculpt lowers the energy of one sculpt, more with a larger amount."""
     before, other = sculpt(sack, "Squash"), sculpt(sack, "Lean")
     assert bpy.ops.thew.keyframed_relax(index=1, amount=0.0) == {"FINISHED"}
     np.testing.assert_allclose(sculpt(sack, "Squash"), before, atol=1e-6)
@@ -167,17 +175,19 @@ def test_lowering_the_energy_of_a_sculpt(sack):
     assert energies[1] < energies[0]
     np.testing.assert_array_equal(sculpt(sack, "Lean"), other)
     assert bpy.ops.thew.keyframed_relax(index=1) == {"FINISHED"}  # as the panel has it
-    assert away(sack, "Squash", 10) < 1e-4  # the motion goes through what it has become
+    assert distance_to_key(sack, "Squash", 10) < 1e-4  # the motion goes through what it has become
 
 
-def test_the_shape_at_rest_has_no_energy(scene):
+def test_relax_refuses_rest(scene):
+    """Relax Sculpt is refused on the shape at rest."""
     obj = make_sack(shapes={"Lean": SHAPES["Lean"]})
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     assert [key.shape for key in obj.thew.keyframed.keyframes] == ["Basis", "Lean"]
     assert "at rest" in refused(bpy.ops.thew.keyframed_relax, index=0)
 
 
-def test_a_keyframe_is_modelled_by_dragging(sack):
+def test_model_new_keyframe(sack):
+    """Dragged points make a keyframe at the present time, or change the one that is there."""
     scene = bpy.context.scene
     scene.frame_set(5)
     before = evaluated(sack)
@@ -198,14 +208,15 @@ def test_a_keyframe_is_modelled_by_dragging(sack):
     [("", "Nothing"), ("[[1, 2]]", "no vertices and places"), ("{", "not JSON"), ("[[9999, [0, 0, 0]]]", "no vertex 9999"),
      ("[[1, [NaN, 0, 0]]]", "not a number"), ("[[1, [0, 0]]]", "three numbers")],
 )  # fmt: skip
-def test_what_cannot_be_modelled(sack, points, said):
+def test_model_refuses(sack, points, said):
+    """Points that cannot be modelled are refused, and the object stays as it was."""
     before = snapshot(sack)
     assert said in refused(bpy.ops.thew.keyframed_model, points=points)
     assert snapshot(sack) == before
 
 
-def test_dragging_under_a_pose_of_bones(scene):
-    """What the hand does with the mouse, without the mouse."""
+def test_model_under_bones(scene):
+    """A keyframe is modelled under a pose of bones as with the mouse, and put back."""
     body, _ = make_nodder()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     scene.frame_set(6)
@@ -223,8 +234,8 @@ def test_dragging_under_a_pose_of_bones(scene):
 # bad input ------------------------------------------------------------------------------------------------------------
 
 
-def broken(name):
-    """A mesh on which keyframed flesh is refused."""
+def broken_mesh(name):
+    """Builds a mesh on which keyframed flesh is refused."""
     obj = make_sack()
     keys = obj.data.shape_keys.key_blocks
     if name == "no keys":
@@ -255,8 +266,9 @@ def broken(name):
     [("no keys", "no shape keys"), ("nan", "Vertex 3 of the shape key “Lean”"), ("flat", "is flat"), ("absolute", "Relative"),
      ("shared", "single user"), ("faceless", "no faces"), ("muted", "muted"), ("multires", "works on the mesh itself")],
 )  # fmt: skip
-def test_bad_meshes_are_told_and_left_alone(scene, name, said):
-    obj = broken(name)
+def test_add_refuses_bad_mesh(scene, name, said):
+    """A bad mesh is refused by name and left as it was."""
+    obj = broken_mesh(name)
     activate(obj)
     before = snapshot(obj)
     text = refused(bpy.ops.thew.keyframed_add)
@@ -264,7 +276,8 @@ def test_bad_meshes_are_told_and_left_alone(scene, name, said):
     assert snapshot(obj) == before
 
 
-def test_sculpts_that_fold_are_told(sack):
+def test_note_folded_sculpt(sack):
+    """A note names a sculpt that folds onto itself."""
     shape = sculpt(sack, "Squash").copy()
     shape[45] = 1.5 * shape[55] - 0.5 * shape[45]  # over the next ring
     sack.data.shape_keys.key_blocks["Squash"].data.foreach_set("co", shape.ravel())
@@ -273,7 +286,8 @@ def test_sculpts_that_fold_are_told(sack):
     assert np.isfinite(play(sack, FRAMES)).all()
 
 
-def test_a_list_that_names_what_is_not_there(sack):
+def test_list_missing_names(sack):
+    """A note names a missing shape key or vertex group, and the last motion stays."""
     before = play(sack, (5,))[0]
     sack.thew.keyframed.keyframes[1].shape = "Gone"
     assert "no shape key “Gone”" in sack.thew.made.notes
@@ -290,13 +304,15 @@ def test_a_list_that_names_what_is_not_there(sack):
     assert "no keys" in refused(bpy.ops.thew.keyframed_key_remove)
 
 
-def test_a_damaged_number(sack):
+def test_compute_refuses_nan(sack):
+    """Compute refuses a setting that is not a number."""
     sack.thew.keyframed["stiffness"] = float("nan") if bpy.app.version < (5, 0) else -1.0
     if bpy.app.version < (5, 0):
         assert "Stiffness" in refused(bpy.ops.thew.keyframed_compute)
 
 
-def test_another_number_of_vertices(sack):
+def test_mesh_subdivided(sack):
+    """The flesh follows a mesh whose number of vertices changed."""
     import bmesh
 
     mesh = bmesh.new()
@@ -306,10 +322,11 @@ def test_another_number_of_vertices(sack):
     mesh.free()
     shapes = play(sack, FRAMES)
     assert shapes.shape[1] == len(sack.data.vertices) and np.isfinite(shapes).all()
-    assert away(sack, "Squash", 10) < 1e-4
+    assert distance_to_key(sack, "Squash", 10) < 1e-4
 
 
-def test_loose_doubled_and_many_cornered(scene):
+def test_mesh_loose_doubled(scene):
+    """Loose and doubled vertices are named in the note, and doubled ones stay together."""
     obj = make_sack()
     obj.shape_key_clear()
     import bmesh
@@ -336,7 +353,8 @@ def test_loose_doubled_and_many_cornered(scene):
 # what is seen ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_panel_draws_in_every_state(scene):
+def test_panel_states(scene):
+    """The panel draws in every state."""
     panels, target = part("ui.keyframed_panel"), part("live.target")
 
     def drawn(obj) -> str:
@@ -381,7 +399,8 @@ def test_the_panel_draws_in_every_state(scene):
     assert drawn(bpy.context.object) == ""  # no shape keys
 
 
-def test_descriptions_of_all_settings_are_sentences(scene):
+def test_settings_described(scene):
+    """Every setting has a description without a full stop."""
     saved = part("saved.keyframed")
     for cls in saved.CLASSES:
         for item in cls.bl_rna.properties:
@@ -389,7 +408,8 @@ def test_descriptions_of_all_settings_are_sentences(scene):
                 assert item.description and not item.description.endswith("."), item.identifier
 
 
-def test_what_cuts_hold_fixed_stays_when_a_sculpt_is_calmed(sack):
+def test_relax_keeps_fixed(sack):
+    """Relax Sculpt leaves vertices that a cut holds fixed."""
     keys = sack.thew.keyframed.keyframes
     below = [v.index for v in sack.data.vertices if v.co.z < 0.1]
     sack.vertex_groups.new(name="Feet").add(below, 1.0, "REPLACE")
@@ -404,7 +424,8 @@ def test_what_cuts_hold_fixed_stays_when_a_sculpt_is_calmed(sack):
     assert moved["Squash"] == 0.0 and moved["Twist"] == 0.0 and moved["Lean"] > 1e-4
 
 
-def test_the_overlay(sack):
+def test_overlay_curves(sack):
+    """The overlay draws finite curves that meet the plain curves at the keys, and arrows from the shape."""
     overlay = part("ui.keyframed_overlay")
     drawn = overlay.curves(sack, 5.0)
     assert len(drawn) > 3 and all(np.isfinite(lines).all() and lines.shape[1:] == (2, 2) for lines, _, _ in drawn)
@@ -422,7 +443,8 @@ def test_the_overlay(sack):
 # without a window -----------------------------------------------------------------------------------------------------
 
 
-def test_the_command_bakes_it(sack, tmp_path, capsys):
+def test_command_bakes_keyframed(sack, tmp_path, capsys):
+    """The command bakes keyframed flesh, and refuses to export it as a shot."""
     live = play(sack, FRAMES)
     path, out = str(tmp_path / "sack.blend"), str(tmp_path / "out.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
@@ -442,7 +464,7 @@ def test_the_command_bakes_it(sack, tmp_path, capsys):
 
 
 class Probe(bpy.types.RenderEngine):
-    """Draws nothing; notes the vertices that it is given to draw."""
+    """Draws nothing, and records the vertices that it is given to draw."""
 
     bl_idname = "THEW_KEYFRAMED_PROBE"
     bl_label = "Probe"
@@ -456,7 +478,8 @@ class Probe(bpy.types.RenderEngine):
                 self.seen.append(flat.reshape(-1, 3).copy())
 
 
-def test_renders_show_what_was_played_and_never_plain_curves(sack, tmp_path):
+def test_render_shows_motion(sack, tmp_path):
+    """A render shows the motion that was played, and never plain curves."""
     scene = bpy.context.scene
     bpy.utils.register_class(Probe)
     Probe.seen.clear()
@@ -476,7 +499,8 @@ def test_renders_show_what_was_played_and_never_plain_curves(sack, tmp_path):
     assert np.abs(play(sack, FRAMES) - played).max() > 1e-3  # in the view they are compared
 
 
-def test_a_compute_that_was_refused_is_told_by_the_panel_at_once(addon):
+def test_panel_refused_compute(addon):
+    """The panel shows a refused Compute at once."""
     sack = make_sack()
     assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=20) == {"FINISHED"}
     health, known = part("ui.keyframed_panel").health, part("live.keyframed").register.known(sack)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh as numbers, without Blender: plans, segments, what the core is told, doubled vertices, faults of sculpts."""
+"""Keyframed flesh as numbers, without Blender: plans, segments, the core's options, doubled vertices, faults of sculpts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plan(keyframes, names="ABCD", **options):
     return keyframes.Plan(keys, fps=10.0, **options)
 
 
-def edited(keyframes, whole, i, **changes):
+def edit_key(keyframes, whole, i, **changes):
     keys = list(whole.keys)
     keys[i] = replace(keys[i], **changes)
     return replace(whole, keys=tuple(keys))
@@ -47,10 +47,11 @@ SHAPES = np.arange(4.0)[:, None, None] * np.ones((4, 5, 3))
         ("AB", {"kind": "NEAR"}, ""),
     ],
 )
-def test_what_is_no_motion_is_a_sentence(keyframes, names, change, said):
+def test_check_refuses(keyframes, names, change, said):
+    """A plan that is not a motion is refused by a sentence that names the object."""
     whole = plan(keyframes, names)
     if change:
-        whole = edited(keyframes, whole, 1, **change)
+        whole = edit_key(keyframes, whole, 1, **change)
     if not said:
         keyframes.check(whole, "“X”")
         return
@@ -59,43 +60,48 @@ def test_what_is_no_motion_is_a_sentence(keyframes, names, change, said):
     assert said in str(refused.value)
 
 
-def test_what_goes_too_far_is_told_what_helps(keyframes):
+def test_far_advice(keyframes):
+    """A motion that goes too far has a sentence that says what helps."""
     bare = plan(keyframes, "ABC")
-    still = edited(keyframes, bare, 0, arriving=keyframes.Velocity("ZERO"))
+    still = edit_key(keyframes, bare, 0, arriving=keyframes.Velocity("ZERO"))
     assert keyframes.far(still, 2.0) == ""
     assert "12 times" in keyframes.far(still, 12.0) and "damp it more" in keyframes.far(still, 12.0)
     assert "Each Key" in keyframes.far(replace(still, rest="BASIS"), 12.0)
     assert "leaves “A”" in keyframes.far(bare, 12.0)
-    assert "leaves “B”" in keyframes.far(edited(keyframes, still, 1, cut=True), 12.0)
+    assert "leaves “B”" in keyframes.far(edit_key(keyframes, still, 1, cut=True), 12.0)
 
 
-def test_a_loop_ends_with_its_first_key(keyframes):
+def test_check_loop_ends(keyframes):
+    """A loop must end with its first key."""
     keyframes.check(plan(keyframes, "ABA", cyclic=True), "“X”")
     with pytest.raises(part("logic.errors").Refusal, match="Close Loop"):
         keyframes.check(plan(keyframes, "ABC", cyclic=True), "“X”")
 
 
-def test_cuts_part_a_motion(keyframes):
-    whole = edited(keyframes, plan(keyframes, fixed="all"), 2, cut=True, fixed="feet")
+def test_segments_cut(keyframes):
+    """A cut splits a motion into segments with their own fixed groups."""
+    whole = edit_key(keyframes, plan(keyframes, fixed="all"), 2, cut=True, fixed="feet")
     first, second = keyframes.segments(whole)
     assert [key.name for key in first.keys] == ["A", "B", "C"] and [key.name for key in second.keys] == ["C", "D"]
     assert first.fixed == ("all",) and second.fixed == ("all", "feet") and not first.cyclic
 
 
-def test_a_loop_with_a_cut_begins_there(keyframes):
-    whole = edited(keyframes, plan(keyframes, "ABCA", cyclic=True), 1, cut=True, fixed="feet")
+def test_segments_loop_with_cut(keyframes):
+    """A loop with a cut is one segment that begins at the cut."""
+    whole = edit_key(keyframes, plan(keyframes, "ABCA", cyclic=True), 1, cut=True, fixed="feet")
     (only,) = keyframes.segments(whole)
     assert [(key.name, key.frame) for key in only.keys] == [("B", 10), ("C", 20), ("A", 30), ("B", 40)]
     assert only.fixed == ("feet",) and not only.cyclic
     assert keyframes.folded(5.0, 10.0, 40.0, True) == 35.0
 
 
-def test_a_loop_without_cuts_is_one_segment(keyframes):
+def test_segments_loop(keyframes):
+    """A loop without cuts is one cyclic segment."""
     (only,) = keyframes.segments(plan(keyframes, "ABA", cyclic=True))
     assert only.cyclic and len(only.keys) == 3
 
 
-def told(keyframes, whole, masks=None, scale=2.0):
+def core_options(keyframes, whole, masks=None, scale=2.0):
     (segment,) = keyframes.segments(whole)
     shapes = SHAPES[: len(segment.keys)].copy()
     if segment.cyclic:
@@ -103,42 +109,47 @@ def told(keyframes, whole, masks=None, scale=2.0):
     return keyframes.told(segment, whole, segment.keys[0].frame, shapes, masks or {}, scale)
 
 
-def test_velocities_are_in_the_cores_space(keyframes):
+def test_told_velocities(keyframes):
+    """Velocities reach the core in its own space and time."""
     arrow = keyframes.Velocity("ARROW", (0.0, 0.0, 3.0))
-    whole = edited(keyframes, plan(keyframes, speed=2.0), 1, arriving=arrow)
-    whole = edited(keyframes, whole, 0, arriving=keyframes.Velocity("ZERO"))
-    whole = edited(keyframes, whole, 3, arriving=keyframes.Velocity("NEIGHBOURS"))
-    options, _, _ = told(keyframes, whole)
+    whole = edit_key(keyframes, plan(keyframes, speed=2.0), 1, arriving=arrow)
+    whole = edit_key(keyframes, whole, 0, arriving=keyframes.Velocity("ZERO"))
+    whole = edit_key(keyframes, whole, 3, arriving=keyframes.Velocity("NEIGHBOURS"))
+    options, _, _ = core_options(keyframes, whole)
     np.testing.assert_allclose(options["times"], [0, 2, 4, 6])
     np.testing.assert_allclose(options["velocities"][1], np.broadcast_to((0, 0, 3.0), (5, 3)))  # times 2, slower by 2
     assert set(options["velocities"]) == {1} and not options["start_velocity"].any()
     np.testing.assert_allclose(options["end_velocity"], 0.5)
 
 
-def test_at_the_seam_of_a_loop_the_neighbours_are_around_it(keyframes):
-    whole = edited(keyframes, plan(keyframes, "ABCA", cyclic=True), 0, arriving=keyframes.Velocity("NEIGHBOURS"))
-    options, _, _ = told(keyframes, whole)
+def test_told_loop_seam(keyframes):
+    """At the seam of a loop the neighbours of a key are those around the seam."""
+    whole = edit_key(keyframes, plan(keyframes, "ABCA", cyclic=True), 0, arriving=keyframes.Velocity("NEIGHBOURS"))
+    options, _, _ = core_options(keyframes, whole)
     np.testing.assert_allclose(options["velocities"][0], -0.5)
     assert options["start_velocity"] is None
 
 
-def test_gravity_is_scaled_with_the_mesh_and_the_speed(keyframes):
-    options, _, _ = told(keyframes, plan(keyframes, gravity=(0.0, 0.0, -9.0), speed=3.0))
+def test_told_gravity(keyframes):
+    """Gravity is scaled with the mesh and the speed."""
+    options, _, _ = core_options(keyframes, plan(keyframes, gravity=(0.0, 0.0, -9.0), speed=3.0))
     np.testing.assert_allclose(options["gravity"], (0, 0, -2.0))
 
 
-def test_keys_that_are_not_exact(keyframes):
+def test_told_soft_keys(keyframes):
+    """Approximate keys reach the core with their weights, and keys of groups with their points."""
     masks = {"some": np.array([True, False, True, False, False]), "held": np.array([True, False, False, False, False])}
-    whole = edited(keyframes, plan(keyframes, fixed="held"), 1, kind="NEAR", weight=4.0)
-    whole = edited(keyframes, whole, 2, kind="GROUP", group="some")
-    _, softened, spots = told(keyframes, whole, masks)
+    whole = edit_key(keyframes, plan(keyframes, fixed="held"), 1, kind="NEAR", weight=4.0)
+    whole = edit_key(keyframes, whole, 2, kind="GROUP", group="some")
+    _, softened, spots = core_options(keyframes, whole, masks)
     assert softened[1] == pytest.approx(4.0 * (6.0 + (whole.stiffness / 3.0) ** 1.5)) and set(softened) == {1, 2}
     assert softened[2] < 1e-4 * softened[1]
     assert [(spot.time, list(spot.points)) for spot in spots] == [(2.0, [2])]
     np.testing.assert_allclose(spots[0].positions, 2.0)
 
 
-def test_what_is_fixed_may_not_be_moved_by_keys(keyframes):
+def test_hold_refuses_moved(keyframes):
+    """A key that moves a fixed group is refused, and a tiny difference is removed."""
     (segment,) = keyframes.segments(plan(keyframes, fixed="feet"))
     shapes = SHAPES.copy()
     mask = np.array([True, False, False, False, False])
@@ -154,7 +165,8 @@ SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=np.float32
 TWO = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
 
 
-def test_doubled_vertices_are_one_point_and_loose_ones_none(sculpts):
+def test_weld_doubled_loose(sculpts):
+    """Doubled vertices are welded to one point, and loose ones are left out."""
     shape = np.vstack([SQUARE, SQUARE[2:3], [[5, 5, 5]]])
     triangles = np.array([[0, 1, 2], [0, 4, 3], [1, 2, 4]])
     welded = sculpts.weld(np.stack([shape, 2.0 * shape]), triangles, 2.0)
@@ -164,7 +176,8 @@ def test_doubled_vertices_are_one_point_and_loose_ones_none(sculpts):
     assert welded.mask(np.arange(6) == 4).sum() == 1
 
 
-def test_what_some_sculpt_parts_is_not_welded(sculpts):
+def test_weld_parted(sculpts):
+    """Vertices that some sculpt parts are not welded."""
     shape = np.vstack([SQUARE, SQUARE[2:3]])
     parted = shape.copy()
     parted[4] += 0.1
@@ -172,7 +185,8 @@ def test_what_some_sculpt_parts_is_not_welded(sculpts):
     assert len(welded.first) == 5 and welded.doubled == 0
 
 
-def test_flat_and_folded_sculpts(sculpts):
+def test_faults_flat_folded(sculpts):
+    """Folded and flattened sculpts are named, and flat ones are refused."""
     assert sculpts.faults(SQUARE + 1.0, SQUARE, TWO, "“A”") == []
     folded = SQUARE.copy()
     folded[3] = folded[1] + (0.01, -0.01, 0.0)
@@ -196,7 +210,8 @@ def patch(count: int = 5):
     return points, np.array(faces, dtype=np.int32)
 
 
-def test_numbers_that_are_none(addon):
+def test_check_places_refuses(addon):
+    """A place that is not a finite number is refused by its vertex."""
     for bad in (np.nan, np.inf, 1e20):
         shape = SQUARE.copy()
         shape[2, 1] = bad
@@ -204,7 +219,8 @@ def test_numbers_that_are_none(addon):
             part("logic.extents").check_places(shape, "“A”")
 
 
-def test_plain_curves_go_through_their_values(sculpts):
+def test_cubic_interpolates(sculpts):
+    """Plain curves go through their values, and close smoothly in a loop."""
     times, values = [0.0, 1.0, 3.0, 4.0], np.array([[0.0], [2.0], [1.0], [0.0]])
     np.testing.assert_allclose(sculpts.cubic(times, values, times, False), values, atol=1e-12)
     np.testing.assert_allclose(sculpts.cubic(times, values, times, True), values, atol=1e-12)
@@ -215,7 +231,8 @@ def test_plain_curves_go_through_their_values(sculpts):
     assert abs(ends[1] - ends[0]) / step < 1e-3
 
 
-def test_graphs(addon):
+def test_graph_lines(addon):
+    """Arrows, curves and frames become finite lines in the box."""
     graphs = part("logic.graphs")
     lines = graphs.arrow(np.zeros(3), np.array([0.0, 0.0, 2.0]))
     assert lines.shape == (5, 2, 3) and np.allclose(lines[0], [[0, 0, 0], [0, 0, 2]]) and np.isfinite(lines).all()

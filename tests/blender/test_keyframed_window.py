@@ -27,7 +27,7 @@ def sack(scene, monkeypatch):
 
 
 def tick(most: int = 10_000) -> None:
-    """Let the timer run until it has nothing more to do."""
+    """Runs the timer until it has nothing more to do."""
     updates = part("live.updates")
     for _ in range(most):
         if updates.tick() is None:
@@ -42,7 +42,8 @@ def at_work() -> bool:
     return updates.state.stepper is not None or bool(updates.state.waiting)
 
 
-def test_a_dial_and_a_dragged_time_show_within_the_redraw(sack):
+def test_edits_shown_at_once(sack):
+    """A dial and a dragged time show within the redraw."""
     shown = [evaluated(sack)]
     sack.thew.keyframed.stiffness = 20.0
     shown.append(evaluated(sack))
@@ -53,7 +54,8 @@ def test_a_dial_and_a_dragged_time_show_within_the_redraw(sack):
     assert np.abs(shown[1] - shown[0]).max() > 1e-4 and np.abs(shown[2] - shown[1]).max() > 1e-4
 
 
-def test_the_old_motion_plays_while_the_new_one_is_built(sack):
+def test_build_plays_former(sack):
+    """The former motion plays while the new one is built."""
     old = play(sack, FRAMES)
     sack.thew.keyframed.modes = 4
     assert at_work() and bpy.app.timers.is_registered(part("live.updates").tick)
@@ -63,7 +65,8 @@ def test_the_old_motion_plays_while_the_new_one_is_built(sack):
     assert motion_of(sack) is not built and motion_of(sack).plan.modes == 4 and not at_work()
 
 
-def test_an_edited_sculpt_shows_when_it_is_built(sack):
+def test_build_edited_sculpt(sack):
+    """An edited sculpt shows when it is built, and Thew's own writing is not an edit."""
     bpy.context.scene.frame_set(10)
     block = sack.data.shape_keys.key_blocks["Squash"]
     block.data.foreach_set("co", (1.5 * sculpt(sack, "Squash")).ravel())
@@ -76,7 +79,8 @@ def test_an_edited_sculpt_shows_when_it_is_built(sack):
     assert not at_work()  # our own writing is no edit
 
 
-def test_what_is_built_can_be_stopped(sack):
+def test_build_stopped(sack):
+    """A build can be stopped, and the former motion stays until the next edit."""
     updates, built = part("live.updates"), motion_of(sack)
     sack.thew.keyframed.modes = 4
     updates.tick()
@@ -90,7 +94,8 @@ def test_what_is_built_can_be_stopped(sack):
     assert motion_of(sack).plan.modes == 5
 
 
-def test_an_edit_during_a_build_begins_it_anew(sack):
+def test_build_restarts(sack):
+    """An edit during a build begins it anew."""
     updates = part("live.updates")
     sack.thew.keyframed.modes = 4
     updates.tick()
@@ -99,7 +104,8 @@ def test_an_edit_during_a_build_begins_it_anew(sack):
     assert motion_of(sack).plan.modes == 6
 
 
-def test_what_fails_is_tried_once(sack, monkeypatch):
+def test_build_failure_once(sack, monkeypatch):
+    """A build that fails is tried once, and the former motion stays."""
     tried = []
 
     class Failing:
@@ -118,7 +124,8 @@ def test_what_fails_is_tried_once(sack, monkeypatch):
     np.testing.assert_array_equal(evaluated(sack), old)
 
 
-def test_in_edit_and_sculpt_mode_the_sculpt_is_seen(sack):
+def test_sculpt_mode_shown(sack):
+    """Sculpt Mode shows the sculpt, and Object Mode the motion again."""
     bpy.ops.object.mode_set(mode="SCULPT")
     bpy.context.view_layer.update()
     assert "thew_offset" not in sack.data.attributes
@@ -129,7 +136,8 @@ def test_in_edit_and_sculpt_mode_the_sculpt_is_seen(sack):
     np.testing.assert_allclose(evaluated(sack), sculpt(sack, "Squash"), atol=1e-4)
 
 
-def test_undo_in_the_middle_of_a_build(sack):
+def test_build_undone(sack):
+    """Undo in the middle of a build shows the motion of the settings that it brings back."""
     bpy.ops.ed.undo_push(message="before")
     sack.thew.keyframed.modes = 4
     part("live.updates").tick()
@@ -142,7 +150,8 @@ def test_undo_in_the_middle_of_a_build(sack):
     assert motion_of(sack).plan.modes == 10
 
 
-def test_switching_the_extension_off_leaves_nothing_behind(sack):
+def test_unregister_clean(sack):
+    """The extension that is switched off leaves no handler, timer or class behind."""
     import sys
 
     sack.thew.keyframed.modes = 4
