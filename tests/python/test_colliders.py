@@ -64,7 +64,8 @@ def touching(body, collider, method="hyperelastic", **options):
 
 @pytest.mark.parametrize("kind", FLOORS)
 @pytest.mark.parametrize("method", ["hyperelastic", "warped"])
-def test_a_floor_of_any_kind_carries_what_rests_on_it(limb, kind, method):
+def test_floor_carries_flesh(limb, kind, method):
+    """A floor of any kind carries the flesh that rests on it: its forces are those that hold the same shape."""
     balance = thew.Equilibrium(limb, method, colliders=[FLOORS[kind]()])
     q = balance.solve(gravity=(0, 0, 0))
     contacts = balance.contacts()
@@ -85,7 +86,8 @@ def test_a_floor_of_any_kind_carries_what_rests_on_it(limb, kind, method):
 
 @pytest.mark.parametrize("kind", ["plane", "block", "sheet"])
 @pytest.mark.parametrize(("flesh", "floor", "ratio"), [(0.3, None, 0.3), (0.4, 0.1, 0.2), (0.5, 0.0, 0.0)])
-def test_what_slides_is_held_back_by_the_coefficient(limb, kind, flesh, floor, ratio):
+def test_sliding_friction_coefficient(limb, kind, flesh, floor, ratio):
+    """Sliding flesh is held back by the coefficient of friction times the normal force."""
     made = FLOORS[kind]()
     collider = (
         thew.Collider.plane((0, 0, FLOOR), (0, 0, 1), friction=floor)
@@ -100,7 +102,8 @@ def test_what_slides_is_held_back_by_the_coefficient(limb, kind, flesh, floor, r
     assert y <= 1e-9 * z
 
 
-def test_what_moves_drags_flesh_along(limb):
+def test_moving_collider_drags_flesh(limb):
+    """A moving collider drags flesh along by friction."""
     entries = 30
     runs = np.stack([moved(y=0.02 * i) for i in range(entries)])
     still = touching(limb, mesh(BLOCK, FACES))
@@ -115,7 +118,8 @@ def test_what_moves_drags_flesh_along(limb):
     assert ahead > 1e-3 * limb.surface.size
 
 
-def test_a_rigid_motion_as_maps_and_as_vertices_is_the_same(limb):
+def test_rigid_motion_maps_and_vertices(limb):
+    """A rigid motion given as maps and as vertices gives the same result."""
     maps = np.stack([moved(z=0.002 * i) for i in range(12)])
     places = np.einsum("fij,nj->fni", maps[:, :3, :3], BLOCK) + maps[:, None, :3, 3]
     carried, deforming = (touching(limb, mesh(BLOCK, FACES, motion=motion)) for motion in (maps, places))
@@ -128,7 +132,8 @@ def test_a_rigid_motion_as_maps_and_as_vertices_is_the_same(limb):
     assert abs(carried.positions()[soft, 2].min() - (FLOOR + 0.020)) < 1e-3 * limb.surface.size
 
 
-def test_turning_everything_turns_the_motion(limb):
+def test_colliders_rotation_invariant(limb):
+    """When character and colliders are turned, the motion turns with them."""
     turn = moved(angle=0.7)
     turn[:3, :3] = turn[:3, :3] @ np.array([[1, 0, 0], [0, np.cos(0.4), -np.sin(0.4)], [0, np.sin(0.4), np.cos(0.4)]])
     turn[:3, 3] = 0.3, -0.2, 0.5
@@ -142,7 +147,8 @@ def test_turning_everything_turns_the_motion(limb):
     assert np.abs(back - plain.positions()).max() < 1e-5 * limb.surface.size
 
 
-def test_a_sheet_keeps_its_side_when_flesh_comes_through_it_quickly(limb):
+def test_sheet_keeps_side(limb):
+    """A sheet keeps flesh on its side, even flesh that comes quickly."""
     for side in (1.0, -1.0):
         simulation = thew.Simulation(limb, gravity=(0, 0, 0), colliders=[mesh(SQUARE - [0, 0, FLOOR], SPLIT)])
         simulation.reset(at(z=0.3 * side))
@@ -155,7 +161,8 @@ def test_a_sheet_keeps_its_side_when_flesh_comes_through_it_quickly(limb):
         assert (simulation.positions()[inner, 2] * side).min() > -2e-3 * limb.surface.size
 
 
-def test_what_starts_deep_inside_comes_out_slowly_and_whole(limb):
+def test_deep_start_recovers_slowly(limb):
+    """Flesh that starts deep inside a collider comes out slowly, without inverted cells."""
     deep = mesh(BLOCK + [0, 0, 0.06], FACES)
     simulation = thew.Simulation(limb, gravity=(0, 0, 0), colliders=[deep])
     simulation.reset(at(), settled=False)
@@ -170,7 +177,8 @@ def test_what_starts_deep_inside_comes_out_slowly_and_whole(limb):
     assert simulation.inverted_cells() == 0
 
 
-def test_a_clip_with_colliders_is_the_same_bits_however_it_is_cut(limb, tmp_path):
+def test_clip_with_colliders_cut(limb, tmp_path):
+    """A clip with colliders has the same bits however it is cut, saved and extended."""
     poses = np.stack([at(y=0.01 * i) for i in range(20)])
     bumps = np.stack([BLOCK + [0, 0, 0.004 * np.sin(0.5 * i)] for i in range(20)])
     colliders = [mesh(BLOCK, FACES, motion=bumps, friction=0.6), mesh(SQUARE + [0, 0, 0.225], SPLIT)]
@@ -187,7 +195,8 @@ def test_a_clip_with_colliders_is_the_same_bits_however_it_is_cut(limb, tmp_path
     assert np.array_equal(np.asarray(thew.Shot.load(tmp_path / "shot").simulate()), np.asarray(whole))
 
 
-def test_states_among_colliders_go_on_with_the_same_bits(limb):
+def test_state_with_colliders(limb):
+    """A simulation restored among colliders goes on with the same bits."""
     runs = np.stack([moved(y=0.02 * i) for i in range(30)])
     one, other = (touching(limb, mesh(BLOCK, FACES, motion=runs)) for _ in range(2))
     for _ in range(5):
@@ -199,14 +208,16 @@ def test_states_among_colliders_go_on_with_the_same_bits(limb):
         assert one.state() == other.state()
 
 
-def test_colliders_far_away_change_no_bit(limb):
+def test_far_collider_changes_nothing(limb):
+    """A collider that is far away changes no bit."""
     poses = np.stack([at(y=0.02 * i) for i in range(8)])
     far = mesh(BLOCK - [0, 0, 2], FACES)
     free = thew.simulate(limb, poses, 24.0)
     assert np.array_equal(np.asarray(free), np.asarray(thew.simulate(limb, poses, 24.0, colliders=[far])))
 
 
-def test_bad_colliders_get_a_sentence(limb):
+def test_collider_refuses_bad_input(limb):
+    """Bad colliders are refused with a sentence; meshes that cross themselves are survived."""
     with pytest.raises(thew.InputError, match="normal"):
         thew.Collider.plane((0, 0, 0), (0, 0, 0))
     with pytest.raises(thew.InputError, match="finite"):

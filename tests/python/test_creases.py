@@ -12,7 +12,7 @@ BOTH = ("creases", "released_creases")
 
 @pytest.fixture(scope="module")
 def elbow():
-    """An arm whose skin is fine enough to crease."""
+    """Builds an arm whose skin is fine enough to crease."""
     vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
@@ -22,7 +22,7 @@ def elbow():
 
 @pytest.fixture(scope="module")
 def seeds(elbow):
-    """Where the elbow creases on the way to 140 degrees."""
+    """Returns the pairs of vertices at which the elbow creases on the way to 140 degrees."""
     return creased(elbow, "creases").find_crease_seeds(shapes.bend(np.radians(140.0))[None])
 
 
@@ -41,12 +41,13 @@ def to(simulation, angles):
 
 
 def pushes(simulation):
-    """The force of each contact along its normal, N."""
+    """Returns the force of each contact along its normal, N."""
     contacts = simulation.contacts()
     return np.einsum("ij,ij->i", contacts.forces, contacts.normals)
 
 
-def test_seeds_pair_skin_on_both_sides_of_the_joint_and_are_found_again(elbow, seeds):
+def test_crease_seeds_found(elbow, seeds):
+    """Seeds pair skin on both sides of the joint, and are found again without changing the state."""
     assert len(seeds) > 50 and len(np.unique(seeds, axis=0)) == len(seeds)
     along = np.asarray(elbow.surface.vertices)[seeds][:, :, 0]
     # The joint is at 0.5; skin bends over a tenth on either side of it.
@@ -57,7 +58,8 @@ def test_seeds_pair_skin_on_both_sides_of_the_joint_and_are_found_again(elbow, s
     assert np.array_equal(other.crease_seeds, seeds) and other.state() == state
 
 
-def test_printed_creases_glue_and_released_ones_do_not(elbow, seeds):
+def test_printed_creases_glue(elbow, seeds):
+    """Printed creases glue when the joint opens, and released ones let go."""
     # Of the lattice's own bend, as in the paper: where skin lies deep in skin, creases push without bound (docs, limits).
     held, left = {}, {}
     for response in BOTH:
@@ -78,7 +80,8 @@ def test_printed_creases_glue_and_released_ones_do_not(elbow, seeds):
 
 
 @pytest.mark.parametrize("response", BOTH)
-def test_less_passes_through_than_without(elbow, seeds, response):
+def test_creases_reduce_overlap(elbow, seeds, response):
+    """Creases leave less overlap than no contact."""
     angles = np.arange(2.0, 129.0, 2.0)
     free = thew.Simulation(elbow, gravity=(0, 0, 0))
     free.reset(shapes.bend(0.0))
@@ -88,7 +91,7 @@ def test_less_passes_through_than_without(elbow, seeds, response):
 
 
 def deep(triangles, vertices):
-    """How many vertices lie in other flesh: a little outside of themselves they are still inside."""
+    """Counts the vertices that lie in other flesh: those that are inside even a little outside of themselves."""
     vertices = np.asarray(vertices, float)
     a, b, c = (vertices[triangles[:, i]] for i in range(3))
     normals = np.zeros_like(vertices)
@@ -100,7 +103,8 @@ def deep(triangles, vertices):
 
 
 @pytest.mark.parametrize("response", BOTH)
-def test_states_in_the_middle_of_a_crease_go_on_with_the_same_bits(elbow, seeds, response):
+def test_state_during_crease(elbow, seeds, response):
+    """A simulation restored during a crease goes on with the same bits."""
     simulation = to(creased(elbow, response, seeds), np.arange(2.0, 127.0, 2.0))
     assert len(simulation.contacts()) > 5
     state = simulation.state()
@@ -120,7 +124,8 @@ def test_states_in_the_middle_of_a_crease_go_on_with_the_same_bits(elbow, seeds,
         thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact()).restore(state)
 
 
-def test_without_seeds_nothing_touches(elbow):
+def test_creases_need_seeds(elbow):
+    """Without seeds the crease methods touch nothing."""
     angles = np.arange(4.0, 129.0, 4.0)
     free = thew.Simulation(elbow, gravity=(0, 0, 0))
     free.reset(shapes.bend(0.0))
@@ -129,7 +134,8 @@ def test_without_seeds_nothing_touches(elbow):
     assert len(bare.contacts()) == 0 and bare.crease_seeds.shape == (0, 2)
 
 
-def test_the_default_is_complementarity(elbow):
+def test_default_response_complementarity(elbow):
+    """The default response is complementarity and only pushes."""
     angles = np.arange(4.0, 129.0, 4.0)
     plain = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
     plain.reset(shapes.bend(0.0))
@@ -140,7 +146,8 @@ def test_the_default_is_complementarity(elbow):
     assert "response='creases'" in repr(thew.Contact(response="creases"))
 
 
-def test_what_is_no_crease_is_a_sentence(elbow):
+def test_crease_refuses_bad_input(elbow):
+    """Unknown responses and bad seeds are refused with a sentence."""
     with pytest.raises(thew.InputError, match=r"no contact response 'glue'.*'released_creases'"):
         thew.Contact(response="glue")
     simulation = creased(elbow, "creases")
@@ -161,7 +168,8 @@ def test_what_is_no_crease_is_a_sentence(elbow):
 
 
 @pytest.mark.parametrize("response", ["creases", "released_creases"])
-def test_clips_and_balances_refuse_the_crease_methods_when_they_are_made(elbow, response):
+def test_clips_refuse_creases(elbow, response):
+    """Clips, shots and balances refuse the crease methods."""
     contact = thew.Contact(response=response)
     poses = np.stack([shapes.bend(0.0)] * 2)
     for make in (

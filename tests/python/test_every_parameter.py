@@ -16,21 +16,21 @@ STUB = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encodin
 
 
 class Raising:
-    """No array, nor anything else."""
+    """Raises an error where it is read as an array or as anything else."""
 
     def __array__(self, dtype=None, copy=None):
         raise RuntimeError("no array today")
 
 
 class Texts:
-    """An array of something else than it says."""
+    """Gives an array of another type than it promises."""
 
     def __array__(self, dtype=None, copy=None):
         return "text"
 
 
 class Liar:
-    """A sequence that lies about its length, and has no end."""
+    """Lies about its length, as a sequence without end."""
 
     def __len__(self):
         return 1 << 60
@@ -40,7 +40,7 @@ class Liar:
 
 
 class Backwards:
-    """A sequence of a length that is none."""
+    """Gives a negative length, as a sequence."""
 
     def __len__(self):
         return -1
@@ -50,7 +50,7 @@ class Backwards:
 
 
 def nested(depth):
-    """A list in a list in a list."""
+    """Builds a deeply nested list."""
     found = []
     for _ in range(depth):
         found = [found]
@@ -111,7 +111,7 @@ NONSENSE = [
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """One of each: by the name of its class in the stub, and by what parameters are called."""
+    """Builds one object of each class, by its name in the stub, and one value of each parameter, by the parameter's name."""
     folder = tmp_path_factory.mktemp("files")
     vertices, triangles = shapes.arm(segments=6, rings=6)
     surface = thew.Surface(vertices, triangles)
@@ -320,12 +320,12 @@ SETTINGS = {
 
 
 def annotation(argument):
-    """The first name in a parameter's type."""
+    """Returns the first name in a parameter's type."""
     return ast.unparse(argument.annotation).split(" | ")[0] if argument.annotation else ""
 
 
 def functions():
-    """(name, class or None, function of the stub) of everything public that takes something."""
+    """Yields (name, class or None, function of the stub) of every public member that takes parameters."""
     for node in STUB.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, None, node
@@ -337,7 +337,7 @@ def functions():
 
 
 def taken(function):
-    """Parameters of a function of the stub without self, and whether each has to be given."""
+    """Returns the parameters of a function of the stub without self, and whether each is required."""
     args = function.args
     every = args.posonlyargs + args.args
     required = len(every) - len(args.defaults)
@@ -350,7 +350,7 @@ def taken(function):
 
 
 def call(made, name, owner, function, wrong, value):
-    """Calls a function with a value for the parameter `wrong` and sound ones for those that have to be given."""
+    """Calls a function with a value for the parameter `wrong` and sound values for the required ones."""
     of_class, of_name, of_call = made
     given = {}
     for argument, needed in taken(function):
@@ -380,13 +380,15 @@ CASES = [
 ]
 
 
-def test_every_class_is_tried(made):
+def test_fixture_covers_every_class(made):
+    """The fixture has an object of every class whose members take parameters."""
     every = {owner for _, owner, function in functions() if owner and function.name != "__new__" and taken(function)}
     assert every <= set(made[0])
 
 
 @pytest.mark.parametrize("name,owner,function,parameter", CASES, ids=[f"{c[0]}-{c[3]}" for c in CASES])
-def test_nonsense_gets_a_sentence(made, tmp_path, monkeypatch, name, owner, function, parameter):
+def test_parameter_refuses_nonsense(made, tmp_path, monkeypatch, name, owner, function, parameter):
+    """Nonsense for any parameter is refused with a sentence, never with an internal error."""
     monkeypatch.chdir(tmp_path)
     for value in NONSENSE:
         try:
@@ -401,8 +403,8 @@ def test_nonsense_gets_a_sentence(made, tmp_path, monkeypatch, name, owner, func
 
 
 @pytest.mark.parametrize("name,owner,function", list(functions()), ids=[c[0] for c in functions()])
-def test_what_is_sound_is_taken(made, tmp_path, monkeypatch, name, owner, function):
-    """Or the nonsense above was refused for another parameter's sake."""
+def test_sound_arguments_accepted(made, tmp_path, monkeypatch, name, owner, function):
+    """Sound arguments are accepted, so that nonsense is refused for its own sake."""
     monkeypatch.chdir(tmp_path)
     if "property" in [ast.unparse(d) for d in function.decorator_list] or not taken(function):
         return

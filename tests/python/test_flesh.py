@@ -13,14 +13,14 @@ FPS = 24.0
 
 
 def shaken(bones: int, frames: int = 24, size: float = 1.7, rate: float = 2.0) -> np.ndarray:
-    """Poses of a character that is carried up and down as a whole."""
+    """Returns poses of a character that is carried up and down as a whole."""
     poses = np.tile(np.eye(4), (frames, bones, 1, 1))
     poses[:, :, 2, 3] = (0.05 * size * np.sin(2 * np.pi * rate * np.arange(frames) / FPS))[:, None]
     return poses
 
 
 def skinned(vertices, weights, pose):
-    """Linear blend skinning, [n, 3]."""
+    """Returns the skin by linear blending, [n, 3]."""
     blended = np.einsum("nb,bij->nij", weights / weights.sum(axis=1, keepdims=True), pose)
     return np.einsum("nij,nj->ni", blended, np.c_[vertices, np.ones(len(vertices))])[:, :3]
 
@@ -44,7 +44,8 @@ def made(fox, lattice, **options):
     return thew.Body(fox.surface, fox.skeleton, lattice, thew.Material(), region_weights=fox.weights, **options)
 
 
-def test_softness_is_one_dial_that_always_acts(fox, lattice):
+def test_softness_dial(fox, lattice):
+    """Each step up of the softness dial lets flesh sway farther; the dial sets an absolute value and refuses others."""
     body = made(fox, lattice)
     poses = shaken(len(fox.names), size=1.0)
     lengths = [np.abs(sway(body.with_softness(dial), poses)).max() for dial in (0.0, 0.25, 0.5, 0.75, 1.0)]
@@ -59,8 +60,8 @@ def test_softness_is_one_dial_that_always_acts(fox, lattice):
             body.with_softness(bad)
 
 
-def test_softness_means_the_same_on_a_mouse_and_a_whale(fox):
-    """One g sideways moves both by the same part of their size."""
+def test_softness_size_independent(fox):
+    """One g sideways moves a mouse and a whale by the same part of their size."""
     yields = []
     for size in (0.125, 32.0):
         surface = thew.Surface(fox.vertices * size, fox.triangles)
@@ -73,7 +74,8 @@ def test_softness_means_the_same_on_a_mouse_and_a_whale(fox):
     assert yields[0] == pytest.approx(yields[1], rel=1e-3)
 
 
-def test_painted_flesh_decides_what_sways(fox, lattice):
+def test_painted_flesh_sways(fox, lattice):
+    """Painted flesh decides which parts sway, and leaves the rest as it was."""
     poses = shaken(len(fox.names), size=1.0)
     automatic = made(fox, lattice, softness=0.5)
     # Hard parts have 0.02, not a tenth: that and all between the soft and the hard is the anatomy's (test_anatomy.py).
@@ -98,7 +100,8 @@ def test_painted_flesh_decides_what_sways(fox, lattice):
         made(fox, lattice, flesh=painted[:-1])
 
 
-def test_thick_flesh_sways_more_than_thin(fox, lattice):
+def test_thick_flesh_sways_more(fox, lattice):
+    """Thick flesh sways more than thin."""
     body = made(fox, lattice, softness=0.5)
     lengths = np.linalg.norm(sway(body, shaken(len(fox.names), size=1.0)), axis=2).max(axis=0)
     thick, thin = (
@@ -108,7 +111,8 @@ def test_thick_flesh_sways_more_than_thin(fox, lattice):
     assert np.quantile(lengths[thick], 0.9) > 3.0 * np.quantile(lengths[thin], 0.9)
 
 
-def test_what_is_shown_is_the_skin_and_its_offsets(fox, lattice):
+def test_shown_is_skin_plus_offsets(fox, lattice):
+    """The shown surface is the skin plus its offsets."""
     body = made(fox, lattice, softness=0.5)
     poses = shaken(len(fox.names), size=1.0)
     poses[:, 5:, :3, :3] = Rotation.from_euler("x", 20, degrees=True).as_matrix()
@@ -125,8 +129,8 @@ def test_what_is_shown_is_the_skin_and_its_offsets(fox, lattice):
 
 @pytest.mark.parametrize("young", [300.0, 20e3])
 @pytest.mark.parametrize("turns", [2.0, 8.0])
-def test_flesh_stays_with_a_character_that_is_whirled_about(fox, lattice, turns, young):
-    """Whatever its stiffness: what is shown lies within the flesh that there is."""
+def test_flesh_stays_when_whirled(fox, lattice, turns, young):
+    """The shown flesh of a whirled character stays within its thickness, whatever the stiffness."""
     body = thew.Body(fox.surface, fox.skeleton, lattice, thew.Material(young=young), region_weights=fox.weights)
     angles = 360.0 * turns * np.arange(48) / FPS
     whole = np.tile(np.eye(4), (48, 1, 1))
@@ -136,7 +140,8 @@ def test_flesh_stays_with_a_character_that_is_whirled_about(fox, lattice, turns,
     assert (np.linalg.norm(offsets, axis=2) <= 0.6 * (body.thickness + 0.005 * fox.surface.size) + 1e-6).all()
 
 
-def test_saved_bodies_keep_their_flesh(fox, lattice, tmp_path):
+def test_saved_body_keeps_flesh(fox, lattice, tmp_path):
+    """A saved body keeps its flesh and its thickness."""
     body = made(fox, lattice, flesh=np.linspace(0.0, 1.0, len(fox.vertices)), softness=0.6)
     body.save(tmp_path / "fox.body")
     again = thew.Body.load(tmp_path / "fox.body")
@@ -145,7 +150,8 @@ def test_saved_bodies_keep_their_flesh(fox, lattice, tmp_path):
     assert np.array_equal(sway(again, poses), sway(body, poses))
 
 
-def test_carried_surfaces_sway_like_the_skin_below(fox, lattice):
+def test_carried_surface_sways(fox, lattice):
+    """A carried surface sways like the skin below it."""
     body = made(fox, lattice, softness=0.5)
     again = body.embed_surface(thew.Surface(fox.vertices, fox.triangles))
     clip = thew.simulate(body, shaken(len(fox.names), size=1.0), FPS, elastic_joints=0.0)

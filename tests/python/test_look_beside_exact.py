@@ -11,7 +11,7 @@ from demo.look.recording import Clip, Recording
 
 @pytest.fixture(scope="module")
 def recorded():
-    """An arm that is swung for a second and a half."""
+    """Builds a recording of an arm that is swung for a second and a half."""
     vertices, triangles = shapes.arm(segments=12, rings=20, radius=0.15)
     names, parents, heads, tails = shapes.arm_bones()
     way = 0.1 * np.sin(3.0 * np.pi * np.arange(37) / 24.0)
@@ -31,13 +31,15 @@ def character(recorded, **settings):
     return simulating.Character(recorded, {"cells_across": 8, **settings})
 
 
-def test_exact_flesh_is_as_exact_as_itself(recorded):
+def test_over_exact_of_exact(recorded):
+    """Exact flesh sways exactly as far as exact flesh."""
     exact = character(recorded, method="neohookean")
     clip = recorded.clips[0]
     assert exact.over_exact(clip, exact.shown(clip)) == pytest.approx(1.0, rel=1e-12)
 
 
-def test_half_the_sway_is_half_of_exact_and_of_the_parts_that_are_named(recorded, monkeypatch):
+def test_over_exact_of_half(recorded, monkeypatch):
+    """Half the sway gives a half, also within the soft parts alone where they are named."""
     exact = character(recorded, method="neohookean")
     clip = recorded.clips[0]
     shown = exact.shown(clip)
@@ -50,14 +52,16 @@ def test_half_the_sway_is_half_of_exact_and_of_the_parts_that_are_named(recorded
     assert exact.over_exact(clip, calmer) == pytest.approx(0.5, rel=1e-9)
 
 
-def test_still_flesh_has_nothing_to_be_beside(recorded):
+def test_over_exact_of_still(recorded):
+    """A still clip has no exact sway to be compared with."""
     still = Clip(
         "still", np.repeat(recorded.clips[0].maps[:1], 6, axis=0), np.repeat(recorded.clips[0].skin[:1], 6, axis=0)
     )
     assert character(recorded).over_exact(still, still.shown) is None
 
 
-def test_more_damping_is_calmer_and_calm_is_after_the_stop(recorded):
+def test_calm_falls_with_damping(recorded):
+    """More damping makes flesh calm sooner, and calm comes after the stop."""
     slow, quick = (character(recorded, stiffness_damping=damping).calm for damping in (0.0, 0.03))
     assert 0.0 < quick < slow <= simulating.WATCHED + 1.0
     stiff = character(recorded, young=1e9, softness=None).calm

@@ -10,7 +10,7 @@ STILL = [0.0, 0.0, 0.0]
 
 
 def push(kind="bump", strength=2e5, along=0.6, **lengths):
-    """A rig on the arm whose second sample does half as much as its last."""
+    """Builds a rig on the arm whose second sample does half as much as its last."""
     lengths = lengths or ({"ring_radius": 0.08, "tube_radius": 0.05} if kind == "torus" else {"radius": 0.1})
     template = thew.Template(kind, strength=strength, **lengths)
     guide = thew.BoneGuide("upper", along=along, angle=3.1, distance=0.05)
@@ -18,7 +18,7 @@ def push(kind="bump", strength=2e5, along=0.6, **lengths):
 
 
 def moved(body, rig, gamma=None):
-    """How far the skin goes at most in balance at rest, and the least volume of a cell over that at rest."""
+    """Returns the largest displacement of the skin in balance at rest."""
     balance = thew.Equilibrium(body)
     skins = []
     for forces in (None, rig.forces(body, gamma)):
@@ -28,7 +28,7 @@ def moved(body, rig, gamma=None):
 
 
 def flattest(arm, body, forces, pose=None):
-    """The least volume of a cell with positive volume without forces, over that at rest."""
+    """Returns the least volume of a cell with positive volume without forces, over that at rest."""
     balance = thew.Equilibrium(body)
     if pose is not None:
         balance.set_pose(pose)
@@ -45,7 +45,8 @@ def flattest(arm, body, forces, pose=None):
 
 
 @pytest.mark.parametrize("kind", ["bump", "radial", "bulge", "torus"])
-def test_a_yield_is_what_the_skin_does(arm, kind):
+def test_yield_is_skin_displacement(arm, kind):
+    """A rig's yield is the largest displacement of the skin."""
     rig = push(kind)
     yields = rig.peak_displacements(arm.body)
     assert yields.shape == (3,) and yields[0] == 0.0
@@ -57,7 +58,8 @@ def test_a_yield_is_what_the_skin_does(arm, kind):
     assert backwards == pytest.approx(-yields)
 
 
-def test_a_rig_keeps_what_it_does_on_softer_and_on_painted_flesh(arm):
+def test_yield_kept_on_other_flesh(arm):
+    """A rig keeps its yields on softer and on painted flesh."""
     rig = push()
     wanted = rig.peak_displacements(arm.body)
     paint = 1.0 + 4.0 * (arm.vertices[:, 0] > 0.3)
@@ -76,7 +78,8 @@ def test_a_rig_keeps_what_it_does_on_softer_and_on_painted_flesh(arm):
     assert half.parameters(1.0)["strength"] == pytest.approx(1e5)
 
 
-def test_rigs_that_would_fold_flesh_push_as_hard_as_it_bears(arm):
+def test_strength_clamped_before_folding(arm):
+    """A rig that would fold flesh pushes as hard as the flesh bears."""
     rig = push(strength=1e9)
     low, high = rig.strength_range(arm.body)
     assert low < 0.0 < high < 1e8
@@ -92,7 +95,8 @@ def test_rigs_that_would_fold_flesh_push_as_hard_as_it_bears(arm):
     assert any("'Rig' at control 1" in said and "fold" in said for said in clip.warnings)
 
 
-def test_a_pull_too_far_folds_nothing_and_says_how_far_it_came(arm):
+def test_fit_stops_before_folding(arm):
+    """A pull that goes too far folds nothing and reports the share that it reached."""
     rig = push("bump", strength=1e4, along=0.95, radius=0.08)
     vertex = int(np.linalg.norm(arm.vertices - [0.47, 0.0, 0.1], axis=1).argmin())
     pose = shapes.bend(0.8)
@@ -112,7 +116,8 @@ def test_a_pull_too_far_folds_nothing_and_says_how_far_it_came(arm):
     assert abs(near["strength"]) < 1e6
 
 
-def test_files_carry_yields_to_other_bodies(arm, tmp_path):
+def test_yields_file_other_body(arm, tmp_path):
+    """A file carries yields to other bodies."""
     path = tmp_path / "rigs.toml"
     rigs = [push(), thew.Rig(thew.Template("bump", radius=0.1, strength=1e5), thew.BoneGuide("upper"))]
     thew.save_rigs(path, rigs, arm.body)
@@ -148,7 +153,8 @@ def written(tmp_path, template, samples="", bone="upper"):
     return path
 
 
-def test_files_may_say_yields_in_place_of_strengths(arm, tmp_path):
+def test_yields_replace_strengths_in_file(arm, tmp_path):
+    """A file may give yields in place of strengths."""
     samples = "[[rigs.samples]]\ncontrol = 1\n[[rigs.samples]]\ncontrol = 0\nyields = 0.0\n"
     path = written(tmp_path, "yields = 0.01", samples)
     [rig] = thew.load_rigs(path, arm.body)
@@ -165,7 +171,8 @@ def test_files_may_say_yields_in_place_of_strengths(arm, tmp_path):
             thew.load_rigs(written(tmp_path, bad), arm.body)
 
 
-def test_rigs_that_do_not_fit_a_body_keep_their_strengths(arm, tmp_path):
+def test_unfit_rig_keeps_strength(arm, tmp_path):
+    """A rig that does not fit the body keeps its strength."""
     path = written(tmp_path, "strength = 3e5\nyields = 0.01", bone="gone")
     [rig] = thew.load_rigs(path, arm.body)
     assert rig.parameters()["strength"] == 3e5
@@ -173,7 +180,8 @@ def test_rigs_that_do_not_fit_a_body_keep_their_strengths(arm, tmp_path):
         thew.load_rigs(written(tmp_path, "yields = 0.01", bone="gone"), arm.body)
 
 
-def test_what_cannot_yield_is_refused(arm):
+def test_yields_refuse_bad_input(arm):
+    """Bad displacements and a rig outside the flesh are refused."""
     rig = push()
     with pytest.raises(thew.RigError, match=r"3 samples but 1 displacement"):
         rig.with_peak_displacements(arm.body, [0.1])

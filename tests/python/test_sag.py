@@ -28,7 +28,7 @@ def body():
 
 
 def sag(body, degrees, method):
-    """What weight changes of a balance, [k, 3]."""
+    """Returns the change of a balance by weight, [k, 3]."""
     free, loaded = (
         thew.equilibrium(body, shapes.bend(np.radians(degrees)), gravity=(0, 0, g), method=method) for g in (0.0, -9.81)
     )
@@ -36,7 +36,8 @@ def sag(body, degrees, method):
 
 
 @pytest.mark.parametrize(("degrees", "off"), BENT)
-def test_a_bent_joint_sags_as_exact_flesh_does(body, degrees, off):
+def test_sag_near_exact(body, degrees, off):
+    """A bent joint sags under its weight nearly as exact (neo-Hookean) flesh does."""
     exact = sag(body, degrees, "neohookean")
     most = np.abs(exact).max()
     assert most > 0.01 * body.surface.size
