@@ -15,7 +15,7 @@ T = np.linspace(0.0, 2.0, 41)
 
 
 def bent(curvature):
-    """Rolled up about its middle, which stays: so it is turned by nothing."""
+    """Returns the sheet rolled up about its middle, which stays, so that nothing turns it."""
     t = curvature * FLAT[:, 0]
     return np.stack([np.sin(t) / curvature, FLAT[:, 1], (1 - np.cos(t)) / curvature], 1)
 
@@ -31,8 +31,8 @@ def motion(keys, **options):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 4.0])
-def test_a_motion_changes_steadily_as_a_keyframe_turns(alpha):
-    """No angle at which something else is done: 0.35 rad was one."""
+def test_motion_continuous_in_turn(alpha):
+    """A motion changes steadily as a keyframe turns, with no angle at which it jumps."""
 
     def shown(angle):
         return motion([FLAT, turned(bent(0.04), angle), FLAT], damping=(alpha, 0.0))(T)
@@ -44,7 +44,9 @@ def test_a_motion_changes_steadily_as_a_keyframe_turns(alpha):
     assert min(rates) > 3.5 and max(rates) < 6.0
 
 
-def test_what_rigid_motion_changes_vanishes_with_the_turn():
+def test_rigid_effect_vanishes_with_turn():
+    """The effect of taking rigid motion out vanishes with the turn."""
+
     def apart(angle, shift=0.0):
         keys = [FLAT, turned(bent(0.04), angle) + [shift, 0.0, 0.5 * shift], FLAT]
         return np.abs(motion(keys)(T) - motion(keys, rigid=False)(T)).max()
@@ -55,7 +57,8 @@ def test_what_rigid_motion_changes_vanishes_with_the_turn():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 4.0])
-def test_turning_about_one_axis_is_a_minimiser_and_costs_what_it_costs(alpha):
+def test_one_axis_turn_is_minimiser(alpha):
+    """A turn about one axis is the spline of its angle, at the cost of its inertia."""
     angles = np.array([0.0, 1.0, 1.7])
     found = motion([turned(FLAT, angle) for angle in angles], damping=(alpha, 0.0))
     spline = thew.WigglySpline(TIMES, angles, 0.0, 0.5 * alpha)
@@ -66,8 +69,8 @@ def test_turning_about_one_axis_is_a_minimiser_and_costs_what_it_costs(alpha):
     assert found.cost == pytest.approx(inertia * spline.cost, rel=1e-9)
 
 
-def test_small_turns_cost_the_same_taken_out_or_not():
-    """Beside the printed problem, in which a turn is a displacement like any other."""
+def test_small_turn_cost():
+    """Small turns cost the same as in the printed problem, in which a turn is a displacement."""
     for angle in (1e-3, 1e-2):
         keys = [FLAT, turned(FLAT, angle), turned(FLAT, -angle)]
         one, other = motion(keys), motion(keys, rigid=False)
@@ -76,8 +79,8 @@ def test_small_turns_cost_the_same_taken_out_or_not():
     assert motion(shifted).cost == pytest.approx(motion(shifted, rigid=False).cost, rel=1e-9)
 
 
-def test_turning_and_deforming_both_cost():
-    """With a strain too small to turn the body's inertia, shares add up."""
+def test_turn_and_strain_costs_add():
+    """The costs of turning and of a small strain add up."""
     alone = motion([FLAT, turned(FLAT, 1.0), FLAT]).cost
     strain = motion([FLAT, bent(0.001), FLAT]).cost
     both = motion([FLAT, turned(bent(0.001), 1.0), FLAT]).cost

@@ -22,7 +22,7 @@ GRID = 80
 
 
 def squatting(found, legs, part):
-    """A pose with hips and knees bent by a part of the deepest angle, the left ankle at its height."""
+    """Returns a pose with hips and knees bent by a part of the deepest angle, the left ankle at its height."""
     bones = found.skeleton
     maps = np.tile(np.eye(4), (len(found.names), 1, 1))
     for thigh, shin, foot in ([found.names.index(name) for name in leg] for leg in legs):
@@ -48,7 +48,7 @@ def is_on(parents, bone, above):
 
 
 def twice(points, triangles):
-    """The volume that a surface covers twice or more, in its unit cubed."""
+    """Returns the volume that a surface covers twice or more, in its unit cubed."""
     low, high = points.min(axis=0), points.max(axis=0)
     step = (high - low).max() / GRID
     along = [np.arange(a + step / 2, b, step) for a, b in zip(low, high, strict=True)]
@@ -58,7 +58,8 @@ def twice(points, triangles):
 
 
 @pytest.mark.parametrize("name", sorted(LEGS))
-def test_a_squat_has_next_to_nothing_twice(name):
+def test_squat_overlap_removed(name):
+    """Contact leaves almost none of the volume that the skin of a squat covers twice."""
     found = character(name)
     bones = found.skeleton
     made = Character(

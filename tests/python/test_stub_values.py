@@ -19,19 +19,19 @@ ALIKE = {"__len__": len, "__copy__": copy.copy, "__deepcopy__": copy.deepcopy}
 
 @pytest.fixture(scope="module")
 def scene(arm, tmp_path_factory):
-    """One object of every class, and what their methods are given."""
+    """Builds one object of every class, and the arguments of their methods."""
     folder = tmp_path_factory.mktemp("scene")
     return Scene(folder, arm.surface, arm.skeleton, arm.weights, shapes.bend(0.3), thew.Surface(*open_box()))
 
 
 def open_box():
-    """A box without its last triangle."""
+    """Builds a box without its last triangle."""
     vertices, triangles = shapes.box()
     return vertices, triangles[:-1]
 
 
 def called(name, scene):
-    """What a member gives back."""
+    """Returns the value of a member."""
     owner, _, member = name.rpartition(".")
     if name in CALLS:
         return CALLS[name](scene)
@@ -47,15 +47,14 @@ def called(name, scene):
 
 
 def promised(documentation):
-    """The shapes that a member's documentation gives for what comes back: those after the arrow, else those that stand by
-    themselves (those of arguments stand at their names), else the first."""
+    """Returns the shapes of the result in a member's documentation: those after the arrow, else those that stand alone (shapes of arguments stand at their names), else the first."""
     after = documentation.partition("->")[2]
     alone = re.findall(rf"(?<!\w){annotations.SHAPE}", documentation)
     return re.findall(annotations.SHAPE, after) or alone or re.findall(annotations.SHAPE, documentation)
 
 
 def misshapen(found, shape, nodes):
-    """Whether an array has not the shape "[k,3]"; letters stand for any number."""
+    """Returns whether an array lacks the shape "[k,3]"; letters stand for any number."""
     wanted = shape.strip("[]").split(",")
     sizes = {"nodes": nodes}
     return len(found) != len(wanted) or any(
@@ -65,7 +64,8 @@ def misshapen(found, shape, nodes):
 
 
 @pytest.mark.parametrize("name", sorted(MEMBERS))
-def test_what_comes_back_is_what_the_stub_says(name, scene):
+def test_stub_return_values(name, scene):
+    """Every member returns a value of the type and shape that the stub gives."""
     function = MEMBERS[name]
     value = called(name, scene)
     wrong = annotations.disagreements(value, annotations.returned(function, KNOWN))
@@ -85,7 +85,8 @@ def test_what_comes_back_is_what_the_stub_says(name, scene):
 @pytest.mark.parametrize(
     "name", sorted(name for name in MEMBERS if "None" in ast.unparse(MEMBERS[name].returns).split())
 )
-def test_what_may_be_none_is_also_seen_when_it_is_not(name, scene):
+def test_stub_optional_values(name, scene):
+    """Every member that may return None is also seen with a value."""
     hint = annotations.returned(MEMBERS[name], KNOWN)
     if hint is not None:
         value = FILLED[name](scene) if name in FILLED else called(name, scene)
@@ -93,7 +94,8 @@ def test_what_may_be_none_is_also_seen_when_it_is_not(name, scene):
         assert not annotations.disagreements(value, hint)
 
 
-def test_every_call_belongs_to_a_member():
+def test_calls_belong_to_members():
+    """Every call of the table belongs to a member."""
     assert set(CALLS) <= set(MEMBERS)
 
 
@@ -121,11 +123,13 @@ def test_every_call_belongs_to_a_member():
         ("simulate", "Body"),
     ],
 )
-def test_a_wrong_annotation_is_found(name, wrong, scene):
+def test_wrong_annotation_found(name, wrong, scene):
+    """A wrong annotation is found."""
     assert annotations.disagreements(called(name, scene), eval(wrong, KNOWN))
 
 
-def test_a_wrong_shape_is_found():
+def test_wrong_shape_found():
+    """A wrong shape is found."""
     assert promised("Points at amplitudes[m] -> (indices[p,8], weights[p]) [capell2002, §3.1].") == ["[p,8]", "[p]"]
     assert promised("Displacements at amplitudes[m], [n,3], metres.") == ["[n,3]"]
     assert not misshapen((7, 3), "[n,3]", 9) and not misshapen((9, 3), "[nodes,3]", 9)
