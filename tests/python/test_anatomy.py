@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What shape and rig tell of real characters: soft where it is soft, hard where it is hard, whatever bones are called."""
+"""The anatomy of real characters, from shape and rig: soft and hard parts, whatever bones are called."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def carried(found, starts):
 
 @pytest.fixture(scope="module", params=sorted(PARTS))
 def case(request):
+    """Returns the name of a character, the character and its body."""
     found = character(request.param)
     return request.param, found, body(found)
 

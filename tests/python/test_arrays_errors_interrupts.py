@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What crosses between Python and Rust: arrays of any layout, errors, progress, interrupts."""
+"""The border between Python and Rust: arrays of any layout, errors, progress, interrupts."""
 
 import _thread
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What benches print is read, kept and compared with the last run on the same machine."""
+"""The history of benches: tables are read, kept and compared with the last run on the same machine."""
 
 import json
 import re

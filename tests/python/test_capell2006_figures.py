@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the figures of docs/rigging.md show: a head of ours and its expressions, bent limbs, the guide's own code. No Blender."""
+"""The figures of docs/rigging.md: a head of ours and its expressions, bent limbs, the guide's own code. No Blender."""
 
 import re
 from pathlib import Path
@@ -18,6 +18,7 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "rigging.md"
 
 @pytest.fixture(scope="module")
 def hilda():
+    """Builds the rigged head."""
     return rigged.hilda(cells_across=26.0)
 
 

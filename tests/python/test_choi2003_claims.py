@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What [choi2003, §6] claims of its Figures 4 to 8, at its own counts of modes and constraints and its own step of 1/30 s."""
+"""The claims of [choi2003, §6] on its Figures 4 to 8, at its own counts of modes and constraints and its own step of 1/30 s."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ MATERIAL = thew.Material(young=1e5, poisson=0.4, density=1000.0)
 
 @pytest.fixture(scope="module")
 def bar():
-    """Returns the body of Figures 4 and 5 with its eight modes, clamped, and the nodes of its axis."""
+    """Returns the body of Figures 4 and 5, its nodes, clamped nodes, axis and eight modes."""
     tets = models.bar()
     nodes = np.asarray(tets.vertices)
     fixed = np.flatnonzero(nodes[:, 0] < 1e-9)
@@ -113,6 +113,7 @@ def test_figure_6_belly():
 
 @pytest.fixture(scope="module")
 def box():
+    """Returns the jelly box, its nodes and its modes."""
     box = models.jelly_box()
     nodes = np.asarray(box.vertices)
     fixed = motion.inside_ball(nodes, *dances.SUPPORTS["box"])

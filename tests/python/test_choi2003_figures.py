@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the examples' figures stand on: their bodies, forces on a moving support, measures. No Blender."""
+"""The groundwork of the examples' figures: their bodies, forces on a moving support, measures. No Blender."""
 
 import numpy as np
 import pytest

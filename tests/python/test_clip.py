@@ -10,11 +10,13 @@ import thew
 
 
 def swings(count, period=12):
+    """Returns poses of an elbow that swings to and fro."""
     return np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / period)) for i in range(count)])
 
 
 @pytest.fixture(scope="module")
 def clip(arm):
+    """Simulates a swinging arm for 16 frames."""
     return thew.simulate(arm.body, swings(16), 24)
 
 

@@ -22,6 +22,7 @@ BLOCK = CUBE * [6, 6, 1] + [-3, -3, FLOOR - 1]
 
 
 def mesh(vertices, triangles, **options):
+    """Builds a collider of a mesh."""
     return thew.Collider(thew.Surface(vertices, triangles), **options)
 
 
@@ -38,6 +39,7 @@ FLOORS = {
 
 @pytest.fixture(scope="module")
 def limb():
+    """Builds an arm of 0.12 m radius, and returns its body."""
     vertices, triangles = shapes.arm(segments=24, rings=60, radius=0.12)
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
@@ -46,17 +48,20 @@ def limb():
 
 
 def at(x=0.0, y=0.0, z=0.0):
+    """Returns the rest pose shifted."""
     pose = shapes.bend(0.0)
     pose[:, :3, 3] += (x, y, z)
     return pose
 
 
 def moved(x=0.0, y=0.0, z=0.0, angle=0.0):
+    """Returns a rigid map: a turn about z, then a shift."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0, x], [s, c, 0, y], [0, 0, 1, z], [0, 0, 0, 1.0]])
 
 
 def touching(body, collider, method="hyperelastic", **options):
+    """Returns a simulation at rest with one collider."""
     simulation = thew.Simulation(body, method, gravity=(0, 0, 0), colliders=[collider], **options)
     simulation.reset(at())
     return simulation

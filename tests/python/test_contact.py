@@ -437,6 +437,7 @@ def thick_arm(material, **options):
 
 
 def beside(y=0.0):
+    """Returns the rest pose shifted along y."""
     pose = np.tile(np.eye(4), (2, 1, 1))
     pose[:, 1, 3] = y
     return pose

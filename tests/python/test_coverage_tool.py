@@ -6,6 +6,7 @@ from tools.shell import ROOT
 
 
 def file(name, covered, count):
+    """Builds the record of a file in the report of coverage."""
     return {"filename": str(ROOT / "src" / name), "summary": {"lines": {"covered": covered, "count": count}}}
 
 

@@ -27,6 +27,7 @@ def seeds(elbow):
 
 
 def creased(body, response, seeds=None, **options):
+    """Returns a simulation with a crease response, at rest."""
     simulation = thew.Simulation(body, gravity=(0, 0, 0), contact=thew.Contact(response=response), **options)
     if seeds is not None:
         simulation.set_crease_seeds(seeds)
@@ -35,6 +36,7 @@ def creased(body, response, seeds=None, **options):
 
 
 def to(simulation, angles):
+    """Advances a simulation through elbow angles, degrees, and returns it."""
     for angle in angles:
         simulation.advance(shapes.bend(np.radians(angle)), FRAME)
     return simulation

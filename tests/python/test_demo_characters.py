@@ -10,11 +10,13 @@ from assets import characters
 
 @pytest.fixture(scope="module", params=sorted(characters.FIGURES))
 def figure(request):
+    """Returns one of the demo figures."""
     return characters.FIGURES[request.param]()
 
 
 @pytest.fixture(scope="module")
 def skin(figure):
+    """Builds the figure's skin."""
     return characters.skin(figure)
 
 

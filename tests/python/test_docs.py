@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Documentation that is true: its Python runs, the files that it names exist, its links lead somewhere."""
+"""The documentation is true: its Python runs, the files that it names exist, its links lead somewhere."""
 
 import os
 import re

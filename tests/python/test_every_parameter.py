@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Things that make no sense, for every parameter of every public function: each gets a sentence of a kind that callers expect.
+"""Nonsense for every parameter of every public function: each gets a sentence of a kind that callers expect.
 
 Functions and parameters come from the typed stub, so that a new one is tried without a line here.
 """

@@ -17,20 +17,24 @@ FRAMES = 9
 
 
 def swings(frames):
+    """Returns poses of a swinging elbow."""
     return np.array([shapes.bend(0.6 * np.sin(0.5 * f)) for f in range(frames)])
 
 
 def bulge():
+    """Builds a rig that bulges with its control."""
     samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": 2000.0})]
     guide = thew.BoneGuide(1, along=0.4, distance=0.02)
     return thew.Rig(thew.Template("bulge", radius=0.08, strength=2000.0), guide=guide, samples=samples, name="Bulge")
 
 
 def controls(frames, first=0):
+    """Returns controls that rise by 0.1 a frame."""
     return (0.1 * np.arange(first, first + frames))[:, None]
 
 
 def pushed(arm, frames, **settings):
+    """Simulates the swinging arm with the bulging rig."""
     return thew.simulate(arm.body, swings(frames), 24, rigs=[bulge()], controls=controls(frames), **settings)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How much flesh there is, how soft it is, and what of its motion is shown on the artist's skin."""
+"""Flesh: its amount, its softness, and the part of its motion that is shown on the artist's skin."""
 
 from __future__ import annotations
 
@@ -26,21 +26,25 @@ def skinned(vertices, weights, pose):
 
 
 def sway(body, poses, **settings):
+    """Returns the offsets of all frames of a clip."""
     clip = thew.simulate(body, poses, FPS, elastic_joints=0.0, **settings)
     return np.array([clip.offsets(f) for f in range(len(poses))])
 
 
 @pytest.fixture(scope="module")
 def fox():
+    """Returns the fox, one metre high."""
     return character("Fox", height=1.0)
 
 
 @pytest.fixture(scope="module")
 def lattice(fox):
+    """Builds a lattice around the fox."""
     return thew.Lattice.enclose(fox.surface, fox.skeleton, fox.weights)
 
 
 def made(fox, lattice, **options):
+    """Builds the fox's body."""
     return thew.Body(fox.surface, fox.skeleton, lattice, thew.Material(), region_weights=fox.weights, **options)
 
 

@@ -131,6 +131,7 @@ def test_extend_refused_inside_progress(arm):
 
 
 def things(arm):
+    """Returns templates, guides and rigs of every kind."""
     turned = np.eye(4)
     turned[:3, :3] = shapes.bend(0.3)[1][:3, :3]
     turned[:3, 3] = [0.3, 0.02, -0.01]

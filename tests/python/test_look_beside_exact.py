@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is simulated beside a recorded clip: how soon flesh is calm, and how far exact flesh sways."""
+"""Simulations compared with a recorded clip: the time until flesh is calm, and its sway over that of exact flesh."""
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ def recorded():
 
 
 def character(recorded, **settings):
+    """Builds the simulated character of a recording."""
     return simulating.Character(recorded, {"cells_across": 8, **settings})
 
 

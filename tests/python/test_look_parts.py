@@ -19,6 +19,7 @@ def mesh():
 
 
 def found(monkeypatch, mesh, rules, name="Body"):
+    """Returns the parts of a mesh under given rules."""
     monkeypatch.setattr(parts, "table", lambda: {"someone": rules})
     return parts.parts_of("someone", name, mesh[0], NAMES, mesh[1])
 

@@ -31,6 +31,7 @@ def body(request):
 
 
 def flat(modes):
+    """Returns modes as rows, [m, 3k]."""
     return np.asarray(modes).reshape(len(modes), -1)
 
 

@@ -201,6 +201,7 @@ def test_constraints_overdetermined_warn_once():
 
 
 def swings(count):
+    """Returns poses of a swinging elbow."""
     return np.stack([shapes.bend(0.6 * np.sin(0.5 * i)) for i in range(count)])
 
 

@@ -40,6 +40,7 @@ def ellipsoid_atoms(m, n, axes=AXES, reach=0.8, kappa=0.6):
 
 
 def ellipsoid(m, n, **settings):
+    """Builds a slab of an ellipsoid's atoms."""
     hubs, radii, frames, angles, ends = ellipsoid_atoms(m, n, **settings)
     return thew.MRep.slab(hubs, radii, frames, angles, ends)
 
@@ -74,10 +75,12 @@ def bent_superquadric(n=48):
 
 
 def template():
+    """Builds the slab of an ellipsoid that fits begin from."""
     return ellipsoid(3, 7, axes=np.array([2.0, 1.0, 0.5]))
 
 
 def off_ellipsoid(points):
+    """Returns distances of points from the ellipsoid, over its size."""
     scaled = points / AXES
     return np.abs((scaled**2).sum(1) - 1) / (2 * np.linalg.norm(scaled / AXES, axis=1)) / SIZE
 
@@ -194,6 +197,7 @@ def test_fit_similarity_invariant():
 
 
 def picture(surface, voxel, inside, outside, noise, dtype=float):
+    """Returns a noisy volume of a surface, and its mask."""
     margin = 8 * np.asarray(voxel)
     low, high = surface.vertices.min(0) - margin, surface.vertices.max(0) + margin
     shape = np.ceil((high - low) / voxel).astype(int)
@@ -205,6 +209,7 @@ def picture(surface, voxel, inside, outside, noise, dtype=float):
 
 
 def dice(model, surface, seed=0):
+    """Returns the Dice coefficient of two surfaces, by random points."""
     rng = np.random.default_rng(seed)
     low, high = surface.vertices.min(0), surface.vertices.max(0)
     x = low - 0.05 * (high - low) + 1.1 * (high - low) * rng.random((20_000, 3))

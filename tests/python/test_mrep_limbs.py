@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""thew.MRep along bones, and the flesh that is made of it: tubes, slabs, lattices of a limb and of the whole character."""
+"""thew.MRep along bones, and the flesh made of it: tubes, slabs, lattices of a limb and of the whole character."""
 
 import glb
 import numpy as np

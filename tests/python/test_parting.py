@@ -16,14 +16,17 @@ MODAL = {"method": "modal", "gravity": (0, 0, 0), "modes": 8, "engine": "cpu"}
 
 
 def fold(degrees, frames=6):
+    """Returns poses that bend the elbow to an angle."""
     return np.stack([shapes.bend(np.radians(a)) for a in np.linspace(0.0, degrees, frames)])
 
 
 def simulated(body, poses, contact=thew.Contact(), **options):  # noqa: B008
+    """Simulates modal flesh with contact."""
     return thew.simulate(body, poses, 24.0, contact=contact, **MODAL, **options)
 
 
 def through(body, clip, frame):
+    """Counts the vertices that lie in other flesh."""
     return len(penetrating(clip.positions(frame), body.surface.triangles))
 
 

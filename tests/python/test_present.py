@@ -11,10 +11,12 @@ FAR = np.array([1e5, -6e4, 8e4])
 
 
 def swings(count):
+    """Returns poses of a swinging elbow."""
     return np.stack([shapes.bend(0.6 * np.sin(0.5 * i)) for i in range(count)])
 
 
 def moved(shift):
+    """Returns a shift as a matrix."""
     matrix = np.eye(4)
     matrix[:3, 3] = shift
     return matrix
@@ -32,6 +34,7 @@ def matrices(place):
 
 
 def mapped(matrix, points):
+    """Moves points by a matrix."""
     return np.asarray(points, dtype=np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
 

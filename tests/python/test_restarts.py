@@ -13,6 +13,7 @@ SETTINGS = {"preroll": 2, "max_offset": None}
 
 @pytest.fixture(scope="module")
 def body():
+    """Builds an arm, and returns its body."""
     vertices, triangles = shapes.arm()
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
@@ -30,10 +31,12 @@ def swung(frames=20, cut=CUT, away=10.0):
 
 
 def offsets(clip):
+    """Returns the offsets of all frames of a clip."""
     return np.stack([clip.offsets(frame) for frame in range(len(clip))])
 
 
 def parts(poses, *cuts):
+    """Splits poses at cuts."""
     return np.split(poses, cuts)
 
 

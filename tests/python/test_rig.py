@@ -12,6 +12,7 @@ from tools.shell import ROOT
 
 
 def at(*place):
+    """Returns a frame at a place."""
     frame = np.eye(4)
     frame[:3, 3] = place
     return frame
@@ -21,6 +22,7 @@ TEMPLATES = [spec.name for spec in thew.templates()]
 
 
 def template(kind):
+    """Builds a template of a kind, sized for the arm."""
     return thew.Template.sized(kind, 0.06, 2e4)
 
 
@@ -247,6 +249,7 @@ def test_body_keeps_surface(arm, tmp_path):
 
 @pytest.fixture(scope="module", params=["Fox", "q_bull", "mh_male_heavy"])
 def character(request):
+    """Builds a real character with its lattice and body."""
     c = glb.character(request.param)
     c.lattice = thew.Lattice.enclose(c.surface, c.skeleton, c.weights, cells_across=8)
     c.body = thew.Body(c.surface, c.skeleton, c.lattice, thew.Material(), region_weights=c.weights)

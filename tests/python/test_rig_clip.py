@@ -18,15 +18,18 @@ def bulge(name="Bulge", along=0.5, strength=4e4):
 
 
 def swings(count=FRAMES):
+    """Returns poses of a swinging elbow."""
     return np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / 12)) for i in range(count)])
 
 
 def largest(a, b):
+    """Returns the largest difference between two arrays or clips."""
     return float(np.abs(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)).max())
 
 
 @pytest.fixture(scope="module")
 def plain(arm):
+    """Simulates the arm without rigs, and returns its frames."""
     return np.asarray(thew.simulate(arm.body, swings(), 24))
 
 

@@ -18,10 +18,12 @@ SIZES = {"strength": 2e4, "along": 0.2, "angle": 0.5, "tilt": 0.5, "roll": 0.5, 
 
 
 def typical(name):
+    """Returns the typical size of a parameter."""
     return SIZES.get(name, 0.05)
 
 
 def rig(arm, kind, guide):
+    """Builds a rig of a kind of template and guide on the arm."""
     face = int(np.argmin(np.linalg.norm(arm.vertices[arm.triangles].mean(axis=1) - [0.4, 0.0, 0.1], axis=1)))
     frame = np.eye(4)
     frame[:3, 3] = [0.4, 0.01, 0.06]
@@ -35,11 +37,13 @@ def rig(arm, kind, guide):
 
 @pytest.fixture(params=TEMPLATES)
 def kind(request):
+    """Returns a kind of template."""
     return request.param
 
 
 @pytest.fixture(params=["bone", "skin", "free"])
 def pulling(arm, kind, request):
+    """Builds a rig of each kind of template and guide."""
     return rig(arm, kind, request.param)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How far flesh yields to rigs: measured by balances, kept on other bodies and in files, never so far that it folds."""
+"""The yields of rigs: measured by balances, kept on other bodies and in files, never so large that flesh folds."""
 
 import numpy as np
 import pytest
@@ -148,6 +148,7 @@ distance = 0.05
 
 
 def written(tmp_path, template, samples="", bone="upper"):
+    """Writes a file with one rig, and returns its path."""
     path = tmp_path / "rigs.toml"
     path.write_text(RIG.format(template=template, samples=samples, bone=bone), encoding="utf-8")
     return path

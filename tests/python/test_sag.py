@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What weight does to a bent joint, beside the balance of exact (neo-Hookean) flesh of the same body: `docs/methods/hyperelastic.md`, limits."""
+"""The sag of a bent joint, beside the balance of exact (neo-Hookean) flesh of the same body: `docs/methods/hyperelastic.md`, limits."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ BENT = ((0.0, 0.01), (45.0, 0.05), (90.0, 0.12))
 
 @pytest.fixture(scope="module")
 def body():
+    """Builds an arm of 0.12 m radius whose rest shape is without gravity, and returns its body."""
     vertices, triangles = shapes.arm(segments=20, rings=40, radius=0.12)
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())

@@ -27,7 +27,7 @@ def ball():
 
 
 def held_ball():
-    """The ball with a lattice that its bone holds but for a cap on top."""
+    """Builds the ball with a lattice that its bone holds but for a cap on top."""
     surface = thew.Surface(*shapes.ball())
     skeleton = thew.Skeleton(["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]])
     weights = np.ones((len(surface.vertices), 1))
@@ -40,20 +40,22 @@ def held_ball():
 
 
 def at(*place):
+    """Returns the pose of a ball at a place."""
     return shapes.about(np.zeros(3), shift=place)[None]
 
 
 def pushed(t):
-    """Where the second ball is, t from 0 to 1: it comes from 0.05 m away, is pressed 0.08 m in, and goes."""
+    """Returns the x of the second ball, t from 0 to 1: it comes from 0.05 m away, is pressed 0.08 m in, and goes."""
     return 0.45 - 0.13 * np.sin(np.pi * t)
 
 
 def posed(scene, body, of):
+    """Returns the posed surface of a body of the scene."""
     return thew.Surface(scene.positions(of).astype(float), body.surface.triangles)
 
 
 def deepest(scene, body):
-    """How deep either of two bodies lies in the other, metres."""
+    """Returns the largest depth of either of two bodies in the other, metres."""
     surfaces = [posed(scene, body, of) for of in (0, 1)]
     deep = [0.0]
     for one, other in (surfaces, surfaces[::-1]):
@@ -269,7 +271,7 @@ def test_scene_with_collider(ball):
 
 @pytest.fixture(scope="module")
 def meeting(ball):
-    """Poses of two balls that meet, and how long they are."""
+    """Returns two balls and their poses, in which they meet."""
     poses = [np.array([at(0, 0, 0)] * 16), np.array([at(pushed(t), 0, 0) for t in np.linspace(0.0, 1.0, 16)])]
     return [ball, ball], poses
 

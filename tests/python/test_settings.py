@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Settings of simulations: one object, whose every setting is taken, kept and told everywhere."""
+"""Settings of simulations: one object, whose every setting is taken, kept and returned everywhere."""
 
 import copy
 import pickle
@@ -29,6 +29,7 @@ EVERY = pytest.mark.parametrize("name", OTHERS)
 
 @pytest.fixture(scope="module")
 def poses():
+    """Returns two poses of the arm."""
     return np.stack([shapes.bend(0.1 * frame) for frame in range(2)])
 
 

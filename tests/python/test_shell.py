@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""thew.Shell: energy, derivatives, mass, relaxing. What they are of is tested in Rust; here that they come through."""
+"""thew.Shell: energy, derivatives, mass, relaxing. The mathematics is tested in Rust; these tests check that it comes through."""
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ def sheet(n=8):
 
 
 def shaken(x, by, seed=0):
+    """Adds uniform noise to positions."""
     return x + np.random.default_rng(seed).uniform(-by, by, x.shape)
 
 

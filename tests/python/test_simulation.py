@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""thew.Simulation and static equilibrium: what must hold of any motion."""
+"""thew.Simulation and static equilibrium: properties that hold of any motion."""
 
 import threading
 

@@ -31,6 +31,7 @@ def bent(vertices, angle):
 
 
 def rotation(axis, angle):
+    """Returns the rotation about an axis by an angle."""
     axis = np.asarray(axis, float) / np.linalg.norm(axis)
     k = np.cross(np.eye(3), -axis)
     return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
@@ -44,6 +45,7 @@ N = len(VERTICES)
 
 
 def make(keys=KEYS, times=TIMES, shell=SHELL, **options):
+    """Builds a motion through keyframes, of the sheet unless given."""
     return thew.Spacetime(
         shell, keys, times, **{"stiffness": 20.0, "start_velocity": 0.0, "end_velocity": 0.0, **options}
     )
@@ -438,6 +440,7 @@ def test_motion_progress():
 
 
 def broken(change):
+    """Returns the keyframes after a change."""
     keys = KEYS.copy()
     change(keys)
     return keys

@@ -7,6 +7,7 @@ import thew
 
 
 def sheet(n, size=10.0):
+    """Builds a slightly twisted square sheet."""
     u = np.linspace(-0.5, 0.5, n)
     x, y = np.meshgrid(u, u, indexing="ij")
     at = np.arange(n * n).reshape(n, n)
@@ -28,6 +29,7 @@ T = np.linspace(0.0, 1.8, 37)
 
 
 def make(shell, keys, times=TIMES, **options):
+    """Builds a motion through keyframes."""
     given = {"stiffness": 40.0, "damping": (0.4, 1e-3), "start_velocity": 0.0, "end_velocity": 0.0}
     return thew.Spacetime(shell, keys, times, **(given | options))
 

@@ -21,11 +21,13 @@ def bent(curvature):
 
 
 def turned(x, angle):
+    """Turns positions about z around their mean."""
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1.0]])
     return (x - x.mean(axis=0)) @ turn.T + x.mean(axis=0)
 
 
 def motion(keys, **options):
+    """Builds a motion through keyframes of the strip."""
     given = {"stiffness": 40.0, "damping": (0.5, 0.0), "start_velocity": 0.0, "end_velocity": 0.0}
     return thew.Spacetime(SHELL, np.stack(keys), TIMES, **(given | options))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Deep squats of real characters at the extension's defaults: what the skin has twice there, flesh that touches does not have."""
+"""Deep squats of real characters at the extension's defaults: contact removes the overlap of the skin."""
 
 import numpy as np
 import pytest
@@ -42,6 +42,7 @@ def squatting(found, legs, part):
 
 
 def is_on(parents, bone, above):
+    """Returns whether a bone is another one or descends from it."""
     while bone not in (-1, above):
         bone = parents[bone]
     return bone == above

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Long work on small input: it asks whether to go on all along, and stops when it is told to."""
+"""Long work on small input: it asks all along whether to go on, and stops when told to."""
 
 import collections
 import signal
@@ -23,7 +23,7 @@ def stages(call):
 
 
 def stopped_at(call, stage, report):
-    """Returns whether a call raises Cancelled once its progress refuses a given report of a stage."""
+    """Refuses to go on at a given report of a stage, and returns whether the call raised Cancelled at once."""
     seen = 0
 
     def progress(_fraction, now):
@@ -96,7 +96,7 @@ def test_fit_progress_and_stop(ring):
 
 
 class Stop(Exception):
-    """Raised by a signal, as Ctrl-C does."""
+    """Is raised by a signal, as Ctrl-C does."""
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without alarms")

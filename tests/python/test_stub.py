@@ -35,10 +35,12 @@ def parameters(function):
 
 
 def is_setter(function):
+    """Returns whether the stub's function is a setter."""
     return any(isinstance(d, ast.Attribute) and d.attr == "setter" for d in function.decorator_list)
 
 
 def real_parameters(thing):
+    """Returns {name: default} of a callable's parameters, without self."""
     signature = inspect.signature(thing)
     return {p.name: p.default for p in signature.parameters.values() if p.name not in ("self", "cls")}
 

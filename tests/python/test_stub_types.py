@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).parents[2] / "examples" / "python"
 
 
 def mypy(module, words, folder, **environment):
-    """Returns the output of a tool of mypy, run in a folder without settings of its own."""
+    """Runs a tool of mypy in a folder without settings of its own, and returns its exit code and output."""
     command = [sys.executable, "-m", module, *map(str, words)]
     ran = subprocess.run(command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert not ran.stderr, ran.stderr

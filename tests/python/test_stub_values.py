@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Every property, method and function, called once: what comes back is what the stub says, types and shapes included."""
+"""Every property, method and function, called once: results are of the types and shapes in the stub."""
 
 import ast
 import copy

@@ -11,10 +11,12 @@ CORNERS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 
 
 def csr(triple):
+    """Returns a sparse matrix of its three arrays."""
     return scipy.sparse.csr_array(triple)
 
 
 def six_volumes(mesh):
+    """Returns six times the volume of each tetrahedron."""
     x = mesh.vertices[mesh.tets]
     return np.einsum("ij,ij->i", np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), x[:, 3] - x[:, 0])
 

@@ -11,6 +11,7 @@ TIMES, VALUES = [0.0, 0.4, 1.1, 1.5], [0.2, -1.0, 0.7, 0.1]
 
 
 def random_cases():
+    """Returns times, values and parameters of random splines and of the limits between regimes."""
     rng = np.random.default_rng(5)
     cases = []
     for _ in range(12):
