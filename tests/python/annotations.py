@@ -40,7 +40,7 @@ def is_property(function):
     return any(isinstance(d, ast.Name) and d.id == "property" for d in function.decorator_list)
 
 
-def returned(function, known):
+def return_type(function, known):
     """Returns the annotation of a function's result, as a type."""
     return eval(compile(ast.Expression(function.returns), "thew/__init__.pyi", "eval"), known)
 

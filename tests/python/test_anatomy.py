@@ -37,7 +37,7 @@ def body(found, **options):
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=found.weights, **options)
 
 
-def carried(found, starts):
+def carried_mask(found, starts):
     """Returns a mask of the vertices that are carried mostly by bones whose names begin with one of `starts`."""
     mine = [i for i, name in enumerate(found.names) if name.startswith(starts)]
     assert mine, starts
@@ -54,7 +54,7 @@ def case(request):
 def test_flesh_map_hard_and_soft(case):
     """The flesh map of a real character is low on its hard parts and high on its soft ones."""
     name, found, made = case
-    hard, soft = (carried(found, starts) for starts in PARTS[name])
+    hard, soft = (carried_mask(found, starts) for starts in PARTS[name])
     assert np.quantile(made.flesh[hard], 0.9) <= 0.1, np.quantile(made.flesh[hard], [0.5, 0.9])
     assert np.quantile(made.flesh[soft], 0.9) >= 0.5, np.quantile(made.flesh[soft], [0.5, 0.9])
 
@@ -152,7 +152,7 @@ def test_hard_mask_hardens():
     found = character("q_bull")
     n = len(found.vertices)
     plain = body(found)
-    torso = carried(found, ("Torso",))
+    torso = carried_mask(found, ("Torso",))
     armoured = body(found, hard=torso.astype(float))
     assert np.median(armoured.flesh[torso]) < 0.1 < 0.3 < np.median(plain.flesh[torso])
     assert (armoured.flesh <= plain.flesh + 1e-12).all()
@@ -170,7 +170,7 @@ def test_kinds_change_flesh_map():
     found = character("Fox", height=1.0)
     flesh = {kind: body(found, kind=kind).flesh for kind in ("automatic", "human", "animal", "toon", "insect", "robot")}
     assert np.array_equal(flesh["animal"], flesh["automatic"])
-    head = carried(found, ("b_Head",))
+    head = carried_mask(found, ("b_Head",))
     assert np.median(flesh["toon"][head]) > 0.2 > np.median(flesh["animal"][head])
     assert flesh["insect"].mean() < flesh["animal"].mean() and flesh["robot"].max() <= 0.02 + 1e-12
     with pytest.raises(thew.InputError, match="kind must be one of"):

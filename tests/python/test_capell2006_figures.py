@@ -22,17 +22,17 @@ def hilda():
     return rigged.hilda(cells_across=26.0)
 
 
-def near(face, point, reach=0.007):
+def local_mean(face, point, reach=0.007):
     """Returns the mean position of the skin's points near a place at rest, and a function that takes it again."""
     chosen = np.linalg.norm(face.vertices - point, axis=1) < reach
     assert chosen.any()
     return lambda skin: skin[chosen].mean(axis=0)
 
 
-def moved(face, controls, *places):
+def displacements(face, controls, *places):
     """Returns the displacement of the skin near each place, [places,3]."""
     skin = face.settled(controls)
-    return [near(face, place)(skin) - near(face, place)(face.vertices) for place in places]
+    return [local_mean(face, place)(skin) - local_mean(face, place)(face.vertices) for place in places]
 
 
 def test_head_closed_and_symmetric():
@@ -69,11 +69,11 @@ def test_head_expressions(hilda, side):
     """Smile, frown and flared nostrils move mouth, brows and nose the right way on both sides."""
     corner, middle = np.array([side * 0.032, -0.084, -0.054]), np.array([0.0, -0.1, -0.056])
     brow, wing = np.array([side * 0.015, -0.082, 0.055]), np.array([side * 0.023, -0.0955, -0.0215])
-    smile, lips = moved(hilda, {"smile": 1.0}, corner, middle)
+    smile, lips = displacements(hilda, {"smile": 1.0}, corner, middle)
     assert smile[2] > lips[2] + 0.003 and side * smile[0] > 0.002
-    frown, lips, knit = moved(hilda, {"frown": 1.0}, corner, middle, brow)
+    frown, lips, knit = displacements(hilda, {"frown": 1.0}, corner, middle, brow)
     assert frown[2] < lips[2] - 0.002 and knit[2] < -0.002 and side * knit[0] < -0.001
-    flare, lips = moved(hilda, {"nostrils": 1.0}, wing, middle)
+    flare, lips = displacements(hilda, {"nostrils": 1.0}, wing, middle)
     assert side * flare[0] > 0.001 > 3.0 * np.linalg.norm(lips)
 
 

@@ -38,7 +38,7 @@ def test_grids_counts(make, nodes, elements):
     assert (len(made.vertices), len(made.tets)) == (nodes, elements)
 
 
-def carried(path, nodes):
+def moving_nodes(path, nodes):
     """Builds nodes on a single bone whose offset and turn are functions of time."""
     figure = Figure("", [Bone("root", None, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))], [], {})
     masses = np.arange(1.0, len(nodes) + 1.0)
@@ -50,18 +50,18 @@ def test_forces_on_moving_support():
     nodes = np.random.default_rng(1).normal(size=(6, 3))
     # A standing support and a uniformly moving one feel nothing.
     for speed in (0.0, 3.0):
-        still = carried(lambda t, v=speed: (np.array([v * t, 0.0, 0.0]), np.eye(3)), nodes)
+        still = moving_nodes(lambda t, v=speed: (np.array([v * t, 0.0, 0.0]), np.eye(3)), nodes)
         assert np.abs(still.forces(0.7)).max() < 1e-9
     # An accelerated one is felt against the acceleration, by mass.
-    pushed = carried(lambda t: (np.array([0.0, t * t, 0.0]), np.eye(3)), nodes)
+    pushed = moving_nodes(lambda t: (np.array([0.0, t * t, 0.0]), np.eye(3)), nodes)
     np.testing.assert_allclose(pushed.forces(0.3), pushed.masses[:, None] * [0.0, -2.0, 0.0], atol=1e-8)
     # One that spins about the vertical throws outwards by ω² r.
-    spin = carried(lambda t: (np.zeros(3), Rotation.from_rotvec([0.0, 0.0, 2.0 * t]).as_matrix()), nodes)
+    spin = moving_nodes(lambda t: (np.zeros(3), Rotation.from_rotvec([0.0, 0.0, 2.0 * t]).as_matrix()), nodes)
     np.testing.assert_allclose(
         spin.forces(0.4), spin.masses[:, None] * 4.0 * nodes * [1.0, 1.0, 0.0], rtol=1e-3, atol=1e-8
     )
     # Upside down, gravity changes sides.
-    over = carried(lambda t: (np.zeros(3), np.diag([1.0, -1.0, -1.0])), nodes)
+    over = moving_nodes(lambda t: (np.zeros(3), np.diag([1.0, -1.0, -1.0])), nodes)
     np.testing.assert_allclose(over.forces(0.0), over.masses[:, None] * [0.0, 0.0, 2 * 9.81], atol=1e-8)
 
 

@@ -24,7 +24,7 @@ def elbow():
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
-def bent(body, degrees, contact=thew.Contact(), method="hyperelastic", joints=1.0, hold=8, **options):  # noqa: B008
+def bent_simulation(body, degrees, contact=thew.Contact(), method="hyperelastic", joints=1.0, hold=8, **options):  # noqa: B008
     """Returns a simulation that was bent slowly and held."""
     simulation = thew.Simulation(body, method, gravity=(0, 0, 0), elastic_joints=joints, contact=contact, **options)
     simulation.reset(shapes.bend(0.0))
@@ -33,7 +33,7 @@ def bent(body, degrees, contact=thew.Contact(), method="hyperelastic", joints=1.
     return simulation
 
 
-def penetrating(vertices, triangles):
+def penetrating_vertices(vertices, triangles):
     """Returns the vertices that lie in other flesh: those that are inside even a little outside of themselves."""
     vertices = np.asarray(vertices, float)
     a, b, c = (vertices[triangles[:, i]] for i in range(3))
@@ -50,8 +50,8 @@ def test_elbow_folds_without_penetration(elbow):
     # As the lattice has it; the default method shows its joints otherwise.
     triangles, whole = elbow.surface.triangles, elbow.surface.volume
     for degrees in (120, 148):
-        free, touching = (bent(elbow, degrees, contact, "warped") for contact in (None, thew.Contact()))
-        through = [len(penetrating(s.positions(), triangles)) for s in (free, touching)]
+        free, touching = (bent_simulation(elbow, degrees, contact, "warped") for contact in (None, thew.Contact()))
+        through = [len(penetrating_vertices(s.positions(), triangles)) for s in (free, touching)]
         assert through[0] > 100 and through[1] <= 0.05 * through[0]
         assert free.inverted_cells() > 0 and touching.inverted_cells() == 0
         assert thew.Surface(touching.positions(), triangles).volume > 0.88 * whole
@@ -66,8 +66,8 @@ def test_elbow_folds_without_penetration(elbow):
 def test_contact_reduces_skinning_overlap(elbow, degrees, joints):
     """Contact leaves little overlap where skinning alone passes through itself."""
     triangles, size = elbow.surface.triangles, elbow.surface.size
-    free, touching = (bent(elbow, degrees, contact, joints=joints) for contact in (None, thew.Contact()))
-    through = [len(penetrating(s.positions(), triangles)) for s in (free, touching)]
+    free, touching = (bent_simulation(elbow, degrees, contact, joints=joints) for contact in (None, thew.Contact()))
+    through = [len(penetrating_vertices(s.positions(), triangles)) for s in (free, touching)]
     assert through[0] > 200 and through[1] < 0.2 * through[0]
     volumes = [thew.Surface(s.positions(), triangles).volume for s in (free, touching)]
     assert volumes[1] > volumes[0] and touching.inverted_cells() == 0
@@ -113,7 +113,9 @@ def test_folding_without_contact_unchanged(elbow):
         {"contact": thew.Contact(self_contact=False)},
         {"contact": thew.Contact(self_contact=False), "colliders": [floor]},
     )
-    free, *others = (bent(elbow, 148, **{"contact": None, "hold": 0, "joints": 0.0, **sort}) for sort in sorts)
+    free, *others = (
+        bent_simulation(elbow, 148, **{"contact": None, "hold": 0, "joints": 0.0, **sort}) for sort in sorts
+    )
     assert free.inverted_cells() > 0
     for other in others:
         assert np.array_equal(free.lattice_positions(), other.lattice_positions())
@@ -142,7 +144,7 @@ def test_overlapping_sculpt_stays_still():
 
 def test_state_during_contact(elbow):
     """A simulation restored during contact goes on with the same bits."""
-    simulation = bent(elbow, 130)
+    simulation = bent_simulation(elbow, 130)
     assert len(simulation.contacts()) > 0
     state = simulation.state()
     other = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
@@ -182,7 +184,7 @@ def test_contact_thread_count():
 
 def test_parting_limbs_release(elbow):
     """Limbs that part are released and move as without contact."""
-    touching, free = (bent(elbow, 136, contact) for contact in (thew.Contact(), None))
+    touching, free = (bent_simulation(elbow, 136, contact) for contact in (thew.Contact(), None))
     assert len(touching.contacts()) > 0
     for simulation in (touching, free):
         for degrees in [*np.arange(132.0, 60.0, -4.0), *[60.0] * 24]:
@@ -194,7 +196,7 @@ def test_parting_limbs_release(elbow):
 
 def test_held_pose_quiet(elbow):
     """A pose that is held comes to rest."""
-    simulation = bent(elbow, 140, hold=40)
+    simulation = bent_simulation(elbow, 140, hold=40)
     shown = []
     for _ in range(8):
         simulation.advance(shapes.bend(np.radians(140)), FRAME)
@@ -205,7 +207,7 @@ def test_held_pose_quiet(elbow):
 def test_held_elbow_no_creep(elbow):
     """A held elbow does not creep: friction holds in every step."""
     # Friction takes hold where sweeps end: those that end early leave a slip in every step.
-    simulation = bent(elbow, 135, hold=40)
+    simulation = bent_simulation(elbow, 135, hold=40)
     before = simulation.positions()
     for _ in range(12):
         simulation.advance(shapes.bend(np.radians(135)), FRAME)
@@ -214,7 +216,7 @@ def test_held_elbow_no_creep(elbow):
 
 def test_contact_rigid_invariant(elbow):
     """Contact is the same wherever the character stands and however it is turned."""
-    straight = bent(elbow, 136).positions()
+    straight = bent_simulation(elbow, 136).positions()
     place = shapes.about([0.3, -0.5, 0.8], shift=(2.0, -1.0, 3.0))
     simulation = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
     simulation.reset(place @ shapes.bend(0.0))
@@ -258,17 +260,17 @@ def test_simulation_refuses_unfit_contact(arm):
 def test_contact_ignored_skin(elbow):
     """Skin in region 0 touches nothing."""
     nothing = thew.Contact(regions=np.zeros(len(elbow.surface.vertices), int))
-    assert len(bent(elbow, 136, nothing, hold=1).contacts()) == 0
-    assert repr(bent(elbow, 20, hold=1).contacts()) == "<thew.Contacts: 0 points, deepest 0.00 mm>"
+    assert len(bent_simulation(elbow, 136, nothing, hold=1).contacts()) == 0
+    assert repr(bent_simulation(elbow, 20, hold=1).contacts()) == "<thew.Contacts: 0 points, deepest 0.00 mm>"
 
 
 def test_contact_regions_types(elbow):
     """Regions may be a mask, integers or whole floats."""
     rear = elbow.surface.vertices[:, 2] > 0.0
     given = [thew.Contact(regions=kind) for kind in (rear, rear.astype(int), rear.astype(np.float32), rear.tolist())]
-    through = [bent(elbow, 120, contact, hold=1).positions() for contact in given]
+    through = [bent_simulation(elbow, 120, contact, hold=1).positions() for contact in given]
     assert all(np.array_equal(through[0], other) for other in through[1:])
-    assert not np.array_equal(through[0], bent(elbow, 120, hold=1).positions())
+    assert not np.array_equal(through[0], bent_simulation(elbow, 120, hold=1).positions())
 
 
 def fold(degrees, step=6.0, hold=2):
@@ -286,7 +288,7 @@ def test_clip_contact_matches_simulation(elbow):
     contacts = clip.contacts(frame)
     assert len(contacts) > 20 and len(free.contacts(frame)) == 0 and len(clip.contacts(0)) == 0
     triangles = elbow.surface.triangles
-    through = [len(penetrating(c.positions(frame), triangles)) for c in (free, clip)]
+    through = [len(penetrating_vertices(c.positions(frame), triangles)) for c in (free, clip)]
     assert through[0] > 100 and through[1] <= 0.1 * through[0]
     assert free.inverted_cells.max() > 0 == clip.inverted_cells.max()
     assert clip.held_cells.shape == (len(poses),) and clip.nbytes > free.nbytes
@@ -349,7 +351,7 @@ def test_settle_without_overlap(elbow, method):
     )
     for simulation in (free, touching):
         simulation.reset(pose)
-    through = [len(penetrating(s.positions(), triangles)) for s in (free, touching)]
+    through = [len(penetrating_vertices(s.positions(), triangles)) for s in (free, touching)]
     assert through[0] > 100 and through[1] <= 0.05 * through[0]
     assert free.inverted_cells() > 0 == touching.inverted_cells()
     # In balance: it stays there, whatever friction there is.
@@ -436,7 +438,7 @@ def thick_arm(material, **options):
     return thew.Body(surface, skeleton, lattice, material, region_weights=weights, **options)
 
 
-def beside(y=0.0):
+def pose_beside(y=0.0):
     """Returns the rest pose shifted along y."""
     pose = np.tile(np.eye(4), (2, 1, 1))
     pose[:, 1, 3] = y
@@ -451,9 +453,9 @@ def test_firm_flesh_contact_depth(depth):
     def overlap(flesh, young):
         body = thick_arm(thew.Material(young=young), flesh=np.full(2810, flesh))
         simulation = thew.Simulation(body, gravity=(0, 0, 0), colliders=[floor], elastic_joints=1.0)
-        simulation.reset(beside())
+        simulation.reset(pose_beside())
         for _ in range(36):
-            simulation.advance(beside(), FRAME)
+            simulation.advance(pose_beside(), FRAME)
         return max(0.0, -0.12 + depth - simulation.positions()[:, 2].min())
 
     # A floor leaves a twentieth of its depth, at each firmness: in cells it may bulge so far between its points.
@@ -468,11 +470,11 @@ def test_friction_no_creep():
     for compliance in (0.03, 1e-3):
         contact = thew.Contact(self_contact=False, friction=1.0, compliance=compliance)
         simulation = thew.Simulation(body, gravity=(0, 0, 0), colliders=[floor], contact=contact)
-        simulation.reset(beside())
+        simulation.reset(pose_beside())
 
         def aside(y, frames, simulation=simulation):
             for _ in range(frames):
-                simulation.advance(beside(y), FRAME)
+                simulation.advance(pose_beside(y), FRAME)
             force = simulation.contacts().forces.sum(axis=0)
             return np.hypot(force[0], force[1]) / force[2]
 

@@ -23,10 +23,10 @@ def elbow():
 @pytest.fixture(scope="module")
 def seeds(elbow):
     """Returns the pairs of vertices at which the elbow creases on the way to 140 degrees."""
-    return creased(elbow, "creases").find_crease_seeds(shapes.bend(np.radians(140.0))[None])
+    return crease_simulation(elbow, "creases").find_crease_seeds(shapes.bend(np.radians(140.0))[None])
 
 
-def creased(body, response, seeds=None, **options):
+def crease_simulation(body, response, seeds=None, **options):
     """Returns a simulation with a crease response, at rest."""
     simulation = thew.Simulation(body, gravity=(0, 0, 0), contact=thew.Contact(response=response), **options)
     if seeds is not None:
@@ -35,7 +35,7 @@ def creased(body, response, seeds=None, **options):
     return simulation
 
 
-def to(simulation, angles):
+def advance_through(simulation, angles):
     """Advances a simulation through elbow angles, degrees, and returns it."""
     for angle in angles:
         simulation.advance(shapes.bend(np.radians(angle)), FRAME)
@@ -54,7 +54,7 @@ def test_crease_seeds_found(elbow, seeds):
     along = np.asarray(elbow.surface.vertices)[seeds][:, :, 0]
     # The joint is at 0.5; skin bends over a tenth on either side of it.
     assert ((along - 0.5).prod(axis=1) < 0.0).mean() > 0.9
-    other = to(creased(elbow, "released_creases"), [30.0])
+    other = advance_through(crease_simulation(elbow, "released_creases"), [30.0])
     state = other.state()
     assert np.array_equal(other.find_crease_seeds(shapes.bend(np.radians(140.0))[None]), seeds)
     assert np.array_equal(other.crease_seeds, seeds) and other.state() == state
@@ -65,15 +65,17 @@ def test_printed_creases_glue(elbow, seeds):
     # Of the lattice's own bend, as in the paper: where skin lies deep in skin, creases push without bound (docs, limits).
     held, left = {}, {}
     for response in BOTH:
-        simulation = to(creased(elbow, response, seeds, method="warped"), np.arange(2.0, 101.0, 2.0))
-        before = creased(elbow, response, seeds, method="warped")
+        simulation = advance_through(
+            crease_simulation(elbow, response, seeds, method="warped"), np.arange(2.0, 101.0, 2.0)
+        )
+        before = crease_simulation(elbow, response, seeds, method="warped")
         before.restore(simulation.state())
-        to(before, [100.0] * 12)
-        to(simulation, [*np.arange(102.0, 136.0, 2.0), *[136.0] * 4])
+        advance_through(before, [100.0] * 12)
+        advance_through(simulation, [*np.arange(102.0, 136.0, 2.0), *[136.0] * 4])
         force = pushes(simulation)
         assert len(force) > 10 and (force > 0.0).any()
         assert (force < 0.0).any() == (response == "creases")
-        to(simulation, [*np.arange(134.0, 100.0, -2.0), *[100.0] * 12])
+        advance_through(simulation, [*np.arange(134.0, 100.0, -2.0), *[100.0] * 12])
         held[response] = len(simulation.contacts())
         left[response] = np.linalg.norm(simulation.positions() - before.positions(), axis=1).max()
     assert held["creases"] > 20 and held["released_creases"] == 0
@@ -87,12 +89,12 @@ def test_creases_reduce_overlap(elbow, seeds, response):
     angles = np.arange(2.0, 129.0, 2.0)
     free = thew.Simulation(elbow, gravity=(0, 0, 0))
     free.reset(shapes.bend(0.0))
-    shown = [to(s, angles).positions() for s in (free, creased(elbow, response, seeds))]
-    inside = [deep(elbow.surface.triangles, vertices) for vertices in shown]
+    shown = [advance_through(s, angles).positions() for s in (free, crease_simulation(elbow, response, seeds))]
+    inside = [count_inside(elbow.surface.triangles, vertices) for vertices in shown]
     assert inside[0] > 100 and inside[1] < 0.5 * inside[0]
 
 
-def deep(triangles, vertices):
+def count_inside(triangles, vertices):
     """Counts the vertices that lie in other flesh: those that are inside even a little outside of themselves."""
     vertices = np.asarray(vertices, float)
     a, b, c = (vertices[triangles[:, i]] for i in range(3))
@@ -107,21 +109,21 @@ def deep(triangles, vertices):
 @pytest.mark.parametrize("response", BOTH)
 def test_state_during_crease(elbow, seeds, response):
     """A simulation restored during a crease goes on with the same bits."""
-    simulation = to(creased(elbow, response, seeds), np.arange(2.0, 127.0, 2.0))
+    simulation = advance_through(crease_simulation(elbow, response, seeds), np.arange(2.0, 127.0, 2.0))
     assert len(simulation.contacts()) > 5
     state = simulation.state()
-    other = creased(elbow, response, seeds)
+    other = crease_simulation(elbow, response, seeds)
     other.restore(state)
     for degrees in (128.0, 130.0, 126.0, 120.0):
         for s in (simulation, other):
-            to(s, [degrees])
+            advance_through(s, [degrees])
         assert simulation.state() == other.state()
         assert np.array_equal(simulation.contacts().forces, other.contacts().forces)
     # The list is kept, and seeds are not: what has come in is held without any, too.
-    bare = creased(elbow, response)
+    bare = crease_simulation(elbow, response)
     bare.restore(state)
     assert len(bare.crease_seeds) == 0 and len(bare.contacts()) == 0
-    assert len(to(bare, [128.0]).contacts()) > 5
+    assert len(advance_through(bare, [128.0]).contacts()) > 5
     with pytest.raises(thew.InputError, match="creases"):
         thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact()).restore(state)
 
@@ -131,8 +133,8 @@ def test_creases_need_seeds(elbow):
     angles = np.arange(4.0, 129.0, 4.0)
     free = thew.Simulation(elbow, gravity=(0, 0, 0))
     free.reset(shapes.bend(0.0))
-    bare = to(creased(elbow, "creases"), angles)
-    assert np.array_equal(to(free, angles).lattice_positions(), bare.lattice_positions())
+    bare = advance_through(crease_simulation(elbow, "creases"), angles)
+    assert np.array_equal(advance_through(free, angles).lattice_positions(), bare.lattice_positions())
     assert len(bare.contacts()) == 0 and bare.crease_seeds.shape == (0, 2)
 
 
@@ -141,8 +143,8 @@ def test_default_response_complementarity(elbow):
     angles = np.arange(4.0, 129.0, 4.0)
     plain = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
     plain.reset(shapes.bend(0.0))
-    named = creased(elbow, "complementarity")
-    assert to(plain, angles).state() == to(named, angles).state()
+    named = crease_simulation(elbow, "complementarity")
+    assert advance_through(plain, angles).state() == advance_through(named, angles).state()
     assert len(plain.contacts()) > 0 and (pushes(plain) >= 0.0).all()
     assert thew.Contact().response == "complementarity"
     assert "response='creases'" in repr(thew.Contact(response="creases"))
@@ -152,7 +154,7 @@ def test_crease_refuses_bad_input(elbow):
     """Unknown responses and bad seeds are refused with a sentence."""
     with pytest.raises(thew.InputError, match=r"no contact response 'glue'.*'released_creases'"):
         thew.Contact(response="glue")
-    simulation = creased(elbow, "creases")
+    simulation = crease_simulation(elbow, "creases")
     count = len(elbow.surface.vertices)
     for pairs in ([[0, count]], [[3, 3]], [[-1, 2]], [[0, 2**40]]):
         with pytest.raises(thew.InputError, match="crease seed 0 must be two different vertices"):

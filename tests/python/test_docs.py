@@ -23,7 +23,7 @@ IN_ORDER = {"python.md"}
 TREES = ("src", "tests", "benches", "examples", "blender_addon", "docs", "python", "tools", "demo", "fuzz", "assets")
 
 
-def titled(page):
+def page_title(page):
     """Returns a page's name for the test."""
     return str(page.relative_to(ROOT))
 
@@ -35,7 +35,7 @@ def blocks(page, language):
     return [(text[: one.start(1)].count("\n"), one[1]) for one in found]
 
 
-@pytest.mark.parametrize("page", ALONE, ids=titled)
+@pytest.mark.parametrize("page", ALONE, ids=page_title)
 def test_page_examples_run(page, tmp_path, monkeypatch):
     """Each Python block of a page runs by itself, as it is pasted; blocks of some pages run in order."""
     found = blocks(page, "python")
@@ -55,7 +55,7 @@ def test_worked_template_is_tested():
     assert (ROOT / "src" / "rig" / "fields" / "vortex.rs").read_text(encoding="utf-8").endswith(code)
 
 
-@pytest.mark.parametrize("page", METHODS, ids=titled)
+@pytest.mark.parametrize("page", METHODS, ids=page_title)
 def test_method_pages_complete(page):
     """Every page of a method has all its parts."""
     text = page.read_text(encoding="utf-8")
@@ -64,14 +64,14 @@ def test_method_pages_complete(page):
     assert "**Source.**" in text or "| source |" in text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=titled)
+@pytest.mark.parametrize("page", PAGES, ids=page_title)
 def test_links_lead_somewhere(page):
     """Every link of a page leads to a file or to the web."""
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert re.match(r"https?://", target) or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=titled)
+@pytest.mark.parametrize("page", PAGES, ids=page_title)
 def test_named_files_exist(page):
     """Every file that a page names exists."""
     every = {
@@ -92,7 +92,7 @@ def test_named_files_exist(page):
             assert os.path.basename(name) in ends, f"`{word}` does not exist"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=titled)
+@pytest.mark.parametrize("page", PAGES, ids=page_title)
 def test_sources_in_references(page):
     """Every source that a page cites is in the list of references."""
     listed = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")

@@ -110,7 +110,7 @@ NONSENSE = [
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def objects(tmp_path_factory):
     """Builds one object of each class, by its name in the stub, and one value of each parameter, by the parameter's name."""
     folder = tmp_path_factory.mktemp("files")
     vertices, triangles = shapes.arm(segments=6, rings=6)
@@ -336,7 +336,7 @@ def functions():
                     yield name, node.name, member
 
 
-def taken(function):
+def parameters_of(function):
     """Returns the parameters of a function of the stub without self, and whether each is required."""
     args = function.args
     every = args.posonlyargs + args.args
@@ -349,11 +349,11 @@ def taken(function):
     return named + [(a, d is None) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
 
 
-def call(made, name, owner, function, wrong, value):
+def call(objects, name, owner, function, wrong, value):
     """Calls a function with a value for the parameter `wrong` and sound values for the required ones."""
-    of_class, of_name, of_call = made
+    of_class, of_name, of_call = objects
     given = {}
-    for argument, needed in taken(function):
+    for argument, needed in parameters_of(function):
         if argument.arg == wrong:
             given[wrong] = value
         elif needed:
@@ -376,23 +376,27 @@ def call(made, name, owner, function, wrong, value):
 
 
 CASES = [
-    (name, owner, function, argument.arg) for name, owner, function in functions() for argument, _ in taken(function)
+    (name, owner, function, argument.arg)
+    for name, owner, function in functions()
+    for argument, _ in parameters_of(function)
 ]
 
 
-def test_fixture_covers_every_class(made):
+def test_fixture_covers_every_class(objects):
     """The fixture has an object of every class whose members take parameters."""
-    every = {owner for _, owner, function in functions() if owner and function.name != "__new__" and taken(function)}
-    assert every <= set(made[0])
+    every = {
+        owner for _, owner, function in functions() if owner and function.name != "__new__" and parameters_of(function)
+    }
+    assert every <= set(objects[0])
 
 
 @pytest.mark.parametrize("name,owner,function,parameter", CASES, ids=[f"{c[0]}-{c[3]}" for c in CASES])
-def test_parameter_refuses_nonsense(made, tmp_path, monkeypatch, name, owner, function, parameter):
+def test_parameter_refuses_nonsense(objects, tmp_path, monkeypatch, name, owner, function, parameter):
     """Nonsense for any parameter is refused with a sentence, never with an internal error."""
     monkeypatch.chdir(tmp_path)
     for value in NONSENSE:
         try:
-            call(made, name, owner, function, parameter, value)
+            call(objects, name, owner, function, parameter, value)
         except (thew.ThewError, TypeError, ValueError) as error:
             assert str(error), repr(value)
             # What Python itself says of a lone surrogate names neither the text nor what to do.
@@ -403,12 +407,12 @@ def test_parameter_refuses_nonsense(made, tmp_path, monkeypatch, name, owner, fu
 
 
 @pytest.mark.parametrize("name,owner,function", list(functions()), ids=[c[0] for c in functions()])
-def test_sound_arguments_accepted(made, tmp_path, monkeypatch, name, owner, function):
+def test_sound_arguments_accepted(objects, tmp_path, monkeypatch, name, owner, function):
     """Sound arguments are accepted, so that nonsense is refused for its own sake."""
     monkeypatch.chdir(tmp_path)
-    if "property" in [ast.unparse(d) for d in function.decorator_list] or not taken(function):
+    if "property" in [ast.unparse(d) for d in function.decorator_list] or not parameters_of(function):
         return
     try:
-        call(made, name, owner, function, None, np.zeros(3))
+        call(objects, name, owner, function, None, np.zeros(3))
     except (thew.ThewError, TypeError, ValueError) as error:
         assert name in ("Simulation.restore", "Scene.restore"), error

@@ -33,7 +33,7 @@ def controls(frames, first=0):
     return (0.1 * np.arange(first, first + frames))[:, None]
 
 
-def pushed(arm, frames, **settings):
+def simulate_pushed(arm, frames, **settings):
     """Simulates the swinging arm with the bulging rig."""
     return thew.simulate(arm.body, swings(frames), 24, rigs=[bulge()], controls=controls(frames), **settings)
 
@@ -57,7 +57,7 @@ def contents(clip):
 def test_clip_file_round_trip(arm, tmp_path, method):
     """A clip read from its file has the same bits, and goes on with the same bits."""
     path = tmp_path / "clip.thew"
-    clip = pushed(arm, FRAMES, method=method, engine="cpu", preroll=3, max_offset=0.2)
+    clip = simulate_pushed(arm, FRAMES, method=method, engine="cpu", preroll=3, max_offset=0.2)
     clip.save(path)
     again = thew.Clip.load(path)
     assert contents(again) == contents(clip)
@@ -65,7 +65,7 @@ def test_clip_file_round_trip(arm, tmp_path, method):
     for each in (clip, again):
         each.extend(swings(FRAMES + 4)[FRAMES:], controls(4, FRAMES))
     assert contents(again) == contents(clip) and len(again) == FRAMES + 4
-    whole = pushed(arm, FRAMES + 4, method=method, engine="cpu", preroll=3, max_offset=0.2)
+    whole = simulate_pushed(arm, FRAMES + 4, method=method, engine="cpu", preroll=3, max_offset=0.2)
     assert np.array_equal(np.asarray(again), np.asarray(whole))
 
 
@@ -230,13 +230,13 @@ def test_command_simulates_shot(arm, tmp_path):
     shot = thew.Shot(arm.body, swings(FRAMES), 24, [bulge()], controls(FRAMES))
     shot.save(tmp_path / "shot.thew")
     words = [sys.executable, "-m", "thew", "simulate", "shot.thew", "-o", "clip.thew"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=elsewhere())
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment_elsewhere())
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"clip.thew: {FRAMES} frames") and "100 %" in done.stderr
-    assert contents(thew.Clip.load(tmp_path / "clip.thew")) == contents(pushed(arm, FRAMES))
+    assert contents(thew.Clip.load(tmp_path / "clip.thew")) == contents(simulate_pushed(arm, FRAMES))
 
 
-def elsewhere():
+def environment_elsewhere():
     """Returns the environment of a process in another folder."""
     return {**os.environ, "PYTHONPATH": str(Path(thew.__file__).parents[1])}
 

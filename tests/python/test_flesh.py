@@ -12,14 +12,14 @@ from scipy.spatial.transform import Rotation
 FPS = 24.0
 
 
-def shaken(bones: int, frames: int = 24, size: float = 1.7, rate: float = 2.0) -> np.ndarray:
+def shaking_poses(bones: int, frames: int = 24, size: float = 1.7, rate: float = 2.0) -> np.ndarray:
     """Returns poses of a character that is carried up and down as a whole."""
     poses = np.tile(np.eye(4), (frames, bones, 1, 1))
     poses[:, :, 2, 3] = (0.05 * size * np.sin(2 * np.pi * rate * np.arange(frames) / FPS))[:, None]
     return poses
 
 
-def skinned(vertices, weights, pose):
+def linear_skin(vertices, weights, pose):
     """Returns the skin by linear blending, [n, 3]."""
     blended = np.einsum("nb,bij->nij", weights / weights.sum(axis=1, keepdims=True), pose)
     return np.einsum("nij,nj->ni", blended, np.c_[vertices, np.ones(len(vertices))])[:, :3]
@@ -43,18 +43,18 @@ def lattice(fox):
     return thew.Lattice.enclose(fox.surface, fox.skeleton, fox.weights)
 
 
-def made(fox, lattice, **options):
+def make_body(fox, lattice, **options):
     """Builds the fox's body."""
     return thew.Body(fox.surface, fox.skeleton, lattice, thew.Material(), region_weights=fox.weights, **options)
 
 
 def test_softness_dial(fox, lattice):
     """Each step up of the softness dial lets flesh sway farther; the dial sets an absolute value and refuses others."""
-    body = made(fox, lattice)
-    poses = shaken(len(fox.names), size=1.0)
+    body = make_body(fox, lattice)
+    poses = shaking_poses(len(fox.names), size=1.0)
     lengths = [np.abs(sway(body.with_softness(dial), poses)).max() for dial in (0.0, 0.25, 0.5, 0.75, 1.0)]
     assert np.all(np.diff(lengths) > 0.0), lengths
-    assert made(fox, lattice, softness=0.3).material.young == pytest.approx(body.with_softness(0.3).material.young)
+    assert make_body(fox, lattice, softness=0.3).material.young == pytest.approx(body.with_softness(0.3).material.young)
     # It says how soft, not by how much softer.
     assert body.with_softness(0.8).with_softness(0.3).material.young == pytest.approx(
         body.with_softness(0.3).material.young
@@ -80,34 +80,38 @@ def test_softness_size_independent(fox):
 
 def test_painted_flesh_sways(fox, lattice):
     """Painted flesh decides which parts sway, and leaves the rest as it was."""
-    poses = shaken(len(fox.names), size=1.0)
-    automatic = made(fox, lattice, softness=0.5)
+    poses = shaking_poses(len(fox.names), size=1.0)
+    automatic = make_body(fox, lattice, softness=0.5)
     # Hard parts have 0.02, not a tenth: that and all between the soft and the hard is the anatomy's (test_anatomy.py).
     assert automatic.flesh.min() == pytest.approx(0.02) and 0.9 < automatic.flesh.max() <= 1.0
     assert np.isfinite(automatic.thickness).all() and automatic.thickness.min() >= 0.0
     painted = automatic.flesh.copy()
     front = fox.vertices[:, 1] < np.median(fox.vertices[:, 1])
     painted[front] = 0.0
-    offsets = sway(made(fox, lattice, flesh=painted, softness=0.5), poses)
+    offsets = sway(make_body(fox, lattice, flesh=painted, softness=0.5), poses)
     assert np.abs(offsets[:, front]).max() == 0.0
     assert np.abs(offsets[:, ~front]).max() > 1e-4
-    assert np.array_equal(made(fox, lattice, flesh=painted).flesh, painted)
+    assert np.array_equal(make_body(fox, lattice, flesh=painted).flesh, painted)
     # The dial is measured unpainted: what is left as it was sways as it did.
-    assert made(fox, lattice, flesh=painted, softness=0.5).material.young == pytest.approx(automatic.material.young)
-    young = made(fox, lattice).young_of_softness(0.5)
-    assert made(fox, lattice, flesh=painted).with_young(young).material.young == pytest.approx(automatic.material.young)
+    assert make_body(fox, lattice, flesh=painted, softness=0.5).material.young == pytest.approx(
+        automatic.material.young
+    )
+    young = make_body(fox, lattice).young_of_softness(0.5)
+    assert make_body(fox, lattice, flesh=painted).with_young(young).material.young == pytest.approx(
+        automatic.material.young
+    )
     with pytest.raises(thew.InputError, match="stiffer"):
         automatic.with_young(0.0)
     with pytest.raises(thew.InputError, match="painted flesh"):
-        made(fox, lattice, flesh=painted + 1.0)
+        make_body(fox, lattice, flesh=painted + 1.0)
     with pytest.raises(thew.InputError, match="painted flesh"):
-        made(fox, lattice, flesh=painted[:-1])
+        make_body(fox, lattice, flesh=painted[:-1])
 
 
 def test_thick_flesh_sways_more(fox, lattice):
     """Thick flesh sways more than thin."""
-    body = made(fox, lattice, softness=0.5)
-    lengths = np.linalg.norm(sway(body, shaken(len(fox.names), size=1.0)), axis=2).max(axis=0)
+    body = make_body(fox, lattice, softness=0.5)
+    lengths = np.linalg.norm(sway(body, shaking_poses(len(fox.names), size=1.0)), axis=2).max(axis=0)
     thick, thin = (
         (body.thickness >= np.quantile(body.thickness, 0.75)),
         body.thickness <= np.quantile(body.thickness, 0.25),
@@ -117,13 +121,13 @@ def test_thick_flesh_sways_more(fox, lattice):
 
 def test_shown_is_skin_plus_offsets(fox, lattice):
     """The shown surface is the skin plus its offsets."""
-    body = made(fox, lattice, softness=0.5)
-    poses = shaken(len(fox.names), size=1.0)
+    body = make_body(fox, lattice, softness=0.5)
+    poses = shaking_poses(len(fox.names), size=1.0)
     poses[:, 5:, :3, :3] = Rotation.from_euler("x", 20, degrees=True).as_matrix()
     for joints in (0.0, 0.4, 1.0):
         clip = thew.simulate(body, poses, FPS, elastic_joints=joints)
         for frame in (0, 7, 23):
-            skin = skinned(fox.vertices, fox.weights, poses[frame])
+            skin = linear_skin(fox.vertices, fox.weights, poses[frame])
             np.testing.assert_allclose(clip.positions(frame), skin + clip.offsets(frame), atol=2e-6)
     still = thew.simulate(body, np.repeat(poses[:1], 3, axis=0), FPS, gravity=(0, 0, 0), elastic_joints=0.0)
     assert np.abs(still.offsets(2)).max() < 1e-6, "a bend alone moves no skin"
@@ -146,17 +150,17 @@ def test_flesh_stays_when_whirled(fox, lattice, turns, young):
 
 def test_saved_body_keeps_flesh(fox, lattice, tmp_path):
     """A saved body keeps its flesh and its thickness."""
-    body = made(fox, lattice, flesh=np.linspace(0.0, 1.0, len(fox.vertices)), softness=0.6)
+    body = make_body(fox, lattice, flesh=np.linspace(0.0, 1.0, len(fox.vertices)), softness=0.6)
     body.save(tmp_path / "fox.body")
     again = thew.Body.load(tmp_path / "fox.body")
     assert np.array_equal(again.flesh, body.flesh) and np.array_equal(again.thickness, body.thickness)
-    poses = shaken(len(fox.names), size=1.0, frames=6)
+    poses = shaking_poses(len(fox.names), size=1.0, frames=6)
     assert np.array_equal(sway(again, poses), sway(body, poses))
 
 
 def test_carried_surface_sways(fox, lattice):
     """A carried surface sways like the skin below it."""
-    body = made(fox, lattice, softness=0.5)
+    body = make_body(fox, lattice, softness=0.5)
     again = body.embed_surface(thew.Surface(fox.vertices, fox.triangles))
-    clip = thew.simulate(body, shaken(len(fox.names), size=1.0), FPS, elastic_joints=0.0)
+    clip = thew.simulate(body, shaking_poses(len(fox.names), size=1.0), FPS, elastic_joints=0.0)
     np.testing.assert_allclose(clip.offsets(9, surface=again), clip.offsets(9), atol=1e-6)

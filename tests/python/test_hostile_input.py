@@ -28,7 +28,7 @@ class Endless:
         return 0.0
 
 
-def refused(call, *arguments, **options):
+def refusal(call, *arguments, **options):
     """Returns the sentence of an error that a caller of Thew expects; any other error comes through."""
     with pytest.raises((thew.InputError, thew.StorageError, TypeError, ValueError)) as error:
         call(*arguments, **options)
@@ -125,27 +125,27 @@ def test_state_refuses_bad_numbers(arm):
 def test_integers_out_of_range(arm):
     """Integers out of range are refused with a sentence."""
     for number in (1 << 40, 1 << 70, -(1 << 70)):
-        refused(thew.Lattice.enclose, arm.surface, arm.skeleton, arm.weights, cells_across=number)
-        refused(thew.TetMesh.fill, arm.surface, nodes=number)
-        refused(thew.modes, arm.body, number)
-        refused(thew.simulate, arm.body, [shapes.bend(0.0)], 24, preroll=number)
-        refused(thew.Surface, arm.vertices, [[0, 1, number]])
+        refusal(thew.Lattice.enclose, arm.surface, arm.skeleton, arm.weights, cells_across=number)
+        refusal(thew.TetMesh.fill, arm.surface, nodes=number)
+        refusal(thew.modes, arm.body, number)
+        refusal(thew.simulate, arm.body, [shapes.bend(0.0)], 24, preroll=number)
+        refusal(thew.Surface, arm.vertices, [[0, 1, number]])
 
 
 @pytest.mark.parametrize("size", [1e200, 1e308, np.inf])
 def test_huge_magnitudes_refused(arm, size):
     """Numbers whose squares overflow are refused before they change anything."""
     far = np.where(arm.vertices > 0.0, size, arm.vertices)
-    refused(thew.Surface, far, arm.triangles)
-    refused(thew.Skeleton, ["a"], [-1], [[0.0, 0.0, 0.0]], [[size, 0.0, 0.0]])
-    refused(thew.TetMesh, far[:4], [[0, 1, 2, 3]])
+    refusal(thew.Surface, far, arm.triangles)
+    refusal(thew.Skeleton, ["a"], [-1], [[0.0, 0.0, 0.0]], [[size, 0.0, 0.0]])
+    refusal(thew.TetMesh, far[:4], [[0, 1, 2, 3]])
     simulation = thew.Simulation(arm.body)
     simulation.reset(shapes.bend(0.0))
     before = simulation.lattice_positions()
     pose = shapes.bend(0.0)
     pose[1, 0, 3] = size
-    refused(simulation.advance, pose, 1 / 24)
-    refused(simulation.advance, shapes.bend(0.0), 1 / 24, forces=np.full_like(before, size))
+    refusal(simulation.advance, pose, 1 / 24)
+    refusal(simulation.advance, shapes.bend(0.0), 1 / 24, forces=np.full_like(before, size))
     assert np.array_equal(simulation.lattice_positions(), before)
 
 
@@ -192,7 +192,7 @@ def test_scaled_refuses_overflow():
     bar = thew.TetMesh.grid((2, 1, 1), (1.0, 0.5, 0.5))
     modes = thew.modes(bar, 2, thew.Material(), fixed=[0, 1, 2, 3])
     for factor in (1.7e308, 1e99, np.inf, np.nan, 0.0, -1.0):
-        assert "factor" in refused(modes.scaled, factor)
+        assert "factor" in refusal(modes.scaled, factor)
     # Times its inverse it is as it was.
     there_and_back = modes.scaled(2.0**200).scaled(2.0**-200)
     np.testing.assert_array_equal(there_and_back.eigenvalues, modes.eigenvalues)
@@ -228,4 +228,4 @@ def test_clip_compares_as_array(arm):
     clip = thew.simulate(arm.body, np.stack([shapes.bend(0.0), shapes.bend(0.1)]), 24.0)
     assert (clip == np.asarray(clip)).all() and clip != "text"
     for other in (np.zeros((2, 2)), np.zeros(5)):
-        assert "shapes" in refused(lambda other=other: clip == other)
+        assert "shapes" in refusal(lambda other=other: clip == other)

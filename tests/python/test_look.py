@@ -34,7 +34,7 @@ def grid():
 SIZE = float(np.sqrt(2.0))
 
 
-def measured(grid, move, skin=None, r=1.0, fps=FPS):
+def measure(grid, move, skin=None, r=1.0, fps=FPS):
     """Returns the measures of a copy of the skin that `move` changes; the skin stands still unless given."""
     points, edges, triangles = grid
     skin = np.repeat(points[None], FRAMES, axis=0) if skin is None else skin
@@ -43,7 +43,7 @@ def measured(grid, move, skin=None, r=1.0, fps=FPS):
     return measures.look(skin, shown, np.broadcast_to(r, len(points)), edges, triangles, fps)
 
 
-def shaken(grid, high=0.1):
+def hopping_skin(grid, high=0.1):
     """Returns a skin that hops with 2 periods a second."""
     seconds = np.arange(FRAMES) / FPS
     return grid[0] + high * np.sin(4.0 * np.pi * seconds)[:, None, None] * np.array([0.0, 0.0, 1.0])
@@ -51,10 +51,10 @@ def shaken(grid, high=0.1):
 
 def test_look_skin_is_still(grid):
     """A surface shown as its skin has no fault but that it is still."""
-    look = measured(grid, lambda shown: None)
+    look = measure(grid, lambda shown: None)
     assert (look.jump, look.buried, look.torn, look.flipped, look.thick, look.thin) == (0, 0, 0, 0, 0, 0)
     assert look.acceleration == look.step == 0.0 and look.faults() == []
-    assert measured(grid, lambda shown: None, shaken(grid)).faults() == ["still"]
+    assert measure(grid, lambda shown: None, hopping_skin(grid)).faults() == ["still"]
 
 
 def test_jump_per_24th_second(grid):
@@ -63,20 +63,20 @@ def test_jump_per_24th_second(grid):
     def leap(shown):
         shown[7:, 60, 2] += 0.05 * SIZE
 
-    assert measured(grid, leap).jump == pytest.approx(0.05, rel=1e-12)
-    assert measured(grid, leap, fps=48.0).jump == pytest.approx(0.1, rel=1e-12)
-    assert "jump" in measured(grid, leap).faults()
+    assert measure(grid, leap).jump == pytest.approx(0.05, rel=1e-12)
+    assert measure(grid, leap, fps=48.0).jump == pytest.approx(0.1, rel=1e-12)
+    assert "jump" in measure(grid, leap).faults()
 
     def steady(shown):
         shown[:, 60, 2] += 0.05 * SIZE
 
-    assert measured(grid, steady).jump == 0.0
+    assert measure(grid, steady).jump == 0.0
 
 
 def test_jump_bound_follows_skin(grid):
     """A skin that leaps by itself raises the bound of the jump by as much."""
-    skin = shaken(grid, 2.0)
-    look = measured(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(7, None), 60), 0.05 * SIZE), skin)
+    skin = hopping_skin(grid, 2.0)
+    look = measure(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(7, None), 60), 0.05 * SIZE), skin)
     rise = 2.0 * np.abs(np.diff(np.sin(4.0 * np.pi * np.arange(FRAMES) / FPS))).max()
     assert look.step == pytest.approx(rise / SIZE, rel=1e-9)
     assert look.jump_bound == pytest.approx(1.6 * look.step, rel=1e-12) and look.jump_bound > 0.05
@@ -88,14 +88,14 @@ def test_jump_bound_follows_skin(grid):
 RATES = (24.0, 48.0, 60.0)
 
 
-def stopped(points, speed, fps, seconds=2.0, at=1.0):
+def stopping_skin(points, speed, fps, seconds=2.0, at=1.0):
     """Returns a skin that moves along x at `speed` sizes a second and stops dead, and the seconds since the stop of each frame."""
     since = np.arange(round(seconds * fps) + 1) / fps - at
     way = SIZE * speed * np.minimum(since, 0.0)
     return points + way[:, None, None] * np.array([1.0, 0.0, 0.0]), since
 
 
-def swings_on(skin, since, speed, hertz=2.5, ratio=0.15):
+def ringing_flesh(skin, since, speed, hertz=2.5, ratio=0.15):
     """Returns flesh on that skin: from the stop on, a damped swing that begins at the speed of the bones (exact for one mode)."""
     omega = 2.0 * np.pi * hertz
     damped = omega * np.sqrt(1.0 - ratio**2)
@@ -109,8 +109,8 @@ def swings_on(skin, since, speed, hertz=2.5, ratio=0.15):
 def test_hard_stop_passes(grid, fps, speed):
     """Flesh that goes on at the speed of its bones is no fault, however hard the stop."""
     points, edges, triangles = grid
-    skin, since = stopped(points, speed, fps)
-    shown = swings_on(skin, since, speed)
+    skin, since = stopping_skin(points, speed, fps)
+    shown = ringing_flesh(skin, since, speed)
     look = measures.look(skin, shown, np.full(len(points), 10.0), edges, triangles, fps)
     assert look.faults() == [] and look.snap < 1.0
     assert look.jump < 1.05 * look.step
@@ -157,7 +157,7 @@ def test_snap_rate_and_size_independent(grid):
 def test_snap_window(grid):
     """A pop long after the bones moved is a snap, even in a clip with a hard stop."""
     points = grid[0]
-    skin, since = stopped(points, 4.0, FPS, seconds=4.0)
+    skin, since = stopping_skin(points, 4.0, FPS, seconds=4.0)
     for later, passes in ((0.5, True), (2.5, False)):
         shown = skin.copy()
         shown[since > later] += [0.0, 0.03 * SIZE, 0.0]
@@ -178,7 +178,7 @@ def test_snap_ignores_trembling(grid):
 def test_hard_and_soft_bounds(grid):
     """Hard and soft parts are each judged by their own bounds."""
     points, edges, triangles = grid
-    skin = shaken(grid)  # accelerates by more than 10 m/s², were it of two metres
+    skin = hopping_skin(grid)  # accelerates by more than 10 m/s², were it of two metres
     hard, soft = points[:, 0] < 0.15, points[:, 0] > 0.85
     rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
     rhythm = (rhythm - rhythm.mean()) / rhythm.std()
@@ -205,7 +205,7 @@ def test_hard_and_soft_bounds(grid):
 def test_small_part_counts(grid):
     """Many still vertices do not hide a small part that sways: hands must not outvote a skull."""
     points, edges, triangles = grid
-    skin = shaken(grid)
+    skin = hopping_skin(grid)
     hands, skull = points[:, 0] < 0.85, points[:, 0] > 0.95
     rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
     shown = skin.copy()
@@ -251,14 +251,14 @@ def test_buried_relative_to_flesh(grid):
     def sink(shown):
         shown[3, :, 2] -= 0.1
 
-    look = measured(grid, sink, r=0.2)
+    look = measure(grid, sink, r=0.2)
     assert look.buried == pytest.approx(0.1 / (0.2 + 0.005 * SIZE), rel=1e-12) and "buried" not in look.faults()
-    assert "buried" in measured(grid, sink, r=0.1).faults()
+    assert "buried" in measure(grid, sink, r=0.1).faults()
 
 
 def test_buried_quantile(grid):
     """The depth of buried skin leaves out the farthest half per cent of vertices."""
-    look = measured(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(None), [60]), 5.0), r=0.2)
+    look = measure(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(None), [60]), 5.0), r=0.2)
     rank = 0.995 * (len(grid[0]) - 1)  # among 121 vertices the quantile lies between the two farthest
     assert look.buried == pytest.approx((rank % 1.0) * 5.0 / (0.2 + 0.005 * SIZE), rel=1e-9)
 
@@ -271,7 +271,7 @@ def test_look_ignores_uncarried(grid):
     def leap(shown):
         shown[7:, 60] += 1.0
 
-    look = measured(grid, leap, r=r)
+    look = measure(grid, leap, r=r)
     assert look.jump == look.buried == look.thick == 0.0
 
 
@@ -282,18 +282,18 @@ def test_torn_edges(grid):
     def pull(shown):  # the last column, away by more than an edge: the edges to it are torn
         shown[5, points[:, 0] > 0.95, 0] += 1.01 * STEP
 
-    look = measured(grid, pull)
+    look = measure(grid, pull)
     assert look.torn == pytest.approx(SIDE / len(edges), rel=1e-12) and "torn" in look.faults()
 
     def push(shown):
         shown[5, points[:, 0] > 0.95, 0] -= 0.51 * STEP
 
-    assert measured(grid, push).torn == pytest.approx(SIDE / len(edges), rel=1e-12)
+    assert measure(grid, push).torn == pytest.approx(SIDE / len(edges), rel=1e-12)
 
     def within(shown):
         shown[5, points[:, 0] > 0.95, 0] += 0.98 * STEP
 
-    assert measured(grid, within).torn == 0.0
+    assert measure(grid, within).torn == 0.0
 
 
 def test_torn_ignores_collapsed_edges(grid):
@@ -305,7 +305,7 @@ def test_torn_ignores_collapsed_edges(grid):
     def unfold(shown):
         shown[5] = points
 
-    assert measured(grid, unfold, skin).torn == 0.0
+    assert measure(grid, unfold, skin).torn == 0.0
 
 
 def test_flipped_triangles(grid):
@@ -317,14 +317,14 @@ def test_flipped_triangles(grid):
     ):  # the last two columns change places: the triangles between them turn over, and those beside flatten
         shown[4, points[:, 0] > 0.95, 0] -= 1.5 * STEP
 
-    look = measured(grid, fold)
+    look = measure(grid, fold)
     assert look.flipped == pytest.approx(2 * (SIDE - 1) / len(triangles), rel=1e-12)
     assert "flipped" in look.faults()
 
     def bend(shown):
         shown[4, :, 2] += 3.0 * points[:, 0]
 
-    assert measured(grid, bend).flipped == 0.0
+    assert measure(grid, bend).flipped == 0.0
 
 
 def test_thick_flesh_must_sway(grid):
@@ -332,13 +332,13 @@ def test_thick_flesh_must_sway(grid):
     points = grid[0]
     r = 0.02 + 0.2 * points[:, 0]
     rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
-    skin = shaken(grid)
+    skin = hopping_skin(grid)
 
     def look(share):
         def sway(shown):
             shown[:, :, 1] += 0.01 * SIZE * rhythm * share
 
-        return measured(grid, sway, skin, r)
+        return measure(grid, sway, skin, r)
 
     swings = 0.01 * np.sqrt(np.mean((rhythm - rhythm.mean()) ** 2))
     right, wrong, even = look(points[:, 0]), look(1.0 - points[:, 0]), look(1.0 + 0.0 * points[:, 0])
@@ -350,8 +350,8 @@ def test_thick_flesh_must_sway(grid):
     def sag(shown):  # a lasting offset is no sway
         shown[:, :, 1] += 0.01 * SIZE * points[:, 0]
 
-    assert measured(grid, sag, skin, r).thick == pytest.approx(0.0, abs=1e-15)
-    assert "still" in measured(grid, sag, skin, r).faults()
+    assert measure(grid, sag, skin, r).thick == pytest.approx(0.0, abs=1e-15)
+    assert "still" in measure(grid, sag, skin, r).faults()
 
 
 def test_even_flesh_may_sway(grid):
@@ -361,7 +361,7 @@ def test_even_flesh_may_sway(grid):
     def sway(shown):
         shown[:, :, 1] += 0.01 * SIZE * rhythm
 
-    assert measured(grid, sway, shaken(grid), 0.2).faults() == []
+    assert measure(grid, sway, hopping_skin(grid), 0.2).faults() == []
 
 
 def test_acceleration_at_two_metres(grid):
@@ -369,13 +369,13 @@ def test_acceleration_at_two_metres(grid):
     seconds = np.arange(FRAMES) / FPS
     falling = grid[0] - 0.5 * 9.81 * seconds[:, None, None] ** 2 * np.array([0.0, 0.0, 1.0])
     assert measures.acceleration(falling, FPS) == pytest.approx(9.81, rel=1e-9)
-    assert measured(grid, lambda shown: None, falling).acceleration == pytest.approx(9.81 * 2.0 / SIZE, rel=1e-9)
+    assert measure(grid, lambda shown: None, falling).acceleration == pytest.approx(9.81 * 2.0 / SIZE, rel=1e-9)
 
 
 def test_look_scale_invariant(grid):
     """The measures do not depend on scale."""
     points, edges, triangles = grid
-    skin, random = shaken(grid), np.random.default_rng(1)
+    skin, random = hopping_skin(grid), np.random.default_rng(1)
     shown = skin + 0.02 * random.standard_normal(skin.shape)
     r = 0.02 + 0.2 * points[:, 0]
     half = points[:, 0] > 0.5
@@ -392,7 +392,7 @@ def test_look_nan_is_fault(grid):
     def break_one(shown):
         shown[3, 60] = np.nan
 
-    assert {"snap", "jump", "buried"} <= set(measured(grid, break_one).faults())
+    assert {"snap", "jump", "buried"} <= set(measure(grid, break_one).faults())
 
 
 def test_look_refuses_bad_input(grid):
@@ -422,7 +422,7 @@ def test_thickness_to_nearest_bone():
 
 def test_table_totals(grid):
     """The table counts the clips and the characters that pass."""
-    good, bad = measured(grid, lambda shown: None), measured(grid, lambda shown: None, shaken(grid))
+    good, bad = measure(grid, lambda shown: None), measure(grid, lambda shown: None, hopping_skin(grid))
     text = table.totals([("a", good), ("a", bad), ("b", good)])
     assert text == "2 of 3 clips pass, 1 of 2 characters in all their clips. What fails: still 1."
     row = table.line("a", "mesh", "Rig|run", bad, 0.5)
@@ -431,7 +431,7 @@ def test_table_totals(grid):
 
 def test_table_summary(grid):
     """The summary has a line for each mesh with its worst clips."""
-    good, bad = measured(grid, lambda shown: None), measured(grid, lambda shown: None, shaken(grid))
+    good, bad = measure(grid, lambda shown: None), measure(grid, lambda shown: None, hopping_skin(grid))
     named = replace(good, hard=0.001, soft=0.006, calm=1.0)
     text = table.summary(
         [("a", "body", good), ("a", "body", bad), ("a", "hair", named), ("a", "hair", replace(named, soft=0.012))]
@@ -445,7 +445,7 @@ def test_table_summary(grid):
 def test_recording_round_trip(grid, tmp_path):
     """A recording read from its file equals the one saved."""
     points, edges, triangles = grid
-    clip = recording.Clip("Rig|run", np.tile(np.eye(4), (3, 2, 1, 1)), np.float32(shaken(grid)[:3]))
+    clip = recording.Clip("Rig|run", np.tile(np.eye(4), (3, 2, 1, 1)), np.float32(hopping_skin(grid)[:3]))
     weights, ends = np.ones((len(points), 2)), np.zeros((2, 3))
     made = recording.Recording(
         "fox",
@@ -563,7 +563,7 @@ def test_close_parts_separate_limbs():
 def test_sheet_shows_worst_frame(grid, tmp_path):
     """A sheet shows the worst frame."""
     points, _, triangles = grid
-    skin = shaken(grid)
+    skin = hopping_skin(grid)
     shown = skin.copy()
     shown[11, 60, 2] += 0.5
     assert {11} <= set(sheet.chosen_frames(skin, shown)) and len(sheet.chosen_frames(skin, shown)) <= sheet.FRAMES

@@ -18,7 +18,7 @@ def mesh():
     return rest, np.eye(4)[carrier]
 
 
-def found(monkeypatch, mesh, rules, name="Body"):
+def parts_under(monkeypatch, mesh, rules, name="Body"):
     """Returns the parts of a mesh under given rules."""
     monkeypatch.setattr(parts, "table", lambda: {"someone": rules})
     return parts.parts_of("someone", name, mesh[0], NAMES, mesh[1])
@@ -31,7 +31,7 @@ def test_parts_from_bones_or_box(monkeypatch, mesh):
         "hard": {"head": {"bones": ["head"]}, "left foot": {"bones": ["foot.*"], "box": {"x": [0.0, 0.5]}}},
         "soft": {"belly": {"box": {"z": [0.4, 0.6]}}},
     }
-    got = found(monkeypatch, mesh, rules)
+    got = parts_under(monkeypatch, mesh, rules)
     assert np.array_equal(got.hard["head"], weights[:, 1] > 0)
     assert np.array_equal(got.hard["left foot"], weights[:, 2] > 0)
     assert np.array_equal(got.soft["belly"], np.abs(rest[:, 2] - 1.0) <= 0.2)
@@ -43,16 +43,16 @@ def test_parts_half_weight_excluded(monkeypatch, mesh):
     rest, weights = mesh
     shared = np.where(weights[:, [1]] > 0, [0.5, 0.5, 0.0, 0.0], weights)
     shared[-1] = [0.98, 1.02, 0.0, 0.0]  # painted weights need not add up to one
-    assert np.flatnonzero(found(monkeypatch, (rest, shared), {"hard": {"head": {"bones": ["head"]}}}).hard["head"]) == [
-        19
-    ]
+    assert np.flatnonzero(
+        parts_under(monkeypatch, (rest, shared), {"hard": {"head": {"bones": ["head"]}}}).hard["head"]
+    ) == [19]
 
 
 def test_parts_by_mesh(monkeypatch, mesh):
     """A part of another mesh is left out."""
     rules = {"hard": {"head": {"bones": ["head"], "meshes": ["Head"]}}}
-    assert found(monkeypatch, mesh, rules, "Body").together("hard") is None
-    assert found(monkeypatch, mesh, rules, "Head").together("hard").any()
+    assert parts_under(monkeypatch, mesh, rules, "Body").together("hard") is None
+    assert parts_under(monkeypatch, mesh, rules, "Head").together("hard").any()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_parts_by_mesh(monkeypatch, mesh):
 def test_parts_refuse_bad_rules(monkeypatch, mesh, rules, said):
     """Rules without meaning are refused."""
     with pytest.raises(ValueError, match=said):
-        found(monkeypatch, mesh, rules)
+        parts_under(monkeypatch, mesh, rules)
 
 
 def test_parts_unknown_character(mesh):
@@ -79,8 +79,8 @@ def test_parts_unknown_character(mesh):
 def test_parts_size_independent(monkeypatch, mesh):
     """Rules select the same vertices at any size and position."""
     rules = {"hard": {"low": {"box": {"z": [0.0, 0.15], "x": [0.5, 1.0]}}}}
-    plain = found(monkeypatch, mesh, rules).hard["low"]
-    moved = found(monkeypatch, (300.0 * mesh[0] + [5.0, 6.0, 7.0], mesh[1]), rules).hard["low"]
+    plain = parts_under(monkeypatch, mesh, rules).hard["low"]
+    moved = parts_under(monkeypatch, (300.0 * mesh[0] + [5.0, 6.0, 7.0], mesh[1]), rules).hard["low"]
     assert plain.any() and np.array_equal(plain, moved)
 
 

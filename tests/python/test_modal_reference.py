@@ -30,7 +30,7 @@ def body(request):
     return SimpleNamespace(tets=tets, nodes=nodes, elements=elements, fixed=fixed, ours=ours, theirs=theirs, mass=mass)
 
 
-def flat(modes):
+def flatten(modes):
     """Returns modes as rows, [m, 3k]."""
     return np.asarray(modes).reshape(len(modes), -1)
 
@@ -66,7 +66,7 @@ def test_matrices(body, kind):
 def test_modes_span_reference(body):
     """Modes equal the reference's up to sign and rotation among equal eigenvalues."""
     np.testing.assert_allclose(body.ours.eigenvalues, body.theirs.eigenvalues, rtol=1e-8)
-    mine, peer = flat(body.ours.shapes), flat(body.theirs.shapes)
+    mine, peer = flatten(body.ours.shapes), flatten(body.theirs.shapes)
     between = peer @ (body.mass @ mine.T)
     # The change of basis is orthogonal and mixes modes of (nearly) one eigenvalue only.
     np.testing.assert_allclose(between @ between.T, np.eye(COUNT), atol=1e-8)
@@ -74,7 +74,7 @@ def test_modes_span_reference(body):
     apart = np.abs(values[:, None] - values) > 1e-3 * np.maximum(values[:, None], values)
     assert np.abs(between[apart]).max() < 1e-5
     assert_close(between.T @ peer, mine, 1e-7)
-    assert_close(between.T @ flat(body.theirs.rotations), flat(body.ours.rotations), 1e-7)
+    assert_close(between.T @ flatten(body.theirs.rotations), flatten(body.ours.rotations), 1e-7)
 
 
 def test_modes_lumped_mass(body):

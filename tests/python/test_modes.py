@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 BAR = thew.Material(young=1e5, poisson=0.0, density=1000.0)
 
 
-def clamped(counts, lengths=(1.0, 0.2, 0.2)):
+def clamped_bar(counts, lengths=(1.0, 0.2, 0.2)):
     """Builds a bar of cubes, and returns it with its nodes at x = 0."""
     tets = thew.TetMesh.grid(counts, lengths)
     return tets, np.flatnonzero(tets.vertices[:, 0] < 1e-9)
@@ -48,7 +48,7 @@ def test_modes_timoshenko_frequency():
     exact = timoshenko(1.0, 0.2, 1e5, 1000.0, 2.0, 0.3)
     found = []
     for n in (2, 3, 4, 6):
-        tets, fixed = clamped((5 * n, n, n))
+        tets, fixed = clamped_bar((5 * n, n, n))
         found.append(np.sqrt(thew.modes(tets, 2, BAR, fixed).eigenvalues).mean())
     found = np.array(found)
     assert (np.diff(found) < 0).all() and (found > exact).all()  # from above, as Rayleigh's quotient does
@@ -60,7 +60,7 @@ def test_modes_timoshenko_frequency():
 
 def test_modes_stretching_frequencies():
     """Stretching modes of a bar with ν = 0 have the frequencies (2 i - 1) π/2 √(E/ρ)/L."""
-    tets, fixed = clamped((24, 2, 2))
+    tets, fixed = clamped_bar((24, 2, 2))
     modes = thew.modes(tets, 40, BAR, fixed)
     along = np.abs(modes.shapes[:, :, 0]).sum(axis=1) / np.abs(modes.shapes).sum(axis=(1, 2))
     # The third meets a bending mode of nearly the same frequency, and the tetrahedra's diagonals mix the two.
@@ -71,7 +71,7 @@ def test_modes_stretching_frequencies():
 
 def test_modes_orthonormal_eigenpairs():
     """Eigenpairs hold, are orthonormal under the mass matrix and are the same each time."""
-    tets, fixed = clamped((10, 2, 2))
+    tets, fixed = clamped_bar((10, 2, 2))
     material = thew.Material(1e5, 0.4, 1000.0)
     n = 3 * len(tets.vertices)
     k, m = (csr_array(triple, shape=(n, n)) for triple in (tets.stiffness(material), tets.mass(material)))
@@ -106,7 +106,7 @@ def test_modes_free_body():
 
 def test_modes_refuse_bad_input(arm):
     """Bad input of modes and deformers is refused with a sentence."""
-    tets, fixed = clamped((2, 2, 2))
+    tets, fixed = clamped_bar((2, 2, 2))
     for count, held, word in [
         (0, fixed, "at least one"),
         (9999, fixed, "fewer"),
@@ -142,18 +142,18 @@ def test_modes_refuse_bad_input(arm):
 @pytest.mark.parametrize("size", [1e-2, 1.0, 1e2])
 def test_modes_any_units(young, size):
     """Many modes are found, and verified, in any units."""
-    tets, fixed = clamped((6, 2, 2), (size, 0.2 * size, 0.2 * size))
+    tets, fixed = clamped_bar((6, 2, 2), (size, 0.2 * size, 0.2 * size))
     modes = thew.modes(tets, 64, thew.Material(young, 0.3, 1000.0), fixed)
     assert modes.verified
     unit = young / (1000.0 * size**2)
-    tets, fixed = clamped((6, 2, 2))
+    tets, fixed = clamped_bar((6, 2, 2))
     plain = thew.modes(tets, 64, thew.Material(1000.0, 0.3, 1000.0), fixed)
     np.testing.assert_allclose(modes.eigenvalues / unit, plain.eigenvalues, rtol=1e-8)
 
 
 def test_modal_refuses_absurd_numbers():
     """Absurd targets and amplitudes are refused or leave finite numbers."""
-    tets, fixed = clamped((6, 2, 2), (0.05, 0.01, 0.01))
+    tets, fixed = clamped_bar((6, 2, 2), (0.05, 0.01, 0.01))
     modes = thew.modes(tets, 8, BAR, fixed)
     simulation = thew.ModalSimulation(modes, 1 / 30)
     tip = int(np.argmax(tets.vertices[:, 0]))
@@ -183,7 +183,7 @@ def test_modal_refuses_absurd_numbers():
 
 def test_constraints_overdetermined_warn_once():
     """Constraints that cannot all hold give one warning."""
-    tets, fixed = clamped((10, 2, 2))
+    tets, fixed = clamped_bar((10, 2, 2))
     simulation = thew.ModalSimulation(thew.modes(tets, 8, BAR, fixed), 1 / 30)
     tips = np.flatnonzero(tets.vertices[:, 0] > 0.99)
     torn = {int(node): (0.0, 0.0, 0.1 * (-1) ** i) for i, node in enumerate(tips)}
@@ -270,7 +270,7 @@ def test_modal_frame_rate_independent(arm):
 
 def test_modal_refuses_foreign_modes(arm):
     """Modes of another body are refused."""
-    tets, fixed = clamped((2, 2, 2))
+    tets, fixed = clamped_bar((2, 2, 2))
     modes = thew.modes(tets, 4, BAR, fixed)
     for call in (
         lambda: thew.Simulation(arm.body, method="modal", modes=modes),
@@ -306,7 +306,7 @@ def test_modal_simulation_matches_clip(arm):
 
 def test_warping_keeps_length():
     """Warping keeps the length of a hanging bar, as the nonlinear balance does, where linear modes grow."""
-    tets, fixed = clamped((10, 2, 2))
+    tets, fixed = clamped_bar((10, 2, 2))
     material = thew.Material(1e5, 0.4, 1000.0)
     modes = thew.modes(tets, 24, material, fixed)
     n = len(tets.vertices)
@@ -333,7 +333,7 @@ def test_warping_keeps_length():
 
 def test_nonlinear_bar_period():
     """A nonlinear bar with a small swing has the period of its first mode."""
-    tets, fixed = clamped((6, 2, 2), (0.6, 0.2, 0.2))
+    tets, fixed = clamped_bar((6, 2, 2), (0.6, 0.2, 0.2))
     material = thew.Material(1e5, 0.3, 1000.0)
     modes = thew.modes(tets, 1, material, fixed)
     period = 1 / modes.frequencies[0]

@@ -79,7 +79,7 @@ def template():
     return ellipsoid(3, 7, axes=np.array([2.0, 1.0, 0.5]))
 
 
-def off_ellipsoid(points):
+def ellipsoid_distances(points):
     """Returns distances of points from the ellipsoid, over its size."""
     scaled = points / AXES
     return np.abs((scaled**2).sum(1) - 1) / (2 * np.linalg.norm(scaled / AXES, axis=1)) / SIZE
@@ -91,7 +91,7 @@ def test_boundary_converges_to_ellipsoid():
     for m, n in [(5, 9), (9, 17)]:
         model = ellipsoid(m, n)
         assert model.legality() > 0.03 and model.check() == []
-        far = off_ellipsoid(model.boundary(3).vertices)
+        far = ellipsoid_distances(model.boundary(3).vertices)
         errors.append((far.max(), far.mean()))
     assert errors[0][0] < 4e-3 and errors[0][1] < 5e-4
     assert errors[1][0] < errors[0][0] / 4 and errors[1][1] < errors[0][1] / 4

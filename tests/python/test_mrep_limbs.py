@@ -80,7 +80,7 @@ def test_torso_follows_bones():
     assert ((torso.hubs[..., 0] > 0.8) & (torso.hubs[..., 0] < 2.2)).all()
 
 
-def fitted(surface, skeleton, weights, bones):
+def fit_tube(surface, skeleton, weights, bones):
     """Returns the tube along bones, its hubs on them, fitted to their skin."""
     tube = thew.MRep.from_skeleton(surface, skeleton, weights, bones)
     counts = thew.MRep.chain_weights(skeleton, weights, bones)
@@ -128,7 +128,7 @@ def test_thigh_lattice_covers_skin(name):
     patch = thew.Surface(c.vertices[used], numbered.reshape(-1, 3))
     for model in (
         thew.MRep.from_skeleton(c.surface, c.skeleton, c.weights, THIGHS[name]),
-        fitted(c.surface, c.skeleton, c.weights, THIGHS[name]).mrep,
+        fit_tube(c.surface, c.skeleton, c.weights, THIGHS[name]).mrep,
     ):
         lattice = model.lattice(c.skeleton, layers=2, covers=patch)
         assert lattice.check(patch, c.skeleton) == []
@@ -137,7 +137,7 @@ def test_thigh_lattice_covers_skin(name):
 def whole_arm():
     """Builds the body with an arm of `limb`, and a lattice around all of it with prisms along the arm."""
     surface, skeleton, weights = limb()
-    tube = fitted(surface, skeleton, weights, ["upper", "lower"]).mrep
+    tube = fit_tube(surface, skeleton, weights, ["upper", "lower"]).mrep
     lattice = thew.MRep.join([tube], names=["arm"]).enclose(surface, skeleton, weights, cells_across=9)
     return surface, skeleton, weights, lattice
 
@@ -232,7 +232,7 @@ def test_enclose_pours_real_limbs(name, chains, poured):
     """Limbs of real characters are poured into the lattices of the whole."""
     character = glb.character(name)
     skeleton = character.skeleton.refit_tails(character.surface, character.weights)
-    tubes = [fitted(character.surface, skeleton, character.weights, bones).mrep for bones in chains]
+    tubes = [fit_tube(character.surface, skeleton, character.weights, bones).mrep for bones in chains]
     model = thew.MRep.join(tubes, names=[bones[0] for bones in chains])
     lattice = model.enclose(character.surface, skeleton, character.weights)
     left = [note for note in lattice.notes if "is left to tetrahedra" in note]
@@ -302,7 +302,7 @@ def test_correspond_mirrored():
         arms = []
         for side in "lr":
             bones = [name + side for name in pair]
-            arms.append(fitted(character.surface, skeleton, character.weights, bones).mrep)
+            arms.append(fit_tube(character.surface, skeleton, character.weights, bones).mrep)
         left, right = arms
         places = [[0.3, 0.0, turn, tau] for turn in np.linspace(0, 2 * np.pi, 8, endpoint=False) for tau in (0.0, 1.0)]
         points = left.points(places)
@@ -325,13 +325,13 @@ def hand():
     fingers = ("thumb", "index", "middle", "ring", "pinky")
     for finger in fingers:
         bones = [f"{finger}_0{i}_l" for i in (1, 2, 3)]
-        tubes.append(fitted(c.surface, skeleton, c.weights, bones).mrep)
+        tubes.append(fit_tube(c.surface, skeleton, c.weights, bones).mrep)
     lattice = thew.MRep.join(tubes, names=fingers).enclose(c.surface, skeleton, c.weights)
     assert lattice.check(c.surface, skeleton) == [] and {len(cell) for cell in lattice.cells} == {4, 6}
     return c, skeleton, lattice, thew.Body(c.surface, skeleton, lattice, thew.Material(), c.weights)
 
 
-def finger_bent(hand, first, degrees):
+def bend_finger(hand, first, degrees):
     """Returns the simulation after a finger has been bent at one of its bones by the default method."""
     _, skeleton, _, body = hand
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
@@ -346,7 +346,7 @@ def test_bent_finger_leaves_thumb(hand):
     """A finger that bends leaves the thumb where it is."""
     c, skeleton, *_ = hand
     first = skeleton.names.index("index_01_l")
-    moved = np.linalg.norm(finger_bent(hand, "index_01_l", 46).positions() - c.surface.vertices, axis=1)
+    moved = np.linalg.norm(bend_finger(hand, "index_01_l", 46).positions() - c.surface.vertices, axis=1)
     assert moved[c.weights[:, first] > 0.9].max() > 0.005
     tip = c.weights[:, skeleton.names.index("thumb_03_l")] > 0.9
     assert tip.any() and moved[tip].max() < 1e-3
@@ -364,5 +364,5 @@ def test_finger_prisms_not_inverted(hand, finger):
     """No prism is turned over where a finger bends back."""
     # The limb begins shortly before that joint; cells that were slices there turned over.
     lattice = hand[2]
-    bent = finger_bent(hand, f"{finger}_02_l", -46).lattice_positions()[: len(lattice.vertices)]
+    bent = bend_finger(hand, f"{finger}_02_l", -46).lattice_positions()[: len(lattice.vertices)]
     assert (prism_corners(lattice, lattice.vertices) > 0).all() and (prism_corners(lattice, bent) > 0).all()

@@ -15,7 +15,7 @@ def swings(count):
     return np.stack([shapes.bend(0.6 * np.sin(0.5 * i)) for i in range(count)])
 
 
-def moved(shift):
+def shift_matrix(shift):
     """Returns a shift as a matrix."""
     matrix = np.eye(4)
     matrix[:3, 3] = shift
@@ -30,10 +30,10 @@ def matrices(place):
     mirrored = sheared @ np.diag([1.0, -1.0, 1.0, 1.0])
     flat = np.diag([3.0, 0.0, 3.0, 1.0])
     tiny = np.diag([1e-3, 1e-3, 1e-3, 1.0])
-    return [each @ moved(-place) for each in (sheared, mirrored, flat, tiny)]
+    return [each @ shift_matrix(-place) for each in (sheared, mirrored, flat, tiny)]
 
 
-def mapped(matrix, points):
+def map_points(matrix, points):
     """Moves points by a matrix."""
     return np.asarray(points, dtype=np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
@@ -44,14 +44,14 @@ def case(request, arm):
     method, far = request.param
     place = FAR if far else np.zeros(3)
     options = {"modes": 6, "engine": "cpu"} if method == "modal" else {}
-    poses = moved(place) @ swings(5)
+    poses = shift_matrix(place) @ swings(5)
     return thew.simulate(arm.body, poses, 24, method=method, elastic_joints=0.4, max_offset=0.05, **options), place
 
 
 def test_offsets_in_other_space(case):
     """Offsets in another space are those of the world, mapped."""
     clip, place = case
-    near = clip.offsets(3, to=moved(-place)).astype(np.float64)
+    near = clip.offsets(3, to=shift_matrix(-place)).astype(np.float64)
     # Those of modes are, in the world, the difference of two places, each rounded where it is.
     farthest = np.abs(clip.positions(3)).max()
     np.testing.assert_allclose(near, clip.offsets(3), atol=2.4e-7 * farthest)
@@ -65,18 +65,18 @@ def test_offsets_in_other_space(case):
 def test_positions_in_other_space(case):
     """Positions in another space keep the precision of the body's own."""
     clip, place = case
-    near = clip.positions(3, to=moved(-place)).astype(np.float64)
+    near = clip.positions(3, to=shift_matrix(-place)).astype(np.float64)
     np.testing.assert_allclose(near + place, clip.positions(3), atol=1e-6 + 1e-7 * np.abs(place).max())
     for matrix in matrices(place):
         scale = np.linalg.norm(matrix[:3, :3], 2)
-        expected = mapped(matrix @ moved(place), near)
+        expected = map_points(matrix @ shift_matrix(place), near)
         np.testing.assert_allclose(clip.positions(3, to=matrix), expected, atol=1e-6 * scale)
 
 
 def test_velocities_central_differences(case):
     """Velocities are central differences of the shown positions."""
     clip, place = case
-    shown = [clip.positions(f, to=moved(-place)).astype(np.float64) for f in range(5)]
+    shown = [clip.positions(f, to=shift_matrix(-place)).astype(np.float64) for f in range(5)]
     for frame, (before, after) in {0: (0, 1), 2: (1, 3), 4: (3, 4)}.items():
         expected = (shown[after] - shown[before]) * 24 / (after - before)
         assert np.abs(expected).max() > 0.1
@@ -127,7 +127,7 @@ def test_every_reader_takes_space(arm):
     ):
         world = call().astype(np.float64)
         assert np.abs(world).max() > 1e-3
-        expected = world @ matrix[:3, :3].T if vectors else mapped(matrix, world)
+        expected = world @ matrix[:3, :3].T if vectors else map_points(matrix, world)
         np.testing.assert_allclose(call(to=matrix), expected, atol=1e-6 * np.linalg.norm(matrix[:3, :3]))
         added = np.full_like(call(), 2.0)
         np.testing.assert_allclose(call(to=matrix, onto=added), 2.0 + expected, atol=1e-4)
@@ -135,10 +135,10 @@ def test_every_reader_takes_space(arm):
 
 def test_deformer_offsets(arm):
     """The offsets of a deformer are differences of its positions."""
-    pose = moved(FAR) @ shapes.bend(0.5)
+    pose = shift_matrix(FAR) @ shapes.bend(0.5)
     deformer = thew.Deformer(thew.modes(arm.body, 4), arm.surface, form="embedded", engine="cpu")
     amplitudes = np.array([0.2, -0.1, 0.05, 0.1])
-    to = moved(-FAR)
+    to = shift_matrix(-FAR)
     moves = deformer.positions(amplitudes, pose, to=to) - deformer.positions(np.zeros(4), pose, to=to)
     np.testing.assert_allclose(deformer.offsets(amplitudes, pose), moves, atol=1e-6)
 

@@ -21,7 +21,7 @@ def body():
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
-def swung(frames=20, cut=CUT, away=10.0):
+def swing_poses(frames=20, cut=CUT, away=10.0):
     """Returns poses of a swing from side to side, whose second part is ten metres away and turned."""
     elbow = [shapes.about((0.0, 0.0, 0.6 * np.sin(0.5 * frame)), (0.5, 0.0, 0.0)) for frame in range(frames)]
     maps = np.stack([np.tile(np.eye(4), (frames, 1, 1)), elbow], axis=1)
@@ -42,7 +42,7 @@ def parts(poses, *cuts):
 
 def test_cut_parts_are_clips(body):
     """A cut shows each part as a clip of its own."""
-    poses = swung()
+    poses = swing_poses()
     cut = offsets(thew.simulate(body, poses, FPS, restarts=[CUT], **SETTINGS))
     own = [offsets(thew.simulate(body, part, FPS, **SETTINGS)) for part in parts(poses, CUT)]
     np.testing.assert_array_equal(cut, np.concatenate(own))
@@ -55,7 +55,7 @@ def test_cut_parts_are_clips(body):
 
 def test_clip_extend_past_cut(body, tmp_path):
     """Clips are extended past cuts in parts and through files, with the same bits."""
-    poses = swung()
+    poses = swing_poses()
     whole = offsets(thew.simulate(body, poses, FPS, restarts=[CUT], **SETTINGS))
     for first, second in ((3, 11), (8, 10), (CUT, 17)):
         clip = thew.simulate(body, poses[:first], FPS, **SETTINGS)
@@ -90,7 +90,7 @@ def test_colliders_continue_past_cut(body):
 
 def test_scene_cut_restarts_all(body):
     """Bodies of a scene begin anew together at a cut."""
-    poses = [swung(14), swung(14) + np.eye(4, k=3) * np.array([0, 0.5, 0, 0])[:, None]]
+    poses = [swing_poses(14), swing_poses(14) + np.eye(4, k=3) * np.array([0, 0.5, 0, 0])[:, None]]
     clips = thew.simulate_scene([body, body], poses, FPS, restarts=[CUT])
     own = [
         thew.simulate_scene([body, body], list(each), FPS) for each in zip(*(parts(p, CUT) for p in poses), strict=True)
@@ -107,16 +107,16 @@ def test_scene_cut_restarts_all(body):
 def test_restarts_refuse_bad_cuts(body, restarts):
     """Cuts that part nothing are refused."""
     with pytest.raises((thew.InputError, TypeError), match=r"restarts|a whole number|integer|list"):
-        thew.simulate(body, swung(), FPS, restarts=restarts)
+        thew.simulate(body, swing_poses(), FPS, restarts=restarts)
 
 
 def test_cycle_refuses_cuts(body):
     """A cycle refuses cuts."""
     with pytest.raises(thew.InputError, match="cyclic"):
-        thew.simulate(body, swung(), FPS, restarts=[4], cyclic=True)
+        thew.simulate(body, swing_poses(), FPS, restarts=[4], cyclic=True)
 
 
 def test_shot_keeps_cuts(body, tmp_path):
     """A shot keeps its cuts through a file."""
-    thew.Shot(body, swung(), FPS, restarts=[4, CUT]).save(tmp_path / "shot.thew")
+    thew.Shot(body, swing_poses(), FPS, restarts=[4, CUT]).save(tmp_path / "shot.thew")
     assert thew.Shot.load(tmp_path / "shot.thew").restarts == [4, CUT]

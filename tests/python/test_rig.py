@@ -11,7 +11,7 @@ import thew
 from tools.shell import ROOT
 
 
-def at(*place):
+def frame_at(*place):
     """Returns a frame at a place."""
     frame = np.eye(4)
     frame[:3, 3] = place
@@ -32,7 +32,7 @@ def guides(arm):
     return {
         "bone": thew.BoneGuide("upper", along=0.4, angle=0.3, distance=0.03, tilt=0.2),
         "skin": thew.SkinGuide(face, (0.2, 0.3, 0.5), depth=0.02, roll=0.4, tilt=0.1),
-        "free": thew.FreeGuide(at(0.3, 0.0, 0.02), x=0.01, ry=0.3),
+        "free": thew.FreeGuide(frame_at(0.3, 0.0, 0.02), x=0.01, ry=0.3),
     }
 
 
@@ -76,7 +76,7 @@ def test_template_forces_by_every_guide(arm, kind, guide):
 @pytest.mark.parametrize("kind", TEMPLATES)
 def test_forces_match_field(arm, kind):
     """Total force and first moment are those of the field, summed over a fine grid of the flesh."""
-    rig = thew.Rig(template(kind), thew.FreeGuide(at(0.31, 0.01, 0.06), ry=0.4))
+    rig = thew.Rig(template(kind), thew.FreeGuide(frame_at(0.31, 0.01, 0.06), ry=0.4))
     h = 0.0022
     steps = np.arange(-0.11, 0.11, h) + h / 2
     grid = np.stack(np.meshgrid(steps + 0.31, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -160,7 +160,7 @@ def test_rig_refuses_bad_input(arm):
 
 def test_template_outside_flesh(arm):
     """A template outside the flesh is refused, and `check` says so."""
-    rig = thew.Rig(template("bump"), thew.FreeGuide(at(0.0, 0.0, 5.0)), name="Lost")
+    rig = thew.Rig(template("bump"), thew.FreeGuide(frame_at(0.0, 0.0, 5.0)), name="Lost")
     with pytest.raises(thew.OutsideError, match="outside the flesh"):
         rig.forces(arm.body)
     [sentence] = rig.check(arm.body)

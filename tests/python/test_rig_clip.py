@@ -22,7 +22,7 @@ def swings(count=FRAMES):
     return np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / 12)) for i in range(count)])
 
 
-def largest(a, b):
+def largest_difference(a, b):
     """Returns the largest difference between two arrays or clips."""
     return float(np.abs(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)).max())
 
@@ -36,7 +36,7 @@ def plain(arm):
 def test_zero_controls_change_nothing(arm, plain):
     """Controls at zero leave the clip as it is."""
     none = thew.simulate(arm.body, swings(), 24, rigs=[bulge()], controls=np.zeros((FRAMES, 1)))
-    assert largest(none, plain) < 1e-6
+    assert largest_difference(none, plain) < 1e-6
     assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[])), plain)
 
 
@@ -84,7 +84,7 @@ def test_rigs_every_method(arm, method):
     settings = {"method": method, "modes": 10} if method == "modal" else {"method": method}
     plain = thew.simulate(arm.body, swings(), 24, **settings)
     pushed = thew.simulate(arm.body, swings(), 24, rigs=[bulge()], **settings)
-    assert np.isfinite(np.asarray(pushed)).all() and largest(pushed, plain) > 1e-4
+    assert np.isfinite(np.asarray(pushed)).all() and largest_difference(pushed, plain) > 1e-4
 
 
 def test_rig_outside_flesh_warns(arm, plain):
@@ -92,7 +92,7 @@ def test_rig_outside_flesh_warns(arm, plain):
     guide = thew.FreeGuide(np.array([[1.0, 0, 0, 50], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]))
     rig = thew.Rig(thew.Template("bump", radius=0.1, strength=1e4), guide=guide, name="Lost")
     clip = thew.simulate(arm.body, swings(), 24, rigs=[rig])
-    assert largest(clip, plain) < 1e-6
+    assert largest_difference(clip, plain) < 1e-6
     assert len(clip.warnings) == 1 and "Lost" in clip.warnings[0] and "outside" in clip.warnings[0]
     assert thew.simulate(arm.body, swings(), 24, rigs=[bulge()]).warnings == []
 

@@ -17,7 +17,7 @@ TEMPLATES = {
 SIZES = {"strength": 2e4, "along": 0.2, "angle": 0.5, "tilt": 0.5, "roll": 0.5, "rx": 0.5, "ry": 0.5, "rz": 0.5}
 
 
-def typical(name):
+def typical_size(name):
     """Returns the typical size of a parameter."""
     return SIZES.get(name, 0.05)
 
@@ -67,8 +67,8 @@ def test_fit_gradient(arm, pulling, near, method):
     """The gradient agrees with central differences of a cost computed from `thew.equilibrium`."""
     at = pulling.parameters()
     targets = places(arm, pulling, at, near, method) + [0.01, -0.005, 0.02]
-    preferred = {name: value + 0.2 * typical(name) for name, value in at.items()}
-    weights = {name: 1e-4 / typical(name) ** 2 for name in at}
+    preferred = {name: value + 0.2 * typical_size(name) for name, value in at.items()}
+    weights = {name: 1e-4 / typical_size(name) ** 2 for name in at}
 
     def cost(parameters):
         miss = places(arm, pulling, parameters, near, method) - targets
@@ -81,12 +81,12 @@ def test_fit_gradient(arm, pulling, near, method):
     )
     assert value == pytest.approx(cost(at), rel=1e-9)
     assert list(slopes) == list(at)
-    largest = max(abs(slopes[name]) * typical(name) for name in at)
+    largest = max(abs(slopes[name]) * typical_size(name) for name in at)
     for name in at:
-        step = 2e-5 * typical(name)
+        step = 2e-5 * typical_size(name)
         ahead, behind = ({**at, name: at[name] + sign * step} for sign in (1.0, -1.0))
         slope = (cost(ahead) - cost(behind)) / (2.0 * step)
-        assert abs(slope - slopes[name]) * typical(name) < 1e-6 * largest
+        assert abs(slope - slopes[name]) * typical_size(name) < 1e-6 * largest
 
 
 def test_fit_known_parameters(arm, pulling, near):
@@ -94,7 +94,7 @@ def test_fit_known_parameters(arm, pulling, near):
     at = pulling.parameters()
     targets = places(arm, pulling, at, near)
     shift = {"strength": 0.6 * at["strength"]}
-    start = {name: shift.get(name, value + 0.15 * typical(name)) for name, value in at.items()}
+    start = {name: shift.get(name, value + 0.15 * typical_size(name)) for name, value in at.items()}
     size = np.linalg.norm(np.ptp(arm.vertices, axis=0))
     fit = thew.RigFit(arm.body, pulling, POSE)
     for count in (1, 3, 5):
@@ -111,12 +111,12 @@ def test_fit_preferred_values(arm, pulling, near):
     """Large weights hold parameters at their preferred values."""
     at = pulling.parameters()
     targets = places(arm, pulling, at, near) + [0.0, 0.0, 0.02]
-    preferred = {name: value + 0.1 * typical(name) for name, value in at.items()}
-    weights = {name: 1e4 / typical(name) ** 2 for name in at}
+    preferred = {name: value + 0.1 * typical_size(name) for name, value in at.items()}
+    weights = {name: 1e4 / typical_size(name) ** 2 for name in at}
     points = list(zip(near, targets, strict=True))
     found = thew.fit_rig(arm.body, pulling, POSE, points, preferred=preferred, weights=weights)
     for name, value in found.items():
-        assert abs(value - preferred[name]) < 1e-3 * typical(name)
+        assert abs(value - preferred[name]) < 1e-3 * typical_size(name)
 
 
 def test_fit_bounds(arm, near):
@@ -142,7 +142,7 @@ def test_fit_shown_positions(arm, near):
     shown = fit.positions(fit.fit([(near[0], target)]))
     assert np.linalg.norm(shown[near[0]] - target) < 0.1 * 0.01
     at = pulling.parameters()
-    known = {name: value + 0.15 * typical(name) for name, value in at.items()} | {"strength": 3e5}
+    known = {name: value + 0.15 * typical_size(name) for name, value in at.items()} | {"strength": 3e5}
     targets = fit.positions(known)[near]
     assert np.linalg.norm(targets - start[near], axis=1).max() > 0.01
     shown = fit.positions(fit.fit(list(zip(near, targets, strict=True))))
@@ -154,7 +154,7 @@ def test_fit_few_evaluations(arm, pulling, near):
     """Each update of a drag lowers the cost within a few evaluations, and the points follow."""
     at = pulling.parameters()
     near = near[:3]
-    known = {name: value + 0.15 * typical(name) for name, value in at.items()}
+    known = {name: value + 0.15 * typical_size(name) for name, value in at.items()}
     first, last = (places(arm, pulling, parameters, near) for parameters in (at, known))
     fit = thew.RigFit(arm.body, pulling, POSE)
     parameters = at

@@ -17,7 +17,7 @@ def push(kind="bump", strength=2e5, along=0.6, **lengths):
     return thew.Rig(template, guide, [(0.0, {"strength": 0.0}), (0.5, {"strength": 0.5 * strength}), (1.0, {})])
 
 
-def moved(body, rig, gamma=None):
+def skin_displacement(body, rig, gamma=None):
     """Returns the largest displacement of the skin in balance at rest."""
     balance = thew.Equilibrium(body)
     skins = []
@@ -27,7 +27,7 @@ def moved(body, rig, gamma=None):
     return np.linalg.norm(skins[1] - skins[0], axis=1).max()
 
 
-def flattest(arm, body, forces, pose=None):
+def least_volume_ratio(arm, body, forces, pose=None):
     """Returns the least volume of a cell with positive volume without forces, over that at rest."""
     balance = thew.Equilibrium(body)
     if pose is not None:
@@ -51,7 +51,7 @@ def test_yield_is_skin_displacement(arm, kind):
     yields = rig.peak_displacements(arm.body)
     assert yields.shape == (3,) and yields[0] == 0.0
     for gamma, wanted in zip((0.5, 1.0), yields[1:], strict=True):
-        assert moved(arm.body, rig, gamma) == pytest.approx(wanted, rel=1e-4)  # shown in single precision
+        assert skin_displacement(arm.body, rig, gamma) == pytest.approx(wanted, rel=1e-4)  # shown in single precision
     assert rig.compliance(arm.body) * 2e5 == pytest.approx(yields[2], rel=1e-12)
     assert rig.compliance(arm.body, parameters={"radius" if kind != "torus" else "tube_radius": 0.06}) > 0.0
     backwards = push(kind, strength=-2e5).peak_displacements(arm.body)
@@ -68,9 +68,9 @@ def test_yield_kept_on_other_flesh(arm):
         thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), stiffness=paint),
     ]
     for body in others:
-        assert abs(moved(body, rig) / wanted[2] - 1.0) > 0.3
+        assert abs(skin_displacement(body, rig) / wanted[2] - 1.0) > 0.3
         kept = rig.with_peak_displacements(body, wanted)
-        assert moved(body, kept) == pytest.approx(wanted[2], rel=1e-4)
+        assert skin_displacement(body, kept) == pytest.approx(wanted[2], rel=1e-4)
         assert kept.peak_displacements(body) == pytest.approx(wanted)
         assert kept.parameters(1.0)["radius"] == rig.parameters(1.0)["radius"]
     half = rig.with_peak_displacements(arm.body, [None, None, 0.5 * wanted[2]])
@@ -86,7 +86,7 @@ def test_strength_clamped_before_folding(arm):
     kept = rig.clamped(arm.body)
     assert kept.parameters(1.0)["strength"] == pytest.approx(high)
     assert push().clamped(arm.body) == push()
-    assert flattest(arm, arm.body, kept.forces(arm.body)) == pytest.approx(0.3, abs=1e-6)
+    assert least_volume_ratio(arm, arm.body, kept.forces(arm.body)) == pytest.approx(0.3, abs=1e-6)
     poses = np.tile(np.eye(4), (3, 2, 1, 1))
     clip = thew.simulate(arm.body, poses, fps=24, rigs=[rig])
     same = thew.simulate(arm.body, poses, fps=24, rigs=[kept])
@@ -109,7 +109,7 @@ def test_fit_stops_before_folding(arm):
         there = np.asarray(fit.positions(found), float)[vertex]
         assert 0.0 < reached < 1.0
         assert 1.0 - reached == pytest.approx(np.linalg.norm(there - start - way) / np.linalg.norm(way), rel=1e-3)
-        assert flattest(arm, arm.body, rig.forces(arm.body, parameters=found), pose) > 0.299
+        assert least_volume_ratio(arm, arm.body, rig.forces(arm.body, parameters=found), pose) > 0.299
         assert abs(found["strength"]) < 1e7
     near = fit.fit([(vertex, start + [0.0, 0.0, 1e-3])])
     assert fit.reached > 0.99 and not fit.folding
@@ -147,7 +147,7 @@ distance = 0.05
 """
 
 
-def written(tmp_path, template, samples="", bone="upper"):
+def write_rigs(tmp_path, template, samples="", bone="upper"):
     """Writes a file with one rig, and returns its path."""
     path = tmp_path / "rigs.toml"
     path.write_text(RIG.format(template=template, samples=samples, bone=bone), encoding="utf-8")
@@ -157,28 +157,28 @@ def written(tmp_path, template, samples="", bone="upper"):
 def test_yields_replace_strengths_in_file(arm, tmp_path):
     """A file may give yields in place of strengths."""
     samples = "[[rigs.samples]]\ncontrol = 1\n[[rigs.samples]]\ncontrol = 0\nyields = 0.0\n"
-    path = written(tmp_path, "yields = 0.01", samples)
+    path = write_rigs(tmp_path, "yields = 0.01", samples)
     [rig] = thew.load_rigs(path, arm.body)
     assert rig.peak_displacements(arm.body) == pytest.approx([0.0, 0.01])
     assert rig.template.parameters["strength"] == rig.parameters(1.0)["strength"]
     with pytest.raises(thew.RigFileError, match=r"'yields'.*'strength'"):
         thew.load_rigs(path)
     samples = "[[rigs.samples]]\ncontrol = 0\nstrength = 5.0\n[[rigs.samples]]\ncontrol = 1\nyields = -0.02\n"
-    [rig] = thew.load_rigs(written(tmp_path, "strength = 3e5", samples), arm.body)
+    [rig] = thew.load_rigs(write_rigs(tmp_path, "strength = 3e5", samples), arm.body)
     assert rig.parameters(0.0)["strength"] == 5.0
     assert rig.peak_displacements(arm.body)[1] == pytest.approx(-0.02)
     for bad, said in (("yields = nan", "yields"), ("yields = '1'", "yields"), ("yield = 1.0", "'yield'")):
         with pytest.raises(thew.RigFileError, match=said):
-            thew.load_rigs(written(tmp_path, bad), arm.body)
+            thew.load_rigs(write_rigs(tmp_path, bad), arm.body)
 
 
 def test_unfit_rig_keeps_strength(arm, tmp_path):
     """A rig that does not fit the body keeps its strength."""
-    path = written(tmp_path, "strength = 3e5\nyields = 0.01", bone="gone")
+    path = write_rigs(tmp_path, "strength = 3e5\nyields = 0.01", bone="gone")
     [rig] = thew.load_rigs(path, arm.body)
     assert rig.parameters()["strength"] == 3e5
     with pytest.raises(thew.RigFileError, match="gone"):
-        thew.load_rigs(written(tmp_path, "yields = 0.01", bone="gone"), arm.body)
+        thew.load_rigs(write_rigs(tmp_path, "yields = 0.01", bone="gone"), arm.body)
 
 
 def test_yields_refuse_bad_input(arm):

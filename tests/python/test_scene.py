@@ -44,19 +44,19 @@ def at(*place):
     return shapes.about(np.zeros(3), shift=place)[None]
 
 
-def pushed(t):
+def second_ball_x(t):
     """Returns the x of the second ball, t from 0 to 1: it comes from 0.05 m away, is pressed 0.08 m in, and goes."""
     return 0.45 - 0.13 * np.sin(np.pi * t)
 
 
-def posed(scene, body, of):
+def posed_surface(scene, body, of):
     """Returns the posed surface of a body of the scene."""
     return thew.Surface(scene.positions(of).astype(float), body.surface.triangles)
 
 
-def deepest(scene, body):
+def overlap_depth(scene, body):
     """Returns the largest depth of either of two bodies in the other, metres."""
-    surfaces = [posed(scene, body, of) for of in (0, 1)]
+    surfaces = [posed_surface(scene, body, of) for of in (0, 1)]
     deep = [0.0]
     for one, other in (surfaces, surfaces[::-1]):
         inside = one.vertices[other.winding_number(one.vertices) > 0.5]
@@ -77,7 +77,7 @@ def test_scene_pressed_balls_balance(ball, method):
         assert np.linalg.norm(forces[0] + forces[1]) <= 1e-9 * np.linalg.norm(forces[0])
         # Pressed apart along the line between their middles.
         assert forces[1][0] > 10.0 and np.linalg.norm(forces[1][1:]) < 0.05 * forces[1][0]
-        assert deepest(scene, ball) <= 1e-3 * size
+        assert overlap_depth(scene, ball) <= 1e-3 * size
         for of, place in enumerate((at(0, 0, 0), at(gap, 0, 0))):
             assert scene.inverted_cells(of) == 0
             # Of free lattice vertices contact carries what their shape needs to be held.
@@ -117,15 +117,15 @@ def test_scene_contacts_symmetric(ball):
 def test_scene_meet_and_part(ball):
     """Balls that meet lie on each other, and let go once they part."""
     scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
-    scene.reset([at(0, 0, 0), at(pushed(0.0), 0, 0)])
+    scene.reset([at(0, 0, 0), at(second_ball_x(0.0), 0, 0)])
     touched = 0
     for t in np.linspace(0.0, 1.0, 24):
-        scene.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+        scene.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
         contacts = scene.contacts()
         touched += len(contacts) > 0
         forces = [contacts.forces[contacts.bodies == of].sum(0) for of in (0, 1)]
         assert np.linalg.norm(forces[0] + forces[1]) <= 1e-9 * max(np.linalg.norm(forces[0]), 1.0)
-        assert deepest(scene, ball) <= 1e-3 * ball.surface.size
+        assert overlap_depth(scene, ball) <= 1e-3 * ball.surface.size
     assert 8 < touched < 24 and len(scene.contacts()) == 0
 
 
@@ -187,7 +187,7 @@ def test_scene_order_of_bodies(ball):
     for order in ((0, 1), (1, 0)):
         scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
         for t in [None, *np.linspace(0.0, 0.6, 14)]:
-            poses = [at(0, 0, 0), at(pushed(t or 0.0), 0, 0)]
+            poses = [at(0, 0, 0), at(second_ball_x(t or 0.0), 0, 0)]
             poses = [poses[of] for of in order]
             scene.reset(poses) if t is None else scene.advance(poses, FRAME)
         places.append([scene.positions(order.index(of)) for of in (0, 1)])
@@ -201,7 +201,7 @@ def test_scene_rotation_invariant(ball):
     for frame in (np.eye(4), whole):
         scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
         for t in [None, *np.linspace(0.0, 0.6, 10)]:
-            poses = [frame @ at(0, 0, 0), frame @ at(pushed(t or 0.0), 0, 0.01)]
+            poses = [frame @ at(0, 0, 0), frame @ at(second_ball_x(t or 0.0), 0, 0.01)]
             scene.reset(poses) if t is None else scene.advance(poses, FRAME)
         assert len(scene.contacts()) > 0
         ends.append([scene.positions(of).astype(float) for of in (0, 1)])
@@ -212,16 +212,16 @@ def test_scene_rotation_invariant(ball):
 def test_scene_state_during_contact(ball):
     """A scene restored during contact goes on with the same bits, and refuses bad states."""
     first, second = (thew.Scene([ball, ball], contact=thew.Contact()) for _ in range(2))
-    first.reset([at(0, 0, 0), at(pushed(0.0), 0, 0)])
+    first.reset([at(0, 0, 0), at(second_ball_x(0.0), 0, 0)])
     for t in np.linspace(0.0, 0.5, 12):
-        first.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+        first.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
     assert len(first.contacts()) > 0
     state = first.state()
     second.restore(state)
     assert second.state() == state
     for t in np.linspace(0.5, 0.9, 6):
         for scene in (first, second):
-            scene.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+            scene.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
     assert first.state() == second.state()
     kept = second.state()
     alone = thew.Scene([ball], contact=thew.Contact())
@@ -272,7 +272,7 @@ def test_scene_with_collider(ball):
 @pytest.fixture(scope="module")
 def meeting(ball):
     """Returns two balls and their poses, in which they meet."""
-    poses = [np.array([at(0, 0, 0)] * 16), np.array([at(pushed(t), 0, 0) for t in np.linspace(0.0, 1.0, 16)])]
+    poses = [np.array([at(0, 0, 0)] * 16), np.array([at(second_ball_x(t), 0, 0) for t in np.linspace(0.0, 1.0, 16)])]
     return [ball, ball], poses
 
 

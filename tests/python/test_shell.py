@@ -19,7 +19,7 @@ def sheet(n=8):
     return np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], 1), triangles
 
 
-def shaken(x, by, seed=0):
+def shake(x, by, seed=0):
     """Adds uniform noise to positions."""
     return x + np.random.default_rng(seed).uniform(-by, by, x.shape)
 
@@ -61,7 +61,7 @@ def test_energy_definition():
     """The energy is that of its definition."""
     rest, triangles = sheet(4)
     for seed in range(3):
-        x = shaken(rest, 0.05, seed)
+        x = shake(rest, 0.05, seed)
         for k in [(1.0, 1.0, 1.0), (3.0, 0.0, 0.5), (0.0, 2.0, 0.0)]:
             found = thew.Shell(rest, triangles, *k, unit=1.0).energy(x)
             assert found == pytest.approx(by_hand(x, rest, triangles, k), rel=1e-9)
@@ -72,7 +72,7 @@ def test_energy_unit_of_size(size):
     """Forces over masses are those of the printed energy at a diameter of ten, in units of the body's own size."""
     rest, triangles = sheet(6)
     ten = rest * 10 / np.sqrt(2)
-    k, x = (3.0, 2.0, 0.5), shaken(ten, 0.3)
+    k, x = (3.0, 2.0, 0.5), shake(ten, 0.3)
     printed = thew.Shell(ten, triangles, *k, unit=1.0)
     wanted = printed.gradient(x) / printed.mass[:, None]
     shell = thew.Shell(rest * size, triangles, *k)
@@ -86,7 +86,7 @@ def test_energy_derivatives():
     """Gradient and Hessian are the derivatives of the energy."""
     rest, triangles = sheet(5)
     shell = thew.Shell(rest, triangles, stretching=3.0, area=2.0, bending=0.5)
-    x, d, h = shaken(rest, 0.05), shaken(0 * rest, 1.0, 1), 1e-6
+    x, d, h = shake(rest, 0.05), shake(0 * rest, 1.0, 1), 1e-6
     slope = (shell.energy(x + h * d) - shell.energy(x - h * d)) / (2 * h)
     assert np.sum(shell.gradient(x) * d) == pytest.approx(slope, rel=1e-6)
     change = (shell.gradient(x + h * d) - shell.gradient(x - h * d)) / (2 * h)
@@ -101,7 +101,7 @@ def test_energy_derivatives():
 def test_painted_maps():
     """Painted weights and density scale the energy and the masses."""
     rest, triangles = sheet()
-    x, even = shaken(rest, 0.03), thew.Shell(rest, triangles)
+    x, even = shake(rest, 0.03), thew.Shell(rest, triangles)
     twice = np.full(len(rest), 2.0)
     mapped = thew.Shell(rest, triangles, twice, twice, twice, density=twice)
     assert mapped.energy(x) == pytest.approx(2 * even.energy(x), rel=1e-12)
@@ -111,7 +111,7 @@ def test_painted_maps():
 def test_relax_lowers_energy():
     """Relaxing lowers the energy, keeps fixed vertices and reaches a minimum."""
     rest, triangles = sheet(12)
-    shell, x = thew.Shell(rest, triangles, unit=1.0), shaken(rest, 0.02)
+    shell, x = thew.Shell(rest, triangles, unit=1.0), shake(rest, 0.02)
     fixed = rest[:, 0] == 0
     y = shell.relax(x, 10.0, fixed)
     assert shell.energy(y) < 0.2 * shell.energy(x)
@@ -121,17 +121,17 @@ def test_relax_lowers_energy():
         return shell.energy(z) + 10 * np.sum(shell.mass[:, None] * (z - x) ** 2)
 
     for seed in range(5):
-        assert total(y) < total(np.where(fixed[:, None], y, shaken(y, 1e-3, seed)))
+        assert total(y) < total(np.where(fixed[:, None], y, shake(y, 1e-3, seed)))
 
 
 def test_relax_progress():
     """Relaxing reports its progress and can be cancelled."""
     rest, triangles = sheet()
     shell, told = thew.Shell(rest, triangles), []
-    shell.relax(shaken(rest, 0.02), 1.0, progress=lambda fraction, stage: told.append((fraction, stage)))
+    shell.relax(shake(rest, 0.02), 1.0, progress=lambda fraction, stage: told.append((fraction, stage)))
     assert told[0][0] == 0 and all(0 <= fraction <= 1 for fraction, _ in told)
     with pytest.raises(thew.Cancelled):
-        shell.relax(shaken(rest, 0.02), 1.0, progress=lambda *_: False)
+        shell.relax(shake(rest, 0.02), 1.0, progress=lambda *_: False)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def sheet(n=5, size=4.0):
     return vertices, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
 
 
-def bent(vertices, angle):
+def roll_up(vertices, angle):
     """Returns the sheet rolled up about y by an angle from end to end."""
     length = np.ptp(vertices[:, 0])
     turn = angle * vertices[:, 0] / length
@@ -39,7 +39,7 @@ def rotation(axis, angle):
 
 VERTICES, TRIANGLES = sheet()
 SHELL = thew.Shell(VERTICES, TRIANGLES, unit=1.0)
-KEYS = np.stack([bent(VERTICES, a) for a in (0.0, 0.8, -0.3, 0.4)])
+KEYS = np.stack([roll_up(VERTICES, a) for a in (0.0, 0.8, -0.3, 0.4)])
 TIMES = np.array([0.0, 0.7, 1.0, 1.8])
 N = len(VERTICES)
 
@@ -120,7 +120,7 @@ def test_half_turn_keeps_size():
 
 def test_ghosts_keep_lengths():
     """Ghosts keep lengths where a sheet rolls up."""
-    keys = np.stack([bent(VERTICES, 0.0), bent(VERTICES, 5.0)])
+    keys = np.stack([roll_up(VERTICES, 0.0), roll_up(VERTICES, 5.0)])
     t = np.linspace(0, 1, 21)
 
     def strain(motion):
@@ -131,7 +131,7 @@ def test_ghosts_keep_lengths():
     plain, ghosts = make(keys, [0.0, 1.0]), make(keys, [0.0, 1.0], ghosts="auto")
     assert any("ghost" in note for note in ghosts.notes)
     assert strain(ghosts) < 0.5 * strain(plain)
-    given = make(keys, [0.0, 1.0], ghosts=[(0.5, bent(VERTICES, 2.5))])
+    given = make(keys, [0.0, 1.0], ghosts=[(0.5, roll_up(VERTICES, 2.5))])
     assert strain(given) < 0.8 * strain(plain)
     assert np.abs(given([0.0, 1.0]) - keys).max() < 1e-5
 
@@ -140,7 +140,7 @@ def test_ghosts_of_poses_reversible():
     """Ghosts keep lengths between poses, and the motion runs alike backwards."""
     vertices, triangles = sheet(15)
     shell, poses = thew.Shell(vertices, triangles, unit=1.0), {"rest": "keyframes"}
-    keys, t = np.stack([bent(vertices, 0.0), bent(vertices, 5.0)]), np.linspace(0, 1, 21)
+    keys, t = np.stack([roll_up(vertices, 0.0), roll_up(vertices, 5.0)]), np.linspace(0, 1, 21)
 
     def strain(motion):
         x = motion(t).astype(float)
@@ -155,7 +155,7 @@ def test_ghosts_of_poses_reversible():
 
 def test_ghosts_strength_invariant():
     """Ghosts draw as firmly at any stiffness, damping and length of time."""
-    keys, middle = np.stack([bent(VERTICES, 0.0), bent(VERTICES, 2.5)]), bent(VERTICES, 1.25)
+    keys, middle = np.stack([roll_up(VERTICES, 0.0), roll_up(VERTICES, 2.5)]), roll_up(VERTICES, 1.25)
 
     def away(ghosts, length, stiffness, damping):
         options = {
@@ -178,7 +178,7 @@ def test_ghosts_strength_invariant():
 
 def test_rest_keyframes_hold_stiff():
     """Keyframes as their own rest shapes hold stiff flesh near them."""
-    keys = np.stack([VERTICES, bent(VERTICES, 1.2), VERTICES])
+    keys = np.stack([VERTICES, roll_up(VERTICES, 1.2), VERTICES])
     t = np.linspace(0, 2, 81)
     size = np.abs(keys[1] - keys[0]).max()
 
@@ -242,13 +242,13 @@ def test_motion_of_huge_body():
     """A body of a huge size has a finite motion."""
     vertices, triangles = sheet(25)
     shell = thew.Shell(1e6 * vertices, triangles)
-    motion = make(1e6 * np.stack([vertices, bent(vertices, 0.8)]), [0.0, 1.0], shell)
+    motion = make(1e6 * np.stack([vertices, roll_up(vertices, 0.8)]), [0.0, 1.0], shell)
     assert np.isfinite(motion([0.0, 0.3, 1.0])).all()
 
 
 def test_reach_beyond_plain_curves():
     """The reach is how far a motion goes beyond plain curves."""
-    keys = np.stack([VERTICES, bent(VERTICES, 1.2), VERTICES])
+    keys = np.stack([VERTICES, roll_up(VERTICES, 1.2), VERTICES])
     motion = make(keys, [0.0, 1.0, 2.0], stiffness=1e4, damping=(1.0, 0.0), rigid=False)
     t = np.linspace(0.0, 2.0, 33)
     mean, mass = keys.mean(axis=0), SHELL.mass[None, :, None]
@@ -260,7 +260,7 @@ def test_reach_beyond_plain_curves():
 
 def test_model_changes_pose_least():
     """Modelling at held points leaves a pose unchanged where keyframes are rest shapes."""
-    pose = bent(VERTICES, 1.2)
+    pose = roll_up(VERTICES, 1.2)
     ends = [0, N - 1]
     for rest in ("body", "keyframes"):
         motion = make(np.stack([VERTICES, pose]), [0.0, 1.0], rest=rest)
@@ -416,7 +416,7 @@ def test_model_drags_points():
 def test_reduced_meshes_and_tets():
     """Large meshes are reduced, and tetrahedra move too."""
     vertices, triangles = sheet(30)
-    keys = np.stack([bent(vertices, a) for a in (0.0, 0.6, 0.2)])
+    keys = np.stack([roll_up(vertices, a) for a in (0.0, 0.6, 0.2)])
     motion = make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), modes=5)
     assert motion.dimension < 60
     assert np.abs(motion([0.0, 0.5, 1.0]) - keys).max() < 1e-5
@@ -428,7 +428,7 @@ def test_reduced_meshes_and_tets():
 def test_motion_progress():
     """A motion reports its progress and can be cancelled."""
     vertices, triangles = sheet(30)
-    keys = np.stack([bent(vertices, a) for a in (0.0, 0.6, 0.2)])
+    keys = np.stack([roll_up(vertices, a) for a in (0.0, 0.6, 0.2)])
     seen = []
     make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), progress=lambda f, stage: seen.append((f, stage)))
     assert seen[-1][0] == pytest.approx(1.0) and {stage for _, stage in seen} >= {
@@ -439,7 +439,7 @@ def test_motion_progress():
         make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), progress=lambda f, stage: f < 0.3)
 
 
-def broken(change):
+def broken_keys(change):
     """Returns the keyframes after a change."""
     keys = KEYS.copy()
     change(keys)
@@ -454,7 +454,7 @@ def broken(change):
         ({"times": [0.0, 1.0, 1.0, 2.0]}, "keyframe 2 is at 1 s"),
         ({"times": [0.0, 2.0, 1.0, 3.0]}, "keyframe 2"),
         ({"keys": KEYS[:, :-1]}, "keyframe 0 has 24 vertices"),
-        ({"keys": broken(lambda k: k.__setitem__((2, 3, 1), np.nan))}, "vertex 3 of keyframe 2"),
+        ({"keys": broken_keys(lambda k: k.__setitem__((2, 3, 1), np.nan))}, "vertex 3 of keyframe 2"),
         ({"stiffness": 0.0}, "stiffness"),
         ({"stiffness": np.nan}, "stiffness"),
         ({"damping": (-1.0, 0.0)}, "damping alpha"),
@@ -483,7 +483,7 @@ def test_motion_refuses_bad_input(options, words):
 def test_flat_sculpts_survived(change):
     """Flat and folded keyframes give a finite motion or an error that names the keyframe."""
     try:
-        shown = make(broken(change))(np.linspace(0, 1.8, 19))
+        shown = make(broken_keys(change))(np.linspace(0, 1.8, 19))
     except thew.ThewError as error:
         assert "keyframe" in str(error)
     else:

@@ -16,7 +16,7 @@ def sheet(n, size=10.0):
     return vertices, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
 
 
-def bent(x, angle):
+def roll_up(x, angle):
     """Returns the sheet rolled up about y by an angle from end to end, and shifted along y."""
     length = np.ptp(x[:, 0])
     turn, radius = angle * x[:, 0] / length, length / angle
@@ -41,7 +41,7 @@ def test_cloth_size_independent(size, rest):
 
     def relative(size):
         vertices, triangles = sheet(9, size)
-        keys = np.stack([vertices, bent(vertices, 0.8), bent(vertices, -0.4), vertices])
+        keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.4), vertices])
         motion = make(thew.Shell(vertices, triangles), keys, gravity=(0.0, 0.0, -0.3 * size), rest=rest)
         return motion(T) / size, motion.reach
 
@@ -99,7 +99,7 @@ def test_insert_equals_fresh_motion(n, dimension, rigid):
     """An inserted keyframe gives the motion that was made with it."""
     vertices, triangles = sheet(n)
     shell = thew.Shell(vertices, triangles)
-    keys = np.stack([vertices, bent(vertices, 0.8), bent(vertices, -0.6), bent(vertices, 0.3)])
+    keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.6), roll_up(vertices, 0.3)])
     fresh = make(shell, keys, modes=6, rigid=rigid, velocities={3: [0.0, 0.0, 2.0]})
     rest = [0, 1, 3]
     motion = make(shell, keys[rest], TIMES[rest], modes=6, rigid=rigid, velocities={2: [0.0, 0.0, 2.0]})
@@ -121,7 +121,7 @@ def test_insert_equals_fresh_motion(n, dimension, rigid):
 def test_insert_keeps_earlier_changes():
     """Earlier changes stay when a keyframe is inserted."""
     vertices, triangles = sheet(8)
-    keys = np.stack([vertices, bent(vertices, 0.8), bent(vertices, -0.6), bent(vertices, 0.3)])
+    keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.6), roll_up(vertices, 0.3)])
     shell = thew.Shell(vertices, triangles)
     motion, fresh = make(shell, keys[[0, 1, 3]], TIMES[[0, 1, 3]]), make(shell, keys)
     for each, key in ((motion, 2), (fresh, 3)):
@@ -139,21 +139,21 @@ def test_insert_into_cycles_and_ghosts():
     """Keyframes are inserted into cycles and between ghosts."""
     vertices, triangles = sheet(8)
     shell = thew.Shell(vertices, triangles)
-    keys = np.stack([vertices, bent(vertices, 0.8), bent(vertices, -0.6), vertices])
+    keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.6), vertices])
     cycle, fresh = make(shell, keys[[0, 1, 3]], TIMES[[0, 1, 3]], cyclic=True), make(shell, keys, cyclic=True)
     cycle.insert(1.0, keys[2])
     np.testing.assert_allclose(cycle(T), fresh(T), atol=2e-4)
-    far = make(shell, np.stack([vertices, bent(vertices, 5.0)]), [0.0, 1.0], ghosts="auto")
+    far = make(shell, np.stack([vertices, roll_up(vertices, 5.0)]), [0.0, 1.0], ghosts="auto")
     for time, angle in ((0.5, 2.5), (0.25, 1.0)):
-        far.insert(time, bent(vertices, angle))
-        np.testing.assert_allclose(far(time)[0], bent(vertices, angle), atol=1e-5)
+        far.insert(time, roll_up(vertices, angle))
+        np.testing.assert_allclose(far(time)[0], roll_up(vertices, angle), atol=1e-5)
     assert np.isfinite(far(np.linspace(0.0, 1.0, 33))).all()
 
 
 def test_insert_refusal_changes_nothing():
     """An insertion that is refused or cancelled changes nothing."""
     vertices, triangles = sheet(8)
-    keys = np.stack([vertices, bent(vertices, 0.8), vertices])
+    keys = np.stack([vertices, roll_up(vertices, 0.8), vertices])
     keys[:, :8] = vertices[:8]
     motion = make(thew.Shell(vertices, triangles), keys, [0.0, 1.0, 2.0], fixed=np.arange(8))
     motion.partial(0.5, [20], vertices[[20]])
@@ -164,7 +164,7 @@ def test_insert_refusal_changes_nothing():
         (2.5, keys[1], "a keyframe at 2.5 s"),
         (1.0, keys[1], "not after"),
         (1.5, keys[1][1:], "keyframe 2 has 63 vertices"),
-        (1.5, bent(vertices, 0.8), "keyframe 2 has the fixed vertex"),
+        (1.5, roll_up(vertices, 0.8), "keyframe 2 has the fixed vertex"),
         (0.5, keys[1], "vertex 20"),
         (np.nan, keys[1], "nan|NaN"),
     ):

@@ -21,7 +21,7 @@ LEGS = {
 GRID = 80
 
 
-def squatting(found, legs, part):
+def squat_pose(found, legs, part):
     """Returns a pose with hips and knees bent by a part of the deepest angle, the left ankle at its height."""
     bones = found.skeleton
     maps = np.tile(np.eye(4), (len(found.names), 1, 1))
@@ -48,7 +48,7 @@ def is_on(parents, bone, above):
     return bone == above
 
 
-def twice(points, triangles):
+def doubled_volume(points, triangles):
     """Returns the volume that a surface covers twice or more, in its unit cubed."""
     low, high = points.min(axis=0), points.max(axis=0)
     step = (high - low).max() / GRID
@@ -70,10 +70,12 @@ def test_squat_overlap_removed(name):
         )
     )  # fmt: skip
     part = np.minimum(np.arange(DOWN + HELD + 1) / DOWN, 1.0)
-    poses = np.array([squatting(found, LEGS[name], p * p * (3.0 - 2.0 * p)) for p in part])
+    poses = np.array([squat_pose(found, LEGS[name], p * p * (3.0 - 2.0 * p)) for p in part])
     clip = thew.simulate(made.body, poses, FPS, contact=thew.Contact(), **made.motion)
     rest = np.concatenate([found.vertices, np.ones((len(found.vertices), 1))], axis=1)
     plain = np.einsum("vb,bij,vj->vi", found.weights, poses[-2], rest)[:, :3]
-    own, whole = twice(found.vertices, found.triangles), made.surface.volume
-    of_skin, left = ((twice(p, found.triangles) - own) / whole for p in (plain, plain + clip.offsets(DOWN + HELD - 1)))
+    own, whole = doubled_volume(found.vertices, found.triangles), made.surface.volume
+    of_skin, left = (
+        (doubled_volume(p, found.triangles) - own) / whole for p in (plain, plain + clip.offsets(DOWN + HELD - 1))
+    )
     assert of_skin > 0.01 and left < 0.002, (of_skin, left)

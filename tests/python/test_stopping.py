@@ -22,7 +22,7 @@ def stages(call):
     return counts, fractions
 
 
-def stopped_at(call, stage, report):
+def stops_at(call, stage, report):
     """Refuses to go on at a given report of a stage, and returns whether the call raised Cancelled at once."""
     seen = 0
 
@@ -50,7 +50,7 @@ def test_fill_progress_every_layer(half):
     assert min(fractions) >= 0.0 and max(fractions) == 1.0
     for stage in counts:
         if stage != "done":
-            assert stopped_at(fill, stage, max(counts[stage] // 2, 1))
+            assert stops_at(fill, stage, max(counts[stage] // 2, 1))
 
 
 def test_boundary_stops():
@@ -58,7 +58,7 @@ def test_boundary_stops():
     limb = thew.MRep.template("limb")
     counts, _ = stages(lambda progress: limb.boundary(4, progress=progress))
     assert counts["boundary"] > 10
-    assert stopped_at(lambda progress: limb.boundary(4, progress=progress), "boundary", 5)
+    assert stops_at(lambda progress: limb.boundary(4, progress=progress), "boundary", 5)
 
 
 @pytest.fixture(scope="module")

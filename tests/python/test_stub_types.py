@@ -24,7 +24,7 @@ def mypy(module, words, folder, **environment):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def typing_errors(tmp_path_factory):
     """Returns {(file, line, error code)} of all typed programs, by the stub of the module under test alone."""
     folder = tmp_path_factory.mktemp("typed")
     # Without its native module, so that nothing but the stub can tell a type.
@@ -54,15 +54,15 @@ def test_stubtest(tmp_path):
     assert code == 0, output
 
 
-def test_typed_programs_pass(told):
+def test_typed_programs_pass(typing_errors):
     """Typed programs pass the type checker."""
-    assert not [one for one in told if one[0] != "wrong.py"]
+    assert not [one for one in typing_errors if one[0] != "wrong.py"]
 
 
-def test_wrong_program_errors(told):
+def test_wrong_program_errors(typing_errors):
     """The type checker finds each marked mistake and no other."""
     lines = (TYPED / "wrong.py").read_text(encoding="utf-8").splitlines()
     marked = [(i, re.search(r"# error: ([a-z-]+)$", line)) for i, line in enumerate(lines, 1)]
     expected = {("wrong.py", i, mark[1]) for i, mark in marked if mark}
     assert len(expected) > 30
-    assert {one for one in told if one[0] == "wrong.py"} == expected
+    assert {one for one in typing_errors if one[0] == "wrong.py"} == expected

@@ -30,7 +30,7 @@ def open_box():
     return vertices, triangles[:-1]
 
 
-def called(name, scene):
+def call_member(name, scene):
     """Returns the value of a member."""
     owner, _, member = name.rpartition(".")
     if name in CALLS:
@@ -46,14 +46,14 @@ def called(name, scene):
     return getattr(this, member)()
 
 
-def promised(documentation):
+def promised_shapes(documentation):
     """Returns the shapes of the result in a member's documentation: those after the arrow, else those that stand alone (shapes of arguments stand at their names), else the first."""
     after = documentation.partition("->")[2]
     alone = re.findall(rf"(?<!\w){annotations.SHAPE}", documentation)
     return re.findall(annotations.SHAPE, after) or alone or re.findall(annotations.SHAPE, documentation)
 
 
-def misshapen(found, shape, nodes):
+def has_wrong_shape(found, shape, nodes):
     """Returns whether an array lacks the shape "[k,3]"; letters stand for any number."""
     wanted = shape.strip("[]").split(",")
     sizes = {"nodes": nodes}
@@ -67,18 +67,20 @@ def misshapen(found, shape, nodes):
 def test_stub_return_values(name, scene):
     """Every member returns a value of the type and shape that the stub gives."""
     function = MEMBERS[name]
-    value = called(name, scene)
-    wrong = annotations.disagreements(value, annotations.returned(function, KNOWN))
+    value = call_member(name, scene)
+    wrong = annotations.disagreements(value, annotations.return_type(function, KNOWN))
     assert not wrong, f"{name}: {'; '.join(wrong)}, says the stub: {ast.unparse(function.returns)}"
     hint = ast.unparse(function.returns)
     documentation = ast.get_docstring(function)
     if documentation and re.search(r"_Floats|_Places|_Indices|NDArray", hint) and "list[" not in hint:
         found = [array.shape for array in annotations.arrays(value)]
         if value is not None and "_Sparse" not in hint:
-            shapes_said = promised(documentation)
+            shapes_said = promised_shapes(documentation)
             assert shapes_said, f"{name} gives back an array, but its documentation tells no shape"
             for shape, said in zip(found, shapes_said, strict=False):
-                assert not misshapen(shape, said, scene.Body.node_count), f"{name} has shape {shape}, said to be {said}"
+                assert not has_wrong_shape(shape, said, scene.Body.node_count), (
+                    f"{name} has shape {shape}, said to be {said}"
+                )
             assert len(shapes_said) >= len(found), f"{name}: {len(found)} arrays, {len(shapes_said)} shapes"
 
 
@@ -87,9 +89,9 @@ def test_stub_return_values(name, scene):
 )
 def test_stub_optional_values(name, scene):
     """Every member that may return None is also seen with a value."""
-    hint = annotations.returned(MEMBERS[name], KNOWN)
+    hint = annotations.return_type(MEMBERS[name], KNOWN)
     if hint is not None:
-        value = FILLED[name](scene) if name in FILLED else called(name, scene)
+        value = FILLED[name](scene) if name in FILLED else call_member(name, scene)
         assert value is not None, f"say in FILLED where {name} is not None"
         assert not annotations.disagreements(value, hint)
 
@@ -125,12 +127,19 @@ def test_calls_belong_to_members():
 )
 def test_wrong_annotation_found(name, wrong, scene):
     """A wrong annotation is found."""
-    assert annotations.disagreements(called(name, scene), eval(wrong, KNOWN))
+    assert annotations.disagreements(call_member(name, scene), eval(wrong, KNOWN))
 
 
 def test_wrong_shape_found():
     """A wrong shape is found."""
-    assert promised("Points at amplitudes[m] -> (indices[p,8], weights[p]) [capell2002, §3.1].") == ["[p,8]", "[p]"]
-    assert promised("Displacements at amplitudes[m], [n,3], metres.") == ["[n,3]"]
-    assert not misshapen((7, 3), "[n,3]", 9) and not misshapen((9, 3), "[nodes,3]", 9)
-    assert misshapen((7, 4), "[n,3]", 9) and misshapen((7,), "[n,3]", 9) and misshapen((7, 3), "[nodes,3]", 9)
+    assert promised_shapes("Points at amplitudes[m] -> (indices[p,8], weights[p]) [capell2002, §3.1].") == [
+        "[p,8]",
+        "[p]",
+    ]
+    assert promised_shapes("Displacements at amplitudes[m], [n,3], metres.") == ["[n,3]"]
+    assert not has_wrong_shape((7, 3), "[n,3]", 9) and not has_wrong_shape((9, 3), "[nodes,3]", 9)
+    assert (
+        has_wrong_shape((7, 4), "[n,3]", 9)
+        and has_wrong_shape((7,), "[n,3]", 9)
+        and has_wrong_shape((7, 3), "[nodes,3]", 9)
+    )
