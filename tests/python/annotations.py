@@ -14,7 +14,7 @@ TREE = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encodin
 
 
 def names():
-    """What annotations of the stub may name: its own imports and aliases, and the module's classes."""
+    """Returns the names that annotations of the stub may use: its own imports and aliases, and the module's classes."""
     known = dict(vars(thew))
     for node in TREE.body:
         alias = isinstance(node, ast.AnnAssign) and node.value is not None
@@ -25,7 +25,7 @@ def names():
 
 
 def members():
-    """{"Surface.volume" or "simulate": the function in the stub}, setters and construction left out."""
+    """Returns {"Surface.volume" or "simulate": the function in the stub}, without setters and construction."""
     found = {node.name: node for node in TREE.body if isinstance(node, ast.FunctionDef)}
     for owner in TREE.body:
         if isinstance(owner, ast.ClassDef):
@@ -36,17 +36,17 @@ def members():
 
 
 def is_property(function):
-    """Whether the stub's function is read like an attribute."""
+    """Returns whether the stub's function is read like an attribute."""
     return any(isinstance(d, ast.Name) and d.id == "property" for d in function.decorator_list)
 
 
-def returned(function, known):
-    """The annotation of what a function returns, as a type."""
+def return_type(function, known):
+    """Returns the annotation of a function's result, as a type."""
     return eval(compile(ast.Expression(function.returns), "thew/__init__.pyi", "eval"), known)
 
 
 def disagreements(value, hint, where="it"):
-    """How a value is not of a type: sentences; empty when it is. Numbers are exactly of their kind: True is no int."""
+    """Returns sentences on how a value differs from a type; empty when it agrees. Numbers are exactly of their kind: True is no int."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is object or hint is typing.Any:
         return []
@@ -76,7 +76,7 @@ def disagreements(value, hint, where="it"):
 
 
 def array_disagreements(value, kind, where):
-    """An array of a kind of number, C-contiguous and the caller's to write to."""
+    """Returns sentences on how a value differs from an array of a kind of number, C-contiguous and the caller's to write to."""
     if type(value) is not np.ndarray:
         return [f"{where} is {type(value).__name__}, not an array"]
     if not np.issubdtype(value.dtype, kind):
@@ -87,7 +87,7 @@ def array_disagreements(value, kind, where):
 
 
 def arrays(value):
-    """All arrays in a value, in order."""
+    """Returns all arrays in a value, in order."""
     if isinstance(value, np.ndarray):
         return [value]
     if isinstance(value, (tuple, list)):

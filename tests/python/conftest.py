@@ -11,7 +11,7 @@ import thew
 
 @pytest.fixture(scope="session")
 def arm():
-    """A capsule with two bones: arrays, and the surface, skeleton, lattice and body made of them."""
+    """Builds a capsule with two bones: arrays, and the surface, skeleton, lattice and body made of them."""
     vertices, triangles = shapes.arm()
     weights = shapes.arm_weights(vertices)
     surface = thew.Surface(vertices, triangles)

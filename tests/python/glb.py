@@ -34,7 +34,7 @@ class File:
 
 
 def load(path, height=1.7):
-    """Vertices, triangles, weights, surface, skeleton of the file's first skin, in its bind pose, scaled to a height."""
+    """Returns vertices, triangles, weights, surface and skeleton of the file's first skin, in its bind pose, scaled to a height."""
     file = File(path)
     skin = file.json["skins"][0]
     joints = skin["joints"]
@@ -84,7 +84,7 @@ def load(path, height=1.7):
 
 
 def character(name, **options):
-    """A character of the shared data, or a skipped test where there is none."""
+    """Returns a character of the shared data, or skips the test where the file is missing."""
     path = Path(os.environ.get("THEW_DATA", "")) / "characters" / f"{name}.glb"
     if not path.is_file():
         pytest.skip(f"{path} is not here")

@@ -18,12 +18,12 @@ from scipy.spatial.transform import Rotation
 
 
 def lame(young: float, poisson: float) -> tuple[float, float]:
-    """Lamé's λ and the shear modulus G."""
+    """Returns Lamé's λ and the shear modulus G."""
     return young * poisson / ((1 + poisson) * (1 - 2 * poisson)), young / (2 * (1 + poisson))
 
 
 def gradients(vertices: np.ndarray, tets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients [e,4,3] of the linear shape functions, and volumes [e]."""
+    """Returns gradients [e,4,3] of the linear shape functions, and volumes [e]."""
     x = vertices[tets]
     edges = np.swapaxes(x[:, 1:] - x[:, :1], 1, 2)
     inner = np.linalg.inv(edges)
@@ -31,7 +31,7 @@ def gradients(vertices: np.ndarray, tets: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _scatter(blocks: np.ndarray, tets: np.ndarray, nodes: int) -> csr_array:
-    """Element blocks [e,4,3,4,3] summed into a square matrix of 3·nodes."""
+    """Sums element blocks [e,4,3,4,3] into a square matrix of 3·nodes."""
     rows = 3 * tets[:, :, None] + np.arange(3)
     i = np.broadcast_to(rows[:, :, :, None, None], blocks.shape)
     j = np.broadcast_to(rows[:, None, None, :, :], blocks.shape)
@@ -39,7 +39,7 @@ def _scatter(blocks: np.ndarray, tets: np.ndarray, nodes: int) -> csr_array:
 
 
 def stiffness(vertices: np.ndarray, tets: np.ndarray, young: float, poisson: float) -> csr_array:
-    """K of linear elasticity."""
+    """Returns K of linear elasticity."""
     g, volume = gradients(vertices, tets)
     lam, shear = lame(young, poisson)
     outer = np.einsum("eai,ebj->eaibj", g, g)
@@ -49,13 +49,13 @@ def stiffness(vertices: np.ndarray, tets: np.ndarray, young: float, poisson: flo
 
 
 def nodal_mass(vertices: np.ndarray, tets: np.ndarray, density: float) -> np.ndarray:
-    """Lumped mass [k]: a quarter of each element at each of its corners."""
+    """Returns the lumped mass [k]: a quarter of each element at each of its corners."""
     _, volume = gradients(vertices, tets)
     return np.bincount(tets.ravel(), np.repeat(density * volume / 4.0, 4), minlength=len(vertices))
 
 
 def mass(vertices: np.ndarray, tets: np.ndarray, density: float, kind: str = "consistent") -> csr_array:
-    """M, consistent or lumped."""
+    """Returns M, consistent or lumped."""
     if kind == "lumped":
         return csr_array(kron(_diagonal(nodal_mass(vertices, tets, density)), eye_array(3)))
     _, volume = gradients(vertices, tets)
@@ -73,7 +73,7 @@ def _diagonal(values: np.ndarray) -> coo_array:
 
 
 def rotations_of(u: np.ndarray, vertices: np.ndarray, tets: np.ndarray) -> np.ndarray:
-    """W u: half the curl of each element, then the mean over the elements around each node; u[..., k,3]. (7)"""
+    """Returns W u: half the curl of each element, then the mean over the elements around each node; u[..., k,3]. (7)"""
     g, _ = gradients(vertices, tets)
     curl = 0.5 * np.cross(g, u[..., tets, :]).sum(axis=-2)
     count = np.bincount(tets.ravel(), minlength=len(vertices))
@@ -85,7 +85,7 @@ def rotations_of(u: np.ndarray, vertices: np.ndarray, tets: np.ndarray) -> np.nd
 
 @dataclass
 class Modes:
-    """Λ[m], Φ[m,k,3], Ψ[m,k,3] and the mass of each node [k], which gravity pulls at."""
+    """Holds Λ[m], Φ[m,k,3], Ψ[m,k,3] and the mass of each node [k], on which gravity acts."""
 
     eigenvalues: np.ndarray
     shapes: np.ndarray
@@ -94,7 +94,7 @@ class Modes:
 
 
 def free_rows(nodes: int, fixed: np.ndarray) -> np.ndarray:
-    """The rows of nodes that are not held."""
+    """Returns the rows of nodes that are not held."""
     held = np.zeros(nodes, bool)
     held[fixed] = True
     return (3 * np.flatnonzero(~held)[:, None] + np.arange(3)).ravel()
@@ -110,7 +110,7 @@ def modes(
     fixed: np.ndarray,
     kind: str = "consistent",
 ) -> Modes:
-    """The lowest modes with `fixed` nodes held."""
+    """Returns the lowest modes with `fixed` nodes held."""
     k = stiffness(vertices, tets, young, poisson)
     m = mass(vertices, tets, density, kind)
     return modes_of(k, m, vertices, tets, count, fixed)
@@ -124,7 +124,7 @@ def modes_of(
     count: int,
     fixed: np.ndarray,
 ) -> Modes:
-    """The lowest modes of assembled matrices."""
+    """Returns the lowest modes of assembled matrices."""
     free = free_rows(len(vertices), fixed)
     start = np.random.default_rng(0).normal(size=len(free))
     values, vectors = eigsh(k[free][:, free].tocsc(), k=count, M=m[free][:, free].tocsc(), sigma=0.0, v0=start)
@@ -137,12 +137,12 @@ def modes_of(
 
 
 def rotation(w: np.ndarray) -> np.ndarray:
-    """exp [w]ₓ [k,3,3]."""
+    """Returns exp [w]ₓ [k,3,3]."""
     return Rotation.from_rotvec(w).as_matrix()
 
 
 def warp_rotation(w: np.ndarray) -> np.ndarray:
-    """R̃(w), the mean of exp [τw]ₓ over τ from 0 to 1, [k,3,3]. (Appendix A)"""
+    """Returns R̃(w), the mean of exp [τw]ₓ over τ from 0 to 1, [k,3,3]. (Appendix A)"""
     angle = np.linalg.norm(w, axis=1)
     small = angle < 1e-3
     a = np.where(small, 1.0, angle)
@@ -154,7 +154,7 @@ def warp_rotation(w: np.ndarray) -> np.ndarray:
 
 
 class Simulation:
-    """One body in motion. `integrator`: 'semi_implicit' is eq. 18, 'exact' the oscillator's own solution."""
+    """Simulates one body. `integrator`: 'semi_implicit' is eq. 18, 'exact' the oscillator's own solution."""
 
     def __init__(
         self,
@@ -187,24 +187,24 @@ class Simulation:
             self.exact = np.stack([expm(r * step) for r in rate])
 
     def constrain(self, positions=None, orientations=None, exercised=None) -> None:
-        """Hold displacements and rotation vectors of nodes by forces at the exercised ones."""
+        """Holds displacements and rotation vectors of nodes by forces at the exercised ones."""
         self.positions = {n: np.asarray(u, float) for n, u in (positions or {}).items()}
         self.orientations = {n: np.asarray(w, float) for n, w in (orientations or {}).items()}
         self.exercised = sorted({*self.positions, *self.orientations} if exercised is None else exercised)
 
     def rotations(self, q: np.ndarray) -> np.ndarray:
-        """exp [Ψq]ₓ per node."""
+        """Returns exp [Ψq]ₓ per node."""
         if not self.warp:
             return np.broadcast_to(np.eye(3), (self.nodes, 3, 3))
         return rotation((self.psi @ q).reshape(-1, 3))
 
     def modal_force(self, forces: np.ndarray | None, q: np.ndarray) -> np.ndarray:
-        """Φᵀ R_wᵀ F, gravity's M g among the forces."""
+        """Returns Φᵀ R_wᵀ F, gravity's M g among the forces."""
         all_ = self.weights if forces is None else self.weights + forces
         return self.phi.T @ np.einsum("nji,nj->ni", self.rotations(q), all_).ravel()
 
     def advance(self, forces: np.ndarray | None = None) -> None:
-        """One step under gravity and nodal forces [k,3]."""
+        """Takes one step under gravity and nodal forces [k,3]."""
         q, v = self.amplitudes, self.velocities
         old = self.modal_force(forces, q)
         if self.exact is not None:
@@ -224,7 +224,7 @@ class Simulation:
         return state[0], state[1]
 
     def _constrained(self, free: np.ndarray) -> np.ndarray:
-        """The printed pseudo-inverse solution, repeated with R̃ of the corrected amplitudes until it holds."""
+        """Repeats the printed pseudo-inverse solution with R̃ of the corrected amplitudes until it holds."""
         rows = lambda nodes: (3 * np.array(sorted(nodes), int)[:, None] + np.arange(3)).ravel()  # noqa: E731
         c, o, x = rows(self.positions), rows(self.orientations), rows(self.exercised)
         u = np.array([self.positions[n] for n in sorted(self.positions)]).reshape(-1, 3)
@@ -246,7 +246,7 @@ class Simulation:
         return q
 
     def displacements(self) -> np.ndarray:
-        """R̃(Ψq) Φq, or Φq without warping, [k,3]."""
+        """Returns R̃(Ψq) Φq, or Φq without warping, [k,3]."""
         u = (self.phi @ self.amplitudes).reshape(-1, 3)
         if not self.warp:
             return u
@@ -256,7 +256,7 @@ class Simulation:
 def nonlinear_forces(
     u: np.ndarray, vertices: np.ndarray, tets: np.ndarray, young: float, poisson: float
 ) -> tuple[float, np.ndarray, csr_array]:
-    """St. Venant-Kirchhoff energy, gradient [k,3] and Hessian at displacements u."""
+    """Returns St. Venant-Kirchhoff energy, gradient [k,3] and Hessian at displacements u."""
     g, volume = gradients(vertices, tets)
     lam, shear = lame(young, poisson)
     f = np.eye(3) + np.einsum("eai,eaj->eij", u[tets], g)
@@ -284,7 +284,7 @@ def nonlinear_equilibrium(
     forces: np.ndarray,
     load_steps: int = 10,
 ) -> np.ndarray:
-    """Displacements [k,3] where elastic forces balance dead loads: Newton, the load raised in steps."""
+    """Returns displacements [k,3] at which elastic forces balance dead loads: Newton, the load raised in steps."""
     free = free_rows(len(vertices), fixed)
     u = np.zeros_like(vertices)
     scale = np.abs(forces).max()

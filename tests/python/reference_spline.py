@@ -12,7 +12,7 @@ import mpmath as mp
 
 
 def spline(times, values, stiffness, damping, gravity, start, end, at, digits=40):
-    """Values of the spline at times `at`, natural ends where start or end is None."""
+    """Returns values of the spline at times `at`; ends are natural where start or end is None."""
     # Exponentials of δT have as many digits before the point; where stiffness outweighs damping the rest swings and does not grow.
     # Squared from a short time on, they lose a digit in three squarings, of which there are as many as the stiffness has bits.
     span = max(b - a for a, b in itertools.pairwise(times))

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 
 def box(half=(1.0, 1.0, 1.0)):
-    """A cuboid around the origin, faces outward."""
+    """Builds a cuboid around the origin, faces outward."""
     corners = np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)], dtype=float)
     quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
     triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
@@ -14,7 +14,7 @@ def box(half=(1.0, 1.0, 1.0)):
 
 
 def arm(segments=24, rings=48, length=1.0, radius=0.1):
-    """A capsule along x from 0 to `length` between the centres of its caps."""
+    """Builds a capsule along x from 0 to `length` between the centres of its caps."""
     half_turn = np.linspace(0.0, np.pi, rings + 1)[1:-1]
     along, across = -np.cos(half_turn), np.sin(half_turn)
     x = np.where(along < 0, 0.0, length) + radius * along
@@ -46,19 +46,19 @@ def arm(segments=24, rings=48, length=1.0, radius=0.1):
 
 
 def arm_bones(length=1.0):
-    """Two bones, half of the arm each: names, parents, heads, tails."""
+    """Returns two bones, half of the arm each: names, parents, heads, tails."""
     heads = np.array([[0.0, 0, 0], [length / 2, 0, 0]])
     return ["upper", "lower"], [-1, 0], heads, heads + [length / 2, 0, 0]
 
 
 def arm_weights(vertices, length=1.0):
-    """From one bone to the other over the middle fifth."""
+    """Returns weights that go from one bone to the other over the middle fifth."""
     lower = np.clip((vertices[:, 0] / length - 0.4) / 0.2, 0.0, 1.0)
     return np.stack([1.0 - lower, lower], axis=1)
 
 
 def about(turn, centre=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)):
-    """A rotation vector about a centre, then a shift, as a matrix."""
+    """Returns a rotation vector about a centre, then a shift, as a matrix."""
     matrix = np.eye(4)
     matrix[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
     matrix[:3, 3] = np.add(centre, shift) - matrix[:3, :3] @ centre
@@ -66,7 +66,7 @@ def about(turn, centre=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)):
 
 
 def hanging_turned(skeleton, bone, turn):
-    """The rest pose but for a bone and all that hang from it, turned by a rotation vector about its head: [b,4,4]."""
+    """Returns the rest pose with a bone and all its descendants turned by a rotation vector about its head, [b,4,4]."""
     pose = np.tile(np.eye(4), (len(skeleton.names), 1, 1))
     for b in range(len(pose)):
         above = b
@@ -78,23 +78,23 @@ def hanging_turned(skeleton, bone, turn):
 
 
 def bend(angle, length=1.0):
-    """The lower bone turned about y at the elbow: a pose [2,4,4]."""
+    """Returns a pose [2,4,4] with the lower bone turned about y at the elbow."""
     return np.stack([np.eye(4), about([0.0, angle, 0.0], [length / 2, 0, 0])])
 
 
 def apply(matrix, points):
-    """Points [n,3] moved by a matrix [4,4]."""
+    """Moves points [n,3] by a matrix [4,4]."""
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def enclosed_volume(vertices, triangles):
-    """Of a closed, outward surface."""
+    """Returns the volume enclosed by a closed, outward surface."""
     a, b, c = (vertices[triangles[:, i]] for i in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
 
 
 def ball(radius=0.2, divisions=16):
-    """A sphere around the origin: a cube's faces in squares, each pushed out to it; faces outward."""
+    """Builds a sphere around the origin: a cube's faces in squares, each pushed out to it; faces outward."""
     g = np.tan(np.linspace(-np.pi / 4, np.pi / 4, divisions + 1))
     a, b = (x.ravel() for x in np.meshgrid(g, g, indexing="ij"))
     n = divisions + 1

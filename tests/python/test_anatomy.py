@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What shape and rig tell of real characters: soft where it is soft, hard where it is hard, whatever bones are called."""
+"""The anatomy of real characters, from shape and rig: soft and hard parts, whatever bones are called."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HUMANS = ["m2m_human", "mh_male_heavy", "kaykit_manny", "sintel_m2m"]
 
 
 def body(found, **options):
-    """A coarse body: its map does not depend on the lattice."""
+    """Builds a coarse body of a character; its flesh map does not depend on the lattice."""
     names = options.pop("names", found.names)
     skeleton = thew.Skeleton(names, list(found.skeleton.parents), found.skeleton.heads, found.skeleton.tails)
     surface = thew.Surface(found.vertices, found.triangles)
@@ -37,8 +37,8 @@ def body(found, **options):
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=found.weights, **options)
 
 
-def carried(found, starts):
-    """Vertices that bones mostly carry whose names begin so."""
+def carried_mask(found, starts):
+    """Returns a mask of the vertices that are carried mostly by bones whose names begin with one of `starts`."""
     mine = [i for i, name in enumerate(found.names) if name.startswith(starts)]
     assert mine, starts
     return found.weights[:, mine].sum(axis=1) > 0.7
@@ -46,24 +46,28 @@ def carried(found, starts):
 
 @pytest.fixture(scope="module", params=sorted(PARTS))
 def case(request):
+    """Returns the name of a character, the character and its body."""
     found = character(request.param)
     return request.param, found, body(found)
 
 
-def test_hard_parts_are_hard_and_soft_ones_are_not(case):
+def test_flesh_map_hard_and_soft(case):
+    """The flesh map of a real character is low on its hard parts and high on its soft ones."""
     name, found, made = case
-    hard, soft = (carried(found, starts) for starts in PARTS[name])
+    hard, soft = (carried_mask(found, starts) for starts in PARTS[name])
     assert np.quantile(made.flesh[hard], 0.9) <= 0.1, np.quantile(made.flesh[hard], [0.5, 0.9])
     assert np.quantile(made.flesh[soft], 0.9) >= 0.5, np.quantile(made.flesh[soft], [0.5, 0.9])
 
 
-def test_names_of_bones_do_not_matter(case):
+def test_flesh_map_ignores_bone_names(case):
+    """The flesh map is the same when the bones have numbers instead of names."""
     _, found, made = case
     numbered = body(found, names=[f"b{i:03d}" for i in range(len(found.names))])
     assert np.array_equal(numbered.flesh, made.flesh)
 
 
-def test_turned_and_scaled_it_is_the_same(case):
+def test_flesh_map_turned_and_scaled(case):
+    """The flesh map hardly changes when the character is turned and scaled."""
     _, found, made = case
     turn = Rotation.from_rotvec([0.3, -1.2, 0.7]).as_matrix().T * 0.03
     surface = thew.Surface(found.vertices @ turn, found.triangles)
@@ -77,7 +81,8 @@ def test_turned_and_scaled_it_is_the_same(case):
     assert apart.mean() < 0.01 and np.quantile(apart, 0.99) < 0.1, (apart.mean(), apart.max())
 
 
-def test_a_loose_vertex_far_away_changes_nothing(case):
+def test_flesh_map_loose_vertex(case):
+    """A loose vertex far away has no flesh and leaves the map and the softness of the rest as they are."""
     _, found, made = case
     vertices = np.vstack([found.vertices, [[50.0, 0.0, 0.0]]])
     weights = np.vstack([found.weights, np.eye(1, len(found.names))])
@@ -87,14 +92,16 @@ def test_a_loose_vertex_far_away_changes_nothing(case):
     assert other.with_softness(0.5).material.young == pytest.approx(made.with_softness(0.5).material.young, rel=1e-6)
 
 
-def test_the_dial_softens_at_every_notch(case):
+def test_softness_dial_monotonic(case):
+    """Every step up of the softness dial lowers Young's modulus."""
     _, _, made = case
     young = [made.with_softness(dial).material.young for dial in np.linspace(0.0, 1.0, 6)]
     assert np.all(np.diff(young) < 0.0), young
 
 
 @pytest.mark.parametrize("name", HUMANS)
-def test_parts_of_people_lie_where_they_do(name):
+def test_parts_human_places(name):
+    """Belly, chest, buttocks and cheeks of a human are found at their places on the body."""
     found = character(name)
     parts = body(found, kind="human").parts()
     low, high = found.vertices[:, 2].min(), found.vertices[:, 2].max()
@@ -109,7 +116,8 @@ def test_parts_of_people_lie_where_they_do(name):
         assert 0.5 < share.max() <= 1.0
 
 
-def test_a_machine_is_hard_and_the_dial_leaves_it_so():
+def test_robot_stays_hard():
+    """A machine has almost no flesh, and the softness dial hardly softens it."""
     found = character("robot")
     made = body(found)
     assert made.flesh.max() <= 0.02 + 1e-12
@@ -119,7 +127,8 @@ def test_a_machine_is_hard_and_the_dial_leaves_it_so():
     assert made.with_softness(1.0).softness() < 0.02
 
 
-def test_saved_bodies_know_their_kind_and_what_else_their_bones_carry(tmp_path):
+def test_saved_body_keeps_kind(tmp_path):
+    """A saved body keeps its kind and the record of which bones carry other meshes."""
     found = character("robot")
     skeleton = thew.Skeleton(
         found.names, list(found.skeleton.parents), found.skeleton.heads, found.skeleton.tails, [-1, 0, 0]
@@ -138,11 +147,12 @@ def test_saved_bodies_know_their_kind_and_what_else_their_bones_carry(tmp_path):
     assert thew.Body.load(tmp_path / "toon.thew").with_softness(1.0).softness() == toon.with_softness(1.0).softness()
 
 
-def test_what_is_of_something_hard_is_hard():
+def test_hard_mask_hardens():
+    """Skin marked as hard loses its flesh, painted flesh overrules the mark, and bad marks are refused."""
     found = character("q_bull")
     n = len(found.vertices)
     plain = body(found)
-    torso = carried(found, ("Torso",))
+    torso = carried_mask(found, ("Torso",))
     armoured = body(found, hard=torso.astype(float))
     assert np.median(armoured.flesh[torso]) < 0.1 < 0.3 < np.median(plain.flesh[torso])
     assert (armoured.flesh <= plain.flesh + 1e-12).all()
@@ -155,11 +165,12 @@ def test_what_is_of_something_hard_is_hard():
         body(found, hard=np.zeros(n - 1))
 
 
-def test_kinds_are_known_by_name():
+def test_kinds_change_flesh_map():
+    """Each kind of character gives its own flesh map, and an unknown kind is refused."""
     found = character("Fox", height=1.0)
     flesh = {kind: body(found, kind=kind).flesh for kind in ("automatic", "human", "animal", "toon", "insect", "robot")}
     assert np.array_equal(flesh["animal"], flesh["automatic"])
-    head = carried(found, ("b_Head",))
+    head = carried_mask(found, ("b_Head",))
     assert np.median(flesh["toon"][head]) > 0.2 > np.median(flesh["animal"][head])
     assert flesh["insect"].mean() < flesh["animal"].mean() and flesh["robot"].max() <= 0.02 + 1e-12
     with pytest.raises(thew.InputError, match="kind must be one of"):

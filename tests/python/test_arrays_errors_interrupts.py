@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What crosses between Python and Rust: arrays of any layout, errors, progress, interrupts."""
+"""The border between Python and Rust: arrays of any layout, errors, progress, interrupts."""
 
 import _thread
 import signal
@@ -11,7 +11,8 @@ import shapes
 import thew
 
 
-def test_errors_have_two_bases():
+def test_errors_two_bases():
+    """Every error class derives from `ThewError` and from the builtin error of its kind."""
     pairs = {
         thew.InputError: ValueError,
         thew.StorageError: OSError,
@@ -35,14 +36,16 @@ def test_errors_have_two_bases():
         lambda a: a.astype(">f8"),
     ],
 )
-def test_any_layout_is_taken(convert):
+def test_arrays_any_layout(convert):
+    """Arrays of any memory layout, type or byte order are read with the same values."""
     vertices, triangles = shapes.box((1.0, 2.0, 0.5))
     surface = thew.Surface(convert(vertices), triangles)
     assert np.array_equal(surface.vertices, vertices)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, np.uint64])
-def test_any_integers_are_indices(kind):
+def test_indices_any_integers(kind):
+    """Indices may be integers of any width, signed or unsigned."""
     vertices, triangles = shapes.box()
     assert np.array_equal(thew.Surface(vertices, triangles.astype(kind)).triangles, triangles)
 
@@ -50,12 +53,14 @@ def test_any_integers_are_indices(kind):
 @pytest.mark.parametrize(
     "bad", ["text", None, [[1, 2, 3], [4, 5]], np.array([["1", "2", "3"]]), np.ones((1, 3)) * 1j, object(), 5.0]
 )
-def test_what_is_no_array_of_numbers_is_refused_by_name(bad):
+def test_arrays_refuse_other_types(bad):
+    """An argument that is not an array of numbers is refused by the name of the parameter."""
     with pytest.raises(thew.InputError, match=r"^vertices: "):
         thew.Surface(bad, [[0, 1, 2]])
 
 
-def test_arguments_are_not_changed_nor_kept():
+def test_arguments_copied():
+    """Arguments are neither changed nor kept: later writes do not reach the object."""
     vertices, triangles = shapes.box()
     surface = thew.Surface(vertices, triangles)
     vertices[:] = 7.0
@@ -63,7 +68,8 @@ def test_arguments_are_not_changed_nor_kept():
     assert surface.vertices.max() == 1.0
 
 
-def test_progress_that_returns_nothing_does_not_stop(arm):
+def test_progress_returning_nothing_continues(arm):
+    """A progress callable that returns nothing does not stop the work."""
     seen = []
     thew.simulate(arm.body, [shapes.bend(0.0)] * 3, 24, progress=lambda *said: seen.append(said))
     fractions = [fraction for fraction, _ in seen]
@@ -71,7 +77,9 @@ def test_progress_that_returns_nothing_does_not_stop(arm):
     assert all(isinstance(stage, str) for _, stage in seen)
 
 
-def test_an_exception_in_progress_comes_out_unchanged(arm):
+def test_progress_exception_unchanged(arm):
+    """An exception raised in a progress callable reaches the caller unchanged."""
+
     class Mine(Exception):
         pass
 
@@ -89,7 +97,8 @@ def test_an_exception_in_progress_comes_out_unchanged(arm):
         thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), progress=fail)
 
 
-def test_control_c_stops_long_work(arm):
+def test_ctrl_c_stops_work(arm):
+    """Ctrl-C stops long work with `KeyboardInterrupt`."""
     # A shell that runs the tests in the background has the signal ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -103,8 +112,8 @@ def test_control_c_stops_long_work(arm):
         signal.signal(signal.SIGINT, before)
 
 
-def test_other_threads_run_meanwhile(arm):
-    """The callable waits for another thread: that thread can only run if the interpreter is free."""
+def test_threads_run_meanwhile(arm):
+    """Other Python threads run during long work: the interpreter is free."""
     ticks = []
     stop = threading.Event()
 
@@ -120,7 +129,8 @@ def test_other_threads_run_meanwhile(arm):
     assert len(ticks) > 100
 
 
-def test_work_may_run_in_a_thread_with_progress(arm):
+def test_thread_work_with_progress(arm):
+    """Work with a progress callable may run in a thread other than the main one."""
     result = []
 
     def work():
@@ -132,7 +142,8 @@ def test_work_may_run_in_a_thread_with_progress(arm):
     assert len(result[0]) == 4
 
 
-def test_progress_never_runs_backwards(arm):
+def test_progress_monotonic(arm):
+    """Progress begins at zero, never decreases and ends at one at most."""
     for work in (
         lambda p: thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, progress=p),
         lambda p: thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), progress=p),

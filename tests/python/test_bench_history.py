@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What benches print is read, kept and compared with the last run on the same machine."""
+"""The history of benches: tables are read, kept and compared with the last run on the same machine."""
 
 import json
 import re
@@ -25,7 +25,8 @@ COLUMNS = """embedding          vertices  lattice   best ms  median ms   GB/s
 """
 
 
-def test_timed_columns_are_read_and_nothing_else():
+def test_measures_timed_columns():
+    """Only the timed columns of a bench's table are read."""
     assert history.measures(MARKDOWN) == {
         "2000, thew s": 0.25,
         "2000, scipy s": 1.0,
@@ -37,13 +38,15 @@ def test_timed_columns_are_read_and_nothing_else():
 
 
 @pytest.mark.parametrize("bench", sorted(file.stem for file in (ROOT / "benches").glob("*.rs")))
-def test_headings_of_rust_benches_name_timed_columns(bench):
+def test_rust_benches_timed_headings(bench):
+    """Every Rust bench prints a heading that names its timed columns."""
     source = (ROOT / "benches" / f"{bench}.rs").read_text()
     headings = [text for text in re.findall(r'"((?:[^"\\]|\\.)*)"', source) if re.search(r"\bm?s\b", text)]
     assert any(len(history._cells(text)) > 3 for text in headings)
 
 
-def test_runs_are_kept_and_compared_on_the_same_machine_only(tmp_path):
+def test_runs_compared_per_machine(tmp_path):
+    """Runs are kept in the history, and compared only with runs on the same machine."""
     file = tmp_path / "deep" / "history.jsonl"
     first = [history.entry("2026-01-01", "abc", "A, 2 cores", "Rust: rigs", {"x, ms": 2.0, "y, ms": 2.0})]
     assert first[0]["ratio"] is None
@@ -60,7 +63,8 @@ def test_runs_are_kept_and_compared_on_the_same_machine_only(tmp_path):
     assert "first run on this machine" in history.comparison([{**other, "machine": "C"}], kept)
 
 
-def test_the_tracked_history_is_whole():
+def test_tracked_history_complete():
+    """Every entry of the tracked history has all its fields, a date and positive times."""
     for one in history.read():
         assert set(one) == {"date", "commit", "machine", "bench", "ratio", "measures"}
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", one["date"]) and all(value > 0 for value in one["measures"].values())

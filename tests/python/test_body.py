@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 
 def matrix(triple, n):
+    """Builds a sparse matrix of its three arrays, whose types and order it checks."""
     data, indices, indptr = triple
     m = csr_array((data, indices, indptr), shape=(n, n))
     assert indices.dtype == indptr.dtype == np.int32
@@ -17,7 +18,8 @@ def matrix(triple, n):
     return m
 
 
-def test_materials_are_checked():
+def test_material_validation():
+    """A material has its documented defaults and refuses constants out of range."""
     soft = thew.Material()
     assert (soft.young, soft.poisson, soft.density) == (20e3, 0.4, 1000.0)
     for wrong in ({"young": 0.0}, {"young": np.nan}, {"poisson": 0.5}, {"poisson": -1.0}, {"density": -1.0}):
@@ -25,7 +27,8 @@ def test_materials_are_checked():
             thew.Material(**wrong)
 
 
-def test_volume_and_mass_are_those_of_the_flesh(arm):
+def test_mass_matches_flesh(arm):
+    """Volume and mass of a body are those of the enclosed flesh, and its mass matrix is symmetric and positive definite."""
     exact = shapes.enclosed_volume(arm.vertices, arm.triangles)
     assert arm.body.volume == pytest.approx(exact, rel=0.03)
     n = 3 * arm.body.node_count
@@ -38,7 +41,8 @@ def test_volume_and_mass_are_those_of_the_flesh(arm):
     assert np.linalg.eigvalsh(mass.toarray()).min() > 0
 
 
-def test_stiffness_resists_strain_and_nothing_else(arm):
+def test_stiffness_resists_strain(arm):
+    """The stiffness matrix gives rigid motions no energy and uniform strain the energy of the material."""
     n = 3 * arm.body.node_count
     s = matrix(arm.body.stiffness(), n)
     x = arm.lattice.vertices
@@ -56,7 +60,8 @@ def test_stiffness_resists_strain_and_nothing_else(arm):
     assert 0.5 * q @ (s @ q) == pytest.approx(arm.body.energy(q.reshape(-1, 3), model="linear"), rel=1e-10)
 
 
-def test_gradient_and_hessian_belong_to_the_energy(arm):
+def test_linear_energy_derivatives(arm):
+    """The linear gradient and Hessian are the derivatives of the linear energy."""
     rng = np.random.default_rng(1)
     q, d = rng.normal(size=(2, arm.body.node_count, 3)) * 0.01
     gradient = arm.body.gradient(q, "linear")
@@ -77,7 +82,8 @@ def test_gradient_and_hessian_belong_to_the_energy(arm):
 
 @pytest.mark.parametrize("model", ["stvk", "neohookean"])
 @pytest.mark.parametrize("size", [0.003, 0.1])
-def test_nonlinear_gradients_and_hessians_belong_to_their_energy(arm, model, size):
+def test_nonlinear_energy_derivatives(arm, model, size):
+    """Gradients and Hessians of nonlinear models are derivatives of their energies, and linear at rest."""
     body, x = arm.body, arm.lattice.vertices
     rng = np.random.default_rng(4)
     smooth = np.sin(x @ rng.normal(size=(3, 3)) * 7.0 + 0.4)
@@ -102,7 +108,8 @@ def test_nonlinear_gradients_and_hessians_belong_to_their_energy(arm, model, siz
 
 
 @pytest.mark.parametrize("model", ["stvk", "neohookean"])
-def test_rigid_motions_are_free_and_every_shape_has_a_finite_energy(arm, model):
+def test_nonlinear_energy_rigid_and_finite(arm, model):
+    """Rigid motions cost no nonlinear energy, and every shape has finite energy and derivatives."""
     body, x = arm.body, arm.lattice.vertices
     stretch = body.energy(x * [0.01, 0.0, 0.0], model)
     assert stretch == pytest.approx(body.energy(x * [0.01, 0.0, 0.0], "linear"), rel=0.05)
@@ -118,7 +125,8 @@ def test_rigid_motions_are_free_and_every_shape_has_a_finite_energy(arm, model):
         body.energy(1e99 * x, model)
 
 
-def test_twist_holds_a_straight_skeleton(arm):
+def test_twist_stiffens_straight_skeleton(arm):
+    """The twist term keeps flesh from turning freely about straight bones."""
     n = 3 * arm.body.node_count
     free = np.setdiff1d(np.arange(arm.body.node_count), arm.body.bone_vertices)
     rows = (3 * free[:, None] + np.arange(3)).ravel()
@@ -131,6 +139,7 @@ def test_twist_holds_a_straight_skeleton(arm):
 
 
 def test_bone_vertices_and_regions(arm):
+    """A body's bone vertices include the bones' chains, and region weights sum to one and follow the near bone."""
     body = arm.body
     assert len(body.bone_vertices) == len(body.bone_of_vertex)
     chains = set(np.concatenate(arm.lattice.bone_edges))
@@ -143,7 +152,8 @@ def test_bone_vertices_and_regions(arm):
     assert w[x < 0.25, 0].min() > 0.9 and w[x > 0.75, 1].min() > 0.9
 
 
-def test_painted_factors_change_the_matrices(arm):
+def test_painted_factors_scale_matrices(arm):
+    """Painted stiffness and density scale the matrices, and arrays of a wrong size are refused."""
     n = len(arm.vertices)
     stiff = thew.Body(
         arm.surface,
@@ -171,7 +181,8 @@ def test_painted_factors_change_the_matrices(arm):
         thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=arm.weights[:, :1])
 
 
-def test_turning_the_character_turns_its_matrices(arm):
+def test_energy_rotation_invariant(arm):
+    """A turned character has the same energy for the same displacements turned."""
     by = shapes.about([0.4, 1.0, -0.3], shift=[3.0, -1.0, 2.0])
     turn = Rotation.from_rotvec([0.4, 1.0, -0.3]).as_matrix()
     surface = thew.Surface(shapes.apply(by, arm.vertices), arm.triangles)
@@ -194,7 +205,8 @@ def test_turning_the_character_turns_its_matrices(arm):
     assert turned.energy(q @ turn.T) == pytest.approx(arm.body.energy(q), rel=1e-6)
 
 
-def test_a_body_survives_its_file(arm, tmp_path):
+def test_body_file_round_trip(arm, tmp_path):
+    """A body read from its file has the same matrices and the same motion to the last bit."""
     path = tmp_path / "arm.thew"
     arm.body.save(path)
     again = thew.Body.load(str(path))
@@ -206,7 +218,8 @@ def test_a_body_survives_its_file(arm, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["arm.thew"]
 
 
-def test_a_body_keeps_whose_flesh_is_whose(tmp_path):
+def test_saved_body_keeps_flesh_owners(tmp_path):
+    """A saved body keeps which flesh belongs to which limb where two limbs share cells."""
     # Two arms a hair apart: cells between them hold flesh of both.
     vertices, triangles = shapes.arm(16, 24, length=0.6)
     names, _, heads, tails = shapes.arm_bones(0.6)
@@ -238,7 +251,8 @@ def test_a_body_keeps_whose_flesh_is_whose(tmp_path):
     assert lattice.notes and np.ptp(shown[0][:, 1]) > 0.9
 
 
-def test_files_that_cannot_be_used_are_named(arm, tmp_path):
+def test_body_load_refuses_damaged(arm, tmp_path):
+    """A damaged, shortened or missing file is refused with an error that names it."""
     path = tmp_path / "arm.thew"
     arm.body.save(path)
     whole = path.read_bytes()
@@ -259,7 +273,8 @@ def test_files_that_cannot_be_used_are_named(arm, tmp_path):
         arm.body.save(tmp_path / "no such folder" / "arm.thew")
 
 
-def test_stiffer_flesh_gives_less(arm):
+def test_stiffened_body_is_stiffer(arm):
+    """A stiffened body has scaled stiffness and a lower softness."""
     stiff = arm.body.stiffened(2.0)
     np.testing.assert_allclose(stiff.stiffness()[0], 2.0 * arm.body.stiffness()[0], rtol=1e-9, atol=1e-9)
     assert stiff.softness() == pytest.approx(0.5 * arm.body.softness(), rel=0.2)
@@ -268,7 +283,8 @@ def test_stiffer_flesh_gives_less(arm):
         arm.body.stiffened(0.0)
 
 
-def test_a_loose_button_follows_one_bone_rigidly(arm):
+def test_loose_part_follows_bone(arm):
+    """A loose part follows one bone rigidly, and the rest of the stiffness stays definite."""
     button, faces = shapes.box((0.03, 0.03, 0.03))
     vertices = np.concatenate([arm.vertices, button + [0.5, 0.0, 0.4]])
     surface = thew.Surface(vertices, np.concatenate([arm.triangles, faces + len(arm.vertices)]))
@@ -292,7 +308,8 @@ def test_a_loose_button_follows_one_bone_rigidly(arm):
         assert np.linalg.eigvalsh(matrix)[0] > 0.0
 
 
-def test_numbers_that_cannot_be_are_typed_errors(arm):
+def test_numbers_out_of_range(arm):
+    """Numbers out of range are refused with a typed error that says why."""
     with pytest.raises(thew.InputError, match="not negative"):
         thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), level=-1)
     with pytest.raises(thew.InputError, match="not negative"):
@@ -307,7 +324,8 @@ def test_numbers_that_cannot_be_are_typed_errors(arm):
         arm.body.shown(np.zeros((arm.body.node_count, 3)), max_offset=0.1)
 
 
-def test_a_lattice_of_another_mesh_is_refused(arm):
+def test_body_refuses_foreign_lattice(arm):
+    """A lattice of another mesh is refused, and skin slightly outside its lattice is taken."""
     away = thew.Surface(arm.vertices + [0.0, 0.0, 0.15], arm.triangles)
     with pytest.raises(thew.InputError, match=r"another mesh.*build one around this mesh"):
         thew.Body(away, arm.skeleton, arm.lattice, thew.Material())
@@ -316,7 +334,8 @@ def test_a_lattice_of_another_mesh_is_refused(arm):
     thew.Body(near, arm.skeleton, arm.lattice, thew.Material())
 
 
-def test_weights_that_are_all_zero_are_refused(arm):
+def test_all_zero_weights_refused(arm):
+    """Weights that are all zero are refused, and one weighted vertex is enough."""
     nothing = np.zeros_like(arm.weights)
     with pytest.raises(thew.InputError, match="all skin weights are zero"):
         thew.Lattice.enclose(arm.surface, arm.skeleton, nothing)
@@ -328,7 +347,8 @@ def test_weights_that_are_all_zero_are_refused(arm):
 
 
 @pytest.mark.parametrize("unit", [100.0, 0.001])
-def test_another_unit_is_hinted_at(unit):
+def test_body_warns_about_units(unit):
+    """A body far larger or smaller than a character gives a warning about the unit of length."""
     names, parents, heads, tails = shapes.arm_bones()
     vertices, triangles = shapes.arm(12, 12)
     surface = thew.Surface(unit * vertices, triangles)

@@ -25,7 +25,8 @@ files = "wheels = [] in a text"
 """
 
 
-def test_manifest_gets_the_wheel_before_its_tables():
+def test_manifest_lists_wheel():
+    """The completed manifest lists wheel, platform and version before its tables."""
     done = tomllib.loads(products.complete_manifest(MANIFEST, "thew-1.whl", "linux-x64"))
     assert done["wheels"] == ["./wheels/thew-1.whl"]
     assert done["platforms"] == ["linux-x64"]
@@ -34,7 +35,8 @@ def test_manifest_gets_the_wheel_before_its_tables():
     assert done["permissions"] == {"files": "wheels = [] in a text"}
 
 
-def test_manifest_names_the_copyright_of_bundled_code():
+def test_manifest_names_copyrights():
+    """The completed manifest names the copyright holders of bundled code."""
     text = (
         "Copyright (c) 2016--2023\n"
         "  Copyright (c) 2015 - 2021 Ada Lovelace <ada@example.org>\n"
@@ -57,11 +59,13 @@ def test_manifest_names_the_copyright_of_bundled_code():
         ("thew-0.1.0-cp311-abi3-win_amd64.whl", "windows-x64"),
     ],
 )
-def test_platform_is_read_from_the_wheel(name, platform):
+def test_platform_of_wheel(name, platform):
+    """The platform is read from the wheel's name."""
     assert products.platform_of(Path(name)) == platform
 
 
-def test_a_wheel_for_an_unknown_platform_is_refused():
+def test_platform_unknown_refused():
+    """A wheel for an unknown platform is refused."""
     with pytest.raises(BuildError, match="musllinux"):
         products.platform_of(Path("thew-0.1.0-cp311-abi3-musllinux_1_2_x86_64.whl"))
 
@@ -81,6 +85,7 @@ def test_a_wheel_for_an_unknown_platform_is_refused():
     ],
 )
 def test_licence_expressions(expression, fine):
+    """A licence expression is allowed when a set of accepted licences satisfies it."""
     assert licences.allows(expression, {"MIT", "Zlib", "Apache-2.0 WITH LLVM-exception"}) is fine
 
 
@@ -95,11 +100,13 @@ def test_licence_expressions(expression, fine):
         ("printed 5 passed by", False),
     ],
 )
-def test_closing_lines_are_told_apart(line, closes):
+def test_closing_line_recognised(line, closes):
+    """The closing line of a test run is told from lines that only look like one."""
     assert bool(checks.CLOSING.match(line)) is closes
 
 
-def test_every_crate_that_is_linked_has_its_licence_in_the_text():
+def test_licence_text_lists_crates():
+    """The licence text names every linked crate and leaves out crates used by tests alone."""
     text = licences.texts()
     for line in (
         "faer 0.24.4 (MIT)",
@@ -112,8 +119,8 @@ def test_every_crate_that_is_linked_has_its_licence_in_the_text():
     assert "Permission is hereby granted, free of charge" in text and "Apache License" in text
 
 
-def test_licences_are_the_same_text_in_every_process():
-    """Sets of names have another order in each; two versions of a crate were told in that one."""
+def test_licence_text_deterministic():
+    """The licence text is the same in every process, whatever order its sets of names have."""
     show = "from tools import licences; print(licences.texts())"
 
     def told(seed):
@@ -123,7 +130,8 @@ def test_licences_are_the_same_text_in_every_process():
     assert len({told(seed) for seed in range(4)}) == 1
 
 
-def test_archives_are_the_same_bytes_whenever_they_are_made(tmp_path):
+def test_archive_deterministic(tmp_path):
+    """An archive has the same bytes whenever it is made, with a correct record."""
     made = []
     for i, year in enumerate((1999, 2024)):
         archive = tmp_path / f"{i}.whl"
@@ -147,7 +155,8 @@ def test_archives_are_the_same_bytes_whenever_they_are_made(tmp_path):
     assert lines[0].split(",")[1:] == ["sha256=mC2ePrmW9VnmM_TRlN7zdh2Qn1o7ZH0ahR_q1nwyydE", "4"]
 
 
-def test_actions_are_pinned_by_hash():
+def test_workflow_actions_pinned():
+    """Workflows pin every action by its commit hash."""
     for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
         for used in re.findall(r"uses: *(\S+)", workflow.read_text()):
             assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used), f"{workflow.name}: {used}"

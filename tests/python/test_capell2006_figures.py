@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the figures of docs/rigging.md show: a head of ours and its expressions, bent limbs, the guide's own code. No Blender."""
+"""The figures of docs/rigging.md: a head of ours and its expressions, bent limbs, the guide's own code. No Blender."""
 
 import re
 from pathlib import Path
@@ -18,23 +18,25 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "rigging.md"
 
 @pytest.fixture(scope="module")
 def hilda():
+    """Builds the rigged head."""
     return rigged.hilda(cells_across=26.0)
 
 
-def near(face, point, reach=0.007):
-    """The mean of the skin's points near a place at rest, and how to take it again."""
+def local_mean(face, point, reach=0.007):
+    """Returns the mean position of the skin's points near a place at rest, and a function that takes it again."""
     chosen = np.linalg.norm(face.vertices - point, axis=1) < reach
     assert chosen.any()
     return lambda skin: skin[chosen].mean(axis=0)
 
 
-def moved(face, controls, *places):
-    """How far the skin near each place goes, [places,3]."""
+def displacements(face, controls, *places):
+    """Returns the displacement of the skin near each place, [places,3]."""
     skin = face.settled(controls)
-    return [near(face, place)(skin) - near(face, place)(face.vertices) for place in places]
+    return [local_mean(face, place)(skin) - local_mean(face, place)(face.vertices) for place in places]
 
 
-def test_the_head_is_closed_and_alike_on_both_sides():
+def test_head_closed_and_symmetric():
+    """The head is closed, alike on both sides, properly weighted and built the same each time."""
     skin = head.skin()
     assert 5_000 < len(skin.vertices) < 12_500
     report = thew.Surface(skin.vertices, skin.triangles()).report()
@@ -47,8 +49,8 @@ def test_the_head_is_closed_and_alike_on_both_sides():
     assert np.array_equal(head.skin().vertices, skin.vertices)
 
 
-def test_bones_leave_the_face_free(hilda):
-    """No bone within two centimetres of the skin of the face."""
+def test_head_bones_avoid_face(hilda):
+    """No bone lies within two centimetres of the skin of the face."""
     front = hilda.vertices[hilda.vertices[:, 1] < -0.075]
     for bone in head.figure().bones:
         ends = np.array([bone.head, bone.tail])
@@ -56,31 +58,34 @@ def test_bones_leave_the_face_free(hilda):
         assert np.linalg.norm(front[:, None] - along, axis=2).min() > 0.02, bone.name
 
 
-def test_without_controls_nothing_moves(hilda):
+def test_head_rest_without_controls(hilda):
+    """The head rests without controls and with controls at zero or below."""
     np.testing.assert_allclose(hilda.settled({}), hilda.vertices, atol=1e-6)
     np.testing.assert_allclose(hilda.settled({"smile": 0.0, "frown": -1.0}), hilda.vertices, atol=1e-6)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_expressions_read(hilda, side):
+def test_head_expressions(hilda, side):
+    """Smile, frown and flared nostrils move mouth, brows and nose the right way on both sides."""
     corner, middle = np.array([side * 0.032, -0.084, -0.054]), np.array([0.0, -0.1, -0.056])
     brow, wing = np.array([side * 0.015, -0.082, 0.055]), np.array([side * 0.023, -0.0955, -0.0215])
-    smile, lips = moved(hilda, {"smile": 1.0}, corner, middle)
+    smile, lips = displacements(hilda, {"smile": 1.0}, corner, middle)
     assert smile[2] > lips[2] + 0.003 and side * smile[0] > 0.002
-    frown, lips, knit = moved(hilda, {"frown": 1.0}, corner, middle, brow)
+    frown, lips, knit = displacements(hilda, {"frown": 1.0}, corner, middle, brow)
     assert frown[2] < lips[2] - 0.002 and knit[2] < -0.002 and side * knit[0] < -0.001
-    flare, lips = moved(hilda, {"nostrils": 1.0}, wing, middle)
+    flare, lips = displacements(hilda, {"nostrils": 1.0}, wing, middle)
     assert side * flare[0] > 0.001 > 3.0 * np.linalg.norm(lips)
 
 
-def test_rigs_add_up(hilda):
-    """At rest the balance is linear in the forces."""
+def test_rigs_superpose(hilda):
+    """Displacements of several rigs add up: at rest the balance is linear in the forces."""
     apart = sum(hilda.settled({name: 0.7}) - hilda.vertices for name in hilda.rigs)
     together = hilda.settled(dict.fromkeys(hilda.rigs, 0.7)) - hilda.vertices
     np.testing.assert_allclose(together, apart, atol=1e-6)
 
 
-def test_guides_on_the_skin_point_where_they_are_told(hilda):
+def test_guide_on_skin_direction(hilda):
+    """A guide on the skin points in the given direction and lies at the given depth."""
     rng = np.random.default_rng(4)
     surface = hilda.body.surface
     for _ in range(20):
@@ -92,7 +97,8 @@ def test_guides_on_the_skin_point_where_they_are_told(hilda):
         assert np.linalg.norm(at[:3, 3] - point) == pytest.approx(depth, abs=1e-6)
 
 
-def test_templates_do_what_they_are_named_for():
+def test_templates_shape_limb():
+    """Each template changes a limb's shape as its name says."""
     limb = rigged.limb(detail=8, cells_across=14.0)
     middle = np.abs(limb.vertices[:, 2] - 0.4) < 0.03
     radius = lambda skin: np.linalg.norm(skin[middle, :2], axis=1)  # noqa: E731
@@ -107,14 +113,16 @@ def test_templates_do_what_they_are_named_for():
 
 
 @pytest.mark.parametrize("vertices", [None, 4000])
-def test_the_arm_is_closed(vertices):
+def test_arm_model_closed(vertices):
+    """The arm's model is closed and has the number of vertices asked for."""
     made = models.arm(vertices)
     report = thew.Surface(made.vertices, made.triangles).report()
     assert report.closed and report.manifold and report.components == 1
     assert vertices is None or len(made.vertices) == vertices
 
 
-def test_volume_is_measured_right():
+def test_stretches_measure_volume():
+    """The measured stretch of volume is the determinant of a uniform stretch."""
     bar = bending.bar(detail=4, cells_across=8.0)
     nodes = np.asarray(bar.lattice.vertices)
     stretch = np.array([[1.1, 0.2, 0.0], [0.0, 0.9, -0.1], [0.0, 0.0, 1.3]])
@@ -123,8 +131,8 @@ def test_volume_is_measured_right():
     np.testing.assert_allclose(bending.stretches(bar.lattice, bar.near, q), 1.1 * 0.9 * 1.3, rtol=1e-6)
 
 
-def test_warping_bends_as_nonlinear_flesh_does():
-    """Figure 2, small: the global linear method swells, both forms of warping stay near the nonlinear balance."""
+def test_warping_near_nonlinear():
+    """Figure 2, small: the linear method swells, and both forms of warping stay near the nonlinear balance."""
     answers = bending.bend(bending.bar(detail=6, cells_across=10.0), 60.0)
     assert answers["linear"].volume > 1.08
     for method in ("warped", "warped_vertex"):
@@ -132,8 +140,8 @@ def test_warping_bends_as_nonlinear_flesh_does():
         assert answers[method].away["neohookean"][1] < 0.1 * answers["linear"].away["neohookean"][1]
 
 
-def test_the_guides_code_runs(arm, tmp_path, monkeypatch):
-    """Every block of Python in docs/rigging.md, one after the other, for an arm whose elbow bends."""
+def test_rigging_guide_code_runs(arm, tmp_path, monkeypatch):
+    """Every block of Python in docs/rigging.md runs, in order, for an arm whose elbow bends."""
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
     assert blocks

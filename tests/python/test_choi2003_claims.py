@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What [choi2003, §6] claims of its Figures 4 to 8, at its own counts of modes and constraints and its own step of 1/30 s."""
+"""The claims of [choi2003, §6] on its Figures 4 to 8, at its own counts of modes and constraints and its own step of 1/30 s."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ MATERIAL = thew.Material(young=1e5, poisson=0.4, density=1000.0)
 
 @pytest.fixture(scope="module")
 def bar():
-    """The body of Figures 4 and 5 with its eight modes, clamped, and the nodes of its axis."""
+    """Returns the body of Figures 4 and 5, its nodes, clamped nodes, axis and eight modes."""
     tets = models.bar()
     nodes = np.asarray(tets.vertices)
     fixed = np.flatnonzero(nodes[:, 0] < 1e-9)
@@ -25,7 +25,8 @@ def bar():
     return tets, nodes, fixed, axis, modes
 
 
-def test_figure_4_warping_has_none_of_the_artifacts_of_linear_modes(bar):
+def test_figure_4_warping(bar):
+    """Figure 4: a hanging bar keeps its length with warping and grows with linear modes."""
     tets, nodes, fixed, axis, modes = bar
     gravity = np.array([0.0, 0.0, -5.0])
     weight = bodies.nodal_mass(nodes, tets.tets, 1000.0)[:, None] * gravity
@@ -49,7 +50,8 @@ def test_figure_4_warping_has_none_of_the_artifacts_of_linear_modes(bar):
     assert far[1] < 0.08 and far[0] > 4.0 * far[1]
 
 
-def test_figure_5_a_bar_is_held_by_place_by_turn_and_by_both(bar):
+def test_figure_5_constraints(bar):
+    """Figure 5: a bar is held by position, by orientation and by both."""
     tets, nodes, _, axis, modes = bar
     end = int(axis[-1])
     around = motion.neighbours(np.asarray(tets.tets), end)
@@ -79,7 +81,8 @@ def test_figure_5_a_bar_is_held_by_place_by_turn_and_by_both(bar):
             assert w[end][1] > 0.8 and np.abs(w[end][[0, 2]]).max() < 0.05
 
 
-def test_figure_6_a_belly_that_nothing_holds_is_thrown_by_the_dance():
+def test_figure_6_belly():
+    """Figure 6: a dance throws an unheld belly about, which rings on and comes to rest."""
     bodo, surface = biped.figure(), models.potbelly(1026)
     tets = thew.TetMesh.fill(thew.Surface(surface.vertices, surface.triangles), nodes=363)
     nodes = np.asarray(tets.vertices)
@@ -110,14 +113,15 @@ def test_figure_6_a_belly_that_nothing_holds_is_thrown_by_the_dance():
 
 @pytest.fixture(scope="module")
 def box():
+    """Returns the jelly box, its nodes and its modes."""
     box = models.jelly_box()
     nodes = np.asarray(box.vertices)
     fixed = motion.inside_ball(nodes, *dances.SUPPORTS["box"])
     return box, nodes, thew.modes(box, 32, thew.Material(6e4, 0.4, 1000.0), fixed=fixed)
 
 
-def jumped(box, warp):
-    """Largest strains, and volumes as shares of that at rest, of each frame of the jump."""
+def jump(box, warp):
+    """Returns the largest strains of the jump's frames, and their volumes relative to rest."""
     tets, nodes, modes = box
     figure = dances.jumper()
     places = dances.tied(nodes, figure, dances.BOX_ENDS)
@@ -142,13 +146,15 @@ def jumped(box, warp):
     return np.array(strains), np.array(volumes)
 
 
-def test_figure_7_a_jelly_box_jumps_and_swells_with_linear_modes_alone(box):
-    (strain, volume), (linear, swollen) = jumped(box, True), jumped(box, False)
+def test_figure_7_jelly_box(box):
+    """Figure 7: a jumping jelly box keeps its volume with warping and swells with linear modes."""
+    (strain, volume), (linear, swollen) = jump(box, True), jump(box, False)
     assert volume.min() > 0.9 and volume.max() < 1.05 and swollen.max() > 1.4
     assert linear.max() > 2.0 * strain.max()
 
 
-def test_figure_7_a_blob_dances_by_six_places_and_the_turn_of_its_head():
+def test_figure_7_blob():
+    """Figure 7: a blob dances led by six positions and the orientation of its head."""
     surface, figure = models.flubber(2802), dances.dancer()
     tets = thew.TetMesh.fill(thew.Surface(surface.vertices, surface.triangles), nodes=552)
     nodes = np.asarray(tets.vertices)
@@ -171,7 +177,8 @@ def test_figure_7_a_blob_dances_by_six_places_and_the_turn_of_its_head():
     assert turned > 0.5
 
 
-def test_figure_8_the_tail_of_a_large_model_is_led_by_hand_and_rings_out():
+def test_figure_8_tail():
+    """Figure 8: the tail of a large model follows the hand and rings out once released."""
     shape = models.dinosaur(28098)
     assert (len(shape.vertices), len(shape.triangles)) == (28098, 56192)
     skin = thew.Surface(shape.vertices, shape.triangles)

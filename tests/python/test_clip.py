@@ -10,15 +10,18 @@ import thew
 
 
 def swings(count, period=12):
+    """Returns poses of an elbow that swings to and fro."""
     return np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / period)) for i in range(count)])
 
 
 @pytest.fixture(scope="module")
 def clip(arm):
+    """Simulates a swinging arm for 16 frames."""
     return thew.simulate(arm.body, swings(16), 24)
 
 
-def test_a_clip_is_an_array(arm, clip):
+def test_clip_array(arm, clip):
+    """A clip converts to an array of its frames, and reports length, rate and memory."""
     frames = np.asarray(clip)
     assert frames.shape == (16, len(arm.vertices), 3) and frames.dtype == np.float32
     assert len(clip) == 16 and clip.fps == 24
@@ -29,7 +32,8 @@ def test_a_clip_is_an_array(arm, clip):
     assert len(clip.inverted_cells) == 16
 
 
-def test_frames_show_the_same_in_any_order(clip):
+def test_frames_any_order(clip):
+    """Frames are the same in whatever order they are read."""
     forwards = [clip.positions(f) for f in range(16)]
     for f in np.random.default_rng(1).permutation(16):
         assert np.array_equal(clip.positions(int(f)), forwards[f])
@@ -37,11 +41,13 @@ def test_frames_show_the_same_in_any_order(clip):
     assert np.array_equal(clip.positions(99), forwards[15])
 
 
-def test_simulating_twice_gives_the_same_bits(arm, clip):
+def test_simulate_deterministic(arm, clip):
+    """Simulating twice gives the same bits."""
     assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(16), 24)), np.asarray(clip))
 
 
-def test_the_first_frame_is_the_equilibrium(arm, clip):
+def test_first_frame_equilibrium(arm, clip):
+    """The first frame is the equilibrium of its pose, and the surface is the lattice's embedding."""
     q = thew.equilibrium(arm.body, swings(1)[0], method="hyperelastic")
     np.testing.assert_allclose(clip.lattice_positions(0), arm.lattice.vertices + q, atol=1e-6)
     # And of other methods the surface is the lattice's embedding, where its sway is not bounded: nearly everywhere if it moves slowly.
@@ -54,21 +60,25 @@ def test_the_first_frame_is_the_equilibrium(arm, clip):
         np.testing.assert_allclose(slow[1].positions(f)[free], places[free], atol=1e-6)
 
 
-def test_bones_follow_the_poses(arm, clip):
+def test_bone_vertices_follow_poses(arm, clip):
+    """The bone vertices of a clip follow the poses exactly."""
     for f, pose in enumerate(swings(16)):
         p = clip.lattice_positions(f)
         for v, bone in zip(arm.body.bone_vertices, arm.body.bone_of_vertex, strict=True):
             np.testing.assert_allclose(p[v], shapes.apply(pose[bone], arm.lattice.vertices[v]), atol=1e-6)
 
 
-def test_in_parts_or_at_once_it_is_the_same(arm, clip):
+def test_clip_extend_in_parts(arm, clip):
+    """A clip made in parts equals the clip made at once."""
     parts = thew.simulate(arm.body, swings(16)[:5], 24)
     parts.extend(swings(16)[5:6])
     parts.extend(swings(16)[6:])
     assert np.array_equal(np.asarray(parts), np.asarray(clip))
 
 
-def test_the_flesh_moves_by_itself_and_more_when_faster(arm):
+def test_flesh_moves_more_when_faster(arm):
+    """Flesh moves beside its balance, and more when the same motion is faster."""
+
     def own(fps):
         clip = thew.simulate(arm.body, swings(25), fps)
         still = [thew.equilibrium(arm.body, pose) + arm.lattice.vertices for pose in swings(25)]
@@ -79,8 +89,8 @@ def test_the_flesh_moves_by_itself_and_more_when_faster(arm):
     assert fast > 1.5 * slow > 1e-5
 
 
-def test_the_frame_rate_hardly_matters(arm):
-    """The same motion sampled at 24 and at 48 frames per second."""
+def test_frame_rate_independent(arm):
+    """The same motion sampled at 24 and at 48 frames per second gives nearly the same clip."""
     fine = np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / 48)) for i in range(97)])
     a = thew.simulate(arm.body, fine[::2], 24)
     b = thew.simulate(arm.body, fine, 48)
@@ -89,8 +99,8 @@ def test_the_frame_rate_hardly_matters(arm):
     assert apart < 0.01 * moved
 
 
-def test_sway_agrees_at_usual_frame_rates(arm):
-    """The same motion at 24, 30 and 60 frames per second, looked at every sixth of a second."""
+def test_sway_frame_rate_independent(arm):
+    """The sway of the same motion at 24, 30 and 60 frames per second agrees every sixth of a second."""
     sways = []
     for fps in (24, 30, 60):
         poses = np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / fps)) for i in range(2 * fps + 1)])
@@ -102,7 +112,8 @@ def test_sway_agrees_at_usual_frame_rates(arm):
         assert np.linalg.norm(coarse - sways[2], axis=2).max() < 0.01 * largest
 
 
-def test_cells_that_the_bones_alone_turn_over_are_those_of_flesh_at_rest(arm):
+def test_folded_cells_match_rest(arm):
+    """The folded cells of a frame are those that flesh at rest has in the same pose."""
     poses = [shapes.bend(0.25 * i) for i in range(12)]
     made = thew.simulate(arm.body, poses, 24.0)
     still = thew.Simulation(arm.body, gravity=(0, 0, 0))
@@ -114,14 +125,16 @@ def test_cells_that_the_bones_alone_turn_over_are_those_of_flesh_at_rest(arm):
 
 
 @pytest.mark.parametrize("rate", [24.0, 240.0])
-def test_steps_converge_however_hard_flesh_is_thrown(arm, rate):
+def test_steps_converge_when_thrown(arm, rate):
+    """Every step converges, however hard the flesh is thrown."""
     poses = np.array([shapes.bend(0.0)] * 6)
     poses[1::2, :, 0, 3] += 5.0  # its length five times, to and fro
     counts = thew.simulate(arm.body, poses, 24.0, rate=rate).unconverged_steps
     assert counts.shape == (6,) and not counts.any()
 
 
-def test_a_cycle_repeats(arm):
+def test_cycle_closes(arm):
+    """A cyclic clip ends as it begins, and cannot be extended."""
     poses = swings(13)
     cycle = thew.simulate(arm.body, poses, 24, cyclic=True)
     assert len(cycle) == 13
@@ -132,7 +145,8 @@ def test_a_cycle_repeats(arm):
         cycle.extend(poses)
 
 
-def test_a_run_in_arrives_in_motion(arm, clip):
+def test_preroll_starts_in_motion(arm, clip):
+    """A clip with a run-in begins in motion."""
     run = thew.simulate(arm.body, swings(16), 24, preroll=6)
     assert len(run) == 16 and clip.loop_gap is None
     assert np.abs(run.positions(0) - clip.positions(0)).max() > 1e-5
@@ -149,24 +163,28 @@ def test_a_run_in_arrives_in_motion(arm, clip):
         ({"method": "blended"}, thew.InputError, "'warped', 'linear'"),
     ],
 )
-def test_bad_input_is_a_sentence(arm, arguments, error, word):
+def test_simulate_refuses_bad_input(arm, arguments, error, word):
+    """Bad arguments of `simulate` are refused with a sentence."""
     with pytest.raises(error, match=word):
         thew.simulate(**{"body": arm.body, "poses": swings(3), "fps": 24, **arguments})
 
 
-def test_projections_are_refused(arm):
+def test_simulate_refuses_projections(arm):
+    """A pose that is a projection is refused by frame and bone."""
     poses = swings(3)
     poses[2, 1, 3, 0] = 0.5
     with pytest.raises(thew.InputError, match=r"poses\[2\].*bone 1"):
         thew.simulate(arm.body, poses, 24)
 
 
-def test_empty_rigs_are_none(arm, clip):
+def test_simulate_empty_rigs(arm, clip):
+    """Empty rigs give the same clip as no rigs."""
     again = thew.simulate(arm.body, swings(16), fps=24, rigs=(), controls=None, preroll=0, cyclic=False)
     assert np.array_equal(np.asarray(again), np.asarray(clip))
 
 
-def test_frames_are_read_while_the_clip_grows(arm, clip):
+def test_frames_read_while_extending(arm, clip):
+    """Frames can be read in one thread while another extends the clip."""
     grown = thew.simulate(arm.body, swings(16)[:4], 24)
     wrong = []
 
@@ -184,7 +202,8 @@ def test_frames_are_read_while_the_clip_grows(arm, clip):
     assert not reader.is_alive() and not wrong
 
 
-def test_cancelling_an_extension_leaves_the_clip(arm):
+def test_clip_extend_cancelled(arm):
+    """An extension that is cancelled leaves the clip as it was."""
     clip = thew.simulate(arm.body, swings(6), 24)
     before = np.asarray(clip)
     with pytest.raises(thew.Cancelled):
@@ -192,7 +211,8 @@ def test_cancelling_an_extension_leaves_the_clip(arm):
     assert np.array_equal(np.asarray(clip), before)
 
 
-def test_max_offset_limits_what_is_shown(arm):
+def test_max_offset_limits_shown(arm):
+    """The limit of the offset bounds what is shown and leaves the motion as it is."""
     jolt = swings(12)
     jolt[6:] = shapes.about([0, 0, 0], shift=[0, 0, 0.6]) @ jolt[6:]
     soft = thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=4e3), region_weights=arm.weights)
@@ -232,8 +252,8 @@ def test_max_offset_limits_what_is_shown(arm):
 
 
 @pytest.mark.parametrize("joints", [0.0, 0.4, 1.0])
-def test_a_body_shows_what_a_simulation_does(arm, joints):
-    """Sway by how much flesh there is: not the bare lattice, where that hangs far."""
+def test_body_shown_matches_simulation(arm, joints):
+    """A body shows displacements as a simulation does: by the amount of flesh, not as the bare lattice."""
     options = {"region_weights": arm.weights, "rest_includes_gravity": False}
     soft = thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=4e3), **options)
     size, pose = np.linalg.norm(np.ptp(arm.vertices, axis=0)), swings(4)[3]

@@ -16,7 +16,7 @@ FRAME = 1 / 24
 
 @pytest.fixture(scope="module")
 def elbow():
-    """An arm whose skin is fine enough to count what passes through it."""
+    """Builds an arm whose skin is fine enough to count what passes through it."""
     vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
@@ -24,8 +24,8 @@ def elbow():
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
-def bent(body, degrees, contact=thew.Contact(), method="hyperelastic", joints=1.0, hold=8, **options):  # noqa: B008
-    """A simulation that was bent slowly and held."""
+def bent_simulation(body, degrees, contact=thew.Contact(), method="hyperelastic", joints=1.0, hold=8, **options):  # noqa: B008
+    """Returns a simulation that was bent slowly and held."""
     simulation = thew.Simulation(body, method, gravity=(0, 0, 0), elastic_joints=joints, contact=contact, **options)
     simulation.reset(shapes.bend(0.0))
     for angle in [*np.arange(4.0, degrees, 4.0), *[degrees] * hold]:
@@ -33,8 +33,8 @@ def bent(body, degrees, contact=thew.Contact(), method="hyperelastic", joints=1.
     return simulation
 
 
-def penetrating(vertices, triangles):
-    """Vertices that lie in other flesh: a little outside of themselves they are still inside."""
+def penetrating_vertices(vertices, triangles):
+    """Returns the vertices that lie in other flesh: those that are inside even a little outside of themselves."""
     vertices = np.asarray(vertices, float)
     a, b, c = (vertices[triangles[:, i]] for i in range(3))
     normals = np.zeros_like(vertices)
@@ -45,12 +45,13 @@ def penetrating(vertices, triangles):
     return np.flatnonzero(thew.Surface(vertices, triangles).winding_number(vertices + step * normals) > 0.5)
 
 
-def test_an_elbow_folds_without_passing_through_itself(elbow):
+def test_elbow_folds_without_penetration(elbow):
+    """A folding elbow does not pass through itself, keeps its volume and only pushes."""
     # As the lattice has it; the default method shows its joints otherwise.
     triangles, whole = elbow.surface.triangles, elbow.surface.volume
     for degrees in (120, 148):
-        free, touching = (bent(elbow, degrees, contact, "warped") for contact in (None, thew.Contact()))
-        through = [len(penetrating(s.positions(), triangles)) for s in (free, touching)]
+        free, touching = (bent_simulation(elbow, degrees, contact, "warped") for contact in (None, thew.Contact()))
+        through = [len(penetrating_vertices(s.positions(), triangles)) for s in (free, touching)]
         assert through[0] > 100 and through[1] <= 0.05 * through[0]
         assert free.inverted_cells() > 0 and touching.inverted_cells() == 0
         assert thew.Surface(touching.positions(), triangles).volume > 0.88 * whole
@@ -62,10 +63,11 @@ def test_an_elbow_folds_without_passing_through_itself(elbow):
 
 
 @pytest.mark.parametrize(("degrees", "joints"), [(120, 0.0), (148, 0.0), (148, 1.0)])
-def test_where_skinning_itself_passes_through_little_does(elbow, degrees, joints):
+def test_contact_reduces_skinning_overlap(elbow, degrees, joints):
+    """Contact leaves little overlap where skinning alone passes through itself."""
     triangles, size = elbow.surface.triangles, elbow.surface.size
-    free, touching = (bent(elbow, degrees, contact, joints=joints) for contact in (None, thew.Contact()))
-    through = [len(penetrating(s.positions(), triangles)) for s in (free, touching)]
+    free, touching = (bent_simulation(elbow, degrees, contact, joints=joints) for contact in (None, thew.Contact()))
+    through = [len(penetrating_vertices(s.positions(), triangles)) for s in (free, touching)]
     assert through[0] > 200 and through[1] < 0.2 * through[0]
     volumes = [thew.Surface(s.positions(), triangles).volume for s in (free, touching)]
     assert volumes[1] > volumes[0] and touching.inverted_cells() == 0
@@ -74,7 +76,8 @@ def test_where_skinning_itself_passes_through_little_does(elbow, degrees, joints
     assert np.abs((touching.offsets() - free.offsets())[away]).max() < 5e-3 * size
 
 
-def test_skin_comes_smoothly_to_lie_in_skin_and_is_parted_smoothly(elbow):
+def test_contact_shown_smoothly(elbow):
+    """Skin comes to lie against skin, and is parted from it, smoothly."""
     # Held at rest at each angle: what is shown depends on the pose alone, and as steadily as the skin itself.
     simulation = thew.Simulation(elbow, gravity=(0, 0, 0), elastic_joints=0.0, contact=thew.Contact())
     simulation.reset(shapes.bend(0.0))
@@ -89,7 +92,8 @@ def test_skin_comes_smoothly_to_lie_in_skin_and_is_parted_smoothly(elbow):
     assert largest[0] < 0.03 and largest[1] < 0.7 * largest[0]
 
 
-def test_what_touches_nothing_moves_by_the_same_bits(arm):
+def test_contact_free_motion_unchanged(arm):
+    """A body that touches nothing moves by the same bits with contact and without."""
     free, touching = (thew.Simulation(arm.body, contact=contact) for contact in (None, thew.Contact()))
     for simulation in (free, touching):
         simulation.reset(shapes.bend(0.0))
@@ -100,7 +104,8 @@ def test_what_touches_nothing_moves_by_the_same_bits(arm):
     assert len(touching.contacts()) == 0
 
 
-def test_flesh_that_folds_where_nothing_may_come_to_it_moves_by_the_same_bits(elbow):
+def test_folding_without_contact_unchanged(elbow):
+    """Flesh that folds where nothing can touch it moves by the same bits."""
     # Bent so far that cells come near inversion; it touches nothing that there is.
     floor = thew.Collider.plane((0, 0, -5), (0, 0, 1))
     sorts = (
@@ -108,13 +113,16 @@ def test_flesh_that_folds_where_nothing_may_come_to_it_moves_by_the_same_bits(el
         {"contact": thew.Contact(self_contact=False)},
         {"contact": thew.Contact(self_contact=False), "colliders": [floor]},
     )
-    free, *others = (bent(elbow, 148, **{"contact": None, "hold": 0, "joints": 0.0, **sort}) for sort in sorts)
+    free, *others = (
+        bent_simulation(elbow, 148, **{"contact": None, "hold": 0, "joints": 0.0, **sort}) for sort in sorts
+    )
     assert free.inverted_cells() > 0
     for other in others:
         assert np.array_equal(free.lattice_positions(), other.lattice_positions())
 
 
-def test_a_sculpt_that_overlaps_itself_stays_still():
+def test_overlapping_sculpt_stays_still():
+    """A sculpt that overlaps itself at rest stays still."""
     # A second skin inside the first, and a lip that is folded into the flesh beside it.
     outer, triangles = shapes.arm(segments=16, rings=40, radius=0.12)
     inner = 0.6 * (outer - [0.5, 0.0, 0.0]) + [0.5, 0.0, 0.0]
@@ -134,8 +142,9 @@ def test_a_sculpt_that_overlaps_itself_stays_still():
     assert len(simulation.contacts()) == 0
 
 
-def test_states_in_the_middle_of_a_touch_go_on_with_the_same_bits(elbow):
-    simulation = bent(elbow, 130)
+def test_state_during_contact(elbow):
+    """A simulation restored during contact goes on with the same bits."""
+    simulation = bent_simulation(elbow, 130)
     assert len(simulation.contacts()) > 0
     state = simulation.state()
     other = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
@@ -148,7 +157,8 @@ def test_states_in_the_middle_of_a_touch_go_on_with_the_same_bits(elbow):
         thew.Simulation(elbow, gravity=(0, 0, 0)).restore(state)
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_contact_thread_count():
+    """The number of threads changes no bit of a contact."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import hashlib, numpy as np, shapes, thew\n"
@@ -172,8 +182,9 @@ def test_the_number_of_threads_changes_no_bit():
     assert digest(1) == digest(2) == digest(5)
 
 
-def test_limbs_that_part_are_let_go(elbow):
-    touching, free = (bent(elbow, 136, contact) for contact in (thew.Contact(), None))
+def test_parting_limbs_release(elbow):
+    """Limbs that part are released and move as without contact."""
+    touching, free = (bent_simulation(elbow, 136, contact) for contact in (thew.Contact(), None))
     assert len(touching.contacts()) > 0
     for simulation in (touching, free):
         for degrees in [*np.arange(132.0, 60.0, -4.0), *[60.0] * 24]:
@@ -183,8 +194,9 @@ def test_limbs_that_part_are_let_go(elbow):
     assert apart < 1e-3 * elbow.surface.size
 
 
-def test_a_held_pose_is_quiet(elbow):
-    simulation = bent(elbow, 140, hold=40)
+def test_held_pose_quiet(elbow):
+    """A pose that is held comes to rest."""
+    simulation = bent_simulation(elbow, 140, hold=40)
     shown = []
     for _ in range(8):
         simulation.advance(shapes.bend(np.radians(140)), FRAME)
@@ -192,17 +204,19 @@ def test_a_held_pose_is_quiet(elbow):
     assert np.abs(np.diff(shown, axis=0)).max() < 2e-4 * elbow.surface.size
 
 
-def test_an_elbow_that_is_held_does_not_creep(elbow):
+def test_held_elbow_no_creep(elbow):
+    """A held elbow does not creep: friction holds in every step."""
     # Friction takes hold where sweeps end: those that end early leave a slip in every step.
-    simulation = bent(elbow, 135, hold=40)
+    simulation = bent_simulation(elbow, 135, hold=40)
     before = simulation.positions()
     for _ in range(12):
         simulation.advance(shapes.bend(np.radians(135)), FRAME)
     assert np.linalg.norm(simulation.positions() - before, axis=1).max() < 1e-5 * elbow.surface.size
 
 
-def test_how_the_whole_stands_makes_no_difference(elbow):
-    straight = bent(elbow, 136).positions()
+def test_contact_rigid_invariant(elbow):
+    """Contact is the same wherever the character stands and however it is turned."""
+    straight = bent_simulation(elbow, 136).positions()
     place = shapes.about([0.3, -0.5, 0.8], shift=(2.0, -1.0, 3.0))
     simulation = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
     simulation.reset(place @ shapes.bend(0.0))
@@ -226,12 +240,14 @@ def test_how_the_whole_stands_makes_no_difference(elbow):
         ({"regions": [[1]]}, "regions"),
     ],
 )
-def test_what_cannot_touch_is_a_sentence(options, sentence):
+def test_contact_refuses_bad_options(options, sentence):
+    """Bad options of a contact are refused with a sentence."""
     with pytest.raises(thew.InputError, match=sentence):
         thew.Contact(**options)
 
 
-def test_what_does_not_fit_the_body_is_a_sentence(arm):
+def test_simulation_refuses_unfit_contact(arm):
+    """A contact that does not fit the body or the method is refused with a sentence."""
     with pytest.raises(thew.InputError, match="one number per vertex"):
         thew.Simulation(arm.body, contact=thew.Contact(regions=[1, 2, 3]))
     with pytest.raises(thew.InputError, match="more than half of the body's size"):
@@ -241,27 +257,30 @@ def test_what_does_not_fit_the_body_is_a_sentence(arm):
             thew.Simulation(arm.body, method, contact=thew.Contact())
 
 
-def test_ignored_skin_touches_nothing(elbow):
+def test_contact_ignored_skin(elbow):
+    """Skin in region 0 touches nothing."""
     nothing = thew.Contact(regions=np.zeros(len(elbow.surface.vertices), int))
-    assert len(bent(elbow, 136, nothing, hold=1).contacts()) == 0
-    assert repr(bent(elbow, 20, hold=1).contacts()) == "<thew.Contacts: 0 points, deepest 0.00 mm>"
+    assert len(bent_simulation(elbow, 136, nothing, hold=1).contacts()) == 0
+    assert repr(bent_simulation(elbow, 20, hold=1).contacts()) == "<thew.Contacts: 0 points, deepest 0.00 mm>"
 
 
-def test_regions_may_be_a_mask_or_whole_floats(elbow):
+def test_contact_regions_types(elbow):
+    """Regions may be a mask, integers or whole floats."""
     rear = elbow.surface.vertices[:, 2] > 0.0
     given = [thew.Contact(regions=kind) for kind in (rear, rear.astype(int), rear.astype(np.float32), rear.tolist())]
-    through = [bent(elbow, 120, contact, hold=1).positions() for contact in given]
+    through = [bent_simulation(elbow, 120, contact, hold=1).positions() for contact in given]
     assert all(np.array_equal(through[0], other) for other in through[1:])
-    assert not np.array_equal(through[0], bent(elbow, 120, hold=1).positions())
+    assert not np.array_equal(through[0], bent_simulation(elbow, 120, hold=1).positions())
 
 
 def fold(degrees, step=6.0, hold=2):
-    """Poses that bend the elbow so far, hold it, and half straighten it."""
+    """Returns poses that bend the elbow to an angle, hold it, and half straighten it."""
     angles = [*np.arange(0.0, degrees, step), *[degrees] * hold, *np.arange(degrees, degrees / 2, -step)]
     return np.stack([shapes.bend(np.radians(a)) for a in angles])
 
 
-def test_a_clip_touches_as_its_simulation_does(elbow):
+def test_clip_contact_matches_simulation(elbow):
+    """A clip with contact folds as a simulation does, and its contact points lie on the shown skin."""
     poses = fold(132)
     clip = thew.simulate(elbow, poses, 24.0, gravity=(0, 0, 0), contact=thew.Contact())
     free = thew.simulate(elbow, poses, 24.0, gravity=(0, 0, 0))
@@ -269,7 +288,7 @@ def test_a_clip_touches_as_its_simulation_does(elbow):
     contacts = clip.contacts(frame)
     assert len(contacts) > 20 and len(free.contacts(frame)) == 0 and len(clip.contacts(0)) == 0
     triangles = elbow.surface.triangles
-    through = [len(penetrating(c.positions(frame), triangles)) for c in (free, clip)]
+    through = [len(penetrating_vertices(c.positions(frame), triangles)) for c in (free, clip)]
     assert through[0] > 100 and through[1] <= 0.1 * through[0]
     assert free.inverted_cells.max() > 0 == clip.inverted_cells.max()
     assert clip.held_cells.shape == (len(poses),) and clip.nbytes > free.nbytes
@@ -280,7 +299,8 @@ def test_a_clip_touches_as_its_simulation_does(elbow):
 
 
 @pytest.mark.parametrize("cut", [3, 14, 22])
-def test_a_clip_that_is_cut_in_the_middle_of_a_touch_is_the_same_bits(elbow, cut, tmp_path):
+def test_clip_cut_during_contact(elbow, cut, tmp_path):
+    """A clip cut during contact, saved and extended has the same bits."""
     poses = fold(126)
     settings = {"gravity": (0, 0, 0), "contact": thew.Contact(thickness=0.001, friction=0.5)}
     whole = thew.simulate(elbow, poses, 24.0, **settings)
@@ -297,7 +317,8 @@ def test_a_clip_that_is_cut_in_the_middle_of_a_touch_is_the_same_bits(elbow, cut
         assert np.array_equal(a.forces, b.forces) and np.array_equal(a.other_vertices, b.other_vertices)
 
 
-def test_a_shot_carries_its_contact_through_a_file(elbow, tmp_path):
+def test_shot_file_keeps_contact(elbow, tmp_path):
+    """A shot keeps its contact through a file."""
     regions = np.ones(len(elbow.surface.vertices), int)
     regions[0] = 0
     contact = thew.Contact(thickness=0.002, friction=0.1, regions=regions)
@@ -308,7 +329,8 @@ def test_a_shot_carries_its_contact_through_a_file(elbow, tmp_path):
     assert sum(len(made.contacts(f)) for f in range(len(made))) > 0
 
 
-def test_cycles_touch_in_every_round(elbow):
+def test_cycle_contact(elbow):
+    """A cyclic clip with contact closes and touches in every round."""
     up = np.arange(60.0, 126.0, 8.0)
     poses = np.stack([shapes.bend(np.radians(a)) for a in [*up, *up[-2:0:-1]]])
     clip = thew.simulate(elbow, poses, 24.0, gravity=(0, 0, 0), cyclic=True, contact=thew.Contact())
@@ -321,14 +343,15 @@ def test_cycles_touch_in_every_round(elbow):
 
 
 @pytest.mark.parametrize("method", ["hyperelastic", "warped"])
-def test_flesh_settles_where_it_does_not_overlap(elbow, method):
+def test_settle_without_overlap(elbow, method):
+    """Flesh settles where it does not overlap, and stays there."""
     triangles, pose = elbow.surface.triangles, shapes.bend(np.radians(126.0))
     free, touching = (
         thew.Simulation(elbow, method, gravity=(0, 0, 0), contact=contact) for contact in (None, thew.Contact())
     )
     for simulation in (free, touching):
         simulation.reset(pose)
-    through = [len(penetrating(s.positions(), triangles)) for s in (free, touching)]
+    through = [len(penetrating_vertices(s.positions(), triangles)) for s in (free, touching)]
     assert through[0] > 100 and through[1] <= 0.05 * through[0]
     assert free.inverted_cells() > 0 == touching.inverted_cells()
     # In balance: it stays there, whatever friction there is.
@@ -345,7 +368,8 @@ def test_flesh_settles_where_it_does_not_overlap(elbow, method):
     assert np.array_equal(touching.positions(), settled)
 
 
-def test_balances_touch_and_are_where_a_simulation_settles(elbow):
+def test_equilibrium_contact_matches_settling(elbow):
+    """A balance with contact is where a simulation settles, with frictionless forces."""
     pose = shapes.bend(np.radians(126.0))
     balance = thew.Equilibrium(elbow, "hyperelastic", contact=thew.Contact(friction=0.9))
     balance.set_pose(pose)
@@ -361,7 +385,8 @@ def test_balances_touch_and_are_where_a_simulation_settles(elbow):
     assert np.abs(across).max() <= 1e-9 * np.abs(contacts.forces).max()
 
 
-def test_a_settling_that_is_stopped_changes_nothing(elbow):
+def test_reset_failure_changes_nothing(elbow):
+    """A reset that fails changes nothing."""
     simulation = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
     simulation.reset(shapes.bend(0.3))
     before = simulation.state()
@@ -371,14 +396,16 @@ def test_a_settling_that_is_stopped_changes_nothing(elbow):
 
 
 @pytest.mark.parametrize("method", ["neohookean", "nonlinear"])
-def test_clips_of_methods_without_contact_say_so(elbow, method):
+def test_methods_without_contact_refuse(elbow, method):
+    """Methods without contact refuse it with a sentence."""
     with pytest.raises(thew.InputError, match="knows no contact"):
         thew.simulate(elbow, fold(30), 24.0, method=method, contact=thew.Contact())
     with pytest.raises(thew.InputError, match="one number per vertex"):
         thew.simulate(elbow, fold(30), 24.0, contact=thew.Contact(regions=[1, 2]))
 
 
-def test_folds_are_the_same_bits_however_a_clip_is_cut_and_when_restored(elbow, tmp_path):
+def test_folds_cut_and_restored(elbow, tmp_path):
+    """Folds have the same bits however a clip is cut and when a simulation is restored."""
     options = {"contact": thew.Contact(), "elastic_joints": 0.0}
     poses = np.array([shapes.bend(np.radians(a)) for a in [*range(96, 141, 9), 140, 120]])
     whole, part = (thew.simulate(elbow, some, 24, **options) for some in (poses, poses[:5]))
@@ -403,7 +430,7 @@ def test_folds_are_the_same_bits_however_a_clip_is_cut_and_when_restored(elbow, 
 
 
 def thick_arm(material, **options):
-    """An arm of 0.12 m, and its body."""
+    """Builds an arm of 0.12 m radius, and returns its body."""
     vertices, triangles = shapes.arm(segments=24, rings=60, radius=0.12)
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
@@ -411,23 +438,24 @@ def thick_arm(material, **options):
     return thew.Body(surface, skeleton, lattice, material, region_weights=weights, **options)
 
 
-def beside(y=0.0):
+def pose_beside(y=0.0):
+    """Returns the rest pose shifted along y."""
     pose = np.tile(np.eye(4), (2, 1, 1))
     pose[:, 1, 3] = y
     return pose
 
 
 @pytest.mark.parametrize("depth", [0.01, 0.03])
-def test_firm_flesh_pushes_as_firm_as_it_is(depth):
-    """Flesh that its map makes a hundred times as firm is kept out of a floor as soft flesh is, and as a firm material."""
+def test_firm_flesh_contact_depth(depth):
+    """Firm flesh is kept out of a floor as well as soft flesh, whether its map or its material is firm."""
     floor = thew.Collider.plane((0.0, 0.0, -0.12 + depth), (0.0, 0.0, 1.0))
 
     def overlap(flesh, young):
         body = thick_arm(thew.Material(young=young), flesh=np.full(2810, flesh))
         simulation = thew.Simulation(body, gravity=(0, 0, 0), colliders=[floor], elastic_joints=1.0)
-        simulation.reset(beside())
+        simulation.reset(pose_beside())
         for _ in range(36):
-            simulation.advance(beside(), FRAME)
+            simulation.advance(pose_beside(), FRAME)
         return max(0.0, -0.12 + depth - simulation.positions()[:, 2].min())
 
     # A floor leaves a twentieth of its depth, at each firmness: in cells it may bulge so far between its points.
@@ -435,18 +463,18 @@ def test_firm_flesh_pushes_as_firm_as_it_is(depth):
         assert overlap(flesh, young) < 0.06 * depth, (flesh, young)
 
 
-def test_friction_that_holds_does_not_creep():
-    """An arm that is pressed onto a floor and led aside by less than slides is held there, however much contacts give."""
+def test_friction_no_creep():
+    """An arm pressed onto a floor and led aside by less than it slides is held there, whatever the compliance of contacts."""
     floor, body = thew.Collider.plane((0, 0, -0.11), (0, 0, 1), friction=1.0), thick_arm(thew.Material())
     held = []
     for compliance in (0.03, 1e-3):
         contact = thew.Contact(self_contact=False, friction=1.0, compliance=compliance)
         simulation = thew.Simulation(body, gravity=(0, 0, 0), colliders=[floor], contact=contact)
-        simulation.reset(beside())
+        simulation.reset(pose_beside())
 
         def aside(y, frames, simulation=simulation):
             for _ in range(frames):
-                simulation.advance(beside(y), FRAME)
+                simulation.advance(pose_beside(y), FRAME)
             force = simulation.contacts().forces.sum(axis=0)
             return np.hypot(force[0], force[1]) / force[2]
 

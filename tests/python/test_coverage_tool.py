@@ -6,10 +6,12 @@ from tools.shell import ROOT
 
 
 def file(name, covered, count):
+    """Builds the record of a file in the report of coverage."""
     return {"filename": str(ROOT / "src" / name), "summary": {"lines": {"covered": covered, "count": count}}}
 
 
-def test_lines_are_summed_by_module_without_tests():
+def test_table_sums_by_module():
+    """The table sums covered lines by module and leaves out tests."""
     files = [
         file("rig/mod.rs", 50, 100),
         file("rig/fit/pull.rs", 40, 50),

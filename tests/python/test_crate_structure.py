@@ -12,13 +12,13 @@ Module = tuple[str, ...]
 
 
 def module(path: Path, src: Path) -> Module:
-    """A file's path of modules; a folder's `mod.rs` has the folder's."""
+    """Returns the path of modules of a file; the path of a `mod.rs` is its folder's."""
     parts = path.relative_to(src).with_suffix("").parts
     return parts[:-1] if parts[-1] in ("mod", "lib") else parts
 
 
 def plain(text: str) -> str:
-    """Without comments, strings and items that only tests compile."""
+    """Removes comments, strings and items that only tests compile."""
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', " ", text, flags=re.DOTALL)
     kept, start = "", 0
     for item in re.finditer(r"#\[cfg\(test\)\]", text):
@@ -35,7 +35,7 @@ def plain(text: str) -> str:
 
 
 def leaves(tree: str) -> list[list[str]]:
-    """Each path of a use tree with the name that it gets, `["crate", "a", "b", "name"]`."""
+    """Returns each path of a use tree with the name that it gets, `["crate", "a", "b", "name"]`."""
     head, brace, inner = tree.partition("{")
     if not brace:
         path, _, name = tree.strip().partition(" as ")
@@ -53,7 +53,7 @@ def leaves(tree: str) -> list[list[str]]:
 
 
 def absolute(parts: list[str], here: Module, known: dict[Module, Path]) -> Module | None:
-    """A path from the crate's root; `None` for those of other crates."""
+    """Returns a path from the crate's root, or `None` for a path of another crate."""
     if parts[0] == "crate":
         return tuple(parts[1:])
     if parts[0] not in ("self", "super"):
@@ -65,7 +65,7 @@ def absolute(parts: list[str], here: Module, known: dict[Module, Path]) -> Modul
 
 
 def imports(src: Path) -> dict[Module, set[Module]]:
-    """The files that each file imports from, by where names are defined, not handed on; tests and bindings left out."""
+    """Returns the files that each file imports from, by where names are defined, not re-exported; tests and bindings are left out."""
     outside = re.compile(r"(^|/)(tests|python|fixture)(/|\.rs)")
     paths = (path for path in src.rglob("*.rs") if not outside.search(path.relative_to(src).as_posix()))
     known = {module(path, src): path for path in paths}
@@ -104,7 +104,7 @@ def imports(src: Path) -> dict[Module, set[Module]]:
 
 
 def circles(graph: dict[Module, set[Module]]) -> list[list[str]]:
-    """Groups of files each of which reaches all others of its group."""
+    """Returns the groups of files in which each file reaches all others."""
 
     def reached(start: Module) -> set[Module]:
         found, left = set(), [start]
@@ -121,12 +121,14 @@ def circles(graph: dict[Module, set[Module]]) -> list[list[str]]:
     return sorted(sorted("/".join(name) for name in group) for group in groups)
 
 
-def test_imports_run_in_few_circles():
+def test_imports_few_circles():
+    """The crate's imports run in few circles."""
     found = circles(imports(SRC))
     assert len(found) <= MOST_CIRCLES, "\n".join(" <-> ".join(group) for group in found)
 
 
-def test_a_circle_is_found(tmp_path):
+def test_circles_found(tmp_path):
+    """A circle of imports is found, and comments and tests make none."""
     (tmp_path / "room").mkdir()
     (tmp_path / "lib.rs").write_text("mod room;\n")
     (tmp_path / "room" / "mod.rs").write_text("mod high;\nmod low;\npub use high::Thing;\n")
@@ -139,8 +141,8 @@ def test_a_circle_is_found(tmp_path):
     assert circles(imports(tmp_path)) == [["room/high", "room/low"]]
 
 
-def test_a_module_of_several_files_is_a_folder_with_its_face_in_it():
-    """`x/mod.rs` where `x` has submodules; `x.rs` beside `x/tests.rs` where it has only tests."""
+def test_module_folder_convention():
+    """A module with submodules is `x/mod.rs`, and one with tests alone is `x.rs` beside `x/tests.rs`."""
     stray = []
     for path in SRC.rglob("*.rs"):
         folder = path.with_suffix("")

@@ -10,15 +10,18 @@ from assets import characters
 
 @pytest.fixture(scope="module", params=sorted(characters.FIGURES))
 def figure(request):
+    """Returns one of the demo figures."""
     return characters.FIGURES[request.param]()
 
 
 @pytest.fixture(scope="module")
 def skin(figure):
+    """Builds the figure's skin."""
     return characters.skin(figure)
 
 
-def test_every_edge_has_one_face_on_each_side(skin):
+def test_skin_edges_paired(skin):
+    """Every edge of a skin has one face on each side."""
     triangles = skin.triangles()
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     there, count = np.unique(edges, axis=0, return_counts=True)
@@ -26,19 +29,22 @@ def test_every_edge_has_one_face_on_each_side(skin):
     assert np.array_equal(there, np.unique(edges[:, ::-1], axis=0))
 
 
-def test_faces_look_outwards(skin):
+def test_skin_faces_outwards(skin):
+    """The faces of a skin look outwards."""
     corners = skin.vertices[skin.triangles()]
     assert np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) > 0.0
 
 
-def test_weights_are_shares_of_few_bones(figure, skin):
+def test_skin_weights_valid(figure, skin):
+    """Skin weights are shares of four bones at most and sum to one."""
     assert skin.weights.shape == (len(skin.vertices), len(figure.bones))
     assert skin.weights.min() >= 0.0
     np.testing.assert_allclose(skin.weights.sum(axis=1), 1.0, atol=1e-12)
     assert (skin.weights > 0.0).sum(axis=1).max() <= 4
 
 
-def test_both_sides_weigh_alike(figure, skin):
+def test_skin_weights_symmetric(figure, skin):
+    """Both sides of a character are weighted alike."""
     mirror = {bone.name: bone.name.replace(".L", ".?").replace(".R", ".L").replace(".?", ".R") for bone in figure.bones}
     names = [bone.name for bone in figure.bones]
     columns = [names.index(mirror[name]) for name in names]
@@ -47,13 +53,15 @@ def test_both_sides_weigh_alike(figure, skin):
     assert np.abs(skin.weights - skin.weights[other][:, columns]).max() < 0.02
 
 
-def test_building_twice_gives_the_same_bits(figure, skin):
+def test_skin_deterministic(figure, skin):
+    """Building a skin twice gives the same bits."""
     again = characters.skin(characters.FIGURES[{"Bodo": "biped", "Wanda": "quadruped"}[figure.name]]())
     assert np.array_equal(again.vertices, skin.vertices)
     assert np.array_equal(again.weights, skin.weights)
 
 
-def test_poses_are_rigid_and_hold_together(figure):
+def test_poses_rigid_and_connected(figure):
+    """The poses of a clip are rigid, and bones stay joined to their parents."""
     names = [bone.name for bone in figure.bones]
     for clip in figure.clips:
         maps = figure.maps(clip)
@@ -66,8 +74,8 @@ def test_poses_are_rigid_and_hold_together(figure):
                 assert np.abs(own - parent).max() < 2e-3  # a leg at full stretch gives way by a hair
 
 
-def test_feet_stand_still_while_they_are_planted(figure):
-    """At every moment of a gait one foot at least does not move, and none goes below the ground."""
+def test_feet_planted(figure):
+    """At every moment of a gait one foot at least stands still, and no foot goes below the ground."""
     feet = [bone.name for bone in figure.bones if bone.name.startswith(("foot", "paw"))]
     rest = np.array([figure.bone(name).head[2] for name in feet])
     for clip in set(figure.clips) - {"jump"}:
@@ -80,8 +88,8 @@ def test_feet_stand_still_while_they_are_planted(figure):
         assert steps.min(axis=1).max() < 5e-4
 
 
-def test_flesh_is_shaken(figure):
-    """The clips accelerate: that is what they are for."""
+def test_clips_accelerate(figure):
+    """Every clip accelerates enough to shake flesh."""
     for clip in figure.clips:
         root = figure.maps(clip)[:, 0] @ np.array([*figure.bones[0].head, 1.0])
         acceleration = np.diff(root[:, 2], n=2) * characters.FPS**2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Documentation that is true: its Python runs, the files that it names exist, its links lead somewhere."""
+"""The documentation is true: its Python runs, the files that it names exist, its links lead somewhere."""
 
 import os
 import re
@@ -23,21 +23,21 @@ IN_ORDER = {"python.md"}
 TREES = ("src", "tests", "benches", "examples", "blender_addon", "docs", "python", "tools", "demo", "fuzz", "assets")
 
 
-def titled(page):
-    """A page's name for the test."""
+def page_title(page):
+    """Returns a page's name for the test."""
     return str(page.relative_to(ROOT))
 
 
 def blocks(page, language):
-    """(line, code) of every fenced block in a language."""
+    """Returns (line, code) of every fenced block in a language."""
     text = page.read_text(encoding="utf-8")
     found = re.finditer(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [(text[: one.start(1)].count("\n"), one[1]) for one in found]
 
 
-@pytest.mark.parametrize("page", ALONE, ids=titled)
-def test_examples_run(page, tmp_path, monkeypatch):
-    """Each block by itself, as it is pasted; of some pages one after the other."""
+@pytest.mark.parametrize("page", ALONE, ids=page_title)
+def test_page_examples_run(page, tmp_path, monkeypatch):
+    """Each Python block of a page runs by itself, as it is pasted; blocks of some pages run in order."""
     found = blocks(page, "python")
     assert found, "the page has an example"
     monkeypatch.chdir(tmp_path)
@@ -49,28 +49,31 @@ def test_examples_run(page, tmp_path, monkeypatch):
             names = {"__name__": "page"}
 
 
-def test_the_worked_template_is_the_one_that_the_crate_tests():
-    """`TemplateKind::ALL` contains it in unit tests, which go over all templates."""
+def test_worked_template_is_tested():
+    """The worked template of CONTRIBUTING.md is the one in the crate, which unit tests of all templates cover."""
     ((_, code),) = blocks(ROOT / "CONTRIBUTING.md", "rust")
     assert (ROOT / "src" / "rig" / "fields" / "vortex.rs").read_text(encoding="utf-8").endswith(code)
 
 
-@pytest.mark.parametrize("page", METHODS, ids=titled)
-def test_methods_have_all_their_parts(page):
+@pytest.mark.parametrize("page", METHODS, ids=page_title)
+def test_method_pages_complete(page):
+    """Every page of a method has all its parts."""
     text = page.read_text(encoding="utf-8")
     for part in ("**What", "| option |", "**Cost.**", "**Limits.**"):
         assert part in text, part
     assert "**Source.**" in text or "| source |" in text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=titled)
+@pytest.mark.parametrize("page", PAGES, ids=page_title)
 def test_links_lead_somewhere(page):
+    """Every link of a page leads to a file or to the web."""
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert re.match(r"https?://", target) or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=titled)
-def test_files_that_are_named_exist(page):
+@pytest.mark.parametrize("page", PAGES, ids=page_title)
+def test_named_files_exist(page):
+    """Every file that a page names exists."""
     every = {
         path.relative_to(ROOT).as_posix()
         for tree in TREES
@@ -89,15 +92,16 @@ def test_files_that_are_named_exist(page):
             assert os.path.basename(name) in ends, f"`{word}` does not exist"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=titled)
-def test_sources_are_in_the_list(page):
+@pytest.mark.parametrize("page", PAGES, ids=page_title)
+def test_sources_in_references(page):
+    """Every source that a page cites is in the list of references."""
     listed = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
     for group in re.findall(r"\[([a-z]+\d{4}[^\]]*)\]", page.read_text(encoding="utf-8")):
         for source in re.findall(r"[a-z]+\d{4}", group):
             assert f"**{source}**" in listed, source
 
 
-def test_pictures_have_a_maker_and_a_page():
+def test_pictures_have_maker_and_page():
     """Every picture of the documentation is made by a program of the project and stands on a page."""
     files = {file.name for file in pictures.IMAGES.iterdir() if file.suffix in {".png", ".jpg"}}
     made = [name for maker in pictures.MAKERS for name in maker.pictures]
@@ -106,8 +110,8 @@ def test_pictures_have_a_maker_and_a_page():
     assert linked == files
 
 
-def test_picture_is_older_after_a_change_of_its_program(tmp_path, monkeypatch):
-    """A picture is told to be old once the code of what makes it changes, and a comment is no such change."""
+def test_picture_outdated_by_program(tmp_path, monkeypatch):
+    """A picture is out of date once the code of its program changes; a changed comment makes no difference."""
     (tmp_path / "demo").mkdir()
     program, imported = tmp_path / "demo" / "draw.py", tmp_path / "demo" / "colours.py"
     program.write_text("from demo import colours\nprint(colours.RED)\n")

@@ -30,8 +30,8 @@ print(digest.hexdigest(), "|".join(sorted(measured)))
 """
 
 
-def shown(threads: int) -> tuple[str, str]:
-    """(hash, measured engines) in a process with so many threads."""
+def run_engines(threads: int) -> tuple[str, str]:
+    """Returns (hash, measured engines) of a process with a number of threads."""
     paths = [str(Path(__file__).parent), *filter(None, sys.path)]
     env = {**os.environ, "RAYON_NUM_THREADS": str(threads), "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run([sys.executable, "-c", SHOW], env=env, capture_output=True, text=True, check=True)
@@ -39,7 +39,8 @@ def shown(threads: int) -> tuple[str, str]:
     return digest, measured
 
 
-def test_the_number_of_threads_changes_no_bit():
-    one, few, many = (shown(threads) for threads in (1, 2, 5))
+def test_engines_thread_count():
+    """The number of threads changes no bit of what the processor's engines bake."""
+    one, few, many = (run_engines(threads) for threads in (1, 2, 5))
     assert "2 threads" in few[1] and "5 threads" in many[1] and "threads" not in one[1]
     assert one[0] == few[0] == many[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Things that make no sense, for every parameter of every public function: each gets a sentence of a kind that callers expect.
+"""Nonsense for every parameter of every public function: each gets a sentence of a kind that callers expect.
 
 Functions and parameters come from the typed stub, so that a new one is tried without a line here.
 """
@@ -16,21 +16,21 @@ STUB = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encodin
 
 
 class Raising:
-    """No array, nor anything else."""
+    """Raises an error where it is read as an array or as anything else."""
 
     def __array__(self, dtype=None, copy=None):
         raise RuntimeError("no array today")
 
 
 class Texts:
-    """An array of something else than it says."""
+    """Gives an array of another type than it promises."""
 
     def __array__(self, dtype=None, copy=None):
         return "text"
 
 
 class Liar:
-    """A sequence that lies about its length, and has no end."""
+    """Lies about its length, as a sequence without end."""
 
     def __len__(self):
         return 1 << 60
@@ -40,7 +40,7 @@ class Liar:
 
 
 class Backwards:
-    """A sequence of a length that is none."""
+    """Gives a negative length, as a sequence."""
 
     def __len__(self):
         return -1
@@ -50,7 +50,7 @@ class Backwards:
 
 
 def nested(depth):
-    """A list in a list in a list."""
+    """Builds a deeply nested list."""
     found = []
     for _ in range(depth):
         found = [found]
@@ -110,8 +110,8 @@ NONSENSE = [
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """One of each: by the name of its class in the stub, and by what parameters are called."""
+def objects(tmp_path_factory):
+    """Builds one object of each class, by its name in the stub, and one value of each parameter, by the parameter's name."""
     folder = tmp_path_factory.mktemp("files")
     vertices, triangles = shapes.arm(segments=6, rings=6)
     surface = thew.Surface(vertices, triangles)
@@ -320,12 +320,12 @@ SETTINGS = {
 
 
 def annotation(argument):
-    """The first name in a parameter's type."""
+    """Returns the first name in a parameter's type."""
     return ast.unparse(argument.annotation).split(" | ")[0] if argument.annotation else ""
 
 
 def functions():
-    """(name, class or None, function of the stub) of everything public that takes something."""
+    """Yields (name, class or None, function of the stub) of every public member that takes parameters."""
     for node in STUB.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, None, node
@@ -336,8 +336,8 @@ def functions():
                     yield name, node.name, member
 
 
-def taken(function):
-    """Parameters of a function of the stub without self, and whether each has to be given."""
+def parameters_of(function):
+    """Returns the parameters of a function of the stub without self, and whether each is required."""
     args = function.args
     every = args.posonlyargs + args.args
     required = len(every) - len(args.defaults)
@@ -349,11 +349,11 @@ def taken(function):
     return named + [(a, d is None) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
 
 
-def call(made, name, owner, function, wrong, value):
-    """Calls a function with a value for the parameter `wrong` and sound ones for those that have to be given."""
-    of_class, of_name, of_call = made
+def call(objects, name, owner, function, wrong, value):
+    """Calls a function with a value for the parameter `wrong` and sound values for the required ones."""
+    of_class, of_name, of_call = objects
     given = {}
-    for argument, needed in taken(function):
+    for argument, needed in parameters_of(function):
         if argument.arg == wrong:
             given[wrong] = value
         elif needed:
@@ -376,21 +376,27 @@ def call(made, name, owner, function, wrong, value):
 
 
 CASES = [
-    (name, owner, function, argument.arg) for name, owner, function in functions() for argument, _ in taken(function)
+    (name, owner, function, argument.arg)
+    for name, owner, function in functions()
+    for argument, _ in parameters_of(function)
 ]
 
 
-def test_every_class_is_tried(made):
-    every = {owner for _, owner, function in functions() if owner and function.name != "__new__" and taken(function)}
-    assert every <= set(made[0])
+def test_fixture_covers_every_class(objects):
+    """The fixture has an object of every class whose members take parameters."""
+    every = {
+        owner for _, owner, function in functions() if owner and function.name != "__new__" and parameters_of(function)
+    }
+    assert every <= set(objects[0])
 
 
 @pytest.mark.parametrize("name,owner,function,parameter", CASES, ids=[f"{c[0]}-{c[3]}" for c in CASES])
-def test_nonsense_gets_a_sentence(made, tmp_path, monkeypatch, name, owner, function, parameter):
+def test_parameter_refuses_nonsense(objects, tmp_path, monkeypatch, name, owner, function, parameter):
+    """Nonsense for any parameter is refused with a sentence, never with an internal error."""
     monkeypatch.chdir(tmp_path)
     for value in NONSENSE:
         try:
-            call(made, name, owner, function, parameter, value)
+            call(objects, name, owner, function, parameter, value)
         except (thew.ThewError, TypeError, ValueError) as error:
             assert str(error), repr(value)
             # What Python itself says of a lone surrogate names neither the text nor what to do.
@@ -401,12 +407,12 @@ def test_nonsense_gets_a_sentence(made, tmp_path, monkeypatch, name, owner, func
 
 
 @pytest.mark.parametrize("name,owner,function", list(functions()), ids=[c[0] for c in functions()])
-def test_what_is_sound_is_taken(made, tmp_path, monkeypatch, name, owner, function):
-    """Or the nonsense above was refused for another parameter's sake."""
+def test_sound_arguments_accepted(objects, tmp_path, monkeypatch, name, owner, function):
+    """Sound arguments are accepted, so that nonsense is refused for its own sake."""
     monkeypatch.chdir(tmp_path)
-    if "property" in [ast.unparse(d) for d in function.decorator_list] or not taken(function):
+    if "property" in [ast.unparse(d) for d in function.decorator_list] or not parameters_of(function):
         return
     try:
-        call(made, name, owner, function, None, np.zeros(3))
+        call(objects, name, owner, function, None, np.zeros(3))
     except (thew.ThewError, TypeError, ValueError) as error:
         assert name in ("Simulation.restore", "Scene.restore"), error

@@ -17,25 +17,29 @@ FRAMES = 9
 
 
 def swings(frames):
+    """Returns poses of a swinging elbow."""
     return np.array([shapes.bend(0.6 * np.sin(0.5 * f)) for f in range(frames)])
 
 
 def bulge():
+    """Builds a rig that bulges with its control."""
     samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": 2000.0})]
     guide = thew.BoneGuide(1, along=0.4, distance=0.02)
     return thew.Rig(thew.Template("bulge", radius=0.08, strength=2000.0), guide=guide, samples=samples, name="Bulge")
 
 
 def controls(frames, first=0):
+    """Returns controls that rise by 0.1 a frame."""
     return (0.1 * np.arange(first, first + frames))[:, None]
 
 
-def pushed(arm, frames, **settings):
+def simulate_pushed(arm, frames, **settings):
+    """Simulates the swinging arm with the bulging rig."""
     return thew.simulate(arm.body, swings(frames), 24, rigs=[bulge()], controls=controls(frames), **settings)
 
 
 def contents(clip):
-    """All that a clip tells, as bytes."""
+    """Returns all that a clip holds, as bytes."""
     shown = [[clip.offsets(f), clip.positions(f), clip.lattice_positions(f)] for f in range(len(clip))]
     arrays = [np.asarray(each).tobytes() for row in shown for each in row]
     counts = (
@@ -50,9 +54,10 @@ def contents(clip):
 
 
 @pytest.mark.parametrize("method", ["hyperelastic", "modal"])
-def test_a_clip_comes_back_with_the_same_bits_and_goes_on_with_them(arm, tmp_path, method):
+def test_clip_file_round_trip(arm, tmp_path, method):
+    """A clip read from its file has the same bits, and goes on with the same bits."""
     path = tmp_path / "clip.thew"
-    clip = pushed(arm, FRAMES, method=method, engine="cpu", preroll=3, max_offset=0.2)
+    clip = simulate_pushed(arm, FRAMES, method=method, engine="cpu", preroll=3, max_offset=0.2)
     clip.save(path)
     again = thew.Clip.load(path)
     assert contents(again) == contents(clip)
@@ -60,11 +65,12 @@ def test_a_clip_comes_back_with_the_same_bits_and_goes_on_with_them(arm, tmp_pat
     for each in (clip, again):
         each.extend(swings(FRAMES + 4)[FRAMES:], controls(4, FRAMES))
     assert contents(again) == contents(clip) and len(again) == FRAMES + 4
-    whole = pushed(arm, FRAMES + 4, method=method, engine="cpu", preroll=3, max_offset=0.2)
+    whole = simulate_pushed(arm, FRAMES + 4, method=method, engine="cpu", preroll=3, max_offset=0.2)
     assert np.array_equal(np.asarray(again), np.asarray(whole))
 
 
-def test_a_shot_from_a_file_gives_the_same_bits(arm, tmp_path):
+def test_shot_file_round_trip(arm, tmp_path):
+    """A shot read from its file simulates to the same bits."""
     settings = {
         "method": "warped",
         "rate": 300.0,
@@ -83,7 +89,8 @@ def test_a_shot_from_a_file_gives_the_same_bits(arm, tmp_path):
     assert contents(clip) == contents(whole) and clip.notes == {"maker": "ünïcode"} and whole.notes == {}
 
 
-def test_modes_go_along(arm, tmp_path):
+def test_shot_file_keeps_modes(arm, tmp_path):
+    """A shot keeps its modes, or their number, through a file."""
     modes = thew.modes(arm.body, 6).scaled(1.5)
     for given in (modes, 6):
         shot = thew.Shot(arm.body, swings(5), 24, method="modal", modes=given, engine="cpu", precision="f16")
@@ -91,7 +98,8 @@ def test_modes_go_along(arm, tmp_path):
         assert contents(thew.Shot.load(tmp_path / "shot.thew").simulate()) == contents(shot.simulate())
 
 
-def test_a_shot_is_asked_and_varied(arm):
+def test_shot_properties_and_replace(arm):
+    """A shot returns its settings, and `replace` changes those given and no others."""
     poses = np.stack([shapes.bend(a) for a in (0.0, 0.2, 0.1)])
     collider = thew.Collider.plane([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])
     given = {
@@ -129,7 +137,8 @@ def test_a_shot_is_asked_and_varied(arm):
         shot.replace(rate=-1.0)
 
 
-def test_modes_and_controls_of_a_shot_are_read_back(arm):
+def test_shot_modes_and_controls(arm):
+    """A shot returns its modes, rigs and controls."""
     poses = np.stack([shapes.bend(0.0), shapes.bend(0.1)])
     template = thew.Template("radial", radius=0.1, strength=100.0)
     rig = thew.Rig(template, thew.BoneGuide("upper"), [(0.0, {"strength": 0.0}), (1.0, {})])
@@ -142,7 +151,8 @@ def test_modes_and_controls_of_a_shot_are_read_back(arm):
     assert shot.replace(method="warped").modes is None
 
 
-def test_what_a_shot_refuses(arm):
+def test_shot_refuses_bad_input(arm):
+    """A shot refuses bad notes, methods and controls, and can be cancelled."""
     with pytest.raises(thew.InputError, match="rigs"):
         thew.Shot(arm.body, swings(3), 24, notes={"rigs": "mine"})
     with pytest.raises(thew.InputError, match="method"):
@@ -154,7 +164,8 @@ def test_what_a_shot_refuses(arm):
 
 
 @pytest.mark.parametrize("kind", ["shot", "clip"])
-def test_bad_files_get_a_sentence(arm, tmp_path, kind):
+def test_load_refuses_bad_files(arm, tmp_path, kind):
+    """Damaged, foreign and missing files are refused with a sentence."""
     path, other = tmp_path / "good.thew", tmp_path / "other.thew"
     shot = thew.Shot(arm.body, swings(3), 24)
     shot.save(path if kind == "shot" else other)
@@ -182,14 +193,16 @@ def test_bad_files_get_a_sentence(arm, tmp_path, kind):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes in folders")
-def test_what_is_no_plain_file_is_not_waited_for(arm, tmp_path):
+def test_load_refuses_pipes(arm, tmp_path):
+    """Loading refuses a pipe and does not wait for it."""
     os.mkfifo(tmp_path / "pipe")
     for load in (thew.Clip.load, thew.Shot.load):
         with pytest.raises(thew.StorageError, match="plain file"):
             load(tmp_path / "pipe")
 
 
-def test_a_clip_that_cannot_be_written_leaves_what_was_there(arm, tmp_path):
+def test_clip_save_failure_keeps_file(arm, tmp_path):
+    """A clip that cannot be written leaves the earlier file as it was."""
     resource = pytest.importorskip("resource")
     path = tmp_path / "clip.thew"
     clip = thew.simulate(arm.body, swings(3), 24)
@@ -212,22 +225,24 @@ def test_a_clip_that_cannot_be_written_leaves_what_was_there(arm, tmp_path):
 # the command ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_command_simulates_a_shot_in_a_process_of_its_own(arm, tmp_path):
+def test_command_simulates_shot(arm, tmp_path):
+    """The command simulates a shot in a process of its own."""
     shot = thew.Shot(arm.body, swings(FRAMES), 24, [bulge()], controls(FRAMES))
     shot.save(tmp_path / "shot.thew")
     words = [sys.executable, "-m", "thew", "simulate", "shot.thew", "-o", "clip.thew"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=elsewhere())
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=environment_elsewhere())
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"clip.thew: {FRAMES} frames") and "100 %" in done.stderr
-    assert contents(thew.Clip.load(tmp_path / "clip.thew")) == contents(pushed(arm, FRAMES))
+    assert contents(thew.Clip.load(tmp_path / "clip.thew")) == contents(simulate_pushed(arm, FRAMES))
 
 
-def elsewhere():
-    """The environment of a process in another folder."""
+def environment_elsewhere():
+    """Returns the environment of a process in another folder."""
     return {**os.environ, "PYTHONPATH": str(Path(thew.__file__).parents[1])}
 
 
-def test_the_command_says_what_is_wrong_before_it_works(arm, tmp_path, capsys):
+def test_command_checks_first(arm, tmp_path, capsys):
+    """The command says what is wrong with its paths before it works."""
     shot = tmp_path / "shot.thew"
     thew.Shot(arm.body, swings(2), 24).save(shot)
 
@@ -246,8 +261,8 @@ def test_the_command_says_what_is_wrong_before_it_works(arm, tmp_path, capsys):
     assert "not a shot" in message(tmp_path / "clip.thew", "-o", tmp_path / "other.thew")
 
 
-def test_the_command_takes_one_shot_into_a_folder(arm, tmp_path, capsys):
-    """As several: what a glob finds may be one."""
+def test_command_one_shot_into_folder(arm, tmp_path, capsys):
+    """The command writes a single shot into a folder, as it does several: a glob may find just one."""
     thew.Shot(arm.body, swings(2), 24).save(tmp_path / "hero.shot.thew")
     (tmp_path / "clips").mkdir()
     assert main(["simulate", str(tmp_path / "hero.shot.thew"), "-o", str(tmp_path / "clips")]) == 0
@@ -255,8 +270,8 @@ def test_the_command_takes_one_shot_into_a_folder(arm, tmp_path, capsys):
     assert "hero.clip.thew: 2 frames" in capsys.readouterr().out
 
 
-def test_shots_that_fail_let_the_others_be(arm, tmp_path, capsys):
-    """Each clip is written when it is done; the exit status says that not all were; JSON says all of it."""
+def test_command_failed_shot_among_others(arm, tmp_path, capsys):
+    """A shot that fails does not stop the others; the exit status and the JSON output say so."""
     good, bad, last = (tmp_path / f"{name}.shot.thew" for name in ("a", "b", "c"))
     for path in (good, last):
         thew.Shot(arm.body, swings(2), 24).save(path)
@@ -275,7 +290,8 @@ def test_shots_that_fail_let_the_others_be(arm, tmp_path, capsys):
     assert main(["simulate", str(good), str(bad), "--together", "-o", str(out)]) == 1
 
 
-def test_what_is_done_stays_when_the_command_is_interrupted(arm, tmp_path, monkeypatch, capsys):
+def test_command_interrupted_keeps_clips(arm, tmp_path, monkeypatch, capsys):
+    """An interrupted command keeps the clips that it has written."""
     for name in "ab":
         thew.Shot(arm.body, swings(2), 24).save(tmp_path / f"{name}.shot.thew")
     (tmp_path / "clips").mkdir()
@@ -291,7 +307,8 @@ def test_what_is_done_stays_when_the_command_is_interrupted(arm, tmp_path, monke
     assert "the clips told of are written" in capsys.readouterr().err
 
 
-def test_the_command_stops_when_it_is_interrupted(arm, tmp_path, monkeypatch, capsys):
+def test_command_interrupted_writes_nothing(arm, tmp_path, monkeypatch, capsys):
+    """A command interrupted in its only shot writes nothing."""
     shot = tmp_path / "shot.thew"
     thew.Shot(arm.body, swings(6), 24).save(shot)
 
@@ -304,8 +321,8 @@ def test_the_command_stops_when_it_is_interrupted(arm, tmp_path, monkeypatch, ca
     assert os.listdir(tmp_path) == ["shot.thew"]
 
 
-def test_the_command_simulates_several_shots_by_themselves_or_together(tmp_path, capsys):
-    """Two balls that are pressed into each other, and what each is alone."""
+def test_command_several_shots(tmp_path, capsys):
+    """The command simulates several shots each alone, or together as one scene."""
     body, names = ball(), ("anna.shot.thew", "bert.thew")
     poses = [np.stack([shapes.about(np.zeros(3), shift=(x, 0, 0))[None]] * 4) for x in (0.0, 0.34)]
     shots = [thew.Shot(body, run, 24, contact=thew.Contact()) for run in poses]
@@ -326,7 +343,7 @@ def test_the_command_simulates_several_shots_by_themselves_or_together(tmp_path,
 
 
 def ball():
-    """Flesh around a short bone in the middle of a ball of 0.2 m."""
+    """Builds flesh around a short bone in the middle of a ball of 0.2 m."""
     surface = thew.Surface(*shapes.ball())
     skeleton = thew.Skeleton(["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]])
     weights = np.ones((len(surface.vertices), 1))
@@ -334,7 +351,8 @@ def ball():
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
-def test_the_command_says_what_is_wrong_with_several_shots_and_writes_nothing(arm, tmp_path, capsys):
+def test_command_refuses_bad_shots(arm, tmp_path, capsys):
+    """The command says what is wrong with several shots and writes nothing."""
     kept, clips, other = tmp_path / "kept", tmp_path / "clips", tmp_path / "other"
     for folder in (kept, clips, other):
         folder.mkdir()

@@ -17,7 +17,7 @@ PATIENCE = 120.0
 
 
 def in_fork(work, *given):
-    """What `work` gives in a forked child; a child that hangs is ended and fails the test."""
+    """Returns the result of `work` in a forked child; a child that hangs is ended and fails the test."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
 
@@ -45,7 +45,8 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 @forks
 @pytest.mark.parametrize("method", ["hyperelastic", "modal"])
-def test_a_forked_child_moves_what_its_parent_built(arm, method):
+def test_fork_simulates(arm, method):
+    """A forked child simulates what its parent built, with the same result."""
     poses = np.stack([shapes.bend(angle) for angle in np.linspace(0.0, 0.5, 4)])
 
     def positions():
@@ -55,7 +56,9 @@ def test_a_forked_child_moves_what_its_parent_built(arm, method):
 
 
 @forks
-def test_a_grandchild_works_too(arm):
+def test_fork_grandchild(arm):
+    """A child of a forked child works too."""
+
     def winding():
         return arm.surface.winding_number([[0.5, 0.0, 0.0]])
 
@@ -63,7 +66,9 @@ def test_a_grandchild_works_too(arm):
 
 
 @forks
-def test_ctrl_c_reaches_a_forked_child(arm):
+def test_fork_ctrl_c(arm):
+    """Ctrl-C stops work in a forked child."""
+
     def interrupted():
         arrived = threading.Event()
 
@@ -87,7 +92,8 @@ def test_ctrl_c_reaches_a_forked_child(arm):
 
 
 @forks
-def test_what_the_parent_was_changing_is_refused_in_a_child(arm):
+def test_fork_refuses_busy_object(arm):
+    """An object that the parent was changing is refused in a child."""
     poses = np.stack([shapes.bend(angle) for angle in np.linspace(0.0, 0.5, 4)])
     clip = thew.simulate(arm.body, poses[:2], 24.0)
     answers = []
@@ -106,7 +112,8 @@ def test_what_the_parent_was_changing_is_refused_in_a_child(arm):
     assert answers == [True] and len(clip) == 4
 
 
-def test_a_clip_is_not_extended_from_its_own_progress(arm):
+def test_extend_refused_inside_progress(arm):
+    """A clip cannot be extended from its own progress callable."""
     poses = np.stack([shapes.bend(angle) for angle in np.linspace(0.0, 0.5, 6)])
     clip = thew.simulate(arm.body, poses[:3], 24.0)
     messages, lengths = [], []
@@ -124,6 +131,7 @@ def test_a_clip_is_not_extended_from_its_own_progress(arm):
 
 
 def things(arm):
+    """Returns templates, guides and rigs of every kind."""
     turned = np.eye(4)
     turned[:3, :3] = shapes.bend(0.3)[1][:3, :3]
     turned[:3, 3] = [0.3, 0.02, -0.01]
@@ -141,7 +149,8 @@ def things(arm):
     return [bump, torus, *guides, *rigs]
 
 
-def test_rigs_templates_and_guides_are_pickled_and_copied_exactly(arm):
+def test_pickle_rigs(arm):
+    """Rigs, templates and guides are pickled and copied exactly."""
     for thing in things(arm):
         for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
             again = pickle.loads(pickle.dumps(thing, protocol))
@@ -149,7 +158,8 @@ def test_rigs_templates_and_guides_are_pickled_and_copied_exactly(arm):
         assert copy.copy(thing) == thing and copy.deepcopy([thing]) == [thing]
 
 
-def test_materials_skeletons_and_surfaces_are_pickled_and_copied_exactly(arm):
+def test_pickle_geometry(arm):
+    """Materials, skeletons and surfaces are pickled and copied exactly."""
     material = thew.Material(1e4 / 3, 0.4321, 987.6)
     for copied in (pickle.loads(pickle.dumps(material)), copy.copy(material), copy.deepcopy(material)):
         assert repr(copied) == repr(material)
@@ -165,14 +175,15 @@ def test_materials_skeletons_and_surfaces_are_pickled_and_copied_exactly(arm):
 
 
 def yields_of(given):
-    """At the top of the module, so that another process finds it."""
+    """Measures yields at the top of the module, so that another process finds it."""
     surface, skeleton, weights, material, rig = given
     lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)
     return rig.peak_displacements(thew.Body(surface, skeleton, lattice, material, region_weights=weights))
 
 
 @pytest.mark.parametrize("start", multiprocessing.get_all_start_methods())
-def test_a_farm_gives_what_one_process_gives(arm, start):
+def test_pool_matches_one_process(arm, start):
+    """A pool of processes gives the results of a single process."""
     bump = thew.Template("bump", radius=0.06, strength=1e4)
     rig = thew.Rig(bump, thew.BoneGuide(0, along=0.5, distance=0.05))
     given = (arm.surface, arm.skeleton, arm.weights, thew.Material(), rig)
@@ -183,7 +194,7 @@ def test_a_farm_gives_what_one_process_gives(arm, start):
 
 
 def unpicklable(arm):
-    """What is not pickled, with a part of what its sentence says instead."""
+    """Returns objects that are not pickled, by a part of the sentence that each gives."""
     poses = np.stack([shapes.bend(0.0), shapes.bend(0.1)])
     simulation = thew.Simulation(arm.body, contact=thew.Contact())
     simulation.reset(poses[0])
@@ -212,7 +223,8 @@ def unpicklable(arm):
     }
 
 
-def test_what_is_not_pickled_says_what_to_do(arm):
+def test_unpicklable_explains(arm):
+    """An object that is not pickled says what to do instead."""
     for said, thing in unpicklable(arm).items():
         for refused in (pickle.dumps, *([] if hasattr(thing, "__copy__") else [copy.copy, copy.deepcopy])):
             with pytest.raises(TypeError) as error:
@@ -220,8 +232,8 @@ def test_what_is_not_pickled_says_what_to_do(arm):
             assert said in str(error.value) and "not pickled" in str(error.value).replace("neither", "not")
 
 
-def test_every_class_is_pickled_or_says_so(arm):
-    """None is left to Python's own words."""
+def test_pickle_covers_every_class(arm):
+    """Every class is either pickled or refuses with a sentence of Thew's."""
     import copyreg
 
     ready = {type(thing) for thing in things(arm)} | {type(thing) for thing in unpicklable(arm).values()}
@@ -239,14 +251,16 @@ def test_every_class_is_pickled_or_says_so(arm):
         )
 
 
-def test_what_never_changes_is_its_own_copy(arm):
+def test_copy_of_immutable(arm):
+    """The copy of an immutable object is the object itself."""
     bar = thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0))
     shot = thew.Shot(arm.body, shapes.bend(0.0)[None], 24.0)
     for thing in (arm.body, arm.body.lattice, bar, shot, thew.Contact(), thew.Shell(*shapes.box())):
         assert copy.copy(thing) is thing and copy.deepcopy(thing) is thing
 
 
-def test_contacts_settings_are_pickled_exactly(arm):
+def test_pickle_contact(arm):
+    """The settings of a contact are pickled exactly."""
     contact = thew.Contact(False, 0.01, 0.2, np.arange(len(arm.vertices)) % 3, 0.05, "creases")
     again = pickle.loads(pickle.dumps(contact))
     assert repr(again) == repr(contact)

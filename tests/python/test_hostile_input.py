@@ -16,7 +16,7 @@ import thew
 
 
 class Endless:
-    """A sequence that lies about its length."""
+    """Lies about its length, as a sequence."""
 
     def __init__(self, said=1 << 60):
         self.said = said
@@ -28,8 +28,8 @@ class Endless:
         return 0.0
 
 
-def refused(call, *arguments, **options):
-    """The sentence of an error that a caller of Thew expects; anything else comes through."""
+def refusal(call, *arguments, **options):
+    """Returns the sentence of an error that a caller of Thew expects; any other error comes through."""
     with pytest.raises((thew.InputError, thew.StorageError, TypeError, ValueError)) as error:
         call(*arguments, **options)
     assert str(error.value)
@@ -37,7 +37,7 @@ def refused(call, *arguments, **options):
 
 
 def in_little_memory(code, *arguments):
-    """What a program prints that may have 3 GiB of addresses; one that dies fails the test."""
+    """Returns the output of a program that may have 3 GiB of addresses; one that dies fails the test."""
     limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n{code}"
     command = [sys.executable, "-c", limited, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -57,7 +57,8 @@ def in_little_memory(code, *arguments):
         "thew.TetMesh.grid((1 << 40, 1, 1), (1.0, 1.0, 1.0))",
     ],
 )
-def test_what_says_that_it_is_huge_ends_no_process(call, tmp_path):
+def test_huge_input_survived(call, tmp_path):
+    """Input that claims to be huge gives an error and does not end the process."""
     pytest.importorskip("resource")
     code = f"""
 import sys, thew
@@ -73,7 +74,8 @@ except (thew.ThewError, TypeError, ValueError, OverflowError) as error:
 
 
 @pytest.mark.parametrize("load", ["Body.load", "Clip.load", "Shot.load", "TetMesh.read", "load_rigs"])
-def test_files_without_end_are_refused(load, tmp_path):
+def test_endless_files_refused(load, tmp_path):
+    """Files without end are refused in little memory."""
     pytest.importorskip("resource")
     # 4 GiB that take no room on the disk, and a device that never ends.
     sparse, zero = tmp_path / "sparse.mesh", tmp_path / "zero.mesh"
@@ -90,14 +92,16 @@ def test_files_without_end_are_refused(load, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes in folders")
-def test_no_reader_waits_for_a_pipe(tmp_path):
+def test_readers_refuse_pipes(tmp_path):
+    """No reader waits for a pipe."""
     os.mkfifo(tmp_path / "pipe.mesh")
     for load in (thew.Body.load, thew.load_rigs, thew.TetMesh.read):
         with pytest.raises(thew.ThewError, match="plain file"):
             load(tmp_path / "pipe.mesh")
 
 
-def test_numbers_in_states_are_looked_at(arm):
+def test_state_refuses_bad_numbers(arm):
+    """A state with forged numbers is refused, or restores to finite positions."""
     simulation = thew.Simulation(arm.body)
     simulation.reset(shapes.bend(0.2))
     simulation.advance(shapes.bend(0.3), 1 / 24)
@@ -118,33 +122,36 @@ def test_numbers_in_states_are_looked_at(arm):
     assert refusals > 750
 
 
-def test_whole_numbers_out_of_range_are_sentences(arm):
+def test_integers_out_of_range(arm):
+    """Integers out of range are refused with a sentence."""
     for number in (1 << 40, 1 << 70, -(1 << 70)):
-        refused(thew.Lattice.enclose, arm.surface, arm.skeleton, arm.weights, cells_across=number)
-        refused(thew.TetMesh.fill, arm.surface, nodes=number)
-        refused(thew.modes, arm.body, number)
-        refused(thew.simulate, arm.body, [shapes.bend(0.0)], 24, preroll=number)
-        refused(thew.Surface, arm.vertices, [[0, 1, number]])
+        refusal(thew.Lattice.enclose, arm.surface, arm.skeleton, arm.weights, cells_across=number)
+        refusal(thew.TetMesh.fill, arm.surface, nodes=number)
+        refusal(thew.modes, arm.body, number)
+        refusal(thew.simulate, arm.body, [shapes.bend(0.0)], 24, preroll=number)
+        refusal(thew.Surface, arm.vertices, [[0, 1, number]])
 
 
 @pytest.mark.parametrize("size", [1e200, 1e308, np.inf])
-def test_magnitudes_whose_squares_overflow_are_refused_at_the_border(arm, size):
+def test_huge_magnitudes_refused(arm, size):
+    """Numbers whose squares overflow are refused before they change anything."""
     far = np.where(arm.vertices > 0.0, size, arm.vertices)
-    refused(thew.Surface, far, arm.triangles)
-    refused(thew.Skeleton, ["a"], [-1], [[0.0, 0.0, 0.0]], [[size, 0.0, 0.0]])
-    refused(thew.TetMesh, far[:4], [[0, 1, 2, 3]])
+    refusal(thew.Surface, far, arm.triangles)
+    refusal(thew.Skeleton, ["a"], [-1], [[0.0, 0.0, 0.0]], [[size, 0.0, 0.0]])
+    refusal(thew.TetMesh, far[:4], [[0, 1, 2, 3]])
     simulation = thew.Simulation(arm.body)
     simulation.reset(shapes.bend(0.0))
     before = simulation.lattice_positions()
     pose = shapes.bend(0.0)
     pose[1, 0, 3] = size
-    refused(simulation.advance, pose, 1 / 24)
-    refused(simulation.advance, shapes.bend(0.0), 1 / 24, forces=np.full_like(before, size))
+    refusal(simulation.advance, pose, 1 / 24)
+    refusal(simulation.advance, shapes.bend(0.0), 1 / 24, forces=np.full_like(before, size))
     assert np.array_equal(simulation.lattice_positions(), before)
 
 
 @pytest.mark.parametrize("work", ["advance", "balance"])
-def test_one_long_call_is_interrupted(arm, work):
+def test_long_call_interrupted(arm, work):
+    """A single long call stops on Ctrl-C and leaves finite positions."""
     simulation = thew.Simulation(arm.body, method="neohookean" if work == "balance" else "hyperelastic")
     simulation.reset(shapes.bend(0.0))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -164,8 +171,8 @@ def test_one_long_call_is_interrupted(arm, work):
     assert np.isfinite(simulation.lattice_positions()).all()
 
 
-def test_skin_weights_count_by_their_shares(arm):
-    """Rows that sum to two, or to anything, are those that sum to one: powers of two leave no trace in the bits."""
+def test_skin_weights_normalised(arm):
+    """Skin weights count by their shares: rows scaled by powers of two give the same bits."""
     double = arm.weights * 2.0 ** (np.arange(len(arm.weights)) % 5)[:, None]
     assert double.sum(axis=1).max() > 1.5
     pose = shapes.bend(0.4)
@@ -180,18 +187,19 @@ def test_skin_weights_count_by_their_shares(arm):
         np.testing.assert_array_equal(one, two)
 
 
-def test_stiffness_beyond_all_numbers_is_refused():
+def test_scaled_refuses_overflow():
+    """Scaling modes refuses factors whose result is out of range, and is exactly undone by the inverse."""
     bar = thew.TetMesh.grid((2, 1, 1), (1.0, 0.5, 0.5))
     modes = thew.modes(bar, 2, thew.Material(), fixed=[0, 1, 2, 3])
     for factor in (1.7e308, 1e99, np.inf, np.nan, 0.0, -1.0):
-        assert "factor" in refused(modes.scaled, factor)
+        assert "factor" in refusal(modes.scaled, factor)
     # Times its inverse it is as it was.
     there_and_back = modes.scaled(2.0**200).scaled(2.0**-200)
     np.testing.assert_array_equal(there_and_back.eigenvalues, modes.eigenvalues)
 
 
-def test_balances_inside_out_say_so():
-    """St. Venant-Kirchhoff flesh that is pressed beyond what it bears: a warning where a tetrahedron is inverted, and only there."""
+def test_equilibrium_warns_of_inversion():
+    """A balance warns of inverted tetrahedra exactly when some are, under St. Venant-Kirchhoff flesh pressed too hard."""
     bar = thew.TetMesh.grid((4, 2, 2), (1.0, 0.5, 0.5))
     fixed = np.flatnonzero(bar.vertices[:, 0] == 0.0)
     pressed = bar.vertices[:, 0] == 1.0
@@ -215,8 +223,9 @@ def test_balances_inside_out_say_so():
     assert told == {False, True}
 
 
-def test_clips_compare_with_arrays_as_arrays_do(arm):
+def test_clip_compares_as_array(arm):
+    """A clip compares with arrays as an array does."""
     clip = thew.simulate(arm.body, np.stack([shapes.bend(0.0), shapes.bend(0.1)]), 24.0)
     assert (clip == np.asarray(clip)).all() and clip != "text"
     for other in (np.zeros((2, 2)), np.zeros(5)):
-        assert "shapes" in refused(lambda other=other: clip == other)
+        assert "shapes" in refusal(lambda other=other: clip == other)

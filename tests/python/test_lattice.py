@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
 
 
-def test_a_given_lattice_comes_back():
+def test_lattice_from_arrays():
+    """A lattice returns the vertices and cells that it was given."""
     lattice = thew.Lattice(CUBE, [list(range(8))])
     assert np.array_equal(lattice.vertices, CUBE)
     assert [list(c) for c in lattice.cells] == [list(range(8))]
@@ -27,7 +28,8 @@ def test_a_given_lattice_comes_back():
         (CUBE * [1, 2, 3], list(range(8))),
     ],
 )
-def test_embedding_reproduces_points_inside(vertices, cell):
+def test_embed_reproduces_points(vertices, cell):
+    """The embedding reproduces points inside every kind of cell."""
     lattice = thew.Lattice(vertices, [cell])
     points = np.random.default_rng(1).dirichlet(np.ones(len(vertices)), 50) @ vertices
     indices, weights = lattice.embed(points)
@@ -39,14 +41,16 @@ def test_embedding_reproduces_points_inside(vertices, cell):
     np.testing.assert_allclose(places, points, atol=1e-9)
 
 
-def test_a_point_on_a_common_face_is_in_the_first_cell():
+def test_embed_common_face():
+    """A point on a common face belongs to the first cell."""
     vertices = np.concatenate([CUBE, CUBE[[1, 3, 5, 7]] + [1, 0, 0]])
     cells = [[1, 8, 3, 9, 5, 10, 7, 11], list(range(8))]
     indices, _ = thew.Lattice(vertices, cells).embed([[1.0, 0.5, 0.5], [0.5, 0.5, 0.5]])
     assert set(indices[0]) == set(cells[0]) and set(indices[1]) == set(cells[1])
 
 
-def test_an_enclosed_arm_passes_its_check(arm):
+def test_enclose_passes_check(arm):
+    """An enclosed arm passes its check, with each bone a straight chain of edges."""
     assert arm.lattice.check(arm.surface, arm.skeleton) == []
     assert list(arm.lattice.used_bones) == [0, 1]
     assert len(arm.lattice.bone_edges) == 2 + len(arm.lattice.tip_bones)
@@ -62,7 +66,8 @@ def test_an_enclosed_arm_passes_its_check(arm):
         assert (np.diff(along) > 0).all()
 
 
-def test_the_enclosed_arm_is_contained_and_no_cell_is_inverted(arm):
+def test_enclose_contains_surface(arm):
+    """An enclosing lattice contains the arm and has no inverted cell."""
     indices, weights = arm.lattice.embed_surface(arm.surface)
     assert weights[indices >= 0].min() > -1e-9
     places = np.einsum("nk,nkx->nx", weights, arm.lattice.vertices[indices])
@@ -72,7 +77,8 @@ def test_the_enclosed_arm_is_contained_and_no_cell_is_inverted(arm):
         assert np.linalg.det([b - a, c - a, d - a]) > 0
 
 
-def test_an_embedding_is_a_sparse_matrix_too(arm):
+def test_embedding_matrix(arm):
+    """The embedding as a sparse matrix equals the indices and weights."""
     nodes = len(arm.lattice.vertices)
     for given, (indices, weights) in [
         (arm.surface, arm.lattice.embed_surface(arm.surface)),
@@ -92,13 +98,15 @@ def test_an_embedding_is_a_sparse_matrix_too(arm):
         arm.lattice.embedding_matrix(np.zeros((3, 2)))
 
 
-def test_building_twice_gives_the_same_bits(arm):
+def test_enclose_deterministic(arm):
+    """Enclosing twice gives the same bits."""
     again = thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, cells_across=10)
     assert np.array_equal(again.vertices, arm.lattice.vertices)
     assert again.cells == arm.lattice.cells
 
 
-def test_a_check_names_what_is_wrong(arm):
+def test_check_names_fault(arm):
+    """The check of an unfit lattice names the conditions that fail."""
     loose = thew.Lattice(CUBE * 0.1, [list(range(8))])
     found = loose.check(arm.surface, arm.skeleton)
     assert found and all("condition" in sentence for sentence in found)
@@ -108,12 +116,14 @@ def test_a_check_names_what_is_wrong(arm):
     ("cells", "word"),
     [([[0, 1, 2]], "3 corners"), ([[0, 1, 2, 99]], "vertex 99"), ([[0, 1, 2, -1]], "-1"), ([], "at least one")],
 )
-def test_bad_cells_are_refused(cells, word):
+def test_lattice_refuses_bad_cells(cells, word):
+    """Bad cells are refused with a sentence."""
     with pytest.raises(thew.InputError, match=word):
         thew.Lattice(CUBE, cells)
 
 
-def test_bones_may_be_given():
+def test_lattice_given_bones():
+    """A lattice may be given its bones, and refuses chains that do not fit."""
     lattice = thew.Lattice(CUBE, [list(range(8))], used_bones=[3], bone_edges=[[0, 1]])
     assert list(lattice.used_bones) == [3]
     assert [list(c) for c in lattice.bone_edges] == [[0, 1]]
@@ -123,7 +133,8 @@ def test_bones_may_be_given():
         thew.Lattice(CUBE, [list(range(8))], used_bones=[3], bone_edges=[[0, 8]])
 
 
-def test_a_lattice_given_back_makes_the_same_body(arm):
+def test_lattice_round_trip_same_body(arm):
+    """A lattice rebuilt from its parts makes the same body."""
     given = arm.lattice
     again = thew.Lattice(
         given.vertices,
@@ -147,7 +158,8 @@ def test_a_lattice_given_back_makes_the_same_body(arm):
         thew.Lattice(given.vertices, given.cells, bone_of_vertex=[0])
 
 
-def test_bones_are_found_by_their_place(arm):
+def test_with_bones_of_finds_chains(arm):
+    """The bones of a lattice are found by their position."""
     bare = thew.Lattice(arm.lattice.vertices, arm.lattice.cells).with_bones_of(arm.skeleton)
     assert list(bare.used_bones) == list(arm.lattice.used_bones)
     for mine, other in zip(bare.bone_edges, arm.lattice.bone_edges, strict=False):
@@ -155,7 +167,7 @@ def test_bones_are_found_by_their_place(arm):
 
 
 def lopsided():
-    """A ball with a nose and bones of its own, upright: nothing of it is along an axis but up."""
+    """Builds a ball with a nose and bones of its own, upright: only up is along an axis."""
     vertices, triangles = shapes.ball()
     toes = vertices + 0.3 * np.maximum(vertices @ [0.8, -0.6, 0.0] / 0.2, 0.0)[:, None] ** 4 * np.array(
         [0.8, -0.6, -0.2]
@@ -166,8 +178,8 @@ def lopsided():
 
 
 @pytest.mark.parametrize("upright", [False, True])
-def test_turned_about_z_it_is_the_same_lattice_turned(upright):
-    """Bones above one another face nowhere: then the skin says which way."""
+def test_enclose_turned_about_z(upright):
+    """The lattice of a character turned about z is the same lattice, turned, even where bones face no way."""
     vertices, triangles, (names, parents, heads, tails), weights = lopsided()
     if upright:
         heads, tails = heads * [0, 0, 1], np.array([[0, 0, 0.02], [0, 0, 0.15]])
@@ -189,14 +201,16 @@ def test_turned_about_z_it_is_the_same_lattice_turned(upright):
         assert thew.default_damping(body) == pytest.approx(thew.default_damping(first), rel=1e-6)
 
 
-def test_bad_settings_are_refused(arm):
+def test_enclose_refuses_bad_settings(arm):
+    """Bad settings of `enclose` are refused."""
     with pytest.raises(thew.InputError, match="between 2 and 64"):
         thew.Lattice.enclose(arm.surface, arm.skeleton, cells_across=1)
     with pytest.raises(thew.InputError, match="skin_weights"):
         thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights[:-1])
 
 
-def test_enclosing_can_be_cancelled(arm):
+def test_enclose_cancelled(arm):
+    """Enclosing can be cancelled from its progress callable."""
     seen = []
 
     def stop_later(fraction, stage):
@@ -209,7 +223,8 @@ def test_enclosing_can_be_cancelled(arm):
     assert len(seen) == 3 and seen == sorted(seen)
 
 
-def test_shapes_make_honest_test_data():
+def test_shapes_closed():
+    """The shapes for tests are closed, manifold and oriented."""
     for vertices, triangles in (shapes.box(), shapes.arm()):
         report = thew.Surface(vertices, triangles).report()
         assert report.closed and report.manifold and report.oriented and report.flipped_triangles == 0

@@ -17,7 +17,7 @@ STEP = 0.1
 
 @pytest.fixture(scope="module")
 def grid():
-    """A flat square of 10 by 10 cells over [0, 1]²: points, edges, triangles."""
+    """Builds a flat square of 10 by 10 cells over [0, 1]²: points, edges, triangles."""
     x, y = np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij")
     points = np.stack([x, y, 0 * x], axis=-1).reshape(-1, 3) * STEP
     index = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
@@ -34,8 +34,8 @@ def grid():
 SIZE = float(np.sqrt(2.0))
 
 
-def measured(grid, move, skin=None, r=1.0, fps=FPS):
-    """`move(skin)` changes a copy of the skin, which stands still unless given; the measures of the result."""
+def measure(grid, move, skin=None, r=1.0, fps=FPS):
+    """Returns the measures of a copy of the skin that `move` changes; the skin stands still unless given."""
     points, edges, triangles = grid
     skin = np.repeat(points[None], FRAMES, axis=0) if skin is None else skin
     shown = skin.copy()
@@ -43,36 +43,40 @@ def measured(grid, move, skin=None, r=1.0, fps=FPS):
     return measures.look(skin, shown, np.broadcast_to(r, len(points)), edges, triangles, fps)
 
 
-def shaken(grid, high=0.1):
-    """A skin that hops with 2 periods a second."""
+def hopping_skin(grid, high=0.1):
+    """Returns a skin that hops with 2 periods a second."""
     seconds = np.arange(FRAMES) / FPS
     return grid[0] + high * np.sin(4.0 * np.pi * seconds)[:, None, None] * np.array([0.0, 0.0, 1.0])
 
 
-def test_a_shown_skin_has_nothing_to_blame_but_stillness(grid):
-    look = measured(grid, lambda shown: None)
+def test_look_skin_is_still(grid):
+    """A surface shown as its skin has no fault but that it is still."""
+    look = measure(grid, lambda shown: None)
     assert (look.jump, look.buried, look.torn, look.flipped, look.thick, look.thin) == (0, 0, 0, 0, 0, 0)
     assert look.acceleration == look.step == 0.0 and look.faults() == []
-    assert measured(grid, lambda shown: None, shaken(grid)).faults() == ["still"]
+    assert measure(grid, lambda shown: None, hopping_skin(grid)).faults() == ["still"]
 
 
-def test_jump_is_the_largest_change_of_an_offset_per_24th_of_a_second(grid):
+def test_jump_per_24th_second(grid):
+    """The jump is the largest change of an offset per 24th of a second."""
+
     def leap(shown):
         shown[7:, 60, 2] += 0.05 * SIZE
 
-    assert measured(grid, leap).jump == pytest.approx(0.05, rel=1e-12)
-    assert measured(grid, leap, fps=48.0).jump == pytest.approx(0.1, rel=1e-12)
-    assert "jump" in measured(grid, leap).faults()
+    assert measure(grid, leap).jump == pytest.approx(0.05, rel=1e-12)
+    assert measure(grid, leap, fps=48.0).jump == pytest.approx(0.1, rel=1e-12)
+    assert "jump" in measure(grid, leap).faults()
 
     def steady(shown):
         shown[:, 60, 2] += 0.05 * SIZE
 
-    assert measured(grid, steady).jump == 0.0
+    assert measure(grid, steady).jump == 0.0
 
 
-def test_a_skin_that_leaps_itself_excuses_as_much(grid):
-    skin = shaken(grid, 2.0)
-    look = measured(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(7, None), 60), 0.05 * SIZE), skin)
+def test_jump_bound_follows_skin(grid):
+    """A skin that leaps by itself raises the bound of the jump by as much."""
+    skin = hopping_skin(grid, 2.0)
+    look = measure(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(7, None), 60), 0.05 * SIZE), skin)
     rise = 2.0 * np.abs(np.diff(np.sin(4.0 * np.pi * np.arange(FRAMES) / FPS))).max()
     assert look.step == pytest.approx(rise / SIZE, rel=1e-9)
     assert look.jump_bound == pytest.approx(1.6 * look.step, rel=1e-12) and look.jump_bound > 0.05
@@ -84,15 +88,15 @@ def test_a_skin_that_leaps_itself_excuses_as_much(grid):
 RATES = (24.0, 48.0, 60.0)
 
 
-def stopped(points, speed, fps, seconds=2.0, at=1.0):
-    """A skin that goes along x at `speed` sizes a second and stops dead: the skin, and seconds since the stop, of every frame."""
+def stopping_skin(points, speed, fps, seconds=2.0, at=1.0):
+    """Returns a skin that moves along x at `speed` sizes a second and stops dead, and the seconds since the stop of each frame."""
     since = np.arange(round(seconds * fps) + 1) / fps - at
     way = SIZE * speed * np.minimum(since, 0.0)
     return points + way[:, None, None] * np.array([1.0, 0.0, 0.0]), since
 
 
-def swings_on(skin, since, speed, hertz=2.5, ratio=0.15):
-    """Flesh on that skin: from the stop on a damped swing that begins with the speed the bones had (exact for one mode)."""
+def ringing_flesh(skin, since, speed, hertz=2.5, ratio=0.15):
+    """Returns flesh on that skin: from the stop on, a damped swing that begins at the speed of the bones (exact for one mode)."""
     omega = 2.0 * np.pi * hertz
     damped = omega * np.sqrt(1.0 - ratio**2)
     t = np.maximum(since, 0.0)
@@ -102,11 +106,11 @@ def swings_on(skin, since, speed, hertz=2.5, ratio=0.15):
 
 @pytest.mark.parametrize("fps", RATES)
 @pytest.mark.parametrize("speed", [0.5, 1.0, 2.0, 4.0])
-def test_a_hard_stop_of_soft_flesh_is_no_snap_and_no_jump(grid, fps, speed):
-    """Flesh that goes on at the speed its bones had is what physics asks for, however hard the stop."""
+def test_hard_stop_passes(grid, fps, speed):
+    """Flesh that goes on at the speed of its bones is no fault, however hard the stop."""
     points, edges, triangles = grid
-    skin, since = stopped(points, speed, fps)
-    shown = swings_on(skin, since, speed)
+    skin, since = stopping_skin(points, speed, fps)
+    shown = ringing_flesh(skin, since, speed)
     look = measures.look(skin, shown, np.full(len(points), 10.0), edges, triangles, fps)
     assert look.faults() == [] and look.snap < 1.0
     assert look.jump < 1.05 * look.step
@@ -115,8 +119,8 @@ def test_a_hard_stop_of_soft_flesh_is_no_snap_and_no_jump(grid, fps, speed):
 
 
 @pytest.mark.parametrize("fps", RATES)
-def test_a_pop_is_a_snap_at_any_rate(grid, fps):
-    """One vertex or all of them, three per cent of the size away from one frame to the next while the skin moves smoothly."""
+def test_pop_is_snap(grid, fps):
+    """One vertex, or all of them, popping away by three per cent of the size is a snap at any rate."""
     points, edges, triangles = grid
     seconds = np.arange(round(2.0 * fps) + 1) / fps
     skin = points + 0.1 * np.sin(2.0 * np.pi * seconds)[:, None, None] * np.array([0.0, 0.0, 1.0])
@@ -131,7 +135,8 @@ def test_a_pop_is_a_snap_at_any_rate(grid, fps):
     assert "snap" in measures.look(skin, spike, r, edges, triangles, fps).faults()
 
 
-def test_snap_is_the_same_at_any_rate_and_size(grid):
+def test_snap_rate_and_size_independent(grid):
+    """The snap of a motion is the same at any rate and size."""
     points = grid[0]
 
     def snapped(fps, scale=1.0):
@@ -149,17 +154,18 @@ def test_snap_is_the_same_at_any_rate_and_size(grid):
         assert snapped(24.0, scale) == pytest.approx(snapped(24.0), rel=1e-9)
 
 
-def test_snap_looks_a_second_around_and_no_farther(grid):
-    """What moves hard long after its bones did is a pop, even in a clip with a hard stop."""
+def test_snap_window(grid):
+    """A pop long after the bones moved is a snap, even in a clip with a hard stop."""
     points = grid[0]
-    skin, since = stopped(points, 4.0, FPS, seconds=4.0)
+    skin, since = stopping_skin(points, 4.0, FPS, seconds=4.0)
     for later, passes in ((0.5, True), (2.5, False)):
         shown = skin.copy()
         shown[since > later] += [0.0, 0.03 * SIZE, 0.0]
         assert (measures.snap(skin, shown, SIZE, FPS) <= measures.SNAP) == passes
 
 
-def test_a_trembling_skin_of_less_than_a_per_cent_is_no_snap(grid):
+def test_snap_ignores_trembling(grid):
+    """Trembling by less than a per cent of the size is no snap."""
     skin = np.repeat(grid[0][None], FRAMES, axis=0)
     shown = skin.copy()
     shown[12, :, 2] += 0.0049 * SIZE  # a spike bends twice its height
@@ -169,9 +175,10 @@ def test_a_trembling_skin_of_less_than_a_per_cent_is_no_snap(grid):
 # hard and soft parts -------------------------------------------------------------------------------------------------
 
 
-def test_hard_and_soft_parts_are_held_to_bounds_of_their_own(grid):
+def test_hard_and_soft_bounds(grid):
+    """Hard and soft parts are each judged by their own bounds."""
     points, edges, triangles = grid
-    skin = shaken(grid)  # accelerates by more than 10 m/s², were it of two metres
+    skin = hopping_skin(grid)  # accelerates by more than 10 m/s², were it of two metres
     hard, soft = points[:, 0] < 0.15, points[:, 0] > 0.85
     rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
     rhythm = (rhythm - rhythm.mean()) / rhythm.std()
@@ -195,10 +202,10 @@ def test_hard_and_soft_parts_are_held_to_bounds_of_their_own(grid):
     assert plain.hard is None and plain.soft is None and plain.soft_acceleration is None
 
 
-def test_many_still_vertices_do_not_hide_a_part_that_sways(grid):
-    """Hands have more vertices than all the rest, and must not outvote a skull."""
+def test_small_part_counts(grid):
+    """Many still vertices do not hide a small part that sways: hands must not outvote a skull."""
     points, edges, triangles = grid
-    skin = shaken(grid)
+    skin = hopping_skin(grid)
     hands, skull = points[:, 0] < 0.85, points[:, 0] > 0.95
     rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
     shown = skin.copy()
@@ -207,7 +214,8 @@ def test_many_still_vertices_do_not_hide_a_part_that_sways(grid):
     assert look.hard == pytest.approx(0.01 * rhythm.std(), rel=1e-9) and "hard parts sway" in look.faults()
 
 
-def test_soft_parts_may_rest_where_the_skin_hardly_moves(grid):
+def test_soft_parts_may_rest(grid):
+    """Soft parts may rest where the skin hardly moves."""
     points, edges, triangles = grid
     skin = np.repeat(points[None], FRAMES, axis=0)
     half = points[:, 0] > 0.5
@@ -215,7 +223,8 @@ def test_soft_parts_may_rest_where_the_skin_hardly_moves(grid):
     assert look.faults() == [] and look.soft == 0.0
 
 
-def test_calm_is_when_a_swing_stays_below_a_twentieth():
+def test_calm_time():
+    """Flesh is calm when its swing stays below a twentieth."""
     fps, rate = 96.0, 4.0
     t = np.arange(300) / fps
     ring = np.exp(-rate * t) * np.abs(np.cos(2.0 * np.pi * 3.0 * t))
@@ -228,60 +237,67 @@ def test_calm_is_when_a_swing_stays_below_a_twentieth():
     assert measures.calm(np.append(ring, np.nan), fps) == np.inf
 
 
-def test_ringing_fails(grid):
+def test_ringing_is_fault(grid):
+    """Flesh that rings too long is a fault."""
     points, edges, triangles = grid
     skin = np.repeat(points[None], FRAMES, axis=0)
     look = measures.look(skin, skin, np.ones(len(points)), edges, triangles, FPS)
     assert replace(look, calm=1.24).faults() == [] and replace(look, calm=1.26).faults() == ["rings"]
 
 
-def test_buried_weighs_the_offset_by_the_flesh_that_is_there(grid):
+def test_buried_relative_to_flesh(grid):
+    """The depth of buried skin is relative to the thickness of the flesh."""
+
     def sink(shown):
         shown[3, :, 2] -= 0.1
 
-    look = measured(grid, sink, r=0.2)
+    look = measure(grid, sink, r=0.2)
     assert look.buried == pytest.approx(0.1 / (0.2 + 0.005 * SIZE), rel=1e-12) and "buried" not in look.faults()
-    assert "buried" in measured(grid, sink, r=0.1).faults()
+    assert "buried" in measure(grid, sink, r=0.1).faults()
 
 
-def test_buried_leaves_out_the_farthest_half_per_cent(grid):
-    look = measured(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(None), [60]), 5.0), r=0.2)
+def test_buried_quantile(grid):
+    """The depth of buried skin leaves out the farthest half per cent of vertices."""
+    look = measure(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(None), [60]), 5.0), r=0.2)
     rank = 0.995 * (len(grid[0]) - 1)  # among 121 vertices the quantile lies between the two farthest
     assert look.buried == pytest.approx((rank % 1.0) * 5.0 / (0.2 + 0.005 * SIZE), rel=1e-9)
 
 
-def test_vertices_that_no_bone_carries_do_not_count(grid):
+def test_look_ignores_uncarried(grid):
+    """Vertices that no bone carries do not count."""
     r = np.full(len(grid[0]), 0.2)
     r[60] = np.inf
 
     def leap(shown):
         shown[7:, 60] += 1.0
 
-    look = measured(grid, leap, r=r)
+    look = measure(grid, leap, r=r)
     assert look.jump == look.buried == look.thick == 0.0
 
 
-def test_torn_counts_edges_twice_as_long_or_half_as_long(grid):
+def test_torn_edges(grid):
+    """Edges stretched to twice or shrunk to half their length are torn."""
     points, edges, _ = grid
 
     def pull(shown):  # the last column, away by more than an edge: the edges to it are torn
         shown[5, points[:, 0] > 0.95, 0] += 1.01 * STEP
 
-    look = measured(grid, pull)
+    look = measure(grid, pull)
     assert look.torn == pytest.approx(SIDE / len(edges), rel=1e-12) and "torn" in look.faults()
 
     def push(shown):
         shown[5, points[:, 0] > 0.95, 0] -= 0.51 * STEP
 
-    assert measured(grid, push).torn == pytest.approx(SIDE / len(edges), rel=1e-12)
+    assert measure(grid, push).torn == pytest.approx(SIDE / len(edges), rel=1e-12)
 
     def within(shown):
         shown[5, points[:, 0] > 0.95, 0] += 0.98 * STEP
 
-    assert measured(grid, within).torn == 0.0
+    assert measure(grid, within).torn == 0.0
 
 
-def test_an_edge_that_the_skin_collapses_is_no_witness(grid):
+def test_torn_ignores_collapsed_edges(grid):
+    """An edge that the skin itself collapses is not torn."""
     points = grid[0]
     skin = np.repeat(points[None], FRAMES, axis=0)
     skin[5, points[:, 0] > 0.95, 0] -= 0.9 * STEP
@@ -289,10 +305,11 @@ def test_an_edge_that_the_skin_collapses_is_no_witness(grid):
     def unfold(shown):
         shown[5] = points
 
-    assert measured(grid, unfold, skin).torn == 0.0
+    assert measure(grid, unfold, skin).torn == 0.0
 
 
-def test_flipped_counts_triangles_that_look_the_other_way(grid):
+def test_flipped_triangles(grid):
+    """Flipped triangles are those that face the other way from the skin."""
     points, _, triangles = grid
 
     def fold(
@@ -300,27 +317,28 @@ def test_flipped_counts_triangles_that_look_the_other_way(grid):
     ):  # the last two columns change places: the triangles between them turn over, and those beside flatten
         shown[4, points[:, 0] > 0.95, 0] -= 1.5 * STEP
 
-    look = measured(grid, fold)
+    look = measure(grid, fold)
     assert look.flipped == pytest.approx(2 * (SIDE - 1) / len(triangles), rel=1e-12)
     assert "flipped" in look.faults()
 
     def bend(shown):
         shown[4, :, 2] += 3.0 * points[:, 0]
 
-    assert measured(grid, bend).flipped == 0.0
+    assert measure(grid, bend).flipped == 0.0
 
 
-def test_flesh_must_sway_most_where_it_is_thick(grid):
+def test_thick_flesh_must_sway(grid):
+    """Flesh must sway most where it is thick, and a lasting offset is no sway."""
     points = grid[0]
     r = 0.02 + 0.2 * points[:, 0]
     rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
-    skin = shaken(grid)
+    skin = hopping_skin(grid)
 
     def look(share):
         def sway(shown):
             shown[:, :, 1] += 0.01 * SIZE * rhythm * share
 
-        return measured(grid, sway, skin, r)
+        return measure(grid, sway, skin, r)
 
     swings = 0.01 * np.sqrt(np.mean((rhythm - rhythm.mean()) ** 2))
     right, wrong, even = look(points[:, 0]), look(1.0 - points[:, 0]), look(1.0 + 0.0 * points[:, 0])
@@ -332,29 +350,32 @@ def test_flesh_must_sway_most_where_it_is_thick(grid):
     def sag(shown):  # a lasting offset is no sway
         shown[:, :, 1] += 0.01 * SIZE * points[:, 0]
 
-    assert measured(grid, sag, skin, r).thick == pytest.approx(0.0, abs=1e-15)
-    assert "still" in measured(grid, sag, skin, r).faults()
+    assert measure(grid, sag, skin, r).thick == pytest.approx(0.0, abs=1e-15)
+    assert "still" in measure(grid, sag, skin, r).faults()
 
 
-def test_flesh_as_thick_everywhere_may_sway_everywhere(grid):
+def test_even_flesh_may_sway(grid):
+    """Flesh of even thickness may sway alike everywhere."""
     rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
 
     def sway(shown):
         shown[:, :, 1] += 0.01 * SIZE * rhythm
 
-    assert measured(grid, sway, shaken(grid), 0.2).faults() == []
+    assert measure(grid, sway, hopping_skin(grid), 0.2).faults() == []
 
 
-def test_acceleration_is_that_of_a_character_of_two_metres(grid):
+def test_acceleration_at_two_metres(grid):
+    """Acceleration is measured as of a character two metres tall."""
     seconds = np.arange(FRAMES) / FPS
     falling = grid[0] - 0.5 * 9.81 * seconds[:, None, None] ** 2 * np.array([0.0, 0.0, 1.0])
     assert measures.acceleration(falling, FPS) == pytest.approx(9.81, rel=1e-9)
-    assert measured(grid, lambda shown: None, falling).acceleration == pytest.approx(9.81 * 2.0 / SIZE, rel=1e-9)
+    assert measure(grid, lambda shown: None, falling).acceleration == pytest.approx(9.81 * 2.0 / SIZE, rel=1e-9)
 
 
-def test_scale_leaves_no_trace(grid):
+def test_look_scale_invariant(grid):
+    """The measures do not depend on scale."""
     points, edges, triangles = grid
-    skin, random = shaken(grid), np.random.default_rng(1)
+    skin, random = hopping_skin(grid), np.random.default_rng(1)
     shown = skin + 0.02 * random.standard_normal(skin.shape)
     r = 0.02 + 0.2 * points[:, 0]
     half = points[:, 0] > 0.5
@@ -365,14 +386,17 @@ def test_scale_leaves_no_trace(grid):
             assert getattr(large, name) == pytest.approx(value, rel=1e-9), name
 
 
-def test_what_is_no_number_fails(grid):
+def test_look_nan_is_fault(grid):
+    """Positions that are not numbers are faults."""
+
     def break_one(shown):
         shown[3, 60] = np.nan
 
-    assert {"snap", "jump", "buried"} <= set(measured(grid, break_one).faults())
+    assert {"snap", "jump", "buried"} <= set(measure(grid, break_one).faults())
 
 
-def test_nonsense_is_refused_in_a_sentence(grid):
+def test_look_refuses_bad_input(grid):
+    """Bad input is refused with a sentence."""
     points, edges, triangles = grid
     skin = np.repeat(points[None], FRAMES, axis=0)
     r = np.ones(len(points))
@@ -385,7 +409,8 @@ def test_nonsense_is_refused_in_a_sentence(grid):
             measures.look(*wrong, edges, triangles, FPS)
 
 
-def test_thickness_is_the_way_to_the_nearest_bone_that_carries():
+def test_thickness_to_nearest_bone():
+    """Thickness is the distance to the nearest bone that carries the vertex."""
     heads, tails = np.array([[0.0, 0, 0], [2.0, 0, 0]]), np.array([[1.0, 0, 0], [3.0, 0, 0]])
     rest = np.array([[0.5, 0.3, 0.0], [1.4, 0.3, 0.0], [2.5, 0.0, 0.2], [0.5, 0.0, 0.0], [-3.0, 4.0, 0.0]])
     weights = np.array([[1.0, 0.0], [0.5, 0.5], [0.15, 0.85], [0.0, 0.0], [1.0, 0.0]])
@@ -395,16 +420,18 @@ def test_thickness_is_the_way_to_the_nearest_bone_that_carries():
     assert point == pytest.approx([np.hypot(0.5, 0.3)])
 
 
-def test_the_table_counts_clips_and_characters(grid):
-    good, bad = measured(grid, lambda shown: None), measured(grid, lambda shown: None, shaken(grid))
+def test_table_totals(grid):
+    """The table counts the clips and the characters that pass."""
+    good, bad = measure(grid, lambda shown: None), measure(grid, lambda shown: None, hopping_skin(grid))
     text = table.totals([("a", good), ("a", bad), ("b", good)])
     assert text == "2 of 3 clips pass, 1 of 2 characters in all their clips. What fails: still 1."
     row = table.line("a", "mesh", "Rig|run", bad, 0.5)
     assert row.count("|") == table.HEAD.count("|") and row.endswith("| still |")
 
 
-def test_the_summary_has_a_line_for_each_mesh_with_its_worst_clips(grid):
-    good, bad = measured(grid, lambda shown: None), measured(grid, lambda shown: None, shaken(grid))
+def test_table_summary(grid):
+    """The summary has a line for each mesh with its worst clips."""
+    good, bad = measure(grid, lambda shown: None), measure(grid, lambda shown: None, hopping_skin(grid))
     named = replace(good, hard=0.001, soft=0.006, calm=1.0)
     text = table.summary(
         [("a", "body", good), ("a", "body", bad), ("a", "hair", named), ("a", "hair", replace(named, soft=0.012))]
@@ -415,9 +442,10 @@ def test_the_summary_has_a_line_for_each_mesh_with_its_worst_clips(grid):
     assert "| 0.10 | 0.60 to 1.20 | 1.00 |  | – |" in hair
 
 
-def test_recordings_come_back_as_they_were(grid, tmp_path):
+def test_recording_round_trip(grid, tmp_path):
+    """A recording read from its file equals the one saved."""
     points, edges, triangles = grid
-    clip = recording.Clip("Rig|run", np.tile(np.eye(4), (3, 2, 1, 1)), np.float32(shaken(grid)[:3]))
+    clip = recording.Clip("Rig|run", np.tile(np.eye(4), (3, 2, 1, 1)), np.float32(hopping_skin(grid)[:3]))
     weights, ends = np.ones((len(points), 2)), np.zeros((2, 3))
     made = recording.Recording(
         "fox",
@@ -446,7 +474,8 @@ def test_recordings_come_back_as_they_were(grid, tmp_path):
 # pictures ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_nearer_triangle_is_seen_and_backs_are_told_from_fronts():
+def test_draw_depth_and_backs():
+    """The nearer triangle is drawn, and backs are red."""
     view = raster.View(0.0, 0.0)  # from the front: x to the right, z up
     square = np.array([[-1.0, 0, -1], [1, 0, -1], [1, 0, 1], [-1, 0, 1]])
     front = np.array([[0, 1, 2], [0, 2, 3]])
@@ -463,20 +492,22 @@ def test_the_nearer_triangle_is_seen_and_backs_are_told_from_fronts():
     assert behind[25, 25, 0] > behind[25, 25, 1]  # a back is red
 
 
-def test_a_view_is_square_and_keeps_up_up():
+def test_view_axes():
+    """The axes of a view are orthonormal and keep up upwards."""
     axes = raster.View(0.7, 0.3).axes()
     assert axes @ axes.T == pytest.approx(np.eye(3), abs=1e-12) and np.linalg.det(axes) == pytest.approx(1.0)
     assert axes[1, 2] > 0.9 and axes[0, 2] == 0.0
 
 
-def test_points_that_are_no_numbers_are_left_out():
+def test_draw_skips_nan():
+    """Triangles with points that are not numbers are left out."""
     points = np.array([[np.nan, 0, 0], [1, 0, 0], [0, 0, 1.0]])
     picture = raster.draw(points, np.array([[0, 1, 2]]), points * 0, raster.View(0, 0), np.zeros(3), 1.0, 8)
     assert (picture == raster.PAPER).all()
 
 
 def chunks(data: bytes) -> list[tuple[bytes, bytes]]:
-    """The chunks of a PNG file, (kind, contents), their checksums seen to."""
+    """Returns the chunks of a PNG file, (kind, contents), after checking their checksums."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     found, at = [], 8
     while at < len(data):
@@ -489,13 +520,14 @@ def chunks(data: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def pixels(packed: bytes, height: int, width: int) -> np.ndarray:
-    """A picture from PNG's data, whose lines are differences from the lines above."""
+    """Returns a picture from PNG data, whose lines are differences from the lines above."""
     rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 3 * width)
     assert (rows[:, 0] == 2).all()
     return np.cumsum(rows[:, 1:], axis=0, dtype=np.uint8).reshape(height, width, 3)
 
 
-def test_a_picture_is_a_png_that_holds_its_pixels(tmp_path):
+def test_save_png(tmp_path):
+    """A saved picture is a PNG with its pixels."""
     picture = np.random.default_rng(0).integers(0, 255, (5, 7, 3), np.uint8)
     raster.save(picture, tmp_path / "a.png")
     found = dict(chunks((tmp_path / "a.png").read_bytes()))
@@ -503,7 +535,8 @@ def test_a_picture_is_a_png_that_holds_its_pixels(tmp_path):
     assert np.array_equal(pixels(found[b"IDAT"], 5, 7), picture)
 
 
-def test_a_film_holds_its_pictures_in_order(tmp_path):
+def test_save_film_order(tmp_path):
+    """A saved film has its pictures in order and at its rate."""
     pictures = list(np.random.default_rng(0).integers(0, 255, (3, 5, 7, 3), np.uint8))
     raster.save_film(pictures, tmp_path / "a.png", 24.0)
     found = chunks((tmp_path / "a.png").read_bytes())
@@ -517,7 +550,8 @@ def test_a_film_holds_its_pictures_in_order(tmp_path):
         assert np.abs(pixels(data, 5, 7).astype(int) - picture).max() < 8
 
 
-def test_close_views_find_one_limb_at_a_time():
+def test_close_parts_separate_limbs():
+    """Close views find one limb at a time."""
     names, parents = ["spine", "hand.L", "thumb.L", "hand.R", "Toe1"], np.array([-1, 0, 1, 0, 0])
     carriers = np.repeat(np.arange(5), [60, 10, 10, 12, 9])
     parts = sheet.close_parts((names, parents), np.eye(5)[carriers])
@@ -526,9 +560,10 @@ def test_close_views_find_one_limb_at_a_time():
     assert [len(vertices) for vertices in parts["foot"]] == [9] and "head" not in parts
 
 
-def test_a_sheet_shows_the_worst_frame(grid, tmp_path):
+def test_sheet_shows_worst_frame(grid, tmp_path):
+    """A sheet shows the worst frame."""
     points, _, triangles = grid
-    skin = shaken(grid)
+    skin = hopping_skin(grid)
     shown = skin.copy()
     shown[11, 60, 2] += 0.5
     assert {11} <= set(sheet.chosen_frames(skin, shown)) and len(sheet.chosen_frames(skin, shown)) <= sheet.FRAMES
@@ -539,7 +574,8 @@ def test_a_sheet_shows_the_worst_frame(grid, tmp_path):
     assert struct.unpack(">II", header) == (32 * (sheet.FRAMES + len(sheet.CLOSE)), 4 * 32)
 
 
-def test_a_section_is_red_where_two_bodies_are():
+def test_section_overlap_red():
+    """A section is red where two bodies overlap."""
     ball, triangles = shapes.ball(radius=0.2)
     tints = [contact_pictures.FLESH, contact_pictures.SECOND]
     seen = contact_pictures.Seen([(ball, triangles), (ball + [1.0, 0.0, 0.0], triangles)], tints)

@@ -17,7 +17,7 @@ COUNT = 12
 
 @pytest.fixture(scope="module", params=["bar", "filled"])
 def body(request):
-    """A bar of 99 nodes, or a filled capsule, held at one end: meshes, matrices and both modes."""
+    """Builds a bar of 99 nodes, or a filled capsule, held at one end: meshes, matrices and both modes."""
     if request.param == "bar":
         tets = thew.TetMesh.grid((10, 2, 2), (1.0, 0.2, 0.2))
     else:
@@ -30,28 +30,30 @@ def body(request):
     return SimpleNamespace(tets=tets, nodes=nodes, elements=elements, fixed=fixed, ours=ours, theirs=theirs, mass=mass)
 
 
-def flat(modes):
+def flatten(modes):
+    """Returns modes as rows, [m, 3k]."""
     return np.asarray(modes).reshape(len(modes), -1)
 
 
 def same_modes(body):
-    """The reference with the very modes of Thew, so that only what is done with them is compared."""
+    """Builds the reference with the very modes of Thew, so that only their use is compared."""
     masses = (body.mass @ np.ones(3 * len(body.nodes)))[::3]
     return plain.Modes(body.ours.eigenvalues, body.ours.shapes, body.ours.rotations, masses)
 
 
 def pair(body, step=1.0 / 30.0, **settings):
-    """The same simulation in both."""
+    """Builds the same simulation in both implementations."""
     return thew.ModalSimulation(body.ours, step, **settings), plain.Simulation(same_modes(body), step, **settings)
 
 
 def assert_close(ours, theirs, tolerance):
-    """To a part of the largest number."""
+    """Asserts that arrays agree to a part of the largest number."""
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=tolerance * np.abs(theirs).max())
 
 
 @pytest.mark.parametrize("kind", ["consistent", "lumped"])
 def test_matrices(body, kind):
+    """Mass and stiffness matrices equal the reference's."""
     n = 3 * len(body.nodes)
     data, indices, indptr = body.tets.mass(MATERIAL, kind=kind)
     theirs = plain.mass(body.nodes, body.elements, DENSITY, kind)
@@ -61,9 +63,10 @@ def test_matrices(body, kind):
     assert abs(csr_array((data, indices, indptr), shape=(n, n)) - theirs).max() < 1e-12 * abs(theirs).max()
 
 
-def test_modes_up_to_signs_and_turns_among_equals(body):
+def test_modes_span_reference(body):
+    """Modes equal the reference's up to sign and rotation among equal eigenvalues."""
     np.testing.assert_allclose(body.ours.eigenvalues, body.theirs.eigenvalues, rtol=1e-8)
-    mine, peer = flat(body.ours.shapes), flat(body.theirs.shapes)
+    mine, peer = flatten(body.ours.shapes), flatten(body.theirs.shapes)
     between = peer @ (body.mass @ mine.T)
     # The change of basis is orthogonal and mixes modes of (nearly) one eigenvalue only.
     np.testing.assert_allclose(between @ between.T, np.eye(COUNT), atol=1e-8)
@@ -71,10 +74,11 @@ def test_modes_up_to_signs_and_turns_among_equals(body):
     apart = np.abs(values[:, None] - values) > 1e-3 * np.maximum(values[:, None], values)
     assert np.abs(between[apart]).max() < 1e-5
     assert_close(between.T @ peer, mine, 1e-7)
-    assert_close(between.T @ flat(body.theirs.rotations), flat(body.ours.rotations), 1e-7)
+    assert_close(between.T @ flatten(body.theirs.rotations), flatten(body.ours.rotations), 1e-7)
 
 
-def test_lumped_modes(body):
+def test_modes_lumped_mass(body):
+    """Modes with lumped masses equal the reference's and are softer than consistent ones."""
     ours = thew.modes(body.tets, COUNT, MATERIAL, fixed=body.fixed, mass="lumped")
     theirs = plain.modes(body.nodes, body.elements, COUNT, YOUNG, POISSON, DENSITY, body.fixed, "lumped")
     np.testing.assert_allclose(ours.eigenvalues, theirs.eigenvalues, rtol=1e-8)
@@ -85,6 +89,7 @@ def test_lumped_modes(body):
 @pytest.mark.parametrize("warp", [True, False])
 @pytest.mark.parametrize("turn", [1e-5, 1e-2, 4.0])
 def test_warped_displacements(body, warp, turn):
+    """Displacements equal the reference's, warped and linear, for small and large turns."""
     amplitudes = np.random.default_rng(1).normal(size=COUNT)
     amplitudes *= turn / np.linalg.norm(np.tensordot(amplitudes, body.ours.rotations, 1), axis=1).max()
     ours, theirs = pair(body, warp=warp)
@@ -92,7 +97,8 @@ def test_warped_displacements(body, warp, turn):
     assert_close(ours.displacements(), theirs.displacements(), 1e-12)
 
 
-def test_mean_rotation_is_the_mean_of_rotations():
+def test_warp_rotation_is_mean():
+    """The reference's warp rotation is the mean of rotations, continuous across its series."""
     w = np.random.default_rng(2).normal(size=(5, 3)) * 2.0
     nodes, weights = np.polynomial.legendre.leggauss(24)
     mean = sum(0.5 * k * plain.rotation(0.5 * (1.0 + t) * w) for t, k in zip(nodes, weights, strict=True))
@@ -105,8 +111,8 @@ def test_mean_rotation_is_the_mean_of_rotations():
 
 @pytest.mark.parametrize("integrator", ["semi_implicit", "exact"])
 @pytest.mark.parametrize("warp", [True, False])
-def test_steps(body, integrator, warp):
-    """Fifty steps of a large motion under gravity and changing forces, damped."""
+def test_advance_matches_reference(body, integrator, warp):
+    """Fifty steps of a large, damped motion under gravity and changing forces equal the reference's."""
     settings = {"integrator": integrator, "warp": warp, "gravity": (1.0, -2.0, -9.0), "damping": (0.4, 2e-3)}
     ours, theirs = pair(body, **settings)
     random = np.random.default_rng(3)
@@ -121,14 +127,14 @@ def test_steps(body, integrator, warp):
 
 
 def ends(body):
-    """Two nodes far from the support and from each other."""
+    """Returns two nodes far from the support and from each other."""
     far = int(body.nodes[:, 0].argmax())
     return far, int(np.linalg.norm((body.nodes - body.nodes[far]) * [4.0, 1.0, 1.0], axis=1).argsort()[8])
 
 
 @pytest.mark.parametrize("warp", [True, False])
-def test_held_positions(body, warp):
-    """As many forces as constraints: one solution near the printed one, however it is found."""
+def test_constrained_positions(body, warp):
+    """Held positions are met as in the reference: as many forces as constraints have one solution."""
     ours, theirs = pair(body, integrator="semi_implicit", warp=warp, gravity=(0.0, 0.0, -3.0), damping=(0.5, 1e-3))
     for step in range(20):
         target = {ends(body)[0]: np.array([-0.1, 0.1, 0.25]) * (step + 1) / 20}
@@ -140,8 +146,8 @@ def test_held_positions(body, warp):
     assert_close(ours.displacements(), theirs.displacements(), 1e-7)
 
 
-def test_held_orientation(body):
-    """Without positions the printed equation is linear and its least forces are unique."""
+def test_constrained_orientation(body):
+    """A held orientation is met with the reference's unique least forces."""
     ours, theirs = pair(body, integrator="semi_implicit", damping=(0.5, 1e-3))
     far = ends(body)[0]
     around = [int(n) for n in np.unique(body.elements[(body.elements == far).any(axis=1)])]
@@ -155,7 +161,8 @@ def test_held_orientation(body):
     assert_close(ours.amplitudes, theirs.amplitudes, 1e-7)
 
 
-def test_held_position_and_orientation(body):
+def test_constrained_position_and_orientation(body):
+    """Position and orientation of a node can be held together."""
     ours, theirs = pair(body, integrator="semi_implicit", damping=(0.5, 1e-3))
     far = ends(body)[0]
     around = [int(n) for n in np.unique(body.elements[(body.elements == far).any(axis=1)])]
@@ -170,8 +177,8 @@ def test_held_position_and_orientation(body):
     np.testing.assert_allclose((theirs.psi @ theirs.amplitudes).reshape(-1, 3)[far], turn, atol=1e-8)
 
 
-def test_nonlinear_statics(body):
-    """St. Venant-Kirchhoff under a load that bends by a good part of the length."""
+def test_nonlinear_equilibrium(body):
+    """The nonlinear balance equals the reference's under a load that bends a good part of the length."""
     weight = plain.nodal_mass(body.nodes, body.elements, DENSITY)[:, None] * [0.0, 0.0, -2.0]
     ours = np.asarray(thew.nonlinear_equilibrium(body.tets, MATERIAL, body.fixed, weight))
     theirs = plain.nonlinear_equilibrium(body.nodes, body.elements, YOUNG, POISSON, body.fixed, weight)

@@ -17,14 +17,14 @@ from scipy.spatial.transform import Rotation
 BAR = thew.Material(young=1e5, poisson=0.0, density=1000.0)
 
 
-def clamped(counts, lengths=(1.0, 0.2, 0.2)):
-    """A bar of cubes, and its nodes at x = 0."""
+def clamped_bar(counts, lengths=(1.0, 0.2, 0.2)):
+    """Builds a bar of cubes, and returns it with its nodes at x = 0."""
     tets = thew.TetMesh.grid(counts, lengths)
     return tets, np.flatnonzero(tets.vertices[:, 0] < 1e-9)
 
 
 def timoshenko(length, side, young, density, guess, width):
-    """Angular frequency of a clamped Timoshenko beam of square section, ν = 0, near a guess."""
+    """Returns the angular frequency of a clamped Timoshenko beam of square section, ν = 0, near a guess."""
     area, second, shear = side**2, side**4 / 12, young / 2 * 5 / 6
 
     def closing(omega):
@@ -43,11 +43,12 @@ def timoshenko(length, side, young, density, guess, width):
     return brentq(closing, guess - width, guess + width, xtol=1e-12)
 
 
-def test_a_cantilever_has_the_frequency_of_timoshenkos_beam():
+def test_modes_timoshenko_frequency():
+    """The lowest frequency of a cantilever converges from above to that of Timoshenko's beam."""
     exact = timoshenko(1.0, 0.2, 1e5, 1000.0, 2.0, 0.3)
     found = []
     for n in (2, 3, 4, 6):
-        tets, fixed = clamped((5 * n, n, n))
+        tets, fixed = clamped_bar((5 * n, n, n))
         found.append(np.sqrt(thew.modes(tets, 2, BAR, fixed).eigenvalues).mean())
     found = np.array(found)
     assert (np.diff(found) < 0).all() and (found > exact).all()  # from above, as Rayleigh's quotient does
@@ -57,9 +58,9 @@ def test_a_cantilever_has_the_frequency_of_timoshenkos_beam():
     assert abs(limit / exact - 1) < 0.005
 
 
-def test_stretching_modes_are_the_analytic_ones():
-    """ν = 0: waves along a bar, ω = (2 i - 1) π/2 √(E/ρ)/L; the modes that move along x alone."""
-    tets, fixed = clamped((24, 2, 2))
+def test_modes_stretching_frequencies():
+    """Stretching modes of a bar with ν = 0 have the frequencies (2 i - 1) π/2 √(E/ρ)/L."""
+    tets, fixed = clamped_bar((24, 2, 2))
     modes = thew.modes(tets, 40, BAR, fixed)
     along = np.abs(modes.shapes[:, :, 0]).sum(axis=1) / np.abs(modes.shapes).sum(axis=(1, 2))
     # The third meets a bending mode of nearly the same frequency, and the tetrahedra's diagonals mix the two.
@@ -68,8 +69,9 @@ def test_stretching_modes_are_the_analytic_ones():
     np.testing.assert_allclose(omega, exact, rtol=0.003)
 
 
-def test_eigenpairs_hold_and_are_orthonormal_with_equal_pairs_found():
-    tets, fixed = clamped((10, 2, 2))
+def test_modes_orthonormal_eigenpairs():
+    """Eigenpairs hold, are orthonormal under the mass matrix and are the same each time."""
+    tets, fixed = clamped_bar((10, 2, 2))
     material = thew.Material(1e5, 0.4, 1000.0)
     n = 3 * len(tets.vertices)
     k, m = (csr_array(triple, shape=(n, n)) for triple in (tets.stiffness(material), tets.mass(material)))
@@ -88,7 +90,8 @@ def test_eigenpairs_hold_and_are_orthonormal_with_equal_pairs_found():
     assert np.array_equal(modes.fixed, mask)
 
 
-def test_free_bodies_have_six_modes_of_rest():
+def test_modes_free_body():
+    """A free body has six modes of zero frequency, and frequencies scale with size."""
     tets = thew.TetMesh.grid((3, 2, 2), (0.3, 0.2, 0.2))
     modes = thew.modes(tets, 9)
     assert (modes.eigenvalues[:6] < 1e-9 * modes.eigenvalues[6]).all()
@@ -101,8 +104,9 @@ def test_free_bodies_have_six_modes_of_rest():
     np.testing.assert_allclose(4.0 * thew.modes(turned, 9).eigenvalues[6:], modes.eigenvalues[6:], rtol=1e-7)
 
 
-def test_what_cannot_be_is_refused_by_sentence(arm):
-    tets, fixed = clamped((2, 2, 2))
+def test_modes_refuse_bad_input(arm):
+    """Bad input of modes and deformers is refused with a sentence."""
+    tets, fixed = clamped_bar((2, 2, 2))
     for count, held, word in [
         (0, fixed, "at least one"),
         (9999, fixed, "fewer"),
@@ -136,18 +140,20 @@ def test_what_cannot_be_is_refused_by_sentence(arm):
 
 @pytest.mark.parametrize("young", [1e-3, 1e5, 1e9, 1e12])
 @pytest.mark.parametrize("size", [1e-2, 1.0, 1e2])
-def test_many_modes_are_found_in_any_units(young, size):
-    tets, fixed = clamped((6, 2, 2), (size, 0.2 * size, 0.2 * size))
+def test_modes_any_units(young, size):
+    """Many modes are found, and verified, in any units."""
+    tets, fixed = clamped_bar((6, 2, 2), (size, 0.2 * size, 0.2 * size))
     modes = thew.modes(tets, 64, thew.Material(young, 0.3, 1000.0), fixed)
     assert modes.verified
     unit = young / (1000.0 * size**2)
-    tets, fixed = clamped((6, 2, 2))
+    tets, fixed = clamped_bar((6, 2, 2))
     plain = thew.modes(tets, 64, thew.Material(1000.0, 0.3, 1000.0), fixed)
     np.testing.assert_allclose(modes.eigenvalues / unit, plain.eigenvalues, rtol=1e-8)
 
 
-def test_absurd_targets_and_amplitudes_end_in_a_sentence():
-    tets, fixed = clamped((6, 2, 2), (0.05, 0.01, 0.01))
+def test_modal_refuses_absurd_numbers():
+    """Absurd targets and amplitudes are refused or leave finite numbers."""
+    tets, fixed = clamped_bar((6, 2, 2), (0.05, 0.01, 0.01))
     modes = thew.modes(tets, 8, BAR, fixed)
     simulation = thew.ModalSimulation(modes, 1 / 30)
     tip = int(np.argmax(tets.vertices[:, 0]))
@@ -175,8 +181,9 @@ def test_absurd_targets_and_amplitudes_end_in_a_sentence():
             assert exponent > 4
 
 
-def test_constraints_that_cannot_hold_are_said_once():
-    tets, fixed = clamped((10, 2, 2))
+def test_constraints_overdetermined_warn_once():
+    """Constraints that cannot all hold give one warning."""
+    tets, fixed = clamped_bar((10, 2, 2))
     simulation = thew.ModalSimulation(thew.modes(tets, 8, BAR, fixed), 1 / 30)
     tips = np.flatnonzero(tets.vertices[:, 0] > 0.99)
     torn = {int(node): (0.0, 0.0, 0.1 * (-1) ** i) for i, node in enumerate(tips)}
@@ -194,10 +201,12 @@ def test_constraints_that_cannot_hold_are_said_once():
 
 
 def swings(count):
+    """Returns poses of a swinging elbow."""
     return np.stack([shapes.bend(0.6 * np.sin(0.5 * i)) for i in range(count)])
 
 
-def test_a_clip_of_modes_moves_and_is_shown_alike_by_every_engine(arm):
+def test_modal_clip_engines_agree(arm):
+    """A modal clip moves, and every engine shows it alike."""
     modes = thew.modes(arm.body, 16)
     poses = swings(20)
     clip = thew.simulate(arm.body, poses, 24, method="modal", modes=modes)
@@ -230,8 +239,8 @@ def test_a_clip_of_modes_moves_and_is_shown_alike_by_every_engine(arm):
     np.testing.assert_allclose(shown[0].positions(np.zeros(16), poses[5]), skin, atol=1e-5 * size)
 
 
-def test_modal_motion_is_near_the_nonlinear_one(arm):
-    """The same flesh, small motions and short steps: modes leave out detail, not the swing."""
+def test_modal_near_nonlinear(arm):
+    """Small modal motion is near the nonlinear motion of the same flesh."""
     poses = np.stack([shapes.bend(0.05 * np.sin(0.8 * i)) for i in range(24)])
     size = np.linalg.norm(np.ptp(arm.vertices, axis=0))
     skin = np.stack([arm.skeleton.skin(arm.vertices, arm.weights, p, blend="linear") for p in poses])
@@ -245,8 +254,8 @@ def test_modal_motion_is_near_the_nonlinear_one(arm):
     assert apart < 0.25
 
 
-def test_the_frame_rate_hardly_matters(arm):
-    """A smooth motion of the bones sampled at 24, 48 and 96 frames a second: no impulses at the ends of frames."""
+def test_modal_frame_rate_independent(arm):
+    """A smooth motion at 24, 48 and 96 frames a second gives nearly the same amplitudes."""
     modes = thew.modes(arm.body, 16)
     shown = {}
     for fps in (24, 48, 96):
@@ -259,8 +268,9 @@ def test_the_frame_rate_hardly_matters(arm):
     assert apart[24] < 0.08 and apart[48] < 0.4 * apart[24]
 
 
-def test_modes_of_another_body_are_refused(arm):
-    tets, fixed = clamped((2, 2, 2))
+def test_modal_refuses_foreign_modes(arm):
+    """Modes of another body are refused."""
+    tets, fixed = clamped_bar((2, 2, 2))
     modes = thew.modes(tets, 4, BAR, fixed)
     for call in (
         lambda: thew.Simulation(arm.body, method="modal", modes=modes),
@@ -273,7 +283,8 @@ def test_modes_of_another_body_are_refused(arm):
             call()
 
 
-def test_stepwise_and_whole_clips_start_alike(arm):
+def test_modal_simulation_matches_clip(arm):
+    """A modal simulation starts as a clip does, and a restored state goes on with the same bits."""
     modes = thew.modes(arm.body, 8)
     poses = swings(4)
     simulation = thew.Simulation(arm.body, method="modal", modes=modes)
@@ -293,8 +304,9 @@ def test_stepwise_and_whole_clips_start_alike(arm):
 # the reference --------------------------------------------------------------------------------------------------------
 
 
-def test_warping_is_near_the_nonlinear_shape_where_linear_modes_grow():
-    tets, fixed = clamped((10, 2, 2))
+def test_warping_keeps_length():
+    """Warping keeps the length of a hanging bar, as the nonlinear balance does, where linear modes grow."""
+    tets, fixed = clamped_bar((10, 2, 2))
     material = thew.Material(1e5, 0.4, 1000.0)
     modes = thew.modes(tets, 24, material, fixed)
     n = len(tets.vertices)
@@ -319,8 +331,9 @@ def test_warping_is_near_the_nonlinear_shape_where_linear_modes_grow():
     assert np.abs(off[free]).max() < 1e-8 * np.abs(weight).max()
 
 
-def test_a_nonlinear_bar_swings_like_its_first_mode():
-    tets, fixed = clamped((6, 2, 2), (0.6, 0.2, 0.2))
+def test_nonlinear_bar_period():
+    """A nonlinear bar with a small swing has the period of its first mode."""
+    tets, fixed = clamped_bar((6, 2, 2), (0.6, 0.2, 0.2))
     material = thew.Material(1e5, 0.3, 1000.0)
     modes = thew.modes(tets, 1, material, fixed)
     period = 1 / modes.frequencies[0]

@@ -12,7 +12,7 @@ SIZE = 2 * np.linalg.norm(AXES)
 
 
 def rotation(vector):
-    """The rotation about a vector by its length."""
+    """Returns the rotation about a vector by its length."""
     angle = np.linalg.norm(vector)
     x, y, z = np.asarray(vector) / angle
     k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
@@ -20,7 +20,7 @@ def rotation(vector):
 
 
 def ellipsoid_atoms(m, n, axes=AXES, reach=0.8, kappa=0.6):
-    """Atoms of an ellipsoid's medial sheet, spokes and end spokes exact."""
+    """Returns the atoms of an ellipsoid's medial sheet, with exact spokes and end spokes."""
     a, b, c = axes
     s, t = np.meshgrid(np.linspace(-1, 1, n), np.linspace(-1, 1, m))
     x, y = reach * s * np.sqrt(1 - kappa * t**2 / 2), reach * t * np.sqrt(1 - kappa * s**2 / 2)
@@ -40,12 +40,13 @@ def ellipsoid_atoms(m, n, axes=AXES, reach=0.8, kappa=0.6):
 
 
 def ellipsoid(m, n, **settings):
+    """Builds a slab of an ellipsoid's atoms."""
     hubs, radii, frames, angles, ends = ellipsoid_atoms(m, n, **settings)
     return thew.MRep.slab(hubs, radii, frames, angles, ends)
 
 
 def straight(n=7, k=8, radius=0.3, length=3.0):
-    """A straight tube along x."""
+    """Builds a straight tube along x."""
     hubs = np.zeros((n, 3))
     hubs[:, 0] = np.linspace(0, length, n)
     frame = np.stack([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], -1)
@@ -53,7 +54,7 @@ def straight(n=7, k=8, radius=0.3, length=3.0):
 
 
 def bent_superquadric(n=48):
-    """Vertices and triangles of a superquadric, twisted and bent."""
+    """Returns vertices and triangles of a superquadric, twisted and bent."""
     theta, phi = np.meshgrid(np.linspace(0, np.pi, n + 1)[1:-1], np.arange(2 * n) * np.pi / n, indexing="ij")
     ring = np.stack([np.cos(theta), np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi)], -1).reshape(-1, 3)
     p = np.concatenate([[[1.0, 0, 0]], ring, [[-1.0, 0, 0]]])
@@ -74,26 +75,30 @@ def bent_superquadric(n=48):
 
 
 def template():
+    """Builds the slab of an ellipsoid that fits begin from."""
     return ellipsoid(3, 7, axes=np.array([2.0, 1.0, 0.5]))
 
 
-def off_ellipsoid(points):
+def ellipsoid_distances(points):
+    """Returns distances of points from the ellipsoid, over its size."""
     scaled = points / AXES
     return np.abs((scaled**2).sum(1) - 1) / (2 * np.linalg.norm(scaled / AXES, axis=1)) / SIZE
 
 
-def test_an_ellipsoids_boundary_is_met_and_better_with_more_atoms():
+def test_boundary_converges_to_ellipsoid():
+    """The boundary of an ellipsoid's model meets the ellipsoid, and better with more atoms."""
     errors = []
     for m, n in [(5, 9), (9, 17)]:
         model = ellipsoid(m, n)
         assert model.legality() > 0.03 and model.check() == []
-        far = off_ellipsoid(model.boundary(3).vertices)
+        far = ellipsoid_distances(model.boundary(3).vertices)
         errors.append((far.max(), far.mean()))
     assert errors[0][0] < 4e-3 and errors[0][1] < 5e-4
     assert errors[1][0] < errors[0][0] / 4 and errors[1][1] < errors[0][1] / 4
 
 
-def test_what_goes_in_comes_out():
+def test_mrep_arrays_round_trip():
+    """A model returns the arrays that it was made of, and is pickled exactly."""
     hubs, radii, frames, angles, ends = ellipsoid_atoms(3, 5)
     lengths = np.random.default_rng(0).uniform(0.9, 1.1, (3, 5, 2))
     model = thew.MRep.slab(hubs, radii, frames, angles, ends, lengths)
@@ -115,7 +120,8 @@ def test_what_goes_in_comes_out():
         assert again == one and repr(again) == repr(one)
 
 
-def test_a_straight_tube_has_the_coordinates_of_a_cylinder():
+def test_tube_cylinder_coordinates():
+    """A straight tube has the coordinates of a cylinder, and points far away have none."""
     tube = straight()
     rng = np.random.default_rng(1)
     u, angle, depth = rng.random(500), rng.uniform(0, 2 * np.pi, 500), rng.uniform(0.05, 1.6, 500)
@@ -136,7 +142,8 @@ def test_a_straight_tube_has_the_coordinates_of_a_cylinder():
     assert np.isnan(tube.points(far)).all()
 
 
-def test_a_similarity_moves_everything_along():
+def test_transformed_moves_everything():
+    """A similarity moves boundary and coordinates along."""
     model, turn = ellipsoid(3, 5), rotation([0.4, -1.1, 2.0])
     moved = model.transformed(2.5, turn, [3.0, 2, 1])
     there = lambda p: 2.5 * p @ turn.T + [3.0, 2, 1]  # noqa: E731
@@ -146,7 +153,8 @@ def test_a_similarity_moves_everything_along():
     assert abs(moved.legality() - model.legality()) < 1e-9
 
 
-def test_points_go_to_another_model_and_back():
+def test_correspond_round_trip():
+    """Points go to another model of the same kind and back."""
     a = straight(7, 8)
     b = straight(9, 10, radius=0.5, length=2.0).transformed(1.0, rotation([0.1, 2.0, 0.3]), [1.0, 0, 0])
     inside = a.points(a.boundary_coordinates(2) * [1, 1, 1, 0.7])
@@ -157,7 +165,8 @@ def test_points_go_to_another_model_and_back():
         a.correspond(template(), inside)
 
 
-def test_a_fit_to_a_surface_meets_it_and_its_energy_falls():
+def test_fit_surface():
+    """A fit meets its surface, and its energy falls in every stage."""
     surface = thew.Surface(*bent_superquadric())
     stages = []
     fit = template().fit(surface, progress=lambda _, stage: stages.append(stage))
@@ -172,7 +181,8 @@ def test_a_fit_to_a_surface_meets_it_and_its_energy_falls():
     assert "Dice" in str(fit.report)
 
 
-def test_a_fit_to_moved_and_renumbered_input_is_the_same_moved():
+def test_fit_similarity_invariant():
+    """A fit to moved and renumbered input is the same fit, moved."""
     p, t = bent_superquadric(24)
     rng, turn = np.random.default_rng(3), rotation([0.4, -1.1, 2.0])
     order = rng.permutation(len(p))
@@ -187,6 +197,7 @@ def test_a_fit_to_moved_and_renumbered_input_is_the_same_moved():
 
 
 def picture(surface, voxel, inside, outside, noise, dtype=float):
+    """Returns a noisy volume of a surface, and its mask."""
     margin = 8 * np.asarray(voxel)
     low, high = surface.vertices.min(0) - margin, surface.vertices.max(0) + margin
     shape = np.ceil((high - low) / voxel).astype(int)
@@ -198,6 +209,7 @@ def picture(surface, voxel, inside, outside, noise, dtype=float):
 
 
 def dice(model, surface, seed=0):
+    """Returns the Dice coefficient of two surfaces, by random points."""
     rng = np.random.default_rng(seed)
     low, high = surface.vertices.min(0), surface.vertices.max(0)
     x = low - 0.05 * (high - low) + 1.1 * (high - low) * rng.random((20_000, 3))
@@ -214,7 +226,8 @@ def dice(model, surface, seed=0):
         ((0.08, 0.08, 0.08), 1, 0, 0.0, bool),
     ],
 )
-def test_a_fit_finds_the_body_in_a_volume(voxel, inside, outside, noise, dtype):
+def test_fit_volume(voxel, inside, outside, noise, dtype):
+    """A fit finds the body in a volume, at any contrast and voxel size."""
     surface = thew.Surface(*bent_superquadric(24))
     volume, _ = picture(surface, voxel, inside, outside, noise, dtype)
     fit = template().fit(volume)
@@ -224,7 +237,8 @@ def test_a_fit_finds_the_body_in_a_volume(voxel, inside, outside, noise, dtype):
     assert all((np.diff(e) < 0).all() for e in fit.posterior.values())
 
 
-def test_a_family_knows_its_members():
+def test_family_typicality():
+    """A family of models recognises its members and rates an odd one as untypical."""
     rng = np.random.default_rng(2)
 
     def member(a):
@@ -254,7 +268,8 @@ def test_a_family_knows_its_members():
         thew.MRepFamily([odd])
 
 
-def test_several_figures_are_one_model_and_asked_one_by_one():
+def test_join_several_figures():
+    """Several figures make one model with one boundary, and coordinates are those of a single figure."""
     both = thew.MRep.join([template(), straight()], names=["body", "tail"])
     assert both.names == ["body", "tail"] and [f.kind for f in both.figures] == ["slab", "tube"]
     assert both.check() == [] and pickle.loads(pickle.dumps(both)) == both
@@ -271,7 +286,7 @@ def test_several_figures_are_one_model_and_asked_one_by_one():
 
 
 def change(index, value):
-    """Arguments of a slab with one number changed."""
+    """Returns the arguments of a slab with one number changed."""
     hubs, radii, frames, angles, ends = (np.array(x) for x in ellipsoid_atoms(3, 5))
     arrays = {"hubs": hubs, "radii": radii, "frames": frames, "angles": angles, "ends": ends}
     arrays[index][1, 2] = value
@@ -288,12 +303,14 @@ def change(index, value):
         ("ends", -1.0, r"end factor of atom \[1, 2\] is -1"),
     ],
 )
-def test_a_number_that_makes_no_atom_is_named(index, value, said):
+def test_slab_names_bad_atom(index, value, said):
+    """A number that makes no atom is refused by its index."""
     with pytest.raises(thew.MRepError, match=said):
         thew.MRep.slab(**change(index, value))
 
 
-def test_what_cannot_be_used_is_refused_with_a_sentence():
+def test_mrep_refuses_bad_input():
+    """Bad input of models and fits is refused with a sentence."""
     model, surface = template(), thew.Surface(*bent_superquadric(12))
     hubs, radii, frames, angles, _ = ellipsoid_atoms(3, 5)
     with pytest.raises(thew.InputError, match="radii"):
@@ -333,7 +350,8 @@ def test_what_cannot_be_used_is_refused_with_a_sentence():
         model.transformed(rotation=2 * np.eye(3))
 
 
-def test_held_hubs_stay():
+def test_fit_held_hubs():
+    """Held hubs stay in a fit."""
     model = straight(5, 8)
     surface = straight(9, 12, radius=0.4).boundary(3)
     for held in (np.arange(5), np.ones(5, bool)):
@@ -342,7 +360,8 @@ def test_held_hubs_stay():
         assert fit.report.mean < 5e-3 * surface.size
 
 
-def test_a_slab_around_a_body_is_a_template_that_lies_in_it():
+def test_slab_around_target():
+    """A slab made around a surface or a volume lies in it and fits it."""
     surface = thew.Surface(*bent_superquadric(24))
     volume, _ = picture(surface, (0.1, 0.1, 0.1), 1.0, 0.0, 0.3)
     for target in (surface, volume):
@@ -355,7 +374,8 @@ def test_a_slab_around_a_body_is_a_template_that_lies_in_it():
         thew.MRep.slab_around(thew.Volume(np.zeros((9, 9, 9))))
 
 
-def test_templates_have_names_and_fit_their_bodies():
+def test_templates_fit_bodies():
+    """Each named template fits its own body moved."""
     for name in ("limb", "tail", "torso", "head"):
         model = thew.MRep.template(name)
         assert model.kind == ("tube" if name in ("limb", "tail") else "slab") and model.legality() > 0.1
@@ -367,7 +387,8 @@ def test_templates_have_names_and_fit_their_bodies():
         thew.MRep.template("wing")
 
 
-def test_files_give_back_what_was_written(tmp_path):
+def test_mrep_file_round_trip(tmp_path):
+    """Files give back the models written, and bad files are refused by line."""
     both = thew.MRep.join([template(), straight()], names=["body", "tail"])
     both.save(tmp_path / "both.mrep.toml")
     again = thew.MRep.load(tmp_path / "both.mrep.toml")
@@ -388,7 +409,8 @@ def test_files_give_back_what_was_written(tmp_path):
         thew.MRep.load(tmp_path / "body.obj")
 
 
-def test_a_tube_around_a_bent_body_and_bones_in_it():
+def test_tube_around_bent_body():
+    """A tube made around a bent body fits it, and suggested bones lie in it."""
     hubs = np.zeros((13, 3))
     turn = np.linspace(0, 2.5, 13)
     hubs[:, 0], hubs[:, 1] = 2 * np.cos(turn), 2 * np.sin(turn)
@@ -411,7 +433,8 @@ def test_a_tube_around_a_bent_body_and_bones_in_it():
     assert (surface.winding_number(0.5 * (bones.heads + bones.tails)) > 0.5).all()
 
 
-def test_a_target_that_is_no_slab_is_told():
+def test_fit_notes_hole():
+    """A fit notes a target that has a hole and so is no slab."""
     n, m = 48, 24
     a, b = np.meshgrid(np.arange(n) * 2 * np.pi / n, np.arange(m) * 2 * np.pi / m, indexing="ij")
     ring = np.stack([(1 + 0.3 * np.cos(b)) * np.cos(a), (1 + 0.3 * np.cos(b)) * np.sin(a), 0.3 * np.sin(b)], -1)
@@ -431,7 +454,8 @@ def test_a_target_that_is_no_slab_is_told():
 
 
 @pytest.mark.parametrize("bend", [0.5, 0.65])
-def test_a_slab_around_a_body_bent_far_fits_it(bend):
+def test_slab_around_bent_body(bend):
+    """A slab made around a strongly bent body fits it."""
     vertices, triangles = bent_superquadric()
     # Unbent, and bent by more.
     angle, r = np.arctan2(vertices[:, 0], vertices[:, 2] + 1 / 0.3), np.hypot(vertices[:, 0], vertices[:, 2] + 1 / 0.3)

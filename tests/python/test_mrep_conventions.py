@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What medial models take for granted: where around a tube begins, how lengths are shared, what is a number."""
+"""The conventions of medial models: the origin of φ around a tube, the sharing of lengths, finite numbers."""
 
 import numpy as np
 import pytest
@@ -11,13 +11,13 @@ N, M = 48, 24
 
 
 def limb(turn, bend=0.0, scale=1.0):
-    """A limb, thicker at its beginning, along z before it is turned, bent by so much evenly towards y; with two bones and weights."""
+    """Builds a limb, thicker at its beginning, along z before it is turned, bent evenly towards y, with two bones and weights."""
     z = np.linspace(0.0, 1.0, N)
     around = 2 * np.pi * np.arange(M) / M
     radius = 0.12 - 0.04 * z
 
     def placed(along, across):
-        """Where points across (x, y) of the way along come to lie."""
+        """Returns the positions of points across (x, y) at a distance along the limb."""
         t = bend * along
         line = (
             np.stack([0 * t, (1 - np.cos(t)) / bend, np.sin(t) / bend], -1)
@@ -55,8 +55,8 @@ TURNS = {
 
 @pytest.mark.parametrize("turn", TURNS)
 @pytest.mark.parametrize("bend", [0.0, 0.8, 2.4])
-def test_around_begins_alike_along_bones_and_without(turn, bend):
-    """A point has the same φ in two models of one limb, whichever way each was made; it was a quarter of a turn away."""
+def test_phi_origin_along_bones(turn, bend):
+    """A point has the same φ in two models of one limb, whichever way each was made."""
     turn = Rotation.from_rotvec(TURNS[turn]).as_matrix()
     surface, skeleton, weights = limb(turn, bend)
     one = thew.MRep.from_skeleton(surface, skeleton, weights, ["near", "far"])
@@ -75,8 +75,8 @@ def test_around_begins_alike_along_bones_and_without(turn, bend):
 @pytest.mark.parametrize("turn", TURNS)
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("atoms, spokes", [(9, 8), (14, 11)])
-def test_points_correspond_to_themselves_in_tubes_of_either_make(turn, scale, atoms, spokes):
-    """A point of a limb's skin corresponds to itself; it came back on another side, a quarter of a turn away.
+def test_correspond_is_identity_on_limb(turn, scale, atoms, spokes):
+    """A point of a limb's skin corresponds to itself in tubes of either make.
 
     The tubes end at different places, so that u differs by up to 5 % of the size along the limb; a quarter of a turn is 13 % and more.
     """
@@ -90,8 +90,8 @@ def test_points_correspond_to_themselves_in_tubes_of_either_make(turn, scale, at
 
 
 @pytest.mark.parametrize("kind", ["tube", "slab"])
-def test_lengths_mean_the_same_however_they_are_shared(kind):
-    """r, ρ and η have a gauge: what the boundary takes is r·ρ and r·η. A tolerance differed by the factor."""
+def test_lengths_gauge_invariant(kind):
+    """Results depend on r·ρ and r·η alone, not on how a length is shared between the factors."""
     rng = np.random.default_rng(4)
     model = straight(7, 8) if kind == "tube" else ellipsoid(3, 5)
     shared = rng.uniform(0.6, 1.7, np.shape(model.radii))
@@ -120,7 +120,8 @@ def test_lengths_mean_the_same_however_they_are_shared(kind):
     assert skins[0].volume == pytest.approx(skins[1].volume, rel=1e-3)
 
 
-def test_what_is_no_number_is_refused_and_what_has_no_coordinates_passes():
+def test_coordinates_refuse_nan():
+    """Points that are not finite are refused, and points without coordinates pass through as NaN."""
     tube, other = straight(7, 8), straight(9, 6)
     for points in ([[0.1, 0.0, 0.0], [np.nan, 0.0, 0.0]], [[0.1, 0.0, 0.0], [0.0, np.inf, 0.0]]):
         with pytest.raises(thew.InputError, match=r"points\[1\] has a value that is not a finite number"):
@@ -135,8 +136,8 @@ def test_what_is_no_number_is_refused_and_what_has_no_coordinates_passes():
     assert np.isnan(tube.correspond(other, [[0.0, 50.0, 0.0]])).all()
 
 
-def test_several_figures_at_once_say_which_to_take():
-    """Coordinates, a lattice and held hubs are of one figure; a model of several names those it has."""
+def test_several_figures_named():
+    """Coordinates, a lattice and held hubs belong to one figure; a model of several names those it has."""
     two = thew.MRep.join([straight(5, 6), straight(5, 6).transformed(translation=(0.0, 2.0, 0.0))], names=["a", "b"])
     held = np.array([0])
     for call in (

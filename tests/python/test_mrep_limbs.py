@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""thew.MRep along bones, and the flesh that is made of it: tubes, slabs, lattices of a limb and of the whole character."""
+"""thew.MRep along bones, and the flesh made of it: tubes, slabs, lattices of a limb and of the whole character."""
 
 import glb
 import numpy as np
@@ -10,7 +10,7 @@ from test_mrep import rotation, straight, template
 
 
 def limb(turn=((1, 0, 0), (0, 1, 0), (0, 0, 1)), scale=1.0):
-    """A straight arm of two bones inside a longer tube whose first third follows a body."""
+    """Builds a straight arm of two bones inside a longer tube whose first third follows a body."""
     tube = straight(13, 16, radius=0.25, length=3.0).boundary(2)
     p = tube.vertices
     share = np.clip((p[:, :1] - 0.9) / 0.2, 0, 1)
@@ -22,7 +22,8 @@ def limb(turn=((1, 0, 0), (0, 1, 0), (0, 0, 1)), scale=1.0):
     return thew.Surface(place(p), tube.triangles), skeleton, weights
 
 
-def test_a_tube_along_bones_lies_on_them_and_fits_their_skin():
+def test_tube_along_bones():
+    """A tube along bones has its hubs on them and fits their skin."""
     surface, skeleton, weights = limb()
     tube = thew.MRep.from_skeleton(surface, skeleton, weights, ["lower", "upper"], atoms_per_bone=3)
     assert tube.kind == "tube" and tube.shape == (7, 8)
@@ -43,7 +44,8 @@ def test_a_tube_along_bones_lies_on_them_and_fits_their_skin():
         thew.MRep.from_skeleton(surface, skeleton, weights, ["body", "lower"])
 
 
-def test_around_begins_alike_on_limbs_straight_and_bent():
+def test_phi_origin_when_bent():
+    """Around a limb φ begins alike, whether the limb is straight or bent."""
     surface, skeleton, weights = limb()
     straight_one = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
 
@@ -70,22 +72,23 @@ def test_around_begins_alike_on_limbs_straight_and_bent():
         np.testing.assert_allclose(other.correspond(straight_one, there), point, atol=1e-9)
 
 
-def test_a_torso_lies_in_the_skin_that_follows_its_bones():
+def test_torso_follows_bones():
+    """A torso lies in the skin that follows its bones."""
     surface, skeleton, weights = limb()
     torso = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper"], template="torso")
     assert torso.shape == (5, 7) and torso.legality() > 0.03
     assert ((torso.hubs[..., 0] > 0.8) & (torso.hubs[..., 0] < 2.2)).all()
 
 
-def fitted(surface, skeleton, weights, bones):
-    """The tube along bones, its hubs on them, fitted to their skin."""
+def fit_tube(surface, skeleton, weights, bones):
+    """Returns the tube along bones, its hubs on them, fitted to their skin."""
     tube = thew.MRep.from_skeleton(surface, skeleton, weights, bones)
     counts = thew.MRep.chain_weights(skeleton, weights, bones)
     return tube.fit(surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"])
 
 
 def arm():
-    """A straight arm of two bones for itself, and its lattice along them."""
+    """Builds a straight arm of two bones by itself, and its lattice along them."""
     tube = straight(9, 12, radius=0.12, length=0.8)
     surface = tube.boundary(2)
     x = surface.vertices[:, :1]
@@ -97,7 +100,8 @@ def arm():
     return surface, skeleton, weights, fit.mrep.lattice(skeleton, layers=2, covers=surface)
 
 
-def test_a_lattice_along_a_limb_is_sound_and_bones_lie_on_it():
+def test_limb_lattice_valid():
+    """A lattice along a limb passes its check, with the bones on its edges."""
     surface, skeleton, _, lattice = arm()
     assert lattice.check(surface, skeleton) == []
     assert list(lattice.used_bones) == [0, 1]
@@ -114,7 +118,8 @@ THIGHS = {
 
 
 @pytest.mark.parametrize("name", sorted(THIGHS))
-def test_a_thigh_alone_is_covered(name):
+def test_thigh_lattice_covers_skin(name):
+    """A lattice of a thigh alone covers its skin."""
     # The skin that mostly follows it ends in a rim that reaches into the trunk.
     c = glb.character(name)
     mine = c.weights[:, [c.names.index(bone) for bone in THIGHS[name]]].sum(axis=1) > 0.5
@@ -123,16 +128,16 @@ def test_a_thigh_alone_is_covered(name):
     patch = thew.Surface(c.vertices[used], numbered.reshape(-1, 3))
     for model in (
         thew.MRep.from_skeleton(c.surface, c.skeleton, c.weights, THIGHS[name]),
-        fitted(c.surface, c.skeleton, c.weights, THIGHS[name]).mrep,
+        fit_tube(c.surface, c.skeleton, c.weights, THIGHS[name]).mrep,
     ):
         lattice = model.lattice(c.skeleton, layers=2, covers=patch)
         assert lattice.check(patch, c.skeleton) == []
 
 
 def whole_arm():
-    """The body with an arm of `limb`, and a lattice around all of it with prisms along the arm."""
+    """Builds the body with an arm of `limb`, and a lattice around all of it with prisms along the arm."""
     surface, skeleton, weights = limb()
-    tube = fitted(surface, skeleton, weights, ["upper", "lower"]).mrep
+    tube = fit_tube(surface, skeleton, weights, ["upper", "lower"]).mrep
     lattice = thew.MRep.join([tube], names=["arm"]).enclose(surface, skeleton, weights, cells_across=9)
     return surface, skeleton, weights, lattice
 
@@ -142,7 +147,8 @@ METHODS = ["hyperelastic", "linear", "modal", "neohookean", "nonlinear", "warped
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("made", [arm, whole_arm])
-def test_flesh_in_it_bends_by_every_method(made, method):
+def test_limb_lattice_bends(made, method):
+    """Flesh in such a lattice bends by every method without losing its volume."""
     surface, skeleton, weights, lattice = made()
     body = thew.Body(surface, skeleton, lattice, thew.Material(), weights)
     assert abs(body.volume / surface.volume - 1) < 0.03
@@ -171,7 +177,8 @@ def test_flesh_in_it_bends_by_every_method(made, method):
             assert np.linalg.det(sides) > 0
 
 
-def test_a_limb_is_poured_into_the_lattice_of_the_whole(tmp_path):
+def test_enclose_pours_limb(tmp_path):
+    """A limb is poured into the lattice of the whole, which survives arrays and files."""
     surface, skeleton, weights, lattice = whole_arm()
     assert {len(c) for c in lattice.cells} == {4, 6} and not any("left" in note for note in lattice.notes)
     assert lattice.check(surface, skeleton) == [] and list(lattice.used_bones) == [0, 1, 2]
@@ -221,10 +228,11 @@ def test_a_limb_is_poured_into_the_lattice_of_the_whole(tmp_path):
         ("m2m_spider", [["leg_b_1_l", "leg_b_2_l", "leg_b_3_l"], ["leg_c_1_l", "leg_c_2_l", "leg_c_3_l"]], 1),
     ],
 )
-def test_limbs_of_real_characters_are_poured(name, chains, poured):
+def test_enclose_pours_real_limbs(name, chains, poured):
+    """Limbs of real characters are poured into the lattices of the whole."""
     character = glb.character(name)
     skeleton = character.skeleton.refit_tails(character.surface, character.weights)
-    tubes = [fitted(character.surface, skeleton, character.weights, bones).mrep for bones in chains]
+    tubes = [fit_tube(character.surface, skeleton, character.weights, bones).mrep for bones in chains]
     model = thew.MRep.join(tubes, names=[bones[0] for bones in chains])
     lattice = model.enclose(character.surface, skeleton, character.weights)
     left = [note for note in lattice.notes if "is left to tetrahedra" in note]
@@ -252,7 +260,8 @@ def test_limbs_of_real_characters_are_poured(name, chains, poured):
         ("q_bull", ["FrontShoulder.L", "FrontUpperLeg.L", "FrontLowerLeg.L"]),
     ],
 )
-def test_limbs_with_sharp_corners_and_stubs_at_their_ends_meet_their_skin(name, bones):
+def test_fit_limbs_with_stubs(name, bones):
+    """Limbs with sharp corners and stubs at their ends fit their skin."""
     character = glb.character(name)
     skeleton = character.skeleton.refit_tails(character.surface, character.weights)
     tube = thew.MRep.from_skeleton(character.surface, skeleton, character.weights, bones)
@@ -266,7 +275,8 @@ def test_limbs_with_sharp_corners_and_stubs_at_their_ends_meet_their_skin(name, 
     assert np.isfinite(found[:, 0]).mean() > 0.95
 
 
-def test_a_limb_has_no_dice_and_a_flat_sheet_no_model():
+def test_fit_limb_without_dice():
+    """A limb's fit has no Dice, and a flat sheet is refused as no model."""
     surface, skeleton, weights = limb()
     counts = thew.MRep.chain_weights(skeleton, weights, ["upper", "lower"])
     tube = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
@@ -284,14 +294,15 @@ def test_a_limb_has_no_dice_and_a_flat_sheet_no_model():
             thew.MRep.template("torso").fit(sheet)
 
 
-def test_between_left_and_right_what_is_above_stays_above():
+def test_correspond_mirrored():
+    """Between left and right limbs, points above stay above."""
     character = glb.character("m2m_human")
     skeleton = character.skeleton.refit_tails(character.surface, character.weights)
     for pair in (("upperarm_", "lowerarm_"), ("thigh_", "calf_")):
         arms = []
         for side in "lr":
             bones = [name + side for name in pair]
-            arms.append(fitted(character.surface, skeleton, character.weights, bones).mrep)
+            arms.append(fit_tube(character.surface, skeleton, character.weights, bones).mrep)
         left, right = arms
         places = [[0.3, 0.0, turn, tau] for turn in np.linspace(0, 2 * np.pi, 8, endpoint=False) for tau in (0.0, 1.0)]
         points = left.points(places)
@@ -307,21 +318,21 @@ def test_between_left_and_right_what_is_above_stays_above():
 
 @pytest.fixture(scope="module")
 def hand():
-    """A person, bones in place, and a lattice with prisms along the fingers of the left hand."""
+    """Builds a person, bones in place, and a lattice with prisms along the fingers of the left hand."""
     c = glb.character("m2m_human")
     skeleton = c.skeleton.refit_tails(c.surface, c.weights)
     tubes = []
     fingers = ("thumb", "index", "middle", "ring", "pinky")
     for finger in fingers:
         bones = [f"{finger}_0{i}_l" for i in (1, 2, 3)]
-        tubes.append(fitted(c.surface, skeleton, c.weights, bones).mrep)
+        tubes.append(fit_tube(c.surface, skeleton, c.weights, bones).mrep)
     lattice = thew.MRep.join(tubes, names=fingers).enclose(c.surface, skeleton, c.weights)
     assert lattice.check(c.surface, skeleton) == [] and {len(cell) for cell in lattice.cells} == {4, 6}
     return c, skeleton, lattice, thew.Body(c.surface, skeleton, lattice, thew.Material(), c.weights)
 
 
-def finger_bent(hand, first, degrees):
-    """The simulation after a finger has been bent at one of its bones by the default method."""
+def bend_finger(hand, first, degrees):
+    """Returns the simulation after a finger has been bent at one of its bones by the default method."""
     _, skeleton, _, body = hand
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
     simulation.reset(np.stack([np.eye(4)] * len(skeleton.names)))
@@ -331,25 +342,27 @@ def finger_bent(hand, first, degrees):
     return simulation
 
 
-def test_a_finger_that_bends_leaves_the_thumb_where_it_is(hand):
+def test_bent_finger_leaves_thumb(hand):
+    """A finger that bends leaves the thumb where it is."""
     c, skeleton, *_ = hand
     first = skeleton.names.index("index_01_l")
-    moved = np.linalg.norm(finger_bent(hand, "index_01_l", 46).positions() - c.surface.vertices, axis=1)
+    moved = np.linalg.norm(bend_finger(hand, "index_01_l", 46).positions() - c.surface.vertices, axis=1)
     assert moved[c.weights[:, first] > 0.9].max() > 0.005
     tip = c.weights[:, skeleton.names.index("thumb_03_l")] > 0.9
     assert tip.any() and moved[tip].max() < 1e-3
 
 
 def prism_corners(lattice, x):
-    """Volumes spanned by the edges at each corner of all prisms, [n, 6]."""
+    """Returns the volumes spanned by the edges at each corner of all prisms, [n, 6]."""
     prisms = x[np.array([cell for cell in lattice.cells if len(cell) == 6])]
     after, before, across = [1, 2, 0, 5, 3, 4], [2, 0, 1, 4, 5, 3], [3, 4, 5, 0, 1, 2]
     return np.linalg.det(np.stack([prisms[:, to] - prisms for to in (after, before, across)], axis=2))
 
 
 @pytest.mark.parametrize("finger", ["index", "middle", "ring"])
-def test_no_prism_is_turned_over_where_a_finger_bends_back(hand, finger):
+def test_finger_prisms_not_inverted(hand, finger):
+    """No prism is turned over where a finger bends back."""
     # The limb begins shortly before that joint; cells that were slices there turned over.
     lattice = hand[2]
-    bent = finger_bent(hand, f"{finger}_02_l", -46).lattice_positions()[: len(lattice.vertices)]
+    bent = bend_finger(hand, f"{finger}_02_l", -46).lattice_positions()[: len(lattice.vertices)]
     assert (prism_corners(lattice, lattice.vertices) > 0).all() and (prism_corners(lattice, bent) > 0).all()

@@ -15,7 +15,7 @@ NAMES = ["trunk", "left", "right"]
 
 @pytest.fixture(scope="module")
 def person():
-    """A character, the trunk and arms of it as first models, and which skin is whose, [k,n]."""
+    """Builds a character, first models of its trunk and arms, and the skin of each, [k,n]."""
     c = glb.character("m2m_human")
     skeleton = c.skeleton.refit_tails(c.surface, c.weights)
     chains = [SPINE, *ARMS]
@@ -24,7 +24,8 @@ def person():
     return c.surface, thew.MRep.join(figures, names=NAMES), counts
 
 
-def test_a_trunk_and_its_arms_are_fitted_as_one(person):
+def test_fit_trunk_and_arms(person):
+    """A trunk and its arms are fitted as one model, each figure better in each stage."""
     surface, model, counts = person
     fit = model.fit(surface, stages=["similarity", "sections", "atoms", "boundary"], weights=counts)
     assert fit.mrep.names == NAMES and fit.notes == []
@@ -42,7 +43,8 @@ def test_a_trunk_and_its_arms_are_fitted_as_one(person):
     assert len(fit.surface.vertices) == sum(len(one.surface.vertices) for one in fit.figures)
 
 
-def test_what_is_told_of_one_figure_is_asked_of_one(person):
+def test_fit_values_per_figure(person):
+    """Values that belong to one figure are refused by a fit of several, which names its figures."""
     surface, model, counts = person
     fit = model.fit(surface, stages=["similarity"], weights=counts)
     for ask in ("report", "stages", "posterior", "surface_coordinates", "levels"):

@@ -12,14 +12,15 @@ RADIUS, DEEP = 0.1, 0.03
 
 @pytest.fixture(scope="module")
 def pair():
-    """Two capsules beside each other, and the second moved into the first."""
+    """Builds two capsules beside each other, and the second moved into the first."""
     one, triangles = shapes.arm(segments=32, rings=60, radius=RADIUS)
     rest = np.concatenate([one, one + [0.0, 0.0, 1.0]])
     posed = np.concatenate([one, one + [0.0, 0.0, 2.0 * RADIUS - DEEP]])
     return rest, posed, np.concatenate([triangles, triangles + len(one)])
 
 
-def test_depths_are_those_of_the_overlap(pair):
+def test_overlap_depths(pair):
+    """The measured depths are those of the known overlap."""
     rest, posed, triangles = pair
     found = overlap.Shape(rest, triangles).overlap(posed)
     half = len(rest) // 2
@@ -32,19 +33,22 @@ def test_depths_are_those_of_the_overlap(pair):
     assert found.of(found.vertices) == found.deepest()
 
 
-def test_nothing_overlaps_at_rest(pair):
+def test_overlap_none_at_rest(pair):
+    """Nothing overlaps at rest."""
     rest, _, triangles = pair
     shape = overlap.Shape(rest, triangles)
     assert len(shape.own) == 0 and len(shape.overlap(rest).vertices) == 0
 
 
-def test_what_overlaps_as_modelled_is_left_out(pair):
+def test_overlap_ignores_modelled(pair):
+    """An overlap that is modelled is left out."""
     _, posed, triangles = pair
     shape = overlap.Shape(posed, triangles)
     assert len(shape.own) > 0 and len(shape.overlap(posed).vertices) == 0
 
 
-def test_a_finger_that_went_through_is_not_measured_by_its_own_thickness(pair):
+def test_overlap_thin_part_through(pair):
+    """A thin part that went through is measured by its depth, not by its own thickness."""
     rest, _, triangles = pair
     thin = rest.copy()
     half = len(rest) // 2
@@ -57,7 +61,8 @@ def test_a_finger_that_went_through_is_not_measured_by_its_own_thickness(pair):
 
 
 @pytest.mark.parametrize("way", ["inside out", "unwelded"])
-def test_meshes_as_they_come_are_measured_alike(pair, way):
+def test_overlap_any_mesh(pair, way):
+    """Meshes that are inside out or unwelded are measured alike."""
     rest, posed, triangles = pair
     straight = overlap.Shape(rest, triangles).overlap(posed)
     if way == "inside out":

@@ -17,7 +17,7 @@ PROGRAMS = sorted(file.stem for file in (ROOT / "examples" / "python").glob("*.p
 
 
 def output(name):
-    """{first words: the numbers and words after the colon} of each line that a program prints."""
+    """Returns {first words: the numbers and words after the colon} of each line that a program prints."""
     paths = [str(Path(thew.__file__).parent.parent), *sys.path]
     ran = subprocess.run(
         [sys.executable, "-m", f"examples.python.{name}"],
@@ -35,16 +35,18 @@ def output(name):
 
 
 def numbers(text):
-    """All numbers of a text."""
+    """Returns all numbers of a text."""
     return [float(word) for word in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text)]
 
 
-def test_there_are_six_of_under_sixty_lines():
+def test_programs_short():
+    """There are six programs of fewer than sixty lines."""
     assert len(PROGRAMS) == 6
     assert all(len((ROOT / "examples" / "python" / f"{name}.py").read_text().splitlines()) < 60 for name in PROGRAMS)
 
 
 def test_swinging_arm():
+    """The program of a swinging arm prints a volume, a swing and a rest in range."""
     printed = output("swinging_arm")
     tube = numbers(printed["volume"])[0]
     assert 0.028 < tube < 0.1**2 * np.pi * 1.2  # less than the cylinder around it
@@ -54,6 +56,7 @@ def test_swinging_arm():
 
 
 def test_softness_and_paint():
+    """The program of softness and paint prints more yield for softer flesh and none for hard paint."""
     printed = output("softness_and_paint")
     assert 2.0 < numbers(printed["thickness"])[0] < 12.0
     firm, middle, soft = (numbers(printed[f"dial {dial}"])[0] for dial in (0.0, 0.5, 1.0))
@@ -63,6 +66,7 @@ def test_softness_and_paint():
 
 
 def test_driven_rig():
+    """The program of a driven rig prints displacements near the peak and a pull that arrives."""
     printed = output("driven_rig")
     least, most = numbers(printed["bears"])
     assert least < -1e5 < 1e5 <= most
@@ -73,6 +77,7 @@ def test_driven_rig():
 
 
 def test_dragged_modes():
+    """The program of dragged modes prints a beam's frequency and a warped length near the true one."""
     printed = output("dragged_modes")
     # A cantilever's first bending, from above (few linear elements): Euler's and Bernoulli's 0.323 Hz.
     assert 0.323 < numbers(printed["slowest"])[0] < 0.5 and printed["slowest"].endswith("True")
@@ -83,6 +88,7 @@ def test_dragged_modes():
 
 
 def test_balance_and_inverse():
+    """The program of balance and inverse prints an exact inverse and a true adjoint."""
     printed = output("balance_and_inverse")
     assert numbers(printed["gravity"])[0] > 1.0
     assert numbers(printed["inverse"])[0] > 0.1 and numbers(printed["inverse"])[1] == 0.0
@@ -92,6 +98,7 @@ def test_balance_and_inverse():
 
 
 def test_saved_body():
+    """The program of a saved body refuses the damaged file and restores the same motion."""
     printed = output("saved_body")
     assert numbers(printed["file"])[0] > 1e4
     assert "cut off" in printed["damaged"]

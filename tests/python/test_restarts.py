@@ -13,6 +13,7 @@ SETTINGS = {"preroll": 2, "max_offset": None}
 
 @pytest.fixture(scope="module")
 def body():
+    """Builds an arm, and returns its body."""
     vertices, triangles = shapes.arm()
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
@@ -20,8 +21,8 @@ def body():
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
-def swung(frames=20, cut=CUT, away=10.0):
-    """A swing from side to side, whose second part is ten metres away and turned."""
+def swing_poses(frames=20, cut=CUT, away=10.0):
+    """Returns poses of a swing from side to side, whose second part is ten metres away and turned."""
     elbow = [shapes.about((0.0, 0.0, 0.6 * np.sin(0.5 * frame)), (0.5, 0.0, 0.0)) for frame in range(frames)]
     maps = np.stack([np.tile(np.eye(4), (frames, 1, 1)), elbow], axis=1)
     there = shapes.about((0.0, 0.0, 1.0), shift=(away, -away, 0.3))
@@ -30,15 +31,18 @@ def swung(frames=20, cut=CUT, away=10.0):
 
 
 def offsets(clip):
+    """Returns the offsets of all frames of a clip."""
     return np.stack([clip.offsets(frame) for frame in range(len(clip))])
 
 
 def parts(poses, *cuts):
+    """Splits poses at cuts."""
     return np.split(poses, cuts)
 
 
-def test_a_cut_shows_each_part_as_a_clip_of_its_own(body):
-    poses = swung()
+def test_cut_parts_are_clips(body):
+    """A cut shows each part as a clip of its own."""
+    poses = swing_poses()
     cut = offsets(thew.simulate(body, poses, FPS, restarts=[CUT], **SETTINGS))
     own = [offsets(thew.simulate(body, part, FPS, **SETTINGS)) for part in parts(poses, CUT)]
     np.testing.assert_array_equal(cut, np.concatenate(own))
@@ -49,8 +53,9 @@ def test_a_cut_shows_each_part_as_a_clip_of_its_own(body):
     assert not away[: CUT - 2].any()
 
 
-def test_clips_are_extended_past_cuts_in_parts_and_through_files(body, tmp_path):
-    poses = swung()
+def test_clip_extend_past_cut(body, tmp_path):
+    """Clips are extended past cuts in parts and through files, with the same bits."""
+    poses = swing_poses()
     whole = offsets(thew.simulate(body, poses, FPS, restarts=[CUT], **SETTINGS))
     for first, second in ((3, 11), (8, 10), (CUT, 17)):
         clip = thew.simulate(body, poses[:first], FPS, **SETTINGS)
@@ -63,7 +68,8 @@ def test_clips_are_extended_past_cuts_in_parts_and_through_files(body, tmp_path)
         np.testing.assert_array_equal(offsets(clip), whole, err_msg=f"{first} {second}")
 
 
-def test_colliders_go_on_past_a_cut(body):
+def test_colliders_continue_past_cut(body):
+    """The motion of colliders goes on past a cut."""
     poses = np.tile(np.eye(4), (12, 2, 1, 1))
     square, low = np.array([[-2, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]], float), -0.12
     moves = np.tile(np.eye(4), (12, 1, 1))
@@ -82,8 +88,9 @@ def test_colliders_go_on_past_a_cut(body):
     np.testing.assert_array_equal(offsets(cut), np.concatenate(own))
 
 
-def test_bodies_that_touch_begin_anew_together(body):
-    poses = [swung(14), swung(14) + np.eye(4, k=3) * np.array([0, 0.5, 0, 0])[:, None]]
+def test_scene_cut_restarts_all(body):
+    """Bodies of a scene begin anew together at a cut."""
+    poses = [swing_poses(14), swing_poses(14) + np.eye(4, k=3) * np.array([0, 0.5, 0, 0])[:, None]]
     clips = thew.simulate_scene([body, body], poses, FPS, restarts=[CUT])
     own = [
         thew.simulate_scene([body, body], list(each), FPS) for each in zip(*(parts(p, CUT) for p in poses), strict=True)
@@ -97,16 +104,19 @@ def test_bodies_that_touch_begin_anew_together(body):
 
 
 @pytest.mark.parametrize("restarts", [[0], [20], [5, 5], [7, 3], [-1], [1.5], "3", [None]])
-def test_cuts_that_part_nothing_are_refused(body, restarts):
+def test_restarts_refuse_bad_cuts(body, restarts):
+    """Cuts that part nothing are refused."""
     with pytest.raises((thew.InputError, TypeError), match=r"restarts|a whole number|integer|list"):
-        thew.simulate(body, swung(), FPS, restarts=restarts)
+        thew.simulate(body, swing_poses(), FPS, restarts=restarts)
 
 
-def test_a_cycle_has_no_cuts(body):
+def test_cycle_refuses_cuts(body):
+    """A cycle refuses cuts."""
     with pytest.raises(thew.InputError, match="cyclic"):
-        thew.simulate(body, swung(), FPS, restarts=[4], cyclic=True)
+        thew.simulate(body, swing_poses(), FPS, restarts=[4], cyclic=True)
 
 
-def test_a_shot_says_its_cuts(body, tmp_path):
-    thew.Shot(body, swung(), FPS, restarts=[4, CUT]).save(tmp_path / "shot.thew")
+def test_shot_keeps_cuts(body, tmp_path):
+    """A shot keeps its cuts through a file."""
+    thew.Shot(body, swing_poses(), FPS, restarts=[4, CUT]).save(tmp_path / "shot.thew")
     assert thew.Shot.load(tmp_path / "shot.thew").restarts == [4, CUT]

@@ -11,7 +11,8 @@ import thew
 from tools.shell import ROOT
 
 
-def at(*place):
+def frame_at(*place):
+    """Returns a frame at a place."""
     frame = np.eye(4)
     frame[:3, 3] = place
     return frame
@@ -21,21 +22,22 @@ TEMPLATES = [spec.name for spec in thew.templates()]
 
 
 def template(kind):
+    """Builds a template of a kind, sized for the arm."""
     return thew.Template.sized(kind, 0.06, 2e4)
 
 
 def guides(arm):
-    """One of each kind, in the flesh of the arm."""
+    """Returns one guide of each kind, in the flesh of the arm."""
     face = int(np.argmin(np.linalg.norm(arm.vertices[arm.triangles].mean(axis=1) - [0.3, 0.0, 0.1], axis=1)))
     return {
         "bone": thew.BoneGuide("upper", along=0.4, angle=0.3, distance=0.03, tilt=0.2),
         "skin": thew.SkinGuide(face, (0.2, 0.3, 0.5), depth=0.02, roll=0.4, tilt=0.1),
-        "free": thew.FreeGuide(at(0.3, 0.0, 0.02), x=0.01, ry=0.3),
+        "free": thew.FreeGuide(frame_at(0.3, 0.0, 0.02), x=0.01, ry=0.3),
     }
 
 
-def test_the_table_describes_what_templates_and_guides_take(arm):
-    """Its names, units and defaults are those of the objects; the stub knows the same kinds."""
+def test_registry_describes_kinds(arm):
+    """The tables of templates and guides have the names, units and defaults of the objects, and the stub lists the same kinds."""
     for spec in thew.templates():
         made = thew.Template(spec.name, **{p.name: p.default for p in spec.parameters})
         assert list(made.parameters) == [p.name for p in spec.parameters]
@@ -59,7 +61,8 @@ def test_the_table_describes_what_templates_and_guides_take(arm):
 
 @pytest.mark.parametrize("guide", ["bone", "skin", "free"])
 @pytest.mark.parametrize("kind", TEMPLATES)
-def test_every_template_pushes_by_every_guide(arm, kind, guide):
+def test_template_forces_by_every_guide(arm, kind, guide):
+    """Every template gives finite forces with every guide."""
     rig = thew.Rig(template(kind), guides(arm)[guide])
     forces = rig.forces(arm.body)
     assert forces.shape == (arm.body.node_count, 3)
@@ -71,9 +74,9 @@ def test_every_template_pushes_by_every_guide(arm, kind, guide):
 
 
 @pytest.mark.parametrize("kind", TEMPLATES)
-def test_forces_are_those_of_the_field_in_the_flesh(arm, kind):
-    """Summed up by numpy over a fine grid: total force and first moment."""
-    rig = thew.Rig(template(kind), thew.FreeGuide(at(0.31, 0.01, 0.06), ry=0.4))
+def test_forces_match_field(arm, kind):
+    """Total force and first moment are those of the field, summed over a fine grid of the flesh."""
+    rig = thew.Rig(template(kind), thew.FreeGuide(frame_at(0.31, 0.01, 0.06), ry=0.4))
     h = 0.0022
     steps = np.arange(-0.11, 0.11, h) + h / 2
     grid = np.stack(np.meshgrid(steps + 0.31, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -87,7 +90,8 @@ def test_forces_are_those_of_the_field_in_the_flesh(arm, kind):
     np.testing.assert_allclose(rest.T @ forces, grid.T @ field, atol=0.01 * 0.1 * strong + 0.01 * 0.31 * strong)
 
 
-def test_pull_back_agrees_with_differences(arm):
+def test_forces_vjp(arm):
+    """The pulled-back derivatives agree with differences of the forces."""
     rng = np.random.default_rng(3)
     field = rng.standard_normal((arm.body.node_count, 3))
     for kind in TEMPLATES:
@@ -104,7 +108,8 @@ def test_pull_back_agrees_with_differences(arm):
                 assert abs(slope - derivatives[name]) < 1e-6 * size / (step / 1e-5), (kind, guide, name)
 
 
-def test_samples_are_linear_between_and_constant_outside(arm):
+def test_samples_interpolate(arm):
+    """Samples are linear in between and constant outside."""
     rig = thew.Rig(
         template("bump"),
         thew.BoneGuide("upper", distance=0.05),
@@ -121,7 +126,8 @@ def test_samples_are_linear_between_and_constant_outside(arm):
     np.testing.assert_allclose(rig.forces(arm.body, 0.5, {"along": 0.7}), rig.forces(arm.body, 1.0) / 2, atol=1e-12)
 
 
-def test_what_makes_no_rig_is_refused_with_a_sentence(arm):
+def test_rig_refuses_bad_input(arm):
+    """Bad templates, guides and samples are refused with a sentence."""
     bump = template("bump")
     free = thew.FreeGuide(np.eye(4))
     for make, words in [
@@ -152,8 +158,9 @@ def test_what_makes_no_rig_is_refused_with_a_sentence(arm):
         thew.Rig(bump, "upper")
 
 
-def test_a_template_outside_the_flesh_says_so(arm):
-    rig = thew.Rig(template("bump"), thew.FreeGuide(at(0.0, 0.0, 5.0)), name="Lost")
+def test_template_outside_flesh(arm):
+    """A template outside the flesh is refused, and `check` says so."""
+    rig = thew.Rig(template("bump"), thew.FreeGuide(frame_at(0.0, 0.0, 5.0)), name="Lost")
     with pytest.raises(thew.OutsideError, match="outside the flesh"):
         rig.forces(arm.body)
     [sentence] = rig.check(arm.body)
@@ -162,7 +169,8 @@ def test_a_template_outside_the_flesh_says_so(arm):
     assert "'wing'" in sentence
 
 
-def test_rigs_come_back_from_a_file_as_they_were(arm, tmp_path):
+def test_rigs_file_round_trip(arm, tmp_path):
+    """Rigs read from a file equal those saved."""
     rigs = [
         thew.Rig(
             template(kind),
@@ -185,7 +193,8 @@ def test_rigs_come_back_from_a_file_as_they_were(arm, tmp_path):
         thew.save_rigs(tmp_path / "no folder" / "a.toml", rigs)
 
 
-def test_a_file_with_unknown_keys_is_refused_by_line_and_name(tmp_path):
+def test_load_rigs_names_bad_key(tmp_path):
+    """A file with an unknown key or bad value is refused by line and name."""
     path = tmp_path / "a.toml"
     good = (
         'format = 1\n[[rigs]]\nname = "A"\n[rigs.template]\nkind = "bump"\nradius = 0.1\nstrength = 1.0\n'
@@ -211,20 +220,23 @@ def test_a_file_with_unknown_keys_is_refused_by_line_and_name(tmp_path):
             thew.load_rigs(path)
 
 
-def test_files_that_are_no_text_are_refused(tmp_path):
+def test_load_rigs_refuses_binary(tmp_path):
+    """A file that is not text is refused."""
     path = tmp_path / "a.toml"
     path.write_bytes(b"format = 1\n# \xff\xfe\x00")
     with pytest.raises(thew.RigFileError, match=r"line 2: .*text"):
         thew.load_rigs(path)
 
 
-def test_samples_in_any_order_are_the_same_rig():
+def test_samples_order_irrelevant():
+    """Samples given in any order make the same rig."""
     bump, guide = thew.Template("bump", radius=0.1, strength=2.0), thew.FreeGuide(np.eye(4))
     samples = [(1.0, {}), (-1.0, {"strength": 0.0}), (0.5, {"radius": 0.3})]
     assert thew.Rig(bump, guide, samples=samples) == thew.Rig(bump, guide, samples=sorted(samples, key=lambda s: s[0]))
 
 
-def test_a_body_keeps_its_surface(arm, tmp_path):
+def test_body_keeps_surface(arm, tmp_path):
+    """A saved body keeps its surface, so that rigs push it alike."""
     path = tmp_path / "arm.thew"
     arm.body.save(path)
     again = thew.Body.load(path)
@@ -237,13 +249,15 @@ def test_a_body_keeps_its_surface(arm, tmp_path):
 
 @pytest.fixture(scope="module", params=["Fox", "q_bull", "mh_male_heavy"])
 def character(request):
+    """Builds a real character with its lattice and body."""
     c = glb.character(request.param)
     c.lattice = thew.Lattice.enclose(c.surface, c.skeleton, c.weights, cells_across=8)
     c.body = thew.Body(c.surface, c.skeleton, c.lattice, thew.Material(), region_weights=c.weights)
     return c
 
 
-def test_every_template_pushes_characters_by_every_guide(character):
+def test_template_forces_on_characters(character):
+    """Every template pushes real characters with every guide, with the right derivative by strength."""
     body, size = character.body, character.surface.size
     bone = int(np.argmax(character.weights.sum(axis=0)))
     corners = character.vertices[character.triangles]

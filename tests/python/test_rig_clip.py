@@ -10,7 +10,7 @@ FRAMES = 14
 
 
 def bulge(name="Bulge", along=0.5, strength=4e4):
-    """Nothing at 0, all of it at 1."""
+    """Builds a rig that gives nothing at 0 and all of its strength at 1."""
     template = thew.Template("bulge", radius=0.15, strength=strength)
     guide = thew.BoneGuide(1, along=along, distance=0.05)
     samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": strength})]
@@ -18,25 +18,30 @@ def bulge(name="Bulge", along=0.5, strength=4e4):
 
 
 def swings(count=FRAMES):
+    """Returns poses of a swinging elbow."""
     return np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / 12)) for i in range(count)])
 
 
-def largest(a, b):
+def largest_difference(a, b):
+    """Returns the largest difference between two arrays or clips."""
     return float(np.abs(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)).max())
 
 
 @pytest.fixture(scope="module")
 def plain(arm):
+    """Simulates the arm without rigs, and returns its frames."""
     return np.asarray(thew.simulate(arm.body, swings(), 24))
 
 
-def test_controls_at_nothing_leave_the_clip_as_it_is(arm, plain):
+def test_zero_controls_change_nothing(arm, plain):
+    """Controls at zero leave the clip as it is."""
     none = thew.simulate(arm.body, swings(), 24, rigs=[bulge()], controls=np.zeros((FRAMES, 1)))
-    assert largest(none, plain) < 1e-6
+    assert largest_difference(none, plain) < 1e-6
     assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[])), plain)
 
 
-def test_a_clip_begins_in_the_balance_of_its_rigs(arm):
+def test_clip_starts_in_balance(arm):
+    """A clip begins in the balance of its rigs."""
     rigs, controls = [bulge(), bulge("Other", 0.2, -2e4)], np.full((FRAMES, 2), (1.0, 0.5))
     clip = thew.simulate(arm.body, swings(), 24, rigs=rigs, controls=controls, method="warped")
     forces = rigs[0].forces(arm.body, 1.0) + rigs[1].forces(arm.body, 0.5)
@@ -44,7 +49,8 @@ def test_a_clip_begins_in_the_balance_of_its_rigs(arm):
     np.testing.assert_allclose(clip.lattice_positions(0), arm.lattice.vertices + q, atol=1e-6)
 
 
-def test_controls_act_from_the_frame_before_they_change(arm, plain):
+def test_controls_act_before_change(arm, plain):
+    """Controls act from the frame before they change."""
     controls = np.zeros((FRAMES, 1))
     controls[7:] = 1.0
     clip = np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[bulge()], controls=controls))
@@ -53,13 +59,15 @@ def test_controls_act_from_the_frame_before_they_change(arm, plain):
     assert distance[:7].max() < 1e-6 < 1e-3 < distance[8:].min()
 
 
-def test_left_alone_a_rig_stands_at_its_last_sample(arm):
+def test_rig_default_control(arm):
+    """A rig without controls stands at its last sample."""
     rig = bulge()
     driven = thew.simulate(arm.body, swings(), 24, rigs=[rig], controls=np.ones((FRAMES, 1)))
     assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[rig])), np.asarray(driven))
 
 
-def test_a_clip_made_in_parts_is_the_clip_made_at_once(arm):
+def test_clip_extend_with_rigs(arm):
+    """A clip with rigs made in parts equals the clip made at once."""
     rigs = [bulge(), bulge("Other", 0.8, 1e4)]
     controls = np.random.default_rng(4).uniform(size=(FRAMES, 2))
     controls[:, 1] = 0.7
@@ -71,23 +79,27 @@ def test_a_clip_made_in_parts_is_the_clip_made_at_once(arm):
 
 
 @pytest.mark.parametrize("method", ["linear", "modal", "warped"])
-def test_rigs_push_with_every_method(arm, method):
+def test_rigs_every_method(arm, method):
+    """Rigs push with every method."""
     settings = {"method": method, "modes": 10} if method == "modal" else {"method": method}
     plain = thew.simulate(arm.body, swings(), 24, **settings)
     pushed = thew.simulate(arm.body, swings(), 24, rigs=[bulge()], **settings)
-    assert np.isfinite(np.asarray(pushed)).all() and largest(pushed, plain) > 1e-4
+    assert np.isfinite(np.asarray(pushed)).all() and largest_difference(pushed, plain) > 1e-4
 
 
-def test_a_rig_outside_the_flesh_does_nothing(arm, plain):
+def test_rig_outside_flesh_warns(arm, plain):
+    """A rig outside the flesh does nothing and gives a warning."""
     guide = thew.FreeGuide(np.array([[1.0, 0, 0, 50], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]))
     rig = thew.Rig(thew.Template("bump", radius=0.1, strength=1e4), guide=guide, name="Lost")
     clip = thew.simulate(arm.body, swings(), 24, rigs=[rig])
-    assert largest(clip, plain) < 1e-6
+    assert largest_difference(clip, plain) < 1e-6
     assert len(clip.warnings) == 1 and "Lost" in clip.warnings[0] and "outside" in clip.warnings[0]
     assert thew.simulate(arm.body, swings(), 24, rigs=[bulge()]).warnings == []
 
 
-def test_bad_controls_are_refused_with_a_sentence(arm):
+def test_controls_refuse_bad_input(arm):
+    """Bad controls are refused with a sentence."""
+
     def refused(controls, rigs=None):
         with pytest.raises(ValueError) as error:
             thew.simulate(arm.body, swings(), 24, rigs=[bulge()] if rigs is None else rigs, controls=controls)

@@ -17,11 +17,13 @@ TEMPLATES = {
 SIZES = {"strength": 2e4, "along": 0.2, "angle": 0.5, "tilt": 0.5, "roll": 0.5, "rx": 0.5, "ry": 0.5, "rz": 0.5}
 
 
-def typical(name):
+def typical_size(name):
+    """Returns the typical size of a parameter."""
     return SIZES.get(name, 0.05)
 
 
 def rig(arm, kind, guide):
+    """Builds a rig of a kind of template and guide on the arm."""
     face = int(np.argmin(np.linalg.norm(arm.vertices[arm.triangles].mean(axis=1) - [0.4, 0.0, 0.1], axis=1)))
     frame = np.eye(4)
     frame[:3, 3] = [0.4, 0.01, 0.06]
@@ -35,23 +37,25 @@ def rig(arm, kind, guide):
 
 @pytest.fixture(params=TEMPLATES)
 def kind(request):
+    """Returns a kind of template."""
     return request.param
 
 
 @pytest.fixture(params=["bone", "skin", "free"])
 def pulling(arm, kind, request):
+    """Builds a rig of each kind of template and guide."""
     return rig(arm, kind, request.param)
 
 
 @pytest.fixture(scope="module")
 def near(arm):
-    """Vertices of the surface around the rigs."""
+    """Returns vertices of the surface around the rigs."""
     away = np.linalg.norm(arm.vertices - [0.41, 0.02, 0.1], axis=1)
     return [int(v) for v in np.argsort(away)[:40:8]]
 
 
 def places(arm, rig, parameters, vertices, method="warped"):
-    """By equilibrium and embedding alone."""
+    """Returns positions of the skin by equilibrium and embedding alone."""
     forces = rig.forces(arm.body, parameters=parameters)
     p = arm.lattice.vertices + thew.equilibrium(arm.body, POSE, rest_forces=forces, method=method)
     indices, weights = arm.lattice.embed_surface(arm.surface)
@@ -59,12 +63,12 @@ def places(arm, rig, parameters, vertices, method="warped"):
 
 
 @pytest.mark.parametrize("method", ["warped", "warped_vertex", "linear"])
-def test_gradients_are_those_of_differences_of_the_equilibrium(arm, pulling, near, method):
-    """The cost is computed here from `thew.equilibrium`, its slope by central differences."""
+def test_fit_gradient(arm, pulling, near, method):
+    """The gradient agrees with central differences of a cost computed from `thew.equilibrium`."""
     at = pulling.parameters()
     targets = places(arm, pulling, at, near, method) + [0.01, -0.005, 0.02]
-    preferred = {name: value + 0.2 * typical(name) for name, value in at.items()}
-    weights = {name: 1e-4 / typical(name) ** 2 for name in at}
+    preferred = {name: value + 0.2 * typical_size(name) for name, value in at.items()}
+    weights = {name: 1e-4 / typical_size(name) ** 2 for name in at}
 
     def cost(parameters):
         miss = places(arm, pulling, parameters, near, method) - targets
@@ -77,19 +81,20 @@ def test_gradients_are_those_of_differences_of_the_equilibrium(arm, pulling, nea
     )
     assert value == pytest.approx(cost(at), rel=1e-9)
     assert list(slopes) == list(at)
-    largest = max(abs(slopes[name]) * typical(name) for name in at)
+    largest = max(abs(slopes[name]) * typical_size(name) for name in at)
     for name in at:
-        step = 2e-5 * typical(name)
+        step = 2e-5 * typical_size(name)
         ahead, behind = ({**at, name: at[name] + sign * step} for sign in (1.0, -1.0))
         slope = (cost(ahead) - cost(behind)) / (2.0 * step)
-        assert abs(slope - slopes[name]) * typical(name) < 1e-6 * largest
+        assert abs(slope - slopes[name]) * typical_size(name) < 1e-6 * largest
 
 
-def test_known_parameters_are_met_from_a_perturbed_start(arm, pulling, near):
+def test_fit_known_parameters(arm, pulling, near):
+    """A fit from a perturbed start meets the known positions."""
     at = pulling.parameters()
     targets = places(arm, pulling, at, near)
     shift = {"strength": 0.6 * at["strength"]}
-    start = {name: shift.get(name, value + 0.15 * typical(name)) for name, value in at.items()}
+    start = {name: shift.get(name, value + 0.15 * typical_size(name)) for name, value in at.items()}
     size = np.linalg.norm(np.ptp(arm.vertices, axis=0))
     fit = thew.RigFit(arm.body, pulling, POSE)
     for count in (1, 3, 5):
@@ -102,18 +107,20 @@ def test_known_parameters_are_met_from_a_perturbed_start(arm, pulling, near):
         assert found == thew.fit_rig(arm.body, pulling, POSE, points, start=start)
 
 
-def test_weights_hold_parameters_at_preferred_values(arm, pulling, near):
+def test_fit_preferred_values(arm, pulling, near):
+    """Large weights hold parameters at their preferred values."""
     at = pulling.parameters()
     targets = places(arm, pulling, at, near) + [0.0, 0.0, 0.02]
-    preferred = {name: value + 0.1 * typical(name) for name, value in at.items()}
-    weights = {name: 1e4 / typical(name) ** 2 for name in at}
+    preferred = {name: value + 0.1 * typical_size(name) for name, value in at.items()}
+    weights = {name: 1e4 / typical_size(name) ** 2 for name in at}
     points = list(zip(near, targets, strict=True))
     found = thew.fit_rig(arm.body, pulling, POSE, points, preferred=preferred, weights=weights)
     for name, value in found.items():
-        assert abs(value - preferred[name]) < 1e-3 * typical(name)
+        assert abs(value - preferred[name]) < 1e-3 * typical_size(name)
 
 
-def test_bounds_are_kept(arm, near):
+def test_fit_bounds(arm, near):
+    """A fit keeps its bounds."""
     pulling = rig(arm, "bump", "skin")
     at = pulling.parameters()
     targets = places(arm, pulling, at, near) + [0.0, 0.0, 0.05]
@@ -125,8 +132,8 @@ def test_bounds_are_kept(arm, near):
     assert 0.0 <= found["depth"] <= 0.04
 
 
-def test_shown_positions_follow_the_targets(arm, near):
-    """One point goes anywhere near; five at once where some parameters bring them: a bump has but five of its own."""
+def test_fit_shown_positions(arm, near):
+    """Shown positions follow one target anywhere near, and five where parameters can reach them all."""
     pulling = rig(arm, "bump", "skin")
     fit = thew.RigFit(arm.body, pulling, POSE)
     start = fit.positions()
@@ -135,7 +142,7 @@ def test_shown_positions_follow_the_targets(arm, near):
     shown = fit.positions(fit.fit([(near[0], target)]))
     assert np.linalg.norm(shown[near[0]] - target) < 0.1 * 0.01
     at = pulling.parameters()
-    known = {name: value + 0.15 * typical(name) for name, value in at.items()} | {"strength": 3e5}
+    known = {name: value + 0.15 * typical_size(name) for name, value in at.items()} | {"strength": 3e5}
     targets = fit.positions(known)[near]
     assert np.linalg.norm(targets - start[near], axis=1).max() > 0.01
     shown = fit.positions(fit.fit(list(zip(near, targets, strict=True))))
@@ -143,11 +150,11 @@ def test_shown_positions_follow_the_targets(arm, near):
     assert np.linalg.norm(shown[near] - targets, axis=1).max() < 1e-4 * size
 
 
-def test_an_update_takes_a_few_evaluations_and_the_next_goes_on(arm, pulling, near):
-    """A drag of three points to where known parameters bring them: each update lowers the cost, and they follow."""
+def test_fit_few_evaluations(arm, pulling, near):
+    """Each update of a drag lowers the cost within a few evaluations, and the points follow."""
     at = pulling.parameters()
     near = near[:3]
-    known = {name: value + 0.15 * typical(name) for name, value in at.items()}
+    known = {name: value + 0.15 * typical_size(name) for name, value in at.items()}
     first, last = (places(arm, pulling, parameters, near) for parameters in (at, known))
     fit = thew.RigFit(arm.body, pulling, POSE)
     parameters = at
@@ -165,7 +172,8 @@ def test_an_update_takes_a_few_evaluations_and_the_next_goes_on(arm, pulling, ne
     assert left < 0.1 * moved
 
 
-def test_forces_of_other_rigs_count(arm, near):
+def test_fit_counts_other_rigs(arm, near):
+    """The forces of other rigs count in a fit."""
     first, second = rig(arm, "bump", "skin"), rig(arm, "radial", "bone")
     others = second.forces(arm.body)
     forces = first.forces(arm.body) + others
@@ -177,7 +185,8 @@ def test_forces_of_other_rigs_count(arm, near):
     assert thew.fit_gradient(arm.body, first, POSE, points)[0] > 1e-8
 
 
-def test_what_makes_no_sense_is_refused_with_a_sentence(arm, near):
+def test_fit_refuses_bad_input(arm, near):
+    """Bad points, parameters, bounds and methods are refused with a sentence."""
     pulling = rig(arm, "bump", "bone")
     good = [(near[0], [0.4, 0.0, 0.15])]
     call = lambda points=good, **rest: thew.fit_rig(arm.body, pulling, POSE, points, **rest)  # noqa: E731
@@ -210,7 +219,8 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(arm, near):
     assert all(np.isfinite(v) for v in call(points=[(far, [2.0, 0.0, 0.0])]).values())
 
 
-def test_a_character_is_pulled_where_the_mouse_leads():
+def test_fit_character_drag():
+    """A real character's skin is pulled to the dragged point."""
     c = glb.character("RiggedFigure")
     lattice = thew.Lattice.enclose(c.surface, c.skeleton, c.weights, cells_across=8)
     body = thew.Body(c.surface, c.skeleton, lattice, thew.Material(), region_weights=c.weights)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How far flesh yields to rigs: measured by balances, kept on other bodies and in files, never so far that it folds."""
+"""The yields of rigs: measured by balances, kept on other bodies and in files, never so large that flesh folds."""
 
 import numpy as np
 import pytest
@@ -10,15 +10,15 @@ STILL = [0.0, 0.0, 0.0]
 
 
 def push(kind="bump", strength=2e5, along=0.6, **lengths):
-    """A rig on the arm whose second sample does half as much as its last."""
+    """Builds a rig on the arm whose second sample does half as much as its last."""
     lengths = lengths or ({"ring_radius": 0.08, "tube_radius": 0.05} if kind == "torus" else {"radius": 0.1})
     template = thew.Template(kind, strength=strength, **lengths)
     guide = thew.BoneGuide("upper", along=along, angle=3.1, distance=0.05)
     return thew.Rig(template, guide, [(0.0, {"strength": 0.0}), (0.5, {"strength": 0.5 * strength}), (1.0, {})])
 
 
-def moved(body, rig, gamma=None):
-    """How far the skin goes at most in balance at rest, and the least volume of a cell over that at rest."""
+def skin_displacement(body, rig, gamma=None):
+    """Returns the largest displacement of the skin in balance at rest."""
     balance = thew.Equilibrium(body)
     skins = []
     for forces in (None, rig.forces(body, gamma)):
@@ -27,8 +27,8 @@ def moved(body, rig, gamma=None):
     return np.linalg.norm(skins[1] - skins[0], axis=1).max()
 
 
-def flattest(arm, body, forces, pose=None):
-    """The least volume of a cell with positive volume without forces, over that at rest."""
+def least_volume_ratio(arm, body, forces, pose=None):
+    """Returns the least volume of a cell with positive volume without forces, over that at rest."""
     balance = thew.Equilibrium(body)
     if pose is not None:
         balance.set_pose(pose)
@@ -45,19 +45,21 @@ def flattest(arm, body, forces, pose=None):
 
 
 @pytest.mark.parametrize("kind", ["bump", "radial", "bulge", "torus"])
-def test_a_yield_is_what_the_skin_does(arm, kind):
+def test_yield_is_skin_displacement(arm, kind):
+    """A rig's yield is the largest displacement of the skin."""
     rig = push(kind)
     yields = rig.peak_displacements(arm.body)
     assert yields.shape == (3,) and yields[0] == 0.0
     for gamma, wanted in zip((0.5, 1.0), yields[1:], strict=True):
-        assert moved(arm.body, rig, gamma) == pytest.approx(wanted, rel=1e-4)  # shown in single precision
+        assert skin_displacement(arm.body, rig, gamma) == pytest.approx(wanted, rel=1e-4)  # shown in single precision
     assert rig.compliance(arm.body) * 2e5 == pytest.approx(yields[2], rel=1e-12)
     assert rig.compliance(arm.body, parameters={"radius" if kind != "torus" else "tube_radius": 0.06}) > 0.0
     backwards = push(kind, strength=-2e5).peak_displacements(arm.body)
     assert backwards == pytest.approx(-yields)
 
 
-def test_a_rig_keeps_what_it_does_on_softer_and_on_painted_flesh(arm):
+def test_yield_kept_on_other_flesh(arm):
+    """A rig keeps its yields on softer and on painted flesh."""
     rig = push()
     wanted = rig.peak_displacements(arm.body)
     paint = 1.0 + 4.0 * (arm.vertices[:, 0] > 0.3)
@@ -66,9 +68,9 @@ def test_a_rig_keeps_what_it_does_on_softer_and_on_painted_flesh(arm):
         thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), stiffness=paint),
     ]
     for body in others:
-        assert abs(moved(body, rig) / wanted[2] - 1.0) > 0.3
+        assert abs(skin_displacement(body, rig) / wanted[2] - 1.0) > 0.3
         kept = rig.with_peak_displacements(body, wanted)
-        assert moved(body, kept) == pytest.approx(wanted[2], rel=1e-4)
+        assert skin_displacement(body, kept) == pytest.approx(wanted[2], rel=1e-4)
         assert kept.peak_displacements(body) == pytest.approx(wanted)
         assert kept.parameters(1.0)["radius"] == rig.parameters(1.0)["radius"]
     half = rig.with_peak_displacements(arm.body, [None, None, 0.5 * wanted[2]])
@@ -76,14 +78,15 @@ def test_a_rig_keeps_what_it_does_on_softer_and_on_painted_flesh(arm):
     assert half.parameters(1.0)["strength"] == pytest.approx(1e5)
 
 
-def test_rigs_that_would_fold_flesh_push_as_hard_as_it_bears(arm):
+def test_strength_clamped_before_folding(arm):
+    """A rig that would fold flesh pushes as hard as the flesh bears."""
     rig = push(strength=1e9)
     low, high = rig.strength_range(arm.body)
     assert low < 0.0 < high < 1e8
     kept = rig.clamped(arm.body)
     assert kept.parameters(1.0)["strength"] == pytest.approx(high)
     assert push().clamped(arm.body) == push()
-    assert flattest(arm, arm.body, kept.forces(arm.body)) == pytest.approx(0.3, abs=1e-6)
+    assert least_volume_ratio(arm, arm.body, kept.forces(arm.body)) == pytest.approx(0.3, abs=1e-6)
     poses = np.tile(np.eye(4), (3, 2, 1, 1))
     clip = thew.simulate(arm.body, poses, fps=24, rigs=[rig])
     same = thew.simulate(arm.body, poses, fps=24, rigs=[kept])
@@ -92,7 +95,8 @@ def test_rigs_that_would_fold_flesh_push_as_hard_as_it_bears(arm):
     assert any("'Rig' at control 1" in said and "fold" in said for said in clip.warnings)
 
 
-def test_a_pull_too_far_folds_nothing_and_says_how_far_it_came(arm):
+def test_fit_stops_before_folding(arm):
+    """A pull that goes too far folds nothing and reports the share that it reached."""
     rig = push("bump", strength=1e4, along=0.95, radius=0.08)
     vertex = int(np.linalg.norm(arm.vertices - [0.47, 0.0, 0.1], axis=1).argmin())
     pose = shapes.bend(0.8)
@@ -105,14 +109,15 @@ def test_a_pull_too_far_folds_nothing_and_says_how_far_it_came(arm):
         there = np.asarray(fit.positions(found), float)[vertex]
         assert 0.0 < reached < 1.0
         assert 1.0 - reached == pytest.approx(np.linalg.norm(there - start - way) / np.linalg.norm(way), rel=1e-3)
-        assert flattest(arm, arm.body, rig.forces(arm.body, parameters=found), pose) > 0.299
+        assert least_volume_ratio(arm, arm.body, rig.forces(arm.body, parameters=found), pose) > 0.299
         assert abs(found["strength"]) < 1e7
     near = fit.fit([(vertex, start + [0.0, 0.0, 1e-3])])
     assert fit.reached > 0.99 and not fit.folding
     assert abs(near["strength"]) < 1e6
 
 
-def test_files_carry_yields_to_other_bodies(arm, tmp_path):
+def test_yields_file_other_body(arm, tmp_path):
+    """A file carries yields to other bodies."""
     path = tmp_path / "rigs.toml"
     rigs = [push(), thew.Rig(thew.Template("bump", radius=0.1, strength=1e5), thew.BoneGuide("upper"))]
     thew.save_rigs(path, rigs, arm.body)
@@ -142,38 +147,42 @@ distance = 0.05
 """
 
 
-def written(tmp_path, template, samples="", bone="upper"):
+def write_rigs(tmp_path, template, samples="", bone="upper"):
+    """Writes a file with one rig, and returns its path."""
     path = tmp_path / "rigs.toml"
     path.write_text(RIG.format(template=template, samples=samples, bone=bone), encoding="utf-8")
     return path
 
 
-def test_files_may_say_yields_in_place_of_strengths(arm, tmp_path):
+def test_yields_replace_strengths_in_file(arm, tmp_path):
+    """A file may give yields in place of strengths."""
     samples = "[[rigs.samples]]\ncontrol = 1\n[[rigs.samples]]\ncontrol = 0\nyields = 0.0\n"
-    path = written(tmp_path, "yields = 0.01", samples)
+    path = write_rigs(tmp_path, "yields = 0.01", samples)
     [rig] = thew.load_rigs(path, arm.body)
     assert rig.peak_displacements(arm.body) == pytest.approx([0.0, 0.01])
     assert rig.template.parameters["strength"] == rig.parameters(1.0)["strength"]
     with pytest.raises(thew.RigFileError, match=r"'yields'.*'strength'"):
         thew.load_rigs(path)
     samples = "[[rigs.samples]]\ncontrol = 0\nstrength = 5.0\n[[rigs.samples]]\ncontrol = 1\nyields = -0.02\n"
-    [rig] = thew.load_rigs(written(tmp_path, "strength = 3e5", samples), arm.body)
+    [rig] = thew.load_rigs(write_rigs(tmp_path, "strength = 3e5", samples), arm.body)
     assert rig.parameters(0.0)["strength"] == 5.0
     assert rig.peak_displacements(arm.body)[1] == pytest.approx(-0.02)
     for bad, said in (("yields = nan", "yields"), ("yields = '1'", "yields"), ("yield = 1.0", "'yield'")):
         with pytest.raises(thew.RigFileError, match=said):
-            thew.load_rigs(written(tmp_path, bad), arm.body)
+            thew.load_rigs(write_rigs(tmp_path, bad), arm.body)
 
 
-def test_rigs_that_do_not_fit_a_body_keep_their_strengths(arm, tmp_path):
-    path = written(tmp_path, "strength = 3e5\nyields = 0.01", bone="gone")
+def test_unfit_rig_keeps_strength(arm, tmp_path):
+    """A rig that does not fit the body keeps its strength."""
+    path = write_rigs(tmp_path, "strength = 3e5\nyields = 0.01", bone="gone")
     [rig] = thew.load_rigs(path, arm.body)
     assert rig.parameters()["strength"] == 3e5
     with pytest.raises(thew.RigFileError, match="gone"):
-        thew.load_rigs(written(tmp_path, "yields = 0.01", bone="gone"), arm.body)
+        thew.load_rigs(write_rigs(tmp_path, "yields = 0.01", bone="gone"), arm.body)
 
 
-def test_what_cannot_yield_is_refused(arm):
+def test_yields_refuse_bad_input(arm):
+    """Bad displacements and a rig outside the flesh are refused."""
     rig = push()
     with pytest.raises(thew.RigError, match=r"3 samples but 1 displacement"):
         rig.with_peak_displacements(arm.body, [0.1])

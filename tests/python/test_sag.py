@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What weight does to a bent joint, beside the balance of exact (neo-Hookean) flesh of the same body: `docs/methods/hyperelastic.md`, limits."""
+"""The sag of a bent joint, beside the balance of exact (neo-Hookean) flesh of the same body: `docs/methods/hyperelastic.md`, limits."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ BENT = ((0.0, 0.01), (45.0, 0.05), (90.0, 0.12))
 
 @pytest.fixture(scope="module")
 def body():
+    """Builds an arm of 0.12 m radius whose rest shape is without gravity, and returns its body."""
     vertices, triangles = shapes.arm(segments=20, rings=40, radius=0.12)
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
@@ -28,7 +29,7 @@ def body():
 
 
 def sag(body, degrees, method):
-    """What weight changes of a balance, [k, 3]."""
+    """Returns the change of a balance by weight, [k, 3]."""
     free, loaded = (
         thew.equilibrium(body, shapes.bend(np.radians(degrees)), gravity=(0, 0, g), method=method) for g in (0.0, -9.81)
     )
@@ -36,7 +37,8 @@ def sag(body, degrees, method):
 
 
 @pytest.mark.parametrize(("degrees", "off"), BENT)
-def test_a_bent_joint_sags_as_exact_flesh_does(body, degrees, off):
+def test_sag_near_exact(body, degrees, off):
+    """A bent joint sags under its weight nearly as exact (neo-Hookean) flesh does."""
     exact = sag(body, degrees, "neohookean")
     most = np.abs(exact).max()
     assert most > 0.01 * body.surface.size

@@ -18,7 +18,7 @@ STILL = (0.0, 0.0, 0.0)
 
 @pytest.fixture(scope="module")
 def ball():
-    """Flesh around a short bone in the middle of a ball of 0.2 m."""
+    """Builds flesh around a short bone in the middle of a ball of 0.2 m."""
     surface = thew.Surface(*shapes.ball())
     skeleton = thew.Skeleton(["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]])
     weights = np.ones((len(surface.vertices), 1))
@@ -27,7 +27,7 @@ def ball():
 
 
 def held_ball():
-    """The ball with a lattice that its bone holds but for a cap on top."""
+    """Builds the ball with a lattice that its bone holds but for a cap on top."""
     surface = thew.Surface(*shapes.ball())
     skeleton = thew.Skeleton(["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]])
     weights = np.ones((len(surface.vertices), 1))
@@ -40,21 +40,23 @@ def held_ball():
 
 
 def at(*place):
+    """Returns the pose of a ball at a place."""
     return shapes.about(np.zeros(3), shift=place)[None]
 
 
-def pushed(t):
-    """Where the second ball is, t from 0 to 1: it comes from 0.05 m away, is pressed 0.08 m in, and goes."""
+def second_ball_x(t):
+    """Returns the x of the second ball, t from 0 to 1: it comes from 0.05 m away, is pressed 0.08 m in, and goes."""
     return 0.45 - 0.13 * np.sin(np.pi * t)
 
 
-def posed(scene, body, of):
+def posed_surface(scene, body, of):
+    """Returns the posed surface of a body of the scene."""
     return thew.Surface(scene.positions(of).astype(float), body.surface.triangles)
 
 
-def deepest(scene, body):
-    """How deep either of two bodies lies in the other, metres."""
-    surfaces = [posed(scene, body, of) for of in (0, 1)]
+def overlap_depth(scene, body):
+    """Returns the largest depth of either of two bodies in the other, metres."""
+    surfaces = [posed_surface(scene, body, of) for of in (0, 1)]
     deep = [0.0]
     for one, other in (surfaces, surfaces[::-1]):
         inside = one.vertices[other.winding_number(one.vertices) > 0.5]
@@ -64,7 +66,8 @@ def deepest(scene, body):
 
 
 @pytest.mark.parametrize("method", ["hyperelastic", "warped"])
-def test_two_pressed_balls_push_each_other_alike_and_lie_on_each_other(ball, method):
+def test_scene_pressed_balls_balance(ball, method):
+    """Two pressed balls push each other with equal forces and lie on each other without overlap."""
     size = ball.surface.size
     for gap in (0.38, 0.34, 0.30):
         scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL, method=method)
@@ -74,7 +77,7 @@ def test_two_pressed_balls_push_each_other_alike_and_lie_on_each_other(ball, met
         assert np.linalg.norm(forces[0] + forces[1]) <= 1e-9 * np.linalg.norm(forces[0])
         # Pressed apart along the line between their middles.
         assert forces[1][0] > 10.0 and np.linalg.norm(forces[1][1:]) < 0.05 * forces[1][0]
-        assert deepest(scene, ball) <= 1e-3 * size
+        assert overlap_depth(scene, ball) <= 1e-3 * size
         for of, place in enumerate((at(0, 0, 0), at(gap, 0, 0))):
             assert scene.inverted_cells(of) == 0
             # Of free lattice vertices contact carries what their shape needs to be held.
@@ -85,7 +88,8 @@ def test_two_pressed_balls_push_each_other_alike_and_lie_on_each_other(ball, met
             assert np.linalg.norm((needed - pushes)[free].sum(0)) < 0.005 * np.linalg.norm(pushes.sum(0))
 
 
-def test_every_contact_between_bodies_is_told_by_both(ball):
+def test_scene_contacts_symmetric(ball):
+    """Every contact between two bodies is listed by both of them."""
     scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
     scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
     contacts = scene.contacts()
@@ -110,21 +114,24 @@ def test_every_contact_between_bodies_is_told_by_both(ball):
         assert (np.einsum("ij,ij->i", contacts.forces, contacts.normals)[mine] >= 0.0).all()
 
 
-def test_balls_that_meet_and_part_lie_on_each_other_and_let_go(ball):
+def test_scene_meet_and_part(ball):
+    """Balls that meet lie on each other, and let go once they part."""
     scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
-    scene.reset([at(0, 0, 0), at(pushed(0.0), 0, 0)])
+    scene.reset([at(0, 0, 0), at(second_ball_x(0.0), 0, 0)])
     touched = 0
     for t in np.linspace(0.0, 1.0, 24):
-        scene.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+        scene.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
         contacts = scene.contacts()
         touched += len(contacts) > 0
         forces = [contacts.forces[contacts.bodies == of].sum(0) for of in (0, 1)]
         assert np.linalg.norm(forces[0] + forces[1]) <= 1e-9 * max(np.linalg.norm(forces[0]), 1.0)
-        assert deepest(scene, ball) <= 1e-3 * ball.surface.size
+        assert overlap_depth(scene, ball) <= 1e-3 * ball.surface.size
     assert 8 < touched < 24 and len(scene.contacts()) == 0
 
 
-def test_friction_between_bodies_is_the_mean_of_both_and_bounds_what_slides(ball):
+def test_scene_friction_mean(ball):
+    """Friction between bodies is the mean of both coefficients and bounds sliding forces."""
+
     def ratios(first, second):
         scene = thew.Scene([ball, ball], contact=[thew.Contact(friction=f) for f in (first, second)], gravity=STILL)
         scene.reset([at(0, 0, 0), at(0.34, 0, 0)])
@@ -140,7 +147,8 @@ def test_friction_between_bodies_is_the_mean_of_both_and_bounds_what_slides(ball
     assert ratios(0.0, 0.5).max() < 1e-9
 
 
-def test_a_body_alone_is_its_simulation_bit_for_bit(arm):
+def test_scene_of_one_body(arm):
+    """A scene of a single body moves by the same bits as its simulation."""
     scene = thew.Scene([arm.body], contact=thew.Contact(), elastic_joints=0.3)
     simulation = thew.Simulation(arm.body, contact=thew.Contact(), elastic_joints=0.3)
     for start in (0.0, 2.3):
@@ -155,7 +163,8 @@ def test_a_body_alone_is_its_simulation_bit_for_bit(arm):
     assert len(simulation.contacts()) > 0
 
 
-def test_bodies_that_never_meet_move_as_if_alone(arm, ball):
+def test_scene_distant_bodies(arm, ball):
+    """Bodies that never meet move as if alone."""
     scene = thew.Scene([arm.body, ball], contact=thew.Contact())
     alone = [thew.Simulation(body, contact=thew.Contact()) for body in (arm.body, ball)]
     starts = [shapes.bend(0.0), at(0, 9, 0)]
@@ -172,25 +181,27 @@ def test_bodies_that_never_meet_move_as_if_alone(arm, ball):
     assert len(scene.contacts()) == 0
 
 
-def test_the_order_of_the_bodies_hardly_matters(ball):
+def test_scene_order_of_bodies(ball):
+    """The order of the bodies hardly matters."""
     places = []
     for order in ((0, 1), (1, 0)):
         scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
         for t in [None, *np.linspace(0.0, 0.6, 14)]:
-            poses = [at(0, 0, 0), at(pushed(t or 0.0), 0, 0)]
+            poses = [at(0, 0, 0), at(second_ball_x(t or 0.0), 0, 0)]
             poses = [poses[of] for of in order]
             scene.reset(poses) if t is None else scene.advance(poses, FRAME)
         places.append([scene.positions(order.index(of)) for of in (0, 1)])
     assert np.abs(np.array(places[0]) - places[1]).max() < 1e-4 * ball.surface.size
 
 
-def test_turning_the_whole_scene_turns_its_motion(ball):
+def test_scene_rotation_invariant(ball):
+    """When the whole scene is turned, its motion turns with it."""
     whole = shapes.about([0.7, -1.1, 0.4], shift=(0.3, -2.0, 1.0))
     ends = []
     for frame in (np.eye(4), whole):
         scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
         for t in [None, *np.linspace(0.0, 0.6, 10)]:
-            poses = [frame @ at(0, 0, 0), frame @ at(pushed(t or 0.0), 0, 0.01)]
+            poses = [frame @ at(0, 0, 0), frame @ at(second_ball_x(t or 0.0), 0, 0.01)]
             scene.reset(poses) if t is None else scene.advance(poses, FRAME)
         assert len(scene.contacts()) > 0
         ends.append([scene.positions(of).astype(float) for of in (0, 1)])
@@ -198,18 +209,19 @@ def test_turning_the_whole_scene_turns_its_motion(ball):
     assert np.abs(turned - np.concatenate(ends[1])).max() < 1e-4 * ball.surface.size
 
 
-def test_states_in_the_middle_of_a_touch_go_on_with_the_same_bits(ball):
+def test_scene_state_during_contact(ball):
+    """A scene restored during contact goes on with the same bits, and refuses bad states."""
     first, second = (thew.Scene([ball, ball], contact=thew.Contact()) for _ in range(2))
-    first.reset([at(0, 0, 0), at(pushed(0.0), 0, 0)])
+    first.reset([at(0, 0, 0), at(second_ball_x(0.0), 0, 0)])
     for t in np.linspace(0.0, 0.5, 12):
-        first.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+        first.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
     assert len(first.contacts()) > 0
     state = first.state()
     second.restore(state)
     assert second.state() == state
     for t in np.linspace(0.5, 0.9, 6):
         for scene in (first, second):
-            scene.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+            scene.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
     assert first.state() == second.state()
     kept = second.state()
     alone = thew.Scene([ball], contact=thew.Contact())
@@ -219,7 +231,8 @@ def test_states_in_the_middle_of_a_touch_go_on_with_the_same_bits(ball):
         assert second.state() == kept
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_scene_thread_count():
+    """The number of threads changes no bit of a scene."""
     code = (
         "import hashlib, sys\n"
         "import numpy as np\n"
@@ -242,7 +255,8 @@ def test_the_number_of_threads_changes_no_bit():
     assert digest(1) == digest(2) == digest(5)
 
 
-def test_bodies_touch_colliders_and_each_other(ball):
+def test_scene_with_collider(ball):
+    """Bodies touch a collider and each other."""
     # Two balls lie side by side on a floor that carries both.
     floor = thew.Collider.plane((0, 0, -0.18), (0, 0, 1), friction=0.0)
     scene = thew.Scene([ball, ball], contact=thew.Contact(), colliders=[floor])
@@ -257,12 +271,13 @@ def test_bodies_touch_colliders_and_each_other(ball):
 
 @pytest.fixture(scope="module")
 def meeting(ball):
-    """Poses of two balls that meet, and how long they are."""
-    poses = [np.array([at(0, 0, 0)] * 16), np.array([at(pushed(t), 0, 0) for t in np.linspace(0.0, 1.0, 16)])]
+    """Returns two balls and their poses, in which they meet."""
+    poses = [np.array([at(0, 0, 0)] * 16), np.array([at(second_ball_x(t), 0, 0) for t in np.linspace(0.0, 1.0, 16)])]
     return [ball, ball], poses
 
 
-def test_clips_of_a_scene_touch_and_travel_through_files(meeting, tmp_path):
+def test_scene_clips_file_round_trip(meeting, tmp_path):
+    """The clips of a scene touch, survive files and are extended together only."""
     bodies, poses = meeting
     clips = thew.simulate_scene(bodies, poses, 24, contact=thew.Contact())
     assert [len(clip) for clip in clips] == [16, 16]
@@ -284,7 +299,8 @@ def test_clips_of_a_scene_touch_and_travel_through_files(meeting, tmp_path):
             clip.extend(poses[1])
 
 
-def test_clips_of_a_scene_go_on_together_with_rigs(meeting):
+def test_extend_scene_with_rigs(meeting):
+    """Clips of a scene with rigs go on together with the same bits."""
     bodies, poses = meeting
     rig = thew.Rig(thew.Template("bump", radius=0.1, strength=500.0), thew.SkinGuide(3))
     controls = np.linspace(0.0, 1.0, 16)[:, None]
@@ -304,7 +320,8 @@ def test_clips_of_a_scene_go_on_together_with_rigs(meeting):
     assert [len(clip) for clip in clips] == [16, 16]
 
 
-def test_a_scene_closes_to_a_loop(ball):
+def test_scene_cycle(ball):
+    """A cyclic scene closes to a loop, and cannot be extended."""
     turn = 2.0 * np.pi * np.arange(13) / 12
     poses = [np.array([at(0, 0, 0)] * 13), np.array([at(0.40 - 0.05 * np.cos(t), 0, 0) for t in turn])]
     clips = thew.simulate_scene([ball, ball], poses, 24, contact=thew.Contact(), cyclic=True)
@@ -319,8 +336,8 @@ def test_a_scene_closes_to_a_loop(ball):
         thew.extend_scene(clips, poses)
 
 
-def test_what_two_shots_collide_with_alike_is_there_once(ball):
-    """A floor that is loaded twice is one floor: what lies on it is pushed once."""
+def test_shots_share_equal_colliders(ball):
+    """A collider that two shots have alike counts once: what lies on it is pushed once."""
 
     def floor():
         block = thew.Surface(*shapes.box((2.0, 2.0, 0.2)))
@@ -334,8 +351,8 @@ def test_what_two_shots_collide_with_alike_is_there_once(ball):
         assert clip.contacts(3).other_bodies.max() == 2
 
 
-def test_what_bones_hold_in_each_other_is_told_in_words(tmp_path, capsys):
-    """Two balls that bones hold where they meet."""
+def test_contact_notes_bones(tmp_path, capsys):
+    """A clip and the command report bones of two balls that hold them inside each other."""
     body = held_ball()
     poses = [np.array([at(0, 0, 0)] * 5), np.array([at(x, 0, 0) for x in (0.5, 0.4, 0.28, 0.26, 0.5)])]
     clips = thew.simulate_scene([body, body], poses, 24, contact=thew.Contact(), names=["left", ""])
@@ -358,7 +375,8 @@ def test_what_bones_hold_in_each_other_is_told_in_words(tmp_path, capsys):
     assert "a.clip.thew, frames 2 to 3: bone 'core' of 'a' lies" in told and "deep in 'a': contact moves flesh" in told
 
 
-def test_shots_are_simulated_together_as_their_scene(meeting, tmp_path):
+def test_shots_simulated_as_scene(meeting, tmp_path):
+    """Shots simulated together equal their scene."""
     bodies, poses = meeting
     shots = []
     for k, (body, run) in enumerate(zip(bodies, poses, strict=True)):
@@ -372,14 +390,16 @@ def test_shots_are_simulated_together_as_their_scene(meeting, tmp_path):
         assert np.array_equal(np.asarray(one), np.asarray(other))
 
 
-def test_a_run_in_of_a_scene_ends_where_its_motion_begins(meeting):
+def test_scene_preroll(meeting):
+    """A scene with a run-in has the frames of its motion alone."""
     bodies, poses = meeting
     clips = thew.simulate_scene(bodies, [run[4:] for run in poses], 24, contact=thew.Contact(), preroll=6)
     assert [len(clip) for clip in clips] == [12, 12]
     assert all(np.isfinite(np.asarray(clip)).all() for clip in clips)
 
 
-def test_a_scene_that_is_stopped_changes_nothing(ball):
+def test_scene_failure_keeps_state(ball):
+    """A scene whose step fails keeps its state, and one can be cancelled."""
     scene = thew.Scene([ball, ball], contact=thew.Contact(), method="linear")
     scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
     state = scene.state()
@@ -441,12 +461,14 @@ def test_a_scene_that_is_stopped_changes_nothing(ball):
         ),
     ],
 )
-def test_what_cannot_be_a_scene_is_a_sentence(ball, make, sentence):
+def test_scene_refuses_bad_input(ball, make, sentence):
+    """Bad bodies, contacts, poses, shots and clips are refused with a sentence."""
     with pytest.raises(thew.InputError, match=sentence):
         make(ball)
 
 
-def test_a_reset_that_fails_changes_nothing_and_the_scene_goes_on(ball):
+def test_scene_failed_reset_keeps_state(ball):
+    """A reset that fails changes nothing, and the scene goes on."""
     scene = thew.Scene([ball, ball], contact=thew.Contact())
     scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
     state = scene.state()
@@ -460,14 +482,14 @@ def test_a_reset_that_fails_changes_nothing_and_the_scene_goes_on(ball):
 
 
 def hall(half, motion=None, turned=False):
-    """A closed box about the origin."""
+    """Builds a closed box about the origin."""
     vertices, triangles = shapes.box(half)
     return thew.Collider(thew.Surface(vertices, triangles[:, ::-1] if turned else triangles), motion)
 
 
 @pytest.mark.parametrize("kind", ["as it is", "turned", "deforming"])
-def test_what_encloses_a_body_is_its_room(ball, kind, tmp_path):
-    """A ball of 0.2 m goes 5 cm into the wall of a room 0.8 m wide, and out of it."""
+def test_collider_as_room(ball, kind, tmp_path):
+    """A closed mesh around a body is its room: a ball pressed 5 cm into the wall stays inside."""
     half = (0.4, 0.6, 0.8)
     way = [*np.linspace(0.0, 0.25, 11), *[0.25] * 4, *np.linspace(0.25, 0.1, 6)]
     poses = np.array([at(x, 0, 0) for x in way])
@@ -491,8 +513,8 @@ def test_what_encloses_a_body_is_its_room(ball, kind, tmp_path):
     assert np.array_equal(np.asarray(part), shown)
 
 
-def test_a_room_is_one_for_those_inside_of_it_alone(ball):
-    """One ball in a closed box, the other beside it."""
+def test_room_only_for_bodies_inside(ball):
+    """A closed box is a room for the ball inside it and an obstacle for the one beside it."""
     poses = [np.array([at(0, 0, 0)] * 4), np.array([at(x, 0, 0) for x in (0.65, 0.6, 0.57, 0.57)])]
     clips = thew.simulate_scene([ball] * 2, poses, 24, contact=thew.Contact(), colliders=[hall((0.4, 0.4, 0.4))])
     shown = [np.asarray(clip)[-1] for clip in clips]
@@ -500,8 +522,8 @@ def test_a_room_is_one_for_those_inside_of_it_alone(ball):
     assert shown[1][:, 0].min() > 0.395 and (clips[1].contacts(3).normals[:, 0] > 0.99).all()
 
 
-def test_bones_in_other_bodies_and_in_colliders_are_told(ball):
-    """Two bodies that begin in one place touch nowhere, and one whose bone is in the floor."""
+def test_buried_bones(ball):
+    """Bones that lie in other bodies or in colliders are reported."""
     poses = [np.array([at(0, 0, 0)] * 3), np.array([at(x, 0, 0) for x in (0.0, 0.0, 0.9)])]
     clips = thew.simulate_scene([ball] * 2, poses, 24, contact=thew.Contact(), names=["Anna", "Bert"])
     for clip, other, number in zip(clips, ("Bert", "Anna"), (1, 0), strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Settings of simulations: one object, whose every setting is taken, kept and told everywhere."""
+"""Settings of simulations: one object, whose every setting is taken, kept and returned everywhere."""
 
 import copy
 import pickle
@@ -29,15 +29,18 @@ EVERY = pytest.mark.parametrize("name", OTHERS)
 
 @pytest.fixture(scope="module")
 def poses():
+    """Returns two poses of the arm."""
     return np.stack([shapes.bend(0.1 * frame) for frame in range(2)])
 
 
-def test_there_is_another_value_for_every_setting():
+def test_others_cover_every_setting():
+    """The table of other values has one for every setting."""
     assert set(OTHERS) == set(thew.SimulationSettings().as_dict())
 
 
 @EVERY
-def test_a_setting_reaches_everything_that_is_told(name):
+def test_setting_in_every_representation(name):
+    """A setting is in every representation of the settings: dictionary, text, pickle, copy and digest."""
     usual, changed = thew.SimulationSettings(), thew.SimulationSettings(**{name: OTHERS[name]})
     assert getattr(changed, name) == OTHERS[name] != getattr(usual, name)
     assert changed.as_dict() == usual.as_dict() | {name: OTHERS[name]}
@@ -58,7 +61,8 @@ def test_a_setting_reaches_everything_that_is_told(name):
 
 
 @EVERY
-def test_a_setting_is_kept_in_files_and_clips(arm, poses, name, tmp_path):
+def test_setting_kept_in_files(arm, poses, name, tmp_path):
+    """A setting is kept in shots, clips and their files."""
     # The way of showing modes belongs to their method.
     settings = thew.SimulationSettings(method="modal", engine="cpu").replace(**{name: OTHERS[name]})
     shot = thew.Shot(arm.body, poses, FPS, modes=2, settings=settings)
@@ -73,7 +77,8 @@ def test_a_setting_is_kept_in_files_and_clips(arm, poses, name, tmp_path):
 
 
 @EVERY
-def test_a_setting_is_taken_by_all(arm, poses, name):
+def test_setting_taken_everywhere(arm, poses, name):
+    """A setting is taken by every function, as a keyword and in an object."""
     body, given = arm.body, {name: OTHERS[name]}
     takers = [
         lambda **settings: thew.Simulation(body, **settings).settings,
@@ -93,26 +98,30 @@ def test_a_setting_is_taken_by_all(arm, poses, name):
         assert [getattr(one, name) for one in found] == [OTHERS[name]] * 3
 
 
-def test_damping_that_is_not_given_is_the_bodys(arm, poses):
+def test_damping_default_of_body(arm, poses):
+    """Damping that is not given is the body's own."""
     usual = thew.default_damping(arm.body)
     for settings in (thew.Simulation(arm.body).settings, thew.simulate(arm.body, poses, FPS).settings):
         assert (settings.mass_damping, settings.stiffness_damping) == usual
     assert thew.SimulationSettings().mass_damping is None
 
 
-def test_settings_and_keywords_are_the_same_motion(arm, poses):
+def test_settings_object_equals_keywords(arm, poses):
+    """Settings given as an object and as keywords give the same motion."""
     by_name = thew.simulate(arm.body, poses, FPS, rate=120.0, max_offset=0.2)
     by_object = thew.simulate(arm.body, poses, FPS, settings=thew.SimulationSettings(rate=120.0, max_offset=0.2))
     np.testing.assert_array_equal(np.asarray(by_name), np.asarray(by_object))
 
 
-def test_a_device_is_part_of_the_engine():
+def test_device_joins_engine():
+    """A device becomes part of the engine's name."""
     assert thew.SimulationSettings(engine="gpu", device="7").engine == "gpu:7"
     assert thew.SimulationSettings(engine="cpu", device="7").engine == "cpu"
     assert thew.SimulationSettings(engine="gpu").replace(device=" ").engine == "gpu"
 
 
-def test_digests_are_equal_everywhere():
+def test_settings_digest_stable():
+    """The digest of the default settings never changes: caches of users hold it."""
     # Written down once: caches of users hold them.
     assert thew.SimulationSettings().digest().hex() == "ac36a16423f823a02872b9a63932c5b9"
 
@@ -133,7 +142,8 @@ def test_digests_are_equal_everywhere():
         ({"settings": {"rate": 1.0}}, TypeError, "settings"),
     ],
 )
-def test_faults_are_named(arm, poses, given, error, words):
+def test_settings_refuse_bad_values(arm, poses, given, error, words):
+    """Unknown and bad settings are refused by name."""
     with pytest.raises(error, match=words):
         thew.simulate(arm.body, poses, FPS, **given)
     if "settings" not in given:
@@ -141,7 +151,8 @@ def test_faults_are_named(arm, poses, given, error, words):
             thew.SimulationSettings(**given)
 
 
-def test_arguments_are_counted_and_named(arm, poses):
+def test_simulate_argument_errors(arm, poses):
+    """Missing, doubled and surplus arguments are refused by name."""
     with pytest.raises(TypeError, match="required argument 'fps'"):
         thew.simulate(arm.body, poses)
     with pytest.raises(TypeError, match="multiple values for argument 'fps'"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""thew.Shell: energy, derivatives, mass, relaxing. What they are of is tested in Rust; here that they come through."""
+"""thew.Shell: energy, derivatives, mass, relaxing. The mathematics is tested in Rust; these tests check that it comes through."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ TRIANGLES = [[0, 1, 2], [0, 2, 3]]
 
 
 def sheet(n=8):
-    """A unit square of n by n squares, each cut in two."""
+    """Builds a unit square of n by n squares, each cut in two."""
     i, j = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
     p = (i * (n + 1) + j).ravel()
     triangles = np.concatenate([np.stack([p, p + n + 1, p + n + 2], 1), np.stack([p, p + n + 2, p + 1], 1)])
@@ -19,12 +19,13 @@ def sheet(n=8):
     return np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], 1), triangles
 
 
-def shaken(x, by, seed=0):
+def shake(x, by, seed=0):
+    """Adds uniform noise to positions."""
     return x + np.random.default_rng(seed).uniform(-by, by, x.shape)
 
 
 def by_hand(x, rest, triangles, k):
-    """The energy of a sheet that is flat at rest, from its definition, one part after the other."""
+    """Returns the energy of a sheet that is flat at rest, from its definition, one part after the other."""
     stretching, area, bending = k
     edges, total = {}, 0.0
 
@@ -46,7 +47,8 @@ def by_hand(x, rest, triangles, k):
     return total
 
 
-def test_arrays_come_back_as_given():
+def test_shell_from_arrays():
+    """A shell returns its arrays and the masses of its vertices."""
     shell = thew.Shell(CORNERS, TRIANGLES)
     assert np.array_equal(shell.vertices, CORNERS) and shell.vertices.dtype == np.float64
     assert shell.triangles.tolist() == TRIANGLES and shell.triangles.dtype == np.int32
@@ -55,21 +57,22 @@ def test_arrays_come_back_as_given():
     assert repr(shell) == "<thew.Shell: 4 vertices, 2 triangles>"
 
 
-def test_the_energy_is_that_of_its_definition():
+def test_energy_definition():
+    """The energy is that of its definition."""
     rest, triangles = sheet(4)
     for seed in range(3):
-        x = shaken(rest, 0.05, seed)
+        x = shake(rest, 0.05, seed)
         for k in [(1.0, 1.0, 1.0), (3.0, 0.0, 0.5), (0.0, 2.0, 0.0)]:
             found = thew.Shell(rest, triangles, *k, unit=1.0).energy(x)
             assert found == pytest.approx(by_hand(x, rest, triangles, k), rel=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-3, 0.6, 40.0])
-def test_weights_are_meant_at_a_diameter_of_ten_whatever_the_size(size):
-    """Forces over masses of a body are those of the printed energy at a diameter of ten, in units of its own."""
+def test_energy_unit_of_size(size):
+    """Forces over masses are those of the printed energy at a diameter of ten, in units of the body's own size."""
     rest, triangles = sheet(6)
     ten = rest * 10 / np.sqrt(2)
-    k, x = (3.0, 2.0, 0.5), shaken(ten, 0.3)
+    k, x = (3.0, 2.0, 0.5), shake(ten, 0.3)
     printed = thew.Shell(ten, triangles, *k, unit=1.0)
     wanted = printed.gradient(x) / printed.mass[:, None]
     shell = thew.Shell(rest * size, triangles, *k)
@@ -79,10 +82,11 @@ def test_weights_are_meant_at_a_diameter_of_ten_whatever_the_size(size):
     assert shell.gradient(x * u) / shell.mass[:, None] == pytest.approx(wanted * u, rel=1e-9, abs=1e-9 * u)
 
 
-def test_gradient_and_hessian_are_derivatives():
+def test_energy_derivatives():
+    """Gradient and Hessian are the derivatives of the energy."""
     rest, triangles = sheet(5)
     shell = thew.Shell(rest, triangles, stretching=3.0, area=2.0, bending=0.5)
-    x, d, h = shaken(rest, 0.05), shaken(0 * rest, 1.0, 1), 1e-6
+    x, d, h = shake(rest, 0.05), shake(0 * rest, 1.0, 1), 1e-6
     slope = (shell.energy(x + h * d) - shell.energy(x - h * d)) / (2 * h)
     assert np.sum(shell.gradient(x) * d) == pytest.approx(slope, rel=1e-6)
     change = (shell.gradient(x + h * d) - shell.gradient(x - h * d)) / (2 * h)
@@ -94,18 +98,20 @@ def test_gradient_and_hessian_are_derivatives():
     assert np.array_equal(other[1], hessian.indices) and np.array_equal(other[2], hessian.indptr)
 
 
-def test_maps_are_painted_on_vertices():
+def test_painted_maps():
+    """Painted weights and density scale the energy and the masses."""
     rest, triangles = sheet()
-    x, even = shaken(rest, 0.03), thew.Shell(rest, triangles)
+    x, even = shake(rest, 0.03), thew.Shell(rest, triangles)
     twice = np.full(len(rest), 2.0)
     mapped = thew.Shell(rest, triangles, twice, twice, twice, density=twice)
     assert mapped.energy(x) == pytest.approx(2 * even.energy(x), rel=1e-12)
     assert mapped.mass == pytest.approx(2 * even.mass, rel=1e-12)
 
 
-def test_relaxing_lowers_the_energy_and_keeps_what_is_fixed():
+def test_relax_lowers_energy():
+    """Relaxing lowers the energy, keeps fixed vertices and reaches a minimum."""
     rest, triangles = sheet(12)
-    shell, x = thew.Shell(rest, triangles, unit=1.0), shaken(rest, 0.02)
+    shell, x = thew.Shell(rest, triangles, unit=1.0), shake(rest, 0.02)
     fixed = rest[:, 0] == 0
     y = shell.relax(x, 10.0, fixed)
     assert shell.energy(y) < 0.2 * shell.energy(x)
@@ -115,16 +121,17 @@ def test_relaxing_lowers_the_energy_and_keeps_what_is_fixed():
         return shell.energy(z) + 10 * np.sum(shell.mass[:, None] * (z - x) ** 2)
 
     for seed in range(5):
-        assert total(y) < total(np.where(fixed[:, None], y, shaken(y, 1e-3, seed)))
+        assert total(y) < total(np.where(fixed[:, None], y, shake(y, 1e-3, seed)))
 
 
-def test_progress_is_told_and_can_stop():
+def test_relax_progress():
+    """Relaxing reports its progress and can be cancelled."""
     rest, triangles = sheet()
     shell, told = thew.Shell(rest, triangles), []
-    shell.relax(shaken(rest, 0.02), 1.0, progress=lambda fraction, stage: told.append((fraction, stage)))
+    shell.relax(shake(rest, 0.02), 1.0, progress=lambda fraction, stage: told.append((fraction, stage)))
     assert told[0][0] == 0 and all(0 <= fraction <= 1 for fraction, _ in told)
     with pytest.raises(thew.Cancelled):
-        shell.relax(shaken(rest, 0.02), 1.0, progress=lambda *_: False)
+        shell.relax(shake(rest, 0.02), 1.0, progress=lambda *_: False)
 
 
 @pytest.mark.parametrize(
@@ -145,13 +152,15 @@ def test_progress_is_told_and_can_stop():
         ({"unit": np.nan}, ["unit"]),
     ],
 )
-def test_what_makes_no_shell_is_refused_in_a_sentence(change, words):
+def test_shell_refuses_bad_input(change, words):
+    """A mesh or a weight that makes no shell is refused with a sentence."""
     with pytest.raises(thew.InputError) as caught:
         thew.Shell(**({"vertices": CORNERS, "triangles": TRIANGLES} | change))
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-def test_positions_weights_and_fixed_vertices_are_checked():
+def test_shell_refuses_bad_positions():
+    """Bad positions, weights and fixed vertices are refused."""
     shell = thew.Shell(CORNERS, TRIANGLES)
     for call in (shell.energy, shell.gradient, shell.hessian, lambda x: shell.relax(x, 1.0)):
         for bad in (CORNERS[1:], CORNERS * np.nan, CORNERS * 1e13 + 1e13):
@@ -165,7 +174,8 @@ def test_positions_weights_and_fixed_vertices_are_checked():
             shell.relax(CORNERS, 1.0, fixed)
 
 
-def test_a_messy_mesh_is_told():
+def test_report_names_defects():
+    """The report of a messy mesh names its defects."""
     vertices = np.vstack([CORNERS, [[0.5, 0.5, 1], [9, 9, 9]]])
     told = " ".join(thew.Shell(vertices, [*TRIANGLES, [0, 2, 4], [0, 1, 2]]).report())
     for words in ("more than two triangles", "lies on another", "belongs to no triangle"):

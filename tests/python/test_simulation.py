@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""thew.Simulation and static equilibrium: what must hold of any motion."""
+"""thew.Simulation and static equilibrium: properties that hold of any motion."""
 
 import threading
 
@@ -14,7 +14,8 @@ REST = np.tile(np.eye(4), (2, 1, 1))
 FRAME = 1.0 / 24.0
 
 
-def test_at_rest_in_the_rest_pose_nothing_moves(arm):
+def test_simulation_rest_is_still(arm):
+    """At rest in the rest pose nothing moves."""
     for method in ("warped", "linear", "nonlinear", "neohookean"):
         sim = thew.Simulation(arm.body, method=method)
         sim.reset(REST)
@@ -25,7 +26,8 @@ def test_at_rest_in_the_rest_pose_nothing_moves(arm):
         assert sim.positions().dtype == np.float32
 
 
-def test_bones_are_where_the_pose_says(arm):
+def test_simulation_bones_follow_pose(arm):
+    """The bone vertices are where the pose says."""
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     for i in range(1, 7):
@@ -37,7 +39,8 @@ def test_bones_are_where_the_pose_says(arm):
     assert np.isfinite(sim.lattice_velocities()).all()
 
 
-def test_flesh_swings_and_comes_to_rest(arm):
+def test_simulation_swings_to_rest(arm):
+    """Flesh swings after a jolt and comes to rest."""
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     for i in range(1, 5):
@@ -52,7 +55,8 @@ def test_flesh_swings_and_comes_to_rest(arm):
     assert away[-1] < 0.05 * max(away)
 
 
-def test_carried_uniformly_there_is_no_lag(arm):
+def test_simulation_uniform_motion(arm):
+    """Flesh carried at a uniform speed does not lag."""
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     for i in range(1, 24):
@@ -62,7 +66,8 @@ def test_carried_uniformly_there_is_no_lag(arm):
         assert np.abs(sim.lattice_positions() - carried).max() < 1e-6
 
 
-def test_states_are_exact(arm):
+def test_state_round_trip(arm):
+    """A restored state goes on with the same bits, and bad states are refused."""
     poses = [shapes.bend(0.3 * np.sin(0.7 * i)) for i in range(12)]
     sim = thew.Simulation(arm.body)
     sim.reset(poses[0])
@@ -84,8 +89,8 @@ def test_states_are_exact(arm):
     assert np.array_equal(other.lattice_positions(), first)
 
 
-def test_equilibrium_solves_the_linear_system(arm):
-    """Method "linear" by hand: (S + twist) q = f on free vertices, bones in place, no gravity."""
+def test_equilibrium_linear_system(arm):
+    """The linear balance solves (S + twist) q = f on free vertices, bones in place, without gravity."""
     n = 3 * arm.body.node_count
     data, indices, indptr = arm.body.stiffness(twist=True)
     s = csr_array((data, indices, indptr), shape=(n, n))
@@ -100,7 +105,8 @@ def test_equilibrium_solves_the_linear_system(arm):
 
 
 @pytest.mark.parametrize("method", ["warped", "linear"])
-def test_equilibrium_forces_is_the_inverse(arm, method):
+def test_equilibrium_forces_inverse(arm, method):
+    """The forces of a balance are the inverse of the balance."""
     pose = shapes.bend(0.8)
     free = np.setdiff1d(np.arange(arm.body.node_count), arm.body.bone_vertices)
     forces = np.zeros((arm.body.node_count, 3))
@@ -112,7 +118,8 @@ def test_equilibrium_forces_is_the_inverse(arm, method):
 
 
 @pytest.mark.parametrize(("method", "model"), [("nonlinear", "stvk"), ("neohookean", "neohookean")])
-def test_nonlinear_equilibrium_balances_the_energy(arm, method, model):
+def test_equilibrium_nonlinear_balance(arm, method, model):
+    """A nonlinear balance equals forces with the gradient of its energy, and turns with the character."""
     pose = shapes.bend(0.8)
     held = arm.body.held_vertices
     free = np.setdiff1d(np.arange(arm.body.node_count), held)
@@ -135,7 +142,8 @@ def test_nonlinear_equilibrium_balances_the_energy(arm, method, model):
 
 
 @pytest.mark.parametrize("method", ["nonlinear", "neohookean"])
-def test_nonlinear_motion_follows_the_bones_and_comes_to_rest(arm, method):
+def test_simulation_nonlinear_to_rest(arm, method):
+    """Nonlinear motion follows the bones and comes to rest."""
     poses = np.stack([shapes.bend(0.1 * i) for i in range(8)] + [shapes.bend(0.7)] * 40)
     clip = thew.simulate(arm.body, poses, 24, method=method, rate=48.0)
     still = thew.equilibrium(arm.body, poses[-1], method=method) + arm.lattice.vertices
@@ -147,7 +155,8 @@ def test_nonlinear_motion_follows_the_bones_and_comes_to_rest(arm, method):
         np.testing.assert_allclose(clip.lattice_positions(5)[v], wanted, atol=1e-6)
 
 
-def test_warped_equilibrium_turns_with_the_character(arm):
+def test_equilibrium_rotation_invariant(arm):
+    """The warped balance turns with the character."""
     by = shapes.about([0, 0, 1.3], shift=[2.0, -1.0, 0.0])  # about gravity's axis
     pose = shapes.bend(0.9)
     p = thew.equilibrium(arm.body, pose) + arm.lattice.vertices
@@ -160,7 +169,8 @@ def test_warped_equilibrium_turns_with_the_character(arm):
     np.testing.assert_allclose(turned, shapes.apply(by, p), atol=1e-9)
 
 
-def test_other_surfaces_are_carried_along(arm):
+def test_embedded_surface_carried(arm):
+    """An embedded surface is carried along, and an unknown one is refused."""
     sleeve = thew.Surface(arm.vertices * [0.5, 1.05, 1.05] + [0.2, 0, 0], arm.triangles)
     number = arm.body.embed_surface(sleeve)
     sim = thew.Simulation(arm.body)
@@ -186,12 +196,14 @@ def test_other_surfaces_are_carried_along(arm):
         (lambda b: thew.equilibrium(b, REST, forces=np.zeros((3, 3))), thew.InputError, "lattice vertex"),
     ],
 )
-def test_bad_input_is_a_sentence(arm, call, error, word):
+def test_simulation_refuses_bad_input(arm, call, error, word):
+    """Bad input is refused with a sentence."""
     with pytest.raises(error, match=word):
         call(arm.body)
 
 
-def test_a_failing_step_keeps_the_state(arm):
+def test_failed_step_keeps_state(arm):
+    """A step that fails keeps the state."""
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     before = sim.lattice_positions()
@@ -203,7 +215,8 @@ def test_a_failing_step_keeps_the_state(arm):
         sim.advance(REST, np.nan)
 
 
-def test_two_threads_may_share_a_simulation(arm):
+def test_simulation_shared_by_threads(arm):
+    """Several threads may share a simulation."""
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     wrong = []
@@ -231,7 +244,8 @@ def test_two_threads_may_share_a_simulation(arm):
 
 
 @pytest.mark.parametrize("method", ["warped", "warped_vertex", "linear"])
-def test_balances_take_forces_in_both_axes(arm, method):
+def test_equilibrium_rest_and_world_forces(arm, method):
+    """A balance takes forces in rest and in world axes, and its adjoint agrees."""
     pose = shapes.bend(0.8)
     balance = thew.Equilibrium(arm.body, method)
     balance.set_pose(pose)
@@ -256,7 +270,8 @@ def test_balances_take_forces_in_both_axes(arm, method):
     assert not balance.adjoint(g)[arm.body.held_vertices].any()
 
 
-def test_flesh_moves_under_forces_in_rest_axes(arm):
+def test_simulation_rest_forces(arm):
+    """Flesh under forces in rest axes settles where the balance does."""
     rest = np.random.default_rng(5).normal(size=(arm.body.node_count, 3)) * 0.02
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
@@ -283,6 +298,7 @@ def test_flesh_moves_under_forces_in_rest_axes(arm):
         (lambda b, z: thew.Simulation(b).reset(REST, rest_forces=z[1:]), "one vector per lattice vertex"),
     ],
 )
-def test_bad_forces_are_a_sentence(arm, call, word):
+def test_equilibrium_refuses_bad_forces(arm, call, word):
+    """Bad forces and calls out of order are refused with a sentence."""
     with pytest.raises(thew.InputError, match=word):
         call(arm.body, np.zeros((arm.body.node_count, 3)))

@@ -10,7 +10,8 @@ from scipy.spatial.transform import Rotation
 ONE = [[0.0, 0, 0]]
 
 
-def test_arrays_come_back_as_given():
+def test_skeleton_from_arrays():
+    """A skeleton returns its names, parents, heads and tails."""
     names, parents, heads, tails = shapes.arm_bones()
     skeleton = thew.Skeleton(names, parents, heads, tails)
     assert skeleton.names == names and len(skeleton) == 2
@@ -18,14 +19,16 @@ def test_arrays_come_back_as_given():
     assert np.array_equal(skeleton.heads, heads) and np.array_equal(skeleton.tails, tails)
 
 
-def test_odd_but_honest_skeletons_are_taken():
+def test_skeleton_odd_input():
+    """Empty skeletons, doubled names, several roots and bones without length are accepted."""
     assert len(thew.Skeleton([], [], [], [])) == 0
     points = np.zeros((3, 3))
     skeleton = thew.Skeleton(["a", "a", "b"], [2, -1, -1], points, points)  # child first, two roots, no length
     assert list(skeleton.parents) == [2, -1, -1]
 
 
-def test_bones_that_carry_other_meshes_hang_on_those_of_this_one(arm):
+def test_skeleton_elsewhere(arm):
+    """Bones that carry other meshes keep the bone of this mesh on which they hang."""
     names, parents, heads, tails = shapes.arm_bones()
     skeleton = thew.Skeleton(names, parents, heads, tails, elsewhere=[-1, 0, 1, 1])
     assert list(skeleton.elsewhere) == [-1, 0, 1, 1] and len(skeleton) == 2
@@ -45,12 +48,14 @@ def test_bones_that_carry_other_meshes_hang_on_those_of_this_one(arm):
         ((["a"], [-1], ONE, ONE, [1]), "hangs on bone 1"),
     ],
 )
-def test_bad_skeletons_are_refused_by_name(arguments, word):
+def test_skeleton_refuses_bad_input(arguments, word):
+    """Bad skeletons are refused by the bone's name."""
     with pytest.raises(thew.InputError, match=word):
         thew.Skeleton(*arguments)
 
 
-def test_tails_of_imported_rigs_are_refitted(arm):
+def test_refit_tails(arm):
+    """Tails of an imported rig are refitted, and good tails stay."""
     names, parents, heads, tails = shapes.arm_bones()
     wild = thew.Skeleton(names, parents, heads, tails + [0, 0, 3.0])
     fitted = wild.refit_tails(arm.surface, arm.weights)
@@ -64,7 +69,7 @@ def test_tails_of_imported_rigs_are_refitted(arm):
 
 
 def dual_quaternion_place(skeleton, weights, pose, x):
-    """math by hand: 4-vectors (x, y, z, w), stretch about each head, rotations and translations blended."""
+    """Returns the skinned position by hand: 4-vectors (x, y, z, w), stretch about each head, rotations and translations blended."""
 
     def product(p, q):
         v = p[3] * q[:3] + q[3] * p[:3] + np.cross(p[:3], q[:3])
@@ -90,7 +95,8 @@ def dual_quaternion_place(skeleton, weights, pose, x):
     return Rotation.from_quat(real).apply(stretched) + shift
 
 
-def test_the_skinned_place_is_a_blend_of_dual_quaternions():
+def test_skin_dual_quaternions():
+    """The skinned position is the blend of dual quaternions."""
     rng = np.random.default_rng(3)
     heads = rng.normal(size=(4, 3))
     skeleton = thew.Skeleton(list("abcd"), [-1, 0, 1, 2], heads, heads + 1.0)
@@ -112,7 +118,8 @@ def test_the_skinned_place_is_a_blend_of_dual_quaternions():
     np.testing.assert_allclose(skeleton.skin(points, weights, pose, blend="linear"), linear, atol=1e-12)
 
 
-def test_points_without_weight_stay():
+def test_skin_unweighted_points_stay():
+    """Points without weight stay, and bad weights are refused."""
     skeleton = thew.Skeleton(*shapes.arm_bones())
     points = np.array([[1.0, 2, 3], [4, 5, 6]])
     weights = np.array([[0.0, 0.0], [3.0, 0.0]])
@@ -126,7 +133,8 @@ def test_points_without_weight_stay():
         skeleton.skin(points, [[0, 0], [-1, 2]], pose)
 
 
-def test_mirrored_flat_and_vanished_bones_give_finite_places():
+def test_skin_degenerate_bones_finite():
+    """Mirrored, flat and vanished bones give finite positions."""
     skeleton = thew.Skeleton(*shapes.arm_bones())
     points = np.random.default_rng(4).normal(size=(20, 3))
     weights = np.random.default_rng(5).dirichlet(np.ones(2), 20)

@@ -9,7 +9,7 @@ import thew
 
 
 def sheet(n=5, size=4.0):
-    """A square sheet with curved corners."""
+    """Builds a square sheet with curved corners."""
     u = np.linspace(-0.5, 0.5, n)
     x, y = np.meshgrid(u, u, indexing="ij")
     vertices = size * np.stack([x, y, 0.3 * x * y], axis=-1).reshape(-1, 3)
@@ -18,8 +18,8 @@ def sheet(n=5, size=4.0):
     return vertices, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
 
 
-def bent(vertices, angle):
-    """Rolled up about y by so much from end to end."""
+def roll_up(vertices, angle):
+    """Returns the sheet rolled up about y by an angle from end to end."""
     length = np.ptp(vertices[:, 0])
     turn = angle * vertices[:, 0] / length
     x = vertices.copy()
@@ -31,6 +31,7 @@ def bent(vertices, angle):
 
 
 def rotation(axis, angle):
+    """Returns the rotation about an axis by an angle."""
     axis = np.asarray(axis, float) / np.linalg.norm(axis)
     k = np.cross(np.eye(3), -axis)
     return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
@@ -38,18 +39,20 @@ def rotation(axis, angle):
 
 VERTICES, TRIANGLES = sheet()
 SHELL = thew.Shell(VERTICES, TRIANGLES, unit=1.0)
-KEYS = np.stack([bent(VERTICES, a) for a in (0.0, 0.8, -0.3, 0.4)])
+KEYS = np.stack([roll_up(VERTICES, a) for a in (0.0, 0.8, -0.3, 0.4)])
 TIMES = np.array([0.0, 0.7, 1.0, 1.8])
 N = len(VERTICES)
 
 
 def make(keys=KEYS, times=TIMES, shell=SHELL, **options):
+    """Builds a motion through keyframes, of the sheet unless given."""
     return thew.Spacetime(
         shell, keys, times, **{"stiffness": 20.0, "start_velocity": 0.0, "end_velocity": 0.0, **options}
     )
 
 
-def test_it_goes_through_all_keyframes_and_rests_at_its_ends():
+def test_motion_meets_keyframes():
+    """A motion goes through all keyframes and rests at its ends."""
     motion = make(damping=(0.3, 0.002), gravity=(0, 0, -3.0))
     assert motion(TIMES).dtype == np.float32 and motion(TIMES).shape == KEYS.shape
     assert np.abs(motion(TIMES) - KEYS).max() < 1e-5
@@ -59,8 +62,8 @@ def test_it_goes_through_all_keyframes_and_rests_at_its_ends():
     assert np.array_equal(motion([1.3, 0.2]), np.stack([motion(1.3)[0], motion(0.2)[0]]))
 
 
-def test_near_a_keyframe_it_is_the_solution_around_that_keyframe():
-    """The linearised problem in full, decoupled by scipy from the shell's own matrices."""
+def test_motion_near_keyframe():
+    """Near a keyframe the motion solves the full linearised problem, decoupled by scipy from the shell's own matrices."""
     alpha, beta, stiffness, gravity = 0.2, 0.003, 20.0, np.array([0.0, 0.5, -2.0])
     motion = make(damping=(alpha, beta), gravity=gravity, rigid=False)
     assert motion.dimension == 3 * N
@@ -75,7 +78,8 @@ def test_near_a_keyframe_it_is_the_solution_around_that_keyframe():
     assert np.abs(motion(at) - (x + (spline(at) @ modes.T).reshape(-1, N, 3))).max() < 2e-4
 
 
-def test_velocities_are_met_and_a_cut_is_two_motions():
+def test_velocities_and_cuts():
+    """Prescribed velocities are met, and a cut makes two motions."""
     rng = np.random.default_rng(2)
     before, behind, start = rng.normal(size=(3, N, 3))
     motion = make(start_velocity=start, velocities={1: before, 2: (before, behind)}, rigid=False)
@@ -100,7 +104,8 @@ def test_velocities_are_met_and_a_cut_is_two_motions():
         thew.composite(halves[::-1])
 
 
-def test_half_a_turn_does_not_balloon():
+def test_half_turn_keeps_size():
+    """A motion through half a turn does not swell."""
     turned = np.stack([VERTICES, VERTICES @ rotation([1, 2, 3], np.pi - 0.05).T + [3.0, 0, 0]])
     t = np.linspace(0, 1, 21)
 
@@ -113,8 +118,9 @@ def test_half_a_turn_does_not_balloon():
     assert spread(make(turned, [0.0, 1.0], rigid=False)) > 0.5
 
 
-def test_ghosts_keep_lengths_where_a_sheet_rolls_up():
-    keys = np.stack([bent(VERTICES, 0.0), bent(VERTICES, 5.0)])
+def test_ghosts_keep_lengths():
+    """Ghosts keep lengths where a sheet rolls up."""
+    keys = np.stack([roll_up(VERTICES, 0.0), roll_up(VERTICES, 5.0)])
     t = np.linspace(0, 1, 21)
 
     def strain(motion):
@@ -125,15 +131,16 @@ def test_ghosts_keep_lengths_where_a_sheet_rolls_up():
     plain, ghosts = make(keys, [0.0, 1.0]), make(keys, [0.0, 1.0], ghosts="auto")
     assert any("ghost" in note for note in ghosts.notes)
     assert strain(ghosts) < 0.5 * strain(plain)
-    given = make(keys, [0.0, 1.0], ghosts=[(0.5, bent(VERTICES, 2.5))])
+    given = make(keys, [0.0, 1.0], ghosts=[(0.5, roll_up(VERTICES, 2.5))])
     assert strain(given) < 0.8 * strain(plain)
     assert np.abs(given([0.0, 1.0]) - keys).max() < 1e-5
 
 
-def test_ghosts_keep_lengths_of_poses_and_time_runs_either_way():
+def test_ghosts_of_poses_reversible():
+    """Ghosts keep lengths between poses, and the motion runs alike backwards."""
     vertices, triangles = sheet(15)
     shell, poses = thew.Shell(vertices, triangles, unit=1.0), {"rest": "keyframes"}
-    keys, t = np.stack([bent(vertices, 0.0), bent(vertices, 5.0)]), np.linspace(0, 1, 21)
+    keys, t = np.stack([roll_up(vertices, 0.0), roll_up(vertices, 5.0)]), np.linspace(0, 1, 21)
 
     def strain(motion):
         x = motion(t).astype(float)
@@ -146,8 +153,9 @@ def test_ghosts_keep_lengths_of_poses_and_time_runs_either_way():
     assert np.abs(back(1.0 - t) - ghosts(t)).max() < 1e-3
 
 
-def test_ghosts_draw_as_firmly_whatever_the_stiffness_damping_and_time():
-    keys, middle = np.stack([bent(VERTICES, 0.0), bent(VERTICES, 2.5)]), bent(VERTICES, 1.25)
+def test_ghosts_strength_invariant():
+    """Ghosts draw as firmly at any stiffness, damping and length of time."""
+    keys, middle = np.stack([roll_up(VERTICES, 0.0), roll_up(VERTICES, 2.5)]), roll_up(VERTICES, 1.25)
 
     def away(ghosts, length, stiffness, damping):
         options = {
@@ -168,8 +176,9 @@ def test_ghosts_draw_as_firmly_whatever_the_stiffness_damping_and_time():
         assert away(True, length, stiffness, damping) < 0.3 * away(False, length, stiffness, damping)
 
 
-def test_keyframes_as_their_own_rests_hold_stiff_flesh():
-    keys = np.stack([VERTICES, bent(VERTICES, 1.2), VERTICES])
+def test_rest_keyframes_hold_stiff():
+    """Keyframes as their own rest shapes hold stiff flesh near them."""
+    keys = np.stack([VERTICES, roll_up(VERTICES, 1.2), VERTICES])
     t = np.linspace(0, 2, 81)
     size = np.abs(keys[1] - keys[0]).max()
 
@@ -187,7 +196,8 @@ def test_keyframes_as_their_own_rests_hold_stiff_flesh():
     assert np.abs(a - b).max() < 1e-5
 
 
-def test_what_is_left_free_and_runs_away_is_refused_and_nothing_lost():
+def test_runaway_motion_refused():
+    """A change that would let the motion run away is refused, and nothing is lost."""
     options = {"stiffness": 120.0, "start_velocity": None, "end_velocity": None}
     motion = make(KEYS[:2], [0.0, 2.0], **options, damping=(60.0, 0.0))
     motion.soften(0, 1.0)
@@ -198,7 +208,8 @@ def test_what_is_left_free_and_runs_away_is_refused_and_nothing_lost():
     assert (motion([0.7]) == before).all()
 
 
-def test_more_loose_parts_than_can_move_are_refused_and_eight_move():
+def test_loose_parts_limit():
+    """Eight loose parts can move, and nine are refused unless a vertex is fixed."""
     one, triangles = sheet(13)
 
     def motion(count, **options):
@@ -215,7 +226,8 @@ def test_more_loose_parts_than_can_move_are_refused_and_eight_move():
     assert motion(9, fixed=[0]).dimension > 0
 
 
-def test_segments_meet_in_shape_and_a_free_velocity_is_none_prescribed():
+def test_composite_and_free_velocity():
+    """Segments must meet in shape, and a velocity of None prescribes nothing."""
     first = make(KEYS[:2], TIMES[:2])
     with pytest.raises(thew.InputError, match="segment 1 begins with another shape"):
         thew.composite([first, make(KEYS[2:], [TIMES[1], TIMES[3]])])
@@ -226,15 +238,17 @@ def test_segments_meet_in_shape_and_a_free_velocity_is_none_prescribed():
     assert np.abs(make(velocities={1: (None, None)})(t) - make()(t)).max() > 1e-3
 
 
-def test_a_body_of_another_size_has_a_motion():
+def test_motion_of_huge_body():
+    """A body of a huge size has a finite motion."""
     vertices, triangles = sheet(25)
     shell = thew.Shell(1e6 * vertices, triangles)
-    motion = make(1e6 * np.stack([vertices, bent(vertices, 0.8)]), [0.0, 1.0], shell)
+    motion = make(1e6 * np.stack([vertices, roll_up(vertices, 0.8)]), [0.0, 1.0], shell)
     assert np.isfinite(motion([0.0, 0.3, 1.0])).all()
 
 
-def test_reach_tells_what_goes_beyond_plain_curves():
-    keys = np.stack([VERTICES, bent(VERTICES, 1.2), VERTICES])
+def test_reach_beyond_plain_curves():
+    """The reach is how far a motion goes beyond plain curves."""
+    keys = np.stack([VERTICES, roll_up(VERTICES, 1.2), VERTICES])
     motion = make(keys, [0.0, 1.0, 2.0], stiffness=1e4, damping=(1.0, 0.0), rigid=False)
     t = np.linspace(0.0, 2.0, 33)
     mean, mass = keys.mean(axis=0), SHELL.mass[None, :, None]
@@ -244,8 +258,9 @@ def test_reach_tells_what_goes_beyond_plain_curves():
     assert make(np.stack([VERTICES, VERTICES]), [0.0, 1.0]).reach == 1.0
 
 
-def test_where_keyframes_are_poses_modelling_changes_a_pose_least():
-    pose = bent(VERTICES, 1.2)
+def test_model_changes_pose_least():
+    """Modelling at held points leaves a pose unchanged where keyframes are rest shapes."""
+    pose = roll_up(VERTICES, 1.2)
     ends = [0, N - 1]
     for rest in ("body", "keyframes"):
         motion = make(np.stack([VERTICES, pose]), [0.0, 1.0], rest=rest)
@@ -254,7 +269,8 @@ def test_where_keyframes_are_poses_modelling_changes_a_pose_least():
         assert moved < 1e-9 if rest == "keyframes" else moved > 0.05
 
 
-def test_a_turned_and_moved_world_has_the_turned_and_moved_motion():
+def test_motion_rigid_invariant():
+    """The motion of a turned, moved or renumbered world is turned, moved or renumbered."""
     r, t = rotation([1, -2, 0.5], 1.1), np.linspace(0, 1.8, 19)
     options = {"damping": (0.2, 0.001), "modes": 6}
     here = make(gravity=(0, 0, -2.0), **options)(t)
@@ -273,13 +289,15 @@ def test_a_turned_and_moved_world_has_the_turned_and_moved_motion():
     assert np.abs(mixed[:, inverse] - here).max() < 2e-4
 
 
-def test_undamped_motion_runs_backwards():
+def test_undamped_motion_reversible():
+    """Undamped motion runs backwards."""
     t = np.linspace(0, 1.8, 19)
     back = make(KEYS[::-1], 1.8 - TIMES[::-1])(1.8 - t)
     assert np.abs(back - make()(t)).max() < 2e-4
 
 
-def test_cycles_close():
+def test_cycle_closes():
+    """A cyclic motion closes in shape and velocity."""
     keys = np.concatenate([KEYS[:3], KEYS[:1]])
     motion = make(keys, cyclic=True, damping=(0.2, 0.0))
     t = np.linspace(0, 1.8, 37)
@@ -291,7 +309,8 @@ def test_cycles_close():
         make(cyclic=True)
 
 
-def test_all_vertices_partially_are_a_keyframe():
+def test_partial_of_all_vertices():
+    """A partial keyframe of all vertices acts as a keyframe."""
     t = np.linspace(0, 1.8, 19)
     exact = make(modes=4)
     partial = make(modes=4)
@@ -304,7 +323,8 @@ def test_all_vertices_partially_are_a_keyframe():
     assert np.abs(partial(t) - exact(t)).max() < 1e-6
 
 
-def test_few_vertices_at_any_time_and_weights():
+def test_partial_keyframes_and_weights():
+    """Few vertices are prescribed at any time and weight, and conflicts are refused."""
     motion = make(rigid=False)
     cost = motion.cost
     wanted = KEYS[1][:2] + [0.3, 0.1, 0.5]
@@ -330,6 +350,7 @@ def test_few_vertices_at_any_time_and_weights():
 
 
 def test_fixed_vertices_stay():
+    """Fixed vertices stay, and keyframes that move them are refused."""
     fixed = np.arange(5)
     keys = KEYS.copy()
     keys[:, fixed] = KEYS[0, fixed]
@@ -345,7 +366,8 @@ def test_fixed_vertices_stay():
         make(KEYS[[0, 0]], [0.0, 1.0], fixed=np.ones(N, bool))
 
 
-def test_numbers_change_without_a_new_preprocess():
+def test_set_equals_fresh_motion():
+    """Changed numbers give the motion that a fresh one has, and bad ones change nothing."""
     t = np.linspace(0, 2.0, 21)
     motion = make(rigid=False)
     motion.set(
@@ -370,7 +392,8 @@ def test_numbers_change_without_a_new_preprocess():
     assert np.abs(motion([0.6])[0] - KEYS[1] - 0.05).max() < 1e-5
 
 
-def test_stiffer_motion_rings_and_plain_splines_do_not():
+def test_stiff_motion_rings():
+    """Stiff motion rings, and plain splines do not."""
     t = np.linspace(0, 1.8, 200)
     ours, plain = make(stiffness=400.0).curves(t, 1)
     turns = [np.sum(np.diff(np.sign(np.diff(c[:, 0]))) != 0) for c in (ours, plain)]
@@ -378,7 +401,8 @@ def test_stiffer_motion_rings_and_plain_splines_do_not():
     assert np.abs(make().plain(TIMES) - KEYS).max() < 1e-5
 
 
-def test_points_are_dragged_within_the_space():
+def test_model_drags_points():
+    """Points are dragged within the space of shapes."""
     motion = make()
     corner = VERTICES[-1] + [0.2, 0.0, 1.0]
     shape = motion.model(VERTICES, [N - 1, 0], [corner, VERTICES[0]])
@@ -389,9 +413,10 @@ def test_points_are_dragged_within_the_space():
     assert np.abs(motion.model(VERTICES, [0], VERTICES[:1], weight=5.0) - VERTICES).max() < 1e-6
 
 
-def test_large_meshes_are_reduced_and_tetrahedra_and_bodies_move_too():
+def test_reduced_meshes_and_tets():
+    """Large meshes are reduced, and tetrahedra move too."""
     vertices, triangles = sheet(30)
-    keys = np.stack([bent(vertices, a) for a in (0.0, 0.6, 0.2)])
+    keys = np.stack([roll_up(vertices, a) for a in (0.0, 0.6, 0.2)])
     motion = make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), modes=5)
     assert motion.dimension < 60
     assert np.abs(motion([0.0, 0.5, 1.0]) - keys).max() < 1e-5
@@ -400,9 +425,10 @@ def test_large_meshes_are_reduced_and_tetrahedra_and_bodies_move_too():
     assert np.abs(thew.Spacetime(tets, keys, [0.0, 1.0])([0.0, 1.0]) - keys).max() < 1e-6
 
 
-def test_progress_and_cancel():
+def test_motion_progress():
+    """A motion reports its progress and can be cancelled."""
     vertices, triangles = sheet(30)
-    keys = np.stack([bent(vertices, a) for a in (0.0, 0.6, 0.2)])
+    keys = np.stack([roll_up(vertices, a) for a in (0.0, 0.6, 0.2)])
     seen = []
     make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), progress=lambda f, stage: seen.append((f, stage)))
     assert seen[-1][0] == pytest.approx(1.0) and {stage for _, stage in seen} >= {
@@ -413,7 +439,8 @@ def test_progress_and_cancel():
         make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), progress=lambda f, stage: f < 0.3)
 
 
-def broken(change):
+def broken_keys(change):
+    """Returns the keyframes after a change."""
     keys = KEYS.copy()
     change(keys)
     return keys
@@ -427,7 +454,7 @@ def broken(change):
         ({"times": [0.0, 1.0, 1.0, 2.0]}, "keyframe 2 is at 1 s"),
         ({"times": [0.0, 2.0, 1.0, 3.0]}, "keyframe 2"),
         ({"keys": KEYS[:, :-1]}, "keyframe 0 has 24 vertices"),
-        ({"keys": broken(lambda k: k.__setitem__((2, 3, 1), np.nan))}, "vertex 3 of keyframe 2"),
+        ({"keys": broken_keys(lambda k: k.__setitem__((2, 3, 1), np.nan))}, "vertex 3 of keyframe 2"),
         ({"stiffness": 0.0}, "stiffness"),
         ({"stiffness": np.nan}, "stiffness"),
         ({"damping": (-1.0, 0.0)}, "damping alpha"),
@@ -439,7 +466,8 @@ def broken(change):
         ({"fixed": [99]}, "no vertex 99"),
     ],
 )
-def test_bad_input_is_told(options, words):
+def test_motion_refuses_bad_input(options, words):
+    """Bad input is refused with a sentence."""
     with pytest.raises(thew.InputError, match=words):
         make(**options)
 
@@ -452,9 +480,10 @@ def test_bad_input_is_told(options, words):
         lambda k: k.__setitem__((1, slice(None), 0), -k[1, :, 0]),
     ],
 )
-def test_flat_and_folded_sculpts_are_survived(change):
+def test_flat_sculpts_survived(change):
+    """Flat and folded keyframes give a finite motion or an error that names the keyframe."""
     try:
-        shown = make(broken(change))(np.linspace(0, 1.8, 19))
+        shown = make(broken_keys(change))(np.linspace(0, 1.8, 19))
     except thew.ThewError as error:
         assert "keyframe" in str(error)
     else:
@@ -464,8 +493,8 @@ def test_flat_and_folded_sculpts_are_survived(change):
 @pytest.mark.parametrize("rigid", [True, False])
 @pytest.mark.parametrize("key", [0, 1, 2])
 @pytest.mark.parametrize("how", ["shifted", "turned", "bent", "shifted and turned"])
-def test_a_moved_keyframe_is_met_and_the_others_stay(rigid, key, how):
-    """The first one too, which the others are laid onto where rigid motion is taken out; moved twice, it comes back."""
+def test_move_keyframe(rigid, key, how):
+    """A moved keyframe is met and the others stay, even the first, onto which the others are aligned; moved back, it restores the motion."""
     u, v = np.meshgrid(np.linspace(0, 8, 17), np.linspace(0, 3, 7), indexing="ij")
     flat = np.stack([u, v, 0 * u], -1).reshape(-1, 3)
     at = np.arange(17 * 7).reshape(17, 7)

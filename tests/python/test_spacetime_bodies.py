@@ -7,6 +7,7 @@ import thew
 
 
 def sheet(n, size=10.0):
+    """Builds a slightly twisted square sheet."""
     u = np.linspace(-0.5, 0.5, n)
     x, y = np.meshgrid(u, u, indexing="ij")
     at = np.arange(n * n).reshape(n, n)
@@ -15,8 +16,8 @@ def sheet(n, size=10.0):
     return vertices, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
 
 
-def bent(x, angle):
-    """Rolled up about y by so much from end to end, and shifted along y."""
+def roll_up(x, angle):
+    """Returns the sheet rolled up about y by an angle from end to end, and shifted along y."""
     length = np.ptp(x[:, 0])
     turn, radius = angle * x[:, 0] / length, length / angle
     rolled = [(radius - x[:, 2]) * np.sin(turn), x[:, 1], radius - (radius - x[:, 2]) * np.cos(turn)]
@@ -28,18 +29,19 @@ T = np.linspace(0.0, 1.8, 37)
 
 
 def make(shell, keys, times=TIMES, **options):
+    """Builds a motion through keyframes."""
     given = {"stiffness": 40.0, "damping": (0.4, 1e-3), "start_velocity": 0.0, "end_velocity": 0.0}
     return thew.Spacetime(shell, keys, times, **(given | options))
 
 
 @pytest.mark.parametrize("size", [0.01, 0.6, 10.0, 300.0])
 @pytest.mark.parametrize("rest", ["body", "keyframes"])
-def test_a_cloth_moves_alike_at_every_size(size, rest):
-    """Positions are metres; a cloth of 0.6 m went 25 times as far as one of ten units in proportion."""
+def test_cloth_size_independent(size, rest):
+    """A cloth moves alike, in proportion, at every size."""
 
     def relative(size):
         vertices, triangles = sheet(9, size)
-        keys = np.stack([vertices, bent(vertices, 0.8), bent(vertices, -0.4), vertices])
+        keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.4), vertices])
         motion = make(thew.Shell(vertices, triangles), keys, gravity=(0.0, 0.0, -0.3 * size), rest=rest)
         return motion(T) / size, motion.reach
 
@@ -48,8 +50,8 @@ def test_a_cloth_moves_alike_at_every_size(size, rest):
     assert reach == pytest.approx(other, rel=1e-5)
 
 
-def test_gravity_is_in_metres():
-    """Free to fall, every cloth falls by g t²/2, whatever its size."""
+def test_gravity_in_metres():
+    """Every cloth that is free to fall falls by g t²/2, whatever its size."""
     for size in (0.6, 10.0):
         vertices, triangles = sheet(6, size)
         drop = np.array([0.0, 0.0, -0.5 * 9.81 * 1.0])
@@ -64,7 +66,8 @@ def test_gravity_is_in_metres():
         assert motion.cost < 1e-9
 
 
-def test_tetrahedra_have_a_material_of_their_own():
+def test_tets_material():
+    """Tetrahedra take a material; shells and bodies have their own."""
     tets = thew.TetMesh.grid([4, 1, 1], [0.4, 0.1, 0.1])
     x = tets.vertices
     keys = np.stack([x, x + np.array([0.0, 0.0, 1.0]) * x[:, :1] ** 2, x])
@@ -92,10 +95,11 @@ def test_tetrahedra_have_a_material_of_their_own():
 
 @pytest.mark.parametrize(("n", "dimension"), [(6, 108), (26, None)])
 @pytest.mark.parametrize("rigid", [True, False])
-def test_an_inserted_keyframe_gives_the_motion_that_was_made_with_it(n, dimension, rigid):
+def test_insert_equals_fresh_motion(n, dimension, rigid):
+    """An inserted keyframe gives the motion that was made with it."""
     vertices, triangles = sheet(n)
     shell = thew.Shell(vertices, triangles)
-    keys = np.stack([vertices, bent(vertices, 0.8), bent(vertices, -0.6), bent(vertices, 0.3)])
+    keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.6), roll_up(vertices, 0.3)])
     fresh = make(shell, keys, modes=6, rigid=rigid, velocities={3: [0.0, 0.0, 2.0]})
     rest = [0, 1, 3]
     motion = make(shell, keys[rest], TIMES[rest], modes=6, rigid=rigid, velocities={2: [0.0, 0.0, 2.0]})
@@ -114,9 +118,10 @@ def test_an_inserted_keyframe_gives_the_motion_that_was_made_with_it(n, dimensio
     assert motion.move(2, keys[1]) < 1e-5
 
 
-def test_what_was_changed_before_stays_when_a_keyframe_is_inserted():
+def test_insert_keeps_earlier_changes():
+    """Earlier changes stay when a keyframe is inserted."""
     vertices, triangles = sheet(8)
-    keys = np.stack([vertices, bent(vertices, 0.8), bent(vertices, -0.6), bent(vertices, 0.3)])
+    keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.6), roll_up(vertices, 0.3)])
     shell = thew.Shell(vertices, triangles)
     motion, fresh = make(shell, keys[[0, 1, 3]], TIMES[[0, 1, 3]]), make(shell, keys)
     for each, key in ((motion, 2), (fresh, 3)):
@@ -130,23 +135,25 @@ def test_what_was_changed_before_stays_when_a_keyframe_is_inserted():
     np.testing.assert_allclose(motion(1.6)[0], keys[1], atol=1e-5)
 
 
-def test_keyframes_are_inserted_into_cycles_and_between_ghosts():
+def test_insert_into_cycles_and_ghosts():
+    """Keyframes are inserted into cycles and between ghosts."""
     vertices, triangles = sheet(8)
     shell = thew.Shell(vertices, triangles)
-    keys = np.stack([vertices, bent(vertices, 0.8), bent(vertices, -0.6), vertices])
+    keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.6), vertices])
     cycle, fresh = make(shell, keys[[0, 1, 3]], TIMES[[0, 1, 3]], cyclic=True), make(shell, keys, cyclic=True)
     cycle.insert(1.0, keys[2])
     np.testing.assert_allclose(cycle(T), fresh(T), atol=2e-4)
-    far = make(shell, np.stack([vertices, bent(vertices, 5.0)]), [0.0, 1.0], ghosts="auto")
+    far = make(shell, np.stack([vertices, roll_up(vertices, 5.0)]), [0.0, 1.0], ghosts="auto")
     for time, angle in ((0.5, 2.5), (0.25, 1.0)):
-        far.insert(time, bent(vertices, angle))
-        np.testing.assert_allclose(far(time)[0], bent(vertices, angle), atol=1e-5)
+        far.insert(time, roll_up(vertices, angle))
+        np.testing.assert_allclose(far(time)[0], roll_up(vertices, angle), atol=1e-5)
     assert np.isfinite(far(np.linspace(0.0, 1.0, 33))).all()
 
 
-def test_what_cannot_be_inserted_changes_nothing():
+def test_insert_refusal_changes_nothing():
+    """An insertion that is refused or cancelled changes nothing."""
     vertices, triangles = sheet(8)
-    keys = np.stack([vertices, bent(vertices, 0.8), vertices])
+    keys = np.stack([vertices, roll_up(vertices, 0.8), vertices])
     keys[:, :8] = vertices[:8]
     motion = make(thew.Shell(vertices, triangles), keys, [0.0, 1.0, 2.0], fixed=np.arange(8))
     motion.partial(0.5, [20], vertices[[20]])
@@ -157,7 +164,7 @@ def test_what_cannot_be_inserted_changes_nothing():
         (2.5, keys[1], "a keyframe at 2.5 s"),
         (1.0, keys[1], "not after"),
         (1.5, keys[1][1:], "keyframe 2 has 63 vertices"),
-        (1.5, bent(vertices, 0.8), "keyframe 2 has the fixed vertex"),
+        (1.5, roll_up(vertices, 0.8), "keyframe 2 has the fixed vertex"),
         (0.5, keys[1], "vertex 20"),
         (np.nan, keys[1], "nan|NaN"),
     ):

@@ -14,28 +14,30 @@ TIMES = [0.0, 1.0, 2.0]
 T = np.linspace(0.0, 2.0, 41)
 
 
-def bent(curvature):
-    """Rolled up about its middle, which stays: so it is turned by nothing."""
+def rolled_strip(curvature):
+    """Returns the sheet rolled up about its middle, which stays, so that nothing turns it."""
     t = curvature * FLAT[:, 0]
     return np.stack([np.sin(t) / curvature, FLAT[:, 1], (1 - np.cos(t)) / curvature], 1)
 
 
-def turned(x, angle):
+def turn_about_z(x, angle):
+    """Turns positions about z around their mean."""
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1.0]])
     return (x - x.mean(axis=0)) @ turn.T + x.mean(axis=0)
 
 
 def motion(keys, **options):
+    """Builds a motion through keyframes of the strip."""
     given = {"stiffness": 40.0, "damping": (0.5, 0.0), "start_velocity": 0.0, "end_velocity": 0.0}
     return thew.Spacetime(SHELL, np.stack(keys), TIMES, **(given | options))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 4.0])
-def test_a_motion_changes_steadily_as_a_keyframe_turns(alpha):
-    """No angle at which something else is done: 0.35 rad was one."""
+def test_motion_continuous_in_turn(alpha):
+    """A motion changes steadily as a keyframe turns, with no angle at which it jumps."""
 
     def shown(angle):
-        return motion([FLAT, turned(bent(0.04), angle), FLAT], damping=(alpha, 0.0))(T)
+        return motion([FLAT, turn_about_z(rolled_strip(0.04), angle), FLAT], damping=(alpha, 0.0))(T)
 
     angles = np.array([-0.002, 0.0, 0.002, 0.1, 0.102, 0.2, 0.202, 0.334, 0.336, 0.349, 0.351, 0.36, 0.4])
     frames = [shown(angle) for angle in angles]
@@ -44,9 +46,11 @@ def test_a_motion_changes_steadily_as_a_keyframe_turns(alpha):
     assert min(rates) > 3.5 and max(rates) < 6.0
 
 
-def test_what_rigid_motion_changes_vanishes_with_the_turn():
+def test_rigid_effect_vanishes_with_turn():
+    """The effect of taking rigid motion out vanishes with the turn."""
+
     def apart(angle, shift=0.0):
-        keys = [FLAT, turned(bent(0.04), angle) + [shift, 0.0, 0.5 * shift], FLAT]
+        keys = [FLAT, turn_about_z(rolled_strip(0.04), angle) + [shift, 0.0, 0.5 * shift], FLAT]
         return np.abs(motion(keys)(T) - motion(keys, rigid=False)(T)).max()
 
     # Travelling alone changes nothing; a turn does in proportion to itself and to the strain, and to its square.
@@ -55,9 +59,10 @@ def test_what_rigid_motion_changes_vanishes_with_the_turn():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 4.0])
-def test_turning_about_one_axis_is_a_minimiser_and_costs_what_it_costs(alpha):
+def test_one_axis_turn_is_minimiser(alpha):
+    """A turn about one axis is the spline of its angle, at the cost of its inertia."""
     angles = np.array([0.0, 1.0, 1.7])
-    found = motion([turned(FLAT, angle) for angle in angles], damping=(alpha, 0.0))
+    found = motion([turn_about_z(FLAT, angle) for angle in angles], damping=(alpha, 0.0))
     spline = thew.WigglySpline(TIMES, angles, 0.0, 0.5 * alpha)
     x = found(T).astype(float)
     along = x[:, AT[16, 3]] - x[:, AT[0, 3]]
@@ -66,19 +71,19 @@ def test_turning_about_one_axis_is_a_minimiser_and_costs_what_it_costs(alpha):
     assert found.cost == pytest.approx(inertia * spline.cost, rel=1e-9)
 
 
-def test_small_turns_cost_the_same_taken_out_or_not():
-    """Beside the printed problem, in which a turn is a displacement like any other."""
+def test_small_turn_cost():
+    """Small turns cost the same as in the printed problem, in which a turn is a displacement."""
     for angle in (1e-3, 1e-2):
-        keys = [FLAT, turned(FLAT, angle), turned(FLAT, -angle)]
+        keys = [FLAT, turn_about_z(FLAT, angle), turn_about_z(FLAT, -angle)]
         one, other = motion(keys), motion(keys, rigid=False)
         assert one.cost == pytest.approx(other.cost, rel=angle) and one.cost > 0.0
     shifted = [FLAT, FLAT + [1.0, 0, 0], FLAT + [3.0, 0, 0]]
     assert motion(shifted).cost == pytest.approx(motion(shifted, rigid=False).cost, rel=1e-9)
 
 
-def test_turning_and_deforming_both_cost():
-    """With a strain too small to turn the body's inertia, shares add up."""
-    alone = motion([FLAT, turned(FLAT, 1.0), FLAT]).cost
-    strain = motion([FLAT, bent(0.001), FLAT]).cost
-    both = motion([FLAT, turned(bent(0.001), 1.0), FLAT]).cost
+def test_turn_and_strain_costs_add():
+    """The costs of turning and of a small strain add up."""
+    alone = motion([FLAT, turn_about_z(FLAT, 1.0), FLAT]).cost
+    strain = motion([FLAT, rolled_strip(0.001), FLAT]).cost
+    both = motion([FLAT, turn_about_z(rolled_strip(0.001), 1.0), FLAT]).cost
     assert strain > 0.0 and both == pytest.approx(alone + strain, rel=1e-3)

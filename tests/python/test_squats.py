@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Deep squats of real characters at the extension's defaults: what the skin has twice there, flesh that touches does not have."""
+"""Deep squats of real characters at the extension's defaults: contact removes the overlap of the skin."""
 
 import numpy as np
 import pytest
@@ -21,8 +21,8 @@ LEGS = {
 GRID = 80
 
 
-def squatting(found, legs, part):
-    """A pose with hips and knees bent by a part of the deepest angle, the left ankle at its height."""
+def squat_pose(found, legs, part):
+    """Returns a pose with hips and knees bent by a part of the deepest angle, the left ankle at its height."""
     bones = found.skeleton
     maps = np.tile(np.eye(4), (len(found.names), 1, 1))
     for thigh, shin, foot in ([found.names.index(name) for name in leg] for leg in legs):
@@ -42,13 +42,14 @@ def squatting(found, legs, part):
 
 
 def is_on(parents, bone, above):
+    """Returns whether a bone is another one or descends from it."""
     while bone not in (-1, above):
         bone = parents[bone]
     return bone == above
 
 
-def twice(points, triangles):
-    """The volume that a surface covers twice or more, in its unit cubed."""
+def doubled_volume(points, triangles):
+    """Returns the volume that a surface covers twice or more, in its unit cubed."""
     low, high = points.min(axis=0), points.max(axis=0)
     step = (high - low).max() / GRID
     along = [np.arange(a + step / 2, b, step) for a, b in zip(low, high, strict=True)]
@@ -58,7 +59,8 @@ def twice(points, triangles):
 
 
 @pytest.mark.parametrize("name", sorted(LEGS))
-def test_a_squat_has_next_to_nothing_twice(name):
+def test_squat_overlap_removed(name):
+    """Contact leaves almost none of the volume that the skin of a squat covers twice."""
     found = character(name)
     bones = found.skeleton
     made = Character(
@@ -68,10 +70,12 @@ def test_a_squat_has_next_to_nothing_twice(name):
         )
     )  # fmt: skip
     part = np.minimum(np.arange(DOWN + HELD + 1) / DOWN, 1.0)
-    poses = np.array([squatting(found, LEGS[name], p * p * (3.0 - 2.0 * p)) for p in part])
+    poses = np.array([squat_pose(found, LEGS[name], p * p * (3.0 - 2.0 * p)) for p in part])
     clip = thew.simulate(made.body, poses, FPS, contact=thew.Contact(), **made.motion)
     rest = np.concatenate([found.vertices, np.ones((len(found.vertices), 1))], axis=1)
     plain = np.einsum("vb,bij,vj->vi", found.weights, poses[-2], rest)[:, :3]
-    own, whole = twice(found.vertices, found.triangles), made.surface.volume
-    of_skin, left = ((twice(p, found.triangles) - own) / whole for p in (plain, plain + clip.offsets(DOWN + HELD - 1)))
+    own, whole = doubled_volume(found.vertices, found.triangles), made.surface.volume
+    of_skin, left = (
+        (doubled_volume(p, found.triangles) - own) / whole for p in (plain, plain + clip.offsets(DOWN + HELD - 1))
+    )
     assert of_skin > 0.01 and left < 0.002, (of_skin, left)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Long work on small input: it asks whether to go on all along, and stops when it is told to."""
+"""Long work on small input: it asks all along whether to go on, and stops when told to."""
 
 import collections
 import signal
@@ -11,7 +11,7 @@ import thew
 
 
 def stages(call):
-    """How often each stage of a call was reported, and the fractions."""
+    """Counts the reports of each stage of a call, and returns their fractions."""
     counts, fractions = collections.Counter(), []
 
     def progress(fraction, stage):
@@ -22,8 +22,8 @@ def stages(call):
     return counts, fractions
 
 
-def stopped_at(call, stage, report):
-    """Whether a call raises Cancelled once its progress says no at the so manieth report of a stage."""
+def stops_at(call, stage, report):
+    """Refuses to go on at a given report of a stage, and returns whether the call raised Cancelled at once."""
     seen = 0
 
     def progress(_fraction, now):
@@ -37,7 +37,8 @@ def stopped_at(call, stage, report):
 
 
 @pytest.mark.parametrize("half", [(1.0, 1.0, 1.0), (1.0, 1.0, 1e-4)])
-def test_filling_asks_in_every_layer_of_cells(half):
+def test_fill_progress_every_layer(half):
+    """Filling asks in every layer of cells whether to go on, and stops."""
     box = thew.Surface(*shapes.box(half))
 
     def fill(progress):
@@ -49,19 +50,20 @@ def test_filling_asks_in_every_layer_of_cells(half):
     assert min(fractions) >= 0.0 and max(fractions) == 1.0
     for stage in counts:
         if stage != "done":
-            assert stopped_at(fill, stage, max(counts[stage] // 2, 1))
+            assert stops_at(fill, stage, max(counts[stage] // 2, 1))
 
 
-def test_boundaries_and_their_radii_can_be_stopped():
+def test_boundary_stops():
+    """The boundary of a model asks whether to go on, and stops."""
     limb = thew.MRep.template("limb")
     counts, _ = stages(lambda progress: limb.boundary(4, progress=progress))
     assert counts["boundary"] > 10
-    assert stopped_at(lambda progress: limb.boundary(4, progress=progress), "boundary", 5)
+    assert stops_at(lambda progress: limb.boundary(4, progress=progress), "boundary", 5)
 
 
 @pytest.fixture(scope="module")
 def ring():
-    """A thin ring around a coarse arm, and points that it cannot bring where they are wanted."""
+    """Builds a thin ring around a coarse arm, and points that it cannot bring to their targets."""
     vertices, triangles = shapes.arm(segments=4, rings=8)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
     lattice = thew.Lattice.enclose(surface, skeleton, shapes.arm_weights(vertices), cells_across=8)
@@ -72,7 +74,8 @@ def ring():
     return body, thew.Rig(template, thew.FreeGuide(place), [(1.0, {})]), shapes.bend(0.0), points
 
 
-def test_fits_tell_how_far_they_may_go_and_stop(ring):
+def test_fit_progress_and_stop(ring):
+    """A fit reports its progress and stops, and a stopped one changes nothing."""
     body, rig, pose, points = ring
     fit = thew.RigFit(body, rig, pose)
 
@@ -93,7 +96,7 @@ def test_fits_tell_how_far_they_may_go_and_stop(ring):
 
 
 class Stop(Exception):
-    """Raised by a signal, as Ctrl-C does."""
+    """Is raised by a signal, as Ctrl-C does."""
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without alarms")
@@ -106,7 +109,9 @@ class Stop(Exception):
     ],
     ids=["tolerance", "boundary", "fill"],
 )
-def test_signals_are_heard(work):
+def test_signals_stop_work(work):
+    """A signal stops long work."""
+
     def stop(_number, _frame):
         raise Stop
 
@@ -120,7 +125,8 @@ def test_signals_are_heard(work):
         signal.signal(signal.SIGALRM, before)
 
 
-def test_boundaries_take_little_memory_and_are_counted_first():
+def test_boundary_memory_bounded():
+    """A boundary takes little memory, and one that is too large is refused first."""
     resource = pytest.importorskip("resource")
     limb = thew.MRep.template("limb")
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

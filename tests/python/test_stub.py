@@ -22,7 +22,7 @@ SUBMODULES = {"modal", "mrep", "rigging", "spacetime", "tets"}
 
 
 def parameters(function):
-    """(name, default as source) of a function in the stub."""
+    """Returns (name, default as source) of each parameter of a function in the stub."""
     names = [a.arg for a in function.args.args if a.arg not in ("self", "cls")]
     defaults = [ast.literal_eval(d) for d in function.args.defaults]
     if function.args.kwarg:
@@ -35,40 +35,47 @@ def parameters(function):
 
 
 def is_setter(function):
+    """Returns whether the stub's function is a setter."""
     return any(isinstance(d, ast.Attribute) and d.attr == "setter" for d in function.decorator_list)
 
 
 def real_parameters(thing):
+    """Returns {name: default} of a callable's parameters, without self."""
     signature = inspect.signature(thing)
     return {p.name: p.default for p in signature.parameters.values() if p.name not in ("self", "cls")}
 
 
-def test_the_stub_lies_beside_the_module():
+def test_stub_beside_module():
+    """The stub's marker lies beside the module, whose version is the package's."""
     folder = Path(thew.__file__).parent
     assert (folder / "py.typed").is_file()
     assert version("thew") == thew.__version__
 
 
-def test_docstrings_are_those_of_the_module():
+def test_stub_docstrings():
+    """The stub's docstrings are those of the module."""
     # `python3 build.py stub` copies them.
     source = (Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
     assert documented(source, thew) == source
 
 
-def test_the_same_names_are_public():
+def test_stub_public_names():
+    """Stub and module have the same public names."""
     assert {*CLASSES, *FUNCTIONS, *IMPORTED, "__version__"} == {*thew.__all__, *SUBMODULES}
     assert all(hasattr(thew, name) for name in thew.__all__)
 
 
 @pytest.mark.parametrize("name", sorted(SUBMODULES))
-def test_submodules_hold_names_of_the_module(name):
+def test_submodules_hold_module_names(name):
+    """Submodules hold names of the module."""
     module = getattr(thew, name)
     assert importlib.import_module(f"thew.{name}") is module and module.__doc__
     assert set(module.__all__) <= set(thew.__all__)
     assert all(getattr(module, each) is getattr(thew, each) for each in module.__all__)
 
 
-def test_every_name_of_a_subject_is_in_one_submodule():
+def test_submodules_disjoint():
+    """Every name is in one submodule at most, and the general ones are in none."""
     held = [name for module in SUBMODULES for name in getattr(thew, module).__all__]
     assert len(held) == len(set(held))
     # What works on characters and is of no single subject.
@@ -76,14 +83,16 @@ def test_every_name_of_a_subject_is_in_one_submodule():
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_functions_agree(name):
+def test_stub_functions(name):
+    """The functions of the stub have the module's parameters and documentation."""
     function = getattr(thew, name)
     assert parameters(FUNCTIONS[name]) == real_parameters(function)
     assert function.__doc__ and ast.get_docstring(FUNCTIONS[name])
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
-def test_classes_agree(name):
+def test_stub_classes(name):
+    """The classes of the stub have the module's members, parameters and documentation."""
     real, stub = getattr(thew, name), CLASSES[name]
     assert real.__doc__ and ast.get_docstring(stub)
     assert real.__module__ == "thew"

@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).parents[2] / "examples" / "python"
 
 
 def mypy(module, words, folder, **environment):
-    """What a tool of mypy says, in a folder without settings of its own."""
+    """Runs a tool of mypy in a folder without settings of its own, and returns its exit code and output."""
     command = [sys.executable, "-m", module, *map(str, words)]
     ran = subprocess.run(command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert not ran.stderr, ran.stderr
@@ -24,8 +24,8 @@ def mypy(module, words, folder, **environment):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """{(file, line): error code} for all typed programs, by the stub of the module under test alone."""
+def typing_errors(tmp_path_factory):
+    """Returns {(file, line, error code)} of all typed programs, by the stub of the module under test alone."""
     folder = tmp_path_factory.mktemp("typed")
     # Without its native module, so that nothing but the stub can tell a type.
     package = folder / "stub" / "thew"
@@ -48,18 +48,21 @@ def told(tmp_path_factory):
     return {(Path(one[1]).name, int(one[2]), one[3]) for one in found if one[3]}
 
 
-def test_the_stub_has_the_modules_signatures(tmp_path):
+def test_stubtest(tmp_path):
+    """The stub passes mypy's stubtest against the module."""
     code, output = mypy("mypy.stubtest", ["thew"], tmp_path)
     assert code == 0, output
 
 
-def test_typed_programs_pass(told):
-    assert not [one for one in told if one[0] != "wrong.py"]
+def test_typed_programs_pass(typing_errors):
+    """Typed programs pass the type checker."""
+    assert not [one for one in typing_errors if one[0] != "wrong.py"]
 
 
-def test_each_mistake_is_found_and_nothing_else(told):
+def test_wrong_program_errors(typing_errors):
+    """The type checker finds each marked mistake and no other."""
     lines = (TYPED / "wrong.py").read_text(encoding="utf-8").splitlines()
     marked = [(i, re.search(r"# error: ([a-z-]+)$", line)) for i, line in enumerate(lines, 1)]
     expected = {("wrong.py", i, mark[1]) for i, mark in marked if mark}
     assert len(expected) > 30
-    assert {one for one in told if one[0] == "wrong.py"} == expected
+    assert {one for one in typing_errors if one[0] == "wrong.py"} == expected

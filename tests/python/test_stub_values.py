@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Every property, method and function, called once: what comes back is what the stub says, types and shapes included."""
+"""Every property, method and function, called once: results are of the types and shapes in the stub."""
 
 import ast
 import copy
@@ -19,19 +19,19 @@ ALIKE = {"__len__": len, "__copy__": copy.copy, "__deepcopy__": copy.deepcopy}
 
 @pytest.fixture(scope="module")
 def scene(arm, tmp_path_factory):
-    """One object of every class, and what their methods are given."""
+    """Builds one object of every class, and the arguments of their methods."""
     folder = tmp_path_factory.mktemp("scene")
     return Scene(folder, arm.surface, arm.skeleton, arm.weights, shapes.bend(0.3), thew.Surface(*open_box()))
 
 
 def open_box():
-    """A box without its last triangle."""
+    """Builds a box without its last triangle."""
     vertices, triangles = shapes.box()
     return vertices, triangles[:-1]
 
 
-def called(name, scene):
-    """What a member gives back."""
+def call_member(name, scene):
+    """Returns the value of a member."""
     owner, _, member = name.rpartition(".")
     if name in CALLS:
         return CALLS[name](scene)
@@ -46,16 +46,15 @@ def called(name, scene):
     return getattr(this, member)()
 
 
-def promised(documentation):
-    """The shapes that a member's documentation gives for what comes back: those after the arrow, else those that stand by
-    themselves (those of arguments stand at their names), else the first."""
+def promised_shapes(documentation):
+    """Returns the shapes of the result in a member's documentation: those after the arrow, else those that stand alone (shapes of arguments stand at their names), else the first."""
     after = documentation.partition("->")[2]
     alone = re.findall(rf"(?<!\w){annotations.SHAPE}", documentation)
     return re.findall(annotations.SHAPE, after) or alone or re.findall(annotations.SHAPE, documentation)
 
 
-def misshapen(found, shape, nodes):
-    """Whether an array has not the shape "[k,3]"; letters stand for any number."""
+def has_wrong_shape(found, shape, nodes):
+    """Returns whether an array lacks the shape "[k,3]"; letters stand for any number."""
     wanted = shape.strip("[]").split(",")
     sizes = {"nodes": nodes}
     return len(found) != len(wanted) or any(
@@ -65,35 +64,40 @@ def misshapen(found, shape, nodes):
 
 
 @pytest.mark.parametrize("name", sorted(MEMBERS))
-def test_what_comes_back_is_what_the_stub_says(name, scene):
+def test_stub_return_values(name, scene):
+    """Every member returns a value of the type and shape that the stub gives."""
     function = MEMBERS[name]
-    value = called(name, scene)
-    wrong = annotations.disagreements(value, annotations.returned(function, KNOWN))
+    value = call_member(name, scene)
+    wrong = annotations.disagreements(value, annotations.return_type(function, KNOWN))
     assert not wrong, f"{name}: {'; '.join(wrong)}, says the stub: {ast.unparse(function.returns)}"
     hint = ast.unparse(function.returns)
     documentation = ast.get_docstring(function)
     if documentation and re.search(r"_Floats|_Places|_Indices|NDArray", hint) and "list[" not in hint:
         found = [array.shape for array in annotations.arrays(value)]
         if value is not None and "_Sparse" not in hint:
-            shapes_said = promised(documentation)
+            shapes_said = promised_shapes(documentation)
             assert shapes_said, f"{name} gives back an array, but its documentation tells no shape"
             for shape, said in zip(found, shapes_said, strict=False):
-                assert not misshapen(shape, said, scene.Body.node_count), f"{name} has shape {shape}, said to be {said}"
+                assert not has_wrong_shape(shape, said, scene.Body.node_count), (
+                    f"{name} has shape {shape}, said to be {said}"
+                )
             assert len(shapes_said) >= len(found), f"{name}: {len(found)} arrays, {len(shapes_said)} shapes"
 
 
 @pytest.mark.parametrize(
     "name", sorted(name for name in MEMBERS if "None" in ast.unparse(MEMBERS[name].returns).split())
 )
-def test_what_may_be_none_is_also_seen_when_it_is_not(name, scene):
-    hint = annotations.returned(MEMBERS[name], KNOWN)
+def test_stub_optional_values(name, scene):
+    """Every member that may return None is also seen with a value."""
+    hint = annotations.return_type(MEMBERS[name], KNOWN)
     if hint is not None:
-        value = FILLED[name](scene) if name in FILLED else called(name, scene)
+        value = FILLED[name](scene) if name in FILLED else call_member(name, scene)
         assert value is not None, f"say in FILLED where {name} is not None"
         assert not annotations.disagreements(value, hint)
 
 
-def test_every_call_belongs_to_a_member():
+def test_calls_belong_to_members():
+    """Every call of the table belongs to a member."""
     assert set(CALLS) <= set(MEMBERS)
 
 
@@ -121,12 +125,21 @@ def test_every_call_belongs_to_a_member():
         ("simulate", "Body"),
     ],
 )
-def test_a_wrong_annotation_is_found(name, wrong, scene):
-    assert annotations.disagreements(called(name, scene), eval(wrong, KNOWN))
+def test_wrong_annotation_found(name, wrong, scene):
+    """A wrong annotation is found."""
+    assert annotations.disagreements(call_member(name, scene), eval(wrong, KNOWN))
 
 
-def test_a_wrong_shape_is_found():
-    assert promised("Points at amplitudes[m] -> (indices[p,8], weights[p]) [capell2002, §3.1].") == ["[p,8]", "[p]"]
-    assert promised("Displacements at amplitudes[m], [n,3], metres.") == ["[n,3]"]
-    assert not misshapen((7, 3), "[n,3]", 9) and not misshapen((9, 3), "[nodes,3]", 9)
-    assert misshapen((7, 4), "[n,3]", 9) and misshapen((7,), "[n,3]", 9) and misshapen((7, 3), "[nodes,3]", 9)
+def test_wrong_shape_found():
+    """A wrong shape is found."""
+    assert promised_shapes("Points at amplitudes[m] -> (indices[p,8], weights[p]) [capell2002, §3.1].") == [
+        "[p,8]",
+        "[p]",
+    ]
+    assert promised_shapes("Displacements at amplitudes[m], [n,3], metres.") == ["[n,3]"]
+    assert not has_wrong_shape((7, 3), "[n,3]", 9) and not has_wrong_shape((9, 3), "[nodes,3]", 9)
+    assert (
+        has_wrong_shape((7, 4), "[n,3]", 9)
+        and has_wrong_shape((7,), "[n,3]", 9)
+        and has_wrong_shape((7, 3), "[nodes,3]", 9)
+    )

@@ -8,7 +8,7 @@ import thew
 
 
 def solid_angle_sum(vertices, triangles, point):
-    """The winding number by van Oosterom and Strackee's formula, one triangle at a time."""
+    """Returns the winding number by van Oosterom and Strackee's formula, one triangle at a time."""
     a, b, c = (vertices[triangles[:, i]] - point for i in range(3))
     la, lb, lc = (np.linalg.norm(x, axis=1) for x in (a, b, c))
     det = np.einsum("ij,ij->i", a, np.cross(b, c))
@@ -16,7 +16,8 @@ def solid_angle_sum(vertices, triangles, point):
     return (2.0 * np.arctan2(det, la * lb * lc + dots)).sum() / (4.0 * np.pi)
 
 
-def test_arrays_come_back_as_given():
+def test_surface_from_arrays():
+    """A surface returns its arrays and its size."""
     vertices, triangles = shapes.arm()
     surface = thew.Surface(vertices, triangles)
     assert np.array_equal(surface.vertices, vertices)
@@ -26,13 +27,15 @@ def test_arrays_come_back_as_given():
     assert surface.size == pytest.approx(np.linalg.norm(np.ptp(vertices, axis=0)))
 
 
-def test_volume_is_that_of_the_divergence_theorem():
+def test_volume_divergence_theorem():
+    """The volume is that of the divergence theorem."""
     for vertices, triangles in (shapes.box((1, 2, 3)), shapes.arm()):
         volume = thew.Surface(vertices, triangles).volume
         assert volume == pytest.approx(shapes.enclosed_volume(vertices, triangles), rel=1e-6)
 
 
-def test_measuring_a_volume_tells_how_far_it_is_and_stops():
+def test_measure_volume_progress():
+    """Measuring a volume reports its progress and can be cancelled."""
     surface = thew.Surface(*shapes.box((1, 2, 3)))
     with pytest.raises(thew.Cancelled):
         surface.measure_volume(lambda fraction, stage: False)
@@ -41,7 +44,8 @@ def test_measuring_a_volume_tells_how_far_it_is_and_stops():
     assert fractions == sorted(fractions) and fractions[-1] == 1.0
 
 
-def test_telling_inside_from_outside_tells_how_far_it_is_and_stops():
+def test_refit_tails_progress():
+    """The test of inside and outside reports its progress and can be cancelled."""
     vertices, triangles = shapes.arm(segments=160, rings=80)
     skeleton = thew.Skeleton(*shapes.arm_bones())
     weights = shapes.arm_weights(vertices)
@@ -52,7 +56,8 @@ def test_telling_inside_from_outside_tells_how_far_it_is_and_stops():
     assert fractions == sorted(fractions) and len(fractions) > 5
 
 
-def test_inside_out_surfaces_enclose_the_same():
+def test_inside_out_surface():
+    """A surface turned inside out encloses the same volume."""
     vertices, triangles = shapes.box()
     surface = thew.Surface(vertices, triangles[:, ::-1])
     assert surface.volume == pytest.approx(8.0)
@@ -60,7 +65,8 @@ def test_inside_out_surfaces_enclose_the_same():
     assert surface.winding_number([[0, 0, 0]])[0] == pytest.approx(1.0, abs=0.02)
 
 
-def test_winding_numbers_agree_with_solid_angles():
+def test_winding_number_solid_angles():
+    """Winding numbers agree with sums of solid angles, also of a surface with holes."""
     vertices, triangles = shapes.arm()
     triangles = triangles[np.arange(len(triangles)) % 7 != 0]  # with holes
     points = np.random.default_rng(1).uniform([-0.3, -0.3, -0.3], [1.3, 0.3, 0.3], (200, 3))
@@ -69,7 +75,8 @@ def test_winding_numbers_agree_with_solid_angles():
     np.testing.assert_allclose(numbers, exact, atol=0.02)
 
 
-def test_closest_points_of_a_box():
+def test_closest_point_of_box():
+    """Closest points and distances of a box are the analytic ones."""
     surface = thew.Surface(*shapes.box())
     points = np.random.default_rng(2).uniform(-3, 3, (100, 3))
     places, distances, triangles = surface.closest_point(points)
@@ -81,8 +88,8 @@ def test_closest_points_of_a_box():
     assert triangles.min() >= 0 and triangles.max() < 12
 
 
-def test_queries_without_a_hierarchy_are_those_with_one():
-    """Also where the surface is turned inside out, so that the welded copy names corners in another order."""
+def test_queries_without_hierarchy():
+    """Queries without a hierarchy equal those with one, even where the welded copy names corners in another order."""
     random = np.random.default_rng(3)
     vertices, triangles = shapes.arm()
     surface = thew.Surface(vertices, triangles[:, ::-1])
@@ -104,7 +111,8 @@ def test_queries_without_a_hierarchy_are_those_with_one():
         assert np.isnan(found[~met]).all() and np.isinf(distance[~met]).all() and np.isnan(barycentric[~met]).all()
 
 
-def test_rays_begin_where_they_are_told_to():
+def test_cast_rays_min_distance():
+    """Rays begin at the given distance."""
     vertices, triangles = shapes.box()
     ray = [[-3.0, 0.2, 0.1]], [[2.0, 0.0, 0.0]]
     distances = [thew.cast_rays(vertices, triangles, *ray, least)[1][0] for least in (0.0, 2.5, 4.5)]
@@ -122,14 +130,16 @@ def test_rays_begin_where_they_are_told_to():
         ({"min_distance": -1.0}, "min_distance is negative or not a number"),
     ],
 )
-def test_rays_that_make_no_sense(change, said):
+def test_cast_rays_refuses_bad_input(change, said):
+    """Bad rays are refused with a sentence."""
     vertices, triangles = shapes.box()
     sound = {"vertices": vertices, "triangles": triangles, "origins": np.zeros((1, 3)), "directions": np.ones((1, 3))}
     with pytest.raises(thew.InputError, match=said):
         thew.cast_rays(**{**sound, **change})
 
 
-def test_what_is_not_finite_is_met_by_nothing():
+def test_closest_points_skip_nan():
+    """Triangles with corners that are not finite are never met."""
     vertices, triangles = shapes.box()
     vertices = vertices.copy()
     vertices[0] = np.nan
@@ -138,7 +148,8 @@ def test_what_is_not_finite_is_met_by_nothing():
     assert thew.closest_points(vertices, triangles[:0], np.zeros((1, 3)))[2][0] == -1
 
 
-def test_the_report_counts_defects():
+def test_report_counts_defects():
+    """The report counts the defects of a mesh."""
     vertices, triangles = shapes.box()
     messy = np.concatenate([vertices, vertices[:1], [[9.0, 9, 9]]])
     faces = triangles.copy()
@@ -169,6 +180,7 @@ def test_the_report_counts_defects():
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0.0, 1.0, 2.0]], "whole numbers"),
     ],
 )
-def test_bad_meshes_are_refused_in_a_sentence(vertices, triangles, word):
+def test_surface_refuses_bad_meshes(vertices, triangles, word):
+    """Bad meshes are refused with a sentence."""
     with pytest.raises(thew.InputError, match=word.replace("(", r"\(").replace(")", r"\)")):
         thew.Surface(vertices, triangles)

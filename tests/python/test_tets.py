@@ -11,15 +11,18 @@ CORNERS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 
 
 def csr(triple):
+    """Returns a sparse matrix of its three arrays."""
     return scipy.sparse.csr_array(triple)
 
 
 def six_volumes(mesh):
+    """Returns six times the volume of each tetrahedron."""
     x = mesh.vertices[mesh.tets]
     return np.einsum("ij,ij->i", np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), x[:, 3] - x[:, 0])
 
 
-def test_arrays_come_back_as_given():
+def test_tetmesh_from_arrays():
+    """A mesh of tetrahedra returns its arrays, volume and size."""
     mesh = thew.TetMesh(CORNERS, [[0, 1, 2, 3]])
     assert np.array_equal(mesh.vertices, CORNERS) and mesh.vertices.dtype == np.float64
     assert mesh.tets.tolist() == [[0, 1, 2, 3]] and mesh.tets.dtype == np.int32
@@ -43,27 +46,31 @@ def test_arrays_come_back_as_given():
         (CORNERS * np.nan, [[0, 1, 2, 3]], ["vertex 0", "4 in all"]),
     ],
 )
-def test_what_makes_no_body_is_a_typed_error(vertices, tets, words):
+def test_tetmesh_refuses_bad_tets(vertices, tets, words):
+    """Tetrahedra that make no body are refused with a typed error."""
     with pytest.raises(thew.TetError) as caught:
         thew.TetMesh(vertices, tets)
     assert isinstance(caught.value, ValueError)
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
-def test_arrays_of_other_shapes_are_refused():
+def test_tetmesh_refuses_bad_shapes():
+    """Arrays of other shapes are refused."""
     for vertices, tets in [(CORNERS[:, :2], [[0, 1, 2, 3]]), (CORNERS, [[0, 1, 2]]), (CORNERS, [[0.5, 1, 2, 3]])]:
         with pytest.raises(thew.InputError):
             thew.TetMesh(vertices, tets)
 
 
-def test_mending_is_asked_for():
+def test_tetmesh_mending():
+    """Inverted tetrahedra and unused vertices are mended on request."""
     vertices = np.vstack([[[9.0, 9, 9]], CORNERS])
     mesh = thew.TetMesh(vertices, [[1, 2, 4, 3]], orient=True, drop_unused=True)
     assert len(mesh.vertices) == 4
     assert (six_volumes(mesh) > 0).all()
 
 
-def test_the_bar_of_the_paper():
+def test_grid_of_paper():
+    """The paper's bar has its counts, its volume and a closed surface."""
     mesh = thew.TetMesh.grid((10, 2, 2), (1.0, 0.2, 0.2))
     assert mesh.vertices.shape == (99, 3) and mesh.tets.shape == (240, 4) and mesh.cubes.shape == (40, 8)
     assert mesh.volume == pytest.approx(0.04)
@@ -79,7 +86,8 @@ def test_the_bar_of_the_paper():
         thew.TetMesh.grid((-1, 1, 1), (1, 1, 1))
 
 
-def test_matrices_against_their_definitions():
+def test_mass_and_stiffness():
+    """Mass and stiffness matrices match their definitions."""
     mesh = thew.TetMesh.grid((2, 1, 1), (1.0, 0.3, 0.4))
     material = thew.Material(young=2e4, poisson=0.3, density=900.0)
     n = len(mesh.vertices)
@@ -100,7 +108,8 @@ def test_matrices_against_their_definitions():
         mesh.mass(material, kind="heavy")
 
 
-def test_a_filled_capsule_has_its_volume_and_carries_its_surface():
+def test_fill_capsule():
+    """A filled capsule has its volume and mass, and carries its surface."""
     vertices, triangles = shapes.arm()
     surface = thew.Surface(vertices, triangles)
     for cells in (12, 24):
@@ -115,7 +124,8 @@ def test_a_filled_capsule_has_its_volume_and_carries_its_surface():
         np.testing.assert_allclose((corners * weights[:, :, None]).sum(axis=1), vertices, atol=1e-9)
 
 
-def test_a_wanted_number_of_nodes():
+def test_fill_node_count():
+    """A body is filled with about the number of nodes asked for."""
     surface = thew.Surface(*shapes.arm())
     mesh = thew.TetMesh.fill(surface, nodes=363)
     assert abs(len(mesh.vertices) / 363 - 1) < 0.05
@@ -123,7 +133,8 @@ def test_a_wanted_number_of_nodes():
         thew.TetMesh.fill(surface, nodes=2)
 
 
-def test_what_cannot_be_filled_and_cancelling():
+def test_fill_refuses_and_cancels():
+    """A body too thin to fill is refused, and filling can be cancelled."""
     thin = thew.Surface(*shapes.box((1.0, 1.0, 0.001)))
     with pytest.raises(thew.TetError, match="cannot be filled"):
         thew.TetMesh.fill(thin)
@@ -137,7 +148,8 @@ def test_what_cannot_be_filled_and_cancelling():
 
 
 @pytest.mark.parametrize("name", ["a.node", "a.ele", "a.mesh", "a.veg"])
-def test_files_come_back_to_the_last_bit(tmp_path, name):
+def test_tetmesh_file_round_trip(tmp_path, name):
+    """Files of every format give the mesh back to the last bit."""
     mesh = thew.TetMesh.fill(thew.Surface(*shapes.arm()), cells_across=10)
     mesh.write(tmp_path / name)
     back = thew.TetMesh.read(tmp_path / name)
@@ -146,7 +158,8 @@ def test_files_come_back_to_the_last_bit(tmp_path, name):
     assert not [p for p in tmp_path.iterdir() if p.suffix == ".part"]
 
 
-def test_cubes_in_vega_files(tmp_path):
+def test_vega_file_cubes(tmp_path):
+    """Vega files keep cubes and the density."""
     mesh = thew.TetMesh.grid((3, 2, 1), (0.3, 0.2, 0.1))
     path = str(tmp_path / "bar.veg")
     mesh.write(path, elements="cubic", material=thew.Material(density=1234.0))
@@ -161,7 +174,8 @@ def test_cubes_in_vega_files(tmp_path):
         mesh.write(path, elements="prism")
 
 
-def test_malformed_files_name_the_line(tmp_path):
+def test_read_names_bad_line(tmp_path):
+    """A malformed file is refused by its line."""
     path = tmp_path / "bad.mesh"
     path.write_text("MeshVersionFormatted 2\nDimension 3\nVertices\n999999999999999999\n0 0 0 0\n")
     with pytest.raises(thew.TetFileError, match="line 5") as caught:
@@ -178,7 +192,8 @@ def test_malformed_files_name_the_line(tmp_path):
         thew.TetMesh.grid((1, 1, 1), (1, 1, 1)).write(tmp_path / "no" / "such.mesh")
 
 
-def test_mixed_orientations_in_a_file_are_refused_and_can_be_mended(tmp_path):
+def test_read_mixed_orientations(tmp_path):
+    """A file with mixed orientations is refused, and mended on request."""
     (tmp_path / "m.node").write_text("5 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n")
     (tmp_path / "m.ele").write_text("2 4 0\n1 1 2 3 4\n2 2 3 4 5\n")
     first = thew.TetMesh.read(tmp_path / "m", orient=True)

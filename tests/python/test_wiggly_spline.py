@@ -11,6 +11,7 @@ TIMES, VALUES = [0.0, 0.4, 1.1, 1.5], [0.2, -1.0, 0.7, 0.1]
 
 
 def random_cases():
+    """Returns times, values and parameters of random splines and of the limits between regimes."""
     rng = np.random.default_rng(5)
     cases = []
     for _ in range(12):
@@ -31,7 +32,8 @@ def random_cases():
 
 @pytest.mark.parametrize("case", random_cases())
 @pytest.mark.parametrize("ends", [(0.0, 0.0), (1.5, -0.5)])
-def test_all_parameters_agree_with_a_solution_in_many_digits(case, ends):
+def test_spline_matches_reference(case, ends):
+    """For all parameters the spline agrees with a solution in many digits."""
     times, values, stiffness, damping, gravity = case
     s = thew.WigglySpline(times, values, stiffness, damping, gravity, *ends)
     at = np.concatenate([times[:-1] + f * np.diff(times) for f in (0.1, 0.5, 0.83)])
@@ -39,7 +41,8 @@ def test_all_parameters_agree_with_a_solution_in_many_digits(case, ends):
     assert np.abs(s(at) - wanted).max() < 1e-10 * max(1.0, np.abs(wanted).max())
 
 
-def test_natural_ends_and_their_forces():
+def test_natural_ends():
+    """Natural ends match the reference and are free of force."""
     for damping in (0.0, 0.7):
         s = thew.WigglySpline(TIMES, VALUES, 9.0, damping, 1.0, None, None)
         wanted = reference(TIMES, VALUES, 9.0, damping, 1.0, None, None, [0.2, 0.9, 1.3])
@@ -49,7 +52,8 @@ def test_natural_ends_and_their_forces():
         assert np.abs(force).max() < 1e-9
 
 
-def test_without_stiffness_and_damping_they_are_cubic_splines():
+def test_spline_without_stiffness_is_cubic():
+    """Without stiffness and damping the splines are cubic."""
     t = np.linspace(0.0, 1.5, 40)
     clamped = scipy.interpolate.CubicSpline(TIMES, VALUES, bc_type=((1, 0.3), (1, -2.0)))
     ours = thew.WigglySpline(TIMES, VALUES, 0.0, 0.0, 0.0, 0.3, -2.0)
@@ -61,8 +65,8 @@ def test_without_stiffness_and_damping_they_are_cubic_splines():
     assert np.allclose(cyclic(t + 1.5), cyclic(t), atol=1e-11)
 
 
-def test_no_discrete_motion_is_cheaper():
-    """The least squares of differences on a fine grid come near the cost, from wherever they start."""
+def test_cost_is_minimal():
+    """No motion on a fine grid is cheaper: its least squares come near the spline and its cost."""
     stiffness, damping, gravity, n = 30.0, 0.8, 2.0, 1500
     s = thew.WigglySpline(TIMES, VALUES, stiffness, damping, gravity, 0.0, 0.0)
     h = 1.5 / n
@@ -82,7 +86,8 @@ def test_no_discrete_motion_is_cheaper():
     assert abs(h * np.sum((rows @ known + gravity) ** 2) / s.cost - 1) < 0.02
 
 
-def test_time_reversal_scale_and_linearity():
+def test_spline_symmetries():
+    """The spline has its symmetries: reversed time, the sign of damping, scaled time and linearity."""
     t = np.linspace(0.0, 1.5, 31)
     s = thew.WigglySpline(TIMES, VALUES, 40.0, 0.0, 0.0, 1.0, 2.0)
     back = thew.WigglySpline([1.5 - x for x in TIMES[::-1]], VALUES[::-1], 40.0, 0.0, 0.0, -2.0, -1.0)
@@ -99,7 +104,8 @@ def test_time_reversal_scale_and_linearity():
     assert both(t).shape == (31, 2) and np.allclose(both(t)[:, 0], s(t), atol=1e-13) and both.cost.shape == (2,)
 
 
-def test_prescribed_slopes_and_cuts():
+def test_knot_velocities_and_cuts():
+    """Prescribed slopes are met, and a free cut makes two splines."""
     s = thew.WigglySpline(TIMES, VALUES, 20.0, 0.3, 1.0, knot_velocities={1: 2.0, 2: (-1.0, 3.0)})
     near = 1e-9
     assert s(0.4, 1)[()] == pytest.approx(2.0) and s.slopes[1] == 2.0
@@ -120,7 +126,8 @@ def test_prescribed_slopes_and_cuts():
 @pytest.mark.parametrize("damping", [0.0, 1.0, 1e3])
 @pytest.mark.parametrize("length", [0.03, 1.0, 32.0])
 @pytest.mark.parametrize("ends", [(0.0, 0.0), (None, None)])
-def test_nothing_overflows(stiffness, damping, length, ends):
+def test_spline_does_not_overflow(stiffness, damping, length, ends):
+    """Extreme parameters give finite values and costs."""
     times = np.array([0.0, 1.0, 2.5, 3.0]) * length
     s = thew.WigglySpline(times, VALUES, stiffness, damping, 3.0, *ends)
     t = np.linspace(0, times[-1], 101)
@@ -139,7 +146,8 @@ def test_nothing_overflows(stiffness, damping, length, ends):
         (([0.0, 1.0], [1.0, 2.0], 1e99, 0.0), "beyond the range"),
     ],
 )
-def test_bad_input_is_told(arguments, words):
+def test_spline_refuses_bad_input(arguments, words):
+    """Bad keyframes and parameters are refused with a sentence."""
     with pytest.raises(thew.InputError, match=words):
         thew.WigglySpline(*arguments)
     with pytest.raises(thew.InputError, match="no knot 7"):
@@ -156,8 +164,8 @@ FIGURE_4 = {
 
 
 @pytest.mark.parametrize("panel", FIGURE_4)
-def test_figure_4_of_the_paper_at_its_printed_stiffness_damping_and_gravity(panel):
-    """Against a boundary value problem in many digits, and what each panel shows."""
+def test_figure_4(panel):
+    """The panels of Figure 4, at their printed parameters, agree with a solution in many digits and look as printed."""
     times, values, ends = np.array([0.0, 1.0, 3.0, 4.5, 6.0]), np.array([0.0, 1.0, -0.5, 0.8, 0.2]), (1.0, -0.5)
     made = {name: thew.WigglySpline(times, values, *numbers, *ends) for name, numbers in FIGURE_4.items()}
     ours, (stiffness, damping, gravity) = made[panel], FIGURE_4[panel]
@@ -191,8 +199,8 @@ def test_figure_4_of_the_paper_at_its_printed_stiffness_damping_and_gravity(pane
         assert pulled.mean() < -0.05 and abs(pulled).max() > 0.2
 
 
-def test_complex_values_are_two_splines():
-    """Remark 2: coefficients are real, so the equations for complex values part into those of real and imaginary parts."""
+def test_complex_values():
+    """A spline of complex values is two splines, of real and of imaginary parts (Remark 2)."""
     values = np.exp(1j * np.array([0.0, 2.0, 3.5, 7.0]))
     both = thew.WigglySpline(TIMES, np.stack([values.real, values.imag], axis=1), 25.0, 0.4)
     t = np.linspace(0.0, 1.5, 31)

@@ -13,7 +13,8 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
-def test_actions_are_pinned_by_hash(file):
+def test_actions_pinned(file):
+    """Workflows pin every action by its commit hash and note its version."""
     used = re.findall(r"uses: (\S+)(.*)", file.read_text())
     assert used
     for action, note in used:
@@ -21,7 +22,8 @@ def test_actions_are_pinned_by_hash(file):
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", note), f"{action} tells no version"
 
 
-def test_pins_agree_between_workflows():
+def test_pins_agree():
+    """All workflows pin the same version of an action."""
     pins = {}
     for file in WORKFLOWS:
         for name, pin in re.findall(r"uses: (\S+)@(\S+)", file.read_text()):
@@ -29,7 +31,8 @@ def test_pins_agree_between_workflows():
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
-def test_commands_of_build_exist(file):
+def test_build_commands_exist(file):
+    """Every command of build.py in a workflow exists."""
     words = set(re.findall(r"build\.py ([a-z-]+)", file.read_text()))
     usage = subprocess.run(
         [sys.executable, "build.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
