@@ -351,8 +351,9 @@ mod tests {
         Collider::mesh(surface, ColliderMotion::Still).unwrap()
     }
 
+    /// A plane is refused if its point is not a place in range or its normal has no direction.
     #[test]
-    fn planes_through_no_place_or_without_a_normal_are_refused() {
+    fn plane_refuses_bad_point_or_normal() {
         let plane = |point, normal| Collider::plane(point, normal).is_ok();
         assert!(plane(Vec3::x(), Vec3::y() * 1e-3));
         for bad in [f64::NAN, f64::INFINITY, 1e30] {
@@ -362,8 +363,9 @@ mod tests {
         assert!(!plane(Vec3::zeros(), Vec3::new(0.0, f64::NAN, 1.0)));
     }
 
+    /// A collider keeps its friction and thickness, and refuses numbers that are negative or not finite.
     #[test]
-    fn friction_and_thickness_are_kept_or_refused() {
+    fn collider_keeps_friction_and_thickness() {
         let plain = block(Vec3::repeat(1.0));
         assert_eq!((plain.friction(), plain.thickness()), (None, 0.0));
         let other = plain.with(Some(0.3), 0.02).unwrap();
@@ -373,8 +375,9 @@ mod tests {
         }
     }
 
+    /// Two colliders are the same only if their shape, friction and thickness agree.
     #[test]
-    fn colliders_are_the_same_if_nothing_about_them_differs() {
+    fn is_same_compares_all_properties() {
         let make = || block(Vec3::new(1.0, 0.5, 0.25));
         let same = |a: &Collider, b: &Collider| a.is_same(b) && b.is_same(a);
         assert!(same(&make(), &make()));

@@ -401,8 +401,9 @@ mod tests {
         }
     }
 
+    /// The nearest point of a block and its signed distance agree with the closed form, inside and outside.
     #[test]
-    fn out_of_a_block_is_the_way_to_its_nearest_point() {
+    fn nearest_on_block_is_exact() {
         let moving = over(&block(ColliderMotion::Still), &Span::between(0, 0));
         let placed = moving.at(0.5);
         for p in random_points(400, 1.5, 11) {
@@ -418,8 +419,9 @@ mod tests {
         }
     }
 
+    /// A motion given by rigid maps and one given by the vertices that they produce agree.
     #[test]
-    fn rigid_maps_and_the_vertices_that_they_lead_to_are_the_same_motion() {
+    fn rigid_and_deforming_motion_agree() {
         let maps = vec![turn(0.0), turn(0.05)];
         let rigid = block(ColliderMotion::Carried(maps.clone()));
         assert!(matches!(rigid.motion, Motion::Rigid(_)));
@@ -440,8 +442,9 @@ mod tests {
         }
     }
 
+    /// A collider stays in place after its last entry, and the whole of it can be moved by an isometry.
     #[test]
-    fn after_the_last_entry_it_stays_and_all_of_it_can_be_moved() {
+    fn motion_stays_after_last_entry() {
         let maps = vec![turn(0.0), turn(0.3)];
         let moving = block(ColliderMotion::Carried(maps));
         let (last, beyond) = (
@@ -465,8 +468,9 @@ mod tests {
         }
     }
 
+    /// A plane is solid below, and an open sheet is solid on the side that the caller names.
     #[test]
-    fn a_plane_is_solid_below_and_a_sheet_is_asked_for_its_side() {
+    fn plane_is_solid_below() {
         let plane = Arc::new(Collider::plane(Vec3::z() * 0.5, Vec3::z() * 7.0).unwrap());
         let moving = over(&plane, &Span::between(0, 1));
         for height in [-2.0, 0.3] {

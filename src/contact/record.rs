@@ -132,8 +132,10 @@ mod tests {
     use crate::surface::Surface;
     use crate::surface::shapes::cuboid;
 
+    /// Live contacts come back from their numbers unchanged; numbers that fit neither skin nor collider are
+    /// refused.
     #[test]
-    fn contacts_are_kept_whole_and_those_that_fit_nothing_refused() {
+    fn live_contacts_round_trip() {
         let flesh = Shaped::new(|x| *x, 0.0);
         let cube = cuboid(Vec3::repeat(1.0));
         let cube = Arc::new(Surface::new(cube.vertices, cube.triangles).unwrap());

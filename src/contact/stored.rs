@@ -54,8 +54,9 @@ mod tests {
     use super::*;
     use crate::Vec3;
 
+    /// A stored contact with an invalid number is not kept.
     #[test]
-    fn contacts_whose_numbers_are_none_are_not_kept() {
+    fn contact_point_validity() {
         let good = ContactPoint {
             point: Vec3::new(1.0, 2.0, 3.0),
             normal: Vec3::x(),

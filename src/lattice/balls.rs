@@ -105,15 +105,17 @@ pub(crate) fn empty(points: &[Vec3], a: u32, b: u32) -> Option<Ball> {
 mod tests {
     use super::*;
 
+    /// An edge whose smallest ball is empty gets that ball.
     #[test]
-    fn the_smallest_ball_serves_where_it_is_empty() {
+    fn smallest_ball_used_when_empty() {
         let points = [Vec3::zeros(), Vec3::x(), Vec3::new(0.5, 0.6, 0.0)];
         let ball = empty(&points, 0, 1).expect("empty");
         assert_eq!((ball.centre, ball.radius), (Vec3::x() / 2.0, 0.5));
     }
 
+    /// The corners of a triangle lie on its ball, and the ball's centre lies in the plane of the triangle.
     #[test]
-    fn a_triangle_lies_on_the_smallest_ball_around_it() {
+    fn circumscribed_ball_of_triangle() {
         let [a, b, c] = [[1.0, 0.2, 0.0], [-0.3, 0.7, 0.4], [0.1, -0.9, 2.0]].map(Vec3::from);
         let ball = around(a, b, c);
         for x in [a, b, c] {
@@ -123,8 +125,9 @@ mod tests {
         assert!(normal.dot(&(ball.centre - a)).abs() < 1e-12);
     }
 
+    /// The ball of an edge shifts away from points beside the edge and still passes through both ends.
     #[test]
-    fn a_ball_gives_way_to_points_beside_the_edge() {
+    fn ball_avoids_nearby_points() {
         for (k, beside) in [[0.93, 0.07, 0.0], [0.5, 0.3, 0.1], [0.04, -0.05, 0.05]]
             .into_iter()
             .enumerate()
@@ -140,8 +143,9 @@ mod tests {
         }
     }
 
+    /// An edge with a point on it, or with points all around it, has no empty ball.
     #[test]
-    fn no_ball_is_empty_with_a_point_on_the_edge_or_points_all_around() {
+    fn no_empty_ball_when_blocked() {
         assert!(empty(&[Vec3::zeros(), Vec3::x(), Vec3::x() * 0.4], 0, 1).is_none());
         let around = [[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]];
         let mut points = vec![Vec3::zeros(), Vec3::x()];

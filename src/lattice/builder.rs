@@ -337,8 +337,9 @@ mod tests {
     use crate::skeleton::Skeleton;
     use crate::surface::shapes::cuboid;
 
+    /// Bones that are cut in a round that is then rejected leave the accepted mesh unchanged.
     #[test]
-    fn bones_cut_in_a_round_that_is_not_kept_leave_the_kept_mesh_alone() {
+    fn rejected_round_keeps_mesh() {
         let shape = cuboid(Vec3::new(0.3, 0.3, 1.0)).mapped(|p| p + Vec3::z());
         let surface = Surface::new(shape.vertices, shape.triangles).expect("a box");
         let at = |z: f64| Vec3::new(0.0, 0.0, z);

@@ -287,8 +287,9 @@ mod tests {
         Lattice::new(x, cells).expect("valid")
     }
 
+    /// Embedded points follow an affine map of the lattice exactly, inside it and outside.
     #[test]
-    fn affine_maps_are_reproduced_inside_and_outside() {
+    fn embed_reproduces_affine_maps() {
         let lattice = mixed();
         let m = crate::Mat3::new(1.0, 0.3, -0.2, 0.1, 0.9, 0.4, 0.0, -0.3, 1.2);
         let t = Vec3::new(3.0, -1.0, 0.5);
@@ -306,24 +307,27 @@ mod tests {
         }
     }
 
+    /// A point on a common face is embedded in the first of the two cells.
     #[test]
-    fn first_cell_wins_on_a_common_face() {
+    fn embed_shared_face_first_cell() {
         let lattice = mixed();
         let e = lattice.embed(&[Vec3::new(0.5, 0.5, 1.0), Vec3::new(0.5, 0.5, 1.2)]);
         assert_eq!(e.cells(), [0, 1]);
         assert_eq!([e.row(0).len(), e.row(1).len()], [8, 6]);
     }
 
+    /// A point outside the lattice is embedded in the nearest cell.
     #[test]
-    fn outside_goes_to_the_nearest_cell() {
+    fn embed_outside_uses_nearest_cell() {
         let lattice = mixed();
         let e = lattice.embed(&[Vec3::new(-3.0, 0.4, 0.4), Vec3::new(5.0, 0.2, 0.3)]);
         assert_eq!(e.cells(), [0, 2]);
         assert_eq!(lattice.locate(Vec3::new(-3.0, 0.4, 0.4)), None);
     }
 
+    /// The distance outside the lattice is the distance to the nearest cell, and zero inside.
     #[test]
-    fn the_distance_outside_is_that_to_the_nearest_cell() {
+    fn outside_is_nearest_distance() {
         let lattice = mixed();
         let points = [
             Vec3::new(-3.0, 0.4, 0.4),
@@ -352,8 +356,9 @@ mod tests {
             .collect()
     }
 
+    /// Every point of a warped cell is located in a cell and reproduced by its weights.
     #[test]
-    fn every_point_of_warped_cells_is_in_one_of_them_and_comes_back() {
+    fn embed_in_warped_cells() {
         let mut random = crate::surface::shapes::Random(12);
         for lattice in limbs() {
             let mut points = Vec::new();
@@ -391,8 +396,9 @@ mod tests {
         }
     }
 
+    /// A segment through warped cells lies in some cell everywhere, with no gaps between faces.
     #[test]
-    fn a_segment_through_warped_cells_is_in_some_cell_all_along() {
+    fn locate_has_no_gaps() {
         // Between two points well inside a limb of hexahedra there are no gaps between warped faces.
         for lattice in limbs() {
             let middle = |c: usize| {

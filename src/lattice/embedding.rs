@@ -218,8 +218,9 @@ mod tests {
         ]
     }
 
+    /// Rows of any length come back with the vertices and weights that they were built from.
     #[test]
-    fn rows_of_any_length_come_back_as_they_were_given() {
+    fn embedding_keeps_rows() {
         let embedding = Embedding::from_rows(10, rows()).unwrap();
         assert_eq!((embedding.len(), embedding.matrix().shape()), (4, (4, 10)));
         assert_eq!(embedding.cells(), [3, 1, 2, 0]);
@@ -233,8 +234,9 @@ mod tests {
         assert_eq!(embedding.matrix().indices()[..4], [0, 2, 4, 9]);
     }
 
+    /// A place is the product of its row of the matrix with the positions.
     #[test]
-    fn places_are_products_with_the_matrix() {
+    fn place_matches_matrix_product() {
         let embedding = Embedding::from_rows(10, rows()).unwrap();
         let at = |v: usize| Vec3::new(v as f64, (v as f64).sin(), (2.0 * v as f64).cos());
         let positions: Vec<Vec3> = (0..10).map(at).collect();
@@ -254,16 +256,18 @@ mod tests {
         assert_eq!(embedding.place(0, &positions), place);
     }
 
+    /// A vertex that a row names twice gets the sum of both weights.
     #[test]
-    fn a_vertex_named_twice_has_the_sum() {
+    fn duplicate_vertices_are_summed() {
         let rows = [(0, [(5, 0.25), (1, 0.5), (5, 0.25)])];
         let embedding = Embedding::from_rows(6, rows).unwrap();
         assert!(embedding.row(0).eq([(5, 0.5), (1, 0.5)]));
         assert!(Embedding::from_rows(5, rows).is_err());
     }
 
+    /// A stored embedding is refused if its indices, weights or size are wrong.
     #[test]
-    fn stored_embeddings_are_looked_at_before_they_are_believed() {
+    fn stored_embedding_is_validated() {
         let short: Vec<_> = rows()
             .into_iter()
             .filter(|(_, row)| row.len() <= 8)

@@ -178,8 +178,9 @@ mod tests {
         Surface::new(vertices, vec![[0, 1, 2]]).expect("has area")
     }
 
+    /// Flesh belongs to the skin that it lies behind, even if another sheet is nearer.
     #[test]
-    fn flesh_belongs_to_the_skin_it_lies_behind() {
+    fn owner_is_skin_in_front() {
         let flesh = flesh(&triangle(1.0));
         for i in 0..200 {
             let f = |k: f64| (f64::from(i) * k).fract();
@@ -195,15 +196,17 @@ mod tests {
         assert_eq!(Flesh::default().owner(3, Vec3::x()), 3);
     }
 
+    /// Owners of vertices are known only for the surface that they were made for.
     #[test]
-    fn vertices_are_known_for_the_very_same_surface_only() {
+    fn vertex_owner_needs_same_surface() {
         let flesh = flesh(&triangle(1.0));
         assert_eq!(flesh.vertex_owner(&triangle(1.0)), Some(&[1, 2, NONE][..]));
         assert_eq!(flesh.vertex_owner(&triangle(1.0 + 1e-15)), None);
     }
 
+    /// Flesh is unchanged after it is encoded and decoded.
     #[test]
-    fn it_survives_being_stored() {
+    fn flesh_serialisation_round_trip() {
         let flesh = flesh(&triangle(1.0));
         let config = bincode::config::standard();
         let bytes = bincode::serde::encode_to_vec(&flesh, config).expect("encodes");

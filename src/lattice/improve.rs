@@ -113,8 +113,9 @@ fn directions() -> Vec<Vec3> {
 mod tests {
     use super::*;
 
+    /// Smoothing raises the worst angle, inverts no cell and leaves the fixed vertices in place.
     #[test]
-    fn the_worst_angle_rises_and_nothing_turns_over() {
+    fn improve_raises_worst_angle() {
         // An octahedron around an off-centre inner vertex.
         let mut x: Vec<Vec3> = vec![Vec3::new(0.7, 0.1, 0.1)];
         for k in 0..3 {

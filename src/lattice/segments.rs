@@ -299,8 +299,9 @@ mod tests {
         }
     }
 
+    /// Bones that meet at acute angles are split until the balls of their edges are empty.
     #[test]
-    fn acute_joints_end_with_empty_balls() {
+    fn acute_joints_are_protected() {
         let mut segments = vec![segment(0, [0.0; 3], [3.0, 0.0, 0.0])];
         for (i, angle) in [10.0f64, 25.0, 47.0, 80.0, 130.0].iter().enumerate() {
             let r = angle.to_radians();
@@ -312,8 +313,9 @@ mod tests {
         assert!(p.edges.len() < 120, "{}", p.edges.len());
     }
 
+    /// A joint on another bone becomes a vertex of both chains.
     #[test]
-    fn a_joint_on_another_bone_is_shared() {
+    fn joint_on_bone_is_shared() {
         let segments = vec![
             segment(0, [0.0; 3], [2.0, 0.0, 0.0]),
             segment(1, [1.0, 0.004, 0.0], [1.0, 2.0, 0.0]),
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn crossing_bones_share_a_point() {
+    fn crossing_bones_share_vertex() {
         let segments = vec![
             segment(0, [-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]),
             segment(1, [0.1, -1.0, 0.0], [0.1, 1.0, 0.003]),
@@ -335,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bone_without_length_is_a_point() {
+    fn zero_length_bone_is_point() {
         let p = protect(&[segment(0, [1.0; 3], [1.0; 3])], &[], 0.5);
         assert_eq!(
             (p.chains[0].len(), p.edges.len(), p.points.len()),

@@ -98,23 +98,26 @@ mod tests {
         size: 2.0,
     };
 
+    /// Bones inside the box stay whole.
     #[test]
-    fn bones_inside_stay_whole() {
+    fn part_keeps_inner_bones() {
         let (a, b) = (Vec3::new(0.1, -0.7, 0.3), Vec3::new(-0.2, 1.9, 0.3));
         assert_eq!(BOX.part(a, b), Some((a, b)));
         assert_eq!(BOX.part(a, a), Some((a, a)));
     }
 
+    /// Bones that leave the box are cut at its side, whichever way they point.
     #[test]
-    fn bones_that_leave_are_cut_at_the_box_whichever_way_they_point() {
+    fn part_cuts_leaving_bones() {
         let (a, b) = (Vec3::new(0.0, 0.5, 0.0), Vec3::new(5.0, 0.5, 0.0));
         let cut = Vec3::new(1.0, 0.5, 0.0);
         assert_eq!(BOX.part(a, b), Some((a, cut)));
         assert_eq!(BOX.part(b, a), Some((cut, a)));
     }
 
+    /// A bone that passes outside the box keeps the piece that is nearest to it.
     #[test]
-    fn bones_outside_keep_the_piece_that_is_nearest() {
+    fn part_keeps_nearest_outer_piece() {
         // Passes a corner of the box without touching it.
         let (a, b) = (Vec3::new(-6.0, 12.5, 0.0), Vec3::new(12.0, -5.5, 0.0));
         let (p, q) = BOX.part(a, b).expect("near");
@@ -127,8 +130,9 @@ mod tests {
         assert_eq!(BOX.part(out, tail), Some((out, tail)));
     }
 
+    /// Bones far away from the box are dropped.
     #[test]
-    fn bones_far_away_have_no_part() {
+    fn part_drops_far_bones() {
         let far = Vec3::new(15.0, 15.0, 0.0);
         assert_eq!(BOX.part(far, far), None);
         assert_eq!(BOX.part(far, far + Vec3::z()), None);

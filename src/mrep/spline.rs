@@ -158,8 +158,9 @@ mod tests {
         weights.iter().zip(values).map(|(w, y)| w * y).sum()
     }
 
+    /// A spline reproduces polynomials up to its degree, also beyond its knots.
     #[test]
-    fn polynomials_up_to_the_degree_are_met() {
+    fn spline_reproduces_polynomials() {
         // Two values carry a line, three a parabola, more a cubic; between knots and beyond them.
         for n in 2..9 {
             let knots: Vec<f64> = (0..n)
@@ -193,8 +194,9 @@ mod tests {
         }
     }
 
+    /// Value, slope and curvature are continuous across knots.
     #[test]
-    fn slopes_and_curvatures_go_on_across_knots() {
+    fn spline_is_smooth_at_knots() {
         let knots = [0.0, 0.7, 1.0, 2.2, 2.5, 4.0];
         let values = [1.0, -0.3, 0.4, 2.0, 0.1, 0.0];
         for (spline, values) in [
@@ -212,8 +214,9 @@ mod tests {
         }
     }
 
+    /// A periodic spline closes, and its error falls with the fourth power of the step.
     #[test]
-    fn around_a_circle_it_closes_and_errs_by_the_fourth_power_of_the_step() {
+    fn periodic_spline_converges() {
         let worst = |n: usize| {
             let spline = Spline::periodic(n);
             let values: Vec<f64> = spline.knots()[..n].iter().map(|x| x.cos()).collect();

@@ -344,8 +344,9 @@ mod tests {
         (figures, numbers)
     }
 
+    /// A family that differs in two ways has about two modes, which explain new members too.
     #[test]
-    fn two_ways_to_differ_are_two_modes_that_explain_their_family_and_others_of_it() {
+    fn statistics_find_two_modes() {
         let (figures, _) = family(12);
         let statistics = Statistics::new(&figures[..9]).unwrap();
         assert!(
@@ -372,8 +373,9 @@ mod tests {
         assert!(rest > 2.0, "{rest}");
     }
 
+    /// The scores of a figure do not change under a similarity, and the mean is the most typical figure.
     #[test]
-    fn a_figure_moved_is_as_typical_and_the_mean_is_the_most() {
+    fn scores_ignore_similarity() {
         let (figures, _) = family(8);
         let statistics = Statistics::new(&figures).unwrap();
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
@@ -401,8 +403,9 @@ mod tests {
         assert!(sum.iter().all(|s| s.abs() < 1e-2), "{sum:?}");
     }
 
+    /// Too few figures, or figures of different kinds, are refused.
     #[test]
-    fn too_few_and_unlike_figures_are_refused() {
+    fn statistics_refuse_few_or_unlike() {
         let (figures, _) = family(2);
         assert!(
             Statistics::new(&figures[..1])

@@ -34,8 +34,9 @@ fn figures() -> [Figure; 4] {
     ]
 }
 
+/// The boundary converges to an ellipsoid faster than with the second order of the spacing.
 #[test]
-fn an_ellipsoid_is_met_better_than_by_the_second_order_of_the_spacing() {
+fn ellipsoid_boundary_converges() {
     let size = 2.0 * Vec3::from(AXES).norm();
     let errors = |rows, cols| {
         let figure = ellipsoid(AXES, rows, cols, 0.8);
@@ -55,8 +56,9 @@ fn an_ellipsoid_is_met_better_than_by_the_second_order_of_the_spacing() {
     );
 }
 
+/// The mesh, sites and radii made without the maps to atoms equal those of the full boundary.
 #[test]
-fn boundaries_are_the_same_without_the_maps_that_follow_atoms() {
+fn mesh_matches_boundary() {
     for figure in figures() {
         for level in 0..4 {
             let boundary = Boundary::new(&figure, level).unwrap();
@@ -73,8 +75,9 @@ fn boundaries_are_the_same_without_the_maps_that_follow_atoms() {
     }
 }
 
+/// A level that would give too many vertices is refused before any work is done.
 #[test]
-fn boundaries_are_counted_before_they_are_made() {
+fn boundary_size_checked_first() {
     for figure in figures() {
         for level in [11, 40, u32::MAX] {
             let refused = |e| matches!(e, MRepError::Level { .. });
@@ -91,7 +94,7 @@ fn boundaries_are_counted_before_they_are_made() {
 }
 
 #[test]
-fn boundaries_stop_when_they_are_told_to() {
+fn boundary_can_be_cancelled() {
     let stop = |_: f64, _: &str| false;
     for figure in figures() {
         assert_eq!(
@@ -105,8 +108,9 @@ fn boundaries_stop_when_they_are_told_to() {
     }
 }
 
+/// The boundary of a tube along a helix has the radius that varies along it.
 #[test]
-fn a_tube_along_a_curve_has_the_radius_that_swells_along_it() {
+fn tube_boundary_has_varying_radius() {
     let figure = helix(13, 8);
     let boundary = Boundary::new(&figure, 3).unwrap();
     for (p, [u, ..]) in boundary
@@ -135,8 +139,9 @@ fn a_tube_along_a_curve_has_the_radius_that_swells_along_it() {
     }
 }
 
+/// Boundaries are closed and face outward at every level.
 #[test]
-fn boundaries_are_closed_and_look_outward_at_every_level() {
+fn boundary_is_closed_and_oriented() {
     for figure in figures() {
         for level in 0..4 {
             let surface = surface(&figure, level);
@@ -151,8 +156,9 @@ fn boundaries_are_closed_and_look_outward_at_every_level() {
     }
 }
 
+/// Every point inside a figure has coordinates, and these lead back to it.
 #[test]
-fn all_that_lies_inside_has_coordinates_and_comes_back() {
+fn interior_coordinates_round_trip() {
     for figure in figures() {
         let mut random = Random(5);
         let surface = surface(&figure, 4);
@@ -179,8 +185,9 @@ fn all_that_lies_inside_has_coordinates_and_comes_back() {
     }
 }
 
+/// Points near the end hubs of a tube have coordinates, even if the spokes differ much in length.
 #[test]
-fn points_at_end_hubs_have_coordinates() {
+fn end_hub_coordinates_round_trip() {
     // Spokes of very different lengths: which of them is nearest says nothing about the direction.
     let mut atoms = helix(9, 8).atoms().to_vec();
     for atom in &mut atoms {
@@ -210,8 +217,9 @@ fn points_at_end_hubs_have_coordinates() {
     }
 }
 
+/// The coordinates of the boundary give its positions, with the last of them 1.
 #[test]
-fn the_boundary_has_its_own_coordinates() {
+fn boundary_coordinates_round_trip() {
     for figure in figures() {
         let boundary = Boundary::new(&figure, 2).unwrap();
         let positions = boundary.positions(&figure);
@@ -225,8 +233,9 @@ fn the_boundary_has_its_own_coordinates() {
     }
 }
 
+/// Coordinates and legality do not change under a similarity.
 #[test]
-fn coordinates_and_legality_go_along_with_a_similarity() {
+fn coordinates_are_similarity_invariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
     let shift = Vec3::new(3.0, -1.0, 0.5);
     for figure in figures() {
@@ -243,8 +252,9 @@ fn coordinates_and_legality_go_along_with_a_similarity() {
     }
 }
 
+/// Spokes that cross are reported together with the nearest atom.
 #[test]
-fn crossing_spokes_are_found_and_named() {
+fn check_reports_crossing_spokes() {
     let mut atoms = helix(7, 6).atoms().to_vec();
     assert!(helix(7, 6).check().is_empty());
     // The spokes towards the axis that it winds around go beyond its centre of curvature where the tube is thickest.
@@ -262,8 +272,9 @@ fn crossing_spokes_are_found_and_named() {
     );
 }
 
+/// Atoms that do not make a figure are refused, and the error names the entry.
 #[test]
-fn what_makes_no_figure_is_refused_by_name() {
+fn figure_refuses_bad_atoms() {
     let good = helix(5, 6).atoms().to_vec();
     let with = |change: &dyn Fn(&mut Atom)| {
         let mut atoms = good.clone();
@@ -301,8 +312,9 @@ fn what_makes_no_figure_is_refused_by_name() {
     assert!(rows.to_string().contains("5 entries"), "{rows}");
 }
 
+/// Coordinates outside the figure's range are refused, and NaN gives NaN.
 #[test]
-fn coordinates_that_are_none_are_refused_and_nan_stays() {
+fn points_refuse_bad_coordinates() {
     let tube = helix(5, 6);
     let slab = ellipsoid(AXES, 3, 7, 0.8);
     for (figure, wrong) in [
@@ -327,8 +339,9 @@ fn coordinates_that_are_none_are_refused_and_nan_stays() {
     );
 }
 
+/// A slab around a body lies in it and follows a similarity of it.
 #[test]
-fn a_slab_around_a_body_lies_in_it_and_goes_along_with_it() {
+fn slab_around_body_is_equivariant() {
     let egg = crate::surface::shapes::sphere(1.0, 24).mapped(|p| {
         Vec3::new(
             2.0 * p.x + 0.3 * p.x * p.x,

@@ -319,8 +319,9 @@ mod tests {
         Volume::new(values, shape, spacing, origin).unwrap()
     }
 
+    /// Linear values and their gradient are reproduced between voxels; there is no value outside.
     #[test]
-    fn linear_values_are_met_with_their_gradient_between_voxels_and_none_outside() {
+    fn volume_interpolates_linear_values() {
         let slope = Vec3::new(1.0, -2.0, 0.5);
         let volume = volume(|p| 3.0 + slope.dot(&p));
         for p in [
@@ -336,8 +337,9 @@ mod tests {
         assert!(volume.at(&Vec3::repeat(f64::NAN)).is_none());
     }
 
+    /// Blurring widens a Gaussian by its deviation in metres along every axis.
     #[test]
-    fn blur_keeps_lines_and_widens_by_its_deviation_in_metres_along_every_axis() {
+    fn blur_widens_by_deviation() {
         for axis in 0..3 {
             // A voxel's centre half way between the ends, where the borders do not matter.
             let at = Vec3::new(2.0, 6.0, 6.3);
@@ -353,8 +355,9 @@ mod tests {
         }
     }
 
+    /// A volume of the wrong shape, spacing or values is refused, and the error names the entry.
     #[test]
-    fn what_is_no_volume_is_refused() {
+    fn volume_refuses_bad_input() {
         let one = Vec3::repeat(1.0);
         let said = |values: Vec<f32>, shape: [usize; 3], spacing: Vec3| {
             Volume::new(values, shape, spacing, Vec3::zeros())

@@ -144,8 +144,9 @@ mod tests {
         of(&p) / of(x)
     }
 
+    /// Flesh is at its flattest at the ends of the room, and nowhere within it.
     #[test]
-    fn at_the_ends_of_the_room_and_nowhere_within_flesh_is_at_its_flattest() {
+    fn room_ends_at_flattest() {
         let (elements, x) = one_piece();
         let mut random = Random(5);
         let mut found = 0;
@@ -182,8 +183,9 @@ mod tests {
         assert!(found > 200, "{found}");
     }
 
+    /// A displacement that flattens nothing has an unbounded room, and inverted elements do not limit it.
     #[test]
-    fn lines_that_press_nothing_flat_have_no_end() {
+    fn room_unbounded_without_flattening() {
         let (elements, x) = one_piece();
         let still = vec![Vec3::zeros(); 4];
         let open = (f64::NEG_INFINITY, f64::INFINITY);

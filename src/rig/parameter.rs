@@ -93,8 +93,9 @@ mod tests {
     use crate::rig::{Guide, ParameterKind, TemplateKind};
     use std::collections::BTreeMap;
 
+    /// Parameters of one name have one specification, whose range, default and unit fit its kind.
     #[test]
-    fn parameters_of_one_name_are_one_and_their_numbers_fit_their_kind() {
+    fn parameter_specs_are_consistent() {
         let templates = TemplateKind::ALL.iter().map(|kind| kind.spec());
         let mut known = BTreeMap::new();
         for spec in templates.chain(&Guide::SPECS) {

@@ -158,8 +158,9 @@ mod tests {
         Arc::new(Rig::new(name, template, guide, samples).unwrap())
     }
 
+    /// The forces of a frame are the sum of the rigs' at its controls, in any order of frames.
     #[test]
-    fn forces_are_the_sum_at_the_controls_in_any_order_of_frames() {
+    fn forces_sum_at_controls() {
         let body = BarOptions::default().build();
         let rigs = vec![rig("one", 0.3), rig("two", 0.7)];
         let controls = vec![0.0, 0.5, 1.0, 0.5, 1.0, 0.25];
@@ -184,8 +185,9 @@ mod tests {
         assert_eq!(out, sum(&plain, &body, &[1.0, 1.0]).unwrap());
     }
 
+    /// A warning names a rig that lies outside the flesh; a missing bone is an error.
     #[test]
-    fn rigs_that_push_nothing_are_named() {
+    fn warnings_name_idle_rigs() {
         let body = BarOptions::default().build();
         let lost = |bone, along| {
             let template = Template::new(TemplateKind::Bulge, &[0.12, 500.0]).unwrap();
@@ -223,8 +225,9 @@ mod tests {
         assert!(out.iter().any(|f| *f != Vec3::zeros()));
     }
 
+    /// A rig that would fold flesh is limited, and a warning names it.
     #[test]
-    fn rigs_that_would_fold_flesh_are_held_back_and_named() {
+    fn folding_rigs_are_limited() {
         let body = BarOptions::default().build();
         let strong = |by: f64| {
             let rig = rig("strong", 0.5);
@@ -261,8 +264,9 @@ mod tests {
         assert_eq!(body.inverted_cells(&p), 0);
     }
 
+    /// Controls of the wrong number or that are not finite are refused.
     #[test]
-    fn controls_that_do_not_fit_are_refused() {
+    fn forces_refuse_bad_controls() {
         let body = BarOptions::default().build();
         let rig_forces = |controls| {
             RigForces::new(

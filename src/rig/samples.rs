@@ -75,8 +75,9 @@ mod tests {
         of.iter().map(sample).collect()
     }
 
+    /// Parameters are linear between samples and constant outside them.
     #[test]
-    fn linear_between_and_constant_outside() {
+    fn samples_interpolate_linearly() {
         let s = samples(&[(-1.0, 2.0), (0.0, 3.0), (4.0, -1.0)]);
         let x = |g: f64| at(&s, g).unwrap();
         for sample in &s {
@@ -98,8 +99,9 @@ mod tests {
         assert_eq!(at(&wide, 0.0).unwrap(), [1.0, -1.0]);
     }
 
+    /// Samples may come in any order, but no two with the same control.
     #[test]
-    fn any_order_will_do_but_no_two_alike() {
+    fn samples_sorted_and_distinct() {
         let controls = |of: &[(f64, f64)]| {
             let sorted = sorted(samples(of))?;
             Ok(sorted

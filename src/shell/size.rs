@@ -84,8 +84,9 @@ mod tests {
         shell.rest().iter().enumerate().map(moved).collect()
     }
 
+    /// The diameter of a set of points is the largest distance between two of them.
     #[test]
-    fn diameters_are_largest_distances() {
+    fn diameter_is_largest_distance() {
         for size in [1e-6, 0.6, 3e5] {
             let (vertices, _) = strip(size);
             let pairs = vertices
@@ -97,8 +98,9 @@ mod tests {
         assert_eq!(diameter(&[Vec3::zeros(); 4]), 0.0);
     }
 
+    /// Accelerations are in proportion to the size of a body, as if its diameter were ten units.
     #[test]
-    fn accelerations_go_with_the_size_of_a_body_and_are_those_of_a_diameter_of_ten() {
+    fn accelerations_scale_with_size() {
         let accelerations = |size: f64, unit| -> Vec<Vec3> {
             let shell = shell(size, unit);
             let mut forces = vec![Vec3::zeros(); shell.node_count()];
@@ -122,8 +124,9 @@ mod tests {
         assert!((mass(2.0) / mass(1.0) - 4.0).abs() < 1e-12);
     }
 
+    /// A shell with a changed rest shape keeps its unit of length.
     #[test]
-    fn another_rest_has_the_same_unit() {
+    fn resting_at_keeps_unit() {
         let shell = shell(0.6, None);
         let larger: Vec<Vec3> = shell.rest().iter().map(|x| x * 3.0).collect();
         let other = shell.resting_at(&larger).unwrap();

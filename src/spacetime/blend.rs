@@ -38,8 +38,9 @@ pub(super) fn share(stations: &[Station], time: f64) -> (usize, usize, f64) {
 mod tests {
     use super::*;
 
+    /// A station counts alone near its time and hands over to the next midway between them.
     #[test]
-    fn stations_count_alone_near_by_and_hand_over_in_the_middle() {
+    fn share_switches_midway() {
         let station = |time, linearisation| Station {
             time,
             linearisation,

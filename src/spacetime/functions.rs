@@ -185,9 +185,9 @@ fn series(z1: f64, z2: f64) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Whatever branch is taken, neighbours over its border agree, and derivatives are the functions' own.
+    /// Branches agree across their borders, and the derivatives are those of the functions.
     #[test]
-    fn branches_agree_where_they_meet_and_derivatives_close() {
+    fn functions_branches_agree() {
         let mut cases = Vec::new();
         for delta in [0.0, 0.3, 1.9, 2.1, 30.0, 1e3] {
             for lambda in [
@@ -228,8 +228,9 @@ mod tests {
         }
     }
 
+    /// Without stiffness and damping the functions are those of cubics.
     #[test]
-    fn limits_are_those_of_cubics() {
+    fn functions_limit_is_cubic() {
         let at = Exponents::new(0.0, 0.0, 3.0).at(1.0);
         let limit = Functions {
             sigma1: 1.0,

@@ -266,8 +266,9 @@ mod tests {
         )
     }
 
+    /// The rigid motion between two shapes is recovered, and so are its velocities.
     #[test]
-    fn shapes_that_differ_by_a_rigid_motion_are_laid_onto_each_other() {
+    fn place_recovers_rigid_motion() {
         let (x, masses) = cloud();
         for w in [
             [0.1, 0.2, -0.3],
@@ -296,8 +297,9 @@ mod tests {
         }
     }
 
+    /// The path passes through its places, and its rate of rotation is continuous there.
     #[test]
-    fn the_path_meets_its_places_and_turns_at_one_rate_through_them() {
+    fn path_meets_its_places() {
         let (x, masses) = cloud();
         let turns = [[0.0; 3], [0.3, 1.0, -0.2], [0.5, 1.9, 0.4], [0.4, 2.0, 1.0]].map(Vec3::from);
         let places: Vec<Place> = turns
@@ -341,9 +343,9 @@ mod tests {
             );
         }
     }
-    /// Newton's and Euler's laws by differences of the path itself.
+    /// The cost of turning agrees with Newton's and Euler's laws, by differences of the path.
     #[test]
-    fn the_cost_of_turning_is_the_torque_over_the_inertia() {
+    fn turning_cost_matches_torque() {
         let (x, masses) = cloud();
         let places: Vec<Place> = [[0.0; 3], [0.3, 1.4, -0.2], [-0.9, 0.4, 1.1]]
             .map(|w| Place {
@@ -406,8 +408,9 @@ mod tests {
         }
     }
 
+    /// Of all rotations that fit equally well, the smallest is taken.
     #[test]
-    fn of_rotations_that_fit_alike_the_smallest_is_taken() {
+    fn place_takes_smallest_rotation() {
         let line: Vec<Vec3> = (0..9).map(|i| Vec3::new(f64::from(i), 0.0, 0.0)).collect();
         let masses = vec![1.0; 9];
         let same = place(&line, &line, &masses);
@@ -417,8 +420,9 @@ mod tests {
         assert!((place(&line, &moved, &masses).turn - turn).norm() < 1e-9);
     }
 
+    /// The rate of the rotation vector gives the angular velocity it was made for.
     #[test]
-    fn rates_of_rotation_vectors_turn_at_the_rate_that_is_asked_for() {
+    fn vector_rate_matches_angular_velocity() {
         let omega = Vec3::new(0.7, -0.4, 0.9);
         let axis = Vec3::new(0.2, 0.9, -0.4).normalize();
         let h = 1e-5;

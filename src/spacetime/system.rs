@@ -304,8 +304,9 @@ pub(super) fn cost(layout: &Layout, intervals: &[Interval], data: &KnotData) -> 
 mod tests {
     use super::floored;
 
+    /// A pivot stays positive and divisible, however much of it is lost.
     #[test]
-    fn pivots_can_be_divided_by_whatever_is_left_of_them() {
+    fn floored_pivots_are_divisible() {
         for before in [0.0, f64::MIN_POSITIVE, 1.0, 1e200] {
             for pivot in [0.0, -1.0, -1e-200, 1e-300] {
                 let kept = floored(pivot, before);

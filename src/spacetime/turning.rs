@@ -81,8 +81,9 @@ pub(super) fn graded(steep: f64, f: &dyn Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// About a fixed axis, rate and acceleration are those of the angle.
     #[test]
-    fn about_one_axis_rates_are_those_of_the_angle() {
+    fn turning_about_fixed_axis() {
         let axis = Vec3::new(0.6, 0.0, 0.8);
         for angle in [0.0, 1e-3, 0.0999, 0.1001, 2.0] {
             let turning = Turning::new([axis * angle, axis * 0.7, axis * -1.3]);
@@ -91,8 +92,9 @@ mod tests {
         }
     }
 
+    /// The series and the closed form agree where they meet.
     #[test]
-    fn series_and_closed_forms_agree_where_they_meet() {
+    fn turning_branches_agree() {
         let turning = |angle: f64| {
             let phi = Vec3::new(0.48, 0.64, 0.6) * angle;
             let turning = Turning::new([phi, Vec3::new(3.0, -1.0, 2.0), Vec3::new(0.5, 4.0, 1.0)]);
@@ -102,8 +104,9 @@ mod tests {
         assert!((below.0 - above.0).norm() < 1e-8 && (below.1 - above.1).norm() < 1e-8);
     }
 
+    /// Functions that are steep at both ends are integrated accurately.
     #[test]
-    fn steep_ends_are_integrated() {
+    fn graded_integrates_steep_ends() {
         assert!((graded(0.0, &|x| x * x) - 1.0 / 3.0).abs() < 1e-14);
         for steep in [1.0f64, 30.0, 1e6] {
             let wanted = 2.0 * (1.0 - (-steep).exp()) / steep;

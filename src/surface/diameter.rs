@@ -121,8 +121,9 @@ mod tests {
     use super::*;
     use crate::progress::Silent;
 
+    /// The local diameter of a ball is the chord at the edge of the cone of rays.
     #[test]
-    fn a_ball_is_as_thick_as_its_chords() {
+    fn ball_diameter_is_chord() {
         let shape = sphere(0.7, 40);
         let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
         // The central ray is the diameter, those of the cone chords of 2 R cos α; the median is one of these.
@@ -132,8 +133,9 @@ mod tests {
         }
     }
 
+    /// The local diameter of a plate is small everywhere and follows a similarity.
     #[test]
-    fn a_plate_is_as_thick_as_it_is_whichever_way_it_stands() {
+    fn plate_diameter_is_equivariant() {
         let turn = nalgebra::Rotation3::from_euler_angles(0.3, -1.0, 2.0);
         let shape = cuboid(Vec3::new(1.0, 0.8, 0.02));
         let shift = Vec3::new(30.0, -7.0, 2.0);
@@ -152,8 +154,9 @@ mod tests {
         assert!(plain.diameters(&Silent).unwrap().iter().all(|d| *d < 0.1));
     }
 
+    /// The local diameter of a single sheet is infinite.
     #[test]
-    fn a_single_sheet_has_no_thickness_to_tell() {
+    fn sheet_diameter_is_infinite() {
         let x = |x: f64, y: f64| Vec3::new(x, y, 0.0);
         let vertices = vec![x(0.0, 0.0), x(1.0, 0.0), x(0.0, 1.0)];
         let surface = Surface::new(vertices, vec![[0, 1, 2]]).unwrap();

@@ -162,8 +162,9 @@ mod tests {
         Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
     }
 
+    /// Near nodes have exact distances, far ones approximate distances, and all have the right sign.
     #[test]
-    fn near_nodes_are_exact_far_ones_are_close_and_signs_are_right() {
+    fn grid_distances_near_and_far() {
         let mut open = torus(1.0, 0.4, 60);
         open.triangles.drain(100..160);
         let shells = sphere(1.0, 30).with(&sphere(0.5, 20).reversed());
@@ -186,8 +187,9 @@ mod tests {
         }
     }
 
+    /// Between nodes and outside the box, the distance is continuous and agrees with its gradient.
     #[test]
-    fn between_nodes_and_outside_it_is_continuous_and_has_its_gradient() {
+    fn grid_gradient_matches_distance() {
         let s = surface(&sphere(1.0, 30));
         let grid =
             DistanceGrid::with_bounds(&s, Vec3::repeat(-1.2), Vec3::repeat(1.5), 0.05, &Silent)
@@ -214,8 +216,9 @@ mod tests {
         }
     }
 
+    /// The grid can be cancelled while it is built, and its progress rises to 1.
     #[test]
-    fn it_can_be_cancelled_and_reports_to_the_end() {
+    fn grid_cancels_and_reports_progress() {
         let s = surface(&sphere(1.0, 12));
         let stop = |fraction: f64, _: &str| fraction < 0.2;
         assert_eq!(
@@ -233,8 +236,9 @@ mod tests {
         assert_eq!(*last.lock().unwrap(), 1.0);
     }
 
+    /// A spacing that is not usable is replaced by one that is.
     #[test]
-    fn a_foolish_spacing_is_mended() {
+    fn grid_corrects_bad_spacing() {
         let s = surface(&cuboid(Vec3::repeat(1.0)));
         for spacing in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
             let grid = DistanceGrid::new(&s, spacing, 0.1, &Silent).unwrap();

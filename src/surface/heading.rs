@@ -158,8 +158,9 @@ mod tests {
         of.iter().map(|p| (1.0, Vec3::from(*p))).collect()
     }
 
+    /// The own axes of a body turn with its points.
     #[test]
-    fn own_axes_turn_with_the_points() {
+    fn heading_turns_with_points() {
         let lopsided = points(&[
             [0.0, 0.0, 0.0],
             [1.0, 0.2, 0.5],
@@ -177,8 +178,9 @@ mod tests {
         }
     }
 
+    /// A body that stands along the axes keeps them as its own.
     #[test]
-    fn what_stands_along_the_axes_is_left_as_it_is() {
+    fn heading_keeps_aligned_body() {
         let person = points(&[
             [1.0, 0.0, 1.4],
             [-1.0, 0.0, 1.4],
@@ -197,8 +199,9 @@ mod tests {
         }
     }
 
+    /// Points above one another have no heading.
     #[test]
-    fn points_above_one_another_face_nowhere() {
+    fn heading_none_for_tower() {
         let tower = points(&[[0.0, 0.0, 0.0], [1e-4, 0.0, 1.0], [0.0, 1e-4, 2.0]]);
         assert_eq!(Heading::of(&tower), None);
     }

@@ -230,8 +230,9 @@ mod tests {
         Nearest::new(&shape.vertices, &shape.triangles, all)
     }
 
+    /// The closest point of a box is the point clamped to it.
     #[test]
-    fn closest_point_of_a_box_is_the_clamped_point() {
+    fn closest_on_box_is_clamped_point() {
         let half = Vec3::new(1.0, 0.5, 0.25);
         let nearest = nearest(&cuboid(half));
         for p in random_points(500, 3.0, 1) {
@@ -246,8 +247,9 @@ mod tests {
         }
     }
 
+    /// Rays from the centre of a box meet its faces.
     #[test]
-    fn rays_from_the_centre_of_a_box_meet_its_faces() {
+    fn ray_from_box_centre() {
         let half = Vec3::new(1.0, 0.5, 0.25);
         let shape = cuboid(half);
         let nearest = nearest(&shape);
@@ -264,8 +266,9 @@ mod tests {
         assert!(nearest.ray(&Vec3::new(2.0, 0.0, 0.0), &Vec3::x()).is_none());
     }
 
+    /// The triangles found in a box are those whose own boxes meet it.
     #[test]
-    fn triangles_in_a_box_are_those_whose_boxes_meet_it() {
+    fn in_box_matches_brute_force() {
         let shape = sphere(1.0, 20);
         let nearest = nearest(&shape);
         for (i, c) in random_points(50, 1.0, 3).iter().enumerate() {
@@ -287,8 +290,9 @@ mod tests {
         }
     }
 
+    /// A single triangle has a closest point, and a query that is not finite finds none.
     #[test]
-    fn a_single_triangle_and_a_point_that_is_no_point() {
+    fn nearest_single_triangle_and_nan() {
         let shape = Shape {
             vertices: vec![Vec3::zeros(), Vec3::x(), Vec3::y()],
             triangles: vec![[0, 1, 2]],

@@ -80,8 +80,9 @@ mod tests {
         (x[1] - x[0]).cross(&(x[2] - x[0])) / 2.0
     }
 
+    /// The pieces of a needle are short and cover its area exactly.
     #[test]
-    fn pieces_are_short_and_cover_their_triangles() {
+    fn cut_pieces_cover_needles() {
         let n = 700;
         let whole = fan(n);
         let (pieces, of) = cut(whole.clone(), (0..n).collect());
@@ -97,8 +98,9 @@ mod tests {
         }
     }
 
+    /// Needles stay whole if they are few or lie among large triangles.
     #[test]
-    fn a_few_needles_and_those_among_large_triangles_stay_whole() {
+    fn cut_keeps_few_needles() {
         let few = fan(150);
         assert_eq!(cut(few.clone(), (0..150).collect()).0, few);
         let mut mixed = fan(700);

@@ -243,8 +243,9 @@ fn affordable(spacing: f64, extent: &Vec3) -> f64 {
 mod tests {
     use super::*;
 
+    /// A spacing that needs too many nodes is coarsened, and others are kept.
     #[test]
-    fn a_spacing_too_fine_is_coarsened_and_others_are_kept() {
+    fn affordable_coarsens_fine_spacing() {
         let extent = Vec3::repeat(1.0);
         let coarsened = affordable(1e-9, &extent);
         assert!(

@@ -124,8 +124,9 @@ mod tests {
     use super::super::shapes::{cuboid, random_points, sphere};
     use super::*;
 
+    /// A scan of all triangles finds the same closest points and ray hits as the hierarchy.
     #[test]
-    fn as_the_hierarchy_finds_them() {
+    fn scan_matches_hierarchy() {
         let shape = sphere(1.0, 40);
         let surface = Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap();
         let (points, directions) = (random_points(200, 2.0, 1), random_points(200, 1.0, 2));
@@ -148,8 +149,9 @@ mod tests {
         assert!((20..180).contains(&met));
     }
 
+    /// Rays through edges and corners do not slip between triangles.
     #[test]
-    fn rays_through_edges_and_corners_do_not_slip_through() {
+    fn rays_hit_edges_and_corners() {
         let shape = sphere(1.0, 12);
         for t in &shape.triangles {
             let [a, b, c] = t.map(|v| shape.vertices[v as usize]);
@@ -168,8 +170,9 @@ mod tests {
         }
     }
 
+    /// Rays from far away hit a tiny box on its front and then on its back.
     #[test]
-    fn far_and_small() {
+    fn rays_hit_tiny_distant_box() {
         let shape = cuboid(Vec3::repeat(1e-8));
         for d in random_points(100, 1.0, 3) {
             let d = d.normalize();
@@ -180,8 +183,9 @@ mod tests {
         }
     }
 
+    /// Triangles without area act as lines and points.
     #[test]
-    fn triangles_without_area_are_lines_and_points() {
+    fn scan_degenerate_triangles() {
         let vertices =
             [[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [5.0, 5.0, 5.0]].map(Vec3::from);
         let p = Vec3::new(1.25, 1.0, 0.0);
@@ -201,8 +205,9 @@ mod tests {
         );
     }
 
+    /// Triangles and queries that are not finite are never hit.
     #[test]
-    fn what_is_not_finite_meets_nothing() {
+    fn scan_ignores_nonfinite_input() {
         let mut shape = cuboid(Vec3::repeat(1.0));
         shape.vertices[0] = Vec3::repeat(f64::NAN);
         let (v, t) = (&shape.vertices, &shape.triangles);

@@ -287,8 +287,9 @@ mod tests {
             .collect()
     }
 
+    /// Rows that are held as equalities do not move, while flesh elsewhere does.
     #[test]
-    fn rows_that_are_held_do_not_move() {
+    fn held_rows_do_not_open() {
         let rows = mixed();
         let (equalities, mut springs) = made(&rows);
         let held = equalities.hold((0..9).collect()).unwrap();
@@ -304,8 +305,9 @@ mod tests {
         assert!(moved.iter().any(|d| d.norm() > 1e-3));
     }
 
+    /// Rows that depend on others add nothing to the rank and do not change the displacements.
     #[test]
-    fn rows_that_come_twice_count_once_and_change_nothing() {
+    fn duplicate_rows_count_once() {
         let single = [row(0, -1.0, -0.02), row(1, -1.0, 0.01), row(2, -1.0, -0.03)];
         let mut double = single.to_vec();
         double.extend(single.iter().cloned());
@@ -330,8 +332,9 @@ mod tests {
         }
     }
 
+    /// `hold_first` holds the smallest number of leading rows that keeps all the others open.
     #[test]
-    fn the_first_that_suffice_are_the_fewest() {
+    fn hold_first_finds_fewest_rows() {
         let mut numbers = Vec::new();
         for open in [0.0, 0.01, 0.02, 0.03, 0.08] {
             let mut rows = mixed();
@@ -351,8 +354,9 @@ mod tests {
         assert_eq!(numbers[4], 0);
     }
 
+    /// After rows that pull are released, all held rows push, and no other row both overlaps and closes.
     #[test]
-    fn released_rows_push_and_leave_none_that_overlaps_and_closes() {
+    fn hold_pushing_leaves_no_overlap() {
         let rows = mixed();
         let (equalities, _) = made(&rows);
         let all = equalities.hold((0..rows.len()).collect()).unwrap();
@@ -368,8 +372,9 @@ mod tests {
         }
     }
 
+    /// Rows without entries add nothing to the rank and have no multiplier.
     #[test]
-    fn rows_that_nothing_can_move_are_left() {
+    fn immovable_rows_are_skipped() {
         let mut still = row(0, -1.0, -0.1);
         still.entries.clear();
         let (equalities, mut springs) = made(&[still.clone(), row(1, -1.0, -0.1)]);

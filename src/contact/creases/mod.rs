@@ -258,8 +258,10 @@ mod tests {
         creases.list.iter().map(|c| c.vertex).collect()
     }
 
+    /// Creases already in the list stay first and unchanged, new ones follow by value, and all leave once nothing
+    /// overlaps.
     #[test]
-    fn those_that_came_first_stay_first_where_they_came_through_and_the_exterior_leave() {
+    fn look_keeps_listed_creases_first() {
         let (close, apart) = (rolled(0.095), rolled(0.12));
         let mut every = creases();
         every
@@ -288,8 +290,9 @@ mod tests {
         assert!(some.list.is_empty());
     }
 
+    /// A front that starts at one seed finds the same creases as a search over all pairs.
     #[test]
-    fn fronts_reach_from_one_seed_what_all_pairs_find() {
+    fn front_from_one_seed_finds_all() {
         let close = rolled(0.095);
         let mut every = creases();
         every
@@ -315,8 +318,9 @@ mod tests {
         assert!(nowhere.list.is_empty());
     }
 
+    /// A crease comes back from its numbers unchanged; numbers and seeds of another skin are refused.
     #[test]
-    fn elements_are_kept_whole_and_those_of_other_skin_refused() {
+    fn crease_numbers_round_trip() {
         let close = rolled(0.095);
         let mut creases = creases();
         creases

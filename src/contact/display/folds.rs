@@ -281,15 +281,17 @@ mod tests {
         Folds::new(&flesh.skin).find(&pose, &[], (&places, &balance))
     }
 
+    /// A bend whose skin does not lie on itself has no folds.
     #[test]
-    fn skin_that_lies_on_no_skin_folds_nowhere() {
+    fn folds_none_without_overlap() {
         for angle in [0.0, 0.5, 1.2] {
             assert!(folds(angle).is_empty(), "{angle}");
         }
     }
 
+    /// Folds grow from zero as the skin comes to lie on itself, on both sides of the bend.
     #[test]
-    fn folds_come_from_nothing_on_both_sides_of_the_bend() {
+    fn folds_grow_from_zero() {
         let most = |angle: f64| folds(angle).into_iter().fold(0.0, f64::max);
         let (mut apart, mut lies) = (1.2, 3.0);
         while lies - apart > 1e-4 {
@@ -309,8 +311,9 @@ mod tests {
         }
     }
 
+    /// A direction that leads inward or sideways parts nothing, and none parts more than the overlap asks for.
     #[test]
-    fn a_way_that_leads_in_or_aside_parts_nothing_and_none_is_longer_than_asked() {
+    fn parting_ignores_inward_directions() {
         let out = Vec3::z();
         assert_eq!(parting(0.1, &-Vec3::z(), &out), 0.0);
         assert_eq!(parting(0.1, &Vec3::x(), &out), 0.0);
@@ -326,8 +329,9 @@ mod tests {
         assert!(parting(0.1, &Vec3::z(), &out) > 0.9 * EACH * 0.1);
     }
 
+    /// The points to examine include every one that overlaps other flesh, and not all points of the skin.
     #[test]
-    fn points_that_are_in_other_flesh_are_asked_for() {
+    fn entered_includes_overlapping_points() {
         let bent = Shaped::rolled(1.2);
         let body = Swept {
             from: bent.posed(),
@@ -344,8 +348,9 @@ mod tests {
         assert!(asked.len() < bent.skin.proxies().len());
     }
 
+    /// Folds move the skin not much farther than the overlap, however far away the balance lies.
     #[test]
-    fn nothing_moves_much_farther_than_what_is_parted_wherever_the_balance_is() {
+    fn fold_displacement_is_bounded() {
         let (flesh, pose, places, balance) = bent(3.0);
         for far in [1.0, 10.0, 100.0] {
             let away = |(p, q): (&Vec3, &Vec3)| p + (q - p) * far;

@@ -244,8 +244,9 @@ fn ramp(x: f64, [from, to]: [f64; 2]) -> f64 {
 mod tests {
     use super::ramp;
 
+    /// A ramp is 0 below its lower bound, 1 above its upper bound, and linear between them.
     #[test]
-    fn a_ramp_rises_evenly_from_one_bound_to_the_other() {
+    fn ramp_is_linear_between_bounds() {
         for (from, to) in [(0.0, 1.0), (0.2, 0.9), (-3.0, 5.0)] {
             assert_eq!(ramp(from - 1.0, [from, to]), 0.0);
             assert_eq!(ramp(to + 1.0, [from, to]), 1.0);

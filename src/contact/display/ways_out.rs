@@ -125,8 +125,9 @@ mod tests {
         (flesh, ways)
     }
 
+    /// A way out is no shorter than the distance to the nearest free point; for a single point it equals it.
     #[test]
-    fn a_way_out_is_no_shorter_than_the_distance_and_that_of_one_point_is_it() {
+    fn way_out_at_least_nearest_distance() {
         let (flesh, alone) = ways(&[7], |_| false);
         let rest = |i: usize| flesh.skin.proxies()[i].rest;
         let count = flesh.skin.proxies().len();
@@ -152,8 +153,9 @@ mod tests {
         );
     }
 
+    /// Points whose place is unknown set no bound, so the way out is infinite.
     #[test]
-    fn what_says_nothing_bounds_nothing() {
+    fn way_out_infinite_if_unknown() {
         let (_, found) = ways(&[3, 4], |_| true);
         assert_eq!(found, [f64::INFINITY; 2]);
     }

@@ -10,8 +10,9 @@ const TARGET: SkinPoint = SkinPoint {
     weights: [1.0, 0.0, 0.0],
 };
 
+/// If a displacement is shortened, the contact and friction forces of that step are reduced by the same factor.
 #[test]
-fn of_shortened_displacements_as_much_of_the_forces_moved_flesh() {
+fn shortened_step_scales_forces() {
     let touch = |other: u32| Touch {
         body: 0,
         proxy: 4,
@@ -47,8 +48,9 @@ fn of_shortened_displacements_as_much_of_the_forces_moved_flesh() {
     assert_eq!(moving(&[1.0, 1.0], None, &touch(1), whole), whole);
 }
 
+/// A touch is kept while its points are near each other and not lost inside the flesh.
 #[test]
-fn what_touched_is_kept_while_it_is_near_and_was_not_lost_in_the_flesh() {
+fn touches_kept_while_near() {
     // Bars of 10 cm beside each other along x, with cells of about 5 cm.
     let here = Shaped::new(|x| *x, 0.0);
     let proxies = here.skin.proxies();

@@ -3,8 +3,9 @@
 
 use super::*;
 
+/// The bound on the sway agrees with the kernel's, and its slope with finite differences.
 #[test]
-fn bounds_are_the_kernels_and_slopes_their_derivatives() {
+fn sway_bound_matches_kernel() {
     let bound = SwayBound {
         share: 0.8,
         limit: 0.3,
@@ -26,8 +27,9 @@ fn bounds_are_the_kernels_and_slopes_their_derivatives() {
     }
 }
 
+/// Posed skin with folds and bent joints lies where the kernel displays it.
 #[test]
-fn with_folds_and_bent_joints_skin_is_shown_where_the_kernel_has_it() {
+fn posed_skin_matches_kernel() {
     use crate::contact::tests::Shaped;
     use crate::kernel::{LocalMaps, Target};
     use crate::present::{Presenter, Showing, Snapshot, SurfaceId};

@@ -73,8 +73,9 @@ mod tests {
     use super::*;
     use crate::surface::shapes::random_points;
 
+    /// Boxes that share a face meet, and rounding to single precision makes no others meet.
     #[test]
-    fn boxes_that_share_a_face_meet_and_no_rounding_makes_others_meet() {
+    fn boxes_touching_faces_meet() {
         let unit = (Vec3::zeros(), Vec3::repeat(1.0));
         let mut boxes = Boxes::default();
         // Beside one another, and a little less than single precision tells apart.
@@ -88,8 +89,9 @@ mod tests {
         assert_eq!(meeting, [0, 2]);
     }
 
+    /// The boxes that the search finds are those that a test of every pair finds.
     #[test]
-    fn the_ones_found_are_those_that_meet() {
+    fn boxes_agree_with_brute_force() {
         let (at, size) = (random_points(300, 2.0, 3), random_points(300, 0.4, 4));
         let all: Vec<Bounds> = at
             .iter()

@@ -247,8 +247,9 @@ mod tests {
         Rotation3::from_euler_angles(0.4, -1.1, 0.7) * x + Vec3::new(2.0, -1.0, 0.5)
     }
 
+    /// The drift is the mean motion of all bodies, so bodies that move together drift by that motion.
     #[test]
-    fn all_that_moves_together_drifts_so() {
+    fn drift_of_common_motion() {
         let shift = Vec3::new(0.3, -0.2, 0.9);
         let [from, to] = [Vec3::zeros(), shift].map(|by| Shaped::new(|x| x + by, 0.0));
         let swept = || Swept {
@@ -266,8 +267,10 @@ mod tests {
         assert_eq!(drift(&[still()]), Vec3::zeros());
     }
 
+    /// Pairs of cells that lie beside each other as at rest do not count as moved, wherever the body goes; pairs of
+    /// a bent body do.
     #[test]
-    fn cells_that_lie_beside_each_other_as_at_rest_are_found_wherever_they_are() {
+    fn moved_ignores_rigid_motion() {
         let rolled = |x: &Vec3| {
             let angle = 3.0 * x.z;
             Vec3::new((0.3 + x.x) * angle.cos(), x.y, (0.3 + x.x) * angle.sin())

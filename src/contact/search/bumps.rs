@@ -169,8 +169,9 @@ mod tests {
         (bumps, found)
     }
 
+    /// The points that may hit a block are those near it or on their way to it.
     #[test]
-    fn points_that_may_come_to_a_block_are_those_near_it_or_on_their_way_to_it() {
+    fn bumps_find_near_or_approaching() {
         // The bar is 5 cm thick to each side.
         let bar = |aside: f64| Shaped::new(move |x| x + Vec3::x() * aside, 0.0);
         let (here, away) = (bar(0.0), bar(-0.4));
@@ -201,8 +202,9 @@ mod tests {
         }
     }
 
+    /// Skin that crosses a sheet is pushed back to the side from which its flesh comes.
     #[test]
-    fn skin_belongs_on_that_side_of_a_sheet_from_which_its_flesh_comes() {
+    fn bumps_push_back_to_flesh_side() {
         let bar = |aside: f64| Shaped::new(move |x| x + Vec3::x() * aside, 0.0);
         let here = bar(0.0);
         // Through it from the start, or within the step; then still before it.

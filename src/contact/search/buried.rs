@@ -225,8 +225,9 @@ mod tests {
         })
     }
 
+    /// Bones below a floor are buried as deep as they lie under it.
     #[test]
-    fn bones_below_a_floor_lie_in_it_as_deep_as_they_are() {
+    fn buried_depth_below_floor() {
         let bar = Shaped::new(|x| *x, 0.0);
         let at = |height: f64| {
             let floor = floor(height);
@@ -241,8 +242,9 @@ mod tests {
         }
     }
 
+    /// Bones of one body that lie in the flesh of another are found, in both bodies.
     #[test]
-    fn bones_of_one_body_lie_in_the_flesh_of_another() {
+    fn buried_in_other_body() {
         let (here, there) = (
             Shaped::new(|x| *x, 0.0),
             Shaped::new(|x| x + Vec3::x() * 0.3, 0.0),
@@ -259,8 +261,9 @@ mod tests {
         }
     }
 
+    /// A body whose joint is folded shut has no buried bones.
     #[test]
-    fn a_joint_that_is_folded_shut_lies_in_nothing() {
+    fn buried_ignores_folded_joint() {
         let fold = |x: &Vec3| match x.z > 0.8 {
             true => Vec3::new(-x.x, x.y, 1.6 - x.z),
             false => *x,
@@ -269,8 +272,9 @@ mod tests {
         assert!(buried(&[standing(&bar, true)], &[]).concat().is_empty());
     }
 
+    /// A collider is a room for a body only if it encloses enough of it; a floor never is.
     #[test]
-    fn what_encloses_a_body_is_its_room_and_what_it_stands_in_is_not() {
+    fn room_must_enclose_body() {
         let bar = Shaped::new(|x| *x, 0.0);
         for deforming in [false, true] {
             let is_room = |half: Vec3| {
@@ -285,8 +289,9 @@ mod tests {
         assert!(!standing(&bar, true).is_in_room(&floor(1.0).at(1.0)));
     }
 
+    /// A room is solid outside its walls for the body within it, and inside them for all other bodies.
     #[test]
-    fn of_a_room_what_is_outside_is_solid() {
+    fn room_is_solid_outside() {
         for deforming in [false, true] {
             let half = Vec3::new(0.4, 0.5, 1.0);
             let room = hall(half, deforming).with_rooms(&[true]);
@@ -306,8 +311,9 @@ mod tests {
         }
     }
 
+    /// A stored bone is kept only if it exists and its depth is positive and finite.
     #[test]
-    fn bones_that_are_buried_nowhere_are_not_kept() {
+    fn buried_bone_validity() {
         let good = BuriedBone {
             bone: 1,
             other: 0,

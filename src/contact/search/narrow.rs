@@ -352,8 +352,9 @@ pub(crate) fn slid(other: &Posed, from: &SkinPoint, place: Vec3) -> Option<SkinP
 mod tests {
     use super::*;
 
+    /// The quick test excludes points beyond a side of a tetrahedron and none in it or on its sides.
     #[test]
-    fn only_what_is_outside_of_a_tetrahedron_is_excluded() {
+    fn inside_excludes_only_exterior() {
         let rest = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
         let map = Mat3::new(1.2, 0.3, -0.1, 0.0, 0.8, 0.4, -0.5, 0.2, 1.1);
         let posed = rest.map(|x| map * x + Vec3::new(3.0, -1.0, 2.0));
@@ -375,8 +376,9 @@ mod tests {
         assert!(Inside::new(&cell, &flat, &rest).is_none());
     }
 
+    /// The bound on the displayed distance exceeds the distance at rest and scales with size.
     #[test]
-    fn skin_may_be_shown_farther_than_it_is_in_proportion() {
+    fn farthest_scales_with_size() {
         for (rest, cell) in [(0.3, 0.1), (0.0, 2.0), (5.0, 0.01)] {
             let far = farthest(rest, cell);
             assert!(far > rest && far < 3.0 * (rest + cell));

@@ -179,8 +179,9 @@ pub(in crate::contact) fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> 
 mod tests {
     use super::*;
 
+    /// The origin and edges of a cell under an affine map are the image of its middle and that map.
     #[test]
-    fn edges_go_along_with_their_cell() {
+    fn cell_edges_follow_affine_map() {
         let cube: Vec<Vec3> = (0..8)
             .map(|k| Vec3::from([1, 2, 4].map(|bit| f64::from(u8::from(k & bit != 0)))))
             .collect();

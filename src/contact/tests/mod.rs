@@ -96,8 +96,9 @@ fn measured(entries: &[Entry], moved: &[Vec3]) -> f64 {
     entries.iter().map(part).sum()
 }
 
+/// Contact forces are never negative, and they act only where the gap is closed.
 #[test]
-fn forces_push_only_where_nothing_is_left_to_spare() {
+fn forces_push_only_closed_gaps() {
     let mut springs = Springs::new(5, 1.0);
     let mut all = Constraints::default();
     for i in 0..12 {
@@ -131,8 +132,9 @@ fn forces_push_only_where_nothing_is_left_to_spare() {
     }
 }
 
+/// The error of an outdated compliance falls to its square after the correction.
 #[test]
-fn what_an_old_compliance_leaves_is_corrected() {
+fn stale_compliance_is_corrected() {
     let make = || {
         let mut all = Constraints::default();
         for node in 0..4 {
@@ -151,8 +153,9 @@ fn what_an_old_compliance_leaves_is_corrected() {
     }
 }
 
+/// Flesh that friction holds stays in place over a hundred steps.
 #[test]
-fn friction_that_holds_does_not_creep() {
+fn friction_holds_without_creep() {
     // Flesh that would go back to where it came from by 0.1 in every step is held for good.
     let mut springs = Springs {
         inverse: DMatrix::identity(3, 3),
@@ -184,8 +187,9 @@ fn friction_that_holds_does_not_creep() {
     assert!((forces[0] - 0.1).abs() < 0.05 * 0.1, "{forces:?}");
 }
 
+/// Friction holds within its cone, and beyond it acts against the motion with the cone's force.
 #[test]
-fn friction_holds_up_to_its_cone_and_slides_beyond_against_the_motion() {
+fn friction_obeys_its_cone() {
     for (pull, slides) in [(0.02, false), (0.5, true)] {
         let mut springs = Springs {
             inverse: DMatrix::identity(3, 3),
@@ -286,8 +290,9 @@ impl Shaped {
     }
 }
 
+/// The slopes of posed skin agree with finite differences of its displayed position.
 #[test]
-fn rows_are_derivatives_of_where_skin_is_shown() {
+fn posed_slopes_match_differences() {
     let mut bent = Shaped::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.05);
     bent.joints = 0.4;
     let posed = bent.posed();
@@ -328,8 +333,9 @@ pub(crate) fn found(bent: &Shaped) -> Vec<narrow::Touch> {
     touches
 }
 
+/// A body that stands still and one that sweeps to its own place give the same candidates.
 #[test]
-fn what_stands_still_is_as_near_as_what_goes_to_where_it_is() {
+fn candidates_same_still_or_swept() {
     let bent = Shaped::rolled(1.2);
     let [still, swept] = [None, Some(bent.posed())].map(|to| {
         let from = bent.posed();
@@ -345,15 +351,17 @@ fn what_stands_still_is_as_near_as_what_goes_to_where_it_is() {
     assert_eq!(still.warps, swept.warps);
 }
 
+/// A bar that does not meet itself has no touches.
 #[test]
-fn flesh_that_meets_no_other_touches_nothing() {
+fn no_touches_without_overlap() {
     for turns in [0.0, 0.3, 0.9] {
         assert!(found(&Shaped::rolled(turns)).is_empty(), "{turns}");
     }
 }
 
+/// A bar that is rolled up touches itself where its ends meet, with normals that part them.
 #[test]
-fn a_bar_that_is_rolled_up_touches_itself_where_its_ends_meet() {
+fn rolled_bar_touches_at_ends() {
     let bent = Shaped::rolled(1.2);
     let found = found(&bent);
     assert!(found.len() > 10, "{}", found.len());
@@ -373,8 +381,9 @@ fn a_bar_that_is_rolled_up_touches_itself_where_its_ends_meet() {
     }
 }
 
+/// The rows that keep cells from collapsing are the derivatives of their determinants.
 #[test]
-fn rows_of_cells_are_derivatives_of_their_determinants() {
+fn cell_rows_match_determinant_derivatives() {
     let bent = Shaped::new(|x| Vec3::new(x.x, x.y, 0.15 * x.z), 2e-4);
     let posed = bent.posed();
     let body = bent.skin.body();
@@ -428,8 +437,9 @@ fn rows_of_cells_are_derivatives_of_their_determinants() {
     }
 }
 
+/// The contact points of the skin do not depend on the numbering of the mesh.
 #[test]
-fn proxies_do_not_depend_on_numbering() {
+fn proxies_independent_of_numbering() {
     let plain = BarOptions::default().build();
     let reversed = BarOptions {
         reversed: true,
@@ -448,8 +458,9 @@ fn proxies_do_not_depend_on_numbering() {
     assert_eq!(sorted(&plain), sorted(&reversed.build()));
 }
 
+/// Regions of another mesh are refused, and skin of region zero has no contact points.
 #[test]
-fn regions_of_another_mesh_are_refused_and_ignored_skin_has_no_proxies() {
+fn skin_refuses_wrong_region_count() {
     let body = BarOptions::default().build();
     let count = body.surface().vertices().len();
     let wrong = ContactSkin::new(&body, Some(&vec![1; count + 1]), &Silent);
@@ -463,8 +474,9 @@ fn regions_of_another_mesh_are_refused_and_ignored_skin_has_no_proxies() {
     assert!(none.proxies().is_empty());
 }
 
+/// The error for a setting out of range names that setting.
 #[test]
-fn options_out_of_range_are_named() {
+fn settings_errors_name_option() {
     let good = ContactSettings::default();
     assert!(good.check().is_ok());
     for (what, options) in [

@@ -6,8 +6,9 @@ use crate::contact::response::shorten::Shortening;
 use crate::surface::Surface;
 use crate::surface::shapes::cuboid;
 
+/// A thickness that is too large for the body is refused.
 #[test]
-fn a_thickness_of_more_than_the_flesh_is_refused() {
+fn prepare_refuses_excessive_thickness() {
     let body = BarOptions::default().build();
     let prepared = |thickness: f64| {
         let mut contact = Contact::default();
@@ -23,8 +24,9 @@ fn a_thickness_of_more_than_the_flesh_is_refused() {
     }
 }
 
+/// The neighbours of a cell are the cells that share a vertex with it.
 #[test]
-fn neighbours_are_the_cells_that_share_a_vertex() {
+fn skin_neighbours_share_a_vertex() {
     for hexahedra in [false, true] {
         let bar = BarOptions {
             hexahedra,
@@ -47,8 +49,9 @@ fn neighbours_are_the_cells_that_share_a_vertex() {
     }
 }
 
+/// Each cube of the grid has one contact point: the skin's point nearest to its middle.
 #[test]
-fn of_the_points_of_skin_in_a_cube_the_one_nearest_to_its_middle_may_touch() {
+fn proxies_one_per_grid_cube() {
     // Its triangles are long and thin: many corners share a cube.
     let bar = BarOptions {
         cells_along: 2,
@@ -84,8 +87,9 @@ fn of_the_points_of_skin_in_a_cube_the_one_nearest_to_its_middle_may_touch() {
     assert!((area - whole).abs() < 1e-9 * whole, "they share the skin");
 }
 
+/// A displacement that would flatten cells is halved until it does not.
 #[test]
-fn displacements_that_would_flatten_cells_are_halved_until_they_do_not() {
+fn step_halved_before_flattening() {
     let bar = Shaped::new(|x| *x, 0.0);
     let body = bar.skin.body().clone();
     let pressed = |by: f64| -> Vec<Vec3> {
@@ -124,8 +128,9 @@ fn displacements_that_would_flatten_cells_are_halved_until_they_do_not() {
     }
 }
 
+/// The normal at a corner of a block is its diagonal, however the sides are cut into triangles.
 #[test]
-fn at_the_corner_of_a_block_out_is_the_same_way_from_all_sides() {
+fn block_corner_normal_is_symmetric() {
     // However its sides are cut into triangles.
     let shape = cuboid(Vec3::repeat(1.0));
     let surface = Arc::new(Surface::new(shape.vertices.clone(), shape.triangles).unwrap());

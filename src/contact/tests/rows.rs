@@ -32,8 +32,9 @@ fn swayed<'a>(posed: Posed<'a>, sway: &'a [Vec3], shown: &'a ShownVertices) -> P
     }
 }
 
+/// The entries of a row are the derivatives of its gap, and its tangents are unit vectors across the normal.
 #[test]
-fn a_row_is_the_derivative_of_its_gap() {
+fn row_is_gap_derivative() {
     let bent = Shaped::rolled(1.2);
     let posed = [bent.posed()];
     let at = Instant {
@@ -79,8 +80,9 @@ fn a_row_is_the_derivative_of_its_gap() {
     }
 }
 
+/// Skin that lies nearer to itself at rest than the thickness may stay so; skin of another body may not.
 #[test]
-fn what_the_sculpt_has_nearer_than_the_thickness_may_stay_so() {
+fn gap_allows_rest_proximity() {
     let (bar, twin) = (Shaped::new(|x| *x, 0.0), Shaped::new(|x| *x, 0.0));
     let posed = [bar.posed(), twin.posed()];
     let at = Instant {
@@ -140,8 +142,9 @@ fn what_the_sculpt_has_nearer_than_the_thickness_may_stay_so() {
     assert!((pairing.told_gap(&touch, &at) - (apart.norm() - 0.2)).abs() < 1e-9);
 }
 
+/// Contact forces are limited by what flesh bears, and the limit rises with the share of elastic joints.
 #[test]
-fn forces_are_as_large_as_flesh_bears_and_larger_where_folds_are_of_flesh() {
+fn force_limit_follows_elastic_joints() {
     let young = 3e4;
     assert_eq!(largest_pressure(young, 0.0), young);
     assert!(largest_pressure(young, 1.0) > 2.0 * young);
@@ -188,8 +191,9 @@ fn forces_are_as_large_as_flesh_bears_and_larger_where_folds_are_of_flesh() {
     }
 }
 
+/// Volume that a cell had lost before the step is won back at the given rate; new loss is undone at once.
 #[test]
-fn what_was_lost_of_a_cell_before_is_won_back_slowly() {
+fn lost_cell_volume_recovers_slowly() {
     let squeezed = |z: f64| Shaped::new(move |x| Vec3::new(x.x, x.y, z * x.z), 0.0);
     let after = squeezed(0.05);
     let every: Vec<u32> = (0..after.skin.body().lattice().cells().len() as u32).collect();
@@ -216,8 +220,9 @@ fn what_was_lost_of_a_cell_before_is_won_back_slowly() {
     }
 }
 
+/// Friction forces vanish together with the normal force.
 #[test]
-fn friction_ends_with_the_force_that_it_hung_on() {
+fn friction_ends_with_normal_force() {
     for forces in [[0.0, 0.1], [0.2, 0.0], [0.0, 0.0]] {
         let mut springs = Springs {
             inverse: DMatrix::identity(3, 3),
@@ -242,8 +247,9 @@ fn friction_ends_with_the_force_that_it_hung_on() {
     }
 }
 
+/// A cell without any direction in which its volume grows is counted once and has no row.
 #[test]
-fn a_cell_that_nothing_can_help_counts_once() {
+fn degenerate_cell_counts_once() {
     // All flesh in one line: no corner of a hexahedron has a direction in which its volume grows.
     let line = Shaped::of(true, |x| Vec3::z() * x.z, 0.0);
     let posed = line.posed();

@@ -6,8 +6,9 @@ use crate::contact::search::broad::Candidate;
 use crate::contact::search::warped::warps;
 use std::collections::BTreeSet;
 
+/// The cells around touching points are those that share a vertex with the cells of these points.
 #[test]
-fn cells_around_points_that_touch_are_those_that_share_vertices_with_theirs() {
+fn cells_beside_touches_share_vertices() {
     let bar = Shaped::new(|x| *x, 0.0);
     let posed = [bar.posed()];
     let points = [(0, 3), (0, 40), (0, 3)];
@@ -21,8 +22,9 @@ fn cells_around_points_that_touch_are_those_that_share_vertices_with_theirs() {
     assert!(cells::beside([&posed, &posed], &[], std::iter::empty())[0].is_empty());
 }
 
+/// The cells that contact examines include every cell of a touching point, but not all cells.
 #[test]
-fn cells_that_points_are_in_are_among_those_that_contact_is_about() {
+fn met_cells_include_touching() {
     let bent = Shaped::rolled(1.2);
     let posed = [bent.posed()];
     let swept = Swept {
@@ -51,8 +53,9 @@ fn cells_that_points_are_in_are_among_those_that_contact_is_about() {
     assert!(found[0].is_empty());
 }
 
+/// The lattice is warped by the offset between it and the displayed skin.
 #[test]
-fn a_lattice_is_warped_by_as_much_as_the_skin_is_shown_from_it() {
+fn warp_equals_display_offset() {
     // Joints are shown as the artist has them: the lattice is elsewhere, the skin is not.
     let shift = Vec3::new(0.02, -0.01, 0.03);
     let mut bar = Shaped::new(|x| x + shift, 0.0);

@@ -47,8 +47,9 @@ fn left(springs: &mut Springs, all: &Constraints, moved: &[Vec3], compliance: f6
     largest
 }
 
+/// Sweeps reach the balance of rows that push nearly the same soft direction of the flesh.
 #[test]
-fn rows_that_push_flesh_hard_come_to_their_balance() {
+fn coupled_rows_reach_balance() {
     // Nearly all of what flesh gives is in one direction of 24: rows push the same way, and sweeps would pass it on from one to the next.
     let nodes = 8;
     let mut springs = Springs::new(nodes, 1.0);

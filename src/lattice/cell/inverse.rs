@@ -145,8 +145,9 @@ mod tests {
         })
     }
 
+    /// Local coordinates of a warped cell are found again from the position that they give.
     #[test]
-    fn every_place_in_a_warped_cell_is_found_again() {
+    fn local_inverts_position() {
         let mut random = Random(4);
         let mut searched = 0;
         for i in 0..20000 {
@@ -168,8 +169,9 @@ mod tests {
         assert!(searched > 20, "{searched}");
     }
 
+    /// Far from the origin, local coordinates are as accurate as the positions allow.
     #[test]
-    fn far_from_the_origin_coordinates_are_as_good_as_positions() {
+    fn local_accuracy_far_from_origin() {
         let mut random = Random(9);
         for i in 0..200 {
             let (cell, x) = crumpled(i, 0.2, &mut random);
@@ -182,8 +184,9 @@ mod tests {
         }
     }
 
+    /// A point that lies outside a cell has no local coordinates inside it.
     #[test]
-    fn a_point_of_no_place_in_the_cell_has_none() {
+    fn local_rejects_outside_points() {
         let mut random = Random(6);
         for i in 0..300 {
             let (cell, x) = crumpled(i, 0.3, &mut random);
@@ -198,8 +201,9 @@ mod tests {
         }
     }
 
+    /// The search for local coordinates ends even if all corners lie in one point or on a line.
     #[test]
-    fn a_crumpled_cell_ends_the_search() {
+    fn local_terminates_on_degenerate_cell() {
         // All corners in one point, or on a line: every place goes to it, or none does.
         for kind in 0..3 {
             let (cell, x) = crumpled(kind, 0.0, &mut Random(0));

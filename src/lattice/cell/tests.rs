@@ -42,8 +42,9 @@ fn examples() -> Vec<(Cell, Vec<Vec3>)> {
     ]
 }
 
+/// Shape functions sum to one, and `local` inverts `position`.
 #[test]
-fn functions_sum_to_one_and_locate_what_they_place() {
+fn shape_functions_are_consistent() {
     for (cell, x) in examples() {
         for l in [
             [0.2, 0.3, 0.4],
@@ -59,8 +60,9 @@ fn functions_sum_to_one_and_locate_what_they_place() {
     }
 }
 
+/// Extrapolated weights sum to one and reproduce the point.
 #[test]
-fn extrapolation_reproduces_the_point() {
+fn extrapolate_reproduces_point() {
     for (cell, x) in examples() {
         let p = Vec3::new(1.7, -0.4, 0.9);
         let s = cell
@@ -71,8 +73,9 @@ fn extrapolation_reproduces_the_point() {
     }
 }
 
+/// Tetrahedra of a subdivision have positive volumes that add up to the cell's.
 #[test]
-fn subdivision_fills_the_cell_with_positive_tetrahedra() {
+fn subtetrahedra_fill_cell() {
     for (cell, x) in examples() {
         let volumes: Vec<f64> = (0..4)
             .map(|level| {
@@ -96,8 +99,9 @@ fn subdivision_fills_the_cell_with_positive_tetrahedra() {
     }
 }
 
+/// Weights of a subdivision agree with the shape functions in closed form.
 #[test]
-fn subdivision_reproduces_the_closed_form() {
+fn subtetrahedra_weights_match_shape() {
     // The averaging rule at every new vertex gives the closed-form functions at the same point.
     for (cell, x) in examples() {
         for t in cell.subtetrahedra(2) {
@@ -113,7 +117,7 @@ fn subdivision_reproduces_the_closed_form() {
 }
 
 #[test]
-fn faces_look_outward() {
+fn faces_point_outward() {
     for (cell, x) in examples() {
         let centre: Vec3 = x.iter().sum::<Vec3>() / x.len() as f64;
         for f in cell.faces() {
@@ -124,8 +128,9 @@ fn faces_look_outward() {
     }
 }
 
+/// Cells that are mirrored, flat or folded count as inverted; sound cells do not.
 #[test]
-fn mirrored_and_folded_cells_are_found() {
+fn is_inverted_detects_mirrored_cells() {
     let cube: Vec<Vec3> = (0..8)
         .map(|i| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64))
         .collect();

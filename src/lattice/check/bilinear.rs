@@ -170,8 +170,9 @@ mod tests {
         )
     }
 
+    /// A segment through a point of a patch crosses it there, and every crossing that is found lies on the patch.
     #[test]
-    fn a_segment_through_a_point_of_a_patch_crosses_it_there() {
+    fn crossings_find_segment_through_patch() {
         let mut random = Random(3);
         for i in 0..2000 {
             let mut patch = random_patch(&mut random);
@@ -203,8 +204,9 @@ mod tests {
         (high - low).max() < 1e-6 || patch.quarters().iter().any(|part| on(part, p))
     }
 
+    /// A segment parallel to a line of the patch has no crossing that does not lie on the patch.
     #[test]
-    fn segments_along_the_lines_of_a_patch_and_beside_it_cross_nothing_they_should_not() {
+    fn crossings_of_parallel_segments() {
         let mut random = Random(5);
         for _ in 0..500 {
             let patch = random_patch(&mut random);
@@ -219,8 +221,9 @@ mod tests {
         }
     }
 
+    /// The four quarters of a patch reproduce it.
     #[test]
-    fn quarters_are_the_patch() {
+    fn quarters_reproduce_patch() {
         let mut random = Random(6);
         for _ in 0..100 {
             let patch = random_patch(&mut random);
@@ -233,8 +236,9 @@ mod tests {
         }
     }
 
+    /// The warp of a patch is the distance between its diagonals.
     #[test]
-    fn the_warp_is_the_distance_of_the_diagonals() {
+    fn warp_is_diagonal_distance() {
         let at = |z: f64| {
             Patch([
                 Vec3::new(0.0, 0.0, z),
@@ -248,8 +252,9 @@ mod tests {
         }
     }
 
+    /// The roots solve the quadratic equation, also where it is nearly linear.
     #[test]
-    fn roots_solve_the_quadratic() {
+    fn roots_solve_quadratic() {
         let mut random = Random(1);
         for i in 0..1000 {
             let [x, y, a] = [0; 3].map(|_| 4.0 * random.next() - 2.0);

@@ -32,13 +32,14 @@ fn violations(x: Vec<Vec3>, cells: Vec<Cell>) -> Vec<Violation> {
 }
 
 #[test]
-fn a_proper_complex_passes() {
+fn valid_complex_has_no_violations() {
     let (x, cells) = pair();
     assert_eq!(violations(x, cells), vec![]);
 }
 
+/// Each kind of fault is reported as its own violation.
 #[test]
-fn each_fault_is_named() {
+fn each_violation_is_reported() {
     let (mut x, mut cells) = pair();
     cells[1] = Cell::Tetrahedron([0, 1, 2, 4]);
     assert!(matches!(
@@ -96,8 +97,9 @@ fn each_fault_is_named() {
     );
 }
 
+/// A cell on a duplicated vertex is reported for its shared face, but not as overlapping.
 #[test]
-fn virtual_copies_may_overlap() {
+fn shared_copies_may_overlap() {
     let (mut x, mut cells) = pair();
     x.push(x[3]);
     cells.push(Cell::Tetrahedron([0, 1, 2, 5]));
@@ -111,8 +113,9 @@ fn virtual_copies_may_overlap() {
     );
 }
 
+/// Limbs of twisted and bent cells have no violations, at any size and place.
 #[test]
-fn limbs_of_warped_cells_pass() {
+fn warped_limbs_have_no_violations() {
     let mut warped = 0;
     for i in 0..12u64 {
         let limb = Limb {
@@ -136,8 +139,9 @@ fn limbs_of_warped_cells_pass() {
     assert!(warped > 1000, "{warped}");
 }
 
+/// A vertex that is moved through the faces around it is reported; a small move is not.
 #[test]
-fn a_vertex_in_the_wrong_place_is_noticed() {
+fn misplaced_vertex_is_reported() {
     // One vertex inside a limb is moved far enough to come through the faces around it: cells overlap or are turned
     // over. A small move makes neither.
     let limb = Limb {
@@ -155,8 +159,9 @@ fn a_vertex_in_the_wrong_place_is_noticed() {
     }
 }
 
+/// Limbs that pass through each other are reported, and limbs that lie apart are not.
 #[test]
-fn limbs_that_come_through_each_other_are_noticed_wherever() {
+fn interpenetrating_limbs_are_reported() {
     let limb = |twist: f64| Limb {
         twist,
         bend: 0.8,
@@ -185,8 +190,9 @@ fn limbs_that_come_through_each_other_are_noticed_wherever() {
     }
 }
 
+/// A cell that folds only in its interior is reported, with the place of the fold.
 #[test]
-fn a_cell_that_folds_inside_alone_is_named() {
+fn interior_fold_is_reported() {
     // A prism whose top is its bottom turned by half a turn, and not as wide across as along.
     let x = [
         [0.0, 0.0, 0.0],

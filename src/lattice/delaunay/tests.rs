@@ -97,8 +97,9 @@ fn assert_delaunay(points: &[Vec3], tets: &[[u32; 4]]) -> f64 {
     total
 }
 
+/// No point lies inside the circumscribed sphere of any tetrahedron.
 #[test]
-fn random_points() {
+fn delaunay_of_random_points() {
     let points = random(900, 1);
     let tets = delaunay(&points).expect("in general position");
     assert_delaunay(&points, &tets);
@@ -112,8 +113,9 @@ fn random_points() {
     }
 }
 
+/// Points of body-centred cubic lattices, with many cospherical ones, fill their convex hull.
 #[test]
-fn body_centred_cubic_lattices() {
+fn delaunay_of_bcc_lattices() {
     for (n, a) in [(2, 1.0), (5, 1.0), (6, 0.1)] {
         let points = bcc(n, a);
         let tets = delaunay(&points).expect("spans space");
@@ -143,8 +145,9 @@ fn hull_volume(points: &[Vec3], tets: &[[u32; 4]]) -> f64 {
     (six.sum::<f64>() / 6.0).abs()
 }
 
+/// The volumes of the tetrahedra add up to that of the convex hull.
 #[test]
-fn volumes_add_up() {
+fn delaunay_fills_convex_hull() {
     let mut points = random(400, 5);
     for i in 0..8 {
         let bit = |b: i32| if i >> b & 1 == 1 { 40.0 } else { -40.0 };
@@ -159,8 +162,9 @@ fn volumes_add_up() {
     assert!((volume - hull_volume(&points, &tets)).abs() < 1e-12);
 }
 
+/// Grids, planes, lines and duplicate points are triangulated, and each place is used once.
 #[test]
-fn planes_lines_and_duplicates() {
+fn delaunay_of_degenerate_points() {
     // A cubic grid with every point twice, a plane far away, and points on one line.
     let mut points: Vec<Vec3> = (0..125)
         .map(|i| Vec3::new((i % 5) as f64, (i / 5 % 5) as f64, (i / 25) as f64) / 3.0)
@@ -182,8 +186,9 @@ fn planes_lines_and_duplicates() {
     assert_delaunay(&points, &tets);
 }
 
+/// The set of tetrahedra does not depend on the order of the points.
 #[test]
-fn the_set_does_not_depend_on_the_order() {
+fn delaunay_independent_of_order() {
     for points in [random(500, 9), bcc(5, 0.37), sphere(200)] {
         let tets = delaunay(&points).expect("spans space");
         let same: Vec<u32> = (0..points.len() as u32).collect();
@@ -195,8 +200,9 @@ fn the_set_does_not_depend_on_the_order() {
     }
 }
 
+/// Scaling the points by a power of two does not change the tetrahedra.
 #[test]
-fn scale_does_not_matter() {
+fn delaunay_independent_of_scale() {
     let points = random(200, 3);
     let tets = delaunay(&points).expect("spans space");
     for exponent in [-240, -40, 40, 240] {
@@ -206,8 +212,9 @@ fn scale_does_not_matter() {
     }
 }
 
+/// Points in a plane and points that are not finite are refused.
 #[test]
-fn flat_and_broken_input_is_refused() {
+fn delaunay_refuses_flat_or_nan() {
     let flat: Vec<Vec3> = (0..30)
         .map(|i| Vec3::new((i % 6) as f64, (i / 6) as f64, 0.0))
         .collect();

@@ -215,9 +215,10 @@ mod tests {
     use super::*;
     use crate::surface::shapes::{random_points, sphere};
 
-    /// Far more triangles than voxels, so that voxels are parted: nothing that a segment comes near is missed.
+    /// With far more triangles than voxels, the search near a segment misses no triangle that the segment crosses
+    /// and returns few others.
     #[test]
-    fn few_triangles_are_near_a_segment_and_none_that_it_crosses_is_missed() {
+    fn bins_miss_no_crossed_triangle() {
         let shape = sphere(1.0, 96);
         let corners = |t: u32| shape.triangles[t as usize].map(|v| shape.vertices[v as usize]);
         let all: Vec<u32> = (0..shape.triangles.len() as u32).collect();

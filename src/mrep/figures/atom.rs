@@ -502,8 +502,9 @@ pub(in crate::mrep) mod tests {
         }
     }
 
+    /// The difference between an atom and its moved copy is the step that was taken.
     #[test]
-    fn a_difference_is_the_step_that_was_taken() {
+    fn difference_inverts_moved() {
         let mut random = crate::surface::shapes::Random(2);
         for role in ROLES {
             let atom = atom(role);
@@ -516,8 +517,9 @@ pub(in crate::mrep) mod tests {
         }
     }
 
+    /// The derivatives of an atom's vectors agree with finite differences.
     #[test]
-    fn derivatives_agree_with_differences() {
+    fn atom_derivatives_match_differences() {
         for role in ROLES {
             let atom = atom(role);
             let exact = atom.derivatives(role);
@@ -540,8 +542,9 @@ pub(in crate::mrep) mod tests {
         }
     }
 
+    /// A fan of equal lengths is nearly a circular arc and meets both spokes at right angles.
     #[test]
-    fn a_fan_of_equal_lengths_is_nearly_a_circle_and_leaves_and_arrives_at_right_angles() {
+    fn fan_approximates_circle() {
         for angle in [0.2, 1.0, FRAC_PI_2, 2.4] {
             let [fan, ..] = Fan::new(angle, 1.0, 1.0);
             for i in 0..=20 {

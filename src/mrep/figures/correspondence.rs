@@ -163,8 +163,9 @@ mod tests {
         ]
     }
 
+    /// Points that are mapped to another figure and back return to their places, and joints map to joints.
     #[test]
-    fn there_and_back_is_where_it_was_and_joints_meet() {
+    fn correspondence_round_trip() {
         let slabs = [
             ellipsoid([2.0, 1.2, 0.6], 3, 7, 0.8),
             ellipsoid([1.0, 0.8, 0.3], 5, 6, 0.75).transformed(2.0, &Mat3::identity(), Vec3::x()),
@@ -194,8 +195,9 @@ mod tests {
         assert!((joint[0] - 0.6).abs() < 1e-12);
     }
 
+    /// Mapping a boundary to another figure turns none of its triangles inside out.
     #[test]
-    fn no_triangle_of_the_boundary_is_turned() {
+    fn correspondence_keeps_triangle_orientation() {
         let [a, b] = limbs();
         let boundary = Boundary::new(&a, 2).unwrap();
         let there = Correspondence::new(&a, &b, false)
@@ -232,8 +234,9 @@ mod tests {
         Figure::tube_with(atoms, None, vec![0.0, 0.5, 1.0]).unwrap()
     }
 
+    /// A point in front of a straight limb maps to the front of a bent one, whichever spoke comes first.
     #[test]
-    fn what_is_in_front_of_a_straight_limb_is_in_front_of_a_bent_one() {
+    fn correspondence_keeps_front_of_limb() {
         let front = -Vec3::y();
         let down = Vec3::new(1.0, 0.0, -1.0).normalize();
         let (straight, bent) = (limb(&Vec3::x(), &front, 0.0), limb(&down, &front, 0.6));
@@ -262,8 +265,9 @@ mod tests {
         }
     }
 
+    /// Figures of different kinds, or with different numbers of bones, have no correspondence.
     #[test]
-    fn figures_without_a_common_place_are_refused() {
+    fn correspondence_refuses_unlike_figures() {
         let [a, _] = limbs();
         let slab = ellipsoid([2.0, 1.2, 0.6], 3, 7, 0.8);
         let said = |a: &Figure, b: &Figure| match Correspondence::new(a, b, false) {
@@ -296,8 +300,9 @@ mod tests {
         Figure::tube_with(atoms, Some(knots), joints).unwrap()
     }
 
+    /// Between a left and a right figure, points map to their mirror images.
     #[test]
-    fn between_left_and_right_places_are_those_seen_in_the_mirror() {
+    fn mirrored_correspondence_reflects_points() {
         let seen = |p: &Vec3| Vec3::new(-p.x, p.y, p.z);
         let [a, b] = limbs();
         let points = Boundary::new(&a, 1).unwrap().positions(&a);

@@ -210,8 +210,9 @@ mod tests {
     use super::super::super::fixture::{ellipsoid, helix};
     use super::*;
 
+    /// A sound figure has little fold energy, and the derivatives agree with finite differences.
     #[test]
-    fn nothing_is_missing_from_a_sound_figure_and_derivatives_agree_with_differences() {
+    fn folds_energy_and_derivatives() {
         for sound in [ellipsoid([2.0, 1.2, 0.6], 3, 5, 0.8), helix(5, 6)] {
             let boundary = Boundary::new(&sound, 1).unwrap();
             let folds = Folds::new(&boundary, &sound);

@@ -107,8 +107,10 @@ mod tests {
     use crate::mrep::figures::atom::Atom;
     use crate::mrep::figures::boundary::vectors;
 
+    /// The true spokes of an ellipsoid have little medial energy, and the derivatives agree with finite
+    /// differences.
     #[test]
-    fn an_ellipsoids_true_spokes_are_nearly_upright_and_derivatives_agree_with_differences() {
+    fn medial_energy_and_derivatives() {
         for figure in [ellipsoid([2.0, 1.2, 0.6], 4, 7, 0.8), helix(4, 5)] {
             // Object angles at their limit have no derivative.
             let narrower = |atom: &Atom| Atom {

@@ -97,8 +97,9 @@ mod tests {
     use super::*;
     use crate::Mat3;
 
+    /// The shares of an atom sum to one, and sections meet at the joints.
     #[test]
-    fn shares_of_an_atom_sum_up_to_one_and_joints_part_them() {
+    fn section_shares_sum_to_one() {
         let straight = helix(7, 5);
         assert!(Sections::between_joints(&straight).is_none());
         assert!(Sections::between_joints(&ellipsoid([2.0, 1.0, 0.5], 3, 5, 0.8)).is_none());
@@ -117,8 +118,9 @@ mod tests {
         assert_eq!(shares[1], [0.0, 0.0, 0.5, 1.0, 1.0, 0.5, 0.0]);
     }
 
+    /// The directions of motion of a whole figure are similarities.
     #[test]
-    fn ways_of_the_whole_are_similarities() {
+    fn whole_section_moves_by_similarities() {
         for figure in [ellipsoid([2.0, 1.2, 0.6], 3, 5, 0.8), helix(5, 6)] {
             let unknowns = Unknowns::new(&figure, &[]);
             let blocked = vec![false; unknowns.len()];

@@ -96,8 +96,9 @@ mod tests {
         balls().skin(&corners, levels)
     }
 
+    /// The surface shown is the largest body near the figure.
     #[test]
-    fn it_is_the_largest_body_near_the_figure() {
+    fn shown_is_largest_nearby_body() {
         let ball = skin(6.0, 35.0).unwrap();
         let report = ball.report();
         assert!(report.closed && report.components == 1);
@@ -108,8 +109,9 @@ mod tests {
         assert!((skin(27.0, 35.0).unwrap().bounds().0.x - 25.0).abs() < 0.2);
     }
 
+    /// The surface is closed where the region that is read ends, and absent where there is no body.
     #[test]
-    fn it_is_closed_at_the_end_of_what_is_known_and_none_where_nothing_is() {
+    fn shown_closed_at_volume_edge() {
         // Half of the ball is beyond what is looked at.
         let half = skin(18.0, 19.0).unwrap();
         assert!(half.report().closed);

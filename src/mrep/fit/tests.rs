@@ -54,8 +54,9 @@ fn difference(a: &Figure, b: &Figure) -> f64 {
     a.atoms().iter().zip(b.atoms()).map(of).fold(0.0, f64::max)
 }
 
+/// A fit reaches a bent superquadric, and every accepted step lowers the energy.
 #[test]
-fn a_bent_superquadric_is_met_and_every_accepted_step_lowers_the_energy() {
+fn fit_reaches_bent_superquadric() {
     let surface = surface(superquadric(64));
     let fit = fit(&template(), &surface, &FitSettings::default());
     let names: Vec<&str> = fit.stages.iter().map(|s| &s.name[..]).collect();
@@ -79,8 +80,9 @@ fn a_bent_superquadric_is_met_and_every_accepted_step_lowers_the_energy() {
     assert!(fit.figure.legality() > 0.03);
 }
 
+/// A fit finds a body that is moved, turned and of another size.
 #[test]
-fn it_finds_a_body_that_lies_elsewhere_and_is_bigger_and_turned() {
+fn fit_finds_moved_scaled_body() {
     for (scale, angle) in [(1.0, 0.0), (2.0, 0.5), (0.4, -0.5), (1.3, 1.4)] {
         let turn =
             *nalgebra::Rotation3::new(Vec3::new(0.3, 0.9, -0.3).normalize() * angle).matrix();
@@ -96,8 +98,9 @@ fn it_finds_a_body_that_lies_elsewhere_and_is_bigger_and_turned() {
     }
 }
 
+/// An input that is moved, turned, scaled and renumbered gives the same model, moved likewise.
 #[test]
-fn a_moved_turned_scaled_and_renumbered_input_gives_the_same_model_moved() {
+fn fit_is_equivariant() {
     let shape = superquadric(32);
     let here = fit(
         &template(),
@@ -132,8 +135,9 @@ fn a_moved_turned_scaled_and_renumbered_input_gives_the_same_model_moved() {
     }
 }
 
+/// A tube is fitted while its held hubs stay in place.
 #[test]
-fn a_tube_is_fitted_with_its_hubs_held() {
+fn fit_keeps_held_hubs() {
     // The helix itself, thicker, with the radius that it swells by.
     let truth = helix(7, 8);
     let thicker: Vec<_> = (truth.atoms().iter().enumerate())
@@ -161,8 +165,9 @@ fn a_tube_is_fitted_with_its_hubs_held() {
     );
 }
 
+/// Where an open surface ends, the boundary goes on as the prior expects.
 #[test]
-fn nothing_is_expected_where_an_open_surface_ends() {
+fn fit_extends_beyond_open_rim() {
     // Without its cap of negative x the body's boundary stays where neighbours expect it.
     let mut shape = superquadric(48);
     let whole = fit(
@@ -181,8 +186,9 @@ fn nothing_is_expected_where_an_open_surface_ends() {
     assert!(atoms.mean < 2e-3 * open.figure.size(), "{atoms:?}");
 }
 
+/// Input that cannot be fitted is refused with the reason, and a fit can be cancelled.
 #[test]
-fn what_cannot_be_fitted_is_refused_and_a_stop_is_heard() {
+fn fit_refuses_bad_input_and_stops() {
     let surface = surface(superquadric(16));
     let said = |figure: &Figure, weights: Option<&[f64]>, settings: FitSettings| {
         figure
@@ -265,8 +271,9 @@ fn dice(fit: &Fit, truth: &Surface) -> f64 {
     2.0 * f64::from(counts[0] as u32) / f64::from(counts[1] as u32)
 }
 
+/// Bodies are found in volumes that are noisy, dark, rounded or coarsely sliced.
 #[test]
-fn bodies_are_found_in_noisy_dark_rounded_and_thickly_sliced_volumes() {
+fn fit_volume_tolerates_poor_images() {
     let body = surface(superquadric(32));
     let fine = Vec3::repeat(0.08);
     for (name, voxel, levels, noise, rounded) in [
@@ -316,8 +323,9 @@ fn bodies_are_found_in_noisy_dark_rounded_and_thickly_sliced_volumes() {
     }
 }
 
+/// A volume that the model does not lie in, or without contrast, is refused.
 #[test]
-fn a_volume_that_the_model_does_not_lie_on_is_refused() {
+fn fit_volume_refuses_no_overlap() {
     let body = surface(superquadric(16));
     let volume = picture(&body, Vec3::repeat(0.16), [1.0, 0.0], 0.0, false);
     let said = |volume: &Volume, figure: &Figure| {
@@ -337,8 +345,9 @@ fn a_volume_that_the_model_does_not_lie_on_is_refused() {
     assert!(said(&flat.unwrap(), &template()).contains("no contrast"));
 }
 
+/// A prior trained on a family predicts the part of a member that is not seen.
 #[test]
-fn a_family_tells_of_what_is_not_seen() {
+fn trained_prior_predicts_unseen() {
     // Tubes that bend and swell together.
     let base = helix(6, 6);
     let member = |a: f64| {
@@ -380,8 +389,9 @@ fn a_family_tells_of_what_is_not_seen() {
     assert!(with < 0.3 * without && with < 0.1, "{without} {with}");
 }
 
+/// A fit finds the body of a volume that is moved, turned and larger.
 #[test]
-fn it_finds_the_body_of_a_volume_that_lies_elsewhere() {
+fn fit_volume_finds_moved_body() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.2, 0.5, -0.3)).matrix();
     let shift = Vec3::new(1.4, 0.5, 1.0);
     let body = surface(superquadric(32).mapped(|p| turn * p * 1.3 + shift));
@@ -393,8 +403,9 @@ fn it_finds_the_body_of_a_volume_that_lies_elsewhere() {
     assert!(dice > 0.97, "{dice} {:?}", fit.stages);
 }
 
+/// A body that is only a few voxels thick is found.
 #[test]
-fn a_thin_body_is_found_in_few_voxels() {
+fn fit_volume_finds_thin_body() {
     // Two and a half voxels to both sides of its sheet.
     let body = surface(superquadric(32).mapped(|p| Vec3::new(p.x, p.y, 0.4 * p.z)));
     for (noise, least) in [(0.0, 0.965), (0.4, 0.95)] {

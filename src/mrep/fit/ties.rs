@@ -105,16 +105,18 @@ mod tests {
         [first, second]
     }
 
+    /// Figures are tied at their nearest hubs, and figures far apart are not tied.
     #[test]
-    fn figures_meet_where_their_hubs_are_nearest() {
+    fn meeting_at_nearest_hubs() {
         let [a, b] = pair();
         assert_eq!(meeting(&a, &b), Some([4, 0]));
         let far = b.transformed(1.0, &Mat3::identity(), Vec3::repeat(100.0));
         assert_eq!(meeting(&a, &far), None);
     }
 
+    /// A similarity of all figures costs nothing, and the slopes agree with finite differences.
     #[test]
-    fn a_similarity_of_all_costs_nothing_and_slopes_are_differences() {
+    fn ties_ignore_common_similarity() {
         let [a, b] = pair();
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.0, 0.3)).matrix();
         let moved = |figure: &Figure| figure.transformed(1.7, &turn, Vec3::new(3.0, -2.0, 1.0));

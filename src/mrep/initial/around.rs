@@ -204,8 +204,9 @@ mod tests {
         Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
     }
 
+    /// The hubs of a slab lie in its body, and its spokes nearly reach the skin.
     #[test]
-    fn a_slab_lies_in_its_body() {
+    fn slab_lies_in_body() {
         let egg = sphere(1.0, 40).mapped(|p| {
             Vec3::new(
                 2.0 * p.x,
@@ -252,8 +253,9 @@ mod tests {
         })
     }
 
+    /// A slab in a bent body bends with it, is equivariant and fits closely.
     #[test]
-    fn a_slab_in_a_bent_body_is_bent_with_it_and_fits() {
+    fn slab_follows_bent_body() {
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, 1.1, -2.0)).matrix();
         let shift = Vec3::new(10.0, 3.0, -5.0);
         for (angle, twist) in [(0.8, 0.3), (1.0, 0.0), (1.3, -0.4)] {
@@ -279,8 +281,9 @@ mod tests {
         }
     }
 
+    /// A slab made from the volume of a bent body lies in the body.
     #[test]
-    fn a_slab_in_a_picture_of_a_bent_body_lies_in_it() {
+    fn slab_lies_in_bent_volume() {
         let skin = surface(&bent(1.1, 0.2));
         let (lo, hi) = skin.bounds();
         let spacing = Vec3::new(0.04, 0.06, 0.05);

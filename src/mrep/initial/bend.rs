@@ -230,8 +230,9 @@ mod tests {
         *nalgebra::Rotation3::new(Vec3::new(0.4, 1.1, -2.0)).matrix()
     }
 
+    /// A bent plate is flat after it is straightened, wherever it lies.
     #[test]
-    fn a_bent_plate_is_flat_again_wherever_it_lies() {
+    fn straightened_plate_is_flat() {
         // A cubic is no circle: what is left of the bend makes the plate thicker.
         for (angle, most) in [(0.02, 0.05), (0.5, 0.05), (1.0, 0.2), (1.4, 0.5)] {
             let plain = plate(angle, &Mat3::identity(), 1.0, Vec3::zeros());
@@ -253,8 +254,9 @@ mod tests {
         }
     }
 
+    /// A flat body is not changed, and too few points give no bend.
     #[test]
-    fn a_flat_body_stays_as_it_is_and_too_few_points_tell_nothing() {
+    fn bend_keeps_flat_body() {
         let block = crate::surface::shapes::sphere(1.0, 20)
             .mapped(|p| Vec3::new(3.0 * p.x, 2.0 * p.y, p.z));
         let points: Vec<(Vec3, f64)> = block.vertices.iter().map(|p| (*p, 1.0)).collect();
@@ -266,8 +268,9 @@ mod tests {
         assert!(Bend::of(&[]).is_none());
     }
 
+    /// `foot` inverts `length` along the sheet.
     #[test]
-    fn lengths_along_the_sheet_lead_back() {
+    fn bend_foot_inverts_length() {
         let bend = Bend::of(&plate(1.4, &rotation(), 1.0, Vec3::zeros())).unwrap();
         for p in random_points(50, 1.0, 2) {
             let (x, y) = (1.5 * p.x, 0.3 * p.y);

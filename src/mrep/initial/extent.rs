@@ -153,8 +153,9 @@ mod tests {
     use super::*;
     use crate::surface::shapes::{plane, sphere};
 
+    /// The ellipsoid of an egg has the axes that the egg was made with, and follows a similarity.
     #[test]
-    fn an_egg_has_the_axes_it_was_made_of() {
+    fn ellipsoid_recovers_axes() {
         // Skewed along two axes.
         let egg = sphere(1.0, 60).mapped(|p| {
             let wide = 1.0 + 0.2 * p.x;
@@ -175,8 +176,9 @@ mod tests {
         assert!((moved.axes.determinant() - 1.0).abs() < 1e-12);
     }
 
+    /// Holes of an open surface are closed at their middles.
     #[test]
-    fn holes_are_closed_by_their_middles() {
+    fn ellipsoid_closes_holes() {
         let whole = sphere(1.0, 40).mapped(|p| Vec3::new(2.0 * p.x, 1.5 * p.y, p.z));
         let mut open = whole.clone();
         let low = |t: &[u32; 3]| t.iter().any(|&v| whole.vertices[v as usize].z < -0.9);
@@ -193,8 +195,9 @@ mod tests {
         assert!((whole.half[0] - 2.0).abs() < 0.01);
     }
 
+    /// A surface without volume is refused.
     #[test]
-    fn what_has_no_volume_is_refused() {
+    fn ellipsoid_refuses_sheet() {
         let refused = |shape: crate::surface::shapes::Shape| {
             let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
             Ellipsoid::of(&surface).err().unwrap().to_string()

@@ -163,8 +163,9 @@ mod tests {
         Rings::new(&mesh, &x, levels)
     }
 
+    /// A ball has one circular ring at each height.
     #[test]
-    fn a_ball_has_one_ring_at_each_height() {
+    fn ball_has_one_ring_per_level() {
         let levels = [-0.8, -0.3, 0.1, 0.6];
         let found = heights(sphere(1.0, 60), &levels);
         assert_eq!((found.rings.len(), found.pieces), (4, 5));
@@ -176,8 +177,9 @@ mod tests {
         }
     }
 
+    /// A torus has two rings at heights in its middle and one at each end.
     #[test]
-    fn a_torus_has_two_rings_in_its_middle_and_is_whole_at_both_ends() {
+    fn torus_has_two_middle_rings() {
         let found = heights(torus(1.0, 0.3, 48), &[-1.1, -0.3, 0.3, 1.1]);
         let at = |level| found.rings.iter().filter(move |r| r.level == level).count();
         assert_eq!([0, 1, 2, 3].map(at), [1, 2, 2, 1]);

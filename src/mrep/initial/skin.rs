@@ -172,8 +172,9 @@ mod tests {
         Surface::new(shape.vertices, shape.triangles).unwrap()
     }
 
+    /// Rays pass through pieces that lie inside, and leave through edges as well as faces.
     #[test]
-    fn rays_go_through_what_lies_inside_and_through_edges() {
+    fn exit_passes_inner_pieces() {
         let inner = cuboid(Vec3::repeat(0.4)).mapped(|p| p + Vec3::x() * 0.4);
         let both = surface(cuboid(Vec3::repeat(0.5)).with(&inner));
         let skin = Skin::all(&both);
@@ -198,8 +199,9 @@ mod tests {
         assert!(skin.exit(&outside, &-Vec3::y(), &Vec3::x()).is_none());
     }
 
+    /// For a limb inside another body, rays stop at the limb's own skin.
     #[test]
-    fn of_a_limb_in_another_body_its_own_skin_counts() {
+    fn exit_prefers_own_skin() {
         // A rod out of a block: inside the block its rays meet its own skin first and leave through the block's.
         let rod = cuboid(Vec3::new(2.0, 0.1, 0.1)).mapped(|p| p + Vec3::x() * 2.0);
         let both = surface(cuboid(Vec3::repeat(0.5)).with(&rod));

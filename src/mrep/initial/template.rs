@@ -162,8 +162,9 @@ mod tests {
         Surface::new(boundary.positions(figure), boundary.triangles).unwrap()
     }
 
+    /// Templates are legal figures, one metre long and symmetrical.
     #[test]
-    fn templates_are_legal_a_metre_long_and_alike_on_both_sides() {
+    fn templates_are_valid() {
         for template in Template::ALL {
             let figure = Figure::template(template).unwrap();
             assert!(
@@ -191,8 +192,9 @@ mod tests {
         assert!(said.contains("'wing'") && said.contains("torso"));
     }
 
+    /// A template fits a body of its kind, wherever that lies.
     #[test]
-    fn a_template_finds_a_body_of_its_sort_wherever_it_lies() {
+    fn template_fits_similar_body() {
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.7)).matrix();
         for template in Template::ALL {
             let figure = Figure::template(template).unwrap();
@@ -215,8 +217,9 @@ mod tests {
         }
     }
 
+    /// The slab of a template lies in the skin that follows the chosen bones.
     #[test]
-    fn slabs_lie_in_the_skin_that_follows_bones() {
+    fn template_slab_lies_in_skin() {
         let (surface, skeleton, weights) = arm(0.0, |p| Vec3::new(p.x, 1.6 * p.y, p.z));
         let bones = [1, 2];
         let settings = ChainSettings::default();

@@ -277,8 +277,9 @@ mod tests {
     use super::*;
     use crate::surface::shapes::sphere;
 
+    /// A sphere without its cap is closed and has the remaining volume.
     #[test]
-    fn a_cut_sphere_is_closed_and_its_volume_is_what_is_left() {
+    fn cut_sphere_is_closed() {
         let shape = sphere(1.0, 24);
         let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
         let disc = Disc {
@@ -319,8 +320,9 @@ mod tests {
         }
     }
 
+    /// Skin that no disc parts is refused with an explanation.
     #[test]
-    fn skin_that_no_disc_parts_is_a_sentence() {
+    fn cut_refuses_unparted_skin() {
         let shape = sphere(1.0, 12);
         let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
         let part: Vec<u16> = (surface.welded().vertices.iter())

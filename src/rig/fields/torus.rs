@@ -123,8 +123,9 @@ mod tests {
     use super::*;
     use crate::surface::shapes::random_points;
 
+    /// A torus field is smooth on its circle and zero on its axis.
     #[test]
-    fn a_torus_is_smooth_on_its_circle_and_quiet_on_its_axis() {
+    fn torus_smooth_on_circle() {
         let p = [0.3, 0.12, 90.0];
         for angle in [0.0, 1.0, 2.5, 4.0] {
             let on = Vec3::new(f64::cos(angle), f64::sin(angle), 0.0) * p[0];

@@ -371,8 +371,9 @@ mod tests {
         ResolvedOptions::new(&rig, &body, &options).unwrap()
     }
 
+    /// Other starting points differ only in radii and strengths, and stay within the bounds.
     #[test]
-    fn other_starts_have_other_radii_and_strengths_alone_within_the_bounds() {
+    fn widened_changes_radii_within_bounds() {
         let plain = [0.2, 0.1, 500.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
         let options = resolved(TemplateKind::Torus, &plain[..3]);
         assert_eq!(options.start, plain);
@@ -393,8 +394,9 @@ mod tests {
         assert_eq!(options.widened(&outside, 1.0)[3], 0.15);
     }
 
+    /// A radius is kept in the range that the quadrature resolves, if its bounds allow it.
     #[test]
-    fn a_radius_is_kept_where_the_quadrature_resolves_it_if_it_can_be() {
+    fn radius_bounded_by_quadrature() {
         for (kind, at) in [(TemplateKind::Bump, 0), (TemplateKind::Torus, 1)] {
             let options = match kind {
                 TemplateKind::Torus => resolved(kind, &[0.2, 0.1, 500.0]),
@@ -419,8 +421,9 @@ mod tests {
         }
     }
 
+    /// Typical changes of parameters scale with the size and stiffness of the body.
     #[test]
-    fn typical_changes_go_along_with_size_and_stiffness() {
+    fn typical_changes_scale() {
         for (kind, by) in [
             (ParameterKind::Strength, 5.0 / 3.0),
             (ParameterKind::Share, 1.0),

@@ -13,8 +13,9 @@ fn templates() -> impl Iterator<Item = Template> {
     })
 }
 
+/// The largest force of a template is its strength.
 #[test]
-fn the_largest_force_is_the_strength() {
+fn largest_force_is_strength() {
     for t in templates() {
         // A search that narrows down around the best point so far.
         let (mut best, mut at, mut span) = (0.0, Vec3::zeros(), t.support_radius());
@@ -36,8 +37,9 @@ fn the_largest_force_is_the_strength() {
     }
 }
 
+/// The derivatives by place and by parameters agree with finite differences.
 #[test]
-fn derivatives_agree_with_differences() {
+fn template_derivatives_match_differences() {
     for t in templates() {
         let mut inside = 0;
         for y in random_points(400, t.support_radius(), 3) {
@@ -79,8 +81,9 @@ fn derivatives_agree_with_differences() {
     }
 }
 
+/// The force and its slope are zero at the border of the support and beyond it.
 #[test]
-fn force_and_slope_vanish_at_the_border_and_beyond() {
+fn force_vanishes_at_border() {
     for t in templates() {
         // Where rays from points inside leave the support.
         let mut random = Random(11);
@@ -125,8 +128,9 @@ fn force_and_slope_vanish_at_the_border_and_beyond() {
     }
 }
 
+/// Parameters that do not make a field are refused by name.
 #[test]
-fn what_makes_no_field_is_refused_by_name() {
+fn template_refuses_bad_parameters() {
     let refused = |kind, p: &[f64]| Template::new(kind, p).unwrap_err().to_string();
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(refused(TemplateKind::Bump, &[bad, 1.0]).contains("radius"));
@@ -145,8 +149,9 @@ fn what_makes_no_field_is_refused_by_name() {
     );
 }
 
+/// A template made for a given reach has that reach, and so has its outline.
 #[test]
-fn a_template_of_usual_proportions_reaches_as_far_as_asked_and_is_drawn_so() {
+fn sized_template_has_given_reach() {
     for &kind in TemplateKind::ALL {
         for (reach, strength) in [(1e-3, 1.0), (0.25, -1.0), (40.0, 5e4)] {
             let t = Template::sized(kind, reach, strength).unwrap();

@@ -95,8 +95,9 @@ fn strength(rig: &Rig, eta: &[f64]) -> f64 {
         .unwrap()]
 }
 
+/// The peak displacement is how far the skin moves in equilibrium.
 #[test]
-fn a_yield_is_how_far_the_skin_goes_in_balance() {
+fn peak_displacement_matches_equilibrium() {
     let body = bar();
     for rig in each() {
         for (sample, yields) in rig
@@ -115,8 +116,9 @@ fn a_yield_is_how_far_the_skin_goes_in_balance() {
     }
 }
 
+/// At its largest strength a rig leaves flesh exactly the smallest permitted volume.
 #[test]
-fn at_its_strongest_a_rig_leaves_flesh_the_least_volume_and_no_less() {
+fn strength_limit_reaches_flattest() {
     let body = bar();
     for rig in each() {
         for sample in &rig.samples()[1..] {
@@ -134,8 +136,9 @@ fn at_its_strongest_a_rig_leaves_flesh_the_least_volume_and_no_less() {
     }
 }
 
+/// A rig keeps its peak displacements on softer, painted or larger flesh.
 #[test]
-fn a_rig_keeps_what_it_does_on_softer_and_other_flesh() {
+fn rig_transfers_between_bodies() {
     let body = bar();
     let softer = Arc::new(body.stiffened(0.5).unwrap());
     // Stiffer above than below, and with a floor: nothing that a factor would undo.
@@ -200,8 +203,9 @@ fn a_rig_keeps_what_it_does_on_softer_and_other_flesh() {
     }
 }
 
+/// Only the strengths of samples that fold flesh are lowered.
 #[test]
-fn only_what_folds_is_lowered() {
+fn clamped_lowers_only_folding_samples() {
     let body = bar();
     for rig in each() {
         let (same, lowered) = rig.clamped(&body, &Silent).unwrap();
@@ -225,8 +229,9 @@ fn only_what_folds_is_lowered() {
     }
 }
 
+/// A sample outside the flesh uses the compliance of its neighbours.
 #[test]
-fn samples_outside_the_flesh_go_by_their_neighbours() {
+fn outer_samples_follow_neighbours() {
     let body = bar();
     let rig = &each()[0];
     let mut samples = rig.samples().to_vec();
@@ -249,8 +254,9 @@ fn samples_outside_the_flesh_go_by_their_neighbours() {
     }
 }
 
+/// Peak displacements of the wrong number or that are not finite are refused, and so is a rig outside the flesh.
 #[test]
-fn yields_that_cannot_be_are_refused() {
+fn peak_displacements_refuse_bad_values() {
     let body = bar();
     let rig = &each()[0];
     let refused = |yields: &[Option<f64>]| {

@@ -47,8 +47,9 @@ control = 1.0
     )
 }
 
+/// Rigs that are written come back bit for bit.
 #[test]
-fn what_is_written_comes_back_to_the_last_bit() {
+fn rig_file_round_trip() {
     let body = BarOptions::default().build();
     let mut rigs = Vec::new();
     for (i, guide) in guides(&body).into_iter().enumerate() {
@@ -75,8 +76,9 @@ fn what_is_written_comes_back_to_the_last_bit() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// Errors of rig files name the line at fault.
 #[test]
-fn errors_name_the_line_that_they_are_about() {
+fn rig_file_errors_name_line() {
     let good = yielding("strength = 5.0").replace("yields = 0.01", "strength = 3.0");
     assert!(parsed("rigs", &good).is_ok());
     for (from, to, wanted) in [
@@ -104,8 +106,9 @@ fn errors_name_the_line_that_they_are_about() {
     assert!(matches!(error, RigError::File { line: 4, .. }), "{error}");
 }
 
+/// A sample with a strength of its own does not use the peak displacement of the template.
 #[test]
-fn a_strength_of_a_samples_own_is_no_longer_the_templates_yield() {
+fn sample_strength_overrides_yield() {
     let body = BarOptions::default().build();
     let text = yielding("strength = 1234.5");
     assert!(parsed("rigs", &text).is_err(), "yields need a body");

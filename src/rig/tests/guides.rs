@@ -5,8 +5,9 @@ use super::*;
 use crate::Mat4;
 use std::f64::consts::FRAC_PI_2;
 
+/// The frame at a bone has the origin and axes of its definition.
 #[test]
-fn bone_frames_are_as_defined() {
+fn bone_frame_definition() {
     let body = BarOptions::default().build();
     let place = |values: [f64; 4]| {
         let guide = Guide::bone(BoneRef::Index(1), values).unwrap();
@@ -40,8 +41,9 @@ fn bone_frames_are_as_defined() {
     assert_relative_eq!(placed.frame.origin, Vec3::z(), epsilon = 1e-12);
 }
 
+/// The frame on the skin points outward, whichever way its face is wound.
 #[test]
-fn skin_frames_look_outwards_whichever_way_the_face_is_wound() {
+fn skin_frame_points_outward() {
     let body = BarOptions::default().build();
     let surface = body.surface();
     for (face, corners) in surface.triangles().iter().enumerate() {
@@ -80,8 +82,9 @@ fn skin_frames_look_outwards_whichever_way_the_face_is_wound() {
     }
 }
 
+/// The motions of a frame agree with finite differences.
 #[test]
-fn motions_of_frames_agree_with_differences() {
+fn frame_motions_match_differences() {
     let body = BarOptions::default().build();
     for guide in guides(&body) {
         let placed = guide.place(&body, guide.values()).unwrap();
@@ -101,8 +104,9 @@ fn motions_of_frames_agree_with_differences() {
     }
 }
 
+/// A free frame takes its rotation from the matrix, and a matrix that is not nearly rigid is refused.
 #[test]
-fn free_frames_are_rigid_or_refused() {
+fn free_frame_must_be_rigid() {
     let turn = crate::geometry::rotation_vector::rotation(&Vec3::new(0.3, 2.0, -1.0));
     let exact = GuideFrame {
         rotation: turn,
@@ -137,8 +141,9 @@ fn free_frames_are_rigid_or_refused() {
     assert!(GuideFrame::from_matrix(&projective).is_err());
 }
 
+/// A frame at a bone of any direction is orthonormal and points away from the bone.
 #[test]
-fn a_frame_at_any_bone_looks_away_from_it() {
+fn bone_frame_points_away() {
     for way in [[0.3, -0.5, 0.2], [1.0, 0.1, -0.4], [-0.2, 0.9, 0.1]] {
         let turn = nalgebra::Rotation3::rotation_between(&Vec3::z(), &Vec3::from(way)).unwrap();
         let bar = BarOptions {
@@ -171,16 +176,18 @@ fn a_frame_at_any_bone_looks_away_from_it() {
     }
 }
 
+/// Guides have the names that files use.
 #[test]
-fn guides_are_called_as_files_call_them() {
+fn guide_names_match_files() {
     let body = BarOptions::default().build();
     let guides = guides(&body);
     let kinds: Vec<_> = guides.iter().map(|guide| guide.spec().name).collect();
     assert_eq!(kinds, ["bone", "skin", "free"]);
 }
 
+/// A free frame may lie as far away as coordinates are permitted, and no farther.
 #[test]
-fn a_free_frame_may_be_as_far_away_as_numbers_go() {
+fn free_frame_distance_limit() {
     let far = crate::range::FARTHEST;
     let at = |x: f64| GuideFrame::from_matrix(&Mat4::new_translation(&Vec3::new(x, 0.0, -x)));
     assert_eq!(at(far).unwrap().origin.x, far);

@@ -76,8 +76,9 @@ fn moments(body: &Body, forces: &[Vec3]) -> (Vec3, Mat3) {
     (forces.iter().sum(), first.sum())
 }
 
+/// Templates smaller than a cell give their analytic force and moment.
 #[test]
-fn templates_smaller_than_a_cell_give_their_analytic_moments() {
+fn small_templates_match_moments() {
     // Cells are 0.2 m; the radii go down to a hundredth of that.
     for hexahedra in [false, true] {
         let body = BarOptions {
@@ -139,8 +140,9 @@ fn brute(bar: &BarOptions, template: &Template, frame: &GuideFrame) -> (Vec3, Ma
     (total, first)
 }
 
+/// The part of a template outside the skin adds no force.
 #[test]
-fn templates_across_the_skin_count_only_where_there_is_flesh() {
+fn forces_integrate_over_flesh_only() {
     let bar = BarOptions {
         frame: Isometry3::new(Vec3::new(0.1, 0.2, -0.3), Vec3::new(0.3, 0.5, 0.2)),
         ..Default::default()
@@ -172,8 +174,9 @@ fn templates_across_the_skin_count_only_where_there_is_flesh() {
     }
 }
 
+/// Forces converge as the quadrature is refined.
 #[test]
-fn refinement_converges() {
+fn quadrature_converges() {
     let body = BarOptions::default().build();
     for &kind in TemplateKind::ALL {
         let rig = rig(template(kind, 1.0), guides(&body)[1].clone());
@@ -195,8 +198,9 @@ fn refinement_converges() {
     }
 }
 
+/// Forces follow a rigid motion of the character and scale with its size.
 #[test]
-fn forces_do_not_depend_on_where_the_character_stands_and_grow_with_its_size() {
+fn forces_are_equivariant() {
     let plain = BarOptions::default();
     let body = plain.build();
     for &kind in TemplateKind::ALL {
@@ -248,8 +252,9 @@ fn forces_do_not_depend_on_where_the_character_stands_and_grow_with_its_size() {
     }
 }
 
+/// The pull-back of a field agrees with finite differences of its work.
 #[test]
-fn pull_back_agrees_with_differences() {
+fn pull_back_matches_differences() {
     let body = BarOptions::default().build();
     let field = field(&body);
     for &kind in TemplateKind::ALL {
@@ -290,8 +295,9 @@ fn pull_back_agrees_with_differences() {
     }
 }
 
+/// Forces are continuous in the parameters within a level of the quadrature.
 #[test]
-fn forces_are_continuous_in_the_parameters_within_a_level() {
+fn forces_continuous_within_level() {
     let body = BarOptions::default().build();
     let field = field(&body);
     let rig = rig(template(TemplateKind::Bump, 0.3), guides(&body)[0].clone());
@@ -310,8 +316,9 @@ fn forces_are_continuous_in_the_parameters_within_a_level() {
     }
 }
 
+/// Forces do not depend on the order of calls or on the thread.
 #[test]
-fn results_do_not_depend_on_what_was_asked_before() {
+fn forces_independent_of_history() {
     let (a, b) = (BarOptions::default().build(), BarOptions::default().build());
     let rigs: Vec<Rig> = TemplateKind::ALL
         .iter()
@@ -337,8 +344,9 @@ fn results_do_not_depend_on_what_was_asked_before() {
     });
 }
 
+/// Forces of several rigs add up, and a rig outside the flesh adds none.
 #[test]
-fn rigs_add_up_and_those_outside_add_nothing() {
+fn rig_forces_add_up() {
     let body = BarOptions::default().build();
     let guide = |n: usize| guides(&body)[n].clone();
     let sample = |rig: &Rig, control: f64, strength: f64| Sample {
@@ -377,8 +385,9 @@ fn rigs_add_up_and_those_outside_add_nothing() {
     assert!(e.contains("'Rig'") && e.contains("NaN"), "{e}");
 }
 
+/// Missing bones or faces and invalid parameters or fields are refused with an explanation.
 #[test]
-fn what_cannot_be_used_is_said() {
+fn rig_refuses_invalid_input() {
     let body = BarOptions::default().build();
     let bump = template(TemplateKind::Bump, 1.0);
     let frame =
@@ -443,8 +452,9 @@ fn what_cannot_be_used_is_said() {
     assert!(e.to_string().contains("radius, strength, x, y"), "{e}");
 }
 
+/// The level of the quadrature is the one whose range of radii holds the template's radius.
 #[test]
-fn a_level_is_that_of_the_radii_that_it_resolves() {
+fn level_matches_radii() {
     let body = BarOptions::default().build();
     for guide in guides(&body) {
         for &kind in TemplateKind::ALL {

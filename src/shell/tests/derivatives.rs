@@ -66,8 +66,9 @@ fn check(shell: &Shell, size: f64, seed: u64) {
     }
 }
 
+/// Gradient and Hessian agree with differences of the energy on sheets, rings and fins.
 #[test]
-fn derivatives_are_those_of_the_energy_on_sheets_rings_and_fins() {
+fn derivatives_match_energy_on_shapes() {
     for (seed, mesh) in [sheet([5, 4], [1.0, 0.8]), torus(12, 8), fins()]
         .into_iter()
         .enumerate()
@@ -77,8 +78,9 @@ fn derivatives_are_those_of_the_energy_on_sheets_rings_and_fins() {
     }
 }
 
+/// Gradient and Hessian agree with differences of the energy on real meshes.
 #[test]
-fn derivatives_are_those_of_the_energy_on_real_meshes() {
+fn derivatives_match_energy_on_meshes() {
     let Some(folder) = data("meshes") else {
         eprintln!("left out: no data");
         return;
@@ -92,8 +94,9 @@ fn derivatives_are_those_of_the_energy_on_real_meshes() {
     }
 }
 
+/// At rest the energy and all forces are zero.
 #[test]
-fn rest_has_no_energy_and_no_forces() {
+fn rest_has_no_energy() {
     for mesh in [sheet([5, 4], [1.0, 0.8]), torus(12, 8), fins()] {
         let shell = shell(mesh);
         assert_eq!(shell.energy(shell.rest()), 0.0);
@@ -102,8 +105,9 @@ fn rest_has_no_energy_and_no_forces() {
     }
 }
 
+/// The convex Hessian equals the exact one at rest and is positive semi-definite elsewhere.
 #[test]
-fn the_convex_hessian_is_the_exact_one_at_rest_and_semi_definite_elsewhere() {
+fn convex_hessian_is_semidefinite() {
     for mesh in [sheet([3, 4], [1.0, 0.8]), torus(6, 5), fins()] {
         let shell = shell(mesh);
         let same = shell.hessian(shell.rest());

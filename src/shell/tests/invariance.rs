@@ -26,8 +26,9 @@ fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     keyed.into_iter().map(|(_, i)| i).collect()
 }
 
+/// A rigid motion keeps the energy and rotates the forces, whose sum and torque are zero.
 #[test]
-fn moving_and_turning_the_world_turns_forces_and_keeps_energy() {
+fn energy_is_rigid_invariant() {
     let turn = Rotation3::from_scaled_axis(Vec3::new(0.7, -1.9, 0.4));
     for mesh in [sheet([6, 5], [1.0, 0.8]), torus(14, 9), fins()] {
         let shell = shell(mesh);
@@ -48,8 +49,9 @@ fn moving_and_turning_the_world_turns_forces_and_keeps_energy() {
     }
 }
 
+/// Energy, forces and masses do not depend on the numbering of vertices or the orientation of triangles.
 #[test]
-fn numbers_and_orientations_do_not_matter() {
+fn energy_independent_of_numbering() {
     for (seed, (vertices, triangles)) in [sheet([6, 5], [1.0, 0.8]), torus(14, 9), fins()]
         .into_iter()
         .enumerate()
@@ -93,8 +95,9 @@ fn numbers_and_orientations_do_not_matter() {
     }
 }
 
+/// The number of threads does not change a bit of energy, gradient and Hessian.
 #[test]
-fn the_number_of_threads_does_not_change_a_bit() {
+fn results_same_across_threads() {
     // Several chunks and batches of each kind of part.
     let shell = shell(torus(90, 40));
     let x = shaken(shell.rest(), 0.02, 4);
@@ -113,8 +116,9 @@ fn the_number_of_threads_does_not_change_a_bit() {
     }
 }
 
+/// A shell with a changed rest shape shares the sparsity pattern and keeps its masses.
 #[test]
-fn another_rest_shares_the_pattern_and_keeps_masses() {
+fn resting_at_shares_pattern() {
     let shell = shell(torus(14, 9));
     let x = shaken(shell.rest(), 0.1, 2);
     let other = shell.resting_at(&x).unwrap();

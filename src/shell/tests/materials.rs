@@ -37,8 +37,9 @@ fn painted(of: &ShellMaterial, factor: impl Fn(usize) -> f64, count: usize) -> S
     }
 }
 
+/// Energy and mass are in proportion to the material, given as numbers or maps.
 #[test]
-fn energy_and_mass_are_in_proportion_to_maps_and_numbers() {
+fn material_scales_energy_and_mass() {
     let one = with(&even(1.0)).unwrap();
     let x = shaken(one.rest(), 0.05, 1);
     let count = one.node_count();
@@ -59,8 +60,9 @@ fn energy_and_mass_are_in_proportion_to_maps_and_numbers() {
     near(one.masses().iter().sum(), 1.5 * 0.8);
 }
 
+/// A map that makes one half stiff leaves the other half as it was.
 #[test]
-fn a_stiff_half_is_stiff_there_only() {
+fn stiffness_map_is_local() {
     let soft = with(&even(1.0)).unwrap();
     let left = |x: &Vec3| x.x < 0.5;
     let stiff = painted(
@@ -79,8 +81,9 @@ fn a_stiff_half_is_stiff_there_only() {
     assert!((only(true) - 10.0).abs() < 1e-9 && (only(false) - 1.0).abs() < 1e-12);
 }
 
+/// Each weight of the material affects only its own term of the energy.
 #[test]
-fn each_weight_weighs_its_own_part() {
+fn material_weights_are_independent() {
     let none = ShellMaterial {
         stretching: 0.0.into(),
         area: 0.0.into(),
@@ -113,8 +116,9 @@ fn each_weight_weighs_its_own_part() {
     assert!((lengths.energy(&twice) - all).abs() < 1e-11);
 }
 
+/// A bad value of the material is refused, and the error names the setting and the vertex.
 #[test]
-fn what_is_no_material_is_refused_by_name_and_vertex() {
+fn material_refuses_bad_values() {
     let bad = |set: fn(&mut ShellMaterial)| {
         let mut material = ShellMaterial::default();
         set(&mut material);

@@ -47,8 +47,9 @@ fn check(shell: &Shell, name: &str) {
     }
 }
 
+/// Every defective file gives finite numbers or an error.
 #[test]
-fn every_nasty_file_gives_numbers_or_a_sentence() {
+fn nasty_files_give_numbers_or_errors() {
     let Some(folder) = data("nasty") else {
         eprintln!("left out: no data");
         return;
@@ -89,8 +90,9 @@ fn every_nasty_file_gives_numbers_or_a_sentence() {
     assert!(good > 15 && bad > 3, "{good} {bad}");
 }
 
+/// Slivers, triangles without size and loose vertices are reported and do no harm.
 #[test]
-fn slivers_points_and_loose_vertices_are_told_and_carried() {
+fn degenerate_parts_are_reported() {
     // A sheet, an edge of no length, a triangle of no height, one of no size, one that names a vertex twice, one twice, one more
     // at an inner edge, a vertex of nothing.
     let (mut vertices, mut triangles) = sheet([3, 3], [1.0, 1.0]);
@@ -142,8 +144,9 @@ fn slivers_points_and_loose_vertices_are_told_and_carried() {
     assert_eq!(pieces[0], pieces[n as usize + 4]);
 }
 
+/// A mesh that cannot be a shell is refused with an explanation.
 #[test]
-fn what_is_no_shell_is_refused_in_a_sentence() {
+fn shell_refuses_bad_meshes() {
     let three = vec![Vec3::zeros(), Vec3::x(), Vec3::y()];
     let refused = |x: &[Vec3], t: &[[u32; 3]]| shell(x.to_vec(), t.to_vec()).unwrap_err();
     assert_eq!(refused(&three, &[]), ShellError::Empty);
@@ -179,8 +182,10 @@ fn what_is_no_shell_is_refused_in_a_sentence() {
     );
 }
 
+/// A sheet whose triangles occur twice is twice as heavy, has four hinges for each one before, and none between its
+/// copies.
 #[test]
-fn a_doubled_sheet_is_twice_as_stiff_in_its_triangles_and_has_no_hinges_with_itself() {
+fn doubled_sheet_masses_and_hinges() {
     let (vertices, mut triangles) = sheet([4, 3], [1.0, 1.0]);
     let one = shell(vertices.clone(), triangles.clone()).unwrap();
     triangles.extend(triangles.clone());

@@ -64,8 +64,9 @@ fn density((vertices, triangles): Mesh, [xx, yy, xy]: [f64; 3]) -> f64 {
     shell.energy(&x) / (area * SMALL * SMALL)
 }
 
+/// Equilateral triangles bend like a plate with a Poisson's ratio of minus one third.
 #[test]
-fn equilateral_triangles_bend_like_a_plate_with_poissons_ratio_minus_a_third() {
+fn equilateral_mesh_matches_plate() {
     for (kappa, wanted) in [
         ([1.0, 0.0, 0.0], 3.0),
         ([0.0, 1.0, 0.0], 3.0),
@@ -86,8 +87,9 @@ fn equilateral_triangles_bend_like_a_plate_with_poissons_ratio_minus_a_third() {
     }
 }
 
+/// Squares that are cut along one diagonal bend like a plate but are stiffer against twist.
 #[test]
-fn squares_cut_in_two_resist_twist_twice_as_much() {
+fn split_squares_resist_twist() {
     for (kappa, wanted) in [
         ([1.0, 0.0, 0.0], 3.0),
         ([0.0, 1.0, 0.0], 3.0),
@@ -103,9 +105,9 @@ fn squares_cut_in_two_resist_twist_twice_as_much() {
     }
 }
 
-/// A plate rolled up to a cylinder; curvature c, exact positions.
+/// The energy per area of a plate rolled to a cylinder of curvature c, with exact positions, converges to 3 c².
 #[test]
-fn a_cylinder_of_curvature_c_tends_to_three_c_squared_per_area() {
+fn cylinder_energy_converges() {
     let c = 1.7;
     let error = |n: usize, (vertices, triangles): Mesh, axis: f64| {
         let shell = Shell::new(vertices, triangles, &bending(0.0)).unwrap();
@@ -168,8 +170,9 @@ fn supported(n: usize) -> Vec<f64> {
         .collect()
 }
 
+/// The frequencies of a supported triangle converge to those of a plate.
 #[test]
-fn a_supported_triangle_rings_at_the_frequencies_of_a_plate() {
+fn supported_triangle_frequencies() {
     let ratios = [8, 16, 32].map(supported);
     eprintln!("{ratios:?}");
     for mode in 0..6 {

@@ -28,8 +28,9 @@ fn unbalanced(shell: &Shell, x: &[Vec3], y: &[Vec3], weight: f64) -> f64 {
     norm(&sum) / norm(&pull)
 }
 
+/// Relaxing removes noise, and at the end the forces balance.
 #[test]
-fn noise_goes_and_forces_balance() {
+fn relax_removes_noise() {
     for (mesh, by) in [
         (torus(40, 20), 0.01),
         (sheet([20, 20], [1.0, 1.0]), 0.01),
@@ -59,8 +60,9 @@ fn noise_goes_and_forces_balance() {
     }
 }
 
+/// A larger weight moves vertices less and leaves more energy.
 #[test]
-fn a_larger_weight_moves_less_and_leaves_more_energy() {
+fn relax_weight_limits_motion() {
     let shell = shell(torus(30, 16));
     let x = shaken(shell.rest(), 0.02, 3);
     let all =
@@ -77,8 +79,9 @@ fn a_larger_weight_moves_less_and_leaves_more_energy() {
     assert!(all[0].after < 1e-3 * all[0].before && all[4].after > 0.5 * all[4].before);
 }
 
+/// Fixed vertices stay exactly, and a shape with all vertices fixed is unchanged.
 #[test]
-fn fixed_vertices_stay_and_all_fixed_is_nothing_to_do() {
+fn relax_keeps_fixed_vertices() {
     let shell = shell(sheet([12, 12], [1.0, 1.0]));
     let x = shaken(shell.rest(), 0.02, 3);
     let fixed: Vec<bool> = (0..x.len()).map(|v| v % 3 == 0).collect();
@@ -93,8 +96,9 @@ fn fixed_vertices_stay_and_all_fixed_is_nothing_to_do() {
     assert_eq!((still.positions, still.after), (x, still.before));
 }
 
+/// Crumpled, folded and crushed shapes come out with less energy.
 #[test]
-fn crumpled_folded_and_crushed_shapes_come_out_lower() {
+fn relax_lowers_crumpled_shapes() {
     let shell = shell(sheet([24, 24], [1.0, 1.0]));
     let rest = shell.rest();
     let edge = 1.0 / 24.0;
@@ -132,8 +136,9 @@ fn crumpled_folded_and_crushed_shapes_come_out_lower() {
     }
 }
 
+/// Real meshes with noise come out with less energy.
 #[test]
-fn real_meshes_with_noise_come_out_lower() {
+fn relax_lowers_noisy_meshes() {
     let Some(folder) = data("meshes") else {
         eprintln!("left out: no data");
         return;
@@ -157,8 +162,9 @@ fn real_meshes_with_noise_come_out_lower() {
     }
 }
 
+/// Weights, positions and flags that are not valid are refused.
 #[test]
-fn what_cannot_be_relaxed_is_refused() {
+fn relax_refuses_bad_input() {
     let shell = shell(sheet([4, 4], [1.0, 1.0]));
     let x = shell.rest().to_vec();
     for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -192,8 +198,9 @@ fn what_cannot_be_relaxed_is_refused() {
     ));
 }
 
+/// The gradient and Hessian of the shell as an energy term agree with differences of its energy.
 #[test]
-fn as_an_energy_term_it_is_its_own_derivative() {
+fn shell_term_derivatives_match() {
     let shell = shell(fins());
     let x = shaken(shell.rest(), 0.03, 6);
     let moves: Vec<Vec3> = x.iter().zip(shell.rest()).map(|(x, r)| x - r).collect();

@@ -41,8 +41,9 @@ fn cyclic() -> SpaceSettings {
     }
 }
 
+/// A motion with changed times and settings equals one that was made with them.
 #[test]
-fn other_times_numbers_and_velocities_are_those_of_a_new_motion() {
+fn set_matches_new_motion() {
     let times = [0.0, 0.4, 1.0, 1.3];
     for options in [kept(), SpaceSettings::default()] {
         let new = through(&strip().1, &times, &others(), &options);
@@ -56,8 +57,9 @@ fn other_times_numbers_and_velocities_are_those_of_a_new_motion() {
     }
 }
 
+/// A motion with a changed keyframe passes through its new shape.
 #[test]
-fn another_shape_for_a_keyframe_is_as_if_it_had_been_given() {
+fn reshape_matches_new_keyframe() {
     let mut shapes = strip().1;
     let bulged = |x: &Vec3| x + Vec3::new(0.0, 0.1 * x.x, 0.2 * (2.0 * x.x).sin());
     let other: Vec<Vec3> = shapes[1].iter().map(bulged).collect();
@@ -75,8 +77,9 @@ fn another_shape_for_a_keyframe_is_as_if_it_had_been_given() {
     }
 }
 
+/// A change at one end of a cycle changes both ends, whether the keyframe is met or approached.
 #[test]
-fn both_ends_of_a_cycle_are_one_keyframe() {
+fn cycle_ends_are_one_keyframe() {
     let other: Vec<Vec3> = closed()[0].iter().map(|x| x * 1.1).collect();
     for key in [0, 3] {
         let mut cycle = through(&closed(), &TIMES, &ringing(), &cyclic());
@@ -101,8 +104,9 @@ fn both_ends_of_a_cycle_are_one_keyframe() {
     assert!(!motion(&kept()).is_cyclic());
 }
 
+/// A motion with an inserted keyframe equals one that was made with it.
 #[test]
-fn a_keyframe_inserted_is_one_that_was_there() {
+fn insert_matches_new_motion() {
     let (_, shapes) = strip();
     let twisted = |x: &Vec3| x + Vec3::new(0.0, -0.1 * x.z, 0.3 * (x.x * x.y).sin());
     let new: Vec<Vec3> = shapes[2].iter().map(twisted).collect();
@@ -144,8 +148,9 @@ fn a_keyframe_inserted_is_one_that_was_there() {
     }
 }
 
+/// An insertion outside the motion's times is refused and changes nothing.
 #[test]
-fn an_insertion_outside_changes_nothing_and_is_refused() {
+fn insert_refuses_outside_times() {
     let (_, shapes) = strip();
     let mut all = motion(&kept());
     for time in [-0.1, 0.0, 1.5, 2.0, f64::NAN] {
@@ -156,8 +161,9 @@ fn an_insertion_outside_changes_nothing_and_is_refused() {
     assert!(apart(&all, &motion(&kept())) == 0.0);
 }
 
+/// Curves pass through the keyframes and keep their distances in the mass norm.
 #[test]
-fn curves_keep_the_distances_of_keyframes_by_mass() {
+fn curves_keep_keyframe_distances() {
     let (shell, shapes) = strip();
     let all = motion(&kept());
     let masses = Deformable::masses(shell.as_ref());
@@ -189,8 +195,9 @@ fn curves_keep_the_distances_of_keyframes_by_mass() {
     }
 }
 
+/// A soft keyframe with a large weight is met, at an end as well as at a seam.
 #[test]
-fn what_is_drawn_to_firmly_is_met_be_it_an_end_or_a_seam() {
+fn firm_soft_keyframe_is_met() {
     for options in [kept(), cyclic()] {
         let shapes = if options.cyclic { closed() } else { strip().1 };
         let exact = through(&shapes, &TIMES, &ringing(), &options);
@@ -206,8 +213,9 @@ fn what_is_drawn_to_firmly_is_met_be_it_an_end_or_a_seam() {
     }
 }
 
+/// A vertex cannot have two places at one time, but may have one after the other.
 #[test]
-fn a_vertex_in_two_places_at_once_is_refused_but_not_one_after_the_other() {
+fn partial_refuses_contradiction() {
     let (here, there) = (Vec3::new(1.0, 0.2, 0.9), Vec3::new(1.0, 0.2, 0.8));
     let mut all = motion(&kept());
     let id = all.partial(0.65, vec![3], vec![here], None).unwrap();
@@ -225,8 +233,9 @@ fn a_vertex_in_two_places_at_once_is_refused_but_not_one_after_the_other() {
     assert!(all.drop_partial(id).is_err());
 }
 
+/// A partial keyframe is met, however stiff the body is.
 #[test]
-fn part_of_a_shape_is_met_however_firm_the_body() {
+fn partial_is_met_at_any_stiffness() {
     let wanted = Vec3::new(1.0, 0.2, 0.9);
     for stiffness in [1e-6, 1.0, 1e6, 1e10] {
         let settings = Settings {
@@ -243,8 +252,9 @@ fn part_of_a_shape_is_met_however_firm_the_body() {
     }
 }
 
+/// The damping of a mode is the sum of its mass and stiffness parts.
 #[test]
-fn dampings_of_mass_and_stiffness_add_up() {
+fn dampings_add_up() {
     let dampings = |damping: (f64, f64)| -> Vec<f64> {
         let settings = Settings {
             damping,

@@ -8,8 +8,9 @@ fn halves() -> [Spacetime; 2] {
     [0..3, 2..4].map(|keys| through(&shapes[keys.clone()], &TIMES[keys], &ringing(), &kept()))
 }
 
+/// Each segment gives the shape within its times, and the later one does at a joint.
 #[test]
-fn each_segment_shows_in_its_time_and_the_later_one_at_a_joint() {
+fn composite_selects_segment_by_time() {
     let [first, second] = halves();
     let both = Composite::new(vec![&first, &second]).unwrap();
     assert_eq!(both.times(), [0.0, 0.8, 1.5]);
@@ -34,8 +35,9 @@ fn each_segment_shows_in_its_time_and_the_later_one_at_a_joint() {
     }
 }
 
+/// Segments that do not follow each other in time or place are refused by number.
 #[test]
-fn segments_that_do_not_follow_each_other_are_refused_by_number() {
+fn composite_refuses_gaps() {
     let [first, second] = halves();
     let refused = |segments: Vec<&Spacetime>| Composite::new(segments).err();
     assert_eq!(

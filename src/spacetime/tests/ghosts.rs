@@ -20,8 +20,9 @@ fn spun(angles: &[f64], times: &[f64], options: &SpaceSettings) -> Spacetime {
     through(&shapes, times, &ringing(), options)
 }
 
+/// The ghosts of a large turn divide it into equal parts.
 #[test]
-fn ghosts_of_a_turn_are_shares_of_the_turn() {
+fn ghosts_divide_turn_evenly() {
     let mut pinned = vec![false; 12];
     pinned[0] = true;
     for fixed in [Vec::new(), pinned] {
@@ -51,8 +52,9 @@ fn ghosts_of_a_turn_are_shares_of_the_turn() {
     }
 }
 
+/// Ghosts are passed at the times when a plain spline has gone their share of the way.
 #[test]
-fn ghosts_are_passed_when_plain_splines_have_gone_their_share() {
+fn ghosts_passed_at_spline_times() {
     let options = SpaceSettings {
         ghosts: Ghosts::Auto,
         ..kept()
@@ -78,8 +80,9 @@ fn ghosts_are_passed_when_plain_splines_have_gone_their_share() {
     }
 }
 
+/// Ghosts with given times are passed at these times.
 #[test]
-fn ghosts_at_given_times_are_passed_at_these() {
+fn ghosts_passed_at_given_times() {
     let ghost = |time: f64, angle: f64| (time, turned(angle));
     let options = SpaceSettings {
         ghosts: Ghosts::Given(vec![ghost(0.9, 1.5), ghost(0.2, 0.4), ghost(0.3, 0.9)]),
@@ -103,8 +106,9 @@ fn ghosts_at_given_times_are_passed_at_these() {
     }
 }
 
+/// The weight of a ghost scales with the unit of time like the cost that it is balanced against.
 #[test]
-fn how_firmly_a_ghost_draws_has_the_unit_of_what_it_draws_against() {
+fn ghost_weight_scales_with_time() {
     // With time c times as long, λ is c⁻² and δ c⁻¹ times as large, and so is ∫ r² c⁻³ times.
     for (stiffness, damping, room) in [(30.0, 0.4, 0.2), (-5.0, 3.0, 0.9), (0.0, 0.0, 2.0)] {
         let mode = |c: f64| Oscillator {
@@ -121,8 +125,9 @@ fn how_firmly_a_ghost_draws_has_the_unit_of_what_it_draws_against() {
     }
 }
 
+/// An undamped motion with ghosts is the same backwards as forwards.
 #[test]
-fn a_motion_with_ghosts_runs_backwards_as_forwards() {
+fn ghosts_are_time_reversible() {
     let ghost = |time: f64, angle: f64| (time, turned(angle));
     let ghosts = [ghost(0.2, 0.5), ghost(1.1, 1.7)];
     let (angles, times) = ([0.0, 1.2, 1.8], [0.0, 0.8, 1.3]);

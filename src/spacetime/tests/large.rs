@@ -37,8 +37,9 @@ fn reduced(modes: usize) -> SpaceSettings {
     }
 }
 
+/// A long strip in reduced coordinates passes through its keyframes with the projected stiffness UᵀKU.
 #[test]
-fn a_long_strip_is_what_its_parts_are() {
+fn reduced_strip_meets_keyframes() {
     let (shell, rest) = strips(1, 700);
     let keys = vec![
         rest.clone(),
@@ -83,8 +84,9 @@ fn a_long_strip_is_what_its_parts_are() {
     }
 }
 
+/// A body in a few separate parts gets a note, and one in too many parts is refused.
 #[test]
-fn parts_that_nothing_holds_together_are_told_or_refused() {
+fn separate_parts_noted_or_refused() {
     let make = |parts: usize| {
         let (shell, rest) = strips(parts, 5);
         let keys = vec![rest.clone(), bent(&rest, 0.2, 1.0)];
@@ -100,8 +102,9 @@ fn parts_that_nothing_holds_together_are_told_or_refused() {
     }
 }
 
+/// Progress is reported early, in the middle and at the end, always between 0 and 1.
 #[test]
-fn progress_is_told_on_the_way() {
+fn progress_is_reported() {
     let (shell, rest) = strips(1, 12);
     let keys = [0.0, 0.1, 0.2, 0.3].map(|by| bent(&rest, by, 1.0)).to_vec();
     let told = Mutex::new(Vec::new());
@@ -116,8 +119,9 @@ fn progress_is_told_on_the_way() {
     assert!(told.iter().any(|x| *x > 0.99));
 }
 
+/// A body that falls for a long time between keyframes follows its parabola.
 #[test]
-fn what_falls_for_long_between_keyframes_does_not_run_away() {
+fn long_fall_follows_parabola() {
     let shape = strip().1[0].clone();
     let falling = Settings {
         stiffness: 1e-12,

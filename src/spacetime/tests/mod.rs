@@ -55,8 +55,9 @@ fn integrated(spline: &WigglySpline, o: &Oscillator) -> f64 {
     sum
 }
 
+/// The cost equals its integral, and no neighbouring motion is cheaper.
 #[test]
-fn costs_are_integrals_and_no_neighbour_is_cheaper() {
+fn cost_is_integral_and_minimal() {
     let mut seed = 7;
     for case in 0..60 {
         let times: Vec<f64> = (0..5)
@@ -201,8 +202,9 @@ fn kept() -> SpaceSettings {
     }
 }
 
+/// A partial keyframe of all vertices acts as a whole keyframe.
 #[test]
-fn a_partial_keyframe_of_all_vertices_is_a_keyframe() {
+fn full_partial_keyframe_is_keyframe() {
     let (_, shapes) = strip();
     let times: Vec<f64> = (0..31).map(|i| 0.05 * f64::from(i)).collect();
     for full_below in [1500, 0] {
@@ -229,8 +231,9 @@ fn a_partial_keyframe_of_all_vertices_is_a_keyframe() {
     }
 }
 
+/// A partial keyframe is met at higher cost than without it, and a weight comes near for less.
 #[test]
-fn part_of_a_shape_is_met_and_nothing_cheaper_meets_it() {
+fn partial_is_met_at_least_cost() {
     let mut all = motion(&SpaceSettings::default());
     let free = all.cost();
     let wanted = crate::Vec3::new(1.0, 0.2, 0.9);
@@ -248,8 +251,9 @@ fn part_of_a_shape_is_met_and_nothing_cheaper_meets_it() {
     assert!(all.cost() < held);
 }
 
+/// A velocity that is prescribed at the seam of a cycle holds on both sides.
 #[test]
-fn what_is_prescribed_at_the_seam_of_a_cycle_holds_on_both_sides() {
+fn seam_velocity_holds_both_sides() {
     let (shell, mut shapes) = strip();
     shapes[3] = shapes[0].clone();
     let wanted = crate::Vec3::new(0.0, 0.3, -0.5);

@@ -36,8 +36,9 @@ fn largest(forces: &[Vec3], of: impl Fn(usize) -> bool) -> f64 {
     kept.map(|v| forces[v].norm()).fold(0.0, f64::max)
 }
 
+/// Dragged vertices reach their places, and no force acts on the others.
 #[test]
-fn what_is_dragged_arrives_and_nothing_else_is_pushed() {
+fn dragged_vertices_arrive() {
     for rests in [Rests::Body, Rests::Keyframes] {
         for rigid in [RigidMotion::Kept, RigidMotion::Removed] {
             let options = SpaceSettings {
@@ -61,8 +62,9 @@ fn what_is_dragged_arrives_and_nothing_else_is_pushed() {
     }
 }
 
+/// With a weight, elastic forces balance the pull towards the wanted places.
 #[test]
-fn what_is_drawn_by_a_weight_is_in_balance_with_it() {
+fn weighted_drag_is_in_balance() {
     let (shell, _) = strip();
     let masses = Deformable::masses(shell.as_ref());
     for rests in [Rests::Body, Rests::Keyframes] {

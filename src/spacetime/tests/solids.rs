@@ -20,8 +20,9 @@ fn material() -> Material {
     Material::new(2e3, 0.3, 900.0).unwrap()
 }
 
+/// A solid has the rest shape and mass of its mesh, and its gradient is that of its energy.
 #[test]
-fn a_solid_is_its_mesh_and_rests_where_that_is() {
+fn solid_rests_at_its_mesh() {
     let mesh = block();
     let solid = Solid::of_tets(&mesh, &material(), Model::NeoHookean);
     assert_eq!(solid.rest(), mesh.vertices());
@@ -45,8 +46,9 @@ fn a_solid_is_its_mesh_and_rests_where_that_is() {
     }
 }
 
+/// A solid with a changed rest shape equals one that was built from that shape.
 #[test]
-fn a_rest_that_is_carried_is_that_of_a_body_built_there() {
+fn at_rest_matches_new_solid() {
     let mesh = block();
     let there: Vec<Vec3> = mesh.vertices().iter().map(moved).collect();
     let built = TetMesh::new(there.clone(), mesh.tets().to_vec()).unwrap();
@@ -75,8 +77,9 @@ fn a_rest_that_is_carried_is_that_of_a_body_built_there() {
     }
 }
 
+/// Elements that the new rest shape inverts resist deformation as they did at their old rest.
 #[test]
-fn elements_that_are_turned_over_keep_their_rest() {
+fn at_rest_handles_inverted_elements() {
     let mesh = block();
     let mirrored: Vec<Vec3> = mesh
         .vertices()

@@ -51,8 +51,9 @@ fn open(cyclic: bool, case: usize, seed: &mut u64) -> (Layout, KnotData) {
     (Layout::new(all, cyclic), given)
 }
 
+/// The solution is a minimum of the cost, whichever values are unknown.
 #[test]
-fn what_is_sought_is_a_minimum_whatever_is_open() {
+fn solution_is_minimum() {
     let mut seed = 11;
     for case in 0..48 {
         let (layout, given) = open(case % 2 == 0, case / 2, &mut seed);

@@ -2,8 +2,9 @@
 //! Defects: welding, dropping, orienting, refusing.
 use super::*;
 
+/// Vertices within the tolerance are welded, and others are not.
 #[test]
-fn vertices_within_the_tolerance_are_welded_and_others_are_not() {
+fn welding_respects_tolerance() {
     let shape = unwelded(&sphere(1.0, 12));
     let size = surface(&shape).size();
     for (jitter, joined) in [(0.0, true), (0.3e-6, true), (1e-5, false)] {
@@ -20,8 +21,9 @@ fn vertices_within_the_tolerance_are_welded_and_others_are_not() {
     }
 }
 
+/// Welding does not join a chain of close vertices into one.
 #[test]
-fn a_fine_mesh_does_not_collapse_by_chains() {
+fn welding_does_not_chain() {
     // A strip sampled at 0.8 of the tolerance: each vertex may join one neighbour, not all.
     let mut shape = plane(1);
     let step = 0.8e-6 * 8f64.sqrt();
@@ -35,8 +37,9 @@ fn a_fine_mesh_does_not_collapse_by_chains() {
     assert!(surface(&shape).welded().vertices.len() >= 400);
 }
 
+/// Degenerate and duplicate triangles and unused vertices are dropped and counted.
 #[test]
-fn useless_triangles_and_vertices_are_dropped_and_counted() {
+fn degenerate_elements_are_dropped() {
     let mut shape = cuboid(Vec3::repeat(1.0));
     let n = shape.vertices.len() as u32;
     shape.triangles.push([0, 0, 5]); // repeated corner
@@ -62,8 +65,9 @@ fn useless_triangles_and_vertices_are_dropped_and_counted() {
     assert_eq!(s.welded().source, (0..12).collect::<Vec<u32>>());
 }
 
+/// A triangle without area along an edge does not open the body.
 #[test]
-fn a_flat_triangle_along_an_edge_does_not_open_the_body() {
+fn flat_triangle_keeps_body_closed() {
     // The first edge of the cube gets a middle vertex on one side only, bridged by a triangle without area.
     let mut shape = cuboid(Vec3::repeat(1.0));
     let [a, b, c] = shape.triangles[0];
@@ -81,8 +85,9 @@ fn a_flat_triangle_along_an_edge_does_not_open_the_body() {
     assert_relative_eq!(s.volume(), 8.0, max_relative = 1e-9);
 }
 
+/// Bodies are oriented outward, whatever the orientation of their triangles.
 #[test]
-fn bodies_are_turned_outward_however_they_come() {
+fn bodies_are_oriented_outward() {
     for (shape, flipped) in [
         (torus(1.0, 0.4, 30).reversed(), 900),
         (shuffled_directions(torus(1.0, 0.4, 30), 0.5), 0),
@@ -103,8 +108,9 @@ fn bodies_are_turned_outward_however_they_come() {
     }
 }
 
+/// Coordinates and indices that are not usable are refused by index.
 #[test]
-fn what_cannot_be_computed_with_is_refused_by_index() {
+fn surface_refuses_bad_input() {
     let cube = cuboid(Vec3::repeat(1.0));
     let mut broken = cube.clone();
     broken.vertices[5].y = f64::NAN;

@@ -2,8 +2,9 @@
 //! The domain Ω and its volume: cavities, overlaps, holes, sheets.
 use super::*;
 
+/// An inner shell that faces inward is a cavity, and one that faces outward is ignored.
 #[test]
-fn inward_shells_are_cavities_and_outward_ones_are_ignored() {
+fn inward_shells_are_cavities() {
     let (outer, inner) = (sphere(1.0, 24), sphere(0.5, 16));
     let (big, small) = (outer.signed_volume(), inner.signed_volume());
     let cavity = outer.clone().with(&inner.clone().reversed());
@@ -33,8 +34,9 @@ fn inward_shells_are_cavities_and_outward_ones_are_ignored() {
     assert!(surface(&nested).signed_distance(Vec3::new(0.5, 0.0, 0.0)) < -0.45);
 }
 
+/// A filled surface has no cavities and is otherwise unchanged.
 #[test]
-fn filled_surfaces_have_no_cavities() {
+fn filled_removes_cavities() {
     let (outer, inner) = (sphere(1.0, 24), sphere(0.5, 16));
     let hollow = outer.clone().with(&inner.clone().reversed());
     for shape in [hollow.clone(), hollow.clone().reversed(), unwelded(&hollow)] {
@@ -51,8 +53,9 @@ fn filled_surfaces_have_no_cavities() {
     }
 }
 
+/// The common volume of pieces that overlap counts once.
 #[test]
-fn interpenetrating_pieces_count_once() {
+fn overlapping_pieces_count_once() {
     let half = Vec3::repeat(0.5);
     let shape = cuboid(half).with(&moved(cuboid(half), Vec3::new(0.5, 0.1, 0.2)));
     let s = surface(&shape);
@@ -62,8 +65,9 @@ fn interpenetrating_pieces_count_once() {
     assert_relative_eq!(surface(&apart).volume(), 2.0, max_relative = 1e-9);
 }
 
+/// A body with holes still has its volume and interior.
 #[test]
-fn holes_leave_a_body_a_body() {
+fn holes_keep_body_solid() {
     for (from, to) in [(0, 30), (400, 520)] {
         let mut shape = sphere(1.0, 24);
         let whole = shape.signed_volume();
@@ -81,8 +85,9 @@ fn holes_leave_a_body_a_body() {
     }
 }
 
+/// Sheets get a layer of a small thickness that counts as inside.
 #[test]
-fn sheets_get_a_layer() {
+fn sheets_get_layer() {
     let single = Shape {
         vertices: vec![Vec3::zeros(), Vec3::x(), Vec3::y()],
         triangles: vec![[0, 1, 2]],
@@ -117,8 +122,9 @@ fn sheets_get_a_layer() {
     }
 }
 
+/// Layers of hair above a head do not hollow it out.
 #[test]
-fn layers_of_hair_do_not_dig_into_the_head() {
+fn hair_layers_keep_head_solid() {
     // Five caps above a sphere, all turned outward, and one card through its middle.
     let mut shape = sphere(1.0, 24);
     let body = shape.triangles.len();
@@ -145,8 +151,9 @@ fn layers_of_hair_do_not_dig_into_the_head() {
     }
 }
 
+/// Walls with gaps between them form one body.
 #[test]
-fn walls_with_gaps_between_them_are_a_body() {
+fn separate_walls_form_body() {
     let walls = cuboid(Vec3::repeat(1.0));
     let mut gaps = Shape {
         vertices: vec![],

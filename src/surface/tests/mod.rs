@@ -47,8 +47,9 @@ fn lumpy(n: u32) -> Shape {
     })
 }
 
+/// Clean bodies are kept as they are and have their exact volume.
 #[test]
-fn clean_bodies_are_kept_and_have_their_exact_volume() {
+fn clean_bodies_are_unchanged() {
     for shape in [
         sphere(1.0, 20),
         cuboid(Vec3::new(1.0, 2.0, 0.5)),
@@ -70,8 +71,9 @@ fn clean_bodies_are_kept_and_have_their_exact_volume() {
     );
 }
 
+/// Queries follow a similarity of the surface and do not depend on the order of its elements.
 #[test]
-fn queries_do_not_depend_on_place_turn_scale_or_order() {
+fn queries_are_similarity_invariant() {
     let shape = lumpy(16);
     let plain = surface(&shape);
     let points = random_points(300, 2.0, 5);
@@ -117,7 +119,7 @@ fn queries_do_not_depend_on_place_turn_scale_or_order() {
 }
 
 #[test]
-fn two_builds_are_bit_identical() {
+fn builds_are_bit_identical() {
     let shape = shuffled_directions(unwelded(&lumpy(16)), 0.4).with(&plane(3));
     let (a, b) = (surface(&shape), surface(&shape));
     assert_eq!(a.welded().triangles, b.welded().triangles);
@@ -129,8 +131,9 @@ fn two_builds_are_bit_identical() {
     assert_eq!(a.winding_numbers(&points), one_by_one);
 }
 
+/// No query gives NaN, whatever the point.
 #[test]
-fn no_query_gives_not_a_number() {
+fn queries_never_give_nan() {
     let s = surface(&lumpy(8).with(&moved(plane(2), Vec3::x() * 3.0)));
     let grid = DistanceGrid::new(&s, s.size() / 20.0, 0.1, &Silent).unwrap();
     for p in [
@@ -152,8 +155,9 @@ fn no_query_gives_not_a_number() {
     assert!(s.ray(Vec3::zeros(), Vec3::zeros()).is_none());
 }
 
+/// Rays and boxes take and return coordinates as given, not the internal ones.
 #[test]
-fn rays_and_boxes_speak_given_coordinates() {
+fn queries_use_given_coordinates() {
     let offset = Vec3::new(1e5, -2e5, 3e5);
     let s = surface(&moved(sphere(100.0, 40), offset));
     let hit = s.ray(offset + Vec3::x() * 500.0, -Vec3::x() * 7.0).unwrap();

@@ -224,8 +224,9 @@ mod tests {
     use super::super::super::shapes::random_points;
     use super::*;
 
+    /// Together the passes take every column exactly once.
     #[test]
-    fn passes_take_every_column_once() {
+    fn passes_cover_columns_once() {
         let columns = Columns::new(Vec3::zeros(), Vec3::new(1.0, 0.7, 0.2), 40.0);
         let passes = (0..PASSES).map(Pass::number);
         let mut all: Vec<u32> = passes.flat_map(|p| columns.of_pass(p)).collect();
@@ -233,8 +234,9 @@ mod tests {
         assert_eq!(all, (0..columns.len()).collect::<Vec<_>>());
     }
 
+    /// The columns over a triangle are those of the pass within its reach.
     #[test]
-    fn columns_over_a_triangle_are_those_of_the_pass_near_it() {
+    fn columns_over_triangle() {
         let columns = Columns::new(Vec3::zeros(), Vec3::new(1.0, 0.7, 0.2), 60.0);
         let across = |x: Vec3| columns.across(&x);
         for (k, p) in random_points(90, 0.5, 3).chunks_exact(3).enumerate() {

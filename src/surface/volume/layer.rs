@@ -110,8 +110,9 @@ mod tests {
     use super::super::super::shapes::random_points;
     use super::*;
 
+    /// The interval of a line in a layer ends where its distance to the triangle equals the reach.
     #[test]
-    fn stays_end_where_the_triangle_is_as_far_as_it_reaches() {
+    fn layer_interval_ends_at_reach() {
         let points = random_points(600, 1.0, 5);
         let (mut met, mut missed) = (0, 0);
         for p in points.chunks_exact(5) {

@@ -311,8 +311,9 @@ mod tests {
         WindingTree::new(&shape.vertices, &shape.triangles, all)
     }
 
+    /// The tree agrees with the exact sum inside, outside and at open rims.
     #[test]
-    fn tree_agrees_with_exact_sum_inside_outside_and_at_open_rims() {
+    fn tree_matches_exact_sum() {
         let half = |mut s: Shape| {
             s.triangles.truncate(s.triangles.len() / 2);
             s
@@ -332,8 +333,9 @@ mod tests {
         }
     }
 
+    /// The quick inside test agrees with the exact winding number.
     #[test]
-    fn a_rough_look_tells_inside_as_a_close_one_does() {
+    fn is_wound_matches_exact_winding() {
         let mut cut = sphere(1.0, 40);
         cut.triangles.truncate(cut.triangles.len() * 3 / 4);
         for shape in [sphere(1.0, 40), torus(1.0, 0.4, 60), cut, spindle(200)] {
@@ -347,8 +349,9 @@ mod tests {
         }
     }
 
+    /// After cutting, needles are near to only a few points, so queries stay cheap.
     #[test]
-    fn needles_are_near_to_few_points() {
+    fn needles_are_near_few_points() {
         let shape = spindle(1000);
         let tree = tree(&shape);
         let points = random_points(500, 0.7, 5);
@@ -367,8 +370,9 @@ mod tests {
         assert!(asked < points.len() * shape.triangles.len() / 5, "{asked}");
     }
 
+    /// A needle that was cut is left out as a whole.
     #[test]
-    fn a_needle_is_left_out_whole() {
+    fn without_omits_whole_needle() {
         let shape = spindle(200);
         let tree = tree(&shape);
         for (i, t) in shape.triangles.iter().enumerate() {
@@ -379,8 +383,9 @@ mod tests {
         }
     }
 
+    /// Triangles that are not needles are not cut.
     #[test]
-    fn triangles_that_are_no_needles_stay_whole() {
+    fn tree_keeps_regular_triangles() {
         for shape in [
             sphere(1.0, 20),
             torus(1.0, 0.4, 30),
@@ -390,8 +395,9 @@ mod tests {
         }
     }
 
+    /// The error of the far field falls with a high power of the distance.
     #[test]
-    fn far_field_falls_with_the_fourth_power_of_distance() {
+    fn far_field_error_order() {
         // An open shape far away: the first left-out term is the octupole's successor, 1/r⁵.
         let mut shape = sphere(1.0, 12);
         shape.triangles.truncate(60);
@@ -409,8 +415,9 @@ mod tests {
         assert!(near / far > 20.0, "{near} {far}");
     }
 
+    /// Without the triangle that a point lies on, the winding number is the mean of both sides.
     #[test]
-    fn leaving_one_triangle_out_gives_the_mean_of_both_sides() {
+    fn without_gives_mean_of_sides() {
         let shape = sphere(1.0, 12);
         let tree = tree(&shape);
         for (i, t) in shape.triangles.iter().enumerate() {
@@ -419,8 +426,9 @@ mod tests {
         }
     }
 
+    /// Points on a vertex, far away or not finite give a finite number.
     #[test]
-    fn a_point_on_a_vertex_or_nowhere_gives_a_number() {
+    fn tree_finite_at_special_points() {
         let shape = sphere(1.0, 12);
         let tree = tree(&shape);
         assert!(tree.at(&shape.vertices[3]).is_finite());

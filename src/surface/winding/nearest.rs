@@ -67,8 +67,9 @@ mod tests {
     use super::super::super::shapes::*;
     use super::*;
 
+    /// The nearest of the triangles that a filter admits is the one that a test of all of them finds.
     #[test]
-    fn the_nearest_of_some_triangles_is_that_of_all_looked_at() {
+    fn nearest_matches_brute_force() {
         for shape in [torus(1.0, 0.4, 30), spindle(100)] {
             let tree = WindingTree::new(
                 &shape.vertices,

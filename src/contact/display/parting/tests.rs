@@ -60,8 +60,9 @@ fn largest(moves: &[(u32, Vec3)]) -> f64 {
     moves.iter().map(|(_, d)| d.norm()).fold(0.0, f64::max)
 }
 
+/// Skin that does not overlap, or that may pass through itself, is not moved.
 #[test]
-fn what_overlaps_nowhere_is_not_moved_at_all() {
+fn part_moves_nothing_without_overlap() {
     for turns in [0.0, 0.3, 0.9] {
         let parted = part(&rolled(turns, 0.05), &Contact::default());
         assert_eq!(parted, Parted::default(), "{turns}");
@@ -72,8 +73,9 @@ fn what_overlaps_nowhere_is_not_moved_at_all() {
     assert_eq!(part(&rolled(1.2, 0.05), &contact), Parted::default());
 }
 
+/// Both sides of an overlap give way by half of its depth, and skin far away stays.
 #[test]
-fn what_overlaps_is_parted_by_half_on_either_side_and_nothing_far_away() {
+fn part_splits_overlap_evenly() {
     let bar = rolled(1.2, 0.08);
     let parted = part(&bar, &Contact::default());
     let before = in_other_flesh(&bar, &shown(&bar));
@@ -94,8 +96,9 @@ fn what_overlaps_is_parted_by_half_on_either_side_and_nothing_far_away() {
     assert!(parted.points.iter().all(|p| p.force == Vec3::zeros()));
 }
 
+/// Displacements vanish with the depth of the overlap and change in proportion to it.
 #[test]
-fn displacements_go_to_zero_with_the_depth_and_change_as_little_as_it() {
+fn part_is_continuous_in_depth() {
     let deepest = |pitch: f64| largest(&part(&rolled(1.2, pitch), &Contact::default()).moves);
     // Where the ends begin to touch.
     let (mut in_touch, mut apart) = (0.095, 0.12);
@@ -133,8 +136,9 @@ fn displacements_go_to_zero_with_the_depth_and_change_as_little_as_it() {
     assert!(fine < 0.7 * coarse, "{coarse} {fine}");
 }
 
+/// Displacements move and turn with the whole body.
 #[test]
-fn it_turns_and_goes_along_with_the_whole() {
+fn part_is_rigid_invariant() {
     let bar = rolled(1.2, 0.085);
     let by = Isometry3::new(Vec3::new(30.0, -4.0, 7.0), Vec3::new(0.4, -1.1, 0.7));
     let mut gone = rolled(1.2, 0.085);
@@ -151,8 +155,9 @@ fn it_turns_and_goes_along_with_the_whole() {
     }
 }
 
+/// The number of threads does not change a bit of the displacements.
 #[test]
-fn any_number_of_threads_gives_the_same_bits() {
+fn part_same_bits_across_threads() {
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let pool = pool.build().unwrap();
@@ -161,8 +166,9 @@ fn any_number_of_threads_gives_the_same_bits() {
     assert_eq!(with(1), with(3));
 }
 
+/// Skin of region zero takes no part in contact and is not moved.
 #[test]
-fn skin_of_region_zero_parts_from_nothing() {
+fn part_skips_region_zero() {
     let bar = rolled(1.2, 0.05);
     let rest = bar.skin.rest_vertices().iter();
     let contact = Contact {
@@ -172,8 +178,9 @@ fn skin_of_region_zero_parts_from_nothing() {
     assert!(part(&bar, &contact).moves.is_empty());
 }
 
+/// Skin below a plane is brought to its surface, and skin far from the plane stays.
 #[test]
-fn skin_is_brought_out_of_a_plane_where_its_entry_has_it() {
+fn part_pushes_out_of_plane() {
     let bar = rolled(0.0, 0.0);
     let plane = Collider::plane(Vec3::new(0.0, 0.0, 0.02), Vec3::z()).unwrap();
     let contact = Contact {

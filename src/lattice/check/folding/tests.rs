@@ -23,8 +23,9 @@ fn sampled(cell: &Cell, x: &[Vec3], n: usize) -> f64 {
     least
 }
 
+/// The check for folds agrees with the determinant at many sampled places.
 #[test]
-fn the_verdict_is_that_of_many_places() {
+fn fold_agrees_with_sampling() {
     let mut random = Random(5);
     // Cells that fold at a corner, inside alone, nowhere.
     let mut counts = [[0; 3]; 2];
@@ -62,8 +63,9 @@ fn the_verdict_is_that_of_many_places() {
     assert!(counts.iter().flatten().all(|&n| n > 10), "{counts:?}");
 }
 
+/// The Bernstein coefficients, also of halved cells, evaluate to the determinant.
 #[test]
-fn bernstein_coefficients_are_those_of_the_determinant() {
+fn bernstein_form_matches_determinant() {
     let mut random = Random(8);
     for _ in 0..50 {
         let (cell, x) = crumpled(0, 0.5, &mut random);
@@ -99,8 +101,9 @@ fn mapped(kind: usize, m: [[f64; 2]; 2]) -> (Cell, Vec<Vec3>) {
     (cell, x)
 }
 
+/// A cell between two parallel triangles or squares folds exactly where the quadratic in the height does.
 #[test]
-fn between_two_triangles_or_squares_the_verdict_is_that_of_the_quadratic() {
+fn fold_matches_quadratic_criterion() {
     // At a height c the section is the bottom under (1 − c) I + c m, whose determinant
     // (1 − c)² + c (1 − c) tr m + c² det m is positive on the way where tr m > −2 √det m.
     let mut random = Random(1);

@@ -50,8 +50,9 @@ fn holds((cell, x): &(Cell, Vec<Vec3>), p: Vec3) -> bool {
 
 const PAIRS: usize = 300;
 
+/// The overlap of random pairs of cells agrees with a test of many sampled points.
 #[test]
-fn random_pairs_overlap_where_many_points_say_so() {
+fn overlap_agrees_with_sampling() {
     let mut random = Random(11);
     let (mut overlapping, mut apart, mut close) = (0, 0, 0);
     for i in 0..PAIRS {
@@ -111,8 +112,9 @@ fn neighbours(i: usize, jitter: f64, random: &mut Random) -> [(Cell, Vec<Vec3>);
     }
 }
 
+/// Cells that share a face do not overlap until one is pushed into the other.
 #[test]
-fn neighbours_touch_until_one_is_pushed_into_the_other() {
+fn neighbours_overlap_only_when_pushed() {
     let mut random = Random(3);
     for i in 0..300 {
         let jitter = 0.4 * random.next();
@@ -153,8 +155,9 @@ fn saddle(h: f64, [a, b]: [f64; 2], gap: f64, above: bool) -> (Cell, Vec<Vec3>) 
     (Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]), x.concat())
 }
 
+/// Two cells whose warped faces cut each other are found even if no edge crosses a face.
 #[test]
-fn faces_that_cut_each_other_with_no_edge_crossing_are_found() {
+fn overlap_without_edge_crossing() {
     // The lower is wider along x, the upper along y, so that the gap is least on the axis: there it is as given.
     let mut random = Random(7);
     for i in 0..200 {
@@ -175,8 +178,9 @@ fn faces_that_cut_each_other_with_no_edge_crossing_are_found() {
     }
 }
 
+/// A cell that lies inside another overlaps it.
 #[test]
-fn a_cell_inside_another_is_found() {
+fn overlap_of_nested_cells() {
     let mut random = Random(2);
     for i in 0..50 {
         let (cell, x) = sound(i, 0.3, &mut random);

@@ -62,8 +62,9 @@ fn leg_bones(cubes: &Cubes) -> Vec<Vec<Vec3>> {
     vec![left, right, hip]
 }
 
+/// Two legs that share cells come apart and stay joined at the hip.
 #[test]
-fn legs_come_apart_and_stay_joined_at_the_hip() {
+fn split_legs_share_only_hip() {
     let cubes = legs();
     let f = Fixture::new(cubes.surface(), 0.55, &leg_bones(&cubes));
     let s = f.checked();
@@ -81,8 +82,9 @@ fn legs_come_apart_and_stay_joined_at_the_hip() {
     assert_eq!(count_parts(&s.cells), 1);
 }
 
+/// Each point of a leg is carried by cells of that leg.
 #[test]
-fn points_belong_to_the_leg_they_are_in() {
+fn split_assigns_points_to_leg() {
     let cubes = legs();
     let f = Fixture::new(cubes.surface(), 0.55, &leg_bones(&cubes));
     let s = f.checked();
@@ -123,8 +125,9 @@ fn points_belong_to_the_leg_they_are_in() {
     assert!(shared > 500, "{shared}");
 }
 
+/// A body without gaps is left unchanged.
 #[test]
-fn a_body_without_gaps_comes_out_as_it_went_in() {
+fn split_keeps_gapless_body() {
     // A ball, a rod and a box.
     let ball = |radius: [f64; 3]| {
         let (vertices, triangles) = Cubes::new(&[[0..8, 0..8, 0..8]]).mesh();
@@ -154,8 +157,9 @@ fn a_body_without_gaps_comes_out_as_it_went_in() {
     }
 }
 
+/// Four fingers in the width of one cell come apart.
 #[test]
-fn fingers_a_hair_apart_come_apart() {
+fn split_separates_close_fingers() {
     // Four fingers in the width of a cell; the gaps are a hundredth of a finger.
     let mut boxes = vec![[0..7, 0..2, 0..5]];
     boxes.extend((0..4).map(|i| [2 * i..2 * i + 1, 0..2, 5..34]));
@@ -190,8 +194,9 @@ fn fingers_a_hair_apart_come_apart() {
     }
 }
 
+/// Parts without bones stay joined by faces, not by single edges.
 #[test]
-fn parts_without_bones_do_not_hang_on_edges() {
+fn split_boneless_parts_share_faces() {
     // The comb again, but only its palm has a bone: a tooth that hung on an edge would swing.
     let mut boxes = vec![[0..7, 0..2, 0..5]];
     boxes.extend((0..4).map(|i| [2 * i..2 * i + 1, 0..2, 5..16]));
@@ -224,8 +229,9 @@ fn parts_without_bones_do_not_hang_on_edges() {
     }
 }
 
+/// A loose piece floats free unless a single cell holds it together with the body.
 #[test]
-fn loose_pieces_float_free_unless_one_cell_holds_them() {
+fn split_loose_pieces() {
     let body = [0..6, 0..6, 0..10];
     // A button above the face of the box, small or longer than a cell.
     for (button, parts) in [([2..4, 8..10, 4..5], 1), ([0..6, 8..10, 0..10], 2)] {
@@ -242,8 +248,9 @@ fn loose_pieces_float_free_unless_one_cell_holds_them() {
     }
 }
 
+/// The order of the triangles does not change the result of the split.
 #[test]
-fn the_order_of_triangles_does_not_matter() {
+fn split_independent_of_triangle_order() {
     let cubes = legs();
     let chains = leg_bones(&cubes);
     let f = Fixture::new(cubes.surface(), 0.55, &chains);
@@ -293,7 +300,7 @@ fn the_order_of_triangles_does_not_matter() {
 }
 
 #[test]
-fn cancelling_stops_it() {
+fn split_can_be_cancelled() {
     let cubes = legs();
     let f = Fixture::new(cubes.surface(), 0.55, &leg_bones(&cubes));
     let input = SplitInput {
@@ -309,8 +316,9 @@ fn cancelling_stops_it() {
     );
 }
 
+/// Voxels and segments are inside exactly where the body is.
 #[test]
-fn voxels_and_segments_agree_with_the_body() {
+fn space_agrees_with_body() {
     let cubes = legs();
     let surface = cubes.surface();
     let space = Space::new(&surface, 0.07);
@@ -341,8 +349,9 @@ fn voxels_and_segments_agree_with_the_body() {
     assert!(stayed[0] > 100 && stayed[1] > 100);
 }
 
+/// A surface with a tenth of its faces missing has nearly the same voxels inside.
 #[test]
-fn an_open_surface_has_the_same_voxels() {
+fn space_of_open_surface() {
     // Without a tenth of its faces the body is bounded by the winding number in the holes.
     let cubes = legs();
     let (vertices, triangles) = cubes.mesh();

@@ -12,8 +12,9 @@ fn mesh(model: &Model, level: u32, blend: f64) -> Surface {
     Surface::new(vertices, triangles).unwrap()
 }
 
+/// The boundary of a body with limbs is one closed surface without holes, at every strength of blending.
 #[test]
-fn a_body_with_limbs_has_one_closed_boundary() {
+fn model_boundary_is_closed() {
     let model = creature();
     let volumes = [0.0, 0.5, 1.0].map(|blend| {
         let surface = mesh(&model, 2, blend);
@@ -49,8 +50,9 @@ fn a_body_with_limbs_has_one_closed_boundary() {
     assert!(volumes[2] < 1.1 * volumes[0], "{volumes:?}");
 }
 
+/// Figures that lie beside each other without overlap are not blended.
 #[test]
-fn figures_beside_each_other_are_not_blended() {
+fn separate_figures_are_not_blended() {
     let whole = creature();
     let [(_, body), ..] = whole.figures() else {
         panic!("it has a body");
@@ -69,8 +71,9 @@ fn figures_beside_each_other_are_not_blended() {
     assert!((both / far - 1.0).abs() < 0.02, "{both} {far}");
 }
 
+/// The boundary of a model that is moved, turned and scaled is the boundary moved likewise.
 #[test]
-fn a_boundary_goes_along_with_its_model() {
+fn model_boundary_is_equivariant() {
     let model = creature();
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
     let shift = Vec3::new(3.0, -1.0, 0.5);
@@ -86,8 +89,9 @@ fn a_boundary_goes_along_with_its_model() {
     }
 }
 
+/// Names and settings that are not valid are refused.
 #[test]
-fn names_and_settings_that_are_none_are_refused() {
+fn model_refuses_bad_names_and_settings() {
     let model = creature();
     let figures: Vec<Figure> = model.figures().iter().map(|f| f.1.clone()).collect();
     let join = |figures: &[Figure], names: &[&str]| {
@@ -115,8 +119,9 @@ fn names_and_settings_that_are_none_are_refused() {
     ));
 }
 
+/// A model of one figure has the boundary of that figure.
 #[test]
-fn one_figure_alone_keeps_its_own_boundary() {
+fn single_figure_keeps_boundary() {
     let (name, figure) = creature().figures()[1].clone();
     let boundary = Boundary::new(&figure, 2).unwrap();
     let own = boundary.positions(&figure);

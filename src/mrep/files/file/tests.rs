@@ -42,8 +42,9 @@ fn model() -> Model {
     .unwrap()
 }
 
+/// A model that is saved and loaded comes back bit for bit, and loading can scale it.
 #[test]
-fn what_was_written_comes_back_to_the_last_bit() {
+fn model_file_round_trip() {
     let folder = Folder::new("bits");
     let path = folder.join("both.mrep.toml");
     model().save(&path).unwrap();
@@ -54,8 +55,9 @@ fn what_was_written_comes_back_to_the_last_bit() {
     assert!((a.size() * 1e-3 - b.size()).abs() < 1e-12);
 }
 
+/// The error for a damaged file names the line or the entry at fault.
 #[test]
-fn damaged_files_are_told_by_line_or_place() {
+fn damaged_file_names_place() {
     let folder = Folder::new("damaged");
     let path = folder.join("damaged.mrep.toml");
     let whole = model().written();
@@ -109,8 +111,9 @@ fn damaged_files_are_told_by_line_or_place() {
 }
 
 proptest! {
+    /// No text, and no piece of a valid file, makes the parsers panic.
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,200}", from in 0_usize..4000, to in 0_usize..4000) {
+    fn parsing_never_panics(text in "\\PC{0,200}", from in 0_usize..4000, to in 0_usize..4000) {
         let _ = Model::parsed(&text);
         let _ = srep::parsed(&text);
         // Pieces of good ones, too.

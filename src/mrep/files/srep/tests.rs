@@ -68,8 +68,9 @@ fn apart(a: &Figure, b: &Figure) -> f64 {
     pairs.map(of).fold(0.0, f64::max)
 }
 
+/// A slab that is written as an s-rep and read again is the same slab.
 #[test]
-fn a_slab_comes_back() {
+fn srep_slab_round_trip() {
     for slab in [slab(), ellipsoid(AXES, 5, 9, 0.8)] {
         let back = parsed(&written(&slab).unwrap()).unwrap();
         assert!(apart(&slab, &back) < 1e-12);
@@ -86,8 +87,9 @@ fn a_slab_comes_back() {
     assert!(said.contains("tube"), "{said}");
 }
 
+/// The s-rep of a figure that is moved, turned and scaled gives that figure.
 #[test]
-fn a_turned_file_gives_the_figure_turned() {
+fn srep_read_is_equivariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.7)).matrix();
     let shift = Vec3::new(1.0, -4.0, 2.0);
     let turned = |f: &Figure| f.transformed(3.0, &turn, shift);
@@ -102,8 +104,9 @@ fn a_turned_file_gives_the_figure_turned() {
     }
 }
 
+/// Coordinates marked LPS are converted; plain numbers without a mark are taken as they are.
 #[test]
-fn lps_is_turned_round_and_numbers_alone_are_not() {
+fn srep_converts_lps() {
     let ras = file(&slab());
     let as_written = parsed(&ras.to_string()).unwrap();
     fn each(value: &mut Value, change: &dyn Fn(&mut Value)) {
@@ -128,8 +131,9 @@ fn lps_is_turned_round_and_numbers_alone_are_not() {
     }
 }
 
+/// Border atoms keep their side even if their spokes lean away from the crest.
 #[test]
-fn border_atoms_keep_their_side_where_spokes_lean_away_from_the_crest() {
+fn srep_border_atoms_keep_side() {
     let slab = slab();
     let atom = &slab.atoms()[2];
     let [b, n] = [0, 2].map(|k| atom.frame.column(k).into_owned());
@@ -147,8 +151,9 @@ fn border_atoms_keep_their_side_where_spokes_lean_away_from_the_crest() {
     }
 }
 
+/// A crest spoke that begins away from its atom still ends at the stated point.
 #[test]
-fn a_crest_spoke_that_begins_elsewhere_ends_where_it_says() {
+fn srep_keeps_crest_spoke_end() {
     let slab = slab();
     let atom = &slab.atoms()[2];
     let way = atom.frame.column(0) * (0.5 * atom.end * atom.radius);
@@ -164,8 +169,9 @@ fn a_crest_spoke_that_begins_elsewhere_ends_where_it_says() {
     );
 }
 
+/// An elliptical s-rep of an ellipsoid converges to the ellipsoid's known grid.
 #[test]
-fn an_elliptical_one_gives_the_grid_that_is_known_of_its_ellipsoid() {
+fn elliptical_srep_matches_ellipsoid() {
     let known = ellipsoid(AXES, GRID[0], GRID[1], 0.8);
     let mut last = f64::INFINITY;
     for (around, steps, most) in [(24, 2, 0.1), (24, 4, 1e-2), (48, 8, 1e-3)] {
@@ -181,8 +187,9 @@ fn an_elliptical_one_gives_the_grid_that_is_known_of_its_ellipsoid() {
     }
 }
 
+/// The error for an invalid elliptical s-rep explains the fault.
 #[test]
-fn elliptical_ones_that_are_none_are_told() {
+fn elliptical_srep_errors_explain() {
     let said = |change: &dyn Fn(&mut Value)| {
         let mut file = elliptical(8, 2);
         change(&mut file["EllipticalSRep"]);
@@ -208,8 +215,9 @@ fn elliptical_ones_that_are_none_are_told() {
     assert!(flat.contains("one place"), "{flat}");
 }
 
+/// No single change in a file leads to a figure with numbers that are not finite.
 #[test]
-fn whatever_is_changed_in_a_file_no_figure_has_nan() {
+fn srep_mutations_give_no_nan() {
     fn places(value: &Value, at: String, all: &mut Vec<String>) {
         all.push(at.clone());
         match value {

@@ -164,8 +164,9 @@ mod tests {
         unknowns.moved(figure, &step)
     }
 
+    /// The derivatives of the prior agree with finite differences.
     #[test]
-    fn derivatives_agree_with_differences() {
+    fn neighbours_derivatives_match_differences() {
         for template in figures() {
             let unknowns = Unknowns::new(&template, &[]);
             // Object angles at their limit have no derivative.
@@ -199,8 +200,9 @@ mod tests {
         }
     }
 
+    /// The prior does not change under a similarity of the whole figure.
     #[test]
-    fn it_does_not_see_a_similarity() {
+    fn neighbours_ignore_similarity() {
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
         for template in figures() {
             let unknowns = Unknowns::new(&template, &[]);

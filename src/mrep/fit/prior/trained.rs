@@ -158,8 +158,10 @@ mod tests {
     use super::super::super::super::fixture::helix;
     use super::*;
 
+    /// The derivatives of the trained prior agree with finite differences, and a similarity does not change its
+    /// energy.
     #[test]
-    fn derivatives_agree_with_differences_and_a_similarity_changes_nothing() {
+    fn trained_derivatives_and_similarity() {
         let base = helix(4, 5);
         let mut random = crate::surface::shapes::Random(6);
         let count = base.tangent(&base).len();

@@ -82,8 +82,9 @@ fn mean(fit: &Fit, stage: &str) -> f64 {
     found.expect("the stage").report.mean
 }
 
+/// Figures that were moved as one are found by one similarity.
 #[test]
-fn what_is_moved_as_one_is_found_as_one() {
+fn similarity_stage_recovers_whole() {
     let here = model(0.0, 0.0);
     let turn: Mat3 = *Rotation3::new(Vec3::new(0.2, -0.3, 0.25)).matrix();
     let shift = Vec3::new(0.7, -0.4, 0.5);
@@ -104,8 +105,9 @@ fn what_is_moved_as_one_is_found_as_one() {
     assert_eq!(fits[0].stages[0].energies, fits[1].stages[0].energies);
 }
 
+/// Each stage of a fit comes nearer to the skin, and every step lowers the energy.
 #[test]
-fn each_scale_comes_nearer_and_every_step_lowers_the_energy() {
+fn stages_refine_and_descend() {
     let there = model(0.35, -0.9);
     let all = ["similarity", "sections", "atoms", "boundary"];
     let fits = fitted(&model(0.0, 0.0), &skin(&there), &all);
@@ -136,8 +138,9 @@ fn each_scale_comes_nearer_and_every_step_lowers_the_energy() {
     assert!(off < 0.5 * 0.3, "{off}");
 }
 
+/// A fit in a world that is moved, turned and scaled is the fit moved likewise.
 #[test]
-fn fits_go_along_with_the_world() {
+fn fit_is_equivariant() {
     let (here, there) = (model(0.0, 0.0), model(0.3, -0.4));
     let turn: Mat3 = *Rotation3::new(Vec3::new(1.0, 0.4, -2.0)).matrix();
     let moved = |model: &Model| model.transformed(0.01, &turn, Vec3::new(3.0, 1.0, 2.0));
@@ -162,8 +165,9 @@ fn fits_go_along_with_the_world() {
     }
 }
 
+/// Weights assign skin to figures, and weights that miss a figure are refused.
 #[test]
-fn weights_say_which_skin_is_whose() {
+fn weights_assign_skin_to_figures() {
     let (here, there) = (model(0.0, 0.0), model(0.2, -0.3));
     let surface = skin(&there);
     let of_arm = |x: &Vec3| f64::from(u8::from(x.x > 0.6));
@@ -194,8 +198,9 @@ fn weights_say_which_skin_is_whose() {
     assert!(refused.is_err_and(|e| e.to_string().contains("one figure")));
 }
 
+/// A model of one figure is fitted as the figure alone.
 #[test]
-fn one_figure_is_fitted_as_it_is_alone() {
+fn single_figure_fit_is_same() {
     let figure = tube(Vec3::zeros(), Vec3::x() * 3.0, 0.4, 7);
     let one = Model::join(vec![figure.clone()], vec!["one".into()]).expect("a model");
     let surface = skin(&model(0.0, 0.0));

@@ -29,8 +29,9 @@ fn chains(bones: &SuggestedBones) -> Vec<(String, Vec3, Vec3)> {
     all
 }
 
+/// A creature gets one chain of bones for its body and one for each limb.
 #[test]
-fn a_creature_has_a_chain_for_its_body_and_each_limb() {
+fn suggest_bones_chains_for_limbs() {
     let surface = body();
     let bones = suggest_bones(&surface).unwrap();
     let skeleton = bones.skeleton().unwrap();
@@ -61,8 +62,9 @@ fn a_creature_has_a_chain_for_its_body_and_each_limb() {
     }
 }
 
+/// A single limb is a body whose joints lie where it bends.
 #[test]
-fn a_limb_alone_is_a_body_with_joints_where_it_bends() {
+fn suggest_bones_joints_at_bends() {
     let joints = [
         Vec3::zeros(),
         Vec3::new(0.5, 0.0, 0.0),
@@ -80,8 +82,9 @@ fn a_limb_alone_is_a_body_with_joints_where_it_bends() {
     }
 }
 
+/// Suggested bones follow a similarity of the body and do not depend on the order of its vertices.
 #[test]
-fn bones_go_along_with_their_body_whatever_the_order_of_vertices() {
+fn suggest_bones_is_equivariant() {
     let surface = body();
     let plain = suggest_bones(&surface).unwrap();
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.7, -0.4, 1.9)).matrix();
@@ -108,8 +111,9 @@ fn bones_go_along_with_their_body_whatever_the_order_of_vertices() {
     }
 }
 
+/// Bodies without limbs get valid bones; sheets and separate pieces are refused.
 #[test]
-fn bodies_without_limbs_have_bones_or_are_refused() {
+fn suggest_bones_without_limbs() {
     let suggest = |shape: crate::surface::shapes::Shape| {
         suggest_bones(&Surface::new(shape.vertices, shape.triangles).unwrap())
     };

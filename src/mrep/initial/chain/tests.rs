@@ -12,8 +12,9 @@ fn tube(arm: &(Surface, Skeleton, SkinWeights), bones: &[u32]) -> Result<Figure,
     Figure::from_skeleton(&arm.0, &arm.1, &arm.2, bones, ChainSettings::default())
 }
 
+/// A tube along an arm has its hubs on the bones and the radius of the arm.
 #[test]
-fn a_tube_along_an_arm_has_its_hubs_on_the_bones_and_its_radius() {
+fn tube_follows_arm_bones() {
     for angle in [0.0, 0.4] {
         let arm = arm(angle, |p| p);
         let figure = tube(&arm, &[1, 2, 3]).unwrap();
@@ -45,8 +46,9 @@ fn a_tube_along_an_arm_has_its_hubs_on_the_bones_and_its_radius() {
     }
 }
 
+/// A tube follows a similarity of the arm and does not depend on the order of the bones.
 #[test]
-fn it_goes_along_with_the_arm_and_does_not_mind_the_order_of_bones() {
+fn tube_is_equivariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
     let shift = Vec3::new(3.0, -1.0, 0.5);
     let here = tube(&arm(0.4, |p| p), &[1, 2, 3]).unwrap();
@@ -64,8 +66,9 @@ fn it_goes_along_with_the_arm_and_does_not_mind_the_order_of_bones() {
     }
 }
 
+/// A fit with held hubs lays the tube onto the skin of the arm.
 #[test]
-fn a_fit_with_its_hubs_held_lays_it_on_the_arm() {
+fn tube_fit_with_held_hubs() {
     let arm = arm(0.4, |p| p);
     let bones = [1, 2, 3];
     let figure = tube(&arm, &bones).unwrap();
@@ -83,8 +86,9 @@ fn a_fit_with_its_hubs_held_lays_it_on_the_arm() {
     assert_eq!(hubs(&fit.figure), hubs(&figure));
 }
 
+/// Bones that do not form a chain are refused, and the error names them.
 #[test]
-fn bones_that_are_no_chain_are_refused_by_name() {
+fn tube_refuses_unchained_bones() {
     let arm = arm(0.4, |p| p);
     let said = |bones: &[u32]| tube(&arm, bones).unwrap_err().to_string();
     assert!(said(&[]).contains("no bones"));
@@ -133,8 +137,9 @@ fn bones_that_are_no_chain_are_refused_by_name() {
     );
 }
 
+/// Hubs leave the bones at corners that are too sharp for the thickness, and only there.
 #[test]
-fn hubs_round_corners_that_are_too_sharp_for_the_thickness() {
+fn hubs_round_sharp_corners() {
     for angle in [1.1, 1.5] {
         let arm = arm(angle, |p| p);
         let bones = [1, 2, 3];
@@ -182,8 +187,9 @@ fn off_bones(skeleton: &Skeleton, bones: &[u32], x: &Vec3) -> f64 {
     bones.iter().map(far).fold(f64::INFINITY, f64::min)
 }
 
+/// A short last bone is extended to the end of its skin.
 #[test]
-fn a_last_bone_that_is_a_stub_goes_on_to_the_end_of_its_skin() {
+fn stub_bone_extends_to_skin_end() {
     let (surface, skeleton, skin) = arm(0.3, |p| p);
     let mut tails = skeleton.tails().to_vec();
     let whole = tails[3];
@@ -203,8 +209,9 @@ fn a_last_bone_that_is_a_stub_goes_on_to_the_end_of_its_skin() {
     assert_eq!(before.atoms(), tube(&now, &[1, 2]).unwrap().atoms());
 }
 
+/// An error about many bones names only the first and the last of them.
 #[test]
-fn many_bones_are_told_by_the_first_and_the_last() {
+fn bone_list_is_abbreviated() {
     let count = 9;
     let heads: Vec<Vec3> = (0..count)
         .map(|i| Vec3::new(f64::from(i), 0.0, 0.0))

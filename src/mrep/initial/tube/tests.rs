@@ -56,8 +56,9 @@ fn tapered(turns: f64) -> (Vec<Vec3>, Shape) {
     )
 }
 
+/// A tube follows a body that bends and tapers.
 #[test]
-fn a_tube_follows_a_body_that_bends_and_becomes_thinner() {
+fn tube_around_follows_tapered_body() {
     // A quarter turn, and a spiral of more than a turn.
     for turns in [1.5, 7.0] {
         let (centres, shape) = tapered(turns);
@@ -92,8 +93,9 @@ fn a_tube_follows_a_body_that_bends_and_becomes_thinner() {
     }
 }
 
+/// Figures follow a similarity of their bodies and do not depend on the order of the vertices.
 #[test]
-fn figures_go_along_with_their_bodies_whatever_the_order_of_vertices() {
+fn figures_around_are_equivariant() {
     let (_, shape) = tapered(2.0);
     // The farthest points of flat ends are rims; one vertex a little farther decides.
     let shape = shape.mapped(|p| p * (1.0 + 0.01 * p.x + 0.003 * p.z * p.y));
@@ -136,8 +138,9 @@ fn figures_go_along_with_their_bodies_whatever_the_order_of_vertices() {
     }
 }
 
+/// Rings, sheets and separate pieces are refused.
 #[test]
-fn bodies_that_are_no_tubes_are_refused() {
+fn tube_around_refuses_other_shapes() {
     let said = |shape: Shape| {
         Figure::tube_around(&surface(&shape), 9, 8)
             .unwrap_err()

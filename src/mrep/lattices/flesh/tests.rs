@@ -13,8 +13,9 @@ fn sound(lattice: &Lattice) -> bool {
     })
 }
 
+/// Tubes and slabs are filled with valid cells that enclose their skin.
 #[test]
-fn tubes_and_slabs_are_filled_with_sound_cells_that_hold_their_skin() {
+fn figure_lattice_holds_skin() {
     for figure in [
         helix(7, 8),
         ellipsoid([2.0, 1.2, 0.6], 3, 7, 0.8),
@@ -40,8 +41,9 @@ fn tubes_and_slabs_are_filled_with_sound_cells_that_hold_their_skin() {
     }
 }
 
+/// The lattice of a figure follows a similarity of it.
 #[test]
-fn a_lattice_goes_along_with_its_figure() {
+fn figure_lattice_is_equivariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
     let shift = Vec3::new(3.0, -1.0, 0.5);
     let figure = helix(5, 6);
@@ -56,8 +58,9 @@ fn a_lattice_goes_along_with_its_figure() {
     }
 }
 
+/// Bones whose ends are hubs lie on edges of the lattice; other bones are not used.
 #[test]
-fn bones_whose_ends_are_hubs_lie_on_edges() {
+fn hub_bones_lie_on_edges() {
     let tube = helix(7, 6);
     let hubs: Vec<Vec3> = tube.atoms().iter().map(|a| a.hub).collect();
     // A chord from hub to hub is a bone; one to nowhere is not.
@@ -70,8 +73,9 @@ fn bones_whose_ends_are_hubs_lie_on_edges() {
     assert_eq!(lattice.bones().chains, [[0, 1], [1, 2]]);
 }
 
+/// A skin that the lattice cannot cover is refused with an explanation.
 #[test]
-fn what_cannot_be_covered_is_a_sentence() {
+fn lattice_refuses_uncovered_skin() {
     let figure = helix(5, 6);
     let said = |layers: usize, covers: Option<&Surface>| {
         figure

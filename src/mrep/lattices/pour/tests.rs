@@ -48,8 +48,9 @@ fn shares(lattice: &Lattice, surface: &Surface) -> [usize; 2] {
     [held, lost]
 }
 
+/// An arm is filled with prisms and the body with tetrahedra, joined at faces into one piece.
 #[test]
-fn an_arm_is_prisms_and_the_body_tetrahedra_joined_in_faces() {
+fn enclose_joins_prisms_and_tetrahedra() {
     for angle in [0.0, 0.25] {
         let (surface, skeleton, skin, model) = lower_arm(angle, |p| p);
         let lattice = model
@@ -81,8 +82,9 @@ fn an_arm_is_prisms_and_the_body_tetrahedra_joined_in_faces() {
     }
 }
 
+/// The lattice follows a similarity of the character.
 #[test]
-fn the_lattice_goes_along_with_the_character() {
+fn enclose_is_equivariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
     let shift = Vec3::new(3.0, -1.0, 0.5);
     let build = |map: &dyn Fn(Vec3) -> Vec3| {
@@ -146,8 +148,9 @@ fn rigged() -> (Surface, Skeleton, SkinWeights) {
     (Surface::new(vertices, triangles).unwrap(), skeleton, skin)
 }
 
+/// A tail and legs are filled side by side, and all bones are used.
 #[test]
-fn a_tail_and_legs_are_poured_side_by_side() {
+fn enclose_fills_several_limbs() {
     let (surface, skeleton, skin) = rigged();
     let mut figures = Vec::new();
     for limb in 1..6 {
@@ -185,8 +188,9 @@ fn a_tail_and_legs_are_poured_side_by_side() {
     }
 }
 
+/// A limb that cannot be filled with prisms is left out, and a note says so.
 #[test]
-fn what_cannot_be_poured_is_left_and_said() {
+fn enclose_notes_limbs_left_out() {
     let (surface, skeleton, skin, model) = lower_arm(0.25, |p| p);
     let tube = model.figures()[0].1.clone();
     let moved = |i: usize| {
@@ -239,8 +243,9 @@ fn what_cannot_be_poured_is_left_and_said() {
     );
 }
 
+/// A limb is filled with prisms even if there are no skin weights.
 #[test]
-fn cells_of_a_boundary_without_weights_are_poured_too() {
+fn enclose_without_weights() {
     let (surface, skeleton, _, model) = lower_arm(0.25, |p| p);
     let lattice = model
         .enclose(&surface, &skeleton, None, SETTINGS, &Silent)

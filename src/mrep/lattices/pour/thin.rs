@@ -108,8 +108,9 @@ mod tests {
         Figure::tube_with(figure.atoms().to_vec(), None, joints).unwrap()
     }
 
+    /// Atoms are removed until cells are long enough for their thickness, and no joint is removed.
     #[test]
-    fn cells_are_long_enough_for_their_thickness_and_joints_stay() {
+    fn thinned_keeps_joints() {
         let places: Vec<f64> = (0..40).map(|i| 0.2 * f64::from(i)).collect();
         for scale in [1.0, 0.01] {
             let figure = tube(&places, scale, &[3, 11, 29, 39]);
@@ -145,8 +146,9 @@ mod tests {
         }
     }
 
+    /// A tube whose cells are long enough keeps all its atoms within the span.
     #[test]
-    fn a_tube_of_long_cells_keeps_all_its_atoms() {
+    fn thinned_keeps_long_cells() {
         let places: Vec<f64> = (0..9).map(f64::from).collect();
         let figure = tube(&places, 1.0, &[]);
         let span = Span {
@@ -158,8 +160,9 @@ mod tests {
         assert_eq!((thin.span.first, thin.span.last), ((1, false), (7, true)));
     }
 
+    /// A span that begins just before a joint has no valid cells.
     #[test]
-    fn a_piece_that_begins_just_before_a_joint_is_none() {
+    fn thinned_rejects_start_before_joint() {
         let places = [0.0, 1.0, 2.0, 2.4, 3.0, 4.0, 5.0];
         let figure = tube(&places, 1.0, &[0, 3, 6]);
         let from = |first: usize| {

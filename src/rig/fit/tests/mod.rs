@@ -148,8 +148,9 @@ fn sizes(rig: &Rig, body: &Body) -> Vec<f64> {
         .scales
 }
 
+/// Gradients agree with finite differences for every template, guide and method.
 #[test]
-fn gradients_are_those_of_differences_for_every_template_guide_and_method() {
+fn fit_gradients_match_differences() {
     let body = body();
     for method in linearised() {
         let mut fit = new(&body, method);
@@ -199,8 +200,9 @@ fn gradients_are_those_of_differences_for_every_template_guide_and_method() {
     }
 }
 
+/// The cost of a fit agrees with the cost computed from the equilibrium itself.
 #[test]
-fn costs_are_those_of_the_equilibrium_itself() {
+fn fit_cost_matches_equilibrium() {
     let body = body();
     for method in linearised() {
         let mut fit = new(&body, method);
@@ -229,8 +231,9 @@ fn costs_are_those_of_the_equilibrium_itself() {
     }
 }
 
+/// A fit to points that known parameters moved brings the points there again.
 #[test]
-fn known_parameters_are_recovered_from_where_they_bring_points() {
+fn fit_recovers_known_parameters() {
     let body = body();
     for method in linearised() {
         let mut fit = new(&body, method);
@@ -267,8 +270,9 @@ fn known_parameters_are_recovered_from_where_they_bring_points() {
     }
 }
 
+/// A fit makes no more evaluations than allowed and never raises the cost.
 #[test]
-fn an_update_asks_no_more_than_it_may_and_leaves_no_point_worse() {
+fn fit_respects_evaluation_limit() {
     let body = body();
     let mut fit = new(&body, Method::Warped);
     for rig in rigs(&body) {
@@ -291,8 +295,9 @@ fn an_update_asks_no_more_than_it_may_and_leaves_no_point_worse() {
     }
 }
 
+/// Weights pull parameters towards their preferred values.
 #[test]
-fn weights_pull_towards_preferred_values() {
+fn fit_weights_pull_to_preferred() {
     let body = body();
     let mut fit = new(&body, Method::Warped);
     for rig in rigs(&body) {
@@ -324,8 +329,9 @@ fn weights_pull_towards_preferred_values() {
     }
 }
 
+/// A scene that is moved and turned as a whole gives the same parameters.
 #[test]
-fn a_whole_scene_that_is_turned_and_moved_gives_the_same_parameters() {
+fn fit_is_rigid_invariant() {
     // The shape of a body that hangs at rest knows where down is.
     let body = hanging(false);
     let whole = Isometry3::new(Vec3::new(1.0, -2.0, 0.5), Vec3::new(0.7, -0.4, 1.9));
@@ -370,8 +376,9 @@ fn a_whole_scene_that_is_turned_and_moved_gives_the_same_parameters() {
     }
 }
 
+/// Results do not depend on earlier calls.
 #[test]
-fn results_do_not_depend_on_what_was_asked_before() {
+fn fit_independent_of_history() {
     let body = body();
     let rigs = rigs(&body);
     let mut used = new(&body, Method::Warped);
@@ -400,8 +407,9 @@ fn results_do_not_depend_on_what_was_asked_before() {
     }
 }
 
+/// Targets out of reach are approached as far as the bounds allow.
 #[test]
-fn what_cannot_be_reached_is_approached_within_bounds() {
+fn fit_approaches_unreachable_targets() {
     let body = body();
     let mut fit = new(&body, Method::Warped);
     for rig in rigs(&body) {
@@ -430,8 +438,9 @@ fn what_cannot_be_reached_is_approached_within_bounds() {
     }
 }
 
+/// Parameters stay within their bounds, and equal bounds fix a parameter.
 #[test]
-fn bounds_are_kept_and_equal_ones_fix() {
+fn fit_keeps_bounds() {
     let body = body();
     let mut fit = new(&body, Method::Warped);
     for rig in rigs(&body) {
@@ -461,8 +470,9 @@ fn bounds_are_kept_and_equal_ones_fix() {
     }
 }
 
+/// Forces of other rigs act from the start of a fit.
 #[test]
-fn forces_of_other_rigs_are_there_from_the_start() {
+fn fit_includes_other_rigs_forces() {
     let body = body();
     let rigs = rigs(&body);
     let others = rigs[7].forces(&body, &rigs[7].last_parameters()).unwrap();
@@ -481,8 +491,9 @@ fn forces_of_other_rigs_are_there_from_the_start() {
     assert!(worst(&points, &alone) > 1e-3);
 }
 
+/// The tangents of the forces agree with the pull-back of a displacement field.
 #[test]
-fn tangents_agree_with_what_is_pulled_back() {
+fn tangents_match_pull_back() {
     let body = body();
     for rig in rigs(&body) {
         let eta = rig.last_parameters();

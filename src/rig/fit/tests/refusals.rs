@@ -3,8 +3,9 @@
 
 use super::*;
 
+/// Invalid targets and settings are refused with an explanation.
 #[test]
-fn what_makes_no_sense_is_refused_with_a_sentence() {
+fn fit_refuses_invalid_input() {
     let body = body();
     let mut fit = new(&body, Method::Warped);
     let rig = &rigs(&body)[0];

@@ -64,8 +64,9 @@ fn thin_rigs(body: &Body) -> Vec<Rig> {
     ]
 }
 
+/// A thin arm that is pulled far does not fold, and the fit reports how far it came.
 #[test]
-fn a_thin_arm_pulled_far_is_not_folded_and_the_fit_says_how_far_it_came() {
+fn fit_does_not_fold_thin_arm() {
     let body = arm();
     let size = body.size();
     let vertex = (0..body.surface().vertices().len() as u32)
@@ -119,8 +120,9 @@ fn a_thin_arm_pulled_far_is_not_folded_and_the_fit_says_how_far_it_came() {
     }
 }
 
+/// Forces that flesh bears are fitted as if there were no limit.
 #[test]
-fn what_flesh_bears_is_fitted_as_if_nothing_were_kept() {
+fn fit_unlimited_within_flesh_limit() {
     let body = body();
     let mut fit = new(&body, Method::Warped);
     for rig in rigs(&body) {
@@ -140,8 +142,9 @@ fn what_flesh_bears_is_fitted_as_if_nothing_were_kept() {
     }
 }
 
+/// A start that folds flesh is led back, while a strength that the artist fixed stays.
 #[test]
-fn a_start_that_folds_is_led_back_and_a_fixed_strength_is_the_artists() {
+fn fit_leads_folding_start_back() {
     let body = arm();
     let pose = pose(0.6, &Isometry3::identity());
     let mut fit = Fit::new(&body, Method::Warped, &pose, GRAVITY, None).unwrap();
@@ -177,8 +180,9 @@ fn near_arm(body: &Body) -> Vec<u32> {
     (0..x.len() as u32).filter(near).take(2).collect()
 }
 
+/// A strength held at the limit of a round is freed only where flesh bears more.
 #[test]
-fn a_strength_that_a_round_held_is_freed_where_flesh_bears_more() {
+fn held_strength_is_freed() {
     let body = arm();
     let rig = thin_rigs(&body).remove(0);
     let resolved = ResolvedOptions::new(&rig, &body, &FitSettings::default()).unwrap();
