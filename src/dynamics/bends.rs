@@ -208,8 +208,9 @@ mod tests {
         Pose::new(vec![Affine::identity(), upper]).unwrap()
     }
 
+    /// The accelerations of a frame's steps lead from the balance at its start to the balance at its end.
     #[test]
-    fn the_rates_of_a_frames_steps_lead_from_one_balance_to_the_next() {
+    fn bend_steps_join_balances() {
         let body = BarOptions::default().build();
         let mut bends = Bends::new(&body, Method::Warped, Solver::Factor, false).unwrap();
         let mut motion = BendMotion::new(body.node_count());

@@ -113,8 +113,9 @@ mod tests {
         ((0..count * count).map(place).collect(), triangles)
     }
 
+    /// Smoothing keeps values at borders, and linear fields everywhere.
     #[test]
-    fn borders_stay_and_flat_fields_do_everywhere() {
+    fn smooth_keeps_borders_and_flat_fields() {
         let (vertices, triangles) = grid(21, 0.1);
         let links = Links::new(&vertices, &triangles);
         let shares = links.shares(16, |_| 0.2);
@@ -139,8 +140,9 @@ mod tests {
         );
     }
 
+    /// Smoothing spreads a single value over the given length, for grids of any fineness.
     #[test]
-    fn a_point_spreads_as_far_as_it_is_asked_to_however_fine_the_grid() {
+    fn smooth_reaches_given_length() {
         let spread = |count: u32, side: f64, length: f64| {
             let (vertices, triangles) = grid(count, side);
             let links = Links::new(&vertices, &triangles);

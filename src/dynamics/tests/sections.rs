@@ -48,8 +48,9 @@ fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
     assert!(a.state() == b.state());
 }
 
+/// An unknown optional section of a state is skipped, and an unknown required one is refused by name.
 #[test]
-fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
+fn optional_sections_are_skipped() {
     let (sim, body, next) = moving(Method::Warped);
     let state = sim.state();
     let with = |section: Section| {
@@ -106,8 +107,9 @@ fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
     alike(sim, other, &next);
 }
 
+/// A state with forged sections is refused, and the state before stays.
 #[test]
-fn forged_sections_are_refused_and_the_state_before_stays() {
+fn restore_refuses_forged_sections() {
     for method in [Method::Warped, Method::Modal] {
         let (sim, body, _) = moving(method);
         let good = sim.state();
