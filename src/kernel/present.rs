@@ -355,8 +355,9 @@ mod tests {
         }
     }
 
+    /// The displayed positions agree with the formula in double precision.
     #[test]
-    fn what_is_shown_is_the_formula() {
+    fn present_matches_formula() {
         let scene = scene();
         let kernel = CpuEmbedding::new(&scene.embedding, 4).unwrap();
         let rest = REST.map(Vec3::from);

@@ -64,8 +64,9 @@ fn norm(x: &[Vec3]) -> f64 {
     dot(x, x).sqrt()
 }
 
+/// Gradient and Hessian agree with differences of the energy, also for inverted shapes.
 #[test]
-fn gradient_and_hessian_agree_with_differences() {
+fn gradient_and_hessian_match_differences() {
     for (x, elements) in bodies() {
         for model in Model::ALL {
             // Small, large, and inverted.
@@ -108,8 +109,9 @@ fn gradient_and_hessian_agree_with_differences() {
     }
 }
 
+/// Rigid motions cost no energy, and at rest the Hessian is the linear stiffness.
 #[test]
-fn rigid_motions_are_free_and_rest_is_linear() {
+fn rigid_motion_costs_no_energy() {
     for (x, elements) in bodies() {
         let stretch: Vec<Vec3> = x.iter().map(|x| Vec3::new(0.0, 0.0, 0.01 * x.z)).collect();
         let stiffness = elements.stiffness();
@@ -148,8 +150,9 @@ fn rigid_motions_are_free_and_rest_is_linear() {
     }
 }
 
+/// Inverted, flat and huge shapes give finite energies and gradients.
 #[test]
-fn inverted_flat_and_huge_shapes_give_finite_numbers() {
+fn degenerate_shapes_stay_finite() {
     for (x, elements) in bodies() {
         let to = |place: &dyn Fn(&Vec3) -> Vec3| -> Vec<Vec3> {
             x.iter().map(|x| place(x) - x).collect()
