@@ -64,8 +64,9 @@ fn off_segment(p: Vec3, a: Vec3, b: Vec3) -> f64 {
     (a + d * t - p).norm()
 }
 
+/// Every lattice vertex of a bone lies on the bone.
 #[test]
-fn every_vertex_of_a_bone_lies_on_it() {
+fn bone_vertices_lie_on_bones() {
     for bones in [12] {
         for share in [0.0, 0.015, 0.03, 0.045] {
             let c = disjointed(snake(bones), share);
@@ -92,8 +93,9 @@ fn every_vertex_of_a_bone_lies_on_it() {
     }
 }
 
+/// The check reports a vertex that lies off its bone.
 #[test]
-fn check_tells_of_a_vertex_off_its_bone() {
+fn check_reports_off_bone() {
     let c = snake(8);
     let lattice = enclose(&c);
     let size = cell_size(&c);

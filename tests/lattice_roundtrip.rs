@@ -44,8 +44,9 @@ fn flesh(c: &Character, lattice: Lattice) -> Vec<f64> {
     all
 }
 
+/// A lattice that is rebuilt with its copies gives the same body.
 #[test]
-fn a_lattice_given_back_with_its_copies_makes_the_same_body() {
+fn copies_restore_body() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c);
     let copies = lattice.copies().expect("legs in one cell");
@@ -57,8 +58,9 @@ fn a_lattice_given_back_with_its_copies_makes_the_same_body() {
     assert_ne!(first, without);
 }
 
+/// Copies of another lattice are refused.
 #[test]
-fn copies_of_another_lattice_are_refused() {
+fn copies_refuse_other_lattice() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c);
     let copies = lattice.copies().expect("legs in one cell");
@@ -73,8 +75,9 @@ fn copies_of_another_lattice_are_refused() {
     assert!(given_back(&lattice).with_copies(&[]).is_err());
 }
 
+/// The bones of a bare lattice are found again by their places.
 #[test]
-fn bones_are_found_again_by_their_place() {
+fn bones_by_place_match() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c);
     let bones = lattice.bones();

@@ -68,8 +68,9 @@ fn distance(body: &Body, a: &[Vec3], b: &[Vec3]) -> f64 {
     (sum / a.len() as f64).sqrt() / body.size()
 }
 
+/// In bends warped flesh stays nearer to nonlinear flesh than linear flesh does.
 #[test]
-fn warping_stays_near_to_nonlinear_flesh_on_bends() {
+fn warped_bend_stays_near_nonlinear() {
     let bar = (bar::bar(2, 16), Vec3::new(0.0, 0.0, 0.8), 0.4);
     let arm = (arm(), Vec3::new(0.5, 0.0, 0.0), 0.2);
     println!(

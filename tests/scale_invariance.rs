@@ -53,8 +53,9 @@ fn characters() -> Vec<(&'static str, Character)> {
     all
 }
 
+/// The lattice of a scaled character is the scaled lattice.
 #[test]
-fn lattices_do_not_depend_on_the_scale() {
+fn lattice_ignores_scale() {
     for (name, c) in characters() {
         let plain = enclose(&c);
         let size = c.surface.size();
@@ -132,8 +133,9 @@ fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
     (frames.collect(), size)
 }
 
+/// Flesh of a given real height moves alike for any scale of the file.
 #[test]
-fn flesh_of_a_real_height_moves_alike_at_any_scale_of_its_file() {
+fn motion_ignores_file_scale() {
     for (name, c) in characters() {
         let (plain, size) = motion(&c, 1.5);
         for by in SCALES {

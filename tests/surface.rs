@@ -138,8 +138,9 @@ fn examine(name: &str, surface: &Surface) {
     assert!(!surface.report().to_string().contains("NaN"));
 }
 
+/// Every mesh file gives a surface or an error with a sentence.
 #[test]
-fn every_mesh_gives_a_surface_or_a_sentence() {
+fn mesh_files_load_or_explain() {
     let (mut run, mut refused) = (0, 0);
     for folder in ["meshes", "nasty", "targets", "morphs"] {
         for path in objects(folder) {
@@ -172,7 +173,7 @@ fn every_mesh_gives_a_surface_or_a_sentence() {
 
 /// The volume of a damaged or moved copy of the low resolution cow is that of the cow.
 #[test]
-fn damaged_copies_keep_their_volume() {
+fn damaged_copies_keep_volume() {
     let original = data().join("meshes/spot_low_resolution.obj");
     let Ok(cow) = load(&original) else {
         println!("0 files: no {}", original.display());

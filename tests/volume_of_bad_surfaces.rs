@@ -67,8 +67,9 @@ fn by_asking(surface: &Surface) -> f64 {
     (hi - lo).product() * f64::from(inside) / f64::from(n * n * n)
 }
 
+/// The volume of a bad surface is that of its domain and does not take long.
 #[test]
-fn the_volume_is_that_of_the_domain_and_does_not_take_long() {
+fn bad_surface_volume_is_fast() {
     for (name, surface) in [
         ("triangles", triangles()),
         ("tetrahedra", tetrahedra()),
@@ -90,8 +91,9 @@ fn the_volume_is_that_of_the_domain_and_does_not_take_long() {
     }
 }
 
+/// The measurement of the volume can be cancelled at any report, and succeeds afterwards.
 #[test]
-fn the_volume_can_be_stopped_at_any_report_and_is_whole_afterwards() {
+fn volume_cancels_at_any_report() {
     for surface in [triangles(), tetrahedra(), fan(300, 1.0)] {
         let count = Mutex::new(0);
         let stopping_at = |stop: usize| {

@@ -276,8 +276,9 @@ mod tests {
         blocks
     }
 
+    /// The symbolic count of blocks equals that of an explicit elimination.
     #[test]
-    fn symbolic_count_is_that_of_elimination() {
+    fn symbolic_count_matches_elimination() {
         let (graph, centres) = grid(5);
         for (order, kind) in [
             (minimum_degree(&graph).unwrap(), OrderingKind::MinimumDegree),
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn dissection_beats_the_natural_order() {
+    fn dissection_beats_natural_order() {
         let (graph, centres) = grid(12);
         let natural = counted(&graph, (0..1728).collect(), OrderingKind::MinimumDegree);
         let dissected = counted(
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_graph_has_an_empty_order() {
+    fn empty_graph_has_empty_order() {
         let graph = Graph::from_edges(0, []);
         assert!(graph.is_empty());
         assert!(cheapest(&graph, &[]).unwrap().order.is_empty());

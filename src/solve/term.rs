@@ -332,8 +332,9 @@ pub(crate) mod tests {
         fn precondition(&mut self, _: &mut [Vec3]) {}
     }
 
+    /// The terms of a pin are derivatives of its energy, and its balance is the same applied as assembled.
     #[test]
-    fn a_pin_is_its_own_derivative_and_balances_applied_as_assembled() {
+    fn pin_matches_derivatives() {
         let rest: Vec<Vec3> = (0..4).map(|i| Vec3::new(i as f64, 0.0, 0.0)).collect();
         let cells: [&[u32]; 2] = [&[0, 1, 2], &[1, 2, 3]];
         let matrix = zeros(4, cells);

@@ -131,8 +131,9 @@ mod tests {
         all
     }
 
+    /// The boundary consists of the faces that belong to one tetrahedron only.
     #[test]
-    fn the_boundary_is_what_one_tetrahedron_has() {
+    fn boundary_faces_belong_to_one() {
         let tets = holed();
         let mut found = boundary(&tets);
         found.iter_mut().for_each(|f| f.sort_unstable());
@@ -141,8 +142,9 @@ mod tests {
         assert_eq!(found, single.map(|(face, _)| face).collect::<Vec<_>>());
     }
 
+    /// A piece contains all tetrahedra that are connected through faces.
     #[test]
-    fn pieces_are_those_that_neighbours_by_faces_spread_over() {
+    fn pieces_join_face_neighbours() {
         let tets = holed();
         let mut piece: Vec<usize> = (0..tets.len()).collect();
         // Each takes the lowest number of its neighbours until none changes.
