@@ -156,7 +156,7 @@ fn enclose_flat_strip() {
     assert_eq!(lattice.bones().used_bones, vec![0, 1]);
 }
 
-/// A bone with weights is kept anywhere, and a bone without weights far away is not.
+/// A bone with weights is kept wherever it lies, and a bone without weights is not.
 #[test]
 fn weighted_bones_are_kept() {
     let mut limbs = arm();

@@ -157,7 +157,7 @@ fn contact_forces_are_opposite() {
     assert!(touched > 4, "{touched}");
 }
 
-/// The order of the bodies changes the motion hardly or not at all.
+/// The order of the bodies hardly changes the motion, and without contacts it does not change a bit.
 #[test]
 fn scene_ignores_body_order() {
     // In the middle of a press, moved into it and settled in it: what is swept first differs, and with it where sweeps end. What
@@ -417,7 +417,7 @@ fn scene_cycles_repeat() {
     assert_eq!(refused, Err(ClipError::CyclicExtension));
 }
 
-/// The cyclic clips of a scene must travel by the same motion.
+/// The cyclic clips of a scene travel by the same motion, and clips whose ends do not fit together are refused.
 #[test]
 fn scene_cycles_travel_together() {
     let cyclic = ClipSettings {

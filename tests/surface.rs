@@ -138,7 +138,7 @@ fn examine(name: &str, surface: &Surface) {
     assert!(!surface.report().to_string().contains("NaN"));
 }
 
-/// Every mesh file gives a surface or an error with a sentence.
+/// Every mesh file gives a surface or is refused with a sentence.
 #[test]
 fn mesh_files_load_or_explain() {
     let (mut run, mut refused) = (0, 0);

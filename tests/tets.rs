@@ -132,7 +132,7 @@ fn ball_fill_converges() {
     }
 }
 
-/// The same input gives the same mesh, also scaled and moved.
+/// The same input gives the same mesh, also scaled by powers of two, and a mesh far away has nearly as many nodes.
 #[test]
 fn fill_is_deterministic() {
     let (x, t) = ball(1.0);
@@ -160,7 +160,7 @@ fn fill_is_deterministic() {
     assert!((counts - 1.0).abs() < 0.02, "{counts}");
 }
 
-/// A mirrored body gives the mirrored mesh.
+/// A body with mirror symmetry gives a mesh with the same symmetry.
 #[test]
 fn fill_is_mirror_symmetric() {
     // An ellipsoid from an octahedron: symmetric to the last bit, as a ring of rings is not.

@@ -410,7 +410,7 @@ fn cycle_repeats_forces() {
     assert!(apart.fold(0.0, f64::max) > 5e-3);
 }
 
-/// Errors about missing or unusable forces name the frame.
+/// Errors about missing or unusable forces name the frame, and the clip stays unchanged.
 #[test]
 fn bad_forces_name_frame() {
     let simulate = |forces: &dyn FrameForces| {

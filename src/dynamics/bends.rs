@@ -208,7 +208,7 @@ mod tests {
         Pose::new(vec![Affine::identity(), upper]).unwrap()
     }
 
-    /// The accelerations of a frame's steps lead from the balance at its start to the balance at its end.
+    /// The rates of a frame's steps add up to the way from the balance at its start to the balance at its end.
     #[test]
     fn bend_steps_join_balances() {
         let body = BarOptions::default().build();

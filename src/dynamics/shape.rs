@@ -206,7 +206,8 @@ mod tests {
     use super::*;
     use crate::contact::tests::Shaped;
 
-    /// Folds approach those of the pose alike for any division of time, and a stop interrupts the search.
+    /// Folds approach those of the pose alike for any division of time, and a stop keeps the part that they have
+    /// reached.
     #[test]
     fn folds_ignore_step_length() {
         let flesh = Shaped::new(|x| *x, 0.0);

@@ -286,9 +286,9 @@ mod tests {
         assert!(huge.0.coords.iter().all(|x| x.is_finite()));
     }
 
-    /// Matrices that are not affine or not finite are refused.
+    /// Maps and matrices convert both ways, and matrices that are not affine or not finite are refused.
     #[test]
-    fn pose_refuses_bad_matrices() {
+    fn affine_checks_matrices() {
         let a = Affine {
             linear: Mat3::new(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0),
             translation: Vec3::new(1.0, -2.0, 0.5),

@@ -197,7 +197,7 @@ fn cubes_split_conformingly() {
     }
 }
 
-/// Inverted cubes and grids that are too large are refused by name.
+/// Inverted cubes, unknown vertices and impossible grids are refused, and the error names them.
 #[test]
 fn bad_cubes_are_named() {
     let grid = TetMesh::grid([2, 1, 1], [2.0, 1.0, 1.0]).unwrap();
@@ -224,9 +224,9 @@ fn bad_cubes_are_named() {
     ));
 }
 
-/// Pieces are counted, and embedded points lie in the tetrahedron of their place.
+/// Separate pieces are counted, and a point is embedded in the tetrahedron that contains it.
 #[test]
-fn components_and_embedding_agree() {
+fn mesh_counts_and_embeds_pieces() {
     let (mut x, mut t) = unit();
     x.extend(unit().0.iter().map(|x| x + Vec3::repeat(5.0)));
     t.push([4, 5, 6, 7]);

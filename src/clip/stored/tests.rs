@@ -225,7 +225,7 @@ fn stored_refuses_forged_clip() {
     run(&far, "finite");
 }
 
-/// A stored clip of a scene that does not fit the other bodies of the scene is refused.
+/// A stored clip of a scene is refused if its state or its place in the scene is forged.
 #[test]
 fn stored_refuses_forged_scene() {
     let aside = Affine {

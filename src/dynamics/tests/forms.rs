@@ -169,7 +169,8 @@ fn solver_names_parse() {
     );
 }
 
-/// Five bones that move rigidly together move the flesh by the same rigid motion.
+/// Five bones with a common motion move a point rigidly, and with different turns they give a rotation between
+/// theirs.
 #[test]
 fn five_bones_blend_rigidly() {
     let bar = BarOptions::default();

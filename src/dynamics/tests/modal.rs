@@ -44,7 +44,7 @@ fn modal_rest_and_bones_are_exact() {
     }
 }
 
-/// A body in uniform travel excites no modes.
+/// Uniform travel excites no modes, and after a stop the modes swing and come to rest.
 #[test]
 fn modal_rigid_motion_is_free() {
     let body = BarOptions::default().build();

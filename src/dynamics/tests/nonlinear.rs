@@ -128,7 +128,7 @@ fn pose_jumps_stay_finite() {
     }
 }
 
-/// A step that does not converge keeps the state, and the clip's error names the frame.
+/// A step that does not converge keeps the state, and the error of a clip names the frame.
 #[test]
 fn divergence_keeps_state() {
     let bar = BarOptions::default();

@@ -48,7 +48,7 @@ fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
     assert!(a.state() == b.state());
 }
 
-/// An unknown optional section of a state is skipped, and an unknown required one is refused by name.
+/// An unknown optional section of a state is skipped, and a section that is required is refused by name.
 #[test]
 fn optional_sections_are_skipped() {
     let (sim, body, next) = moving(Method::Warped);

@@ -69,9 +69,9 @@ fn iterations_keep_bits() {
     assert!(ends[0] == ends[1]);
 }
 
-/// Firm flesh in long steps takes the direct solver, and moves as by iterations.
+/// Firm flesh in long steps moves alike by the automatic, the direct and the iterative solver.
 #[test]
-fn firm_flesh_uses_factors() {
+fn firm_flesh_solvers_agree() {
     let bar = BarOptions {
         material: Material::new(20e6, 0.4, 1000.0).unwrap(),
         ..Default::default()

@@ -149,9 +149,9 @@ fn sagging_bar_keeps_length() {
     }
 }
 
-/// The solution of statics turns and scales with the bar.
+/// If clamp and loads are turned and moved, the static solution is turned and moved.
 #[test]
-fn statics_are_equivariant() {
+fn statics_follow_rigid_motion() {
     let bar = bar(6, 2, &figure_4());
     let forces = bar.weight(Vec3::new(1.0, 2.0, -5.0));
     let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.5, -1.0, 2.0));
@@ -202,9 +202,9 @@ fn folding_loads_stay_finite() {
     }
 }
 
-/// The reported progress does not decrease while the load grows in steps.
+/// While loads grow in steps, the reported progress does not fall below that of the attempt with the whole load.
 #[test]
-fn progress_is_monotonic() {
+fn progress_does_not_fall_back() {
     let bar = bar(8, 2, &figure_4());
     let mut grown = 0;
     for pull in [Vec3::new(-40.0, 0.0, -1.0), Vec3::new(-2000.0, 3.0, 0.0)] {
@@ -363,7 +363,7 @@ fn midpoint_conserves_energy() {
     assert!(lost < -0.02 * scale, "{lost}");
 }
 
-/// Damped motion ends in the static solution, and a free body flies without strain.
+/// Damped motion ends in the static solution, and a free body keeps its momentum.
 #[test]
 fn damped_motion_reaches_statics() {
     let bar = bar(5, 1, &figure_4());
