@@ -220,7 +220,7 @@ pub(crate) mod tests {
             path
         }
 
-        /// What is in it, sorted.
+        /// Returns the names of its files, sorted.
         pub fn names(&self) -> Vec<String> {
             let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
             let names: Result<Vec<String>, _> = fs::read_dir(&self.0).unwrap().map(name).collect();

@@ -45,7 +45,7 @@ fn norm(a: &[Vec3]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// What every answer has to satisfy; norms of matrices from below by the power method.
+/// Asserts the conditions of every answer, with lower bounds of the norms of matrices by the power method.
 fn check(problem: &Problem, pairs: &Eigenpairs, count: usize) {
     assert_eq!((pairs.values.len(), pairs.vectors.len()), (count, count));
     assert!(pairs.verified);
@@ -96,7 +96,7 @@ fn check(problem: &Problem, pairs: &Eigenpairs, count: usize) {
     }
 }
 
-/// All eigenvalues, by dense factorisations of nalgebra.
+/// Returns all eigenvalues, by dense factorisations of nalgebra.
 fn dense(problem: &Problem) -> Vec<f64> {
     let n = problem.centres.len();
     let (mut k, mut m) = (DMatrix::zeros(3 * n, 3 * n), DMatrix::zeros(3 * n, 3 * n));
@@ -130,7 +130,7 @@ fn bar(cubes: [usize; 3]) -> (Vec<Vec3>, Vec<[u32; 4]>) {
     )
 }
 
-/// Copies side by side that share nothing.
+/// Returns copies side by side that share nothing.
 fn copies(mesh: &(Vec<Vec3>, Vec<[u32; 4]>), count: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
     let (mut vertices, mut tets) = (Vec::new(), Vec::new());
     for c in 0..count {
@@ -141,7 +141,7 @@ fn copies(mesh: &(Vec<Vec3>, Vec<[u32; 4]>), count: usize) -> (Vec<Vec3>, Vec<[u
     (vertices, tets)
 }
 
-/// A mesh with rotational symmetry about x: cubes whose diagonals meet in the middle planes.
+/// Builds a mesh with rotational symmetry about x: cubes whose diagonals meet in the middle planes.
 fn symmetric_bar(along: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
     // A quarter, turned by 90 degrees three times.
     let (quarter, tets) = bar([along, 2, 2]);

@@ -21,7 +21,7 @@ const NAMES: [&str; 16] = [
     "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16",
 ];
 
-/// A thin snake of two metres in so many bones.
+/// Builds a thin snake of two metres with the given number of bones.
 fn snake(bones: usize) -> Character {
     let at = |i: usize| {
         let t = i as f64 / bones as f64;
@@ -36,7 +36,7 @@ fn snake(bones: usize) -> Character {
     character(&limbs, 0.014)
 }
 
-/// Its bones' heads moved across the body, each to another side, by a part of the cell size.
+/// Moves the heads of the bones across the body, each to another side, by a part of the cell size.
 fn disjointed(mut c: Character, share: f64) -> Character {
     let h = cell_size(&c);
     let heads = c.skeleton.heads().iter().enumerate().map(|(b, &x)| {
@@ -53,7 +53,7 @@ fn disjointed(mut c: Character, share: f64) -> Character {
     c
 }
 
-/// The size that cells have by default.
+/// Returns the default size of the cells.
 fn cell_size(c: &Character) -> f64 {
     c.surface.size() / EncloseSettings::default().cells_across
 }

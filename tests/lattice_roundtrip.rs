@@ -15,13 +15,13 @@ fn enclose(c: &Character) -> Lattice {
     Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
 }
 
-/// From a lattice's arrays, but without whose flesh is whose.
+/// Rebuilds a lattice from its arrays, without the owners of the flesh.
 fn given_back(lattice: &Lattice) -> Lattice {
     let (vertices, cells) = (lattice.vertices().to_vec(), lattice.cells().to_vec());
     Lattice::with_bones(vertices, cells, lattice.bones().clone()).expect("valid")
 }
 
-/// The body in numbers: what drives its vertices, its cells' volumes, its matrices.
+/// Returns the body in numbers: the bones of its vertices, the volumes of its cells, its matrices.
 fn flesh(c: &Character, lattice: Lattice) -> Vec<f64> {
     let options = BodySettings {
         region_weights: Some(c.skin.clone()),

@@ -86,8 +86,8 @@ impl EnergyTerm for Watch {
     fn visit_pairs(&self, _: &mut dyn FnMut(usize, usize)) {}
 }
 
-/// Flesh that is bent by an angle in so many frames and held for as many more, with all work on one thread: how often each step of
-/// the last frame allocates, but for the first one, beside which what may touch in the frame is searched for.
+/// Counts the allocations of each step of the last frame except the first step, in which the contacts of the frame
+/// are searched. The flesh is bent by an angle over some frames and held for as many more, on one thread.
 fn counted(
     simulation: &mut Simulation,
     contact: &Contact,

@@ -41,7 +41,7 @@ fn enclose(c: &Character) -> Lattice {
     Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
 }
 
-/// A made character, and real ones where `THEW_DATA` (default `../shared/data`) has them.
+/// Returns a synthetic character, and real ones if `THEW_DATA` (default `../shared/data`) has them.
 fn characters() -> Vec<(&'static str, Character)> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let data = std::env::var_os("THEW_DATA").map_or(default, PathBuf::from);
@@ -74,7 +74,8 @@ fn lattice_ignores_scale() {
     }
 }
 
-/// Each bone swings about its head, `t` in frames, and the whole moves aside; lengths in metres.
+/// Returns a pose in which each bone swings about its head, `t` in frames, and the whole moves aside; lengths in
+/// metres.
 fn swing(skeleton: &Skeleton, size: f64, t: f64) -> Pose {
     let mut of_bone: Vec<Affine> = vec![Affine::identity(); skeleton.len()];
     for &b in skeleton.parents_first() {
@@ -104,7 +105,7 @@ fn swing(skeleton: &Skeleton, size: f64, t: f64) -> Pose {
     Pose::new(of_bone).expect("finite")
 }
 
-/// Where the skin goes over some frames, in metres: the file's coordinates are taken to a real height.
+/// Returns the skin over some frames, in metres, with the file's coordinates scaled to a real height.
 fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
     let (lo, hi) = file.surface.bounds();
     let c = scaled(file, height / (hi - lo).z);

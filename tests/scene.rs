@@ -44,19 +44,19 @@ fn at(x: f64, y: f64) -> Pose {
     Pose::rest(1).moved(&shift)
 }
 
-/// How far apart the middles of two balls are: they come from 5 cm away, are pressed 7 cm in, and go.
+/// Returns the distance of the centres of two balls that come from 5 cm away, are pressed 7 cm in, and part.
 fn apart(t: f64) -> f64 {
     0.45 - 0.12 * (PI * t).sin()
 }
 
-/// Poses of two balls that meet.
+/// Returns poses of two balls that meet.
 fn meeting(frames: usize) -> [Vec<Pose>; 2] {
     let end = (frames - 1) as f64;
     let second = (0..frames).map(|i| at(apart(i as f64 / end), 0.0));
     [vec![at(0.0, 0.0); frames], second.collect()]
 }
 
-/// Settings with damping in numbers.
+/// Returns settings with explicit damping.
 fn of(method: Method) -> SimulationSettings {
     SimulationSettings {
         mass_damping: Some(4.4),
@@ -89,7 +89,7 @@ fn clips(poses: &[Vec<Pose>], settings: &ClipSettings) -> Result<Vec<Clip>, Clip
     Clip::simulate_scene(&members, &Silent)
 }
 
-/// All frames that a clip shows, and what touches in each.
+/// Returns all frames that a clip shows, with the contacts of each.
 fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug + use<> {
     let frames = (0..clip.len() as i64).map(|f| {
         let shown = clip.positions(f, SurfaceId::OWN).unwrap();
@@ -119,7 +119,7 @@ fn begun(poses: &[Pose]) -> Scene {
     scene
 }
 
-/// The largest distance between points.
+/// Returns the largest distance between points.
 fn off(a: &[Vec3], b: &[Vec3]) -> f64 {
     let pairs = a.iter().zip(b);
     pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
@@ -365,7 +365,8 @@ fn extend_scene_refuses_mismatch() {
     assert_eq!(alone[0].len(), 10);
 }
 
-/// Two balls that press each other to and fro over `frames` frames, all moved on along y by `way` in that time.
+/// Returns poses of two balls that press each other to and fro over `frames` frames, and move along y by `way` in
+/// that time.
 fn pressing(frames: usize, way: f64) -> [Vec<Pose>; 2] {
     let both = |i: usize| {
         let phase = i as f64 / frames as f64;

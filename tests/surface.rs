@@ -11,7 +11,7 @@ fn data() -> PathBuf {
     std::env::var_os("THEW_DATA").map_or(default, PathBuf::from)
 }
 
-/// The OBJ files of a folder, by name; none where the folder is missing.
+/// Returns the OBJ files of a folder by name, or an empty list if the folder is missing.
 fn objects(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(data().join(folder)).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries
@@ -26,8 +26,8 @@ fn objects(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Vertices and faces of an OBJ file as fans of triangles; what cannot be read becomes an index that is
-/// out of range, or a coordinate that is no number.
+/// Reads vertices and faces of an OBJ file as fans of triangles. Text that cannot be read becomes an index out of
+/// range, or a coordinate that is NaN.
 fn read(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ fn load(path: &Path) -> Result<Surface, SurfaceError> {
     Surface::new(vertices, triangles)
 }
 
-/// What must hold for any surface.
+/// Asserts the conditions of every surface.
 fn examine(name: &str, surface: &Surface) {
     let (lo, hi) = surface.bounds();
     let size = surface.size();

@@ -17,7 +17,7 @@ fn across(cells_across: f64) -> FillSettings {
     }
 }
 
-/// A surface of revolution about the z axis: radius by height, both ends closed by a point.
+/// Builds a surface of revolution about the z axis from radius by height, with both ends closed by a point.
 fn lathe(profile: &[(f64, f64)], around: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let n = profile.len() as u32;
     let mut x = Vec::new();
@@ -38,7 +38,7 @@ fn lathe(profile: &[(f64, f64)], around: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     (x, t)
 }
 
-/// A ball: its poles are rings without width.
+/// Builds a ball whose poles are rings of width zero.
 fn ball(radius: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let angle = |i: u32| std::f64::consts::PI * f64::from(i) / 24.0;
     let profile: Vec<(f64, f64)> = (0..=24)
@@ -51,7 +51,7 @@ fn surface((x, t): (Vec<Vec3>, Vec<[u32; 3]>)) -> Surface {
     Surface::new(x, t).unwrap()
 }
 
-/// Smallest and largest dihedral angle of a mesh, degrees.
+/// Returns the smallest and the largest dihedral angle of a mesh, degrees.
 fn angles(mesh: &TetMesh) -> (f64, f64) {
     let (mut least, mut most) = (180.0f64, 0.0f64);
     for t in 0..mesh.tets().len() {
@@ -73,7 +73,7 @@ fn angles(mesh: &TetMesh) -> (f64, f64) {
     (least, most)
 }
 
-/// What every filled mesh must be.
+/// Asserts the conditions of every filled mesh.
 fn check(name: &str, mesh: &TetMesh) {
     assert!(
         TetMesh::new(mesh.vertices().to_vec(), mesh.tets().to_vec()).is_ok(),
@@ -295,7 +295,7 @@ fn data() -> PathBuf {
     std::env::var_os("THEW_DATA").map_or(default, PathBuf::from)
 }
 
-/// The files of a folder with an ending, by name; none where the folder is missing.
+/// Returns the files of a folder with an extension by name, or an empty list if the folder is missing.
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(data().join(folder)).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
@@ -304,7 +304,7 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Vertices and faces of an OBJ file as fans of triangles.
+/// Reads vertices and faces of an OBJ file as fans of triangles.
 fn object(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     let (mut x, mut t) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use crate::lattice::Cell;
 use crate::progress::Silent;
 use crate::solve::NodeMatrix;
 
-/// A hexahedron, a prism on its top, and a tetrahedron on that, with warped faces between them.
+/// Builds a basis on a hexahedron, a prism on its top and a tetrahedron on that, with warped faces between them.
 fn mixed() -> Basis {
     let x = [
         [0.0, 0.0, 0.0],
@@ -48,7 +48,7 @@ impl Flesh for Everywhere {
     }
 }
 
-/// Points inside each cell.
+/// Returns points inside each cell.
 fn inside(basis: &Basis) -> Vec<(u32, Vec3)> {
     let lattice = basis.lattice();
     let places = [[0.2, 0.3, 0.4], [0.1, 0.1, 0.1], [0.3, 0.2, 0.3]].map(Vec3::from);

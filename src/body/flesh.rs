@@ -235,7 +235,7 @@ mod tests {
         made.unwrap().0
     }
 
-    /// A tube along z from 0 to 1, of so many rings, closed at neither end, around bones one after the other.
+    /// Builds an open tube along z from 0 to 1, of 41 rings, around bones one after the other.
     fn tube(radius: impl Fn(f64) -> f64, bones: &[(f64, f64)]) -> (Surface, Skeleton, SkinWeights) {
         const RINGS: usize = 41;
         const AROUND: usize = 24;

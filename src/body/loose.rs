@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::lattice::Cell;
 
-    /// Two tetrahedra that share a face, and one apart.
+    /// Builds a basis on two tetrahedra that share a face, and one apart.
     fn basis() -> Basis {
         let v = Vec3::new;
         let x = vec![

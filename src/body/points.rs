@@ -411,7 +411,7 @@ mod tests {
         }
     }
 
-    /// One cell around everything near the origin.
+    /// Builds the points of a surface in one cell around everything near the origin.
     fn around(surface: Surface) -> FleshPoints {
         let far = crate::surface::shapes::cuboid(Vec3::repeat(3.0)).vertices;
         let cell = crate::lattice::Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]);

@@ -334,7 +334,7 @@ fn boneless_part_is_pinned() {
     assert_eq!(body.embedding().len(), 16);
 }
 
-/// Closed boxes of side 0.8 in the middle of unit cells.
+/// Builds closed boxes of side 0.8 in the middle of unit cells.
 fn boxes(shifts: &[f64]) -> Result<Surface, SurfaceError> {
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
     for &shift in shifts {

@@ -98,7 +98,7 @@ mod tests {
         Skeleton::new(names, vec![None, Some(0), Some(1)], heads, tails).unwrap()
     }
 
-    /// A chain whose joints all turn about x, by `t` each, and whose root goes by `t` times a step.
+    /// Returns a chain whose joints all turn about x by `t`, and whose root moves by `t` times a step.
     fn chain(t: f64, step: Vec3) -> Pose {
         let skeleton = skeleton();
         let mut maps = Vec::new();

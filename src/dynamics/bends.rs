@@ -198,7 +198,7 @@ mod tests {
     use crate::skeleton::{Affine, FrameMotion};
     use nalgebra::Rotation3;
 
-    /// The upper bone of the bar, turned about the joint.
+    /// Returns the pose of the bar with the upper bone turned about the joint.
     fn bent(angle: f64) -> Pose {
         let (turn, joint) = (Rotation3::new(Vec3::x() * angle), Vec3::z() * 0.8);
         let upper = Affine {

@@ -124,7 +124,7 @@ pub(crate) fn closest_on_segment(a: Vec3, b: Vec3, p: Vec3) -> (Vec3, f64) {
 mod tests {
     use super::*;
 
-    /// Barycentric coordinates of a point.
+    /// Returns the barycentric coordinates of a point.
     fn barycentric(x: &[Vec3; 4], p: Vec3) -> [f64; 4] {
         let mut l = [0.0; 4];
         for (i, l) in l.iter_mut().enumerate() {

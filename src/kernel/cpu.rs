@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use crate::Vec3;
 
-    /// A repeatable number between 0 and 1.
+    /// Returns a repeatable number between 0 and 1.
     fn number(i: usize, j: usize) -> f64 {
         let x = (i as f64 * 12.9898 + j as f64 * 78.233 + 1.0).sin() * 43758.5453;
         x - x.floor()
@@ -302,7 +302,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Different vertices, weights that sum to one.
+    /// Returns different vertices with weights that sum to one.
     fn row(v: usize, lattice: usize, corners: usize) -> Vec<(u32, f64)> {
         let first = (number(v, 0) * lattice as f64) as usize;
         let weights: Vec<f64> = (0..corners).map(|k| number(v, k + 10) + 0.01).collect();
@@ -317,7 +317,7 @@ mod tests {
         (0..n).map(p).collect()
     }
 
-    /// Largest distance between the kernel and the embedding in f64, relative to a position.
+    /// Returns the largest distance between the kernel and the embedding in f64, relative to a position.
     fn error(e: &Embedding, positions: &[Vec3], about: Vec3) -> f64 {
         let kernel = CpuEmbedding::new(e, positions.len()).unwrap();
         let out = kernel.embed(&LocalPositions::new(positions)).unwrap();

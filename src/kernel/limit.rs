@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use nalgebra::Rotation3;
 
-    /// Two vertices half between two bones, the second bone turned and moved, all far from the origin.
+    /// Returns the skin and the result for a vertex on two bones, the second bone turned and moved, far from the origin.
     fn posed(limit: f32, away: f32) -> ([f64; 3], [f32; 3]) {
         let far = Vec3::new(300.0, -200.0, 100.0);
         let rest = [far + Vec3::new(0.1, 0.2, 0.3)];

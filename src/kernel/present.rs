@@ -325,7 +325,7 @@ mod tests {
     }
 
     impl Scene {
-        /// What is shown by the formula above, in double precision and without limits: places and offsets.
+        /// Returns the places and offsets of the formula above, in double precision and without limits.
         fn wanted(
             &self,
             v: usize,

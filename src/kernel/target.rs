@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A turn, a shear and a mirror, far away from both origins.
+    /// Returns a turn, a shear and a mirror, far away from both origins.
     fn map() -> Affine {
         Affine {
             linear: Mat3::new(0.0, -2.5, 0.3, 1.0, 0.1, 0.0, 0.0, 0.7, -4.0),

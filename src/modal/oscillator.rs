@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Many small classical Runge-Kutta steps.
+    /// Solves the oscillator by many small classical Runge-Kutta steps.
     fn fine(h: f64, l: f64, c: f64, start: (f64, f64), f: (f64, f64)) -> (f64, f64) {
         let n = 20_000;
         let d = h / f64::from(n);

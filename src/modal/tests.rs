@@ -9,7 +9,7 @@ use crate::progress::Silent;
 use crate::tets::{MassKind, TetMesh};
 use std::sync::Arc;
 
-/// A bar along x, clamped at x = 0, of cubes in six tetrahedra each; the paper's has 99 nodes.
+/// Returns the modes of a bar along x, clamped at x = 0, of cubes in six tetrahedra each; the paper's has 99 nodes.
 fn bar(count: usize) -> Arc<Modes> {
     let mesh = TetMesh::grid([10, 2, 2], [1.0, 0.2, 0.2]).unwrap();
     let x = mesh.vertices();
@@ -19,7 +19,7 @@ fn bar(count: usize) -> Arc<Modes> {
     Arc::new(Modes::compute(&system, count, None, &Silent).unwrap())
 }
 
-/// The node nearest to a point.
+/// Returns the node nearest to a point.
 fn node(modes: &Modes, at: [f64; 3]) -> usize {
     let far = |x: &Vec3| (x - Vec3::from(at)).norm();
     let rest = modes.functions().rest();
@@ -47,7 +47,7 @@ fn falling(modes: &Arc<Modes>, rate: f64, integrator: Integrator) -> Vec<Vec3> {
     path
 }
 
-/// Largest distance between two paths, relative to the largest travel of the second.
+/// Returns the largest distance between two paths, relative to the largest travel of the second.
 fn apart(a: &[Vec3], b: &[Vec3]) -> f64 {
     let travel = b.iter().map(|p| p.norm()).fold(0.0, f64::max);
     a.iter()

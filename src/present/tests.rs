@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const OWN: SurfaceId = SurfaceId::OWN;
 
-/// A bar whose flesh is thick at one end and thin at the other.
+/// Builds a bar whose flesh is thick at one end and thin at the other.
 fn body() -> Arc<Body> {
     let bar = BarOptions::default();
     let weights = bar.painted_weights();
@@ -27,7 +27,7 @@ fn body() -> Arc<Body> {
     BarOptions { settings, ..bar }.build()
 }
 
-/// The upper bone bent, and all of it carried to a point.
+/// Returns the pose with the upper bone bent, and all of it moved to a point.
 fn pose(place: Vec3) -> Pose {
     let turn = Rotation3::from_euler_angles(0.4, 0.1, 0.2).into_inner();
     let joint = Vec3::new(0.0, 0.0, 0.8);
@@ -43,7 +43,7 @@ fn pose(place: Vec3) -> Pose {
     bent.moved(&whole)
 }
 
-/// Sheared, mirrored, in other units, and with its origin at a point.
+/// Returns a map that is sheared, mirrored and in other units, with its origin at a point.
 fn object(place: Vec3) -> Affine {
     let linear = Mat3::new(0.0, -80.0, 9.0, 30.0, 4.0, 0.0, 0.0, 20.0, 110.0);
     Affine {
@@ -52,7 +52,7 @@ fn object(place: Vec3) -> Affine {
     }
 }
 
-/// The lattice skinned, and a sway that differs from vertex to vertex.
+/// Returns the skinned lattice with a sway that differs from vertex to vertex.
 fn snapshot(body: &Body, pose: &Pose, joints: f64) -> Snapshot {
     let rest = body.rest();
     let weights = body.region_weights();
@@ -95,7 +95,7 @@ fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Every kind of instant of a presenter, near the world's origin or far away.
+/// Runs work for every kind of instant of a presenter, near the world's origin and far away.
 fn each(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
     let body = body();
     let modes = Arc::new(Modes::of_body(&body, 4, &Silent).unwrap());

@@ -236,7 +236,7 @@ mod tests {
         prop::array::uniform3(-2.0..2.0f64).prop_map(Vec3::from)
     }
 
-    /// Turns up to 1 rad, so that no two bones are near opposite, with stretch.
+    /// Returns turns up to 1 rad with stretch, so that no two bones are near opposite.
     fn map() -> impl Strategy<Value = Affine> {
         (
             prop::array::uniform3(-0.5..0.5f64),

@@ -239,7 +239,7 @@ mod tests {
         Skeleton::new(names, vec![None, Some(0)], heads, tails).unwrap()
     }
 
-    /// A smooth motion with turns past a full circle, stretch and travel.
+    /// Returns the pose of a smooth motion with turns past a full circle, stretch and travel.
     fn pose(t: f64) -> Pose {
         let bone = |k: f64| {
             let turn =

@@ -200,7 +200,7 @@ fn into_flesh(surface: &Surface, head: Vec3, skin: &[(Vec3, f64)]) -> Option<Vec
 mod tests {
     use super::*;
 
-    /// A box from (0, −1, −1) to (10, 1, 1) in slices 0.5 long, each vertex held by the bone `of(x)`.
+    /// Builds a box from (0, −1, −1) to (10, 1, 1) in slices 0.5 long, each vertex on the bone `of(x)`.
     fn slab(bones: usize, of: impl Fn(f64) -> u32) -> (Surface, SkinWeights) {
         let ring = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
         let slices = 21;

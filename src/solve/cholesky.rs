@@ -322,7 +322,7 @@ mod tests {
     use crate::solve::ordering::{self, Graph, Ordering};
     use nalgebra::DVector;
 
-    /// A chain with two extra links, and a symmetric positive definite matrix on it.
+    /// Builds a chain with two extra links, and a symmetric positive definite matrix on it.
     fn system(n: usize) -> (Graph, DMatrix<f64>) {
         let mut edges: Vec<(u32, u32)> = (1..n as u32).map(|i| (i - 1, i)).collect();
         edges.extend([(0, n as u32 - 1), (1, n as u32 / 2)]);

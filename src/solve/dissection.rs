@@ -255,7 +255,7 @@ mod tests {
         (*seed >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Points in a box, each linked to those nearby.
+    /// Builds a graph of points in a box, each linked to those nearby.
     fn cloud(n: usize) -> (Graph, Vec<Vec3>) {
         let mut seed = 7;
         let centres: Vec<Vec3> = (0..n)

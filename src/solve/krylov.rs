@@ -266,7 +266,7 @@ mod tests {
         (0..nodes).map(at).collect()
     }
 
-    /// Symmetric positive definite, and with a part that is not symmetric.
+    /// Builds a symmetric positive definite matrix plus `skew` times a part that is not symmetric.
     fn matrix(nodes: usize, skew: f64) -> DMatrix<f64> {
         let n = 3 * nodes;
         let b = DMatrix::from_fn(n, n, |i, j| ((i * 7 + j * 13) as f64).sin());

@@ -251,7 +251,7 @@ mod tests {
         sorted.iter().enumerate().all(|(i, &o)| i == o as usize)
     }
 
-    /// The factor's blocks by eliminating the graph node by node.
+    /// Counts the factor's blocks by eliminating the graph node by node.
     fn brute_blocks(graph: &Graph, order: &[u32]) -> u64 {
         let n = graph.len();
         let mut linked = vec![vec![false; n]; n];

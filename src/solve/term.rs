@@ -194,8 +194,9 @@ pub(crate) mod tests {
     use crate::solve::matrix::zeros;
     use crate::solve::newton::norm;
 
-    /// Whether a term's gradient is the derivative of its value, its Hessian that of its gradient, and whether the Hessian is
-    /// the same applied, assembled and in one pass with the gradient. Errors as shares of the size.
+    /// Asserts that a term's gradient is the derivative of its value and its Hessian that of its gradient. Also
+    /// asserts that the Hessian is the same applied, assembled and in one pass with the gradient. Errors are parts of
+    /// the size.
     pub(crate) fn check(term: &dyn EnergyTerm, at: Configuration, pattern: &Pattern, step: f64) {
         let nodes = at.displacements.len();
         let free = pattern.vertex_of_node();

@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// The most memory that this process has held so far, bytes.
+    /// Returns the most memory that this process has held so far, bytes.
     #[cfg(target_os = "linux")]
     fn most_memory() -> usize {
         let status = fs::read_to_string("/proc/self/status").unwrap();

@@ -110,14 +110,14 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Tetrahedra of a bar, without every seventh.
+    /// Returns the tetrahedra of a bar, without every seventh.
     fn holed() -> Vec<[u32; 4]> {
         let bar = TetMesh::grid([5, 3, 2], [5.0, 3.0, 2.0]).unwrap();
         let kept = bar.tets().iter().enumerate().filter(|(i, _)| i % 7 != 0);
         kept.map(|(_, t)| *t).collect()
     }
 
-    /// Tetrahedra by the nodes of their faces.
+    /// Groups tetrahedra by the nodes of their faces.
     fn by_nodes(tets: &[[u32; 4]]) -> BTreeMap<[u32; 3], Vec<usize>> {
         let mut all: BTreeMap<[u32; 3], Vec<usize>> = BTreeMap::new();
         for (t, tet) in tets.iter().enumerate() {

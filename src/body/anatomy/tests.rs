@@ -36,7 +36,7 @@ impl Character {
         self.anatomy(Kind::Automatic).flesh(None)
     }
 
-    /// The same, every point moved.
+    /// Returns the character with every point moved.
     fn moved(&self, to: impl Fn(&Vec3) -> Vec3) -> Self {
         let all = |points: &[Vec3]| points.iter().map(&to).collect();
         Self {
@@ -47,7 +47,7 @@ impl Character {
         }
     }
 
-    /// The same mesh by those bones alone that carry it; of the others it is said where they hang.
+    /// Returns the same mesh with only those bones that carry it, and the parents of the bones elsewhere.
     fn by_its_own_bones(&self) -> Self {
         let carries = |b: usize| self.rows.iter().flatten().any(|r| r.0 as usize == b);
         let (own, others): (Vec<usize>, Vec<usize>) =
@@ -84,7 +84,7 @@ impl Character {
         self
     }
 
-    /// Mean of a map over the skin that a bone mostly carries.
+    /// Returns the mean of a map over the skin that a bone mostly carries.
     fn mean(&self, map: &[f64], bone: u32) -> f64 {
         let mine = |row: &[(u32, f64)]| row.iter().any(|r| r.0 == bone && r.1 > 0.7);
         let own: Vec<f64> = map
@@ -108,7 +108,7 @@ const THIGH: u32 = 10;
 /// Head, tail, radius and parent of a bone.
 type Bone = ([f64; 3], [f64; 3], f64, Option<u32>);
 
-/// Who stands upright along z and looks along −y.
+/// Returns the bones of a person who stands upright along z and looks along −y.
 fn bones() -> Vec<Bone> {
     let mut all = vec![
         ([0.0, 0.0, 0.95], [0.0, 0.0, 1.1], 0.17, None),
@@ -171,7 +171,8 @@ fn away(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
     (p - a - axis * s.clamp(0.0, 1.0)).norm()
 }
 
-/// The person: the skin of all voxels within the capsules of its bones and a belly, smoothed; weights by distance.
+/// Builds the person: the smoothed skin of all voxels within the capsules of its bones and a belly, with weights by
+/// distance.
 fn person() -> Character {
     const CELL: f64 = 0.03;
     let list: Vec<(Vec3, Vec3, f64, Option<u32>)> = bones()
@@ -256,7 +257,7 @@ fn person() -> Character {
     }
 }
 
-/// Asserts that two maps are alike: on the whole, and nowhere far apart.
+/// Asserts that two maps agree on average, and nowhere differ by much.
 fn assert_alike(a: &[f64], b: &[f64]) {
     assert_eq!(a.len(), b.len());
     let apart: Vec<f64> = a.iter().zip(b).map(|(a, b)| (a - b).abs()).collect();

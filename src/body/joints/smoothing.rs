@@ -100,7 +100,7 @@ impl Links {
 mod tests {
     use super::*;
 
-    /// A flat grid of squares of a side, `count` vertices each way.
+    /// Builds a flat square grid of the given side with `count` vertices each way.
     fn grid(count: u32, side: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
         let place = |i: u32| Vec3::new(f64::from(i % count), f64::from(i / count), 0.0) * side;
         let mut triangles = Vec::new();

@@ -48,7 +48,7 @@ fn settings(method: Method) -> ClipSettings {
     }
 }
 
-/// A push that grows with the frames.
+/// Returns forces that grow with the frames.
 fn pushes(nodes: usize, frames: usize) -> Vec<Vec<Vec3>> {
     let push = |f: usize| vec![Vec3::new(0.0, 0.02 * (f + 1) as f64, 0.0); nodes];
     (0..frames).map(push).collect()
@@ -62,7 +62,7 @@ fn clip(method: Method, frames: usize) -> Clip {
     shot.simulate_with(forces, &Silent).unwrap()
 }
 
-/// All that a clip holds.
+/// Returns everything that a clip holds.
 fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
     let frames: Vec<_> = (-1..=clip.len() as i64)
         .map(|f| {
@@ -148,7 +148,7 @@ fn stored_cycle_keeps_texts() {
     assert!(refused.to_string().contains("cyclic"), "{refused}");
 }
 
-/// How a clip is refused after some change to its content.
+/// Returns the error of a clip that is loaded after a change to its content.
 fn refusal(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &CarriedSurfaces>)) -> String {
     let folder = Folder::new();
     let path = folder.0.join("clip.thew");

@@ -7,7 +7,7 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.dot(b)).sum()
 }
 
-/// Forces on free vertices only.
+/// Returns the forces with those on held vertices set to zero.
 fn free(body: &Body, mut forces: Vec<Vec3>) -> Vec<Vec3> {
     for v in body.held_vertices() {
         forces[v as usize] = Vec3::zeros();

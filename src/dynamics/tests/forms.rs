@@ -96,7 +96,7 @@ fn vertex_form_matches_formula() {
     }
 }
 
-/// A bend played by a solver.
+/// Plays a bend with a solver and returns the positions.
 fn play(body: &Arc<Body>, method: Method, solver: Solver) -> Vec<Vec3> {
     let settings = SimulationSettings {
         solver,

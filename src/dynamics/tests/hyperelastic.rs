@@ -7,7 +7,8 @@ use crate::present::{Presenter, SurfaceId, Target};
 use crate::progress::Silent;
 use crate::shot::Shot;
 
-/// A bar with a bone along it that is turned about its end, `turns` a second, run up over a second, for two more.
+/// Returns the farthest sway of a bar that turns about the end of its bone: it reaches `turns` per second in one second
+/// and turns at that speed for two more.
 fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
     let fps = 48.0;
     let pose_at = |t: f64| {

@@ -8,7 +8,7 @@ use nalgebra::Rotation3;
 /// Those that steps are linearised in.
 const METHODS: [Method; 2] = [Method::Hyperelastic, Method::Warped];
 
-/// A short motion: bend, then hold, with forces.
+/// Plays a short motion: a bend and a hold, with forces.
 fn play(
     method: Method,
     bar: &BarOptions,
@@ -39,7 +39,7 @@ fn play(
     sim.lattice_positions().to_vec()
 }
 
-/// The motion of the bar as it is.
+/// Returns the motion of the bar without changes.
 fn plain(method: Method) -> Vec<Vec3> {
     let bar = BarOptions::default();
     play(method, &bar, settings(), 1.0, Rotation3::identity(), 24)

@@ -15,7 +15,8 @@ use nalgebra::Rotation3;
 const RINGS: usize = 40;
 const AROUND: usize = 20;
 
-/// A tube along x from −0.1 to 1.1 m, 0.2 m thick, whose skin goes from one bone to the other over as much about the middle.
+/// Builds a tube along x from −0.1 to 1.1 m, 0.2 m thick, whose skin blends from one bone to the other about the
+/// middle.
 fn tube() -> Arc<Body> {
     let mut vertices = vec![Vec3::new(-0.1, 0.0, 0.0), Vec3::new(1.1, 0.0, 0.0)];
     for i in 1..=RINGS {
@@ -72,7 +73,7 @@ fn bent(degrees: f64) -> Pose {
     Pose::new(vec![Affine::identity(), lower]).unwrap()
 }
 
-/// The shape that is shown at a pose of flesh that nothing loads.
+/// Returns the displayed shape of unloaded flesh at a pose.
 fn shown(body: &Arc<Body>, pose: &Pose, share: f64) -> Vec<Vec3> {
     let settings = SimulationSettings {
         gravity: Vec3::zeros(),
@@ -94,7 +95,7 @@ fn positions(simulation: &Simulation, presenter: &Presenter, id: SurfaceId) -> V
     out.chunks_exact(3).map(vector).collect()
 }
 
-/// The skin by linear blending, and by dual quaternions.
+/// Returns the skin by linear blending and by dual quaternions.
 fn skinned(body: &Body, pose: &Pose) -> [Vec<Vec3>; 2] {
     let bones = BonePoses::new(body.skeleton(), pose).unwrap();
     let rest = body.surface().vertices();

@@ -8,7 +8,7 @@ fn material(young: f64) -> Material {
     Material::new(young, 0.4, 1000.0).unwrap()
 }
 
-/// A bar of flesh that swings at about `scale⁻½` times 3 Hz.
+/// Returns a bar of flesh that swings at about `scale⁻½` times 3 Hz.
 fn bar(scale: f64) -> BarOptions {
     BarOptions {
         cells_along: 4,
@@ -24,7 +24,7 @@ fn moved(x: f64) -> Pose {
     pose(&[to; 2])
 }
 
-/// Those of a body `scale` times as large whose motion is to look the same at √scale times the speed.
+/// Returns the settings of a body `scale` times as large, whose motion looks the same at √scale times the speed.
 fn scaled(scale: f64, rate: f64) -> SimulationSettings {
     let time = scale.sqrt();
     SimulationSettings {
@@ -36,8 +36,9 @@ fn scaled(scale: f64, rate: f64) -> SimulationSettings {
     }
 }
 
-/// The farthest that a vertex sways, as a part of the size, after bones that went at `speed` m/s for a quarter of a second have
-/// stopped, in frames of `1/fps` s; times and speeds are those at scale 1. And the steps that did not converge.
+/// Returns the largest sway of a vertex, as a part of the size, and the number of steps that did not converge. The
+/// bones move at `speed` m/s for a quarter of a second and stop, in frames of `1/fps` s; times and speeds are those
+/// at scale 1.
 fn swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f64, usize) {
     let bar = bar(scale);
     let body = bar.build();

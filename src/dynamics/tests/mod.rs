@@ -40,7 +40,7 @@ fn still() -> Pose {
     pose(&[Isometry3::identity(); 2])
 }
 
-/// The upper bone turned about the x axis at the joint in the middle.
+/// Returns the pose with the upper bone turned about the x axis at the joint in the middle.
 fn bent(bar: &BarOptions, angle: f64) -> Pose {
     let joint = Translation3::new(0.0, 0.0, 0.5 * bar.length);
     let turn = joint

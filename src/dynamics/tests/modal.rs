@@ -6,7 +6,7 @@ use crate::modal::Modes;
 use crate::skeleton::Affine;
 use nalgebra::Rotation3;
 
-/// The bar with its lower bone still and its upper one turned about the middle.
+/// Builds a simulation of a body with its 24 lowest modes.
 fn modal(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
     let modes = Modes::of_body(body, 24, &crate::progress::Silent).unwrap();
     Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
@@ -182,13 +182,14 @@ fn modal_state_and_scaling() {
     }
 }
 
-/// Every mode there is, so that small motions are those of the lattice.
+/// Builds a simulation with all modes, so that small motions are those of the lattice.
 fn all_modes(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
     let modes = Modes::of_body(body, body.free_dofs(), &crate::progress::Silent).unwrap();
     Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
 }
 
-/// What the second of each pair of shapes differs from the first by, as a part of the first ones' largest way from zero.
+/// Returns the largest difference within the pairs of shapes, as a part of the largest displacement of the first
+/// ones.
 fn unlike(pairs: &[[Vec<Vec3>; 2]]) -> f64 {
     let still = vec![Vec3::zeros(); pairs[0][0].len()];
     let apart = pairs.iter().map(|[a, b]| largest(a, b));

@@ -8,7 +8,7 @@ use crate::shot::Shot;
 
 const METHODS: [Method; 2] = [Method::Nonlinear, Method::NeoHookean];
 
-/// A rotation and a shift of everything.
+/// Returns a rotation and a shift of everything.
 fn by(angle: Vec3, shift: Vec3) -> Isometry3<f64> {
     Isometry3::from_parts(shift.into(), UnitQuaternion::from_scaled_axis(angle))
 }

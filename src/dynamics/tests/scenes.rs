@@ -11,7 +11,7 @@ use nalgebra::Vector3;
 
 const FRAME: f64 = 1.0 / 24.0;
 
-/// A bar across the z axis, moved aside by so much.
+/// Returns the pose of a bar across the z axis, moved aside.
 fn across(aside: f64) -> Pose {
     let turn = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), 1.2);
     let middle = Translation3::new(0.0, 0.0, 0.8);
@@ -42,7 +42,7 @@ fn advance(scene: &mut Scene, poses: &[Pose]) {
     scene.advance(poses, FRAME, &free, &Silent).unwrap();
 }
 
-/// The force along the normal, and the one across it.
+/// Returns the force along the normal, and the force across it.
 fn parts(contact: &ContactPoint) -> (f64, Vec3) {
     let along = contact.force.dot(&contact.normal);
     (along, contact.force - contact.normal * along)
@@ -159,7 +159,7 @@ fn contact_state_keeps_bits() {
     }
 }
 
-/// A block beside the bar that comes nearer with each entry of its motion, and is in it with the last.
+/// Builds a block beside the bar that comes nearer with each entry of its motion, and overlaps it in the last.
 fn coming() -> Arc<Collider> {
     let shape = cuboid(Vec3::new(0.1, 0.3, 0.3));
     let surface = Arc::new(Surface::new(shape.vertices, shape.triangles).unwrap());

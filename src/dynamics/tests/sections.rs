@@ -26,7 +26,7 @@ fn bytes_of<'a>(vectors: impl IntoIterator<Item = &'a Vec3>) -> Vec<u8> {
     numbers.flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// A simulation in the middle of a motion, with forces in rest axes.
+/// Builds a simulation in the middle of a motion, with forces in rest axes.
 fn moving(method: Method) -> (Simulation, Arc<Body>, Pose) {
     let bar = BarOptions::default();
     let body = bar.build();
@@ -38,7 +38,7 @@ fn moving(method: Method) -> (Simulation, Arc<Body>, Pose) {
     (sim, body, bent(&bar, 0.6))
 }
 
-/// Both states go on in the same way.
+/// Asserts that both simulations continue in the same way.
 fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
     for sim in [&mut a, &mut b] {
         sim.advance(next, 0.1, None, None).unwrap();

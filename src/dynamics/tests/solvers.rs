@@ -24,7 +24,7 @@ fn simulation(body: &Arc<Body>, solver: Solver) -> Simulation {
     sim
 }
 
-/// Frames in which the bar bends to and fro by so much.
+/// Plays frames in which the bar bends to and fro by the given angle.
 fn play(
     sim: &mut Simulation,
     bar: &BarOptions,

@@ -8,7 +8,7 @@ use crate::solve::newton::Rounded;
 use crate::solve::term::tests::{Pin, check};
 use crate::solve::{Configuration, EnergyTerm, NodeMatrix};
 
-/// A bar with a twist, at a bend, and its flesh somewhere.
+/// Builds a bar with a twist, at a bend, with displaced flesh.
 fn flesh() -> (Arc<Body>, SkinnedLattice, Vec<Vec3>) {
     let bar = BarOptions::default();
     let body = bar.build();
@@ -70,7 +70,7 @@ fn flesh_terms_match_derivatives() {
     }
 }
 
-/// The corner of the bar that is farthest from its bones, tied to a point beside it.
+/// Returns a pin that ties the corner of the bar farthest from its bones to a point beside it.
 fn pin(bar: &BarOptions, body: &Body, stiffness: f64, off: Vec3) -> Arc<Pin> {
     let node = bar.vertex(0, 0, bar.cells_along);
     Arc::new(Pin {

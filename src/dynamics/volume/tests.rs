@@ -45,7 +45,7 @@ fn bent_flesh<'a>(body: &'a Body, heeded: &'a [f64], pose: &Pose) -> Carried<'a>
 /// A piece's volume, stretch, φ, ∇u and J.
 type Piece = (f64, f64, f64, Mat3, f64);
 
-/// Each piece at u.
+/// Returns each piece at u.
 fn pieces(flesh: &Carried, u: &[Vec3]) -> Vec<Piece> {
     let elements = flesh.body.elements();
     let mut carried = flesh.carried.iter();
@@ -61,7 +61,7 @@ fn pieces(flesh: &Carried, u: &[Vec3]) -> Vec<Piece> {
     all
 }
 
-/// ψ by Simpson's rule from 1, between the kinks of its derivative.
+/// Integrates ψ by Simpson's rule from 1, between the kinks of its derivative.
 fn energy(j: f64) -> f64 {
     const PIECES: usize = 200;
     let mut ends = vec![1.0, j];

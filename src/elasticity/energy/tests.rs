@@ -7,7 +7,8 @@ use crate::elasticity::Material;
 use crate::solve::matrix::zeros;
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
-/// Tetrahedra, prisms cut by the boundary, hexahedra: all kinds of pieces, with their rest positions.
+/// Builds bodies of all kinds of pieces, with their rest positions: tetrahedra, prisms cut by the boundary,
+/// hexahedra.
 fn bodies() -> Vec<(Vec<Vec3>, Elements)> {
     let x = vec![
         Vec3::zeros(),

@@ -28,7 +28,7 @@ const EVERYWHERE: Ball = Ball {
     radius: 1e6,
 };
 
-/// A box of n³ hexahedra on [0, 1]³, or the same cut in tetrahedra.
+/// Builds a box of n³ hexahedra on [0, 1]³, or the same cut into tetrahedra.
 fn cube(n: usize, tetrahedra: bool) -> Lattice {
     let m = n + 1;
     let mut x = Vec::new();
@@ -75,7 +75,7 @@ fn run(lattice: &Lattice, flesh: &dyn Flesh, level: usize) -> Vec<CellIntegrals>
     .unwrap()
 }
 
-/// ½ Σ dᵀ S d over all cells, from a displacement field.
+/// Returns ½ Σ dᵀ S d over all cells, for a displacement field.
 fn energy(lattice: &Lattice, all: &[CellIntegrals], d: impl Fn(Vec3) -> Vec3) -> f64 {
     let mut u = 0.0;
     for (cell, c) in lattice.cells().iter().zip(all) {

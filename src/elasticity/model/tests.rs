@@ -11,7 +11,7 @@ fn density(model: Model) -> Density {
     }
 }
 
-/// Displacement gradients from small to inverted, flat and collapsed.
+/// Returns displacement gradients from small to inverted, flat and collapsed.
 fn shapes() -> Vec<Mat3> {
     let m = Mat3::new(0.3, -0.2, 0.5, 0.1, 0.4, -0.3, 0.2, 0.6, -0.1);
     let flat = Mat3::from_diagonal(&Vec3::new(0.1, 0.2, -1.0));
@@ -28,7 +28,7 @@ fn shapes() -> Vec<Mat3> {
     ]
 }
 
-/// `δH : ∂P/∂H : δH'`, from the blocks of unit gradients.
+/// Returns `δH : ∂P/∂H : δH'`, from the blocks of unit gradients.
 fn curvature(tangent: &Tangent, d: &Mat3, e: &Mat3) -> f64 {
     let mut sum = 0.0;
     for j in 0..3 {

@@ -311,7 +311,7 @@ mod tests {
     use crate::Mat3;
     use crate::solve::matrix::zeros;
 
-    /// A ring long enough for several tasks.
+    /// Builds a ring long enough for several tasks.
     fn ring() -> (BlockMatrix, ScalarMatrix, Vec<Vec3>) {
         let n = 3 * NODES as u32 + 41;
         let edges: Vec<[u32; 2]> = (0..n).map(|i| [i, (i + 1) % n]).collect();

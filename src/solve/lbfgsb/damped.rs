@@ -146,7 +146,7 @@ fn in_box(
 mod tests {
     use super::*;
 
-    /// Numbers between -1 and 1 that look random.
+    /// Returns a pseudo-random number between −1 and 1.
     fn noise(seed: usize) -> f64 {
         ((seed as f64 + 1.0) * 12.9898).sin() * 43758.5453 % 1.0
     }

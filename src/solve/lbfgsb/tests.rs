@@ -18,7 +18,7 @@ fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
 
 type Plain<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
 
-/// Tells no second derivative.
+/// Evaluates a function without its second derivative.
 fn plain(function: Plain, x: &[f64]) -> Option<Local> {
     let mut gradient = vec![0.0; x.len()];
     let value = function(x, &mut gradient);
@@ -40,7 +40,7 @@ fn run(
         .unwrap()
 }
 
-/// Largest violation of the conditions of a minimum in a box.
+/// Returns the largest violation of the conditions of a minimum in a box.
 fn kkt(
     x: &[f64],
     bounds: &[(f64, f64)],
@@ -58,7 +58,7 @@ fn kkt(
 
 const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
-/// Numbers between -1 and 1 that look random.
+/// Returns a pseudo-random number between −1 and 1.
 fn noise(seed: usize) -> f64 {
     ((seed as f64 + 1.0) * 12.9898).sin() * 43758.5453 % 1.0
 }

@@ -4,7 +4,7 @@
 use super::*;
 use nalgebra::{DMatrix, DVector};
 
-/// A repeatable number between -1 and 1.
+/// Returns a repeatable number between −1 and 1.
 fn number(i: usize) -> f64 {
     (i as f64 * 12.9898 + 1.0).sin()
 }
@@ -13,7 +13,7 @@ fn chain(nodes: u32) -> Vec<[u32; 3]> {
     (2..nodes).map(|i| [i, i - 2, i - 1]).collect()
 }
 
-/// Symmetric matrices of a chain of triangles: blocks, and numbers in the same structure.
+/// Builds symmetric matrices of a chain of triangles: blocks, and numbers in the same structure.
 fn matrices(nodes: u32) -> (BlockMatrix, ScalarMatrix) {
     let elements = chain(nodes);
     let corners = || elements.iter().map(|e| e.as_slice());

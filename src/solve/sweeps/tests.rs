@@ -10,7 +10,7 @@ const STOP: Stop = Stop {
     iterations: 400,
 };
 
-/// A grid of n³ nodes on springs, and masses of `mass` each.
+/// Builds a grid of n³ nodes on springs, with masses of `mass` each.
 pub(in crate::solve) fn grid(n: usize, mass: f64) -> SparseCholesky {
     let at = |i: usize, j: usize, k: usize| (i + n * (j + n * k)) as u32;
     let (mut edges, mut centres) = (Vec::new(), Vec::new());

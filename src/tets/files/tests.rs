@@ -6,7 +6,7 @@ use crate::disk::tests::Folder;
 use proptest::prelude::*;
 use std::fs;
 
-/// A bar with coordinates that need all their digits.
+/// Builds a bar with coordinates that need all their digits.
 fn bar() -> TetMesh {
     let bar = TetMesh::grid([3, 2, 1], [1.0, 0.7, 1.0 / 3.0]).unwrap();
     let crooked =
@@ -282,7 +282,7 @@ fn failed_write_leaves_no_file() {
     assert_eq!(folder.names(), ["a.ele"]);
 }
 
-/// Parses a text in every format; it must come to an end and not to a panic.
+/// Parses a text in every format, which must end without a panic.
 fn parse_all(text: &str) {
     let path = Path::new("x");
     let mend = Mend {

@@ -66,7 +66,7 @@ impl Bar {
             .collect()
     }
 
-    /// Length of the middle line from the clamped end to the tip.
+    /// Returns the length of the middle line from the clamped end to the tip.
     fn axis(&self, u: &[Vec3]) -> f64 {
         let m = self.across + 1;
         let middle = self.across / 2 * (1 + m);
@@ -90,7 +90,7 @@ impl Bar {
         )
     }
 
-    /// What is left of the forces on free nodes, as a share of them.
+    /// Returns the residual forces on free nodes, as a part of the forces.
     fn left_over(&self, model: Model, u: &[Vec3], forces: &[Vec3]) -> f64 {
         let mut g = forces.to_vec();
         self.elements.gradient(model, u, &mut g);
@@ -311,7 +311,7 @@ fn moving(bar: &Bar, settings: NonlinearSettings) -> NonlinearSimulation {
     NonlinearSimulation::new(elements, bar.mass.clone(), &bar.x, &bar.fixed, settings).unwrap()
 }
 
-/// The tip's path for a second under gravity, by steps per second.
+/// Simulates the bar under gravity for a time, in equal steps.
 fn fall(bar: &Bar, integrator: Integrator, steps: usize, seconds: f64) -> NonlinearSimulation {
     let mut sim = moving(
         bar,

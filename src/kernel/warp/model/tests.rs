@@ -29,7 +29,7 @@ fn rest() -> Vec<Vec3> {
     (0..POINTS).map(at).collect()
 }
 
-/// Two bones; every seventh vertex hangs on none.
+/// Returns the weights of two bones; every seventh vertex has none.
 fn weights() -> SkinWeights {
     let row = |v: usize| match v % 7 {
         0 => Vec::new(),
