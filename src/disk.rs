@@ -220,7 +220,7 @@ pub(crate) mod tests {
             path
         }
 
-        /// What is in it, sorted.
+        /// Returns the names of its files, sorted.
         pub fn names(&self) -> Vec<String> {
             let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
             let names: Result<Vec<String>, _> = fs::read_dir(&self.0).unwrap().map(name).collect();
@@ -240,8 +240,9 @@ pub(crate) mod tests {
         write_together(&[(path, &[text.as_bytes()])])
     }
 
+    /// A file beyond the limit is not read.
     #[test]
-    fn a_file_beyond_the_limit_is_not_read() {
+    fn read_refuses_large_files() {
         let folder = Folder::new();
         let path = folder.0.join("a");
         write(&path, "twelve bytes").unwrap();
@@ -256,17 +257,19 @@ pub(crate) mod tests {
         );
     }
 
+    /// Files without an end, such as devices, are not opened.
     #[test]
     #[cfg(unix)]
-    fn what_has_no_end_is_not_opened() {
+    fn special_files_are_refused() {
         let e = read(Path::new("/dev/zero"), 1 << 20).unwrap_err();
         assert_eq!(e.to_string(), "it is not a plain file");
         let e = write(Path::new("/dev/null"), "lost").unwrap_err();
         assert_eq!(e.to_string(), "it is not a plain file");
     }
 
+    /// A write clears old part files that killed writes left.
     #[test]
-    fn parts_of_killed_writes_are_cleared() {
+    fn old_parts_are_cleared() {
         let folder = Folder::new();
         let left = |name: &str, seconds: u64| {
             let path = folder.write(name, "half");
@@ -290,9 +293,10 @@ pub(crate) mod tests {
         assert_eq!(folder.names(), expected);
     }
 
+    /// A file that is replaced keeps its mode and the links to it.
     #[test]
     #[cfg(unix)]
-    fn what_is_replaced_keeps_mode_and_links() {
+    fn write_keeps_mode_and_links() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
         let folder = Folder::new();
         let at = |name: &str| folder.0.join(name);

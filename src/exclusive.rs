@@ -111,8 +111,9 @@ fn me() -> u64 {
 mod tests {
     use super::*;
 
+    /// A nested lock is refused on the same thread, and other threads wait.
     #[test]
-    fn who_holds_it_is_refused_and_others_wait() {
+    fn lock_refuses_nested_use() {
         let value = Exclusive::new(0);
         std::thread::scope(|scope| {
             let mut mine = value.lock().unwrap();
@@ -125,16 +126,18 @@ mod tests {
         assert_eq!(*value.lock().unwrap(), 1);
     }
 
+    /// A lock that another process holds is refused.
     #[test]
-    fn what_another_process_holds_is_refused() {
+    fn lock_refuses_forked_owner() {
         let value = Exclusive::new(0);
         // As a fork leaves it.
         value.owner.store(1 << 32 | 1, Ordering::Relaxed);
         assert_eq!(value.lock().unwrap_err(), InUse::Forked);
     }
 
+    /// A panic releases the lock.
     #[test]
-    fn a_panic_lets_go() {
+    fn panic_releases_lock() {
         let value = Exclusive::new(0);
         let caught = std::panic::catch_unwind(|| {
             let _held = value.lock().unwrap();

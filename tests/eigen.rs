@@ -45,7 +45,7 @@ fn norm(a: &[Vec3]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// What every answer has to satisfy; norms of matrices from below by the power method.
+/// Asserts the conditions of every answer, with lower bounds of the norms of matrices by the power method.
 fn check(problem: &Problem, pairs: &Eigenpairs, count: usize) {
     assert_eq!((pairs.values.len(), pairs.vectors.len()), (count, count));
     assert!(pairs.verified);
@@ -96,7 +96,7 @@ fn check(problem: &Problem, pairs: &Eigenpairs, count: usize) {
     }
 }
 
-/// All eigenvalues, by dense factorisations of nalgebra.
+/// Returns all eigenvalues, by dense factorisations of nalgebra.
 fn dense(problem: &Problem) -> Vec<f64> {
     let n = problem.centres.len();
     let (mut k, mut m) = (DMatrix::zeros(3 * n, 3 * n), DMatrix::zeros(3 * n, 3 * n));
@@ -130,7 +130,7 @@ fn bar(cubes: [usize; 3]) -> (Vec<Vec3>, Vec<[u32; 4]>) {
     )
 }
 
-/// Copies side by side that share nothing.
+/// Returns copies side by side that share nothing.
 fn copies(mesh: &(Vec<Vec3>, Vec<[u32; 4]>), count: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
     let (mut vertices, mut tets) = (Vec::new(), Vec::new());
     for c in 0..count {
@@ -141,7 +141,7 @@ fn copies(mesh: &(Vec<Vec3>, Vec<[u32; 4]>), count: usize) -> (Vec<Vec3>, Vec<[u
     (vertices, tets)
 }
 
-/// A mesh with rotational symmetry about x: cubes whose diagonals meet in the middle planes.
+/// Builds a mesh with rotational symmetry about x: cubes whose diagonals meet in the middle planes.
 fn symmetric_bar(along: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
     // A quarter, turned by 90 degrees three times.
     let (quarter, tets) = bar([along, 2, 2]);
@@ -165,8 +165,9 @@ fn symmetric_bar(along: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
     (vertices, all)
 }
 
+/// All eigenvalues of a small bar agree with those of a dense solver.
 #[test]
-fn all_eigenvalues_of_a_small_bar_are_those_of_a_dense_solver() {
+fn small_bar_matches_dense() {
     let (vertices, tets) = bar([4, 2, 1]);
     let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
     let expected = dense(&problem);
@@ -178,8 +179,9 @@ fn all_eigenvalues_of_a_small_bar_are_those_of_a_dense_solver() {
     }
 }
 
+/// Lanczos iterations with any block size agree with a dense solver.
 #[test]
-fn lanczos_finds_what_a_dense_solver_finds() {
+fn lanczos_matches_dense() {
     let (vertices, tets) = bar([10, 3, 2]);
     let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
     let expected = dense(&problem);
@@ -196,8 +198,9 @@ fn lanczos_finds_what_a_dense_solver_finds() {
     }
 }
 
+/// Little room for vectors takes more restarts and gives the same eigenvalues.
 #[test]
-fn little_room_needs_restarts_and_changes_nothing() {
+fn little_room_keeps_values() {
     let problem = Problem::clamped_bar(12, 4);
     let plenty = solve(&problem, 20);
     let options = EigenSettings {
@@ -212,8 +215,9 @@ fn little_room_needs_restarts_and_changes_nothing() {
     }
 }
 
+/// A bar with a square section has its bending eigenvalues in equal pairs.
 #[test]
-fn a_bar_that_looks_the_same_turned_by_90_degrees_bends_in_pairs() {
+fn symmetric_bar_has_pairs() {
     let (vertices, tets) = symmetric_bar(12);
     let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
     let pairs = solve(&problem, 16);
@@ -225,8 +229,9 @@ fn a_bar_that_looks_the_same_turned_by_90_degrees_bends_in_pairs() {
     assert!((first.values[0] / pairs.values[0] - 1.0).abs() < 1e-10);
 }
 
+/// Equal copies of a bar have every eigenvalue once per copy.
 #[test]
-fn equal_copies_have_every_eigenvalue_as_often_as_there_are_copies() {
+fn copies_multiply_eigenvalues() {
     for (number, count) in [(8, 40), (20, 32), (20, 50)] {
         let one = bar([5, 2, 2]);
         let single = Problem::new(&one.0, &one.1, |x| x.x > 1e-9);
@@ -249,8 +254,9 @@ fn equal_copies_have_every_eigenvalue_as_often_as_there_are_copies() {
     }
 }
 
+/// A free body has six eigenvalues of zero.
 #[test]
-fn a_free_body_has_six_motions_without_energy() {
+fn free_body_has_six_zeros() {
     let (vertices, tets) = bar([9, 3, 4]);
     // Far from the origin, as in a scene.
     let vertices: Vec<Vec3> = vertices
@@ -271,8 +277,9 @@ fn a_free_body_has_six_motions_without_energy() {
     }
 }
 
+/// Each of several free bodies has six eigenvalues of zero.
 #[test]
-fn free_bodies_have_six_each() {
+fn free_bodies_have_six_zeros() {
     let one = bar([5, 3, 2]);
     let single = dense(&Problem::new(&one.0, &one.1, |_| true));
     let (vertices, tets) = copies(&one, 9);
@@ -286,8 +293,9 @@ fn free_bodies_have_six_each() {
     }
 }
 
+/// A free body beside a held one has six eigenvalues of zero.
 #[test]
-fn held_and_free_bodies_side_by_side() {
+fn held_and_free_bodies_mix() {
     let one = bar([6, 3, 3]);
     let (vertices, tets) = copies(&one, 2);
     let problem = Problem::new(&vertices, &tets, |x| x.y > 0.2 || x.x > 1e-9);
@@ -299,8 +307,9 @@ fn held_and_free_bodies_side_by_side() {
     assert_eq!(zeros.count(), 6);
 }
 
+/// A body that is held at one node has three free turns, and at two nodes one.
 #[test]
-fn a_hinge_leaves_the_turns_about_it() {
+fn hinge_leaves_free_turns() {
     let (vertices, tets) = bar([8, 3, 3]);
     // One node held: three turns; two held: one.
     for (held, zeros) in [(1, 3), (2, 1)] {
@@ -313,8 +322,9 @@ fn a_hinge_leaves_the_turns_about_it() {
     }
 }
 
+/// Eigenvalues with a lumped mass matrix agree with those of a dense solver.
 #[test]
-fn lumped_masses_are_masses() {
+fn lumped_mass_matches_dense() {
     let (vertices, tets) = bar([12, 3, 3]);
     let consistent = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
     let lumped = consistent.mass.lumped();
@@ -328,8 +338,9 @@ fn lumped_masses_are_masses() {
     }
 }
 
+/// The solver converges for a thin needle with cells of very different sizes.
 #[test]
-fn a_thin_graded_needle_converges() {
+fn graded_needle_converges() {
     // Cubes from 1:1 to 1:300, 100 times as long as wide.
     let (vertices, tets) = bar([60, 2, 2]);
     let vertices: Vec<Vec3> = vertices
@@ -341,8 +352,9 @@ fn a_thin_graded_needle_converges() {
     solve(&Problem::new(&vertices, &tets, |_| true), 24);
 }
 
+/// Separate springs have two eigenvalues of high multiplicity, which the solver finds.
 #[test]
-fn springs_that_share_nothing_have_one_eigenvalue() {
+fn separate_springs_share_eigenvalues() {
     // Every block of the iteration loses its rank at once.
     let n = 300;
     let single: Vec<[u32; 1]> = (0..n as u32).map(|i| [i]).collect();
@@ -367,8 +379,9 @@ fn springs_that_share_nothing_have_one_eigenvalue() {
     }
 }
 
+/// A change of units scales the eigenvalues and nothing else.
 #[test]
-fn units_change_eigenvalues_only() {
+fn units_scale_eigenvalues() {
     let problem = Problem::clamped_bar(10, 3);
     let pairs = solve(&problem, 64);
     for (k, m) in [(1e12, 1.0), (1e-9, 1e6), (1.0, 1e-12)] {
@@ -401,8 +414,9 @@ fn units_change_eigenvalues_only() {
     }
 }
 
+/// The eigenpairs have the same bits in every run and on any number of threads.
 #[test]
-fn the_same_numbers_every_time_on_any_number_of_threads() {
+fn eigenpairs_ignore_thread_count() {
     let problem = Problem::clamped_bar(24, 8);
     let first = solve(&problem, 12);
     for threads in [1, 3] {
@@ -416,8 +430,9 @@ fn the_same_numbers_every_time_on_any_number_of_threads() {
     }
 }
 
+/// The eigenvalues do not depend on the numbering of the vertices.
 #[test]
-fn numbering_does_not_matter() {
+fn eigenvalues_ignore_numbering() {
     let (vertices, tets) = bar([9, 4, 3]);
     let n = vertices.len();
     let to = |i: usize| (i * 37 + 11) % n;
@@ -437,8 +452,9 @@ fn numbering_does_not_matter() {
     }
 }
 
+/// A shift below the lowest eigenvalue is accepted, and one above it is refused.
 #[test]
-fn a_shift_of_the_callers_is_taken() {
+fn given_shift_is_used() {
     let problem = Problem::clamped_bar(8, 3);
     let pairs = solve(&problem, 6);
     let with = |shift| EigenSettings {
@@ -458,8 +474,9 @@ fn a_shift_of_the_callers_is_taken() {
     assert!(matches!(beyond, Err(EigenError::Indefinite { .. })));
 }
 
+/// Problems that cannot be solved are refused.
 #[test]
-fn what_cannot_be_solved_is_refused() {
+fn lowest_refuses_bad_input() {
     let problem = Problem::clamped_bar(4, 2);
     let n = problem.centres.len();
     let refused =

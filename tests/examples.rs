@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-/// Runs `examples/NAME.rs`, which `cargo test` has built beside this test -> what it prints.
+/// Runs `examples/NAME.rs`, which `cargo test` has built beside this test, and returns its output.
 fn run(name: &str) -> String {
     let test = std::env::current_exe().expect("a test has a place");
     let profile = test

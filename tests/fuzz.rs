@@ -39,8 +39,9 @@ macro_rules! each {
 
 each! { body_file clip_file shot_file state rig_file mrep_file forged_numbers forged_texts tet_files surface skeleton meshes enclose motion spacetime }
 
+/// This file runs every target of the fuzzer.
 #[test]
-fn every_target_is_run() {
+fn targets_match_list() {
     assert!(
         targets::TARGETS
             .iter()

@@ -26,8 +26,9 @@ fn assert_valid(lattice: &Lattice, c: &Character) {
     );
 }
 
+/// The lattice encloses a character and follows its bones at every resolution.
 #[test]
-fn characters_are_enclosed_at_every_resolution() {
+fn enclose_at_every_resolution() {
     for limbs in [arm(), biped()] {
         let c = character(&limbs, 0.04);
         for across in [6.0, 12.0, 18.0] {
@@ -51,8 +52,9 @@ fn characters_are_enclosed_at_every_resolution() {
     }
 }
 
+/// Two builds of a lattice are equal bit for bit.
 #[test]
-fn two_builds_are_the_same_bit_for_bit() {
+fn enclose_is_deterministic() {
     let c = character(&biped(), 0.05);
     let (a, b) = (enclose(&c, 12.0), enclose(&c, 12.0));
     assert_eq!(a.vertices(), b.vertices());
@@ -60,8 +62,9 @@ fn two_builds_are_the_same_bit_for_bit() {
     assert_eq!(a.bones(), b.bones());
 }
 
+/// A translated or scaled character gets a lattice with nearly as many cells.
 #[test]
-fn a_translated_and_scaled_character_gets_an_equivalent_lattice() {
+fn enclose_moved_and_scaled() {
     let c = character(&arm(), 0.04);
     let base = enclose(&c, 10.0);
     for (scale, shift) in [
@@ -93,8 +96,9 @@ fn a_translated_and_scaled_character_gets_an_equivalent_lattice() {
     }
 }
 
+/// A turned character is enclosed.
 #[test]
-fn a_turned_character_is_enclosed_as_well() {
+fn enclose_turned() {
     let c = character(&biped(), 0.05);
     let axis = nalgebra::Unit::new_normalize(Vec3::new(1.0, 2.0, -0.5));
     let r: Mat3 = *nalgebra::Rotation3::from_axis_angle(&axis, 1.1).matrix();
@@ -116,8 +120,9 @@ fn a_turned_character_is_enclosed_as_well() {
     assert_valid(&enclose(&turned, 12.0), &turned);
 }
 
+/// A flat strip of eight triangles with two bones is enclosed.
 #[test]
-fn a_strip_of_eight_triangles_with_two_bones_is_enclosed() {
+fn enclose_flat_strip() {
     let mut vertices = Vec::new();
     for i in 0..5 {
         for x in [-0.5, 0.5] {
@@ -151,8 +156,9 @@ fn a_strip_of_eight_triangles_with_two_bones_is_enclosed() {
     assert_eq!(lattice.bones().used_bones, vec![0, 1]);
 }
 
+/// A bone with weights is kept wherever it lies, and a bone without weights is not.
 #[test]
-fn a_bone_with_weight_is_kept_wherever_it_is_and_one_without_is_not() {
+fn weighted_bones_are_kept() {
     let mut limbs = arm();
     limbs.push(limb("root", None, [0.0, 0.0, -2.0], [0.0, 0.0, -1.0], 1e-9));
     limbs.push(limb("pole", None, [0.5, 1.0, 0.0], [0.5, 1.3, 0.0], 1e-9));
@@ -189,8 +195,9 @@ fn a_bone_with_weight_is_kept_wherever_it_is_and_one_without_is_not() {
     }
 }
 
+/// The lattice follows a very long bone only near the body.
 #[test]
-fn a_bone_that_goes_on_for_ninety_sizes_is_followed_near_the_body() {
+fn long_bone_is_cut() {
     let c = character(&arm(), 0.04);
     let mut tails = c.skeleton.tails().to_vec();
     tails[1] += Vec3::new(0.0, 60.0, 80.0);
@@ -215,8 +222,9 @@ fn a_bone_that_goes_on_for_ninety_sizes_is_followed_near_the_body() {
     assert!(farthest < 4.0, "{farthest}");
 }
 
+/// Of bones on top of one another each holds the flesh that it carries.
 #[test]
-fn of_bones_on_one_another_each_holds_its_own_flesh() {
+fn coincident_bones_hold_own_flesh() {
     // The importer of joints alone: both bones lie along the right half, the left one's flesh is behind it.
     let c = character(&arm(), 0.04);
     let (joint, end) = (Vec3::new(0.5, 0.0, 0.0), Vec3::new(1.0, 0.0, 0.0));
@@ -243,8 +251,9 @@ fn of_bones_on_one_another_each_holds_its_own_flesh() {
     assert!(bones.tip_bones.contains(&0));
 }
 
+/// Bones on top of one another share the line they lie on, by the skin around it.
 #[test]
-fn bones_on_one_another_share_what_they_lie_on() {
+fn coincident_bones_share_line() {
     let c = character(&arm(), 0.04);
     let (a, b) = (Vec3::zeros(), Vec3::new(1.0, 0.0, 0.0));
     for reversed in [false, true] {
@@ -272,8 +281,9 @@ fn bones_on_one_another_share_what_they_lie_on() {
     }
 }
 
+/// Every vertex of the surface is embedded at its own place.
 #[test]
-fn every_surface_vertex_is_embedded_where_it_is() {
+fn embedding_keeps_surface() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c, 12.0);
     let e = lattice.embed_surface(&c.surface);
@@ -283,8 +293,9 @@ fn every_surface_vertex_is_embedded_where_it_is() {
     }
 }
 
+/// The two legs share no vertices of the lattice.
 #[test]
-fn legs_are_parted() {
+fn legs_share_no_vertices() {
     // Vertices of the two shins share no lattice vertex, though their cells overlap in space.
     let c = character(&biped(), 0.04);
     let lattice = enclose(&c, 10.0);
@@ -302,8 +313,9 @@ fn legs_are_parted() {
     assert_eq!(used(1.0).intersection(&used(-1.0)).count(), 0);
 }
 
+/// The build can be cancelled at any report of progress.
 #[test]
-fn cancelling_at_any_report_stops() {
+fn enclose_cancels_at_any_report() {
     let c = character(&arm(), 0.05);
     let count = Mutex::new(0);
     let run = |stop: usize| {
@@ -334,8 +346,9 @@ fn cancelling_at_any_report_stops() {
     }
 }
 
+/// Bad settings and weights are refused.
 #[test]
-fn settings_and_weights_are_checked() {
+fn enclose_refuses_bad_input() {
     let c = character(&arm(), 0.05);
     for cells_across in [0.0, f64::NAN, 1e6] {
         let settings = EncloseSettings { cells_across };

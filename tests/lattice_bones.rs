@@ -21,7 +21,7 @@ const NAMES: [&str; 16] = [
     "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16",
 ];
 
-/// A thin snake of two metres in so many bones.
+/// Builds a thin snake of two metres with the given number of bones.
 fn snake(bones: usize) -> Character {
     let at = |i: usize| {
         let t = i as f64 / bones as f64;
@@ -36,7 +36,7 @@ fn snake(bones: usize) -> Character {
     character(&limbs, 0.014)
 }
 
-/// Its bones' heads moved across the body, each to another side, by a part of the cell size.
+/// Moves the heads of the bones across the body, each to another side, by a part of the cell size.
 fn disjointed(mut c: Character, share: f64) -> Character {
     let h = cell_size(&c);
     let heads = c.skeleton.heads().iter().enumerate().map(|(b, &x)| {
@@ -53,7 +53,7 @@ fn disjointed(mut c: Character, share: f64) -> Character {
     c
 }
 
-/// The size that cells have by default.
+/// Returns the default size of the cells.
 fn cell_size(c: &Character) -> f64 {
     c.surface.size() / EncloseSettings::default().cells_across
 }
@@ -64,8 +64,9 @@ fn off_segment(p: Vec3, a: Vec3, b: Vec3) -> f64 {
     (a + d * t - p).norm()
 }
 
+/// Every lattice vertex of a bone lies on the bone.
 #[test]
-fn every_vertex_of_a_bone_lies_on_it() {
+fn bone_vertices_lie_on_bones() {
     for bones in [12] {
         for share in [0.0, 0.015, 0.03, 0.045] {
             let c = disjointed(snake(bones), share);
@@ -92,8 +93,9 @@ fn every_vertex_of_a_bone_lies_on_it() {
     }
 }
 
+/// The check reports a vertex that lies off its bone.
 #[test]
-fn check_tells_of_a_vertex_off_its_bone() {
+fn check_reports_off_bone() {
     let c = snake(8);
     let lattice = enclose(&c);
     let size = cell_size(&c);

@@ -15,13 +15,13 @@ fn enclose(c: &Character) -> Lattice {
     Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
 }
 
-/// From a lattice's arrays, but without whose flesh is whose.
+/// Rebuilds a lattice from its arrays, without the owners of the flesh.
 fn given_back(lattice: &Lattice) -> Lattice {
     let (vertices, cells) = (lattice.vertices().to_vec(), lattice.cells().to_vec());
     Lattice::with_bones(vertices, cells, lattice.bones().clone()).expect("valid")
 }
 
-/// The body in numbers: what drives its vertices, its cells' volumes, its matrices.
+/// Returns the body in numbers: the bones of its vertices, the volumes of its cells, its matrices.
 fn flesh(c: &Character, lattice: Lattice) -> Vec<f64> {
     let options = BodySettings {
         region_weights: Some(c.skin.clone()),
@@ -44,8 +44,9 @@ fn flesh(c: &Character, lattice: Lattice) -> Vec<f64> {
     all
 }
 
+/// A lattice that is rebuilt with its copies gives the same body.
 #[test]
-fn a_lattice_given_back_with_its_copies_makes_the_same_body() {
+fn copies_restore_body() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c);
     let copies = lattice.copies().expect("legs in one cell");
@@ -57,8 +58,9 @@ fn a_lattice_given_back_with_its_copies_makes_the_same_body() {
     assert_ne!(first, without);
 }
 
+/// Copies of another lattice are refused.
 #[test]
-fn copies_of_another_lattice_are_refused() {
+fn copies_refuse_other_lattice() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c);
     let copies = lattice.copies().expect("legs in one cell");
@@ -73,8 +75,9 @@ fn copies_of_another_lattice_are_refused() {
     assert!(given_back(&lattice).with_copies(&[]).is_err());
 }
 
+/// The bones of a bare lattice are found again by their places.
 #[test]
-fn bones_are_found_again_by_their_place() {
+fn bones_by_place_match() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c);
     let bones = lattice.bones();

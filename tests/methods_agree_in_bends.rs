@@ -16,7 +16,7 @@ use thew::progress::Silent;
 use thew::skeleton::Pose;
 use thew::{Mat3, Mat4, Vec3};
 
-/// The forearm turned about the elbow.
+/// Returns the pose with the forearm turned about the elbow.
 fn folded(angle: f64) -> Pose {
     let elbow = nalgebra::Translation3::new(0.5, 0.0, 0.0);
     let turn = nalgebra::UnitQuaternion::from_axis_angle(&Vec3::y_axis(), -angle);
@@ -40,7 +40,7 @@ fn arm() -> Arc<Body> {
     Arc::new(body.unwrap())
 }
 
-/// Volume of the flesh within a distance of a rest point, as a part of what it is at rest.
+/// Returns the volume of the flesh within a distance of a rest point, as a part of that at rest.
 fn volume_near(body: &Body, q: &[Vec3], joint: Vec3, reach: f64) -> f64 {
     let (mut now, mut rest) = (0.0, 0.0);
     for e in 0..body.elements().len() {
@@ -62,14 +62,15 @@ fn volume_near(body: &Body, q: &[Vec3], joint: Vec3, reach: f64) -> f64 {
     now / rest
 }
 
-/// Root mean square distance as a part of the body's size.
+/// Returns the root mean square distance as a part of the body's size.
 fn distance(body: &Body, a: &[Vec3], b: &[Vec3]) -> f64 {
     let sum: f64 = a.iter().zip(b).map(|(a, b)| (a - b).norm_squared()).sum();
     (sum / a.len() as f64).sqrt() / body.size()
 }
 
+/// In bends warped flesh stays nearer to nonlinear flesh than linear flesh does.
 #[test]
-fn warping_stays_near_to_nonlinear_flesh_on_bends() {
+fn warped_bend_stays_near_nonlinear() {
     let bar = (bar::bar(2, 16), Vec3::new(0.0, 0.0, 0.8), 0.4);
     let arm = (arm(), Vec3::new(0.5, 0.0, 0.0), 0.2);
     println!(

@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 #[test]
-fn a_step_allocates_nothing() {
+fn step_allocates_nothing() {
     let body = bar::bar(4, 13);
     let mut simulation =
         Simulation::new(body.clone(), SimulationSettings::of(Method::Warped)).unwrap();
@@ -86,8 +86,8 @@ impl EnergyTerm for Watch {
     fn visit_pairs(&self, _: &mut dyn FnMut(usize, usize)) {}
 }
 
-/// Flesh that is bent by an angle in so many frames and held for as many more, with all work on one thread: how often each step of
-/// the last frame allocates, but for the first one, beside which what may touch in the frame is searched for.
+/// Counts the allocations of each step of the last frame except the first step, in which the contacts of the frame
+/// are searched. The flesh is bent by an angle over some frames and held for as many more, on one thread.
 fn counted(
     simulation: &mut Simulation,
     contact: &Contact,
@@ -123,17 +123,19 @@ fn simulation(elastic_joints: f64) -> Simulation {
     Simulation::new(bar::bar(4, 13), settings).unwrap()
 }
 
+/// A step with contact enabled but without contacts allocates nothing.
 #[test]
-fn a_step_that_may_touch_but_does_not_allocates_nothing() {
+fn contactless_step_allocates_nothing() {
     let mut simulation = simulation(1.0);
     let counts = counted(&mut simulation, &Contact::default(), (0.4, 4, 0));
     assert!(simulation.contacts().is_empty());
     assert!(counts.iter().all(|&n| n == 0), "{counts:?}");
 }
 
-/// What a step is the first to touch takes memory: here the flesh is at rest.
+/// A step whose contacts existed in the step before allocates nothing. New contacts take memory, so the flesh is at rest
+/// here.
 #[test]
-fn a_step_that_touches_what_the_one_before_touched_allocates_nothing() {
+fn lasting_contact_allocates_nothing() {
     let floor = Collider::plane(Vec3::new(0.0, -0.15, 0.0), Vec3::y()).unwrap();
     let sides = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
     let corners = sides.map(|[x, z]| Vec3::new(x, 0.15, z)).to_vec();

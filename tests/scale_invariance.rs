@@ -41,7 +41,7 @@ fn enclose(c: &Character) -> Lattice {
     Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
 }
 
-/// A made character, and real ones where `THEW_DATA` (default `../shared/data`) has them.
+/// Returns a synthetic character, and real ones if `THEW_DATA` (default `../shared/data`) has them.
 fn characters() -> Vec<(&'static str, Character)> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let data = std::env::var_os("THEW_DATA").map_or(default, PathBuf::from);
@@ -53,8 +53,9 @@ fn characters() -> Vec<(&'static str, Character)> {
     all
 }
 
+/// The lattice of a scaled character is the scaled lattice.
 #[test]
-fn lattices_do_not_depend_on_the_scale() {
+fn lattice_ignores_scale() {
     for (name, c) in characters() {
         let plain = enclose(&c);
         let size = c.surface.size();
@@ -73,7 +74,8 @@ fn lattices_do_not_depend_on_the_scale() {
     }
 }
 
-/// Each bone swings about its head, `t` in frames, and the whole moves aside; lengths in metres.
+/// Returns a pose in which each bone swings about its head, `t` in frames, and the whole moves aside; lengths in
+/// metres.
 fn swing(skeleton: &Skeleton, size: f64, t: f64) -> Pose {
     let mut of_bone: Vec<Affine> = vec![Affine::identity(); skeleton.len()];
     for &b in skeleton.parents_first() {
@@ -103,7 +105,7 @@ fn swing(skeleton: &Skeleton, size: f64, t: f64) -> Pose {
     Pose::new(of_bone).expect("finite")
 }
 
-/// Where the skin goes over some frames, in metres: the file's coordinates are taken to a real height.
+/// Returns the skin over some frames, in metres, with the file's coordinates scaled to a real height.
 fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
     let (lo, hi) = file.surface.bounds();
     let c = scaled(file, height / (hi - lo).z);
@@ -132,8 +134,9 @@ fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
     (frames.collect(), size)
 }
 
+/// Flesh of a given real height moves alike for any scale of the file.
 #[test]
-fn flesh_of_a_real_height_moves_alike_at_any_scale_of_its_file() {
+fn motion_ignores_file_scale() {
     for (name, c) in characters() {
         let (plain, size) = motion(&c, 1.5);
         for by in SCALES {

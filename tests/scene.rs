@@ -44,19 +44,19 @@ fn at(x: f64, y: f64) -> Pose {
     Pose::rest(1).moved(&shift)
 }
 
-/// How far apart the middles of two balls are: they come from 5 cm away, are pressed 7 cm in, and go.
+/// Returns the distance of the centres of two balls that come from 5 cm away, are pressed 7 cm in, and part.
 fn apart(t: f64) -> f64 {
     0.45 - 0.12 * (PI * t).sin()
 }
 
-/// Poses of two balls that meet.
+/// Returns poses of two balls that meet.
 fn meeting(frames: usize) -> [Vec<Pose>; 2] {
     let end = (frames - 1) as f64;
     let second = (0..frames).map(|i| at(apart(i as f64 / end), 0.0));
     [vec![at(0.0, 0.0); frames], second.collect()]
 }
 
-/// Settings with damping in numbers.
+/// Returns settings with explicit damping.
 fn of(method: Method) -> SimulationSettings {
     SimulationSettings {
         mass_damping: Some(4.4),
@@ -89,7 +89,7 @@ fn clips(poses: &[Vec<Pose>], settings: &ClipSettings) -> Result<Vec<Clip>, Clip
     Clip::simulate_scene(&members, &Silent)
 }
 
-/// All frames that a clip shows, and what touches in each.
+/// Returns all frames that a clip shows, with the contacts of each.
 fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug + use<> {
     let frames = (0..clip.len() as i64).map(|f| {
         let shown = clip.positions(f, SurfaceId::OWN).unwrap();
@@ -119,14 +119,15 @@ fn begun(poses: &[Pose]) -> Scene {
     scene
 }
 
-/// The largest distance between points.
+/// Returns the largest distance between points.
 fn off(a: &[Vec3], b: &[Vec3]) -> f64 {
     let pairs = a.iter().zip(b);
     pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
 }
 
+/// The forces that two bodies exert on each other are equal and opposite.
 #[test]
-fn what_bodies_do_to_each_other_is_opposite_and_equal() {
+fn contact_forces_are_opposite() {
     let mut scene = begun(&[at(0.0, 0.0), at(apart(0.0), 0.0)]);
     let mut touched = 0;
     for i in 1..=12 {
@@ -156,8 +157,9 @@ fn what_bodies_do_to_each_other_is_opposite_and_equal() {
     assert!(touched > 4, "{touched}");
 }
 
+/// The order of the bodies hardly changes the motion, and without contacts it does not change a bit.
 #[test]
-fn the_order_of_the_bodies_changes_their_order_alone() {
+fn scene_ignores_body_order() {
     // In the middle of a press, moved into it and settled in it: what is swept first differs, and with it where sweeps end. What
     // they leave swings on in flesh that is moved.
     for (from, near) in [(0, 5e-4), (6, 1e-5)] {
@@ -185,8 +187,9 @@ fn the_order_of_the_bodies_changes_their_order_alone() {
     assert_eq!(far[0], far[1]);
 }
 
+/// A state in the middle of a contact continues with the same bits after it is restored.
 #[test]
-fn a_state_in_the_middle_of_a_touch_goes_on_with_the_same_bits() {
+fn scene_state_keeps_bits() {
     let poses = |i: i32| [at(0.0, 0.0), at(apart(f64::from(i) / 12.0), 0.0)];
     let mut first = begun(&poses(0));
     (1..=6).for_each(|i| advance(&mut first, &poses(i)));
@@ -214,8 +217,9 @@ fn a_state_in_the_middle_of_a_touch_goes_on_with_the_same_bits() {
     }
 }
 
+/// A body that is alone or far from others moves as in its own simulation.
 #[test]
-fn a_body_alone_or_far_away_moves_as_its_simulation() {
+fn distant_body_moves_alone() {
     let pose = |i: i32| at(0.03 * f64::from(i * i), 0.0);
     let contact = Contact::default().prepare(&BALL, &Silent).unwrap();
     let mut alone = Simulation::new(BALL.clone(), of(Method::Hyperelastic)).unwrap();
@@ -234,8 +238,9 @@ fn a_body_alone_or_far_away_moves_as_its_simulation() {
     }
 }
 
+/// The clips of a scene have the same bits on any number of threads.
 #[test]
-fn the_number_of_threads_changes_no_bit_of_a_scene() {
+fn scene_ignores_thread_count() {
     let made = [1, 2].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| {
@@ -246,8 +251,9 @@ fn the_number_of_threads_changes_no_bit_of_a_scene() {
     assert_eq!(made[0], made[1]);
 }
 
+/// A scene that is simulated in parts has the same bits as one that is simulated at once.
 #[test]
-fn a_scene_in_parts_or_at_once_is_the_same_bit_for_bit() {
+fn scene_extend_keeps_bits() {
     let poses = meeting(14);
     for preroll in [0, 3] {
         let settings = ClipSettings {
@@ -273,8 +279,9 @@ fn a_scene_in_parts_or_at_once_is_the_same_bit_for_bit() {
     }
 }
 
+/// Clips of a scene know its bodies and can be extended after they are read from files.
 #[test]
-fn clips_of_a_scene_know_its_bodies_and_go_on_from_files() {
+fn stored_scene_clips_extend() {
     let poses = meeting(13);
     let first = poses.each_ref().map(|p| p[..9].to_vec());
     let made = clips(&first, &settings()).unwrap();
@@ -301,8 +308,9 @@ fn clips_of_a_scene_know_its_bodies_and_go_on_from_files() {
     }
 }
 
+/// Clips that do not belong to one scene cannot be extended together and stay unchanged.
 #[test]
-fn what_cannot_go_on_together_is_refused_and_stays() {
+fn extend_scene_refuses_mismatch() {
     let made = clips(&meeting(9), &settings()).unwrap();
     let other = clips(
         &[vec![at(0.0, 0.0); 9], vec![at(0.36, 0.0); 9]],
@@ -357,7 +365,8 @@ fn what_cannot_go_on_together_is_refused_and_stays() {
     assert_eq!(alone[0].len(), 10);
 }
 
-/// Two balls that press each other to and fro over `frames` frames, all moved on along y by `way` in that time.
+/// Returns poses of two balls that press each other to and fro over `frames` frames, and move along y by `way` in
+/// that time.
 fn pressing(frames: usize, way: f64) -> [Vec<Pose>; 2] {
     let both = |i: usize| {
         let phase = i as f64 / frames as f64;
@@ -367,8 +376,9 @@ fn pressing(frames: usize, way: f64) -> [Vec<Pose>; 2] {
     [0, 1].map(|k| (0..=frames).map(|i| both(i)[k].clone()).collect())
 }
 
+/// The cyclic clips of a scene repeat together.
 #[test]
-fn cycles_of_a_scene_repeat_together() {
+fn scene_cycles_repeat() {
     let cyclic = ClipSettings {
         cyclic: true,
         ..settings()
@@ -408,8 +418,9 @@ fn cycles_of_a_scene_repeat_together() {
     assert_eq!(refused, Err(ClipError::CyclicExtension));
 }
 
+/// The cyclic clips of a scene travel by the same motion, and clips whose ends do not fit together are refused.
 #[test]
-fn cycles_of_a_scene_travel_together_or_are_refused() {
+fn scene_cycles_travel_together() {
     let cyclic = ClipSettings {
         cyclic: true,
         ..settings()
@@ -465,8 +476,9 @@ fn cycles_of_a_scene_travel_together_or_are_refused() {
     );
 }
 
+/// A collider that two bodies share exists once in the scene.
 #[test]
-fn what_two_bodies_collide_with_alike_is_there_once() {
+fn shared_colliders_are_merged() {
     let floor = |height: f64| {
         let plane = Collider::plane(Vec3::new(0.0, 0.0, height), Vec3::z());
         Arc::new(plane.unwrap())

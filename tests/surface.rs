@@ -11,7 +11,7 @@ fn data() -> PathBuf {
     std::env::var_os("THEW_DATA").map_or(default, PathBuf::from)
 }
 
-/// The OBJ files of a folder, by name; none where the folder is missing.
+/// Returns the OBJ files of a folder by name, or an empty list if the folder is missing.
 fn objects(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(data().join(folder)).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries
@@ -26,8 +26,8 @@ fn objects(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Vertices and faces of an OBJ file as fans of triangles; what cannot be read becomes an index that is
-/// out of range, or a coordinate that is no number.
+/// Reads vertices and faces of an OBJ file as fans of triangles. Text that cannot be read becomes an index out of
+/// range, or a coordinate that is NaN.
 fn read(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ fn load(path: &Path) -> Result<Surface, SurfaceError> {
     Surface::new(vertices, triangles)
 }
 
-/// What must hold for any surface.
+/// Asserts the conditions of every surface.
 fn examine(name: &str, surface: &Surface) {
     let (lo, hi) = surface.bounds();
     let size = surface.size();
@@ -138,8 +138,9 @@ fn examine(name: &str, surface: &Surface) {
     assert!(!surface.report().to_string().contains("NaN"));
 }
 
+/// Every mesh file gives a surface or is refused with a sentence.
 #[test]
-fn every_mesh_gives_a_surface_or_a_sentence() {
+fn mesh_files_load_or_explain() {
     let (mut run, mut refused) = (0, 0);
     for folder in ["meshes", "nasty", "targets", "morphs"] {
         for path in objects(folder) {
@@ -172,7 +173,7 @@ fn every_mesh_gives_a_surface_or_a_sentence() {
 
 /// The volume of a damaged or moved copy of the low resolution cow is that of the cow.
 #[test]
-fn damaged_copies_keep_their_volume() {
+fn damaged_copies_keep_volume() {
     let original = data().join("meshes/spot_low_resolution.obj");
     let Ok(cow) = load(&original) else {
         println!("0 files: no {}", original.display());

@@ -17,7 +17,7 @@ fn across(cells_across: f64) -> FillSettings {
     }
 }
 
-/// A surface of revolution about the z axis: radius by height, both ends closed by a point.
+/// Builds a surface of revolution about the z axis from radius by height, with both ends closed by a point.
 fn lathe(profile: &[(f64, f64)], around: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let n = profile.len() as u32;
     let mut x = Vec::new();
@@ -38,7 +38,7 @@ fn lathe(profile: &[(f64, f64)], around: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     (x, t)
 }
 
-/// A ball: its poles are rings without width.
+/// Builds a ball whose poles are rings of width zero.
 fn ball(radius: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let angle = |i: u32| std::f64::consts::PI * f64::from(i) / 24.0;
     let profile: Vec<(f64, f64)> = (0..=24)
@@ -51,7 +51,7 @@ fn surface((x, t): (Vec<Vec3>, Vec<[u32; 3]>)) -> Surface {
     Surface::new(x, t).unwrap()
 }
 
-/// Smallest and largest dihedral angle of a mesh, degrees.
+/// Returns the smallest and the largest dihedral angle of a mesh, degrees.
 fn angles(mesh: &TetMesh) -> (f64, f64) {
     let (mut least, mut most) = (180.0f64, 0.0f64);
     for t in 0..mesh.tets().len() {
@@ -73,7 +73,7 @@ fn angles(mesh: &TetMesh) -> (f64, f64) {
     (least, most)
 }
 
-/// What every filled mesh must be.
+/// Asserts the conditions of every filled mesh.
 fn check(name: &str, mesh: &TetMesh) {
     assert!(
         TetMesh::new(mesh.vertices().to_vec(), mesh.tets().to_vec()).is_ok(),
@@ -94,8 +94,9 @@ fn check(name: &str, mesh: &TetMesh) {
     assert_eq!(mesh.surface_triangles().len(), single, "{name}");
 }
 
+/// The mesh of a ball keeps its volume and comes nearer to the surface with more cells.
 #[test]
-fn a_ball_is_filled_to_its_surface_with_its_volume_and_comes_nearer_with_more_cells() {
+fn ball_fill_converges() {
     let ball = surface(ball(1.0));
     let mut before = f64::INFINITY;
     for cells in [8.0, 16.0, 32.0] {
@@ -131,8 +132,9 @@ fn a_ball_is_filled_to_its_surface_with_its_volume_and_comes_nearer_with_more_ce
     }
 }
 
+/// The same input gives the same mesh, also scaled by powers of two, and a mesh far away has nearly as many nodes.
 #[test]
-fn the_same_input_gives_the_same_bits_at_any_scale_and_place() {
+fn fill_is_deterministic() {
     let (x, t) = ball(1.0);
     let stretched: Vec<Vec3> = x
         .iter()
@@ -158,8 +160,9 @@ fn the_same_input_gives_the_same_bits_at_any_scale_and_place() {
     assert!((counts - 1.0).abs() < 0.02, "{counts}");
 }
 
+/// A body with mirror symmetry gives a mesh with the same symmetry.
 #[test]
-fn a_mirrored_body_gives_a_mirrored_mesh() {
+fn fill_is_mirror_symmetric() {
     // An ellipsoid from an octahedron: symmetric to the last bit, as a ring of rings is not.
     let mut x: Vec<Vec3> = Vec::new();
     let mut t: Vec<[u32; 3]> = Vec::new();
@@ -207,8 +210,9 @@ fn a_mirrored_body_gives_a_mirrored_mesh() {
     }
 }
 
+/// The mesh meets a wanted number of nodes within a few per cent.
 #[test]
-fn a_wanted_number_of_nodes_is_met() {
+fn fill_meets_node_count() {
     let ball = surface(ball(1.0));
     for nodes in [363, 400, 552, 1883] {
         let options = FillSettings {
@@ -222,8 +226,9 @@ fn a_wanted_number_of_nodes_is_met() {
     }
 }
 
+/// Parts that a thin rod connects stay connected, and separate pieces are reported.
 #[test]
-fn what_hangs_together_stays_together_and_what_does_not_is_told() {
+fn fill_keeps_thin_links() {
     // Two balls with a rod between them, much thinner than a cell.
     let angle = |i: u32| std::f64::consts::PI * f64::from(i) / 24.0;
     let mut profile: Vec<(f64, f64)> = (0..24)
@@ -255,8 +260,9 @@ fn what_hangs_together_stays_together_and_what_does_not_is_told() {
     );
 }
 
+/// A body that cannot be filled is refused with a sentence.
 #[test]
-fn what_cannot_be_filled_is_refused_with_a_sentence() {
+fn fill_refuses_with_sentence() {
     let thin = surface(lathe(
         &[(0.0, 0.0), (1.0, 0.0), (1.0, 0.003), (0.0, 0.003)],
         24,
@@ -289,7 +295,7 @@ fn data() -> PathBuf {
     std::env::var_os("THEW_DATA").map_or(default, PathBuf::from)
 }
 
-/// The files of a folder with an ending, by name; none where the folder is missing.
+/// Returns the files of a folder with an extension by name, or an empty list if the folder is missing.
 fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(data().join(folder)).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
@@ -298,7 +304,7 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Vertices and faces of an OBJ file as fans of triangles.
+/// Reads vertices and faces of an OBJ file as fans of triangles.
 fn object(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     let (mut x, mut t) = (Vec::new(), Vec::new());
@@ -328,8 +334,9 @@ fn object(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     (x, t)
 }
 
+/// The closed meshes of the data set are filled with their volume and stay in one piece.
 #[test]
-fn closed_meshes_of_the_data_are_filled_whole() {
+fn data_meshes_are_filled() {
     for path in files("meshes", "obj") {
         let (x, t) = object(&path);
         let surface = Surface::new(x, t).unwrap();
@@ -345,8 +352,9 @@ fn closed_meshes_of_the_data_are_filled_whole() {
     }
 }
 
+/// Meshes with defects are filled or refused with a sentence.
 #[test]
-fn nasty_meshes_are_filled_or_refused_with_a_sentence() {
+fn nasty_meshes_fill_or_explain() {
     // Few take long, each on one thread.
     files("nasty", "obj").par_iter().for_each(|path| {
         let (x, t) = object(path);
@@ -372,8 +380,9 @@ fn nasty_meshes_are_filled_or_refused_with_a_sentence() {
     });
 }
 
+/// The tetrahedral meshes of the data set agree between their file formats.
 #[test]
-fn tetrahedral_meshes_of_the_data_are_read_and_their_formats_agree() {
+fn data_tet_formats_agree() {
     for path in files("tetmeshes", "mesh") {
         let medit = TetMesh::read(&path, Mend::default()).unwrap();
         let tetgen = TetMesh::read(&path.with_extension("ele"), Mend::default()).unwrap();

@@ -7,7 +7,7 @@ use thew::Vec3;
 use thew::progress::{Cancelled, Silent};
 use thew::surface::Surface;
 
-/// Numbers from 0 to 1.
+/// Returns a generator of numbers from 0 to 1.
 fn random() -> impl FnMut() -> f64 {
     let mut seed = 1u64;
     move || {
@@ -18,7 +18,7 @@ fn random() -> impl FnMut() -> f64 {
     }
 }
 
-/// Pieces of so many random points with the given faces, all across one another.
+/// Builds pieces of random points with the given faces, all across one another.
 fn crossing(pieces: u32, points: u32, faces: &[[u32; 3]]) -> Surface {
     let mut next = random();
     let vertices = (0..pieces * points)
@@ -38,7 +38,7 @@ fn tetrahedra() -> Surface {
     crossing(250, 4, &[[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]])
 }
 
-/// Triangles around a point above the middle of a circle.
+/// Builds triangles around a point above the middle of a circle.
 fn fan(count: u32, height: f64) -> Surface {
     let mut vertices = vec![Vec3::new(0.0, 0.0, height)];
     vertices.extend((0..count).map(|i| {
@@ -51,7 +51,7 @@ fn fan(count: u32, height: f64) -> Surface {
     Surface::new(vertices, triangles).expect("a surface")
 }
 
-/// By asking at one random point in each of many small boxes.
+/// Estimates the volume by one random point in each of many small boxes.
 fn by_asking(surface: &Surface) -> f64 {
     let pad = Vec3::repeat(surface.layer());
     let (lo, hi) = surface.bounds();
@@ -67,8 +67,9 @@ fn by_asking(surface: &Surface) -> f64 {
     (hi - lo).product() * f64::from(inside) / f64::from(n * n * n)
 }
 
+/// The volume of a bad surface is that of its domain and does not take long.
 #[test]
-fn the_volume_is_that_of_the_domain_and_does_not_take_long() {
+fn bad_surface_volume_is_fast() {
     for (name, surface) in [
         ("triangles", triangles()),
         ("tetrahedra", tetrahedra()),
@@ -90,8 +91,9 @@ fn the_volume_is_that_of_the_domain_and_does_not_take_long() {
     }
 }
 
+/// The measurement of the volume can be cancelled at any report, and succeeds afterwards.
 #[test]
-fn the_volume_can_be_stopped_at_any_report_and_is_whole_afterwards() {
+fn volume_cancels_at_any_report() {
     for surface in [triangles(), tetrahedra(), fan(300, 1.0)] {
         let count = Mutex::new(0);
         let stopping_at = |stop: usize| {

@@ -15,8 +15,9 @@ use thew::skeleton::{Affine, SkinWeights};
 use thew::{Mat3, Vec3};
 use warp::{Case, FORMS, PRECISIONS, device, displacements, each, engines, largest, shown};
 
+/// The displacements of every engine agree with the formula in double precision.
 #[test]
-fn displacements_agree_with_the_formula() {
+fn displacements_match_formula() {
     for (n, m) in [
         (0, 8),
         (1, 1),
@@ -41,8 +42,9 @@ fn displacements_agree_with_the_formula() {
     }
 }
 
+/// The displacements of a hundred thousand vertices agree with the formula.
 #[test]
-fn a_hundred_thousand_vertices_agree_too() {
+fn large_surface_matches_formula() {
     let case = Case::new(100_000, 8);
     let q = case.amplitudes(2.0);
     each(&case, |engine| {
@@ -52,8 +54,9 @@ fn a_hundred_thousand_vertices_agree_too() {
     });
 }
 
+/// One thread and all threads of the processor give the same bits.
 #[test]
-fn both_ways_on_the_processor_agree_bit_by_bit() {
+fn cpu_threads_keep_bits() {
     for n in [33, 20_000] {
         let case = Case::new(n, 33);
         let (q, bones) = (case.amplitudes(3.0), case.pose());
@@ -74,7 +77,7 @@ fn both_ways_on_the_processor_agree_bit_by_bit() {
 }
 
 #[test]
-fn zero_amplitudes_are_the_rest_shape() {
+fn zero_amplitudes_give_rest() {
     let case = Case::new(33, 8);
     each(&case, |engine| {
         assert!(displacements(engine, &[0.0; 8]).iter().all(|x| *x == 0.0));
@@ -83,8 +86,9 @@ fn zero_amplitudes_are_the_rest_shape() {
     });
 }
 
+/// Small amplitudes give linear displacements, and without warping all amplitudes do.
 #[test]
-fn small_amplitudes_are_linear_and_without_warp_all_are() {
+fn small_amplitudes_are_linear() {
     let case = Case::new(200, 8);
     each(&case, |engine| {
         let linear = |q: &[f64]| case.linear(engine.model().form(), q);
@@ -106,8 +110,9 @@ fn small_amplitudes_are_linear_and_without_warp_all_are() {
     });
 }
 
+/// If all input is turned, the result is turned.
 #[test]
-fn turning_everything_turns_the_result() {
+fn result_turns_with_input() {
     let case = Case::new(100, 8);
     let turn = nalgebra::Rotation3::from_euler_angles(0.4, -1.1, 2.0);
     let turned = case.turned(&turn);
@@ -123,8 +128,9 @@ fn turning_everything_turns_the_result() {
     }
 }
 
+/// The result does not depend on the order of the modes.
 #[test]
-fn the_order_of_modes_does_not_matter() {
+fn result_ignores_mode_order() {
     let case = Case::new(100, 33);
     let mut other = case.clone();
     let mut q = case.amplitudes(2.0);
@@ -142,8 +148,9 @@ fn the_order_of_modes_does_not_matter() {
     }
 }
 
+/// A body far from the origin keeps its shape.
 #[test]
-fn a_body_far_away_keeps_its_shape() {
+fn far_body_keeps_shape() {
     let case = Case::new(500, 8);
     let far = Vec3::new(1e6, -2e6, 5e5);
     let moved = case.moved(far);
@@ -167,8 +174,9 @@ fn a_body_far_away_keeps_its_shape() {
     });
 }
 
+/// Posed positions agree with skinning in double precision.
 #[test]
-fn posed_positions_agree_with_skinning_in_double_precision() {
+fn posed_positions_match_skinning() {
     let case = Case::new(3000, 8);
     let (q, pose) = (case.amplitudes(1.5), case.pose());
     each(&case, |engine| {
@@ -180,8 +188,9 @@ fn posed_positions_agree_with_skinning_in_double_precision() {
     });
 }
 
+/// Every engine writes into other spaces and adds onto existing values.
 #[test]
-fn every_engine_writes_into_other_spaces_and_onto_what_is_there() {
+fn engines_write_and_add_targets() {
     let case = Case::new(3000, 8);
     let (q, pose) = (case.amplitudes(1.5), case.pose());
     let map = Affine {
@@ -227,8 +236,9 @@ fn every_engine_writes_into_other_spaces_and_onto_what_is_there() {
     });
 }
 
+/// The soft limit of every engine is that of `SkinLimit`.
 #[test]
-fn the_soft_limit_is_that_of_the_skin() {
+fn soft_limit_matches_skin_limit() {
     let case = Case::new(3000, 8);
     let (q, pose) = (case.amplitudes(1.5), case.pose());
     let limit = 0.15f32;
@@ -249,8 +259,9 @@ fn the_soft_limit_is_that_of_the_skin() {
     });
 }
 
+/// Vertices without weights stay in rest space.
 #[test]
-fn vertices_without_weights_stay_in_rest_space() {
+fn unweighted_vertices_stay_at_rest() {
     let mut case = Case::new(40, 8);
     case.skin = SkinWeights::from_rows(2, (0..40).map(|v| (v % 2 == 0).then_some((0, 1.0))))
         .expect("good weights");
@@ -272,8 +283,9 @@ fn vertices_without_weights_stay_in_rest_space() {
     });
 }
 
+/// The frames of a clip have the same bits as single calls.
 #[test]
-fn frames_of_a_clip_are_those_of_single_calls() {
+fn clip_frames_match_single_calls() {
     let case = Case::new(700, 8);
     let (pose, strengths) = (case.pose(), [0.0, 0.3, 1.0, 2.0, 0.1, 1.4, 0.7]);
     let amplitudes: Vec<Vec<f64>> = strengths.map(|s| case.amplitudes(s)).to_vec();
@@ -301,8 +313,9 @@ fn frames_of_a_clip_are_those_of_single_calls() {
     });
 }
 
+/// A cancelled clip is an error, and the engine works afterwards.
 #[test]
-fn a_cancelled_clip_says_so_and_the_engine_goes_on() {
+fn cancelled_clip_leaves_engine_usable() {
     let case = Case::new(100, 8);
     let q = case.amplitudes(1.0);
     each(&case, |engine| {
@@ -316,8 +329,9 @@ fn a_cancelled_clip_says_so_and_the_engine_goes_on() {
     });
 }
 
+/// Small buffer bindings divide the surface and do not change a bit.
 #[test]
-fn small_bindings_cut_the_surface_and_change_nothing() {
+fn small_bindings_keep_bits() {
     let case = Case::new(3000, 8);
     let (q, pose) = (case.amplitudes(1.5), case.pose());
     for (form, precision) in FORMS.into_iter().flat_map(|f| PRECISIONS.map(|p| (f, p))) {
@@ -333,8 +347,9 @@ fn small_bindings_cut_the_surface_and_change_nothing() {
     }
 }
 
+/// The error of half precision is no larger than its rounding.
 #[test]
-fn half_precision_is_off_by_no_more_than_its_rounding() {
+fn half_precision_error_is_bounded() {
     let mut case = Case::new(400, 8);
     // Numbers that f16 does not hold exactly.
     for of in case.shapes.iter_mut().chain(&mut case.rotations) {
@@ -360,8 +375,9 @@ fn half_precision_is_off_by_no_more_than_its_rounding() {
     }
 }
 
+/// Vertices between nodes have the weighted means of the nodes' modes.
 #[test]
-fn vertices_between_nodes_have_the_means_of_their_modes() {
+fn embedded_modes_are_means() {
     let case = Case::new(300, 33);
     let embedding = case.embedding.as_ref().expect("has one");
     let q = case.amplitudes(2.0);
@@ -385,8 +401,9 @@ fn vertices_between_nodes_have_the_means_of_their_modes() {
     }
 }
 
+/// Both forms agree if the vertices are the nodes.
 #[test]
-fn both_forms_agree_where_vertices_are_nodes() {
+fn forms_agree_at_nodes() {
     let mut case = Case::new(100, 8);
     case.embedding = None;
     case.shapes.iter_mut().for_each(|s| s.truncate(100));
@@ -400,8 +417,9 @@ fn both_forms_agree_where_vertices_are_nodes() {
     }
 }
 
+/// A deformer gives the same result for every choice of engine.
 #[test]
-fn a_deformer_shows_the_same_whatever_was_chosen() {
+fn deformer_ignores_engine_choice() {
     let case = Case::new(500, 8);
     let q = case.amplitudes(1.0);
     for (form, precision) in FORMS.into_iter().flat_map(|f| PRECISIONS.map(|p| (f, p))) {
@@ -424,8 +442,9 @@ fn a_deformer_shows_the_same_whatever_was_chosen() {
     assert!(EngineChoice::parse("gpu:").is_err());
 }
 
+/// An adapter that does not exist is replaced by the processor with one warning.
 #[test]
-fn an_adapter_that_does_not_exist_is_replaced_with_one_warning() {
+fn missing_adapter_warns_once() {
     let case = Case::new(50, 8);
     let q = case.amplitudes(1.0);
     let wanted = EngineChoice::parse("gpu:Voodoo 2").expect("a name");
@@ -445,8 +464,9 @@ fn an_adapter_that_does_not_exist_is_replaced_with_one_warning() {
     assert!(deformer.take_warnings().is_empty());
 }
 
+/// Threads that share a device all get their own results.
 #[test]
-fn threads_that_share_a_device_all_get_their_results() {
+fn threads_share_device() {
     let case = Case::new(33, 8);
     let (q, model) = (
         case.amplitudes(1.5),

@@ -9,8 +9,9 @@ use thew::kernel::{Form, KernelError, Precision, WarpModel};
 use thew::skeleton::Pose;
 use warp::{Case, FORMS, each, engines, with_rows};
 
+/// Absurd amplitudes are refused or give finite results.
 #[test]
-fn absurd_amplitudes_are_refused_or_shown_finite() {
+fn absurd_amplitudes_stay_finite() {
     let case = Case::new(33, 8);
     each(&case, |engine| {
         for size in [1e3, 1e6, 1e9, 1e12, 1e20, 1e100, f64::MAX] {
@@ -29,8 +30,9 @@ fn absurd_amplitudes_are_refused_or_shown_finite() {
     });
 }
 
+/// Input that does not fit is refused before anything is written.
 #[test]
-fn what_does_not_fit_is_refused_before_anything_is_written() {
+fn refusal_writes_nothing() {
     let case = Case::new(33, 8);
     let q = case.amplitudes(1.0);
     let mut strange = q.clone();
@@ -88,8 +90,9 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     }
 }
 
+/// Models whose parts do not fit together are refused.
 #[test]
-fn models_that_do_not_fit_are_refused() {
+fn model_refuses_bad_input() {
     let case = Case::new(33, 8);
     let made = |change: &dyn Fn(&mut Case)| {
         let mut case = case.clone();
@@ -155,9 +158,10 @@ fn models_that_do_not_fit_are_refused() {
     assert_eq!(short, KernelError::Skin { vertices, row: 10 });
 }
 
+/// A surface that is too large for a device is an error of the device.
 #[test]
 #[cfg(feature = "gpu")]
-fn a_surface_too_large_for_a_device_is_an_error_of_the_device() {
+fn oversized_surface_is_device_error() {
     use thew::kernel::{Adapter, GpuWarp, gpu_adapters};
     let case = Case::new(50, 33);
     let model = Arc::new(case.model(Form::Vertex, Precision::F32));

@@ -9,7 +9,7 @@ use crate::lattice::Cell;
 use crate::progress::Silent;
 use crate::solve::NodeMatrix;
 
-/// A hexahedron, a prism on its top, and a tetrahedron on that, with warped faces between them.
+/// Builds a basis on a hexahedron, a prism on its top and a tetrahedron on that, with warped faces between them.
 fn mixed() -> Basis {
     let x = [
         [0.0, 0.0, 0.0],
@@ -48,7 +48,7 @@ impl Flesh for Everywhere {
     }
 }
 
-/// Points inside each cell.
+/// Returns points inside each cell.
 fn inside(basis: &Basis) -> Vec<(u32, Vec3)> {
     let lattice = basis.lattice();
     let places = [[0.2, 0.3, 0.4], [0.1, 0.1, 0.1], [0.3, 0.2, 0.3]].map(Vec3::from);
@@ -59,8 +59,9 @@ fn inside(basis: &Basis) -> Vec<(u32, Vec3)> {
     (0u32..).zip(lattice.cells()).flat_map(of).collect()
 }
 
+/// The basis functions sum to one at every point, and their rest places reproduce the point.
 #[test]
-fn functions_sum_to_one_and_place_every_point_of_the_rest_shape() {
+fn functions_partition_unity() {
     let basis = mixed();
     for (cell, x) in inside(&basis) {
         let row = basis.row(cell, x);
@@ -76,8 +77,9 @@ fn functions_sum_to_one_and_place_every_point_of_the_rest_shape() {
     }
 }
 
+/// Each basis function is one at its own place and zero at the places of all others.
 #[test]
-fn each_function_is_one_at_its_place_and_zero_at_those_of_others() {
+fn functions_are_nodal() {
     let basis = mixed();
     for (cell, functions) in (0u32..).zip(basis.all_functions()) {
         for &a in functions {
@@ -89,8 +91,9 @@ fn each_function_is_one_at_its_place_and_zero_at_those_of_others() {
     }
 }
 
+/// The row of basis values at a point equals the point's row in an embedding.
 #[test]
-fn rows_are_those_of_embedded_points() {
+fn row_equals_embedding() {
     let body = BarOptions {
         hexahedra: true,
         ..Default::default()
@@ -107,8 +110,9 @@ fn rows_are_those_of_embedded_points() {
     }
 }
 
+/// The gradients of a piece equal the differences of the basis values along its edges.
 #[test]
-fn gradients_are_differences_of_values_along_the_edges_of_each_piece() {
+fn piece_gradients_match_differences() {
     let basis = mixed();
     for level in 0..3 {
         let subdivision = basis.subdivision(level);
@@ -136,8 +140,9 @@ fn gradients_are_differences_of_values_along_the_edges_of_each_piece() {
     }
 }
 
+/// The pieces of a cell fill its volume, and their corner values equal the basis functions there.
 #[test]
-fn pieces_fill_their_cells_and_functions_at_their_corners_are_the_functions_there() {
+fn pieces_fill_cells() {
     let basis = mixed();
     for level in 0..3 {
         let subdivision = basis.subdivision(level);
@@ -157,8 +162,9 @@ fn pieces_fill_their_cells_and_functions_at_their_corners_are_the_functions_ther
     }
 }
 
+/// The mass matrix has full rank at every level of subdivision.
 #[test]
-fn the_mass_matrix_has_the_rank_of_the_number_of_functions() {
+fn mass_matrix_has_full_rank() {
     let basis = mixed();
     let material = Material::default();
     for level in 0..3 {
@@ -185,8 +191,9 @@ fn the_mass_matrix_has_the_rank_of_the_number_of_functions() {
     }
 }
 
+/// Supports, links and the matrix pattern agree on which functions share a cell.
 #[test]
-fn supports_links_and_matrix_say_which_functions_share_a_cell() {
+fn links_join_functions_sharing_cells() {
     let basis = mixed();
     let supports = basis.supports();
     for (a, cells) in (0u32..).zip(&supports) {
@@ -211,8 +218,9 @@ fn supports_links_and_matrix_say_which_functions_share_a_cell() {
     assert!(links.iter().all(|&(a, b)| links.contains(&(b, a))));
 }
 
+/// Two bases are equal if their lattices are equal, and different if the lattices differ.
 #[test]
-fn bases_are_equal_if_their_lattices_are() {
+fn equality_follows_lattice() {
     let (one, other) = (mixed(), mixed());
     assert!(one == other && one == one.clone());
     let body = BarOptions::default().build();

@@ -235,7 +235,7 @@ mod tests {
         made.unwrap().0
     }
 
-    /// A tube along z from 0 to 1, of so many rings, closed at neither end, around bones one after the other.
+    /// Builds an open tube along z from 0 to 1, of 41 rings, around bones one after the other.
     fn tube(radius: impl Fn(f64) -> f64, bones: &[(f64, f64)]) -> (Surface, Skeleton, SkinWeights) {
         const RINGS: usize = 41;
         const AROUND: usize = 24;
@@ -271,8 +271,9 @@ mod tests {
         (surface, skeleton, weights)
     }
 
+    /// The thickness of a tube equals its radius, also beyond the end of its last bone.
     #[test]
-    fn a_tube_is_as_thick_as_its_radius_past_the_end_of_its_last_bone_too() {
+    fn thickness_equals_tube_radius() {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.3, 0.5)]);
         let map = made(&surface, &skeleton, &weights, None);
         assert!(map.thickness.iter().all(|r| (r - 0.1).abs() < 1e-12));
@@ -285,8 +286,9 @@ mod tests {
         assert!(map.thickness[middle] > 0.15, "{}", map.thickness[middle]);
     }
 
+    /// Thin flesh is firm and sways little, also next to thick flesh.
     #[test]
-    fn thin_flesh_is_hard_and_thin_beside_thick() {
+    fn thin_flesh_is_firm() {
         let radius = |z: f64| if z < 0.5 { 0.2 } else { 0.05 };
         let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.5), (0.5, 1.0)]);
         let map = made(&surface, &skeleton, &weights, None);
@@ -314,8 +316,9 @@ mod tests {
         );
     }
 
+    /// A thin wing has little flesh even if its bone lies far away.
     #[test]
-    fn a_thin_wing_has_little_flesh_however_far_its_bone_lies() {
+    fn thin_wing_has_little_flesh() {
         let radius = |z: f64| if z < 0.5 { 0.2 } else { 0.02 };
         let (surface, mut skeleton, weights) = tube(radius, &[(0.0, 1.0)]);
         let aside = |x: &Vec3| x + Vec3::new(0.2, 0.0, 0.0);
@@ -332,8 +335,9 @@ mod tests {
         }
     }
 
+    /// The map depends neither on the scale nor on seams between triangles with corners of their own.
     #[test]
-    fn scale_and_seams_leave_no_trace() {
+    fn map_ignores_scale_and_seams() {
         let radius = |z: f64| 0.1 + 0.08 * (6.0 * z).sin();
         let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.4), (0.4, 1.0)]);
         let map = made(&surface, &skeleton, &weights, None);
@@ -369,8 +373,9 @@ mod tests {
         }
     }
 
+    /// Painted flesh replaces the map, and skin that no bone carries keeps its place.
     #[test]
-    fn paint_overrules_and_what_no_bone_carries_keeps_its_skin() {
+    fn paint_overrides_map() {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 1.0)]);
         let n = surface.vertices().len();
         let painted: Vec<f64> = (0..n).map(|v| v as f64 / (n - 1) as f64).collect();

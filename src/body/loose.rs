@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::lattice::Cell;
 
-    /// Two tetrahedra that share a face, and one apart.
+    /// Builds a basis on two tetrahedra that share a face, and one apart.
     fn basis() -> Basis {
         let v = Vec3::new;
         let x = vec![
@@ -174,8 +174,9 @@ mod tests {
         (0..9).map(|v| vertices.contains(&v)).collect()
     }
 
+    /// Three pinned points hold a part, and two leave it loose.
     #[test]
-    fn three_points_hold_a_part_and_two_do_not() {
+    fn two_pins_leave_part_loose() {
         let all = find(&basis(), &pins(&[0, 1, 2, 5, 6]), &[false; 3]);
         assert_eq!(all, vec![(vec![2], vec![7, 8])]);
         let all = find(&basis(), &pins(&[0, 1]), &[false, false, true]);
@@ -183,13 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn twist_holds_a_straight_chain() {
+    fn twist_holds_straight_chain() {
         let all = find(&basis(), &pins(&[0, 1, 5, 6]), &[true, false, true]);
         assert!(all.is_empty());
     }
 
+    /// A part that shares only an edge with a held part is loose.
     #[test]
-    fn a_hinge_on_a_held_part_is_loose() {
+    fn hinged_part_is_loose() {
         // The second tetrahedron hangs on an edge of the first only.
         let x = basis().rest().to_vec();
         let cells = vec![

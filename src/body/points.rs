@@ -369,8 +369,9 @@ mod tests {
         bricks.iter().flat_map(|b| b.points.clone()).collect()
     }
 
+    /// The points have the total volume and the centroid of the flesh.
     #[test]
-    fn volume_and_middle_are_those_of_the_flesh() {
+    fn points_keep_volume_and_centroid() {
         for hexahedra in [false, true] {
             let bar = BarOptions {
                 hexahedra,
@@ -392,8 +393,9 @@ mod tests {
         }
     }
 
+    /// Each point lies in the lattice, at the place that the values of its cell give.
     #[test]
-    fn each_point_lies_where_its_cell_says() {
+    fn point_place_matches_cell() {
         let body = BarOptions::default().build();
         let everywhere = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
         let rest = body.basis().rest();
@@ -409,7 +411,7 @@ mod tests {
         }
     }
 
-    /// One cell around everything near the origin.
+    /// Builds the points of a surface in one cell around everything near the origin.
     fn around(surface: Surface) -> FleshPoints {
         let far = crate::surface::shapes::cuboid(Vec3::repeat(3.0)).vertices;
         let cell = crate::lattice::Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]);
@@ -421,8 +423,9 @@ mod tests {
         Surface::new(shape.vertices, shape.triangles).unwrap()
     }
 
+    /// The points of an open sheet fill its layer of flesh with a round rim.
     #[test]
-    fn sheets_have_their_layer_of_flesh() {
+    fn sheet_volume_includes_layer() {
         let mut sheet = crate::surface::shapes::plane(8);
         let turn = crate::geometry::rotation_vector::rotation(&Vec3::new(0.4, 0.9, 0.2));
         sheet.vertices.iter_mut().for_each(|v| *v = turn * *v);
@@ -437,8 +440,9 @@ mod tests {
         }
     }
 
+    /// Flesh ends at a hole of its surface, where the winding number falls to one half.
     #[test]
-    fn flesh_ends_at_a_hole() {
+    fn volume_ends_at_hole() {
         // A cube whose top is missing: its flesh is where the winding number exceeds one half.
         let mut open = crate::surface::shapes::cuboid(Vec3::repeat(1.0));
         open.triangles.retain(|t| !t.iter().all(|&v| v > 3));
@@ -451,8 +455,9 @@ mod tests {
         }
     }
 
+    /// Each level halves the spacing of the points, up to the finest level.
     #[test]
-    fn levels_halve_and_end() {
+    fn levels_halve_spacing() {
         let body = BarOptions::default().build();
         let points = body.points();
         assert_eq!(points.level(f64::INFINITY), 0);
@@ -465,8 +470,9 @@ mod tests {
         }
     }
 
+    /// The search for the bricks that meet a ring finds all of them with few tests.
     #[test]
-    fn bricks_of_a_ring_are_those_that_it_meets() {
+    fn within_finds_ring_bricks() {
         let body = BarOptions::default().build();
         let points = body.points();
         let (level, ring, tube) = (3, 0.1 * body.size(), 0.003 * body.size());
@@ -490,8 +496,9 @@ mod tests {
         assert!(10 * asked.get() < every.get(), "{asked:?} {every:?}");
     }
 
+    /// The points have the same bits for any order and any number of threads of the queries.
     #[test]
-    fn the_same_bits_whoever_asks_first() {
+    fn points_ignore_query_order() {
         let (a, b) = (BarOptions::default().build(), BarOptions::default().build());
         let few = (Vec3::repeat(-0.05), Vec3::new(0.05, 0.05, 0.7));
         a.points().within(2, few, |_, _| true);

@@ -20,7 +20,7 @@ fn bar_volume(bar: &BarOptions) -> f64 {
 }
 
 #[test]
-fn volume_mass_and_weight_agree() {
+fn volume_mass_weight_agree() {
     for hexahedra in [false, true] {
         let bar = BarOptions {
             hexahedra,
@@ -42,8 +42,9 @@ fn volume_mass_and_weight_agree() {
     }
 }
 
+/// Rows of weights are nonnegative and sum to one, and a vertex on a bone follows that bone alone.
 #[test]
-fn weights_are_weights_and_bone_vertices_follow_one_bone() {
+fn region_weights_are_normalised() {
     for painted in [false, true] {
         let mut bar = BarOptions::default();
         if painted {
@@ -70,8 +71,9 @@ fn weights_are_weights_and_bone_vertices_follow_one_bone() {
     }
 }
 
+/// Painted region weights reach the nodes at which they were painted.
 #[test]
-fn painted_weights_arrive_where_they_were_painted() {
+fn painted_weights_keep_place() {
     let mut bar = BarOptions::default();
     let painted = bar.painted_weights();
     bar.settings.region_weights = Some(painted.clone());
@@ -91,8 +93,9 @@ fn painted_weights_arrive_where_they_were_painted() {
     }
 }
 
+/// Vertices without painted weights receive them by diffusion from painted ones.
 #[test]
-fn vertices_without_paint_get_it_by_diffusion() {
+fn unpainted_weights_diffuse() {
     let mut bar = BarOptions::default();
     let mut weights = bar.painted_weights();
     // Only the two ends are painted.
@@ -118,8 +121,9 @@ fn vertices_without_paint_get_it_by_diffusion() {
     assert!(upper(1) < 0.2 && upper(7) > 0.8);
 }
 
+/// Painted factors scale the stiffness and the mass of the flesh.
 #[test]
-fn paint_changes_stiffness_and_mass() {
+fn paint_scales_stiffness_and_mass() {
     let plain = BarOptions::default().build();
     let mut bar = BarOptions::default();
     bar.settings.stiffness = Some(vec![2.0; plain.node_count()]);
@@ -131,8 +135,9 @@ fn paint_changes_stiffness_and_mass() {
     }
 }
 
+/// The twist stiffness of a bone follows the painted stiffness around it, unless it is given in N/m⁴.
 #[test]
-fn twist_is_as_firm_as_the_flesh_around_the_bone() {
+fn twist_stiffness_follows_paint() {
     let spin = |bar: &BarOptions| bar.build().twist_matrix().data().to_vec();
     let plain = spin(&BarOptions::default());
     let mut bar = BarOptions::default();
@@ -160,8 +165,9 @@ fn twist_is_as_firm_as_the_flesh_around_the_bone() {
     assert_eq!(given, spin(&bar));
 }
 
+/// The builder refuses input of wrong length or value, with a sentence that names it.
 #[test]
-fn what_does_not_fit_is_refused_in_a_sentence() {
+fn build_refuses_bad_input() {
     let n = BarOptions::default().build().node_count();
     let mut far = BarOptions::default().painted_weights();
     far.bones[3] = 7;
@@ -234,9 +240,10 @@ fn what_does_not_fit_is_refused_in_a_sentence() {
     }
 }
 
-/// Two boxes apart: one with a chain of bone edges, one with nothing.
+/// A part without bones is pinned to a bone and reported. There are two boxes: one with a chain of bone edges, one
+/// without.
 #[test]
-fn a_part_without_bones_is_pinned_and_reported() {
+fn boneless_part_is_pinned() {
     let cube = |shift: f64| {
         (0..8).map(move |i| Vec3::new((i & 1) as f64 + shift, (i >> 1 & 1) as f64, (i >> 2) as f64))
     };
@@ -327,7 +334,7 @@ fn a_part_without_bones_is_pinned_and_reported() {
     assert_eq!(body.embedding().len(), 16);
 }
 
-/// Closed boxes of side 0.8 in the middle of unit cells.
+/// Builds closed boxes of side 0.8 in the middle of unit cells.
 fn boxes(shifts: &[f64]) -> Result<Surface, SurfaceError> {
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
     for &shift in shifts {
@@ -349,8 +356,9 @@ fn boxes(shifts: &[f64]) -> Result<Surface, SurfaceError> {
     Surface::new(vertices, triangles)
 }
 
+/// A body that is stored and read again is the same, and damaged bytes are refused.
 #[test]
-fn a_body_survives_being_stored() {
+fn body_survives_storage() {
     let mut bar = BarOptions::default();
     bar.settings.region_weights = Some(bar.painted_weights());
     let body = bar.build();
@@ -370,8 +378,9 @@ fn a_body_survives_being_stored() {
     assert!(bincode::serde::decode_from_slice::<Body, _>(&bad, config).is_err());
 }
 
+/// The pieces of the elements add up to the stiffness matrix of the body.
 #[test]
-fn the_pieces_have_the_stiffness_of_the_body() {
+fn pieces_match_stiffness() {
     for hexahedra in [false, true] {
         let bar = BarOptions {
             hexahedra,

@@ -98,7 +98,7 @@ mod tests {
         Skeleton::new(names, vec![None, Some(0), Some(1)], heads, tails).unwrap()
     }
 
-    /// A chain whose joints all turn about x, by `t` each, and whose root goes by `t` times a step.
+    /// Returns a chain whose joints all turn about x by `t`, and whose root moves by `t` times a step.
     fn chain(t: f64, step: Vec3) -> Pose {
         let skeleton = skeleton();
         let mut maps = Vec::new();
@@ -123,8 +123,9 @@ mod tests {
             .fold(0.0, f64::max)
     }
 
+    /// The run-in begins at a standstill and accelerates evenly to the clip's first motion.
     #[test]
-    fn joints_come_evenly_from_a_standstill() {
+    fn run_in_starts_still() {
         let made = run_in(
             &skeleton(),
             &chain(0.5, Vec3::zeros()),
@@ -145,8 +146,9 @@ mod tests {
         assert!(step(&made[0], &made[1]) < 0.2);
     }
 
+    /// Bones stay connected at their joints throughout the run-in.
     #[test]
-    fn joints_stay_whole() {
+    fn run_in_keeps_joints() {
         let step = Vec3::new(0.1, -0.3, 0.2);
         for pose in run_in(&skeleton(), &chain(0.5, step), &chain(0.9, step), FRAMES) {
             for b in 1..3 {
@@ -157,8 +159,9 @@ mod tests {
         }
     }
 
+    /// A character that travels as a whole travels with the same velocity during the run-in.
     #[test]
-    fn what_travels_as_a_whole_travels_on() {
+    fn run_in_continues_travel() {
         let step = Vec3::new(0.1, -0.3, 0.2);
         let at = |i: f64| {
             Pose::rest(3).moved(&Affine {

@@ -75,8 +75,9 @@ fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
     (0..a.points.len()).map(apart).fold(0.0, f64::max)
 }
 
+/// The first frame of a clip is the equilibrium of its first pose.
 #[test]
-fn the_first_frame_is_the_equilibrium() {
+fn first_frame_is_equilibrium() {
     let clip = clip(&swings(8), plain());
     let gravity = SimulationSettings::damped().gravity;
     let q = equilibrium(
@@ -103,8 +104,9 @@ fn the_first_frame_is_the_equilibrium() {
     }
 }
 
+/// A clip that is simulated in parts has the same bits as one that is simulated at once.
 #[test]
-fn in_parts_or_at_once_it_is_the_same_bit_for_bit() {
+fn extend_keeps_bits() {
     let poses = swings(14);
     for preroll in [0, 3] {
         let settings = ClipSettings { preroll, ..plain() };
@@ -127,8 +129,9 @@ fn in_parts_or_at_once_it_is_the_same_bit_for_bit() {
     }
 }
 
+/// A body in uniform travel does not lag behind its bones, from the first frame.
 #[test]
-fn uniform_travel_shows_no_lag_from_the_first_frame() {
+fn uniform_travel_has_no_lag() {
     let travel = |i: i32| {
         Pose::rest(2).moved(&rigid(
             Vec3::zeros(),
@@ -150,8 +153,9 @@ fn uniform_travel_shows_no_lag_from_the_first_frame() {
     }
 }
 
+/// A clip with a preroll starts with flesh that swings already.
 #[test]
-fn a_run_in_arrives_already_swinging() {
+fn preroll_starts_swinging() {
     let poses = swings(20);
     let still = clip(&poses, plain());
     let swung = clip(
@@ -166,8 +170,9 @@ fn a_run_in_arrives_already_swinging() {
     assert_eq!(swung.len(), 20);
 }
 
+/// A cyclic clip ends where it begins, and it cannot be extended.
 #[test]
-fn a_cycle_repeats() {
+fn cycle_closes() {
     for (poses, closed) in [(swings(12), false), (swings(13), true)] {
         let settings = ClipSettings {
             cyclic: true,
@@ -198,8 +203,9 @@ fn a_cycle_repeats() {
     }
 }
 
+/// The motion of a cyclic clip may travel and turn from one pass to the next.
 #[test]
-fn a_cycle_may_travel_and_turn() {
+fn cycle_travels_and_turns() {
     let by = rigid(
         Vec3::new(0.0, 0.0, 0.3),
         Vec3::zeros(),
@@ -227,8 +233,9 @@ fn a_cycle_may_travel_and_turn() {
     }
 }
 
+/// Frames can be read in any order, and frame numbers out of range are clamped.
 #[test]
-fn frames_are_looked_up_in_any_order_and_clamped() {
+fn frame_lookup_clamps() {
     let clip = Arc::new(clip(&swings(10), plain()));
     let shape = |f: i64| clip.positions(f, SurfaceId::OWN).unwrap();
     let forwards: Vec<Vec<f32>> = (0..10).map(shape).collect();
@@ -254,8 +261,9 @@ fn frames_are_looked_up_in_any_order_and_clamped() {
     assert_eq!(out, forwards[4]);
 }
 
+/// Another thread can read frames while the clip is extended.
 #[test]
-fn frames_are_read_while_the_clip_grows() {
+fn frames_readable_while_extending() {
     let poses = swings(40);
     let clip = Arc::new(clip(&poses[..4], plain()));
     let whole = self::clip(&poses, plain());
@@ -277,15 +285,17 @@ fn frames_are_read_while_the_clip_grows() {
     });
 }
 
+/// A clip of a typical body and length takes less than 7.5 MB.
 #[test]
-fn a_clip_is_small() {
+fn clip_is_small() {
     let clip = clip(&swings(10), plain());
     let per_vertex = clip.bytes() as f64 / (10 * clip.body().node_count()) as f64;
     assert!(per_vertex * 350.0 * 250.0 < 15e6 / 2.0);
 }
 
+/// A cancelled extension leaves the clip unchanged, and it can be extended later.
 #[test]
-fn cancelling_leaves_a_clip_as_it_was() {
+fn extend_cancelled_keeps_clip() {
     let poses = swings(20);
     let stop = |fraction: f64, _: &str| fraction < 0.5;
     let settings = plain();
@@ -312,8 +322,9 @@ fn pushes(frames: std::ops::Range<usize>) -> Vec<Vec<Vec3>> {
     frames.map(push).collect()
 }
 
+/// A clip with forces that is simulated in parts has the same bits as one that is simulated at once.
 #[test]
-fn forces_in_parts_or_at_once_are_the_same_bit_for_bit() {
+fn forces_extend_keeps_bits() {
     let poses = swings(14);
     let all = pushes(0..14);
     let methods = [
@@ -357,8 +368,9 @@ fn forces_in_parts_or_at_once_are_the_same_bit_for_bit() {
     }
 }
 
+/// The first frame is the equilibrium under its forces, and steady forces at a steady pose move nothing.
 #[test]
-fn the_first_frame_is_settled_under_its_forces() {
+fn first_frame_balances_forces() {
     let all = pushes(0..3);
     let clip = simulate(&swings(3), Some(&all), plain(), &Silent).unwrap();
     let (gravity, forces) = (SimulationSettings::damped().gravity, Some(&all[0][..]));
@@ -376,8 +388,9 @@ fn the_first_frame_is_settled_under_its_forces() {
     }
 }
 
+/// The forces of a cyclic clip repeat with it, as in a long clip of many passes.
 #[test]
-fn the_forces_of_a_cycle_repeat_with_it() {
+fn cycle_repeats_forces() {
     let settings = ClipSettings {
         cyclic: true,
         ..plain()
@@ -397,8 +410,9 @@ fn the_forces_of_a_cycle_repeat_with_it() {
     assert!(apart.fold(0.0, f64::max) > 5e-3);
 }
 
+/// Errors about missing or unusable forces name the frame, and the clip stays unchanged.
 #[test]
-fn forces_that_cannot_be_had_are_named_by_frame() {
+fn bad_forces_name_frame() {
     let simulate = |forces: &dyn FrameForces| {
         simulate(&swings(5), Some(forces), plain(), &Silent).unwrap_err()
     };
@@ -425,8 +439,9 @@ fn forces_that_cannot_be_had_are_named_by_frame() {
     assert_eq!(clip.len(), 5);
 }
 
+/// Missing poses, bad frame rates and poses that do not fit are refused by name.
 #[test]
-fn bad_input_is_named() {
+fn simulate_refuses_bad_input() {
     let simulate = |poses: &[Pose], fps| {
         let settings = ClipSettings { fps, ..plain() };
         simulate(poses, None, settings, &Silent).unwrap_err()

@@ -198,7 +198,7 @@ mod tests {
     use crate::skeleton::{Affine, FrameMotion};
     use nalgebra::Rotation3;
 
-    /// The upper bone of the bar, turned about the joint.
+    /// Returns the pose of the bar with the upper bone turned about the joint.
     fn bent(angle: f64) -> Pose {
         let (turn, joint) = (Rotation3::new(Vec3::x() * angle), Vec3::z() * 0.8);
         let upper = Affine {
@@ -208,8 +208,9 @@ mod tests {
         Pose::new(vec![Affine::identity(), upper]).unwrap()
     }
 
+    /// The rates of a frame's steps add up to the way from the balance at its start to the balance at its end.
     #[test]
-    fn the_rates_of_a_frames_steps_lead_from_one_balance_to_the_next() {
+    fn bend_steps_join_balances() {
         let body = BarOptions::default().build();
         let mut bends = Bends::new(&body, Method::Warped, Solver::Factor, false).unwrap();
         let mut motion = BendMotion::new(body.node_count());

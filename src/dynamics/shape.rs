@@ -206,8 +206,10 @@ mod tests {
     use super::*;
     use crate::contact::tests::Shaped;
 
+    /// Folds approach those of the pose alike for any division of time, and a stop keeps the part that they have
+    /// reached.
     #[test]
-    fn folds_follow_the_pose_alike_however_time_is_cut_and_stop_on_the_way() {
+    fn folds_ignore_step_length() {
         let flesh = Shaped::new(|x| *x, 0.0);
         let (body, pose) = (flesh.skin.body(), &flesh.pose);
         // Nobody looks for folds here: those of the pose are none.

@@ -161,8 +161,9 @@ fn stiffening(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError> {
 mod tests {
     use super::*;
 
+    /// The wanted yield grows along the whole dial and stays below half the thickness.
     #[test]
-    fn the_dial_asks_for_more_throughout_and_never_for_more_than_there_is() {
+    fn dial_is_monotonic_and_bounded() {
         for (size, thick) in [(2.0, 0.2), (10.0, 0.1), (1.0, 0.8), (1.7, f64::INFINITY)] {
             let all: Vec<f64> = (0..=20)
                 .map(|k| asked(k as f64 / 20.0, size, thick))
@@ -178,8 +179,9 @@ mod tests {
         assert!((large / small / 3.0 - 1.0).abs() < 1e-12);
     }
 
+    /// The softness dial measures the body without its painted stiffness.
     #[test]
-    fn the_dial_is_measured_without_paint() {
+    fn dial_ignores_paint() {
         use crate::body::fixture::BarOptions;
         let bar = BarOptions::default().build();
         let settings = BodySettings {
@@ -208,8 +210,9 @@ mod tests {
         assert!((ratio - 4.0).abs() < 1e-9, "{ratio}");
     }
 
+    /// Nine of ten vertices yield no more than the dial demands.
     #[test]
-    fn nine_of_ten_vertices_yield_no_more_than_the_dial_asks_for() {
+    fn dial_sets_yield_quantile() {
         use crate::body::fixture::BarOptions;
         let body = BarOptions::default().build();
         for dial in [0.1, 0.5, 0.9] {

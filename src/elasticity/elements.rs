@@ -272,8 +272,9 @@ mod tests {
     use super::*;
     use crate::elasticity::Material;
 
+    /// The elements find the rotation vector of a linear turn, which costs no linear energy.
     #[test]
-    fn a_turn_about_an_axis_is_its_own_rotation_vector() {
+    fn turn_gives_rotation_vector() {
         let x = [
             Vec3::zeros(),
             Vec3::new(1.0, 0.1, 0.0),
@@ -296,14 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn mass_adds_up_to_the_density_times_the_volume() {
+    fn mass_equals_density_times_volume() {
         let x = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
         let m = tetrahedral_mass(&x, &[[0, 1, 2, 3]], 600.0);
         approx::assert_relative_eq!(m.data().iter().sum::<f64>(), 100.0, max_relative = 1e-12);
     }
 
+    /// The Young's modulus of an element is that of its material, and an element without pieces has none.
     #[test]
-    fn youngs_modulus_of_an_element_is_that_of_its_material() {
+    fn young_matches_material() {
         let x = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
         for (young, poisson) in [(2e4, 0.45), (3.0, 0.0), (1e9, -0.6)] {
             let material = Material::new(young, poisson, 600.0).unwrap();
@@ -318,8 +320,9 @@ mod tests {
         assert_eq!(empty.young(0), None);
     }
 
+    /// Elements of other cells and damaged elements do not fit.
     #[test]
-    fn elements_of_other_cells_and_such_that_are_none_are_known() {
+    fn fits_refuses_other_elements() {
         let x = [
             Vec3::zeros(),
             Vec3::x(),

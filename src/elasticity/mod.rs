@@ -123,16 +123,18 @@ impl Material {
 mod tests {
     use super::*;
 
+    /// Young's modulus and Poisson's ratio can be recovered from the moduli.
     #[test]
-    fn moduli_give_back_young_and_poisson() {
+    fn moduli_invert_to_young_poisson() {
         let m = Material::new(3e4, 0.35, 900.0).unwrap();
         let (g, l) = (m.shear(), m.lame());
         approx::assert_relative_eq!(g * (3.0 * l + 2.0 * g) / (l + g), 3e4, max_relative = 1e-12);
         approx::assert_relative_eq!(l / (2.0 * (l + g)), 0.35, max_relative = 1e-12);
     }
 
+    /// Impossible values of a material are refused, and the error names the value.
     #[test]
-    fn impossible_materials_are_refused_by_name() {
+    fn material_refuses_bad_values() {
         for (m, word) in [
             (Material::new(0.0, 0.3, 1.0), "Young"),
             (Material::new(f64::NAN, 0.3, 1.0), "Young"),

@@ -147,8 +147,9 @@ mod tests {
     use super::*;
     use crate::elasticity::Material;
 
+    /// The guarded tangent is exact near rest and convex farther away.
     #[test]
-    fn the_guarded_tangent_is_exact_near_rest_and_convex_beyond() {
+    fn guarded_tangent_switches_to_convex() {
         let x = [
             Vec3::zeros(),
             Vec3::new(1.0, 0.1, 0.0),

@@ -150,8 +150,9 @@ mod tests {
         Basis::new(Lattice::new(x, cells).unwrap().into())
     }
 
+    /// The energy of a spin equals the exact integral over the tube.
     #[test]
-    fn a_spin_costs_what_the_tube_says() {
+    fn spin_energy_matches_tube() {
         let region = TwistRegion {
             bone: 0,
             head: Vec3::new(0.0, 0.0, -0.5),
@@ -178,8 +179,9 @@ mod tests {
         assert_relative_eq!(energy, exact, max_relative = 1e-9);
     }
 
+    /// The default radius is half the depth of the bone in the flesh, and zero outside.
     #[test]
-    fn default_radius_is_half_the_depth() {
+    fn default_radius_is_half_depth() {
         let r = default_radius(
             &Everywhere,
             Vec3::new(0.2, 0.0, 0.0),

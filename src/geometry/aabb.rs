@@ -37,8 +37,9 @@ pub(crate) fn diagonal<P: Borrow<Vec3>>(points: impl IntoIterator<Item = P>) -> 
 mod tests {
     use super::*;
 
+    /// The box holds all points, and the box of no points has size zero.
     #[test]
-    fn the_box_holds_all_points_and_none_has_no_size() {
+    fn bounds_hold_all_points() {
         let points = [Vec3::new(1.0, -2.0, 0.5), Vec3::new(-1.0, 0.0, 0.5)];
         let (lo, hi) = bounds(points);
         assert_eq!(

@@ -112,8 +112,9 @@ mod tests {
     use super::*;
     use nalgebra::Rotation3;
 
+    /// Frames are rotations that point along the row and towards its bend.
     #[test]
-    fn frames_are_rotations_that_point_where_the_row_bends() {
+    fn frames_follow_bend() {
         let directions: Vec<Vec3> = (0..9)
             .map(|i| {
                 let (sin, cos) = (0.15 * f64::from(i)).sin_cos();
@@ -130,8 +131,9 @@ mod tests {
         }
     }
 
+    /// Frames of straight rows face up, and those of upright rows face the front.
     #[test]
-    fn straight_rows_look_up_and_upright_ones_to_the_front() {
+    fn straight_rows_face_up() {
         let n = |b: Vec3| along(&[b, b])[0].column(2).into_owned();
         assert!((n(Vec3::x()) - Vec3::z()).norm() < 1e-15);
         assert!((n(-Vec3::z()) + Vec3::y()).norm() < 1e-15);
@@ -143,8 +145,9 @@ mod tests {
         assert!((side(&half) - Vec3::y()).norm() < 1e-12);
     }
 
+    /// The frames of a turned row are the turned frames.
     #[test]
-    fn a_bent_row_turns_with_its_frames() {
+    fn frames_turn_with_row() {
         let turn = Rotation3::new(Vec3::new(1.0, -0.4, 2.0));
         let row: Vec<Vec3> = (0..7)
             .map(|i| Vec3::new(1.0, 0.2 * f64::from(i), 0.03 * f64::from(i * i)).normalize())

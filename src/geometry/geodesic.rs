@@ -99,7 +99,7 @@ mod tests {
     use crate::surface::shapes::{plane, sphere};
 
     #[test]
-    fn on_a_plane_distances_are_straight() {
+    fn plane_distances_are_straight() {
         let plane = plane(12);
         let mesh = Mesh::new(plane.vertices, plane.triangles);
         for source in [0, 5, 80] {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_ball_distances_are_arcs() {
+    fn sphere_distances_are_arcs() {
         let ball = sphere(1.0, 40);
         let mesh = Mesh::new(ball.vertices, ball.triangles);
         let far = mesh.distances(700);

@@ -53,8 +53,9 @@ pub(crate) fn links(triangles: impl IntoIterator<Item = [u32; 3]>) -> Vec<(u32, 
 mod tests {
     use super::*;
 
+    /// Groups keep the order of their members.
     #[test]
-    fn groups_keep_the_order_of_their_members() {
+    fn groups_keep_order() {
         let groups = Groups::new(4, [(2, 7), (0, 3), (2, 5)].into_iter());
         let all: Vec<&[u32]> = (0..4).map(|v| groups.of(v)).collect();
         assert_eq!(all, [&[3][..], &[], &[7, 5], &[]]);

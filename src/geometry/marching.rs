@@ -88,8 +88,9 @@ mod tests {
     use super::*;
     use crate::surface::Surface;
 
+    /// The surface of a ball is closed and round, and its triangles face outwards.
     #[test]
-    fn a_ball_is_closed_round_and_faces_outward() {
+    fn marched_ball_is_closed() {
         let n = 24;
         let middle = Vec3::new(11.3, 11.6, 11.45);
         let values: Vec<f64> = (0..n * n * n)

@@ -88,8 +88,9 @@ mod tests {
     use super::*;
     use crate::surface::shapes;
 
+    /// The moments of a turned and moved box are exact.
     #[test]
-    fn a_box_has_the_moments_it_is_known_to_have_wherever_it_lies() {
+    fn box_moments_are_exact() {
         let half = Vec3::new(3.0, 2.0, 1.0);
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
         let shift = Vec3::new(5.0, -3.0, 2.0);

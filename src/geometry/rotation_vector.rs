@@ -93,8 +93,9 @@ mod tests {
         [9.0, -14.0, 3.0],
     ];
 
+    /// The closed form of the mean rotation agrees with numerical quadrature along the way.
     #[test]
-    fn it_is_the_mean_of_the_rotations_on_the_way() {
+    fn mean_rotation_matches_quadrature() {
         for w in VECTORS.map(Vec3::from) {
             assert!((rotation(&w) - Rotation3::new(w).into_inner()).norm() < 1e-14);
             // Gauss-Legendre with three points on each of many panels.
@@ -109,8 +110,9 @@ mod tests {
         }
     }
 
+    /// The derivative of the mean rotation agrees with differences.
     #[test]
-    fn the_derivative_is_that_of_differences() {
+    fn derivative_matches_differences() {
         let a = Vec3::new(0.4, -1.1, 0.7);
         for w in VECTORS.map(Vec3::from) {
             let d = mean_rotation_derivative(&w, &a);
@@ -123,8 +125,9 @@ mod tests {
         }
     }
 
+    /// Series and closed form agree at the angle where one replaces the other.
     #[test]
-    fn series_and_closed_form_meet() {
+    fn series_meets_closed_form() {
         let (below, above) = (SMALL * (1.0 - 1e-9), SMALL * (1.0 + 1e-9));
         let (a, b) = (Functions::at(below * below), Functions::at(above * above));
         assert!((a.sine - b.sine).abs() < 1e-12);

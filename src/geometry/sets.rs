@@ -49,8 +49,9 @@ impl DisjointSets {
 mod tests {
     use super::*;
 
+    /// The root of a set is its smallest member for any order of joins.
     #[test]
-    fn sets_are_known_by_their_smallest_member_whatever_the_order() {
+    fn root_is_smallest_member() {
         let pairs = [(5, 3), (1, 5), (6, 2)];
         for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
             let mut sets = DisjointSets::new(7);

@@ -124,7 +124,7 @@ pub(crate) fn closest_on_segment(a: Vec3, b: Vec3, p: Vec3) -> (Vec3, f64) {
 mod tests {
     use super::*;
 
-    /// Barycentric coordinates of a point.
+    /// Returns the barycentric coordinates of a point.
     fn barycentric(x: &[Vec3; 4], p: Vec3) -> [f64; 4] {
         let mut l = [0.0; 4];
         for (i, l) in l.iter_mut().enumerate() {
@@ -145,8 +145,9 @@ mod tests {
         .map(Vec3::from)
     }
 
+    /// Volume, quality and barycentric coordinates of a regular tetrahedron are exact.
     #[test]
-    fn regular_tetrahedron() {
+    fn regular_tetrahedron_measures() {
         let x = regular();
         assert!((volume(&x) - 8.0 / 3.0).abs() < 1e-14);
         assert!((quality(&x) - (1.0f64 / 3.0).acos()).abs() < 1e-12);
@@ -155,8 +156,9 @@ mod tests {
         assert!((back - Vec3::new(0.2, -0.1, 0.3)).norm() < 1e-14);
     }
 
+    /// The quality of a sliver is near zero, and that of an inverted tetrahedron is −1.
     #[test]
-    fn sliver_and_inverted_are_bad() {
+    fn quality_flags_slivers() {
         let mut x = regular();
         x[3] = (x[0] + x[1] + x[2]) / 3.0 + Vec3::new(-1.0, -1.0, 1.0) * 1e-3;
         assert!(quality(&x).abs() < 0.02);
@@ -164,8 +166,9 @@ mod tests {
         assert_eq!(quality(&x), -1.0);
     }
 
+    /// The test of a triangle against a tetrahedron agrees with dense sampling.
     #[test]
-    fn triangle_test_agrees_with_sampling() {
+    fn triangle_test_matches_sampling() {
         // A triangle that shrinks towards its centroid keeps meeting a tetrahedron only if a dense
         // sample of it does; compared on many placements.
         let x = regular();

@@ -306,7 +306,7 @@ mod tests {
     use super::*;
     use crate::Vec3;
 
-    /// A repeatable number between 0 and 1.
+    /// Returns a repeatable number between 0 and 1.
     fn number(i: usize, j: usize) -> f64 {
         let x = (i as f64 * 12.9898 + j as f64 * 78.233 + 1.0).sin() * 43758.5453;
         x - x.floor()
@@ -320,7 +320,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Different vertices, weights that sum to one.
+    /// Returns different vertices with weights that sum to one.
     fn row(v: usize, lattice: usize, corners: usize) -> Vec<(u32, f64)> {
         let first = (number(v, 0) * lattice as f64) as usize;
         let weights: Vec<f64> = (0..corners).map(|k| number(v, k + 10) + 0.01).collect();
@@ -335,7 +335,7 @@ mod tests {
         (0..n).map(p).collect()
     }
 
-    /// Largest distance between the kernel and the embedding in f64, relative to a position.
+    /// Returns the largest distance between the kernel and the embedding in f64, relative to a position.
     fn error(e: &Embedding, positions: &[Vec3], about: Vec3) -> f64 {
         let kernel = CpuEmbedding::new(e, positions.len()).unwrap();
         let out = kernel.embed(&LocalPositions::new(positions)).unwrap();
@@ -347,16 +347,18 @@ mod tests {
         worst
     }
 
+    /// The kernel agrees with the embedding in double precision for every kind of cell.
     #[test]
-    fn it_agrees_with_the_embedding_in_double_precision() {
+    fn embed_matches_double_precision() {
         for corners in [4, 6, 8, 9, 27] {
             let e = embedding(500, 60, corners);
             assert!(error(&e, &positions(60, Vec3::zeros()), Vec3::zeros()) < 1e-6);
         }
     }
 
+    /// Rows of four and eight weights together are stored as rows of eight.
     #[test]
-    fn mixed_cells_are_packed_wide() {
+    fn mixed_cells_pack_wide() {
         let corners = |v: usize| if v < 100 { 4 } else { 8 };
         let rows = (0..200).map(|v| (0, row(v, 60, corners(v))));
         let e = Embedding::from_rows(60, rows).unwrap();
@@ -364,8 +366,9 @@ mod tests {
         assert!(error(&e, &positions(60, Vec3::zeros()), Vec3::zeros()) < 1e-6);
     }
 
+    /// Far from the origin only the result is rounded, and relative positions keep the shape.
     #[test]
-    fn far_from_the_origin_only_the_result_is_rounded() {
+    fn far_origin_rounds_result_only() {
         let far = Vec3::new(1e6, -1e6, 3e5);
         let e = embedding(500, 60, 4);
         let worst = error(&e, &positions(60, far), far);
@@ -378,8 +381,9 @@ mod tests {
         }
     }
 
+    /// The division into chunks does not change a bit of the result.
     #[test]
-    fn chunks_do_not_show() {
+    fn chunks_keep_bits() {
         for corners in [4, 9] {
             let e = embedding(3 * CHUNK + 17, 350, corners);
             let at = LocalPositions::new(&positions(350, Vec3::repeat(3.0)));
@@ -393,8 +397,9 @@ mod tests {
         }
     }
 
+    /// Long rows are padded to the length of the longest.
     #[test]
-    fn long_rows_are_padded_to_the_longest() {
+    fn long_rows_pad_to_longest() {
         let rows = [3, 9, 11].map(|corners| (0, row(corners, 60, corners)));
         let e = Embedding::from_rows(60, rows).unwrap();
         let Ok(Rows::Long(long)) = Rows::new(&e, 60) else {
@@ -412,8 +417,9 @@ mod tests {
         }
     }
 
+    /// Wrong lengths and indices are refused.
     #[test]
-    fn wrong_lengths_and_indices_are_refused() {
+    fn embed_refuses_bad_lengths() {
         let e = embedding(10, 60, 4);
         assert!(matches!(
             CpuEmbedding::new(&e, 5),

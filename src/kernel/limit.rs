@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use nalgebra::Rotation3;
 
-    /// Two vertices half between two bones, the second bone turned and moved, all far from the origin.
+    /// Returns the skin and the result for a vertex on two bones, the second bone turned and moved, far from the origin.
     fn posed(limit: f32, away: f32) -> ([f64; 3], [f32; 3]) {
         let far = Vec3::new(300.0, -200.0, 100.0);
         let rest = [far + Vec3::new(0.1, 0.2, 0.3)];
@@ -284,8 +284,9 @@ mod tests {
         ([skin.x, skin.y, skin.z], p)
     }
 
+    /// With a tiny limit the result is the linear blend skin.
     #[test]
-    fn the_skin_is_linear_blend_skinning() {
+    fn tiny_limit_leaves_skin() {
         // A limit next to nothing leaves the skin itself.
         let (skin, shown) = posed(1e-6, 0.4);
         for k in 0..3 {
@@ -296,8 +297,9 @@ mod tests {
         }
     }
 
+    /// Small distances stay, and large ones grow monotonically towards the limit.
     #[test]
-    fn small_distances_stay_and_large_ones_saturate_monotonically() {
+    fn limit_saturates_monotonically() {
         let at = |d: f32| f64::from(posed(0.3, d).1[1]) - posed(0.3, d).0[1];
         assert!((at(0.19) - 0.19).abs() < 5e-5);
         let mut last = 0.0;
@@ -309,8 +311,9 @@ mod tests {
         assert!(last > 0.299);
     }
 
+    /// Positions of another surface are refused.
     #[test]
-    fn positions_of_another_surface_are_refused() {
+    fn draw_refuses_other_surface() {
         let weights = SkinWeights::from_rows(1, [[(0, 1.0)]]).expect("good");
         let limiter = SkinLimit::new(&[Vec3::zeros()], Vec3::zeros(), &weights);
         let maps = LocalMaps::new(&Pose::rest(1), Vec3::zeros(), [0.0; 3]);
@@ -324,8 +327,9 @@ mod tests {
         ));
     }
 
+    /// Every vertex of a surface of many chunks is drawn to its own place on the skin.
     #[test]
-    fn every_vertex_of_a_large_surface_is_drawn_to_its_own_skin() {
+    fn chunks_draw_to_own_skin() {
         let turn = Rotation3::from_euler_angles(0.3, -0.8, 1.1).into_inner();
         let second = Affine {
             linear: turn,
@@ -358,8 +362,9 @@ mod tests {
         }
     }
 
+    /// Displacements within the free part of the limit do not change.
     #[test]
-    fn within_the_free_part_nothing_is_touched() {
+    fn free_part_stays() {
         for limit in [0.3f32, 1e-3, 7.0] {
             let free = FREE * limit;
             assert_eq!(shrink(0.0, limit), None);

@@ -326,7 +326,7 @@ mod tests {
     }
 
     impl Scene {
-        /// What is shown by the formula above, in double precision and without limits: places and offsets.
+        /// Returns the places and offsets of the formula above, in double precision and without limits.
         fn wanted(
             &self,
             v: usize,
@@ -356,8 +356,9 @@ mod tests {
         }
     }
 
+    /// The displayed positions agree with the formula in double precision.
     #[test]
-    fn what_is_shown_is_the_formula() {
+    fn present_matches_formula() {
         let scene = scene();
         let kernel = CpuEmbedding::new(&scene.embedding, 4).unwrap();
         let rest = REST.map(Vec3::from);

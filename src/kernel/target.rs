@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A turn, a shear and a mirror, far away from both origins.
+    /// Returns a turn, a shear and a mirror, far away from both origins.
     fn map() -> Affine {
         Affine {
             linear: Mat3::new(0.0, -2.5, 0.3, 1.0, 0.1, 0.0, 0.0, 0.7, -4.0),
@@ -307,8 +307,9 @@ mod tests {
         }
     }
 
+    /// Places far from the origin keep the precision of the body.
     #[test]
-    fn places_far_away_keep_the_precision_of_the_body() {
+    fn far_places_keep_precision() {
         // The object stands where the body does, 1e5 m away, so that in its own space the body is near the origin.
         let there = Vec3::new(1e5, -3e4, 7e4);
         let linear = map().linear;
@@ -326,8 +327,9 @@ mod tests {
         }
     }
 
+    /// Vectors are mapped by the linear part alone, times a factor.
     #[test]
-    fn vectors_take_the_linear_part_alone_times_a_factor() {
+    fn vectors_use_linear_part() {
         let v = [0.5f32, -0.25, 2.0];
         let expected = map().linear * Vec3::new(0.5, -0.25, 2.0) * 24.0;
         let got = Target::new(map()).unwrap().times(24.0).vectors().of(v);
@@ -341,8 +343,9 @@ mod tests {
         assert_eq!(Target::WORLD.times(2.0).vectors().of(v), v.map(|x| 2.0 * x));
     }
 
+    /// A map to other units scales places and vectors.
     #[test]
-    fn other_units_are_as_the_map_says() {
+    fn units_scale_places_and_vectors() {
         let units = Affine {
             linear: 100.0 * Mat3::identity(),
             translation: Vec3::new(-5e6, 1.0, 2.0),
@@ -356,15 +359,17 @@ mod tests {
         assert_eq!(mirrored.vectors().of(local), [-12.5, 25.0, -75.0]);
     }
 
+    /// In world space a place is the plain sum of origin and local part.
     #[test]
-    fn the_world_is_not_multiplied() {
+    fn world_target_skips_product() {
         let (origin, local) = ([300.1f32, -7.7, 1e4], [0.1f32, 0.2, -0.3]);
         let sum = std::array::from_fn(|k| origin[k] + local[k]);
         assert_eq!(Target::WORLD.places(origin).of(local), sum);
     }
 
+    /// A target that adds keeps the values that were there.
     #[test]
-    fn what_is_added_finds_what_stood_there() {
+    fn added_keeps_existing_values() {
         let target = Target::new(map()).unwrap();
         let (v, mut out) = ([0.5f32, -0.25, 2.0], [1.0f32, 2.0, 3.0]);
         target.added().vectors().write(&mut out, v);
@@ -377,8 +382,9 @@ mod tests {
         assert_eq!(out, [9.0 + alone[0], 10.0 + alone[1], 11.0 + alone[2]]);
     }
 
+    /// Maps that are not finite or too large are refused, and a flat map is accepted.
     #[test]
-    fn spaces_that_no_number_can_stand_in_are_refused() {
+    fn target_refuses_bad_maps() {
         for bad in [f64::NAN, f64::INFINITY, 1e13] {
             let mut map = map();
             map.linear[(1, 2)] = bad;
@@ -395,8 +401,9 @@ mod tests {
         );
     }
 
+    /// Only `Target::WORLD` counts as the world, and an identity map does not.
     #[test]
-    fn only_the_worlds_metres_are_the_worlds() {
+    fn only_world_target_is_world() {
         assert!(Target::WORLD.is_world() && Target::WORLD.added().is_world());
         let identity = Target::new(Affine::identity()).unwrap();
         assert!(!identity.is_world());

@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Many small classical Runge-Kutta steps.
+    /// Solves the oscillator by many small classical Runge-Kutta steps.
     fn fine(h: f64, l: f64, c: f64, start: (f64, f64), f: (f64, f64)) -> (f64, f64) {
         let n = 20_000;
         let d = h / f64::from(n);
@@ -295,8 +295,9 @@ mod tests {
         (q, v)
     }
 
+    /// Modes that are too quick for the step reach their equilibrium within it.
     #[test]
-    fn modes_too_quick_for_the_step_are_at_rest_in_it() {
+    fn quick_modes_rest_in_step() {
         // Balanced, with and without damping; carried along by damping that lets nothing move; beyond all that makes sense.
         for (h, l, c, q) in [
             (1.0, 1e10, 0.0, 2e-10),
@@ -327,8 +328,9 @@ mod tests {
         }
     }
 
+    /// The exact step solves the oscillator for any stiffness and damping.
     #[test]
-    fn the_exact_step_solves_the_oscillator() {
+    fn exact_step_solves_oscillator() {
         // Free, soft, stiff, critically damped, overdamped.
         for (l, c) in [
             (0.0, 0.0),
@@ -357,8 +359,9 @@ mod tests {
         }
     }
 
+    /// The exact step conserves energy, and the published semi-implicit step loses it.
     #[test]
-    fn the_exact_step_keeps_energy_for_ever_and_the_printed_one_loses_it() {
+    fn exact_step_conserves_energy() {
         let energy = |integrator, steps: usize| {
             let o = one(integrator, 1.0 / 24.0, 400.0, 0.0);
             let (mut a, mut b) = (state(1.0, 0.0), state(0.0, 0.0));
@@ -372,8 +375,9 @@ mod tests {
         assert!(energy(Integrator::SemiImplicit, 240) < 0.2);
     }
 
+    /// The published semi-implicit step is backward Euler.
     #[test]
-    fn the_printed_step_is_backward_euler() {
+    fn semi_implicit_step_is_backward_euler() {
         let (h, l, c, f) = (0.1, 30.0, 2.0, 7.0);
         let mut to = state(0.0, 0.0);
         one(Integrator::SemiImplicit, h, l, c).advance(&state(0.4, -1.0), (&[f], &[99.0]), &mut to);
@@ -382,8 +386,9 @@ mod tests {
         assert!((v - (-1.0 + h * (f - c * v - l * q))).abs() < 1e-13);
     }
 
+    /// Bad steps, dampings and names are refused, and the error names them.
     #[test]
-    fn bad_settings_are_named() {
+    fn oscillator_refuses_bad_settings() {
         assert!(Oscillators::new(Integrator::Exact, 0.0, &[], &[]).is_err());
         assert!(Oscillators::new(Integrator::Exact, f64::NAN, &[], &[]).is_err());
         let negative = Damping::Proportional {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const OWN: SurfaceId = SurfaceId::OWN;
 
-/// A bar whose flesh is thick at one end and thin at the other.
+/// Builds a bar whose flesh is thick at one end and thin at the other.
 fn body() -> Arc<Body> {
     let bar = BarOptions::default();
     let weights = bar.painted_weights();
@@ -27,7 +27,7 @@ fn body() -> Arc<Body> {
     BarOptions { settings, ..bar }.build()
 }
 
-/// The upper bone bent, and all of it carried to a point.
+/// Returns the pose with the upper bone bent, and all of it moved to a point.
 fn pose(place: Vec3) -> Pose {
     let turn = Rotation3::from_euler_angles(0.4, 0.1, 0.2).into_inner();
     let joint = Vec3::new(0.0, 0.0, 0.8);
@@ -43,7 +43,7 @@ fn pose(place: Vec3) -> Pose {
     bent.moved(&whole)
 }
 
-/// Sheared, mirrored, in other units, and with its origin at a point.
+/// Returns a map that is sheared, mirrored and in other units, with its origin at a point.
 fn object(place: Vec3) -> Affine {
     let linear = Mat3::new(0.0, -80.0, 9.0, 30.0, 4.0, 0.0, 0.0, 20.0, 110.0);
     Affine {
@@ -52,7 +52,7 @@ fn object(place: Vec3) -> Affine {
     }
 }
 
-/// The lattice skinned, and a sway that differs from vertex to vertex.
+/// Returns the skinned lattice with a sway that differs from vertex to vertex.
 fn snapshot(body: &Body, pose: &Pose, joints: f64) -> Snapshot {
     let rest = body.rest();
     let weights = body.region_weights();
@@ -95,7 +95,7 @@ fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Every kind of instant of a presenter, near the world's origin or far away.
+/// Runs work for every kind of instant of a presenter, near the world's origin and far away.
 fn each(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
     let body = body();
     let modes = Arc::new(Modes::of_body(&body, 4, &Silent).unwrap());
@@ -118,8 +118,9 @@ fn each(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
     }
 }
 
+/// In another space the places are those of the world, mapped.
 #[test]
-fn another_space_has_the_worlds_places_mapped() {
+fn target_maps_world_places() {
     each(|kind, presenter, at, place| {
         // Positions as seen from near the body keep their digits, wherever the world's origin is.
         let near = Target::WORLD.about([place.x as f32, place.y as f32, place.z as f32]);
@@ -140,8 +141,9 @@ fn another_space_has_the_worlds_places_mapped() {
     });
 }
 
+/// The world target agrees with an identity map within rounding.
 #[test]
-fn the_worlds_own_bits_are_those_of_no_target() {
+fn world_matches_identity() {
     each(|kind, presenter, at, place| {
         let world = shown(presenter, at, &Target::WORLD, false);
         let identity = Target::new(Affine::identity()).unwrap();
@@ -154,8 +156,9 @@ fn the_worlds_own_bits_are_those_of_no_target() {
     });
 }
 
+/// Shares of offsets that are added onto one another give the whole.
 #[test]
-fn shares_are_added_onto_one_another() {
+fn added_shares_sum_up() {
     each(|kind, presenter, at, place| {
         let target = Target::new(object(place)).unwrap();
         let whole = shown(presenter, at, &target, true);
@@ -179,8 +182,9 @@ fn shares_are_added_onto_one_another() {
     });
 }
 
+/// Velocities are differences of positions, also far from the origin.
 #[test]
-fn velocities_are_differences_far_from_the_origin_too() {
+fn velocities_match_differences() {
     let body = body();
     let presenter = Presenter::new(body.clone());
     let place = Vec3::new(1e5, -6e4, 8e4);
@@ -198,8 +202,9 @@ fn velocities_are_differences_far_from_the_origin_too() {
     }
 }
 
+/// All presenters that share carried surfaces know them.
 #[test]
-fn carried_surfaces_are_known_to_all_that_share_them() {
+fn carried_surfaces_are_shared() {
     let body = body();
     let surfaces = CarriedSurfaces::new(body.clone());
     let presenter = Presenter::new(surfaces.clone());
@@ -222,8 +227,9 @@ fn carried_surfaces_are_known_to_all_that_share_them() {
     assert_eq!(presenter.vertices(id), Err(PresentError::Surface { id }));
 }
 
+/// Output of wrong length, unknown surfaces and missing modes are refused.
 #[test]
-fn what_does_not_fit_is_refused() {
+fn present_refuses_bad_input() {
     let body = body();
     let presenter = Presenter::new(body.clone());
     let pose = pose(Vec3::zeros());

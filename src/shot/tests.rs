@@ -68,8 +68,9 @@ fn shown(clip: &Clip) -> Vec<Vec<f32>> {
         .collect()
 }
 
+/// A shot that is read from a file is simulated to the same bits.
 #[test]
-fn a_shot_from_a_file_is_simulated_to_the_same_bits() {
+fn stored_shot_keeps_bits() {
     let folder = Folder::new();
     let path = folder.0.join("shot.thew");
     for method in [Method::Hyperelastic, Method::Modal] {
@@ -94,8 +95,9 @@ fn a_shot_from_a_file_is_simulated_to_the_same_bits() {
     assert_eq!(folder.names(), ["shot.thew"], "no part is left behind");
 }
 
+/// A shot with cuts equals its parts, one after the other.
 #[test]
-fn a_shot_with_cuts_is_its_parts_one_after_the_other() {
+fn cut_shot_equals_parts() {
     let whole = Shot {
         restarts: vec![2, 3],
         ..shot(Method::Hyperelastic)
@@ -118,8 +120,9 @@ fn a_shot_with_cuts_is_its_parts_one_after_the_other() {
     assert_eq!(shown(&together[0].0), shown(&clip));
 }
 
+/// Cuts that do not divide the shot into parts are refused.
 #[test]
-fn cuts_that_part_nothing_are_refused() {
+fn load_refuses_bad_cuts() {
     for (restarts, cyclic) in [
         (vec![0], false),
         (vec![5], false),
@@ -138,8 +141,9 @@ fn cuts_that_part_nothing_are_refused() {
     }
 }
 
+/// A stored shot whose parts do not fit together is refused.
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn load_refuses_mismatched_parts() {
     let folder = Folder::new();
     let path = folder.0.join("shot.thew");
     let refused = |shot: Shot, words: &str| {

@@ -236,7 +236,7 @@ mod tests {
         prop::array::uniform3(-2.0..2.0f64).prop_map(Vec3::from)
     }
 
-    /// Turns up to 1 rad, so that no two bones are near opposite, with stretch.
+    /// Returns turns up to 1 rad with stretch, so that no two bones are near opposite.
     fn map() -> impl Strategy<Value = Affine> {
         (
             prop::array::uniform3(-0.5..0.5f64),
@@ -274,8 +274,9 @@ mod tests {
     }
 
     proptest! {
+        /// A point on one bone is moved by the whole map of the bone.
         #[test]
-        fn one_bone_carries_by_its_whole_map(h in prop::array::uniform3(vector()), m in prop::array::uniform3(map()), x in vector()) {
+        fn single_bone_applies_map(h in prop::array::uniform3(vector()), m in prop::array::uniform3(map()), x in vector()) {
             let poses = BonePoses::new(&skeleton(&h), &Pose::new(m.to_vec()).unwrap()).unwrap();
             for b in 0..3 {
                 let mut w = [0.0; 3];
@@ -285,16 +286,18 @@ mod tests {
             }
         }
 
+        /// If all bones have the same map, every point is moved by it.
         #[test]
-        fn all_bones_alike_carry_alike(h in prop::array::uniform3(vector()), m in map(), w in prop::array::uniform3(0.0..1.0f64), x in vector()) {
+        fn equal_bones_apply_common_map(h in prop::array::uniform3(vector()), m in map(), w in prop::array::uniform3(0.0..1.0f64), x in vector()) {
             prop_assume!(w.iter().sum::<f64>() > 0.1);
             // Without stretch exactly; with it the stretch is about each bone's own head, which is the same map.
             let poses = BonePoses::new(&skeleton(&h), &Pose::new(vec![m; 3]).unwrap()).unwrap();
             prop_assert!((poses.place(row(w), x) - m.apply(x)).norm() < 1e-11);
         }
 
+        /// A rigid motion of all bones moves the result of the blend.
         #[test]
-        fn a_rigid_motion_of_the_whole_carries_the_result(
+        fn blend_is_rigidly_invariant(
             h in prop::array::uniform3(vector()), m in prop::array::uniform3(map()), w in prop::array::uniform3(0.01..1.0f64),
             x in vector(), turn in vector(), shift in vector(),
         ) {
@@ -314,8 +317,9 @@ mod tests {
             prop_assert!((plain.place(row(w), x) - p).norm() == 0.0);
         }
 
+        /// The blend does not depend on the origin of the world.
         #[test]
-        fn the_worlds_origin_does_not_matter(
+        fn blend_ignores_origin(
             h in prop::array::uniform3(vector()), m in prop::array::uniform3(map()), w in prop::array::uniform3(0.01..1.0f64), x in vector(),
         ) {
             // The same bones and pose seen from an origin 1000 km away.
@@ -329,8 +333,9 @@ mod tests {
         }
     }
 
+    /// The rest pose is exact, and points without weights do not move.
     #[test]
-    fn rest_is_exact_and_no_weight_means_no_motion() {
+    fn blend_rest_is_exact() {
         let h = [Vec3::zeros(), Vec3::x(), Vec3::y()];
         let s = skeleton(&h);
         let poses = BonePoses::new(&s, &Pose::rest(3)).unwrap();
@@ -350,8 +355,9 @@ mod tests {
         assert_eq!(poses.linear_blend(std::iter::empty(), x), x);
     }
 
+    /// A twist keeps its thickness, while linear blending collapses.
     #[test]
-    fn a_bend_keeps_its_thickness_where_linear_blending_collapses() {
+    fn blend_keeps_thickness() {
         let s = skeleton(&[Vec3::zeros(), Vec3::zeros()]);
         let turn = UnitQuaternion::from_axis_angle(&Vec3::x_axis(), 3.0);
         let twisted = Affine {
@@ -366,8 +372,9 @@ mod tests {
         assert!(poses.linear_blend(half(), x).norm() < 0.1);
     }
 
+    /// A pose with another number of bones is refused.
     #[test]
-    fn a_pose_of_another_skeleton_is_refused() {
+    fn blend_refuses_other_pose() {
         let e = BonePoses::new(&skeleton(&[Vec3::zeros()]), &Pose::rest(2)).unwrap_err();
         assert_eq!(e, SkeletonError::PoseLength { bones: 1, given: 2 });
     }

@@ -39,8 +39,9 @@ mod tests {
     use super::*;
     use crate::Vec3;
 
+    /// Bones elsewhere can only hang on bones that exist.
     #[test]
-    fn bones_elsewhere_hang_on_those_that_exist() {
+    fn bones_elsewhere_need_parents() {
         let ends = vec![Vec3::zeros(); 2];
         let names = vec!["a".to_owned(), "b".to_owned()];
         let leg = Skeleton::new(names, vec![None, Some(0)], ends.clone(), ends).unwrap();

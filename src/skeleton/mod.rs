@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn children_may_come_before_parents() {
+    fn children_may_precede_parents() {
         let s = bones(&[Some(2), None, Some(1), None, Some(0)]).unwrap();
         let place = |b: u32| s.parents_first().iter().position(|&x| x == b).unwrap();
         for b in 0..s.len() as u32 {
@@ -337,8 +337,9 @@ mod tests {
         );
     }
 
+    /// A cycle of parents is refused, and the error names a bone of it.
     #[test]
-    fn cycles_are_named() {
+    fn skeleton_refuses_cycles() {
         let e = bones(&[None, Some(3), Some(1), Some(2)]).unwrap_err();
         let SkeletonError::Cycle { name } = &e else {
             panic!("{e}")
@@ -350,8 +351,9 @@ mod tests {
         ));
     }
 
+    /// Bad parents, lengths and coordinates are refused, and the error names the bone.
     #[test]
-    fn bad_input_is_named() {
+    fn skeleton_refuses_bad_input() {
         assert!(
             bones(&[None, Some(9)])
                 .unwrap_err()
@@ -373,8 +375,9 @@ mod tests {
         );
     }
 
+    /// A skeleton may be empty, and its bones may have length zero and equal names.
     #[test]
-    fn an_empty_skeleton_and_points_as_bones_are_allowed() {
+    fn empty_skeleton_is_allowed() {
         assert!(bones(&[]).unwrap().is_empty());
         let p = vec![Vec3::zeros(); 2];
         let names = vec!["same".to_string(); 2];

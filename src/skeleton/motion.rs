@@ -239,7 +239,7 @@ mod tests {
         Skeleton::new(names, vec![None, Some(0)], heads, tails).unwrap()
     }
 
-    /// A smooth motion with turns past a full circle, stretch and travel.
+    /// Returns the pose of a smooth motion with turns past a full circle, stretch and travel.
     fn pose(t: f64) -> Pose {
         let bone = |k: f64| {
             let turn =
@@ -266,8 +266,9 @@ mod tests {
         FrameMotion::through(&skeleton(), &poses, 2).unwrap()
     }
 
+    /// The ends of the motion are the given poses, bit for bit.
     #[test]
-    fn the_ends_are_the_poses_bit_for_bit() {
+    fn motion_ends_keep_bits() {
         let m = frame(0.1, 3);
         assert_eq!(m.at(0.0), pose(0.1 * 3.0));
         assert_eq!(m.at(1.0), pose(0.1 * 4.0));
@@ -278,8 +279,9 @@ mod tests {
         assert!(difference(&m.at(1.0 - 1e-13), m.to()) < 1e-11);
     }
 
+    /// The velocity is continuous from one frame to the next.
     #[test]
-    fn velocity_is_continuous_across_frames() {
+    fn velocity_is_continuous() {
         let e = 1e-5;
         let slope = |m: &FrameMotion, s: f64| {
             let (a, b) = (m.at(s - 0.5 * e), m.at(s + 0.5 * e));
@@ -303,8 +305,9 @@ mod tests {
         }
     }
 
+    /// The error of the interpolation falls with the fourth power of the frame's length.
     #[test]
-    fn the_error_falls_with_the_fourth_power_of_the_frame() {
+    fn motion_is_fourth_order() {
         let error = |h: f64| {
             let n = (2.0 / h).round() as i32;
             let at = |i: i32| {
@@ -320,8 +323,9 @@ mod tests {
         assert!(difference(&straight.at(0.5), &pose(0.02)) > 10.0 * fine);
     }
 
+    /// At the first and last frame uniformly accelerated travel is exact.
     #[test]
-    fn one_sided_ends_are_exact_for_accelerated_travel() {
+    fn one_sided_ends_are_exact() {
         let at = |t: f64| {
             Pose::rest(2).moved(&Affine {
                 linear: Mat3::identity(),
@@ -338,8 +342,9 @@ mod tests {
         }
     }
 
+    /// If all poses are moved rigidly, the motion is moved with them.
     #[test]
-    fn a_whole_motion_may_be_moved_rigidly() {
+    fn motion_is_rigidly_invariant() {
         let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.5, -2.0, 0.3));
         let by = Affine {
             linear: turn.to_rotation_matrix().into_inner(),
@@ -355,8 +360,9 @@ mod tests {
         }
     }
 
+    /// Standstill and uniform travel are exact, also for frames of unequal length.
     #[test]
-    fn uniform_travel_and_stillness_are_exact() {
+    fn uniform_travel_is_exact() {
         let s = skeleton();
         let still = pose(0.7);
         let m = FrameMotion::through(&s, &vec![still.clone(); 6], 2).unwrap();
@@ -377,6 +383,7 @@ mod tests {
         assert!(difference(&b.at(0.5), &at(1.25)) < 1e-13);
     }
 
+    /// Mirrored and vanished bones give finite motion.
     #[test]
     fn wild_poses_stay_finite() {
         let s = skeleton();

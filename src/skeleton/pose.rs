@@ -229,8 +229,9 @@ mod tests {
     }
 
     proptest! {
+        /// Rotation times stretch gives the map.
         #[test]
-        fn rotation_times_stretch_is_the_map(a in matrix()) {
+        fn polar_recovers_map(a in matrix()) {
             let (r, u) = polar(&a);
             prop_assert!(proper(&r));
             prop_assert!((r.to_rotation_matrix().into_inner() * u - a).norm() < 1e-5 * a.norm());
@@ -240,8 +241,9 @@ mod tests {
             }
         }
 
+        /// If the map is turned, its rotation is turned and its stretch stays.
         #[test]
-        fn turning_the_map_turns_the_rotation(a in matrix(), q in rotation()) {
+        fn polar_is_equivariant(a in matrix(), q in rotation()) {
             prop_assume!(a.determinant() > 0.01);
             let (r, u) = polar(&a);
             let (rq, uq) = polar(&(q.to_rotation_matrix().into_inner() * a));
@@ -249,8 +251,9 @@ mod tests {
             prop_assert!((u - uq).norm() < 1e-9);
         }
 
+        /// No other rotation is nearer to the map.
         #[test]
-        fn no_rotation_is_nearer(a in matrix(), q in rotation()) {
+        fn polar_rotation_is_nearest(a in matrix(), q in rotation()) {
             let r = polar(&a).0.to_rotation_matrix().into_inner();
             let other = q.to_rotation_matrix().into_inner();
             prop_assert!((a - r).norm() <= (a - other).norm() + 1e-5);
@@ -258,14 +261,15 @@ mod tests {
     }
 
     #[test]
-    fn rest_is_exact() {
+    fn polar_of_identity_is_exact() {
         let (r, u) = polar(&Mat3::identity());
         assert_eq!(r, UnitQuaternion::identity());
         assert_relative_eq!(u, Mat3::identity(), epsilon = 1e-15);
     }
 
+    /// Mirrored, flat and vanished maps have rotations that do not jump.
     #[test]
-    fn mirrored_flat_and_vanished_maps_have_calm_rotations() {
+    fn polar_of_degenerate_maps() {
         let mirror = Mat3::from_diagonal(&Vec3::new(-1.0, 1.0, 1.0));
         for a in [mirror, 300.0 * mirror, mirror * 1e-12] {
             assert!(polar(&a).0.angle() < 1e-9, "{a}");
@@ -282,8 +286,9 @@ mod tests {
         assert!(huge.0.coords.iter().all(|x| x.is_finite()));
     }
 
+    /// Maps and matrices convert both ways, and matrices that are not affine or not finite are refused.
     #[test]
-    fn matrices_are_checked() {
+    fn affine_checks_matrices() {
         let a = Affine {
             linear: Mat3::new(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0),
             translation: Vec3::new(1.0, -2.0, 0.5),

@@ -200,7 +200,7 @@ fn into_flesh(surface: &Surface, head: Vec3, skin: &[(Vec3, f64)]) -> Option<Vec
 mod tests {
     use super::*;
 
-    /// A box from (0, −1, −1) to (10, 1, 1) in slices 0.5 long, each vertex held by the bone `of(x)`.
+    /// Builds a box from (0, −1, −1) to (10, 1, 1) in slices 0.5 long, each vertex on the bone `of(x)`.
     fn slab(bones: usize, of: impl Fn(f64) -> u32) -> (Surface, SkinWeights) {
         let ring = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
         let slices = 21;
@@ -227,8 +227,9 @@ mod tests {
         Skeleton::new(names, parents.to_vec(), heads, tails).unwrap()
     }
 
+    /// A refitted tail lies at the head of the child whose bones carry the most skin.
     #[test]
-    fn tails_go_to_the_child_that_carries_most() {
+    fn refit_points_to_main_child() {
         // Bone 0 has a helper (1, no skin), an ear (2) and the trunk (3), whose child 4 carries the rest.
         let (surface, skin) = slab(5, |x| {
             if x < 4.0 {
@@ -260,16 +261,18 @@ mod tests {
         assert_eq!(fitted.refit_tails(&surface, &skin), fitted);
     }
 
+    /// Tails that lie on a child's head or within the skin stay.
     #[test]
-    fn tails_that_mean_something_stay() {
+    fn refit_keeps_meaningful_tails() {
         let (surface, skin) = slab(3, |x| if x < 5.0 { 1 } else { 2 });
         // Bone 0's tail is on bone 1's head, though bone 2 carries more; leaves lie inside.
         let s = chain(&[1.0, 2.0, 5.0], Vec3::x(), &[None, Some(0), Some(0)]);
         assert_eq!(s.refit_tails(&surface, &skin), s);
     }
 
+    /// A short bone without parent and children is extended into its skin, and one in a chain stays.
     #[test]
-    fn a_stub_that_stands_alone_is_no_bone() {
+    fn refit_extends_lone_stubs() {
         // Importers make joints so short that they lie in any body, whichever way they point.
         let (surface, skin) = slab(2, |x| u32::from(x > 6.0));
         for stub in [Vec3::x(), Vec3::y(), Vec3::new(-0.6, 0.0, 0.8)] {
@@ -285,8 +288,9 @@ mod tests {
         }
     }
 
+    /// Children at the same joint give a bone no direction.
     #[test]
-    fn children_at_the_same_joint_are_no_direction() {
+    fn refit_ignores_coincident_children() {
         let (surface, skin) = slab(2, |_| 1);
         let s = chain(&[1.0, 1.0], Vec3::new(0.0, 9.0, 0.0), &[None, Some(0)]);
         let fitted = s.refit_tails(&surface, &skin);
@@ -294,8 +298,9 @@ mod tests {
         assert!((fitted.tails()[1] - s.heads()[1]).norm() > 1.0);
     }
 
+    /// If the character is turned and scaled, the refitted tails are turned and scaled.
     #[test]
-    fn turning_and_scaling_the_character_does_the_same_to_the_tails() {
+    fn refit_is_equivariant() {
         let (surface, skin) = slab(2, |x| u32::from(x > 5.0));
         let s = chain(&[1.0, 6.0], Vec3::new(0.0, 0.0, 4.0), &[None, Some(0)]);
         let turn = nalgebra::UnitQuaternion::from_scaled_axis(Vec3::new(0.4, 1.0, -0.3));

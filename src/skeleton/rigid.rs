@@ -150,13 +150,14 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn one_motion_is_itself(a in rigid(), x in prop::array::uniform3(-3.0..3.0f64)) {
+        fn single_motion_blends_to_itself(a in rigid(), x in prop::array::uniform3(-3.0..3.0f64)) {
             let x = Vec3::from(x);
             prop_assert!((blend(&[a], &[0.3]).apply(x) - a.apply(x)).norm() < 1e-12);
         }
 
+        /// The blend of rigid motions depends neither on the origin nor on the order.
         #[test]
-        fn neither_origin_nor_order_matter(
+        fn blend_ignores_origin_and_order(
             m in prop::array::uniform3(rigid()), w in prop::array::uniform3(0.05..1.0f64),
             l in rigid(), r in rigid(), x in prop::array::uniform3(-3.0..3.0f64),
         ) {
@@ -171,8 +172,9 @@ pub(super) mod tests {
             prop_assert!((plain - turned).norm() < 1e-12);
         }
 
+        /// The interpolation meets its ends, and half of it turns by half the angle.
         #[test]
-        fn slerp_meets_its_ends(a in rigid(), b in rigid(), c in prop::array::uniform3(-2.0..2.0f64)) {
+        fn slerp_meets_ends(a in rigid(), b in rigid(), c in prop::array::uniform3(-2.0..2.0f64)) {
             let c = Vec3::from(c);
             prop_assert!((slerp(&a, &b, 0.0, c).translation - a.translation).norm() < 1e-9);
             prop_assert!((slerp(&a, &b, 1.0, c).translation - b.translation).norm() < 1e-9);
@@ -182,8 +184,9 @@ pub(super) mod tests {
         }
     }
 
+    /// The blend of equal shares of two motions turns by half the angle.
     #[test]
-    fn a_bend_halves() {
+    fn blend_halves_bend() {
         let turn = |angle| Rigid {
             rotation: UnitQuaternion::from_axis_angle(&Vec3::z_axis(), angle),
             translation: Vec3::zeros(),
@@ -194,8 +197,9 @@ pub(super) mod tests {
         assert_relative_eq!(quarter.rotation.angle(), 0.5, epsilon = 1e-12);
     }
 
+    /// Opposite rotations and missing weights give finite motions.
     #[test]
-    fn opposite_and_missing_weights_stay_finite() {
+    fn opposite_motions_stay_finite() {
         let half_turn = |axis| Rigid {
             rotation: UnitQuaternion::from_axis_angle(&axis, std::f64::consts::PI),
             translation: Vec3::x(),

@@ -135,8 +135,9 @@ impl SkinWeights {
 mod tests {
     use super::*;
 
+    /// Rows are normalised, and a row may be empty.
     #[test]
-    fn rows_are_normalised_and_may_be_empty() {
+    fn dense_rows_are_normalised() {
         let table = [2.0, 0.0, 6.0, 0.0, 0.0, 0.0, -1e-9, 1.0, 0.0];
         let skin = SkinWeights::from_dense(3, 3, &table).unwrap();
         assert_eq!(skin.row(0).collect::<Vec<_>>(), [(0, 0.25), (2, 0.75)]);
@@ -148,8 +149,9 @@ mod tests {
         );
     }
 
+    /// Sparse rows are sorted by bone, and equal bones are summed.
     #[test]
-    fn sparse_rows_are_sorted_and_summed() {
+    fn sparse_rows_are_summed() {
         let rows = [vec![(2, 0.5), (0, 1.0), (2, 0.5)], vec![]];
         let skin = SkinWeights::from_rows(3, rows).unwrap();
         assert_eq!(skin.row(0).collect::<Vec<_>>(), [(0, 0.5), (2, 0.5)]);
@@ -158,8 +160,9 @@ mod tests {
         assert_eq!(two.row(1).collect::<Vec<_>>(), [(1, 1.0)]);
     }
 
+    /// Bad weights and bones are refused, and the error names vertex and bone.
     #[test]
-    fn bad_weights_are_named() {
+    fn weights_refuse_bad_values() {
         let e = SkinWeights::from_dense(2, 2, &[1.0, 0.0, 0.0, f64::NAN]).unwrap_err();
         assert!(matches!(
             e,

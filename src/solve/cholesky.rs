@@ -322,7 +322,7 @@ mod tests {
     use crate::solve::ordering::{self, Graph, Ordering};
     use nalgebra::DVector;
 
-    /// A chain with two extra links, and a symmetric positive definite matrix on it.
+    /// Builds a chain with two extra links, and a symmetric positive definite matrix on it.
     fn system(n: usize) -> (Graph, DMatrix<f64>) {
         let mut edges: Vec<(u32, u32)> = (1..n as u32).map(|i| (i - 1, i)).collect();
         edges.extend([(0, n as u32 - 1), (1, n as u32 / 2)]);
@@ -358,8 +358,9 @@ mod tests {
         solver
     }
 
+    /// The solution agrees with that of a dense factorisation, for any order of elimination.
     #[test]
-    fn solves_as_a_dense_factorisation_does() {
+    fn solve_matches_dense() {
         for n in [3, 20, 90] {
             let (graph, a) = system(n);
             let centres: Vec<Vec3> = (0..n).map(|i| Vec3::new(i as f64, 0.0, 0.0)).collect();
@@ -402,8 +403,9 @@ mod tests {
         }
     }
 
+    /// Columns in the order of elimination have the same solutions as single right-hand sides.
     #[test]
-    fn columns_are_solved_in_the_order_of_elimination() {
+    fn solve_columns_uses_elimination_order() {
         let n = 40;
         let (graph, a) = system(n);
         let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
@@ -427,8 +429,9 @@ mod tests {
         solver.solve_columns(none.as_mut());
     }
 
+    /// The columns of the inverse agree with the dense inverse.
     #[test]
-    fn columns_of_the_inverse_are_those_of_the_inverse() {
+    fn inverse_columns_match_inverse() {
         let n = 30;
         let (graph, a) = system(n);
         let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
@@ -445,8 +448,9 @@ mod tests {
         }
     }
 
+    /// There are as many negative pivots as negative eigenvalues.
     #[test]
-    fn negative_pivots_are_as_many_as_negative_eigenvalues() {
+    fn negative_pivots_count_eigenvalues() {
         let n = 30;
         let (graph, a) = system(n);
         let values = a.clone().symmetric_eigen().eigenvalues;
@@ -459,8 +463,9 @@ mod tests {
         }
     }
 
+    /// A singular matrix has a tiny pivot or is refused.
     #[test]
-    fn a_singular_matrix_has_a_tiny_pivot() {
+    fn singular_matrix_has_tiny_pivot() {
         let n = 12;
         let (graph, mut a) = system(n);
         let pivot = |a: &DMatrix<f64>| {
@@ -476,8 +481,9 @@ mod tests {
         assert!(pivot(&a).is_err() || pivot(&a).unwrap() < 1e-12);
     }
 
+    /// If nothing holds a node, the factorisation fails and the error names the node.
     #[test]
-    fn a_node_that_nothing_holds_is_named() {
+    fn unheld_node_is_named() {
         let (graph, mut a) = system(8);
         for i in 0..24 {
             for j in 15..18 {
@@ -491,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_system_is_solved() {
+    fn empty_system_is_solved() {
         let symbolic = Symbolic::new(&Graph::from_edges(0, []), &[]).unwrap();
         let mut solver = SparseCholesky::new(Arc::new(symbolic)).unwrap();
         solver.factor().unwrap();

@@ -164,8 +164,9 @@ mod tests {
         corrections: 60,
     };
 
+    /// The chord method reaches the minimum of Newton's method and renews the factor only if it must.
     #[test]
-    fn the_minimum_is_newtons_and_the_factor_is_kept_while_it_serves() {
+    fn chord_reaches_newton_minimum() {
         for (pull, stiffening, renewed) in [(0.2, 0.1, false), (3.0, 2.0, true)] {
             let (mut problem, mut solver) = springs(pull, stiffening);
             let mut ours = vec![Vec3::zeros(); 5];
@@ -180,8 +181,9 @@ mod tests {
         }
     }
 
+    /// A search that does not converge is an error and ends at the best point.
     #[test]
-    fn what_does_not_converge_is_an_error_at_the_best_point() {
+    fn chord_failure_keeps_best_point() {
         let (mut problem, mut solver) = springs(3.0, 2.0);
         let mut x = vec![Vec3::zeros(); 5];
         let few = Chord {

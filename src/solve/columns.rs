@@ -285,8 +285,9 @@ mod tests {
     use faer::Mat;
     use std::sync::Arc;
 
+    /// A tree that is divided between threads gives the same solutions as single solves.
     #[test]
-    fn parted_trees_solve_as_whole_ones_do() {
+    fn divided_tree_solves_alike() {
         // Two grids apart, so that the tree has two roots, each large enough to be parted.
         let n = 13;
         let at = |g: usize, i: usize, j: usize, k: usize| (i + n * (j + n * (k + n * g))) as u32;

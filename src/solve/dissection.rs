@@ -255,7 +255,7 @@ mod tests {
         (*seed >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Points in a box, each linked to those nearby.
+    /// Builds a graph of points in a box, each linked to those nearby.
     fn cloud(n: usize) -> (Graph, Vec<Vec3>) {
         let mut seed = 7;
         let centres: Vec<Vec3> = (0..n)
@@ -278,8 +278,9 @@ mod tests {
         (Graph::from_edges(n, edges), centres)
     }
 
+    /// The order of dissection contains every node once.
     #[test]
-    fn every_node_comes_once() {
+    fn dissection_is_permutation() {
         for n in [0, 1, LEAF, LEAF + 1, 700] {
             let (graph, centres) = cloud(n);
             let mut order = nested_dissection(&graph, &centres).unwrap();
@@ -291,8 +292,9 @@ mod tests {
         }
     }
 
+    /// A separator covers every link across the cut with as few nodes as possible.
     #[test]
-    fn a_separator_touches_every_link_across_and_is_the_smallest() {
+    fn separator_is_minimal_cover() {
         let (graph, _) = cloud(60);
         let mut work = Dissection {
             graph: &graph,

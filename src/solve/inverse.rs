@@ -217,8 +217,9 @@ mod tests {
         inverse
     }
 
+    /// If iterations exceed the limit, the solver takes a factor instead.
     #[test]
-    fn iterations_beyond_the_limit_are_given_up_for_a_factor() {
+    fn inverse_falls_back_to_factor() {
         // Masses that hold each node by itself, and hardly any.
         for (mass, iterates) in [(10.0, true), (1e-7, false)] {
             let mut matrix = grid(6, mass);
@@ -238,8 +239,9 @@ mod tests {
         }
     }
 
+    /// The displacements and columns for contact equal those of the factor.
     #[test]
-    fn what_contact_asks_for_is_that_of_the_factor() {
+    fn contact_columns_match_factor() {
         let mut matrix = grid(4, 1.0);
         let mut inverse = like(&matrix);
         inverse.renew().unwrap();
@@ -253,8 +255,9 @@ mod tests {
         assert_eq!(columns, matrix.inverse_columns(&nodes, 0.5));
     }
 
+    /// An indefinite matrix is an error, and its displacements are zero.
     #[test]
-    fn a_matrix_that_is_not_definite_is_an_error_and_displaces_nothing() {
+    fn indefinite_matrix_displaces_nothing() {
         let mut matrix = grid(4, 1.0);
         for v in 0..64 {
             let slot = matrix.symbolic().slot(v, v).unwrap();

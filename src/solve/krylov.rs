@@ -266,7 +266,7 @@ mod tests {
         (0..nodes).map(at).collect()
     }
 
-    /// Symmetric positive definite, and with a part that is not symmetric.
+    /// Builds a symmetric positive definite matrix plus `skew` times a part that is not symmetric.
     fn matrix(nodes: usize, skew: f64) -> DMatrix<f64> {
         let n = 3 * nodes;
         let b = DMatrix::from_fn(n, n, |i, j| ((i * 7 + j * 13) as f64).sin());
@@ -287,8 +287,9 @@ mod tests {
         iterations: 500,
     };
 
+    /// Conjugate gradients and GMRES meet the tolerance of the residual.
     #[test]
-    fn residuals_are_as_small_as_asked_for() {
+    fn residuals_meet_tolerance() {
         for nodes in [1, 7, 40] {
             let mut symmetric = Dense(matrix(nodes, 0.0));
             let mut x = rhs(nodes);
@@ -308,8 +309,9 @@ mod tests {
         }
     }
 
+    /// Systems that cannot be solved return `None` and leave the right-hand side unchanged.
     #[test]
-    fn what_cannot_be_solved_is_said_and_left_alone() {
+    fn unsolvable_systems_return_none() {
         let nodes = 5;
         let mut cg = ConjugateGradients::new(nodes);
         let mut gmres = Gmres::new(nodes);

@@ -193,8 +193,9 @@ mod tests {
         }
     }
 
+    /// The search follows a curved valley to its minimum, also with a fixed variable.
     #[test]
-    fn a_curved_valley_is_followed_to_its_minimum() {
+    fn curved_valley_is_minimised() {
         for (blocked, least) in [([false; 2], [1.0, 1.0]), ([true, false], [-1.2, 1.44])] {
             let mut valley = Valley { blocked, tried: 0 };
             let course = Course {
@@ -212,8 +213,9 @@ mod tests {
         }
     }
 
+    /// A step without a solution is `None`, unless all variables are fixed.
     #[test]
-    fn a_step_without_solution_is_none() {
+    fn singular_step_is_none() {
         let empty = Mat::zeros(2, 2);
         assert!(damped_step(&empty, &[1.0, 1.0], &[false; 2], 1.0).is_none());
         let step = damped_step(&empty, &[1.0, 1.0], &[true; 2], 1.0);

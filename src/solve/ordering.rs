@@ -251,7 +251,7 @@ mod tests {
         sorted.iter().enumerate().all(|(i, &o)| i == o as usize)
     }
 
-    /// The factor's blocks by eliminating the graph node by node.
+    /// Counts the factor's blocks by eliminating the graph node by node.
     fn brute_blocks(graph: &Graph, order: &[u32]) -> u64 {
         let n = graph.len();
         let mut linked = vec![vec![false; n]; n];
@@ -276,8 +276,9 @@ mod tests {
         blocks
     }
 
+    /// The symbolic count of blocks equals that of an explicit elimination.
     #[test]
-    fn symbolic_count_is_that_of_elimination() {
+    fn symbolic_count_matches_elimination() {
         let (graph, centres) = grid(5);
         for (order, kind) in [
             (minimum_degree(&graph).unwrap(), OrderingKind::MinimumDegree),
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn dissection_beats_the_natural_order() {
+    fn dissection_beats_natural_order() {
         let (graph, centres) = grid(12);
         let natural = counted(&graph, (0..1728).collect(), OrderingKind::MinimumDegree);
         let dissected = counted(
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_graph_has_an_empty_order() {
+    fn empty_graph_has_empty_order() {
         let graph = Graph::from_edges(0, []);
         assert!(graph.is_empty());
         assert!(cheapest(&graph, &[]).unwrap().order.is_empty());

@@ -160,9 +160,10 @@ mod tests {
     use crate::solve::term::tests::Pin;
     use crate::solve::{ConstantForces, Newton, NodeMatrix, ScalarMatrix, ScalarTerm};
 
-    /// Chains of nodes on springs, weights, and pins: their balance is where all gradients add up to nothing.
+    /// A list of terms is minimised as their sum. A chain of nodes hangs on springs, weights and pins, and in its balance
+    /// all gradients sum to zero.
     #[test]
-    fn a_list_of_terms_is_minimised_as_their_sum() {
+    fn list_minimises_sum_of_terms() {
         let rest: Vec<Vec3> = (0..6).map(|i| Vec3::new(i as f64, 1e3, 0.0)).collect();
         let cells: Vec<[u32; 2]> = (0..5).map(|i| [i, i + 1]).collect();
         let mut springs: ScalarMatrix = zeros(6, cells.iter().map(|c| &c[..]));

@@ -110,8 +110,9 @@ mod tests {
     use crate::solve::matrix::zeros;
     use crate::solve::term::tests::check;
 
+    /// The gradients and Hessians of both terms are derivatives of their energies.
     #[test]
-    fn both_are_their_own_derivatives() {
+    fn quadratic_terms_match_derivatives() {
         let at = |i: usize| Vec3::new((i as f64).sin(), (2.0 * i as f64).cos(), 0.3 * i as f64);
         let x: Vec<Vec3> = (0..5).map(at).collect();
         let z: Vec<Vec3> = (5..10).map(at).collect();

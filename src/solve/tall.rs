@@ -123,8 +123,9 @@ pub(crate) fn norms(a: MatRef<'_, f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
+    /// Products in chunks agree with the plain products.
     #[test]
-    fn chunks_add_up_to_the_plain_products() {
+    fn chunked_products_match_plain() {
         let at = |i: usize, j: usize| ((7 * i + 13 * j) as f64).sin();
         for n in [1, CHUNK, 2 * CHUNK + 5] {
             let (a, b) = (Mat::from_fn(n, 3, at), Mat::from_fn(n, 2, |i, j| at(j, i)));

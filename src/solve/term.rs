@@ -194,8 +194,9 @@ pub(crate) mod tests {
     use crate::solve::matrix::zeros;
     use crate::solve::newton::norm;
 
-    /// Whether a term's gradient is the derivative of its value, its Hessian that of its gradient, and whether the Hessian is
-    /// the same applied, assembled and in one pass with the gradient. Errors as shares of the size.
+    /// Asserts that a term's gradient is the derivative of its value and its Hessian that of its gradient. Also
+    /// asserts that the Hessian is the same applied, assembled and in one pass with the gradient. Errors are parts of
+    /// the size.
     pub(crate) fn check(term: &dyn EnergyTerm, at: Configuration, pattern: &Pattern, step: f64) {
         let nodes = at.displacements.len();
         let free = pattern.vertex_of_node();
@@ -332,8 +333,9 @@ pub(crate) mod tests {
         fn precondition(&mut self, _: &mut [Vec3]) {}
     }
 
+    /// The terms of a pin are derivatives of its energy, and its balance is the same applied as assembled.
     #[test]
-    fn a_pin_is_its_own_derivative_and_balances_applied_as_assembled() {
+    fn pin_matches_derivatives() {
         let rest: Vec<Vec3> = (0..4).map(|i| Vec3::new(i as f64, 0.0, 0.0)).collect();
         let cells: [&[u32]; 2] = [&[0, 1, 2], &[1, 2, 3]];
         let matrix = zeros(4, cells);

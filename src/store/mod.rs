@@ -211,8 +211,9 @@ mod tests {
         (vec![1.5, -0.0, 1e300], "bone.L é".into(), Some(vec![7; 40]))
     }
 
+    /// A value that is saved is read back equal.
     #[test]
-    fn what_is_written_is_read() {
+    fn load_reads_saved() {
         let folder = Folder::new();
         let path = folder.0.join("a.thew");
         save(&path, "body", &thing()).unwrap();
@@ -227,8 +228,9 @@ mod tests {
         assert_eq!(folder.names().len(), 1, "no part is left behind");
     }
 
+    /// A value decodes from a stream as from memory, and damaged bytes are refused by both.
     #[test]
-    fn what_streams_by_is_decoded_as_what_is_in_memory() {
+    fn stream_decodes_as_memory() {
         let config = bincode::config::standard();
         let bytes = bincode::serde::encode_to_vec(thing(), config).unwrap();
         let both = |bytes: &[u8]| (from_memory::<Thing>(bytes), streamed::<Thing>(bytes));
@@ -240,8 +242,9 @@ mod tests {
         }
     }
 
+    /// Every byte that is flipped in a file is detected.
     #[test]
-    fn every_flipped_byte_is_noticed() {
+    fn load_detects_flipped_bytes() {
         let folder = Folder::new();
         let path = folder.0.join("a.thew");
         save(&path, "body", &thing()).unwrap();
@@ -256,8 +259,9 @@ mod tests {
         }
     }
 
+    /// Every file that is cut or extended is detected.
     #[test]
-    fn every_cut_and_every_addition_is_noticed() {
+    fn load_detects_wrong_length() {
         let folder = Folder::new();
         let path = folder.0.join("a.thew");
         save(&path, "body", &thing()).unwrap();
@@ -275,8 +279,9 @@ mod tests {
         ));
     }
 
+    /// Content that claims a false length is refused.
     #[test]
-    fn content_that_lies_about_its_length_is_refused() {
+    fn load_refuses_false_lengths() {
         // Valid header and checksum, but a vector that claims 2^60 elements.
         let folder = Folder::new();
         let path = folder.0.join("a.thew");
@@ -291,9 +296,10 @@ mod tests {
         assert!(matches!(e, StoreError::Damaged { .. }), "{e}");
     }
 
+    /// A file takes no more memory than its content needs, whatever its header claims.
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_file_takes_no_memory_but_for_what_it_holds() {
+    fn load_limits_memory() {
         // Four GiB of nothing, which take no room on disk either: once with a wrong checksum, once with the right one.
         let folder = Folder::new();
         let path = folder.0.join("a.thew");
@@ -323,7 +329,7 @@ mod tests {
         }
     }
 
-    /// The most memory that this process has held so far, bytes.
+    /// Returns the most memory that this process has held so far, bytes.
     #[cfg(target_os = "linux")]
     fn most_memory() -> usize {
         let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -332,8 +338,9 @@ mod tests {
         kilobytes << 10
     }
 
+    /// Errors name files of another program, kind or version.
     #[test]
-    fn other_files_and_versions_and_kinds_are_named() {
+    fn load_names_wrong_files() {
         let folder = Folder::new();
         let path = folder.0.join("a.thew");
         fs::write(&path, b"not a cache at all, but long enough for a header").unwrap();
@@ -351,8 +358,9 @@ mod tests {
         assert!(e.contains("version 99"), "{e}");
     }
 
+    /// A save that fails leaves no file behind.
     #[test]
-    fn a_disk_that_refuses_leaves_nothing_behind() {
+    fn failed_save_leaves_no_file() {
         let folder = Folder::new();
         let missing = folder.0.join("no such folder").join("a.thew");
         assert!(matches!(

@@ -47,8 +47,9 @@ mod tests {
     use super::super::{from_memory, streamed};
     use super::*;
 
+    /// A text decodes as a string, and one with a false length or without valid UTF-8 is refused.
     #[test]
-    fn texts_are_strings_that_may_lie_about_their_length() {
+    fn text_refuses_false_length() {
         let config = bincode::config::standard();
         let long = "ä bone".repeat(60);
         let bytes = bincode::serde::encode_to_vec(&long, config).unwrap();

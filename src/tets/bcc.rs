@@ -126,8 +126,9 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
+    /// The tetrahedra are congruent, positively oriented and meet in whole faces.
     #[test]
-    fn tetrahedra_are_congruent_upright_and_meet_in_whole_faces() {
+    fn bcc_tetrahedra_are_congruent() {
         let hi = Vec3::new(2.0, 1.5, 1.0);
         let grid = Bcc::around(-hi, hi, 1.0, Vec3::zeros(), 1 << 20).unwrap();
         let mut faces: BTreeMap<[usize; 3], u32> = BTreeMap::new();
@@ -172,8 +173,9 @@ mod tests {
         }
     }
 
+    /// A grid with too many points is not built.
     #[test]
-    fn a_part_that_is_too_large_is_not_made() {
+    fn bcc_refuses_large_grids() {
         let hi = Vec3::repeat(1.0);
         assert!(Bcc::around(-hi, hi, 1e-3, Vec3::zeros(), 1000).is_none());
         assert!(Bcc::around(-hi, hi, 1e-300, Vec3::zeros(), 1000).is_none());

@@ -110,14 +110,14 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Tetrahedra of a bar, without every seventh.
+    /// Returns the tetrahedra of a bar, without every seventh.
     fn holed() -> Vec<[u32; 4]> {
         let bar = TetMesh::grid([5, 3, 2], [5.0, 3.0, 2.0]).unwrap();
         let kept = bar.tets().iter().enumerate().filter(|(i, _)| i % 7 != 0);
         kept.map(|(_, t)| *t).collect()
     }
 
-    /// Tetrahedra by the nodes of their faces.
+    /// Groups tetrahedra by the nodes of their faces.
     fn by_nodes(tets: &[[u32; 4]]) -> BTreeMap<[u32; 3], Vec<usize>> {
         let mut all: BTreeMap<[u32; 3], Vec<usize>> = BTreeMap::new();
         for (t, tet) in tets.iter().enumerate() {
@@ -131,8 +131,9 @@ mod tests {
         all
     }
 
+    /// The boundary consists of the faces that belong to one tetrahedron only.
     #[test]
-    fn the_boundary_is_what_one_tetrahedron_has() {
+    fn boundary_faces_belong_to_one() {
         let tets = holed();
         let mut found = boundary(&tets);
         found.iter_mut().for_each(|f| f.sort_unstable());
@@ -141,8 +142,9 @@ mod tests {
         assert_eq!(found, single.map(|(face, _)| face).collect::<Vec<_>>());
     }
 
+    /// A piece contains all tetrahedra that are connected through faces.
     #[test]
-    fn pieces_are_those_that_neighbours_by_faces_spread_over() {
+    fn pieces_join_face_neighbours() {
         let tets = holed();
         let mut piece: Vec<usize> = (0..tets.len()).collect();
         // Each takes the lowest number of its neighbours until none changes.

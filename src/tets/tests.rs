@@ -18,8 +18,9 @@ fn enclosed(vertices: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
         .sum()
 }
 
+/// Bad vertices and tetrahedra are refused, and the error gives their number.
 #[test]
-fn what_makes_no_body_is_refused_by_number() {
+fn mesh_refuses_bad_input() {
     let (x, t) = unit();
     let refused = |x: &[Vec3], t: &[[u32; 4]]| TetMesh::new(x.to_vec(), t.to_vec()).unwrap_err();
     assert_eq!(refused(&x, &[]), TetError::Empty);
@@ -71,8 +72,9 @@ fn what_makes_no_body_is_refused_by_number() {
     assert!(matches!(refused(&speck, &t), TetError::Extent(_)));
 }
 
+/// The test for flat tetrahedra depends neither on scale nor on place.
 #[test]
-fn flatness_does_not_depend_on_scale_or_place() {
+fn flatness_test_ignores_scale() {
     let (x, t) = unit();
     for scale in [1e-40, 1e-6, 1.0, 1e6, 1e40] {
         let moved: Vec<Vec3> = x.iter().map(|x| (x + Vec3::repeat(3.0)) * scale).collect();
@@ -83,8 +85,9 @@ fn flatness_does_not_depend_on_scale_or_place() {
     approx::assert_relative_eq!(mesh.volume(), 1.0 / 6.0, max_relative = 1e-9);
 }
 
+/// Mending orients tetrahedra and drops unused vertices only if the options request it.
 #[test]
-fn mending_turns_round_and_drops_only_when_asked() {
+fn mend_follows_options() {
     let (mut x, _) = unit();
     x.insert(1, Vec3::repeat(7.0));
     let t = vec![[0, 2, 4, 3]];
@@ -115,8 +118,9 @@ fn mending_turns_round_and_drops_only_when_asked() {
     ));
 }
 
+/// A bar of cubes has the exact counts, volume, surface and mass.
 #[test]
-fn a_bar_of_cubes_has_the_counts_volume_surface_and_mass_it_should() {
+fn grid_measures_are_exact() {
     let mesh = TetMesh::grid([10, 2, 2], [1.0, 0.2, 0.2]).unwrap();
     assert_eq!((mesh.vertices().len(), mesh.tets().len()), (99, 240));
     assert_eq!(mesh.cubes().len(), 40);
@@ -145,8 +149,9 @@ fn a_bar_of_cubes_has_the_counts_volume_surface_and_mass_it_should() {
     assert!("heavy".parse::<MassKind>().is_err());
 }
 
+/// The tetrahedra of neighbouring cubes meet in whole faces for any numbering.
 #[test]
-fn cubes_meet_in_whole_faces_whatever_their_numbers() {
+fn cubes_split_conformingly() {
     // A 3x2x2 grid with its vertices numbered at random and its cubes turned at random.
     let grid = TetMesh::grid([3, 2, 2], [3.0, 2.0, 2.0]).unwrap();
     let n = grid.vertices().len();
@@ -192,8 +197,9 @@ fn cubes_meet_in_whole_faces_whatever_their_numbers() {
     }
 }
 
+/// Inverted cubes, unknown vertices and impossible grids are refused, and the error names them.
 #[test]
-fn crooked_cubes_are_named() {
+fn bad_cubes_are_named() {
     let grid = TetMesh::grid([2, 1, 1], [2.0, 1.0, 1.0]).unwrap();
     let mut cubes = grid.cubes().to_vec();
     cubes[1].swap(0, 1);
@@ -218,8 +224,9 @@ fn crooked_cubes_are_named() {
     ));
 }
 
+/// Separate pieces are counted, and a point is embedded in the tetrahedron that contains it.
 #[test]
-fn pieces_are_counted_and_points_placed() {
+fn mesh_counts_and_embeds_pieces() {
     let (mut x, mut t) = unit();
     x.extend(unit().0.iter().map(|x| x + Vec3::repeat(5.0)));
     t.push([4, 5, 6, 7]);

@@ -76,8 +76,9 @@ impl Kind {
 mod tests {
     use super::*;
 
+    /// Every kind is found again by its own name, and an unknown name gives nothing.
     #[test]
-    fn every_kind_has_a_name_of_its_own() {
+    fn kind_names_are_unique() {
         for kind in Kind::ALL {
             assert_eq!(Kind::named(kind.name()), Some(kind));
         }

@@ -94,8 +94,9 @@ mod tests {
     use super::*;
     use crate::surface::shapes::random_points;
 
+    /// The tree finds the same nearest point as a search through all points; of equal points it finds the first.
     #[test]
-    fn the_nearest_point_is_that_of_a_search_through_all() {
+    fn nearest_matches_brute_force() {
         let points = random_points(500, 1.0, 1);
         let tree = PointTree::new(&points);
         for p in random_points(200, 1.5, 2) {

@@ -45,8 +45,9 @@ pub(super) fn smoothstep((from, to): (f64, f64), x: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// A quantile is interpolated between its neighbours in the sorted list, and an empty list has no quantile.
     #[test]
-    fn quantiles_lie_between_neighbours() {
+    fn quantile_interpolates_neighbours() {
         assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.5), Some(2.0));
         assert_eq!(quantile(vec![0.0, 10.0], 0.25), Some(2.5));
         assert_eq!(quantile(vec![], 0.5), None);

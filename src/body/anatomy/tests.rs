@@ -36,7 +36,7 @@ impl Character {
         self.anatomy(Kind::Automatic).flesh(None)
     }
 
-    /// The same, every point moved.
+    /// Returns the character with every point moved.
     fn moved(&self, to: impl Fn(&Vec3) -> Vec3) -> Self {
         let all = |points: &[Vec3]| points.iter().map(&to).collect();
         Self {
@@ -47,7 +47,7 @@ impl Character {
         }
     }
 
-    /// The same mesh by those bones alone that carry it; of the others it is said where they hang.
+    /// Returns the same mesh with only those bones that carry it, and the parents of the bones elsewhere.
     fn by_its_own_bones(&self) -> Self {
         let carries = |b: usize| self.rows.iter().flatten().any(|r| r.0 as usize == b);
         let (own, others): (Vec<usize>, Vec<usize>) =
@@ -84,7 +84,7 @@ impl Character {
         self
     }
 
-    /// Mean of a map over the skin that a bone mostly carries.
+    /// Returns the mean of a map over the skin that a bone mostly carries.
     fn mean(&self, map: &[f64], bone: u32) -> f64 {
         let mine = |row: &[(u32, f64)]| row.iter().any(|r| r.0 == bone && r.1 > 0.7);
         let own: Vec<f64> = map
@@ -108,7 +108,7 @@ const THIGH: u32 = 10;
 /// Head, tail, radius and parent of a bone.
 type Bone = ([f64; 3], [f64; 3], f64, Option<u32>);
 
-/// Who stands upright along z and looks along −y.
+/// Returns the bones of a person who stands upright along z and looks along −y.
 fn bones() -> Vec<Bone> {
     let mut all = vec![
         ([0.0, 0.0, 0.95], [0.0, 0.0, 1.1], 0.17, None),
@@ -171,7 +171,8 @@ fn away(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
     (p - a - axis * s.clamp(0.0, 1.0)).norm()
 }
 
-/// The person: the skin of all voxels within the capsules of its bones and a belly, smoothed; weights by distance.
+/// Builds the person: the smoothed skin of all voxels within the capsules of its bones and a belly, with weights by
+/// distance.
 fn person() -> Character {
     const CELL: f64 = 0.03;
     let list: Vec<(Vec3, Vec3, f64, Option<u32>)> = bones()
@@ -256,7 +257,7 @@ fn person() -> Character {
     }
 }
 
-/// Asserts that two maps are alike: on the whole, and nowhere far apart.
+/// Asserts that two maps agree on average, and nowhere differ by much.
 fn assert_alike(a: &[f64], b: &[f64]) {
     assert_eq!(a.len(), b.len());
     let apart: Vec<f64> = a.iter().zip(b).map(|(a, b)| (a - b).abs()).collect();
@@ -265,8 +266,9 @@ fn assert_alike(a: &[f64], b: &[f64]) {
     assert!(mean < 0.005 && most < 0.08, "mean {mean}, most {most}");
 }
 
+/// In a person the head, hands, feet and shins are hard, and the belly is soft.
 #[test]
-fn skulls_hands_feet_and_shins_are_hard_and_bellies_are_soft() {
+fn flesh_map_of_person() {
     let person = person();
     let anatomy = person.anatomy(Kind::Automatic);
     let f = anatomy.flesh(None);
@@ -293,8 +295,9 @@ fn skulls_hands_feet_and_shins_are_hard_and_bellies_are_soft() {
     assert!(!anatomy.is_machine());
 }
 
+/// The flesh map stays the same if the person is turned, mirrored, scaled or renumbered.
 #[test]
-fn turned_mirrored_scaled_and_renumbered_it_is_the_same() {
+fn flesh_map_is_invariant() {
     let person = person();
     let f = person.flesh();
     let turn = nalgebra::Rotation3::from_euler_angles(0.4, -1.1, 2.3);
@@ -338,8 +341,9 @@ fn turned_mirrored_scaled_and_renumbered_it_is_the_same() {
     assert_eq!(person.flesh(), f, "the same input gives the same bits");
 }
 
+/// Loose vertices and props do not change the flesh map of the person.
 #[test]
-fn loose_vertices_and_props_far_away_change_nothing() {
+fn flesh_map_ignores_props() {
     let person = person();
     let (f, size) = (person.flesh(), person.anatomy(Kind::Automatic).size());
     let mut loose = person.clone();
@@ -373,8 +377,9 @@ fn loose_vertices_and_props_far_away_change_nothing() {
     assert!(mean < 0.03, "{mean}");
 }
 
+/// The kind of character decides which parts may be soft.
 #[test]
-fn kinds_change_what_may_be_soft() {
+fn kind_limits_softness() {
     let person = person();
     let flesh = |kind| person.anatomy(kind).flesh(None);
     assert_eq!(
@@ -390,8 +395,9 @@ fn kinds_change_what_may_be_soft() {
     assert!(insect.iter().sum::<f64>() < animal.iter().sum::<f64>());
 }
 
+/// A body of rigid pieces counts as a machine unless the user chooses another kind.
 #[test]
-fn a_body_of_rigid_pieces_is_a_machine_unless_it_is_said_not_to_be() {
+fn rigid_pieces_are_machine() {
     let person = person();
     let mut robot = person.clone();
     (robot.x, robot.triangles, robot.rows) = Default::default();
@@ -407,8 +413,9 @@ fn a_body_of_rigid_pieces_is_a_machine_unless_it_is_said_not_to_be() {
     assert!(!toon.is_machine() && toon.flesh(None).iter().any(|f| *f > 0.5));
 }
 
+/// Belly, buttocks and other parts lie at their anatomical places, and paired parts mirror each other.
 #[test]
-fn parts_lie_where_they_do_and_are_mirrored() {
+fn parts_are_placed_and_mirrored() {
     let person = person();
     let anatomy = person.anatomy(Kind::Human);
     let parts = anatomy.parts();
@@ -431,8 +438,9 @@ fn parts_lie_where_they_do_and_are_mirrored() {
     }
 }
 
+/// A tube without limbs has a flesh map, and skin that no bone carries has a map of zeros.
 #[test]
-fn a_tube_without_limbs_and_skin_that_nothing_carries_have_maps_as_well() {
+fn flesh_map_without_limbs() {
     let cube = cuboid(Vec3::new(0.2, 0.2, 1.0));
     let one = |rows: Vec<Vec<(u32, f64)>>| Character {
         x: cube.vertices.clone(),
@@ -454,8 +462,9 @@ fn a_tube_without_limbs_and_skin_that_nothing_carries_have_maps_as_well() {
     assert!(none.anatomy(Kind::Automatic).parts().is_empty());
 }
 
+/// A mesh on one bone of many is a piece of a machine; on the only bone it is a ball of flesh.
 #[test]
-fn a_mesh_on_one_bone_of_many_is_a_part_of_something_hard_and_on_the_only_one_a_ball_of_flesh() {
+fn single_bone_mesh_kind() {
     let mut piece = person();
     piece.rows = vec![vec![(HEAD, 1.0)]; piece.x.len()];
     assert!(piece.anatomy(Kind::Automatic).is_machine());
@@ -474,8 +483,9 @@ fn a_mesh_on_one_bone_of_many_is_a_part_of_something_hard_and_on_the_only_one_a_
     assert!(!piece.anatomy(Kind::Automatic).is_machine());
 }
 
+/// A leg that is a separate mesh has the same flesh as in the whole person: it is a limb and not a trunk.
 #[test]
-fn a_leg_that_is_a_mesh_of_its_own_is_a_limb_and_no_trunk() {
+fn separate_leg_is_limb() {
     let person = person();
     let mine = |v: u32| {
         let on = |r: &&(u32, f64)| [THIGH, SHIN, FOOT].contains(&r.0);
@@ -517,8 +527,9 @@ fn a_leg_that_is_a_mesh_of_its_own_is_a_limb_and_no_trunk() {
     assert!(most < 0.05, "{most}");
 }
 
+/// Skin that is painted hard loses its flesh, and the rest of the map does not change.
 #[test]
-fn what_is_said_to_be_hard_has_no_flesh_and_leaves_the_rest_as_it_is() {
+fn painted_hardness_removes_flesh() {
     let person = person();
     let anatomy = person.anatomy(Kind::Automatic);
     let f = anatomy.flesh(None);

@@ -100,7 +100,7 @@ impl Links {
 mod tests {
     use super::*;
 
-    /// A flat grid of squares of a side, `count` vertices each way.
+    /// Builds a flat square grid of the given side with `count` vertices each way.
     fn grid(count: u32, side: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
         let place = |i: u32| Vec3::new(f64::from(i % count), f64::from(i / count), 0.0) * side;
         let mut triangles = Vec::new();
@@ -113,8 +113,9 @@ mod tests {
         ((0..count * count).map(place).collect(), triangles)
     }
 
+    /// Smoothing keeps values at borders, and linear fields everywhere.
     #[test]
-    fn borders_stay_and_flat_fields_do_everywhere() {
+    fn smooth_keeps_borders_and_flat_fields() {
         let (vertices, triangles) = grid(21, 0.1);
         let links = Links::new(&vertices, &triangles);
         let shares = links.shares(16, |_| 0.2);
@@ -139,8 +140,9 @@ mod tests {
         );
     }
 
+    /// Smoothing spreads a single value over the given length, for grids of any fineness.
     #[test]
-    fn a_point_spreads_as_far_as_it_is_asked_to_however_fine_the_grid() {
+    fn smooth_reaches_given_length() {
         let spread = |count: u32, side: f64, length: f64| {
             let (vertices, triangles) = grid(count, side);
             let links = Links::new(&vertices, &triangles);

@@ -48,7 +48,7 @@ fn settings(method: Method) -> ClipSettings {
     }
 }
 
-/// A push that grows with the frames.
+/// Returns forces that grow with the frames.
 fn pushes(nodes: usize, frames: usize) -> Vec<Vec<Vec3>> {
     let push = |f: usize| vec![Vec3::new(0.0, 0.02 * (f + 1) as f64, 0.0); nodes];
     (0..frames).map(push).collect()
@@ -62,7 +62,7 @@ fn clip(method: Method, frames: usize) -> Clip {
     shot.simulate_with(forces, &Silent).unwrap()
 }
 
-/// All that a clip holds.
+/// Returns everything that a clip holds.
 fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
     let frames: Vec<_> = (-1..=clip.len() as i64)
         .map(|f| {
@@ -96,8 +96,9 @@ fn through_a_file(clip: &Clip) -> Clip {
     Clip::load(&path).unwrap()
 }
 
+/// A clip that is read from a file shows the same bits, and extends with the same bits as the original.
 #[test]
-fn a_clip_from_a_file_shows_and_goes_on_with_the_same_bits() {
+fn stored_clip_keeps_bits() {
     // Fewer frames than are begun again when a clip goes on, and more.
     for (method, frames) in [
         (Method::Hyperelastic, 2),
@@ -127,8 +128,9 @@ fn a_clip_from_a_file_shows_and_goes_on_with_the_same_bits() {
     }
 }
 
+/// A cyclic clip and its texts come back from a file.
 #[test]
-fn a_cycle_and_texts_come_back() {
+fn stored_cycle_keeps_texts() {
     let settings = ClipSettings {
         cyclic: true,
         ..settings(Method::Warped)
@@ -146,7 +148,7 @@ fn a_cycle_and_texts_come_back() {
     assert!(refused.to_string().contains("cyclic"), "{refused}");
 }
 
-/// How a clip is refused after some change to its content.
+/// Returns the error of a clip that is loaded after a change to its content.
 fn refusal(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &CarriedSurfaces>)) -> String {
     let folder = Folder::new();
     let path = folder.0.join("clip.thew");
@@ -160,8 +162,9 @@ fn refusal(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &CarriedSurfaces>)) -
     e.to_string()
 }
 
+/// A stored clip whose frames or state do not fit its body is refused.
 #[test]
-fn forged_clips_are_refused() {
+fn stored_refuses_forged_clip() {
     let clip = clip(Method::Warped, 9);
     let frame = "one of its frames does not fit its body";
     let going = "what it needs to go on does not fit its body";
@@ -222,8 +225,9 @@ fn forged_clips_are_refused() {
     run(&far, "finite");
 }
 
+/// A stored clip of a scene is refused if its state or its place in the scene is forged.
 #[test]
-fn forged_clips_of_scenes_are_refused() {
+fn stored_refuses_forged_scene() {
     let aside = Affine {
         translation: Vec3::new(3.0, 0.0, 0.0),
         ..Affine::identity()
@@ -279,8 +283,9 @@ fn forged_clips_of_scenes_are_refused() {
     assert_eq!(again.len(), 10);
 }
 
+/// A stored clip whose modes do not fit its body or its frames is refused.
 #[test]
-fn forged_modes_are_refused() {
+fn stored_refuses_forged_modes() {
     let clip = clip(Method::Modal, 4);
     let other = |s: &mut Stored<'_, &CarriedSurfaces>| {
         let long = BarOptions {
@@ -301,8 +306,9 @@ fn forged_modes_are_refused() {
     assert!(sentence.contains("one of its frames"), "{sentence}");
 }
 
+/// A clip cannot be saved from the progress callback of its own extension.
 #[test]
-fn a_clip_is_not_saved_by_the_work_that_extends_it() {
+fn save_refused_during_extend() {
     let folder = Folder::new();
     let (clip, path) = (clip(Method::Warped, 4), folder.0.join("clip.thew"));
     let saved = std::sync::Mutex::new(None);

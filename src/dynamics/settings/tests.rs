@@ -38,8 +38,9 @@ fn another(field: &SettingField) -> Value {
     }
 }
 
+/// Every setting appears in the values, in the text and in the digest.
 #[test]
-fn every_setting_reaches_values_text_and_digest() {
+fn fields_reach_values_and_digest() {
     let usual = SimulationSettings::default();
     usual.check().unwrap();
     for (i, field) in SimulationSettings::FIELDS.iter().enumerate() {
@@ -60,8 +61,9 @@ fn every_setting_reaches_values_text_and_digest() {
     }
 }
 
+/// A value out of range is refused, and the error names the setting.
 #[test]
-fn values_out_of_range_are_refused_by_name() {
+fn set_refuses_out_of_range() {
     for field in SimulationSettings::FIELDS {
         let wrong = match field.kind {
             Kind::Number | Kind::Optional => Value::Number(-2.0),
@@ -82,8 +84,9 @@ fn values_out_of_range_are_refused_by_name() {
     assert!(sentence.contains("'colour'") && sentence.contains("elastic_joints"));
 }
 
+/// Digests are the same on every machine and in every version, because the caches of users hold them.
 #[test]
-fn digests_are_those_of_every_machine_and_version() {
+fn digest_is_stable() {
     // Written down once: caches of users hold them.
     let digest = |settings: &SimulationSettings| {
         let bytes = settings.digest().into_iter().map(|b| format!("{b:02x}"));
@@ -139,8 +142,9 @@ mod copy {
         }
     }
 
+    /// A new setting appears everywhere, and its default changes neither digests nor old files.
     #[test]
-    fn a_new_setting_is_found_everywhere_and_changes_nothing_at_its_default() {
+    fn new_field_keeps_digest() {
         use crate::dynamics::{SimulationSettings, Value};
         let (usual, mut new) = (Copy::default(), Copy::default());
         assert_eq!(usual.digest(), SimulationSettings::default().digest());
@@ -166,8 +170,9 @@ mod copy {
     }
 }
 
+/// Damping that is not set takes the default of the body.
 #[test]
-fn damping_that_is_not_given_is_the_bodys() {
+fn damping_defaults_to_body() {
     let body = BarOptions::default().build();
     let (mass, stiffness) = default_damping(&body).unwrap();
     let half = SimulationSettings {

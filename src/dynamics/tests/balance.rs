@@ -55,8 +55,9 @@ fn motion_ends_in_equilibrium() {
     }
 }
 
+/// The forces that are computed from an equilibrium are those that produced it.
 #[test]
-fn forces_and_equilibrium_are_inverse() {
+fn equilibrium_forces_invert_equilibrium() {
     let bar = BarOptions::default();
     let body = bar.build();
     // The modal method has no balance of lattice vertices.
@@ -74,8 +75,9 @@ fn forces_and_equilibrium_are_inverse() {
     }
 }
 
+/// A nonlinear balance that is cancelled stops at once and keeps the state.
 #[test]
-fn a_nonlinear_balance_stops_within_a_step_of_newton() {
+fn nonlinear_balance_cancels_at_once() {
     let bar = BarOptions::default();
     let body = bar.build();
     let (pose, gravity) = (bent(&bar, 0.9), settings().gravity);

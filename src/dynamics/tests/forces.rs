@@ -7,7 +7,7 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.dot(b)).sum()
 }
 
-/// Forces on free vertices only.
+/// Returns the forces with those on held vertices set to zero.
 fn free(body: &Body, mut forces: Vec<Vec3>) -> Vec<Vec3> {
     for v in body.held_vertices() {
         forces[v as usize] = Vec3::zeros();
@@ -19,8 +19,9 @@ fn linearised() -> impl Iterator<Item = Method> {
     Method::ALL.into_iter().filter(|m| m.is_linear())
 }
 
+/// Forces in rest axes act as world forces that are turned once by the rotation of the flesh.
 #[test]
-fn rest_forces_are_turned_once() {
+fn rest_forces_turn_with_flesh() {
     let bar = BarOptions::default();
     let body = bar.build();
     let rest = wobbly(&body, 2.0);
@@ -45,8 +46,9 @@ fn rest_forces_are_turned_once() {
     }
 }
 
+/// The result of a balance does not depend on earlier calls.
 #[test]
-fn what_was_asked_before_does_not_matter() {
+fn solve_ignores_earlier_calls() {
     let bar = BarOptions::default();
     let body = bar.build();
     let (forces, rest) = (wobbly(&body, 1.0), wobbly(&body, 2.0));
@@ -70,8 +72,9 @@ fn what_was_asked_before_does_not_matter() {
     }
 }
 
+/// The adjoint predicts how the solution changes with the forces.
 #[test]
-fn adjoints_are_those_of_the_solution() {
+fn adjoint_matches_solution() {
     let bar = BarOptions::default();
     let body = bar.build();
     let (g, forces) = (wobbly(&body, 3.0), free(&body, wobbly(&body, 1.0)));
@@ -105,8 +108,9 @@ fn adjoints_are_those_of_the_solution() {
     ));
 }
 
+/// Motion under rest forces ends in the balance of these forces.
 #[test]
-fn motion_under_rest_forces_ends_in_their_balance() {
+fn rest_forces_lead_to_balance() {
     let bar = BarOptions::default();
     let body = bar.build();
     let target = bent(&bar, 0.8);
@@ -134,8 +138,9 @@ fn motion_under_rest_forces_ends_in_their_balance() {
     }
 }
 
+/// Rest forces grow linearly within a call and are part of the state.
 #[test]
-fn rest_forces_grow_within_a_call_and_are_part_of_the_state() {
+fn rest_forces_ramp_and_persist() {
     let bar = BarOptions::default();
     let body = bar.build();
     let rest = wobbly(&body, 1.0);

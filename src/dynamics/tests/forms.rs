@@ -13,8 +13,9 @@ fn places(body: &Body, q: &[Vec3]) -> Vec<Vec3> {
     q.iter().zip(rest).map(|(q, x)| q + x).collect()
 }
 
+/// The forms by cell and by vertex agree at rest and under a rigid motion, and differ in a bend.
 #[test]
-fn forms_agree_at_rest_and_turned_as_a_whole() {
+fn forms_agree_without_bend() {
     let body = BarOptions::default().build();
     let by = Isometry3::new(Vec3::new(3.0, -2.0, 5.0), Vec3::new(0.4, 1.9, -0.8));
     let forces = wobbly(&body, 2.0);
@@ -32,8 +33,9 @@ fn forms_agree_at_rest_and_turned_as_a_whole() {
     assert!(largest(&solve(Method::Warped), &solve(Method::WarpedVertex)) > 1e-4);
 }
 
+/// If all bones move rigidly together, the flesh moves with them.
 #[test]
-fn moved_as_a_whole_the_flesh_moves_as_a_whole() {
+fn forms_are_rigidly_invariant() {
     let bar = BarOptions::default();
     let body = bar.build();
     let by = Isometry3::new(Vec3::new(-70.0, 20.0, 4.0), Vec3::new(1.4, 0.3, -2.0));
@@ -58,8 +60,9 @@ fn moved_as_a_whole_the_flesh_moves_as_a_whole() {
     }
 }
 
+/// The form by vertex equals its published formula.
 #[test]
-fn the_vertex_form_is_the_printed_one() {
+fn vertex_form_matches_formula() {
     // f_i = − Σ_j R_i S_ij (R_iᵀ (x_j + q_j − c_i) − x_j), c_i = p'_i − R_i x_i, straight from the whole matrix.
     let bar = BarOptions::default();
     let body = bar.build();
@@ -93,7 +96,7 @@ fn the_vertex_form_is_the_printed_one() {
     }
 }
 
-/// A bend played by a solver.
+/// Plays a bend with a solver and returns the positions.
 fn play(body: &Arc<Body>, method: Method, solver: Solver) -> Vec<Vec3> {
     let settings = SimulationSettings {
         solver,
@@ -110,8 +113,9 @@ fn play(body: &Arc<Body>, method: Method, solver: Solver) -> Vec<Vec3> {
     sim.lattice_positions().to_vec()
 }
 
+/// The direct and the iterative solver give the same motion.
 #[test]
-fn solvers_give_the_same_motion() {
+fn solvers_agree() {
     let body = BarOptions::default().build();
     for method in [Method::Warped, Method::WarpedVertex, Method::Linear] {
         let factored = play(&body, method, Solver::Factor);
@@ -125,8 +129,9 @@ fn solvers_give_the_same_motion() {
     }
 }
 
+/// A step of conjugate gradients depends only on the state of the simulation.
 #[test]
-fn a_step_of_conjugate_gradients_depends_on_its_state_alone() {
+fn iterative_step_depends_on_state() {
     let bar = BarOptions::default();
     let body = bar.build();
     let settings = SimulationSettings {
@@ -151,8 +156,9 @@ fn a_step_of_conjugate_gradients_depends_on_its_state_alone() {
     }
 }
 
+/// Every solver is found by its name, and an unknown name is refused with a list.
 #[test]
-fn solvers_are_named() {
+fn solver_names_parse() {
     for solver in Solver::ALL {
         assert_eq!(solver.name().parse::<Solver>().unwrap(), solver);
     }
@@ -163,8 +169,10 @@ fn solvers_are_named() {
     );
 }
 
+/// Five bones with a common motion move a point rigidly, and with different turns they give a rotation between
+/// theirs.
 #[test]
-fn five_bones_at_once_blend_as_one_rigid_motion_would() {
+fn five_bones_blend_rigidly() {
     let bar = BarOptions::default();
     let n = bar.vertex(bar.cells_across, bar.cells_across, bar.cells_along) + 1;
     let bones = 5;

@@ -7,7 +7,8 @@ use crate::present::{Presenter, SurfaceId, Target};
 use crate::progress::Silent;
 use crate::shot::Shot;
 
-/// A bar with a bone along it that is turned about its end, `turns` a second, run up over a second, for two more.
+/// Returns the farthest sway of a bar that turns about the end of its bone: it reaches `turns` per second in one second
+/// and turns at that speed for two more.
 fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
     let fps = 48.0;
     let pose_at = |t: f64| {
@@ -39,8 +40,9 @@ fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
     farthest / SIZE
 }
 
+/// Flesh that turns fast sways about as far as neo-Hookean flesh at most, and far less than by the warped method.
 #[test]
-fn flesh_that_turns_fast_stays_within_what_neo_hookean_flesh_does() {
+fn fast_turn_stays_bounded() {
     let body = BarOptions {
         cells_along: 4,
         length: 0.8,
@@ -62,8 +64,9 @@ fn flesh_that_turns_fast_stays_within_what_neo_hookean_flesh_does() {
     );
 }
 
+/// Small motion equals that of the warped method.
 #[test]
-fn small_motion_is_that_of_the_warped_method() {
+fn small_motion_matches_warped() {
     let bar = BarOptions::default();
     let body = bar.build();
     let run = |method| {
@@ -98,8 +101,9 @@ fn small_motion_is_that_of_the_warped_method() {
     );
 }
 
+/// The balance of a bend without loads equals that of the warped method.
 #[test]
-fn a_slow_bend_is_the_warped_balance() {
+fn slow_bend_matches_warped() {
     let bar = BarOptions::default();
     let body = bar.build();
     for angle in [0.3, 1.2, 2.4] {
@@ -111,8 +115,9 @@ fn a_slow_bend_is_the_warped_balance() {
     }
 }
 
+/// Flesh stays finite while bones jump wildly, and returns to rest afterwards.
 #[test]
-fn bones_thrown_about_leave_finite_flesh_that_comes_back() {
+fn wild_bones_keep_flesh_finite() {
     let bar = BarOptions::default();
     let body = bar.build();
     let mut sim = Simulation::new(body.clone(), settings().by(Method::Hyperelastic)).unwrap();
@@ -129,8 +134,9 @@ fn bones_thrown_about_leave_finite_flesh_that_comes_back() {
     assert!(largest(sim.lattice_positions(), body.rest()) < 1e-3 * SIZE);
 }
 
+/// The sway is the displacement beyond the balance without loads.
 #[test]
-fn the_sway_is_what_is_beyond_the_balance_without_loads() {
+fn sway_excludes_unloaded_balance() {
     let bar = BarOptions::default();
     let body = bar.build();
     let target = bent(&bar, 1.1);
@@ -162,8 +168,9 @@ fn the_sway_is_what_is_beyond_the_balance_without_loads() {
     assert!(sim.sway().is_none());
 }
 
+/// The setting `elastic_joints` interpolates from the plain skin to the elastic shape.
 #[test]
-fn joints_go_from_the_plain_skin_to_their_elastic_shape() {
+fn elastic_joints_interpolate() {
     let bar = BarOptions::default();
     let body = bar.build();
     let target = bent(&bar, 1.3);

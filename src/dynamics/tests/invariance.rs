@@ -8,7 +8,7 @@ use nalgebra::Rotation3;
 /// Those that steps are linearised in.
 const METHODS: [Method; 2] = [Method::Hyperelastic, Method::Warped];
 
-/// A short motion: bend, then hold, with forces.
+/// Plays a short motion: a bend and a hold, with forces.
 fn play(
     method: Method,
     bar: &BarOptions,
@@ -39,14 +39,15 @@ fn play(
     sim.lattice_positions().to_vec()
 }
 
-/// The motion of the bar as it is.
+/// Returns the motion of the bar without changes.
 fn plain(method: Method) -> Vec<Vec3> {
     let bar = BarOptions::default();
     play(method, &bar, settings(), 1.0, Rotation3::identity(), 24)
 }
 
+/// A turned and moved body has the same motion, turned and moved.
 #[test]
-fn the_same_motion_turned_and_moved() {
+fn motion_is_rigidly_invariant() {
     for method in METHODS {
         let plain = plain(method);
         let turn = Rotation3::from_euler_angles(0.4, -0.9, 2.0);
@@ -68,8 +69,9 @@ fn the_same_motion_turned_and_moved() {
     }
 }
 
+/// A scaled body has the same motion, scaled.
 #[test]
-fn the_same_motion_at_another_scale() {
+fn motion_scales_with_body() {
     for method in METHODS {
         let plain = plain(method);
         let s = 37.0;
@@ -89,8 +91,9 @@ fn the_same_motion_at_another_scale() {
     }
 }
 
+/// The motion does not depend on the numbering of the vertices.
 #[test]
-fn numbering_does_not_matter() {
+fn motion_ignores_numbering() {
     for method in METHODS {
         let plain = plain(method);
         let reversed = BarOptions {
@@ -110,8 +113,9 @@ fn numbering_does_not_matter() {
     }
 }
 
+/// The motion hardly depends on the frame rate.
 #[test]
-fn frame_rate_does_not_matter() {
+fn motion_ignores_frame_rate() {
     for method in METHODS {
         let [a, b, c] = [24, 48, 60].map(|fps| {
             play(
@@ -132,8 +136,9 @@ fn frame_rate_does_not_matter() {
     }
 }
 
+/// A frame rate slower by a thousandth takes as many steps per frame.
 #[test]
-fn film_that_runs_a_thousandth_slower_takes_as_many_steps_a_frame() {
+fn drop_frame_rate_keeps_steps() {
     let rate = settings().rate;
     let body = BarOptions::default().build();
     let mut sim = Simulation::new(body, settings().by(Method::Warped)).unwrap();

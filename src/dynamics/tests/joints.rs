@@ -15,7 +15,8 @@ use nalgebra::Rotation3;
 const RINGS: usize = 40;
 const AROUND: usize = 20;
 
-/// A tube along x from −0.1 to 1.1 m, 0.2 m thick, whose skin goes from one bone to the other over as much about the middle.
+/// Builds a tube along x from −0.1 to 1.1 m, 0.2 m thick, whose skin blends from one bone to the other about the
+/// middle.
 fn tube() -> Arc<Body> {
     let mut vertices = vec![Vec3::new(-0.1, 0.0, 0.0), Vec3::new(1.1, 0.0, 0.0)];
     for i in 1..=RINGS {
@@ -72,7 +73,7 @@ fn bent(degrees: f64) -> Pose {
     Pose::new(vec![Affine::identity(), lower]).unwrap()
 }
 
-/// The shape that is shown at a pose of flesh that nothing loads.
+/// Returns the displayed shape of unloaded flesh at a pose.
 fn shown(body: &Arc<Body>, pose: &Pose, share: f64) -> Vec<Vec3> {
     let settings = SimulationSettings {
         gravity: Vec3::zeros(),
@@ -94,7 +95,7 @@ fn positions(simulation: &Simulation, presenter: &Presenter, id: SurfaceId) -> V
     out.chunks_exact(3).map(vector).collect()
 }
 
-/// The skin by linear blending, and by dual quaternions.
+/// Returns the skin by linear blending and by dual quaternions.
 fn skinned(body: &Body, pose: &Pose) -> [Vec<Vec3>; 2] {
     let bones = BonePoses::new(body.skeleton(), pose).unwrap();
     let rest = body.surface().vertices();
@@ -123,14 +124,15 @@ fn farthest(a: &[Vec3], b: &[Vec3]) -> f64 {
 }
 
 #[test]
-fn the_pose_at_rest_shows_the_shape_at_rest() {
+fn rest_pose_shows_rest_shape() {
     let body = tube();
     let rest = body.surface().vertices();
     assert!(farthest(&shown(&body, &bent(0.0), 1.0), rest) < 1e-6);
 }
 
+/// A share of zero shows the plain skin, and a share of one half shows the mean of skin and full lift.
 #[test]
-fn none_of_it_is_the_plain_skin_and_half_of_it_half_the_way() {
+fn lift_share_interpolates() {
     let (body, pose) = (tube(), bent(100.0));
     let [linear, _] = skinned(&body, &pose);
     let none = shown(&body, &pose, 0.0);
@@ -145,8 +147,9 @@ fn none_of_it_is_the_plain_skin_and_half_of_it_half_the_way() {
     assert!(farthest(&shown(&body, &pose, 0.5), &half) < 1e-6);
 }
 
+/// The lifted shape moves, turns and scales with the bones.
 #[test]
-fn it_moves_turns_and_grows_along_with_the_bones() {
+fn lift_is_equivariant() {
     let (body, pose) = (tube(), bent(100.0));
     let alone = shown(&body, &pose, 1.0);
     for scale in [1.0, 3.0] {
@@ -165,8 +168,9 @@ fn it_moves_turns_and_grows_along_with_the_bones() {
     }
 }
 
+/// A bent tube keeps more of its volume than by linear or dual quaternion skinning.
 #[test]
-fn a_bent_tube_keeps_more_of_its_volume_than_by_skinning() {
+fn bent_tube_keeps_volume() {
     let body = tube();
     let whole = volume(&body, body.surface().vertices());
     // At 60° dual quaternions lose a quarter per cent: there is little to put back.
@@ -182,8 +186,9 @@ fn a_bent_tube_keeps_more_of_its_volume_than_by_skinning() {
     }
 }
 
+/// The displayed shape changes smoothly with the angle of the bend.
 #[test]
-fn what_is_shown_goes_smoothly_with_the_angle() {
+fn lift_is_smooth_in_angle() {
     let body = tube();
     let at: Vec<_> = (0..=65)
         .map(|i| shown(&body, &bent(2.0 * f64::from(i)), 1.0))
@@ -198,8 +203,9 @@ fn what_is_shown_goes_smoothly_with_the_angle() {
     assert!(farthest < 2.5e-3, "{farthest}");
 }
 
+/// A surface that the body carries is lifted with it.
 #[test]
-fn what_the_body_carries_is_lifted_along() {
+fn carried_surface_is_lifted() {
     let (body, pose) = (tube(), bent(100.0));
     let presenter = Presenter::new(body.clone());
     let vertices: Vec<Vec3> = body.surface().vertices().iter().rev().copied().collect();
@@ -228,8 +234,9 @@ fn what_the_body_carries_is_lifted_along() {
     assert!(farthest(&own, &worn) < 1e-5);
 }
 
+/// Bones that are scaled to zero or mirrored give finite positions.
 #[test]
-fn bones_scaled_to_nothing_or_mirrored_leave_numbers() {
+fn degenerate_bones_stay_finite() {
     let body = tube();
     for scale in [0.0, -1.0] {
         let bone = Affine {
@@ -241,8 +248,9 @@ fn bones_scaled_to_nothing_or_mirrored_leave_numbers() {
     }
 }
 
+/// Lifts are scaled by their share and kept for both ends of a frame.
 #[test]
-fn lifts_are_shown_by_their_share_and_known_for_the_ends_of_a_frame() {
+fn lifts_cache_frame_ends() {
     let body = tube();
     let mut bends = Bends::new(&body, Method::Warped, Solver::Automatic, true).unwrap();
     let mut at = |lifts: &mut Lifts, pose: &Pose| -> Vec<Vec3> {

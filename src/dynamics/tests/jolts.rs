@@ -8,7 +8,7 @@ fn material(young: f64) -> Material {
     Material::new(young, 0.4, 1000.0).unwrap()
 }
 
-/// A bar of flesh that swings at about `scale⁻½` times 3 Hz.
+/// Returns a bar of flesh that swings at about `scale⁻½` times 3 Hz.
 fn bar(scale: f64) -> BarOptions {
     BarOptions {
         cells_along: 4,
@@ -24,7 +24,7 @@ fn moved(x: f64) -> Pose {
     pose(&[to; 2])
 }
 
-/// Those of a body `scale` times as large whose motion is to look the same at √scale times the speed.
+/// Returns the settings of a body `scale` times as large, whose motion looks the same at √scale times the speed.
 fn scaled(scale: f64, rate: f64) -> SimulationSettings {
     let time = scale.sqrt();
     SimulationSettings {
@@ -36,8 +36,9 @@ fn scaled(scale: f64, rate: f64) -> SimulationSettings {
     }
 }
 
-/// The farthest that a vertex sways, as a part of the size, after bones that went at `speed` m/s for a quarter of a second have
-/// stopped, in frames of `1/fps` s; times and speeds are those at scale 1. And the steps that did not converge.
+/// Returns the largest sway of a vertex, as a part of the size, and the number of steps that did not converge. The
+/// bones move at `speed` m/s for a quarter of a second and stop, in frames of `1/fps` s; times and speeds are those
+/// at scale 1.
 fn swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f64, usize) {
     let bar = bar(scale);
     let body = bar.build();
@@ -62,8 +63,9 @@ fn swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f6
     (farthest / body.size(), sim.unconverged_steps())
 }
 
+/// After a jolt flesh sways about as far as exact neo-Hookean flesh, and farther for a harder stop.
 #[test]
-fn flesh_sways_as_much_as_exact_flesh_and_the_more_the_harder_bones_stop() {
+fn jolt_sway_matches_exact() {
     let mut before = 0.0;
     for speed in [0.3, 0.8, 1.2, 2.0, 3.0, 5.0, 8.0, 12.0] {
         let (ours, unconverged) = swing(Method::Hyperelastic, speed, 1.0, (240.0, 240.0));
@@ -81,8 +83,9 @@ fn flesh_sways_as_much_as_exact_flesh_and_the_more_the_harder_bones_stop() {
     }
 }
 
+/// Flesh of any size sways alike if the speed is proportional to the root of the size.
 #[test]
-fn flesh_of_any_size_sways_alike_at_speeds_that_go_with_its_root() {
+fn jolt_sway_ignores_size() {
     for speed in [0.3, 1.2, 3.0] {
         let of = |scale| swing(Method::Hyperelastic, speed, scale, (240.0, 240.0)).0;
         let usual = of(1.0);
@@ -92,8 +95,9 @@ fn flesh_of_any_size_sways_alike_at_speeds_that_go_with_its_root() {
     }
 }
 
+/// Steps four times as short hardly change the sway.
 #[test]
-fn steps_four_times_as_short_make_hardly_a_difference() {
+fn jolt_sway_ignores_step_rate() {
     for method in [Method::Hyperelastic, Method::Warped, Method::NeoHookean] {
         let of = |rate| swing(method, 0.8, 1.0, (24.0, rate)).0;
         let ratio = of(240.0) / of(960.0);
@@ -101,8 +105,9 @@ fn steps_four_times_as_short_make_hardly_a_difference() {
     }
 }
 
+/// A shaking joint sways flesh as it does by the warped method.
 #[test]
-fn a_joint_that_shakes_sways_flesh_as_the_warped_method_does() {
+fn shaken_joint_matches_warped() {
     let bar = BarOptions {
         material: material(200e3),
         ..Default::default()
@@ -137,8 +142,9 @@ fn a_joint_that_shakes_sways_flesh_as_the_warped_method_does() {
     assert!(own > 1e-4 && off < 0.05 * own, "{own} {off}");
 }
 
+/// A state that is restored between two bends continues with the same bits.
 #[test]
-fn a_state_between_two_bends_goes_on_with_the_same_bits() {
+fn state_between_bends_keeps_bits() {
     let bar = BarOptions::default();
     let body = bar.build();
     let new = || Simulation::new(body.clone(), settings().by(Method::Hyperelastic)).unwrap();
@@ -157,8 +163,9 @@ fn a_state_between_two_bends_goes_on_with_the_same_bits() {
     assert!(sim.state() == other.state());
 }
 
+/// With default damping swings end within 1.25 s, for any size and softness.
 #[test]
-fn by_default_swings_die_away_within_a_second_and_a_quarter_at_any_size_and_softness() {
+fn default_damping_ends_swings() {
     for (scale, young) in [
         (1.0, 20e3),
         (1.0, 2e3),

@@ -40,7 +40,7 @@ fn still() -> Pose {
     pose(&[Isometry3::identity(); 2])
 }
 
-/// The upper bone turned about the x axis at the joint in the middle.
+/// Returns the pose with the upper bone turned about the x axis at the joint in the middle.
 fn bent(bar: &BarOptions, angle: f64) -> Pose {
     let joint = Translation3::new(0.0, 0.0, 0.5 * bar.length);
     let turn = joint
@@ -83,8 +83,9 @@ fn undamped(rate: f64) -> SimulationSettings {
     }
 }
 
+/// In the rest pose flesh at rest does not move.
 #[test]
-fn at_rest_in_the_rest_pose_nothing_moves() {
+fn rest_pose_stays_still() {
     for (hexahedra, method) in [
         (false, Method::Hyperelastic),
         (true, Method::Hyperelastic),
@@ -110,8 +111,9 @@ fn at_rest_in_the_rest_pose_nothing_moves() {
     }
 }
 
+/// Flesh sags if the rest shape does not include gravity.
 #[test]
-fn without_the_sculpt_option_flesh_sags_down() {
+fn sag_without_rest_gravity() {
     let bar = BarOptions {
         settings: BodySettings {
             rest_includes_gravity: false,
@@ -149,8 +151,9 @@ fn without_the_sculpt_option_flesh_sags_down() {
     assert!(sag < -1e-3, "{sag}");
 }
 
+/// Flesh in uniform travel does not lag behind its bones.
 #[test]
-fn carried_uniformly_there_is_no_lag() {
+fn uniform_travel_has_no_lag() {
     let body = BarOptions::default().build();
     let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     let speed = Vec3::new(3.0, -1.0, 0.5);
@@ -177,8 +180,9 @@ fn carried_uniformly_there_is_no_lag() {
     }
 }
 
+/// Flesh that turns slowly as a whole does not lag behind its bones.
 #[test]
-fn turned_slowly_as_a_whole_there_is_no_lag() {
+fn slow_turn_has_no_lag() {
     let body = BarOptions::default().build();
     let free = SimulationSettings {
         gravity: Vec3::zeros(),
@@ -207,8 +211,9 @@ fn turned_slowly_as_a_whole_there_is_no_lag() {
     }
 }
 
+/// Damping does not act on flesh that moves rigidly with its bones, at any speed.
 #[test]
-fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
+fn rigid_motion_has_no_drag() {
     // Velocity and acceleration aside, the damping terms alone must vanish: compare damped and undamped
     // steps of flesh that moves as its bones do.
     let body = BarOptions::default().build();
@@ -243,8 +248,9 @@ fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
     assert!(lag < 1e-12, "{lag}");
 }
 
+/// Vertices on bones lie exactly where the affine maps of their bones put them.
 #[test]
-fn bone_vertices_are_where_their_bones_are() {
+fn bone_vertices_follow_bones() {
     let bar = BarOptions::default();
     let body = bar.build();
     let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
@@ -262,8 +268,9 @@ fn bone_vertices_are_where_their_bones_are() {
     }
 }
 
+/// Half the step halves the error.
 #[test]
-fn halving_the_step_halves_the_error() {
+fn integrator_is_first_order() {
     let bar = BarOptions::default();
     let body = bar.build();
     let forces = wobbly(&body, 5.0);
@@ -280,8 +287,9 @@ fn halving_the_step_halves_the_error() {
     assert!((1.6..2.4).contains(&ratio), "{ratio}");
 }
 
+/// A clamped bar oscillates at the frequency of its longitudinal wave.
 #[test]
-fn a_clamped_bar_rings_at_its_own_frequency() {
+fn clamped_bar_frequency() {
     // Longitudinal waves in a bar without lateral strain: f = sqrt(E/ρ) / (4 L).
     let bar = BarOptions {
         bones: false,
@@ -312,8 +320,9 @@ fn a_clamped_bar_rings_at_its_own_frequency() {
     assert!((measured / exact - 1.0).abs() < 0.01, "{measured} {exact}");
 }
 
+/// The energy of flesh without external forces never grows.
 #[test]
-fn energy_never_grows_without_forces() {
+fn energy_never_grows() {
     let bar = BarOptions::default();
     let body = bar.build();
     let p = bent(&bar, 0.6);
@@ -375,8 +384,9 @@ fn energy_never_grows_without_forces() {
     }
 }
 
+/// Elastic forces sum to zero, also far from the origin.
 #[test]
-fn elastic_forces_sum_to_zero_even_far_away() {
+fn elastic_forces_sum_to_zero() {
     let bar = BarOptions {
         settings: BodySettings {
             twist_stiffness: Some(vec![0.0; 2]),
@@ -420,8 +430,9 @@ fn elastic_forces_sum_to_zero_even_far_away() {
     assert!(sum.norm() < 1e-6 * size, "{} {size}", sum.norm());
 }
 
+/// A turned body keeps its shape by the warped method, while linear strain swells it.
 #[test]
-fn warping_keeps_the_shape_that_linear_strain_swells() {
+fn warping_keeps_turned_shape() {
     let body = BarOptions::default().build();
     let over = pose(
         &[Isometry3::from_parts(
@@ -440,8 +451,9 @@ fn warping_keeps_the_shape_that_linear_strain_swells() {
     assert!(edge(Method::Linear) > 0.1);
 }
 
+/// The stiffness matrix agrees with the elastic forces and their energy.
 #[test]
-fn stiffness_matrix_is_that_of_the_forces() {
+fn stiffness_matrix_matches_forces() {
     let body = BarOptions::default().build();
     let mut skinned = SkinnedLattice::new(&body).unwrap();
     skinned.set(&body, Method::Warped, &still()).unwrap();

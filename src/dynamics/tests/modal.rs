@@ -6,7 +6,7 @@ use crate::modal::Modes;
 use crate::skeleton::Affine;
 use nalgebra::Rotation3;
 
-/// The bar with its lower bone still and its upper one turned about the middle.
+/// Builds a simulation of a body with its 24 lowest modes.
 fn modal(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
     let modes = Modes::of_body(body, 24, &crate::progress::Silent).unwrap();
     Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
@@ -26,8 +26,9 @@ fn off_bones(body: &Body, sim: &Simulation, pose: &Pose) -> f64 {
         .fold(0.0, f64::max)
 }
 
+/// At rest nothing moves, and in motion the vertices on bones follow them exactly.
 #[test]
-fn at_rest_nothing_moves_and_bones_are_met_exactly() {
+fn modal_rest_and_bones_are_exact() {
     let bar = BarOptions::default();
     let body = bar.build();
     let mut sim = modal(&body, settings());
@@ -43,8 +44,9 @@ fn at_rest_nothing_moves_and_bones_are_met_exactly() {
     }
 }
 
+/// Uniform travel excites no modes, and after a stop the modes swing and come to rest.
 #[test]
-fn a_uniformly_carried_or_frozen_body_has_no_motion_of_its_own() {
+fn modal_rigid_motion_is_free() {
     let body = BarOptions::default().build();
     let mut sim = modal(&body, settings());
     let carried = |i: usize| {
@@ -81,8 +83,9 @@ fn a_uniformly_carried_or_frozen_body_has_no_motion_of_its_own() {
     assert!(peak > 1e-3 && left < 1e-3 * peak, "{peak} {left}");
 }
 
+/// A turned and moved scene has the same motion, turned and moved.
 #[test]
-fn turning_the_world_turns_the_motion() {
+fn modal_motion_is_rigidly_invariant() {
     let bar = BarOptions::default();
     let body = bar.build();
     let turn = Affine {
@@ -110,8 +113,9 @@ fn turning_the_world_turns_the_motion() {
     assert!(largest(&turned, &back) < 1e-8);
 }
 
+/// Twice as many steps hardly change the motion.
 #[test]
-fn twice_the_steps_hardly_change_the_motion() {
+fn modal_motion_converges() {
     let bar = BarOptions::default();
     let body = bar.build();
     let run = |rate: f64| {
@@ -136,8 +140,9 @@ fn twice_the_steps_hardly_change_the_motion() {
     assert!(medium < 0.02 && medium < 0.4 * coarse, "{coarse} {medium}");
 }
 
+/// A modal state can be restored, and scaled modes equal those of stiffer flesh.
 #[test]
-fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
+fn modal_state_and_scaling() {
     let bar = BarOptions::default();
     let body = bar.build();
     let mut sim = modal(&body, settings());
@@ -177,13 +182,14 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
     }
 }
 
-/// Every mode there is, so that small motions are those of the lattice.
+/// Builds a simulation with all modes, so that small motions are those of the lattice.
 fn all_modes(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
     let modes = Modes::of_body(body, body.free_dofs(), &crate::progress::Silent).unwrap();
     Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
 }
 
-/// What the second of each pair of shapes differs from the first by, as a part of the first ones' largest way from zero.
+/// Returns the largest difference within the pairs of shapes, as a part of the largest displacement of the first
+/// ones.
 fn unlike(pairs: &[[Vec<Vec3>; 2]]) -> f64 {
     let still = vec![Vec3::zeros(); pairs[0][0].len()];
     let apart = pairs.iter().map(|[a, b]| largest(a, b));
@@ -195,8 +201,9 @@ fn less(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
+/// Shaken flesh whose rest shape includes gravity moves as it does by the warped method.
 #[test]
-fn shaken_under_its_sculpts_gravity_modal_flesh_moves_as_the_warped_does() {
+fn modal_shake_matches_warped() {
     let body = BarOptions::default().build();
     let fine = SimulationSettings {
         rate: 3840.0,
@@ -230,8 +237,9 @@ fn shaken_under_its_sculpts_gravity_modal_flesh_moves_as_the_warped_does() {
     assert!(settled < 0.01 && moving < 0.01, "{settled} {moving}");
 }
 
+/// Bent flesh whose rest shape includes gravity sags as it does by the warped method.
 #[test]
-fn bent_under_its_sculpts_gravity_modal_flesh_sags_as_the_warped_does() {
+fn modal_sag_matches_warped() {
     let bar = BarOptions::default();
     let body = bar.build();
     let pose = bent(&bar, 0.02);

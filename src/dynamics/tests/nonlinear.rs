@@ -8,7 +8,7 @@ use crate::shot::Shot;
 
 const METHODS: [Method; 2] = [Method::Nonlinear, Method::NeoHookean];
 
-/// A rotation and a shift of everything.
+/// Returns a rotation and a shift of everything.
 fn by(angle: Vec3, shift: Vec3) -> Isometry3<f64> {
     Isometry3::from_parts(shift.into(), UnitQuaternion::from_scaled_axis(angle))
 }
@@ -18,8 +18,9 @@ fn moved(q: &[Vec3], body: &Body) -> Vec<Vec3> {
     q.iter().zip(rest).map(|(q, x)| q + x).collect()
 }
 
+/// Small displacements equal those of the warped method.
 #[test]
-fn small_displacements_are_those_of_the_warped_method() {
+fn small_displacements_match_warped() {
     let bar = BarOptions::default();
     let body = bar.build();
     let target = bent(&bar, 1e-4);
@@ -42,8 +43,9 @@ fn small_displacements_are_those_of_the_warped_method() {
     }
 }
 
+/// A character that is turned and moved far away has the same shape.
 #[test]
-fn the_whole_character_turned_far_away_is_the_same() {
+fn nonlinear_is_rigidly_invariant() {
     let bar = BarOptions::default();
     let body = bar.build();
     let pose = bent(&bar, 1.2);
@@ -67,8 +69,9 @@ fn the_whole_character_turned_far_away_is_the_same() {
     }
 }
 
+/// Bent flesh is in equilibrium, and its vertices on bones are in place.
 #[test]
-fn bent_flesh_is_in_balance_and_its_bones_are_in_place() {
+fn bent_flesh_balances() {
     let bar = BarOptions::default();
     let body = bar.build();
     for angle in [0.7, 1.5, 2.2] {
@@ -91,8 +94,9 @@ fn bent_flesh_is_in_balance_and_its_bones_are_in_place() {
     }
 }
 
+/// Flesh stays finite while the pose jumps.
 #[test]
-fn jumps_from_pose_to_pose_stay_finite() {
+fn pose_jumps_stay_finite() {
     let bar = BarOptions::default();
     let body = bar.build();
     for method in METHODS {
@@ -124,8 +128,9 @@ fn jumps_from_pose_to_pose_stay_finite() {
     }
 }
 
+/// A step that does not converge keeps the state, and the error of a clip names the frame.
 #[test]
-fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
+fn divergence_keeps_state() {
     let bar = BarOptions::default();
     let body = bar.build();
     for method in METHODS {
@@ -159,8 +164,9 @@ fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
     }
 }
 
+/// Heavy damping does not hold back flesh that moves rigidly with its bones.
 #[test]
-fn frozen_flesh_feels_no_drag() {
+fn nonlinear_rigid_motion_has_no_drag() {
     // Without elastic response to be seen: heavy damping does not hold back flesh that moves as its bones do.
     let body = BarOptions::default().build();
     for method in METHODS {

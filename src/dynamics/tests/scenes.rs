@@ -11,7 +11,7 @@ use nalgebra::Vector3;
 
 const FRAME: f64 = 1.0 / 24.0;
 
-/// A bar across the z axis, moved aside by so much.
+/// Returns the pose of a bar across the z axis, moved aside.
 fn across(aside: f64) -> Pose {
     let turn = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), 1.2);
     let middle = Translation3::new(0.0, 0.0, 0.8);
@@ -42,14 +42,15 @@ fn advance(scene: &mut Scene, poses: &[Pose]) {
     scene.advance(poses, FRAME, &free, &Silent).unwrap();
 }
 
-/// The force along the normal, and the one across it.
+/// Returns the force along the normal, and the force across it.
 fn parts(contact: &ContactPoint) -> (f64, Vec3) {
     let along = contact.force.dot(&contact.normal);
     (along, contact.force - contact.normal * along)
 }
 
+/// Two bars that are pressed together push each other apart and come to rest.
 #[test]
-fn bars_that_are_pressed_together_push_each_other_apart_and_stay_at_rest() {
+fn pressed_bars_separate() {
     let mut both = scene(Vec::new());
     let poses = [still(), across(0.37)];
     let told = std::sync::Mutex::new(Vec::new());
@@ -100,8 +101,9 @@ fn bars_that_are_pressed_together_push_each_other_apart_and_stay_at_rest() {
     assert_eq!((both.held_cells(0), both.held_cells(1)), (0, 0));
 }
 
+/// Flesh in a plane is pushed out of it, and each contact is reported once.
 #[test]
-fn what_touches_a_plane_is_told_once_and_pushed_out_of_it() {
+fn plane_contact_pushes_out() {
     let plane = Arc::new(Collider::plane(Vec3::x() * -0.19, Vec3::x()).unwrap());
     let mut both = scene(vec![plane]);
     // The second bar touches nothing.
@@ -132,8 +134,9 @@ fn what_touches_a_plane_is_told_once_and_pushed_out_of_it() {
     assert!(both.contact_forces(2).is_none());
 }
 
+/// A state in contact continues with the same bits after it is restored.
 #[test]
-fn a_touch_goes_on_from_its_state_with_the_same_bits() {
+fn contact_state_keeps_bits() {
     let mut first = scene(Vec::new());
     let poses = |frame: usize| [still(), across(0.41 - 0.01 * frame as f64)];
     first
@@ -156,7 +159,7 @@ fn a_touch_goes_on_from_its_state_with_the_same_bits() {
     }
 }
 
-/// A block beside the bar that comes nearer with each entry of its motion, and is in it with the last.
+/// Builds a block beside the bar that comes nearer with each entry of its motion, and overlaps it in the last.
 fn coming() -> Arc<Collider> {
     let shape = cuboid(Vec3::new(0.1, 0.3, 0.3));
     let surface = Arc::new(Surface::new(shape.vertices, shape.triangles).unwrap());
@@ -180,8 +183,9 @@ fn beside(collider: Arc<Collider>) -> Simulation {
     sim
 }
 
+/// A collider advances by one entry per frame, from the entry that a reset chooses.
 #[test]
-fn colliders_go_on_by_an_entry_in_each_frame_from_where_a_reset_puts_them() {
+fn colliders_advance_with_frames() {
     for first in [0, 2, 3] {
         let mut sim = beside(coming());
         sim.begin_colliders_at(first);
@@ -201,8 +205,9 @@ fn colliders_go_on_by_an_entry_in_each_frame_from_where_a_reset_puts_them() {
     }
 }
 
+/// A frame can lead colliders from any entry to any other.
 #[test]
-fn a_frame_may_lead_colliders_elsewhere() {
+fn collider_span_moves_colliders() {
     use crate::contact::Span;
     let mut sim = beside(coming());
     sim.reset(&still(), false, None).unwrap();
@@ -216,16 +221,18 @@ fn a_frame_may_lead_colliders_elsewhere() {
     assert!(sim.contacts().is_empty());
 }
 
+/// A simulation returns the settings it was built with.
 #[test]
-fn a_simulation_knows_what_it_was_asked_for() {
+fn simulation_keeps_settings() {
     let asked = undamped(120.0);
     let bar = BarOptions::default().build();
     let sim = Simulation::new(bar, asked.by(Method::Warped)).unwrap();
     assert_eq!(*sim.settings(), asked.by(Method::Warped));
 }
 
+/// The search for seeds of creases visits each pose, reports its progress and leaves the state unchanged.
 #[test]
-fn seeds_of_creases_are_looked_for_on_the_way_to_each_pose() {
+fn crease_seeds_scan_poses() {
     let body = BarOptions::default().build();
     let mut contact = Contact::default();
     contact.options.response = crate::contact::ContactResponse::Creases;

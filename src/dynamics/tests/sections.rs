@@ -26,7 +26,7 @@ fn bytes_of<'a>(vectors: impl IntoIterator<Item = &'a Vec3>) -> Vec<u8> {
     numbers.flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// A simulation in the middle of a motion, with forces in rest axes.
+/// Builds a simulation in the middle of a motion, with forces in rest axes.
 fn moving(method: Method) -> (Simulation, Arc<Body>, Pose) {
     let bar = BarOptions::default();
     let body = bar.build();
@@ -38,7 +38,7 @@ fn moving(method: Method) -> (Simulation, Arc<Body>, Pose) {
     (sim, body, bent(&bar, 0.6))
 }
 
-/// Both states go on in the same way.
+/// Asserts that both simulations continue in the same way.
 fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
     for sim in [&mut a, &mut b] {
         sim.advance(next, 0.1, None, None).unwrap();
@@ -48,8 +48,9 @@ fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
     assert!(a.state() == b.state());
 }
 
+/// An unknown optional section of a state is skipped, and a section that is required is refused by name.
 #[test]
-fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
+fn optional_sections_are_skipped() {
     let (sim, body, next) = moving(Method::Warped);
     let state = sim.state();
     let with = |section: Section| {
@@ -106,8 +107,9 @@ fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
     alike(sim, other, &next);
 }
 
+/// A state with forged sections is refused, and the state before stays.
 #[test]
-fn forged_sections_are_refused_and_the_state_before_stays() {
+fn restore_refuses_forged_sections() {
     for method in [Method::Warped, Method::Modal] {
         let (sim, body, _) = moving(method);
         let good = sim.state();

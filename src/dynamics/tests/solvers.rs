@@ -24,7 +24,7 @@ fn simulation(body: &Arc<Body>, solver: Solver) -> Simulation {
     sim
 }
 
-/// Frames in which the bar bends to and fro by so much.
+/// Plays frames in which the bar bends to and fro by the given angle.
 fn play(
     sim: &mut Simulation,
     bar: &BarOptions,
@@ -40,8 +40,9 @@ fn play(
     path
 }
 
+/// The iterative solver moves flesh as the direct one does, also if steps are corrected.
 #[test]
-fn iterations_move_flesh_as_factors_do_also_where_steps_are_corrected() {
+fn iterations_match_factors() {
     let (bar, body) = flesh();
     // Slowly, and so hard that single steps strain cells by more than one linearisation is good for.
     for angle in [0.1, 1.5] {
@@ -53,8 +54,9 @@ fn iterations_move_flesh_as_factors_do_also_where_steps_are_corrected() {
     }
 }
 
+/// A restored simulation with the iterative solver continues with the same bits.
 #[test]
-fn iterations_go_on_with_the_same_bits() {
+fn iterations_keep_bits() {
     let (bar, body) = flesh();
     let mut sim = simulation(&body, Solver::Iterate);
     play(&mut sim, &bar, 0.8, 0..5);
@@ -67,8 +69,9 @@ fn iterations_go_on_with_the_same_bits() {
     assert!(ends[0] == ends[1]);
 }
 
+/// Firm flesh in long steps moves alike by the automatic, the direct and the iterative solver.
 #[test]
-fn firm_flesh_in_long_steps_is_factored_and_moves_as_by_iterations() {
+fn firm_flesh_solvers_agree() {
     let bar = BarOptions {
         material: Material::new(20e6, 0.4, 1000.0).unwrap(),
         ..Default::default()

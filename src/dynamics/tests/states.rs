@@ -3,8 +3,9 @@
 
 use super::*;
 
+/// A restored state is exact, and the motion from it has the same bits.
 #[test]
-fn states_come_back_exactly() {
+fn restore_is_exact() {
     let bar = BarOptions::default();
     let body = bar.build();
     let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
@@ -30,8 +31,9 @@ fn states_come_back_exactly() {
     );
 }
 
+/// A step that fails keeps the last good state.
 #[test]
-fn a_motion_that_explodes_keeps_the_last_good_state() {
+fn explosion_keeps_last_state() {
     let body = BarOptions::default().build();
     let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     sim.reset(&still(), true, None).unwrap();
@@ -57,8 +59,9 @@ fn a_motion_that_explodes_keeps_the_last_good_state() {
     );
 }
 
+/// Errors about settings and methods name them.
 #[test]
-fn settings_and_methods_are_checked_by_name() {
+fn bad_settings_are_named() {
     let body = BarOptions::default().build();
     for (settings, name) in [
         (

@@ -8,7 +8,7 @@ use crate::solve::newton::Rounded;
 use crate::solve::term::tests::{Pin, check};
 use crate::solve::{Configuration, EnergyTerm, NodeMatrix};
 
-/// A bar with a twist, at a bend, and its flesh somewhere.
+/// Builds a bar with a twist, at a bend, with displaced flesh.
 fn flesh() -> (Arc<Body>, SkinnedLattice, Vec<Vec3>) {
     let bar = BarOptions::default();
     let body = bar.build();
@@ -20,8 +20,9 @@ fn flesh() -> (Arc<Body>, SkinnedLattice, Vec<Vec3>) {
     (body, skinned, off)
 }
 
+/// The gradients and tangents of the flesh's terms are derivatives of their energies.
 #[test]
-fn terms_of_flesh_are_their_own_derivatives() {
+fn flesh_terms_match_derivatives() {
     let (body, skinned, off) = flesh();
     let load = Load::new(&body, Vec3::new(1.0, 2.0, -9.0), None, &[]);
     let places: Vec<Vec3> = skinned
@@ -69,7 +70,7 @@ fn terms_of_flesh_are_their_own_derivatives() {
     }
 }
 
-/// The corner of the bar that is farthest from its bones, tied to a point beside it.
+/// Returns a pin that ties the corner of the bar farthest from its bones to a point beside it.
 fn pin(bar: &BarOptions, body: &Body, stiffness: f64, off: Vec3) -> Arc<Pin> {
     let node = bar.vertex(0, 0, bar.cells_along);
     Arc::new(Pin {
@@ -88,8 +89,9 @@ const METHODS: [Method; 6] = [
     Method::NeoHookean,
 ];
 
+/// Every method balances a term that is added from outside.
 #[test]
-fn a_term_that_nobody_knows_is_balanced_by_every_method() {
+fn custom_term_is_balanced() {
     let bar = BarOptions::default();
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
@@ -118,8 +120,9 @@ fn a_term_that_nobody_knows_is_balanced_by_every_method() {
     }
 }
 
+/// Steps in time lead to the balance of a term.
 #[test]
-fn steps_lead_to_the_balance_of_a_term() {
+fn steps_reach_term_balance() {
     let bar = BarOptions::default();
     let body = bar.build();
     let far = Vec3::new(0.3, -0.25, 0.2);
@@ -159,8 +162,9 @@ fn steps_lead_to_the_balance_of_a_term() {
     }
 }
 
+/// A term that is removed leaves no trace in the state.
 #[test]
-fn a_term_that_is_gone_leaves_no_trace() {
+fn removed_term_leaves_no_trace() {
     let bar = BarOptions::default();
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.1, 0.0, 0.0));
@@ -182,8 +186,9 @@ fn a_term_that_is_gone_leaves_no_trace() {
     }
 }
 
+/// Terms that do not fit the body or the method are refused.
 #[test]
-fn terms_that_do_not_fit_are_refused() {
+fn set_terms_refuses_bad_terms() {
     let bar = BarOptions::default();
     let body = bar.build();
     let good = pin(&bar, &body, 1.0, Vec3::zeros());
@@ -203,8 +208,9 @@ fn terms_that_do_not_fit_are_refused() {
     modal.set_terms(Vec::new()).unwrap();
 }
 
+/// An implicit step evaluates a term at the end of the step.
 #[test]
-fn an_implicit_step_counts_a_term_at_its_end() {
+fn implicit_step_evaluates_term_at_end() {
     let bar = BarOptions::default();
     let body = bar.build();
     let h = 1.0 / 48.0;
@@ -247,8 +253,9 @@ fn an_implicit_step_counts_a_term_at_its_end() {
     }
 }
 
+/// An `Equilibrium` that is kept accepts further terms.
 #[test]
-fn kept_balances_take_further_terms() {
+fn equilibrium_accepts_terms() {
     let bar = BarOptions::default();
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
@@ -283,8 +290,9 @@ fn kept_balances_take_further_terms() {
     assert!(matches!(error, SimulationError::Term { index: 1 }));
 }
 
+/// The rounding bound of a twist is proportional to its energy.
 #[test]
-fn rounding_of_a_twist_goes_along_with_its_energy() {
+fn twist_rounding_scales_with_energy() {
     let (body, _, off) = flesh();
     let bounds = [1.0, 1e3, 1e6].map(|factor| {
         let body = body.stiffened(factor).unwrap();

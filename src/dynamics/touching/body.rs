@@ -227,8 +227,9 @@ mod tests {
     use super::*;
     use crate::body::fixture::BarOptions;
 
+    /// Folds and lifts change linearly from one end of a frame to the other.
     #[test]
-    fn folds_and_lifts_go_evenly_from_one_end_of_a_frame_to_the_other() {
+    fn folds_and_lifts_interpolate_linearly() {
         let body = BarOptions::default().build();
         let skinned = SkinnedLattice::new(&body).unwrap();
         let folds = [vec![0.0, 0.4], vec![1.0, 0.2]];

@@ -45,7 +45,7 @@ fn bent_flesh<'a>(body: &'a Body, heeded: &'a [f64], pose: &Pose) -> Carried<'a>
 /// A piece's volume, stretch, φ, ∇u and J.
 type Piece = (f64, f64, f64, Mat3, f64);
 
-/// Each piece at u.
+/// Returns each piece at u.
 fn pieces(flesh: &Carried, u: &[Vec3]) -> Vec<Piece> {
     let elements = flesh.body.elements();
     let mut carried = flesh.carried.iter();
@@ -61,7 +61,7 @@ fn pieces(flesh: &Carried, u: &[Vec3]) -> Vec<Piece> {
     all
 }
 
-/// ψ by Simpson's rule from 1, between the kinks of its derivative.
+/// Integrates ψ by Simpson's rule from 1, between the kinks of its derivative.
 fn energy(j: f64) -> f64 {
     const PIECES: usize = 200;
     let mut ends = vec![1.0, j];
@@ -84,8 +84,9 @@ fn value(flesh: &Carried, u: &[Vec3]) -> f64 {
     pieces(flesh, u).into_iter().map(of).sum()
 }
 
+/// The gradient is the derivative of the energy, also for bones that stretch.
 #[test]
-fn the_gradient_is_the_energys_derivative_for_bones_that_stretch_too() {
+fn gradient_matches_energy() {
     let (body, mut pose) = (bar(), bent(1.2));
     for scale in [1.0, 1.7] {
         let by = Affine {
@@ -120,8 +121,9 @@ fn the_gradient_is_the_energys_derivative_for_bones_that_stretch_too() {
     }
 }
 
+/// In a cell that one bone alone moves, the carried map is that of the bone.
 #[test]
-fn flesh_is_carried_as_its_bones_do() {
+fn carried_map_equals_bone() {
     let (body, pose) = (bar(), bent(1.2));
     // Where one bone alone has all of a cell its map is the bone's.
     let all = heeded(&body);
@@ -137,8 +139,9 @@ fn flesh_is_carried_as_its_bones_do() {
     assert!(rigid > 0 && rigid < flesh.carried.len());
 }
 
+/// Nothing moves at rest, and held vertices never move.
 #[test]
-fn nothing_moves_at_rest_and_held_vertices_never_do() {
+fn rest_and_held_vertices_stay() {
     let body = bar();
     let u = solved(&body, &bent(0.0));
     assert!(u.iter().all(|u| u.norm() < 1e-12));
@@ -147,8 +150,9 @@ fn nothing_moves_at_rest_and_held_vertices_never_do() {
     assert!(u.iter().any(|u| u.norm() > 0.01));
 }
 
+/// The solution turns, moves and scales with the bones.
 #[test]
-fn it_turns_moves_and_grows_along_with_the_bones() {
+fn solution_is_equivariant() {
     let body = bar();
     let alone = solved(&body, &bent(1.4));
     let turn = Rotation3::from_euler_angles(0.7, -0.4, 2.0).into_inner();
@@ -164,8 +168,9 @@ fn it_turns_moves_and_grows_along_with_the_bones() {
     }
 }
 
+/// The solution restores volume that the bend removes.
 #[test]
-fn volume_that_the_bend_takes_comes_back() {
+fn lost_volume_is_restored() {
     let body = bar();
     let all = heeded(&body);
     for angle in [0.8, 1.4] {
@@ -180,8 +185,9 @@ fn volume_that_the_bend_takes_comes_back() {
     }
 }
 
+/// A small change of the bend moves flesh little, and bones scaled to zero give finite numbers.
 #[test]
-fn a_little_more_bend_moves_flesh_a_little_and_bones_scaled_to_nothing_leave_numbers() {
+fn solution_is_continuous() {
     let body = bar();
     let at = |degrees: f64| solved(&body, &bent(degrees.to_radians()));
     let mut before = at(0.0);
@@ -203,8 +209,9 @@ fn a_little_more_bend_moves_flesh_a_little_and_bones_scaled_to_nothing_leave_num
     assert!(u.iter().all(|u| u.norm().is_finite()));
 }
 
+/// Cells that flesh hardly fills do not contribute to the volume.
 #[test]
-fn cells_that_flesh_hardly_fills_ask_for_no_volume() {
+fn sparse_cells_are_ignored() {
     let body = bar();
     let all = heeded(&body);
     assert!(

@@ -7,7 +7,8 @@ use crate::elasticity::Material;
 use crate::solve::matrix::zeros;
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
-/// Tetrahedra, prisms cut by the boundary, hexahedra: all kinds of pieces, with their rest positions.
+/// Builds bodies of all kinds of pieces, with their rest positions: tetrahedra, prisms cut by the boundary,
+/// hexahedra.
 fn bodies() -> Vec<(Vec<Vec3>, Elements)> {
     let x = vec![
         Vec3::zeros(),
@@ -64,8 +65,9 @@ fn norm(x: &[Vec3]) -> f64 {
     dot(x, x).sqrt()
 }
 
+/// Gradient and Hessian agree with differences of the energy, also for inverted shapes.
 #[test]
-fn gradient_and_hessian_agree_with_differences() {
+fn gradient_and_hessian_match_differences() {
     for (x, elements) in bodies() {
         for model in Model::ALL {
             // Small, large, and inverted.
@@ -108,8 +110,9 @@ fn gradient_and_hessian_agree_with_differences() {
     }
 }
 
+/// Rigid motions cost no energy, and at rest the Hessian is the linear stiffness.
 #[test]
-fn rigid_motions_are_free_and_rest_is_linear() {
+fn rigid_motion_costs_no_energy() {
     for (x, elements) in bodies() {
         let stretch: Vec<Vec3> = x.iter().map(|x| Vec3::new(0.0, 0.0, 0.01 * x.z)).collect();
         let stiffness = elements.stiffness();
@@ -148,8 +151,9 @@ fn rigid_motions_are_free_and_rest_is_linear() {
     }
 }
 
+/// Inverted, flat and huge shapes give finite energies and gradients.
 #[test]
-fn inverted_flat_and_huge_shapes_give_finite_numbers() {
+fn degenerate_shapes_stay_finite() {
     for (x, elements) in bodies() {
         let to = |place: &dyn Fn(&Vec3) -> Vec3| -> Vec<Vec3> {
             x.iter().map(|x| place(x) - x).collect()

@@ -28,7 +28,7 @@ const EVERYWHERE: Ball = Ball {
     radius: 1e6,
 };
 
-/// A box of n³ hexahedra on [0, 1]³, or the same cut in tetrahedra.
+/// Builds a box of n³ hexahedra on [0, 1]³, or the same cut into tetrahedra.
 fn cube(n: usize, tetrahedra: bool) -> Lattice {
     let m = n + 1;
     let mut x = Vec::new();
@@ -75,7 +75,7 @@ fn run(lattice: &Lattice, flesh: &dyn Flesh, level: usize) -> Vec<CellIntegrals>
     .unwrap()
 }
 
-/// ½ Σ dᵀ S d over all cells, from a displacement field.
+/// Returns ½ Σ dᵀ S d over all cells, for a displacement field.
 fn energy(lattice: &Lattice, all: &[CellIntegrals], d: impl Fn(Vec3) -> Vec3) -> f64 {
     let mut u = 0.0;
     for (cell, c) in lattice.cells().iter().zip(all) {
@@ -96,8 +96,9 @@ fn energy(lattice: &Lattice, all: &[CellIntegrals], d: impl Fn(Vec3) -> Vec3) ->
     u
 }
 
+/// The integrals over the cells add up to the volume of a ball.
 #[test]
-fn volume_of_a_ball() {
+fn ball_volume() {
     let ball = Ball {
         centre: Vec3::new(0.52, 0.47, 0.5),
         radius: 0.4,
@@ -120,8 +121,9 @@ fn volume_of_a_ball() {
     }
 }
 
+/// Flesh that fills little of its cells gets hardly more mass than its own.
 #[test]
-fn flesh_that_fills_little_of_its_cells_is_hardly_heavier_than_it_is() {
+fn sparse_flesh_keeps_mass() {
     let thin = Ball {
         centre: Vec3::new(0.52, 0.47, 0.5),
         radius: 0.1,
@@ -138,8 +140,9 @@ fn flesh_that_fills_little_of_its_cells_is_hardly_heavier_than_it_is() {
     }
 }
 
+/// The energy of an affine strain is exact, and small rigid motions cost nothing.
 #[test]
-fn affine_strain_has_its_exact_energy() {
+fn affine_strain_energy_is_exact() {
     let h = Mat3::new(0.1, 0.2, -0.1, 0.05, -0.2, 0.3, 0.0, 0.1, 0.15);
     let e = (h + h.transpose()) * 0.5;
     let m = Material::default();
@@ -156,8 +159,9 @@ fn affine_strain_has_its_exact_energy() {
     }
 }
 
+/// The mass matrix integrates the square of a linear field exactly.
 #[test]
-fn mass_integrates_quadratic_fields() {
+fn mass_integrates_quadratics_exactly() {
     // Σ_ab f_a M_ab f_b = ρ ∫ f² for a linear f; over the unit cube with f = x: 1/3.
     for (tetrahedra, level) in [(false, 2), (true, 0), (true, 1)] {
         let lattice = cube(2, tetrahedra);
@@ -181,8 +185,9 @@ fn mass_integrates_quadratic_fields() {
     }
 }
 
+/// Subdivision does not change the integrals of a tetrahedron that is full of flesh.
 #[test]
-fn subdivision_changes_nothing_on_a_full_tetrahedron() {
+fn subdivision_keeps_full_tetrahedron() {
     let lattice = cube(1, true);
     let (coarse, fine) = (run(&lattice, &EVERYWHERE, 0), run(&lattice, &EVERYWHERE, 2));
     for (a, b) in coarse.iter().zip(&fine) {
@@ -195,8 +200,9 @@ fn subdivision_changes_nothing_on_a_full_tetrahedron() {
     }
 }
 
+/// Paint scales the integrals of its own cell only.
 #[test]
-fn paint_scales_its_cell_only() {
+fn paint_scales_own_cell() {
     let lattice = cube(1, true);
     let mut painted = vec![Painted::default(); 6];
     painted[2].stiffness = 3.0;
@@ -219,8 +225,9 @@ fn paint_scales_its_cell_only() {
     }
 }
 
+/// Copies of a cell divide its flesh between them.
 #[test]
-fn copies_share_the_flesh_out() {
+fn copies_share_flesh() {
     struct Halves;
     impl Flesh for Halves {
         fn signed_distance(&self, p: Vec3) -> f64 {
@@ -249,7 +256,7 @@ fn copies_share_the_flesh_out() {
 }
 
 #[test]
-fn a_stop_is_obeyed() {
+fn integrate_obeys_stop() {
     let stop = |_: f64, _: &str| false;
     let lattice = cube(1, true);
     assert!(
@@ -265,8 +272,9 @@ fn a_stop_is_obeyed() {
     );
 }
 
+/// The pieces of a cell add up to its stiffness, also with the floor of nearly empty cells.
 #[test]
-fn pieces_add_up_to_the_stiffness_of_each_cell() {
+fn pieces_sum_to_cell_stiffness() {
     // A ball that leaves most cells nearly empty: floored ones count in the pieces as they do in the matrix.
     let ball = Ball {
         centre: Vec3::new(0.4, 0.5, 0.6),
@@ -315,8 +323,9 @@ fn pieces_add_up_to_the_stiffness_of_each_cell() {
     }
 }
 
+/// Painted factors have the same effect as another material.
 #[test]
-fn painted_factors_make_another_material() {
+fn painted_factors_equal_material() {
     let material = Material::default();
     let painted = Painted {
         stiffness: 3.0,
@@ -351,8 +360,9 @@ fn painted_factors_make_another_material() {
     }
 }
 
+/// The reported share of measured cells starts at zero and rises.
 #[test]
-fn the_share_of_cells_that_are_measured_is_told() {
+fn integrate_reports_progress() {
     let told = std::sync::Mutex::new(Vec::new());
     let listen = |share: f64, _: &str| {
         told.lock().unwrap().push(share);

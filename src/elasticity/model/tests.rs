@@ -11,7 +11,7 @@ fn density(model: Model) -> Density {
     }
 }
 
-/// Displacement gradients from small to inverted, flat and collapsed.
+/// Returns displacement gradients from small to inverted, flat and collapsed.
 fn shapes() -> Vec<Mat3> {
     let m = Mat3::new(0.3, -0.2, 0.5, 0.1, 0.4, -0.3, 0.2, 0.6, -0.1);
     let flat = Mat3::from_diagonal(&Vec3::new(0.1, 0.2, -1.0));
@@ -28,7 +28,7 @@ fn shapes() -> Vec<Mat3> {
     ]
 }
 
-/// `δH : ∂P/∂H : δH'`, from the blocks of unit gradients.
+/// Returns `δH : ∂P/∂H : δH'`, from the blocks of unit gradients.
 fn curvature(tangent: &Tangent, d: &Mat3, e: &Mat3) -> f64 {
     let mut sum = 0.0;
     for j in 0..3 {
@@ -47,8 +47,9 @@ fn directions() -> impl Iterator<Item = Mat3> {
     (0..9).map(|i| Mat3::from_fn(|r, c| ((i * 7 + r * 3 + c) as f64 * 1.3).sin()))
 }
 
+/// Stress and tangent are the first and second derivatives of the energy density.
 #[test]
-fn stress_and_tangent_are_derivatives() {
+fn stress_and_tangent_match_differences() {
     for model in Model::ALL {
         let w = density(model);
         for h in shapes() {
@@ -69,8 +70,9 @@ fn stress_and_tangent_are_derivatives() {
     }
 }
 
+/// Near rest every model equals the linear model.
 #[test]
-fn near_rest_all_are_the_linear_model() {
+fn models_are_linear_near_rest() {
     let linear = density(Model::Linear);
     for model in Model::ALL {
         let w = density(model);
@@ -87,8 +89,9 @@ fn near_rest_all_are_the_linear_model() {
     }
 }
 
+/// The convex curvature equals the exact one if that is convex, and is positive otherwise.
 #[test]
-fn the_convex_curvature_is_the_exact_one_where_that_is_convex() {
+fn convex_curvature_matches_exact() {
     for model in Model::ALL {
         let w = density(model);
         for h in shapes() {
@@ -111,8 +114,9 @@ fn the_convex_curvature_is_the_exact_one_where_that_is_convex() {
     }
 }
 
+/// Every model is found by its name, and an unknown name is refused with a list.
 #[test]
-fn names_are_read_and_others_refused() {
+fn model_names_parse() {
     for model in Model::ALL {
         assert_eq!(model.name().parse(), Ok(model));
     }
@@ -120,8 +124,9 @@ fn names_are_read_and_others_refused() {
     assert!(error.contains("'rubber'") && error.contains("'linear', 'stvk', 'neohookean'"));
 }
 
+/// The principal curvatures are second derivatives of the density by principal stretches.
 #[test]
-fn principal_curvatures_are_those_of_the_density_in_principal_stretches() {
+fn principal_curvatures_match_density() {
     let step = 1e-3;
     for model in Model::ALL {
         let w = density(model);
@@ -137,8 +142,9 @@ fn principal_curvatures_are_those_of_the_density_in_principal_stretches() {
     }
 }
 
+/// Flesh at rest resists every small strain, for every Poisson's ratio.
 #[test]
-fn at_rest_flesh_resists_for_every_poissons_ratio() {
+fn rest_resists_for_every_poisson() {
     for poisson in [-0.99, -0.9, -0.5, 0.0, 0.45] {
         let material = crate::elasticity::Material::new(1.0, poisson, 1000.0).unwrap();
         let (lame, shear) = (material.lame(), material.shear());

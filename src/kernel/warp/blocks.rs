@@ -183,8 +183,9 @@ fn pack<P: Pack>(
 mod tests {
     use super::*;
 
+    /// Stored values times their scale equal the modes within the precision.
     #[test]
-    fn stored_values_times_their_scale_are_the_modes() {
+    fn scaled_values_equal_modes() {
         let value = |m: usize, p: usize| {
             let x = (m * 37 + p * 11 + 1) as f64;
             let size = 10f64.powi(m as i32 * 9 - 20);
@@ -216,8 +217,9 @@ mod tests {
         }
     }
 
+    /// Modes of zero displacement are stored as zero with scale one.
     #[test]
-    fn modes_that_stand_still_are_stored_as_zero() {
+    fn still_modes_store_zero() {
         let blocks = Blocks::new(Precision::F16, 3, 1, |_, _| [Vec3::zeros(); 2]);
         assert_eq!(blocks.scales, [[1.0; 2]]);
         let Values::F16(rows) = &blocks.values else {
@@ -226,8 +228,9 @@ mod tests {
         assert!(rows.iter().all(|r| r.0 == [0; LANES]));
     }
 
+    /// A precision is found by its exact name only.
     #[test]
-    fn precisions_are_read_by_their_names_alone() {
+    fn precision_names_parse() {
         for precision in [Precision::F32, Precision::F16] {
             assert_eq!(Precision::parse(precision.name()), Some(precision));
         }

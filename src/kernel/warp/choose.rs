@@ -226,8 +226,9 @@ fn try_measure(engine: &dyn WarpEngine) -> Result<Measured, KernelError> {
 mod tests {
     use super::*;
 
+    /// An engine is chosen by its name, and other text is refused.
     #[test]
-    fn engines_are_asked_for_by_name_and_none_by_no_name() {
+    fn engine_choice_parses_names() {
         let parsed = |text: &str| EngineChoice::parse(text).ok();
         assert_eq!(parsed("auto"), Some(EngineChoice::Auto));
         assert_eq!(parsed(" cpu"), Some(EngineChoice::Cpu));

@@ -375,8 +375,9 @@ fn embed_chunk<const FMA: bool>(
 mod tests {
     use super::*;
 
+    /// Every finite half-precision number is widened exactly.
     #[test]
-    fn half_numbers_are_widened_exactly() {
+    fn widen_is_exact() {
         for bits in 0..=u16::MAX {
             let wanted = half::f16::from_bits(bits);
             if wanted.is_finite() {
@@ -385,8 +386,9 @@ mod tests {
         }
     }
 
+    /// A row is one cache line in single precision and half of one in half precision.
     #[test]
-    fn rows_are_whole_cache_lines_or_halves_of_one() {
+    fn rows_fit_cache_lines() {
         assert_eq!((size_of::<Single>(), align_of::<Single>()), (64, 64));
         assert_eq!((size_of::<Half>(), align_of::<Half>()), (32, 32));
     }

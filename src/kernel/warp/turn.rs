@@ -125,8 +125,9 @@ mod tests {
         ]
     }
 
+    /// The turn in single precision agrees with double precision for every angle.
     #[test]
-    fn every_angle_agrees_with_double_precision() {
+    fn turn_matches_double_precision() {
         let a = Vec3::new(0.3, -0.5, 0.7);
         let n = Vec3::new(1.0, 2.0, -0.5).normalize();
         for i in 0..40_000 {
@@ -141,8 +142,9 @@ mod tests {
         }
     }
 
+    /// Lanes with small and large angles do not influence each other.
     #[test]
-    fn lanes_with_small_and_large_angles_do_not_mix() {
+    fn turn_lanes_are_independent() {
         let a = lanes(Vec3::new(1.0, -2.0, 0.5));
         let along = |step: f32| std::array::from_fn(|l| step * l as f32);
         let w: [Lanes; 3] = [0.3, 0.0, -0.1].map(along);
@@ -155,8 +157,9 @@ mod tests {
         }
     }
 
+    /// Absurdly large angles give finite and bounded results.
     #[test]
-    fn absurd_angles_stay_finite_and_bounded() {
+    fn absurd_angles_stay_bounded() {
         for angle in [1e3f32, 1e6, 1e9, 1e17] {
             let u = turn(
                 &lanes(Vec3::new(1.0, 1.0, 1.0)),

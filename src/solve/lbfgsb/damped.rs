@@ -146,13 +146,14 @@ fn in_box(
 mod tests {
     use super::*;
 
-    /// Numbers between -1 and 1 that look random.
+    /// Returns a pseudo-random number between −1 and 1.
     fn noise(seed: usize) -> f64 {
         ((seed as f64 + 1.0) * 12.9898).sin() * 43758.5453 % 1.0
     }
 
+    /// The solution in a box meets the conditions of a minimum.
     #[test]
-    fn quadratics_in_a_box_meet_the_conditions_of_a_minimum() {
+    fn in_box_meets_kkt() {
         for n in 1..12 {
             for seed in 0..40 {
                 let l = DMatrix::from_fn(n, n, |i, j| noise(n * i + j + 97 * seed));

@@ -18,7 +18,7 @@ fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
 
 type Plain<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
 
-/// Tells no second derivative.
+/// Evaluates a function without its second derivative.
 fn plain(function: Plain, x: &[f64]) -> Option<Local> {
     let mut gradient = vec![0.0; x.len()];
     let value = function(x, &mut gradient);
@@ -40,7 +40,7 @@ fn run(
         .unwrap()
 }
 
-/// Largest violation of the conditions of a minimum in a box.
+/// Returns the largest violation of the conditions of a minimum in a box.
 fn kkt(
     x: &[f64],
     bounds: &[(f64, f64)],
@@ -58,13 +58,14 @@ fn kkt(
 
 const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
-/// Numbers between -1 and 1 that look random.
+/// Returns a pseudo-random number between −1 and 1.
 fn noise(seed: usize) -> f64 {
     ((seed as f64 + 1.0) * 12.9898).sin() * 43758.5453 % 1.0
 }
 
+/// The search reaches the minimum of Rosenbrock's function, with and without bounds.
 #[test]
-fn rosenbrock_s_valley_is_followed_to_its_end() {
+fn rosenbrock_is_minimised() {
     for n in [2, 3, 5, 10, 20, 30] {
         for bounds in [vec![FREE; n], vec![(-5.0, 5.0); n]] {
             let start: Vec<f64> = (0..n).map(|i| 0.9 + 0.8 * noise(i)).collect();
@@ -79,8 +80,9 @@ fn rosenbrock_s_valley_is_followed_to_its_end() {
     );
 }
 
+/// With active bounds the result meets the conditions of a minimum.
 #[test]
-fn active_bounds_hold_and_satisfy_the_conditions_of_a_minimum() {
+fn active_bounds_meet_kkt() {
     for n in [2, 4, 8, 16, 30] {
         let cases = [
             vec![(-5.0, 0.5); n],
@@ -113,9 +115,10 @@ fn active_bounds_hold_and_satisfy_the_conditions_of_a_minimum() {
     }
 }
 
-/// `½ xᵀ H x − hᵀ x` with H = LLᵀ + I, and bounds around a chosen minimum whose multipliers are chosen too.
+/// Quadratics in a box are solved: `½ xᵀ H x − hᵀ x` with H = LLᵀ + I, and bounds around a chosen minimum whose
+/// multipliers are chosen too.
 #[test]
-fn quadratics_with_a_known_minimum_in_a_box_are_solved() {
+fn box_quadratics_are_solved() {
     for n in [1, 2, 5, 12, 30] {
         let l = DMatrix::from_fn(n, n, |i, j| noise(n * i + j + 1));
         let h = &l * l.transpose() + DMatrix::identity(n, n);
@@ -156,8 +159,9 @@ fn quadratics_with_a_known_minimum_in_a_box_are_solved() {
     }
 }
 
+/// With their scales, badly scaled variables take about as many evaluations as well scaled ones.
 #[test]
-fn badly_scaled_variables_need_only_their_scales() {
+fn scales_fix_bad_scaling() {
     let sizes = [1e-6, 1.0, 1e5, 1e-3];
     let mut function = |x: &[f64], g: &mut [f64]| {
         let y: Vec<f64> = x.iter().zip(sizes).map(|(x, s)| x / s).collect();
@@ -176,8 +180,9 @@ fn badly_scaled_variables_need_only_their_scales() {
     assert!(end.evaluations.abs_diff(plain.evaluations) <= plain.evaluations / 2);
 }
 
+/// The start may lie on the bounds, outside of them or at the minimum.
 #[test]
-fn a_start_on_bounds_at_the_minimum_or_outside_is_no_trouble() {
+fn start_may_touch_bounds() {
     let mut bowl = |x: &[f64], g: &mut [f64]| {
         for (g, x) in g.iter_mut().zip(x) {
             *g = 2.0 * (x - 2.0);
@@ -200,7 +205,7 @@ fn a_start_on_bounds_at_the_minimum_or_outside_is_no_trouble() {
 }
 
 #[test]
-fn equal_bounds_fix_a_variable() {
+fn equal_bounds_fix_variable() {
     let bounds = [FREE, (0.3, 0.3), FREE];
     let end = run(&[0.0; 3], &bounds, &mut rosenbrock);
     assert_eq!(end.x[1], 0.3);
@@ -209,8 +214,9 @@ fn equal_bounds_fix_a_variable() {
     assert_eq!((all.x, all.end), (vec![1.0, 2.0], End::Gradient));
 }
 
+/// The search avoids points whose value is not finite, and refuses to start at one.
 #[test]
-fn points_that_are_not_finite_are_refused() {
+fn search_avoids_non_finite_values() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         // Falls towards an edge beyond which there is nothing.
         let mut edge = |x: &[f64], g: &mut [f64]| {
@@ -234,8 +240,9 @@ fn points_that_are_not_finite_are_refused() {
     }
 }
 
+/// With a wrong gradient the search returns the best point it has seen.
 #[test]
-fn the_best_point_comes_out_of_a_function_whose_gradient_lies() {
+fn wrong_gradient_returns_best_point() {
     let mut least = f64::INFINITY;
     let mut lying = |x: &[f64], g: &mut [f64]| {
         g.iter_mut()
@@ -249,8 +256,9 @@ fn the_best_point_comes_out_of_a_function_whose_gradient_lies() {
     assert!(end.value <= least + 1e-14, "{end:?}");
 }
 
+/// The number of iterations is limited, and runs repeat bit for bit.
 #[test]
-fn iterations_are_limited_and_runs_repeat_to_the_bit() {
+fn iterations_are_limited() {
     let few = Lbfgsb {
         iterations: 3,
         ..Lbfgsb::default()
@@ -266,8 +274,9 @@ fn iterations_are_limited_and_runs_repeat_to_the_bit() {
     assert_eq!(go().unwrap(), first);
 }
 
+/// Input of wrong length or value is refused with a sentence.
 #[test]
-fn what_does_not_fit_is_refused_with_a_sentence() {
+fn minimise_refuses_bad_input() {
     let go = |start: &[f64], scales: &[f64], bounds: &[(f64, f64)]| {
         Lbfgsb::default().minimise(start, scales, bounds, &mut |x| plain(&mut rosenbrock, x))
     };

@@ -4,7 +4,7 @@
 use super::*;
 use nalgebra::{DMatrix, DVector};
 
-/// A repeatable number between -1 and 1.
+/// Returns a repeatable number between −1 and 1.
 fn number(i: usize) -> f64 {
     (i as f64 * 12.9898 + 1.0).sin()
 }
@@ -13,7 +13,7 @@ fn chain(nodes: u32) -> Vec<[u32; 3]> {
     (2..nodes).map(|i| [i, i - 2, i - 1]).collect()
 }
 
-/// Symmetric matrices of a chain of triangles: blocks, and numbers in the same structure.
+/// Builds symmetric matrices of a chain of triangles: blocks, and numbers in the same structure.
 fn matrices(nodes: u32) -> (BlockMatrix, ScalarMatrix) {
     let elements = chain(nodes);
     let corners = || elements.iter().map(|e| e.as_slice());
@@ -62,7 +62,7 @@ fn check_products<T: Entry>(matrix: &CsMatI<T, u32>) {
 }
 
 #[test]
-fn products_are_those_of_the_dense_matrix() {
+fn products_match_dense() {
     let (blocks, scalars) = matrices(40);
     check_products(&blocks);
     check_products(&scalars);
@@ -72,8 +72,9 @@ fn products_are_those_of_the_dense_matrix() {
     assert_eq!(blocks.expand().nnz(), 9 * blocks.nnz());
 }
 
+/// The matrix has an entry for every two nodes that share an element.
 #[test]
-fn entries_are_those_of_shared_elements() {
+fn entries_follow_shared_elements() {
     let elements: [&[u32]; 2] = [&[3, 0], &[1, 3, 1]];
     let matrix: ScalarMatrix = zeros(5, elements);
     assert_eq!(matrix.indptr().raw_storage(), [0, 2, 4, 5, 8, 9]);
@@ -89,7 +90,7 @@ fn entries_are_those_of_shared_elements() {
 }
 
 #[test]
-fn restriction_is_that_of_the_dense_matrix() {
+fn restriction_matches_dense() {
     let (blocks, scalars) = matrices(17);
     let kept = [0, 1, 4, 5, 6, 11, 16];
     let rows: Vec<usize> = kept
@@ -105,8 +106,9 @@ fn restriction_is_that_of_the_dense_matrix() {
     }
 }
 
+/// A lumped matrix keeps the sums of the rows.
 #[test]
-fn a_lumped_matrix_keeps_the_sums() {
+fn lumped_keeps_row_sums() {
     let (blocks, scalars) = matrices(9);
     let lumped = scalars.lumped();
     assert_eq!(lumped.nnz(), 9);
@@ -117,8 +119,9 @@ fn a_lumped_matrix_keeps_the_sums() {
     }
 }
 
+/// A stored matrix with wrong size, columns or values is refused.
 #[test]
-fn stored_matrices_are_looked_at_before_they_are_believed() {
+fn stored_matrix_is_validated() {
     let (_, matrix) = matrices(6);
     let stored = || StoredMatrix::from(&matrix);
     assert_eq!(stored().into_matrix(6), Some(matrix.clone()));

@@ -10,7 +10,7 @@ const STOP: Stop = Stop {
     iterations: 400,
 };
 
-/// A grid of n³ nodes on springs, and masses of `mass` each.
+/// Builds a grid of n³ nodes on springs, with masses of `mass` each.
 pub(in crate::solve) fn grid(n: usize, mass: f64) -> SparseCholesky {
     let at = |i: usize, j: usize, k: usize| (i + n * (j + n * k)) as u32;
     let (mut edges, mut centres) = (Vec::new(), Vec::new());
@@ -47,8 +47,9 @@ pub(in crate::solve) fn pull(nodes: usize) -> Vec<Vec3> {
     (0..nodes).map(|v| pull(v as f64)).collect()
 }
 
+/// The solution agrees with that of the factor.
 #[test]
-fn the_solution_is_that_of_the_factor() {
+fn sweeps_match_factor() {
     for n in [1, 2, 5, 9] {
         let mut matrix = grid(n, 0.5);
         let mut sweeps = Sweeps::new(&matrix.symbolic().clone());
@@ -65,8 +66,9 @@ fn the_solution_is_that_of_the_factor() {
     }
 }
 
+/// A good guess saves iterations, and no guess changes the solution.
 #[test]
-fn a_guess_saves_iterations_and_changes_no_solution() {
+fn guess_saves_iterations() {
     let matrix = grid(7, 0.2);
     let mut sweeps = Sweeps::new(matrix.symbolic());
     sweeps.set(matrix.values()).unwrap();
@@ -97,8 +99,9 @@ fn a_guess_saves_iterations_and_changes_no_solution() {
     );
 }
 
+/// The number of iterations grows with the condition of the matrix but not with its size.
 #[test]
-fn iterations_grow_with_the_condition_and_not_with_the_size() {
+fn iterations_grow_with_condition() {
     let taken = |n: usize, mass: f64| {
         let matrix = grid(n, mass);
         let mut sweeps = Sweeps::new(matrix.symbolic());
@@ -110,8 +113,9 @@ fn iterations_grow_with_the_condition_and_not_with_the_size() {
     assert!(light > 2 * large, "{large} {light}");
 }
 
+/// A solution does not depend on earlier solves.
 #[test]
-fn a_solution_depends_on_nothing_that_was_solved_before() {
+fn solution_ignores_earlier_solves() {
     let matrix = grid(5, 0.1);
     let mut sweeps = Sweeps::new(matrix.symbolic());
     let mut solve = || {
@@ -123,8 +127,9 @@ fn a_solution_depends_on_nothing_that_was_solved_before() {
     assert_eq!(solve(), solve());
 }
 
+/// A solve that fails leaves the right-hand side unchanged, and an indefinite matrix is refused.
 #[test]
-fn what_is_not_definite_or_takes_too_long_leaves_the_right_hand_side() {
+fn failed_solve_keeps_rhs() {
     let mut matrix = grid(5, 0.1);
     let mut sweeps = Sweeps::new(&matrix.symbolic().clone());
     sweeps.set(matrix.values()).unwrap();
@@ -156,8 +161,9 @@ fn what_is_not_definite_or_takes_too_long_leaves_the_right_hand_side() {
     ));
 }
 
+/// An empty system and a right-hand side of zero take no iterations.
 #[test]
-fn nothing_is_solved_at_once() {
+fn empty_system_takes_no_iterations() {
     let graph = Graph::from_edges(0, []);
     let symbolic = Symbolic::new(&graph, &[]).unwrap();
     let mut sweeps = Sweeps::new(&symbolic);

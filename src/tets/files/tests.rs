@@ -6,7 +6,7 @@ use crate::disk::tests::Folder;
 use proptest::prelude::*;
 use std::fs;
 
-/// A bar with coordinates that need all their digits.
+/// Builds a bar with coordinates that need all their digits.
 fn bar() -> TetMesh {
     let bar = TetMesh::grid([3, 2, 1], [1.0, 0.7, 1.0 / 3.0]).unwrap();
     let crooked =
@@ -22,8 +22,9 @@ fn read(path: &Path) -> Result<TetMesh, TetError> {
     TetMesh::read(path, Mend::default())
 }
 
+/// A mesh that is written is read back bit for bit, in every format.
 #[test]
-fn what_is_written_is_read_to_the_last_bit() {
+fn read_keeps_written_bits() {
     let (folder, mesh) = (Folder::new(), bar());
     for name in ["a.node", "b.ele", "c.mesh", "d.veg"] {
         let path = folder.0.join(name);
@@ -50,8 +51,9 @@ fn what_is_written_is_read_to_the_last_bit() {
     );
 }
 
+/// Extreme numbers are read back bit for bit.
 #[test]
-fn extreme_numbers_come_back() {
+fn extreme_numbers_survive_files() {
     let folder = Folder::new();
     let x = vec![
         Vec3::new(-0.0, 5e-324, 1e-300),
@@ -80,8 +82,9 @@ fn extreme_numbers_come_back() {
     assert!(folder.names().is_empty());
 }
 
+/// Files of TetGen are read with comments, attributes and nodes on edges.
 #[test]
-fn tetgen_files_as_they_come() {
+fn tetgen_files_are_read() {
     let folder = Folder::new();
     folder.write(
         "x.1.node",
@@ -107,8 +110,9 @@ fn tetgen_files_as_they_come() {
     assert_eq!(read(&y).unwrap().vertices().len(), 4);
 }
 
+/// Files of Medit are read with sections that the reader does not need.
 #[test]
-fn medit_files_as_they_come() {
+fn medit_files_are_read() {
     let folder = Folder::new();
     let path = folder.write(
         "a.mesh",
@@ -123,8 +127,9 @@ fn medit_files_as_they_come() {
     assert_eq!(read(&path).unwrap().vertices().len(), 4);
 }
 
+/// Files of Vega are read with materials, sets and cubes.
 #[test]
-fn vega_files_as_they_come() {
+fn vega_files_are_read() {
     let folder = Folder::new();
     let corners = "1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n";
     let path = folder.write(
@@ -145,8 +150,9 @@ fn vega_files_as_they_come() {
     approx::assert_relative_eq!(mesh.volume(), 1.0, max_relative = 1e-12);
 }
 
+/// Errors in a file name its line and the cause.
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_name_line() {
     let folder = Folder::new();
     let corners = "0 0 0 1\n1 0 0 1\n0 1 0 1\n0 0 1 1\n";
     let head = "MeshVersionFormatted 2\nDimension 3\n";
@@ -247,8 +253,9 @@ fn what_is_wrong_is_said_with_its_line() {
     ));
 }
 
+/// A write that fails leaves no file behind.
 #[test]
-fn nothing_half_made_is_left_behind() {
+fn failed_write_leaves_no_file() {
     let (folder, mesh) = (Folder::new(), bar());
     fs::create_dir_all(folder.0.join("a.ele").join("inside")).unwrap();
     for name in ["a.node", "no/such.mesh", "b.stl", "a.ele"] {
@@ -275,7 +282,7 @@ fn nothing_half_made_is_left_behind() {
     assert_eq!(folder.names(), ["a.ele"]);
 }
 
-/// Parses a text in every format; it must come to an end and not to a panic.
+/// Parses a text in every format, which must end without a panic.
 fn parse_all(text: &str) {
     let path = Path::new("x");
     let mend = Mend {
@@ -296,13 +303,15 @@ fn parse_all(text: &str) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
+    /// Random bytes do not crash the parsers.
     #[test]
-    fn random_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn parsers_survive_random_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         parse_all(&String::from_utf8_lossy(&bytes));
     }
 
+    /// Random words of the formats do not crash the parsers.
     #[test]
-    fn random_words_do_no_harm(words in proptest::collection::vec(
+    fn parsers_survive_random_words(words in proptest::collection::vec(
         prop::sample::select(vec![
             "MeshVersionFormatted", "Dimension", "Vertices", "Tetrahedra", "End", "*VERTICES", "*ELEMENTS", "TET",
             "CUBIC", "*SET", "#", "\n", "\n", "0", "1", "2", "3", "4", "8", "-1", "1e308", "nan", "0.5", ",",
@@ -311,8 +320,9 @@ proptest! {
         parse_all(&words.join(" "));
     }
 
+    /// Damaged files do not crash the parsers.
     #[test]
-    fn damaged_files_do_no_harm(kind in 0..4usize, cut in 0.0..1.0f64, at in 0.0..1.0f64, with in "[ -~\n]{0,6}") {
+    fn parsers_survive_damaged_files(kind in 0..4usize, cut in 0.0..1.0f64, at in 0.0..1.0f64, with in "[ -~\n]{0,6}") {
         let mesh = bar();
         let text = match kind {
             0 => medit::text(&mesh),

@@ -66,7 +66,7 @@ impl Bar {
             .collect()
     }
 
-    /// Length of the middle line from the clamped end to the tip.
+    /// Returns the length of the middle line from the clamped end to the tip.
     fn axis(&self, u: &[Vec3]) -> f64 {
         let m = self.across + 1;
         let middle = self.across / 2 * (1 + m);
@@ -90,7 +90,7 @@ impl Bar {
         )
     }
 
-    /// What is left of the forces on free nodes, as a share of them.
+    /// Returns the residual forces on free nodes, as a part of the forces.
     fn left_over(&self, model: Model, u: &[Vec3], forces: &[Vec3]) -> f64 {
         let mut g = forces.to_vec();
         self.elements.gradient(model, u, &mut g);
@@ -109,8 +109,9 @@ fn figure_4() -> Material {
     Material::new(1e5, 0.4, 1000.0).unwrap()
 }
 
+/// A sagging nonlinear bar keeps its length, while the linear bar grows longer.
 #[test]
-fn a_sagging_bar_keeps_its_length_where_the_linear_one_does_not() {
+fn sagging_bar_keeps_length() {
     for (along, across) in [(10, 2), (20, 4)] {
         let bar = bar(along, across, &figure_4());
         let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
@@ -148,8 +149,9 @@ fn a_sagging_bar_keeps_its_length_where_the_linear_one_does_not() {
     }
 }
 
+/// If clamp and loads are turned and moved, the static solution is turned and moved.
 #[test]
-fn statics_turn_with_the_bar_and_scale_with_it() {
+fn statics_follow_rigid_motion() {
     let bar = bar(6, 2, &figure_4());
     let forces = bar.weight(Vec3::new(1.0, 2.0, -5.0));
     let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.5, -1.0, 2.0));
@@ -176,8 +178,9 @@ fn statics_turn_with_the_bar_and_scale_with_it() {
     }
 }
 
+/// Loads that fold the bar give a finite solution or an error.
 #[test]
-fn loads_that_fold_the_bar_end_finite() {
+fn folding_loads_stay_finite() {
     let bar = bar(8, 2, &figure_4());
     for pull in [
         Vec3::new(-40.0, 0.0, -1.0),
@@ -199,8 +202,9 @@ fn loads_that_fold_the_bar_end_finite() {
     }
 }
 
+/// While loads grow in steps, the reported progress does not fall below that of the attempt with the whole load.
 #[test]
-fn progress_does_not_fall_back_while_loads_grow() {
+fn progress_does_not_fall_back() {
     let bar = bar(8, 2, &figure_4());
     let mut grown = 0;
     for pull in [Vec3::new(-40.0, 0.0, -1.0), Vec3::new(-2000.0, 3.0, 0.0)] {
@@ -231,8 +235,9 @@ fn progress_does_not_fall_back_while_loads_grow() {
     assert!(grown > 0);
 }
 
+/// A bar that starts inside out returns to its rest shape.
 #[test]
-fn a_bar_turned_inside_out_comes_back() {
+fn inverted_bar_recovers() {
     let bar = bar(4, 2, &figure_4());
     let mirrored: Vec<Vec3> = (bar.x.iter())
         .map(|x| Vec3::new(-2.0 * x.x, 0.3 * (9.0 * x.z).sin() * x.x, 0.0))
@@ -251,8 +256,9 @@ fn a_bar_turned_inside_out_comes_back() {
     assert!(found.displacements.iter().all(|u| u.norm() < 1e-6));
 }
 
+/// Input that has no equilibrium is refused, and the error names the cause.
 #[test]
-fn what_cannot_be_balanced_is_refused() {
+fn statics_refuse_bad_input() {
     let bar = bar(2, 1, &figure_4());
     let k = bar.x.len();
     let zero = vec![Vec3::zeros(); k];
@@ -305,7 +311,7 @@ fn moving(bar: &Bar, settings: NonlinearSettings) -> NonlinearSimulation {
     NonlinearSimulation::new(elements, bar.mass.clone(), &bar.x, &bar.fixed, settings).unwrap()
 }
 
-/// The tip's path for a second under gravity, by steps per second.
+/// Simulates the bar under gravity for a time, in equal steps.
 fn fall(bar: &Bar, integrator: Integrator, steps: usize, seconds: f64) -> NonlinearSimulation {
     let mut sim = moving(
         bar,
@@ -322,8 +328,9 @@ fn fall(bar: &Bar, integrator: Integrator, steps: usize, seconds: f64) -> Nonlin
     sim
 }
 
+/// The error of each integrator falls with its order as the step shrinks.
 #[test]
-fn steps_converge_with_their_order() {
+fn integrators_converge_with_order() {
     let bar = bar(5, 1, &figure_4());
     for (integrator, order) in [(Integrator::BackwardEuler, 1), (Integrator::Midpoint, 2)] {
         let end = |integrator, steps| fall(&bar, integrator, steps, 0.25).displacements().to_vec();
@@ -337,8 +344,9 @@ fn steps_converge_with_their_order() {
     }
 }
 
+/// The midpoint rule conserves energy, and backward Euler dissipates it.
 #[test]
-fn midpoint_keeps_energy_and_backward_euler_loses_it() {
+fn midpoint_conserves_energy() {
     let bar = bar(5, 1, &figure_4());
     let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
     let total = |sim: &NonlinearSimulation| {
@@ -355,8 +363,9 @@ fn midpoint_keeps_energy_and_backward_euler_loses_it() {
     assert!(lost < -0.02 * scale, "{lost}");
 }
 
+/// Damped motion ends in the static solution, and a free body keeps its momentum.
 #[test]
-fn motion_ends_in_balance_and_free_flight_is_free() {
+fn damped_motion_reaches_statics() {
     let bar = bar(5, 1, &figure_4());
     let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
     let damped = NonlinearSettings {
@@ -404,8 +413,9 @@ fn motion_ends_in_balance_and_free_flight_is_free() {
     }
 }
 
+/// Held nodes follow their targets, and a failed step leaves the state unchanged.
 #[test]
-fn held_nodes_lead_and_a_failed_step_keeps_the_state() {
+fn failed_step_keeps_state() {
     let bar = bar(4, 1, &figure_4());
     let mut sim = moving(&bar, NonlinearSettings::default());
     let zero = vec![Vec3::zeros(); bar.x.len()];

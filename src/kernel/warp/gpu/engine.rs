@@ -409,8 +409,9 @@ mod tests {
     use super::*;
     use crate::Vec3;
 
+    /// If the device is lost in use, the processor replaces it with one warning.
     #[test]
-    fn a_device_lost_in_use_is_replaced_by_the_processor_with_one_warning() {
+    fn lost_device_falls_back_once() {
         let Ok(device) = GpuDevice::alone(Adapter::Any) else {
             let required = std::env::var_os("THEW_REQUIRE_GPU").is_some();
             assert!(!required, "THEW_REQUIRE_GPU is set, but there is no device");

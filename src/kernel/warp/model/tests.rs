@@ -29,7 +29,7 @@ fn rest() -> Vec<Vec3> {
     (0..POINTS).map(at).collect()
 }
 
-/// Two bones; every seventh vertex hangs on none.
+/// Returns the weights of two bones; every seventh vertex has none.
 fn weights() -> SkinWeights {
     let row = |v: usize| match v % 7 {
         0 => Vec::new(),
@@ -53,8 +53,9 @@ fn model(precision: Precision, skinned: bool) -> WarpModel {
     WarpModel::per_vertex(&shapes, &rotations, None, &rest, skin, precision).unwrap()
 }
 
+/// Without rotations a frame is the sum of the shapes, moved by the bones.
 #[test]
-fn without_rotations_frames_are_sums_of_shapes_under_their_bones() {
+fn frames_without_rotations_are_sums() {
     let (shapes, rest, weights, pose) = (shapes(1.0), rest(), weights(), pose(1.0));
     let amplitudes = [[0.3, -0.2, 0.05], [-0.1, 0.4, 0.2]];
     let skin = |v: usize, x: Vec3| -> Vec3 {
@@ -109,8 +110,9 @@ fn without_rotations_frames_are_sums_of_shapes_under_their_bones() {
     }
 }
 
+/// The bytes of a frame count all data that is read and written.
 #[test]
-fn bytes_of_a_frame_are_those_of_what_is_read_and_written() {
+fn frame_bytes_count_traffic() {
     let [single, half] = [Precision::F32, Precision::F16].map(|p| model(p, true));
     // A shape and a rotation of each mode, and what comes out.
     let (modes, out) = (24 * MODES * POINTS, 12 * POINTS);
@@ -122,8 +124,9 @@ fn bytes_of_a_frame_are_those_of_what_is_read_and_written() {
     assert_eq!(model(Precision::F32, false).bytes(true), bare);
 }
 
+/// Amplitudes whose sum leaves single precision are refused, and the error names the largest.
 #[test]
-fn amplitudes_that_leave_single_precision_together_are_refused_naming_the_largest() {
+fn frame_refuses_huge_amplitudes() {
     let model = Arc::new(model(Precision::F32, false));
     // How far a mode carries the surface at most.
     let peaks: Vec<f64> = model.blocks.peaks.iter().map(|peaks| peaks[0]).collect();
@@ -145,8 +148,9 @@ fn amplitudes_that_leave_single_precision_together_are_refused_naming_the_larges
     assert_eq!(frame([0.0, 0.0, f64::NAN]), Err(wanted));
 }
 
+/// Bones that leave single precision and bad limits are refused.
 #[test]
-fn bones_that_leave_single_precision_in_any_way_are_refused() {
+fn pose_refuses_huge_bones() {
     let model = model(Precision::F32, true);
     assert!(model.pose(&pose(1.0), Some(0.1)).is_ok());
     let wrong = |linear: f64, translation: f64| {
