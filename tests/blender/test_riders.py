@@ -121,7 +121,7 @@ def same(shapes, others, size) -> None:
 
 @in_one_blender
 def test_rider_keeps_distance(scene):
-    """The liveliest clip of our biped as Add Flesh leaves it, in a shirt and with two eyes.
+    """A shirt and two eyes keep their distance to the skin in the liveliest clip of our biped.
 
     Where an arm comes near, the shirt is as far from the arm as the arm comes: what counts is the skin that it covers.
     """
