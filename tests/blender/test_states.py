@@ -168,9 +168,7 @@ KEYFRAMED = (*RIDER, Event.EVALUATED, Event.CLIP_MADE, Event.FAILED)
     ids=["rider", "keyframed"],
 )
 def test_states_of_riders_and_keyframed(events, regions):
-    """Riders and keyframed flesh reach every state of the regions that apply to them, except late clips, and no
-    others.
-    """
+    """Riders and keyframed flesh reach exactly the states of their regions, except late clips."""
     found = reachable(states.UNREAD, events)
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         expected = set(region) - {Clip.BEHIND, Clip.MISFIT} if name in regions else {getattr(Condition(), name)}
