@@ -12,7 +12,7 @@ from helpers import activate, flesh_of, make_armature, make_body, part, play, si
 
 
 def jolted(first: int, last: int, hold: int = 0):
-    """A character that is shaken in a rhythm that never repeats, keyed in frames `first` to `last`; before them it stands still."""
+    """Builds a character that stands still, then is shaken in an irregular rhythm in frames `first` to `last`."""
     rig = make_armature()
     body = make_body(rig)
     hip, spine = rig.pose.bones["Hip"], rig.pose.bones["Spine"]

@@ -15,7 +15,7 @@ places, guides = (importlib.import_module(f"logic.{name}") for name in ("limb_pl
 
 
 def tube(count=7, spokes=8, bend=0.5, length=1.0, thick=0.1, joint=0.45):
-    """A bent limb that swells, of two bones."""
+    """Builds a bent limb that swells, of two bones."""
     t = np.linspace(0.0, 1.0, count)
     angle = bend * (t - 0.5)
     way = np.stack([np.cos(angle), 0.0 * t, np.sin(angle)], axis=1)
@@ -44,7 +44,7 @@ def limbs(addon):
 
 
 def everywhere(count=40):
-    """Coordinates in the limb, its caps among them, hubs too."""
+    """Returns coordinates all over the limb, its caps and hubs included."""
     rng = np.random.default_rng(1)
     c = np.stack([rng.uniform(-0.9, 1.9, count), np.zeros(count), rng.uniform(0, 2 * np.pi, count), rng.uniform(0, 1.2, count)], axis=1)  # fmt: skip
     c[:5, 3] = 0.0

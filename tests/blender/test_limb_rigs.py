@@ -34,7 +34,7 @@ def limb_add(obj, bones=BONES, name="Arm"):
 
 
 def stand(name, shaped=None, place=None, **options):
-    """A small character with flesh and a limb, its mesh `shaped` [n, 3] -> [n, 3] and its bones with it, standing at `place` [4, 4]."""
+    """Builds a small character with flesh and a limb at `place` [4, 4]; `shaped` maps its points [n, 3] -> [n, 3]."""
     scale = options.get("scale", 1.0)
     armature = make_armature(f"{name} Bones", scale)
     body = make_body(armature, name, **options)
@@ -190,7 +190,7 @@ def test_carry_keeps_limb_coordinates(scene):
 
 
 def moves(obj, rig, limb):
-    """(how far a rig alone moves a limb's skin at most, in radii of the limb there; the mean u of what it moves, by how far)."""
+    """Returns a rig's largest movement of the skin in radii of the limb, and the mean u weighted by movement."""
     names = {each.name: each.enabled for each in obj.thew.rigs}
     for each in obj.thew.rigs:
         each.enabled = each.name == rig.name

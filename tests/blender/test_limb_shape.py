@@ -54,7 +54,7 @@ class Drag:
         return self.tool.modal(self.context, event(kind, value, **keys))
 
     def whole(self, start, to, **keys) -> None:
-        """Press, drag, release."""
+        """Presses, drags and releases."""
         assert self("LEFTMOUSE", at=start) == {"RUNNING_MODAL"}
         assert self("MOUSEMOVE", at=to, **keys) == {"RUNNING_MODAL"}
         assert self("LEFTMOUSE", "RELEASE") == {"RUNNING_MODAL"}

@@ -364,7 +364,7 @@ def test_panel_shows_modes(character):
 
 
 def lives(body, frames) -> np.ndarray:
-    """Play, bake; gives how far each frame's flesh is from its skin, as parts of the size."""
+    """Plays and bakes; returns how far each frame's flesh is from its skin, as parts of the size."""
     flesh, chosen = flesh_of(body), list(frames)[:: max(1, len(frames) // 6)]
     live = play(body, chosen)
     away = [np.sqrt((flesh.offsets(f) ** 2).sum(axis=1).mean()) for f in frames]
@@ -393,7 +393,7 @@ def test_modal_biped_jump(scene):
 
 
 def animate_faster(armature) -> None:
-    """Play the action at double speed."""
+    """Plays the action at double speed."""
     for curve in part("scene.animation").curves_in(armature.animation_data):
         for point in curve.keyframe_points:
             point.co.x = 1.0 + 0.5 * (point.co.x - 1.0)

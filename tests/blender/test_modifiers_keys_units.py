@@ -32,7 +32,7 @@ def add(**options):
 
 
 def skin_of(obj, frames) -> np.ndarray:
-    """What the flesh's own reading says the Armature modifier would show, [f, n, 3]."""
+    """Returns the Armature modifier's shapes as the flesh's own reading predicts them, [f, n, 3]."""
     flesh = flesh_of(obj)
     shapes = []
     for frame in frames:
@@ -51,7 +51,7 @@ PLACES = {
 
 
 def carry(rig, distance: float = 0.5) -> None:
-    """Let the armature object move during the clip."""
+    """Moves the armature object during the clip."""
     for frame, x in ((1, 0.0), (20, distance)):
         rig.location.x += x
         rig.keyframe_insert("location", frame=frame)
@@ -226,7 +226,7 @@ def test_deformers_before_thew(scene):
 
 
 def add_keys(body) -> None:
-    """A basis, a key that swells the belly, one that shears the head and is at half."""
+    """Adds a basis, a key that swells the belly, and one at half that shears the head."""
     body.shape_key_add(name="Basis")
     swell, shear = body.shape_key_add(name="Swell"), body.shape_key_add(name="Shear")
     for point in swell.points:

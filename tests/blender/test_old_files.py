@@ -58,7 +58,7 @@ def now(obj) -> dict:
 
 @pytest.fixture
 def rigged(fleshed):
-    """(body, how it plays) with two rigs, of which a driver of another object reads a number."""
+    """Builds (body, its played shapes) with two rigs; a driver of another object reads a number of them."""
     body, _ = fleshed
     add_rig(body, bone="Spine", template="TORUS")
     rig = add_rig(body, guide="SKIN", face=33, template="BUMP")

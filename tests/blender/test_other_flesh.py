@@ -13,12 +13,12 @@ from pairs import APART, make_neighbour, make_pair, moves, overlapping, pushed, 
 
 @pytest.fixture
 def pair(scene):
-    """Two small characters side by side whose bellies press into each other, (left, right)."""
+    """Builds two small characters side by side whose bellies press into each other, (left, right)."""
     return make_pair()
 
 
 def passes(monkeypatch) -> list[int]:
-    """Of how many characters frames are played to read them from now on, each time that they are."""
+    """Returns a list that records the number of characters in each later reading of frames."""
     poses, found = part("scene.poses"), []
     real = poses.read_motions
     monkeypatch.setattr(poses, "read_motions", lambda all, *given: found.append(len(all)) or real(all, *given))
@@ -237,7 +237,7 @@ def test_edit_mode_keeps_other_motion(pair, monkeypatch):
 
 
 def refused_simulation(body) -> str:
-    """What Simulate says of a body while another one is being edited."""
+    """Returns the message of Simulate for a body while another one is being edited."""
     jobs, finish = part("live.jobs"), part("logic.tasks").finish
     with pytest.raises(part("logic.errors").Refusal) as told:
         finish(jobs.simulate(body, bpy.context.scene, bpy.context.view_layer))

@@ -30,7 +30,7 @@ class Probe(bpy.types.RenderEngine):
 
 @pytest.fixture
 def film(scene, character, tmp_path):
-    """A character to be rendered by the probe; `film(frames)` gives what it saw."""
+    """Builds a character to be rendered by the probe; `film(frames)` returns what it saw."""
     bpy.utils.register_class(Probe)
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(camera)

@@ -14,7 +14,7 @@ CUT, LAST = 11, 20
 
 @pytest.fixture
 def cut(scene):
-    """A character that moves, and is ten metres away from frame `CUT` on."""
+    """Builds a character that moves, and is ten metres away from frame `CUT` on."""
     scene.frame_end = LAST
     body, rig = make_character()
     body.parent = rig

@@ -83,7 +83,7 @@ def ride(body, *riders) -> None:
 
 @pytest.fixture
 def dressed(character):
-    """(body with flesh, armature, shirt, eye): the shirt covers the belly, the eye hangs on the head."""
+    """Builds (body with flesh, armature, shirt, eye): the shirt covers the belly, the eye hangs on the head."""
     body, armature = character
     body.thew.softness = 0.8
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)

@@ -57,7 +57,7 @@ def test_driven_bulge_bake_matches_live(real):
 
 
 def swing_a_bone(body) -> None:
-    """A clip for a character that has none."""
+    """Keys a clip for a character that has none."""
     bone = armature_here().pose.bones[flesh_of(body).character.bones[3]]
     bone.rotation_mode = "XYZ"
     for frame, angle in ((1, 0.0), (6, 0.7), (12, 0.0)):
@@ -66,7 +66,7 @@ def swing_a_bone(body) -> None:
 
 
 def busiest_bone(body) -> str:
-    """The bone of the body that turns most in the clip."""
+    """Returns the bone of the body that turns most in the clip."""
     flesh, bones = flesh_of(body), part("rigs.drivers")
     armature = armature_here()
 

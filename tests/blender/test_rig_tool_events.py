@@ -71,7 +71,7 @@ class Hand:
 
 
 def tool(module: str, name: str, **properties):
-    """An operator as Blender would make one, but for Blender."""
+    """Builds an operator as Blender would, but without Blender."""
     cls = getattr(part(f"operators.{module}"), name)
     ours = [base for base in reversed(cls.__mro__) if ".operators." in base.__module__]
     members = {key: value for base in ours for key, value in vars(base).items() if not key.startswith("__")}

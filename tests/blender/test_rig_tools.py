@@ -45,7 +45,7 @@ def native(obj, rig):
 
 
 def moved_by(obj, rig) -> np.ndarray:
-    """How far one rig alone moves the skin in the rest pose, in which yields are measured, metres [n]."""
+    """Returns how far one rig alone moves the skin in the rest pose, in which yields are measured, metres [n]."""
     import thew
 
     body, pose, own = native(obj, rig)

@@ -41,7 +41,7 @@ def skin_moved(obj, rig) -> float:
 
 
 def flattest(obj, maps, forces) -> float:
-    """The least volume of a cell over that at rest, in a pose; of cells that the pose alone leaves well alone."""
+    """Returns the least ratio of a cell's volume to that at rest, over cells that the pose alone leaves well shaped."""
     flesh = flesh_of(obj)
     x, cells = np.asarray(flesh.lattice.vertices), np.asarray(flesh.lattice.cells)[:, :4]
     balance = part("logic.native").thew.Equilibrium(flesh.body)

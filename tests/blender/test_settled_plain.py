@@ -29,7 +29,7 @@ def thew(addon):
 
 @pytest.fixture(scope="module")
 def body(thew):
-    """A bar of flesh along x, 1 m long, with a bone in each half."""
+    """Builds a bar of flesh along x, 1 m long, with a bone in each half."""
     grid = thew.TetMesh.grid((8, 2, 2), (1.0, 0.2, 0.2))
     used, triangles = np.unique(grid.surface_triangles, return_inverse=True)
     surface = thew.Surface(grid.vertices[used], triangles.reshape(-1, 3))
@@ -42,7 +42,7 @@ def body(thew):
 
 
 def bent(angle):
-    """The pose [2, 4, 4] with the second bone turned upwards."""
+    """Returns the pose [2, 4, 4] with the second bone turned upwards."""
     turn, head = np.eye(4), np.array([0.5, 0.1, 0.1])
     turn[0, 0] = turn[2, 2] = np.cos(angle)
     turn[2, 0], turn[0, 2] = np.sin(angle), -np.sin(angle)

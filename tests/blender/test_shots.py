@@ -22,7 +22,7 @@ FRAMES = range(1, 21)
 
 @pytest.fixture(scope="module", autouse=True)
 def core(addon):
-    """The module that the extension brings with it: there is none to import before it is installed."""
+    """Returns the module that the extension brings with it; it cannot be imported before the installation."""
     global thew
     import thew
 

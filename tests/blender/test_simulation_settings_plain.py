@@ -21,7 +21,7 @@ def simulation(addon):
 
 
 def another(name, value):
-    """A value of a setting other than `value`."""
+    """Returns a value of a setting other than `value`."""
     if name in NAMES:
         return NAMES[name]
     return (1.0, 2.0, 3.0) if name == "gravity" else 0.5 * (value or 1.0)

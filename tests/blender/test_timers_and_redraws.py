@@ -292,7 +292,7 @@ def rendered(handlers, scene, body, frames) -> np.ndarray:
 
 @contextmanager
 def free():
-    """The handlers answer within."""
+    """Lets the handlers answer within the block."""
     poses = part("scene.poses")
     before, poses.busy = poses.busy, 0
     try:
@@ -303,7 +303,7 @@ def free():
 
 @contextmanager
 def moved_elsewhere():
-    """Nothing is written by a thread but the main one within."""
+    """Checks that only the main thread writes within the block."""
     modifier, write = part("scene.modifier"), part("scene.modifier").write
 
     def guarded(*args):

@@ -10,7 +10,7 @@ from helpers import activate, add_rig, part
 
 
 def listed(mode: str) -> list[str]:
-    """The tools of ours that the toolbar shows in a mode."""
+    """Returns our tools that the toolbar shows in a mode."""
     bar = ToolSelectPanelHelper._tool_class_from_space_type("VIEW_3D")
     found = ToolSelectPanelHelper._tools_flatten(bar.tools_from_context(bpy.context, mode))
     return [tool.idname for tool in found if tool is not None and tool.idname.startswith("thew.")]
@@ -18,7 +18,7 @@ def listed(mode: str) -> list[str]:
 
 @pytest.fixture
 def tools(addon, monkeypatch):
-    """The toolbar as in a window."""
+    """Builds the toolbar as in a window."""
     toolbar, operators = part("operators.toolbar"), part("operators")
     monkeypatch.setattr(toolbar, "bpy", WithWindow())
     for group, poll in operators.TOOLS:

@@ -23,7 +23,7 @@ MOST_LINES = 400
 
 
 def modules(folder: Path = ADDON) -> dict[str, Path]:
-    """Every file by its dotted name in the package; a folder's `__init__` by the folder's."""
+    """Returns every file by its dotted name in the package; a folder's `__init__` by the folder's."""
     found = {}
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -32,13 +32,13 @@ def modules(folder: Path = ADDON) -> dict[str, Path]:
 
 
 def only_typed(tree: ast.Module) -> set[ast.AST]:
-    """What stands under `if TYPE_CHECKING`, which no running program imports."""
+    """Returns the imports under `if TYPE_CHECKING`, which no running program imports."""
     tests = (node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     return {inner for test in tests for inner in ast.walk(test)}
 
 
 def imports(name: str, path: Path, known: dict[str, Path], typed: bool = True) -> list[tuple[int, str]]:
-    """(line, module of the package) of all that a file imports, inside its functions too; `typed`: for types alone too."""
+    """Returns (line, module) of all imports of a file, inside functions too; `typed`: those for types alone too."""
     tree = ast.parse(path.read_text())
     left_out = set() if typed else only_typed(tree)
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
@@ -55,7 +55,7 @@ def imports(name: str, path: Path, known: dict[str, Path], typed: bool = True) -
 
 
 def upward(folder: Path, wings: list[str]) -> list[str]:
-    """A sentence for each import from a wing above, or from what stands over all."""
+    """Returns a message for each import from a wing above, or from a module above all wings."""
     known, sentences = modules(folder), []
     for name, path in known.items():
         if name in TOP:
