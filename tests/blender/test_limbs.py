@@ -151,8 +151,8 @@ def test_limb_carry_paint(scene):
     assert "called like one of" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
 
 
-def test_limb_saved_and_undone(character, tmp_path):
-    """Limbs survive saving, removal and undo."""
+def test_limb_saved_and_removed(character, tmp_path):
+    """A limb survives saving, and its operators refuse once it is removed."""
     body, _ = character
     limb = limb_add(body)
     model = limb.model

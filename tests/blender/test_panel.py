@@ -456,7 +456,7 @@ def test_joint_of_bone_rig(fleshed):
 
 
 def test_joint_of_skin_and_free_rig(fleshed):
-    """The driver of a rig in the skin or a free one is proposed at the nearest joint."""
+    """The driver of a rig in the skin or a free one is proposed at the joint that moves its part of the skin."""
     body, armature = fleshed
     rest = part("scene.mesh").basis_positions(body.data)
     corners = part("scene.mesh").triangles_of(body.data)

@@ -86,7 +86,7 @@ def test_restart_in_bake_and_shot(cut):
 
 
 def test_restart_of_clip_checked(cut, tmp_path, capsys):
-    """A clip is baked only where its restarts are those of the file."""
+    """A clip bakes as within Blender over its own frames, and is refused where the file has other restarts."""
     # Of a range with frames before it, of which a run-in is made; and to no other cuts.
     bpy.ops.thew.restart_here(frame=CUT)
     path, cli = tmp_path / "cut.blend", part("cli")

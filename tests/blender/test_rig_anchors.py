@@ -200,7 +200,7 @@ def test_skin_rig_on_mirrored_object(scene):
 
 
 def test_free_rig_in_body(fleshed):
-    """A free rig acts in the body at its place, and not when it is moved out of it."""
+    """A free rig acts at its place in the body, and is reported once it is moved outside."""
     body, _ = fleshed
     plain = settled(body)
     rig = add_rig(body, guide="FREE", template="RADIAL")

@@ -265,7 +265,7 @@ def test_chosen_axis_prefers_variation(scene, held, moves, before):
 
 
 def test_chosen_axis_of_circling_bone(scene):
-    """A circling bone is driven by one axis, and not by its constant swing."""
+    """A circling bone is driven by one swing axis, and not by its swing angle, which stays constant."""
     drivers = part("rigs.drivers")
     turns = [
         Quaternion((math.cos(a), 0.0, math.sin(a)), math.radians(30.0)) for a in np.linspace(0.0, 2.0 * math.pi, 25)

@@ -115,7 +115,7 @@ BESIDE = (3.0, 0.0, 0.75)
 
 
 def test_place_tool_click(hand):
-    """A click places the rig at the mouse, with the roll and size that the keys and wheel gave it."""
+    """A click places the rig at the mouse, with the roll and size that the mouse wheel gave it."""
     sizes = []
     for notches in (0, 3):
         place, context = tool("place", "THEW_OT_rig_place", template="BUMP", guide="SKIN"), hand.context()

@@ -94,7 +94,7 @@ def test_yield_kept_when_softness_changes(fleshed):
 
 
 def test_yield_kept_by_paint_and_size(fleshed):
-    """A rig's distance stays the same when maps are painted and when the character is scaled."""
+    """A rig's distance stays the same when the flesh map is painted and when the real height changes."""
     body, _ = fleshed
     body.thew.use_young, body.thew.young = True, 3e4
     rig = add_rig(body, bone="Spine")
