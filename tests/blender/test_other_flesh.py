@@ -476,7 +476,7 @@ def test_colliders_shared_by_group(pair, monkeypatch):
 
 
 def test_collider_flesh_not_counted_twice(pair):
-    """A character with Collision physics acts on others as flesh, and as a collider without the option."""
+    """Collision physics of a character changes nothing for Other Flesh, and is noted while that is off."""
     together = play(pair[0], FRAMES)
     add_collision(pair[1])
     np.testing.assert_array_equal(simulated(pair[0]), together)

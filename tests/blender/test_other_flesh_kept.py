@@ -136,7 +136,7 @@ def test_group_refuses_lone_clip(pair, tmp_path, capsys):
 
 
 def test_clip_of_other_object_refused(pair, tmp_path, capsys):
-    """A clip of another object is refused by both names, unless that object is no longer in the file."""
+    """A clip of another object is refused by both names, unless no object of that name is in the file."""
     for body in pair:
         body.thew.use_other_flesh = False
     simulated(pair[0])

@@ -112,7 +112,7 @@ def test_rig_place_faces_outward(body):
 
 
 def test_rig_place_on_bone(body):
-    """A rig on a bone hangs on the nearest bone or the one that is named."""
+    """A rig hangs on the bone of the flesh that was hit, or on the one that is named."""
     bpy.ops.thew.rig_place(template="BULGE", guide="BONE", location=belly(body))
     assert body.thew.rigs[0].bone == "Spine"
     bpy.ops.thew.rig_place(template="BULGE", guide="BONE", location=belly(body), bone="Hip")

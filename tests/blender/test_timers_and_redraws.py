@@ -531,7 +531,7 @@ def test_render_shows_motion_in_preview(scene, rigged):
 
 
 def test_unregister_leaves_nothing(window):
-    """Switching the extension off leaves no handlers or timers, and switching it on restores the flesh."""
+    """Switching the extension off leaves no handlers, timers or classes, and the flesh returns with it."""
     body, _, handlers = window
     body.thew.softness = 0.2
     package = part("cli").__package__
