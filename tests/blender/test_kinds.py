@@ -10,7 +10,8 @@ from helpers import flesh_of, part, play
 FRAMES = range(1, 13)
 
 
-def test_the_kind_changes_the_map_and_the_motion(fleshed):
+def test_kind_changes_motion(fleshed):
+    """Another kind changes the flesh map and the motion, and the first kind gives the first motion back."""
     body, _ = fleshed
     assert body.thew.kind == "AUTOMATIC"
     live = play(body, FRAMES)
@@ -28,7 +29,8 @@ def test_the_kind_changes_the_map_and_the_motion(fleshed):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_every_kind_is_one_of_the_core(fleshed):
+def test_kind_items_known_to_core(fleshed):
+    """The core builds flesh for each kind of the menu; files store their identifiers, which never change."""
     body, _ = fleshed
     items = type(body.thew).bl_rna.properties["kind"].enum_items
     names = [item.identifier for item in items]
@@ -40,7 +42,8 @@ def test_every_kind_is_one_of_the_core(fleshed):
         assert values.min() >= 0.0 and values.max() <= 1.0
 
 
-def test_props_far_away_and_domes_do_not_count_for_the_height(character):
+def test_longest_side_ignores_props(character):
+    """Distant props and sky domes do not change the height of the character, but a close part does."""
     body, armature = character
     found = part("scene.reading").subject(body, bpy.context.view_layer)
     longest_side = part("scene.character").longest_side

@@ -12,7 +12,7 @@ from helpers import activate, flesh_of, make_armature, make_body, part, play, si
 
 
 def jolted(first: int, last: int, hold: int = 0):
-    """A character that is shaken in a rhythm that never repeats, keyed in frames `first` to `last`; before them it stands still."""
+    """Builds a character that stands still, then is shaken in an irregular rhythm in frames `first` to `last`."""
     rig = make_armature()
     body = make_body(rig)
     hip, spine = rig.pose.bones["Hip"], rig.pose.bones["Spine"]
@@ -43,7 +43,8 @@ def shaken(scene):
 
 
 @pytest.mark.parametrize(("start", "end"), [(30, 60), (100, 120)])
-def test_a_part_alone_has_the_frames_of_the_whole(shaken, start, end):
+def test_lead_reproduces_whole_range(shaken, start, end):
+    """A range simulated alone has the frames that a simulation of the whole clip has there."""
     body, _ = shaken
     whole = simulated(body, 1, end)
     alone = simulated(body, start, end)
@@ -53,7 +54,8 @@ def test_a_part_alone_has_the_frames_of_the_whole(shaken, start, end):
     assert np.abs(whole[start - 1 :] - simulated(body, start, end)).max() > 5e-3 * size
 
 
-def test_from_where_the_motion_begins_it_is_the_whole_bit_for_bit(shaken):
+def test_lead_from_motion_start(shaken):
+    """A lead that reaches back to the start of the motion gives the whole clip's frames to rounding."""
     body, _ = shaken
     whole = simulated(body, 1, 50)
     alone = simulated(body, 40, 50)
@@ -61,15 +63,16 @@ def test_from_where_the_motion_begins_it_is_the_whole_bit_for_bit(shaken):
     assert flesh_of(body).clip.lead == 39 and "39 frames before frame 40" in body.thew.made.notes
 
 
-def test_where_nothing_moves_before_the_range_it_begins_as_ever(shaken):
+def test_lead_absent_without_earlier_motion(shaken):
+    """A range with no motion before it begins with the usual run-in and has no lead."""
     body, _ = shaken
     simulated(body, 1, 20)
     flesh = flesh_of(body)
     assert flesh.begun.preroll == 4 and not hasattr(flesh.clip, "lead")
 
 
-def test_a_pose_of_rest_before_the_motion_is_no_motion(scene):
-    """An artist keys the pose of rest at frame 0 and the first pose, far away, at frame 1."""
+def test_lead_ignores_rest_pose_key(scene):
+    """The jump from a rest pose at frame 0 to a distant first pose at frame 1 does not count as motion."""
     body, rig = jolted(1, 41)
     for name, path in (("Hip", "location"),):
         bone = rig.pose.bones[name]
@@ -84,7 +87,8 @@ def test_a_pose_of_rest_before_the_motion_is_no_motion(scene):
     assert not hasattr(flesh_of(body).clip, "lead")
 
 
-def test_a_loop_stays_a_loop(character):
+def test_lead_keeps_loop(character):
+    """A loop is still simulated as a loop and gets no lead."""
     body, _ = character
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -92,7 +96,8 @@ def test_a_loop_stays_a_loop(character):
     assert flesh_of(body).begun.period == 20 or flesh_of(body).begun.preroll
 
 
-def test_a_bake_and_a_reopened_file_begin_so_too(shaken, tmp_path):
+def test_lead_in_bake_and_file(shaken, tmp_path):
+    """A bake and a reopened file show the same frames as the live simulation with its lead."""
     body, _ = shaken
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 40, 60
@@ -106,7 +111,7 @@ def test_a_bake_and_a_reopened_file_begin_so_too(shaken, tmp_path):
     assert np.abs(play(body, range(40, 61)) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_rigs_and_things_before_the_range_are_heeded(shaken):
+def test_lead_includes_rigs(shaken):
     """A rig that pushes only before the range leaves its swing in it."""
     body, _ = shaken
     assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
@@ -118,7 +123,8 @@ def test_rigs_and_things_before_the_range_are_heeded(shaken):
     assert np.abs(whole[59:] - alone).max() < 2e-3 * size_of(alone[0])
 
 
-def test_a_collider_before_the_range_is_where_it_was(scene):
+def test_lead_includes_colliders(scene):
+    """A collider that moves before the range acts from the places that it had there."""
     from colliding import add_box
 
     scene.frame_end = 60

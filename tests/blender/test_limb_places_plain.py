@@ -15,7 +15,7 @@ places, guides = (importlib.import_module(f"logic.{name}") for name in ("limb_pl
 
 
 def tube(count=7, spokes=8, bend=0.5, length=1.0, thick=0.1, joint=0.45):
-    """A bent limb that swells, of two bones."""
+    """Builds a bent limb that swells, of two bones."""
     t = np.linspace(0.0, 1.0, count)
     angle = bend * (t - 0.5)
     way = np.stack([np.cos(angle), 0.0 * t, np.sin(angle)], axis=1)
@@ -44,14 +44,15 @@ def limbs(addon):
 
 
 def everywhere(count=40):
-    """Coordinates in the limb, its caps among them, hubs too."""
+    """Returns coordinates all over the limb, its caps and hubs included."""
     rng = np.random.default_rng(1)
     c = np.stack([rng.uniform(-0.9, 1.9, count), np.zeros(count), rng.uniform(0, 2 * np.pi, count), rng.uniform(0, 1.2, count)], axis=1)  # fmt: skip
     c[:5, 3] = 0.0
     return c
 
 
-def test_points_go_over_as_the_core_has_them(limbs):
+def test_over_matches_core(limbs):
+    """Points carried from one limb to another land where the core's correspondence puts them."""
     one, other = limbs
     over = places.Over(one, other)
     points = one.at(everywhere())
@@ -62,7 +63,8 @@ def test_points_go_over_as_the_core_has_them(limbs):
         np.testing.assert_allclose(other.place(over.located(one.locate(point))), expected, atol=1e-9)
 
 
-def test_there_and_back_is_where_it_was(limbs):
+def test_over_round_trip(limbs):
+    """A point carried to another limb and back returns to its first position."""
     over, back = places.Over(*limbs), places.Over(*reversed(limbs))
     for point in limbs[0].at(everywhere()):
         located = limbs[0].locate(point)
@@ -75,7 +77,8 @@ def test_there_and_back_is_where_it_was(limbs):
         assert back.deepening(moved) * over.deepening(located) == pytest.approx(1.0)
 
 
-def test_between_a_straight_limb_and_a_bent_one_around_begins_alike(addon):
+def test_over_roll_between_limbs(addon):
+    """The angle around begins alike on a straight and a bent limb, and a rolled limb shows its roll."""
     straight, bent = (places.Limb(tube(bend=bend), np.eye(4)) for bend in (0.0, 0.5))
     quarter = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
     rolled = places.Limb(straight.model.transformed(1.0, quarter), np.eye(4))
@@ -90,7 +93,8 @@ def test_between_a_straight_limb_and_a_bent_one_around_begins_alike(addon):
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_a_similar_limb_turns_and_scales_all_alike(limbs, mirrored):
+def test_over_similar_limb(limbs, mirrored):
+    """A limb that is turned, scaled or mirrored turns and scales every place by the same amount."""
     matrix = similarity(2.5, mirrored)
     over = places.Over(limbs[0], places.Limb(limbs[0].model, matrix))
     for point in [*limbs[0].at(everywhere()), np.array([0.5, 2.0, 0.0])]:
@@ -101,7 +105,8 @@ def test_a_similar_limb_turns_and_scales_all_alike(limbs, mirrored):
         np.testing.assert_allclose(moved, matrix[:3, :3] @ point + matrix[:3, 3], atol=1e-6)
 
 
-def test_places_far_outside_go_by_the_nearest_hub(limbs):
+def test_over_uses_nearest_hub_outside(limbs):
+    """Points outside a limb are located by the nearest hub and keep their distance in radii."""
     one, other = limbs
     for point in ([0.4, 0.8, 0.2], [-1.0, 0.0, 0.3], [1.6, -0.4, 0.0]):
         located = one.locate(np.array(point))
@@ -114,7 +119,8 @@ def test_places_far_outside_go_by_the_nearest_hub(limbs):
         assert away == pytest.approx(near / one.radius(located.coordinates[0]))
 
 
-def test_frames_are_orthonormal_everywhere(limbs):
+def test_limb_frame_orthonormal(limbs):
+    """The frame of a limb is orthonormal at every coordinate, and left-handed on a mirrored limb."""
     for limb, hand in ((limbs[0], 1.0), (places.Limb(limbs[0].model, similarity(mirrored=True)), -1.0)):
         for c in everywhere():
             frame = limb.frame(c)
@@ -122,7 +128,8 @@ def test_frames_are_orthonormal_everywhere(limbs):
             assert np.linalg.det(frame) == pytest.approx(hand)
 
 
-def test_joints_meet_and_caps_stay():
+def test_stretched_keeps_caps():
+    """The parameter along a limb maps joints to joints and leaves the caps unchanged."""
     here, there = np.array([0.0, 0.4, 1.0]), np.array([0.0, 0.7, 1.0])
     assert places.stretched(0.4, here, there) == pytest.approx(0.7)
     assert places.stretched(0.2, here, there) == pytest.approx(0.35)
@@ -130,7 +137,8 @@ def test_joints_meet_and_caps_stay():
     assert places.stretched(0.3, here, np.array([])) == 0.3
 
 
-def test_a_bone_guide_finds_its_numbers_again():
+def test_bone_numbers_round_trip():
+    """The numbers of a guide on a bone are recovered from its point and direction."""
     rng = np.random.default_rng(5)
     for _ in range(20):
         head, tail = rng.normal(size=(2, 3))
@@ -143,19 +151,22 @@ def test_a_bone_guide_finds_its_numbers_again():
         np.testing.assert_allclose(found, (part, angle, distance), atol=1e-9)
 
 
-def test_angles_keep_their_whole_turns():
+def test_wound_keeps_turns():
+    """An angle keeps its number of whole turns when it is replaced."""
     assert places.wound(0.1, 0.1 + 4.0 * np.pi) == pytest.approx(0.1 + 4.0 * np.pi)
     assert places.wound(3.0, -3.0) == pytest.approx(3.0 - 2.0 * np.pi)
 
 
-def test_an_axis_is_found_whichever_way_it_looks():
+def test_same_axis_finds_sign():
+    """The matching axis is found together with its sign."""
     axes = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
     for axis in (0, 2):
         for sign in (1.0, -1.0):
             assert places.same_axis(3.0 * axes, sign * axes[:, axis] + 0.3 * axes[:, 2 - axis]) == (axis, sign)
 
 
-def test_a_guide_in_the_skin_finds_its_numbers_again():
+def test_skin_numbers_round_trip():
+    """The roll and tilt of a guide in the skin are recovered from its axes."""
     rng = np.random.default_rng(7)
     basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     basis[:, 1] = np.cross(basis[:, 2], basis[:, 0])
@@ -166,7 +177,8 @@ def test_a_guide_in_the_skin_finds_its_numbers_again():
             np.testing.assert_allclose(places.skin_numbers(axis, across, basis, roll, tilt), (roll, tilt), atol=1e-9)
 
 
-def test_a_mirror_leaves_a_rotation():
+def test_turned_mirror_gives_rotation():
+    """A mirroring matrix is reduced to a proper rotation."""
     rotation = places.turned(np.diag([-1.0, 1.0, 1.0]), np.eye(3))
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(3))
     assert np.linalg.det(rotation) == pytest.approx(1.0)

@@ -34,7 +34,7 @@ def limb_add(obj, bones=BONES, name="Arm"):
 
 
 def stand(name, shaped=None, place=None, **options):
-    """A small character with flesh and a limb, its mesh `shaped` [n, 3] -> [n, 3] and its bones with it, standing at `place` [4, 4]."""
+    """Builds a small character with flesh and a limb at `place` [4, 4]; `shaped` maps its points [n, 3] -> [n, 3]."""
     scale = options.get("scale", 1.0)
     armature = make_armature(f"{name} Bones", scale)
     body = make_body(armature, name, **options)
@@ -57,21 +57,21 @@ def stand(name, shaped=None, place=None, **options):
 
 
 def turned(scale, angles, shift):
-    """A matrix that scales, turns and moves."""
+    """Returns a matrix that scales, turns and moves."""
     from mathutils import Euler, Matrix
 
     return np.array(Matrix.LocRotScale(shift, Euler(angles), (scale,) * 3))
 
 
 def thicker(p):
-    """Longer bones of other shares, thicker above, bent forward."""
+    """Returns a shape with longer bones of other shares, thicker above, bent forward."""
     z = np.interp(p[:, 2], (-1.0, 0.0, 0.6, 1.2, 1.8, 3.0), (-1.0, 0.0, 0.5, 1.4, 2.1, 3.3))
     wide = 1.3 + 0.2 * z
     return np.stack([wide * p[:, 0], 0.9 * wide * p[:, 1] - 0.1 * np.sin(1.2 * z), z], axis=1)
 
 
 def every_kind(body):
-    """A rig on each guide, one of them by its force, one that wanders; their names."""
+    """Adds a rig on each guide, one by its force and one that wanders; returns their names."""
     rig = add_rig(body, template="BUMP", bone="Spine", name="Out")
     rig.along, rig.angle, rig.distance, rig.tilt = 0.4, 1.1, 0.12, 0.3
     rig = add_rig(body, template="TORUS", bone="Head", name="Wander")
@@ -95,7 +95,7 @@ def every_kind(body):
 
 
 def carry(source, target) -> list:
-    """The rigs that came."""
+    """Carries the rigs and returns those that arrived."""
     before = len(target.thew.rigs)
     activate(target)
     assert bpy.ops.thew.limb_carry_rigs(source=source.name) == {"FINISHED"}
@@ -103,13 +103,13 @@ def carry(source, target) -> list:
 
 
 def numbers(rig) -> np.ndarray:
-    """All sliders, those of samples, the control."""
+    """Returns all sliders, those of the samples, and the control."""
     values = part("saved.slider_groups").values_of
     return np.array([*values(rig), *(v for s in rig.samples for v in (s.control, *values(s.sliders))), rig.control])
 
 
 def frame_of(obj, rig) -> np.ndarray:
-    """Where the field is at rest, in Blender's world."""
+    """Returns the frame of the field at rest, in Blender's world."""
     flesh = flesh_of(obj)
     native = part("rigs.rigging").native_rig(obj, flesh, rig)
     frame = np.array(native.frame(flesh.body))
@@ -118,7 +118,7 @@ def frame_of(obj, rig) -> np.ndarray:
 
 
 def limb_of(obj, name):
-    """(the limb in Blender's world at rest, its model)."""
+    """Returns the limb in Blender's world at rest, and its model."""
     flesh = flesh_of(obj)
     limb = obj.thew.limbs[name]
     into = flesh.bind_pose.mesh_matrix
@@ -126,11 +126,12 @@ def limb_of(obj, name):
 
 
 def kept(rig) -> tuple:
-    """What does not change of a rig."""
+    """Returns the properties of a rig that a carry does not change."""
     return rig.template, rig.guide, rig.strength_by, rig.enabled, len(rig.samples)
 
 
-def test_to_a_copy_they_land_at_the_same_place_with_the_same_numbers(scene):
+def test_carry_to_copy(scene):
+    """Rigs carried to a copy of the character get the same places and numbers."""
     source, target = stand("Source"), stand("Target")
     names = every_kind(source)
     came = carry(source, target)
@@ -145,7 +146,8 @@ def test_to_a_copy_they_land_at_the_same_place_with_the_same_numbers(scene):
     assert [rig.name for rig in carry(source, target)] == [f"{name}.001" for name in names]
 
 
-def test_to_a_scaled_and_turned_copy_they_are_scaled_and_turned(scene):
+def test_carry_to_scaled_copy(scene):
+    """Rigs carried to a scaled and turned copy are scaled and turned with it."""
     place = turned(2.5, (0.3, -0.8, 1.9), (4.0, 1.0, -2.0))
     source, target = stand("Source"), stand("Target", place=place)
     every_kind(source)
@@ -159,7 +161,8 @@ def test_to_a_scaled_and_turned_copy_they_are_scaled_and_turned(scene):
             assert getattr(new, name) == pytest.approx(2.5 * getattr(old, name), rel=1e-4)
 
 
-def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
+def test_carry_keeps_limb_coordinates(scene):
+    """Rigs carried to another character keep their limb coordinates and come back unchanged."""
     source, target = stand("Source"), stand("Target", shaped=thicker, rings=17, sides=14)
     every_kind(source)
     here, there = limb_of(source, "Arm"), limb_of(target, "Arm")
@@ -187,7 +190,7 @@ def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
 
 
 def moves(obj, rig, limb):
-    """(how far a rig alone moves a limb's skin at most, in radii of the limb there; the mean u of what it moves, by how far)."""
+    """Returns a rig's largest movement of the skin in radii of the limb, and the mean u weighted by movement."""
     names = {each.name: each.enabled for each in obj.thew.rigs}
     for each in obj.thew.rigs:
         each.enabled = each.name == rig.name
@@ -208,7 +211,8 @@ def moves(obj, rig, limb):
     return off[most] / limb.radius(u[most]), (off**2 @ u) / (off**2).sum()
 
 
-def test_on_another_character_they_move_as_much_of_the_limb_there(scene):
+def test_carry_keeps_effect(scene):
+    """Rigs on another character move as much of the limb there as at their source."""
     source, target = stand("Source"), stand("Target", shaped=thicker, rings=17, sides=14)
     every_kind(source)
     carry(source, target)
@@ -220,7 +224,8 @@ def test_on_another_character_they_move_as_much_of_the_limb_there(scene):
         assert abs(at - there) < 0.1, name
 
 
-def test_what_hangs_on_no_limb_stays_and_is_named(scene):
+def test_carry_names_rigs_without_limb(scene):
+    """A rig that hangs on no limb stays, and the report names it."""
     source, target = stand("Source"), stand("Target")
     for obj in (source, target):
         obj.thew.limbs.clear()
@@ -244,7 +249,8 @@ def test_what_hangs_on_no_limb_stays_and_is_named(scene):
     )
 
 
-def test_each_limb_gets_its_own_and_one_that_is_not_there_is_named(scene):
+def test_carry_names_missing_limb(scene):
+    """Each limb gets its own rigs, and the report names rigs whose limb the target lacks."""
     source, target = stand("Source"), stand("Target", shaped=thicker)
     for obj in (source, target):
         obj.thew.limbs.clear()
@@ -261,7 +267,8 @@ def test_each_limb_gets_its_own_and_one_that_is_not_there_is_named(scene):
     assert report.left == [*lost, "“Spine” was there already and stays beside “Spine.001”"]
 
 
-def test_a_mirrored_character_gets_them_on_its_mirrored_side(scene):
+def test_carry_to_mirrored_copy(scene):
+    """Rigs carried to a mirrored character land on its mirrored side."""
     place = np.diag([-1.0, 1.0, 1.0, 1.0])
     source, target = stand("Source"), stand("Target", place=place)
     every_kind(source)
@@ -273,7 +280,8 @@ def test_a_mirrored_character_gets_them_on_its_mirrored_side(scene):
         np.testing.assert_allclose(there[:3, 2], place[:3, :3] @ here[:3, 2], atol=1e-3)
 
 
-def test_one_that_reaches_no_flesh_is_carried_and_told(scene):
+def test_carry_rig_outside_flesh(scene):
+    """A rig that reaches no flesh is carried with a warning, with finite strength and without Solo."""
     source, target = stand("Source"), stand("Target", scale=1.5)
     rig = add_rig(source, bone="Spine")
     assert bpy.ops.thew.rig_measure(by="FORCE") == {"FINISHED"}
@@ -287,7 +295,8 @@ def test_one_that_reaches_no_flesh_is_carried_and_told(scene):
     assert not new.solo  # or the rigs that were there would fall silent
 
 
-def test_a_driver_goes_to_the_bone_at_the_same_place(scene):
+def test_carry_driver_retargeted(scene):
+    """A rig's driver is moved to the bone at the same place of the target, whatever that bone's roll."""
     source, target = stand("Source"), stand("Target")
     armature = target.modifiers["Armature"].object
     bpy.context.view_layer.objects.active = armature
@@ -319,7 +328,8 @@ def test_a_driver_goes_to_the_bone_at_the_same_place(scene):
         assert target.thew.rigs[-1].control == pytest.approx(0.625, abs=1e-3)
 
 
-def test_a_driver_of_a_bone_that_is_not_there_is_told(scene):
+def test_carry_driver_without_bone(scene):
+    """A driver whose bone the target lacks is left out with a warning."""
     source, target = stand("Source"), stand("Target")
     for obj in (source, target):
         obj.thew.limbs.clear()
@@ -332,7 +342,8 @@ def test_a_driver_of_a_bone_that_is_not_there_is_told(scene):
     assert target.animation_data is None or not len(target.animation_data.drivers)
 
 
-def test_carried_rigs_are_kept_by_files_and_removed(scene, tmp_path):
+def test_carry_saved_and_removed(scene, tmp_path):
+    """Carried rigs survive saving and loading, and can be removed."""
     source, target = stand("Source"), stand("Target", shaped=thicker)
     every_kind(source)
     before = [numbers(rig) for rig in carry(source, target)]
@@ -346,7 +357,8 @@ def test_carried_rigs_are_kept_by_files_and_removed(scene, tmp_path):
     assert not any(rig.problem for rig in target.thew.rigs)
 
 
-def test_refusals_change_nothing(scene):
+def test_carry_refusals_change_nothing(scene):
+    """A refused carry leaves the target unchanged."""
     source, target = stand("Source"), stand("Target")
     activate(target)
     assert "has no rigs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
@@ -376,7 +388,8 @@ def test_refusals_change_nothing(scene):
     assert len(target.thew.rigs) == 0
 
 
-def test_a_failure_on_the_way_leaves_nothing_behind(scene, monkeypatch):
+def test_carry_failure_rolled_back(scene, monkeypatch):
+    """A carry that fails midway removes what it had already made."""
     source, target = stand("Source"), stand("Target")
     every_kind(source)
     rigs, real = part("edit.limb_rigs"), part("edit.limb_rigs").write
@@ -394,7 +407,8 @@ def test_a_failure_on_the_way_leaves_nothing_behind(scene, monkeypatch):
     assert len(target.thew.rigs) == 0 and "thew_face" not in target.data.attributes
 
 
-def test_the_panel_offers_it(scene):
+def test_carry_in_panel(scene):
+    """The Limbs panel offers the operator that carries rigs."""
     body = make_body(make_armature())
     limb_add(body)
     layout = Layout()
@@ -424,7 +438,8 @@ def people(request, addon):
     return first, second
 
 
-def test_a_biceps_of_one_person_is_that_of_another(people):
+def test_carry_biceps_between_people(people):
+    """A biceps carried from one real person to another and back returns to its place."""
     first, second = people
     here, there = limb_of(first, "Left Arm"), limb_of(second, "Left Arm")
     rig = add_rig(first, template="BULGE", bone="upperarm_l", name="Biceps")
@@ -454,12 +469,12 @@ def test_a_biceps_of_one_person_is_that_of_another(people):
 
 
 def there_bone(obj) -> str:
-    """The first bone of its limb."""
+    """Returns the first bone of the rig's limb."""
     return part("scene.limbs").chain(obj, obj.thew.limbs[0])[0]
 
 
 def place_of(obj, rig) -> np.ndarray:
-    """Where a rig is in Blender's world at rest; one in the skin: where its point of the skin is."""
+    """Returns a rig's rest position in Blender's world; for one in the skin, its point of the skin."""
     if rig.guide == "SKIN":
         return part("logic.spaces").transform(flesh_of(obj).bind_pose.mesh_matrix, np.array(rig.face_place)[None])[0]
     return frame_of(obj, rig)[:3, 3]

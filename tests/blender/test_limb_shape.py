@@ -24,7 +24,7 @@ class Looking(View):
 
 @pytest.fixture
 def hand(character, monkeypatch):
-    """A limb along a character that stands still, and a hand over it."""
+    """Builds a limb along a character that stands still, and a hand over it."""
     body, rig = character
     rig.animation_data_clear()
     for bone in rig.pose.bones:
@@ -54,7 +54,7 @@ class Drag:
         return self.tool.modal(self.context, event(kind, value, **keys))
 
     def whole(self, start, to, **keys) -> None:
-        """Press, drag, release."""
+        """Presses, drags and releases."""
         assert self("LEFTMOUSE", at=start) == {"RUNNING_MODAL"}
         assert self("MOUSEMOVE", at=to, **keys) == {"RUNNING_MODAL"}
         assert self("LEFTMOUSE", "RELEASE") == {"RUNNING_MODAL"}
@@ -68,7 +68,8 @@ def boundary(body) -> np.ndarray:
     return part("ui.limb_overlay").lines(body, body.thew.limbs[0])[0]
 
 
-def test_a_hub_follows_the_mouse_and_the_boundary_follows_it(hand):
+def test_limb_drag_moves_hub(hand):
+    """A dragged hub follows the mouse, the boundary follows the hub, and the other hubs stay."""
     before, seen = model(hand.body), boundary(hand.body)
     atom = 4
     hub = before.hubs[atom]
@@ -87,7 +88,8 @@ def test_a_hub_follows_the_mouse_and_the_boundary_follows_it(hand):
     np.testing.assert_array_equal(after.lengths, before.lengths)
 
 
-def test_tips_lengthen_their_spoke_and_with_shift_all_of_the_atom(hand):
+def test_limb_drag_lengthens_spokes(hand):
+    """A dragged tip lengthens its spoke, and with Shift all spokes of its atom."""
     before = model(hand.body)
     handles, points = part("logic.limb_handles").handles(before)
     # A spoke that is seen from the side, of an atom in the middle.
@@ -112,7 +114,8 @@ def test_tips_lengthen_their_spoke_and_with_shift_all_of_the_atom(hand):
     assert drag("RET") == {"CANCELLED"}
 
 
-def test_a_drag_stops_before_the_boundary_folds(hand):
+def test_limb_drag_stops_before_fold(hand):
+    """A drag stops before the boundary folds and says so; Escape restores the limb."""
     before = model(hand.body)
     drag = Drag(hand)
     drag.whole(before.hubs[4], before.hubs[4] + [0.0, 0.0, 3.0])
@@ -123,7 +126,8 @@ def test_a_drag_stops_before_the_boundary_folds(hand):
     assert hand.body.thew.limbs[0].model == part("logic.limbs").packed(before)
 
 
-def test_escape_takes_back_the_drag_in_hand_first(hand):
+def test_limb_drag_escape(hand):
+    """The first Escape undoes only the drag in progress."""
     before = model(hand.body)
     drag = Drag(hand)
     drag.whole(before.hubs[2], before.hubs[2] + [0.03, 0.0, 0.0])
@@ -139,7 +143,8 @@ def test_escape_takes_back_the_drag_in_hand_first(hand):
     assert drag("RET") == {"FINISHED"}
 
 
-def test_a_posed_character_is_dragged_where_it_stands(hand):
+def test_limb_drag_in_pose(hand):
+    """The handles of a posed character are dragged where the pose shows them."""
     bone = hand.rig.pose.bones["Spine"]
     bone.rotation_mode = "XYZ"
     bone.rotation_euler = (0.0, 0.0, 0.5)
@@ -157,14 +162,16 @@ def test_a_posed_character_is_dragged_where_it_stands(hand):
     assert np.linalg.norm(boundary(hand.body) - before, axis=1).max() > 0.02
 
 
-def test_what_is_lost_meanwhile_ends_the_drag_with_a_sentence(hand):
+def test_limb_drag_lost_limb(hand):
+    """A limb that is removed during the drag ends it with a clear message."""
     drag = Drag(hand)
     hand.body.thew.limbs.clear()
     assert drag("LEFTMOUSE", at=(0.0, 0.0, 0.6)) == {"CANCELLED"}
     assert "not there any more" in drag.tool.reported[-1][1]
 
 
-def test_numbers_do_the_same_and_refuse_what_folds(character, tmp_path):
+def test_limb_move_by_numbers(character, tmp_path):
+    """The operator with numbers moves the limb as a drag does, and refuses a move that folds it."""
     body, _ = character
     limb_add(body)
     before = model(body)
@@ -184,7 +191,8 @@ def test_numbers_do_the_same_and_refuse_what_folds(character, tmp_path):
     assert "with the mouse" in refused(bpy.ops.thew.limb_drag)
 
 
-def test_it_is_fitted_again_from_where_it_is(character):
+def test_limb_fit_from_current_shape(character):
+    """A changed limb is fitted again from its present hubs."""
     body, _ = character
     limb_add(body)
     fitted = model(body)
@@ -196,7 +204,8 @@ def test_it_is_fitted_again_from_where_it_is(character):
     np.testing.assert_allclose(model(body).hubs, fitted.hubs, atol=1e-9)
 
 
-def test_flesh_with_a_lattice_from_limbs_follows_what_is_done_to_them(character):
+def test_limb_move_rebuilds_lattice(character):
+    """A lattice built from limbs follows a change to a limb."""
     body, _ = character
     limb_add(body, "Spine\nHead")
     body.thew.limb_lattice = True

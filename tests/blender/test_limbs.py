@@ -32,7 +32,8 @@ def positions(obj) -> np.ndarray:
     return part("scene.mesh").basis_positions(obj.data).astype(float)
 
 
-def test_coordinates_run_along_the_bones_and_around_them(character):
+def test_limb_attributes_follow_bones(character):
+    """The limb's coordinates run along the bones and around them."""
     body, _ = character
     limb = limb_add(body)
     assert limb.name == "Hip" and part("scene.limbs").chain(body, limb) == ["Hip", "Spine", "Head"]
@@ -50,7 +51,8 @@ def test_coordinates_run_along_the_bones_and_around_them(character):
     np.testing.assert_allclose(np.abs(angle - angle[0]), np.abs(true - true[0]), atol=0.15)
 
 
-def test_a_limb_lies_where_the_character_lies_and_follows_its_pose(character):
+def test_limb_overlay_follows_pose(character):
+    """A limb is drawn where the character stands and follows its pose."""
     body, armature = character
     armature.location, armature.scale = (3.0, 0.0, 1.0), (2.0, 2.0, 2.0)
     body.parent = armature
@@ -67,7 +69,8 @@ def test_a_limb_lies_where_the_character_lies_and_follows_its_pose(character):
     assert np.linalg.norm(moved - head[:3], axis=1).min() < 1e-4 and np.abs(moved - hubs).max() > 0.05
 
 
-def test_selected_bones_are_taken_and_none_is_a_sentence(character):
+def test_limb_add_selected_bones(character):
+    """A new limb takes the selected bones, and an empty selection is refused with a message."""
     body, armature = character
     activate(armature)
     bpy.ops.object.mode_set(mode="POSE")
@@ -79,7 +82,8 @@ def test_selected_bones_are_taken_and_none_is_a_sentence(character):
     assert part("scene.limbs").chain(body, body.thew.limbs[0]) == ["Hip", "Spine", "Head"]
 
 
-def test_bones_that_are_no_chain_are_named(character):
+def test_limb_add_refuses_broken_chain(character):
+    """Bones that do not form a chain are refused by name."""
     body, _ = character
     activate(body)
     said = refused(bpy.ops.thew.limb_add, bones="Hip\nHead")
@@ -88,7 +92,8 @@ def test_bones_that_are_no_chain_are_named(character):
     assert len(body.thew.limbs) == 0
 
 
-def test_a_map_is_painted_along_and_on_one_side(character):
+def test_limb_paint_range_and_side(character):
+    """A map is painted along a range of the limb and on one side of it."""
     body, _ = character
     limb_add(body)
     assert bpy.ops.thew.limb_paint(map="STIFFNESS", amount=1.0, start=0.4, end=0.7, soft=0.05) == {"FINISHED"}
@@ -104,7 +109,7 @@ def test_a_map_is_painted_along_and_on_one_side(character):
     assert "beyond" in refused(bpy.ops.thew.limb_paint, start=0.7, end=0.4)
 
 
-def test_paint_by_limb_asks_where_there_is_a_window(character, monkeypatch):
+def test_limb_paint_dialog(character, monkeypatch):
     """Nothing is painted before the dialog is answered; without a limb it does not open."""
     body, _ = character
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
@@ -121,7 +126,8 @@ def test_paint_by_limb_asks_where_there_is_a_window(character, monkeypatch):
     assert "Flesh" not in body.vertex_groups
 
 
-def test_paint_is_carried_to_another_character(scene):
+def test_limb_carry_paint(scene):
+    """Paint is carried along the limb to another character."""
     source = make_body(make_armature("First"), "Source", rings=25, sides=16)
     target = make_body(make_armature("Second", scale=1.7), "Target", scale=1.7, rings=19, sides=12)
     target.location = (4.0, 0.0, 0.0)
@@ -145,7 +151,8 @@ def test_paint_is_carried_to_another_character(scene):
     assert "called like one of" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
 
 
-def test_limbs_are_saved_removed_and_undone(character, tmp_path):
+def test_limb_saved_and_removed(character, tmp_path):
+    """A limb survives saving, and its operators refuse once it is removed."""
     body, _ = character
     limb = limb_add(body)
     model = limb.model
@@ -161,7 +168,8 @@ def test_limbs_are_saved_removed_and_undone(character, tmp_path):
     assert "no limbs" in refused(bpy.ops.thew.limb_attributes)
 
 
-def test_a_damaged_limb_is_a_sentence_and_is_not_drawn(character):
+def test_limb_damaged_model(character):
+    """A damaged limb is not drawn, and operators refuse it with a message."""
     body, _ = character
     limb = limb_add(body)
     for broken in ("", "{", '{"hubs": 3}', "[" * 5000 + "]" * 5000, limb.model.replace("0.", "nan", 3)):
@@ -170,7 +178,8 @@ def test_a_damaged_limb_is_a_sentence_and_is_not_drawn(character):
         assert refused(bpy.ops.thew.limb_attributes)
 
 
-def test_bones_are_suggested_for_a_mesh_without_any(scene):
+def test_suggest_bones_for_bare_mesh(scene):
+    """Bones are suggested for a closed mesh without an armature, and refused for one without volume."""
     body = make_body(make_armature(), rings=40, sides=20)
     body.modifiers.clear()
     body.location, body.scale = (1.0, 2.0, 0.0), (2.0, 2.0, 2.0)
@@ -189,7 +198,8 @@ def test_bones_are_suggested_for_a_mesh_without_any(scene):
 
 
 @pytest.mark.skipif(data_folder("characters") is None, reason="no THEW_DATA")
-def test_an_arm_of_a_real_character_has_coordinates(addon):
+def test_limb_attributes_on_real_arm(addon):
+    """An arm of a real character gets coordinates over its whole length."""
     load(data_folder("characters") / "m2m_human.glb")
     body = meshes()[0]
     limb_add(body, "upperarm_l\nlowerarm_l")
@@ -201,11 +211,12 @@ def test_an_arm_of_a_real_character_has_coordinates(addon):
 
 
 def cells(obj) -> list[int]:
-    """How many corners each cell of its lattice has."""
+    """Returns how many corners each cell of its lattice has."""
     return [len(cell) for cell in part("live.session").register.of(obj).lattice.cells]
 
 
-def test_the_lattice_is_made_of_limbs(character, tmp_path):
+def test_limb_lattice_cells(character, tmp_path):
+    """The lattice has limb cells while the option is on, and tetrahedra without it or without limbs."""
     body, _ = character
     limb_add(body, "Spine\nHead")
     assert bpy.ops.thew.add() == {"FINISHED"}
@@ -237,7 +248,8 @@ def test_the_lattice_is_made_of_limbs(character, tmp_path):
     assert set(cells(body)) == {4}
 
 
-def test_limbs_that_cannot_be_filled_are_told_in_the_details(character):
+def test_limb_lattice_names_unfilled(character):
+    """The details name a limb that cannot be filled with cells, and a damaged one is refused."""
     body, _ = character
     limb_add(body, "Spine\nHead")
     body.thew.limbs[0].model = body.thew.limbs[0].model.replace("[0.0, 0.0, 1.2", "[0.3, 0.0, 1.2")
@@ -250,7 +262,8 @@ def test_limbs_that_cannot_be_filled_are_told_in_the_details(character):
     assert "damaged" in refused(bpy.ops.thew.simulate)
 
 
-def test_mirrored_and_scaled_characters_have_their_limbs_in_place(scene):
+def test_limb_in_mirrored_character(scene):
+    """Limbs of mirrored and scaled characters lie within their skin."""
     body = make_body(make_armature(scale=2.0), scale=2.0, rings=25, sides=16)
     armature = body.modifiers[0].object
     for scale in ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)):
@@ -266,7 +279,8 @@ def test_mirrored_and_scaled_characters_have_their_limbs_in_place(scene):
 
 
 @pytest.mark.skipif(data_folder("characters") is None, reason="no THEW_DATA")
-def test_a_tail_whose_bones_run_beside_its_middle_is_met_all_the_same(addon):
+def test_limb_add_off_centre_bones(addon):
+    """A limb fits a tail whose bones run beside its middle."""
     load(data_folder("characters") / "Fox.glb")
     body = max(meshes(), key=lambda mesh: len(mesh.data.vertices))
     bones = [bone.name for bone in body.find_armature().data.bones if "Tail" in bone.name]
@@ -277,7 +291,8 @@ def test_a_tail_whose_bones_run_beside_its_middle_is_met_all_the_same(addon):
     assert away.mean() < 0.005 * np.linalg.norm(np.ptp(p, axis=0))
 
 
-def test_bones_that_are_renamed_are_followed_and_others_are_named(character):
+def test_limb_follows_renamed_bones(character):
+    """A limb follows renamed bones, and deleted ones are named in the refusal."""
     body, armature = character
     limb = limb_add(body)
     lines = part("ui.limb_overlay").lines
@@ -302,7 +317,8 @@ def test_bones_that_are_renamed_are_followed_and_others_are_named(character):
     assert body.vertex_groups.get("Flesh") is None and lines(body, limb) is not None
 
 
-def test_marks_of_bones_go_with_the_last_limb(character):
+def test_limb_remove_clears_bone_marks(character):
+    """The marks on bones go with the last limb."""
     body, armature = character
     limb_add(body)
     mark = part("scene.bone_marks").BONE_MARK
@@ -311,7 +327,8 @@ def test_marks_of_bones_go_with_the_last_limb(character):
     assert not any(bone.get(mark) for bone in armature.data.bones)
 
 
-def test_a_limb_that_is_there_is_not_made_twice(character):
+def test_limb_add_refuses_duplicate(character):
+    """A second limb along the same bones is refused."""
     body, _ = character
     limb_add(body)
     assert "“Hip” runs along these bones already" in refused(bpy.ops.thew.limb_add, bones="Spine\nHead\nHip")
@@ -319,7 +336,8 @@ def test_a_limb_that_is_there_is_not_made_twice(character):
     assert len(body.thew.limbs) == 2
 
 
-def test_skin_beyond_a_limb_is_counted(character):
+def test_limb_add_counts_lost_skin(character):
+    """The report counts vertices of skin that lie beyond the limb."""
     body, _ = character
     for group in ("Hip", "Head"):
         body.vertex_groups[group].remove(range(len(body.data.vertices)))
@@ -339,7 +357,8 @@ def test_skin_beyond_a_limb_is_counted(character):
     assert edit.Met(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on the mean.")
 
 
-def test_what_is_scaled_to_nothing_is_a_sentence(character):
+def test_limb_add_refuses_zero_scale(character):
+    """An object scaled to zero is refused with a message."""
     body, armature = character
     activate(body)
     for obj in (armature, body):
@@ -351,7 +370,8 @@ def test_what_is_scaled_to_nothing_is_a_sentence(character):
     limb_add(body)
 
 
-def test_paint_of_a_left_limb_lies_in_the_mirror_on_a_right_one(scene):
+def test_limb_carry_mirrors_sides(scene):
+    """Paint carried from a left limb to a right one is mirrored."""
     sides = part("logic.bone_names").on_other_sides
     assert sides(["thigh.L", "shin.L"], ["RightUpLeg", "RightLeg"]) and not sides(["thigh.L"], ["LeftUpLeg"])
     assert not sides(["Spine", "Head"], ["thigh.R"]) and not sides(["thigh.L", "thigh.R"], ["thigh.R"])

@@ -20,7 +20,7 @@ def line(body) -> str:
 
 @pytest.fixture
 def folded(scene):
-    """A character that bends upon itself, slowly enough that its flesh follows."""
+    """Builds a character that bends upon itself, slowly enough that its flesh follows."""
     scene.frame_end = LAST
     body, _ = make_folding(angle=2.2, last=LAST)
     body.thew.elastic_joints = 0.0
@@ -31,7 +31,7 @@ def folded(scene):
 
 @pytest.fixture
 def struck(scene):
-    """A character that jerks in one frame."""
+    """Builds a character that jerks in one frame."""
     body, rig = make_character()
     assert bpy.ops.thew.add(cells_across=CELLS) == {"FINISHED"}
     spine = rig.pose.bones["Spine"]
@@ -42,7 +42,7 @@ def struck(scene):
 
 
 def beyond_rest(flesh) -> int:
-    """The most cells of any frame beyond those of flesh at rest in its pose, frame by frame."""
+    """Returns the largest excess, over all frames, of turned cells over those of flesh at rest in its pose."""
     import thew
 
     how = flesh.build_settings
@@ -54,21 +54,24 @@ def beyond_rest(flesh) -> int:
     return max(0, *found)
 
 
-def test_a_pose_that_turns_cells_over_is_not_told(folded):
+def test_limited_ignores_pose(folded):
+    """Cells that the pose itself turns over are not reported."""
     flesh, few = flesh_of(folded), part("logic.health").FEW
     turned = int(np.asarray(flesh.clip.inverted_cells).max())
     assert turned > few * len(flesh.lattice.cells) >= flesh.limited == beyond_rest(flesh)
     assert line(folded) == f"Moves, frames 1 to {LAST}"
 
 
-def test_a_motion_that_turns_cells_over_is_told(struck):
+def test_limited_reports_motion(struck):
+    """Cells that the motion turns over are reported in the panel and the notes."""
     flesh = flesh_of(struck)
     assert flesh.limited == beyond_rest(flesh) > part("logic.health").FEW * len(flesh.lattice.cells)
     assert line(struck) == f"Flesh limited in {flesh.limited} places: lower Softness"
     assert f"turns at worst {flesh.limited} cells inside out" in struck.thew.made.notes
 
 
-def test_what_was_counted_is_kept_with_the_motion(struck, tmp_path):
+def test_limited_saved_with_motion(struck, tmp_path):
+    """The count of turned cells is saved with the motion."""
     counted, path = flesh_of(struck).limited, str(tmp_path / "kept.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
@@ -77,8 +80,8 @@ def test_what_was_counted_is_kept_with_the_motion(struck, tmp_path):
     assert flesh_of(body).limited == counted > 0
 
 
-def test_a_loop_is_counted_once_a_turn(struck):
-    """Frames that come again are not looked at again."""
+def test_limited_counts_loop_once(struck):
+    """The cells of a loop are counted in its first turn only."""
     played, limits = part("logic.played").Played, part("live.limits")
     begun = part("logic.cycles").Beginning(period=8)
     clip = played(flesh_of(struck).clip, begun)

@@ -20,7 +20,8 @@ errors, keys, sentences, spaces, tasks, wires = (
 real_height = importlib.import_module("logic.real_height")
 
 
-def test_it_needs_no_blender():
+def test_logic_imports_without_blender():
+    """The modules of `logic` import without Blender."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); sys.modules['bpy'] = None\n"
         "from logic import body_parts, bone_names, errors, flesh_map, guides, health, keys, layers, picking, sentences, spaces, tasks, wires"
@@ -28,7 +29,8 @@ def test_it_needs_no_blender():
     subprocess.run([sys.executable, "-c", code, str(ADDON)], check=True)
 
 
-def test_every_file_says_its_licence():
+def test_source_files_name_licence():
+    """Every file of the extension begins with its licence line."""
     files = list(ADDON.rglob("*.py"))
     assert len(files) > 20
     for file in files:
@@ -38,7 +40,8 @@ def test_every_file_says_its_licence():
 # units and spaces ----------------------------------------------------------------------------------------------------
 
 
-def test_a_share_of_a_space_shares_vectors_and_stays_affine():
+def test_share_of_scales_vectors():
+    """A share of a space scales its vectors, stays affine and leaves the input unchanged."""
     space = random_map(np.random.default_rng(1))
     before, shared = space.copy(), spaces.share_of(space, 0.25)
     np.testing.assert_array_equal(shared[:3], 0.25 * before[:3])
@@ -50,7 +53,8 @@ def test_a_share_of_a_space_shares_vectors_and_stays_affine():
     ("longest", "unit", "height"),
     [(1.8, 1.0, 1.8), (0.4, 1.0, 1.7), (141.0, 1.0, 1.7), (141.0, 0.01, 1.41), (3.0, 1.0, 3.0), (1e-6, 1.0, 1.7)],
 )
-def test_the_real_height_is_guessed(longest, unit, height):
+def test_guess_height_from_size(longest, unit, height):
+    """The real height is guessed from the longest side and the unit."""
     assert spaces.guess_height(longest, unit) == pytest.approx(height)
 
 
@@ -76,20 +80,22 @@ def test_the_real_height_is_guessed(longest, unit, height):
         (0.001, False, False, ("Whale",), 12.0),
     ],
 )
-def test_the_real_height_goes_by_what_the_file_says(longest, upright, scaled, names, height):
+def test_real_height_guess_uses_file(longest, upright, scaled, names, height):
+    """The guess of the real height uses the pose, the scale and the names of the file."""
     assert real_height.guess(longest, 1.0, upright, scaled, names) == pytest.approx(height)
 
 
 @pytest.mark.parametrize("longest", np.geomspace(1e-6, 1e9, 46))
 @pytest.mark.parametrize("names", [(), ("shark",), ("human",), ("spider",)])
-def test_every_guess_is_a_size_that_something_has(longest, names):
+def test_real_height_guess_in_range(longest, names):
+    """Every guess lies between 1 cm and 30 m."""
     for upright in (False, True):
         for scaled in (False, True):
             assert 0.01 <= real_height.guess(longest, 1.0, upright, scaled, names) <= 30.0
 
 
-def test_who_stands_upright():
-    """A person, arms stretched or hanging, seen from wherever; not a horse, a shark, a bird with its wings spread."""
+def test_stands_upright_shapes():
+    """A person stands upright in any pose and view; a horse, a shark or a bird with spread wings does not."""
     rng = np.random.default_rng(3)
     for sides, upright in (
         ((1.7, 0.3, 1.75), True), ((0.3, 1.8, 1.7), True), ((0.5, 0.3, 1.75), True),
@@ -108,7 +114,8 @@ def random_map(rng, scale=1.0):
     return matrix
 
 
-def test_metres_and_world_agree():
+def test_place_metres_match_world():
+    """A place converts points and maps between its metres and the world consistently."""
     rng = np.random.default_rng(1)
     place = spaces.Place(np.array([10.0, -3.0, 2.0]), 0.012)
     points = 50.0 * rng.normal(size=(20, 3))
@@ -122,7 +129,8 @@ def test_metres_and_world_agree():
         np.testing.assert_allclose(place.to_object(matrix), space, atol=1e-12)
 
 
-def test_maps_lead_from_the_metres_of_one_place_into_those_of_another():
+def test_place_maps_between_places():
+    """Maps lead from the metres of one place into those of another."""
     rng = np.random.default_rng(2)
     own, common = spaces.Place(np.array([10.0, -3.0, 2.0]), 0.012), spaces.Place(np.array([-7.0, 1.0, 0.0]), 0.3)
     points, matrices = 50.0 * rng.normal(size=(20, 3)), np.array([random_map(rng) for _ in range(4)])
@@ -132,7 +140,8 @@ def test_maps_lead_from_the_metres_of_one_place_into_those_of_another():
     np.testing.assert_array_equal(own.maps(matrices, own), own.maps(matrices))
 
 
-def test_bone_maps_are_what_the_armature_modifier_does():
+def test_bone_maps_match_modifier():
+    """The bone maps move points as the Armature modifier does."""
     rng = np.random.default_rng(2)
     armature, mesh, mesh_rest = (random_map(rng, 3.0) for _ in range(3))
     bones = np.array([random_map(rng) for _ in range(5)])
@@ -144,13 +153,15 @@ def test_bone_maps_are_what_the_armature_modifier_does():
         np.testing.assert_allclose(spaces.transform(moved, rest_world), spaces.transform(by_blender, x), atol=1e-8)
 
 
-def test_singular_matrices_are_told():
+def test_is_singular_cases():
+    """Singular matrices and those with NaN are recognised, and poorly scaled ones pass."""
     assert not spaces.is_singular(np.diag([1e-4, 300.0, -1.0, 1.0]))
     assert spaces.is_singular(np.diag([0.0, 1.0, 1.0, 1.0]))
     assert spaces.is_singular(np.full((4, 4), np.nan))
 
 
-def test_skinning_normalises_weights_and_leaves_the_weightless_behind():
+def test_skinned_normalises_weights():
+    """Skinning normalises weights, and vertices without weight stay with the object."""
     maps = np.array([np.eye(4), np.eye(4)])
     maps[0, 0, 3], maps[1, 0, 3] = 1.0, 3.0
     still = np.eye(4)
@@ -164,13 +175,14 @@ def test_skinning_normalises_weights_and_leaves_the_weightless_behind():
 # keys ----------------------------------------------------------------------------------------------------------------
 
 
-def test_key_names_sort_by_frame():
+def test_key_name_padded():
+    """The names of baked keys are padded to four digits so that they sort by frame."""
     assert [keys.key_name(f) for f in (1, 23, -4, 12345)] == ["Thew 0001", "Thew 0023", "Thew -0004", "Thew 12345"]
 
 
 @pytest.mark.parametrize(("first", "last"), [(1, 20), (-3, 4), (7, 7), (0, 1)])
-def test_key_curves_share_out_every_frame(first, last):
-    """At any time, part frames and the outside included, the keys' values sum to one, and each is on at its frame."""
+def test_key_points_sum_to_one(first, last):
+    """At any time the keys' values sum to one, and each key is fully on at its own frame."""
     for time in np.arange(first - 2.0, last + 2.01, 0.25):
         values = []
         for frame in range(first, last + 1):
@@ -181,7 +193,8 @@ def test_key_curves_share_out_every_frame(first, last):
             assert values[int(time) - first] == 1.0
 
 
-def test_frame_ranges():
+def test_frame_range_bounds():
+    """A frame range includes both ends and is empty when reversed."""
     assert keys.frame_range(3, 5) == [3, 4, 5]
     assert keys.frame_range(5, 3) == []
 
@@ -189,7 +202,8 @@ def test_frame_ranges():
 # sentences -----------------------------------------------------------------------------------------------------------
 
 
-def test_sentences_are_sentences():
+def test_sentence_punctuation():
+    """Messages become single lines with a full stop, and counts get their plural."""
     assert errors.sentence("the mesh is\n  empty") == "The mesh is empty."
     assert errors.sentence("Done!") == "Done!"
     assert errors.sentence("").endswith(".")
@@ -200,7 +214,8 @@ def test_sentences_are_sentences():
 # wires ---------------------------------------------------------------------------------------------------------------
 
 
-def test_wires_of_a_tetrahedron_a_prism_and_a_cube():
+def test_lattice_wires_of_cells():
+    """A tetrahedron, a prism and a cube give 6, 9 and 12 edges."""
     for corners, count in ((4, 6), (6, 9), (8, 12)):
         lines, bones = wires.lattice_wires([list(range(corners))], [])
         assert len(lines) == count and len(bones) == 0
@@ -208,7 +223,8 @@ def test_wires_of_a_tetrahedron_a_prism_and_a_cube():
         assert (valence == 3).all()
 
 
-def test_bones_are_drawn_once_and_apart():
+def test_lattice_wires_separate_bones():
+    """Edges along bones are listed once and apart from the other edges."""
     lines, bones = wires.lattice_wires([[0, 1, 2, 3], [1, 2, 3, 4]], [[0, 1, 2], [2, 1]])
     assert sorted(map(tuple, bones)) == [(0, 1), (1, 2)]
     assert len(lines) == 9 - 2
@@ -219,7 +235,7 @@ def test_bones_are_drawn_once_and_apart():
 
 
 def example(log):
-    """A task with Blender work, native work, and something to put back."""
+    """Builds a task with Blender work, native work, and something to put back."""
     log.append("start")
     try:
         yield tasks.Progress(0.1, "reading")
@@ -239,7 +255,8 @@ def example(log):
         log.append("put back")
 
 
-def test_a_task_runs_to_its_end():
+def test_task_finishes():
+    """A task runs to its end with progress that never falls."""
     log, seen = [], []
     result = tasks.finish(example(log), lambda fraction, text: seen.append((fraction, text)) or True)
     assert result == "done" and log == ["start", "read", True, "put back"]
@@ -248,14 +265,17 @@ def test_a_task_runs_to_its_end():
 
 
 @pytest.mark.parametrize("steps", range(1, 8))
-def test_a_task_can_be_cancelled_anywhere(steps):
+def test_task_cancel_puts_back(steps):
+    """A task cancelled at any step restores what it changed."""
     log, seen = [], []
     with pytest.raises(errors.Cancelled):
         tasks.finish(example(log), lambda *what: seen.append(what) or len(seen) < steps)
     assert log[-1] == "put back" and len(seen) == steps
 
 
-def test_a_span_squeezes_and_passes_on():
+def test_span_scales_progress():
+    """A span scales the progress of its task, and passes on its result and a cancellation."""
+
     def outer(log):
         first = yield from tasks.span(example(log), 0.0, 0.5)
         second = yield from tasks.span(example(log), 0.5, 1.0)
@@ -272,7 +292,8 @@ def test_a_span_squeezes_and_passes_on():
     assert log.count("put back") == 2
 
 
-def test_an_error_in_native_work_puts_back_too():
+def test_task_error_puts_back():
+    """An error in native work restores what the task changed."""
     log = []
 
     def failing():
@@ -293,7 +314,8 @@ def advance(stepper):
     raise AssertionError("never done")
 
 
-def test_a_stepper_runs_native_work_in_a_thread():
+def test_stepper_uses_thread():
+    """A stepper runs native work in a thread and the rest in the main thread."""
     log = []
     stepper = tasks.Stepper(example(log))
     advance(stepper)
@@ -301,7 +323,8 @@ def test_a_stepper_runs_native_work_in_a_thread():
     assert log == ["start", "read", False, "put back"]
 
 
-def test_a_stepper_can_be_cancelled():
+def test_stepper_cancel_puts_back():
+    """A stepper cancelled after any step restores what its task changed."""
     for after in range(4):
         log = []
         stepper = tasks.Stepper(example(log))
@@ -313,7 +336,8 @@ def test_a_stepper_can_be_cancelled():
         assert not log or (log[-1] == "put back" and "done" not in log)
 
 
-def test_a_stepper_that_is_closed_waits_for_its_thread():
+def test_stepper_close_waits():
+    """A closed stepper stops its thread and waits for it."""
     started, log = threading.Event(), []
 
     def native(progress):

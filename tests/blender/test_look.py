@@ -38,7 +38,8 @@ SHORTFALLS = {
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=liveliest.title)
-def test_a_character_looks_right_at_defaults(addon, source):
+def test_defaults_look_right(addon, source):
+    """The flesh of each character at default settings shows none of the measured faults but the known ones."""
     meshes = liveliest.open_source(source)
     clips = liveliest.liveliest(meshes, 1)
     recordings = reading.record(liveliest.title(source), meshes, clips)
@@ -54,8 +55,8 @@ def test_a_character_looks_right_at_defaults(addon, source):
     assert complaints == []
 
 
-def test_recordings_are_simulated_at_the_extensions_defaults(character, scene):
-    """What the bench does without Blender is what the buttons do."""
+def test_simulating_uses_defaults(character, scene):
+    """The bench without Blender uses the default settings of the extension."""
     build_settings = part("live.build_settings").BuildSettings.of(bpy.context.object, scene, 1.7)
     # The dial is in force, not pascals.
     material = {name: value for name, value in simulating.MATERIAL.items() if name != "young"}
@@ -66,7 +67,7 @@ def test_recordings_are_simulated_at_the_extensions_defaults(character, scene):
 
 
 @in_one_blender
-def test_a_recording_holds_what_the_core_is_told(addon):
+def test_recording_matches_extension(addon):
     """The clip that the extension makes is the clip that a recording makes, and the skin is the plain one."""
     meshes = liveliest.open_source("biped")
     clips = liveliest.liveliest(meshes, 1)

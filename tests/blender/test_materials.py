@@ -14,20 +14,20 @@ FRAMES = range(1, 13)
 
 
 def material(body, name) -> int:
-    """Give the body a further material; gives its slot."""
+    """Gives the body a further material and returns its slot."""
     body.data.materials.append(bpy.data.materials.new(name))
     return len(body.data.materials) - 1
 
 
 def faces_between(body, low, high) -> np.ndarray:
-    """Faces whose middle lies at such a height of the rest shape."""
+    """Returns the faces whose middle lies between two heights of the rest shape."""
     heights = part("scene.mesh").basis_positions(body.data)[:, 2]
     middle = [float(heights[list(face.vertices)].mean()) for face in body.data.polygons]
     return np.flatnonzero((np.array(middle) > low) & (np.array(middle) < high))
 
 
 def dress(body, name) -> np.ndarray:
-    """The trunk is of a material of that name; gives the vertices wholly within it."""
+    """Gives the trunk a material of that name and returns the vertices wholly within it."""
     first = material(body, "Main") if not body.data.materials else 0
     slot = material(body, name)
     chosen = set(faces_between(body, 0.3, 1.2).tolist())
@@ -42,7 +42,8 @@ def dress(body, name) -> np.ndarray:
     return inside
 
 
-def test_what_is_of_a_hard_material_stays_as_the_skin(character):
+def test_hard_material_stays_rigid(character):
+    """Flesh under a hard material stays closer to the plain skin."""
     body, _ = character
     inside = dress(body, "Plate Armour")
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
@@ -64,7 +65,8 @@ def test_what_is_of_a_hard_material_stays_as_the_skin(character):
     assert sway(live) < 0.5 * sway(soft)
 
 
-def test_it_is_said_until_the_map_is_painted(character):
+def test_hard_material_noted_until_painted(character):
+    """The notes name a hard material until the flesh map is painted."""
     body, _ = character
     dress(body, "Shell")
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -79,7 +81,8 @@ def test_it_is_said_until_the_map_is_painted(character):
 
 
 @pytest.mark.parametrize("case", ["none", "empty slot", "all hard", "unused", "no faces of it", "beyond the slots"])
-def test_materials_that_tell_nothing_change_nothing(character, case):
+def test_hard_without_evidence(character, case):
+    """Materials that tell nothing about hardness change nothing."""
     body, _ = character
     hard = part("scene.materials").hard
     if case == "empty slot":
@@ -100,7 +103,8 @@ def test_materials_that_tell_nothing_change_nothing(character, case):
     assert found.part is None and found.note == ""
 
 
-def test_a_shield_is_no_further_body(character):
+def test_bodies_exclude_named_shield(character):
+    """A mesh named as a shield does not count as a further body."""
     body, armature = character
     # A closed mesh as large as a body, beside it, that bends by itself.
     bpy.ops.mesh.primitive_uv_sphere_add(radius=0.35, location=(0.9, 0.0, 0.7))
@@ -122,8 +126,8 @@ def test_a_shield_is_no_further_body(character):
 
 
 @pytest.mark.parametrize(("away", "size"), [(0.9, 0.35), (0.9, 5.0), (30.0, 1.0), (0.0, 100.0)])
-def test_a_prop_on_a_bone_of_the_body_is_no_body(character, away, size):
-    """Beside it, larger than it, far off, all around: Add takes the body, and its flesh is the same."""
+def test_add_skips_prop_on_bone(character, away, size):
+    """Add ignores a prop on a bone, of any size and distance, and the body gets the same flesh."""
     body, armature = character
     bpy.ops.mesh.primitive_cube_add(size=2.0, location=(away, 0.0, 0.7))
     prop = bpy.context.object
@@ -141,7 +145,8 @@ def test_a_prop_on_a_bone_of_the_body_is_no_body(character, away, size):
         assert "“Cube” keeps its plain skin" in body.thew.made.left
 
 
-def test_hooves_and_horns_of_a_real_animal(scene):
+def test_hard_materials_of_bull(scene):
+    """The hooves, horns and eyes of a real animal are found to be hard."""
     folder = data_folder()
     if folder is None:
         pytest.skip("THEW_DATA is not there")

@@ -31,7 +31,7 @@ FOLDER = data_folder("characters")
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The numbers of modes that were asked of the native core, call by call."""
+    """Returns the numbers of modes that the native core was asked for, call by call."""
     thew, asked = part("logic.native").thew, []
     find = thew.modes
 
@@ -46,7 +46,8 @@ def calls(monkeypatch):
 # moving, scrubbing, baking -------------------------------------------------------------------------------------------
 
 
-def test_the_flesh_swings_around_its_skin(character):
+def test_modal_swings_around_skin(character):
+    """Modal flesh swings around the plain skin by a small, finite distance, in every mode."""
     body, _ = character
     skinned = play(body, FRAMES)
     add_modal()
@@ -58,7 +59,8 @@ def test_the_flesh_swings_around_its_skin(character):
     assert swings.shape == (12,) and (swings > 0.0).all()
 
 
-def test_scrubbing_in_any_order_shows_the_same(character):
+def test_modal_scrub_any_order(character):
+    """Frames look the same in any order of scrubbing."""
     body, _ = character
     add_modal()
     shapes = play(body, FRAMES)
@@ -67,7 +69,8 @@ def test_scrubbing_in_any_order_shows_the_same(character):
         np.testing.assert_array_equal(shape, shapes[frame - 1])
 
 
-def test_baked_is_live(character):
+def test_modal_bake_matches_live(character):
+    """A bake plays as the live flesh."""
     body, _ = character
     add_modal()
     live = play(body, FRAMES)
@@ -77,7 +80,8 @@ def test_baked_is_live(character):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_at_rest_it_stands_still(scene, character):
+def test_modal_still_at_rest(scene, character):
+    """A character at rest stands still."""
     body, rig = character
     rig.animation_data_clear()
     for bone in rig.pose.bones:
@@ -87,7 +91,8 @@ def test_at_rest_it_stands_still(scene, character):
     assert np.abs(play(body, FRAMES) - rest).max() < 1e-5 * size_of(rest)
 
 
-def test_removal_leaves_the_file_as_it_was(scene, character):
+def test_modal_remove_restores_file(scene, character):
+    """Removal restores the file, and the modal settings their defaults."""
     body, _ = character
     body.thew.modes = 12
     scene.frame_set(7)
@@ -101,7 +106,8 @@ def test_removal_leaves_the_file_as_it_was(scene, character):
     assert after == before
 
 
-def test_it_survives_save_and_load(character, tmp_path):
+def test_modal_saved_and_loaded(character, tmp_path):
+    """The settings and the motion survive saving and loading."""
     body, _ = character
     add_modal()
     body.thew.softness, body.thew.engine, body.thew.preview_size = 0.4, "CPU", 0.2
@@ -114,7 +120,8 @@ def test_it_survives_save_and_load(character, tmp_path):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_undo_and_redo(character):
+def test_modal_undo_and_redo(character):
+    """Undo and redo of the number of modes change the motion back and forth."""
     body, _ = character
     add_modal()
     live = play(body, FRAMES)
@@ -130,7 +137,8 @@ def test_undo_and_redo(character):
     np.testing.assert_array_equal(play(bpy.data.objects["Body"], FRAMES), few)
 
 
-def test_a_copied_object_has_modes_of_its_own(character):
+def test_modal_copy_has_own_modes(character):
+    """A copied object has modes of its own and leaves the original's motion unchanged."""
     body, _ = character
     add_modal()
     live = play(body, FRAMES)
@@ -144,7 +152,8 @@ def test_a_copied_object_has_modes_of_its_own(character):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_the_command_bakes_it(character, tmp_path):
+def test_modal_bake_by_command(character, tmp_path):
+    """The command line bakes modal flesh with the given number of modes."""
     path, out = str(tmp_path / "plain.blend"), str(tmp_path / "out.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     run = part("cli").main
@@ -160,7 +169,8 @@ def test_the_command_bakes_it(character, tmp_path):
 
 
 @pytest.mark.parametrize("words", [("--modes", "0"), ("--modes", "999"), ("--modes", "many"), ("--method", "wobble")])
-def test_the_command_names_impossible_settings(words, capsys):
+def test_command_names_bad_settings(words, capsys):
+    """The command line stops with code 2 and names an impossible setting."""
     with pytest.raises(SystemExit) as stopped:
         part("cli").main(["bake", "x.blend", *words])
     assert stopped.value.code == 2 and words[1] in capsys.readouterr().err
@@ -169,7 +179,8 @@ def test_the_command_names_impossible_settings(words, capsys):
 # settings and stages -------------------------------------------------------------------------------------------------
 
 
-def test_only_flesh_and_number_of_modes_find_them_anew(character, calls):
+def test_modes_recomputed_when_needed(character, calls):
+    """Modes are computed anew only when the flesh or their number changes."""
     body, _ = character
     add_modal()
     before = play(body, FRAMES)
@@ -196,7 +207,8 @@ def test_only_flesh_and_number_of_modes_find_them_anew(character, calls):
 
 
 @pytest.mark.parametrize(("name", "value"), [("settling", 4.0), ("softness", 0.2), ("modes", 2), ("reach", 0.002)])
-def test_a_slider_changes_the_motion(character, name, value):
+def test_slider_changes_modal_motion(character, name, value):
+    """Each slider changes the motion, and its former value gives the former motion back."""
     body, _ = character
     add_modal()
     before = play(body, FRAMES)
@@ -206,7 +218,8 @@ def test_a_slider_changes_the_motion(character, name, value):
     np.testing.assert_array_equal(play(body, FRAMES), before)
 
 
-def test_stiffer_flesh_has_the_same_modes_and_higher_frequencies(character):
+def test_modes_kept_when_stiffer(character):
+    """Stiffer flesh keeps its modes and gets the higher frequencies of a fresh computation."""
     body, _ = character
     add_modal()
     flesh = flesh_of(body)
@@ -221,8 +234,8 @@ def test_stiffer_flesh_has_the_same_modes_and_higher_frequencies(character):
     np.testing.assert_allclose(fresh.frequencies, flesh.frequencies, rtol=1e-4)
 
 
-def test_flesh_is_as_stiff_as_it_is_asked_for(character, calls):
-    """However soft that is: nothing undoes the slider."""
+def test_young_in_force(character, calls):
+    """The stiffness is in force however low it is, without new modes."""
     body, _ = character
     softness = []
     for young in (300.0, 20e3, 60e3):
@@ -235,7 +248,8 @@ def test_flesh_is_as_stiff_as_it_is_asked_for(character, calls):
     assert calls == [12]
 
 
-def test_other_methods_ask_for_no_modes(character, calls):
+def test_other_methods_compute_no_modes(character, calls):
+    """Other methods compute no modes and ignore the modal settings."""
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
     before = play(body, FRAMES)
@@ -250,7 +264,8 @@ def test_other_methods_ask_for_no_modes(character, calls):
     assert calls == [5] and body.thew.made.notes == notes
 
 
-def test_more_modes_than_freedom(character):
+def test_modes_capped_at_freedom(character):
+    """The number of modes is limited to the degrees of freedom, and the notes say so."""
     body, _ = character
     bpy.context.object.thew.modes = 128
     assert bpy.ops.thew.add(cells_across=3, method="modal") == {"FINISHED"}
@@ -260,7 +275,8 @@ def test_more_modes_than_freedom(character):
     assert (f"freedom for {freedom} modes" in body.thew.made.notes) == (freedom < 128)
 
 
-def test_flesh_without_freedom_is_refused(character, monkeypatch):
+def test_modal_refuses_without_freedom(character, monkeypatch):
+    """Flesh without any freedom is refused, and nothing changes."""
     body, _ = character
     real = part("logic.modal").find
 
@@ -274,7 +290,8 @@ def test_flesh_without_freedom_is_refused(character, monkeypatch):
     assert snapshot(body) == before
 
 
-def test_progress_and_cancel(scene, character):
+def test_modal_progress_and_cancel(scene, character):
+    """Progress never falls, and a cancelled computation changes nothing."""
     body, _ = character
     jobs, tasks, errors = part("live.jobs"), part("logic.tasks"), part("logic.errors")
     body.thew.method = "modal"
@@ -296,7 +313,8 @@ def test_progress_and_cancel(scene, character):
 
 
 @pytest.mark.parametrize(("engine", "device"), [("GPU", ""), ("GPU", "Voodoo"), ("AUTO", "Voodoo")])
-def test_a_missing_graphics_card_is_told_once(character, engine, device):
+def test_modal_missing_gpu_noted(character, engine, device):
+    """A missing graphics card is noted once, and the processor gives the same motion."""
     body, _ = character
     body.thew.engine = "CPU"
     add_modal()
@@ -318,7 +336,8 @@ def test_a_missing_graphics_card_is_told_once(character, engine, device):
 # what the artist reads -----------------------------------------------------------------------------------------------
 
 
-def test_the_panel_tells_of_modes_and_engine(character):
+def test_panel_shows_modes(character):
+    """The panel shows the modes, the engine and the preview, and each has a description."""
     body, _ = character
     panels = part("ui.panels")
     add_modal()
@@ -345,7 +364,7 @@ def test_the_panel_tells_of_modes_and_engine(character):
 
 
 def lives(body, frames) -> np.ndarray:
-    """Play, bake; gives how far each frame's flesh is from its skin, as parts of the size."""
+    """Plays and bakes; returns how far each frame's flesh is from its skin, as parts of the size."""
     flesh, chosen = flesh_of(body), list(frames)[:: max(1, len(frames) // 6)]
     live = play(body, chosen)
     away = [np.sqrt((flesh.offsets(f) ** 2).sum(axis=1).mean()) for f in frames]
@@ -356,7 +375,8 @@ def lives(body, frames) -> np.ndarray:
 
 
 @in_one_blender
-def test_our_own_biped_jumps(scene):
+def test_modal_biped_jump(scene):
+    """The biped's flesh moves visibly but moderately in a jump, and more in a faster one."""
     armature, body = own.create("biped")
     own.use_action(armature, "jump")
     activate(body)
@@ -373,7 +393,7 @@ def test_our_own_biped_jumps(scene):
 
 
 def animate_faster(armature) -> None:
-    """Play the action at double speed."""
+    """Plays the action at double speed."""
     for curve in part("scene.animation").curves_in(armature.animation_data):
         for point in curve.keyframe_points:
             point.co.x = 1.0 + 0.5 * (point.co.x - 1.0)
@@ -381,7 +401,8 @@ def animate_faster(armature) -> None:
 
 
 @pytest.mark.skipif(FOLDER is None or not (FOLDER / "Fox.glb").exists(), reason="no Fox.glb: set THEW_DATA")
-def test_a_real_fox(addon):
+def test_modal_fox_run(addon):
+    """The flesh of a real fox moves visibly but moderately as it runs."""
     load(FOLDER / "Fox.glb")
     action = next(action for action in clips() if "Run" in action.name)
     frames = play_clip(action, 24)
@@ -401,7 +422,8 @@ def motion_of(body, frames):
     return flesh.motion.maps[: len(frames)], flesh.motion.matrices[: len(frames)]
 
 
-def test_a_changed_animation_is_noticed(character):
+def test_modal_follows_changed_animation(character):
+    """A changed animation changes the motion."""
     body, rig = character
     add_modal()
     before = play(body, FRAMES)

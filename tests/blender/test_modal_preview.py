@@ -11,7 +11,8 @@ from helpers import add_modal, carried, evaluated, flesh_of, part, play, size_of
 FRAMES = range(1, 21)
 
 
-def test_a_preview_plays_one_mode_and_goes(character):
+def test_preview_on_and_off(character):
+    """A preview plays one mode, and switching it off shows the simulated motion at once."""
     body, _ = character
     add_modal()
     live, flesh = play(body, FRAMES), flesh_of(body)
@@ -26,7 +27,8 @@ def test_a_preview_plays_one_mode_and_goes(character):
 
 
 @pytest.mark.parametrize(("number", "size"), [(1, 0.1), (3, 0.1), (12, 0.03)])
-def test_a_preview_is_one_mode_of_the_right_size(scene, character, number, size):
+def test_preview_shape_and_size(scene, character, number, size):
+    """A preview shows exactly one mode, at the size that is set."""
     body, rig = character
     rig.animation_data_clear()
     for bone in rig.pose.bones:
@@ -62,7 +64,8 @@ def test_a_preview_is_one_mode_of_the_right_size(scene, character, number, size)
     body.thew.preview_mode = 0
 
 
-def test_a_preview_is_carried_by_the_pose(character):
+def test_preview_follows_pose(character):
+    """A preview is carried by the pose of each frame."""
     body, _ = character
     add_modal()
     play(body, (2,))
@@ -75,7 +78,8 @@ def test_a_preview_is_carried_by_the_pose(character):
     assert np.abs(play(body, (6,))[0] - carried(flesh, 6)).max() < 0.0011 * size_of(shape)
 
 
-def test_a_mode_that_is_not_there_is_told(character):
+def test_preview_missing_mode(character):
+    """The notes name a mode that does not exist, and the live motion plays on."""
     body, _ = character
     add_modal()
     live = play(body, (4, 9))
@@ -87,7 +91,8 @@ def test_a_mode_that_is_not_there_is_told(character):
     assert np.abs(play(body, (4, 9)) - live).max() > 1e-3
 
 
-def test_bakes_and_renders_show_no_preview(scene, character, tmp_path):
+def test_preview_absent_from_bake_and_render(scene, character, tmp_path):
+    """Bakes and renders show the simulated motion while a preview is on."""
     body, _ = character
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(camera)
@@ -116,7 +121,8 @@ def test_bakes_and_renders_show_no_preview(scene, character, tmp_path):
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_a_preview_with_shape_keys(character):
+def test_preview_with_shape_keys(character):
+    """Shape keys show through a preview and leave the bake as it is."""
     body, _ = character
     body.shape_key_add(name="Basis")
     key = body.shape_key_add(name="Nose", from_mix=False)
@@ -135,7 +141,8 @@ def test_a_preview_with_shape_keys(character):
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_a_preview_follows_a_new_pose_in_a_window(scene, character, monkeypatch):
+def test_preview_follows_new_pose(scene, character, monkeypatch):
+    """In a window a preview follows a bone that is turned by hand."""
     body, rig = character
     add_modal()
     bpy.ops.thew.simulate()

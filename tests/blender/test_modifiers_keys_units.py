@@ -32,7 +32,7 @@ def add(**options):
 
 
 def skin_of(obj, frames) -> np.ndarray:
-    """What the flesh's own reading says the Armature modifier would show, [f, n, 3]."""
+    """Returns the Armature modifier's shapes as the flesh's own reading predicts them, [f, n, 3]."""
     flesh = flesh_of(obj)
     shapes = []
     for frame in frames:
@@ -51,7 +51,7 @@ PLACES = {
 
 
 def carry(rig, distance: float = 0.5) -> None:
-    """Let the armature object move during the clip."""
+    """Moves the armature object during the clip."""
     for frame, x in ((1, 0.0), (20, distance)):
         rig.location.x += x
         rig.keyframe_insert("location", frame=frame)
@@ -61,8 +61,8 @@ def carry(rig, distance: float = 0.5) -> None:
 @pytest.mark.parametrize("parented", [True, False])
 @pytest.mark.parametrize("mesh_kind", PLACES)
 @pytest.mark.parametrize("rig_kind", ["plain", "turned", "mirrored"])
-def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_kind, rig_kind):
-    """Wherever the two objects stand, however oddly, our T_b make the modifier's shapes."""
+def test_reading_matches_modifier(scene, parented, mesh_kind, rig_kind):
+    """Wherever the two objects stand, our bone maps give the Armature modifier's shapes."""
     reading, poses = part("scene.reading"), part("scene.poses")
     body, rig = make_character()
     rig.matrix_world = PLACES[rig_kind]
@@ -87,7 +87,7 @@ def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_k
 
 @pytest.mark.parametrize("parented", [True, False])
 @pytest.mark.parametrize("kind", PLACES)
-def test_a_character_may_stand_anywhere(scene, parented, kind):
+def test_character_placed_anywhere(scene, parented, kind):
     """A whole character turned, scaled, squashed or mirrored, its armature moving: the flesh stays with the skin."""
     body, rig = make_character()
     rig.matrix_world = PLACES[kind]
@@ -104,7 +104,8 @@ def test_a_character_may_stand_anywhere(scene, parented, kind):
     assert 1e-4 < np.abs(live - skinned).max() / size_of(skinned[0]) < 0.2
 
 
-def test_at_rest_it_does_not_move(scene):
+def test_flesh_still_at_rest(scene):
+    """Flesh of a character at rest does not move."""
     rig = make_armature()
     body = make_body(rig)
     rest = evaluated(body)
@@ -112,7 +113,8 @@ def test_at_rest_it_does_not_move(scene):
     assert np.abs(play(body, (1, 7, 20)) - rest).max() < 1e-4 * size_of(rest)
 
 
-def test_a_character_that_is_carried_does_not_lag(scene):
+def test_flesh_carried_without_lag(scene):
+    """Flesh does not lag behind a character that is carried at constant speed."""
     rig = make_armature()
     body = make_body(rig)
     body.parent = rig
@@ -133,7 +135,8 @@ def test_a_character_that_is_carried_does_not_lag(scene):
 
 
 @pytest.mark.parametrize("scale", [0.001, 1.0, 300.0])
-def test_the_same_motion_at_any_scale_of_the_file(scene, scale):
+def test_motion_independent_of_scale(scene, scale):
+    """The motion is the same at any scale of the file."""
     body, _ = make_character(scale=scale)
     body.thew.real_height = 1.8
     add()
@@ -150,7 +153,8 @@ def test_the_same_motion_at_any_scale_of_the_file(scene, scale):
     assert np.abs(shapes - expected).max() < 1e-3 * size_of(expected[0])
 
 
-def test_the_real_height_is_guessed_and_can_be_told(scene):
+def test_real_height_guessed_and_set(scene):
+    """The real height is guessed, and a height set by hand changes the motion."""
     body, _ = make_character()
     add()
     assert body.thew.height() == pytest.approx(1.9, rel=1e-3)
@@ -164,7 +168,7 @@ def test_the_real_height_is_guessed_and_can_be_told(scene):
     assert body.thew.height() == pytest.approx(1.7)  # 1.9 cm is not believed
 
 
-def test_what_swims_is_as_long_as_its_file_says(scene):
+def test_real_height_of_swimmer(scene):
     """A shark of 5.6 m lies; the same, standing as a person does, is taken for one."""
     body, armature = make_character(scale=5.6 / 1.9)
     add()
@@ -181,7 +185,8 @@ def test_what_swims_is_as_long_as_its_file_says(scene):
     assert body.thew.height() == pytest.approx(3.0)  # no longer than the longest horse
 
 
-def test_modifiers_after_it_go_on(scene):
+def test_modifiers_after_thew(scene):
+    """Modifiers after Thew's keep working with live and baked flesh."""
     body, _ = make_character()
     body.modifiers.new("Subdivision", "SUBSURF").levels = 1
     count = len(evaluated(body))
@@ -195,7 +200,8 @@ def test_modifiers_after_it_go_on(scene):
     assert [m.type for m in body.modifiers] == ["ARMATURE", "SUBSURF"]
 
 
-def test_deforming_modifiers_before_it_are_respected(scene):
+def test_deformers_before_thew(scene):
+    """Deforming modifiers before Thew's stay in effect with live and baked flesh."""
     body, _ = make_character()
     cast = body.modifiers.new("Cast", "CAST")
     cast.factor = 0.3
@@ -220,7 +226,7 @@ def test_deforming_modifiers_before_it_are_respected(scene):
 
 
 def add_keys(body) -> None:
-    """A basis, a key that swells the belly, one that shears the head and is at half."""
+    """Adds a basis, a key that swells the belly, and one at half that shears the head."""
     body.shape_key_add(name="Basis")
     swell, shear = body.shape_key_add(name="Swell"), body.shape_key_add(name="Shear")
     for point in swell.points:
@@ -233,7 +239,7 @@ def add_keys(body) -> None:
     shear.value = 0.5
 
 
-def test_shape_keys_show_through_the_flesh(scene):
+def test_shape_keys_at_rest(scene):
     """With the skeleton still, keys move the flesh's surface exactly as they move the mesh."""
     rig = make_armature()
     body = make_body(rig)
@@ -248,7 +254,8 @@ def test_shape_keys_show_through_the_flesh(scene):
     assert np.abs(play(body, (3,))[0] - expected).max() < 1e-4
 
 
-def test_shape_keys_turn_with_the_bones(scene):
+def test_shape_keys_turn_with_bones(scene):
+    """The offset of a shape key turns with the bone that carries it."""
     body, rig = make_character()
     add_keys(body)
     animate(rig, hop=0.0, bend=1.0)
@@ -266,7 +273,8 @@ def test_shape_keys_turn_with_the_bones(scene):
         np.testing.assert_allclose(offset[frame - 1], turn @ (0.1, 0, 0), atol=1e-4)
 
 
-def test_animated_keys_stay_with_the_bake(scene):
+def test_animated_keys_after_bake(scene):
+    """Animated shape keys keep playing with a bake and survive its removal."""
     body, _ = make_character()
     add_keys(body)
     keys = body.data.shape_keys
@@ -288,7 +296,8 @@ def test_animated_keys_stay_with_the_bake(scene):
     assert len(part("scene.animation").curves_in(keys.animation_data)) == 1
 
 
-def test_a_key_of_the_artist_called_like_ours_is_left_alone(scene):
+def test_artist_key_with_our_name(scene):
+    """A key of the artist that is named like a baked one is left alone."""
     body, _ = make_character()
     body.shape_key_add(name="Basis")
     mine = body.shape_key_add(name="Thew 0003")
@@ -303,7 +312,7 @@ def test_a_key_of_the_artist_called_like_ours_is_left_alone(scene):
     assert keys[1].points[0].co.x == pytest.approx(keys[0].points[0].co.x + 0.25)
 
 
-def test_a_fractional_frame_rate_is_seconds(scene):
+def test_frame_rate_in_seconds(scene):
     """The same motion over the same seconds, at 24 and at 48 frames a second, ends in nearly the same shape."""
     body, rig = make_character()
     add()
@@ -321,8 +330,8 @@ def test_a_fractional_frame_rate_is_seconds(scene):
     assert np.abs(at48 - at24).max() < 0.02 * size_of(at24)
 
 
-def test_helpers_that_deform_nothing_do_not_hold_the_flesh(scene):
-    """A root that stays behind, and a helper between two bones, are passed over."""
+def test_helper_bones_skipped(scene):
+    """A root bone that stays behind and a helper between two bones do not hold the flesh."""
     body, rig = make_character()
     plain = skin_names(body)
     activate(rig)
@@ -354,7 +363,8 @@ def skin_names(body):
     return character.bones, character.parents.tolist()
 
 
-def test_what_has_no_effect_is_said(scene):
+def test_ineffective_options_noted(scene):
+    """The notes name options of the armature that have no effect on flesh."""
     body, rig = make_character()
     body.modifiers["Armature"].vertex_group = "Spine"
     rig.data.bones["Spine"].bbone_segments = 4
@@ -363,7 +373,8 @@ def test_what_has_no_effect_is_said(scene):
     assert "Bendy bones such as “Spine”" in body.thew.made.notes
 
 
-def test_hidden_objects_are_simulated_too(scene):
+def test_hidden_objects_simulated(scene):
+    """A hidden armature is simulated too and stays hidden."""
     body, rig = make_character()
     add()
     live = play(body, FRAMES)
@@ -374,7 +385,7 @@ def test_hidden_objects_are_simulated_too(scene):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_world_positions_do_not_depend_on_the_objects_frame(scene):
+def test_motion_independent_of_object_frame(scene):
     """Turning the mesh object about while its vertices stay in place changes nothing that is seen."""
     body, _rig = make_character()
     add()

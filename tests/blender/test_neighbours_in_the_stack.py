@@ -22,7 +22,8 @@ def bake_equals_live(body) -> None:
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_a_modifier_pinned_to_the_end_stays_behind(scene):
+def test_pinned_modifier_stays_last(scene):
+    """A modifier pinned to the end stays behind Thew's."""
     body, _ = make_character()
     body.modifiers.new("Below", "SUBSURF").levels = 1
     last = body.modifiers.new("Smooth", "SMOOTH")
@@ -33,7 +34,8 @@ def test_a_modifier_pinned_to_the_end_stays_behind(scene):
 
 
 @pytest.mark.parametrize("kind", ["SOFT_BODY", "MULTIRES"])
-def test_what_needs_the_mesh_itself_is_refused_before_anything_is_made(scene, kind):
+def test_add_refuses_mesh_bound_modifiers(scene, kind):
+    """Modifiers that need the mesh itself are refused, and nothing changes."""
     body, _ = make_character()
     body.modifiers.new("Other", kind)
     if kind == "MULTIRES":
@@ -46,7 +48,8 @@ def test_what_needs_the_mesh_itself_is_refused_before_anything_is_made(scene, ki
     add()
 
 
-def test_a_mirror_put_on_later_never_folds(scene):
+def test_later_mirror_shows_plain_skin(scene):
+    """A Mirror added later never folds the shape, and the flesh returns when it goes."""
     body, rig = make_character()
     for data in (body.data, rig.data):
         data.transform(Matrix.Translation((0.6, 0, 0)))
@@ -64,7 +67,8 @@ def test_a_mirror_put_on_later_never_folds(scene):
     assert np.abs(play(body, FRAMES) - live).max() > 1e-3
 
 
-def test_a_linked_duplicate_gives_the_original_its_armature_back(scene):
+def test_linked_duplicate_shows_plain_skin(scene):
+    """A linked duplicate makes the original show its plain skin, with a note."""
     body, _ = make_character()
     skin = play(body, FRAMES)
     add()
@@ -75,7 +79,8 @@ def test_a_linked_duplicate_gives_the_original_its_armature_back(scene):
     assert "shares its mesh" in body.thew.made.notes
 
 
-def test_a_deleted_modifier_of_ours_is_told_of(scene, capfd):
+def test_deleted_modifier_noted(scene, capfd):
+    """The notes name Thew's deleted modifier, and Remove still works."""
     body, _ = make_character()
     add()
     play(body, FRAMES)
@@ -88,7 +93,8 @@ def test_a_deleted_modifier_of_ours_is_told_of(scene, capfd):
     assert body.modifiers["Armature"].show_viewport
 
 
-def test_adding_again_makes_a_deleted_modifier_of_ours_anew(scene):
+def test_add_remakes_deleted_modifier(scene):
+    """Add Flesh makes Thew's deleted modifier anew, and Remove restores the file."""
     body, rig = make_character()
     before = snapshot(body)
     add()
@@ -107,7 +113,8 @@ def test_adding_again_makes_a_deleted_modifier_of_ours_anew(scene):
     assert snapshot(body) == before
 
 
-def test_adding_again_follows_another_armature_modifier(scene):
+def test_add_follows_new_armature_modifier(scene):
+    """Add Flesh follows a new Armature modifier in place of a deleted one."""
     body, rig = make_character()
     skin = play(body, FRAMES)
     add()
@@ -124,7 +131,8 @@ def test_adding_again_follows_another_armature_modifier(scene):
     np.testing.assert_array_equal(play(body, FRAMES), skin)
 
 
-def test_objects_come_and_go_while_flesh_plays(scene, capfd):
+def test_objects_created_and_deleted(scene, capfd):
+    """Objects that are created or deleted leave the flesh of others unchanged."""
     one, _ = make_character(name="One")
     two, _ = make_character(name="Two")
     for body in (one, two):
@@ -137,7 +145,8 @@ def test_objects_come_and_go_while_flesh_plays(scene, capfd):
     assert "Traceback" not in "".join(capfd.readouterr())
 
 
-def test_another_scene_shows_the_flesh_too(scene):
+def test_second_scene_shows_flesh(scene):
+    """A second scene that links the character shows the flesh too."""
     body, _ = make_character()
     add()
     live = play(body, FRAMES)
@@ -151,7 +160,8 @@ def test_another_scene_shows_the_flesh_too(scene):
     assert np.abs(np.array(shapes) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_keys_deleted_by_hand_do_not_spoil_the_next_bake(scene):
+def test_bake_after_deleted_keys(scene):
+    """Baked keys that were deleted by hand do not spoil the next bake."""
     body, _ = make_character()
     body.shape_key_add(name="Basis")
     body.shape_key_add(name="Smile")
@@ -166,7 +176,8 @@ def test_keys_deleted_by_hand_do_not_spoil_the_next_bake(scene):
     assert [key.name for key in body.data.shape_keys.key_blocks] == ["Basis", "Smile"]
 
 
-def test_keys_that_share_an_action_are_not_baked_over(scene):
+def test_bake_refuses_shared_action(scene):
+    """Shape keys that share an action with others are not baked over."""
     bodies = [make_character(name=name)[0] for name in ("One", "Two")]
     for body in bodies:
         body.shape_key_add(name="Basis")
@@ -180,7 +191,8 @@ def test_keys_that_share_an_action_are_not_baked_over(scene):
     assert "share the action" in refused(bpy.ops.thew.bake)
 
 
-def test_an_animated_deformer_in_front_is_the_same_at_every_frame(scene):
+def test_animated_deformer_any_start_frame(scene):
+    """Flesh behind an animated deformer is the same whichever frame it was added at."""
     shapes = []
     for start in (1, 20):
         bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
@@ -200,14 +212,16 @@ def test_an_animated_deformer_in_front_is_the_same_at_every_frame(scene):
     assert np.abs(shapes[0] - shapes[1]).max() < 1e-5 * size_of(shapes[0][0])
 
 
-def test_a_driven_switch_of_the_armature_modifier_is_refused(scene):
+def test_add_refuses_driven_visibility(scene):
+    """A driven visibility of the Armature modifier is refused."""
     body, _ = make_character()
     body.modifiers["Armature"].driver_add("show_viewport").driver.expression = "1"
     bpy.context.view_layer.update()
     assert "visibility of the Armature modifier" in refused(bpy.ops.thew.add, cells_across=6)
 
 
-def test_vertices_without_weight_are_told_of(scene):
+def test_weightless_vertices_noted(scene):
+    """The notes count vertices without weight."""
     body, _ = make_character()
     for group in body.vertex_groups:
         group.remove(range(20))
@@ -215,7 +229,8 @@ def test_vertices_without_weight_are_told_of(scene):
     assert "20 of" in body.thew.made.notes and "no weight" in body.thew.made.notes
 
 
-def test_transforms_may_be_applied_and_the_origin_moved(scene):
+def test_applied_transforms_keep_motion(scene):
+    """Applied transforms and a moved origin leave the motion in the world unchanged."""
     body, rig = make_character()
     for obj in (body, rig):
         obj.scale = (0.1, 0.1, 0.1)
@@ -234,7 +249,8 @@ def test_transforms_may_be_applied_and_the_origin_moved(scene):
     assert np.abs(play(body, FRAMES, read=world) - live).max() < 2e-3 * size
 
 
-def test_the_swing_limit_shrinks_with_the_character(scene):
+def test_swing_limit_scales(scene):
+    """The limit of the swing shrinks with a character that its bones shrink."""
     body, rig = make_character()
     hip = rig.pose.bones["Hip"]
     for frame, size in ((1, 0.01), (10, 1.0)):
@@ -247,7 +263,8 @@ def test_the_swing_limit_shrinks_with_the_character(scene):
         assert np.linalg.norm(shape - plain, axis=1).max() < 0.2 * size_of(plain)
 
 
-def test_live_flesh_is_at_hand_again_after_a_reload(scene, tmp_path):
+def test_show_live_after_reload(scene, tmp_path):
+    """Live flesh can be shown again after a baked file was reloaded."""
     body, _ = make_character()
     add()
     live = play(body, (12,))[0]
@@ -262,7 +279,8 @@ def test_live_flesh_is_at_hand_again_after_a_reload(scene, tmp_path):
     assert np.abs(evaluated(body) - live).max() < 1e-6 * size_of(live)
 
 
-def test_settings_cannot_be_keyed(scene):
+def test_settings_not_keyable(scene):
+    """A setting of the flesh cannot be keyed."""
     body, _ = make_character()
     with pytest.raises(TypeError):
         body.thew.keyframe_insert("young", frame=1)

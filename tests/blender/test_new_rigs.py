@@ -12,7 +12,8 @@ SIZES = ("radius", "ring_radius", "tube_radius", "strength")
 
 @pytest.mark.parametrize("template", ["BUMP", "RADIAL", "TORUS"])
 @pytest.mark.parametrize("bone", ["Spine", "Head"])
-def test_added_and_placed_rigs_are_alike(fleshed, template, bone):
+def test_rig_add_matches_place(fleshed, template, bone):
+    """A rig that is added and one that is placed get the same numbers."""
     body, _ = fleshed
     added = add_rig(body, template=template, bone=bone)
     activate(body)
@@ -24,7 +25,8 @@ def test_added_and_placed_rigs_are_alike(fleshed, template, bone):
     assert added.strength_by == placed.strength_by == "YIELD"
 
 
-def test_thick_flesh_gets_larger_rigs_than_thin(scene):
+def test_new_rig_scales_with_flesh(scene):
+    """Thick flesh gets larger rigs than thin flesh, within the limits."""
     body, _ = make_character()
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
     sizing, flesh = part("edit.sizing"), flesh_of(body)
@@ -36,7 +38,8 @@ def test_thick_flesh_gets_larger_rigs_than_thin(scene):
         assert 0.0 < rig.yields <= sizing.VISIBLE * rig.radius * (1 + 5e-3)
 
 
-def test_another_template_of_a_new_rig_is_as_large(fleshed):
+def test_new_rig_sizes_by_template(fleshed):
+    """Ring and tube of a new rig together are as large as its radius."""
     body, _ = fleshed
     rig = add_rig(body, template="BUMP", bone="Spine")
     assert (rig.ring_radius, rig.tube_radius) == pytest.approx((0.6 * rig.radius, 0.4 * rig.radius), rel=1e-5)
@@ -46,7 +49,8 @@ def test_another_template_of_a_new_rig_is_as_large(fleshed):
     assert torus.radius == pytest.approx(torus.ring_radius + torus.tube_radius, rel=1e-5)
 
 
-def test_sizes_that_are_given_stay(fleshed):
+def test_rig_place_keeps_given_sizes(fleshed):
+    """Sizes that are given to the operator are kept."""
     body, _ = fleshed
     activate(body)
     assert bpy.ops.thew.rig_place(template="BUMP", guide="BONE", bone="Spine", radius=0.11, yields=0.004) == {

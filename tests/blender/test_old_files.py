@@ -19,12 +19,12 @@ PLACES = (
 
 
 def raw(obj):
-    """Our settings as a file holds them."""
+    """Returns our settings as a file holds them."""
     return obj.bl_system_properties_get()["thew"] if hasattr(obj, "bl_system_properties_get") else obj["thew"]
 
 
 def age(obj) -> dict:
-    """Save the rigs as layout 0 did, numbers by position and no version; gives what they were."""
+    """Saves the rigs as layout 0 did, numbers by position and no version; returns what they were."""
     was = {}
     for index, rig in enumerate(raw(obj)["rigs"]):
         assert rig["layout"] == 1
@@ -46,7 +46,7 @@ def age(obj) -> dict:
 
 
 def now(obj) -> dict:
-    """The same numbers by name."""
+    """Returns the same numbers by name."""
     found = {}
     for index, rig in enumerate(obj.thew.rigs):
         for number, sample in enumerate(rig.samples):
@@ -58,7 +58,7 @@ def now(obj) -> dict:
 
 @pytest.fixture
 def rigged(fleshed):
-    """(body, how it plays) with two rigs, of which a driver of another object reads a number."""
+    """Builds (body, its played shapes) with two rigs; a driver of another object reads a number of them."""
     body, _ = fleshed
     add_rig(body, bone="Spine", template="TORUS")
     rig = add_rig(body, guide="SKIN", face=33, template="BUMP")
@@ -69,7 +69,7 @@ def rigged(fleshed):
 
 
 def watch(body, path: str) -> bpy.types.Object:
-    """Another object, moved by a driver that reads a number of the body's rigs."""
+    """Adds another object, moved by a driver that reads a number of the body's rigs."""
     watcher = bpy.data.objects.new("Watcher", None)
     bpy.context.scene.collection.objects.link(watcher)
     driver = watcher.driver_add("location", 0).driver
@@ -79,7 +79,8 @@ def watch(body, path: str) -> bpy.types.Object:
     return watcher
 
 
-def test_numbers_by_position_get_their_names(rigged, tmp_path):
+def test_old_values_get_names(rigged, tmp_path):
+    """Values saved by position get their names, and drivers of them work on."""
     body, live = rigged
     watch(body, "thew.rigs[1].samples[1].values[8]")
     watch(body, 'thew.rigs["Bump"].weights[9]')
@@ -105,8 +106,8 @@ def test_numbers_by_position_get_their_names(rigged, tmp_path):
     assert now(bpy.data.objects["Body"]) == was
 
 
-def test_a_slider_that_is_new_since_stands_at_its_default(rigged, tmp_path, monkeypatch):
-    """The names that sliders had by position stay what they were when sliders come between them."""
+def test_old_file_new_slider_default(rigged, tmp_path, monkeypatch):
+    """A slider that an old file lacks gets its default, and the others keep their values."""
     body, _ = rigged
     was = age(body)
     path = str(tmp_path / "old.blend")
@@ -135,7 +136,8 @@ def test_a_slider_that_is_new_since_stands_at_its_default(rigged, tmp_path, monk
             del kind.falloff
 
 
-def test_appended_rigs_of_old_files_are_brought_up_to_date(rigged, tmp_path):
+def test_append_updates_old_rigs(rigged, tmp_path):
+    """Rigs appended from an old file are brought up to date and play as before."""
     body, live = rigged
     was = age(body)
     path = str(tmp_path / "old.blend")
@@ -152,7 +154,8 @@ def test_appended_rigs_of_old_files_are_brought_up_to_date(rigged, tmp_path):
     assert now(body) == was
 
 
-def test_old_rigs_without_flesh_are_kept_too(rigged, tmp_path):
+def test_old_rigs_without_flesh(rigged, tmp_path):
+    """Old rigs are brought up to date without flesh too."""
     body, _ = rigged
     activate(body)
     assert bpy.ops.thew.remove() == {"FINISHED"}
@@ -163,7 +166,8 @@ def test_old_rigs_without_flesh_are_kept_too(rigged, tmp_path):
     assert now(bpy.data.objects["Body"]) == was
 
 
-def test_a_rig_of_a_later_version_is_kept_and_says_so(rigged):
+def test_later_rig_kept(rigged):
+    """A rig of a later version is kept unchanged, and its problem says so."""
     body, _ = rigged
     raw(body)["rigs"][0]["layout"] = 2
     was = now(body)
@@ -177,7 +181,7 @@ def test_a_rig_of_a_later_version_is_kept_and_says_so(rigged):
 
 
 def other_tree(mark) -> bpy.types.NodeTree:
-    """A tree that shows nothing of what today's shows, as another version might have made it."""
+    """Builds a tree that shows nothing of what today's shows, as another version might have made it."""
     tree = bpy.data.node_groups.new("Thew", "GeometryNodeTree")
     if mark is not None:
         tree["thew_tree"] = mark
@@ -194,7 +198,8 @@ def marks() -> list:
 
 @pytest.mark.parametrize("mark", [None, 0, 3, 99, "4"])
 @pytest.mark.parametrize("how", ["opened", "built"])
-def test_a_node_tree_of_another_version_is_replaced(fleshed, tmp_path, mark, how):
+def test_node_tree_replaced(fleshed, tmp_path, mark, how):
+    """A node tree of another version is replaced by the present one, and the flesh plays as before."""
     body, _ = fleshed
     live, modifier = play(body, FRAMES), part("scene.modifier")
     body.modifiers["Thew"].node_group = other_tree(mark)
@@ -214,7 +219,8 @@ def test_a_node_tree_of_another_version_is_replaced(fleshed, tmp_path, mark, how
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_a_tree_that_others_use_stays_with_them(fleshed, tmp_path):
+def test_node_tree_shared_kept(fleshed, tmp_path):
+    """An old node tree stays with other objects that use it."""
     body, _ = fleshed
     play(body, FRAMES)
     tree = other_tree(7)
@@ -234,7 +240,8 @@ def test_a_tree_that_others_use_stays_with_them(fleshed, tmp_path):
     ]
 
 
-def test_a_rider_gets_the_present_tree(fleshed, tmp_path):
+def test_node_tree_of_rider_replaced(fleshed, tmp_path):
+    """A rider's old node tree is replaced by the present one."""
     body, armature = fleshed
     points = [(v.co * 1.02)[:] for v in body.data.vertices]
     mesh = bpy.data.meshes.new("Shirt")

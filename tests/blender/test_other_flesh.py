@@ -13,12 +13,12 @@ from pairs import APART, make_neighbour, make_pair, moves, overlapping, pushed, 
 
 @pytest.fixture
 def pair(scene):
-    """Two small characters side by side whose bellies press into each other, (left, right)."""
+    """Builds two small characters side by side whose bellies press into each other, (left, right)."""
     return make_pair()
 
 
 def passes(monkeypatch) -> list[int]:
-    """Of how many characters frames are played to read them from now on, each time that they are."""
+    """Returns a list that records the number of characters in each later reading of frames."""
     poses, found = part("scene.poses"), []
     real = poses.read_motions
     monkeypatch.setattr(poses, "read_motions", lambda all, *given: found.append(len(all)) or real(all, *given))
@@ -33,13 +33,15 @@ def separate(bodies) -> None:
 # the simulation ----------------------------------------------------------------------------------------------------------
 
 
-def test_together_they_part_and_alone_they_overlap(pair):
+def test_contact_parts_pair(pair):
+    """Two characters part when they are simulated together, and overlap when each is alone."""
     assert room(*pair) > -0.005
     separate(pair)
     assert room(*pair) < -0.06 and overlapping(*pair)
 
 
-def test_what_pushes_one_pushes_the_other_back(pair):
+def test_contact_forces_opposite(pair):
+    """The forces on two touching characters are opposite, and each one's notes name the other."""
     play(pair[0], FRAMES)
     one, other = (pushed(body) for body in pair)
     assert one[0] < -1.0 and np.abs(one + other).max() < 1e-6 * np.abs(one).max()
@@ -47,8 +49,8 @@ def test_what_pushes_one_pushes_the_other_back(pair):
     assert "“Spine” touches “Anna” in frames 1 to 12" in notes(pair[1])
 
 
-def test_the_clips_lie_where_their_bodies_do(pair):
-    """They are simulated in the metres of one of them, which are not those of the other."""
+def test_clips_placed_at_bodies(pair):
+    """The clips lie where their bodies do, though both are simulated in the metres of one."""
     play(pair[0], FRAMES)
     for body in pair:
         flesh = flesh_of(body)
@@ -59,7 +61,8 @@ def test_the_clips_lie_where_their_bodies_do(pair):
         assert np.abs(shown - skin).max() < 1e-4
 
 
-def test_one_that_comes_near_pushes_from_then_on(pair):
+def test_contact_starts_on_approach(pair):
+    """A character that comes near pushes from then on, and not before."""
     moves(pair[1])
     together = simulated(pair[0])
     touched = [f for f in FRAMES if len(flesh_of(pair[0]).clip.contacts(f - 1))]
@@ -71,7 +74,8 @@ def test_one_that_comes_near_pushes_from_then_on(pair):
     assert np.abs(together - alone)[0].max() < 1e-5
 
 
-def test_all_are_read_in_one_pass_and_simulated_once(pair, monkeypatch):
+def test_group_read_and_simulated_once(pair, monkeypatch):
+    """All characters are read in one pass and simulated once."""
     read, calls = passes(monkeypatch), counted(monkeypatch, "simulate_shots")
     alone = counted(monkeypatch)
     first = simulated(pair[0])
@@ -90,7 +94,8 @@ def test_all_are_read_in_one_pass_and_simulated_once(pair, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["softness", "contact_friction", "rate", "settling"])
-def test_an_edit_of_one_makes_both_anew(pair, monkeypatch, name):
+def test_setting_resimulates_group(pair, monkeypatch, name):
+    """A changed setting of one character simulates both anew."""
     moves(pair[1])
     before = play(pair[0], FRAMES)
     calls = counted(monkeypatch, "simulate_shots")
@@ -103,7 +108,8 @@ def test_an_edit_of_one_makes_both_anew(pair, monkeypatch, name):
     np.testing.assert_array_equal(play(pair[0], FRAMES), before)
 
 
-def test_another_pose_of_one_makes_both_anew(pair, monkeypatch):
+def test_pose_resimulates_group(pair, monkeypatch):
+    """A changed animation of one character simulates both anew."""
     before = play(pair[0], FRAMES)
     calls = counted(monkeypatch, "simulate_shots")
     animate(pair[1].modifiers["Armature"].object, last=12)
@@ -112,7 +118,8 @@ def test_another_pose_of_one_makes_both_anew(pair, monkeypatch):
     assert flesh_of(pair[1]).begun.period == 11  # it ends as it begins
 
 
-def test_another_mesh_of_one_makes_both_anew(pair):
+def test_mesh_resimulates_group(pair):
+    """A changed mesh of one character simulates both anew."""
     before = play(pair[0], FRAMES)
     for vertex in pair[1].data.vertices:
         vertex.co.x -= 0.05 if vertex.co.x < -0.2 else 0.0
@@ -121,7 +128,8 @@ def test_another_mesh_of_one_makes_both_anew(pair):
     assert np.abs(after - before).max() > 0.01
 
 
-def test_switched_off_it_is_as_it_never_was(scene):
+def test_other_flesh_switched_off(scene):
+    """With the option off a character moves as if it were alone."""
     scene.frame_end = 12
     left = make_neighbour("Anna", 0.0, use_other_flesh=False)
     alone = play(left, FRAMES)
@@ -146,7 +154,8 @@ def test_switched_off_it_is_as_it_never_was(scene):
         np.testing.assert_array_equal(play(left, FRAMES), together)
 
 
-def test_three_are_told_apart(scene):
+def test_three_characters_named(scene):
+    """The notes name the right neighbours among three characters, and the forces add up to zero."""
     scene.frame_end = 12
     bodies = [make_neighbour(name, x) for name, x in (("Bert", 0.0), ("Anna", -APART), ("Cleo", APART))]
     play(bodies[0], FRAMES)
@@ -159,7 +168,8 @@ def test_three_are_told_apart(scene):
     assert np.abs(total).max() < 1e-6 * np.abs(pushed(bodies[1])).max()
 
 
-def test_the_order_of_adding_makes_no_difference(scene):
+def test_group_independent_of_order(scene):
+    """The order in which the characters get flesh changes nothing."""
     scene.frame_end = 12
     found = []
     for names in (("Anna", "Bert"), ("Bert", "Anna")):
@@ -174,7 +184,8 @@ def test_the_order_of_adding_makes_no_difference(scene):
 
 
 @pytest.mark.parametrize("how", ["deleted", "removed", "hidden", "unlinked"])
-def test_one_that_is_gone_leaves_the_other_alone(pair, how):
+def test_absent_neighbour_ignored(pair, how):
+    """A neighbour that is deleted, removed, hidden or excluded no longer pushes."""
     left, right = pair
     play(left, FRAMES)
     if how == "deleted":
@@ -192,7 +203,8 @@ def test_one_that_is_gone_leaves_the_other_alone(pair, how):
     np.testing.assert_array_equal(play(left, FRAMES), gone)
 
 
-def test_the_eye_hides_from_view_alone(pair, monkeypatch):
+def test_eye_hides_view_only(pair, monkeypatch):
+    """The eye in the outliner hides a character from view, but it keeps pushing."""
     together = play(pair[0], FRAMES)
     calls = counted(monkeypatch, "simulate_shots")
     pair[1].hide_set(True)
@@ -200,7 +212,8 @@ def test_the_eye_hides_from_view_alone(pair, monkeypatch):
     assert not calls
 
 
-def test_a_new_name_is_told_and_nothing_is_simulated_for_it(pair, monkeypatch):
+def test_rename_without_simulation(pair, monkeypatch):
+    """The notes show a new name, and nothing is simulated for it."""
     together = play(pair[0], FRAMES)
     calls = counted(monkeypatch, "simulate_shots")
     pair[1].name = "Carl"
@@ -208,7 +221,8 @@ def test_a_new_name_is_told_and_nothing_is_simulated_for_it(pair, monkeypatch):
     assert "touches “Carl”" in notes(pair[0]) and "Bert" not in notes(pair[0]) and not calls
 
 
-def test_one_that_is_edited_leaves_the_other_as_it_is(pair, monkeypatch):
+def test_edit_mode_keeps_other_motion(pair, monkeypatch):
+    """A character in edit mode leaves the other's motion as it is."""
     together = play(pair[0], FRAMES)
     calls = counted(monkeypatch, "simulate_shots")
     activate(pair[1])
@@ -223,14 +237,15 @@ def test_one_that_is_edited_leaves_the_other_as_it_is(pair, monkeypatch):
 
 
 def refused_simulation(body) -> str:
-    """What Simulate says of a body while another one is being edited."""
+    """Returns the message of Simulate for a body while another one is being edited."""
     jobs, finish = part("live.jobs"), part("logic.tasks").finish
     with pytest.raises(part("logic.errors").Refusal) as told:
         finish(jobs.simulate(body, bpy.context.scene, bpy.context.view_layer))
     return str(told.value)
 
 
-def test_undo_gives_the_former_clips_back(pair):
+def test_undo_restores_group_clips(pair):
+    """Undo and redo of the option give the former motions back."""
     bpy.context.preferences.edit.use_global_undo = True
     together = play(pair[0], FRAMES)
     bpy.ops.ed.undo_push(message="before")
@@ -244,7 +259,8 @@ def test_undo_gives_the_former_clips_back(pair):
     np.testing.assert_array_equal(play(bpy.data.objects["Anna"], FRAMES), alone)
 
 
-def test_it_is_saved_and_comes_back(pair, tmp_path, monkeypatch):
+def test_group_saved_and_loaded(pair, tmp_path, monkeypatch):
+    """Both motions come back from a saved file after one simulation."""
     together = [play(body, FRAMES) for body in pair]
     file = str(tmp_path / "pair.blend")
     bpy.ops.wm.save_as_mainfile(filepath=file)
@@ -255,7 +271,8 @@ def test_it_is_saved_and_comes_back(pair, tmp_path, monkeypatch):
     assert len(calls) == 1
 
 
-def test_stopped_nothing_is_changed(pair):
+def test_group_cancel_changes_nothing(pair):
+    """A cancelled simulation leaves all motions as they were."""
     jobs, tasks, errors = part("live.jobs"), part("logic.tasks"), part("logic.errors")
     together = [play(body, FRAMES) for body in pair]
     clips = [flesh_of(body).clip for body in pair]
@@ -273,7 +290,8 @@ def test_stopped_nothing_is_changed(pair):
 # frames, loops, sizes ------------------------------------------------------------------------------------------------------
 
 
-def test_the_frames_are_those_of_all(pair, monkeypatch):
+def test_group_range_covers_all(pair, monkeypatch):
+    """The simulated range covers the ranges of all characters, and an empty one is refused."""
     pair[1].thew.use_scene_range = False
     pair[1].thew.frame_start, pair[1].thew.frame_end = 5, 16
     calls = counted(monkeypatch, "simulate_shots")
@@ -294,8 +312,8 @@ def test_the_frames_are_those_of_all(pair, monkeypatch):
 
 
 @pytest.mark.parametrize("thing", [False, True])
-def test_frames_of_all_show_as_they_are_ready_with_the_bits_of_the_end(pair, monkeypatch, thing):
-    """While the worker is in a later part, earlier frames of both are seen."""
+def test_group_frames_arrive_early(pair, monkeypatch, thing):
+    """Finished frames of both characters show, with their final bits, while later ones are computed."""
     scene = bpy.context.scene
     if thing:
         add_box(face=0.7)
@@ -338,7 +356,8 @@ def test_frames_of_all_show_as_they_are_ready_with_the_bits_of_the_end(pair, mon
         np.testing.assert_array_equal(play(body, frames), shapes)
 
 
-def test_the_window_lives_between_two_meshes_that_are_read(pair, monkeypatch):
+def test_group_reading_yields_per_mesh(pair, monkeypatch):
+    """The window gets its turn between the reading of two meshes."""
     read, reads = part("live.building").read, []
     monkeypatch.setattr(part("live.building"), "read", lambda *given: reads.append(given[1].obj.name) or read(*given))
     task = part("live.jobs").simulate(pair[0], bpy.context.scene, bpy.context.view_layer)
@@ -347,8 +366,8 @@ def test_the_window_lives_between_two_meshes_that_are_read(pair, monkeypatch):
     assert said == [("Reading the meshes", ["Anna"]), ("Reading the meshes", ["Anna", "Bert"])]
 
 
-def test_a_loop_beside_what_stands_still_is_closed(pair):
-    """Twice the loop is played: the second turn is the first again."""
+def test_loop_beside_still_neighbour(pair):
+    """A loop beside a character that stands still is closed: its second turn repeats the first."""
     scene = bpy.context.scene
     scene.frame_end = 40
     armature = pair[0].modifiers["Armature"].object
@@ -375,7 +394,8 @@ def test_a_loop_beside_what_stands_still_is_closed(pair):
     np.testing.assert_allclose(play(pair[0], range(1, 41)), live, atol=1e-4)
 
 
-def test_a_loop_beside_what_does_not_repeat_becomes_a_run_in_and_says_so(pair):
+def test_loop_beside_moving_neighbour(pair):
+    """A loop beside a motion that does not repeat gets a run-in instead, and the notes say so."""
     scene = bpy.context.scene
     scene.frame_end = 20
     animate(pair[0].modifiers["Armature"].object, last=21)
@@ -387,7 +407,8 @@ def test_a_loop_beside_what_does_not_repeat_becomes_a_run_in_and_says_so(pair):
     assert "Loops" not in notes(pair[0]) and "loop" not in notes(pair[1])
 
 
-def test_other_scales_are_refused_with_the_height_to_set(pair):
+def test_group_refuses_other_scales(pair):
+    """Characters of different scales are refused with the height to set."""
     left, right = pair
     right.thew.real_height = 3.0 * right.thew.height()
     activate(left)
@@ -400,7 +421,8 @@ def test_other_scales_are_refused_with_the_height_to_set(pair):
     assert room(left, right) > -0.005
 
 
-def test_scales_that_differ_by_a_rounded_height_are_the_same(pair):
+def test_group_accepts_rounded_height(pair):
+    """Scales that differ by a rounded height count as the same."""
     together = play(pair[0], FRAMES)
     pair[1].thew.real_height = 1.001 * pair[1].thew.height()
     again = play(pair[0], FRAMES)
@@ -410,7 +432,8 @@ def test_scales_that_differ_by_a_rounded_height_are_the_same(pair):
     )
 
 
-def test_one_in_another_scene_is_of_no_concern(pair):
+def test_group_within_scene(pair):
+    """A character in another scene does not push."""
     play(pair[0], FRAMES)
     other = bpy.data.scenes.new("Elsewhere")
     scene = bpy.context.scene
@@ -423,7 +446,8 @@ def test_one_in_another_scene_is_of_no_concern(pair):
     np.testing.assert_array_equal(play(pair[0], FRAMES), alone)
 
 
-def test_what_the_core_refuses_is_told_by_name(pair, monkeypatch):
+def test_group_error_names_body(pair, monkeypatch):
+    """An error of the core names the character."""
     core = part("logic.native").core()
 
     def fail(*_):
@@ -439,7 +463,8 @@ def test_what_the_core_refuses_is_told_by_name(pair, monkeypatch):
 # things ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_things_are_counted_after_bodies_and_once(pair, monkeypatch):
+def test_colliders_shared_by_group(pair, monkeypatch):
+    """A collider is made once for all characters, and the notes tell it from their bodies."""
     calls, made = counted(monkeypatch, "Shot"), counted(monkeypatch, "Collider")
     add_box("Bench", moves=False, face=0.75)
     simulated(pair[1])
@@ -450,7 +475,8 @@ def test_things_are_counted_after_bodies_and_once(pair, monkeypatch):
     assert world(pair[1])[:, 0].max() < 0.77
 
 
-def test_collision_physics_of_one_count_for_others_alone(pair):
+def test_collider_flesh_not_counted_twice(pair):
+    """Collision physics of a character changes nothing for Other Flesh, and is noted while that is off."""
     together = play(pair[0], FRAMES)
     add_collision(pair[1])
     np.testing.assert_array_equal(simulated(pair[0]), together)
@@ -466,7 +492,8 @@ def test_collision_physics_of_one_count_for_others_alone(pair):
 # bakes and rest --------------------------------------------------------------------------------------------------------------
 
 
-def test_bakes_hold_what_was_live_one_after_the_other(pair, monkeypatch):
+def test_group_bakes_match_live(pair, monkeypatch):
+    """Bakes of both characters, one after the other, play as the live flesh."""
     moves(pair[1])
     simulated(pair[0])
     live = [play(body, FRAMES) for body in pair]
@@ -480,7 +507,8 @@ def test_bakes_hold_what_was_live_one_after_the_other(pair, monkeypatch):
     assert "touches “Bert”" in notes(pair[0]) and "touches “Anna”" in notes(pair[1])
 
 
-def test_a_bake_simulates_all_where_one_is_out_of_date(pair, monkeypatch):
+def test_bake_updates_group(pair, monkeypatch):
+    """A bake simulates all characters when one is out of date."""
     play(pair[0], FRAMES)
     calls = counted(monkeypatch, "simulate_shots")
     pair[1].thew.softness = 0.8
@@ -492,7 +520,8 @@ def test_a_bake_simulates_all_where_one_is_out_of_date(pair, monkeypatch):
     assert len(calls) == 1 and not overlapping(*pair) and np.isfinite(live).all()
 
 
-def test_settled_flesh_heeds_no_other_and_its_clip_stays(pair, monkeypatch):
+def test_settled_ignores_other_flesh(pair, monkeypatch):
+    """The rest pose preview ignores other flesh, and the motion is kept."""
     together = play(pair[0], FRAMES)
     calls = counted(monkeypatch, "simulate_shots")
     activate(pair[0])
@@ -506,7 +535,8 @@ def test_settled_flesh_heeds_no_other_and_its_clip_stays(pair, monkeypatch):
 # the panel and the view ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_panel_names_who_is_simulated_along(pair):
+def test_panel_names_group(pair):
+    """The panel names the characters that are simulated together."""
 
     def read() -> str:
         layout = Layout()
@@ -520,7 +550,8 @@ def test_the_panel_names_who_is_simulated_along(pair):
     assert "in another character" not in read()
 
 
-def test_contacts_of_both_are_drawn_where_they_touch(pair):
+def test_contact_overlay_between_bodies(pair):
+    """The contacts of both characters are drawn where they touch."""
     overlay = part("ui.contact_overlay")
     bpy.context.scene.frame_set(12)
     for body in pair:

@@ -15,7 +15,7 @@ from pairs import APART, make_neighbour, make_pair, moves, pushed, room
 
 @pytest.fixture
 def pair(scene):
-    """Two small characters side by side whose bellies press into each other, (left, right)."""
+    """Builds two small characters side by side whose bellies press into each other, (left, right)."""
     return make_pair()
 
 
@@ -38,7 +38,8 @@ def opened(path) -> tuple[bpy.types.Object, bpy.types.Object]:
 
 
 @pytest.mark.parametrize("words", [(), ("--finish",)])
-def test_the_command_bakes_them_together_whether_they_have_flesh_or_not(scene, tmp_path, monkeypatch, capsys, words):
+def test_command_bakes_group(scene, tmp_path, monkeypatch, capsys, words):
+    """The command line bakes characters together, with or without flesh in the file."""
     scene.frame_end = 12
     left, right = make_neighbour("Anna", 0.0), make_neighbour("Bert", APART, flesh=False)
     right.thew.cells_across = 8
@@ -57,7 +58,8 @@ def test_the_command_bakes_them_together_whether_they_have_flesh_or_not(scene, t
         assert body.thew.made.flesh is not bool(words)
 
 
-def test_one_by_name_is_baked_with_the_other(pair, tmp_path, monkeypatch):
+def test_command_bakes_one_with_group(pair, tmp_path, monkeypatch):
+    """A character that is baked by name is simulated together with its neighbour."""
     live = simulated(pair[1])
     path = saved(tmp_path)
     calls = counted(monkeypatch, "simulate_shots")
@@ -68,7 +70,8 @@ def test_one_by_name_is_baked_with_the_other(pair, tmp_path, monkeypatch):
     assert np.abs(play(right, FRAMES) - live).max() < 1e-4 * size_of(live[0])
 
 
-def test_one_that_cannot_have_flesh_is_told_and_the_others_are_baked(scene, tmp_path, capsys):
+def test_command_names_failed_member(scene, tmp_path, capsys):
+    """The command line names a character that cannot have flesh and bakes the others."""
     scene.frame_end = 4
     for x, name in ((0.0, "Anna"), (APART, "Bert"), (2.0 * APART, "Cleo")):
         make_neighbour(name, x, flesh=False).thew.cells_across = 6
@@ -83,7 +86,8 @@ def test_one_that_cannot_have_flesh_is_told_and_the_others_are_baked(scene, tmp_
 # shots -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_shots_are_simulated_together_elsewhere_with_the_same_bits(pair, tmp_path, monkeypatch):
+def test_group_shots_same_bits(pair, tmp_path, monkeypatch):
+    """Exported shots that are simulated together elsewhere give the same bits."""
     moves(pair[1])
     pair[1].thew.rate = 300.0
     simulated(pair[0])
@@ -112,8 +116,8 @@ def test_shots_are_simulated_together_elsewhere_with_the_same_bits(pair, tmp_pat
     np.testing.assert_array_equal(back, within)
 
 
-def test_a_clip_that_was_simulated_alone_is_refused_and_says_how_to(pair, tmp_path, capsys):
-    """It would pass through the other one; so would one of three that only two were simulated of."""
+def test_group_refuses_lone_clip(pair, tmp_path, capsys):
+    """A clip that was simulated without its neighbours is refused with the way to do it."""
     simulated(pair[0])
     path = saved(tmp_path)
     assert run("export", path) == 0
@@ -131,8 +135,8 @@ def test_a_clip_that_was_simulated_alone_is_refused_and_says_how_to(pair, tmp_pa
     assert run("bake", path, "--clip", tmp_path / "both.clip.thew", "--out", tmp_path / "both.blend") == 0
 
 
-def test_a_clip_of_another_object_of_the_scene_is_refused_by_both_names(pair, tmp_path, capsys):
-    """Both have the same mesh, and a clip goes to another object where that is asked for."""
+def test_clip_of_other_object_refused(pair, tmp_path, capsys):
+    """A clip of another object is refused by both names, unless no object of that name is in the file."""
     for body in pair:
         body.thew.use_other_flesh = False
     simulated(pair[0])
@@ -150,7 +154,8 @@ def test_a_clip_of_another_object_of_the_scene_is_refused_by_both_names(pair, tm
     assert run("bake", again, "--object", "Anna again", "--clip", clip, "--out", tmp_path / "again.blend") == 0
 
 
-def test_shots_of_those_that_have_no_flesh_yet_belong_together_too(scene, tmp_path):
+def test_group_shots_without_flesh(scene, tmp_path):
+    """Shots of characters without flesh in the file belong together too."""
     scene.frame_end = 4
     bodies = [make_neighbour(name, x, flesh=False) for name, x in (("Anna", 0.0), ("Bert", APART))]
     for body in bodies:
@@ -165,7 +170,8 @@ def test_shots_of_those_that_have_no_flesh_yet_belong_together_too(scene, tmp_pa
 # rigs --------------------------------------------------------------------------------------------------------------
 
 
-def test_rigs_of_one_push_the_other(pair, monkeypatch):
+def test_rig_pushes_neighbour(pair, monkeypatch):
+    """A rig of one character pushes the other."""
     before = simulated(pair[0])
     rig = add_rig(pair[1], bone="Spine")
     curve_keys(rig, (1, 0.0), (8, 1.0))
@@ -176,7 +182,8 @@ def test_rigs_of_one_push_the_other(pair, monkeypatch):
     np.testing.assert_array_equal(play(pair[0], FRAMES), before)
 
 
-def test_rigs_under_a_settled_eye_leave_the_others_alone(pair, monkeypatch):
+def test_settled_rig_keeps_neighbour(pair, monkeypatch):
+    """A rig that is edited in the rest pose preview leaves the neighbour's motion alone."""
     add_rig(pair[0], bone="Spine")
     together = simulated(pair[1])
     activate(pair[0])
@@ -194,7 +201,7 @@ def test_rigs_under_a_settled_eye_leave_the_others_alone(pair, monkeypatch):
 
 @pytest.fixture
 def window(monkeypatch):
-    """As if there were a window: what waits for an update."""
+    """Makes Blender believe in a window; returns the list of bodies that wait for an update."""
     waits = []
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     for name in ("wait", "expect", "soon"):
@@ -203,7 +210,7 @@ def window(monkeypatch):
 
 
 def health(body):
-    """The panel's first line."""
+    """Returns the panel's first line."""
     said, panels = [], part("ui.panels")
     real = panels.shortened, panels.wrapped
     panels.shortened = panels.wrapped = lambda text, _width: said.append(text) or [text]
@@ -221,7 +228,8 @@ class Seen:
         return lambda *_given, **_named: self
 
 
-def test_a_setting_of_one_is_soon_seen_on_both(pair, window):
+def test_setting_updates_group_in_window(pair, window):
+    """In a window a changed setting of one character soon shows on both."""
     together = simulated(pair[0])
     updates = part("live.updates")
     pair[1].thew.softness = 0.8
@@ -235,7 +243,8 @@ def test_a_setting_of_one_is_soon_seen_on_both(pair, window):
     assert updates.state.stepper is None
 
 
-def test_a_pose_of_one_that_was_changed_by_hand_is_told_of_both(pair, window):
+def test_posed_member_reported_on_both(pair, window):
+    """The panels of both characters report that one was posed by hand."""
     together = simulated(pair[0])
     assert health(pair[0]).startswith("Moves")
     window.clear()
@@ -249,7 +258,8 @@ def test_a_pose_of_one_that_was_changed_by_hand_is_told_of_both(pair, window):
     assert health(pair[0]).startswith("Moves") and health(pair[1]).startswith("Moves")
 
 
-def test_keys_of_one_that_were_edited_are_simulated_with_both_when_they_play(pair, window, monkeypatch):
+def test_edited_keys_resimulate_group(pair, window, monkeypatch):
+    """Edited keys of one character are simulated with both when the animation plays."""
     rig = pair[1].modifiers["Armature"].object
     animate(rig)
     together = simulated(pair[0])
@@ -273,7 +283,8 @@ def test_keys_of_one_that_were_edited_are_simulated_with_both_when_they_play(pai
     assert not any(flesh_of(each).condition.behind or "imulate" in health(each) for each in pair)
 
 
-def test_a_neighbour_that_comes_by_is_noticed(pair, window):
+def test_moved_neighbour_noticed(pair, window):
+    """A neighbour that is moved into the group is noticed."""
     pair[1].thew.use_other_flesh = False
     simulated(pair[0])
     window.clear()
@@ -286,7 +297,8 @@ def test_a_neighbour_that_comes_by_is_noticed(pair, window):
 # renders ------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_render_shows_what_was_played(pair, tmp_path, monkeypatch):
+def test_group_render_matches_playback(pair, tmp_path, monkeypatch):
+    """A render shows what was played, without a simulation."""
     together = [simulated(body) for body in pair]
     scene = bpy.context.scene
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
@@ -304,8 +316,8 @@ def test_a_render_shows_what_was_played(pair, tmp_path, monkeypatch):
 # odd lives ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_group_that_is_far_away_is_the_same(scene):
-    """Where they stand in the world leaves no trace but rounding."""
+def test_group_far_from_origin(scene):
+    """A group far from the origin moves as it does there, but for rounding."""
     scene.frame_end = 12
     rooms = []
     for far in (0.0, 3000.0):
@@ -316,7 +328,8 @@ def test_a_group_that_is_far_away_is_the_same(scene):
     assert rooms[1] == pytest.approx(rooms[0], rel=1e-2, abs=2e-3)
 
 
-def test_one_that_breaks_is_told_of_the_other_and_both_come_back(pair):
+def test_broken_member_noted_on_both(pair):
+    """A character that cannot be simulated is named on the other, and both recover."""
     together = play(pair[0], FRAMES)
     group = pair[1].vertex_groups["Spine"]
     pair[1].modifiers["Armature"].use_vertex_groups = False
@@ -331,8 +344,8 @@ def test_one_that_breaks_is_told_of_the_other_and_both_come_back(pair):
     assert np.abs(again - together).max() < 1e-4
 
 
-def test_things_that_belong_to_one_are_left_out_for_all(pair):
-    """A shoe that rides on one collides with neither: the flesh below it does."""
+def test_rider_collides_with_none(pair):
+    """A shoe that rides on one character collides with neither; the flesh below it does."""
     together = simulated(pair[0])
     shoe = add_box("Shoe", moves=False, face=0.2, half=0.05)
     shoe.parent, shoe.parent_type, shoe.parent_bone = pair[1].modifiers["Armature"].object, "BONE", "Spine"
@@ -343,8 +356,8 @@ def test_things_that_belong_to_one_are_left_out_for_all(pair):
     assert np.isfinite(world(pair[1])).all()
 
 
-def test_one_whose_modifier_was_deleted_goes_on_pushing(pair):
-    """Its flesh is not seen, and its own panel says what to do."""
+def test_member_without_modifier_pushes(pair):
+    """A character whose modifier was deleted shows no flesh but keeps pushing, and its panel says what to do."""
     together = simulated(pair[0])
     for modifier in list(pair[1].modifiers):
         if modifier.type == "NODES":
@@ -357,7 +370,8 @@ def test_one_whose_modifier_was_deleted_goes_on_pushing(pair):
     assert "press Add Flesh again" in refused(bpy.ops.thew.simulate)
 
 
-def test_a_copy_that_shares_the_mesh_is_named(pair):
+def test_group_refuses_shared_mesh(pair):
+    """A copy that shares its mesh is refused by name, and a single-user copy is accepted."""
     simulated(pair[0])
     copy = pair[1].copy()
     copy.name = "Copy"

@@ -15,7 +15,7 @@ FOLDOUTS = ("look", "regions", "contact", "bake", "rigs", "advanced", "details")
 
 
 def region(width=300):
-    """A context as a panel sees it."""
+    """Builds a context as a panel sees it."""
     context = bpy.context
     return SimpleNamespace(
         view_layer=context.view_layer,
@@ -43,17 +43,18 @@ def draw(place="sidebar", width=300) -> dict[str, list]:
 
 
 def rows(drawn: dict[str, list]) -> list:
-    """Everything but texts and the bar: what a button moving would change."""
+    """Returns everything but texts and the bar: the items whose place in the panel counts."""
     return [call for seen in drawn.values() for call in seen if call[0] in {"prop", "operator", "operator_menu_enum"}]
 
 
 def words(seen: list) -> str:
-    """All labels."""
+    """Returns all labels."""
     return " ".join(call[-1] for call in seen if call[0] == "label")
 
 
 @pytest.mark.parametrize("place", ["sidebar", "physics"])
 def test_panels_draw_in_every_state(scene, place):
+    """Every panel draws in each state of a character, from the mesh and from the armature."""
     body, armature = make_character()
     assert set(draw(place)) == {""}
     activate(armature)
@@ -82,7 +83,8 @@ def test_panels_draw_in_every_state(scene, place):
     draw(place)
 
 
-def test_nothing_active_or_no_mesh_shows_nothing(scene):
+def test_panels_hidden_without_mesh(scene):
+    """The panels are hidden without an active object or with one that has no mesh."""
     bpy.context.view_layer.objects.active = None
     assert draw() == {}
     empty = bpy.data.objects.new("Empty", None)
@@ -91,7 +93,8 @@ def test_nothing_active_or_no_mesh_shows_nothing(scene):
     assert draw() == {}
 
 
-def test_no_button_moves_while_something_is_computed(fleshed):
+def test_panel_rows_fixed_while_busy(fleshed):
+    """No row of the panel moves while something is computed."""
     body, _ = fleshed
     play(body, (3,))
     tasks, work = part("logic.tasks"), part("live.work")
@@ -130,7 +133,8 @@ def test_no_button_moves_while_something_is_computed(fleshed):
             setattr(flesh, name, value)
 
 
-def test_one_line_of_health_and_the_rest_on_demand(fleshed):
+def test_panel_health_line(fleshed):
+    """The panel shows one line about the flesh and the rest under Details."""
     body, _ = fleshed
     play(body, (3,))
     seen = draw()
@@ -140,7 +144,8 @@ def test_one_line_of_health_and_the_rest_on_demand(fleshed):
     assert "plain skin" in words(draw()[""])
 
 
-def test_the_first_screen_holds_what_every_session_needs(fleshed):
+def test_panel_first_screen(fleshed):
+    """The first screen holds the settings that every session needs, and no others."""
     assert [call[1] for call in rows({"": draw()[""]})] == [
         "enabled", "thew.simulate", "show_map", "thew.remove", "softness", "kind", "height_shown", "thew.guess_height",
         "use_contact", "thew.paint_flesh", "thew.bake",
@@ -149,7 +154,8 @@ def test_the_first_screen_holds_what_every_session_needs(fleshed):
     assert "elastic_joints" not in {call[1] for call in rows({"": draw()["look"]})}
 
 
-def test_labels_are_those_of_an_animator(scene):
+def test_panel_labels(scene):
+    """The labels are an animator's terms."""
     labels = {
         "cells_across": "Detail", "settling": "Settling", "tremble": "Tremble", "settled": "Rest Pose Preview",
         "rest_includes_gravity": "Model Already Sags",
@@ -162,7 +168,8 @@ def test_labels_are_those_of_an_animator(scene):
 
 @pytest.mark.parametrize("text", ["", "Short", "A sentence that is much too long for one row of the panel. " * 6])
 @pytest.mark.parametrize("busy", [False, True])
-def test_the_flesh_is_told_in_as_many_rows_whatever_there_is_to_say(fleshed, text, busy):
+def test_panel_health_row_count(fleshed, text, busy):
+    """The text about the flesh takes the same number of rows for every message."""
     body, _ = fleshed
     play(body, (3,))
     panels, work = part("ui.panels"), part("live.work")
@@ -180,8 +187,8 @@ def test_the_flesh_is_told_in_as_many_rows_whatever_there_is_to_say(fleshed, tex
         assert text.split()[-1] in words(seen["details"])  # nothing is lost: all of it stands there
 
 
-def test_what_is_told_stands_below_the_rows(fleshed):
-    """So no row moves under the mouse, whatever is switched."""
+def test_panel_messages_below_rows(fleshed):
+    """Messages stand below all settings, so that no row moves under the mouse."""
     body, _ = fleshed
     add_rig(body, bone="Spine")
     body.thew.use_contact = body.thew.use_other_flesh = True
@@ -197,7 +204,8 @@ def test_what_is_told_stands_below_the_rows(fleshed):
     assert not any(call[0] in {"prop", "operator"} for call in calls[problem:])
 
 
-def test_settings_of_the_method_modal_keep_their_places(fleshed):
+def test_panel_modal_rows_fixed(fleshed):
+    """The rows of the modal settings stay in their places."""
     body, _ = fleshed
     body.thew.method = "modal"
     found = []
@@ -207,7 +215,8 @@ def test_settings_of_the_method_modal_keep_their_places(fleshed):
     assert found[0] == found[1] == found[2]
 
 
-def test_a_bone_that_was_turned_without_a_key_is_no_error(fleshed):
+def test_health_unkeyed_pose(fleshed):
+    """A bone turned without a key gives a message that points to Simulate, and no error."""
     body, _ = fleshed
     play(body, (3,))
     health, flesh = part("logic.health"), part("live.session").register.of(body)
@@ -217,7 +226,8 @@ def test_a_bone_that_was_turned_without_a_key_is_no_error(fleshed):
     assert found.level == "TOLD" and "Simulate" in found.text
 
 
-def test_bones_are_suggested_where_there_are_none(scene):
+def test_panel_suggests_bones(scene):
+    """The panel suggests bones for a mesh without an armature."""
     body, _ = make_character()
     body.modifiers.clear()
     body.vertex_groups.clear()
@@ -227,7 +237,8 @@ def test_bones_are_suggested_where_there_are_none(scene):
     assert "Automatic Weights" in words(seen)
 
 
-def test_a_mesh_without_flesh_says_what_it_plays(character):
+def test_panel_without_flesh(character):
+    """The panel of a mesh without flesh says what the mesh plays or needs."""
     body, _ = character
     assert words(draw()[""]).startswith("Ready")
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -243,15 +254,16 @@ def test_a_mesh_without_flesh_says_what_it_plays(character):
     assert "Needs an Armature modifier" in words(draw()[""])
 
 
-def test_a_bake_in_posed_space_needs_no_armature_to_be_played(fleshed):
+def test_panel_posed_bake(fleshed):
+    """A finished bake in posed space plays without an armature, and the panel says so."""
     body, _ = fleshed
     assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     assert not len(body.modifiers) and "Plays 20 baked keys" in words(draw()[""])
 
 
-def test_no_button_works_while_something_is_computed(fleshed):
-    """However it is reached: the search asks the operators too."""
+def test_operators_disabled_while_busy(fleshed):
+    """No operator runs while something is computed, however it is called."""
     tasks, work = part("logic.tasks"), part("live.work")
     stepper = tasks.Stepper(iter(()))
     names = ("add", "simulate", "bake", "finish_bake", "remove", "settle", "flesh_automatic", "ride", "rig_add")
@@ -263,7 +275,8 @@ def test_no_button_works_while_something_is_computed(fleshed):
         work.running.remove(stepper)
 
 
-def test_a_bake_says_where_it_ends(fleshed):
+def test_panel_bake_range(fleshed):
+    """The panel says where a bake begins and ends, and warns when the scene plays beyond it."""
     assert bpy.ops.thew.bake(frame_start=3, frame_end=9) == {"FINISHED"}
     scene = bpy.context.scene
     for frame, said in (
@@ -279,7 +292,8 @@ def test_a_bake_says_where_it_ends(fleshed):
     assert "scene plays" not in words(draw(width=600)["bake"])
 
 
-def test_the_range_that_counts_is_shown(fleshed):
+def test_panel_range_in_force(fleshed):
+    """The panel shows the frame range that is in force."""
     body, _ = fleshed
 
     def shown():
@@ -299,7 +313,8 @@ def test_the_range_that_counts_is_shown(fleshed):
 
 
 @pytest.mark.parametrize("unit", [1.0, 0.01, 1000.0])
-def test_the_height_in_force_is_shown_in_the_scenes_units(scene, unit):
+def test_panel_height_in_units(scene, unit):
+    """The height in force is shown in the scene's units."""
     scene.unit_settings.scale_length = unit
     body, _ = make_character(scale=1.0 / unit)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -313,7 +328,8 @@ def test_the_height_in_force_is_shown_in_the_scenes_units(scene, unit):
     assert settings.real_height == 0.0 and settings.height_shown * unit == pytest.approx(guessed, rel=1e-5)
 
 
-def test_every_length_has_a_unit(scene):
+def test_length_properties_have_unit(scene):
+    """Every length among the properties has a unit."""
     for group in (bpy.types.Object.bl_rna.properties["thew"].fixed_type, part("saved.rigs").ThewRig.bl_rna):
         for item in group.properties:
             if item.identifier in {"radius", "ring_radius", "tube_radius", "distance", "depth", "height_shown"}:
@@ -321,7 +337,8 @@ def test_every_length_has_a_unit(scene):
     assert bpy.types.Object.bl_rna.properties["thew"].fixed_type.properties["height_shown"].subtype == "DISTANCE"
 
 
-def test_a_length_in_a_sentence_is_as_fields_show_it(scene):
+def test_units_length_text(scene):
+    """A length in a message is formatted as in Blender's fields."""
     length = part("saved.units").length
     assert (length(0.25), length(3.081)) == ("25 cm", "3.08 m")
     scene.unit_settings.scale_length = 0.01
@@ -332,7 +349,8 @@ def test_a_length_in_a_sentence_is_as_fields_show_it(scene):
     assert length(25.0) == "25"
 
 
-def test_as_many_cells_as_the_guide_says(character):
+def test_cells_across_limits(character):
+    """The number of cells can be as high as the guide says, with a warning about the time."""
     body, _ = character
     cells = body.thew.bl_rna.properties["cells_across"]
     assert cells.soft_max >= 64 and cells.hard_max >= 64
@@ -342,7 +360,8 @@ def test_as_many_cells_as_the_guide_says(character):
     assert "times as long" not in words(draw()["look"])
 
 
-def test_descriptions_of_all_settings_are_sentences(scene):
+def test_settings_have_descriptions(scene):
+    """Every setting has a description without a final full stop."""
     for item in bpy.types.Object.bl_rna.properties["thew"].fixed_type.properties:
         if item.identifier not in {"rna_type", "made", "name"}:
             assert item.description and not item.description.endswith("."), item.identifier
@@ -352,7 +371,7 @@ def test_descriptions_of_all_settings_are_sentences(scene):
 
 
 def sways(body) -> float:
-    """How far the flesh is from where its mean has it, as it plays."""
+    """Returns how far the flesh is from its mean position, as it plays."""
     shapes = play(body, range(1, 21)).astype(np.float64)
     skin = plain(body)
     offsets = shapes - skin
@@ -360,14 +379,15 @@ def sways(body) -> float:
 
 
 def plain(body) -> np.ndarray:
-    """The skin without flesh, as it plays."""
+    """Returns the skin without flesh, as it plays."""
     body.thew.enabled = False
     shapes = play(body, range(1, 21)).astype(np.float64)
     body.thew.enabled = True
     return shapes
 
 
-def test_the_dial_always_acts_and_softer_sways_more(fleshed):
+def test_softness_increases_sway(fleshed):
+    """Each step of Softness makes the flesh sway more."""
     body, _ = fleshed
     found = []
     for softness in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -376,7 +396,8 @@ def test_the_dial_always_acts_and_softer_sways_more(fleshed):
     assert all(b > 1.15 * a for a, b in itertools.pairwise(found)), found
 
 
-def test_pascals_in_place_of_the_dial(fleshed):
+def test_young_replaces_softness(fleshed):
+    """A stiffness in pascals replaces Softness only while it is switched on."""
     body, _ = fleshed
     before = play(body, (5, 9))
     body.thew.young = 90e3
@@ -391,7 +412,8 @@ def test_pascals_in_place_of_the_dial(fleshed):
 # a mesh that stands apart ---------------------------------------------------------------------------------------------
 
 
-def test_a_mesh_beside_its_bones_is_told(character):
+def test_offset_mesh_noted(character):
+    """The notes and the panel say that a mesh stands apart from its bones."""
     body, armature = character
     body.location.x = 4.0
     bpy.context.view_layer.update()
@@ -403,7 +425,8 @@ def test_a_mesh_beside_its_bones_is_told(character):
 
 
 @pytest.mark.parametrize("moved", [(0.0, 0.0, 0.0), (0.2, 0.0, 0.0), (0.0, 0.0, 0.3)])
-def test_a_mesh_around_its_bones_is_not(character, moved):
+def test_enclosing_mesh_not_noted(character, moved):
+    """A mesh around its bones is not reported as standing apart."""
     body, _ = character
     body.location = moved
     bpy.context.view_layer.update()
@@ -414,7 +437,8 @@ def test_a_mesh_around_its_bones_is_not(character, moved):
 # who drives a rig -----------------------------------------------------------------------------------------------------
 
 
-def test_the_joint_below_is_proposed(fleshed):
+def test_joint_of_bone_rig(fleshed):
+    """The driver of a rig on a bone is proposed at the joint that moves it."""
     body, armature = fleshed
     armature.data.bones.active = armature.data.bones["Hip"]
     rig = add_rig(body, bone="Spine")
@@ -431,7 +455,8 @@ def test_the_joint_below_is_proposed(fleshed):
     assert body.animation_data.drivers[0].driver.variables[0].targets[0].bone_target == "Head"
 
 
-def test_the_joint_of_rigs_in_the_skin_and_of_their_own(fleshed):
+def test_joint_of_skin_and_free_rig(fleshed):
+    """The driver of a rig in the skin or a free one is proposed at the joint that moves its part of the skin."""
     body, armature = fleshed
     rest = part("scene.mesh").basis_positions(body.data)
     corners = part("scene.mesh").triangles_of(body.data)

@@ -49,7 +49,7 @@ def cast_before(body, _rig):
 
 
 def moved(body, rig):
-    """The whole character stands elsewhere, the mesh in a frame of its own that moves."""
+    """Places the whole character elsewhere, with the mesh in a frame of its own that moves."""
     there = Matrix.Translation((3, -2, 1)) @ Matrix.Rotation(0.7, 4, (1, 2, 3)) @ Matrix.Scale(0.5, 4)
     own = Matrix.Rotation(-0.4, 4, (0, 1, 1)) @ Matrix.Diagonal((2, 1, 0.5, 1))
     rig.matrix_world, body.matrix_world = there, there @ own
@@ -64,7 +64,8 @@ SKINS = (preserve_volume, masked, envelopes, bendy, keyed, cast_before, moved)
 
 
 @pytest.mark.parametrize("kind", SKINS)
-def test_what_is_shown_is_blenders_own_skin_and_what_flesh_adds(scene, kind):
+def test_shown_skin_plus_offsets(scene, kind):
+    """The shown shape is Blender's own skin plus the flesh's offsets, live and baked."""
     body, rig = make_character()
     kind(body, rig)
     scene.frame_set(1)
@@ -84,7 +85,8 @@ def test_what_is_shown_is_blenders_own_skin_and_what_flesh_adds(scene, kind):
     np.testing.assert_array_equal(play(body, FRAMES), skin)
 
 
-def test_changing_the_skin_under_live_flesh_needs_nothing_computed(character):
+def test_skinning_change_keeps_clip(character):
+    """Another way of skinning changes the shown shape without a new simulation."""
     body, _ = character
     add()
     play(body, FRAMES)
@@ -101,7 +103,8 @@ def test_changing_the_skin_under_live_flesh_needs_nothing_computed(character):
 # plain skin -----------------------------------------------------------------------------------------------------------
 
 
-def test_an_armature_that_is_switched_off_leaves_the_mesh_alone(character):
+def test_armature_off_shows_rest(character):
+    """With the Armature modifier off the mesh shows its rest shape."""
     body, _ = character
     add()
     live = play(body, FRAMES)
@@ -111,7 +114,8 @@ def test_an_armature_that_is_switched_off_leaves_the_mesh_alone(character):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_an_edit_that_invalidates_shows_the_plain_skin_at_once(scene, character):
+def test_invalid_edit_shows_plain_skin(scene, character):
+    """An edit that invalidates the flesh shows the plain skin at once."""
     body, _ = character
     add()
     play(body, (2, 7))
@@ -128,15 +132,16 @@ def test_an_edit_that_invalidates_shows_the_plain_skin_at_once(scene, character)
     assert np.abs(play(body, (7,)) - shown).max() > 1e-4
 
 
-def test_edit_mode_shows_no_flesh(scene, character):
+def test_edit_mode_without_flesh(scene, character):
+    """Edit mode shows no flesh."""
     body, _ = character
     add()
     play(body, (7,))
     assert not body.modifiers["Thew"].show_in_editmode
 
 
-def test_frames_that_nobody_looked_up_show_the_plain_skin(scene, character):
-    """Whatever happens, an offset never stands beside the skin of another frame."""
+def test_unread_frames_show_plain_skin(scene, character):
+    """An offset never shows with the skin of another frame; such frames show the plain skin."""
     body, _ = character
     skin = play(body, FRAMES)
     add()
@@ -147,7 +152,8 @@ def test_frames_that_nobody_looked_up_show_the_plain_skin(scene, character):
         np.testing.assert_array_equal(play(body, (9,)), live[[8]])
 
 
-def test_saved_files_hold_no_offsets(character, tmp_path):
+def test_saved_file_without_offsets(character, tmp_path):
+    """Saved files hold no offsets, and saving changes nothing in the view."""
     body, _ = character
     skin = play(body, FRAMES)
     add()
@@ -170,8 +176,8 @@ def test_saved_files_hold_no_offsets(character, tmp_path):
         bpy.app.handlers.load_post.append(load)
 
 
-def test_a_file_saved_with_offsets_opens_plain(character, tmp_path):
-    """Saved without our handlers, as Blender's own automatic copies are."""
+def test_autosaved_file_opens_plain(character, tmp_path):
+    """A file saved without our handlers, as Blender's automatic copies are, opens with the plain skin."""
     body, _ = character
     skin = play(body, FRAMES)
     add()
@@ -192,7 +198,7 @@ def test_a_file_saved_with_offsets_opens_plain(character, tmp_path):
 
 
 def age(body, kind: int) -> None:
-    """Make of live flesh what earlier versions made: the shape itself in place of the Armature modifier."""
+    """Turns live flesh into that of earlier versions: the shape itself in place of the Armature modifier."""
     shape = evaluated(body)
     tree = bpy.data.node_groups.new("Thew" if kind == 1 else "Thew With Shape Keys", "GeometryNodeTree")
     tree["thew_tree"] = kind
@@ -228,7 +234,8 @@ def saved_and_opened(path):
 
 
 @pytest.mark.parametrize("kind", [1, 2])
-def test_flesh_of_earlier_versions_is_brought_up_to_date(character, tmp_path, kind):
+def test_old_flesh_updated(character, tmp_path, kind):
+    """Flesh of earlier versions is brought up to date, and Remove restores the file."""
     body, _ = character
     before, skin = snapshot(body), play(body, FRAMES)
     bpy.context.scene.frame_set(1)
@@ -251,7 +258,8 @@ def test_flesh_of_earlier_versions_is_brought_up_to_date(character, tmp_path, ki
     assert uid and after == before
 
 
-def test_flesh_of_earlier_versions_that_shows_its_bake_goes_on_doing_so(character, tmp_path):
+def test_old_flesh_keeps_bake(character, tmp_path):
+    """Flesh of earlier versions that shows its bake keeps showing it."""
     body, _ = character
     skin = play(body, FRAMES)
     add()
@@ -268,7 +276,8 @@ def test_flesh_of_earlier_versions_that_shows_its_bake_goes_on_doing_so(characte
     np.testing.assert_array_equal(play(body, FRAMES), skin)
 
 
-def test_flesh_of_earlier_versions_can_be_removed_at_once(character):
+def test_old_flesh_removed(character):
+    """Flesh of earlier versions can be removed at once."""
     body, _ = character
     before, skin = snapshot(body), play(body, FRAMES)
     bpy.context.scene.frame_set(1)

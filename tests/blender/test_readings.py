@@ -35,7 +35,7 @@ def hook(body, _rig):
 
 
 def hook_below(body, _rig):
-    """The hook itself has no keys, what it hangs on has."""
+    """Adds a hook that has no keys itself but hangs on an object that has."""
     child = bpy.data.objects.new("Child", None)
     bpy.context.scene.collection.objects.link(child)
     child.parent = moving_empty()
@@ -61,7 +61,7 @@ def hook_in_strip(body, _rig):
 
 
 def lattice_keys(body, _rig):
-    """A lattice whose shape keys move."""
+    """Adds a lattice whose shape keys move."""
     lattice = bpy.data.objects.new("Cage", bpy.data.lattices.new("Cage"))
     bpy.context.scene.collection.objects.link(lattice)
     lattice.location, lattice.scale = (0, 0, 1), (2, 2, 2.5)
@@ -86,7 +86,7 @@ def driven(body, _rig):
 
 
 def node_input(body, _rig):
-    """A node group that is given another object."""
+    """Adds a node group that is given another object."""
     group = bpy.data.node_groups.new("Follow", "GeometryNodeTree")
     group.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
     given = group.interface.new_socket("Target", in_out="INPUT", socket_type="NodeSocketObject")
@@ -106,7 +106,7 @@ def node_input(body, _rig):
 
 
 def on_a_bone(body, rig):
-    """The armature itself moves."""
+    """Moves the armature itself."""
     hook = body.modifiers.new("Hook", "HOOK")
     hook.object, hook.subtarget = rig, "Head"
     hook.vertex_indices_set(list(range(100, 130)))
@@ -115,7 +115,7 @@ def on_a_bone(body, rig):
 @pytest.mark.parametrize(
     "follow", [hook, hook_below, hook_constrained, hook_in_strip, lattice_keys, driven, node_input, on_a_bone]
 )
-def test_motion_does_not_depend_on_the_frame_shown(scene, follow):
+def test_motion_independent_of_frame(scene, follow):
     """Add, Simulate and Bake at other frames give the same flesh, where something moving stands in front of the armature."""
     body, rig = make_character()
     follow(body, rig)
@@ -142,8 +142,8 @@ def bent(body):
 
 
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_a_second_bake_is_of_the_same_mesh(scene, space, tmp_path):
-    """While a bake plays modifiers are off that it holds: baked again, simulated or saved and opened, the flesh is the same."""
+def test_bake_repeated(scene, space, tmp_path):
+    """Baked again, simulated or reopened while a bake plays, the flesh is the same."""
     body, _ = make_character()
     bent(body)
     activate(body)
@@ -165,7 +165,7 @@ def test_a_second_bake_is_of_the_same_mesh(scene, space, tmp_path):
     assert body.modifiers["Bend"].show_viewport
 
 
-def test_poses_that_hang_on_the_skin_do_not_see_the_bake(scene):
+def test_skin_constraint_ignores_bake(scene):
     """A bone that clings to the body's surface stands where the plain skin has it, though a bake plays."""
     body, rig = make_character()
     clinging = rig.pose.bones["Head"].constraints.new("SHRINKWRAP")
@@ -179,8 +179,8 @@ def test_poses_that_hang_on_the_skin_do_not_see_the_bake(scene):
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_size_and_stand_are_those_of_the_first_frame(scene):
-    """An armature that grows and travels by its own keys: its flesh is the same wherever Add Flesh was pressed."""
+def test_size_from_first_frame(scene):
+    """An armature that grows and travels has the same flesh wherever Add Flesh was pressed."""
     found = []
     for frame in (1, 15):
         bpy.ops.wm.read_homefile(use_empty=True)
@@ -219,7 +219,8 @@ def second_armature(body):
         posed.keyframe_insert("rotation_euler", frame=frame)
 
 
-def test_armatures_that_blender_takes_for_one_stay_together(scene):
+def test_multi_modifier_armatures_kept(scene):
+    """Armature modifiers that Blender blends into one stay together."""
     body, _ = make_character()
     second_armature(body)
     activate(body)
@@ -245,7 +246,8 @@ def test_armatures_that_blender_takes_for_one_stay_together(scene):
     assert np.array_equal(play(body, FRAMES), plain)
 
 
-def test_copies_of_the_modifier_add_nothing_and_go(scene):
+def test_modifier_copies_inert(scene):
+    """Copies of Thew's modifier add nothing, and go when the flesh is removed."""
     body, _ = make_character()
     activate(body)
     plain = play(body, FRAMES)
@@ -267,7 +269,8 @@ def test_copies_of_the_modifier_add_nothing_and_go(scene):
 
 
 @pytest.mark.parametrize("damage", ["modifier", "flesh", "armature_modifier", "found"])
-def test_remove_finds_what_the_notes_have_lost(scene, damage):
+def test_remove_with_damaged_record(scene, damage):
+    """Remove restores the object although its record of what was made is damaged."""
     body, _ = make_character()
     activate(body)
     plain = play(body, FRAMES)
@@ -281,7 +284,8 @@ def test_remove_finds_what_the_notes_have_lost(scene, damage):
     assert [m.name for m in body.modifiers] == ["Armature"] and np.array_equal(play(body, FRAMES), plain)
 
 
-def test_lost_notes_of_the_modifier_are_made_again(scene):
+def test_simulate_repairs_record(scene):
+    """Simulate repairs a damaged record of Thew's modifier."""
     body, _ = make_character()
     activate(body)
     add()
@@ -292,7 +296,8 @@ def test_lost_notes_of_the_modifier_are_made_again(scene):
     assert [m.name for m in body.modifiers] == ["Armature", "Thew"] and np.array_equal(play(body, FRAMES), live)
 
 
-def test_a_skin_that_is_deformed_twice_is_refused(scene):
+def test_add_refuses_double_deform(scene):
+    """A mesh that its armature deforms twice is refused with the way to mend it."""
     body, rig = make_character()
     body.parent, body.parent_type = rig, "ARMATURE"
     activate(body)
@@ -301,8 +306,8 @@ def test_a_skin_that_is_deformed_twice_is_refused(scene):
     assert len(body.modifiers) == 1
 
 
-def test_keys_go_round_the_folds_of_bendy_bones(scene):
-    """Handles that move bend segments sharply: keys in rest space play as the live flesh."""
+def test_bake_of_bendy_bones(scene):
+    """Keys in rest space play as the live flesh on sharply moving bend segments."""
     body, rig = make_character()
     for bone in rig.data.bones:
         bone.bbone_segments = 8
@@ -319,8 +324,8 @@ def test_keys_go_round_the_folds_of_bendy_bones(scene):
     assert np.abs(play(body, FRAMES) - live).max() < 1e-4 * size_of(live[0])
 
 
-def test_what_moves_is_found_through_all_that_it_depends_on(scene):
-    """Asked of objects alone: only those that may stand otherwise at another frame."""
+def test_moving_follows_dependencies(scene):
+    """Objects that can move are found through all that they depend on."""
     moving = part("scene.moving")
     body, rig = make_character()
     body.parent = rig

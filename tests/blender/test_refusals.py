@@ -10,7 +10,7 @@ from helpers import activate, animate, make_armature, make_body, part, play, ref
 
 
 def refused_unchanged(obj, *words: str, operator=None, **options) -> str:
-    """Adding flesh to `obj` is refused with a sentence that has all the words; nothing changes."""
+    """Checks that adding flesh to `obj` is refused with a message that has all the words, and that nothing changes."""
     activate(obj)
     before = snapshot(obj) if obj.type == "MESH" else None
     text = refused(operator or bpy.ops.thew.add, **options)
@@ -23,66 +23,76 @@ def refused_unchanged(obj, *words: str, operator=None, **options) -> str:
     return text
 
 
-def test_a_mesh_without_armature(scene):
+def test_add_refuses_mesh_without_armature(scene):
+    """A mesh without an armature is refused with the way to give it one."""
     body = make_body(None)
     refused_unchanged(body, "“Armature”", "no armature", "choose one")
     body.modifiers.clear()
     refused_unchanged(body, "Armature modifier", "parent it")
 
 
-def test_an_armature_without_bones(scene):
+def test_add_refuses_armature_without_bones(scene):
+    """An armature without bones is refused."""
     rig = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
     scene.collection.objects.link(rig)
     refused_unchanged(make_body(rig), "no bones")
 
 
-def test_no_vertex_groups(character):
+def test_add_refuses_no_vertex_groups(character):
+    """A mesh without vertex groups is refused."""
     body, _ = character
     body.vertex_groups.clear()
     refused_unchanged(body, "no vertex groups", "paint")
 
 
-def test_no_vertex_group_of_a_bone(character):
+def test_add_refuses_groups_without_bones(character):
+    """A mesh whose vertex groups belong to no bone is refused."""
     body, _ = character
     for group in body.vertex_groups:
         group.name = "x" + group.name
     refused_unchanged(body, "vertex group", "bone")
 
 
-def test_groups_of_bones_that_do_not_deform(character):
+def test_add_refuses_non_deforming_bones(character):
+    """A mesh whose groups belong only to bones that do not deform is refused."""
     body, rig = character
     for bone in rig.data.bones:
         bone.use_deform = False
     refused_unchanged(body, "deforming bone")
 
 
-def test_groups_without_any_weight(character):
+def test_add_refuses_empty_groups(character):
+    """A mesh whose vertex groups hold no weight is refused."""
     body, _ = character
     for group in body.vertex_groups:
         group.remove(range(len(body.data.vertices)))
     refused_unchanged(body, "weight", "paint")
 
 
-def test_an_empty_mesh(character):
+def test_add_refuses_empty_mesh(character):
+    """A mesh without vertices is refused."""
     body, _ = character
     body.data.clear_geometry()
     refused_unchanged(body, "no vertices")
 
 
-def test_a_mesh_of_loose_vertices(character):
+def test_add_refuses_mesh_without_faces(character):
+    """A mesh without faces is refused."""
     body, _ = character
     body.data.clear_geometry()
     body.data.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1)], [])
     refused_unchanged(body, "no faces")
 
 
-def test_a_mesh_in_one_point(character):
+def test_add_refuses_mesh_in_point(character):
+    """A mesh whose vertices all lie in one point is refused."""
     body, _ = character
     body.data.vertices.foreach_set("co", np.zeros(3 * len(body.data.vertices), np.float32))
     refused_unchanged(body, "no size")
 
 
-def test_coordinates_that_are_not_numbers(character):
+def test_add_refuses_bad_coordinates(character):
+    """Coordinates that are not numbers or far too large are refused by their vertex."""
     body, _ = character
     flat = np.empty(3 * len(body.data.vertices), np.float32)
     positions = body.data.attributes["position"].data
@@ -93,7 +103,8 @@ def test_coordinates_that_are_not_numbers(character):
         refused_unchanged(body, "17", words)
 
 
-def test_edit_mode(character):
+def test_add_refuses_edit_mode(character):
+    """A mesh in edit mode is refused with the key that leaves it."""
     body, _ = character
     activate(body)
     bpy.ops.object.mode_set(mode="EDIT")
@@ -102,26 +113,30 @@ def test_edit_mode(character):
     assert "“Body” is in edit mode" in text and "Tab" in text
 
 
-def test_not_a_mesh(character):
+def test_add_refuses_armature_alone(character):
+    """An armature that moves no mesh is refused."""
     body, rig = character
     body.modifiers.clear()  # an armature stands for the meshes that it moves
     assert "armature, not a mesh" in refused_unchanged(rig)
 
 
-def test_a_shared_mesh(character):
+def test_add_refuses_shared_mesh(character):
+    """A mesh that several objects share is refused."""
     body, _ = character
     twin = body.copy()
     bpy.context.scene.collection.objects.link(twin)
     refused_unchanged(body, twin.name, "single user")
 
 
-def test_an_object_outside_the_view_layer(scene, character):
+def test_add_refuses_object_outside_layer(scene, character):
+    """An armature outside the view layer is refused."""
     _, rig = character
     scene.collection.objects.unlink(rig)
     refused_unchanged(character[0], "Rig", "view layer")
 
 
-def test_modifiers_that_make_vertices_before_the_armature(character):
+def test_add_refuses_generating_modifiers(character):
+    """Modifiers before the Armature modifier that make vertices are refused with what to do."""
     body, _ = character
     for kind in ("MIRROR", "SUBSURF", "ARRAY", "TRIANGULATE"):
         modifier = body.modifiers.new("Culprit", kind)
@@ -133,13 +148,15 @@ def test_modifiers_that_make_vertices_before_the_armature(character):
         body.modifiers.remove(modifier)
 
 
-def test_an_armature_modifier_that_is_off(character):
+def test_add_refuses_disabled_armature(character):
+    """An Armature modifier that is switched off is refused."""
     body, _ = character
     body.modifiers["Armature"].show_viewport = False
     refused_unchanged(body, "“Armature”", "“Body”", "switched off", "switch it on")
 
 
-def test_absolute_shape_keys(character):
+def test_add_refuses_absolute_keys(character):
+    """Absolute shape keys are refused."""
     body, _ = character
     body.shape_key_add(name="Basis")
     body.shape_key_add(name="A")
@@ -147,21 +164,24 @@ def test_absolute_shape_keys(character):
     refused_unchanged(body, "absolute", "Relative")
 
 
-def test_an_armature_that_deforms_as_a_parent(character):
+def test_add_refuses_armature_parent(character):
+    """An armature that deforms the mesh as its parent is refused."""
     body, rig = character
     body.modifiers.clear()
     body.parent, body.parent_type = rig, "ARMATURE"
     refused_unchanged(body, "parent", "Armature modifier")
 
 
-def test_an_object_scaled_to_zero(scene, character):
+def test_add_refuses_zero_scale(scene, character):
+    """An object scaled to zero is refused."""
     body, _rig = character
     body.scale.x = 0.0
     bpy.context.view_layer.update()
     refused_unchanged(body, "scaled to zero")
 
 
-def test_flesh_scaled_to_zero_in_the_middle_of_the_clip(scene, character):
+def test_simulate_refuses_zero_scale(scene, character):
+    """Flesh that is scaled to zero within the clip is refused with the frame."""
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
     for frame, scale in ((1, 1.0), (5, 0.0), (9, 1.0)):
@@ -171,7 +191,8 @@ def test_flesh_scaled_to_zero_in_the_middle_of_the_clip(scene, character):
     assert np.isfinite(play(body, (2, 7))).all()
 
 
-def test_a_pose_that_is_not_a_number(scene, character):
+def test_simulate_refuses_nan_pose(scene, character):
+    """A pose that is not a number is refused by its bone, and the mesh stays finite."""
     body, rig = character
     bpy.ops.thew.add(cells_across=6)
     for curve in part("scene.animation").curves_in(rig.animation_data):
@@ -182,21 +203,24 @@ def test_a_pose_that_is_not_a_number(scene, character):
     assert np.isfinite(np.array([v.co for v in body.data.vertices])).all()
 
 
-def test_an_empty_frame_range(scene, character):
+def test_operators_refuse_empty_range(scene, character):
+    """Simulate and Bake refuse an empty frame range."""
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
     refused_unchanged(body, "20 to 3", "empty", operator=bpy.ops.thew.bake, frame_start=20, frame_end=3)
     refused_unchanged(body, "20 to 3", "empty", operator=bpy.ops.thew.simulate, frame_start=20, frame_end=3)
 
 
-def test_what_needs_flesh_first(character):
+def test_operators_refuse_without_flesh(character):
+    """Operators that need flesh refuse a mesh without it."""
     body, _ = character
     for operator in (bpy.ops.thew.simulate, bpy.ops.thew.bake, bpy.ops.thew.show_live):
         refused_unchanged(body, "no flesh", "Add Flesh", operator=operator)
     refused_unchanged(body, "nothing to remove", operator=bpy.ops.thew.remove)
 
 
-def test_thews_modifier_was_deleted(character):
+def test_bake_refuses_deleted_modifier(character):
+    """Bake refuses flesh whose modifier was deleted, and Remove still works."""
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
     body.modifiers.remove(body.modifiers["Thew"])
@@ -206,7 +230,8 @@ def test_thews_modifier_was_deleted(character):
     assert [(m.type, m.show_viewport) for m in body.modifiers] == [("ARMATURE", True)]
 
 
-def test_the_armature_modifier_was_deleted(character):
+def test_simulate_refuses_deleted_armature(character):
+    """Simulate refuses flesh whose Armature modifier was deleted, and Remove still works."""
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
     body.modifiers.remove(body.modifiers["Armature"])
@@ -215,7 +240,8 @@ def test_the_armature_modifier_was_deleted(character):
     assert len(body.modifiers) == 0
 
 
-def test_a_pinned_shape_key(character):
+def test_bake_refuses_pinned_key(character):
+    """Bake refuses a pinned shape key."""
     body, _ = character
     body.shape_key_add(name="Basis")
     body.shape_key_add(name="A")
@@ -224,7 +250,8 @@ def test_a_pinned_shape_key(character):
     refused_unchanged(body, "pinned", operator=bpy.ops.thew.bake)
 
 
-def test_linked_and_overridden_meshes(scene, character, tmp_path):
+def test_add_refuses_linked_mesh(scene, character, tmp_path):
+    """Linked and overridden meshes are refused with what to do."""
     body, _ = character
     path = str(tmp_path / "library.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
@@ -244,7 +271,8 @@ def test_linked_and_overridden_meshes(scene, character, tmp_path):
     assert override.name in text and "Make Local" in text
 
 
-def test_an_edited_mesh_is_rebuilt(character):
+def test_edited_mesh_rebuilt(character):
+    """The flesh of an edited mesh is rebuilt after edit mode."""
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
     play(body, (2, 7))
@@ -263,7 +291,8 @@ def test_an_edited_mesh_is_rebuilt(character):
     ("job", "when"),
     [(job, when) for job in ("add", "simulate", "bake") for when in (0.0, 0.05, 0.3, 0.7)] + [("bake", 0.9)],
 )
-def test_cancel_at_any_moment_changes_nothing(scene, character, job, when):
+def test_job_cancel_changes_nothing(scene, character, job, when):
+    """A job that is cancelled at any moment changes nothing."""
     body, rig = character
     jobs, tasks, errors = part("live.jobs"), part("logic.tasks"), part("logic.errors")
     register = part("live.session").register
@@ -295,7 +324,8 @@ def test_cancel_at_any_moment_changes_nothing(scene, character, job, when):
     assert (known.clip if known else None) is clip or (job == "bake" and when > 0.6)  # by then it is simulated
 
 
-def test_progress_never_runs_backwards(scene, character):
+def test_add_progress_monotonic(scene, character):
+    """The progress of Add Flesh never falls."""
     body, _ = character
     jobs, tasks = part("live.jobs"), part("logic.tasks")
     fractions = []
@@ -305,7 +335,8 @@ def test_progress_never_runs_backwards(scene, character):
     assert len(fractions) > 5 and fractions == sorted(fractions) and fractions[0] >= 0.0 and fractions[-1] <= 1.0
 
 
-def test_a_native_failure_is_a_sentence(scene, character, monkeypatch):
+def test_add_reports_native_failure(scene, character, monkeypatch):
+    """A failure of the native code gives a message, and nothing changes."""
     body, _ = character
     native = part("logic.native")
 
@@ -320,7 +351,8 @@ def test_a_native_failure_is_a_sentence(scene, character, monkeypatch):
     assert "a bug" in text
 
 
-def test_make_armature_alone_is_left_alone(scene):
+def test_armature_alone_untouched(scene):
+    """An armature without a mesh gets no flesh when the frame changes."""
     rig = make_armature()
     assert not rig.thew.made.flesh
     scene.frame_set(5)

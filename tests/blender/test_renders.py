@@ -30,7 +30,7 @@ class Probe(bpy.types.RenderEngine):
 
 @pytest.fixture
 def film(scene, character, tmp_path):
-    """A character to be rendered by the probe; `film(frames)` gives what it saw."""
+    """Builds a character to be rendered by the probe; `film(frames)` returns what it saw."""
     bpy.utils.register_class(Probe)
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(camera)
@@ -59,7 +59,8 @@ def add(body) -> None:
     body.thew.use_scene_range, body.thew.frame_start, body.thew.frame_end = False, 1, 20
 
 
-def test_an_animation_renders_what_was_played(scene, character, film):
+def test_render_matches_playback(scene, character, film):
+    """A rendered animation shows what was played."""
     body, _ = character
     skin = film(1, 20)
     add(body)
@@ -74,7 +75,8 @@ def test_an_animation_renders_what_was_played(scene, character, film):
     np.testing.assert_allclose(rendered - skin, added, atol=2e-6 * size_of(skin[0]))
 
 
-def test_frames_are_rendered_in_any_order(scene, character, film):
+def test_render_any_order(scene, character, film):
+    """Single frames render as they were played, in any order."""
     body, _ = character
     add(body)
     played = play(body, FRAMES)
@@ -87,7 +89,8 @@ def test_frames_are_rendered_in_any_order(scene, character, film):
     np.testing.assert_array_equal(Probe.seen[0][2], played[5])
 
 
-def test_a_file_that_was_just_opened_renders_its_flesh(scene, character, film, tmp_path):
+def test_render_after_open(scene, character, film, tmp_path):
+    """A file that was just opened renders its flesh."""
     body, _ = character
     add(body)
     played = play(body, FRAMES)
@@ -97,7 +100,8 @@ def test_a_file_that_was_just_opened_renders_its_flesh(scene, character, film, t
     np.testing.assert_array_equal(film(5, 9), played[4:9])
 
 
-def test_an_animation_that_was_changed_renders_as_it_is_now(scene, character, film):
+def test_render_after_animation_change(scene, character, film):
+    """A changed animation renders as it is now."""
     body, rig = character
     add(body)
     before = play(body, FRAMES)
@@ -108,15 +112,16 @@ def test_an_animation_that_was_changed_renders_as_it_is_now(scene, character, fi
     np.testing.assert_array_equal(play(body, FRAMES), rendered)
 
 
-def test_frames_beside_the_clip_render_as_they_are_seen(scene, character, film):
+def test_render_outside_clip(scene, character, film):
+    """Frames outside the clip render as they are played."""
     body, _ = character
     add(body)
     played = play(body, range(15, 41))
     np.testing.assert_array_equal(film(15, 40), played)
 
 
-def test_renders_move_at_part_frames_too(scene, character, film):
-    """What motion blur asks for."""
+def test_render_subframes(scene, character, film):
+    """Renders at subframes, as motion blur needs them, add the flesh's offset at that time."""
     body, _ = character
     skin = {}
     for part_ in (0.25, 0.5):
@@ -133,7 +138,8 @@ def test_renders_move_at_part_frames_too(scene, character, film):
         np.testing.assert_allclose(Probe.seen[0][2] - shape, expected, atol=2e-6 * size_of(shape))
 
 
-def test_lock_interface_is_left_as_the_artist_has_it(scene, character, film):
+def test_render_keeps_lock_interface(scene, character, film):
+    """Adding, rendering and removing leave Lock Interface as the artist set it."""
     body, _ = character
     for locked in (False, True):
         scene.render.use_lock_interface = locked
@@ -144,8 +150,8 @@ def test_lock_interface_is_left_as_the_artist_has_it(scene, character, film):
         assert scene.render.use_lock_interface == locked
 
 
-def test_exports_that_change_the_frame_show_flesh_in_every_one(scene, character, tmp_path):
-    """Alembic's own thread or not: what it writes is what was played."""
+def test_alembic_export_matches_playback(scene, character, tmp_path):
+    """An Alembic export shows in every frame what was played."""
     body, _ = character
     add(body)
     played = play(body, range(3, 8))

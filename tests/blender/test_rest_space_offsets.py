@@ -21,13 +21,13 @@ def found_of(obj):
 
 
 def waves(rest, amount):
-    """A smooth offset of every vertex, [n, 3]."""
+    """Returns a smooth offset of every vertex, [n, 3]."""
     size = size_of(rest)
     return amount * size * np.sin(7.0 * rest[:, [1, 2, 0]] / size + np.arange(3))
 
 
 def shifted(obj, deltas):
-    """The evaluated shape when a shape key moves the vertices by `deltas` [n, 3]."""
+    """Returns the evaluated shape when a shape key moves the vertices by `deltas` [n, 3]."""
     mesh, had = obj.data, obj.data.shape_keys is not None
     if not had:
         obj.shape_key_add(name="Basis")
@@ -43,7 +43,7 @@ def shifted(obj, deltas):
 
 
 def check(obj, frames, amount=0.05, tolerance=1e-5, found=None):
-    """Measured maps are Blender's; offsets that are carried back arrive where they should."""
+    """Checks that measured maps are Blender's and that offsets carried back arrive where they should."""
     rest = part("scene.mesh").basis_positions(obj.data)
     offsets, size = waves(rest, amount), size_of(rest)
     small = waves(rest[:, [2, 0, 1]], 1e-3)
@@ -66,15 +66,16 @@ def check(obj, frames, amount=0.05, tolerance=1e-5, found=None):
 
 
 @pytest.mark.parametrize("preserve", [False, True])
-def test_the_small_character(scene, preserve):
+def test_unskin_small_character(scene, preserve):
+    """Offsets of the small character are carried to rest space and back."""
     body, _ = make_character()
     body.modifiers["Armature"].use_deform_preserve_volume = preserve
     check(body, (1, 6, 17))
 
 
 @pytest.mark.parametrize("preserve", [False, True])
-def test_scaled_bones(scene, preserve):
-    """Preserve Volume handles a bone's scale apart from its turn."""
+def test_unskin_scaled_bones(scene, preserve):
+    """Offsets are carried to rest space and back under scaled bones, also with Preserve Volume."""
     body, rig = make_character()
     body.modifiers["Armature"].use_deform_preserve_volume = preserve
     rig.pose.bones["Spine"].scale = (1.3, 0.7, 1.1)
@@ -83,15 +84,16 @@ def test_scaled_bones(scene, preserve):
 
 
 @pytest.mark.parametrize("invert", [False, True])
-def test_a_mask(scene, invert):
+def test_unskin_masked_modifier(scene, invert):
+    """Offsets are carried to rest space and back where a vertex group limits the Armature modifier."""
     body, _ = make_character()
     modifier = body.modifiers["Armature"]
     modifier.vertex_group, modifier.invert_vertex_group = "Spine", invert
     check(body, (1, 6, 17))
 
 
-def test_two_armatures(scene):
-    """Each turns what the one before it made; with Multi Modifier they share the weight."""
+def test_unskin_two_armatures(scene):
+    """Offsets are carried back through two Armature modifiers, one after the other or blended."""
     body, rig = make_character()
     other = rig.copy()
     other.location.x = 0.4
@@ -106,7 +108,8 @@ def test_two_armatures(scene):
     check(body, (1, 6, 17), found=last)
 
 
-def test_objects_that_stand_anywhere(scene):
+def test_unskin_placed_objects(scene):
+    """Offsets are carried to rest space and back wherever the objects stand."""
     body, rig = make_character()
     rig.matrix_world = [(0.01, 0, 0, 0.1), (0, 0, -0.01, 0), (0, 0.01, 0, 0.3), (0, 0, 0, 1)]
     body.parent = rig
@@ -116,7 +119,8 @@ def test_objects_that_stand_anywhere(scene):
     check(body, (1, 6, 17))
 
 
-def test_keys_of_the_artist_play_on(scene):
+def test_unskin_with_artist_keys(scene):
+    """Offsets are carried to rest space and back while the artist's shape keys play."""
     body, _ = make_character()
     body.shape_key_add(name="Basis")
     swell = body.shape_key_add(name="Swell")
@@ -126,7 +130,8 @@ def test_keys_of_the_artist_play_on(scene):
     check(body, (1, 6, 17))
 
 
-def test_a_bone_scaled_to_nothing_keeps_keys_finite(scene):
+def test_unskin_zero_scaled_bone(scene):
+    """Keys stay finite under a bone that is scaled to nothing."""
     body, rig = make_character()
     rig.pose.bones["Head"].scale = (0.0, 0.0, 0.0)
     rest = part("scene.mesh").basis_positions(body.data)
@@ -139,8 +144,8 @@ def test_a_bone_scaled_to_nothing_keeps_keys_finite(scene):
     assert miss.max() > 0.5 * np.linalg.norm(offsets[-1]) and (miss[: len(rest) // 3] == 0.0).all()
 
 
-def test_bendy_bones_and_envelopes_are_measured_around_each_vertex(scene):
-    """There the map bends: a small step is exact to its square."""
+def test_unskin_bendy_bones_and_envelopes(scene):
+    """On bendy bones and envelopes a small offset is carried back to second order."""
     body, rig = make_character()
     rig.data.bones["Spine"].bbone_segments = 4
     check(body, (6, 17), amount=1e-4)
@@ -151,7 +156,8 @@ def test_bendy_bones_and_envelopes_are_measured_around_each_vertex(scene):
 
 @pytest.mark.skipif(not FILES, reason="no characters: set THEW_DATA")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_real_characters(addon, file):
+def test_unskin_real_characters(addon, file):
+    """Offsets of real characters are carried to rest space and back."""
     load(file)
     frames = play_clip(clips()[0])
     for obj in meshes()[:1]:
@@ -164,12 +170,13 @@ def test_real_characters(addon, file):
 
 
 def flattened(rng, singular):
-    """Matrices with the given singular values [n, 3], turned at random."""
+    """Returns matrices with the given singular values [n, 3], turned at random."""
     turns = np.linalg.qr(rng.normal(size=(2, len(singular), 3, 3)))[0]
     return np.einsum("nij,nj,njk->nik", turns[0], singular, turns[1])
 
 
-def test_regular_maps_are_inverted(addon):
+def test_unskinned_inverts_regular_maps(addon):
+    """Regular maps are inverted exactly."""
     rng = np.random.default_rng(1)
     blended = flattened(rng, rng.uniform(0.5, 2.0, (200, 3)))
     offsets = rng.normal(size=(200, 3))
@@ -178,8 +185,8 @@ def test_regular_maps_are_inverted(addon):
     assert (miss == 0.0).all()
 
 
-def test_flat_maps_are_damped_smoothly(addon):
-    """As one direction is lost, the key stays bounded, reaches the other directions exactly, and makes no jump."""
+def test_unskinned_damps_flat_maps(addon):
+    """As a map loses one direction, the key stays bounded and smooth, and reaches the other directions exactly."""
     rng = np.random.default_rng(2)
     many = 400
     singular = np.ones((many, 3))
@@ -196,7 +203,8 @@ def test_flat_maps_are_damped_smoothly(addon):
     assert miss[0] == pytest.approx(1.0) and (miss[singular[:, 2] >= 0.1001] < 1e-12).all()
 
 
-def test_the_whole_character_may_be_small(addon):
+def test_unskinned_small_scale(addon):
+    """Maps of a very small character are inverted exactly."""
     rng = np.random.default_rng(3)
     blended = flattened(rng, rng.uniform(0.5e-3, 2e-3, (50, 3)))
     offsets = 1e-3 * rng.normal(size=(50, 3))
@@ -205,7 +213,8 @@ def test_the_whole_character_may_be_small(addon):
     assert (miss == 0.0).all()
 
 
-def test_nothing_is_left_of_nothing(addon):
+def test_unskinned_zero_maps(addon):
+    """Maps to nothing give keys of zero, and no maps give no keys."""
     deltas, miss = part("logic.unskin").unskinned(np.zeros((4, 3, 3)), np.ones((4, 3)))
     assert (deltas == 0.0).all()
     np.testing.assert_allclose(miss, np.sqrt(3.0))

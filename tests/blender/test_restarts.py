@@ -14,7 +14,7 @@ CUT, LAST = 11, 20
 
 @pytest.fixture
 def cut(scene):
-    """A character that moves, and is ten metres away from frame `CUT` on."""
+    """Builds a character that moves, and is ten metres away from frame `CUT` on."""
     scene.frame_end = LAST
     body, rig = make_character()
     body.parent = rig
@@ -37,7 +37,8 @@ def simulated(body, start=1, end=LAST):
     return play(body, range(start, end + 1))
 
 
-def test_flesh_begins_anew_after_a_cut(cut):
+def test_restart_at_cut(cut):
+    """Flesh begins anew at a restart, and its removal gives the former motion back."""
     body, _ = cut
     thrown = simulated(body)
     assert f"jumps in frame {CUT}" in body.thew.made.notes or flesh_of(body).jumps == (CUT,)
@@ -57,7 +58,8 @@ def test_flesh_begins_anew_after_a_cut(cut):
     np.testing.assert_allclose(simulated(body), thrown, atol=1e-6 * size)
 
 
-def test_a_range_that_begins_at_a_cut_heeds_nothing_before_it(cut):
+def test_restart_limits_lead(cut):
+    """A range that begins at or after a restart uses nothing before it."""
     body, _ = cut
     bpy.ops.thew.restart_here(frame=CUT)
     whole = simulated(body)
@@ -67,7 +69,8 @@ def test_a_range_that_begins_at_a_cut_heeds_nothing_before_it(cut):
     assert flesh_of(body).clip.lead == 3
 
 
-def test_bakes_and_shots_have_the_cut(cut):
+def test_restart_in_bake_and_shot(cut):
+    """Bakes and exported shots contain the restart."""
     body, _ = cut
     bpy.ops.thew.restart_here(frame=CUT)
     live = simulated(body)
@@ -82,7 +85,8 @@ def test_bakes_and_shots_have_the_cut(cut):
     assert shot.restarts == [CUT - 1]
 
 
-def test_a_clip_comes_back_in_the_frames_it_was_made_for(cut, tmp_path, capsys):
+def test_restart_of_clip_checked(cut, tmp_path, capsys):
+    """A clip bakes as within Blender over its own frames, and is refused where the file has other restarts."""
     # Of a range with frames before it, of which a run-in is made; and to no other cuts.
     bpy.ops.thew.restart_here(frame=CUT)
     path, cli = tmp_path / "cut.blend", part("cli")
@@ -109,7 +113,8 @@ def test_a_clip_comes_back_in_the_frames_it_was_made_for(cut, tmp_path, capsys):
     assert f"begins anew in frame {CUT + 5}, that of “cut.clip.thew” in frame {CUT}" in said.out + said.err
 
 
-def test_a_jump_is_told_without_a_window(cut, tmp_path, capsys):
+def test_restart_suggested_by_command(cut, tmp_path, capsys):
+    """The command line reports a jump and suggests a restart."""
     path = tmp_path / "cut.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     assert part("cli").main(["bake", str(path)]) == 0
@@ -118,7 +123,8 @@ def test_a_jump_is_told_without_a_window(cut, tmp_path, capsys):
 
 @pytest.mark.parametrize("start", ["CYCLE", "AUTOMATIC"])
 @pytest.mark.parametrize("frame", [1, 5])
-def test_a_loop_is_not_closed_over_a_cut(scene, start, frame):
+def test_restart_opens_loop(scene, start, frame):
+    """A loop with a restart in it is not closed, and the note says so."""
     # Nor at its first frame: it begins there as it would after a cut.
     scene.frame_end = LAST
     body, rig = make_character()
@@ -137,7 +143,8 @@ def test_a_loop_is_not_closed_over_a_cut(scene, start, frame):
     assert np.abs(opened - looped).max() > 1e-3 * size_of(looped[0])
 
 
-def test_flesh_that_comes_later_begins_anew_where_the_rest_of_its_character_does(cut):
+def test_restart_copied_to_later_flesh(cut):
+    """Flesh that is added later takes over the restarts of its character."""
     _, rig = cut
     bpy.ops.thew.restart_here(frame=CUT)
     shirt = make_body(rig, name="Shirt", rings=9)
@@ -148,7 +155,8 @@ def test_flesh_that_comes_later_begins_anew_where_the_rest_of_its_character_does
     assert flesh_of(shirt).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(shirt).begun.note
 
 
-def test_other_frames_are_left_alone(cut):
+def test_restart_outside_range(cut):
+    """A restart outside the range changes nothing, and a second one at its frame adds none."""
     body, _ = cut
     whole = simulated(body)
     bpy.ops.thew.restart_here(frame=LAST + 30)

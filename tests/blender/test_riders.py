@@ -33,7 +33,9 @@ FRAMES = range(1, 21)
 
 
 def shirt_of(body, chosen, away: float, name: str = "Shirt") -> bpy.types.Object:
-    """The faces of `body` whose centres `chosen` tells, moved outwards by `away`, with its weights and its modifier."""
+    """Builds a shirt of the faces of `body` whose centres `chosen` accepts, moved outwards by `away`, with its weights
+    and its modifier.
+    """
     mesh = body.data.copy()
     cloud = bmesh.new()
     cloud.from_mesh(mesh)
@@ -56,7 +58,7 @@ def shirt_of(body, chosen, away: float, name: str = "Shirt") -> bpy.types.Object
 
 
 def ball(name: str, armature, bone: str, centre, radius: float) -> bpy.types.Object:
-    """A ball that hangs on a bone, without weights."""
+    """Builds a ball that hangs on a bone, without weights."""
     mesh = bpy.data.meshes.new(name)
     cloud = bmesh.new()
     bmesh.ops.create_icosphere(cloud, subdivisions=2, radius=radius)
@@ -81,7 +83,7 @@ def ride(body, *riders) -> None:
 
 @pytest.fixture
 def dressed(character):
-    """(body with flesh, armature, shirt, eye): the shirt covers the belly, the eye hangs on the head."""
+    """Builds (body with flesh, armature, shirt, eye): the shirt covers the belly, the eye hangs on the head."""
     body, armature = character
     body.thew.softness = 0.8
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
@@ -93,7 +95,7 @@ def dressed(character):
 
 
 def offsets(obj, frames=FRAMES) -> np.ndarray:
-    """What is added to an object's plain skin, world axes, [f, n, 3]."""
+    """Returns what is added to an object's plain skin, world axes, [f, n, 3]."""
     live = play(obj, frames, read=world)
     mine = part("scene.modifier").by_id(obj, obj.thew.made.modifier)
     mine.show_viewport = False
@@ -103,7 +105,7 @@ def offsets(obj, frames=FRAMES) -> np.ndarray:
 
 
 def below(shirt, body) -> tuple[np.ndarray, np.ndarray]:
-    """For each vertex of a mesh the nearest vertex of the body at rest, and how far it is."""
+    """Returns for each vertex of a mesh the nearest vertex of the body at rest, and its distance."""
     here = np.array([shirt.matrix_world @ v.co for v in shirt.data.vertices])
     there = np.array([body.matrix_world @ v.co for v in body.data.vertices])
     distance = np.linalg.norm(here[:, None] - there[None], axis=2)
@@ -118,8 +120,8 @@ def same(shapes, others, size) -> None:
 
 
 @in_one_blender
-def test_layers_keep_their_distance_to_the_skin(scene):
-    """The liveliest clip of our biped as Add Flesh leaves it, in a shirt and with two eyes.
+def test_rider_keeps_distance(scene):
+    """A shirt and two eyes keep their distance to the skin in the liveliest clip of our biped.
 
     Where an arm comes near, the shirt is as far from the arm as the arm comes: what counts is the skin that it covers.
     """
@@ -146,7 +148,8 @@ def test_layers_keep_their_distance_to_the_skin(scene):
         assert (np.abs(after - before) <= np.maximum(1e-3 * size, 0.2 * before)).all()
 
 
-def test_the_sway_of_a_rider_is_that_of_the_skin_below(dressed):
+def test_rider_sways_with_skin(dressed):
+    """A rider sways as the skin below it does."""
     body, _, shirt, _ = dressed
     nearest, _ = below(shirt, body)
     skin, cloth = offsets(body), offsets(shirt)
@@ -157,7 +160,8 @@ def test_the_sway_of_a_rider_is_that_of_the_skin_below(dressed):
     assert np.median(away) < 1e-3 * size and away.max() < 0.1 * np.abs(skin).max()
 
 
-def test_an_eye_goes_along_as_one_piece(dressed):
+def test_rider_eye_stays_rigid(dressed):
+    """An eye moves as one rigid piece with the skin around it."""
     body, _, _, eye = dressed
     body.thew.softness = 1.0
     added = offsets(eye)
@@ -169,8 +173,8 @@ def test_an_eye_goes_along_as_one_piece(dressed):
     assert (added[:, 0] >= skin.min(axis=1) - 1e-5).all() and (added[:, 0] <= skin.max(axis=1) + 1e-5).all()
 
 
-def test_both_may_stand_anywhere_and_move(scene):
-    """A turned and scaled armature that moves; the shirt is no child of it, the eye hangs on a bone that turns."""
+def test_rider_placed_anywhere(scene):
+    """Riders follow the skin wherever they and the body stand and however these move."""
     armature = make_armature()
     body = make_body(armature)
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
@@ -197,7 +201,8 @@ def test_both_may_stand_anywhere_and_move(scene):
     assert (ball_[:, 0] <= skin[:, under].max(axis=1) + 0.1 * largest).all()
 
 
-def test_riders_follow_a_body_that_is_changed(dressed):
+def test_rider_follows_changed_body(dressed):
+    """Riders follow a body whose settings change, and lose their offsets when its flesh is off."""
     body, _, shirt, _ = dressed
     before = offsets(shirt)
     body.thew.softness = 0.3
@@ -216,7 +221,8 @@ def test_riders_follow_a_body_that_is_changed(dressed):
     same(offsets(shirt), firm, size_of(world(body)))
 
 
-def test_a_rider_that_is_edited_is_read_again(dressed):
+def test_rider_reread_after_edit(dressed):
+    """A rider whose mesh was edited is read again."""
     body, _, shirt, _ = dressed
     scene = bpy.context.scene
     cloud = bmesh.new()
@@ -230,7 +236,7 @@ def test_a_rider_that_is_edited_is_read_again(dressed):
     assert np.linalg.norm(cloth - skin[:, nearest], axis=2).max() < 0.1 * np.abs(skin).max()
 
 
-def test_a_rider_without_weights(dressed):
+def test_rider_without_weights(dressed):
     """A shirt that merely hangs on the armature takes the same offsets, in its own space."""
     body, armature, shirt, _ = dressed
     weighted = offsets(shirt)
@@ -249,7 +255,8 @@ def test_a_rider_without_weights(dressed):
 
 
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_a_bake_of_the_body_takes_its_riders_along(dressed, space):
+def test_bake_includes_riders(dressed, space):
+    """A bake of the body bakes its riders too, as they played live."""
     body, _, *riders = dressed
     everyone = (body, *riders)
     live = [play(obj, FRAMES, read=world) for obj in everyone]
@@ -270,7 +277,8 @@ def test_a_bake_of_the_body_takes_its_riders_along(dressed, space):
         same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
 
 
-def test_a_rider_is_baked_alone(dressed):
+def test_bake_of_rider_alone(dressed):
+    """A rider can be baked alone, and its bake removed."""
     body, _, shirt, _ = dressed
     cast = shirt.modifiers.new("Cast", "CAST")
     cast.factor = 0.1
@@ -287,7 +295,8 @@ def test_a_rider_is_baked_alone(dressed):
     assert shirt.data.shape_keys is None and body.thew.made.flesh
 
 
-def test_the_command_line_bakes_riders_with_their_body(dressed, tmp_path, capsys):
+def test_command_bakes_riders(dressed, tmp_path, capsys):
+    """The command line bakes riders with their body."""
     path = tmp_path / "dressed.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     assert part("cli").main(["bake", str(path), "--frames", "1", "12"]) == 0
@@ -301,7 +310,8 @@ def test_the_command_line_bakes_riders_with_their_body(dressed, tmp_path, capsys
 # coming and going -----------------------------------------------------------------------------------------------------
 
 
-def test_a_rider_that_gets_off_is_as_it_was(character):
+def test_rider_remove_restores(character):
+    """A rider that gets off is as it was before."""
     body, armature = character
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
     eye = ball("Eye", armature, "Head", (0.0, -0.19, 1.6), 0.03)
@@ -316,7 +326,8 @@ def test_a_rider_that_gets_off_is_as_it_was(character):
     assert [snapshot(obj) for obj in (shirt, eye)] == before
 
 
-def test_riders_of_a_removed_body_show_their_plain_skin(dressed):
+def test_remove_body_frees_riders(dressed):
+    """Riders of a removed body show their plain skin, and the message names them."""
     body, _, *riders = dressed
     activate(body)
     said = part("live.jobs").remove(body)
@@ -327,7 +338,8 @@ def test_riders_of_a_removed_body_show_their_plain_skin(dressed):
     assert not [g for g in bpy.data.node_groups if g.get("thew_tree")]
 
 
-def test_saved_opened_and_undone(dressed, tmp_path):
+def test_rider_saved_and_undone(dressed, tmp_path):
+    """Riding survives saving, opening and undo."""
     _body, _, shirt, _ = dressed
     live = play(shirt, FRAMES)
     size = size_of(live[0])
@@ -348,7 +360,8 @@ def test_saved_opened_and_undone(dressed, tmp_path):
     same(play(shirt, FRAMES), live, size)
 
 
-def test_another_body_can_be_chosen(dressed):
+def test_rider_changes_body(dressed):
+    """A rider can be given another body and the first one again."""
     body, armature, shirt, _ = dressed
     other = make_body(armature, name="Other")
     other.thew.softness = 0.2
@@ -366,7 +379,8 @@ def test_another_body_can_be_chosen(dressed):
     same(offsets(shirt), soft, size_of(world(body)))
 
 
-def test_what_cannot_ride_is_told(dressed):
+def test_ride_refusals(dressed):
+    """Objects that cannot ride are refused with the reason."""
     body, armature, shirt, eye = dressed
     activate(body)
     assert "select clothes or eyes too" in refused(bpy.ops.thew.ride)
@@ -390,7 +404,8 @@ def test_what_cannot_ride_is_told(dressed):
     assert "shares its mesh with “Eye”" in refused(bpy.ops.thew.ride)
 
 
-def test_panels_know_riders(dressed):
+def test_panels_show_riders(dressed):
+    """The panels of body and rider show who rides on whom."""
     body, armature, shirt, _ = dressed
     panel, riding_panel = part("ui.panels"), part("ui.riding_panel")
     layout = Layout()
@@ -408,7 +423,8 @@ def test_panels_know_riders(dressed):
     assert riding_panel.health(shirt, 1).text == "Plain skin: choose a body to ride on"
 
 
-def test_flesh_on_a_second_mesh_proposes_riding(fleshed, capsys):
+def test_add_on_second_mesh_proposes_ride(fleshed, capsys):
+    """Flesh on a second mesh of a character proposes riding instead."""
     body, _armature = fleshed
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
     activate(shirt)

@@ -13,7 +13,8 @@ from helpers import activate, add_rig, flesh_of, make_character, moved_by, part,
 FRAMES = range(1, 21)
 
 
-def test_a_renamed_bone_and_renamed_objects_are_found_again(fleshed):
+def test_rig_follows_renames(fleshed):
+    """A rig follows its bone and objects when they are renamed."""
     body, armature = fleshed
     rig = add_rig(body, bone="Spine")
     bpy.context.scene.frame_set(1)  # Blender 5.2 takes the pose of the frame as it renames a bone
@@ -28,7 +29,8 @@ def test_a_renamed_bone_and_renamed_objects_are_found_again(fleshed):
 
 
 @pytest.mark.parametrize("how", ["renamed", "made anew"])
-def test_a_rig_is_placed_after_bones_got_other_names(fleshed, how):
+def test_rig_place_after_bone_renames(fleshed, how):
+    """A rig can be placed after bones were renamed."""
     body, armature = fleshed
     play(body, (1, 6))
     if how == "renamed":
@@ -49,7 +51,8 @@ def test_a_rig_is_placed_after_bones_got_other_names(fleshed, how):
     assert np.isfinite(play(body, FRAMES)).all()
 
 
-def test_bones_that_swap_names_are_told_apart(fleshed):
+def test_rig_follows_swapped_names(fleshed):
+    """Rigs stay on their bones when two bones swap names."""
     body, armature = fleshed
     rig = add_rig(body, bone="Spine")
     add_rig(body, bone="Head")
@@ -62,7 +65,8 @@ def test_bones_that_swap_names_are_told_apart(fleshed):
     assert rig.problem == ""
 
 
-def test_a_deleted_bone_switches_the_rig_off_and_its_return_on(fleshed):
+def test_rig_off_without_bone(fleshed):
+    """A rig is off while its bone is deleted and acts again when the bone returns."""
     body, armature = fleshed
     rig = add_rig(body, bone="Head")
     other = add_rig(body, bone="Spine")
@@ -88,13 +92,13 @@ def test_a_deleted_bone_switches_the_rig_off_and_its_return_on(fleshed):
 
 
 def skin_face(body, triangle: int = 101) -> np.ndarray:
-    """The middle of a triangle at rest."""
+    """Returns the middle of a triangle at rest."""
     corners = part("rigs.anchors").triangles_and_faces(body.data)[0][triangle]
     return np.array([body.data.vertices[i].co for i in corners]).mean(axis=0)
 
 
 def edit_mesh(body, change) -> None:
-    """Change a mesh through bmesh, as editing does."""
+    """Changes a mesh through bmesh, as editing does."""
     import bmesh
 
     made = bmesh.new()
@@ -107,7 +111,8 @@ def edit_mesh(body, change) -> None:
     body.data.update()
 
 
-def test_a_face_is_found_again_after_other_edits(fleshed):
+def test_rig_follows_face(fleshed):
+    """A rig in the skin finds its face again after edits elsewhere."""
     body, _ = fleshed
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
     place = skin_face(body)
@@ -123,7 +128,8 @@ def test_a_face_is_found_again_after_other_edits(fleshed):
     np.testing.assert_allclose(skin_face(body, rig.face), place, atol=1e-6)
 
 
-def test_a_face_that_was_cut_keeps_its_rig_at_the_place(fleshed):
+def test_rig_stays_on_cut_face(fleshed):
+    """A rig stays at its place when its face is cut."""
     body, _ = fleshed
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
     polygon = int(part("rigs.anchors").triangles_and_faces(body.data)[1][101])
@@ -140,7 +146,8 @@ def test_a_face_that_was_cut_keeps_its_rig_at_the_place(fleshed):
     np.testing.assert_allclose(there, place, atol=1e-2)
 
 
-def test_a_deleted_face_switches_the_rig_off(fleshed):
+def test_rig_off_without_face(fleshed):
+    """A rig is off when its face is deleted, until it gets another one."""
     body, _ = fleshed
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
     polygon = int(part("rigs.anchors").triangles_and_faces(body.data)[1][101])
@@ -156,7 +163,8 @@ def test_a_deleted_face_switches_the_rig_off(fleshed):
     assert rig.problem == ""
 
 
-def test_a_skin_guide_pushes_where_it_is(fleshed):
+def test_skin_rig_pushes_at_face(fleshed):
+    """A rig in the skin pushes outward at its face, and inward with negative strength."""
     body, _ = fleshed
     plain = settled(body)
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
@@ -172,7 +180,8 @@ def test_a_skin_guide_pushes_where_it_is(fleshed):
     assert ((settled(body) - plain)[nearest] @ outward).min() < 0.0
 
 
-def test_a_mirrored_object_has_its_skin_rigs_in_the_same_place(scene):
+def test_skin_rig_on_mirrored_object(scene):
+    """A rig in the skin of a mirrored object stands and pushes at its face."""
     body, armature = make_character()
     body.scale.x = armature.scale.x = -1.0
     bpy.context.view_layer.update()
@@ -190,7 +199,8 @@ def test_a_mirrored_object_has_its_skin_rigs_in_the_same_place(scene):
     assert moved_by(settled(body), plain) > 1e-3 * size_of(plain)
 
 
-def test_a_free_rig_stands_in_the_body(fleshed):
+def test_free_rig_in_body(fleshed):
+    """A free rig acts at its place in the body, and is reported once it is moved outside."""
     body, _ = fleshed
     plain = settled(body)
     rig = add_rig(body, guide="FREE", template="RADIAL")
@@ -208,7 +218,8 @@ def test_a_free_rig_stands_in_the_body(fleshed):
     assert rig.problem == ""
 
 
-def test_a_bone_or_face_that_is_typed_in_counts(fleshed):
+def test_anchor_typed_by_hand(fleshed):
+    """A bone or face that is typed in becomes the anchor, and bad input is reported."""
     body, armature = fleshed
     rig = add_rig(body, bone="Spine")
     rig.bone = "Head"
@@ -232,7 +243,8 @@ def test_a_bone_or_face_that_is_typed_in_counts(fleshed):
     assert "gone" in rig.problem
 
 
-def test_a_bone_that_moves_no_flesh_is_named(fleshed):
+def test_rig_on_bone_without_flesh(fleshed):
+    """A rig on a bone that moves no flesh is reported."""
     body, armature = fleshed
     activate(armature)
     bpy.ops.object.mode_set(mode="EDIT")

@@ -31,7 +31,8 @@ def real(request, addon):
     return obj
 
 
-def test_a_driven_bulge_is_baked_over_a_real_clip(real):
+def test_driven_bulge_bake_matches_live(real):
+    """A driven bulge acts over a real clip, and its bake plays as the live flesh."""
     body, scene = real, bpy.context.scene
     frames = range(scene.frame_start, scene.frame_end + 1)
     if len(frames) < 2 or not clips():
@@ -56,7 +57,7 @@ def test_a_driven_bulge_is_baked_over_a_real_clip(real):
 
 
 def swing_a_bone(body) -> None:
-    """A clip for a character that has none."""
+    """Keys a clip for a character that has none."""
     bone = armature_here().pose.bones[flesh_of(body).character.bones[3]]
     bone.rotation_mode = "XYZ"
     for frame, angle in ((1, 0.0), (6, 0.7), (12, 0.0)):
@@ -65,7 +66,7 @@ def swing_a_bone(body) -> None:
 
 
 def busiest_bone(body) -> str:
-    """The bone of the body that turns most in the clip."""
+    """Returns the bone of the body that turns most in the clip."""
     flesh, bones = flesh_of(body), part("rigs.drivers")
     armature = armature_here()
 
@@ -76,7 +77,8 @@ def busiest_bone(body) -> str:
     return max(flesh.character.bones, key=turned)
 
 
-def test_far_turned_bones_of_real_characters_stay_finite(real):
+def test_rig_finite_in_extreme_pose(real):
+    """Rigs on real characters stay finite when bones are turned far."""
     body, scene = real, bpy.context.scene
     add_rig(body, template="BULGE")
     add_rig(body, template="BUMP", guide="SKIN", face=7)

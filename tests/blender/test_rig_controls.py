@@ -14,7 +14,8 @@ from mathutils import Quaternion
 FRAMES = range(1, 21)
 
 
-def test_rigs_act_in_motion_and_re_simulate_at_once(fleshed):
+def test_rig_setting_resimulates(fleshed):
+    """Rigs act in motion, and a changed rig simulates anew at once."""
     body, _ = fleshed
     plain = play(body, FRAMES)
     size = size_of(plain[0])
@@ -33,7 +34,8 @@ def test_rigs_act_in_motion_and_re_simulate_at_once(fleshed):
     np.testing.assert_array_equal(play(body, FRAMES), plain)
 
 
-def test_a_rig_does_not_change_how_stiff_the_flesh_is(fleshed):
+def test_rig_keeps_softness(fleshed):
+    """A rig does not change the stiffness of the flesh."""
     body, _ = fleshed
     play(body, (1,))
     softness = flesh_of(body).body.softness()
@@ -45,7 +47,8 @@ def test_a_rig_does_not_change_how_stiff_the_flesh_is(fleshed):
 
 
 @pytest.mark.parametrize("then", ["add", "settle", "simulate", "play", "bake"])
-def test_a_second_rig_keyed_after_the_motion_was_read_is_read_then(fleshed, then):
+def test_later_keyed_rig_is_read(fleshed, then):
+    """The keys of a rig that is added after the motion was read are read by every job."""
     body, _ = fleshed
     curve_keys(add_rig(body, bone="Spine"), (1, 0.0), (20, 0.1))
     before = play(body, FRAMES)
@@ -66,7 +69,8 @@ def test_a_second_rig_keyed_after_the_motion_was_read_is_read_then(fleshed, then
     assert flesh_of(body).motion.controls.shape[1] == 2
 
 
-def test_keyed_controls_arrive(fleshed):
+def test_control_keyed(fleshed):
+    """A keyed control acts as its curve says."""
     body, _ = fleshed
     body.thew.motion_start = "SETTLED"  # a rig that does not repeat would make a loop something else
     plain = play(body, FRAMES)
@@ -85,7 +89,8 @@ def test_keyed_controls_arrive(fleshed):
     np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6 * size)
 
 
-def test_a_rig_that_is_keyed_later_shows_settled_before_its_keys_are_read(fleshed):
+def test_later_keyed_rig_in_preview(fleshed):
+    """A rig that is keyed later shows in the rest pose preview before its keys are read."""
     body, _ = fleshed
     add_rig(body, bone="Spine")
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
@@ -100,7 +105,8 @@ def test_a_rig_that_is_keyed_later_shows_settled_before_its_keys_are_read(fleshe
     np.testing.assert_allclose(flesh.settled(body, 5), before, atol=1e-6 * size_of(before))
 
 
-def test_driven_controls_arrive_without_scripts(fleshed):
+def test_control_driven_without_scripts(fleshed):
+    """A driven control follows its bone without Python scripts."""
     body, armature = fleshed
     plain = play(body, FRAMES)
     add_rig(body, bone="Spine")
@@ -124,7 +130,8 @@ def test_driven_controls_arrive_without_scripts(fleshed):
 @pytest.mark.parametrize(
     ("axis", "turn"), [("X", (1.0, 0, 0)), ("Y", (0, -1.0, 0)), ("Z", (0, 0, 2.9)), ("SWING", (0, 0, -1.2))]
 )
-def test_a_driver_reads_the_turn_it_was_made_for(fleshed, axis, turn):
+def test_driver_reads_its_axis(fleshed, axis, turn):
+    """A driver gives the part of its turn that the bone has made."""
     body, armature = fleshed
     rig = add_rig(body, bone="Spine")
     angle = abs(sum(turn)) if axis == "SWING" else sum(turn)
@@ -141,7 +148,8 @@ def test_a_driver_reads_the_turn_it_was_made_for(fleshed, axis, turn):
     ("turn", "kind", "channel"),
     [((0.9, 0.1, 0), "SWING_TWIST_X", "ROT_X"), ((0, 0.8, 0), "SWING_TWIST_Y", "ROT_Y")],
 )
-def test_the_axis_is_found(fleshed, turn, kind, channel):
+def test_driver_axis_found(fleshed, turn, kind, channel):
+    """The driver finds the axis about which its bone is turned."""
     body, armature = fleshed
     add_rig(body, bone="Spine")
     head = armature.pose.bones["Head"]
@@ -154,7 +162,8 @@ def test_the_axis_is_found(fleshed, turn, kind, channel):
     assert body.thew.rigs[0].control == pytest.approx(1.0, abs=1e-3)
 
 
-def test_a_driver_whose_bone_is_gone_says_so(fleshed):
+def test_driver_without_bone(fleshed):
+    """A rig whose driver lost its bone reports it, until it gets a new driver."""
     body, _armature = fleshed
     rig = add_rig(body, bone="Spine", name="Driven")
     other = add_rig(body, bone="Head", name="Other")
@@ -173,7 +182,8 @@ def test_a_driver_whose_bone_is_gone_says_so(fleshed):
     assert rig.problem == ""
 
 
-def test_baked_is_live_with_rigs(fleshed):
+def test_bake_with_rigs_matches_live(fleshed):
+    """A bake with rigs plays as the live flesh."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
@@ -183,7 +193,8 @@ def test_baked_is_live_with_rigs(fleshed):
     assert len(rig.samples) == 2
 
 
-def test_scrubbing_in_any_order_shows_the_same_with_rigs(fleshed):
+def test_scrub_with_rigs_any_order(fleshed):
+    """Frames with rigs look the same in any order of scrubbing."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     curve_keys(rig, (1, 0.0), (15, 1.0))
@@ -194,7 +205,8 @@ def test_scrubbing_in_any_order_shows_the_same_with_rigs(fleshed):
         np.testing.assert_array_equal(shape, shapes[frame - 1])
 
 
-def test_a_key_that_is_no_number_switches_its_rig_off(fleshed):
+def test_nan_key_disables_rig(fleshed):
+    """A key that is not a number switches its rig off until it is mended."""
     body, _ = fleshed
     plain = play(body, FRAMES)
     rig = add_rig(body, bone="Spine")
@@ -210,7 +222,8 @@ def test_a_key_that_is_no_number_switches_its_rig_off(fleshed):
     assert rig.problem == ""
 
 
-def test_a_driver_that_does_not_work_switches_its_rig_off(fleshed):
+def test_broken_driver_disables_rig(fleshed):
+    """A broken driver switches its rig off until it is replaced."""
     body, armature = fleshed
     plain = play(body, FRAMES)
     rig = add_rig(body, bone="Spine")
@@ -239,8 +252,8 @@ def turned(axis: str, angle: float):
 @pytest.mark.parametrize("held", ["X", "Y", "Z"])
 @pytest.mark.parametrize("moves", ["X", "Y", "Z"])
 @pytest.mark.parametrize("before", [True, False])
-def test_the_axis_that_varies_wins_over_one_that_stays(scene, held, moves, before):
-    """Whichever comes first: 80 degrees that stay, 40 that come and go."""
+def test_chosen_axis_prefers_variation(scene, held, moves, before):
+    """An axis whose turn varies by 40 degrees wins over one that stays at 80."""
     drivers = part("rigs.drivers")
     constant = turned(held, math.radians(80.0))
     motion = [turned(moves, math.radians(20.0 * (1.0 - math.cos(0.3 * k)))) for k in range(21)]
@@ -251,7 +264,8 @@ def test_the_axis_that_varies_wins_over_one_that_stays(scene, held, moves, befor
     assert abs(end - start) == pytest.approx(math.radians(40.0), rel=0.02)
 
 
-def test_a_bone_that_circles_is_not_driven_by_a_swing_that_stays(scene):
+def test_chosen_axis_of_circling_bone(scene):
+    """A circling bone is driven by one swing axis, and not by its swing angle, which stays constant."""
     drivers = part("rigs.drivers")
     turns = [
         Quaternion((math.cos(a), 0.0, math.sin(a)), math.radians(30.0)) for a in np.linspace(0.0, 2.0 * math.pi, 25)
@@ -261,13 +275,15 @@ def test_a_bone_that_circles_is_not_driven_by_a_swing_that_stays(scene):
     assert axis in {"X", "Z"} and abs(end - start) > math.radians(50.0)
 
 
-def test_both_swing_axes_together_are_a_swing(scene):
+def test_chosen_axis_swing(scene):
+    """A turn about both swing axes together is a swing."""
     drivers = part("rigs.drivers")
     turns = [Quaternion((0.7, 0.0, 0.7), math.radians(angle)) for angle in range(0, 60, 3)]
     assert drivers.chosen_axis(turns) == "SWING"
 
 
-def test_a_control_driven_by_a_twisted_bone_moves(fleshed):
+def test_control_driven_by_twisted_bone(fleshed):
+    """A control that a strongly twisted bone drives covers its whole range."""
     body, armature = fleshed
     armature.animation_data_clear()
     spine = armature.pose.bones["Spine"]

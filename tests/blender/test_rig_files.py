@@ -34,7 +34,8 @@ def rig_states(obj) -> list:
     ]
 
 
-def test_rigs_survive_save_and_reload(fleshed, tmp_path):
+def test_rigs_saved_and_loaded(fleshed, tmp_path):
+    """Rigs survive saving and loading."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     add_rig(body, guide="SKIN", face=33, template="BUMP")
@@ -50,7 +51,8 @@ def test_rigs_survive_save_and_reload(fleshed, tmp_path):
 
 
 @pytest.mark.parametrize("by", ["data", "operator"])
-def test_rigs_are_copied_with_the_object(fleshed, by):
+def test_rigs_copied_with_object(fleshed, by):
+    """Rigs, keys and drivers are copied with the object."""
     body, armature = fleshed
     rig = add_rig(body, bone="Spine")
     add_rig(body, guide="SKIN", face=33, template="BUMP")
@@ -76,7 +78,8 @@ def test_rigs_are_copied_with_the_object(fleshed, by):
     assert [r.problem for r in body.thew.rigs] == ["", ""] and armature.data.bones["Spine"].get("thew_bone")
 
 
-def test_rigs_are_appended_with_the_object(fleshed, tmp_path):
+def test_rigs_appended_with_object(fleshed, tmp_path):
+    """Rigs are appended with the object and play as before."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     curve_keys(rig, (1, 0.0), (12, 1.0))
@@ -96,7 +99,8 @@ def test_rigs_are_appended_with_the_object(fleshed, tmp_path):
     assert body.thew.rigs[0].problem == ""
 
 
-def test_removing_the_flesh_keeps_the_rigs_unless_asked(fleshed):
+def test_remove_keeps_rigs(fleshed):
+    """Remove keeps the rigs unless their removal is asked for."""
     body, armature = fleshed
     rig = add_rig(body, bone="Spine")
     add_rig(body, guide="SKIN", face=33, template="BUMP")
@@ -113,7 +117,8 @@ def test_removing_the_flesh_keeps_the_rigs_unless_asked(fleshed):
     assert not list(part("scene.animation").curves_in(body.animation_data))
 
 
-def test_rigs_without_flesh_can_be_deleted(fleshed):
+def test_rigs_removed_without_flesh(fleshed):
+    """Rigs can be removed when the flesh is gone."""
     body, _ = fleshed
     add_rig(body, bone="Spine")
     assert bpy.ops.thew.remove() == {"FINISHED"}
@@ -123,8 +128,8 @@ def test_rigs_without_flesh_can_be_deleted(fleshed):
     assert "nothing to remove" in refused(bpy.ops.thew.remove, remove_rigs=True)
 
 
-def test_going_back_to_the_saved_file_brings_a_rig_back(fleshed, tmp_path):
-    """Undo needs a window; what it goes through is the same: the data change, and what was built for them must follow."""
+def test_revert_restores_rig(fleshed, tmp_path):
+    """A return to the saved file brings a removed rig back, as undo does in a window."""
     body, _ = fleshed
     bpy.context.scene.frame_set(4)
     add_rig(body, bone="Spine")
@@ -140,7 +145,8 @@ def test_going_back_to_the_saved_file_brings_a_rig_back(fleshed, tmp_path):
     assert moved_by(before, without) > 1e-4
 
 
-def test_an_object_without_rigs_costs_nothing(fleshed, monkeypatch):
+def test_no_rigs_no_work(fleshed, monkeypatch):
+    """Playback of an object without rigs calls none of the functions for rigs."""
     body, _ = fleshed
     play(body, FRAMES)
 
@@ -160,7 +166,8 @@ def test_an_object_without_rigs_costs_nothing(fleshed, monkeypatch):
 # files ----------------------------------------------------------------------------------------------------------------
 
 
-def test_rigs_travel_in_files(fleshed, tmp_path):
+def test_rig_export_round_trip(fleshed, tmp_path):
+    """Exported rigs that are imported again act as before."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine", template="TORUS", name="Ring")
     rig.control = 0.4
@@ -196,7 +203,8 @@ def test_rigs_travel_in_files(fleshed, tmp_path):
     np.testing.assert_allclose(settled(body), before, atol=1e-5 * size_of(before))
 
 
-def test_what_does_not_resolve_on_another_character_is_off_but_kept(fleshed, scene, tmp_path):
+def test_rig_import_keeps_unresolved(fleshed, scene, tmp_path):
+    """An imported rig whose bone is missing is off but kept, until it gets another bone."""
     body, _armature = fleshed
     add_rig(body, bone="Head", name="Head rig")
     add_rig(body, bone="Spine", name="Spine rig")
@@ -222,7 +230,8 @@ def test_what_does_not_resolve_on_another_character_is_off_but_kept(fleshed, sce
     assert lost.problem == ""
 
 
-def test_bad_files_are_refused_and_nothing_is_half_made(fleshed, tmp_path):
+def test_rig_import_refuses_bad_files(fleshed, tmp_path):
+    """Bad files are refused, and nothing is left half made."""
     body, _ = fleshed
     assert "rigs to export" in refused(bpy.ops.thew.rig_export, filepath=str(tmp_path / "none.toml"))
     add_rig(body, bone="Spine")

@@ -71,7 +71,7 @@ class Hand:
 
 
 def tool(module: str, name: str, **properties):
-    """An operator as Blender would make one, but for Blender."""
+    """Builds an operator as Blender would, but without Blender."""
     cls = getattr(part(f"operators.{module}"), name)
     ours = [base for base in reversed(cls.__mro__) if ".operators." in base.__module__]
     members = {key: value for base in ours for key, value in vars(base).items() if not key.startswith("__")}
@@ -95,7 +95,7 @@ def event(kind: str, value: str = "PRESS", shift: bool = False, ctrl: bool = Fal
 
 @pytest.fixture
 def hand(scene, monkeypatch):
-    """A character with flesh, and a hand over it."""
+    """Builds a character with flesh, and a hand over it."""
     body, _ = make_character()
     bpy.ops.thew.add(cells_across=8)
     bpy.ops.thew.simulate()
@@ -114,7 +114,8 @@ BELLY = (0.05, 0.0, 0.75)
 BESIDE = (3.0, 0.0, 0.75)
 
 
-def test_a_click_drops_what_hangs_at_the_mouse(hand):
+def test_place_tool_click(hand):
+    """A click places the rig at the mouse, with the roll and size that the mouse wheel gave it."""
     sizes = []
     for notches in (0, 3):
         place, context = tool("place", "THEW_OT_rig_place", template="BUMP", guide="SKIN"), hand.context()
@@ -134,8 +135,8 @@ def test_a_click_drops_what_hangs_at_the_mouse(hand):
 
 
 @pytest.mark.parametrize("guide", ["BONE", "SKIN", "FREE"])
-def test_what_was_dropped_can_be_adjusted(hand, guide):
-    """The properties that are left tell the same place: Blender runs the operator again from them."""
+def test_place_tool_redo(hand, guide):
+    """The stored properties place the rig at the same place when Blender runs the operator again."""
     place, context = tool("place", "THEW_OT_rig_place", template="BULGE", guide=guide), hand.context()
     hand.view = View(BELLY)
     place.invoke(context, event("MOUSEMOVE"))
@@ -147,7 +148,8 @@ def test_what_was_dropped_can_be_adjusted(hand, guide):
 
 
 @pytest.mark.parametrize("how", ["ESC", "RIGHTMOUSE", "beside", "nowhere"])
-def test_what_is_not_dropped_leaves_no_trace(hand, how):
+def test_place_tool_cancel(hand, how):
+    """A placement that is cancelled or misses the body leaves no trace."""
     place, context = tool("place", "THEW_OT_rig_place", template="TORUS", guide="BONE"), hand.context()
     hand.view = View(BELLY)
     place.invoke(context, event("MOUSEMOVE"))
@@ -160,7 +162,7 @@ def test_what_is_not_dropped_leaves_no_trace(hand, how):
 
 @pytest.fixture
 def bump(hand):
-    """A bump on the belly, and the hand that may pull it."""
+    """Builds a bump on the belly, and the hand that may pull it."""
     hand.view = View(BELLY)
     place, context = tool("place", "THEW_OT_rig_place", template="BUMP", guide="SKIN"), hand.context()
     place.invoke(context, event("MOUSEMOVE"))
@@ -169,7 +171,7 @@ def bump(hand):
 
 
 def drag(hand, pull, context, by, steps: int = 4):
-    """Press at the belly and move the mouse."""
+    """Presses at the belly and moves the mouse."""
     hand.view = View(BELLY)
     assert pull.modal(context, event("LEFTMOUSE")) == {"RUNNING_MODAL"}
     for step in range(1, steps + 1):
@@ -178,7 +180,8 @@ def drag(hand, pull, context, by, steps: int = 4):
         assert pull.modal(context, event("TIMER", "NOTHING")) == {"RUNNING_MODAL"}
 
 
-def test_the_skin_follows_the_mouse_and_stays(bump):
+def test_pull_tool_drag(bump):
+    """The skin follows the mouse, and stays there after Return."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
     before = part("operators.pull").saved(body.thew.rigs[0])
     assert pull.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
@@ -195,7 +198,8 @@ def test_the_skin_follows_the_mouse_and_stays(bump):
 
 
 @pytest.mark.parametrize("key", ["ESC", "RIGHTMOUSE"])
-def test_escape_puts_everything_back(bump, key):
+def test_pull_tool_escape(bump, key):
+    """Escape restores the rig and the shape."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
     before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
     pull.invoke(context, event("RET", "RELEASE"))
@@ -207,7 +211,8 @@ def test_escape_puts_everything_back(bump, key):
     assert not body.thew.settled
 
 
-def test_a_click_without_a_drag_changes_nothing(bump):
+def test_pull_tool_click_only(bump):
+    """A click without a drag changes nothing."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
     before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
     bump.view = View(BELLY)
@@ -217,14 +222,15 @@ def test_a_click_without_a_drag_changes_nothing(bump):
     np.testing.assert_array_equal(evaluated(body), shape)
 
 
-def test_a_press_beside_the_body_is_told(bump):
+def test_pull_tool_misses_body(bump):
+    """A press beside the body is reported and ends the tool."""
     pull, context = tool("pull", "THEW_OT_rig_pull"), bump.context()
     bump.view = View(BESIDE)
     assert pull.invoke(context, event("LEFTMOUSE")) == {"CANCELLED"}
     assert "no skin" in pull.reported[0][1]
 
 
-def test_held_points_stay_nearer_than_without(bump):
+def test_pull_tool_held_point(bump):
     """A point that is held with Shift moves less than where it is free."""
     body, gone, held = bump.body, [], np.array(BELLY) + (-0.12, 0.0, 0.05)
     before = part("operators.pull").saved(body.thew.rigs[0])
@@ -252,8 +258,8 @@ def explode(*_args, **_options):
 
 
 @pytest.mark.parametrize("where", ["drawing", "timer", "status", "pose"])
-def test_a_tool_that_cannot_be_taken_up_lets_go_of_everything(bump, monkeypatch, where):
-    """Afterwards flesh plays on: the handlers are not left silent."""
+def test_pull_tool_failed_start(bump, monkeypatch, where):
+    """A tool that fails at its start releases everything, and the flesh plays on."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
     before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
     if where == "drawing":
@@ -273,7 +279,8 @@ def test_a_tool_that_cannot_be_taken_up_lets_go_of_everything(bump, monkeypatch,
 
 
 @pytest.mark.parametrize("where", ["put back", "status", "timer"])
-def test_a_tool_that_cannot_be_put_back_lets_go_of_everything(bump, monkeypatch, where):
+def test_pull_tool_failed_end(bump, monkeypatch, where):
+    """A tool that fails at its end releases everything."""
     pull, context = tool("pull", "THEW_OT_rig_pull"), bump.context()
     if where == "timer":
         context.window_manager.event_timer_remove = lambda _timer: (bump.count(-1), explode())
@@ -287,7 +294,8 @@ def test_a_tool_that_cannot_be_put_back_lets_go_of_everything(bump, monkeypatch,
     assert "a bug" in pull.reported[-1][1] and part("scene.poses").busy == 0
 
 
-def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
+def test_job_failure_releases(hand):
+    """A job that fails at its start or on its way releases everything."""
     for broken in ("event_timer_add", "progress_begin", "modal_handler_add", "progress_update"):
         job, context = tool("simulate", "THEW_OT_simulate"), hand.context()
         context.view_layer.objects.active = hand.body
@@ -303,7 +311,8 @@ def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
     assert part("live.updates").state.stepper is None
 
 
-def test_undo_in_the_hand_takes_back_the_last_point_of_a_modelled_keyframe(scene, monkeypatch):
+def test_keyframed_model_undo(scene, monkeypatch):
+    """Undo within the tool takes back the last point of a modelled keyframe."""
     sack = make_sack()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     scene.frame_set(14)

@@ -21,12 +21,12 @@ needs_data = pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_
 
 
 def read(obj):
-    """The character as the operators see it."""
+    """Returns the character as the operators see it."""
     return part("edit.posed").read(obj, bpy.context.scene, bpy.context.view_layer)
 
 
 def thick_places(stand, count: int) -> list[np.ndarray]:
-    """Points of the shown skin, Blender's world, where there is most flesh among a hundred: what a hand would pull."""
+    """Returns points of the shown skin, Blender's world, with the most flesh among a hundred."""
     random = np.random.default_rng(7)
     flesh = np.asarray(stand.flesh.body.flesh)
     hits = []
@@ -39,13 +39,13 @@ def thick_places(stand, count: int) -> list[np.ndarray]:
 
 
 def native(obj, rig):
-    """(body, pose in metres, native rig) of a saved rig."""
+    """Returns the body, its pose in metres and the native rig of a saved rig."""
     flesh = flesh_of(obj)
     return flesh.body, read(obj).pose, part("rigs.rigging").native_rig(obj, flesh, rig)
 
 
 def moved_by(obj, rig) -> np.ndarray:
-    """How far one rig alone moves the skin in the rest pose, in which yields are measured, metres [n]."""
+    """Returns how far one rig alone moves the skin in the rest pose, in which yields are measured, metres [n]."""
     import thew
 
     body, pose, own = native(obj, rig)
@@ -59,7 +59,7 @@ def moved_by(obj, rig) -> np.ndarray:
 
 
 def reach(rig) -> float:
-    """How far a rig acts, Blender units."""
+    """Returns how far a rig acts, Blender units."""
     return rig.ring_radius + rig.tube_radius if rig.template == "TORUS" else rig.radius
 
 
@@ -68,7 +68,7 @@ def reach(rig) -> float:
 
 @pytest.fixture
 def body(scene):
-    """The fat tube, with flesh, bent a little."""
+    """Builds the fat tube, with flesh, bent a little."""
     body, _ = make_character()
     bpy.ops.thew.add(cells_across=8)
     scene.frame_set(6)
@@ -76,15 +76,15 @@ def body(scene):
 
 
 def belly(body) -> np.ndarray:
-    """A point of the belly's skin, world: chosen at rest, wherever it has swung to."""
+    """Returns a point of the belly's skin, world, that was chosen at rest."""
     rest = np.array([vertex.co for vertex in body.data.vertices])
     return world(body)[np.argmin(np.linalg.norm(rest - (0.0, -0.32, 0.7), axis=1))]
 
 
 @pytest.mark.parametrize("guide", GUIDES)
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_a_template_goes_where_it_is_dropped(body, template, guide):
-    """Its middle at rest is the flesh that was hit, whatever it hangs on; and it is seen."""
+def test_rig_place_at_location(body, template, guide):
+    """A placed rig has its middle at rest in the flesh that was hit, on every guide, and moves the skin visibly."""
     point = belly(body)
     assert bpy.ops.thew.rig_place(template=template, guide=guide, location=point) == {"FINISHED"}
     rig = body.thew.rigs[body.thew.active_rig]
@@ -99,8 +99,8 @@ def test_a_template_goes_where_it_is_dropped(body, template, guide):
     assert moved.max() == pytest.approx(aim, rel=0.02)
 
 
-def test_the_outward_side_is_out(body):
-    """A bump pushes the skin outward, however it hangs there."""
+def test_rig_place_faces_outward(body):
+    """A bump pushes the skin outward on every guide."""
     for guide in GUIDES:
         bpy.ops.thew.rig_place(template="BUMP", guide=guide, location=belly(body))
         rig = body.thew.rigs[-1]
@@ -111,7 +111,8 @@ def test_the_outward_side_is_out(body):
         assert frame[:3, 2] @ outward > 0.9, guide  # the belly looks along -Y
 
 
-def test_a_bone_carries_what_hangs_on_it(body):
+def test_rig_place_on_bone(body):
+    """A rig hangs on the bone of the flesh that was hit, or on the one that is named."""
     bpy.ops.thew.rig_place(template="BULGE", guide="BONE", location=belly(body))
     assert body.thew.rigs[0].bone == "Spine"
     bpy.ops.thew.rig_place(template="BULGE", guide="BONE", location=belly(body), bone="Hip")
@@ -121,7 +122,8 @@ def test_a_bone_carries_what_hangs_on_it(body):
     np.testing.assert_allclose((rig.along, rig.angle, rig.distance), (0.25, 0.5, 0.1), rtol=1e-5)
 
 
-def test_a_template_is_placed_by_numbers(body):
+def test_rig_place_by_numbers(body):
+    """A rig is placed by the numbers of its guide."""
     bpy.ops.thew.rig_place(
         template="BUMP", guide="SKIN", face=40, barycentric=(0.2, 0.3, 0.5), radius=0.1, strength=-3e4
     )
@@ -135,7 +137,8 @@ def test_a_template_is_placed_by_numbers(body):
     np.testing.assert_allclose(np.array(body.thew.rigs[1].matrix).reshape(4, 4), frame, atol=1e-6)
 
 
-def test_a_rig_moves_to_another_place_and_keeps_its_samples(body):
+def test_rig_place_keeps_samples(body):
+    """A rig that is moved to another place keeps its samples."""
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body), radius=0.12)
     rig = body.thew.rigs[0]
     before = [(s.control, part("saved.slider_groups").values_of(s.sliders)[:4]) for s in rig.samples]
@@ -147,8 +150,8 @@ def test_a_rig_moves_to_another_place_and_keeps_its_samples(body):
     assert [s.sliders.along for s in rig.samples] == pytest.approx([0.3, 0.3])
 
 
-def test_it_follows_the_pose(body, scene):
-    """The same point of the flesh is hit in another pose."""
+def test_rig_place_in_pose(body, scene):
+    """The same point of the flesh is hit in every pose."""
     at = int(np.argmin(np.linalg.norm(world(body) - belly(body), axis=1)))
     faces = []
     for frame in (1, 6, 16):
@@ -158,7 +161,8 @@ def test_it_follows_the_pose(body, scene):
     assert faces == [True] * 3
 
 
-def test_placing_is_one_step_back(body):
+def test_rig_place_single_undo(body):
+    """One undo step takes a placed rig back."""
     bpy.ops.ed.undo_push(message="before")
     bpy.ops.thew.rig_place("EXEC_DEFAULT", True, template="BUMP", guide="SKIN", location=belly(body))
     assert len(bpy.data.objects["Body"].thew.rigs) == 1
@@ -183,13 +187,15 @@ def test_placing_is_one_step_back(body):
         ({"index": 3, "guide": "SKIN", "face": 3}, "no rigs"),
     ],
 )
-def test_what_cannot_be_placed_is_refused(body, options, said):
+def test_rig_place_refusals(body, options, said):
+    """Impossible placements are refused, and no rig is added."""
     text = refused(bpy.ops.thew.rig_place, template="BUMP", **options)
     assert said in text and text.endswith((".", ".\n"))
     assert len(body.thew.rigs) == 0
 
 
-def test_what_has_no_flesh_is_refused(scene):
+def test_rig_tools_refuse_without_flesh(scene):
+    """The tools for rigs refuse a mesh without flesh."""
     _body, _ = make_character()
     for operator in (bpy.ops.thew.rig_place, bpy.ops.thew.rig_pull, bpy.ops.thew.rig_preset):
         assert "has no flesh" in refused(operator)
@@ -209,14 +215,16 @@ def test_what_has_no_flesh_is_refused(scene):
         ('{"a": 1}', "no point to pull"),
     ],
 )
-def test_what_cannot_be_pulled_is_refused(body, points, said):
+def test_rig_pull_refusals(body, points, said):
+    """Impossible pulls are refused, and the rig is unchanged."""
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
     before = part("operators.pull").saved(body.thew.rigs[0])
     assert said in refused(bpy.ops.thew.rig_pull, points=points)
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
 
 
-def test_pulling_needs_a_rig_that_is_on(body):
+def test_rig_pull_needs_active_rig(body):
+    """A pull needs an active rig that is switched on."""
     point = json.dumps([[3, belly(body).tolist()]])
     assert "no active rig" in refused(bpy.ops.thew.rig_pull, points=point)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
@@ -228,7 +236,7 @@ def test_pulling_needs_a_rig_that_is_on(body):
 
 
 def pull_by(body, vertex: int, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pull a vertex from where the settled flesh has it; (target, where it came to), world."""
+    """Pulls a vertex from its place in the settled flesh; returns (target, where it came to), world."""
     pulling = part("edit.pulling")
     here = pulling.Pull(read(body), bpy.context.view_layer).world(vertex)
     target = here + offset
@@ -237,8 +245,8 @@ def pull_by(body, vertex: int, offset: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return target, world(body)[vertex]
 
 
-def test_a_pulled_point_comes_along(body):
-    """Within a fifth of the way, though the skin was only asked to be pushed somehow by a bump near by."""
+def test_rig_pull_reaches_target(body):
+    """A pulled point comes within a fifth of the way to its target by a bump near by."""
     point = belly(body)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.3)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
@@ -254,7 +262,7 @@ def test_a_pulled_point_comes_along(body):
     assert len(rig.samples) == 2 and not rig.draft
 
 
-def test_what_was_pulled_is_what_the_rig_does(body):
+def test_rig_pull_shows_equilibrium(body):
     """The shape shown after the pull is the balance with the rig's recorded forces."""
     import thew
 
@@ -271,7 +279,8 @@ def test_what_was_pulled_is_what_the_rig_does(body):
     assert np.abs(there - world(body)).max() < 1e-4 * np.ptp(there)
 
 
-def test_a_fixed_slider_stays_and_a_weighted_one_keeps_near(body):
+def test_rig_pull_fixed_and_weighted(body):
+    """A pull keeps a fixed slider unchanged and a weighted one near its value."""
     point = belly(body)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     radii = {}
@@ -290,8 +299,8 @@ def test_a_fixed_slider_stays_and_a_weighted_one_keeps_near(body):
     assert np.isfinite(radii["free"])
 
 
-def test_a_pull_that_falls_short_says_why(body):
-    """A hundredth of the size is reached; half of it is not, whichever way it is held."""
+def test_rig_pull_reports_shortfall(body):
+    """A pull that falls short of its target says why."""
     point = belly(body)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     size, pulling = float(np.linalg.norm(np.ptp(world(body), axis=0))), part("edit.pulling")
@@ -317,8 +326,8 @@ def test_a_pull_that_falls_short_says_why(body):
     assert "of the way" not in said(share=1e-6) or "place it nearer" in said(share=1e-6)
 
 
-def test_what_is_kept_of_a_drag_is_what_could_be_reached(body):
-    """Few evaluations an update, and one update before the hand lets go: the end is that of a pull without haste."""
+def test_rig_pull_drag_settles(body):
+    """A hasty drag ends as near to its target as a pull without haste."""
     point = belly(body)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.3)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
@@ -334,7 +343,8 @@ def test_what_is_kept_of_a_drag_is_what_could_be_reached(body):
     assert found[0] <= 1.05 * found[1] + 1e-4
 
 
-def test_pulling_is_one_step_back(body):
+def test_rig_pull_single_undo(body):
+    """One undo step takes a pull back."""
     point = belly(body)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point)
     saved = part("operators.pull").saved
@@ -351,7 +361,8 @@ def test_pulling_is_one_step_back(body):
 
 
 @pytest.mark.parametrize("frame", [1, 6, 16])
-def test_rigs_are_drawn_at_their_size(body, scene, frame):
+def test_rig_overlay_size(body, scene, frame):
+    """Rigs are drawn at their size, in the colour of their state."""
     for template in TEMPLATES:
         bpy.ops.thew.rig_place(template=template, guide="BONE", location=belly(body))
     scene.frame_set(frame)
@@ -381,7 +392,7 @@ def test_rigs_are_drawn_at_their_size(body, scene, frame):
 
 
 def controls(obj, frames) -> np.ndarray:
-    """The controls of all rigs at frames, [f, r]."""
+    """Returns the controls of all rigs at frames, [f, r]."""
     found = []
     for frame in frames:
         bpy.context.scene.frame_set(frame)
@@ -390,7 +401,8 @@ def controls(obj, frames) -> np.ndarray:
 
 
 @in_one_blender
-def test_presets_on_our_biped(scene):
+def test_rig_presets_on_biped(scene):
+    """The presets on our biped move their controls as they should."""
     from assets import characters as own
 
     armature, body = own.create("biped")
@@ -414,7 +426,8 @@ def test_presets_on_our_biped(scene):
 
 
 @in_one_blender
-def test_a_biceps_bulges_with_the_elbow(scene):
+def test_biceps_preset_follows_elbow(scene):
+    """The biceps preset bulges as the elbow bends."""
     from assets import characters as own
 
     armature, body = own.create("biped")
@@ -440,7 +453,8 @@ def test_a_biceps_bulges_with_the_elbow(scene):
     assert moved_by(body, rig).max() > 1e-3
 
 
-def test_a_preset_takes_the_active_bone_or_says_which_one_it_wants(body):
+def test_rig_preset_uses_active_bone(body):
+    """A preset takes the active bone, or says which bone to select."""
     armature = part("scene.reading").armature_of(body)
     armature.data.bones.active = None
     for rig, bone in (("BICEPS", "Spine"), ("THROAT", "Head")):
@@ -456,8 +470,8 @@ def test_a_preset_takes_the_active_bone_or_says_which_one_it_wants(body):
     assert body.thew.rigs[0].bone == "Head"
 
 
-def test_a_preset_that_fails_leaves_nothing(body):
-    """No bone below the head could bend."""
+def test_rig_preset_failure(body):
+    """A preset that fails, as no bone below the head could bend, adds no rig."""
     assert "No bone hangs on “Head”" in refused(bpy.ops.thew.rig_preset, preset="BICEPS", bone="Head")
     assert len(body.thew.rigs) == 0
 
@@ -467,7 +481,8 @@ def test_a_preset_that_fails_leaves_nothing(body):
 
 @needs_data
 @pytest.mark.parametrize("file", CHARACTERS)
-def test_every_template_by_every_guide_on_a_real_character(addon, file):
+def test_rig_place_on_real_character(addon, file):
+    """Every template can be placed by every guide on a real character."""
     load(FOLDER / file)
     obj = meshes()[0]
     scene = bpy.context.scene
@@ -495,8 +510,8 @@ def test_every_template_by_every_guide_on_a_real_character(addon, file):
 
 @needs_data
 @pytest.mark.parametrize("file", CHARACTERS)
-def test_pulling_the_skin_of_a_real_character(addon, file):
-    """A vertex is pulled out by 2 % of the size, and gets there within a fifth of that."""
+def test_rig_pull_on_real_character(addon, file):
+    """A vertex of a real character pulled out by 2 % of its size gets there within a fifth of that."""
     load(FOLDER / file)
     obj = meshes()[0]
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 4
@@ -523,7 +538,8 @@ def test_pulling_the_skin_of_a_real_character(addon, file):
         ("kaykit_manny.glb", "Mannequin_Medium_ArmLeft", {"BICEPS": ["upperarm.l"], "BREATH": None}),
     ],
 )
-def test_presets_on_real_characters(addon, file, mesh, expected):
+def test_rig_presets_on_real_characters(addon, file, mesh, expected):
+    """The presets find their bones on real characters, or are refused where there are none."""
     load(FOLDER / file)
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, 6

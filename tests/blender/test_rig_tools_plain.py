@@ -19,19 +19,19 @@ RANDOM = np.random.default_rng(4)
 
 @pytest.fixture(scope="module")
 def picking(addon):
-    """It asks the core, which comes with the extension."""
+    """Returns the module, which asks the core that comes with the extension."""
     return part("logic.picking")
 
 
 def turned(axis, angle) -> np.ndarray:
-    """The rotation about a vector, [3, 3]."""
+    """Returns the rotation about a vector, [3, 3]."""
     x, y, z = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
 
 
 def ball(rings: int = 24, sides: int = 32) -> tuple[np.ndarray, np.ndarray]:
-    """A sphere of radius 1, outward."""
+    """Builds a sphere of radius 1 whose faces look outward."""
     up = np.linspace(0.0, np.pi, rings + 1)[1:-1]
     around = 2.0 * np.pi * np.arange(sides) / sides
     grid = np.stack(
@@ -55,7 +55,8 @@ def ball(rings: int = 24, sides: int = 32) -> tuple[np.ndarray, np.ndarray]:
 # frames ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_frame_is_carried_as_rigidly_as_bones_that_agree():
+def test_carried_by_agreeing_bones():
+    """A frame is carried rigidly by bones that agree, and stays where no bone carries it."""
     turn = np.eye(4)
     turn[:3, :3], turn[:3, 3] = turned((1.0, 2.0, 3.0), 1.2), (0.3, -0.2, 0.9)
     frame = np.eye(4)
@@ -65,7 +66,8 @@ def test_a_frame_is_carried_as_rigidly_as_bones_that_agree():
     np.testing.assert_allclose(guides.carried(frame, np.zeros(3), maps), frame, atol=1e-12)
 
 
-def test_a_carried_frame_stays_rigid_between_bones_that_do_not():
+def test_carried_by_disagreeing_bones():
+    """A carried frame stays rigid between bones that disagree."""
     maps = np.tile(np.eye(4), (2, 1, 1))
     maps[1, :3, :3] = turned((0.0, 1.0, 0.2), 2.9)
     carried = guides.carried(np.eye(4), np.array([0.45, 0.55]), maps)
@@ -73,8 +75,8 @@ def test_a_carried_frame_stays_rigid_between_bones_that_do_not():
     assert np.linalg.det(carried[:3, :3]) > 0.0
 
 
-def test_a_frame_rides_on_a_triangle():
-    """As if it were nailed to it: where the triangle turns, so does the frame."""
+def test_ridden_follows_triangle():
+    """A frame turns and moves with its triangle as if it were nailed to it."""
     rest, turn, frame = RANDOM.normal(size=(3, 3)), np.eye(4), np.eye(4)
     turn[:3, :3], turn[:3, 3] = turned((1.0, -2.0, 0.3), 2.5), (4.0, 5.0, 6.0)
     frame[:3, :3], frame[:3, 3] = turned((0.3, 0.2, 1.0), 0.7), RANDOM.normal(size=3)
@@ -86,7 +88,8 @@ def test_a_frame_rides_on_a_triangle():
 # picking --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_ray_meets_the_near_side(picking):
+def test_ray_hits_near_side(picking):
+    """A ray hits the near side of a ball, and misses it when it points away."""
     vertices, triangles = ball()
     picker = picking.Picker(vertices, triangles)
     for direction in RANDOM.normal(size=(40, 3)):
@@ -99,8 +102,8 @@ def test_a_ray_meets_the_near_side(picking):
         assert picker.normal(hit.face) @ hit.point > 0.9
 
 
-def test_a_ray_from_far_away_meets_small_triangles(picking):
-    """Their squares are below the rounding of its own."""
+def test_ray_hits_small_triangles(picking):
+    """A ray hits triangles whose squared size is below the rounding of its own."""
     vertices, triangles = ball(8, 10)
     picker = picking.Picker(1e-8 * vertices, triangles)
     for direction in RANDOM.normal(size=(40, 3)):
@@ -108,7 +111,8 @@ def test_a_ray_from_far_away_meets_small_triangles(picking):
         assert picker.ray(-direction, direction).distance == pytest.approx(1.0, abs=1e-7)
 
 
-def test_rays_from_one_point_are_those_asked_for_singly(picking):
+def test_rays_match_single_rays(picking):
+    """Rays from one point hit as the same rays one by one."""
     picker, origin = picking.Picker(*ball()), np.array([0.1, -0.2, 0.3])
     directions = RANDOM.normal(size=(20, 3))
     for hit, direction in zip(picker.rays(origin, directions, 0.9), directions, strict=True):
@@ -118,8 +122,8 @@ def test_rays_from_one_point_are_those_asked_for_singly(picking):
             assert (hit.face, hit.distance) == (single.face, single.distance) and hit.distance > 0.9
 
 
-def test_the_nearest_point_is_nearer_than_every_other(picking):
-    """Against points sown over every triangle."""
+def test_nearest_is_closest(picking):
+    """The nearest point is nearer than points sown over every triangle."""
     vertices, triangles = ball(8, 10)
     picker = picking.Picker(vertices, triangles)
     shares = RANDOM.dirichlet(np.ones(3), size=200)
@@ -132,8 +136,8 @@ def test_the_nearest_point_is_nearer_than_every_other(picking):
         assert away - 0.2 < hit.distance <= away + 1e-12
 
 
-def test_the_nearest_point_of_a_flat_triangle(picking):
-    """Triangles without area are lines and points."""
+def test_nearest_on_degenerate_triangle(picking):
+    """The nearest point is found on triangles without area, which are lines and points."""
     vertices = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [5.0, 5.0, 5.0]])
     hit = picking.Picker(vertices, np.array([[0, 1, 2], [3, 3, 3]])).nearest(np.array([1.25, 1.0, 0.0]))
     np.testing.assert_allclose(hit.point, [1.25, 0.0, 0.0], atol=1e-12)
@@ -141,7 +145,8 @@ def test_the_nearest_point_of_a_flat_triangle(picking):
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_thickness_and_girth_of_a_ball(picking, scale):
+def test_thickness_and_girth_of_ball(picking, scale):
+    """The thickness and girth of a ball are its diameter and radius, up to the given limit."""
     vertices, triangles = ball()
     picker = picking.Picker(scale * vertices, triangles)
     top = scale * np.array([0.0, 0.0, 1.0])
@@ -157,7 +162,8 @@ def test_thickness_and_girth_of_a_ball(picking, scale):
 @pytest.mark.parametrize(
     "bone", [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.1, 1.0, 0.1), (0.0, -1.0, 0.0), (1.0, 2.0, -3.0)]
 )
-def test_a_place_at_a_bone_leads_back_to_the_point(bone):
+def test_bone_place_round_trip(bone):
+    """The coordinates of a point at a bone lead back to the point."""
     head, tail = np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]) + np.array(bone)
     axis = (tail - head) / np.linalg.norm(tail - head)
     for point in RANDOM.normal(size=(20, 3)):
@@ -167,11 +173,13 @@ def test_a_place_at_a_bone_leads_back_to_the_point(bone):
         assert distance >= 0.0
 
 
-def test_a_bone_without_length_has_a_place_too():
+def test_bone_place_zero_length():
+    """A bone without length gives finite coordinates."""
     assert np.isfinite(guides.bone_place(np.ones(3), np.zeros(3), np.zeros(3))).all()
 
 
-def test_a_facing_frame_is_rigid():
+def test_facing_frame_rigid():
+    """A facing frame is rigid and looks the given way."""
     for towards, right in RANDOM.normal(size=(20, 2, 3)):
         frame = guides.facing(np.ones(3), towards, right)
         np.testing.assert_allclose(frame[:3, :3] @ frame[:3, :3].T, np.eye(3), atol=1e-12)
@@ -179,7 +187,8 @@ def test_a_facing_frame_is_rigid():
     np.testing.assert_allclose(guides.facing(np.ones(3), right, right)[:3, 2] @ right, np.linalg.norm(right))
 
 
-def test_directions_go_back_to_rest_with_their_triangle():
+def test_unposed_directions():
+    """Directions go back to rest with their triangle."""
     rest = RANDOM.normal(size=(3, 3))
     turn = turned((3.0, -1.0, 0.5), 2.0)
     directions = RANDOM.normal(size=(2, 3))
@@ -221,7 +230,8 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("rig", sorted(RIGS))
-def test_bones_are_known_by_their_names(rig):
+def test_bone_names_found(rig):
+    """The chest, the neck and the upper arms are found by the names of their bones."""
     names = RIGS[rig]
     parents = [-1 if i == 0 else i - 1 for i in range(len(names))]
     chest, neck, left, right = EXPECTED[rig]
@@ -230,7 +240,8 @@ def test_bones_are_known_by_their_names(rig):
     assert bone_names.find_pair(names, bone_names.UPPER_ARM, parents) == [("L", left), ("R", right)]
 
 
-def test_names_that_say_nothing_find_nothing():
+def test_bone_names_not_found():
+    """Names that say nothing of these roles find no bone."""
     names = ["Bone", "Bone.001", "wing_1_l", "Tail5", ""]
     for role in (bone_names.CHEST, bone_names.NECK):
         assert bone_names.find(names, role) is None

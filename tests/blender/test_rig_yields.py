@@ -24,13 +24,13 @@ from helpers import (
 
 
 def native(obj, rig):
-    """The native rig of a saved one, and the body."""
+    """Returns the native rig of a saved one, and the body."""
     flesh = flesh_of(obj)
     return part("rigs.rigging").native_rig(obj, flesh, rig), flesh.body
 
 
 def skin_moved(obj, rig) -> float:
-    """How far a rig by itself moves the skin at rest, Blender units: measured by a balance."""
+    """Returns how far a rig by itself moves the skin at rest, Blender units, measured by a balance."""
     own, body = native(obj, rig)
     balance = part("logic.native").thew.Equilibrium(body)
     shapes = []
@@ -41,7 +41,7 @@ def skin_moved(obj, rig) -> float:
 
 
 def flattest(obj, maps, forces) -> float:
-    """The least volume of a cell over that at rest, in a pose; of cells that the pose alone leaves well alone."""
+    """Returns the least ratio of a cell's volume to that at rest, over cells that the pose alone leaves well shaped."""
     flesh = flesh_of(obj)
     x, cells = np.asarray(flesh.lattice.vertices), np.asarray(flesh.lattice.cells)[:, :4]
     balance = part("logic.native").thew.Equilibrium(flesh.body)
@@ -57,7 +57,8 @@ def flattest(obj, maps, forces) -> float:
 
 
 @pytest.mark.parametrize("template", ["BUMP", "RADIAL", "BULGE", "TORUS"])
-def test_a_new_rig_is_as_strong_as_it_says(fleshed, template):
+def test_new_rig_yield_measured(fleshed, template):
+    """A new rig moves the skin as far as its distance says."""
     body, _ = fleshed
     rig = add_rig(body, template=template, bone="Spine")
     assert rig.strength_by == "YIELD" and rig.yields == rig.strength > 0.0
@@ -68,8 +69,8 @@ def test_a_new_rig_is_as_strong_as_it_says(fleshed, template):
     assert skin_moved(body, rig) == pytest.approx(rig.yields, rel=2e-3)
 
 
-def test_softer_and_firmer_flesh_leaves_rigs_as_they_were(fleshed):
-    """The dial, then a stiffness of one's own: the skin goes as far, by other forces."""
+def test_yield_kept_when_softness_changes(fleshed):
+    """In softer or firmer flesh the skin goes as far, by other forces."""
     body, _ = fleshed
     plain = settled(body)
     rig = add_rig(body, bone="Spine")
@@ -92,7 +93,8 @@ def test_softer_and_firmer_flesh_leaves_rigs_as_they_were(fleshed):
     assert skin_moved(body, rig) == pytest.approx(rig.yields, rel=2e-3)
 
 
-def test_what_is_painted_and_how_large_a_character_is_leave_rigs_as_they_were(fleshed):
+def test_yield_kept_by_paint_and_size(fleshed):
+    """A rig's distance stays the same when the flesh map is painted and when the real height changes."""
     body, _ = fleshed
     body.thew.use_young, body.thew.young = True, 3e4
     rig = add_rig(body, bone="Spine")
@@ -115,7 +117,8 @@ def test_what_is_painted_and_how_large_a_character_is_leave_rigs_as_they_were(fl
     assert strengths[1] < 0.8 * strengths[0] and abs(strengths[2] / strengths[1] - 1.0) > 0.1
 
 
-def test_a_force_stays_a_force_and_either_becomes_the_other(fleshed):
+def test_rig_measure_converts(fleshed):
+    """A rig's strength converts between force and distance without a change of shape."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     yields, moved = rig.yields, skin_moved(body, rig)
@@ -135,8 +138,8 @@ def test_a_force_stays_a_force_and_either_becomes_the_other(fleshed):
     assert moved_by(settled(body), shape) < 1e-5 * size_of(shape)
 
 
-def test_rigs_of_earlier_files_keep_their_forces(fleshed):
-    """They were saved without a measure: as they come, they are as strong as they were."""
+def test_old_rig_keeps_force(fleshed):
+    """Rigs of earlier files, which have no measure, keep their forces."""
     body, _ = fleshed
     rig = body.thew.rigs.add()
     assert rig.strength_by == "FORCE"
@@ -149,7 +152,8 @@ def test_rigs_of_earlier_files_keep_their_forces(fleshed):
     assert own.parameters()["strength"] == pytest.approx(3e4)
 
 
-def test_a_rig_too_strong_for_its_flesh_does_what_flesh_bears_and_says_so(fleshed):
+def test_rig_strength_limited(fleshed):
+    """A rig that is too strong is limited to what the flesh bears, and its note says so."""
     body, _ = fleshed
     rig = add_rig(body, template="BUMP", bone="Spine")
     plain = evaluated(body)
@@ -172,7 +176,8 @@ def test_a_rig_too_strong_for_its_flesh_does_what_flesh_bears_and_says_so(fleshe
     assert rig.note == ""
 
 
-def test_the_panel_shows_distances_and_the_force_they_come_to(fleshed):
+def test_panel_shows_yield_and_force(fleshed):
+    """The panel shows the distance of a rig and its force, or the force alone."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
 
@@ -193,7 +198,8 @@ def test_the_panel_shows_distances_and_the_force_they_come_to(fleshed):
     assert "[strength]" in sliders(shown()) and "[yields]" not in shown()
 
 
-def test_a_draft_pushes_as_far_as_it_says(fleshed):
+def test_draft_yield_measured(fleshed):
+    """A draft pushes as far as its distance says."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     full = settled(body)
@@ -205,7 +211,8 @@ def test_a_draft_pushes_as_far_as_it_says(fleshed):
     assert moved_by(settled(body), full) < 1e-5 * size_of(full)
 
 
-def test_files_carry_distances_to_other_flesh(fleshed, tmp_path):
+def test_rig_file_keeps_yield(fleshed, tmp_path):
+    """A rig that is imported into other flesh keeps its distance."""
     body, _ = fleshed
     add_rig(body, bone="Spine", name="Belly")
     path = str(tmp_path / "rigs.toml")
@@ -221,7 +228,7 @@ def test_files_carry_distances_to_other_flesh(fleshed, tmp_path):
 
 @pytest.fixture
 def thin(scene):
-    """A thin arm of three bones with flesh, bent."""
+    """Builds a thin arm of three bones with flesh, bent."""
     armature = make_armature()
     body = make_body(armature)
     for vertex in body.data.vertices:
@@ -234,8 +241,8 @@ def thin(scene):
     return body
 
 
-def test_a_thin_arm_pulled_far_is_not_folded(thin):
-    """It used to end at 26 MN/m³ with the elbow folded in."""
+def test_pull_thin_arm_without_fold(thin):
+    """A thin arm that is pulled far does not fold at the elbow."""
     point = thin.matrix_world @ thin.data.vertices[61].co
     assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point) == {"FINISHED"}
     stand = part("edit.posed").read(thin, bpy.context.scene, bpy.context.view_layer)
@@ -258,7 +265,7 @@ def test_a_thin_arm_pulled_far_is_not_folded(thin):
 
 
 def thin_skin(obj) -> np.ndarray:
-    """The plain skin at rest in the pose, object space."""
+    """Returns the plain skin at rest in the pose, object space."""
     rigs = [rig.enabled for rig in obj.thew.rigs]
     for rig in obj.thew.rigs:
         rig.enabled = False
@@ -268,7 +275,8 @@ def thin_skin(obj) -> np.ndarray:
     return shape
 
 
-def test_flesh_that_bones_hold_is_no_place_for_a_rig(fleshed):
+def test_bearable_refuses_held_flesh(fleshed):
+    """A rig in flesh that its bones hold is refused."""
     body, _ = fleshed
     sizing = part("edit.sizing")
 

@@ -28,7 +28,8 @@ FRAMES = range(1, 21)
 # the list -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_rig_works_at_once(fleshed):
+def test_new_rig_acts(fleshed):
+    """A new rig acts at once, in proportion to its control while the push is small."""
     body, _ = fleshed
     plain = settled(body)
     rig = add_rig(body, template="BULGE", bone="Spine")
@@ -49,7 +50,8 @@ def test_a_new_rig_works_at_once(fleshed):
     np.testing.assert_allclose(quarter - plain, 0.5 * (half - plain), atol=0.02 * moved_by(half, plain))
 
 
-def test_rigs_add_up_and_can_be_switched(fleshed):
+def test_rigs_add_up(fleshed):
+    """The pushes of rigs add up, and each can be switched off or soloed."""
     body, _ = fleshed
     plain = settled(body)
     one = add_rig(body, template="BULGE", bone="Spine", name="One")
@@ -69,7 +71,8 @@ def test_rigs_add_up_and_can_be_switched(fleshed):
     assert moved_by(settled(body) - plain, both) < 1e-6 * size
 
 
-def test_the_list_is_edited_and_animation_keeps_up(fleshed):
+def test_rig_list_edits_keep_animation(fleshed):
+    """Keys and drivers stay with their rigs as the list is edited."""
     body, armature = fleshed
     for name in "ABC":
         add_rig(body, bone="Spine", name=name)
@@ -110,7 +113,8 @@ def test_the_list_is_edited_and_animation_keeps_up(fleshed):
     assert (copy.bone, copy.strength, len(copy.samples)) == ("Spine", rigs["B"].strength, 2)
 
 
-def test_names_stay_apart(fleshed):
+def test_rig_names_unique(fleshed):
+    """The names of rigs stay unique."""
     body, _ = fleshed
     add_rig(body, bone="Spine")
     rig = add_rig(body, bone="Spine")
@@ -121,7 +125,8 @@ def test_names_stay_apart(fleshed):
     assert [each.name for each in body.thew.rigs] == ["Bulge", "Belly"]
 
 
-def test_wrong_places_in_the_list_are_refused(fleshed):
+def test_rig_operators_refuse_bad_index(fleshed):
+    """Operators refuse an index, bone or face that does not exist."""
     body, _ = fleshed
     assert "has no rigs" in refused(bpy.ops.thew.rig_record)
     add_rig(body, bone="Spine")
@@ -133,7 +138,8 @@ def test_wrong_places_in_the_list_are_refused(fleshed):
     assert "thew_face" not in body.data.attributes
 
 
-def test_without_flesh_there_is_no_rig(scene):
+def test_rig_add_refuses_without_flesh(scene):
+    """A rig cannot be added without flesh."""
     make_character()
     assert "has no flesh" in refused(bpy.ops.thew.rig_add, bone="Spine")
 
@@ -141,7 +147,8 @@ def test_without_flesh_there_is_no_rig(scene):
 # samples --------------------------------------------------------------------------------------------------------------
 
 
-def test_samples_are_recorded_replaced_and_removed(fleshed):
+def test_samples_record_and_remove(fleshed):
+    """Samples are recorded, replaced and removed."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     strength = rig.strength
@@ -175,7 +182,8 @@ def test_samples_are_recorded_replaced_and_removed(fleshed):
     assert np.isfinite(settled(body)).all()
 
 
-def test_a_draft_is_seen_at_rest_but_not_in_motion(fleshed):
+def test_draft_in_preview_only(fleshed):
+    """A draft shows in the rest pose preview, and in motion only once it is recorded."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     rig.control = 0.5
@@ -193,7 +201,8 @@ def test_a_draft_is_seen_at_rest_but_not_in_motion(fleshed):
     assert moved_by(play(body, (4,)), moving) > 1e-3 * size_of(recorded)
 
 
-def test_a_draft_is_lost_when_the_control_moves(fleshed):
+def test_draft_lost_when_control_moves(fleshed):
+    """A draft is lost when the control moves."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     rig.control = 0.5
@@ -204,7 +213,8 @@ def test_a_draft_is_lost_when_the_control_moves(fleshed):
     assert rig.strength == pytest.approx(half) and not rig.draft
 
 
-def test_sliders_follow_a_keyed_control_from_frame_to_frame(fleshed):
+def test_sliders_follow_keyed_control(fleshed):
+    """The sliders follow a keyed control from frame to frame."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     curve_keys(rig, (1, 0.0), (11, 1.0))
@@ -221,7 +231,8 @@ def test_sliders_follow_a_keyed_control_from_frame_to_frame(fleshed):
 # flesh at rest --------------------------------------------------------------------------------------------------------
 
 
-def test_settled_playback_shows_equilibrium_and_simulate_returns_to_motion(fleshed):
+def test_settle_and_simulate(fleshed):
+    """The rest pose preview plays equilibria, and Simulate returns to the motion."""
     body, _ = fleshed
     body.thew.motion_start = "SETTLED"
     moving = play(body, FRAMES)
@@ -237,7 +248,8 @@ def test_settled_playback_shows_equilibrium_and_simulate_returns_to_motion(flesh
     np.testing.assert_array_equal(play(body, FRAMES), moving)
 
 
-def test_settle_heeds_an_unkeyed_pose(fleshed):
+def test_settle_uses_unkeyed_pose(fleshed):
+    """The rest pose preview uses a pose without keys."""
     body, armature = fleshed
     play(body, (1,))
     before = settled(body)
@@ -252,7 +264,8 @@ def test_settle_heeds_an_unkeyed_pose(fleshed):
     assert moved_by(settled(body), bent) > 1e-3 * size
 
 
-def test_settled_is_not_baked(fleshed):
+def test_bake_ignores_settled(fleshed):
+    """A bake holds the motion although the rest pose preview is on."""
     body, _ = fleshed
     moving = play(body, FRAMES)
     settled(body)
@@ -260,7 +273,8 @@ def test_settled_is_not_baked(fleshed):
     assert moved_by(play(body, FRAMES), moving) < 1e-5 * size_of(moving[0])
 
 
-def test_a_rig_edited_at_rest_does_not_simulate_until_motion_is_wanted(fleshed):
+def test_settled_edit_defers_simulation(fleshed):
+    """A rig edited in the rest pose preview is simulated only when the motion is shown again."""
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     play(body, (1,))
@@ -277,7 +291,8 @@ def test_a_rig_edited_at_rest_does_not_simulate_until_motion_is_wanted(fleshed):
 
 
 @pytest.mark.parametrize("angle", [170.0, -170.0])
-def test_far_turned_bones_stay_finite(fleshed, angle):
+def test_rigs_finite_in_extreme_pose(fleshed, angle):
+    """Rigs of every template stay finite when bones are turned far."""
     body, armature = fleshed
     for template in part("logic.sliders").TEMPLATES:
         add_rig(body, template=template, bone="Spine")
@@ -318,7 +333,8 @@ def spoil(rig, name):
 
 
 @pytest.mark.parametrize("what", ["radius", "strength", "along", "zero", "equal", "control", "strong", "tube"])
-def test_bad_numbers_switch_a_rig_off_and_keep_it(fleshed, what):
+def test_bad_values_disable_rig(fleshed, what):
+    """A rig with bad numbers is off but kept, and acts again when they are mended."""
     body, _ = fleshed
     plain = play(body, (1, 5))
     rig = add_rig(body, bone="Spine")
@@ -340,7 +356,8 @@ def test_bad_numbers_switch_a_rig_off_and_keep_it(fleshed, what):
 # scale ----------------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_character_at_another_scale_is_pushed_the_same(scene):
+def test_rig_push_independent_of_scale(scene):
+    """A rig pushes the same character at another scale in proportion."""
     pushes = []
     for scale in (1.0, 100.0):
         body, armature = make_character(scale=scale)
@@ -360,6 +377,7 @@ def test_the_same_character_at_another_scale_is_pushed_the_same(scene):
 
 @pytest.mark.parametrize("method", ["linear", "modal"])
 def test_rigs_push_with_every_method(scene, method):
+    """Rigs push with every method of simulation."""
     body, _ = make_character()
     body.thew.modes = 12
     assert bpy.ops.thew.add(cells_across=6, method=method) == {"FINISHED"}
@@ -373,7 +391,8 @@ def test_rigs_push_with_every_method(scene, method):
 # panels ---------------------------------------------------------------------------------------------------------------
 
 
-def test_the_panel_draws_what_there_is(fleshed):
+def test_panel_draws_rigs(fleshed):
+    """The panel draws every kind of rig with its sliders and its problem."""
     body, _ = fleshed
     panel = part("ui.rig_panel")
     add_rig(body, bone="Spine")
@@ -392,21 +411,23 @@ def test_the_panel_draws_what_there_is(fleshed):
             assert any(entry[-1] == "Something is wrong with it." for entry in seen)
 
 
-def test_every_place_that_depends_on_the_kind_of_a_rig_knows_all_kinds(addon):
+def test_rig_kinds_covered(addon):
+    """Every module that depends on the kind of a rig covers all kinds."""
     kinds = {kind for kind, *_ in part("saved.rigs").KINDS}
     for place in ("saved.samples", "rigs.rigging", "ui.rig_panel", "ui.rig_overlay"):
         assert set(part(place).OF_KIND) == kinds, place
 
 
-def test_the_numbers_of_templates_and_guides_in_files_stay(addon):
-    """Files keep the places of the choices in the menus."""
+def test_rig_enum_values_fixed(addon):
+    """The numbers of templates and guides, which files keep, do not change."""
     for name, known in (("template", ["BUMP", "RADIAL", "BULGE", "TORUS"]), ("guide", ["BONE", "SKIN", "FREE"])):
         items = part("saved.rigs").ThewRig.bl_rna.properties[name].enum_items
         assert [(item.identifier, item.value) for item in items][: len(known)] == [(k, i) for i, k in enumerate(known)]
         assert all(item.description and item.icon != "NONE" for item in items)
 
 
-def test_every_setting_has_a_name_a_range_and_a_description(addon):
+def test_rig_settings_described(addon):
+    """Every setting of a rig has a name, a range, a unit where it needs one, and a description."""
     properties = part("saved.rigs")
     for group in properties.CLASSES:
         for name, setting in group.bl_rna.properties.items():

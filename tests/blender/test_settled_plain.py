@@ -29,7 +29,7 @@ def thew(addon):
 
 @pytest.fixture(scope="module")
 def body(thew):
-    """A bar of flesh along x, 1 m long, with a bone in each half."""
+    """Builds a bar of flesh along x, 1 m long, with a bone in each half."""
     grid = thew.TetMesh.grid((8, 2, 2), (1.0, 0.2, 0.2))
     used, triangles = np.unique(grid.surface_triangles, return_inverse=True)
     surface = thew.Surface(grid.vertices[used], triangles.reshape(-1, 3))
@@ -42,7 +42,7 @@ def body(thew):
 
 
 def bent(angle):
-    """The pose [2, 4, 4] with the second bone turned upwards."""
+    """Returns the pose [2, 4, 4] with the second bone turned upwards."""
     turn, head = np.eye(4), np.array([0.5, 0.1, 0.1])
     turn[0, 0] = turn[2, 2] = np.cos(angle)
     turn[2, 0], turn[0, 2] = np.sin(angle), -np.sin(angle)
@@ -51,8 +51,8 @@ def bent(angle):
 
 
 @pytest.mark.parametrize("method", ["hyperelastic", "warped", "linear", "modal"])
-def test_it_is_what_would_be_found_anew(thew, body, method):
-    """The same bits, whatever was asked for before; forces and poses are not taken for others."""
+def test_settled_matches_fresh_solve(thew, body, method):
+    """A reused solver gives the bits of a fresh one, and forces and poses are not confused."""
     push = np.zeros((body.node_count, 3))
     push[:, 2] = 0.05
     asked = [(bent(0.3), None), (bent(0.3), push), (bent(0.3), 2.0 * push), (bent(0.5), push), (bent(0.3), None)]
@@ -69,7 +69,8 @@ def test_it_is_what_would_be_found_anew(thew, body, method):
         assert np.abs(found[one] - found[other]).max() > 1e-5
 
 
-def test_a_redraw_and_part_frames_solve_nothing(thew, body):
+def test_settled_reuses_solution(thew, body):
+    """A redraw and a subframe between known poses solve nothing."""
     counted = Counted(thew.Simulation(body))
     kept = part("logic.settled").Settled(counted)
     for _ in range(3):
@@ -84,7 +85,8 @@ def test_a_redraw_and_part_frames_solve_nothing(thew, body):
     assert counted.solved == 4
 
 
-def test_what_could_not_be_solved_is_not_kept(thew, body):
+def test_settled_drops_failed_solve(thew, body):
+    """A failed solve is not kept."""
     kept = part("logic.settled").Settled(thew.Simulation(body))
     for _ in range(2):
         with pytest.raises(thew.ThewError):

@@ -22,7 +22,7 @@ FRAMES = range(1, 21)
 
 @pytest.fixture(scope="module", autouse=True)
 def core(addon):
-    """The module that the extension brings with it: there is none to import before it is installed."""
+    """Returns the module that the extension brings with it; it cannot be imported before the installation."""
     global thew
     import thew
 
@@ -32,7 +32,7 @@ def run(*words) -> int:
 
 
 def simulate(shot: Path, out: Path) -> Path:
-    """What a machine of a farm does, in a process that knows no Blender."""
+    """Simulates as a machine of a farm does, in a process without Blender."""
     python = Path(sys.prefix) / "bin" / "python"
     python = python if python.is_file() else Path(sys.executable)
     folder = str(Path(thew.__file__).parents[1])
@@ -44,7 +44,7 @@ def simulate(shot: Path, out: Path) -> Path:
 
 
 def keys_of(name: str) -> np.ndarray:
-    """The baked keys of an object, float32[f, 3 n]."""
+    """Returns the baked keys of an object, float32[f, 3 n]."""
     obj, rows = bpy.data.objects[name], []
     for key in part("scene.writing").baked_keys(obj):
         flat = np.empty(3 * len(obj.data.vertices), dtype=np.float32)
@@ -59,8 +59,8 @@ def saved(folder: Path, name: str = "hero.blend") -> Path:
     return path
 
 
-def test_a_character_goes_out_and_comes_back_with_the_same_bits(scene, tmp_path, capsys):
-    """Two meshes, one with flesh already and a rig whose control is keyed, one without."""
+def test_shot_round_trip(scene, tmp_path, capsys):
+    """A character of two meshes, one with a keyed rig, is simulated elsewhere to the same bits."""
     body, armature = make_character()
     make_body(armature, name="Shirt / wide", rings=9)
     activate(body)
@@ -101,8 +101,8 @@ def test_a_character_goes_out_and_comes_back_with_the_same_bits(scene, tmp_path,
 
 
 @pytest.mark.parametrize("space", ["rest", "posed"])
-def test_modes_and_what_rides_on_a_body(scene, tmp_path, space):
-    """In both spaces, and with the range set by hand."""
+def test_shot_with_modes_and_rider(scene, tmp_path, space):
+    """A modal body and its rider are simulated elsewhere to the same bits, in both spaces."""
     body, armature = make_character()
     shirt = make_body(armature, name="Shirt", rings=9)
     body.thew.modes = 8
@@ -123,7 +123,8 @@ def test_modes_and_what_rides_on_a_body(scene, tmp_path, space):
 
 
 @in_one_blender
-def test_a_demo_character_is_simulated_to_the_same_bits(scene, tmp_path):
+def test_shot_of_demo_character(scene, tmp_path):
+    """A demo character is simulated elsewhere to the same bits."""
     armature, body = own.create("biped")
     own.use_action(armature, "jump")
     activate(body)
@@ -143,7 +144,8 @@ def test_a_demo_character_is_simulated_to_the_same_bits(scene, tmp_path):
     assert far > 0.01
 
 
-def test_a_loop_is_simulated_for_one_turn(scene, tmp_path, capsys):
+def test_shot_of_loop(scene, tmp_path, capsys):
+    """A loop is simulated elsewhere for one turn and baked over the whole range."""
     body, armature = make_character()
     animate(armature, 1, 21)
     for curve in part("scene.animation").curves_in(armature.animation_data):
@@ -164,7 +166,7 @@ def test_a_loop_is_simulated_for_one_turn(scene, tmp_path, capsys):
 
 @pytest.fixture
 def exported(scene, tmp_path):
-    """(file, clip of the frames 1 to 20)."""
+    """Builds (file, clip of the frames 1 to 20)."""
     make_character()
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     path = saved(tmp_path)
@@ -173,7 +175,7 @@ def exported(scene, tmp_path):
 
 
 def said(capsys, *words) -> str:
-    """What a command that does nothing says."""
+    """Returns the message of a command that does nothing."""
     capsys.readouterr()
     assert run(*words) == 1
     out, err = capsys.readouterr()
@@ -182,7 +184,7 @@ def said(capsys, *words) -> str:
 
 
 def changed(path: Path, change) -> Path:
-    """The same file with another scene in it."""
+    """Builds the same file with another scene in it."""
     bpy.ops.wm.open_mainfile(filepath=str(path))
     change(bpy.data.objects["Body"])
     return saved(path.parent, "changed.blend")
@@ -215,7 +217,8 @@ def another_mesh(obj) -> None:
         (lambda obj: setattr(obj.thew, "real_height", 0.5), ("another real height", "“Body”")),
     ],
 )
-def test_a_clip_of_something_else_is_refused_by_name(exported, capsys, change, words):
+def test_clip_mismatch_refused(exported, capsys, change, words):
+    """A clip of something else is refused by name, and the file is unchanged."""
     path, clip = exported
     other = changed(path, change)
     before = other.read_bytes()
@@ -224,7 +227,8 @@ def test_a_clip_of_something_else_is_refused_by_name(exported, capsys, change, w
     assert other.read_bytes() == before
 
 
-def test_bad_clips_are_refused_with_a_sentence(exported, capsys, tmp_path):
+def test_bad_clip_refused(exported, capsys, tmp_path):
+    """A bad clip is refused with a message."""
     path, clip = exported
     assert "frames 1 to 20" in said(capsys, "bake", path, "--clip", clip, "--frames", 1, 25)
     assert "no object “Nobody”" in said(capsys, "bake", path, "--clip", clip, "--object", "Nobody")
@@ -267,7 +271,8 @@ def test_bad_clips_are_refused_with_a_sentence(exported, capsys, tmp_path):
     assert "not exported from Blender" in said(capsys, "bake", path, "--clip", bad)
 
 
-def test_what_cannot_be_exported_is_one_sentence(exported, capsys, tmp_path):
+def test_export_refusals(exported, capsys, tmp_path):
+    """An impossible export is refused with a message."""
     path, _ = exported
     assert "no folder" in said(capsys, "export", path, "--out", tmp_path / "missing")
     assert "no object “Nobody”" in said(capsys, "export", path, "--object", "Nobody")
@@ -278,7 +283,8 @@ def test_what_cannot_be_exported_is_one_sentence(exported, capsys, tmp_path):
     assert "cannot be written" in said(capsys, "export", path)
 
 
-def test_what_follows_a_loop_has_no_shot(character, scene, capsys, tmp_path):
+def test_export_refuses_beyond_loop(character, scene, capsys, tmp_path):
+    """An export beyond the end of a loop is refused with the range to use."""
     body, armature = character
     animate(armature, 1, 41)
     for curve in part("scene.animation").curves_in(armature.animation_data):
@@ -293,7 +299,8 @@ def test_what_follows_a_loop_has_no_shot(character, scene, capsys, tmp_path):
     assert "cycle up to frame 20" in sentence and "export frames 1 to 20" in sentence
 
 
-def test_names_of_shots_are_never_alike(addon):
+def test_shot_names_unique(addon):
+    """The names of shots differ, also where the file system ignores case."""
     name, taken = part("cli").shot_name, set()
     found = [name(Path("a/hero.blend"), each, taken) for each in ("Body", "body", "B/ody", "B:ody", "Körper")]
     assert found[:4] == [

@@ -21,14 +21,15 @@ def simulation(addon):
 
 
 def another(name, value):
-    """A value of a setting other than `value`."""
+    """Returns a value of a setting other than `value`."""
     if name in NAMES:
         return NAMES[name]
     return (1.0, 2.0, 3.0) if name == "gravity" else 0.5 * (value or 1.0)
 
 
 @pytest.mark.parametrize("method", ["warped", "modal"])
-def test_every_setting_changes_the_key(thew, simulation, method):
+def test_simulation_key_covers_settings(thew, simulation, method):
+    """Every setting of the method changes the simulation's key."""
     usual = thew.SimulationSettings(method=method)
     key = simulation.key(usual, 1.0, 1.0)
     assert simulation.key(thew.SimulationSettings(method=method), 1.0, 1.0) == key
@@ -42,7 +43,9 @@ def test_every_setting_changes_the_key(thew, simulation, method):
     assert simulation.key(usual.replace(method="linear"), 1.0, 1.0) != key
 
 
-def test_damping_in_numbers_replaces_that_of_the_body(thew, simulation, monkeypatch):
+def test_damped_prefers_given_numbers(thew, simulation, monkeypatch):
+    """Damping that is set in numbers replaces the default of the body."""
+
     class Core:
         default_damping = staticmethod(lambda body: (3.0, 0.5))
 

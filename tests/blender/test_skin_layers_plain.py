@@ -31,7 +31,7 @@ class Floor:
 
 
 def sheet(count: int, height) -> tuple[np.ndarray, np.ndarray]:
-    """A square grid over the floor: points [m, 3] and edges [e, 2]."""
+    """Builds a square grid over the floor: points [m, 3] and edges [e, 2]."""
     x, y = np.meshgrid(np.linspace(-0.9, 0.9, count), np.linspace(-0.9, 0.9, count), indexing="ij")
     points = np.stack([x.ravel(), y.ravel(), np.broadcast_to(height, x.shape).ravel()], axis=1)
     number = np.arange(count * count).reshape(count, count)
@@ -41,8 +41,8 @@ def sheet(count: int, height) -> tuple[np.ndarray, np.ndarray]:
     return points, np.concatenate([rows, columns])
 
 
-def test_a_close_layer_takes_what_the_skin_takes():
-    """Any field that is linear on the triangles is met exactly, so any shape of the skin keeps its distance."""
+def test_layer_close_follows_skin():
+    """A close layer takes exactly any field that is linear on the skin's triangles."""
     points, edges = sheet(12, 0.01)
     layer = layers.layer(Floor(), points, edges, rng.random((len(points), 2)))
     skin = rng.normal(size=(5, 3))
@@ -56,7 +56,8 @@ def test_a_close_layer_takes_what_the_skin_takes():
     np.testing.assert_allclose(layer.distance, 0.01, atol=1e-12)
 
 
-def test_what_is_carried_uniformly_stays_so_at_any_distance():
+def test_layer_keeps_uniform_offset():
+    """A uniform offset stays uniform at any distance."""
     points, edges = sheet(12, 0.5)
     layer = layers.layer(Floor(), points, edges, None)
     np.testing.assert_allclose(
@@ -64,8 +65,8 @@ def test_what_is_carried_uniformly_stays_so_at_any_distance():
     )
 
 
-def test_a_far_layer_is_smooth_where_the_skin_below_changes():
-    """A sheet that hangs over two limbs that part: no two neighbours are torn apart as far as the limbs are."""
+def test_layer_far_smooth():
+    """A sheet that hangs over two parting limbs is torn less than the limbs part."""
     points, edges = sheet(40, 0.4)
 
     class Limbs(Floor):
@@ -85,8 +86,8 @@ def test_a_far_layer_is_smooth_where_the_skin_below_changes():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_small_pieces_are_hard(weighted):
-    """Two buttons, each as one piece; the sheet beside them, too large for it, bends."""
+def test_layer_small_pieces_rigid(weighted):
+    """Small pieces such as buttons move rigidly, and a larger sheet bends."""
     sheet_points, sheet_edges = sheet(6, 0.01)
     button = rng.uniform(-0.02, 0.02, (8, 3))
     ring = np.stack([np.arange(8), (np.arange(8) + 1) % 8], axis=1)
@@ -100,7 +101,8 @@ def test_small_pieces_are_hard(weighted):
     assert np.ptp(added[:36], axis=0).max() > 0.1
 
 
-def test_pieces_that_bones_bend_are_soft():
+def test_hard_pieces_exclude_bent():
+    """A small piece that bones bend, or that is too large, is not rigid."""
     button = rng.uniform(-0.02, 0.02, (8, 3))
     ring = np.stack([np.arange(8), (np.arange(8) + 1) % 8], axis=1)
     weights = np.stack([np.linspace(0, 1, 8), np.linspace(1, 0, 8)], axis=1)
@@ -109,7 +111,8 @@ def test_pieces_that_bones_bend_are_soft():
     assert (layers.hard_pieces(button, ring, None, 0.001) == -1).all()
 
 
-def test_components():
+def test_components_match_brute_force():
+    """The connected components are those of a search by matrix powers."""
     for _ in range(20):
         count = int(rng.integers(1, 60))
         edges = rng.integers(0, count, (int(rng.integers(0, count)), 2))
@@ -121,9 +124,8 @@ def test_components():
         assert np.array_equal(found[:, None] == found[None], near)
 
 
-def test_a_sword_moves_with_the_hand_that_holds_it():
-    """A long piece that one bone carries and most of which is off the skin stays as it is, and goes where its near end goes;
-    one that lies on the skin all along is bent with it."""
+def test_layer_sword_follows_hand():
+    """A long piece on one bone stays rigid and follows its near end; one that lies on the skin bends with it."""
     points = np.stack([np.linspace(-0.8, 0.8, 33), np.zeros(33), np.linspace(0.01, 1.2, 33)], axis=1)
     edges = np.stack([np.arange(32), np.arange(1, 33)], axis=1)
     skin = rng.normal(size=(5, 3))

@@ -19,7 +19,7 @@ Event, Effect, Condition = states.Event, states.Effect, states.Condition
 
 
 def told(*events, condition=None):
-    """The condition after events, and all that they asked for."""
+    """Returns the condition after events, and all effects that they requested."""
     condition, effects = condition or Condition(), []
     for event in events:
         condition, asked = states.after(condition, event)
@@ -28,7 +28,7 @@ def told(*events, condition=None):
 
 
 def reachable(start=Condition(), events=Event) -> set:  # noqa: B008  (frozen)
-    """Every condition that some events lead to."""
+    """Returns every condition that some events lead to."""
     found, new = {start}, [start]
     while new:
         condition = new.pop()
@@ -43,7 +43,8 @@ def reachable(start=Condition(), events=Event) -> set:  # noqa: B008  (frozen)
     return found
 
 
-def test_every_pair_is_in_the_table_or_refused_with_a_sentence():
+def test_states_table_complete():
+    """Every pair of state and event is in the table or refused with a message."""
     for state, event in product([state for region in states.REGIONS for state in region], Event):
         said = states.IMPOSSIBLE.get((state, event))
         assert ((state, event) in states.TABLE) == (said is None)
@@ -56,18 +57,21 @@ def test_every_pair_is_in_the_table_or_refused_with_a_sentence():
     assert set(states.MOVES) == set(Event) and all(states.MOVES.values())
 
 
-def test_what_is_refused_is_not_also_meant_to_move():
+def test_states_refusals_have_no_moves():
+    """A refused pair has no move in the table."""
     assert not [pair for pair in states.IMPOSSIBLE if pair[0] in states.MOVES[pair[1]]]
 
 
-def test_every_state_is_reached_and_every_effect_asked_for():
+def test_states_all_reachable():
+    """Every state can be reached, and every effect is requested somewhere."""
     found = reachable()
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         assert {getattr(condition, name) for condition in found} == set(region)
     assert {effect for step in states.TABLE.values() for effect in step.effects} == set(Effect)
 
 
-def test_the_impossible_says_why_and_changes_nothing():
+def test_states_impossible_raises():
+    """An impossible event raises its message and changes nothing."""
     for state, event in states.IMPOSSIBLE:
         condition = Condition(clip=state)
         with pytest.raises(states.ImpossibleError, match=states.IMPOSSIBLE[state, event]):
@@ -75,7 +79,8 @@ def test_the_impossible_says_why_and_changes_nothing():
         assert condition == Condition(clip=state)
 
 
-def test_a_built_clip_is_shown_whatever_was_before():
+def test_clip_made_is_shown():
+    """A new clip is shown and trusted whatever the condition was before."""
     for condition in reachable():
         there, effects = told(
             Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ, Event.CLIP_SHOWN, condition=condition
@@ -84,7 +89,8 @@ def test_a_built_clip_is_shown_whatever_was_before():
         assert effects == []
 
 
-def test_our_own_writing_is_no_edit_and_others_is():
+def test_mesh_update_after_own_write():
+    """A mesh update after our own writing does not count as an edit, and any other one does."""
     made, _ = told(Event.CLIP_MADE, Event.WROTE)
     ours, effects = told(Event.MESH_UPDATED, condition=made)
     assert ours.trusted and ours.echo is Echo.NONE and effects == []
@@ -94,7 +100,8 @@ def test_our_own_writing_is_no_edit_and_others_is():
     assert after_evaluation.mesh is Mesh.TOUCHED
 
 
-def test_edited_curves_are_doubted_only_when_looked_at_closely():
+def test_curves_edited_until_looked():
+    """Edited curves are doubted only after a close look."""
     edited, _ = told(Event.CLIP_MADE, Event.CURVES_EDITED)
     assert edited.trusted
     looked, _ = told(Event.LOOKED_CLOSELY, condition=edited)
@@ -103,7 +110,8 @@ def test_edited_curves_are_doubted_only_when_looked_at_closely():
     assert told(Event.MOTION_READ, condition=looked)[0].trusted
 
 
-def test_keys_of_its_own_leave_what_is_seen_and_are_known_to_be_behind():
+def test_keys_edited_marks_behind():
+    """Edited keys of the character leave its flesh shown and mark it as behind."""
     keyed, effects = told(Event.CLIP_MADE, Event.CURVES_EDITED, Event.KEYS_EDITED)
     assert keyed.motion is Motion.KEYED and keyed.trusted and keyed.behind and not effects
     assert told(Event.CURVES_EDITED, condition=keyed)[0].behind, "other curves take nothing back"
@@ -114,7 +122,8 @@ def test_keys_of_its_own_leave_what_is_seen_and_are_known_to_be_behind():
     assert not told(Event.FAILED, condition=keyed)[0].behind, "what failed is not begun again while it plays"
 
 
-def test_what_failed_is_not_tried_again_until_something_changes():
+def test_failed_build_not_retried():
+    """A failed build is tried again only after something changes."""
     failed, effects = told(Event.CLIP_MADE, Event.POSE_DIFFERS, Event.MESH_TOUCHED, Event.FAILED)
     assert failed.build is Build.FAILED and failed.trusted and effects == [Effect.HIDE]
     for event in (Event.MESH_UPDATED, Event.POSE_DIFFERS, Event.LOOKED_CLOSELY):
@@ -123,21 +132,24 @@ def test_what_failed_is_not_tried_again_until_something_changes():
     assert told(Event.CLIP_MADE, condition=failed)[0].build is Build.OPEN
 
 
-def test_a_switch_is_thrown_once_each_way():
+def test_switch_thrown_once():
+    """The switch is thrown once each way, however often the event repeats."""
     off, effects = told(Event.REFUSED, Event.REFUSED)
     assert off.switch is Switch.OFF and effects == [Effect.SWITCH]
     on, effects = told(Event.ACCEPTED, Event.ACCEPTED, condition=off)
     assert on.switch is Switch.ON and effects == [Effect.SWITCH]
 
 
-def test_a_clip_of_another_mesh_is_hidden_once_and_not_shown():
+def test_misfit_clip_hidden():
+    """A clip of another mesh is hidden once and not shown again."""
     misfit, effects = told(Event.CLIP_MADE, Event.MISFITS, Event.MISFITS)
     assert misfit.clip is Clip.MISFIT and not misfit.showable and effects == [Effect.HIDE]
     assert told(Event.RIGS_CHANGED, condition=misfit)[0].clip is Clip.MISFIT
     assert told(Event.BODY_MADE, condition=misfit)[0].clip is Clip.NONE
 
 
-def test_a_clip_stays_behind_the_rigs_until_it_is_made_again():
+def test_clip_behind_rigs():
+    """A clip stays behind the changed rigs until it is made again."""
     behind, _ = told(Event.CLIP_MADE, Event.RIGS_CHANGED)
     assert behind.clip is Clip.BEHIND and behind.showable
     assert told(Event.CLIP_KEPT, condition=behind)[0].clip is Clip.BEHIND
@@ -155,8 +167,8 @@ KEYFRAMED = (*RIDER, Event.EVALUATED, Event.CLIP_MADE, Event.FAILED)
     [(RIDER, ("mesh", "echo")), (KEYFRAMED, ("clip", "mesh", "build", "echo"))],
     ids=["rider", "keyframed"],
 )
-def test_regions_of_riders_and_keyframed_flesh(events, regions):
-    """They reach every state of the regions that apply to them, but clips are never late, and none of the others."""
+def test_states_of_riders_and_keyframed(events, regions):
+    """Riders and keyframed flesh reach exactly the states of their regions, except late clips."""
     found = reachable(states.UNREAD, events)
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         expected = set(region) - {Clip.BEHIND, Clip.MISFIT} if name in regions else {getattr(Condition(), name)}
@@ -164,7 +176,8 @@ def test_regions_of_riders_and_keyframed_flesh(events, regions):
     assert len(found) == (4 if events is RIDER else 16)
 
 
-def test_keyframed_flesh_is_doubted_until_it_is_built_and_after_a_failure():
+def test_keyframed_trusted_when_built():
+    """Keyframed flesh is trusted only once it is built, and not after a failure."""
     built, effects = told(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD)
     assert built.trusted and built.showable and built.build is Build.OPEN and effects == []
     failed, _ = told(Event.MESH_TOUCHED, Event.FAILED, condition=built)
@@ -175,8 +188,8 @@ def test_keyframed_flesh_is_doubted_until_it_is_built_and_after_a_failure():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_events_never_show_what_is_not_there(seed):
-    """Long random lives: what is showable was made, and everything that hides it asked for it."""
+def test_states_random_events(seed):
+    """In long random lives a shown clip was made, and every event that hides it requests the hiding."""
     rng, condition = random.Random(seed), Condition()
     for _ in range(500):
         event = rng.choice(list(Event))

@@ -7,7 +7,8 @@ import bpy
 from helpers import Layout, activate, make_body, make_character, part, refused
 
 
-def test_everything_works_from_the_armature(character):
+def test_operators_from_armature(character):
+    """All operators work while the armature is active."""
     body, armature = character
     activate(armature)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -23,8 +24,8 @@ def test_everything_works_from_the_armature(character):
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def test_an_empty_that_the_armature_hangs_on_stands_for_it(character):
-    """Importers of glTF leave one active."""
+def test_operators_from_parent_empty(character):
+    """An active empty that the armature hangs on, as glTF importers leave it, stands for the character."""
     (body, armature), target = character, part("live.target")
     empties = [bpy.data.objects.new(f"Empty {i}", None) for i in range(3)]
     for empty in empties:
@@ -40,7 +41,8 @@ def test_an_empty_that_the_armature_hangs_on_stands_for_it(character):
     assert bpy.ops.thew.paint_flesh(map="FLESH") == {"FINISHED"} and body.mode == "WEIGHT_PAINT"
 
 
-def test_of_several_meshes_one_is_chosen(scene):
+def test_target_among_meshes(scene):
+    """One of several meshes is chosen for the armature, the largest first."""
     body, armature = make_character()
     other = make_body(armature, name="Other", rings=19)
     target = part("live.target")

@@ -16,7 +16,7 @@ FRAMES = range(1, 21)
 
 @pytest.fixture
 def window(scene, monkeypatch):
-    """A character with flesh, in a Blender that believes it has a window."""
+    """Builds a character with flesh, in a Blender that believes it has a window."""
     body, rig = make_character()
     handlers = part("live.handlers")
     handlers.plain = play(body, FRAMES)
@@ -34,7 +34,7 @@ def window(scene, monkeypatch):
 
 
 def tick() -> None:
-    """Let the timer run until it has nothing more to do."""
+    """Runs the timer until it has nothing more to do."""
     updates = part("live.updates")
     for _ in range(10_000):
         if updates.tick() is None:
@@ -44,7 +44,8 @@ def tick() -> None:
     raise AssertionError("the timer never ends")
 
 
-def test_a_slider_shows_at_once(window):
+def test_slider_updates_by_timer(window):
+    """A changed setting shows after one update by the timer, without a frame change."""
     body, _, _ = window
     before = evaluated(body)
     body.thew.softness = 0.2
@@ -57,7 +58,8 @@ def test_a_slider_shows_at_once(window):
     assert part("live.updates").state.stepper is None and not part("live.updates").state.waiting
 
 
-def test_the_old_motion_plays_while_the_new_one_is_computed(window):
+def test_old_motion_plays_during_update(window):
+    """The old motion plays until the new one is computed."""
     body, _, _ = window
     old = play(body, (2, 7, 12))
     body.thew.softness = 0.2
@@ -66,7 +68,8 @@ def test_the_old_motion_plays_while_the_new_one_is_computed(window):
     assert np.abs(play(body, (2, 7, 12)) - old).max() > 1e-4
 
 
-def test_painted_weights_show_at_once(window):
+def test_painted_weights_update(window):
+    """Painted weights show after one update."""
     body, _, _ = window
     before = evaluated(body)
     body.vertex_groups["Head"].add(list(range(70, 100)), 1.0, "REPLACE")
@@ -77,7 +80,8 @@ def test_painted_weights_show_at_once(window):
     assert np.abs(evaluated(body) - before).max() > 1e-4
 
 
-def test_an_edit_that_invalidates_shows_plain_skin_until_flesh_is_built(window):
+def test_invalid_edit_until_update(window):
+    """An edit that invalidates the flesh shows the plain skin until the flesh is built anew."""
     body, _, _ = window
     activate(body)
     bpy.ops.object.mode_set(mode="EDIT")
@@ -96,7 +100,8 @@ def test_an_edit_that_invalidates_shows_plain_skin_until_flesh_is_built(window):
     assert np.abs(evaluated(body) - plain[2]).max() > 1e-4
 
 
-def test_a_build_that_fails_shows_plain_skin(window, monkeypatch):
+def test_failed_build_shows_plain_skin(window, monkeypatch):
+    """A build that fails shows the plain skin until a setting changes."""
     body, _, handlers = window
 
     def fails(*_args, **_options):
@@ -115,7 +120,8 @@ def test_a_build_that_fails_shows_plain_skin(window, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", ["SCULPT", "EDIT"])
-def test_what_is_sculpted_and_edited_is_the_plain_skin(scene, window, mode):
+def test_edit_modes_show_plain_skin(scene, window, mode):
+    """Sculpt and edit modes show the plain skin, and the flesh returns after them."""
     body, _, handlers = window
     live = play(body, FRAMES)
     scene.frame_set(4)
@@ -133,14 +139,16 @@ def test_what_is_sculpted_and_edited_is_the_plain_skin(scene, window, mode):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_playing_asks_for_nothing(window):
+def test_playback_requests_no_update(window):
+    """Playback requests no update."""
     body, _, _ = window
     play(body, FRAMES)
     bpy.context.view_layer.update()
     assert not part("live.updates").state.waiting
 
 
-def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
+def test_unkeyed_pose_followed(scene, window):
+    """A bone turned by hand carries the flesh along before it is simulated."""
     body, rig, _ = window
     flesh = flesh_of(body)
     before = evaluated(body)
@@ -159,8 +167,8 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
     assert flesh.condition.pose.name == "SIMULATED" and not flesh.problem
 
 
-def test_a_changed_animation_is_told_and_shown_with_flesh_at_rest(scene, window):
-    """In any frame the skin is that of the new animation, and nothing of the old one's swing is left."""
+def test_changed_animation_shows_rest_flesh(scene, window):
+    """A changed animation is reported, and its skin shows without the swing of the old one."""
     body, rig, handlers = window
     flesh = flesh_of(body)
     animate(rig, bend=-0.3)
@@ -178,7 +186,8 @@ def test_a_changed_animation_is_told_and_shown_with_flesh_at_rest(scene, window)
     assert flesh.condition.motion.name == "READ" and not flesh.problem
 
 
-def test_a_loaded_file_is_rebuilt_by_the_timer(window, tmp_path):
+def test_loaded_file_rebuilt(window, tmp_path):
+    """A loaded file is rebuilt by the timer and shows the plain skin until then."""
     body, _, handlers = window
     live = play(body, FRAMES)
     path = tmp_path / "live.blend"
@@ -191,7 +200,8 @@ def test_a_loaded_file_is_rebuilt_by_the_timer(window, tmp_path):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_flesh_at_rest_is_built_where_there_is_none_yet(window):
+def test_settled_builds_missing_flesh(window):
+    """The rest pose preview builds flesh where there is none yet."""
     body, _, _ = window
     part("live.session").register.forget(body)
     plain = evaluated(body)
@@ -202,7 +212,8 @@ def test_flesh_at_rest_is_built_where_there_is_none_yet(window):
     assert np.abs(evaluated(body) - plain).max() > 1e-3
 
 
-def test_undo_stops_what_is_under_way(window):
+def test_undo_stops_update(window):
+    """Undo stops the update under way."""
     body, _, _ = window
     bpy.ops.ed.undo_push(message="before")
     body.thew.cells_across = 8
@@ -217,7 +228,8 @@ def test_undo_stops_what_is_under_way(window):
     assert np.isfinite(play(bpy.data.objects["Body"], (3, 9))).all()
 
 
-def test_removal_stops_what_is_under_way(window):
+def test_remove_stops_update(window):
+    """Remove stops the update under way."""
     body, _, _ = window
     body.thew.cells_across = 8
     part("live.updates").tick()
@@ -227,7 +239,8 @@ def test_removal_stops_what_is_under_way(window):
     assert [m.type for m in body.modifiers] == ["ARMATURE"]
 
 
-def test_an_object_may_be_deleted_under_way(window):
+def test_deleted_object_stops_update(window):
+    """An object may be deleted during its update."""
     body, _, _ = window
     body.thew.cells_across = 8
     part("live.updates").tick()
@@ -236,7 +249,8 @@ def test_an_object_may_be_deleted_under_way(window):
     bpy.context.scene.frame_set(5)
 
 
-def test_an_update_that_fails_says_why(window):
+def test_failed_update_noted(window):
+    """An update that fails says why in the notes and shows the plain skin."""
     body, _, _ = window
     body.vertex_groups.clear()
     body.data.update_tag()
@@ -249,7 +263,7 @@ def test_an_update_that_fails_says_why(window):
 
 
 def in_a_thread(call) -> None:
-    """Let another thread do `call`, as Blender renders in a window, while this one attends to it."""
+    """Runs `call` in another thread, as Blender renders in a window, while this one attends to it."""
     rendering = part("live.rendering")
     thread = threading.Thread(target=call)
     thread.start()
@@ -259,7 +273,7 @@ def in_a_thread(call) -> None:
 
 
 def rendered(handlers, scene, body, frames) -> np.ndarray:
-    """What a render's thread would see at `frames`, in the order given."""
+    """Returns what a render's thread would see at `frames`, in the order given."""
     shapes = []
     in_a_thread(lambda: handlers.render_starts(scene))
     with part("scene.poses").playing():  # no handlers of this thread
@@ -278,7 +292,7 @@ def rendered(handlers, scene, body, frames) -> np.ndarray:
 
 @contextmanager
 def free():
-    """The handlers answer within."""
+    """Lets the handlers answer within the block."""
     poses = part("scene.poses")
     before, poses.busy = poses.busy, 0
     try:
@@ -289,7 +303,7 @@ def free():
 
 @contextmanager
 def moved_elsewhere():
-    """Nothing is written by a thread but the main one within."""
+    """Checks that only the main thread writes within the block."""
     modifier, write = part("scene.modifier"), part("scene.modifier").write
 
     def guarded(*args):
@@ -303,8 +317,8 @@ def moved_elsewhere():
         modifier.write = write
 
 
-def test_a_render_of_a_window_shows_what_was_played(scene, window):
-    """In any order, with the interface unlocked, which is Blender's default."""
+def test_render_thread_matches_playback(scene, window):
+    """A render in a window shows what was played, in any order and with the interface unlocked."""
     body, _, handlers = window
     assert not scene.render.use_lock_interface
     order = [4, 17, 2, 9, 20, 1, 9]
@@ -315,7 +329,8 @@ def test_a_render_of_a_window_shows_what_was_played(scene, window):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_a_window_writes_nothing_of_its_own_under_a_render(scene, window):
+def test_window_writes_nothing_during_render(scene, window):
+    """The window writes no offsets of its own during a render."""
     body, _, handlers = window
     live = play(body, FRAMES)
     in_a_thread(lambda: handlers.render_starts(scene))
@@ -327,7 +342,8 @@ def test_a_window_writes_nothing_of_its_own_under_a_render(scene, window):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_a_file_just_opened_is_rendered_with_flesh(scene, window, tmp_path):
+def test_render_thread_after_open(scene, window, tmp_path):
+    """A file that was just opened is rendered with its flesh."""
     body, _, handlers = window
     live = play(body, FRAMES)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "live.blend"))
@@ -336,7 +352,8 @@ def test_a_file_just_opened_is_rendered_with_flesh(scene, window, tmp_path):
     np.testing.assert_array_equal(rendered(handlers, scene, body, (3, 9)), live[[2, 8]])
 
 
-def test_a_render_reads_an_animation_that_was_changed(scene, window):
+def test_render_thread_reads_changed_animation(scene, window):
+    """A render reads an animation that was changed before it."""
     body, rig, handlers = window
     animate(rig, bend=-0.4)
     bpy.context.view_layer.update()
@@ -345,7 +362,8 @@ def test_a_render_reads_an_animation_that_was_changed(scene, window):
     np.testing.assert_array_equal(play(body, (1, 5, 14)), seen)
 
 
-def test_a_character_that_renders_plain_is_told_of_before_the_first_frame(scene, window, monkeypatch):
+def test_render_reports_missing_flesh(scene, window, monkeypatch):
+    """A character that renders without its flesh is reported before the first frame."""
     body, _, handlers = window
     texts = []
     monkeypatch.setattr(part("live.rendering"), "tell", lambda title, lines: texts.extend(lines))
@@ -357,7 +375,8 @@ def test_a_character_that_renders_plain_is_told_of_before_the_first_frame(scene,
     in_a_thread(lambda: handlers.render_ends(scene))
 
 
-def test_a_busy_window_is_not_waited_for_without_end(scene, window, monkeypatch):
+def test_render_wait_limited(scene, window, monkeypatch):
+    """A render waits for a busy window only for a limited time, and reports it once."""
     body, _, handlers = window
     rendering, texts = part("live.rendering"), []
     monkeypatch.setattr(rendering, "PATIENCE", 0.0)
@@ -382,14 +401,15 @@ def test_a_busy_window_is_not_waited_for_without_end(scene, window, monkeypatch)
 
 @pytest.fixture
 def rigged(window):
-    """The same with a rig, settled down again."""
+    """Builds the same with a rig, settled down again."""
     body, armature, handlers = window
     assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
     tick()
     return body, armature, handlers, body.thew.rigs[0]
 
 
-def test_a_rig_shows_at_once_in_motion(rigged):
+def test_rig_updates_by_timer(rigged):
+    """A changed rig shows in motion after one update."""
     body, _, _, rig = rigged
     before = evaluated(body)
     rig.control = 0.3
@@ -403,7 +423,8 @@ def test_a_rig_shows_at_once_in_motion(rigged):
     assert not part("live.updates").state.waiting
 
 
-def test_sliders_show_without_waiting_at_rest(rigged):
+def test_rig_sliders_immediate_in_preview(rigged):
+    """The sliders of a rig show at once in the rest pose preview."""
     body, _, _, rig = rigged
     body.thew.settled = True
     tick()
@@ -422,7 +443,8 @@ def test_sliders_show_without_waiting_at_rest(rigged):
     np.testing.assert_array_equal(evaluated(body), moving)
 
 
-def test_an_edited_curve_of_a_control_shows_at_once(scene, rigged):
+def test_control_curve_edit_updates(scene, rigged):
+    """An edited curve of a control shows after one update."""
     body, _, _, rig = rigged
     for frame, control in ((1, 0.0), (4, 1.0)):
         rig.control = control
@@ -442,7 +464,8 @@ def test_an_edited_curve_of_a_control_shows_at_once(scene, rigged):
     assert flesh_of(body).motion.controls[3, 0] == pytest.approx(0.2)
 
 
-def test_a_driven_rig_follows_the_pose_and_its_sliders_too(rigged):
+def test_driven_rig_follows_pose(rigged):
+    """A driven rig and its sliders follow the pose."""
     body, armature, _, rig = rigged
     assert bpy.ops.thew.rig_driver(bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
     tick()
@@ -461,7 +484,8 @@ def test_a_driven_rig_follows_the_pose_and_its_sliders_too(rigged):
     assert rig.samples[1].sliders.strength == pytest.approx(0.5 * full)
 
 
-def test_playing_edits_nothing_and_asks_for_nothing(rigged, monkeypatch):
+def test_playback_with_rig_edits_nothing(rigged, monkeypatch):
+    """Playback with a keyed rig edits nothing and requests no update."""
     body, _, _, rig = rigged
     for frame, control in ((1, 0.0), (18, 1.0)):
         rig.control = control
@@ -489,7 +513,8 @@ def test_playing_edits_nothing_and_asks_for_nothing(rigged, monkeypatch):
     assert [s.control for s in rig.samples] == [0.0, 1.0] and not told
 
 
-def test_a_render_shows_motion_where_the_view_is_settled(scene, rigged):
+def test_render_shows_motion_in_preview(scene, rigged):
+    """A render shows the motion while the view shows the rest pose preview."""
     body, _, handlers, _rig = rigged
     moving = play(body, (4, 9))
     body.thew.settled = True
@@ -505,7 +530,8 @@ def test_a_render_shows_motion_where_the_view_is_settled(scene, rigged):
     np.testing.assert_array_equal(play(body, (4, 9)), still)
 
 
-def test_switching_the_extension_off_leaves_nothing_behind(window):
+def test_unregister_leaves_nothing(window):
+    """Switching the extension off leaves no handlers, timers or classes, and the flesh returns with it."""
     body, _, handlers = window
     body.thew.softness = 0.2
     package = part("cli").__package__

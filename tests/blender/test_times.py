@@ -24,7 +24,7 @@ def live_of(body):
 
 
 def pushed_down(owner, name="Strip"):
-    """The active action of an ID becomes a strip: (its animation data, track, strip)."""
+    """Turns the active action of an ID into a strip; returns (its animation data, track, strip)."""
     data = owner.animation_data
     action, slot = data.action, getattr(data, "action_slot", None)
     data.action = None
@@ -40,7 +40,8 @@ def pushed_down(owner, name="Strip"):
 
 
 @pytest.mark.parametrize(("old", "new"), [(100, 125), (125, 100)])
-def test_bakes_play_with_stretched_time(scene, old, new):
+def test_bake_with_time_stretching(scene, old, new):
+    """Bakes play as the live flesh under time stretching."""
     body, _ = make_character()
     scene.render.frame_map_old, scene.render.frame_map_new = old, new
     live = live_of(body)
@@ -53,7 +54,7 @@ def test_bakes_play_with_stretched_time(scene, old, new):
 
 
 def ball():
-    """A ball with a key, and a thing that is keyed at the same times."""
+    """Builds a ball with a key, and an object that is keyed at the same times."""
     bpy.ops.mesh.primitive_uv_sphere_add(segments=12, ring_count=8)
     obj = bpy.context.object
     obj.shape_key_add(name="Basis")
@@ -68,7 +69,8 @@ def ball():
     return obj, cube
 
 
-def test_keyframed_flesh_is_stretched_as_all_curves_are(scene):
+def test_keyframed_time_stretching(scene):
+    """Keyframed flesh is stretched in time as all curves are."""
     obj, cube = ball()
     scene.frame_end = 60
     activate(obj)
@@ -92,7 +94,8 @@ def test_keyframed_flesh_is_stretched_as_all_curves_are(scene):
     assert np.abs(play(obj, range(1, 91, 8)) - live).max() < 1e-5
 
 
-def test_a_key_of_keyframed_flesh_is_set_where_the_playhead_stands(scene):
+def test_keyframed_key_at_playhead(scene):
+    """A key of keyframed flesh is set at the playhead under time stretching."""
     obj, _ = ball()
     scene.frame_end = 60
     activate(obj)
@@ -106,8 +109,8 @@ def test_a_key_of_keyframed_flesh_is_set_where_the_playhead_stands(scene):
     assert 15.0 in times
 
 
-def test_presets_key_in_stretched_time(scene):
-    """Marked cycles too are told in frames of the scene."""
+def test_marked_cycle_in_scene_frames(scene):
+    """A marked cycle is returned in frames of the scene under time stretching."""
     _, rig = make_character()
     action = rig.animation_data.action
     action.use_frame_range, action.use_cyclic = True, True
@@ -133,7 +136,8 @@ def smiling(body):
     return pushed_down(body.data.shape_keys)
 
 
-def test_keys_above_a_strip_play_as_baked(scene):
+def test_bake_above_strip(scene):
+    """Baked keys above an NLA strip play as the live flesh."""
     body, _ = make_character()
     smiling(body)
     live = live_of(body)
@@ -180,8 +184,8 @@ def tweaking(data, track, strip):
         (tweaking, "tweak mode"),
     ],
 )
-def test_keys_that_would_not_play_as_baked_are_refused(scene, how, said):
-    """Before anything is simulated, and nothing is changed."""
+def test_bake_refuses_incompatible_strips(scene, how, said):
+    """A bake whose keys would not play as baked is refused beforehand, and nothing changes."""
     body, _ = make_character()
     data, track, strip = smiling(body)
     how(data, track, strip)
@@ -194,7 +198,8 @@ def test_keys_that_would_not_play_as_baked_are_refused(scene, how, said):
     assert np.array_equal(play(body, FRAMES), live)
 
 
-def test_keys_join_an_action_that_they_hold_without_a_slot(scene):
+def test_bake_into_action_without_slot(scene):
+    """Baked keys join an action that is assigned without a slot, and their removal restores it."""
     if not SLOTS:
         pytest.skip("Blender before 4.4 knows no slots")
     body, rig = make_character()
@@ -235,8 +240,8 @@ def play_action(rig, action):
         rig.animation_data.action_slot = action.slots[0]
 
 
-def test_a_bake_keeps_to_its_action(scene):
-    """Walk is active when the bake of Run is finished: the keys belong to Run, and that is told."""
+def test_bake_keeps_action(scene):
+    """The keys of a bake belong to the action that they were baked for, and the export check reports another one."""
     body, rig = make_character()
     walk = named(rig, "Walk")
     run = copied(walk, "Run", 1.8)
@@ -258,7 +263,8 @@ def test_a_bake_keeps_to_its_action(scene):
     assert not [text for text in check(body) if "action" in text]
 
 
-def test_strips_alone_are_one_animation_with_the_flesh(scene):
+def test_bake_with_strips_exports_together(scene):
+    """Strips alone and the baked flesh are exported as one animation."""
     body, rig = make_character()
     walk = named(rig, "Walk")
     pushed_down(rig, "Track")
@@ -273,7 +279,8 @@ def test_strips_alone_are_one_animation_with_the_flesh(scene):
 
 
 @pytest.mark.parametrize("how", ["shifted", "scaled", "two"])
-def test_strips_that_do_not_play_as_written_are_told(scene, how):
+def test_export_check_reports_strips(scene, how):
+    """The export check reports strips that do not play as written."""
     body, rig = make_character()
     _, _, strip = pushed_down(rig, "Track")
     if how == "shifted":
@@ -290,8 +297,8 @@ def test_strips_that_do_not_play_as_written_are_told(scene, how):
     assert "“Rig” plays NLA strips" in said and "Split Animation by Object off" in said
 
 
-def test_visibility_that_a_strip_animates_is_seen(scene):
-    """The armature's switch is keyed, and the action pushed down."""
+def test_add_refuses_strip_visibility(scene):
+    """A visibility of the Armature modifier that a strip animates is refused, unless the track is muted."""
     body, _ = make_character()
     modifier = body.modifiers["Armature"]
     for frame, on in ((1, True), (10, False)):
@@ -305,7 +312,8 @@ def test_visibility_that_a_strip_animates_is_seen(scene):
     assert bpy.ops.thew.add() == {"FINISHED"}
 
 
-def test_rigs_controls_in_strips_are_known(scene):
+def test_rig_controls_in_strips(scene):
+    """The controls of rigs that strips animate are recognised, unless the track is muted."""
     animation, rig_controls = part("scene.animation"), part("scene.rig_controls")
     body, _ = make_character()
     activate(body)

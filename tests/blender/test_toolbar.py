@@ -10,7 +10,7 @@ from helpers import activate, add_rig, part
 
 
 def listed(mode: str) -> list[str]:
-    """The tools of ours that the toolbar shows in a mode."""
+    """Returns our tools that the toolbar shows in a mode."""
     bar = ToolSelectPanelHelper._tool_class_from_space_type("VIEW_3D")
     found = ToolSelectPanelHelper._tools_flatten(bar.tools_from_context(bpy.context, mode))
     return [tool.idname for tool in found if tool is not None and tool.idname.startswith("thew.")]
@@ -18,7 +18,7 @@ def listed(mode: str) -> list[str]:
 
 @pytest.fixture
 def tools(addon, monkeypatch):
-    """The toolbar as in a window."""
+    """Builds the toolbar as in a window."""
     toolbar, operators = part("operators.toolbar"), part("operators")
     monkeypatch.setattr(toolbar, "bpy", WithWindow())
     for group, poll in operators.TOOLS:
@@ -35,7 +35,8 @@ class WithWindow:
     utils = bpy.utils
 
 
-def test_tools_are_shown_where_they_have_something_to_work_on(scene, tools, fleshed):
+def test_toolbar_shows_usable_tools(scene, tools, fleshed):
+    """The toolbar shows our tools only where they have something to work on."""
     body, armature = fleshed
     assert listed("OBJECT") == listed("POSE") == []
     add_rig(body, bone="Spine")
@@ -52,7 +53,8 @@ def test_tools_are_shown_where_they_have_something_to_work_on(scene, tools, fles
     assert listed("OBJECT") == []
 
 
-def test_nothing_of_ours_is_left_in_blenders_lists(addon, monkeypatch):
+def test_toolbar_remove_restores_lists(addon, monkeypatch):
+    """Removing our tools restores Blender's lists."""
     bar = ToolSelectPanelHelper._tool_class_from_space_type("VIEW_3D")
     before = {mode: list(found) for mode, found in bar._tools.items()}
     toolbar, operators = part("operators.toolbar"), part("operators")

@@ -39,7 +39,8 @@ def turned(file: Path, angle: float, applied: bool):
     # Single precision of the turned objects decides between near ties of the frog's lattice: a few cells fall otherwise.
     [("Fox.glb", 1e-4, [(30.0, False), (75.0, True)]), ("q_frog.glb", 0.25, [(135.0, False)])],
 )
-def test_a_character_that_faces_another_way_has_the_same_flesh(scene, name, most, turns):
+def test_turned_character_same_motion(scene, name, most, turns):
+    """A character that faces another way has the same flesh motion."""
     file = data_folder("characters")
     if file is None:
         pytest.skip("needs the characters of THEW_DATA")

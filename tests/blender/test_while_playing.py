@@ -37,7 +37,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def playing(scene, clock, monkeypatch):
-    """A character with flesh, in a Blender that believes that it has a window in which the animation plays."""
+    """Builds a character with flesh, in a Blender that believes that it has a window in which the animation plays."""
     body, rig = make_character()
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
@@ -51,7 +51,9 @@ def playing(scene, clock, monkeypatch):
 
 
 def seconds_played(clock, seconds: float, first: int = 1, last: int = 20) -> list[tuple[int, np.ndarray]]:
-    """Plays on for so long, 24 frames a second in a loop, and lets the timer tick after each; what was seen, by frame."""
+    """Plays for a number of seconds, 24 frames a second in a loop, with a tick after each; returns each frame and its
+    shape.
+    """
     updates, scene, seen = part("live.updates"), bpy.context.scene, []
     for turn in range(round(24 * seconds)):
         clock.now += 1.0 / 24.0
@@ -66,7 +68,8 @@ def seconds_played(clock, seconds: float, first: int = 1, last: int = 20) -> lis
     return seen
 
 
-def test_a_reopened_file_shows_flesh_while_it_plays(playing, clock, tmp_path):
+def test_reopened_file_plays_flesh(playing, clock, tmp_path):
+    """A reopened file shows its flesh while it plays."""
     body, _ = playing
     live = play(body, FRAMES)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "live.blend"))
@@ -76,7 +79,8 @@ def test_a_reopened_file_shows_flesh_while_it_plays(playing, clock, tmp_path):
         np.testing.assert_array_equal(shape, live[frame - 1])
 
 
-def test_a_setting_that_is_changed_while_it_plays_acts_while_it_plays(playing, clock):
+def test_setting_acts_during_playback(playing, clock):
+    """A setting that is changed during playback acts during playback."""
     body, _ = playing
     old = play(body, FRAMES)
     body.thew.softness = 0.15
@@ -89,7 +93,7 @@ def test_a_setting_that_is_changed_while_it_plays_acts_while_it_plays(playing, c
 
 
 def line(body) -> str:
-    """What the panel says of the flesh."""
+    """Returns what the panel says of the flesh."""
     return part("logic.health").health(body.thew, body.thew.made, flesh_of(body), 1).text
 
 
@@ -99,7 +103,8 @@ def key_the_spine(rig, angle: float) -> None:
     rig.pose.bones["Spine"].keyframe_insert("rotation_euler", frame=10)
 
 
-def test_keys_that_were_edited_are_told_and_simulated_when_it_plays(playing, clock, monkeypatch):
+def test_edited_keys_simulated_on_playback(playing, clock, monkeypatch):
+    """Edited keys are reported, and simulated when the animation plays."""
     body, rig = playing
     monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
     updates, old = part("live.updates"), play(body, FRAMES)
@@ -121,7 +126,8 @@ def test_keys_that_were_edited_are_told_and_simulated_when_it_plays(playing, clo
     assert max(np.abs(shape - old[frame - 1]).max() for frame, shape in seen) > 1e-2
 
 
-def test_keys_that_are_edited_while_it_plays_act_once_they_rest(playing, clock):
+def test_keys_edited_during_playback(playing, clock):
+    """Keys that are edited during playback act once the edits stop."""
     body, rig = playing
     updates, begun = part("live.updates"), []
     for step in range(20):  # dragged for most of a second
@@ -138,7 +144,8 @@ def test_keys_that_are_edited_while_it_plays_act_once_they_rest(playing, clock):
         np.testing.assert_array_equal(shape, play(body, (frame,))[0])
 
 
-def test_a_bone_that_was_turned_and_not_keyed_is_simulated_when_it_plays(playing, clock):
+def test_unkeyed_bone_simulated_on_playback(playing, clock):
+    """A bone that was turned without a key is simulated when the animation plays."""
     body, rig = playing
     arm = next(bone for bone in rig.pose.bones if bone.name not in {"Root", "Spine"})
     arm.rotation_mode = "XYZ"
@@ -148,8 +155,8 @@ def test_a_bone_that_was_turned_and_not_keyed_is_simulated_when_it_plays(playing
     assert flesh_of(body).condition.motion.name == "READ" and line(body) == "Moves, frames 1 to 20"
 
 
-def test_a_motion_that_is_another_one_each_time_is_read_again_once(playing, clock, monkeypatch):
-    """As of a driver with a will of its own: playing on simulates it no more, playing anew does once."""
+def test_changing_motion_read_once(playing, clock, monkeypatch):
+    """A motion that differs each time it is read is simulated once per start of playback."""
     updates, jobs, begun = part("live.updates"), part("live.jobs"), []
     update = jobs.update
     monkeypatch.setattr(jobs, "update", lambda *given, **named: begun.append(given) or update(*given, **named))
@@ -161,7 +168,8 @@ def test_a_motion_that_is_another_one_each_time_is_read_again_once(playing, cloc
     assert len(begun) == 2
 
 
-def test_curves_that_move_something_else_are_no_edit_of_the_motion(playing):
+def test_unrelated_curves_ignored(playing):
+    """Edited curves of another object do not count as an edit of the motion."""
     body, _ = playing
     other = bpy.data.objects.new("Other", None)
     bpy.context.scene.collection.objects.link(other)
@@ -172,8 +180,8 @@ def test_curves_that_move_something_else_are_no_edit_of_the_motion(playing):
     assert flesh_of(body).condition.motion.name == "EDITED" and line(body) == "Moves, frames 1 to 20"
 
 
-def test_undo_of_something_else_is_no_edit_of_the_keys(playing):
-    """Where the number of objects changes, Blender tells of every action."""
+def test_unrelated_undo_ignored(playing):
+    """Undo of a new object, after which Blender reports every action, does not count as an edit of the keys."""
     bpy.ops.ed.undo_push(message="before")
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Other", None))
     bpy.ops.ed.undo_push(message="another object")
@@ -183,7 +191,8 @@ def test_undo_of_something_else_is_no_edit_of_the_keys(playing):
     assert flesh_of(body).condition.motion.name == "EDITED" and line(body) == "Moves, frames 1 to 20"
 
 
-def test_keys_of_what_an_armature_hangs_on_are_its_own(playing):
+def test_constraint_target_keys_count(playing):
+    """Keys of a constraint's target count as keys of the armature."""
     body, rig = playing
     other = bpy.data.objects.new("Other", None)
     bpy.context.scene.collection.objects.link(other)
@@ -193,7 +202,8 @@ def test_keys_of_what_an_armature_hangs_on_are_its_own(playing):
     assert flesh_of(body).condition.motion.name == "KEYED"
 
 
-def test_a_setting_that_is_changed_under_way_starts_the_update_again(playing, clock):
+def test_setting_restarts_update(playing, clock):
+    """A setting that is changed during an update starts the update again."""
     body, _ = playing
     updates = part("live.updates")
     body.thew.cells_across = 8
@@ -209,7 +219,8 @@ def test_a_setting_that_is_changed_under_way_starts_the_update_again(playing, cl
     assert flesh_of(body).condition.build.name == "OPEN"
 
 
-def test_reading_in_slices_is_reading_at_once(playing, clock, monkeypatch):
+def test_read_motion_in_slices(playing, clock, monkeypatch):
+    """A motion read in slices is the motion read at once."""
     body, _ = playing
     poses, reading = part("scene.poses"), part("scene.reading")
     scene, layer = bpy.context.scene, bpy.context.view_layer
@@ -237,7 +248,8 @@ def test_reading_in_slices_is_reading_at_once(playing, clock, monkeypatch):
     assert in_slices.digest == at_once.digest == flesh.motion.digest
 
 
-def test_curves_that_are_edited_while_they_are_read_stay_in_doubt(playing, clock):
+def test_curves_edited_during_reading(playing, clock):
+    """Curves that are edited while they are read stay in doubt."""
     body, rig = playing
     flesh, building = flesh_of(body), part("live.building")
     states = part("logic.states")
@@ -253,8 +265,8 @@ def test_curves_that_are_edited_while_they_are_read_stay_in_doubt(playing, clock
 
 
 @pytest.mark.parametrize("contact", ["", "itself", "a thing"])
-def test_frames_show_as_they_are_ready(playing, clock, contact):
-    """While the worker is in a later part, earlier frames are seen, with the bits that they have in the end."""
+def test_frames_arrive_early(playing, clock, contact):
+    """Finished frames show, with their final bits, while later ones are computed."""
     body, rig = playing
     if contact == "a thing":
         add_box()
@@ -287,8 +299,8 @@ def test_frames_show_as_they_are_ready(playing, clock, contact):
         np.testing.assert_array_equal(shape, play(body, (frame,))[0])
 
 
-def test_riders_follow_frames_that_are_ready_before_the_body_is(playing, clock):
-    """In a file that was just opened nothing is built of what they ride on but what is simulated just now."""
+def test_riders_follow_arriving_frames(playing, clock):
+    """Riders follow the finished frames of a body that is still being simulated in a newly opened file."""
     body, rig = playing
     scene = bpy.context.scene
     shirt = make_body(rig, name="Shirt", scale=1.05)
@@ -316,11 +328,12 @@ def test_riders_follow_frames_that_are_ready_before_the_body_is(playing, clock):
 
 
 def jobs_simulate(body):
-    """The task of Simulate."""
+    """Returns the task of Simulate."""
     return part("live.jobs").simulate(body, bpy.context.scene, bpy.context.view_layer)
 
 
-def test_a_loop_says_in_which_round_it_is(playing):
+def test_loop_progress_names_round(playing):
+    """The progress of a loop names its round."""
     body, rig = playing
     animate(rig, last=21)
     body.thew.motion_start = "CYCLE"
@@ -330,8 +343,8 @@ def test_a_loop_says_in_which_round_it_is(playing):
     assert "Closing the loop (round 1)" in said and "Closing the loop (round 2)" in said
 
 
-def test_a_job_shows_frames_that_are_ready_and_stopped_the_former_ones(playing, monkeypatch):
-    """Pressed in a window, Simulate shows the frame that the window stands at; after Esc it is as it was."""
+def test_job_shows_arriving_frames(playing, monkeypatch):
+    """Simulate shows the window's frame as soon as it is ready, and after Esc the former one."""
     body, rig = playing
     monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
     updates, tasks = part("live.updates"), part("logic.tasks")
@@ -368,7 +381,8 @@ def test_a_job_shows_frames_that_are_ready_and_stopped_the_former_ones(playing, 
 
 
 @pytest.mark.parametrize("thing", [False, True])
-def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch, thing):
+def test_motion_in_parts_same_bits(fleshed, monkeypatch, thing):
+    """A motion made in parts has the bits of the motion made at once."""
     body, _ = fleshed
     body.thew.motion_start = "SETTLED"
     if thing:
@@ -388,8 +402,8 @@ def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch,
     assert not thing or flesh_of(body).touching.others.frames
 
 
-def test_a_mesh_that_a_bone_asks_for_is_read_as_it_is_played(fleshed):
-    """Poses are read without modifiers, but for those that hang on the shape of a mesh."""
+def test_poses_read_with_needed_modifiers(fleshed):
+    """Poses are read without modifiers, except on meshes whose shape a bone depends on."""
     body, rig = fleshed
     activate(body)
     body.modifiers.new("Wave", "CAST").factor = 0.5
@@ -403,7 +417,8 @@ def test_a_mesh_that_a_bone_asks_for_is_read_as_it_is_played(fleshed):
     assert "changed" not in flesh_of(body).problem
 
 
-def test_a_subdivision_behind_thew_is_not_evaluated_while_poses_are_read(fleshed, monkeypatch):
+def test_poses_read_without_subdivision(fleshed, monkeypatch):
+    """A subdivision after Thew's modifier is not evaluated while poses are read."""
     body, _ = fleshed
     fine, seen = body.modifiers.new("Fine", "SUBSURF"), []
     read = part("scene.poses").PoseReader.read
@@ -417,7 +432,8 @@ def test_a_subdivision_behind_thew_is_not_evaluated_while_poses_are_read(fleshed
     assert fine.show_viewport and seen.count(True) == 1 < seen.count(False)
 
 
-def test_the_view_can_be_turned_while_a_job_runs(addon):
+def test_job_passes_view_events(addon):
+    """The view can be turned while a job runs, and other keys are blocked."""
     job = SimpleNamespace(_stepper=SimpleNamespace(cancel=lambda: None))
     for kind, answer in (("MIDDLEMOUSE", "PASS_THROUGH"), ("WHEELUPMOUSE", "PASS_THROUGH"), ("G", "RUNNING_MODAL")):
         event = SimpleNamespace(type=kind, value="PRESS")

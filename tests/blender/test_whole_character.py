@@ -35,7 +35,7 @@ FRAMES = (3, 6, 9, 12)
 
 
 def thing(name, rig, bone, make, weighted=True):
-    """A mesh made by `make(bmesh)`, wholly carried by a bone: by weights, or as its child."""
+    """Builds a mesh with `make(bmesh)`, wholly carried by a bone: by weights, or as its child."""
     mesh = bpy.data.meshes.new(name)
     cloud = bmesh.new()
     make(cloud)
@@ -56,7 +56,7 @@ def thing(name, rig, bone, make, weighted=True):
 
 
 def balls(*places):
-    """Balls at (centre, radius)."""
+    """Builds balls at (centre, radius)."""
 
     def make(cloud):
         for centre, radius in places:
@@ -66,7 +66,7 @@ def balls(*places):
 
 
 def cones(*places):
-    """Teeth at places, 0.06 long, pointing down."""
+    """Builds teeth at places, 0.06 long, pointing down."""
 
     def make(cloud):
         for place in places:
@@ -79,7 +79,7 @@ def cones(*places):
 
 
 def box(low, high):
-    """A box from corner to corner."""
+    """Builds a box from corner to corner."""
 
     def make(cloud):
         low_, high_ = Vector(low), Vector(high)
@@ -91,7 +91,9 @@ def box(low, high):
 
 @pytest.fixture
 def shark(scene):
-    """(body, armature, eyes, teeth, fins): a tube that swims along z, with meshes of its own for eyes, teeth and a fin."""
+    """Builds (body, armature, eyes, teeth, fins): a tube that swims along z, with meshes of its own for eyes, teeth
+    and a fin.
+    """
     body, rig = make_character(rings=19, sides=14)
     eyes = thing("Eyes", rig, "Head", balls(((0.17, -0.05, 1.6), 0.04), ((-0.17, -0.05, 1.6), 0.04)))
     teeth = thing("Teeth", rig, "Head", cones(*((0.05 * i, -0.14, 1.72) for i in (-2, -1, 0, 1, 2))))
@@ -107,7 +109,8 @@ def rides_on(obj, body) -> bool:
 
 
 @pytest.mark.parametrize("pressed", ["Body", "Rig", "Eyes", "Teeth"])
-def test_one_press_from_anywhere_takes_a_shark_with_eyes_and_teeth(shark, pressed, capsys):
+def test_add_takes_whole_character(shark, pressed, capsys):
+    """One press of Add Flesh on any part gives the body flesh and lets the other meshes ride on it."""
     body, _, *others = shark
     activate(bpy.data.objects[pressed])
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -118,7 +121,8 @@ def test_one_press_from_anywhere_takes_a_shark_with_eyes_and_teeth(shark, presse
     assert "“Body” has flesh" in said and "“Eyes”, “Fin” and “Teeth” ride on “Body”" in said
 
 
-def test_eyes_and_teeth_stay_as_deep_in_the_skin_as_they_were(shark):
+def test_riders_keep_depth_in_skin(shark):
+    """Eyes and teeth keep their depth in the skin."""
     body, rig, eyes, teeth, _ = shark
     animate(rig, hop=0.3, bend=0.6)
     body.thew.softness = 1.0
@@ -155,14 +159,15 @@ def test_eyes_and_teeth_stay_as_deep_in_the_skin_as_they_were(shark):
 
 
 def still(body) -> np.ndarray:
-    """The plain skin at the frames."""
+    """Returns the plain skin at the frames."""
     body.thew.enabled = False
     shapes = play(body, FRAMES, read=world)
     body.thew.enabled = True
     return shapes
 
 
-def test_two_large_closed_bodies_have_flesh_each(scene):
+def test_add_two_bodies(scene):
+    """Two large closed meshes get flesh each, and eyes ride on the nearer one."""
     body, rig = make_character()
     other = make_body(rig, name="Other")
     other.data.transform(Matrix.Translation((1.5, 0.0, 0.0)))
@@ -173,8 +178,8 @@ def test_two_large_closed_bodies_have_flesh_each(scene):
     assert rides_on(eyes, other)
 
 
-def test_clothes_are_no_body_however_large(scene):
-    """A robe around the body encloses more than it does, and is open below."""
+def test_add_large_clothes_ride(scene):
+    """An open robe around the body rides although it encloses more than the body."""
     body, rig = make_character()
     robe = make_body(rig, name="Robe", scale=1.0)
     for vertex in robe.data.vertices:
@@ -190,7 +195,8 @@ def test_clothes_are_no_body_however_large(scene):
     assert body.thew.made.flesh and rides_on(robe, body)
 
 
-def test_a_backpack_on_the_spine_rides_and_arms_with_bones_of_their_own_do_not(scene):
+def test_add_backpack_rides(scene):
+    """A backpack on the spine rides, and arms with bones of their own get flesh."""
     body, rig = make_character()
     pack = thing("Pack", rig, "Spine", box((-0.15, 0.3, 0.7), (0.15, 0.6, 1.1)))
     activate(body)
@@ -208,7 +214,8 @@ def test_a_backpack_on_the_spine_rides_and_arms_with_bones_of_their_own_do_not(s
     assert arm.thew.made.flesh and body.thew.made.flesh
 
 
-def test_what_stands_far_off_hides_or_is_a_cage_is_left(shark):
+def test_add_leaves_props_and_cages(shark):
+    """Distant props, hidden meshes and wire cages are left alone, and the panel names them."""
     body, rig, eyes, *_ = shark
     prop = thing("Prop", rig, "Head", box((4.0, 0.0, 0.0), (4.2, 0.2, 0.2)))
     cage = thing("Cage", rig, "Head", box((-0.3, -0.3, 1.0), (0.3, 0.3, 1.9)))
@@ -227,7 +234,8 @@ def test_what_stands_far_off_hides_or_is_a_cage_is_left(shark):
     assert "keeps its plain skin" not in words(draw(width=800)["details"])  # nothing is said that is not so
 
 
-def test_what_cannot_ride_is_told_and_the_rest_is_taken(shark):
+def test_add_names_unfit_rider(shark):
+    """A mesh that cannot ride is named, and the rest rides."""
     body, _, eyes, teeth, _ = shark
     teeth.modifiers.new("Mirror", "MIRROR")
     teeth.modifiers.move(1, 0)
@@ -237,7 +245,8 @@ def test_what_cannot_ride_is_told_and_the_rest_is_taken(shark):
     assert "“Mirror” of “Teeth” makes or removes vertices" in body.thew.made.left
 
 
-def test_the_mesh_alone_where_it_is_asked_for(shark):
+def test_add_mesh_alone(shark):
+    """Add Flesh takes the mesh alone when that is asked for."""
     body, _, eyes, teeth, fin = shark
     activate(body)
     assert bpy.ops.thew.add(cells_across=6, whole=False) == {"FINISHED"}
@@ -247,7 +256,8 @@ def test_the_mesh_alone_where_it_is_asked_for(shark):
 # undone ---------------------------------------------------------------------------------------------------------------
 
 
-def test_each_is_undone_by_one_click_and_leaves_no_trace(shark):
+def test_ride_off_restores(shark):
+    """One click takes each rider off, without a trace."""
     body, _, *others = shark
     before = {obj.name: snapshot(obj) for obj in others}
     activate(body)
@@ -268,7 +278,8 @@ def test_each_is_undone_by_one_click_and_leaves_no_trace(shark):
     assert "no mesh “Gone”" in refused(bpy.ops.thew.ride_off, rider="Gone")
 
 
-def test_removing_the_body_lets_all_get_off(shark):
+def test_remove_body_releases_riders(shark):
+    """Remove on the body takes all riders off."""
     body, _, *others = shark
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -276,7 +287,8 @@ def test_removing_the_body_lets_all_get_off(shark):
     assert not any(obj.thew.made.rides or obj.thew.made.flesh for obj in (body, *others))
 
 
-def test_add_on_what_was_taken_along_gives_it_flesh_of_its_own(scene):
+def test_add_on_rider_gives_flesh(scene):
+    """Add Flesh on a rider gives it flesh of its own."""
     body, rig = make_character()
     shirt = make_body(rig, name="Shirt", rings=9)
     activate(body)
@@ -287,8 +299,8 @@ def test_add_on_what_was_taken_along_gives_it_flesh_of_its_own(scene):
     assert shirt.thew.made.flesh and not shirt.thew.made.rides and shirt.thew.body is None
 
 
-def test_what_fails_or_is_cancelled_changes_nothing(scene):
-    """The second of two bodies is cancelled: the first has no flesh either."""
+def test_add_cancel_leaves_all_bodies(scene):
+    """If the second of two bodies is cancelled, the first gets no flesh either."""
     body, rig = make_character()
     other = make_body(rig, name="Other")
     other.data.transform(Matrix.Translation((1.5, 0.0, 0.0)))
@@ -303,7 +315,8 @@ def test_what_fails_or_is_cancelled_changes_nothing(scene):
 # the way on later -----------------------------------------------------------------------------------------------------
 
 
-def test_ride_proposes_the_body(fleshed):
+def test_ride_proposes_body(fleshed):
+    """The panel proposes the body to ride on."""
     body, rig = fleshed
     eyes = thing("Eyes", rig, "Head", balls(((0.17, -0.05, 1.6), 0.04)))
     activate(eyes)
@@ -321,7 +334,8 @@ def test_ride_proposes_the_body(fleshed):
     assert rides_on(eyes, body)
 
 
-def test_of_several_bodies_the_nearest_is_proposed(scene):
+def test_ride_proposes_nearest_body(scene):
+    """The nearest of several bodies is proposed."""
     body, rig = make_character()
     other = make_body(rig, name="Other")
     other.data.transform(Matrix.Translation((1.5, 0.0, 0.0)))
@@ -354,14 +368,15 @@ HARD = {
 
 
 def hard_parts(obj, starts) -> np.ndarray:
-    """The automatic map where bones mostly carry a mesh whose names begin so."""
+    """Returns the automatic map where bones mostly carry a mesh whose names begin so."""
     character = flesh_of(obj).character
     mine = [name.lower().startswith(starts) for name in character.bones]
     return np.asarray(flesh_of(obj).automatic.flesh)[character.weights[:, mine].sum(axis=1) > 0.7]
 
 
 @pytest.mark.parametrize("file", EXPECTED)
-def test_characters_of_many_meshes(scene, file):
+def test_add_on_real_multi_mesh_characters(scene, file):
+    """Real characters of many meshes get the expected bodies and riders, and the rest is named."""
     folder = data_folder("characters")
     if folder is None:
         pytest.skip("no shared characters")
@@ -383,7 +398,8 @@ def test_characters_of_many_meshes(scene, file):
     assert all(f"“{name}”" in told for name in everything - bodies - riders)
 
 
-def test_a_character_of_one_mesh_is_measured_by_nothing(character, monkeypatch):
+def test_add_single_mesh_skips_casting(character, monkeypatch):
+    """A character of one mesh is not measured to choose among bodies."""
     body, _ = character
     monkeypatch.setattr(part("logic.bodies"), "cast", lambda _parts: pytest.fail("measured"))
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}

@@ -23,7 +23,7 @@ MOST_LINES = 400
 
 
 def modules(folder: Path = ADDON) -> dict[str, Path]:
-    """Every file by its dotted name in the package; a folder's `__init__` by the folder's."""
+    """Returns every file by its dotted name in the package; a folder's `__init__` by the folder's."""
     found = {}
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -32,13 +32,13 @@ def modules(folder: Path = ADDON) -> dict[str, Path]:
 
 
 def only_typed(tree: ast.Module) -> set[ast.AST]:
-    """What stands under `if TYPE_CHECKING`, which no running program imports."""
+    """Returns the imports under `if TYPE_CHECKING`, which no running program imports."""
     tests = (node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     return {inner for test in tests for inner in ast.walk(test)}
 
 
 def imports(name: str, path: Path, known: dict[str, Path], typed: bool = True) -> list[tuple[int, str]]:
-    """(line, module of the package) of all that a file imports, inside its functions too; `typed`: for types alone too."""
+    """Returns (line, module) of all imports of a file, inside functions too; `typed`: those for types alone too."""
     tree = ast.parse(path.read_text())
     left_out = set() if typed else only_typed(tree)
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
@@ -55,7 +55,7 @@ def imports(name: str, path: Path, known: dict[str, Path], typed: bool = True) -
 
 
 def upward(folder: Path, wings: list[str]) -> list[str]:
-    """A sentence for each import from a wing above, or from what stands over all."""
+    """Returns a message for each import from a wing above, or from a module above all wings."""
     known, sentences = modules(folder), []
     for name, path in known.items():
         if name in TOP:
@@ -67,18 +67,21 @@ def upward(folder: Path, wings: list[str]) -> list[str]:
     return sentences
 
 
-def test_every_file_is_in_a_wing():
+def test_modules_belong_to_wings():
+    """Every module of the extension belongs to a wing."""
     assert {name.split(".")[0] for name in modules()} == {*WINGS, *TOP}
 
 
-def test_no_file_imports_upwards():
+def test_imports_not_upward():
+    """No module imports from a wing above its own."""
     assert upward(ADDON, WINGS) == []
 
 
 @pytest.mark.parametrize(
     "text", ["from ..high import thing", "from .. import cli", "def f():\n    from ..high.thing import x"]
 )
-def test_an_upward_import_is_found(tmp_path, text):
+def test_upward_finds_import(tmp_path, text):
+    """The check finds an upward import of any form."""
     for wing in ("low", "high"):
         (tmp_path / wing).mkdir()
         (tmp_path / wing / "__init__.py").write_text("")
@@ -91,7 +94,8 @@ def test_an_upward_import_is_found(tmp_path, text):
     assert len(upward(tmp_path, ["low", "high"])) == 1
 
 
-def test_no_file_imports_in_a_circle():
+def test_imports_acyclic():
+    """No modules import one another in a circle."""
     known = modules()
     graph = {name: {other for _, other in imports(name, path, known, typed=False)} for name, path in known.items()}
     for name, others in graph.items():
@@ -102,7 +106,8 @@ def test_no_file_imports_in_a_circle():
         pytest.fail(" -> ".join(error.args[1]))
 
 
-def test_logic_knows_no_blender():
+def test_logic_imports_no_blender():
+    """No module of `logic` imports a module of Blender."""
     bad = []
     for name, path in modules().items():
         if not name.startswith("logic"):
@@ -114,7 +119,8 @@ def test_logic_knows_no_blender():
     assert bad == []
 
 
-def test_a_file_is_one_idea():
+def test_module_length_limited():
+    """No module is longer than the limit."""
     long = {
         name: lines for name, path in modules().items() if (lines := len(path.read_text().splitlines())) > MOST_LINES
     }

@@ -37,14 +37,14 @@ batch_for_shader, gpu_extras.batch.batch_for_shader = gpu_extras.batch.batch_for
 
 
 def seen() -> int:
-    """How many points one drawing of the view has."""
+    """Returns how many points one drawing of the view has."""
     drawn.clear()
     bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
     return sum(drawn)
 
 
 def story():
-    """What happens, a step each time a timer ticks."""
+    """Yields after each step of the test; a timer's tick starts the next step."""
     install(ARCHIVE)
     import helpers
 
@@ -56,7 +56,7 @@ def story():
         return settings is not None and settings.contact is not None
 
     def shape(use: bool):
-        """The last frame once the clip has contact, or has none."""
+        """Returns the last frame once the clip has contact, or has none."""
         until = time.monotonic() + 60.0
         while touches() is not use:
             assert time.monotonic() < until, "nothing is simulated"

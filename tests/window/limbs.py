@@ -34,7 +34,7 @@ def edit(operator, *args, **keys):
 
 
 def at(point) -> tuple[int, int]:
-    """Where a point of the world is in the window."""
+    """Returns the window coordinates of a point of the world."""
     from bpy_extras.view3d_utils import location_3d_to_region_2d
 
     found = view3d()
@@ -48,7 +48,7 @@ def send(kind: str, value: str, point, **keys):
 
 
 def story():
-    """What happens, a step each time a timer ticks."""
+    """Yields after each step of the test; a timer's tick starts the next step."""
     install(ARCHIVE)
     import helpers
 
@@ -62,7 +62,7 @@ def story():
         return helpers.part("ui.limb_overlay").lines(body(), body().thew.limbs[0])[0]
 
     def drag(start, end, **keys):
-        """Press, move, release; looks at the boundary before the button is let go."""
+        """Presses, moves and releases; reads the boundary before the button is released."""
         send("MOUSEMOVE", "NOTHING", start)
         yield 0.2
         send("LEFTMOUSE", "PRESS", start)

@@ -47,7 +47,7 @@ def render() -> None:
 
 
 def rendering() -> bool:
-    """Meanwhile, disturb it as an artist would: turn the view."""
+    """Disturbs the render as an artist would: turns the view."""
     with bpy.context.temp_override(**view3d()):
         bpy.ops.view3d.view_orbit(angle=0.1, type="ORBITRIGHT")
     view3d()["area"].tag_redraw()
@@ -55,7 +55,7 @@ def rendering() -> bool:
 
 
 def clock() -> str:
-    """The time between two frames that were rendered."""
+    """Returns the time between two frames that were rendered."""
     steps = np.diff([when for _, _, when in seen])
     return f"{1e3 * np.median(steps):.1f} ms a frame" if len(steps) else ""
 
@@ -69,7 +69,7 @@ def compare(name: str, played: np.ndarray, frames=FRAMES) -> None:
 
 
 def story():
-    """What happens, a step each time a timer ticks."""
+    """Yields after each step of the test; a timer's tick starts the next step."""
     install(ARCHIVE)
     import helpers
 

@@ -12,28 +12,28 @@ wrong = []
 
 
 def check(name: str, right: bool, more: str = "") -> None:
-    """Tells whether something is as it has to be, and remembers if it is not."""
+    """Reports whether a condition holds, and remembers a failure."""
     print(f"{'right' if right else 'WRONG'}: {name} {more}", flush=True)
     if not right:
         wrong.append(name)
 
 
 def view3d() -> dict:
-    """The first 3D view, as `temp_override` takes it."""
+    """Returns the first 3D view, as `temp_override` takes it."""
     window = bpy.context.window_manager.windows[0]
     area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
     return {"window": window, "area": area, "region": next(each for each in area.regions if each.type == "WINDOW")}
 
 
 def install(archive: str) -> None:
-    """The extension, switched on."""
+    """Installs the extension and switches it on."""
     bpy.ops.extensions.package_install_files(
         filepath=archive, repo="user_default", enable_on_install=True, overwrite=True
     )
 
 
 def tell(story) -> None:
-    """Goes on with a story, which yields seconds to wait, each time a timer ticks; quits at its end, with 1 if something was wrong."""
+    """Continues a story, which yields seconds to wait, at each timer tick; quits at its end, with 1 after a failure."""
     steps = story()
 
     def go():
