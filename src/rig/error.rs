@@ -95,7 +95,7 @@ pub enum RigError {
         bones: usize,
     },
     /// The bone has no length.
-    #[error("the bone '{name}' has no length, so there is no way along it: choose another bone")]
+    #[error("the bone '{name}' has no length, so it has no direction: choose another bone")]
     NoLength {
         /// Name of the bone.
         name: String,
@@ -154,7 +154,7 @@ pub enum RigError {
         given: usize,
     },
     /// Two samples share one control.
-    #[error("sample {sample} is at control {control}, as another one is: no two may be alike")]
+    #[error("sample {sample} is at control {control}, as another one is: no two may share one")]
     Twice {
         /// Index of the later sample.
         sample: usize,

@@ -164,7 +164,7 @@ pub enum SkeletonError {
     },
     /// A skin weight is negative or not finite.
     #[error(
-        "the skin weight of vertex {vertex} for bone {bone} is {weight}: weights are finite and not negative"
+        "the skin weight of vertex {vertex} for bone {bone} is {weight}: weights must be finite and not negative"
     )]
     Weight {
         /// Index of the vertex.

@@ -354,7 +354,7 @@ def test_the_command_says_what_is_wrong_with_several_shots_and_writes_nothing(ar
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
         ((a, b, "--together", "-o", clips), f"{b} has 4 poses"),
         ((a, c, "--together", "-o", clips), f"{c} is a cycle, but the first is not"),
-        ((a, d, "--together", "-o", clips), f"{d}: the method 'neohookean' knows no contact"),
+        ((a, d, "--together", "-o", clips), f"{d}: the method 'neohookean' does not support contact"),
     ):
         assert main(["simulate", *map(str, words)]) == 1
         out, err = capsys.readouterr()

@@ -217,7 +217,7 @@ def test_more_loose_parts_than_can_move_are_refused_and_eight_move():
 
 def test_segments_meet_in_shape_and_a_free_velocity_is_none_prescribed():
     first = make(KEYS[:2], TIMES[:2])
-    with pytest.raises(thew.InputError, match="segment 1 begins with another shape"):
+    with pytest.raises(thew.InputError, match="segment 1 begins with a different shape"):
         thew.composite([first, make(KEYS[2:], [TIMES[1], TIMES[3]])])
     with pytest.raises(thew.InputError, match="twice"):
         thew.composite([first, first])

@@ -99,7 +99,7 @@ fn names_and_settings_that_are_none_are_refused() {
     assert!(join(&figures[..2], &["a"]).contains("list of names"));
     assert!(join(&figures[..2], &["a", "a"]).contains("'a'"));
     assert!(join(&figures[..1], &[""]).contains("no name"));
-    assert!(join(&[], &[]).contains("one figure at least"));
+    assert!(join(&[], &[]).contains("at least one figure"));
     let said = |level, blend| {
         model
             .boundary(level, blend, &Silent)
