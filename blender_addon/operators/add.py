@@ -69,8 +69,8 @@ class THEW_OT_add(Job, bpy.types.Operator):
             if register.of(body).character.painted.flesh is not None:
                 self.report(
                     {"WARNING"},
-                    f"“{body.name}” had a vertex group “{FLESH}” before, which is taken for the map of its flesh (1 soft, 0 hard): "
-                    "where it means something else, press Remove, rename it and add the flesh again.",
+                    f"“{body.name}” had a vertex group “{FLESH}” before, which is used as the map of its flesh (1 "
+                    "soft, 0 hard): if it means something else, press Remove, rename it and add the flesh again.",
                 )
         others = fleshed(obj) if taken.bodies == [obj] else []
         if others and self._first and is_carried(register.of(obj)):

@@ -14,7 +14,7 @@ def count(word: str) -> int:
     """Parses a number of modes, within the setting's range."""
     number, setting = int(word), ThewSettings.bl_rna.properties["modes"]
     if not setting.hard_min <= number <= setting.hard_max:
-        raise argparse.ArgumentTypeError(f"{number} modes: let it be {setting.hard_min} to {setting.hard_max}")
+        raise argparse.ArgumentTypeError(f"{number} modes: choose {setting.hard_min} to {setting.hard_max}")
     return number
 
 
@@ -22,7 +22,7 @@ def threads(word: str) -> int:
     """Parses a number of threads."""
     number = int(word)
     if not 1 <= number <= 1024:
-        raise argparse.ArgumentTypeError(f"{number} threads: let it be 1 to 1024")
+        raise argparse.ArgumentTypeError(f"{number} threads: choose 1 to 1024")
     return number
 
 
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--modes", metavar="N", type=count, help="how many modes, for the method modal (as the file has it)"
         )
-        command.add_argument("--json", action="store_true", help="tell of each mesh as one line of JSON")
+        command.add_argument("--json", action="store_true", help="report each mesh as one line of JSON")
         command.add_argument(
             "--threads", metavar="N", type=threads, help="how many threads work (one for each processor)"
         )

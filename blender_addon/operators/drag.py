@@ -89,7 +89,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
             if obj.mode in {"EDIT", "SCULPT"}:
                 return "its mesh is being edited"
             if fleshes.known(obj) is not self._stand.flesh or not obj.thew.made.flesh:
-                return "its flesh was made anew"
+                return "its flesh was rebuilt"
             if len(obj.data.vertices) != self._count:
                 return "its mesh has changed"
         except ReferenceError:

@@ -41,7 +41,7 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
                 self.frame_end if given("frame_end") else scene.frame_end,
             )
             if not frames[0] < frames[1]:
-                raise Refusal(f"The keys of {describe(obj)} need time: let End be after Start")
+                raise Refusal(f"The keys of {describe(obj)} need time: set End after Start")
         names = self.shapes.splitlines() or None
         return keyframing.add(obj, scene, names, frames, self.cyclic)
 

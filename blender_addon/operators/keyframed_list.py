@@ -113,7 +113,7 @@ class THEW_OT_keyframed_velocity(Edit, bpy.types.Operator):
         index = place(obj, self.index)
         key = obj.thew.keyframed.keyframes[index]
         if self.leaving and not key.cut:
-            raise Refusal(f"“{key.shape}” of “{obj.name}” is no cut: switch Cut on first, or set its one velocity")
+            raise Refusal(f"“{key.shape}” of “{obj.name}” is not a cut: switch Cut on first, or set its one velocity")
         if self.properties.is_property_set("arrow"):
             keyframing.set_arrow(key, self.arrow, self.leaving)
         else:

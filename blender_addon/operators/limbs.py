@@ -44,7 +44,8 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         if met.miss > 2 * edit.MISSED:
             self.report(
                 {"WARNING"},
-                f"“{limb.name}” is no tube all along: choose fewer of its bones, or Drag Handles to where it should be",
+                f"“{limb.name}” is not a tube all along: choose fewer of its bones, or Drag Handles to where it "
+                "should be",
             )
         return met.said(limb.name)
 
@@ -115,7 +116,7 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
         limb = chosen(obj)
         if self.end <= self.start:
             raise Refusal(
-                f"From is {self.start:.2f} and To {self.end:.2f}: a part of the limb has to end beyond where it begins"
+                f"From is {self.start:.2f} and To {self.end:.2f}: a part of the limb must end beyond where it begins"
             )
         updates.stop_update()
         name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS
@@ -170,7 +171,8 @@ def other_mesh(context, obj, name: str) -> bpy.types.Object:
     others = [o for o in context.selected_objects if o.type == "MESH" and o != obj]
     if len(others) != 1:
         raise Refusal(
-            f"Select one mesh to carry from besides {describe(obj)}, which is active and gets it: {len(others)} are selected"
+            f"Select one mesh to carry from in addition to {describe(obj)}, which is active and gets it: "
+            f"{len(others)} are selected"
         )
     return others[0]
 

@@ -85,6 +85,6 @@ class THEW_OT_ride_off(Quick, bpy.types.Operator):
     def edit(self, context, obj):
         obj = named(context.scene, self.rider) if self.rider else obj
         if obj.type != "MESH" or not obj.thew.made.rides:
-            raise Refusal(f"{describe(obj)} rides on nothing")
+            raise Refusal(f"{describe(obj)} does not ride on a body")
         updates.stop_update()
         return riding.dismount(obj)

@@ -181,7 +181,7 @@ def test_bakes_shots_and_the_command_line_hold_it(straight, tmp_path, monkeypatc
     bpy.ops.wm.save_mainfile()
     capsys.readouterr()
     assert run(["bake", str(file), "--object", "Body", "--clip", str(tmp_path / "hero.clip.thew")]) == 1
-    assert "“Bench” is elsewhere than when “hero.clip.thew” was exported" in capsys.readouterr().out
+    assert "“Bench” is in another place than when “hero.clip.thew” was exported" in capsys.readouterr().out
 
 
 def test_it_is_saved_with_the_file(straight, tmp_path):

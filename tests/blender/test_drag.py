@@ -320,7 +320,7 @@ def gone(hand, what) -> None:
         ("edited", "being edited"),
         ("posed", "pose has changed"),
         ("frame", "another frame"),
-        ("removed", "made anew"),
+        ("removed", "rebuilt"),
         ("cut", "mesh has changed"),
     ],
 )

@@ -195,7 +195,7 @@ def test_a_keyframe_is_modelled_by_dragging(sack):
 
 @pytest.mark.parametrize(
     ("points", "said"),
-    [("", "Nothing"), ("[[1, 2]]", "no vertices and places"), ("{", "not JSON"), ("[[9999, [0, 0, 0]]]", "no vertex 9999"),
+    [("", "Nothing"), ("[[1, 2]]", "not vertices and places"), ("{", "not JSON"), ("[[9999, [0, 0, 0]]]", "no vertex 9999"),
      ("[[1, [NaN, 0, 0]]]", "not a number"), ("[[1, [0, 0]]]", "three numbers")],
 )  # fmt: skip
 def test_what_cannot_be_modelled(sack, points, said):

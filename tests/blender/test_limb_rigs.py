@@ -240,7 +240,8 @@ def test_what_hangs_on_no_limb_stays_and_is_named(scene):
         assert bpy.ops.thew.rig_remove(index=index) == {"FINISHED"}
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.said(target) == (
-        "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and stays; “Nose” was there already and stays beside “Nose.001”."
+        "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and is left out; “Nose” was there already "
+        "and is kept beside “Nose.001”."
     )
 
 
@@ -257,8 +258,8 @@ def test_each_limb_gets_its_own_and_one_that_is_not_there_is_named(scene):
     target.thew.limbs.remove(0)
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.names == ["Spine.001"] and report.limbs == ["High"]
-    lost = [f"“{name}” hangs on “Low”, which “Target” has not, and stays" for name in ("Hip", "Foot")]
-    assert report.left == [*lost, "“Spine” was there already and stays beside “Spine.001”"]
+    lost = [f"“{name}” hangs on “Low”, which “Target” does not have, and is left out" for name in ("Hip", "Foot")]
+    assert report.left == [*lost, "“Spine” was there already and is kept beside “Spine.001”"]
 
 
 def test_a_mirrored_character_gets_them_on_its_mirrored_side(scene):

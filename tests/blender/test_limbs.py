@@ -142,7 +142,7 @@ def test_paint_is_carried_to_another_character(scene):
     assert "no vertex group “Fur”" in refused(bpy.ops.thew.limb_carry, group="Fur", source="Source")
     target.thew.limbs[0].name = "Arm"
     limb_add(target, "Spine\nHead")
-    assert "called like one of" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
+    assert "has the name of one of" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
 
 
 def test_limbs_are_saved_removed_and_undone(character, tmp_path):
@@ -336,7 +336,7 @@ def test_skin_beyond_a_limb_is_counted(character):
     activate(body)
     assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
     assert int((values(body, "Limb") == 0).sum()) == met.lost
-    assert edit.Met(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on the mean.")
+    assert edit.Met(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on average.")
 
 
 def test_what_is_scaled_to_nothing_is_a_sentence(character):

@@ -68,7 +68,7 @@ def test_it_is_said_until_the_map_is_painted(character):
     body, _ = character
     dress(body, "Shell")
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    said = "“Shell” is hard by its name: paint Flesh to have it otherwise"
+    said = "“Shell” is hard by its name: paint Flesh to change that"
     assert any(said in note for note in body.thew.made.notes.splitlines()), body.thew.made.notes
     maps = part("scene.flesh_map")
     maps.write(body, "Flesh", np.ones(len(body.data.vertices)))

@@ -264,7 +264,7 @@ def test_each_is_undone_by_one_click_and_leaves_no_trace(shark):
         now = snapshot(obj)
         now.pop("data"), before[obj.name].pop("data")
         assert now == before[obj.name], obj.name
-    assert "rides on nothing" in refused(bpy.ops.thew.ride_off, rider="Eyes")
+    assert "does not ride on a body" in refused(bpy.ops.thew.ride_off, rider="Eyes")
     assert "no mesh “Gone”" in refused(bpy.ops.thew.ride_off, rider="Gone")
 
 

@@ -288,7 +288,7 @@ def test_what_is_done_stays_when_the_command_is_interrupted(arm, tmp_path, monke
     shots = [str(tmp_path / f"{name}.shot.thew") for name in "ab"]
     assert main(["simulate", *shots, "-o", str(tmp_path / "clips")]) == 130
     assert os.listdir(tmp_path / "clips") == ["a.clip.thew"]
-    assert "the clips told of are written" in capsys.readouterr().err
+    assert "the reported clips are written" in capsys.readouterr().err
 
 
 def test_the_command_stops_when_it_is_interrupted(arm, tmp_path, monkeypatch, capsys):
@@ -349,7 +349,7 @@ def test_the_command_says_what_is_wrong_with_several_shots_and_writes_nothing(ar
     a, b, c, d = (kept / f"{name}.shot.thew" for name in "abcd")
     for words, sentence in (
         ((a, b, "-o", tmp_path / "nowhere"), "make it first"),
-        ((a, "--together", "-o", clips / "clip.thew"), "is no folder"),
+        ((a, "--together", "-o", clips / "clip.thew"), "is not a folder"),
         ((a, other / "a.thew", "-o", clips), "would both be written to"),
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
         ((a, b, "--together", "-o", clips), f"{b} has 4 poses"),
