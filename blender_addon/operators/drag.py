@@ -23,8 +23,8 @@ from .modal_tool import ModalTool, SkinTool
 class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
     bl_label = "Drag Flesh"
     bl_description = (
-        "Take the skin of modal flesh with the mouse and see the whole body follow; it rings when you let go. Shift-click "
-        "first holds further points. Nothing is kept: it is for looking at how the flesh moves"
+        "Drag the skin of modal flesh with the mouse to see how it moves; it rings when released. Shift-click first "
+        "to hold further points. Nothing is kept"
     )
     bl_options = {"REGISTER"}
 

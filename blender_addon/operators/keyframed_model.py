@@ -30,14 +30,14 @@ from .shell import fresh, option
 class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
     bl_label = "Model Keyframe"
     bl_description = (
-        "Drag points of the mesh at the current frame: the rest of it follows as the motion could. Shift-click holds points, "
-        "Enter makes a new shape key and a key of it. At the time of a key that key's own sculpt is changed"
+        "Drag points of the mesh at the current frame; the rest follows. Shift-click holds points, Enter makes a key "
+        "with a new shape, or changes the key's sculpt at its own time"
     )
 
     points: fresh(
         StringProperty,
         "Points",
-        "What is dragged, as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
+        "Dragged points as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
     )
 
     # from a script, or again ------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--together", action="store_true", help="the flesh of all shots touches: they were exported with Other Flesh"
     )
-    command.add_argument("--threads", metavar="N", type=threads, help="how many threads work (one for each processor)")
+    command.add_argument("--threads", metavar="N", type=threads, help="number of threads (one for each processor)")
     command.add_argument("--json", action="store_true", help="report each shot as one line of JSON")
     command.add_argument("-q", "--quiet", action="store_true", help="report problems only")
     return top
