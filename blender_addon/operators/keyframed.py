@@ -31,7 +31,7 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
     shapes: option(StringProperty, "Shape Keys", "Names of the shape keys, one per line; empty: all that are not muted")
     frame_start: option(FloatProperty, "Start", "Frame of the first key; if unset, the scene's start", default=1)
     frame_end: option(FloatProperty, "End", "Frame of the last key; if unset, the scene's end", default=250)
-    cyclic: option(BoolProperty, "Cyclic", "Repeat forever: the first key is reached again at the end", default=False)
+    cyclic: option(BoolProperty, "Cyclic", "Repeat for ever: the first key is reached again at the end", default=False)
 
     def job(self, context, obj):
         given, scene, frames = self.properties.is_property_set, context.scene, None

@@ -64,7 +64,7 @@ STARTS = (
         "Automatic",
         "A motion whose ends meet is a cycle; any other continues from the frames before it",
     ),
-    (cycles.CYCLE, "Cycle", "The motion repeats forever: the last frame runs into the first"),
+    (cycles.CYCLE, "Cycle", "The motion repeats for ever: the last frame runs into the first"),
     (cycles.PREROLL, "Run-in", "The joints come from a standstill just before the first frame"),
     (cycles.SETTLED, "Settled", "The flesh rests in the first pose"),
 )

@@ -198,7 +198,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
         soft_max=10.0,
     )
     cyclic: _setting(
-        BoolProperty, "Cyclic", "The motion repeats forever: its last key is the first one again", default=False
+        BoolProperty, "Cyclic", "The motion repeats for ever: its last key is the first one again", default=False
     )
     fixed: _setting(
         StringProperty,

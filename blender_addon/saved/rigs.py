@@ -167,7 +167,7 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
 
     # the template; its sliders and those of the guide are in the base
     strength_by: EnumProperty(
-        name="Strength by",
+        name="Strength By",
         description="Quantity that the strength is kept by",
         items=MEASURES,
         default="FORCE",

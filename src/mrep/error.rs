@@ -130,7 +130,7 @@ pub enum MRepError {
     Names(String),
     /// A model that lies outside the volume to which it is fitted.
     #[error(
-        "the model lies outside of the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): move it there, or \
+        "the model lies outside the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): move it there, or \
          give the volume's spacing and origin in the model's metres", from[0], from[1], from[2], to[0], to[1], to[2]
     )]
     Outside {

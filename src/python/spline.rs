@@ -189,7 +189,7 @@ impl Slopes {
         let index = usize::try_from(knot).ok().filter(|&k| k < count);
         index.ok_or_else(|| {
             input(format!(
-                "knot_velocities: there is no knot {knot}; there are {count}"
+                "knot_velocities: there is no knot {knot}; there are {count} knots"
             ))
         })
     }

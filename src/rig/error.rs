@@ -109,7 +109,7 @@ pub enum RigError {
         faces: usize,
     },
     /// The face has no area.
-    #[error("face {face} has no area, so there is no way out of it: place the guide anew")]
+    #[error("face {face} has no area, so it has no normal: place the guide anew")]
     FlatFace {
         /// Number of the face.
         face: u32,

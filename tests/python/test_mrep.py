@@ -321,7 +321,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence():
     volume = thew.Volume(np.zeros((20, 20, 20)), (0.4, 0.4, 0.4), (-4, -4, -4))
     with pytest.raises(thew.MRepError, match="no contrast"):
         model.fit(volume)
-    with pytest.raises(thew.MRepError, match="outside of the volume"):
+    with pytest.raises(thew.MRepError, match="outside the volume"):
         model.transformed(translation=[50, 0, 0]).fit(volume)
     with pytest.raises(thew.InputError, match="weights"):
         model.fit(volume, weights=[1.0])

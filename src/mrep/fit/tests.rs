@@ -327,7 +327,7 @@ fn a_volume_that_the_model_does_not_lie_on_is_refused() {
             .to_string()
     };
     let away = template().transformed(1.0, &Mat3::identity(), Vec3::new(20.0, 0.0, 0.0));
-    assert!(said(&volume, &away).contains("outside of the volume"));
+    assert!(said(&volume, &away).contains("outside the volume"));
     let flat = Volume::new(
         vec![3.0; volume.values().len()],
         volume.shape(),
