@@ -91,3 +91,18 @@ pub fn default_damping(body: &Arc<Body>) -> Result<(f64, f64), SimulationError> 
     let stiffness = TREMBLE / omega;
     Ok((2.0 * rate - stiffness * omega * omega, stiffness))
 }
+
+impl SimulationSettings {
+    /// Returns the settings with the damping of a body in place of a damping that is `None`.
+    ///
+    /// # Errors
+    /// The system of the body is singular.
+    pub fn for_body(mut self, body: &Arc<Body>) -> Result<Self, SimulationError> {
+        if self.mass_damping.is_none() || self.stiffness_damping.is_none() {
+            let usual = default_damping(body)?;
+            self.mass_damping.get_or_insert(usual.0);
+            self.stiffness_damping.get_or_insert(usual.1);
+        }
+        Ok(self)
+    }
+}

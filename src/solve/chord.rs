@@ -7,7 +7,8 @@
 //! Newton's method. [dennis1996, ch. 6]
 
 use super::inverse::Linear;
-use super::newton::{Directions, Forces, NewtonError, Outcome, Problem, descend, descent, dot};
+use super::newton::{Directions, Forces, NewtonError, Outcome, Problem, descend, descent};
+use super::nodal::dot;
 use crate::Vec3;
 use crate::progress::Progress;
 

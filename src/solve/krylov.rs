@@ -5,7 +5,7 @@
 //! Both start from zero, so that a solution depends on the system alone. They stop when the true residual of `A x = b` falls
 //! below a share of b. Vectors are one triple per node; buffers are kept from call to call.
 
-use super::newton::{dot, norm};
+use super::nodal::{dot, norm};
 use crate::Vec3;
 
 /// A matrix and its preconditioner.

@@ -42,6 +42,7 @@ pub mod lbfgsb;
 pub(crate) mod marquardt;
 pub mod matrix;
 pub mod newton;
+pub mod nodal;
 pub mod ordering;
 pub mod pattern;
 pub mod potential;

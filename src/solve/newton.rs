@@ -9,6 +9,7 @@
 //! Converged means a gradient below a share of the forces that balance in it, or below its own rounding error.
 
 use super::inverse::Linear;
+use super::nodal::{dot, norm};
 use super::{SolveError, SparseCholesky};
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, step};
@@ -341,14 +342,4 @@ pub(super) fn descent(
         slope -= g.norm_squared();
     }
     Ok(slope)
-}
-
-/// Returns the scalar product over all nodes.
-pub(crate) fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a.dot(b)).sum()
-}
-
-/// Returns the Euclidean norm over all nodes.
-pub fn norm(x: &[Vec3]) -> f64 {
-    x.iter().map(Vec3::norm_squared).sum::<f64>().sqrt()
 }

@@ -2,7 +2,8 @@
 //! Energy terms of the increment with a constant Hessian: constant forces, and one number per pair of nodes.
 
 use super::matrix::{NodeMatrix, ScalarMatrix};
-use super::newton::{Forces, Rounded, norm};
+use super::newton::{Forces, Rounded};
+use super::nodal::norm;
 use super::term::{Assembly, Configuration, EnergyTerm};
 use crate::Vec3;
 

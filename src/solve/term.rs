@@ -192,7 +192,7 @@ pub(crate) mod tests {
     use crate::solve::ConjugateGradients;
     use crate::solve::krylov::{Preconditioned, Stop};
     use crate::solve::matrix::zeros;
-    use crate::solve::newton::norm;
+    use crate::solve::nodal::norm;
 
     /// Asserts that a term's gradient is the derivative of its value and its Hessian that of its gradient. Also
     /// asserts that the Hessian is the same applied, assembled and in one pass with the gradient. Errors are parts of

@@ -211,6 +211,7 @@ def objects(tmp_path_factory):
         "count": 2,
         "factor": 1.5,
         "softness": 0.5,
+        "young": 10e3,
         "body": 0,
         "amplitudes": np.zeros(3),
         "velocities": np.zeros(3),

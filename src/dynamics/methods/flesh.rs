@@ -7,7 +7,8 @@
 use crate::body::Body;
 use crate::dynamics::SkinnedLattice;
 use crate::dynamics::forces::Load;
-use crate::solve::newton::{Forces, Rounded, norm};
+use crate::solve::newton::{Forces, Rounded};
+use crate::solve::nodal::norm;
 use crate::solve::{Assembly, Configuration, EnergyTerm, NodeMatrix};
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;

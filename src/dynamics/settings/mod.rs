@@ -11,14 +11,11 @@ mod table;
 
 pub use table::{Kind, SettingField, Value};
 
-use super::damping::default_damping;
-use super::{Method, SimulationError, Solver};
+use super::{Method, Solver};
 use crate::Vec3;
-use crate::body::Body;
 use crate::kernel::{EngineChoice, Form, Precision};
 use crate::modal::DeformSettings;
 use crate::present::Showing;
-use std::sync::Arc;
 
 /// Number of settings that files and digests always hold, the first of the table.
 const FORMER: usize = 11;
@@ -61,19 +58,6 @@ impl SimulationSettings {
             method,
             ..Self::default()
         }
-    }
-
-    /// Returns the settings with the damping of a body in place of a damping that is `None`.
-    ///
-    /// # Errors
-    /// The system of the body is singular.
-    pub fn for_body(mut self, body: &Arc<Body>) -> Result<Self, SimulationError> {
-        if self.mass_damping.is_none() || self.stiffness_damping.is_none() {
-            let usual = default_damping(body)?;
-            self.mass_damping.get_or_insert(usual.0);
-            self.stiffness_damping.get_or_insert(usual.1);
-        }
-        Ok(self)
     }
 
     /// Returns (mass damping 1/s, stiffness damping s) of settings [for a body](Self::for_body); zero for `None`.

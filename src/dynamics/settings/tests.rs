@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::body::fixture::BarOptions;
+use crate::dynamics::default_damping;
 
 impl SimulationSettings {
     /// Returns the default settings with the damping of a body of two metres, whatever the body.
@@ -107,8 +108,9 @@ fn digest_is_stable() {
 
 /// A copy of the table with one more setting.
 mod copy {
-    use super::super::{EngineChoice, Form, Method, Precision, SimulationError, Solver, table};
+    use super::super::{EngineChoice, Form, Method, Precision, Solver, table};
     use crate::Vec3;
+    use crate::dynamics::SimulationError;
 
     const FORMER: usize = super::super::FORMER;
 

@@ -5,7 +5,7 @@ use super::shapes::{Mesh, data, fins, read, shaken, sheet, torus};
 use crate::Vec3;
 use crate::shell::{Shell, ShellMaterial};
 use crate::solve::NodeMatrix;
-use crate::solve::newton::norm;
+use crate::solve::nodal::norm;
 
 fn material() -> ShellMaterial {
     ShellMaterial {

@@ -4,7 +4,7 @@
 use super::shapes::{Mesh, fins, noise, shaken, sheet, torus};
 use crate::Vec3;
 use crate::shell::{Shell, ShellMaterial};
-use crate::solve::newton::norm;
+use crate::solve::nodal::norm;
 use nalgebra::Rotation3;
 use std::sync::Arc;
 

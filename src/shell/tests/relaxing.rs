@@ -6,7 +6,7 @@ use crate::Vec3;
 use crate::progress::Silent;
 use crate::shell::{Shell, ShellError, ShellMaterial, ShellTerm};
 use crate::solve::Configuration;
-use crate::solve::newton::norm;
+use crate::solve::nodal::norm;
 
 fn shell((vertices, triangles): (Vec<Vec3>, Vec<[u32; 3]>)) -> Shell {
     // The weights below are meant beside the printed energy.

@@ -7,7 +7,7 @@ use crate::elasticity::elements::tetrahedral_mass;
 use crate::elasticity::{Elements, Material, Model};
 use crate::geometry::tetrahedron::OF_CUBE;
 use crate::progress::Silent;
-use crate::solve::newton::norm;
+use crate::solve::nodal::norm;
 use crate::solve::{NewtonError, NodeMatrix, ScalarMatrix};
 use nalgebra::UnitQuaternion;
 use std::sync::Arc;
