@@ -12,6 +12,7 @@
 //! body's own three axes [rayleigh1877, §88]. If all flesh yields alike by a part y of a size L, `ω₀² = g/(y L)`: at the middle of the
 //! dial 2.6 Hz at two metres, 8 Hz at twenty centimetres.
 
+use super::settings::USUAL;
 use super::{Equilibrium, Method, SimulationError, SimulationSettings};
 use crate::Vec3;
 use crate::body::Body;
@@ -27,8 +28,6 @@ const SWINGS: f64 = 5.0;
 /// β ω₀, dimensionless: twice the damping ratio that β gives the slowest swing. A body of two metres at the middle of the dial gets
 /// β = 0.004 s, about the numerical damping of a backward Euler step of 1/240 s: less would need shorter steps.
 const TREMBLE: f64 = 0.066;
-/// Damping (1/s, s) of a body of two metres at the middle of the dial, for bodies without a swing of their own.
-pub(super) const USUAL: (f64, f64) = (4.4, 0.004);
 
 /// Returns displacements `[nodes]` (m) of a body in its rest pose under one additional g along each of its own axes.
 pub(super) fn deflections(body: &Arc<Body>) -> Result<[Vec<Vec3>; 3], SimulationError> {

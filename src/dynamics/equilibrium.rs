@@ -5,8 +5,8 @@
 //! and Q forces in rest axes, which R turns once. A is assembled and factored once per pose, whatever the [`Solver`] of a
 //! simulation, and serves any number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
-use super::damping::USUAL;
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
+use super::settings::USUAL;
 use super::volume::VolumeBalance;
 use super::{
     Method, Simulation, SimulationError, SimulationSettings, SkinnedLattice, Solver, check_gravity,

@@ -17,6 +17,9 @@ use crate::kernel::{EngineChoice, Form, Precision};
 use crate::modal::DeformSettings;
 use crate::present::Showing;
 
+/// Damping (1/s, s) of a body of two metres at the middle of the dial, for bodies without a swing of their own.
+pub(super) const USUAL: (f64, f64) = (4.4, 0.004);
+
 /// Number of settings that files and digests always hold, the first of the table.
 const FORMER: usize = 11;
 
