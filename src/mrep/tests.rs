@@ -291,7 +291,13 @@ fn figure_refuses_bad_atoms() {
         with(&|a| a.hub = good[1].hub),
     ];
     let parts = [
-        "radius", "hub", "frame", "angle", "length", "lengths", "coincide",
+        "radius",
+        "hub",
+        "frame",
+        "angle",
+        "length",
+        "lengths",
+        "one place",
     ];
     for (said, part) in said.iter().zip(parts) {
         assert!(
