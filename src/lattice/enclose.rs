@@ -127,8 +127,7 @@ fn check_weights(
     }
     if skin.is_zero() {
         return Err(LatticeError::Weights(
-            "all skin weights are zero: no vertex follows any bone; give those of the mesh, or leave them out to use \
-             the nearest bones"
+            "all skin weights are zero: no vertex follows any bone; give those of the mesh, or none and the nearest bones serve"
                 .into(),
         ));
     }
