@@ -12,7 +12,7 @@ from ..logic.states import Condition, Effect, Event, after
 
 
 class Life(Protocol):
-    """What is kept of an object that Thew moves: flesh, keyframed flesh, or a rider."""
+    """Data kept for an object that Thew moves: flesh, keyframed flesh, or a rider."""
 
     condition: Condition
 

@@ -80,7 +80,7 @@ class Register(Generic[Life]):
         return self._scenes.get(scene.session_uid, [])
 
 
-#: One a kind.
+#: Register of each kind of object.
 EVERY: list[Register] = []
 
 

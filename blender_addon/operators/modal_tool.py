@@ -25,7 +25,7 @@ class ModalTool(Quick):
     A tool pushes what it acquires (drawings, timers, the handlers' silence) onto `held`, which is released whatever happens.
     """
 
-    #: What to do instead, for a tool that no script can call.
+    #: Remedy named to a script that calls a tool of the mouse.
     by_hand = ""
 
     def edit(self, context, obj):

@@ -81,7 +81,7 @@ def rig_lines(
     return place.world(lines), place.world(guide)
 
 
-#: What is drawn of a rig, by its kind.
+#: Drawing function of a rig, by its kind.
 OF_KIND = {"FORCE": rig_lines}
 
 

@@ -183,7 +183,7 @@ def draw_template(column, rig) -> None:
         column.prop(rig, "yields" if name == "strength" and by_yield else name)
 
 
-#: What the panel shows of a rig, by its kind.
+#: Panel function of a rig, by its kind.
 OF_KIND = {"FORCE": draw_template}
 
 

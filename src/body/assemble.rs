@@ -18,13 +18,13 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{Heading, Surface};
 use std::sync::{Arc, OnceLock};
 
-/// What a body is built of.
+/// Ingredients of a body.
 pub(super) struct Ingredients<'a> {
     /// The surface, whose vertices carry weights and paint.
     pub surface: &'a Arc<Surface>,
     pub skeleton: &'a Arc<Skeleton>,
     pub lattice: &'a Arc<Lattice>,
-    /// Where in the lattice flesh is.
+    /// Test for flesh at points of the lattice.
     pub flesh: &'a dyn Flesh,
     pub material: Material,
     pub settings: &'a BodySettings,

@@ -21,7 +21,7 @@ pub struct ClipSettings {
     /// Frames of run-in before the first. In the run-in the joints come from a standstill and reach the first pose with its velocity, while the
     /// character as a whole travels on. Without run-in the clip starts in static equilibrium.
     pub preroll: usize,
-    /// Whether the poses are a cycle: the clip is then the steady state that repeats with them.
+    /// `true`: the poses are a cycle, and the clip is the steady state that repeats with them.
     pub cyclic: bool,
 }
 

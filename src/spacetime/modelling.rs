@@ -93,7 +93,7 @@ struct Drag<'a> {
     body: &'a dyn Deformable,
     stiffness: f64,
     rows: &'a Rows,
-    /// Whether conditions are energies, instead of exact.
+    /// `true`: conditions are energies instead of exact.
     soft: bool,
 }
 

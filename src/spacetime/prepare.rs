@@ -138,7 +138,7 @@ struct Keys<'a> {
     masses: &'a [f64],
     fixed: &'a [bool],
     places: Vec<Place>,
-    /// Whether rigid motion is factored out.
+    /// `true`: rigid motion is factored out.
     removed: bool,
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Standing<'a> {
     pub skin: &'a ContactSkin,
     /// Lattice vertices, `[nodes]`, metres, world axes.
     pub places: &'a [Vec3],
-    /// Whether the body may touch itself.
+    /// `true`: the body may touch itself.
     pub itself: bool,
 }
 

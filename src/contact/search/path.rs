@@ -20,7 +20,7 @@ pub(crate) struct Swept<'a> {
     pub from: Posed<'a>,
     /// Expected lattice and skin at the end; `None`: the body stands still.
     pub to: Option<Posed<'a>>,
-    /// Whether the body may touch itself.
+    /// `true`: the body may touch itself.
     pub itself: bool,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every template's field satisfies, over the table of kinds.
+//! Properties of every template's field, over the table of kinds.
 
 use super::*;
 use crate::surface::shapes::{Random, random_points};
