@@ -17,13 +17,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub enum InUse {
     /// In use by the work that made this call.
     #[error(
-        "the call from whose progress this one was made is still at work on it: wait until that one has returned"
+        "the call from whose progress this one was made is still using it: wait until that one has returned"
     )]
     Nested,
     /// In use by a thread of the process that this one was forked from.
     #[error(
-        "a thread of the parent was at work on it when this process was forked: make it again here, or start \
-         processes by 'spawn'"
+        "a thread of the parent was using it when this process was forked: make it again here, or start processes with 'spawn'"
     )]
     Forked,
 }

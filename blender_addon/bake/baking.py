@@ -51,7 +51,7 @@ class Baked:
         for remark in (missed(self.miss), self.left):
             text += f" {sentence(remark)}" if remark else ""
         if self.riders:
-            text += f" {listed(self.riders)} {'goes' if len(self.riders) == 1 else 'go'} along."
+            text += f" {listed(self.riders)} {'rides' if len(self.riders) == 1 else 'ride'} along."
         return " ".join([text, *(sentence(warning) for warning in self.warnings)])
 
 
@@ -59,7 +59,7 @@ def missed(miss: float) -> str:
     """Returns the remark about keys that differ from the flesh by `miss` of the size; "" if that is invisible."""
     if miss <= VISIBLE:
         return ""
-    return f"where the armature flattens the skin, or its bendy bones fold it, keys stay up to {percent(miss)} of the size from the flesh"
+    return f"where the armature flattens the skin, or its bendy bones fold it, keys miss the flesh by up to {percent(miss)} of the size"
 
 
 def unbaked(made, scene) -> str:
@@ -69,7 +69,7 @@ def unbaked(made, scene) -> str:
     last = scene.frame_preview_end if preview else scene.frame_end
     if made.baked_start <= first and last <= made.baked_end:
         return ""
-    return f"the scene plays {first} to {last}: beside the bake's frames its end keys stay on"
+    return f"the scene plays {first} to {last}: outside the bake's frames its end keys stay on"
 
 
 def bake(

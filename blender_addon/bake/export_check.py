@@ -37,7 +37,8 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
         kept = writing.baked_keys(obj)
         what = "show its bake" if kept else "bake it"
         return [
-            f"The flesh of {name} is live, which glTF, FBX and USD do not know: it would leave with its plain skin; {what} first"
+            f"The flesh of {name} is live, which glTF, FBX and USD do not support: it would be exported with its "
+            f"plain skin; {what} first"
         ]
     if not plays_bake(obj):
         return []
@@ -64,12 +65,13 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
     armatures = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and modifier.object is not None]
     if len(armatures) > 1:
         sentences.append(
-            f"{name} has {len(armatures)} Armature modifiers, and files know one skin: bake in posed space and press "
-            "Finish Bake"
+            f"{name} has {len(armatures)} Armature modifiers, and files hold only one skin: bake in posed space and "
+            "press Finish Bake"
         )
     if any(modifier.use_deform_preserve_volume and modifier.show_viewport for modifier in armatures):
         sentences.append(
-            f"The armature of {name} preserves volume, which no file carries: joints of the exported skin bend otherwise"
+            f"The armature of {name} preserves volume, which no file stores: joints of the exported skin bend "
+            "differently"
         )
     return sentences
 

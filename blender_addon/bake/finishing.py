@@ -52,7 +52,8 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     wrong = export_check.check(obj)
     sentences = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
     if names:
-        sentences.append(f"{listed(names)} went, for the keys hold what {'it' if len(names) == 1 else 'they'} did")
+        were, they = ("was", "it") if len(names) == 1 else ("were", "they")
+        sentences.append(f"{listed(names)} {were} removed, as the keys hold what {they} did")
     if carried:
         sentences.append(f"The parent “{obj.parent.name}” only carries {name} now")
     if not posed and armature is not None:

@@ -17,7 +17,7 @@ from .target import Beside, Content, Source
 class ShapeKeys:
     """Keys that act before the armature, or that hold its motion too: see `BAKE_SPACES`."""
 
-    key, label, description = "SHAPE_KEYS", "Shape Keys", "One additive key a frame, animated"
+    key, label, description = "SHAPE_KEYS", "Shape Keys", "One additive key per frame, animated"
 
     def __init__(self) -> None:
         self.kind = Kind(said, lambda obj, on: writing.mute_baked(obj, not on), writing.remove_baked)

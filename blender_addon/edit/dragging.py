@@ -35,7 +35,8 @@ class Dragging:
         obj, flesh = stand.obj, stand.flesh
         if obj.thew.method != METHOD:
             raise Refusal(
-                f"Only flesh of the method Modal can be dragged, and {describe(obj)} has another: choose Modal under Method"
+                f"Only flesh of the method Modal can be dragged, and {describe(obj)} has another method: choose Modal "
+                "under Method"
             )
         if not flesh.modal:
             raise Refusal(f"{describe(obj)} has no vibration modes yet: press Simulate first")

@@ -74,7 +74,7 @@ def chosen(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
     baked = baked_keys(obj)
     found = [key.name for key in keys.key_blocks if key != keys.reference_key and not key.mute and key not in baked]
     if not found:
-        raise Refusal(f"All shape keys of {describe(obj)} are muted: switch those on that shall be keyframes")
+        raise Refusal(f"All shape keys of {describe(obj)} are muted: switch on those that should be keyframes")
     return found if len(found) > 1 else [keys.reference_key.name, *found]
 
 
@@ -259,7 +259,7 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
     yield from span(keyframed.current(obj, scene), 0.0, 0.5)
     count = len(obj.data.vertices)
     if not len(vertices):
-        raise Refusal(f"Nothing of {describe(obj)} was dragged: name a vertex and where it shall be")
+        raise Refusal(f"Nothing of {describe(obj)} was dragged: name a vertex and where it should be")
     bad = [v for v in vertices if not 0 <= v < count]
     if bad:
         raise Refusal(f"{describe(obj)} has no vertex {bad[0]}: they are counted from 0 to {count - 1}")

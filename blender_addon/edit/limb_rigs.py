@@ -75,13 +75,13 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
         try:
             attachment = sound(here, rig)
         except Refusal as error:
-            report.left.append(f"“{rig.name}” stays, for it does not push: {sentence(str(error)).rstrip('.')}")
+            report.left.append(f"“{rig.name}” is left out, as it does not push: {sentence(str(error)).rstrip('.')}")
             continue
         limb = limb_of(here, attachment, [ours for ours, _ in matched])
         partner = next((theirs for ours, theirs in matched if ours == limb), None)
         if partner is None:
-            on = "no limb" if limb is None else f"“{limb.name}”, which {describe(target)} has not,"
-            report.left.append(f"“{rig.name}” hangs on {on} and stays")
+            on = "no limb" if limb is None else f"“{limb.name}”, which {describe(target)} does not have,"
+            report.left.append(f"“{rig.name}” hangs on {on} and is left out")
             continue
         if limb.name not in pairs:
             pairs[limb.name] = pair_of(here, there, limb, partner)
@@ -102,7 +102,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
             write(there, carried)
             report.names.append(target.thew.rigs[-1].name)
             if carried.double:
-                report.left.append(f"“{carried.rig.name}” was there already and stays beside “{report.names[-1]}”")
+                report.left.append(f"“{carried.rig.name}” was there already and is kept beside “{report.names[-1]}”")
             warning = limb_drivers.carry(here, there, carried.rig, target.thew.rigs[-1], bones)
             report.warnings += [warning] if warning else []
     except Exception:

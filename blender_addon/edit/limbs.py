@@ -43,7 +43,7 @@ class Met:
     lost: int
 
     def said(self, name: str) -> str:
-        text = f"Limb “{name}”: its boundary misses the skin by {100.0 * self.miss:.2f} % of the character's size on the mean"
+        text = f"Limb “{name}”: its boundary misses the skin by {100.0 * self.miss:.2f} % of the character's size on average"
         if self.lost > TOLD * self.vertices:
             text += f"; {self.lost} of the {self.vertices} vertices that follow its bones have no coordinates, as they lie beyond it"
         return text + "."
@@ -57,7 +57,7 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     armature = armature_of(obj)
     absent = [bone for bone in unknown if bone not in armature.data.bones]
     if absent:
-        raise Refusal(f"There is no bone “{absent[0]}” in {describe(armature)}: give names of its bones, one a line")
+        raise Refusal(f"There is no bone “{absent[0]}” in {describe(armature)}: give names of its bones, one per line")
     if unknown:
         raise Refusal(
             f"The bone “{unknown[0]}” carries nothing of {describe(obj)}: select bones whose vertex groups it has, or give it weights"
@@ -219,6 +219,7 @@ def matched(source: bpy.types.Object, target: bpy.types.Object) -> list[tuple[Th
     pairs = [(named[limb.name], limb) for limb in target.thew.limbs if limb.name in named]
     if not pairs:
         raise Refusal(
-            f"No limb of {describe(target)} is called like one of {describe(source)}: give those that belong together one name"
+            f"No limb of {describe(target)} has the name of one of {describe(source)}: give those that belong "
+            "together the same name"
         )
     return pairs

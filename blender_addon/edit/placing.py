@@ -100,7 +100,8 @@ def on_face(posed: Posed, guide: str, kind: str, face: int, barycentric) -> Plac
     shares = np.array(barycentric, dtype=np.float64)
     if not np.isfinite(shares).all() or shares.min() < 0.0 or abs(shares.sum() - 1.0) > 1e-4:
         raise Refusal(
-            f"Barycentric coordinates of a point in a triangle are not negative and add up to 1, not {list(barycentric)}"
+            "Barycentric coordinates of a point in a triangle must not be negative and must add up to 1, not "
+            f"{list(barycentric)}"
         )
     shares = shares / shares.sum()
     point = shares @ posed.shown.vertices[posed.shown.triangles[face]]

@@ -63,7 +63,8 @@ class Posed:
         hit = self.shown.nearest(point)
         if hit.distance * self.flesh.place.metres_per_unit > BESIDE * self.size:
             raise Refusal(
-                f"The location lies {length(hit.distance)} beside the skin of {describe(self.obj)}: drop it on the body"
+                f"The location lies {length(hit.distance)} away from the skin of {describe(self.obj)}: drop it on the "
+                "body"
             )
         return hit
 

@@ -37,7 +37,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     if obj.thew.made.rides or obj.thew.made.keyframed:
         what = "rides on another body" if obj.thew.made.rides else "has keyframed flesh"
         raise Refusal(
-            f"{describe(obj)} {what}: press Remove there first, if it shall have flesh that its bones drag along"
+            f"{describe(obj)} {what}: press Remove there first, if it should have flesh that its bones drag along"
         )
     view_layer.update()
     had = obj.thew.made.flesh
@@ -158,7 +158,7 @@ def range_given(obj, live: tuple[int, int], start: int | None = None, end: int |
     """Returns a range of frames, where None its ends are those of `live`; refuses one without frames."""
     start, end = live[0] if start is None else start, live[1] if end is None else end
     if end < start:
-        raise Refusal(f"The frame range {start} to {end} for {describe(obj)} is empty: let it end after it starts")
+        raise Refusal(f"The frame range {start} to {end} for {describe(obj)} is empty: make it end after it starts")
     return start, end
 
 

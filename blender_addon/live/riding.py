@@ -105,7 +105,7 @@ def beside(obj: bpy.types.Object, layer: layers.Layer, flesh) -> str:
     if not len(far) or far.min() <= BESIDE:
         return ""
     gap = length(float(layer.distance.min()) / flesh.place.metres_per_unit)
-    return f"{describe(obj)} lies {gap} beside its body at rest: it can hardly be meant to ride there"
+    return f"{describe(obj)} lies {gap} away from its body at rest: it is probably not meant to ride there"
 
 
 def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
@@ -184,7 +184,7 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
     if obj == body:
         raise Refusal(f"{name} cannot ride on itself: select clothes or eyes too, and the body last")
     if obj.thew.made.flesh or obj.thew.made.keyframed:
-        raise Refusal(f"{name} has flesh of its own: press Remove there first, if it shall ride on {describe(body)}")
+        raise Refusal(f"{name} has flesh of its own: press Remove there first, if it should ride on {describe(body)}")
     reading.check_unshared(obj, "be moved along")
     if len(obj.data.vertices) == 0:
         raise Refusal(f"{name} has no vertices: there is nothing to ride")

@@ -148,8 +148,8 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         plan = simulating.unlooped(new, plan, together.NO_LOOP)  # only the others' shots know whether they repeat
     if plan.goes_on:
         raise Refusal(
-            f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one shot does "
-            f"not hold: export frames {live[0]} to {live[1]}, or let its motion not start as a cycle"
+            f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one "
+            f"shot cannot hold: export frames {live[0]} to {live[1]}, or let its motion not start as a cycle"
         )
     shared = together.apart(found, flesh, scene, view_layer)
     place, steps = (new.place, {}) if shared is None else (shared[0], {"rate": shared[1]})
@@ -247,14 +247,15 @@ def check_motion(obj: bpy.types.Object, note: Note, new: Built, maps: np.ndarray
     away = np.linalg.norm(path_of(maps) - np.array(note.path), axis=1) / max(new.surface.size, 1e-30)
     if not away.max() <= SAME:
         raise Refusal(
-            f"The bones of {describe(obj)} move otherwise than those that {name} was exported with, from frame "
+            f"The bones of {describe(obj)} move differently from those that {name} was exported with, from frame "
             f"{note.start + int(np.argmax(away > SAME))} on: export it and simulate it again"
         )
     for thing, path in contact.things(new, note.clip_place):
         then = next((np.array(path) for name, _, path in note.colliders if name == thing.name), path)
         if not np.linalg.norm(path - then, axis=1).max() <= SAME * max(new.surface.size, 1e-30):
             raise Refusal(
-                f"{thing.name} is elsewhere than when {name} was exported: export {describe(obj)} and simulate it again"
+                f"{thing.name} is in another place than when {name} was exported: export {describe(obj)} and simulate "
+                "it again"
             )
     if (cuts := simulating.cuts(new)) != tuple(note.cuts):
         own, theirs = (simulating.frames_of(new, each) for each in (cuts, note.cuts))
@@ -268,7 +269,7 @@ def adopted_plan(obj: bpy.types.Object, note: Note, clip: Any, maps: np.ndarray,
     preroll, period, travels, lead = note.begun
     begun = Beginning(preroll, period, bool(travels))
     if begun.period >= len(maps) or not 0 <= lead < len(clip) or len(begun.turn(maps)) + lead != len(clip):
-        raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
+        raise Refusal(f"{name} does not hold the frames that it claims: export {describe(obj)} and simulate it again")
     return simulating.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1, lead=lead)
 
 

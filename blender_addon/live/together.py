@@ -143,8 +143,9 @@ def check_scales(mine: Member, members: list[Member]) -> None:
         if abs(other.metres_per_unit / own - 1.0) > SAME_SCALE:
             height = own * other.bind_pose.longest_side
             raise Refusal(
-                f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {other.metres_per_unit:.3g} metres for a unit "
-                f"of the scene. Set Real Height of {other.name} to {height:.4g} metres, or switch Other Flesh off"
+                f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {other.metres_per_unit:.3g} "
+                f"metres per unit of the scene. Set Real Height of {other.name} to {height:.4g} metres, or switch "
+                "Other Flesh off"
             )
 
 

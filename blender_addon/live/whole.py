@@ -147,7 +147,7 @@ def look(armature: bpy.types.Object, scene, view_layer) -> Task:
     if off:
         verb, do = ("keeps its", "it lies") if len(off) == 1 else ("keep their", "they lie")
         where = describe(found.bodies[0]) if len(found.bodies) == 1 else "the bodies"
-        found.left.append(f"{listed(off)} {verb} plain skin: {do} off {where}")
+        found.left.append(f"{listed(off)} {verb} plain skin: {do} away from {where}")
     return found
 
 
@@ -187,7 +187,7 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
             done.append(body)
             if of_machine:
                 found.left.append(
-                    f"{describe(body)} is hard, as {describe(done[0])} is: set its Kind, if it is no part of a machine"
+                    f"{describe(body)} is hard, as {describe(done[0])} is: set its Kind, if it is not part of a machine"
                 )
         except Refusal as error:
             if not done:

@@ -28,7 +28,7 @@ TOGETHER = METHODS - {PARTED}
 ALONE = "With this method it touches no other flesh: choose Hyperelastic under Advanced"
 
 #: The panel's note on any other method.
-UNTOUCHABLE = "This method knows no contact: choose Hyperelastic under Advanced."
+UNTOUCHABLE = "This method does not support contact: choose Hyperelastic under Advanced."
 
 #: Overlap, as a part of the body's size, below which skins seem to touch. A millimetre of a person; the core overlooks bones that
 #: lie in something by as much.

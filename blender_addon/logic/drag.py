@@ -161,7 +161,7 @@ class Drag:
         ]
         best = max((pair for pair in soft if pair[1] not in held), default=(0.0, -1))
         if best[1] < 0 and soft:
-            raise Refusal("That point is held already by one beside it: choose one farther away")
+            raise Refusal("That point is already held by one beside it: choose one farther away")
         if not best[0] > 0.0:
             raise Refusal("Bones hold the skin there: drag a softer place, farther from them")
         return best[1]

@@ -16,7 +16,7 @@ def sentence(text: str) -> str:
     """Returns `text` as one line that starts with a capital, except for the path of a file, and ends with a full stop."""
     text = " ".join(str(text).split())
     if not text:
-        return "Something went wrong, without a word of explanation."
+        return "Something went wrong, and no reason was given."
     if not re.match(r"\S*[./\\]\S", text):
         text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else text + "."

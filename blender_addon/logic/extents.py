@@ -61,7 +61,9 @@ def check_places(points: np.ndarray, what: str) -> None:
     """Refuses vertices [n, 3] without a valid place; `what`: their mesh in the sentence."""
     bad = np.flatnonzero(out_of_range(points))
     if len(bad):
-        raise Refusal(f"Vertex {bad[0]} of {what} has no place that is a number: repair or delete it in edit mode")
+        raise Refusal(
+            f"Vertex {bad[0]} of {what} has a position that is not a number: repair or delete it in edit mode"
+        )
 
 
 def sides_of(triangles: np.ndarray) -> np.ndarray:

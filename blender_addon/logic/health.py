@@ -72,7 +72,7 @@ def health_beside(other: str) -> Health:
 
 def health_of_former_bake() -> Health:
     """Returns the line while a bake plays that was made with other settings than the present ones."""
-    return Health("TOLD", "Bake of former settings: Show Live, or Bake again")
+    return Health("TOLD", "Bake of earlier settings: Show Live, or Bake again")
 
 
 def of_bake(made: Any, frame: float) -> Health:
@@ -81,7 +81,7 @@ def of_bake(made: Any, frame: float) -> Health:
     if first <= frame <= last:
         return Health("GOOD", f"Bake plays, {first} to {last}")
     which = "first" if frame < first else "last"
-    return Health("TOLD", f"Beside its bake, {first} to {last}: the {which} key stays on. Bake more frames to move.")
+    return Health("TOLD", f"Outside its bake, {first} to {last}: the {which} key stays on. Bake more frames to move.")
 
 
 def warnings(flesh: Any) -> list[str]:

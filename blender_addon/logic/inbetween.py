@@ -38,7 +38,7 @@ class Surface:
         size = float(np.linalg.norm(np.ptp(basis, axis=0)))
         welded, riders = carried.joined(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
-            raise Refusal(f"{name} has no face that is larger than a line: keyframed flesh needs a surface")
+            raise Refusal(f"{name} has no face with an area: keyframed flesh needs a surface")
         rest = welded.gathered(basis.astype(np.float64))
         # The core's points are in its unit already.
         shell = thew.Shell(rest * scale, welded.triangles, bending=bending, unit=1.0)

@@ -18,14 +18,14 @@ from .sentences import listed, plural
 
 KINDS = (
     ("EXACT", "Exact", "The motion goes through the shape"),
-    ("NEAR", "Approximate", "The shape pulls, and the motion passes it as near as suits it"),
-    ("GROUP", "Vertex Group", "Only the vertices of a group reach the shape; the others go where that takes them"),
+    ("NEAR", "Approximate", "The shape pulls, and the motion passes near it"),
+    ("GROUP", "Vertex Group", "Only the vertices of a group reach the shape; the others follow"),
 )
 VELOCITIES = (
-    ("FREE", "Free", "As it comes: what takes the least force"),
+    ("FREE", "Free", "Whatever takes the least force"),
     ("ZERO", "Zero", "The motion stands still there"),
     ("NEIGHBOURS", "From Neighbours", "From the shape before towards the one after"),
-    ("ARROW", "Arrow", "As the arrow says, the same for all vertices"),
+    ("ARROW", "Arrow", "Along the arrow, the same for all vertices"),
 )
 #: Diameter of meshes in the core.
 DIAMETER = 10.0

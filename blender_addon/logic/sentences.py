@@ -72,8 +72,8 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
         notes.append(flesh.begun.note)
     if flesh.limited:
         notes.append(
-            f"The motion turns at worst {plural(flesh.limited, 'cell')} inside out; what is shown stays by the skin there. Firmer "
-            "flesh helps."
+            f"The motion turns at worst {plural(flesh.limited, 'cell')} inside out; what is shown stays near the skin "
+            "there. Firmer flesh helps."
         )
     if flesh.modal:
         notes += modal_notes(flesh, preview)

@@ -40,7 +40,7 @@ def slider(parameter) -> Slider:
         what, *more = says.split(";", 1)
         says = ";".join([f"{what}, in scene units", *more])
     if kind == STRENGTH:
-        says += ". By distance: how far the skin yields, in scene units"
+        says += ". By distance: the yield of the skin, in scene units"
     return Slider(
         parameter.name, kind, parameter.label, says, parameter.default, parameter.kind == "radius", parameter.range
     )
@@ -69,7 +69,7 @@ RANGES = {ANGLE: 1.0, RATIO: 0.5}
 def choices(specs: dict) -> tuple[tuple[str, str, str, str, int], ...]:
     """Returns the items of a menu of templates or guides. Their numbers, which files keep, are places in the core's table."""
     items = tuple((name, spec.label, spec.doc, spec.icon, i) for i, (name, spec) in enumerate(specs.items()))
-    return items or (("NONE", "None", "Not known without the native part of Thew", "QUESTION", 0),)
+    return items or (("NONE", "None", "Unknown without the native part of Thew", "QUESTION", 0),)
 
 
 def limits(slider: Slider) -> dict[str, float]:

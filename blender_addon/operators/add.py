@@ -18,24 +18,24 @@ from .shell import Job, fill, fresh
 class THEW_OT_add(Job, bpy.types.Operator):
     bl_label = "Add Flesh"
     bl_description = (
-        "Give the character flesh that its bones drag along: its body gets it, and eyes, teeth, hair and clothes on the same "
-        "armature ride on the body. Pressed on a character that has flesh, the active mesh gets flesh of its own"
+        "Add flesh that the bones drag along to the body; eyes, teeth, hair and clothes on the same armature ride on "
+        "it. On a character with flesh, the active mesh gets its own"
     )
 
     cells_across: fresh(
         IntProperty,
         "Detail",
-        "How many cells of the control lattice the character is long",
+        "Length of the character in cells of the control lattice",
         default=12,
         min=3,
         max=MOST_CELLS,
     )
-    method: fresh(EnumProperty, "Method", "How the flesh is moved", items=METHODS, default="hyperelastic")
+    method: fresh(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
     whole: fresh(
         BoolProperty,
         "Whole Character",
-        "Also look at the other meshes on the armature: the body gets flesh, the others ride on it. Off, the "
-        "active mesh alone gets flesh",
+        "Include the other meshes on the armature: the body gets flesh, the others ride on it. When off, only the "
+        "active mesh gets flesh",
         default=True,
     )
 
@@ -69,8 +69,8 @@ class THEW_OT_add(Job, bpy.types.Operator):
             if register.of(body).character.painted.flesh is not None:
                 self.report(
                     {"WARNING"},
-                    f"“{body.name}” had a vertex group “{FLESH}” before, which is taken for the map of its flesh (1 soft, 0 hard): "
-                    "where it means something else, press Remove, rename it and add the flesh again.",
+                    f"“{body.name}” had a vertex group “{FLESH}” before, which is used as the map of its flesh (1 "
+                    "soft, 0 hard): if it means something else, press Remove, rename it and add the flesh again.",
                 )
         others = fleshed(obj) if taken.bodies == [obj] else []
         if others and self._first and is_carried(register.of(obj)):

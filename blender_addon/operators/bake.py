@@ -13,14 +13,20 @@ from .shell import Job, Quick, fill, fresh
 class Bake(Job):
     """Mix-in of the baking operators: Blender accepts no operator as the base of another one."""
 
-    bl_description = "Write the motion into the file, one shape key a frame, so that it plays without this extension"
+    bl_description = "Write the motion into the file, one shape key per frame, so that it plays without this extension"
 
-    target: fresh(EnumProperty, "Target", "What to bake into", items=targets.CHOICES, default=targets.CHOICES[0][0])
-    space: fresh(
-        EnumProperty, "Space", "Where the keys act; left alone, as the object is set", items=BAKE_SPACES, default="REST"
+    target: fresh(
+        EnumProperty, "Target", "Form of the baked motion", items=targets.CHOICES, default=targets.CHOICES[0][0]
     )
-    frame_start: fresh(IntProperty, "Start", "First frame; left alone, the range in force", default=1)
-    frame_end: fresh(IntProperty, "End", "Last frame; left alone, the range in force", default=250)
+    space: fresh(
+        EnumProperty,
+        "Space",
+        "Space in which the keys act; if unset, as in the object's settings",
+        items=BAKE_SPACES,
+        default="REST",
+    )
+    frame_start: fresh(IntProperty, "Start", "First frame; if unset, that of the current range", default=1)
+    frame_end: fresh(IntProperty, "End", "Last frame; if unset, that of the current range", default=250)
 
     def job(self, context, obj):
         if obj is not None and obj.type == "MESH":
@@ -44,8 +50,7 @@ class THEW_OT_bake(Bake, bpy.types.Operator):
 class THEW_OT_finish_bake(Quick, bpy.types.Operator):
     bl_label = "Finish Bake"
     bl_description = (
-        "Keep the baked keys and take away the flesh and whatever would deform the mesh a second time, "
-        "so that the character is ready to be exported"
+        "Keep the baked keys and remove the flesh and whatever would deform the mesh a second time, ready for export"
     )
 
     def edit(self, _context, obj):

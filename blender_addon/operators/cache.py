@@ -9,7 +9,7 @@ from ..scene import cache_files
 class THEW_OT_clear_cache(bpy.types.Operator):
     bl_idname = "thew.clear_cache"
     bl_label = "Clear Cache"
-    bl_description = "Delete the bodies and motions that are kept of this file; what is shown stays"
+    bl_description = "Delete the cached bodies and motions of this file; what is shown stays"
     bl_options = {"REGISTER"}
 
     def execute(self, _context):

@@ -14,7 +14,7 @@ def count(word: str) -> int:
     """Parses a number of modes, within the setting's range."""
     number, setting = int(word), ThewSettings.bl_rna.properties["modes"]
     if not setting.hard_min <= number <= setting.hard_max:
-        raise argparse.ArgumentTypeError(f"{number} modes: let it be {setting.hard_min} to {setting.hard_max}")
+        raise argparse.ArgumentTypeError(f"{number} modes: choose {setting.hard_min} to {setting.hard_max}")
     return number
 
 
@@ -22,7 +22,7 @@ def threads(word: str) -> int:
     """Parses a number of threads."""
     number = int(word)
     if not 1 <= number <= 1024:
-        raise argparse.ArgumentTypeError(f"{number} threads: let it be 1 to 1024")
+        raise argparse.ArgumentTypeError(f"{number} threads: choose 1 to 1024")
     return number
 
 
@@ -39,19 +39,19 @@ def parser() -> argparse.ArgumentParser:
             "--frames", metavar=("A", "B"), nargs=2, type=int, help="first and last frame (the scene's range)"
         )
         command.add_argument(
-            "--method", choices=[method[0] for method in METHODS], help="how the flesh is moved (as the file has it)"
+            "--method",
+            choices=[method[0] for method in METHODS],
+            help="method that moves the flesh (as the file has it)",
         )
         command.add_argument(
-            "--modes", metavar="N", type=count, help="how many modes, for the method modal (as the file has it)"
+            "--modes", metavar="N", type=count, help="number of modes, for the method modal (as the file has it)"
         )
-        command.add_argument("--json", action="store_true", help="tell of each mesh as one line of JSON")
-        command.add_argument(
-            "--threads", metavar="N", type=threads, help="how many threads work (one for each processor)"
-        )
+        command.add_argument("--json", action="store_true", help="report each mesh as one line of JSON")
+        command.add_argument("--threads", metavar="N", type=threads, help="number of threads (one for each processor)")
         command.add_argument(
             "--scripts", action="store_true", help="run the scripts and Python drivers in FILE, which may do anything"
         )
-    export.add_argument("--out", metavar="FOLDER", help="where the shots go (beside FILE)")
+    export.add_argument("--out", metavar="FOLDER", help="folder for the shots (beside FILE)")
     bake.add_argument(
         "--space", choices=[space[0].lower() for space in BAKE_SPACES],
         help="keys that act before the live armature, or that hold its motion too (as the file has it)",
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     )
     bake.add_argument(
         "--target", choices=[key.lower() for key, *_ in targets.CHOICES], default=targets.CHOICES[0][0].lower(),
-        help="what to bake into (shape_keys)",
+        help="form of the baked motion (shape_keys)",
     )  # fmt: skip
     bake.add_argument(
         "--clip", metavar="CLIP", nargs="+", help="bake these clips of exported shots; nothing is simulated"

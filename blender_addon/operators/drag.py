@@ -23,8 +23,8 @@ from .modal_tool import ModalTool, SkinTool
 class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
     bl_label = "Drag Flesh"
     bl_description = (
-        "Take the skin of modal flesh with the mouse and see the whole body follow; it rings when you let go. Shift-click "
-        "first holds further points. Nothing is kept: it is for looking at how the flesh moves"
+        "Drag the skin of modal flesh with the mouse to see how it moves; it rings when released. Shift-click first "
+        "to hold further points. Nothing is kept"
     )
     bl_options = {"REGISTER"}
 
@@ -89,7 +89,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
             if obj.mode in {"EDIT", "SCULPT"}:
                 return "its mesh is being edited"
             if fleshes.known(obj) is not self._stand.flesh or not obj.thew.made.flesh:
-                return "its flesh was made anew"
+                return "its flesh was rebuilt"
             if len(obj.data.vertices) != self._count:
                 return "its mesh has changed"
         except ReferenceError:

@@ -20,17 +20,17 @@ from .shell import Quick, factor, option
 class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
     bl_label = "Paint Flesh"
     bl_description = (
-        "Paint where the character is soft, in Weight Paint mode: 0 is the skin as it is, 1 as soft as it gets. Pressed again "
-        "it goes back to Object mode"
+        "Paint where the character is soft, in Weight Paint mode: 0 is the skin as it is, 1 as soft as it gets. "
+        "Press again to return to Object mode"
     )
 
     map: option(
         EnumProperty,
         "Map",
-        "What to paint",
+        "Map to paint",
         items=(
-            ("FLESH", "Flesh", "How soft: 0 the skin as it is, 1 as soft as it gets"),
-            ("STIFFNESS", "Stiffness", "What multiplies the stiffness: 0 a quarter, 0.5 nothing, 1 four times"),
+            ("FLESH", "Flesh", "Softness: 0 is the skin as it is, 1 as soft as it gets"),
+            ("STIFFNESS", "Stiffness", "Factor on the stiffness: 0 is a quarter, 0.5 no change, 1 four times"),
         ),
         default="FLESH",
     )
@@ -39,8 +39,8 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
     def description(cls, _context, properties):
         if properties.map == "STIFFNESS":
             return (
-                "Paint what multiplies the flesh's stiffness, in Weight Paint mode: 0 a quarter of it, 0.5 leaves it as it is, "
-                "1 four times as stiff. Pressed again it goes back to Object mode"
+                "Paint a factor on the stiffness, in Weight Paint mode: 0 is a quarter, 0.5 no change, 1 four times. "
+                "Press again to return to Object mode"
             )
         return cls.bl_description
 
@@ -78,28 +78,28 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
 class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
     bl_label = "Soften a Body Part"
     bl_description = (
-        "Write into the map Flesh where a part of the body is: found by the body's shape, else by the names of bones, else at the "
-        "active bone in Pose mode, else at the 3D cursor"
+        "Write a part of the body into the map Flesh: found by the body's shape, else by bone names, at the active "
+        "bone in Pose mode, or at the 3D cursor"
     )
 
     part: option(
         EnumProperty,
         "Part",
-        "Which part",
+        "Part of the body to soften",
         items=[(key, part.label, part.description) for key, part in PARTS.items()],
         default="BELLY",
     )
     size: option(
         FloatProperty,
         "Size",
-        "How far it reaches, as a multiple of what suits the part",
+        "Reach, as a multiple of what suits the part",
         default=1.0,
         min=0.05,
         max=10.0,
         soft_min=0.25,
         soft_max=3.0,
     )
-    amount: factor("Amount", "How soft it gets: 0 the skin as it is, 1 as soft as it gets", 1.0)
+    amount: factor("Amount", "Softness: 0 is the skin as it is, 1 as soft as it gets", 1.0)
 
     def edit(self, context, obj):
         updates.stop_update()
@@ -109,7 +109,7 @@ class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
 
 class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
     bl_label = "Automatic Map"
-    bl_description = "Let the map Flesh be the automatic one again, which tells flesh from bone by the body's shape"
+    bl_description = "Reset the map Flesh to the automatic one, which tells flesh from bone by the body's shape"
 
     def invoke(self, context, event):
         obj = target.of(context)
@@ -131,7 +131,7 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
 
 class THEW_OT_guess_height(Quick, bpy.types.Operator):
     bl_label = "Guess the Height"
-    bl_description = "Take the real height that Thew guesses from the size in the file"
+    bl_description = "Use the real height that Thew guesses from the size in the file"
 
     def edit(self, _context, obj):
         jobs.check_flesh(obj)

@@ -13,7 +13,7 @@ from .bake import Bake
 from .shell import Job, Quick, chosen_in, factor, option
 
 #: Property of the operators that work on one key.
-INDEX = {"name": "Key", "description": "Its place in the list; -1 is the chosen one", "default": -1}
+INDEX = {"name": "Key", "description": "Index in the list; -1 is the chosen key", "default": -1}
 
 
 class KeyframedJob(Job):
@@ -24,14 +24,14 @@ class KeyframedJob(Job):
 
 class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
     bl_label = "Add Keyframed Flesh"
-    bl_description = "Let the mesh move through its shape keys as flesh does, at even times to begin with; those that are muted are left out"
-
-    shapes: option(StringProperty, "Shape Keys", "Which ones, a name a line; empty: all that are not muted")
-    frame_start: option(FloatProperty, "Start", "When the first is reached; left alone, the scene's start", default=1)
-    frame_end: option(FloatProperty, "End", "When the last is reached; left alone, the scene's end", default=250)
-    cyclic: option(
-        BoolProperty, "Cyclic", "Let it repeat for ever: the first is reached again at the end", default=False
+    bl_description = (
+        "Move the mesh through its shape keys as flesh does, at even times to begin with; muted ones are left out"
     )
+
+    shapes: option(StringProperty, "Shape Keys", "Names of the shape keys, one per line; empty: all that are not muted")
+    frame_start: option(FloatProperty, "Start", "Frame of the first key; if unset, the scene's start", default=1)
+    frame_end: option(FloatProperty, "End", "Frame of the last key; if unset, the scene's end", default=250)
+    cyclic: option(BoolProperty, "Cyclic", "Repeat for ever: the first key is reached again at the end", default=False)
 
     def job(self, context, obj):
         given, scene, frames = self.properties.is_property_set, context.scene, None
@@ -41,7 +41,7 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
                 self.frame_end if given("frame_end") else scene.frame_end,
             )
             if not frames[0] < frames[1]:
-                raise Refusal(f"The keys of {describe(obj)} need time: let End be after Start")
+                raise Refusal(f"The keys of {describe(obj)} need time: set End after Start")
         names = self.shapes.splitlines() or None
         return keyframing.add(obj, scene, names, frames, self.cyclic)
 
@@ -51,7 +51,7 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
 
 class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
     bl_label = "Compute"
-    bl_description = "Read shape keys, times and the direction of gravity again, and find the motion anew"
+    bl_description = "Read shape keys, times and the direction of gravity again, and recompute the motion"
 
     def job(self, context, obj):
         keyframed.checked(obj)
@@ -79,12 +79,15 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
 
 class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
     bl_label = "Relax Sculpt"
-    bl_description = "Let the sculpt of this key spring back a little, so that wrinkles and pinches go first and the motion asks for less force"
+    bl_description = (
+        "Let the sculpt of this key spring back a little: wrinkles and pinches go first, and the motion needs "
+        "less force"
+    )
 
     index: IntProperty(**INDEX)
     amount: factor(
         "Amount",
-        "How far: 0 leaves the sculpt, 1 lets it spring back all the way; left alone, as the panel has it",
+        "Amount: 0 leaves the sculpt, 1 lets it spring back all the way; if unset, as in the panel",
         0.3,
     )
 
@@ -114,7 +117,7 @@ class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
 
 class THEW_OT_keyframed_remove(Quick, bpy.types.Operator):
     bl_label = "Remove Keyframed Flesh"
-    bl_description = "Take away list, times and motion; the shape keys stay, and are as they were found"
+    bl_description = "Remove list, times and motion; the shape keys stay, as they were found"
 
     remove_baked_keys: option(
         BoolProperty, "Baked Keys Too", "Also delete the shape keys that were baked", default=False

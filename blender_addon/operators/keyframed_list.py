@@ -34,12 +34,10 @@ class Edit(Quick):
 
 class THEW_OT_keyframed_key_add(Edit, bpy.types.Operator):
     bl_label = "Add Key"
-    bl_description = (
-        "Let the motion reach a shape key at the current frame: the one that is active among the mesh's shape keys"
-    )
+    bl_description = "Let the motion reach the mesh's active shape key at the current frame"
 
-    shape: option(StringProperty, "Shape Key", "Which one; empty: the active one of the mesh")
-    frame: fresh(FloatProperty, "Frame", "When; left alone, the current frame")
+    shape: option(StringProperty, "Shape Key", "Name of the shape key; empty: the mesh's active one")
+    frame: fresh(FloatProperty, "Frame", "Frame of the key; if unset, the current frame")
 
     def change(self, context, obj):
         keyframing.key_add(obj, context.scene, self.shape, self.frame_given())
@@ -50,7 +48,7 @@ class THEW_OT_keyframed_time_add(Edit, bpy.types.Operator):
     bl_description = "Let the motion reach this key at the current frame too"
 
     index: IntProperty(**INDEX)
-    frame: fresh(FloatProperty, "Frame", "When; left alone, the current frame")
+    frame: fresh(FloatProperty, "Frame", "Frame of the key; if unset, the current frame")
 
     def change(self, context, obj):
         keyframing.time_add(obj, context.scene, place(obj, self.index), self.frame_given())
@@ -58,7 +56,7 @@ class THEW_OT_keyframed_time_add(Edit, bpy.types.Operator):
 
 class THEW_OT_keyframed_key_remove(Edit, bpy.types.Operator):
     bl_label = "Remove Key"
-    bl_description = "Take the key off the list, with its times; its shape key stays"
+    bl_description = "Remove the key from the list, with its times; its shape key stays"
 
     index: IntProperty(**INDEX)
 
@@ -74,7 +72,7 @@ class THEW_OT_keyframed_key_move(Edit, bpy.types.Operator):
     direction: option(
         EnumProperty,
         "Direction",
-        "Where to",
+        "Direction of the move",
         items=(("UP", "Up", "Towards the top"), ("DOWN", "Down", "Towards the end")),
     )
 
@@ -96,7 +94,7 @@ class THEW_OT_keyframed_close(Edit, bpy.types.Operator):
 class THEW_OT_keyframed_velocity(Edit, bpy.types.Operator):
     bl_label = "Arrow"
     bl_description = (
-        "Let the velocity at this key be an arrow: from the key before towards the one after, to be changed by hand"
+        "Set the velocity at this key to an arrow, from the key before towards the one after, to be changed by hand"
     )
 
     index: IntProperty(**INDEX)
@@ -104,7 +102,7 @@ class THEW_OT_keyframed_velocity(Edit, bpy.types.Operator):
     arrow: fresh(
         FloatVectorProperty,
         "Arrow",
-        "Object space, a second; left alone, from the neighbours",
+        "Velocity per second in object space; if unset, from the neighbours",
         size=3,
         subtype="VELOCITY",
     )
@@ -113,7 +111,7 @@ class THEW_OT_keyframed_velocity(Edit, bpy.types.Operator):
         index = place(obj, self.index)
         key = obj.thew.keyframed.keyframes[index]
         if self.leaving and not key.cut:
-            raise Refusal(f"“{key.shape}” of “{obj.name}” is no cut: switch Cut on first, or set its one velocity")
+            raise Refusal(f"“{key.shape}” of “{obj.name}” is not a cut: switch Cut on first, or set its one velocity")
         if self.properties.is_property_set("arrow"):
             keyframing.set_arrow(key, self.arrow, self.leaving)
         else:

@@ -30,14 +30,14 @@ from .shell import fresh, option
 class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
     bl_label = "Model Keyframe"
     bl_description = (
-        "Drag points of the mesh at the current frame: the rest of it follows as the motion could. Shift-click holds points, "
-        "Enter makes a new shape key and a key of it. At the time of a key that key's own sculpt is changed"
+        "Drag points of the mesh at the current frame; the rest follows. Shift-click holds points, Enter makes a key "
+        "with a new shape, or changes the key's sculpt at its own time"
     )
 
     points: fresh(
         StringProperty,
         "Points",
-        "What is dragged, as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
+        "Dragged points as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
     )
 
     # from a script, or again ------------------------------------------------------------------------------------------
@@ -50,9 +50,9 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
             vertices = [int(vertex) for vertex, _ in points]
             places = [[float(x) for x in place] for _, place in points]
         except (ValueError, TypeError) as error:
-            raise Refusal(f"The points are no vertices and places ({error}): give [[vertex, [x, y, z]], …]") from None
+            raise Refusal(f"The points are not vertices and places ({error}): give [[vertex, [x, y, z]], …]") from None
         if any(len(place) != 3 for place in places):
-            raise Refusal(f"A place for a vertex of {describe(obj)} has other than three numbers: give [x, y, z]")
+            raise Refusal(f"A place for a vertex of {describe(obj)} does not have three numbers: give [x, y, z]")
         name = finish(keyframing.model(obj, context.scene, vertices, np.array(places).reshape(-1, 3)))
         keyframed_events.present(obj, context.scene)
         return name
@@ -159,7 +159,7 @@ class Arrow:
             raise Refusal(f"No key of {describe(obj)} is chosen: choose one in the list of Keyframed Flesh first")
         if leaving and not self.key.cut:
             raise Refusal(
-                f"“{self.key.shape}” of {describe(obj)} is no cut: switch Cut on first, or set its one velocity"
+                f"“{self.key.shape}” of {describe(obj)} is not a cut: switch Cut on first, or set its one velocity"
             )
         self.before = keyframing.arrow_at(self.key, leaving)
         matrix = np.array(obj.matrix_world, dtype=np.float64)

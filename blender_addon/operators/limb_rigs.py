@@ -17,11 +17,11 @@ from .shell import Quick, fresh
 class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
     bl_label = "Copy Rigs"
     bl_description = (
-        "Copy the rigs that hang on the limbs of the other selected mesh to the same places on the active one's: as large and as strong "
-        "as suits it, driven by its bones. Limbs of one name belong together"
+        "Copy the rigs on the limbs of the other selected mesh to the active one's limbs of the same names, with "
+        "suitable size and strength, driven by its bones"
     )
 
-    source: fresh(StringProperty, "From", "The mesh that they come from; empty: the other one that is selected")
+    source: fresh(StringProperty, "From", "Mesh to copy from; empty: the other selected one")
 
     def edit(self, context, obj):
         source = other_mesh(context, obj, self.source)

@@ -30,8 +30,8 @@ HUB, TIP, TAKEN = (1.0, 0.55, 0.1, 1.0), (0.95, 0.95, 0.95, 0.9), (0.3, 1.0, 0.5
 class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
     bl_label = "Drag Handles"
     bl_description = (
-        "Take hubs and tips of spokes of the chosen limb with the mouse; its boundary follows, and stops where it would fold. Enter keeps "
-        "what was done, Esc puts it back"
+        "Drag hubs and tips of spokes of the chosen limb; its boundary follows, and stops where it would fold. Enter "
+        "keeps the result, Esc restores the limb"
     )
 
     by_hand = "Handles are dragged with the mouse: press Drag Handles, and then on a point in a 3D view"
@@ -157,14 +157,14 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
 
 class THEW_OT_limb_move(Quick, bpy.types.Operator):
     bl_label = "Move Handle"
-    bl_description = "Move a handle of the chosen limb, and make its spokes longer or shorter, by numbers"
+    bl_description = "Move a handle of the chosen limb, and lengthen or shorten its spokes, by numbers"
 
-    atom: option(IntProperty, "Handle", "Which one, from the root of the limb", default=0, min=0)
+    atom: option(IntProperty, "Handle", "Index of the handle, from the root of the limb", default=0, min=0)
     offset: option(
-        FloatVectorProperty, "Offset", "How far its hub moves, in the mesh's own space", size=3, subtype="TRANSLATION"
+        FloatVectorProperty, "Offset", "Offset of its hub, in the mesh's own space", size=3, subtype="TRANSLATION"
     )
-    spoke: option(IntProperty, "Spoke", "Which spoke is lengthened, -1 for all", default=-1, min=-1)
-    factor: option(FloatProperty, "Factor", "What its length is multiplied with", default=1.0, min=0.01, max=100.0)
+    spoke: option(IntProperty, "Spoke", "Index of the spoke, -1 for all", default=-1, min=-1)
+    factor: option(FloatProperty, "Factor", "Factor on its length", default=1.0, min=0.01, max=100.0)
 
     def edit(self, context, obj):
         limb = chosen(obj)

@@ -23,17 +23,15 @@ from .shell import Quick, factor, fresh, option
 class THEW_OT_limb_add(Quick, bpy.types.Operator):
     bl_label = "Limb from Bones"
     bl_description = (
-        "Give the limb along the bones selected in pose mode coordinates: along, around and in depth. They stay with the flesh, for "
-        "materials, geometry nodes, painted maps, and the same place on another character"
+        "Create coordinates along, around and in depth for the limb of the bones selected in Pose mode, for "
+        "materials, geometry nodes, maps, and corresponding places on other characters"
     )
 
-    bones: fresh(
-        StringProperty, "Bones", "Names of the bones, one a line and in any order; empty: those that are selected"
-    )
+    bones: fresh(StringProperty, "Bones", "Names of the bones, one per line and in any order; empty: the selected ones")
     atoms_per_bone: option(
-        IntProperty, "Handles per Bone", "How finely the limb is followed along each bone", default=3, min=1, max=12
+        IntProperty, "Handles per Bone", "Number of handles along each bone", default=3, min=1, max=12
     )
-    spokes: option(IntProperty, "Spokes", "How finely it is followed around", default=8, min=4, max=32)
+    spokes: option(IntProperty, "Spokes", "Number of spokes around the limb", default=8, min=4, max=32)
 
     def edit(self, context, obj):
         if obj is None:
@@ -44,14 +42,15 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         if met.miss > 2 * edit.MISSED:
             self.report(
                 {"WARNING"},
-                f"“{limb.name}” is no tube all along: choose fewer of its bones, or Drag Handles to where it should be",
+                f"“{limb.name}” is not a tube all along: choose fewer of its bones, or Drag Handles to where it "
+                "should be",
             )
         return met.said(limb.name)
 
 
 class THEW_OT_limb_remove(Quick, bpy.types.Operator):
     bl_label = "Remove Limb"
-    bl_description = "Take the chosen limb away; attributes and maps that were written stay"
+    bl_description = "Remove the chosen limb; attributes and maps already written stay"
 
     def edit(self, _context, obj):
         limb = chosen(obj)
@@ -77,29 +76,29 @@ class THEW_OT_limb_attributes(Quick, bpy.types.Operator):
 
 class THEW_OT_limb_paint(Quick, bpy.types.Operator):
     bl_label = "Paint by Limb"
-    bl_description = "Write into the map Flesh or Stiffness where a part of the limb is, by how far along and around it"
+    bl_description = "Write a part of the limb into the map Flesh or Stiffness, by its position along and around"
 
     map: option(
         EnumProperty,
         "Map",
-        "Which map",
-        items=(("FLESH", "Flesh", "How soft"), ("STIFFNESS", "Stiffness", "What multiplies the stiffness")),
+        "Map to paint",
+        items=(("FLESH", "Flesh", "Softness"), ("STIFFNESS", "Stiffness", "Factor on the stiffness")),
         default="FLESH",
     )
-    amount: factor("Amount", "What is written", 1.0)
-    start: factor("From", "Where it begins along the limb", 0.0)
-    end: factor("To", "Where it ends along the limb", 1.0)
-    side: factor("Side", "Which side, in turns from the inside of the bend", 0.0)
+    amount: factor("Amount", "Value to write", 1.0)
+    start: factor("From", "Start along the limb", 0.0)
+    end: factor("To", "End along the limb", 1.0)
+    side: factor("Side", "Side of the limb, in turns from the inside of the bend", 0.0)
     width: option(
         FloatProperty,
         "Width",
-        "How far around, a share of the whole turn",
+        "Width around the limb, as a share of the whole turn",
         default=1.0,
         min=0.01,
         max=1.0,
         subtype="FACTOR",
     )
-    soft: factor("Soft Edge", "How soft its edges are", 0.15)
+    soft: factor("Soft Edge", "Softness of the edges", 0.15)
 
     def invoke(self, context, event):
         """Asks for the region and the amount; the painted map is then shown."""
@@ -115,7 +114,7 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
         limb = chosen(obj)
         if self.end <= self.start:
             raise Refusal(
-                f"From is {self.start:.2f} and To {self.end:.2f}: a part of the limb has to end beyond where it begins"
+                f"From is {self.start:.2f} and To {self.end:.2f}: a part of the limb must end beyond where it begins"
             )
         updates.stop_update()
         name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS
@@ -133,8 +132,8 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
         "together"
     )
 
-    group: option(StringProperty, "Vertex Group", "Which one is carried over", default=flesh_map.FLESH)
-    source: fresh(StringProperty, "From", "The mesh that it comes from; empty: the other one that is selected")
+    group: option(StringProperty, "Vertex Group", "Vertex group to copy", default=flesh_map.FLESH)
+    source: fresh(StringProperty, "From", "Mesh to copy from; empty: the other selected one")
 
     def edit(self, context, obj):
         source = other_mesh(context, obj, self.source)
@@ -149,8 +148,8 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
 class THEW_OT_suggest_bones(Quick, bpy.types.Operator):
     bl_label = "Suggest Bones"
     bl_description = (
-        "Make an armature for a mesh without bones: along the middles of its limbs and trunk. Look it over, then parent the mesh to it with "
-        "automatic weights"
+        "Create an armature along the middles of limbs and trunk of a mesh without bones. Review it, then parent the "
+        "mesh to it with automatic weights"
     )
 
     def edit(self, context, obj):
@@ -170,7 +169,8 @@ def other_mesh(context, obj, name: str) -> bpy.types.Object:
     others = [o for o in context.selected_objects if o.type == "MESH" and o != obj]
     if len(others) != 1:
         raise Refusal(
-            f"Select one mesh to carry from besides {describe(obj)}, which is active and gets it: {len(others)} are selected"
+            f"Select one mesh to carry from in addition to {describe(obj)}, which is active and gets it: "
+            f"{len(others)} are selected"
         )
     return others[0]
 

@@ -45,20 +45,20 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
 
     template: template_property("BUMP")
     guide: guide_property("SKIN")
-    index: fresh(IntProperty, "Index", "The rig to place anew; -1 makes a new one", default=-1, min=-1)
+    index: fresh(IntProperty, "Index", "Index of the rig to place anew; -1 creates a new one", default=-1, min=-1)
     location: fresh(
-        FloatVectorProperty, "Location", "A point of the world; the nearest point of the skin is taken", size=3
+        FloatVectorProperty, "Location", "Point of the world; the nearest point of the skin is used", size=3
     )
-    bone: fresh(StringProperty, "Bone", "The bone to hang on; empty takes the one that carries the skin most")
-    along: fresh(FloatProperty, "Along", "Where along the bone: 0 head, 1 tail", default=0.5)
-    angle: fresh(FloatProperty, "Around", "Which way out from the bone", default=0.0, unit="ROTATION")
-    distance: fresh(FloatProperty, "Out", "How far out from the bone, scene units", default=0.0, unit="LENGTH")
-    face: fresh(IntProperty, "Face", "A triangle of the mesh to hang under", default=-1, min=-1)
-    barycentric: fresh(FloatVectorProperty, "Place", "Where in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3))
+    bone: fresh(StringProperty, "Bone", "Bone to hang on; empty: the one that carries the skin most")
+    along: fresh(FloatProperty, "Along", "Position along the bone: 0 is the head, 1 the tail", default=0.5)
+    angle: fresh(FloatProperty, "Around", "Direction out from the bone", default=0.0, unit="ROTATION")
+    distance: fresh(FloatProperty, "Out", "Distance from the bone, in scene units", default=0.0, unit="LENGTH")
+    face: fresh(IntProperty, "Face", "Triangle of the mesh to hang under", default=-1, min=-1)
+    barycentric: fresh(FloatVectorProperty, "Place", "Position in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3))
     matrix: fresh(
         FloatVectorProperty,
         "Matrix",
-        "A frame in the world at rest, by rows",
+        "Frame in the world at rest, by rows",
         size=16,
         default=np.eye(4).ravel().tolist(),
     )
@@ -68,10 +68,10 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
     yields: fresh(
         FloatProperty,
         "Yield",
-        "How far the skin gives way at most, scene units; left alone, what makes the effect visible",
+        "Largest yield of the skin, in scene units; if unset, enough to make the effect visible",
         unit="LENGTH",
     )
-    strength: fresh(FloatProperty, "Strength", "A force to push with in place of a distance, N/m3")
+    strength: fresh(FloatProperty, "Strength", "Force to push with in place of a distance, in N/m³")
 
     # from a script, or again ------------------------------------------------------------------------------------------
 

@@ -26,16 +26,16 @@ from .shell import Quick, fresh, option
 
 class THEW_OT_rig_preset(Quick, bpy.types.Operator):
     bl_label = "Add Preset Rig"
-    bl_description = "Put a ready rig on the character, on the bone that its name tells, or else on the active bone"
+    bl_description = "Add a ready-made rig to the character, on the bone found by name, or else on the active bone"
 
     preset: option(
         EnumProperty,
         "Preset",
-        "What to add",
+        "Preset to add",
         items=[(key, preset.label, preset.description) for key, preset in PRESETS.items()],
         default="BREATH",
     )
-    bone: fresh(StringProperty, "Bone", "The bone to put it on; empty finds it by its name, or takes the active bone")
+    bone: fresh(StringProperty, "Bone", "Bone to put it on; empty: found by its name, or the active bone")
 
     def edit(self, context, obj):
         preset = PRESETS[self.preset]

@@ -31,11 +31,11 @@ EVALUATIONS = 8
 class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
     bl_label = "Pull Skin"
     bl_description = (
-        "Drag a point of the skin: the active rig takes the sliders that bring it there, and a sample of them is "
-        "recorded. Shift-click first holds further points"
+        "Drag a point of the skin: the active rig's sliders are fitted to bring it there and recorded as a sample. "
+        "Shift-click first to hold further points"
     )
 
-    points: fresh(StringProperty, "Points", "What is pulled, as JSON: [[vertex, [x, y, z]], …], targets in the world")
+    points: fresh(StringProperty, "Points", "Pulled points as JSON: [[vertex, [x, y, z]], …], targets in the world")
 
     # from a script, or again ------------------------------------------------------------------------------------------
 

@@ -10,13 +10,13 @@ from .shell import Quick, option
 
 class THEW_OT_remove(Quick, bpy.types.Operator):
     bl_label = "Remove"
-    bl_description = "Take away the flesh and let the Armature modifier move the mesh again"
+    bl_description = "Remove the flesh and let the Armature modifier move the mesh again"
 
     remove_baked_keys: option(
         BoolProperty, "Baked Keys Too", "Also delete the shape keys that were baked", default=False
     )
 
-    remove_rigs: option(BoolProperty, "Rigs Too", "Also delete the rigs, which are kept otherwise", default=False)
+    remove_rigs: option(BoolProperty, "Rigs Too", "Also delete the rigs, which are otherwise kept", default=False)
 
     def edit(self, _context, obj):
         updates.stop_update()

@@ -23,11 +23,11 @@ def with_flesh(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.
 class THEW_OT_restart_here(Quick, bpy.types.Operator):
     bl_label = "Restart Here"
     bl_description = (
-        "Let the flesh begin anew in this frame, whatever was before: for a cut, in the first frame in which the character is "
-        "elsewhere"
+        "Let the flesh begin anew in this frame, whatever came before: for a cut, in the first frame of the "
+        "character's new place"
     )
 
-    frame: option(IntProperty, "Frame", "Which frame; the one that is shown where it is not set")
+    frame: option(IntProperty, "Frame", "Frame of the restart; if unset, the current one")
 
     @classmethod
     def poll(cls, context):
@@ -46,9 +46,9 @@ class THEW_OT_restart_here(Quick, bpy.types.Operator):
 
 class THEW_OT_restart_remove(Quick, bpy.types.Operator):
     bl_label = "Remove Restart"
-    bl_description = "Take this restart away: the flesh goes on through the frame"
+    bl_description = "Remove this restart: the flesh goes on through the frame"
 
-    frame: option(IntProperty, "Frame", "Which frame")
+    frame: option(IntProperty, "Frame", "Frame of the restart")
 
     @classmethod
     def poll(cls, context):

@@ -14,16 +14,16 @@ from .shell import Quick, fresh
 class THEW_OT_ride(Quick, bpy.types.Operator):
     bl_label = "Ride on Body"
     bl_description = (
-        "Let the selected clothes, eyes or hair move with the flesh of the active mesh; of one mesh alone, with the flesh of "
-        "the body chosen in its panel"
+        "Let the selected clothes, eyes or hair move with the flesh of the active mesh, or a single mesh with the "
+        "body chosen in its panel"
     )
 
     wanted = "Select clothes or eyes, then the body"
 
-    rider: fresh(StringProperty, "Rider", "Which mesh shall ride on the active body; empty: those that are selected")
+    rider: fresh(StringProperty, "Rider", "Mesh to ride on the active body; empty: the selected ones")
 
     body: fresh(
-        StringProperty, "Body", "On which mesh with flesh the active one shall ride; empty: the one chosen in its panel"
+        StringProperty, "Body", "Mesh with flesh for the active one to ride on; empty: the one chosen in its panel"
     )
 
     def invoke(self, context, _event):
@@ -78,13 +78,13 @@ def named(scene, name: str) -> bpy.types.Object:
 
 class THEW_OT_ride_off(Quick, bpy.types.Operator):
     bl_label = "Get Off"
-    bl_description = "Let the mesh ride no more: it moves as it did before, and can have flesh of its own"
+    bl_description = "Stop the mesh from riding: it moves as it did before, and can have flesh of its own"
 
-    rider: fresh(StringProperty, "Rider", "Which mesh gets off; empty: the active one")
+    rider: fresh(StringProperty, "Rider", "Mesh that gets off; empty: the active one")
 
     def edit(self, context, obj):
         obj = named(context.scene, self.rider) if self.rider else obj
         if obj.type != "MESH" or not obj.thew.made.rides:
-            raise Refusal(f"{describe(obj)} rides on nothing")
+            raise Refusal(f"{describe(obj)} does not ride on a body")
         updates.stop_update()
         return riding.dismount(obj)

@@ -20,7 +20,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
     bl_options = {"REGISTER"}
     needs_flesh = True
 
-    filepath: option(StringProperty, "File", "Where to write", subtype="FILE_PATH")
+    filepath: option(StringProperty, "File", "File to write", subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):
@@ -42,7 +42,7 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
     bl_description = "Add the rigs of a file to this character; bones are found by name, faces by index"
     needs_flesh = True
 
-    filepath: option(StringProperty, "File", "What to read", subtype="FILE_PATH")
+    filepath: option(StringProperty, "File", "File to read", subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):

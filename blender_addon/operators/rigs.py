@@ -25,21 +25,21 @@ from ..scene.reading import armature_of
 from .rig_edit import Edit
 from .shell import Job, chosen_in, fresh, option
 
-INDEX = {"name": "Rig", "description": "Which rig of the list, from 0; -1 is the active one", "default": -1, "min": -1}
+INDEX = {"name": "Rig", "description": "Index of the rig, from 0; -1 is the active one", "default": -1, "min": -1}
 
 
 class THEW_OT_rig_add(Edit, bpy.types.Operator):
     bl_label = "Add Rig"
     bl_description = (
-        "Add a force field to the character, of a size that suits it. Its control does nothing at 0 and all of it at 1"
+        "Add a force field of a suitable size to the character. Its control has no effect at 0 and full effect at 1"
     )
     needs_flesh = True
 
     template: template_property("BULGE")
     guide: guide_property("BONE")
-    name: fresh(StringProperty, "Name", "What to call it; empty takes the template's name")
-    bone: fresh(StringProperty, "Bone", "The bone; empty takes the active one, or the one with most weight")
-    face: fresh(IntProperty, "Triangle", "With the guide Skin: the triangle of the mesh", default=-1, min=-1)
+    name: fresh(StringProperty, "Name", "Name of the rig; empty: the template's name")
+    bone: fresh(StringProperty, "Bone", "Bone to hang on; empty: the active one, or the one with most weight")
+    face: fresh(IntProperty, "Triangle", "Triangle of the mesh, for the guide Skin", default=-1, min=-1)
 
     def change(self, context, obj):
         armature = armature_of(obj)
@@ -76,7 +76,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
 
 class THEW_OT_rig_remove(Edit, bpy.types.Operator):
     bl_label = "Remove Rig"
-    bl_description = "Take the rig away, with its samples, keys and driver"
+    bl_description = "Remove the rig, with its samples, keys and driver"
 
     index: IntProperty(**INDEX)
 
@@ -116,8 +116,8 @@ class THEW_OT_rig_move(Edit, bpy.types.Operator):
     direction: option(
         EnumProperty,
         "Direction",
-        "Which way",
-        items=(("UP", "Up", "Towards the head of the list"), ("DOWN", "Down", "Towards its end")),
+        "Direction of the move",
+        items=(("UP", "Up", "Towards the top of the list"), ("DOWN", "Down", "Towards the end of the list")),
         default="UP",
     )
 
@@ -132,8 +132,8 @@ class THEW_OT_rig_move(Edit, bpy.types.Operator):
 class THEW_OT_rig_record(Edit, bpy.types.Operator):
     bl_label = "Record"
     bl_description = (
-        "Keep the sliders as the rig's sample at the present value of its control, in the pose that you see; a sample "
-        "that is there already is replaced"
+        "Record the sliders as the rig's sample at the current value of its control, in the current pose, replacing "
+        "any sample there"
     )
 
     index: IntProperty(**INDEX)
@@ -150,10 +150,10 @@ class THEW_OT_rig_record(Edit, bpy.types.Operator):
 
 class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
     bl_label = "Remove Sample"
-    bl_description = "Forget a sample of the rig; without any the rig is what its sliders show, whatever its control"
+    bl_description = "Remove a sample of the rig; without any, the rig follows its sliders, whatever its control"
 
     index: IntProperty(**INDEX)
-    sample: option(IntProperty, "Sample", "Which sample of the list, from 0; -1 is the active one", default=-1, min=-1)
+    sample: option(IntProperty, "Sample", "Index of the sample, from 0; -1 is the active one", default=-1, min=-1)
 
     def change(self, _context, obj):
         rig = obj.thew.rigs[self.place(obj)]
@@ -168,11 +168,14 @@ class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
 
 class THEW_OT_rig_measure(Edit, bpy.types.Operator):
     bl_label = "Keep Strength By"
-    bl_description = "Keep the rig's strength as a distance, which it moves flesh of any softness, or as a force; it does the same now"
+    bl_description = (
+        "Keep the rig's strength as a distance, the same for flesh of any softness, or as a force; its present "
+        "effect stays"
+    )
     needs_flesh = True
 
     index: IntProperty(**INDEX)
-    by: option(EnumProperty, "By", "What to keep", items=saved_rigs.MEASURES, default="YIELD")
+    by: option(EnumProperty, "By", "Quantity to keep", items=saved_rigs.MEASURES, default="YIELD")
 
     def change(self, context, obj):
         rig = obj.thew.rigs[self.place(obj)]
@@ -183,17 +186,15 @@ class THEW_OT_rig_measure(Edit, bpy.types.Operator):
 class THEW_OT_rig_driver(Edit, bpy.types.Operator):
     bl_label = "Drive by a Bone"
     bl_description = (
-        "Let the turn of a bone drive the rig's control: 0 at one angle, 1 at another. With the axis Automatic, axis and "
-        "angles are those of the animation"
+        "Drive the rig's control by the turn of a bone: 0 at one angle, 1 at another. The axis Automatic takes axis "
+        "and angles from the animation"
     )
 
     index: IntProperty(**INDEX)
-    bone: fresh(
-        StringProperty, "Bone", "The bone that drives; empty takes the one whose joint is nearest below the rig"
-    )
-    axis: fresh(EnumProperty, "Axis", "Which turn of the bone", items=drivers.AXES, default="AUTO")
-    from_angle: fresh(FloatProperty, "From", "The angle at which the control is 0", default=0.0, unit="ROTATION")
-    to_angle: fresh(FloatProperty, "To", "The angle at which the control is 1", default=0.5 * math.pi, unit="ROTATION")
+    bone: fresh(StringProperty, "Bone", "Bone that drives; empty: the one whose joint is nearest below the rig")
+    axis: fresh(EnumProperty, "Axis", "Turn of the bone to use", items=drivers.AXES, default="AUTO")
+    from_angle: fresh(FloatProperty, "From", "Angle at which the control is 0", default=0.0, unit="ROTATION")
+    to_angle: fresh(FloatProperty, "To", "Angle at which the control is 1", default=0.5 * math.pi, unit="ROTATION")
 
     def invoke(self, context, _event):
         if windows.headless() or context.window is None:
@@ -210,7 +211,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
             layout.prop_search(self, "bone", armature.data, "bones")
         layout.prop(self, "axis")
         if self.axis == "AUTO":
-            layout.label(text="From the least to the most it turns in the clip", icon="INFO")
+            layout.label(text="From the smallest to the largest turn in the clip", icon="INFO")
             return
         layout.prop(self, "from_angle")
         layout.prop(self, "to_angle")
@@ -240,8 +241,8 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
 class THEW_OT_settle(Job, bpy.types.Operator):
     bl_label = "Rest Pose Preview"
     bl_description = (
-        "Show the flesh at rest in every pose, pushed by the rigs, to work on them; Simulate goes back to motion. "
-        "Other Flesh is left out: each settles by itself"
+        "Show the flesh at rest in every pose, pushed by the rigs, to work on them; Simulate returns to motion. "
+        "Other Flesh is left out"
     )
 
     def job(self, context, obj):

@@ -13,8 +13,8 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
     bl_label = "Simulate"
     bl_description = "Read the animation again and compute the motion of the flesh; shows it live instead of a bake"
 
-    frame_start: fresh(IntProperty, "Start", "First frame; left alone, the range in force", default=1)
-    frame_end: fresh(IntProperty, "End", "Last frame; left alone, the range in force", default=250)
+    frame_start: fresh(IntProperty, "Start", "First frame; if unset, that of the current range", default=1)
+    frame_end: fresh(IntProperty, "End", "Last frame; if unset, that of the current range", default=250)
 
     def job(self, context, obj):
         if obj is not None and obj.type == "MESH":

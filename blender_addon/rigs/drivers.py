@@ -24,11 +24,11 @@ from ..scene.reading import armature_of
 from .anchors import found_bone, triangles_and_faces
 
 AXES = (
-    ("AUTO", "Automatic", "The axis about which the bone turns most in the animation and the present pose"),
-    ("X", "X", "The turn about the bone's own x axis: how an elbow or a knee mostly bends"),
-    ("Y", "Y", "The twist about the bone itself"),
-    ("Z", "Z", "The turn about the bone's own z axis"),
-    ("SWING", "Swing", "How far the bone points away from its rest direction, whichever way"),
+    ("AUTO", "Automatic", "Axis about which the bone turns most in the animation and the current pose"),
+    ("X", "X", "Turn about the bone's own x axis: the usual bend of an elbow or a knee"),
+    ("Y", "Y", "Twist about the bone itself"),
+    ("Z", "Z", "Turn about the bone's own z axis"),
+    ("SWING", "Swing", "Angle of the bone from its rest direction, whichever way"),
 )
 
 #: Turn below which a bone has no dominant axis, radians. It moves the end of a forearm of 30 cm by a centimetre.

@@ -9,7 +9,7 @@ CACHES = (
     (
         "FOLDER",
         "Beside the File",
-        "Keep body and motion in a folder beside the .blend, named after it, whenever it is saved",
+        "Keep body and motion in a folder beside the .blend, named after it, at every save",
     ),
     (
         "FILE",
@@ -25,7 +25,7 @@ class CacheProperties:
 
     cache: EnumProperty(
         name="Cache",
-        description="Where body and motion are kept, so that the file shows its flesh at once when it is opened",
+        description="Place of the saved body and motion, so that the file shows its flesh at once when opened",
         items=CACHES,
         default="FOLDER",
         options=set(),

@@ -17,7 +17,7 @@ METHODS = (
     (
         "hyperelastic",
         "Hyperelastic",
-        "Flesh that is carried by the skeleton, turns by itself and stiffens as it is stretched. The one to use",
+        "Flesh that is carried by the skeleton, turns by itself and stiffens as it is stretched. Recommended",
     ),
     (
         "warped",
@@ -32,15 +32,15 @@ METHODS = (
     (
         "modal",
         "Modal",
-        "A few vibration modes, turned along with the flesh: in real time, for lively secondary motion. The quickest",
+        "A few vibration modes that turn with the flesh, in real time, for lively secondary motion. The quickest",
     ),
 )
 
 
 ENGINES = (
-    ("AUTO", "Automatic", "Measure both and use the quicker one"),
+    ("AUTO", "Automatic", "Measure both and use the faster one"),
     ("CPU", "Processor", "Deform on the processor"),
-    ("GPU", "Graphics Card", "Deform on the graphics card; without a usable one on the processor, and a note says so"),
+    ("GPU", "Graphics Card", "Deform on the graphics card; without a usable one, on the processor, with a note"),
 )
 
 
@@ -48,13 +48,13 @@ BAKE_SPACES = (
     (
         "REST",
         "Rest Space",
-        "The keys act before the armature, which stays live: glTF, FBX and game engines get skin and keys. The one to use",
+        "The keys act before the armature, which stays live: glTF, FBX and game engines get skin and keys. Recommended",
     ),
     (
         "POSED",
         "Posed Space",
-        "The keys hold the whole motion, the armature's too: for programs that know shape keys and no skin. Press Finish "
-        "Bake before an export, or it deforms twice",
+        "The keys hold the whole motion, the armature's too: for programs that read shape keys but no skin. Press "
+        "Finish Bake before an export, or it deforms twice",
     ),
 )
 
@@ -62,7 +62,7 @@ STARTS = (
     (
         cycles.AUTOMATIC,
         "Automatic",
-        "A motion whose ends meet is a cycle, any other one goes on from the frames before it",
+        "A motion whose ends meet is a cycle; any other continues from the frames before it",
     ),
     (cycles.CYCLE, "Cycle", "The motion repeats for ever: the last frame runs into the first"),
     (cycles.PREROLL, "Run-in", "The joints come from a standstill just before the first frame"),

@@ -15,14 +15,14 @@ class ContactProperties:
     use_contact: setting(
         BoolProperty,
         "Contact",
-        "Keep the skin from passing through itself and through things: a belly rests on the thighs, thighs are "
-        "flat on a bench. A simulation takes a few times as long. While you pose by hand, skins are parted only where joints fold",
+        "Keep the skin from passing through itself and through objects. A simulation takes a few times as long. "
+        "While you pose by hand, skins are parted only where joints fold",
         default=False,
     )
     self_contact: setting(
         BoolProperty,
         "Self",
-        "Parts of this character push each other away. Off, flesh is only kept from turning inside out",
+        "Parts of this character push each other away. When off, flesh is only kept from turning inside out",
         default=True,
     )
     use_colliders: setting(
@@ -35,21 +35,21 @@ class ContactProperties:
     collider_collection: setting(
         PointerProperty,
         "Collection",
-        "Collide only with the objects of this collection that have Collision physics; empty means all of the scene",
+        "Collide only with the objects of this collection that have Collision physics; empty: all of the scene",
         type=bpy.types.Collection,
     )
     use_other_flesh: setting(
         BoolProperty,
         "Other Flesh",
-        "All objects of the scene that have this on are simulated together and push each other, a clip each: two who "
-        "dance, a rider and a horse. Rest Pose Preview shows each by itself",
+        "All objects of the scene with this option are simulated together and push each other: two dancers, a rider "
+        "and a horse. Rest Pose Preview shows each by itself",
         default=False,
     )
     contact_thickness: setting(
         FloatProperty,
         "Thickness",
-        "How far skin stays from what it touches. 0 lets it lie on it; between skins more than a tenth of a cell "
-        "makes no difference",
+        "Distance that skin keeps from what it touches; 0 lets it rest on it. Between skins, more than a tenth of a "
+        "cell makes no difference",
         default=0.0,
         min=0.0,
         max=1000.0,
@@ -61,7 +61,7 @@ class ContactProperties:
     contact_friction: setting(
         FloatProperty,
         "Friction",
-        "How much touching skins cling to each other: 0 slides like wet skin, 0.3 is dry skin, 1 hardly slides",
+        "Friction between touching skins: 0 slides like wet skin, 0.3 is dry skin, 1 hardly slides",
         default=0.3,
         min=0.0,
         max=10.0,
@@ -70,13 +70,13 @@ class ContactProperties:
     contact_ignore: setting(
         StringProperty,
         "Ignore",
-        "Vertex group of what touches nothing, where its weight is above a half: teeth, eyelids, fingers that are "
+        "Vertex group of parts without contact, where its weight is above a half: teeth, eyelids, fingers that are "
         "meant to pass through",
         default="",
     )
     show_contacts: BoolProperty(
         name="Show Contacts",
-        description="Draw where the skin touches in this frame, light where it hardly presses, red where it presses hardest, and "
-        "in purple what bones fold so that contact cannot help",
+        description="Draw where the skin touches in this frame: light where it hardly presses, red where it "
+        "presses hardest, purple where bones fold it and contact cannot help",
         default=False,
     )

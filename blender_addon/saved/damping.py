@@ -17,8 +17,8 @@ class DampingProperties:
     settling: setting(
         FloatProperty,
         "Settling",
-        "How soon swings die away: at 1 within about a second and a quarter, or five swings where these are quicker; "
-        "at 2 twice as soon",
+        "Damping of swings: at 1 they die away within about a second and a quarter, or five swings if that is "
+        "quicker; at 2, twice as fast",
         default=1.0,
         min=0.0,
         max=20.0,
@@ -27,7 +27,7 @@ class DampingProperties:
     tremble: setting(
         FloatProperty,
         "Tremble",
-        "How much quick tremble is left: at 2 half as much of it is damped, at 0.5 twice as much",
+        "Amount of quick tremble that is left: at 2 half as much of it is damped, at 0.5 twice as much",
         default=1.0,
         min=0.01,
         max=20.0,

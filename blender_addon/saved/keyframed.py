@@ -78,12 +78,13 @@ def _arrow(name: str, description: str):
 class ThewKeyframe(bpy.types.PropertyGroup):
     """One shape key that the motion reaches."""
 
-    shape: _setting(StringProperty, "Shape Key", "The shape key that is reached", default="", update=_reshaped)
-    digest: record(StringProperty, "What the shape key is known by when its name changes")
-    muted_digest: record(StringProperty, "What that one is known by when its name changes")
+    shape: _setting(StringProperty, "Shape Key", "Shape key that is reached", default="", update=_reshaped)
+    digest: record(StringProperty, "Identifier of the shape key that survives renaming")
+    muted_digest: record(StringProperty, "Identifier of that shape key that survives renaming")
     frame: FloatProperty(
         name="Frame",
-        description="When it is reached; drag it in the dope sheet or timeline, where it is a keyframe of the object",
+        description="Frame at which it is reached; drag it in the Dope Sheet or Timeline, where it is a "
+        "keyframe of the object",
         min=-1048574.0,
         max=1048574.0,
         precision=1,
@@ -94,11 +95,11 @@ class ThewKeyframe(bpy.types.PropertyGroup):
     )
     kept: record(FloatProperty, "The frame, should the action with the times be lost")
     muted: record(StringProperty, "The shape key that Thew muted for it, which was not")
-    kind: _setting(EnumProperty, "Kind", "How nearly the shape is reached", items=KINDS, default="EXACT")
+    kind: _setting(EnumProperty, "Kind", "Accuracy with which the shape is reached", items=KINDS, default="EXACT")
     weight: _setting(
         FloatProperty,
         "Pull",
-        "How strongly the shape pulls: 1 brings the motion about half-way to it, 10 nearly all the way",
+        "Strength of the pull: 1 brings the motion about halfway to the shape, 10 nearly all the way",
         default=1.0,
         min=1e-4,
         max=1e6,
@@ -108,11 +109,11 @@ class ThewKeyframe(bpy.types.PropertyGroup):
     group: _setting(
         StringProperty,
         "Vertices",
-        "The vertex group whose vertices reach the shape; what weighs more than a half counts",
+        "Vertex group whose vertices reach the shape; weights above a half count",
         default="",
     )
-    velocity: _kind_of_velocity("Velocity", "How fast the motion goes through the shape")
-    arrow: _arrow("Arrow", "The velocity there, object space, a second of the scene")
+    velocity: _kind_of_velocity("Velocity", "Velocity of the motion through the shape")
+    arrow: _arrow("Arrow", "Velocity there, in object space, per second of the scene")
     cut: _setting(
         BoolProperty,
         "Cut",
@@ -120,22 +121,22 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         default=False,
     )
     # A motion that is free to begin anyhow may begin absurdly fast.
-    leaving: _kind_of_velocity("Leaving", "How fast the motion leaves the shape", "ZERO")
-    leaving_arrow: _arrow("Leaving Arrow", "The velocity after the cut, object space, a second of the scene")
+    leaving: _kind_of_velocity("Leaving", "Velocity with which the motion leaves the shape", "ZERO")
+    leaving_arrow: _arrow("Leaving Arrow", "Velocity after the cut, in object space, per second of the scene")
     fixed: _setting(
         StringProperty,
         "Fixed After",
-        "A vertex group that stays where it is from this cut to the next one: feet on the ground",
+        "Vertex group that stays in place from this cut to the next one: feet on the ground",
         default="",
     )
-    energy: record(StringProperty, "What lowering the sculpt's energy came to")
+    energy: record(StringProperty, "Result of lowering the sculpt's energy")
 
 
 class ThewKeyframed(bpy.types.PropertyGroup):
     """Shape keys of one mesh as keyframes, and the physics between them."""
 
     keyframes: CollectionProperty(type=ThewKeyframe, name="Keys", description="The shape keys that are reached")
-    active: IntProperty(name="Key", description="The key chosen in the list", default=0, min=0, options=set())
+    active: IntProperty(name="Key", description="Key chosen in the list", default=0, min=0, options=set())
     marker: IntProperty(
         name="Keyframed Flesh",
         description="Its keyframes are the times of the keys: drag them. A value is a key's place in the list, from 0",
@@ -146,8 +147,8 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     stiffness: _setting(
         FloatProperty,
         "Stiffness",
-        "How stiff the flesh is, the same on a mouse and on a whale: more rings quicker and follows plain curves "
-        "less. A thousand times as much is about thirty times as quick",
+        "Stiffness of the flesh, the same on a mouse and on a whale: more rings faster and follows plain curves "
+        "less. A thousand times is about thirty times as fast",
         default=300.0,
         min=1e-6,
         max=1e12,
@@ -157,7 +158,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     slow_damping: _setting(
         FloatProperty,
         "Settling",
-        "How soon slow swings die away, per second",
+        "Damping of slow swings, per second",
         default=0.5,
         min=0.0,
         max=1000.0,
@@ -166,7 +167,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     fast_damping: _setting(
         FloatProperty,
         "Tremble",
-        "How soon quick tremble dies away",
+        "Damping of quick tremble",
         default=0.005,
         min=0.0,
         max=10.0,
@@ -178,7 +179,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     gravity: _setting(
         FloatProperty,
         "Gravity",
-        "How much of the scene's gravity acts: with it the motion falls by itself and has to be lifted",
+        "Share of the scene's gravity that acts: with it the motion falls by itself and must be lifted",
         default=0.0,
         min=-100.0,
         max=100.0,
@@ -189,8 +190,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     speed: _setting(
         FloatProperty,
         "Speed",
-        "How many seconds the flesh lives in a second of the scene: below 1 it moves as in slow motion. The keys "
-        "keep their times",
+        "Seconds of the flesh per second of the scene: below 1 it moves as in slow motion. The keys keep their times",
         default=1.0,
         min=0.001,
         max=1000.0,
@@ -203,13 +203,13 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     fixed: _setting(
         StringProperty,
         "Fixed",
-        "A vertex group that all keys leave alone, and the motion too: what weighs more than a half stays",
+        "Vertex group that stays in place in all keys and in the motion; weights above a half count",
         default="",
     )
     modes: _setting(
         IntProperty,
         "Modes",
-        "How many vibration modes of each key the motion may use: more is finer and slower to prepare",
+        "Number of vibration modes of each key that the motion may use: more is finer and slower to prepare",
         default=10,
         min=0,
         max=100,
@@ -219,7 +219,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     bending: _setting(
         FloatProperty,
         "Bending",
-        "How much bending resists against stretching: small folds like cloth, large is a thick shell",
+        "Resistance to bending relative to stretching: small values fold like cloth, large ones are a thick shell",
         default=1.0,
         min=1e-6,
         max=1e6,
@@ -229,7 +229,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     rest: _setting(
         EnumProperty,
         "Rest",
-        "What the flesh springs back to",
+        "Shape that the flesh springs back to",
         items=(
             ("KEYS", "Each Key", "A key is a pose: the flesh rings about it, and stays with it"),
             (
@@ -243,7 +243,8 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     ghosts: _setting(
         BoolProperty,
         "Shapes Between",
-        "Go through further shapes between keys that differ by large turns, so that lengths keep: longer to prepare",
+        "Go through further shapes between keys that differ by large turns, to preserve lengths; takes longer to "
+        "prepare",
         default=False,
     )
     plain: _setting(
@@ -254,7 +255,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     )
     relax: FloatProperty(
         name="Amount",
-        description="How far Relax Sculpt goes: 0 leaves the sculpt as it is, 1 lets it spring back all the way",
+        description="Amount for Relax Sculpt: 0 leaves the sculpt as it is, 1 lets it spring back all the way",
         default=0.3,
         min=0.0,
         max=1.0,
@@ -263,7 +264,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     )
     show_curves: BoolProperty(
         name="Show Curves",
-        description="Draw how the motion goes along the leading directions of the keys: solid as it is, dashed as plain curves",
+        description="Draw the motion along the leading directions of the keys: solid as it is, dashed with plain curves",
         default=False,
     )
     show_arrows: BoolProperty(

@@ -8,7 +8,7 @@ from bpy.props import EnumProperty
 from .edited import setting
 
 KINDS = (
-    ("AUTOMATIC", "Automatic", "Told from the shape and the rig: what is soft, and whether it is a machine"),
+    ("AUTOMATIC", "Automatic", "Found from the shape and the rig: what is soft, and whether it is a machine"),
     (
         "HUMAN",
         "Human",
@@ -31,7 +31,7 @@ class KindProperties:
     kind: setting(
         EnumProperty,
         "Kind",
-        "What kind of character it is: which parts the automatic map of flesh lets be soft",
+        "Kind of character, which decides what parts are soft in the automatic map of flesh",
         items=KINDS,
         default="AUTOMATIC",
     )

@@ -22,13 +22,13 @@ def _named(self, _context):
 class ThewLimb(bpy.types.PropertyGroup):
     """One limb with coordinates."""
 
-    name: StringProperty(name="Name", description="What the limb is called", update=_named)
-    bones: record(StringProperty, "The bones that it was made along, one a line", name="Bones")
-    model: record(StringProperty, "Its handles", name="Model")
+    name: StringProperty(name="Name", description="Name of the limb", update=_named)
+    bones: record(StringProperty, "Bones that it was made along, one per line", name="Bones")
+    model: record(StringProperty, "Handles of the limb", name="Model")
     shown: BoolProperty(
         name="Show", description="Draw the limb's handles, spokes and boundary in the 3D view", default=True
     )
-    tokens: record(StringProperty, "What its bones are known by when their names change, one a line", name="Tokens")
+    tokens: record(StringProperty, "Identifiers of its bones that survive renaming, one per line", name="Tokens")
 
     def saved_bones(self) -> list[tuple[str, str]]:
         """Returns (name, token) of its bones, the first one nearest to the root, by their names at the last lookup; "" for no
@@ -53,11 +53,11 @@ class LimbProperties:
     limb_lattice: setting(
         BoolProperty,
         "Lattice from Limbs",
-        "Fill the limbs of the list with cells that follow them, and join those to the cells of the rest: around a limb "
-        "they are as even as its handles. What cannot be filled so stays as it is, and Details says why",
+        "Fill the limbs of the list with cells that follow their handles, joined to the cells of the rest. Limbs "
+        "that cannot be filled stay as they are; Details says why",
         default=False,
     )
-    active_limb: IntProperty(name="Limb", description="The limb chosen in the list", default=0, min=0, options=set())
+    active_limb: IntProperty(name="Limb", description="Limb chosen in the list", default=0, min=0, options=set())
 
 
 CLASSES = (ThewLimb,)

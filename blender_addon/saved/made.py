@@ -24,34 +24,38 @@ class ThewMade(bpy.types.PropertyGroup):
     flesh: record(BoolProperty, "Flesh was added to this object")
     modifier: record(IntProperty, "Persistent id of Thew's modifier")
     armature_modifier: record(IntProperty, "Persistent id of the Armature modifier that the flesh follows")
-    found: record(StringProperty, "Modifiers that Thew switched, as it found them: id:viewport:render, blank separated")
+    found: record(
+        StringProperty, "Modifiers that Thew switched, as it found them: id:viewport:render, separated by blanks"
+    )
     found_active: record(IntProperty, "Persistent id of the modifier that was active")
     found_attribute: record(StringProperty, "Name of the attribute that was active")
     mesh_rest: record(FloatVectorProperty, "World matrix of the mesh at rest, by rows", size=16)
     armature_rest: record(FloatVectorProperty, "World matrix of the armature at rest, by rows", size=16)
-    longest_side: record(FloatProperty, "Longest side of the whole character, scene units")
-    guessed_height: record(FloatProperty, "Real height that Thew guessed, metres")
-    elsewhere: record(StringProperty, "Names of the bones that carry other meshes of the character, line by line")
-    baked_keys: record(StringProperty, "Names of the baked shape keys, line by line")
+    longest_side: record(FloatProperty, "Longest side of the whole character, in scene units")
+    guessed_height: record(FloatProperty, "Real height that Thew guessed, in metres")
+    elsewhere: record(StringProperty, "Names of the bones that carry other meshes of the character, one per line")
+    baked_keys: record(StringProperty, "Names of the baked shape keys, one per line")
     baked_start: record(IntProperty, "First baked frame")
     baked_end: record(IntProperty, "Last baked frame")
     baked_space: record(  # in bakes of earlier versions, posed space
-        EnumProperty, "What space the baked keys are in", items=BAKE_SPACES, default="POSED"
+        EnumProperty, "Space of the baked keys", items=BAKE_SPACES, default="POSED"
     )
-    baked_miss: record(FloatProperty, "The farthest that baked keys stay from the flesh, of the character's size")
+    baked_miss: record(
+        FloatProperty, "Largest distance of baked keys from the flesh, as a share of the character's size"
+    )
     baked_settings: record(StringProperty, "A hash of the settings that were baked")
     baked_basis: record(BoolProperty, "The Basis key was made for the bake")
     baked_action: record(BoolProperty, "The keys' action was made for the bake")
     baked_of: record(PointerProperty, "The action of the armature that was baked", type=bpy.types.Action)
     shows_bake: record(BoolProperty, "The baked keys play, not the live flesh")
     flesh_map: record(StringProperty, "Hash of the automatic map that the vertex group Flesh was filled with")
-    flesh_map_count: record(IntProperty, "How many vertices that map had")
+    flesh_map_count: record(IntProperty, "Number of vertices of that map")
     rides: record(BoolProperty, "The object rides on a body's flesh")
     along: record(BoolProperty, "The object rides because Add Flesh took its whole character")
-    left: record(StringProperty, "Which meshes of the character were left as they are, and why, line by line")
+    left: record(StringProperty, "Meshes of the character that were left as they are, and why, one per line")
     keyframed: record(BoolProperty, "The object has keyframed flesh")
     cache: record(PointerProperty, "Holds the motion, where it is kept in the file", type=bpy.types.Image)
-    notes: record(StringProperty, "What was found while building, line by line")
+    notes: record(StringProperty, "Findings of the build, one per line")
 
 
 #: Properties that describe a bake.

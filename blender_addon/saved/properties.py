@@ -88,43 +88,43 @@ class ThewSettings(
     enabled: setting(
         BoolProperty,
         "Flesh",
-        "Show this character's flesh; off shows the plain Armature modifier",
+        "Show this character's flesh; when off, the plain Armature modifier moves it",
         default=False,
         update=_toggled,
     )
     cells_across: setting(
         IntProperty,
         "Detail",
-        "How many cells of the control lattice the character is long: more is finer and slower. 12 suits a "
-        "body, 24 to 48 shows faces, hands and what rigs do in detail",
+        "Length of the character in cells of the control lattice: more is finer and slower. 12 suits a body, 24 to "
+        "48 faces, hands and detailed rigs",
         default=12,
         min=3,
         max=MOST_CELLS,
         soft_min=6,
         soft_max=64,
     )
-    method: setting(EnumProperty, "Method", "How the flesh is moved", items=METHODS, default="hyperelastic")
+    method: setting(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
     modes: setting(
         IntProperty,
         "Modes",
-        "Method Modal: how many vibration modes move the flesh, the slowest first: more is finer and slower",
+        "Method Modal: number of vibration modes that move the flesh, slowest first: more is finer and slower",
         default=32,
         min=1,
         max=128,
         soft_max=64,
     )
-    engine: setting(EnumProperty, "Engine", "Method Modal: what deforms the mesh", items=ENGINES, default="AUTO")
+    engine: setting(EnumProperty, "Engine", "Method Modal: device that deforms the mesh", items=ENGINES, default="AUTO")
     device: setting(
         StringProperty,
         "Device",
-        "Method Modal: name of the graphics adapter, or a part of it; empty takes the best one",
+        "Method Modal: name of the graphics adapter, or a part of it; empty: the best one",
         default="",
     )
     preview_mode: setting(
         IntProperty,
         "Preview Mode",
-        "Method Modal: play this vibration mode alone, in a loop, slowed where it is too quick to be seen; "
-        "0 shows the motion. Bakes and renders never show it",
+        "Method Modal: play this vibration mode alone, in a loop, slowed if too fast to see; 0 shows the motion. "
+        "Bakes and renders never show it",
         default=0,
         min=0,
         max=128,
@@ -133,7 +133,7 @@ class ThewSettings(
     preview_size: setting(
         FloatProperty,
         "Preview Size",
-        "How far the previewed mode moves the flesh at most, as a part of the body's size",
+        "Largest motion of the previewed mode, as a part of the body's size",
         default=0.1,
         min=0.001,
         max=1.0,
@@ -154,7 +154,7 @@ class ThewSettings(
     softness: setting(
         FloatProperty,
         "Softness",
-        "How much the flesh gives: 0 firm muscle, 0.5 natural, 1 very soft. It means the same on a mouse and on a "
+        "Softness of the flesh: 0 is firm muscle, 0.5 natural, 1 very soft. It means the same on a mouse and on a "
         "whale",
         default=0.5,
         min=0.0,
@@ -165,12 +165,12 @@ class ThewSettings(
     use_young: setting(
         BoolProperty,
         "Stiffness in Pascals",
-        "Give the stiffness of the flesh in pascals instead of by the dial Softness",
+        "Set the stiffness of the flesh in pascals instead of by Softness",
         default=False,
     )
     height_shown: FloatProperty(
         name="Real Height",
-        description="How long the character's longest side is in reality, whatever its size in the file: flesh of a real "
+        description="Real length of the character's longest side, whatever its size in the file: flesh of an "
         "elephant swings more slowly than a toy's. 0 lets Thew guess",
         min=0.0,
         soft_max=30.0,
@@ -216,7 +216,7 @@ class ThewSettings(
     reach: setting(
         FloatProperty,
         "Swing Limit",
-        "The farthest that flesh is shown from its plain skin, as a part of the body's size; 0 sets no limit",
+        "Largest distance of the shown flesh from its plain skin, as a part of the body's size; 0 sets no limit",
         default=0.15,
         min=0.0,
         max=10.0,
@@ -226,8 +226,8 @@ class ThewSettings(
     elastic_joints: setting(
         FloatProperty,
         "Elastic Joints",
-        "How much bent joints are rounded and keep their volume: 0 leaves every bend as the weights make it, "
-        "1 gives it wholly to the flesh. Best on soft characters; rigid parts lose their edges",
+        "Rounding of bent joints, which keeps their volume: 0 bends as the weights do, 1 wholly as the flesh does. "
+        "Best on soft characters; rigid parts lose their edges",
         default=0.0,
         min=0.0,
         max=1.0,
@@ -236,7 +236,7 @@ class ThewSettings(
     rate: setting(
         FloatProperty,
         "Steps per Second",
-        "Least number of steps per second; every frame holds a whole number of steps",
+        "Minimum number of steps per second; every frame has a whole number of steps",
         default=240.0,
         min=1.0,
         max=10000.0,
@@ -255,18 +255,18 @@ class ThewSettings(
     use_scene_range: setting(
         BoolProperty,
         "Scene Range",
-        "Simulate the scene's frame range; off gives this character a range of its own",
+        "Simulate the scene's frame range; when off, this character has a range of its own",
         default=True,
     )
     frame_start: setting(IntProperty, "Start", "First frame of the motion", default=1, min=FRAMES[0], max=FRAMES[1])
     frame_end: setting(IntProperty, "End", "Last frame of the motion", default=250, min=FRAMES[0], max=FRAMES[1])
     bake_space: EnumProperty(
-        name="Bake Space", description="Where baked keys act", items=BAKE_SPACES, default="REST", options=set()
+        name="Bake Space", description="Space in which baked keys act", items=BAKE_SPACES, default="REST", options=set()
     )
     motion_start: setting(
         EnumProperty,
         "Start of Motion",
-        "What the flesh has been doing before the first frame",
+        "Motion of the flesh before the first frame",
         items=STARTS,
         default=cycles.AUTOMATIC,
     )
@@ -280,13 +280,13 @@ class ThewSettings(
     )
     chosen: PointerProperty(
         name="Mesh",
-        description="On an armature: which of the meshes that it moves is shown and worked on in Thew's panels",
+        description="Mesh of the armature that is shown and edited in Thew's panels",
         type=bpy.types.Object,
         poll=_moved_by,
     )
     body: PointerProperty(
         name="Body",
-        description="The mesh with flesh that clothes, eyes or hair ride on",
+        description="Mesh with flesh that clothes, eyes or hair ride on",
         type=bpy.types.Object,
         poll=_can_carry,
         update=_remounted,
@@ -294,13 +294,13 @@ class ThewSettings(
     settled: setting(
         BoolProperty,
         "Rest Pose Preview",
-        "Show the flesh at rest in every pose instead of in motion, to work on rigs. Bakes and renders "
-        "never show it. With Contact it takes up to seconds; Other Flesh is left out",
+        "Show the flesh at rest in every pose instead of in motion, to work on rigs; never in bakes and renders. "
+        "Contact can take seconds; Other Flesh is left out",
         default=False,
         update=_previewed,
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
-    active_rig: IntProperty(name="Rig", description="The rig chosen in the list", default=0, min=0, options=set())
+    active_rig: IntProperty(name="Rig", description="Rig chosen in the list", default=0, min=0, options=set())
     keyframed: PointerProperty(type=saved_keyframed.ThewKeyframed, description="Shape keys that are reached at times")
     made: PointerProperty(type=ThewMade)
 

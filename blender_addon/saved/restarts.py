@@ -16,7 +16,7 @@ class ThewRestart(bpy.types.PropertyGroup):
     frame: setting(
         IntProperty,
         "Begins Anew",
-        "In this frame the flesh begins anew, whatever was before: set it where the character is elsewhere from one frame "
+        "Frame in which the flesh begins anew, whatever came before: set it where the character jumps from one frame "
         "to the next",
         min=FRAMES[0],
         max=FRAMES[1],

@@ -48,8 +48,8 @@ on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
 #: Meanings of a strength; rigs of files that knew forces only keep forces.
 MEASURES = (
-    ("YIELD", "Distance", "How far the skin gives way at most; the force follows from how soft the flesh is there"),
-    ("FORCE", "Force", "The largest force on a cubic metre of flesh, whatever that does to it"),
+    ("YIELD", "Distance", "Largest yield of the skin; the force follows from the softness of the flesh there"),
+    ("FORCE", "Force", "Largest force on a cubic metre of flesh, whatever its effect"),
 )
 
 # following edits ------------------------------------------------------------------------------------------------------
@@ -105,12 +105,12 @@ def _named(self, _context):
 
 def template_property(default: str, **options):
     """Builds the choice of a template."""
-    return _choice(TEMPLATES, "Template", "The shape of the force field", default, options)
+    return _choice(TEMPLATES, "Template", "Shape of the force field", default, options)
 
 
 def guide_property(default: str, **options):
     """Builds the choice of a guide."""
-    return _choice(GUIDES, "Guide", "What the field hangs on", default, options)
+    return _choice(GUIDES, "Guide", "Guide that the field hangs on", default, options)
 
 
 def _choice(specs: dict, name: str, description: str, default: str, options: dict):
@@ -127,7 +127,7 @@ class ThewRigSample(bpy.types.PropertyGroup):
 
     control: FloatProperty(
         name="Control",
-        description="The value of the control at which the rig is like this",
+        description="Value of the control at which the rig is like this",
         default=0.0,
         precision=3,
         options=set(),
@@ -140,7 +140,7 @@ class ThewRigSample(bpy.types.PropertyGroup):
 class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
     """A force field that rides on the character, driven by one control."""
 
-    name: StringProperty(name="Name", description="What you call this rig", default="Rig", update=_named)
+    name: StringProperty(name="Name", description="Name of this rig", default="Rig", update=_named)
     enabled: BoolProperty(
         name="Enabled", description="Let this rig push the flesh", default=True, options=set(), update=_edited
     )
@@ -153,30 +153,30 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
     )
     control: FloatProperty(
         name="Control",
-        description="Where the rig stands between its samples: key it, or drive it from a bone. Between two samples "
-        "it is blended, outside of them it holds",
+        description="Position of the rig between its samples: key it, or drive it from a bone. It is blended "
+        "between two samples and constant outside them",
         default=1.0,
         soft_min=0.0,
         soft_max=1.0,
         precision=3,
         update=_controlled,
     )
-    kind: EnumProperty(name="Kind", description="What the rig does", items=KINDS, default="FORCE", options={"HIDDEN"})
+    kind: EnumProperty(name="Kind", description="Action of the rig", items=KINDS, default="FORCE", options={"HIDDEN"})
     template: template_property("BULGE", options=set(), update=_edited)
     guide: guide_property("BONE", options=set(), update=_edited)
 
     # the template; its sliders and those of the guide are in the base
     strength_by: EnumProperty(
-        name="Strength by",
-        description="What the strength is kept by",
+        name="Strength By",
+        description="Quantity that the strength is kept by",
         items=MEASURES,
         default="FORCE",
         options={"HIDDEN"},
     )
     yields: FloatProperty(
         name="Yield",
-        description="How far the skin gives way to this rig at most, at rest, in scene units; it stays when the flesh "
-        "becomes softer or firmer. Negative turns the field about",
+        description="Largest yield of the skin to this rig at rest, in scene units, kept when the flesh "
+        "becomes softer or firmer. Negative reverses the field",
         soft_min=-1.0,
         soft_max=1.0,
         step=0.1,
@@ -189,27 +189,27 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
 
     # a guide along a bone
     bone: StringProperty(
-        name="Bone", description="The bone that the field hangs on", default="", options=set(), update=_hung
+        name="Bone", description="Bone that the field hangs on", default="", options=set(), update=_hung
     )
-    bone_token: StringProperty(description="What the bone is known by when its name changes", options={"HIDDEN"})
+    bone_token: StringProperty(description="Identifier of the bone that survives renaming", options={"HIDDEN"})
 
     # a guide in the skin
     face: IntProperty(
         name="Face",
-        description="The triangle of the mesh under which the field hangs, counted as the mesh's triangles are",
+        description="Triangle of the mesh under which the field hangs, by its index among the mesh's triangles",
         default=-1,
         min=-1,
         options=set(),
         update=_hung,
     )
-    face_token: IntProperty(description="What the face is known by when its index changes", options={"HIDDEN"})
-    face_part: IntProperty(description="Which of its face's triangles it is", options={"HIDDEN"})
+    face_token: IntProperty(description="Identifier of the face that survives a change of index", options={"HIDDEN"})
+    face_part: IntProperty(description="Index among the triangles of its face", options={"HIDDEN"})
     face_place: FloatVectorProperty(
-        size=3, description="Where the point was when it was chosen, object space at rest", options={"HIDDEN"}
+        size=3, description="Place of the point when it was chosen, in object space at rest", options={"HIDDEN"}
     )
     barycentric: FloatVectorProperty(
         name="Place",
-        description="Where in the triangle: the shares of its three corners",
+        description="Position in the triangle: the shares of its three corners",
         size=3,
         default=(1 / 3, 1 / 3, 1 / 3),
         options=set(),
@@ -219,27 +219,29 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
     # a free guide
     matrix: FloatVectorProperty(
         size=16,
-        description="Where the field was put: a rigid matrix by rows, in the world in which flesh was added",
+        description="Placement of the field: a rigid matrix by rows, in the world in which flesh was added",
         default=(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
         options={"HIDDEN"},
         update=_edited,
     )
 
-    samples: CollectionProperty(type=ThewRigSample, description="What was recorded, by rising control")
-    active_sample: IntProperty(name="Sample", description="The sample chosen in the list", default=0, options=set())
-    at: FloatProperty(description="The control value that the sliders belong to", default=1.0, options={"HIDDEN"})
+    samples: CollectionProperty(type=ThewRigSample, description="Recorded samples, by rising control")
+    active_sample: IntProperty(name="Sample", description="Sample chosen in the list", default=0, options=set())
+    at: FloatProperty(description="Control value that the sliders belong to", default=1.0, options={"HIDDEN"})
     draft: BoolProperty(description="The sliders differ from what is recorded", options={"HIDDEN"})
 
-    pull: PointerProperty(type=slider_groups.ThewPull, description="What pulling the skin keeps to")
-    layout: IntProperty(description="How the rig is saved, see `rig_layouts`", options={"HIDDEN"})
+    pull: PointerProperty(type=slider_groups.ThewPull, description="Values that pulling the skin keeps to")
+    layout: IntProperty(description="Layout in which the rig is saved, see `rig_layouts`", options={"HIDDEN"})
     preferred: FloatVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
     weights: FloatVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
     fixed: BoolVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
     problem: StringProperty(
-        name="Problem", description="Why this rig does not push the flesh; empty when it can", options={"HIDDEN"}
+        name="Problem", description="Reason why this rig does not push the flesh; empty when it can", options={"HIDDEN"}
     )
     note: StringProperty(
-        name="Note", description="Why this rig does less than it is set to; empty when it does all", options={"HIDDEN"}
+        name="Note",
+        description="Reason why this rig does less than it is set to; empty when it does all",
+        options={"HIDDEN"},
     )
 
 

@@ -62,8 +62,8 @@ ThewWeights = _group(
     "How much sliders keep to their preferred values while the skin is pulled.",
     lambda slider: FloatProperty(
         name=slider.label,
-        description="How much this slider keeps to its preferred value while the skin is pulled; 0 keeps it lightly to where it "
-        "was when the pull began. At 1, going as far as is usual weighs as much as missing a point by 0.3 % of the body's size",
+        description="Weight of this slider's preferred value while the skin is pulled; 0 holds it lightly "
+        "where it began. At 1, a usual change weighs as much as missing a point by 0.3 % of the body's size",
         min=0.0,
         soft_max=10.0,
         options=set(),
@@ -82,7 +82,7 @@ class ThewPull(bpy.types.PropertyGroup):
     """Preferences for pulling the skin."""
 
     preferred: PointerProperty(type=ThewPreferred, name="Preferred", description="Values that pulling keeps near")
-    weights: PointerProperty(type=ThewWeights, name="Weights", description="How much sliders keep to those")
+    weights: PointerProperty(type=ThewWeights, name="Weights", description="Weights of those values")
     fixed: PointerProperty(type=ThewFixed, name="Fixed", description="Sliders that pulling leaves alone")
 
 

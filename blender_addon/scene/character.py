@@ -124,8 +124,8 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
     bare = int((weights.sum(axis=1) <= 0.0).sum())
     if bare:
         notes.append(
-            f"{bare} of {len(rest)} vertices have no weight for a deforming bone: the flesh around carries them along, "
-            "the plain armature leaves them behind"
+            f"{bare} of {len(rest)} vertices have no weight for a deforming bone: the flesh around them carries them "
+            "along, the plain armature leaves them behind"
         )
     rest = rest.astype(np.float64)
     with moment.as_it_stands(scene, obj, armature):
@@ -151,8 +151,9 @@ def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails
         return ""
     gap = float(np.maximum(np.maximum(mesh.min(axis=0) - high, low - mesh.max(axis=0)), 0.0).max())
     return (
-        f"{describe(found.obj)} stands apart from the bones of {describe(found.armature)} that carry it, {length(gap)} "
-        "beside them: put both where they were bound (or apply their transforms), then remove the flesh and add it again"
+        f"{describe(found.obj)} stands apart from the bones of {describe(found.armature)} that carry it, "
+        f"{length(gap)} away from them: put both where they were bound (or apply their transforms), then remove the "
+        "flesh and add it again"
     )
 
 
@@ -160,7 +161,7 @@ def unheeded(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
     """Returns sentences on effects of the Armature modifier that the flesh ignores."""
     modifier, notes = found.modifier, []
     if modifier.vertex_group:
-        notes.append(f"The vertex group “{modifier.vertex_group}” of the Armature modifier is not heeded")
+        notes.append(f"The vertex group “{modifier.vertex_group}” of the Armature modifier is ignored")
     if modifier.use_bone_envelopes:
         notes.append("Bone envelopes have no effect on the flesh, only vertex groups do")
     bendy = [bone.name for bone in bones if bone.bbone_segments > 1]

@@ -27,7 +27,7 @@ class Hard:
             return ""
         names = listed([f"“{name}”" for name in self.names])
         one = len(self.names) == 1
-        return f"{names} {'is' if one else 'are'} hard by {'its' if one else 'their'} name: paint Flesh to have it otherwise"
+        return f"{names} {'is' if one else 'are'} hard by {'its' if one else 'their'} name: paint Flesh to change that"
 
 
 def hard(obj: bpy.types.Object) -> Hard:

@@ -42,7 +42,7 @@ def check_bakeable(obj: bpy.types.Object) -> None:
     action = animation.action if animation is not None else None
     why = disturbed(animation)
     if why:
-        raise Refusal(f"Keys of {describe(obj)} would not play as they are baked: its shape keys {why}")
+        raise Refusal(f"Keys of {describe(obj)} would not play as baked: its shape keys {why}")
     if action is not None and (action.library is not None or action.override_library is not None):
         raise Refusal(
             f"The shape keys of {describe(obj)} are animated by “{action.name}” from another file: make the action local"

@@ -13,6 +13,6 @@ def draw_restarts(layout, settings, scene) -> None:
     column.operator("thew.restart_here", icon="PLAY")
     for frame in sorted(frames(settings)):
         row = column.row(align=True)
-        where = "" if first <= frame <= last else f", beside frames {first} to {last}"
+        where = "" if first <= frame <= last else f", outside frames {first} to {last}"
         row.label(text=f"Begins anew in frame {frame}{where}")
         row.operator("thew.restart_remove", text="", icon="X").frame = frame

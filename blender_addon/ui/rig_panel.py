@@ -105,7 +105,7 @@ def draw_force(layout, obj, rig) -> None:
     if body is None:
         return
     row = body.row(align=True)
-    row.label(text="Strength by")
+    row.label(text="Strength By")
     for by, called, _ in saved_rigs.MEASURES:
         row.operator("thew.rig_measure", text=called, depress=rig.strength_by == by).by = by
     force = force_now(obj, rig)

@@ -79,7 +79,7 @@ def places(shots: Sequence[Path], folder: Path) -> list[Path]:
     if not folder.exists():
         raise StorageError(f"there is no folder {folder} for the clips of several shots: make it first")
     if not folder.is_dir():
-        raise StorageError(f"{folder} is no folder: name one for the clips of several shots")
+        raise StorageError(f"{folder} is not a folder: name one for the clips of several shots")
     found: dict[Path, Path] = {}
     for shot in shots:
         out = folder / clip_name(shot.name)
@@ -177,9 +177,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--together", action="store_true", help="the flesh of all shots touches: they were exported with Other Flesh"
     )
-    command.add_argument("--threads", metavar="N", type=threads, help="how many threads work (one for each processor)")
-    command.add_argument("--json", action="store_true", help="tell of each shot as one line of JSON")
-    command.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
+    command.add_argument("--threads", metavar="N", type=threads, help="number of threads (one for each processor)")
+    command.add_argument("--json", action="store_true", help="report each shot as one line of JSON")
+    command.add_argument("-q", "--quiet", action="store_true", help="report problems only")
     return top
 
 
@@ -187,7 +187,7 @@ def threads(word: str) -> int:
     """Parses a number of threads."""
     number = int(word)
     if not 1 <= number <= 1024:
-        raise argparse.ArgumentTypeError(f"{number} threads: let it be 1 to 1024")
+        raise argparse.ArgumentTypeError(f"{number} threads: choose 1 to 1024")
     return number
 
 
@@ -234,7 +234,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"{error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"Stopped; {'the clips told of are' if told else 'nothing was'} written.", file=sys.stderr)
+        print(f"Stopped; {'the reported clips are' if told else 'nothing was'} written.", file=sys.stderr)
         return 130
     failed = sum(1 for job in jobs if job.error)
     return 0 if not failed else 1 if failed == len(jobs) else 3

@@ -157,7 +157,7 @@ pub enum BodyError {
     },
     /// The lattice follows a bone that the skeleton does not have.
     #[error(
-        "the lattice follows bone {bone}, but the skeleton has {bones} bones: it was built for another one"
+        "the lattice follows bone {bone}, but the skeleton has {bones} bones: it was built for another skeleton"
     )]
     LatticeBone {
         /// Bone index in the lattice.
@@ -166,7 +166,7 @@ pub enum BodyError {
         bones: usize,
     },
     /// The stiffening factor is not positive.
-    #[error("flesh can be made stiffer by a positive factor, not by {0}")]
+    #[error("the factor of stiffness must be positive, not {0}")]
     Stiffening(f64),
     /// The skeleton has no bones to hold the flesh.
     #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
@@ -189,7 +189,7 @@ pub enum BodyError {
     },
     /// All region weights are zero.
     #[error(
-        "all region weights are zero: no vertex follows any bone; paint some, or give none and the nearest bones serve"
+        "all region weights are zero: no vertex follows any bone; paint some, or leave them out to use the nearest bones"
     )]
     NoWeights,
     /// A stored body is inconsistent.

@@ -63,7 +63,7 @@ pub enum ClipError {
     CyclicExtension,
     /// Restarts do not ascend or lie outside of the clip.
     #[error(
-        "the flesh cannot begin anew in frame {restart}: restarts ascend and lie between 1 and the last frame, {last}",
+        "the flesh cannot begin anew in frame {restart}: restarts must ascend and lie between 1 and the last frame, {last}",
         last = frames.saturating_sub(1)
     )]
     Restarts {
@@ -73,11 +73,11 @@ pub enum ClipError {
         frames: usize,
     },
     /// A cyclic clip cannot have restarts.
-    #[error("a cyclic clip has no cuts: give no restarts, or let it not be cyclic")]
+    #[error("a cyclic clip has no cuts: leave out the restarts, or make the clip non-cyclic")]
     CyclicRestart,
     /// Bodies of a scene have different restarts.
     #[error(
-        "body {body} of the scene begins anew in other frames than the first: give all the same restarts"
+        "body {body} of the scene begins anew in other frames than the first: give all bodies the same restarts"
     )]
     SceneRestarts {
         /// Index of the first body that differs.
@@ -91,7 +91,7 @@ pub enum ClipError {
     SceneExtension,
     /// Bodies of a scene differ in a number that they must share.
     #[error(
-        "body {body} of the scene has {given} {what}, the first {expected}: all bodies of a scene share them"
+        "body {body} of the scene has {given} {what}, but the first has {expected}: all bodies of a scene share them"
     )]
     SceneFrames {
         /// Index of the body.
@@ -106,7 +106,7 @@ pub enum ClipError {
     /// Some bodies of a scene are cycles, others are not.
     #[error(
         "body {body} of the scene {}: all bodies of a scene repeat, or none does",
-        if *.cyclic { "is a cycle, but the first is not" } else { "is no cycle, but the first is" }
+        if *.cyclic { "is a cycle, but the first is not" } else { "is not a cycle, but the first is" }
     )]
     SceneCycle {
         /// Index of the body.
@@ -125,7 +125,7 @@ pub enum ClipError {
     },
     /// The number of clips or lists differs from the number of bodies of the scene.
     #[error(
-        "the scene has {expected} bodies, but there are {given} {what}: give one of each body, in the order of the scene"
+        "the scene has {expected} bodies, but there are {given} {what}: give one for each body, in the order of the scene"
     )]
     SceneCount {
         /// Name of the items.
@@ -137,8 +137,8 @@ pub enum ClipError {
     },
     /// The clips do not belong to one scene, or are in another order.
     #[error(
-        "clip {clip} is not the one of that body of the scene of clip 0, or has other frames: give all clips of one scene, in \
-         its order"
+        "clip {clip} is not that body's clip in the scene of clip 0, or has other frames: give all clips of one \
+         scene, in its order"
     )]
     SceneOrder {
         /// Index of the clip.

@@ -105,7 +105,9 @@ impl<'de> Deserialize<'de> for End {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<End, A::Error> {
                 let bits: u8 = seq.next_element()?.unwrap_or(u8::MAX);
                 if bits > 1 + LATER {
-                    return Err(A::Error::custom("it is a cycle and is not"));
+                    return Err(A::Error::custom(
+                        "it says both that it is a cycle and that it is not",
+                    ));
                 }
                 let later = match bits & LATER {
                     0 => None,

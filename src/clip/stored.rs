@@ -151,7 +151,7 @@ impl Stored<'_, CarriedSurfaces> {
             Some(contact) => {
                 fits(
                     self.settings.simulation.method.touches(),
-                    "its method knows no contact",
+                    "its method does not support contact",
                 )?;
                 let contact = contact.contact().and_then(|c| c.prepare(&body, &Silent));
                 Some(contact.map_err(|e| e.to_string())?)
@@ -159,7 +159,10 @@ impl Stored<'_, CarriedSurfaces> {
             None => None,
         };
         let modal = self.settings.simulation.method == crate::dynamics::Method::Modal;
-        fits(modal == modes.is_some(), "its modes and its method differ")?;
+        fits(
+            modal == modes.is_some(),
+            "its modes do not belong to its method",
+        )?;
         fits(!self.frames.is_empty(), "it has no frames")?;
         let frames: Option<Vec<ClipFrame>> = self
             .frames
@@ -172,12 +175,12 @@ impl Stored<'_, CarriedSurfaces> {
             !(self.run.is_some() && cyclic)
                 && self.loop_gap.is_some() == cyclic
                 && self.loop_gap.is_none_or(|gap| gap >= 0.0 && is_kept(gap)),
-            "it is a cycle and is not",
+            "it says both that it is a cycle and that it is not",
         )?;
         let run = match self.run {
             Some(run) => {
                 let run = run.into_drive(&body, frames.len());
-                Some(run.ok_or("what it needs to go on does not fit its body")?)
+                Some(run.ok_or("what it needs to continue does not fit its body")?)
             }
             None => None,
         };
@@ -185,7 +188,7 @@ impl Stored<'_, CarriedSurfaces> {
         let (own, shared) = (membership.body as usize, membership.is_shared());
         fits(
             own < membership.names.len() && !(shared && contact.is_none()),
-            "it is of no scene that there can be",
+            "it belongs to a scene that cannot exist",
         )?;
         if let Some(state) = run.as_ref().and_then(ResumableRun::resumed) {
             // The state of a scene can be checked in full only with all its clips; check the part of this body.
@@ -193,7 +196,7 @@ impl Stored<'_, CarriedSurfaces> {
                 true => (Scene::state_of(state, own, membership.names.len()), None),
                 false => (Some(state), contact.as_ref()),
             };
-            let state = state.ok_or("what it needs to go on is not of its scene")?;
+            let state = state.ok_or("what it needs to continue does not belong to its scene")?;
             let restored = fresh(&body, modes.as_ref(), contact, &self.settings.simulation)
                 .and_then(|mut s| s.restore(state));
             restored.map_err(|e| e.to_string())?;

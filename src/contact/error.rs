@@ -33,25 +33,22 @@ pub enum ContactError {
     },
     /// A crease method was chosen for a clip; these methods run in a simulation only.
     #[error(
-        "contact: the crease methods are for comparison, in Simulation alone: take response 'complementarity'"
+        "contact: the crease methods are for comparison only, in Simulation alone: use response 'complementarity'"
     )]
     CreasesInClip,
     /// A crease method was combined with the method `modal`.
     #[error(
-        "contact: with the method 'modal' what overlaps is parted on the surface alone, without creases: take response \
-         'complementarity'"
+        "contact: the method 'modal' parts overlaps on the surface alone, without creases: use response 'complementarity'"
     )]
     ModalCreases,
     /// A plane has a point or a normal that is not finite, or a normal of length zero.
-    #[error(
-        "a plane to collide with needs a point and a normal that are finite, and the normal a length"
-    )]
+    #[error("a plane to collide with needs a finite point, and a finite normal that is not zero")]
     Plane,
     /// A stored collider's mesh is empty or names vertices that do not exist.
-    #[error("a collider's mesh is empty, or its triangles name vertices that are not there")]
+    #[error("a collider's mesh is empty, or its triangles name vertices that do not exist")]
     ColliderMesh,
     /// A collider's motion has no entries.
-    #[error("a collider's motion needs one entry per pose, and has none")]
+    #[error("a collider's motion needs one entry per pose, but has none")]
     NoEntries,
     /// A collider's motion has fewer entries than there are poses.
     #[error(
@@ -66,14 +63,14 @@ pub enum ContactError {
         given: usize,
     },
     /// An entry of a collider's motion leads to positions that are not finite.
-    #[error("entry {entry} of a collider's motion leads to places that are not finite")]
+    #[error("entry {entry} of a collider's motion leads to positions that are not finite")]
     ColliderEntry {
         /// Index of the entry.
         entry: usize,
     },
     /// An entry of a collider's motion has another number of vertices than its mesh.
     #[error(
-        "entry {entry} of a collider's motion needs a place for each vertex, {expected}, but has {given}"
+        "entry {entry} of a collider's motion needs a position for each vertex, {expected}, but has {given}"
     )]
     ColliderVertices {
         /// Index of the entry.

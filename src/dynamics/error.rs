@@ -49,8 +49,8 @@ pub enum SimulationError {
     Modal(#[from] ModalError),
     /// The modes belong to another body.
     #[error(
-        "these modes, of {nodes} nodes, are not of this body of {lattice} lattice vertices: make them of it, or of one \
-         that differs from it only in how stiff it is"
+        "these modes, of {nodes} nodes, do not belong to this body of {lattice} lattice vertices: compute them for \
+         it, or for one that differs from it only in stiffness"
     )]
     OtherModes {
         /// Nodes of the modes.
@@ -92,7 +92,7 @@ pub enum SimulationError {
     },
     /// Derivatives of a balance that is not linear in its forces.
     #[error(
-        "the method '{}' has no adjoint, as its balance is not linear in the forces: take 'warped', 'warped_vertex' or \
+        "the method '{}' has no adjoint, as its balance is not linear in the forces: use 'warped', 'warped_vertex' or \
          'linear'",
         .method.name()
     )]
@@ -101,7 +101,7 @@ pub enum SimulationError {
         method: Method,
     },
     /// An unknown method.
-    #[error("the method '{name}' is not built; built are: {}", Method::names())]
+    #[error("there is no method '{name}'; there are: {}", Method::names())]
     Method {
         /// The name supplied.
         name: String,
@@ -131,7 +131,7 @@ pub enum SimulationError {
         known: String,
     },
     /// A value of another type than the setting's.
-    #[error("{what}: a value of another type")]
+    #[error("{what}: the value has the wrong type")]
     SettingKind {
         /// Name of the setting.
         what: &'static str,
@@ -163,13 +163,13 @@ pub enum SimulationError {
         vertex: usize,
     },
     /// Contact with a method that does not support it.
-    #[error("the method '{}' knows no contact: take hyperelastic, warped, warped_vertex, linear or modal", method.name())]
+    #[error("the method '{}' does not support contact: use hyperelastic, warped, warped_vertex, linear or modal", method.name())]
     ContactMethod {
         /// The method.
         method: Method,
     },
     /// Contact prepared for another body.
-    #[error("the skin that was prepared for contact is of another body: prepare this one")]
+    #[error("the skin that was prepared for contact belongs to another body: prepare this one")]
     ContactBody,
     /// An error of contact.
     #[error(transparent)]
@@ -179,7 +179,7 @@ pub enum SimulationError {
     EmptyScene,
     /// The modal method in a scene.
     #[error(
-        "the method 'modal' parts only its own surface: take another method for a body that others touch"
+        "the method 'modal' parts only its own surface: use another method for a body that others touch"
     )]
     ModalScene,
     /// Poses, forces or motions for another number of bodies.
@@ -212,10 +212,10 @@ pub enum SimulationError {
     #[error("the simulation has no pose yet: reset it to one before advancing")]
     NotReset,
     /// A saved state that does not fit.
-    #[error("the saved state is not one of this body: {0}")]
+    #[error("the saved state does not belong to this body: {0}")]
     State(&'static str),
     /// A saved state of another kind of method.
-    #[error("the saved state has no {section}: it is of another kind of method")]
+    #[error("the saved state has no {section}: it comes from another kind of method")]
     StateWithout {
         /// Name of the missing section.
         section: &'static str,

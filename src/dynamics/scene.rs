@@ -300,7 +300,7 @@ impl Scene {
     /// [`SimulationError::State`] and its like; the present state stays.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
         let parts = parts(bytes, self.bodies.len()).ok_or(SimulationError::State(
-            "it is of another number of bodies, or cut off",
+            "it has another number of bodies, or is cut off",
         ))?;
         let mut touching = Sections::read(parts[self.bodies.len()])?;
         let kept = self.touching.read(&mut touching)?;

@@ -49,7 +49,7 @@ impl Simulation {
         if !(FRAME..=1e4).contains(&seconds) {
             return Err(SimulationError::Setting {
                 what: "seconds",
-                range: "between a 24th and 10000",
+                range: "between 1/24 and 10000",
                 value: seconds,
             });
         }

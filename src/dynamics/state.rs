@@ -65,7 +65,9 @@ impl Simulation {
         let folds = state.numbers(FOLDS)?.unwrap_or_default();
         let is_fold = |fold: &f64| (0.0..=1.0).contains(fold);
         if !(folds.is_empty() || folds.len() == nodes && folds.iter().all(is_fold)) {
-            return Err(SimulationError::State("its folds are of another lattice"));
+            return Err(SimulationError::State(
+                "its folds belong to another lattice",
+            ));
         }
         let touching = self.touching.as_ref();
         let kept = touching.map(|t| t.read(&mut state)).transpose()?;

@@ -147,7 +147,7 @@ pub enum KernelError {
         given: usize,
     },
     /// The engine's name is unknown.
-    #[error("there is no engine '{name}'; known are auto, cpu, gpu and gpu:NAME")]
+    #[error("there is no engine '{name}'; there are: auto, cpu, gpu and gpu:NAME")]
     Engine {
         /// The name passed.
         name: String,

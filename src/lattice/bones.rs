@@ -108,7 +108,7 @@ pub(crate) fn select(
     }
     if !left_out.is_empty() {
         notes.push(format!(
-            "{} bone(s) with next to no skin weight lie outside of the mesh and were left out: {}.",
+            "{} bone(s) with next to no skin weight lie outside the mesh and were left out: {}.",
             left_out.len(),
             shorten(&left_out)
         ));

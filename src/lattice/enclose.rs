@@ -127,7 +127,8 @@ fn check_weights(
     }
     if skin.is_zero() {
         return Err(LatticeError::Weights(
-            "all skin weights are zero: no vertex follows any bone; give those of the mesh, or none and the nearest bones serve"
+            "all skin weights are zero: no vertex follows any bone; give those of the mesh, or leave them out to use \
+             the nearest bones"
                 .into(),
         ));
     }

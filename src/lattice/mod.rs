@@ -132,7 +132,7 @@ pub enum LatticeError {
     Weights(String),
     /// Cells taken as they are could not be joined to tetrahedra; holds the faces at which joining failed.
     #[error(
-        "cells that are given cannot be joined to others: their faces {0:?} lie too near to bones or other cells"
+        "the given cells cannot be joined to others: their faces {0:?} lie too near to bones or other cells"
     )]
     Joined(Vec<usize>),
     /// The construction found no valid lattice.

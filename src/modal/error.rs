@@ -111,7 +111,8 @@ pub enum ModalError {
     },
     /// A surface of another body, in another place or in another unit.
     #[error(
-        "the surface is {distance:.3} m away from the flesh, more than the {size:.3} m that this is across: it belongs to another body, or is in another place or unit"
+        "the surface is {distance:.3} m away from the flesh, more than the {size:.3} m that the flesh is across: it \
+         belongs to another body, or is in another place or unit"
     )]
     Away {
         /// Distance between the bounding boxes of both, metres.

@@ -31,7 +31,7 @@ pub enum MRepError {
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// A count of atoms, spokes or the like below its minimum or above its maximum.
-    #[error("{what} is {found}: it has to be {}", bounds(*least, *most))]
+    #[error("{what} is {found}: it must be {}", bounds(*least, *most))]
     Count {
         /// Quantity that is counted.
         what: &'static str,
@@ -53,7 +53,7 @@ pub enum MRepError {
         expected: usize,
     },
     /// A number of an atom outside its range.
-    #[error("{what} of atom {atom} is {value}: it has to be {range}")]
+    #[error("{what} of atom {atom} is {value}: it must be {range}")]
     Atom {
         /// Name of the number.
         what: &'static str,
@@ -66,22 +66,22 @@ pub enum MRepError {
     },
     /// A hub with a coordinate that is not a number or out of range.
     #[error(
-        "the hub of atom {0} has a coordinate that is no number or beyond {FARTHEST:e}: move it near the others"
+        "the hub of atom {0} has a coordinate that is not a number or is beyond {FARTHEST:e}: move it near the others"
     )]
     Place(String),
     /// A frame that is not a rotation.
     #[error(
-        "the frame of atom {0} is no rotation: its columns b, b⊥ and n have to be unit vectors at right angles, with n = b × b⊥"
+        "the frame of atom {0} is not a rotation: its columns b, b⊥ and n must be unit vectors at right angles, with n = b × b⊥"
     )]
     Frame(String),
     /// Two successive hubs of a tube at the same point.
     #[error(
-        "the hubs of atoms {0} and {1} lie in one place: a tube needs a way from one to the next"
+        "the hubs of atoms {0} and {1} coincide: a tube needs a distance from each hub to the next"
     )]
     Coincident(usize, usize),
     /// A boundary level that needs too many vertices.
     #[error(
-        "the boundary at level {level} would have {vertices} vertices, more than {most}: take a lower level"
+        "the boundary at level {level} would have {vertices} vertices, more than {most}: use a lower level"
     )]
     Level {
         /// Level requested.
@@ -92,7 +92,7 @@ pub enum MRepError {
         most: usize,
     },
     /// Figural coordinates outside a figure's range.
-    #[error("coordinates {row} ({}, {}, {}, {}) are none of this figure: {why}", at[0], at[1], at[2], at[3])]
+    #[error("coordinates {row} ({}, {}, {}, {}) do not belong to this figure: {why}", at[0], at[1], at[2], at[3])]
     Coordinates {
         /// Row of the coordinates in the list.
         row: usize,
@@ -103,7 +103,7 @@ pub enum MRepError {
     },
     /// A model whose volume folds before the fit begins.
     #[error(
-        "the model folds before anything is fitted (legality {legality:.2}, it has to be above zero): {what}"
+        "the model folds before anything is fitted (legality {legality:.2}, but it must be above zero): {what}"
     )]
     Folded {
         /// Legality measured, zero or less.
@@ -112,7 +112,7 @@ pub enum MRepError {
         what: String,
     },
     /// A figure of a family whose kind differs from the first figure's.
-    #[error("figure {index} is a {}, but it has to be a {} as the first", described(*found), described(*first))]
+    #[error("figure {index} is a {}, but it must be a {} like the first", described(*found), described(*first))]
     Family {
         /// Index of the figure.
         index: usize,
@@ -130,7 +130,7 @@ pub enum MRepError {
     Names(String),
     /// A model that lies outside the volume to which it is fitted.
     #[error(
-        "the model lies outside of the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): move it there, or \
+        "the model lies outside the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): move it there, or \
          give the volume's spacing and origin in the model's metres", from[0], from[1], from[2], to[0], to[1], to[2]
     )]
     Outside {
@@ -143,7 +143,7 @@ pub enum MRepError {
     #[error("{0}")]
     Target(String),
     /// A setting of a fit or a template, or another argument, outside its range.
-    #[error("{name} is {value}: it has to be {range}")]
+    #[error("{name} is {value}: it must be {range}")]
     Setting {
         /// Name of the setting.
         name: &'static str,

@@ -35,7 +35,7 @@ impl Volume {
         let count = shape.iter().try_fold(1_usize, |n, k| n.checked_mul(*k));
         if shape.iter().any(|n| *n < 2) || count.is_none_or(|n| n > MOST) {
             return Err(MRepError::Target(format!(
-                "the volume has {} x {} x {} voxels: it needs two at least along each axis, and not more than {MOST} in all",
+                "the volume has {} x {} x {} voxels: it needs at least two along each axis, and not more than {MOST} in all",
                 shape[0], shape[1], shape[2]
             )));
         }

@@ -245,7 +245,7 @@ fn readable(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     const SHOWN: usize = 60;
     let py = object.py();
     if error.is_instance_of::<PyOverflowError>(py) {
-        return input("a number is too large to be computed with");
+        return input("a number is too large to compute with");
     }
     if error.is_instance_of::<PyUnicodeError>(py) {
         let shown = object.repr().map(|r| r.to_string()).unwrap_or_default();

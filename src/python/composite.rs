@@ -34,7 +34,7 @@ pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<
             .any(|s| Arc::ptr_eq(s, &motion.get().motion))
         {
             return Err(input(
-                "motions: the same motion stands in the list twice; make another one of it",
+                "motions: the same motion is in the list twice; make a second one like it",
             ));
         }
         segments.push(motion.get().motion.clone());

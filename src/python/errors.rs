@@ -63,8 +63,8 @@ pub(super) fn warn_inverted(py: Python<'_>, count: usize, what: &str) -> PyResul
     warn(
         py,
         &format!(
-            "{count} {what} are inverted in this balance: the load is more than the flesh bears. Take stiffer flesh or less load; \
-             neo-Hookean flesh bears more than St. Venant-Kirchhoff's"
+            "{count} {what} are inverted in this balance: the load is more than the flesh bears. Use stiffer flesh or \
+             a smaller load; neo-Hookean flesh bears more than St. Venant-Kirchhoff's"
         ),
     )
 }

@@ -87,9 +87,11 @@ pub(super) fn mask(object: Option<&Bound<'_, PyAny>>, nodes: usize) -> PyResult<
     let mut mask = vec![false; nodes];
     for v in numbers {
         let place = usize::try_from(v).ok().and_then(|v| mask.get_mut(v));
-        *place
-            .ok_or_else(|| input(format!("fixed: there is no vertex {v}; there are {nodes}")))? =
-            true;
+        *place.ok_or_else(|| {
+            input(format!(
+                "fixed: there is no vertex {v}; there are {nodes} vertices"
+            ))
+        })? = true;
     }
     Ok(mask)
 }

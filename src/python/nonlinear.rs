@@ -115,7 +115,7 @@ impl PyNonlinearSimulation {
                 "midpoint" => Integrator::Midpoint,
                 _ => {
                     return Err(input(format!(
-                        "the integrator '{integrator}' is not built; built are: 'backward_euler', 'midpoint'"
+                        "there is no integrator '{integrator}'; there are: 'backward_euler', 'midpoint'"
                     )));
                 }
             },

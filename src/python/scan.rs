@@ -104,7 +104,7 @@ fn shape(
     match triangles.iter().position(beyond) {
         None => Ok((vertices, triangles)),
         Some(at) => Err(input(format!(
-            "triangles[{at}] names a vertex that does not exist: there are {}",
+            "triangles[{at}] names a vertex that does not exist: there are {} vertices",
             vertices.len()
         ))),
     }

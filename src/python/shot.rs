@@ -73,7 +73,7 @@ impl PyShot {
         let name = given.take("name", |n| text(n).map(str::to_owned))?;
         if let Some(taken) = [RIGS, WARNINGS].iter().find(|t| texts.contains_key(**t)) {
             return Err(input(format!(
-                "notes: the name '{taken}' is taken, for what the clip says itself: use another one"
+                "notes: the name '{taken}' is reserved for the clip's own notes: use another one"
             )));
         }
         Ok(Self(Shot {

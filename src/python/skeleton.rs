@@ -145,7 +145,7 @@ impl PySkeleton {
             "linear" => true,
             _ => {
                 return Err(input(format!(
-                    "the blend '{blend}' is not built; built are: 'dual', 'linear'"
+                    "there is no blend '{blend}'; there are: 'dual', 'linear'"
                 )));
             }
         };

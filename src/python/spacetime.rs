@@ -59,7 +59,7 @@ pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
         Err(_) => vec![super::arrays::real(t)?],
     };
     match times.iter().position(|t| !t.is_finite()) {
-        Some(at) => Err(input(format!("t[{at}] is no finite number"))),
+        Some(at) => Err(input(format!("t[{at}] is not a finite number"))),
         None => Ok(times),
     }
 }

@@ -189,7 +189,7 @@ impl Slopes {
         let index = usize::try_from(knot).ok().filter(|&k| k < count);
         index.ok_or_else(|| {
             input(format!(
-                "knot_velocities: there is no knot {knot}; there are {count}"
+                "knot_velocities: there is no knot {knot}; there are {count} knots"
             ))
         })
     }
@@ -279,7 +279,7 @@ impl PyWigglySpline {
             floats(t, "t", &[None])?.data
         };
         if let Some(at) = times.iter().position(|t| !t.is_finite()) {
-            return Err(input(format!("t[{at}] is no finite number")));
+            return Err(input(format!("t[{at}] is not a finite number")));
         }
         if !(0..=3).contains(&derivative) {
             return Err(input(format!(

@@ -47,7 +47,7 @@ impl Lowered {
             .map_or(String::new(), |c| format!(" at control {c}"));
         let Self { from, to, .. } = self;
         format!(
-            "rig '{rig}'{at}: the strength of {from:.3e} N/m³ would fold flesh, so {to:.3e} N/m³ push instead"
+            "rig '{rig}'{at}: the strength of {from:.3e} N/m³ would fold flesh, so {to:.3e} N/m³ is used instead"
         )
     }
 }

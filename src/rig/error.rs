@@ -95,7 +95,7 @@ pub enum RigError {
         bones: usize,
     },
     /// The bone has no length.
-    #[error("the bone '{name}' has no length, so there is no way along it: choose another bone")]
+    #[error("the bone '{name}' has no length, so it has no direction: choose another bone")]
     NoLength {
         /// Name of the bone.
         name: String,
@@ -109,7 +109,7 @@ pub enum RigError {
         faces: usize,
     },
     /// The face has no area.
-    #[error("face {face} has no area, so there is no way out of it: place the guide anew")]
+    #[error("face {face} has no area, so it has no normal: place the guide anew")]
     FlatFace {
         /// Number of the face.
         face: u32,
@@ -154,7 +154,7 @@ pub enum RigError {
         given: usize,
     },
     /// Two samples share one control.
-    #[error("sample {sample} is at control {control}, as another one is: no two may be alike")]
+    #[error("sample {sample} is at control {control}, as another one is: no two may share one")]
     Twice {
         /// Index of the later sample.
         sample: usize,

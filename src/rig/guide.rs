@@ -103,7 +103,7 @@ const TILT: Parameter = angle(
 const BONE: Spec = Spec {
     name: "bone",
     label: "Bone",
-    doc: "Hangs on a bone: so far along, so far around, so far out",
+    doc: "Hangs on a bone, at a position along, around and out from it",
     icon: "BONE_DATA",
     parameters: &[
         Parameter {
@@ -113,18 +113,18 @@ const BONE: Spec = Spec {
             ..length(
                 "along",
                 "Along",
-                "Where along the bone: 0 at its head, 1 at its tail, beyond either if you like",
+                "Position along the bone: 0 at its head, 1 at its tail; values beyond are allowed",
             )
         },
         angle(
             "angle",
             "Around",
-            "Which way out from the bone; 0 is the front",
+            "Direction out from the bone; 0 is the front",
         ),
         Parameter {
             kind: ParameterKind::Distance,
             range: (0.0, 1.0),
-            ..length("distance", "Out", "How far out from the bone")
+            ..length("distance", "Out", "Distance from the bone")
         },
         TILT,
     ],
@@ -133,7 +133,7 @@ const BONE: Spec = Spec {
 const SKIN: Spec = Spec {
     name: "skin",
     label: "Skin",
-    doc: "Hangs under a point of the skin: so deep, so turned",
+    doc: "Hangs under a point of the skin, at a depth and a rotation",
     icon: "SNAP_FACE",
     parameters: &[
         Parameter {
@@ -141,7 +141,7 @@ const SKIN: Spec = Spec {
             ..length(
                 "depth",
                 "Depth",
-                "How deep under the skin; negative is outside",
+                "Depth under the skin; negative is outside",
             )
         },
         angle(

@@ -16,7 +16,7 @@ pub enum ShellError {
     Empty,
     /// Coordinates that are not finite, or too large.
     #[error(
-        "{what}: vertex {vertex} has a coordinate that is no number or larger than 1e12: move or delete it"
+        "{what}: vertex {vertex} has a coordinate that is not a number or is larger than 1e12: move or delete it"
     )]
     Place {
         /// Name of the positions.
@@ -65,7 +65,7 @@ pub enum ShellError {
         triangles: usize,
     },
     /// A material parameter out of range.
-    #[error("{name} is {value}: it has to be {range}")]
+    #[error("{name} is {value}: it must be {range}")]
     Material {
         /// Name of the parameter.
         name: &'static str,
@@ -75,7 +75,7 @@ pub enum ShellError {
         range: &'static str,
     },
     /// A value of a map on the vertices out of range.
-    #[error("{name} at vertex {vertex} is {value}: it has to be {range}")]
+    #[error("{name} at vertex {vertex} is {value}: it must be {range}")]
     Map {
         /// Name of the map.
         name: &'static str,
@@ -97,7 +97,7 @@ pub enum ShellError {
         expected: usize,
     },
     /// A relaxation weight that is not positive and finite.
-    #[error("the weight that holds the shape is {0}: it has to be a finite number above zero")]
+    #[error("the weight that holds the shape is {0}: it must be a finite number above zero")]
     Weight(f64),
     /// An energy beyond the range of numbers.
     #[error(

@@ -215,8 +215,8 @@ impl Shell {
             ),
             (
                 counts.doubled,
-                "triangle lies on another one with the same corners and counts beside it",
-                "triangles lie on another one with the same corners and count beside it",
+                "triangle lies on another one with the same corners and counts in addition to it",
+                "triangles lie on another one with the same corners and count in addition to it",
             ),
             (
                 counts.crowded,

@@ -133,7 +133,7 @@ impl Stored<'_, CarriedSurfaces> {
         let modal = self.settings.simulation.method == Method::Modal;
         fits(
             modal || matches!(modes, ShotModes::Usual),
-            "its modes and its method differ",
+            "its modes do not belong to its method",
         )?;
         let contact = self.contact.map(StoredContact::contact).transpose();
         let contact = contact.map_err(|e| e.to_string())?;
@@ -143,7 +143,7 @@ impl Stored<'_, CarriedSurfaces> {
             checked.map_err(|e| e.to_string())?;
             fits(
                 self.settings.simulation.method.touches(),
-                "its method knows no contact",
+                "its method does not support contact",
             )?;
         }
         let rigs = parsed("its list of rigs", &self.rigs).map_err(|e| e.to_string())?;

@@ -52,7 +52,7 @@ mod tests {
         let beyond = leg.with_elsewhere(vec![None, Some(2)]).unwrap_err();
         assert_eq!(
             beyond.to_string(),
-            "the bone elsewhere with index 1 hangs on bone 2, but there are only 2 bones"
+            "bone 1 of other meshes hangs on bone 2, but there are only 2 bones"
         );
     }
 }

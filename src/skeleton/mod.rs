@@ -115,9 +115,7 @@ pub enum SkeletonError {
         bones: usize,
     },
     /// A bone of other meshes hangs on a bone that does not exist.
-    #[error(
-        "the bone elsewhere with index {index} hangs on bone {above}, but there are only {bones} bones"
-    )]
+    #[error("bone {index} of other meshes hangs on bone {above}, but there are only {bones} bones")]
     Elsewhere {
         /// Index of the bone among the others.
         index: usize,
@@ -164,7 +162,7 @@ pub enum SkeletonError {
     },
     /// A skin weight is negative or not finite.
     #[error(
-        "the skin weight of vertex {vertex} for bone {bone} is {weight}: weights are finite and not negative"
+        "the skin weight of vertex {vertex} for bone {bone} is {weight}: weights must be finite and not negative"
     )]
     Weight {
         /// Index of the vertex.

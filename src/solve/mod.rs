@@ -89,8 +89,8 @@ pub enum SolveError {
     },
     /// The iterations did not converge.
     #[error(
-        "the balance of the vertex form could not be found at this pose, which bends the flesh too far for it: take the \
-         method 'warped'"
+        "the balance of the vertex form could not be found at this pose, which bends the flesh too far for it: use \
+         the method 'warped'"
     )]
     NotConverged,
 }

@@ -24,8 +24,7 @@ pub enum SpacetimeError {
     },
     /// Times that do not ascend.
     #[error(
-        "keyframe {key} is at {time} s, which is not after keyframe {before} at {earlier} s: \
-             times have to rise"
+        "keyframe {key} is at {time} s, which is not after keyframe {before} at {earlier} s: times must increase"
     )]
     Order {
         /// Index of the later keyframe.
@@ -77,7 +76,7 @@ pub enum SpacetimeError {
     },
     /// A cyclic motion whose last keyframe differs from the first.
     #[error(
-        "the last keyframe has to be the first again for a cycle, but vertex {vertex} is {distance} away from it: \
+        "the last keyframe of a cycle must be the first again, but vertex {vertex} is {distance} away from it: \
              repeat keyframe 0 at the end"
     )]
     Open {
@@ -123,8 +122,9 @@ pub enum SpacetimeError {
     },
     /// Free values or velocities whose optimum is absurdly large.
     #[error(
-        "the motion with the least force leaves keyframe {keyframe} at an absurd speed, {times:.0e} times what the keyframes tell: damping \
-         makes a free start arrive by itself; prescribe a velocity there, or take less damping"
+        "the motion with the least force leaves keyframe {keyframe} at an absurd speed, {times:.0e} times what the \
+         keyframes suggest: damping makes a free start arrive by itself; prescribe a velocity there, or use less \
+         damping"
     )]
     Runaway {
         /// Index of the keyframe.
@@ -134,8 +134,8 @@ pub enum SpacetimeError {
     },
     /// More unattached parts than a reduced space can move separately.
     #[error(
-        "the mesh hangs together in {parts} parts that nothing holds, and at most {most} can move by themselves: join them to each other, \
-         fix a vertex of each, or leave small parts out and let them ride along"
+        "the mesh has {parts} separate parts that nothing holds, and at most {most} can move by themselves: join them \
+         to each other, fix a vertex of each, or leave small parts out and let them ride along"
     )]
     Parts {
         /// Number of parts without a fixed vertex.
@@ -145,7 +145,8 @@ pub enum SpacetimeError {
     },
     /// Successive segments whose shapes differ at the joint.
     #[error(
-        "segment {segment} begins with another shape than the one that the segment before ends with: vertex {vertex} is {distance:.2e} away"
+        "segment {segment} begins with a different shape from the one that the segment before ends with: vertex \
+         {vertex} is {distance:.2e} away"
     )]
     Apart {
         /// Index of the later segment.
@@ -157,7 +158,7 @@ pub enum SpacetimeError {
     },
     /// A shape whose elastic energy is not finite.
     #[error(
-        "the elastic energy of {what} is no number: it is folded or flat beyond measure; lower its energy first"
+        "the elastic energy of {what} is not a number: it is folded or flat beyond measure; lower its energy first"
     )]
     Crumpled {
         /// Name of the shape.
@@ -194,7 +195,7 @@ pub enum SpacetimeError {
     },
     /// Successive segments that do not join in time.
     #[error(
-        "segment {segment} begins at {start} s, but the one before ends at {end} s: one has to begin where the other ends"
+        "segment {segment} begins at {start} s, but the one before ends at {end} s: one must begin where the other ends"
     )]
     Gap {
         /// Index of the later segment.

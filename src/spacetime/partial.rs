@@ -110,7 +110,7 @@ impl Partial {
 
     /// Checks that an exact keyframe at the same time agrees.
     pub fn check_key(&self, shape: &[Vec3]) -> Result<(), SpacetimeError> {
-        let remedy = "a keyframe is exact at this time; soften it, or take another time";
+        let remedy = "a keyframe is exact at this time; soften it, or choose another time";
         let mut pairs = self.vertices.iter().zip(&self.positions);
         pairs.try_for_each(|(&v, x)| self.check_distance(v, x, &shape[v as usize], remedy))
     }

@@ -397,7 +397,7 @@ pub(super) fn columns(
     }
     if parts > 1 {
         notes.push(format!(
-            "The mesh hangs together in {parts} parts, which move apart from each other where keyframes say nothing."
+            "The mesh has {parts} separate parts, which move independently where keyframes say nothing."
         ));
     }
     step(progress, 1.0, "Modes of the keyframes").map_err(|Cancelled| Cancelled)?;

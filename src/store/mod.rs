@@ -71,8 +71,8 @@ pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), Stor
             content.len()
         )));
     }
-    let header =
-        header(kind, &content).ok_or_else(|| unwritable(format!("'{kind}' is no kind")))?;
+    let header = header(kind, &content)
+        .ok_or_else(|| unwritable(format!("'{kind}' is not a kind of content")))?;
     disk::write_together(&[(path, &[&header, &content])]).map_err(|source| StoreError::Disk {
         path: path.to_owned(),
         action: "written",
@@ -137,7 +137,7 @@ fn words(error: DecodeError) -> String {
         DecodeError::Other(what) => what.into(),
         DecodeError::Io { inner, .. } => disk::reason(&inner),
         DecodeError::UnexpectedEnd { .. } => "its content ends too early".into(),
-        _ => "its content is of no kind that was written".into(),
+        _ => "its content is not of a kind that Thew writes".into(),
     }
 }
 

@@ -74,7 +74,7 @@ pub enum TetError {
     },
     /// Elements have no volume.
     #[error(
-        "tetrahedron {tet} is flat, its volume is nothing against its edges ({count} of {total} are): delete \
+        "tetrahedron {tet} is flat, its volume is negligible against its edges ({count} of {total} are): delete \
          it or move its vertices apart"
     )]
     Flat {
@@ -125,7 +125,7 @@ pub enum TetError {
     #[error("this surface cannot be filled with tetrahedra: {0}")]
     Unfillable(String),
     /// The name is not that of a kind of mass matrix.
-    #[error("'{0}' is no kind of mass matrix: choose 'consistent' or 'lumped'")]
+    #[error("'{0}' is not a kind of mass matrix: choose 'consistent' or 'lumped'")]
     MassKind(String),
     /// A file does not follow its format.
     #[error("{path}, line {line}: {what}")]
@@ -147,7 +147,9 @@ pub enum TetError {
         source: Box<TetError>,
     },
     /// The path's ending is not that of a known format.
-    #[error("{0}: the ending says the format: .node or .ele (TetGen), .mesh (Medit), .veg (Vega)")]
+    #[error(
+        "{0}: the ending must name the format: .node or .ele (TetGen), .mesh (Medit), .veg (Vega)"
+    )]
     Format(PathBuf),
     /// Cubes are requested of a mesh that was not built from them.
     #[error(
@@ -155,7 +157,7 @@ pub enum TetError {
     )]
     NoCubes,
     /// The name is not that of a kind of element.
-    #[error("'{0}' is no kind of element: choose 'tet' or 'cubic' (.veg only)")]
+    #[error("'{0}' is not a kind of element: choose 'tet' or 'cubic' (.veg only)")]
     ElementKind(String),
     /// A file cannot be read or written.
     #[error("{path} cannot be {action}: {what}")]

@@ -264,8 +264,8 @@ fn fill_once(
         }
         if depths.tubes.is_empty() {
             notes.push(
-                "Joints thinner than a cell were thickened, so that the parts hang together; for their true \
-                 shape use more cells across."
+                "Joints thinner than a cell were thickened, so that the parts stay connected; for their true shape \
+                 use more cells across."
                     .to_owned(),
             );
         }
@@ -387,7 +387,7 @@ impl Pieces {
         let mut notes = Vec::new();
         if count - crumbs > 1 {
             notes.push(format!(
-                "The mesh has {} separate pieces; if they should hang together, use more cells across.",
+                "The mesh has {} separate pieces; if they should be connected, use more cells across.",
                 count - crumbs
             ));
         }

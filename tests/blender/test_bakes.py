@@ -233,7 +233,7 @@ def test_finish_bake_report(character):
     body.parent_type = "ARMATURE"
     sentences = part("bake.finishing").finish_bake(body)
     assert "20 keys, ready to export" in sentences[0]  # what the status bar shows
-    for words in ("“Armature” went", "“Rig” only carries"):
+    for words in ("“Armature” was removed", "“Rig” only carries"):
         assert any(words in text for text in sentences[1:])
     assert (body.parent, body.parent_type) == (rig, "OBJECT")
 

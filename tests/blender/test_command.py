@@ -43,7 +43,7 @@ def test_command_whole_character(saved_file, capsys):
     assert run(saved_file, "--frames", 1, 12) == 0
     lines = capsys.readouterr().out.strip().splitlines()
     assert "Body: “Bad” and “Shirt” ride on “Body”." in lines
-    assert "Body: “Far” keeps its plain skin: it lies off “Body”." in lines
+    assert "Body: “Far” keeps its plain skin: it lies away from “Body”." in lines
     body = next(line for line in lines if "cells" in line)
     assert body.startswith("Body: ") and "12 keys" in body and "own motion" in body and "with “Bad” and “Shirt”" in body
     assert any(line.startswith("Far: keeps its plain skin") for line in lines)

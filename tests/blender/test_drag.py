@@ -331,7 +331,7 @@ def lose_target(hand, what) -> None:
         ("edited", "being edited"),
         ("posed", "pose has changed"),
         ("frame", "another frame"),
-        ("removed", "made anew"),
+        ("removed", "rebuilt"),
         ("cut", "mesh has changed"),
     ],
 )

@@ -227,7 +227,7 @@ def state(**changes):
         ({}, "GOOD", "frames 1 to 20"),
         ({"settled": True}, "GOOD", "At rest"),
         ({"shows_bake": True}, "GOOD", "Bake plays, 1 to 20"),
-        ({"shows_bake": True, "baked_end": 4}, "TOLD", "Beside its bake, 1 to 4: the last key"),
+        ({"shows_bake": True, "baked_end": 4}, "TOLD", "Outside its bake, 1 to 4: the last key"),
         ({"shows_bake": True, "baked_start": 6}, "TOLD", "the first key stays on"),
         ({"enabled": False}, "OFF", "Off"),
         ({"clip": None}, "WAITING", "Simulate"),

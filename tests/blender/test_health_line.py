@@ -119,16 +119,16 @@ def test_health_former_settings(fleshed, tmp_path):
         (lambda: setattr(body.thew, "use_contact", True), lambda: setattr(body.thew, "use_contact", False)),
     ):
         change()
-        assert "Bake of former settings: Show Live" in line(body)
+        assert "Bake of earlier settings: Show Live" in line(body)
         back()
         assert "Bake plays, 1 to 20" in line(body)
     bpy.context.scene.frame_end = 12
-    assert "former" not in line(body), "what it holds besides is no other setting"
+    assert "earlier" not in line(body), "what it holds besides is no other setting"
     body.thew.softness = 0.2
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "baked.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
     body = bpy.data.objects["Body"]
-    assert "Bake of former settings" in line(body)
+    assert "Bake of earlier settings" in line(body)
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert "Bake plays, 1 to 12" in line(body)
 

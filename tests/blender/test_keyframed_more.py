@@ -205,7 +205,7 @@ def test_model_new_keyframe(sack):
 
 @pytest.mark.parametrize(
     ("points", "said"),
-    [("", "Nothing"), ("[[1, 2]]", "no vertices and places"), ("{", "not JSON"), ("[[9999, [0, 0, 0]]]", "no vertex 9999"),
+    [("", "Nothing"), ("[[1, 2]]", "not vertices and places"), ("{", "not JSON"), ("[[9999, [0, 0, 0]]]", "no vertex 9999"),
      ("[[1, [NaN, 0, 0]]]", "not a number"), ("[[1, [0, 0]]]", "three numbers")],
 )  # fmt: skip
 def test_model_refuses(sack, points, said):

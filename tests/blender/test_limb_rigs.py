@@ -245,7 +245,8 @@ def test_carry_names_rigs_without_limb(scene):
         assert bpy.ops.thew.rig_remove(index=index) == {"FINISHED"}
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.said(target) == (
-        "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and stays; “Nose” was there already and stays beside “Nose.001”."
+        "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and is left out; “Nose” was there already "
+        "and is kept beside “Nose.001”."
     )
 
 
@@ -263,8 +264,8 @@ def test_carry_names_missing_limb(scene):
     target.thew.limbs.remove(0)
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.names == ["Spine.001"] and report.limbs == ["High"]
-    lost = [f"“{name}” hangs on “Low”, which “Target” has not, and stays" for name in ("Hip", "Foot")]
-    assert report.left == [*lost, "“Spine” was there already and stays beside “Spine.001”"]
+    lost = [f"“{name}” hangs on “Low”, which “Target” does not have, and is left out" for name in ("Hip", "Foot")]
+    assert report.left == [*lost, "“Spine” was there already and is kept beside “Spine.001”"]
 
 
 def test_carry_to_mirrored_copy(scene):

@@ -148,7 +148,7 @@ def test_limb_carry_paint(scene):
     assert "no vertex group “Fur”" in refused(bpy.ops.thew.limb_carry, group="Fur", source="Source")
     target.thew.limbs[0].name = "Arm"
     limb_add(target, "Spine\nHead")
-    assert "called like one of" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
+    assert "has the name of one of" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
 
 
 def test_limb_saved_and_removed(character, tmp_path):
@@ -354,7 +354,7 @@ def test_limb_add_counts_lost_skin(character):
     activate(body)
     assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
     assert int((values(body, "Limb") == 0).sum()) == met.lost
-    assert edit.Met(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on the mean.")
+    assert edit.Met(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on average.")
 
 
 def test_limb_add_refuses_zero_scale(character):

@@ -70,7 +70,7 @@ def test_hard_material_noted_until_painted(character):
     body, _ = character
     dress(body, "Shell")
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    said = "“Shell” is hard by its name: paint Flesh to have it otherwise"
+    said = "“Shell” is hard by its name: paint Flesh to change that"
     assert any(said in note for note in body.thew.made.notes.splitlines()), body.thew.made.notes
     maps = part("scene.flesh_map")
     maps.write(body, "Flesh", np.ones(len(body.data.vertices)))

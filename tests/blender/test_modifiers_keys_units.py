@@ -369,7 +369,7 @@ def test_ineffective_options_noted(scene):
     body.modifiers["Armature"].vertex_group = "Spine"
     rig.data.bones["Spine"].bbone_segments = 4
     add()
-    assert "“Spine” of the Armature modifier is not heeded" in body.thew.made.notes
+    assert "“Spine” of the Armature modifier is ignored" in body.thew.made.notes
     assert "Bendy bones such as “Spine”" in body.thew.made.notes
 
 

@@ -176,7 +176,7 @@ def test_rig_place_single_undo(body):
 @pytest.mark.parametrize(
     "options, said",
     [
-        ({"guide": "SKIN", "location": (9.0, 0.0, 0.0)}, "beside the skin"),
+        ({"guide": "SKIN", "location": (9.0, 0.0, 0.0)}, "away from the skin"),
         ({"guide": "SKIN", "location": (float("nan"), 0.0, 0.0)}, "not a number"),
         ({"guide": "SKIN", "face": 99999}, "no triangle 99999"),
         ({"guide": "SKIN", "face": 3, "barycentric": (2.0, -1.0, 0.0)}, "add up to 1"),

@@ -213,7 +213,7 @@ def another_mesh(obj) -> None:
     [
         (another_mesh, ("vertices", "“Body”")),
         (moved_vertex, ("another mesh or skeleton", "“Body”")),
-        (other_pose, ("move otherwise", "“Body”", "frame")),
+        (other_pose, ("move differently", "“Body”", "frame")),
         (lambda obj: setattr(obj.thew, "real_height", 0.5), ("another real height", "“Body”")),
     ],
 )

@@ -274,7 +274,7 @@ def test_ride_off_restores(shark):
         now = snapshot(obj)
         now.pop("data"), before[obj.name].pop("data")
         assert now == before[obj.name], obj.name
-    assert "rides on nothing" in refused(bpy.ops.thew.ride_off, rider="Eyes")
+    assert "does not ride on a body" in refused(bpy.ops.thew.ride_off, rider="Eyes")
     assert "no mesh “Gone”" in refused(bpy.ops.thew.ride_off, rider="Gone")
 
 

@@ -234,7 +234,7 @@ def test_collider_refuses_bad_input(limb):
         (np.zeros((0, 4, 4)), "one entry per pose"),
         (np.full((1, 4, 4), np.nan), "finite"),
         (np.zeros((1, 4, 4)), "affine"),
-        (np.zeros((2, 5, 3)), "needs a place for each vertex, 4, but has 5"),
+        (np.zeros((2, 5, 3)), "needs a position for each vertex, 4, but has 5"),
         (np.zeros((2, 4, 5)), "expected an array of shape"),
     ):
         with pytest.raises(thew.InputError, match=words):

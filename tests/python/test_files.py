@@ -304,7 +304,7 @@ def test_command_interrupted_keeps_clips(arm, tmp_path, monkeypatch, capsys):
     shots = [str(tmp_path / f"{name}.shot.thew") for name in "ab"]
     assert main(["simulate", *shots, "-o", str(tmp_path / "clips")]) == 130
     assert os.listdir(tmp_path / "clips") == ["a.clip.thew"]
-    assert "the clips told of are written" in capsys.readouterr().err
+    assert "the reported clips are written" in capsys.readouterr().err
 
 
 def test_command_interrupted_writes_nothing(arm, tmp_path, monkeypatch, capsys):
@@ -367,12 +367,12 @@ def test_command_refuses_bad_shots(arm, tmp_path, capsys):
     a, b, c, d = (kept / f"{name}.shot.thew" for name in "abcd")
     for words, sentence in (
         ((a, b, "-o", tmp_path / "nowhere"), "make it first"),
-        ((a, "--together", "-o", clips / "clip.thew"), "is no folder"),
+        ((a, "--together", "-o", clips / "clip.thew"), "is not a folder"),
         ((a, other / "a.thew", "-o", clips), "would both be written to"),
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
         ((a, b, "--together", "-o", clips), f"{b} has 4 poses"),
         ((a, c, "--together", "-o", clips), f"{c} is a cycle, but the first is not"),
-        ((a, d, "--together", "-o", clips), f"{d}: the method 'neohookean' knows no contact"),
+        ((a, d, "--together", "-o", clips), f"{d}: the method 'neohookean' does not support contact"),
     ):
         assert main(["simulate", *map(str, words)]) == 1
         out, err = capsys.readouterr()

@@ -273,7 +273,7 @@ def test_join_several_figures():
     both = thew.MRep.join([template(), straight()], names=["body", "tail"])
     assert both.names == ["body", "tail"] and [f.kind for f in both.figures] == ["slab", "tube"]
     assert both.check() == [] and pickle.loads(pickle.dumps(both)) == both
-    with pytest.raises(thew.MRepError, match=r"2 figures \(body, tail\): take one"):
+    with pytest.raises(thew.MRepError, match=r"2 figures \(body, tail\): choose one"):
         both.coordinates([[0.0, 0, 0]])
     # One boundary around both, larger where they meet than creases would make it.
     volumes = [both.boundary(1, blend=blend).volume for blend in (0.0, 1.0)]
@@ -298,7 +298,7 @@ def change(index, value):
     [
         ("hubs", np.nan, r"hub of atom \[1, 2\]"),
         ("radii", 0.0, r"radius of atom \[1, 2\] is 0"),
-        ("frames", np.ones((3, 3)), r"frame of atom \[1, 2\] is no rotation"),
+        ("frames", np.ones((3, 3)), r"frame of atom \[1, 2\] is not a rotation"),
         ("angles", 2.0, r"object angle of atom \[1, 2\] is 2"),
         ("ends", -1.0, r"end factor of atom \[1, 2\] is -1"),
     ],
@@ -338,7 +338,7 @@ def test_mrep_refuses_bad_input():
     volume = thew.Volume(np.zeros((20, 20, 20)), (0.4, 0.4, 0.4), (-4, -4, -4))
     with pytest.raises(thew.MRepError, match="no contrast"):
         model.fit(volume)
-    with pytest.raises(thew.MRepError, match="outside of the volume"):
+    with pytest.raises(thew.MRepError, match="outside the volume"):
         model.transformed(translation=[50, 0, 0]).fit(volume)
     with pytest.raises(thew.InputError, match="weights"):
         model.fit(volume, weights=[1.0])
@@ -370,7 +370,7 @@ def test_slab_around_target():
         assert (surface.winding_number(slab.hubs.reshape(-1, 3)) > 0.5).mean() > 0.8
         fit = slab.fit(target)
         assert dice(fit.surface, surface) > 0.97
-    with pytest.raises(thew.MRepError, match="told from its surroundings"):
+    with pytest.raises(thew.MRepError, match="told apart from its surroundings"):
         thew.MRep.slab_around(thew.Volume(np.zeros((9, 9, 9))))
 
 
@@ -448,7 +448,7 @@ def test_fit_notes_hole():
     torus = thew.Surface(ring.reshape(-1, 3), np.array(triangles))
     slab = thew.MRep.join([thew.MRep.slab_around(torus)], names=["ring"])
     (note,) = slab.figures[0].fit(torus).notes
-    assert note.startswith("the slab 'ring' of 3 x 7 atoms is no model") and "has a hole" in note
+    assert note.startswith("the slab 'ring' of 3 x 7 atoms does not model") and "has a hole" in note
     assert slab.figures[0].fit(torus, stages=["similarity"]).notes == []
     assert template().fit(thew.Surface(*bent_superquadric())).notes == []
 

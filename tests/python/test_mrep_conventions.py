@@ -145,6 +145,6 @@ def test_several_figures_named():
         two.lattice,
         lambda: two.coordinates([[0.3, 0.0, 0.0]]),
     ):
-        with pytest.raises(thew.MRepError, match=r"2 figures \(a, b\): take one"):
+        with pytest.raises(thew.MRepError, match=r"2 figures \(a, b\): choose one"):
             call()
     assert two.figures[1].fit(two.figures[1].boundary(2)).report.mean < 1e-3

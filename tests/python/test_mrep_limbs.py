@@ -40,7 +40,7 @@ def test_tube_along_bones():
     np.testing.assert_allclose(moved.radii, 0.5 * tube.radii, rtol=1e-9)
     with pytest.raises(thew.InputError, match="no bone 'hand'"):
         thew.MRep.from_skeleton(surface, skeleton, weights, ["hand"])
-    with pytest.raises(thew.MRepError, match="no chain"):
+    with pytest.raises(thew.MRepError, match="not a chain"):
         thew.MRep.from_skeleton(surface, skeleton, weights, ["body", "lower"])
 
 

@@ -313,7 +313,7 @@ def test_extend_scene_with_rigs(meeting):
         assert np.array_equal(np.asarray(clip), np.asarray(other))
         assert clip.body_names == ["left", "right"]
     assert [clip.body_index for clip in clips] == [0, 1]
-    with pytest.raises(thew.InputError, match="clip 0 is not the one of that body"):
+    with pytest.raises(thew.InputError, match="clip 0 is not that body's clip"):
         thew.extend_scene(clips[::-1], [run[:1] for run in poses])
     with pytest.raises(thew.InputError, match=r"body 1 of the scene: .*poses"):
         thew.extend_scene(clips, [poses[0][:1], [np.eye(4)]])
@@ -421,7 +421,7 @@ def test_scene_failure_keeps_state(ball):
         (lambda b: thew.Scene([b], contact=[3]), r"contact\[0\] is not a thew.Contact"),
         (
             lambda b: thew.Scene([b, b], method="nonlinear"),
-            "body 0 of the scene: the method 'nonlinear' knows no contact",
+            "body 0 of the scene: the method 'nonlinear' does not support contact",
         ),
         (lambda b: thew.Scene([b], contact=thew.Contact(regions=[1, 2])), "body 0 of the scene"),
         (lambda b: thew.Scene([b], contact=thew.Contact(response="creases")), "body 0 of the scene"),
@@ -444,7 +444,7 @@ def test_scene_failure_keeps_state(ball):
         ),
         (
             lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, cyclic=c) for c in (True, False)]),
-            "body 1 of the scene is no cycle, but the first is",
+            "body 1 of the scene is not a cycle, but the first is",
         ),
         (
             lambda b: thew.simulate_scene(

@@ -229,7 +229,7 @@ def test_loose_parts_limit():
 def test_composite_and_free_velocity():
     """Segments must meet in shape, and a velocity of None prescribes nothing."""
     first = make(KEYS[:2], TIMES[:2])
-    with pytest.raises(thew.InputError, match="segment 1 begins with another shape"):
+    with pytest.raises(thew.InputError, match="segment 1 begins with a different shape"):
         thew.composite([first, make(KEYS[2:], [TIMES[1], TIMES[3]])])
     with pytest.raises(thew.InputError, match="twice"):
         thew.composite([first, first])

@@ -135,6 +135,6 @@ def test_boundary_memory_bounded():
     # 4.9 kB where the maps that follow atoms were made.
     assert more < 900 * vertices
     for ask in (limb.boundary, limb.boundary_coordinates, limb.tolerance):
-        with pytest.raises(thew.MRepError, match="take a lower level"):
+        with pytest.raises(thew.MRepError, match="use a lower level"):
             ask(12)
     assert np.isfinite(limb.boundary_coordinates(3)).all()

@@ -197,7 +197,7 @@ impl Anatomy {
             match &self.stance {
                 Some((stance, _)) if stance.upright => "upright",
                 Some(_) => "not upright",
-                None => "no front to be told",
+                None => "front unknown",
             }
         )
     }

@@ -167,7 +167,7 @@ fn refusal(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &CarriedSurfaces>)) -
 fn stored_refuses_forged_clip() {
     let clip = clip(Method::Warped, 9);
     let frame = "one of its frames does not fit its body";
-    let going = "what it needs to go on does not fit its body";
+    let going = "what it needs to continue does not fit its body";
     let refuses = |forge: &dyn Fn(&mut Stored<'_, &CarriedSurfaces>), words: &str| {
         let sentence = refusal(&clip, forge);
         assert!(sentence.contains(words), "{sentence}");
@@ -185,10 +185,13 @@ fn stored_refuses_forged_clip() {
         }
     };
     refuses(&shown, frame);
-    refuses(&|s| s.loop_gap = Some(0.0), "it is a cycle and is not");
+    refuses(
+        &|s| s.loop_gap = Some(0.0),
+        "it says both that it is a cycle and that it is not",
+    );
     refuses(
         &|s| (s.settings.cyclic, s.loop_gap) = (true, Some(0.0)),
-        "it is a cycle and is not",
+        "it says both that it is a cycle and that it is not",
     );
     refuses(&|s| s.settings.fps = f64::NAN, "frames per second");
     refuses(
@@ -197,9 +200,9 @@ fn stored_refuses_forged_clip() {
     );
     refuses(
         &|s| s.settings.simulation.method = Method::Modal,
-        "its modes and its method differ",
+        "its modes do not belong to its method",
     );
-    let none = "it is of no scene that there can be";
+    let none = "it belongs to a scene that cannot exist";
     refuses(&|s| s.membership.to_mut().body = 1, none);
     refuses(&|s| s.membership.to_mut().names.clear(), none);
     // Without contact there are no others.
@@ -257,15 +260,15 @@ fn stored_refuses_forged_scene() {
         refusal(&clips[1], forge)
     };
     let sentence = state(&|bytes| bytes.truncate(100));
-    assert!(sentence.contains("not of its scene"), "{sentence}");
+    assert!(sentence.contains("not belong to its scene"), "{sentence}");
     let sentence = state(&|bytes| bytes[8] = 3);
-    assert!(sentence.contains("not of its scene"), "{sentence}");
+    assert!(sentence.contains("not belong to its scene"), "{sentence}");
     let sentence = refusal(&clips[1], |s| s.membership.to_mut().body = 2);
-    assert!(sentence.contains("no scene"), "{sentence}");
+    assert!(sentence.contains("scene that cannot exist"), "{sentence}");
     let sentence = refusal(&clips[1], |s| {
         s.membership.to_mut().names.push("third".into());
     });
-    assert!(sentence.contains("not of its scene"), "{sentence}");
+    assert!(sentence.contains("not belong to its scene"), "{sentence}");
     // What is of the others shows when they go on together.
     let folder = Folder::new();
     let path = folder.0.join("clip.thew");

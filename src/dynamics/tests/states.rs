@@ -101,7 +101,7 @@ fn bad_settings_are_named() {
     let error = "blended".parse::<Method>().unwrap_err().to_string();
     assert_eq!(
         error,
-        "the method 'blended' is not built; built are: 'hyperelastic', 'warped', 'linear', 'nonlinear', 'neohookean', 'modal', 'warped_vertex'"
+        "there is no method 'blended'; there are: 'hyperelastic', 'warped', 'linear', 'nonlinear', 'neohookean', 'modal', 'warped_vertex'"
     );
     assert_eq!("linear".parse::<Method>().unwrap(), Method::Linear);
 }

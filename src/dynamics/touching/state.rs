@@ -60,14 +60,17 @@ impl Touching {
             let numbers = state.numbers(CREASES)?.unwrap_or_default();
             let skin = &self.bodies[0].skin;
             let read = records(&numbers, Crease::NUMBERS, |part| Crease::read(part, skin));
-            kept.creases = read.ok_or(SimulationError::State("its creases are of another skin"))?;
+            kept.creases =
+                read.ok_or(SimulationError::State("its creases belong to another skin"))?;
         } else {
             let numbers = state.numbers(CONTACTS)?.unwrap_or_default();
             let skins: Vec<&ContactSkin> = self.bodies.iter().map(|b| &*b.skin).collect();
             let read = records(&numbers, Live::NUMBERS, |part| {
                 Live::read(part, &skins, &self.colliders)
             });
-            kept.live = read.ok_or(SimulationError::State("its contacts are of another skin"))?;
+            kept.live = read.ok_or(SimulationError::State(
+                "its contacts belong to another skin",
+            ))?;
             let free = |skin: &&ContactSkin| skin.body().pattern().vertex_of_node().len();
             let counts: Vec<usize> = skins.iter().map(free).collect();
             let pushes = state.vectors_if_any(PUSHES, counts.iter().sum())?;
@@ -83,13 +86,15 @@ impl Touching {
             kept.entry = match state.numbers(COLLIDERS)?.as_deref() {
                 None => 0,
                 Some(&[entry]) if entry >= 0.0 && entry.fract() == 0.0 => entry as usize,
-                Some(_) => return Err(SimulationError::State("its colliders are nowhere")),
+                Some(_) => return Err(SimulationError::State("its colliders have no positions")),
             };
             if let Some(rooms) = state.numbers(ROOMS)? {
                 let fits = rooms.len() == self.colliders.len() * self.bodies.len()
                     && rooms.iter().all(|&room| room == 0.0 || room == 1.0);
                 if !fits {
-                    return Err(SimulationError::State("its rooms are of other colliders"));
+                    return Err(SimulationError::State(
+                        "its rooms belong to other colliders",
+                    ));
                 }
                 let of = |rooms: &[f64]| rooms.iter().map(|&room| room == 1.0).collect();
                 kept.rooms = rooms.chunks_exact(self.bodies.len()).map(of).collect();

@@ -44,7 +44,7 @@ pub enum Model {
 
 /// The name is not that of a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("the model '{name}' is not built; built are: {}", Model::names())]
+#[error("there is no model '{name}'; there are: {}", Model::names())]
 pub struct ModelError {
     /// The unknown name.
     pub name: String,

@@ -8,7 +8,7 @@ use crate::Vec3;
 #[non_exhaustive]
 pub enum Violation {
     /// Condition 1: a face belongs to more than two cells.
-    #[error("condition 1: face {face:?} belongs to {cells} cells; two at most may share one")]
+    #[error("condition 1: face {face:?} belongs to {cells} cells; at most two may share one")]
     FaceShared {
         /// Vertices of the face, ascending.
         face: Vec<u32>,
@@ -31,7 +31,7 @@ pub enum Violation {
     },
     /// Condition 2: an edge of a bone's chain is missing in the cells.
     #[error(
-        "condition 2: bone '{bone}' needs an edge between vertices {from} and {to}, no cell has it"
+        "condition 2: bone '{bone}' needs an edge between vertices {from} and {to}, but no cell has it"
     )]
     MissingEdge {
         /// Name of the bone.

@@ -77,8 +77,9 @@ pub(in crate::mrep) fn blended(
         .map(|figure| {
             step(progress, 0.0, "boundary")?;
             let (vertices, triangles) = mesh(figure, LEVEL, &Silent)?;
-            Surface::new(vertices, triangles)
-                .map_err(|e| MRepError::Target(format!("a figure's boundary is no surface: {e}")))
+            Surface::new(vertices, triangles).map_err(|e| {
+                MRepError::Target(format!("a figure's boundary is not a surface: {e}"))
+            })
         })
         .collect::<Result<_, _>>()?;
     let (lo, hi) = aabb::bounds(surfaces.iter().flat_map(|s| <[Vec3; 2]>::from(s.bounds())));

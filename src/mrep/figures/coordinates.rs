@@ -300,7 +300,7 @@ impl Coordinates {
                 return Ok(Vec3::repeat(f64::NAN));
             }
             if c.iter().any(|x| x.is_nan()) {
-                let why = "some of the four are NaN: give four numbers, or four NaN for a point that has none";
+                let why = "some of the four are NaN: give four numbers, or four NaN for a point without coordinates";
                 return Err(MRepError::Coordinates { row, at: *c, why });
             }
             let (piece, s, t) =
@@ -316,7 +316,7 @@ impl Coordinates {
     fn place(&self, c: &[f64; 4]) -> Result<(usize, f64, f64), &'static str> {
         let [u, v, around, depth] = *c;
         if depth.is_nan() || depth.abs() > 1e6 {
-            return Err("the depth τ has to be a finite number, 0 at the hub and 1 on the skin");
+            return Err("the depth τ must be a finite number, 0 at the hub and 1 on the skin");
         }
         let unit = |x: f64| (-SEAM..=1.0 + SEAM).contains(&x);
         let piece = |part: Part| self.pieces.iter().position(|p| p.part == part).unwrap_or(0);
@@ -335,7 +335,9 @@ impl Coordinates {
                     (x - y).abs() <= SEAM
                 });
                 let Some(&edge) = edge else {
-                    return Err("φ of a slab is 1 or -1 but on its border, where u or v is 0 or 1");
+                    return Err(
+                        "φ of a slab is 1 or -1, except on its border, where u or v is 0 or 1",
+                    );
                 };
                 let s = if edge.is_row() { v } else { u };
                 Ok((piece(Part::Rim { edge, up }), s, 1.0 - around.abs()))

@@ -32,7 +32,7 @@ impl Correspondence {
         if is_tube(from) != is_tube(to) {
             let name = |figure| if is_tube(figure) { "tube" } else { "slab" };
             return Err(MRepError::Apart(format!(
-                "one figure is a {} and the other a {}: places of one have none on the other",
+                "one figure is a {} and the other a {}: places on one have no counterpart on the other",
                 name(from),
                 name(to)
             )));

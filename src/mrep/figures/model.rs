@@ -26,7 +26,7 @@ impl Model {
     /// No figure; an empty or a repeated name.
     pub fn new(figures: Vec<(String, Figure)>) -> Result<Self, MRepError> {
         if figures.is_empty() {
-            return Err(MRepError::Names("a model needs one figure at least".into()));
+            return Err(MRepError::Names("a model needs at least one figure".into()));
         }
         for (i, (name, _)) in figures.iter().enumerate() {
             if name.is_empty() {
@@ -146,7 +146,7 @@ impl Model {
             several => {
                 let names: Vec<&str> = several.iter().map(|(name, _)| &name[..]).collect();
                 Err(MRepError::Names(format!(
-                    "this model has {} figures ({}): take one of them first",
+                    "this model has {} figures ({}): choose one of them first",
                     several.len(),
                     names.join(", ")
                 )))

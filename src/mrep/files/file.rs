@@ -120,7 +120,7 @@ impl Model {
             MRepError::File {
                 path: path.to_owned(),
                 line: Some(1 + good.iter().filter(|&&b| b == b'\n').count()),
-                what: "this is no text (UTF-8)".into(),
+                what: "this is not text (UTF-8)".into(),
             }
         })?;
         let wrong = |(line, what): (Option<usize>, String)| MRepError::File {
@@ -183,7 +183,7 @@ impl Model {
         let format = *file.format.get_ref();
         if format != FORMAT {
             let what = format!(
-                "it has format {format}, and this version of Thew reads {FORMAT}: update Thew to read it"
+                "it has format {format}, but this version of Thew reads {FORMAT}: update Thew to read it"
             );
             return Err((Some(line(file.format.span())), what));
         }
@@ -242,7 +242,7 @@ impl FigureTable {
                 let joints = self.joints.clone().unwrap_or_default();
                 Figure::tube_with(atoms(spokes), self.knots.clone(), joints)
             }
-            other => return Err(format!("its kind is '{other}': it has to be slab or tube")),
+            other => return Err(format!("its kind is '{other}': it must be slab or tube")),
         };
         made.map_err(|e| e.to_string())
     }

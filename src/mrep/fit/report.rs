@@ -124,16 +124,16 @@ impl Fit {
         let (what, why) = match self.figure.kind() {
             Kind::Slab { rows, cols } => (
                 format!("the slab '{name}' of {rows} x {cols} atoms"),
-                "has a hole or is as narrow as it is thick is no slab: take a tube",
+                "has a hole or is as narrow as it is thick is not a slab: use a tube",
             ),
             Kind::Tube { atoms, .. } => (
                 format!("the tube '{name}' of {atoms} atoms"),
-                "closes to a ring or is much wider than thick is no tube: take a slab",
+                "closes to a ring or is much wider than thick is not a tube: use a slab",
             ),
         };
         vec![format!(
-            "{what} is no model of its target: that is {:.3} mm away on the mean, and the mean radius is {:.3} mm. What branches, {why}, \
-             or one part by its weights; what the model is only too coarse for takes more atoms.",
+            "{what} does not model its target: that is {:.3} mm away on average, and the mean radius is {:.3} mm. A \
+             target that branches, {why}, or fit one part by its weights; where the model is only too coarse, use more atoms.",
             1e3 * mean,
             1e3 * radius
         )]

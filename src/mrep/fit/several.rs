@@ -48,7 +48,7 @@ impl Model {
         }
         if !settings.held.is_empty() || settings.family.is_some() {
             return Err(MRepError::Names(
-                "held hubs and a family are of one figure: fit the figures one by one, or without them".into(),
+                "held hubs and a family belong to one figure: fit the figures one by one, or without them".into(),
             ));
         }
         Several::new(self, surface, weights, settings, progress)?.run()

@@ -335,7 +335,7 @@ fn fit_volume_refuses_no_overlap() {
             .to_string()
     };
     let away = template().transformed(1.0, &Mat3::identity(), Vec3::new(20.0, 0.0, 0.0));
-    assert!(said(&volume, &away).contains("outside of the volume"));
+    assert!(said(&volume, &away).contains("outside the volume"));
     let flat = Volume::new(
         vec![3.0; volume.values().len()],
         volume.shape(),

@@ -282,7 +282,7 @@ fn levels(volume: &Volume, shape: &Shape) -> Result<Levels, MRepError> {
     if (inside - outside).abs() <= LEAST_STEP * range || range == 0.0 {
         return Err(MRepError::Target(format!(
             "the volume has no contrast at the model's boundary (about {inside:.4} inside and {outside:.4} outside, of a range of \
-             {range:.4}): place the model on the body that it shall find"
+             {range:.4}): place the model on the body that it should find"
         )));
     }
     Ok(Levels { inside, outside })

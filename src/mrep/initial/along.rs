@@ -157,7 +157,7 @@ impl Line {
         filled(found).ok_or_else(|| {
             let outside = self.hubs.iter().filter(|hub| !skin.contains(hub)).count();
             let why = if 2 * outside > self.hubs.len() {
-                "they lie outside of the body: move them into the middle of the limb, or give others"
+                "they lie outside the body: move them into the middle of the limb, or give others"
             } else {
                 "the skin around them follows other bones: give those, or give these the weight of the skin around them"
             };

@@ -64,8 +64,8 @@ impl Figure {
         let body = body.unwrap_or_default();
         let flat = in_voxels(body.iter().copied(), volume).ok_or_else(|| {
             MRepError::Target(
-                "no body can be told from its surroundings in the volume: its values are all alike, or what they show is cut off by its \
-                 border; make a template by hand"
+                "no body can be told apart from its surroundings in the volume: its values are all alike, or what \
+                 they show is cut off by its border; make a template by hand"
                     .into(),
             )
         })?;
@@ -172,7 +172,8 @@ fn slab_in(
     match best {
         Some((legality, slab)) if legality > 0.0 => Ok(slab.transformed(half[0], axes, *centre)),
         _ => Err(MRepError::Target(format!(
-            "a slab of {rows} rows and {cols} columns folds in this body: take fewer, the more along its longest axis"
+            "a slab of {rows} rows and {cols} columns folds in this body: use fewer, with the larger number along its \
+             longest axis"
         ))),
     }
 }

@@ -331,7 +331,7 @@ fn names(skeleton: &Skeleton, bones: &[u32]) -> String {
 fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
     let refused = |why: String| Err(MRepError::Bones(why));
     if bones.is_empty() {
-        return refused("no bones were given: a tube needs a chain of them, one at least".into());
+        return refused("no bones were given: a tube needs a chain of at least one".into());
     }
     known(skeleton, bones)?;
     for (i, bone) in bones.iter().enumerate() {
@@ -344,7 +344,7 @@ fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
     let firsts: Vec<u32> = bones.iter().filter(is_first).copied().collect();
     let [first] = firsts[..] else {
         return refused(format!(
-            "bones {} are no chain: {} have no parent among them; give bones of which each is the child of the one before",
+            "bones {} are not a chain: {} have no parent among them; give bones of which each is the child of the one before",
             names(skeleton, bones),
             names(skeleton, &firsts)
         ));
@@ -359,7 +359,7 @@ fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
             .collect();
         let [next] = children[..] else {
             return refused(format!(
-                "bones {} are no chain: {} branch off {}; give bones of which each is the child of the one before",
+                "bones {} are not a chain: {} branch off {}; give bones of which each is the child of the one before",
                 names(skeleton, bones),
                 names(skeleton, &children),
                 names(skeleton, &[last])

@@ -46,7 +46,7 @@ pub(in crate::mrep) fn runs(figure: &Figure, skeleton: &Skeleton) -> Result<Vec<
     let mut out: Vec<Run> = Vec::new();
     for (i, pair) in figure.joints().windows(2).enumerate() {
         let ends = hub(pair[0]).zip(hub(pair[1]));
-        let (head, tail) = ends.ok_or("its joints are no hubs any more")?;
+        let (head, tail) = ends.ok_or("its joints are no longer hubs")?;
         let begins = |b: &usize| (skeleton.heads()[*b] - head).norm() <= near;
         let is_on = |b: &usize| begins(b) && (skeleton.tails()[*b] - tail).norm() <= near;
         let is_last = i + 2 == figure.joints().len();
@@ -57,7 +57,8 @@ pub(in crate::mrep) fn runs(figure: &Figure, skeleton: &Skeleton) -> Result<Vec<
         let on = (0..skeleton.len()).find(is_on).map(|b| (b, false));
         let found = on.or_else(|| (0..skeleton.len()).find(goes_on).map(|b| (b, true)));
         let (bone, tip) = found.ok_or(
-            "between two of its joints there is no bone: it rounds a sharp corner, one ends elsewhere than the next begins, or it was moved",
+            "between two of its joints there is no bone: it rounds a sharp corner, one bone ends elsewhere than the \
+             next begins, or it was moved",
         )?;
         out.push(Run {
             bone: bone as u32,

@@ -191,7 +191,7 @@ fn centre_line(mesh: &Mesh, count: usize) -> Result<CentreLine, MRepError> {
     }
     if branched as f64 > BRANCH[1] * count as f64 {
         return Err(MRepError::Target(
-            "the body branches or closes to a ring: a tube has two ends; take one limb of it, or let bones be suggested".into(),
+            "the body branches or closes to a ring: a tube has two ends; use one limb of it, or have bones suggested".into(),
         ));
     }
     if line.len() < 3 {

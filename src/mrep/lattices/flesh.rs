@@ -182,14 +182,15 @@ impl Figure {
                 let spoke = column.spoke.norm();
                 if column.reach * spoke > FARTHEST * spoke.max(mean) {
                     return Err(MRepError::Target(
-                        "the surface, or the model's own boundary, reaches far beyond cells along its atoms: give the skin of the limb alone as what \
-                         is covered, fit the model to it first, or end it before its sharpest bend".into(),
+                        "the surface, or the model's own boundary, reaches far beyond cells along its atoms: cover \
+                         the skin of the limb alone, fit the model to it first, or end it before its sharpest bend".into(),
                     ));
                 }
             }
         }
         Err(MRepError::Target(
-            "the surface could not be covered by cells along the model: fit the model to it first, or make it of more atoms and spokes"
+            "the surface could not be covered by cells along the model: fit the model to it first, or give it more \
+             atoms and spokes"
                 .into(),
         ))
     }

@@ -42,7 +42,7 @@ impl Target {
         if let Ok(volume) = target.cast::<PyVolume>() {
             if weights.is_some() {
                 return Err(input(
-                    "weights: they are of the vertices of a surface; a volume has none",
+                    "weights: they belong to the vertices of a surface; a volume has none",
                 ));
             }
             return Ok(Self::Volume(volume.get().0.clone()));
@@ -176,7 +176,7 @@ impl PyMRepReport {
             dice,
         } = self.0;
         format!(
-            "{:.3} mm from the target on the mean, 99 % nearer than {:.3} mm, {:.3} mm at most{}.",
+            "{:.3} mm from the target on average, 99 % nearer than {:.3} mm, {:.3} mm at most{}.",
             1e3 * mean,
             1e3 * ninety_nine,
             1e3 * largest,
@@ -220,7 +220,7 @@ impl PyMRepFit {
             several => {
                 let names: Vec<&str> = several.iter().map(|(name, _)| &name[..]).collect();
                 Err(input(format!(
-                    "this fit is of {} figures ({}): take one of its `figures`",
+                    "this fit has {} figures ({}): use one of its `figures`",
                     several.len(),
                     names.join(", ")
                 )))

@@ -27,7 +27,7 @@ const RADIUS: Parameter = Parameter {
     name: "radius",
     kind: ParameterKind::Radius,
     label: "Radius",
-    doc: "How far from its middle the field reaches",
+    doc: "Distance from its middle that the field reaches",
     default: 0.1,
     range: (0.0, 1.0),
 };
@@ -36,8 +36,7 @@ const STRENGTH: Parameter = Parameter {
     name: "strength",
     kind: ParameterKind::Strength,
     label: "Strength",
-    doc: "The largest force on a cubic metre of flesh, in newtons (gravity pulls with about 10 000); negative turns \
-          the field about",
+    doc: "Largest force on a cubic metre of flesh, in newtons (gravity pulls with about 10 000); negative reverses the field",
     default: 40e3,
     range: (-500e3, 500e3),
 };

@@ -18,13 +18,13 @@ impl Field for Torus {
                 Parameter {
                     name: "ring_radius",
                     label: "Ring Radius",
-                    doc: "The radius of the ring that the field surrounds",
+                    doc: "Radius of the ring that the field surrounds",
                     ..RADIUS
                 },
                 Parameter {
                     name: "tube_radius",
                     label: "Tube Radius",
-                    doc: "How far from the ring the field reaches; less than the ring's own radius",
+                    doc: "Distance from the ring that the field reaches; less than the ring's own radius",
                     default: 0.05,
                     ..RADIUS
                 },

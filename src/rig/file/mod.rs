@@ -93,7 +93,7 @@ pub fn load(
         RigError::File {
             path: path.to_owned(),
             line: 1 + good.iter().filter(|&&b| b == b'\n').count(),
-            what: "this is no text (UTF-8)".into(),
+            what: "this is not text (UTF-8)".into(),
         }
     })?;
     from_text(path, &text, body.map(|body| (body, progress)))
@@ -216,7 +216,8 @@ fn from_text(path: &Path, text: &str, body: For) -> Result<Vec<Rig>, RigError> {
     match format.get_ref().as_integer().map(integer) {
         Some(Some(FORMAT)) => {}
         _ => {
-            let what = format!("'format' is not {FORMAT}, the only one that this Thew reads");
+            let what =
+                format!("'format' is not {FORMAT}, the only one that this version of Thew reads");
             return Err(file.error(format.span().start, what));
         }
     }

@@ -126,7 +126,7 @@ fn material_refuses_bad_values() {
     };
     assert_eq!(
         bad(|m| m.bending = (-1.0).into()),
-        "bending is -1: it has to be a finite number from 0 to 1e100"
+        "bending is -1: it must be a finite number from 0 to 1e100"
     );
     assert_eq!(
         bad(|m| m.area = vec![1.0; 3].into()),

@@ -95,7 +95,7 @@ fn separate_parts_noted_or_refused() {
     };
     let tells = |motion: &Spacetime, what: &str| motion.notes().iter().any(|n| n.contains(what));
     assert!(!tells(&make(1).unwrap(), "parts"));
-    assert!(tells(&make(3).unwrap(), "in 3 parts"));
+    assert!(tells(&make(3).unwrap(), "3 separate parts"));
     match make(9) {
         Err(SpacetimeError::Parts { parts, most }) => assert_eq!((parts, most), (9, 8)),
         other => panic!("{:?}", other.map(|_| ())),

@@ -73,9 +73,9 @@ pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
     };
     let first = words.expect("its first word")?;
     if !first.eq_ignore_ascii_case("MeshVersionFormatted") {
-        return Err(
-            words.error("this is no ASCII Medit file: it begins with MeshVersionFormatted".into())
-        );
+        return Err(words.error(
+            "this is not an ASCII Medit file: such files begin with MeshVersionFormatted".into(),
+        ));
     }
     let version = words.count("the version")?;
     if !(1..=4).contains(&version) {

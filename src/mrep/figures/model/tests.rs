@@ -103,7 +103,7 @@ fn model_refuses_bad_names_and_settings() {
     assert!(join(&figures[..2], &["a"]).contains("list of names"));
     assert!(join(&figures[..2], &["a", "a"]).contains("'a'"));
     assert!(join(&figures[..1], &[""]).contains("no name"));
-    assert!(join(&[], &[]).contains("one figure at least"));
+    assert!(join(&[], &[]).contains("at least one figure"));
     let said = |level, blend| {
         model
             .boundary(level, blend, &Silent)

@@ -93,8 +93,8 @@ fn damaged_file_names_place() {
     let none = Model::load(&folder.join("none.mrep.toml"), 1.0).unwrap_err();
     assert!(matches!(none, MRepError::Disk { .. }));
     for (text, part) in [
-        ("{", "no JSON"),
-        ("{}", "no s-rep"),
+        ("{", "not JSON"),
+        ("{}", "not an s-rep"),
         ("{\"RectangularGridSRep\": {\"Rows\": 2}}", "'Cols'"),
         (
             "{\"RectangularGridSRep\": {\"Rows\": 2, \"Cols\": 2, \"Skeleton\": [[], []]}}",

@@ -30,7 +30,7 @@ pub(super) fn resampled(
 ) -> Result<Vec<Point>, String> {
     if around < 4 || !around.is_multiple_of(2) {
         return Err(format!(
-            "'CrestPoints' is {around}: it has to be an even number, 4 at least"
+            "'CrestPoints' is {around}: it must be an even number, at least 4"
         ));
     }
     let fold = |c: usize| &points[c * (steps + 1) + steps];
@@ -43,7 +43,7 @@ pub(super) fn resampled(
     let long = (fold(around / 2).hub - fold(0).hub).norm();
     let share = (spine(around / 2) - spine(0)).norm() / long;
     if !share.is_finite() {
-        return Err("the first and the middle crest point lie in one place".into());
+        return Err("the first and the middle crest point coincide".into());
     }
     let sheet = Sheet {
         points,

@@ -41,7 +41,7 @@ const MOST: usize = 512;
 
 /// Parses the text of a file as a slab; an error says in words why it cannot.
 pub(in crate::mrep) fn parsed(text: &str) -> Result<Figure, String> {
-    let all: Value = serde_json::from_str(text).map_err(|e| format!("this is no JSON: {e}"))?;
+    let all: Value = serde_json::from_str(text).map_err(|e| format!("this is not JSON: {e}"))?;
     if let Some(grid) = all.get("RectangularGridSRep") {
         let (rows, cols) = (count(grid, "Rows")?, count(grid, "Cols")?);
         let points = points(grid, rows, cols, "RectangularGridSRep")?;
@@ -54,14 +54,14 @@ pub(in crate::mrep) fn parsed(text: &str) -> Result<Figure, String> {
         let points = elliptical::resampled(&points, around, steps, rows, cols)?;
         return figure(rows, cols, &points);
     }
-    Err("it has neither a RectangularGridSRep nor an EllipticalSRep: it is no s-rep".into())
+    Err("it has neither a RectangularGridSRep nor an EllipticalSRep: it is not an s-rep".into())
 }
 
 fn count(of: &Value, key: &str) -> Result<usize, String> {
     let found = of.get(key).and_then(Value::as_u64).map(|n| n as usize);
     found
         .filter(|n| (1..=MOST).contains(n))
-        .ok_or_else(|| format!("'{key}' has to be a whole number from 1 to {MOST}"))
+        .ok_or_else(|| format!("'{key}' must be a whole number from 1 to {MOST}"))
 }
 
 fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>, String> {
@@ -69,7 +69,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
     let skeleton = skeleton.ok_or_else(|| format!("{name} has no list 'Skeleton'"))?;
     if skeleton.len() != rows {
         return Err(format!(
-            "'Skeleton' has {} rows, but there are to be {rows}",
+            "'Skeleton' has {} rows, but there must be {rows}",
             skeleton.len()
         ));
     }
@@ -77,7 +77,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
     for (i, row) in skeleton.iter().enumerate() {
         let row = row.as_array().filter(|row| row.len() == cols);
         let row =
-            row.ok_or_else(|| format!("row {i} of 'Skeleton' has to be a list of {cols} points"))?;
+            row.ok_or_else(|| format!("row {i} of 'Skeleton' must be a list of {cols} points"))?;
         for (j, point) in row.iter().enumerate() {
             let spoke = |key: &str| -> Result<Option<(Vec3, Vec3)>, String> {
                 let Some(spoke) = point.get(key) else {
@@ -86,9 +86,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
                 let part = |part: &str| {
                     let found = spoke.get(part).and_then(vector);
                     found.ok_or_else(|| {
-                        format!(
-                            "'{part}' of '{key}' at row {i}, column {j} has to be three numbers"
-                        )
+                        format!("'{part}' of '{key}' at row {i}, column {j} must be three numbers")
                     })
                 };
                 Ok(Some((part("SkeletalPoint")?, part("Direction")?)))
@@ -179,7 +177,7 @@ fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> 
         });
     }
     let axes = spread(kind, points, &known).ok_or(
-        "the spokes of some points are opposite, and no neighbour tells how the sheet lies there",
+        "the spokes of some points are opposite, and no neighbour shows how the sheet lies there",
     )?;
     let atoms = points.iter().zip(axes).map(|(point, b)| {
         let (sum, n) = point.sum_and_normal().unwrap_or((b, Vec3::z()));
@@ -263,7 +261,7 @@ fn spread(kind: Kind, points: &[Point], known: &[Option<Vec3>]) -> Option<Vec<Ve
 /// Writes a slab as the text of a file, in RAS; an error says in words why it cannot.
 pub(in crate::mrep) fn written(figure: &Figure) -> Result<String, String> {
     let Kind::Slab { rows, cols } = figure.kind() else {
-        return Err("an s-rep is a slab, this is a tube: save it as .mrep.toml".into());
+        return Err("an s-rep is a slab, but this is a tube: save it as .mrep.toml".into());
     };
     let vector = |v: &Vec3| json!({"CoordinateSystem": "RAS", "Value": [v.x, v.y, v.z]});
     let point = |i: usize, j: usize| {

@@ -94,7 +94,7 @@ fn tube_refuses_unchained_bones() {
     assert!(said(&[]).contains("no bones"));
     assert!(said(&[1, 9]).contains("no bone 9"));
     assert!(said(&[1, 2, 1]).contains("'upper' is given twice"));
-    assert!(said(&[0, 2]).contains("no chain") && said(&[0, 2]).contains("'body', 'lower'"));
+    assert!(said(&[0, 2]).contains("not a chain") && said(&[0, 2]).contains("'body', 'lower'"));
     let (surface, skeleton, _) = &arm;
     let none = SkinWeights::from_dense(
         surface.vertices().len(),

@@ -139,7 +139,7 @@ fn apart<'a>(limbs: Named<'a>, vertices: usize, notes: &mut Vec<String>) -> (Nam
             .zip(&taken)
             .any(|(mine, taken)| *mine && *taken > 0)
         {
-            notes.push(left(name, "its skin is another limb's, too"));
+            notes.push(left(name, "its skin also belongs to another limb"));
             continue;
         }
         let part = chosen.len() as u16 + 1;
@@ -212,7 +212,7 @@ fn poured(
         pieces.rest.0.iter().map(OwnUnit::snapped).collect(),
         pieces.rest.1,
     )
-    .map_err(|e| LatticeError::Failed(format!("nothing is left beside its limbs: {e}")))?;
+    .map_err(|e| LatticeError::Failed(format!("nothing is left apart from its limbs: {e}")))?;
     let mut out = Limbs {
         vertices: Vec::new(),
         cells: Vec::new(),

@@ -112,7 +112,7 @@ fn next(
     bones: &[Run],
     h: f64,
 ) -> Result<(Span, Limb), String> {
-    let mut why = String::from("it has too few atoms between its ends: make it of more per bone");
+    let mut why = String::from("it has too few atoms between its ends: give it more per bone");
     while let Some(span) = later.pop() {
         match Limb::new(figure, span, seen, bones, h) {
             Ok(limb) => return Ok((span, limb)),
@@ -251,7 +251,7 @@ impl Limb {
             |of: &dyn Fn(usize) -> bool| (0..own.len()).filter(|v| own[*v] && of(*v)).count();
         let (all, mine) = (count(&|_| true), count(&|v| seen.follows[v]));
         if all == 0 {
-            return Err("no skin of it lies between its ends".into());
+            return Err("none of its skin lies between its ends".into());
         }
         if (mine as f64) < OWN * all as f64 {
             return Err("its ends do not part its skin from that of other bones".into());
