@@ -291,13 +291,7 @@ fn figure_refuses_bad_atoms() {
         with(&|a| a.hub = good[1].hub),
     ];
     let parts = [
-        "radius",
-        "hub",
-        "frame",
-        "angle",
-        "length",
-        "lengths",
-        "one place",
+        "radius", "hub", "frame", "angle", "length", "lengths", "coincide",
     ];
     for (said, part) in said.iter().zip(parts) {
         assert!(

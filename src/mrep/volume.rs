@@ -364,7 +364,7 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        assert!(said(vec![0.0; 4], [1, 2, 2], one).contains("two at least"));
+        assert!(said(vec![0.0; 4], [1, 2, 2], one).contains("at least two"));
         assert!(said(vec![0.0; 4], [2, 2, 2], one).contains("4 entries"));
         assert!(said(vec![0.0; 8], [2, 2, 2], Vec3::new(1.0, 0.0, 1.0)).contains("along axis 1"));
         let mut values = vec![0.0; 8];

@@ -212,7 +212,7 @@ fn elliptical_srep_errors_explain() {
         let first = f["Skeleton"][0].clone();
         f["Skeleton"].as_array_mut().unwrap().fill(first);
     });
-    assert!(flat.contains("one place"), "{flat}");
+    assert!(flat.contains("coincide"), "{flat}");
 }
 
 /// No single change in a file leads to a figure with numbers that are not finite.
