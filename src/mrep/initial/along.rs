@@ -46,6 +46,8 @@ pub(in crate::mrep) struct Line {
     pub hubs: Vec<Vec3>,
     /// Indices of the hubs at joints.
     pub joints: Vec<usize>,
+    /// Radius of the ring around each hub, metres; empty: thickness is known from rays alone. Where an open skin ends, rays meet little of it.
+    pub ring_radii: Vec<f64>,
     pub spokes: usize,
 }
 
@@ -154,7 +156,7 @@ impl Line {
             (0..self.spokes).map(spoke).collect()
         };
         let found: Vec<Vec<Option<f64>>> = self.hubs.par_iter().zip(frames).map(reach).collect();
-        filled(found).ok_or_else(|| {
+        filled(found, &self.ring_radii).ok_or_else(|| {
             let outside = self.hubs.iter().filter(|hub| !skin.contains(hub)).count();
             let why = if 2 * outside > self.hubs.len() {
                 "they lie outside the body: move them into the middle of the limb, or give others"
@@ -206,7 +208,7 @@ fn median(numbers: &[f64]) -> f64 {
 }
 
 /// Fills lengths that rays did not find or that are outliers: from neighbours around, else from the nearest atoms along.
-fn filled(mut found: Vec<Vec<Option<f64>>>) -> Option<Vec<Vec<f64>>> {
+fn filled(mut found: Vec<Vec<Option<f64>>>, ring_radii: &[f64]) -> Option<Vec<Vec<f64>>> {
     // Outliers are too far for the atom and the atoms beside it.
     let known = |row: &[Option<f64>]| -> Vec<f64> { row.iter().flatten().copied().collect() };
     let medians: Vec<Option<f64>> = found
@@ -226,7 +228,8 @@ fn filled(mut found: Vec<Vec<Option<f64>>>) -> Option<Vec<Vec<f64>>> {
         if near.is_empty() {
             continue;
         }
-        let usual = median(&near);
+        let ring = ring_radii.get(i).copied().unwrap_or(0.0);
+        let usual = median(&near).max(ring);
         for slot in row.iter_mut() {
             *slot = slot.filter(|far| *far < FARTHEST * usual && *far > usual / (2.0 * FARTHEST));
         }
@@ -315,5 +318,21 @@ fn even_out(atoms: &mut [Atom], atom: usize) {
         let around = 0.5 * (radii[i.saturating_sub(1)] + radii[(i + 1).min(last)]);
         atoms[i].radius = (0.5 * (radii[i] + around)).exp();
         atoms[i].lengths.iter_mut().for_each(|x| *x = x.powf(0.9));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filled;
+
+    /// Where an open skin ends, lengths far below the ring's radius are outliers, and the row takes its neighbour's.
+    #[test]
+    fn filled_drops_lengths_below_ring_radius() {
+        let rim = [Some(0.03), Some(0.05), None, None, Some(0.04), None];
+        let rows = || vec![vec![Some(1.0); 6], vec![Some(0.9); 6], rim.to_vec()];
+        let lengths = filled(rows(), &[1.0, 0.9, 0.8]).unwrap();
+        assert_eq!(lengths[2], vec![0.9; 6]);
+        // Bones have no rings: what rays found is all that is known.
+        assert!(filled(rows(), &[]).unwrap()[2][0] < 0.9);
     }
 }

@@ -209,6 +209,7 @@ impl Row {
         Line {
             hubs,
             joints,
+            ring_radii: Vec::new(),
             spokes,
         }
     }

@@ -44,9 +44,11 @@ impl Figure {
         let mesh = main_piece(surface)?;
         let centre_line = centre_line(&mesh, RINGS[0].max(RINGS[1] * atoms))?;
         let skin = Skin::all(surface);
+        let (hubs, ring_radii) = centre_line.hubs(atoms);
         let mut line = Line {
-            hubs: centre_line.hubs(atoms),
+            hubs,
             joints: Vec::new(),
+            ring_radii,
             spokes,
         };
         for _ in 0..ROUNDS {
@@ -222,8 +224,8 @@ fn centre_line(mesh: &Mesh, count: usize) -> Result<CentreLine, MRepError> {
 }
 
 impl CentreLine {
-    /// Returns hubs at even steps between points nearly a radius inside the ends.
-    fn hubs(&self, count: usize) -> Vec<Vec3> {
+    /// Returns hubs at even steps between points nearly a radius inside the ends, and the radius of the nearest ring beyond each.
+    fn hubs(&self, count: usize) -> (Vec<Vec3>, Vec<f64>) {
         let along = lengths(&self.centres);
         let n = along.len();
         let total = along[n - 1];
@@ -235,7 +237,14 @@ impl CentreLine {
         };
         let begin = inset(&mut (0..n), 0.0);
         let end = total - inset(&mut (0..n).rev(), total);
-        even(&self.centres, [begin, end], count)
+        let step = (end - begin) / (count as f64 - 1.0);
+        let ring_radius = |i: usize| {
+            let way = begin + step * i as f64;
+            // The ends have no rings of their own.
+            self.radii[along.partition_point(|x| *x < way).clamp(1, n - 2)]
+        };
+        let ring_radii = (0..count).map(ring_radius).collect();
+        (even(&self.centres, [begin, end], count), ring_radii)
     }
 }
 
