@@ -254,8 +254,7 @@ def check_motion(obj: bpy.types.Object, note: Note, new: Built, maps: np.ndarray
         then = next((np.array(path) for name, _, path in note.colliders if name == thing.name), path)
         if not np.linalg.norm(path - then, axis=1).max() <= SAME * max(new.surface.size, 1e-30):
             raise Refusal(
-                f"{thing.name} is in another place than when {name} was exported: export {describe(obj)} and simulate "
-                "it again"
+                f"{thing.name} is not where it was when {name} was exported: export {describe(obj)} and simulate it again"
             )
     if (cuts := simulating.cuts(new)) != tuple(note.cuts):
         own, theirs = (simulating.frames_of(new, each) for each in (cuts, note.cuts))

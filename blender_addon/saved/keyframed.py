@@ -148,7 +148,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
         FloatProperty,
         "Stiffness",
         "Stiffness of the flesh, the same on a mouse and on a whale: more rings faster and follows plain curves "
-        "less. A thousand times is about thirty times as fast",
+        "less. A thousand times as stiff is about thirty times as fast",
         default=300.0,
         min=1e-6,
         max=1e12,

@@ -31,7 +31,7 @@ class KindProperties:
     kind: setting(
         EnumProperty,
         "Kind",
-        "Kind of character, which decides what parts are soft in the automatic map of flesh",
+        "Kind of character, which decides which parts are soft in the automatic map of flesh",
         items=KINDS,
         default="AUTOMATIC",
     )

@@ -110,7 +110,7 @@ def template_property(default: str, **options):
 
 def guide_property(default: str, **options):
     """Builds the choice of a guide."""
-    return _choice(GUIDES, "Guide", "Guide that the field hangs on", default, options)
+    return _choice(GUIDES, "Guide", "Bone, point of the skin or free place that the field hangs on", default, options)
 
 
 def _choice(specs: dict, name: str, description: str, default: str, options: dict):

@@ -296,7 +296,7 @@ fn figure_refuses_bad_atoms() {
     for (said, part) in said.iter().zip(parts) {
         assert!(
             said.contains(part)
-                && (said.contains("[2]") || part == "lengths" || part == "one place"),
+                && (said.contains("[2]") || part == "lengths" || part == "coincide"),
             "{said}"
         );
     }

@@ -367,7 +367,7 @@ def test_command_refuses_bad_shots(arm, tmp_path, capsys):
     a, b, c, d = (kept / f"{name}.shot.thew" for name in "abcd")
     for words, sentence in (
         ((a, b, "-o", tmp_path / "nowhere"), "make it first"),
-        ((a, "--together", "-o", clips / "clip.thew"), "is not a folder"),
+        ((a, "--together", "-o", clips / "clip.thew"), "there is no folder"),
         ((a, other / "a.thew", "-o", clips), "would both be written to"),
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
         ((a, b, "--together", "-o", clips), f"{b} has 4 poses"),

@@ -48,7 +48,7 @@ def test_fit_values_per_figure(person):
     surface, model, counts = person
     fit = model.fit(surface, stages=["similarity"], weights=counts)
     for ask in ("report", "stages", "posterior", "surface_coordinates", "levels"):
-        with pytest.raises(thew.InputError, match=r"3 figures \(trunk, left, right\): choose one"):
+        with pytest.raises(thew.InputError, match=r"3 figures \(trunk, left, right\): use one"):
             getattr(fit, ask)
     assert [one.mrep.names for one in fit.figures] == [[name] for name in NAMES]
     assert [name in repr(fit) for name in NAMES] == [True] * 3

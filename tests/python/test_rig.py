@@ -142,7 +142,7 @@ def test_rig_refuses_bad_input(arm):
         (lambda: thew.FreeGuide(np.diag([1.0, 2.0, 1.0, 1.0])), "scales"),
         (lambda: thew.FreeGuide(np.diag([-1.0, 1.0, 1.0, 1.0])), "mirrors"),
         (lambda: thew.FreeGuide(np.diag([1.0, 0.0, 1.0, 1.0])), "singular"),
-        (lambda: thew.Rig(bump, free, samples=[(0.0, {}), (0.0, {})]), "no two may share one"),
+        (lambda: thew.Rig(bump, free, samples=[(0.0, {}), (0.0, {})]), "no two may share a control"),
         (lambda: thew.Rig(bump, free, samples=[(float("nan"), {})]), "sample 0"),
         (lambda: thew.Rig(bump, free, samples=[(0.0, {"radios": 1.0})]), "radius, strength, x"),
         (lambda: thew.Rig(bump, free, samples=[(0.0, {"radius": -1.0})]), "sample 0"),

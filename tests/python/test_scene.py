@@ -440,7 +440,7 @@ def test_scene_failure_keeps_state(ball):
         (lambda b: thew.simulate_shots([3]), r"shots\[0\] is not a thew.Shot"),
         (
             lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, fps) for fps in (24, 30)]),
-            "body 1 of the scene has 30 frames per second, the first 24",
+            "body 1 of the scene has 30 frames per second, but the first has 24",
         ),
         (
             lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, cyclic=c) for c in (True, False)]),

@@ -219,8 +219,10 @@ def test_loose_parts_limit():
         return make(np.stack([many, lifted, many]), [0.0, 1.0, 2.0], thew.Shell(many, faces), modes=4, **options)
 
     eight = motion(8)
-    assert any("in 8 parts" in note for note in eight.notes) and np.isfinite(eight(np.linspace(0, 2, 9))).all()
-    with pytest.raises(thew.InputError, match="in 9 parts that nothing holds, and at most 8"):
+    assert (
+        any("has 8 separate parts" in note for note in eight.notes) and np.isfinite(eight(np.linspace(0, 2, 9))).all()
+    )
+    with pytest.raises(thew.InputError, match="has 9 separate parts that nothing holds, and at most 8"):
         motion(9)
     # What is fixed at a vertex is held.
     assert motion(9, fixed=[0]).dimension > 0
