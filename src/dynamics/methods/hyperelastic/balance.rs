@@ -106,9 +106,7 @@ pub(in crate::dynamics) fn nearest_balance(
     let options = Newton::default();
     let domain = Domain {
         elastic: elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
-        pattern: body.pattern(),
-        mass: body.mass_matrix(),
-        twist: Some(body.twist_matrix()),
+        ..Domain::of_body(body, MODEL)
     };
     match balancer.balance(domain, increment, &mut sway, &options, progress) {
         Ok(_) => Ok((sway, None)),

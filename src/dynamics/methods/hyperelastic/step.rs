@@ -219,9 +219,7 @@ impl HyperelasticStepper {
         };
         let domain = Domain {
             elastic: balance::elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
-            pattern: body.pattern(),
-            mass: body.mass_matrix(),
-            twist: Some(body.twist_matrix()),
+            ..Domain::of_body(body, balance::MODEL)
         };
         let sway = &mut self.sway;
         match self

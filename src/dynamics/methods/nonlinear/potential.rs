@@ -13,7 +13,8 @@
 //! terms count from the guess, so nothing depends on the body's distance from the origin. They form one term, [`Quadratic`],
 //! whose rows are summed in one pass. Further terms are not damped.
 
-use crate::elasticity::{Elastic, Model};
+use crate::body::Body;
+use crate::elasticity::{Elastic, Elements, Model, Tangent};
 use crate::progress::Progress;
 use crate::solve::chord::minimise_with_factor;
 use crate::solve::newton::{Forces, Rounded, minimise};
@@ -36,6 +37,37 @@ pub(in crate::dynamics) struct Domain<'a> {
     pub pattern: &'a Pattern,
     pub mass: &'a ScalarMatrix,
     pub twist: Option<&'a ScalarMatrix>,
+}
+
+impl<'a> Domain<'a> {
+    /// Creates the domain of flesh without twist energy.
+    pub fn new(
+        elements: &'a Elements,
+        model: Model,
+        pattern: &'a Pattern,
+        mass: &'a ScalarMatrix,
+    ) -> Self {
+        Self {
+            elastic: Elastic {
+                elements,
+                model,
+                turns: None,
+                slots: pattern.pair_slots(),
+                tangent: Tangent::Exact(FLOOR),
+            },
+            pattern,
+            mass,
+            twist: None,
+        }
+    }
+
+    /// Creates the domain of a body with a skeleton.
+    pub fn of_body(body: &'a Body, model: Model) -> Self {
+        Self {
+            twist: Some(body.twist_matrix()),
+            ..Self::new(body.elements(), model, body.pattern(), body.mass_matrix())
+        }
+    }
 }
 
 /// All terms but the elastic energy, one vector per node each.
@@ -243,7 +275,7 @@ impl Balancer {
                 increment: None,
             };
             let mut elastic = domain.elastic;
-            elastic.tangent = crate::elasticity::Tangent::Exact(0.0);
+            elastic.tangent = Tangent::Exact(0.0);
             elastic.visit_hessian(&at, true, |pair, a, b, block| {
                 frozen.add_pair(a, b, block);
                 if let Some(slot) = pattern.pair_slots()[pair] {

@@ -8,11 +8,11 @@
 //! Damping `C = αM + βK` acts on the velocities of all nodes. K is the stiffness at the start of the step, projected to be
 //! positive semi-definite.
 
-use super::potential::{Balancer, Domain, FLOOR, Increment};
+use super::potential::{Balancer, Domain, Increment};
 use super::statics::check;
 use crate::Vec3;
 use crate::dynamics::{SimulationError, lost};
-use crate::elasticity::{Elastic, Elements, Model, Tangent};
+use crate::elasticity::{Elements, Model};
 use crate::progress::Progress;
 use crate::solve::matrix::zeros;
 use crate::solve::{Newton, NodeMatrix, Outcome, Pattern, ScalarMatrix};
@@ -217,18 +217,7 @@ impl NonlinearSimulation {
         }
         let weight = |v: usize| self.mass.row_times(v, &self.weights);
         let loads: Vec<Vec3> = (0..forces.len()).map(|v| forces[v] + weight(v)).collect();
-        let domain = Domain {
-            elastic: Elastic {
-                elements: &self.elements,
-                model: settings.model,
-                turns: None,
-                slots: self.pattern.pair_slots(),
-                tangent: Tangent::Exact(FLOOR),
-            },
-            pattern: &self.pattern,
-            mass: &self.mass,
-            twist: None,
-        };
+        let domain = Domain::new(&self.elements, settings.model, &self.pattern, &self.mass);
         let increment = Increment {
             mass: 1.0 / (h * h) + settings.mass_damping / h,
             inertia: &self.inertia,

@@ -3,32 +3,17 @@
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
-use super::potential::{Balancer, Domain, FLOOR, Increment};
+use super::potential::{Balancer, Domain, Increment};
 use super::statics::{Balance, better, follow};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::linearised::linearised;
 use crate::dynamics::{Method, SimulationError, SkinnedLattice, lost};
-use crate::elasticity::{Elastic, Model, Tangent};
+use crate::elasticity::Model;
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::{Newton, NewtonError, NodeMatrix};
-
-pub(super) fn domain(body: &Body, model: Model) -> Domain<'_> {
-    Domain {
-        elastic: Elastic {
-            elements: body.elements(),
-            model,
-            turns: None,
-            slots: body.pattern().pair_slots(),
-            tangent: Tangent::Exact(FLOOR),
-        },
-        pattern: body.pattern(),
-        mass: body.mass_matrix(),
-        twist: Some(body.twist_matrix()),
-    }
-}
 
 /// Computes the non-elastic forces on flesh at displacements `q`: twist, gravity, external ones.
 pub(super) fn loads(
@@ -100,7 +85,7 @@ pub(in crate::dynamics) fn settled(
             terms: load.terms,
             origin: rest,
         };
-        let (domain, options) = (domain(body, model), Newton::default());
+        let (domain, options) = (Domain::of_body(body, model), Newton::default());
         if detour {
             balancer.balance_by_detour(domain, increment, q, &options, progress)
         } else {

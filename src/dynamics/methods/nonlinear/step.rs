@@ -14,8 +14,8 @@
 //! shape.
 
 use super::STEP;
-use super::potential::{Balancer, Increment};
-use super::skeletal::{domain, loads};
+use super::potential::{Balancer, Domain, Increment};
+use super::skeletal::loads;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
@@ -100,7 +100,7 @@ impl Stepper for NonlinearStepper {
                 terms: step.load.terms,
                 origin: rest,
             };
-            let (q, domain) = (&mut self.displacements, domain(body, self.model));
+            let (q, domain) = (&mut self.displacements, Domain::of_body(body, self.model));
             let outcome = if attempt == Attempt::Detour {
                 self.balancer
                     .balance_by_detour(domain, increment, q, &STEP, step.progress)
