@@ -139,8 +139,7 @@ impl Balancer {
         options: &Newton,
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
-        self.guess.copy_from_slice(q);
-        self.go_on(domain, increment, q, options, progress)
+        self.balance_or_detour(domain, increment, q, false, options, progress)
     }
 
     /// Minimises from the guess in `q` by the [chord method](crate::solve::chord), with the matrix that [`solver`](Self::solver)
@@ -164,20 +163,7 @@ impl Balancer {
         &mut self.solver
     }
 
-    /// Minimises from `q`, with increments counted from the stored guess.
-    fn go_on(
-        &mut self,
-        domain: Domain,
-        increment: Increment,
-        q: &mut [Vec3],
-        options: &Newton,
-        progress: &dyn Progress,
-    ) -> Result<Outcome, NewtonError> {
-        self.run(domain, increment, q, |potential, solver, free| {
-            minimise(potential, solver.matrix(), free, options, progress)
-        })
-    }
-
+    /// Minimises from `q` by a `method`, with increments counted from the stored guess.
     fn run(
         &mut self,
         domain: Domain,
@@ -219,26 +205,32 @@ impl Balancer {
         outcome
     }
 
-    /// Minimises as [`balance`](Self::balance) does, for St. Venant-Kirchhoff flesh with a detour: first to the balance of neo-Hookean
+    /// Minimises as [`balance`](Self::balance) does. A `detour` of St. Venant-Kirchhoff flesh leads first to the balance of neo-Hookean
     /// flesh, which does not favour inverted pieces, and on from there.
-    pub fn balance_by_detour(
+    pub fn balance_or_detour(
         &mut self,
         domain: Domain,
         increment: Increment,
         q: &mut [Vec3],
+        detour: bool,
         options: &Newton,
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
-        let start = q.to_vec();
-        let mut kind = domain;
-        kind.elastic.model = Model::NeoHookean;
-        let rough = Newton {
-            tolerance: 1e-3,
-            ..*options
-        };
-        self.balance(kind, increment, q, &rough, progress)?;
-        self.guess.copy_from_slice(&start);
-        self.go_on(domain, increment, q, options, progress)
+        self.guess.copy_from_slice(q);
+        if detour {
+            let mut kind = domain;
+            kind.elastic.model = Model::NeoHookean;
+            let rough = Newton {
+                tolerance: 1e-3,
+                ..*options
+            };
+            self.run(kind, increment, q, |potential, solver, free| {
+                minimise(potential, solver.matrix(), free, &rough, progress)
+            })?;
+        }
+        self.run(domain, increment, q, |potential, solver, free| {
+            minimise(potential, solver.matrix(), free, options, progress)
+        })
     }
 
     /// Prepares everything that is constant during the minimisation. Returns the norm of the linear terms and of their rounding.

@@ -86,11 +86,7 @@ pub(in crate::dynamics) fn settled(
             origin: rest,
         };
         let (domain, options) = (Domain::of_body(body, model), Newton::default());
-        if detour {
-            balancer.balance_by_detour(domain, increment, q, &options, progress)
-        } else {
-            balancer.balance(domain, increment, q, &options, progress)
-        }
+        balancer.balance_or_detour(domain, increment, q, detour, &options, progress)
     };
 
     let warped = linearised(body, Method::Warped, skinned, load)?;

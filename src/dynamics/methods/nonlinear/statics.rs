@@ -62,11 +62,7 @@ pub fn equilibrium(
             terms: &[],
             origin: rest,
         };
-        if detour {
-            balancer.balance_by_detour(domain, increment, q, options, progress)
-        } else {
-            balancer.balance(domain, increment, q, options, progress)
-        }
+        balancer.balance_or_detour(domain, increment, q, detour, options, progress)
     };
     let part = |from, to| Part {
         whole: progress,

@@ -101,13 +101,10 @@ impl Stepper for NonlinearStepper {
                 origin: rest,
             };
             let (q, domain) = (&mut self.displacements, Domain::of_body(body, self.model));
-            let outcome = if attempt == Attempt::Detour {
+            let detour = attempt == Attempt::Detour;
+            let outcome =
                 self.balancer
-                    .balance_by_detour(domain, increment, q, &STEP, step.progress)
-            } else {
-                self.balancer
-                    .balance(domain, increment, q, &STEP, step.progress)
-            };
+                    .balance_or_detour(domain, increment, q, detour, &STEP, step.progress);
             match (outcome, &found) {
                 (Ok(_), _) => {
                     let turned = body.elements().inverted(&self.displacements);
