@@ -333,11 +333,7 @@ impl StepInParts for HyperelasticStepper {
                 return Err(error);
             }
         }
-        let all = nodes.positions.iter_mut().zip(&mut nodes.velocities);
-        for ((p, velocity), next) in all.zip(&self.sway) {
-            *velocity = (next - *p) / step.duration;
-            *p = *next;
-        }
+        nodes.move_to(&self.sway, step.duration);
         Ok(())
     }
 }
