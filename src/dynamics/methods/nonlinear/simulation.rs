@@ -28,6 +28,16 @@ pub enum Integrator {
     Midpoint,
 }
 
+impl Integrator {
+    /// Returns the share of a step that is backward Euler.
+    fn implicit_part(self) -> f64 {
+        match self {
+            Self::BackwardEuler => 1.0,
+            Self::Midpoint => 0.5,
+        }
+    }
+}
+
 /// Settings of a [`NonlinearSimulation`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NonlinearSettings {
@@ -194,27 +204,9 @@ impl NonlinearSimulation {
             self.check(held)?;
         }
         let settings = self.settings;
-        let whole = settings.step;
-        // Share of the step that is backward Euler.
-        let part = match settings.integrator {
-            Integrator::BackwardEuler => 1.0,
-            Integrator::Midpoint => 0.5,
-        };
-        let h = part * whole;
-        for v in 0..self.fixed.len() {
-            let (q, velocity) = (self.displacements[v], self.velocities[v]);
-            let drag = settings.mass_damping / h;
-            (self.next[v], self.inertia[v], self.lag[v]) = match (self.fixed[v], held) {
-                (true, held) => {
-                    let way = held.map_or(Vec3::zeros(), |held| held[v] - q);
-                    let inertia = (way / whole - velocity) / whole + way * (part * drag);
-                    let way = way * part;
-                    (q + way, inertia, way * (settings.stiffness_damping / h))
-                }
-                // The guess is the present position: it inverts nothing new.
-                (false, _) => (q, -velocity / h, Vec3::zeros()),
-            };
-        }
+        let part = settings.integrator.implicit_part();
+        let h = part * settings.step;
+        self.set_guess(held);
         let weight = |v: usize| self.mass.row_times(v, &self.weights);
         let loads: Vec<Vec3> = (0..forces.len()).map(|v| forces[v] + weight(v)).collect();
         let domain = Domain::new(&self.elements, settings.model, &self.pattern, &self.mass);
@@ -239,7 +231,7 @@ impl NonlinearSimulation {
         }
         for v in 0..self.fixed.len() {
             let mean = (self.next[v] - self.displacements[v]) / h;
-            self.displacements[v] += mean * whole;
+            self.displacements[v] += mean * settings.step;
             self.velocities[v] = if self.fixed[v] {
                 mean
             } else {
@@ -247,6 +239,27 @@ impl NonlinearSimulation {
             };
         }
         Ok(outcome)
+    }
+
+    /// Sets the guess of a step at whose end fixed nodes are at their `held` displacements, and the linear terms that count from it.
+    fn set_guess(&mut self, held: Option<&[Vec3]>) {
+        let (settings, whole) = (self.settings, self.settings.step);
+        let part = settings.integrator.implicit_part();
+        let h = part * whole;
+        for v in 0..self.fixed.len() {
+            let (q, velocity) = (self.displacements[v], self.velocities[v]);
+            let drag = settings.mass_damping / h;
+            (self.next[v], self.inertia[v], self.lag[v]) = match (self.fixed[v], held) {
+                (true, held) => {
+                    let way = held.map_or(Vec3::zeros(), |held| held[v] - q);
+                    let inertia = (way / whole - velocity) / whole + way * (part * drag);
+                    let way = way * part;
+                    (q + way, inertia, way * (settings.stiffness_damping / h))
+                }
+                // The guess is the present position: it inverts nothing new.
+                (false, _) => (q, -velocity / h, Vec3::zeros()),
+            };
+        }
     }
 
     /// Returns the kinetic plus elastic energy, J.

@@ -69,7 +69,6 @@ pub fn equilibrium(
         from,
         to,
     };
-
     let mut found = Err(NewtonError::Start);
     for detour in [false, true] {
         if detour && model != Model::StVenantKirchhoff {
