@@ -94,13 +94,10 @@ pub(in crate::dynamics) fn nearest_balance(
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
     loads(body, skinned, load, &sway, &mut forces);
     let increment = Increment {
-        mass: 0.0,
-        inertia: &zero,
-        damping: 0.0,
-        lag: &zero,
         forces: &forces,
         terms: load.terms,
         origin: &skinned.places,
+        ..Increment::zero(&zero)
     };
     let mut balancer = Balancer::new(body.pattern(), body.node_count())?;
     let options = Newton::default();

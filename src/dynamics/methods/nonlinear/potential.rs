@@ -89,6 +89,21 @@ pub(in crate::dynamics) struct Increment<'a> {
     pub origin: &'a [Vec3],
 }
 
+impl<'a> Increment<'a> {
+    /// Creates terms without mass and damping, all of whose vectors are `zero`.
+    pub fn zero(zero: &'a [Vec3]) -> Self {
+        Self {
+            mass: 0.0,
+            inertia: zero,
+            damping: 0.0,
+            lag: zero,
+            forces: zero,
+            terms: &[],
+            origin: zero,
+        }
+    }
+}
+
 /// Minimiser of Φ; buffers are allocated once.
 pub(in crate::dynamics) struct Balancer {
     solver: Inverse,

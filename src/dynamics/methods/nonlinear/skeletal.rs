@@ -84,13 +84,10 @@ impl Settling<'_> {
         }
         loads(body, skinned, load, q, &mut self.forces);
         let increment = Increment {
-            mass: 0.0,
-            inertia: &self.zero,
-            damping: 0.0,
-            lag: &self.zero,
             forces: &self.forces,
             terms: load.terms,
             origin: rest,
+            ..Increment::zero(&self.zero)
         };
         let (domain, options) = (Domain::of_body(body, self.model), Newton::default());
         self.balancer

@@ -54,13 +54,9 @@ pub fn equilibrium(
     let mut balancer = Balancer::new(&pattern, elements.node_count())?;
     let mut solve = |forces: &[Vec3], detour: bool, q: &mut [Vec3], progress: &dyn Progress| {
         let increment = Increment {
-            mass: 0.0,
-            inertia: &zero,
-            damping: 0.0,
-            lag: &zero,
             forces,
-            terms: &[],
             origin: rest,
+            ..Increment::zero(&zero)
         };
         balancer.balance_or_detour(domain, increment, q, detour, options, progress)
     };
