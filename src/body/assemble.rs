@@ -11,11 +11,12 @@ use super::transfer::{Field, by_distance, weights_from_rows};
 use super::{Blocks, Body, BodyError, BodySettings, FleshMap, FleshPoints, Pattern, twist};
 use crate::Vec3;
 use crate::basis::Basis;
-use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, integrate};
+use crate::elasticity::{CellIntegrals, Elements, Flesh, Material, Painted, integrate};
 use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Cancelled, Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::surface::{Heading, Surface};
+use crate::solve::ScalarMatrix;
+use crate::surface::Surface;
 use std::sync::{Arc, OnceLock};
 
 /// Ingredients of a body.
@@ -40,9 +41,9 @@ pub(super) fn body(
         surface,
         skeleton,
         lattice,
-        flesh,
         material,
         settings,
+        ..
     } = ingredients;
     check(
         surface.vertices().len(),
@@ -57,76 +58,23 @@ pub(super) fn body(
     check_embedding(surface, lattice, &embedding)?;
 
     step(progress, 0.1, "Carrying weights to the lattice")?;
-    let part = Part {
-        whole: progress,
-        from: 0.1,
-        to: 0.2,
-    };
-    let (map, anatomy) = flesh_map(surface, skeleton, settings, &part)?.unzip();
+    let (map, anatomy) = flesh_map(surface, skeleton, settings, progress)?.unzip();
     let painted = painted_cells(&basis, &embedding, settings, map.as_ref());
     let mut weights = region_field(skeleton, &basis, &embedding, settings);
 
-    let integrals = integrate(
-        &basis,
-        flesh,
-        &material,
-        &painted,
-        settings.level,
-        &|f: f64, stage: &str| progress.report(0.2 + 0.6 * f, stage),
-    )?;
-    if integrals.iter().all(|c| c.volume <= 0.0) {
-        return Err(BodyError::NoFlesh);
-    }
-    let blocks = Blocks::new(&basis, &integrals);
-    let elements = CellIntegrals::elements(&basis, &integrals);
-    let mut mass = basis.matrix();
-    for (cell, c) in blocks.iter().zip(&integrals) {
-        add_pairs(&mut mass, cell.nodes, &c.mass);
-    }
-
+    let (blocks, elements, mass) = integrate_cells(ingredients, &basis, &painted, progress)?;
     step(progress, 0.8, "Tying the flesh to the bones")?;
-    let regions = twist::regions(skeleton, &basis, flesh, &material, &weights, settings);
-    let factors = if settings.twist_stiffness.is_none() {
-        &painted[..]
-    } else {
-        &[]
-    };
-    let twist = twist::energy(&basis, flesh, &regions, &weights, factors);
-
-    let heading = heading(surface, skeleton);
-    let mut bone_of_vertex = basis.bones().to_vec();
-    let mut skinned = vec![false; bone_of_vertex.len()];
-    let loose_parts = pin_loose_parts(
-        skeleton,
-        &basis,
-        &twist.cells,
-        (&embedding, heading, settings.region_weights.is_some()),
-        &mut weights,
-        &mut bone_of_vertex,
-        &mut skinned,
-    );
-    // Cells around bones that stick out hold no flesh and need no warning.
-    let flesh_in = |part: &LoosePart| {
-        part.cells
-            .iter()
-            .any(|&c| blocks.volumes()[c as usize] > 0.0)
-    };
-    let loose_parts = loose_parts.into_iter().filter(flesh_in).collect();
-    let cell_rows: Vec<Vec<f64>> = basis
-        .all_functions()
-        .map(|functions| mean_row(&weights, functions))
-        .collect();
-    let cell_weights = weights_from_rows(cell_rows.iter().map(Vec::as_slice), skeleton.len());
+    let twist = tie_flesh(ingredients, &basis, &painted, &weights);
+    let of_cells = (&twist.cells[..], blocks.volumes());
+    let held = pin_loose_parts(ingredients, &basis, &embedding, of_cells, &mut weights);
+    let cell_weights = cell_weights(&basis, &weights);
 
     step(progress, 0.9, "Preparing the solver")?;
-    let held: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
-    let pattern = Pattern::new(elements.all_corners(), &mass, &held, basis.places())?;
+    let fixed: Vec<bool> = held.bone_of_vertex.iter().map(Option::is_some).collect();
+    let pattern = Pattern::new(elements.all_corners(), &mass, &fixed, basis.places())?;
     let region_weights = weights.into_weights();
-    let skin = skin_of(
-        &embedding,
-        &region_weights,
-        settings.region_weights.as_ref(),
-    );
+    let given = settings.region_weights.as_ref();
+    let skin = skin_of(&embedding, &region_weights, given);
     let size = super::size_of(surface, skeleton, &skin, &embedding, &basis);
     step(progress, 1.0, "done")?;
     Ok(Body {
@@ -140,9 +88,9 @@ pub(super) fn body(
         twist_loads: twist.loads,
         region_weights,
         cell_weights,
-        bone_of_vertex,
-        skinned,
-        loose_parts,
+        bone_of_vertex: held.bone_of_vertex,
+        skinned: held.skinned,
+        loose_parts: held.loose_parts,
         pattern: Arc::new(pattern),
         surface: surface.clone(),
         points: Arc::new(FleshPoints::new(surface.clone(), basis.clone())),
@@ -158,6 +106,64 @@ pub(super) fn body(
     })
 }
 
+/// Integrates the flesh in every cell: blocks, elements and mass matrix.
+fn integrate_cells(
+    ingredients: &Ingredients<'_>,
+    basis: &Basis,
+    painted: &[Painted],
+    progress: &dyn Progress,
+) -> Result<(Blocks, Elements, ScalarMatrix), BodyError> {
+    let integrals = integrate(
+        basis,
+        ingredients.flesh,
+        &ingredients.material,
+        painted,
+        ingredients.settings.level,
+        &|f: f64, stage: &str| progress.report(0.2 + 0.6 * f, stage),
+    )?;
+    if integrals.iter().all(|c| c.volume <= 0.0) {
+        return Err(BodyError::NoFlesh);
+    }
+    let blocks = Blocks::new(basis, &integrals);
+    let elements = CellIntegrals::elements(basis, &integrals);
+    let mut mass = basis.matrix();
+    for (cell, c) in blocks.iter().zip(&integrals) {
+        add_pairs(&mut mass, cell.nodes, &c.mass);
+    }
+    Ok((blocks, elements, mass))
+}
+
+/// Returns the energy that ties the flesh to the bones.
+fn tie_flesh(
+    ingredients: &Ingredients<'_>,
+    basis: &Basis,
+    painted: &[Painted],
+    weights: &Field,
+) -> twist::Twist {
+    let &Ingredients {
+        skeleton,
+        flesh,
+        material,
+        settings,
+        ..
+    } = ingredients;
+    let regions = twist::regions(skeleton, basis, flesh, &material, weights, settings);
+    let factors = match settings.twist_stiffness {
+        None => painted,
+        Some(_) => &[],
+    };
+    twist::energy(basis, flesh, &regions, weights, factors)
+}
+
+/// Returns the weights of the bones that each cell follows: the mean over its functions.
+fn cell_weights(basis: &Basis, weights: &Field) -> SkinWeights {
+    let rows: Vec<Vec<f64>> = basis
+        .all_functions()
+        .map(|functions| mean_row(weights, functions))
+        .collect();
+    weights_from_rows(rows.iter().map(Vec::as_slice), weights.columns)
+}
+
 /// Returns the flesh map, from the artist's paint or from the body's anatomy, and that anatomy if it was
 /// computed.
 fn flesh_map(
@@ -168,7 +174,12 @@ fn flesh_map(
 ) -> Result<Option<(FleshMap, Option<Anatomy>)>, Cancelled> {
     let (painted, hard) = (settings.flesh.as_deref(), settings.hard.as_deref());
     let told = (settings.kind, hard);
-    let map = |weights| FleshMap::new(surface, skeleton, weights, painted, told, progress);
+    let part = Part {
+        whole: progress,
+        from: 0.1,
+        to: 0.2,
+    };
+    let map = |weights| FleshMap::new(surface, skeleton, weights, painted, told, &part);
     match &settings.region_weights {
         Some(weights) => map(weights).map(Some),
         None if painted.is_some() => map(&weights_by_distance(surface, skeleton)).map(Some),
@@ -287,18 +298,28 @@ const DOMINANT: f64 = 0.95;
 /// with half of its weights.
 const SMALL: f64 = 0.15;
 
+/// Vertices held by bones, and the loose parts among them.
+struct Held {
+    bone_of_vertex: Vec<Option<u32>>,
+    /// Whether a held vertex follows all bones of its weights.
+    skinned: Vec<bool>,
+    loose_parts: Vec<LoosePart>,
+}
+
 /// Pins every loose part to its dominant bone, the one with the largest sum of weights over its vertices.
 /// A large part without a dominant bone (a belt, a strap) is held at its skinned positions.
 fn pin_loose_parts(
-    skeleton: &Skeleton,
+    ingredients: &Ingredients<'_>,
     basis: &Basis,
-    twisted: &[bool],
-    (embedding, heading, painted): (&Embedding, Heading, bool),
+    embedding: &Embedding,
+    (twisted, volumes): (&[bool], &[f64]),
     weights: &mut Field,
-    bone_of_vertex: &mut [Option<u32>],
-    skinned: &mut [bool],
-) -> Vec<LoosePart> {
-    let mut used = vec![false; bone_of_vertex.len()];
+) -> Held {
+    let skeleton = ingredients.skeleton;
+    let painted = ingredients.settings.region_weights.is_some();
+    let mut bone_of_vertex = basis.bones().to_vec();
+    let mut skinned = vec![false; bone_of_vertex.len()];
+    let mut used = skinned.clone();
     for &v in basis.all_functions().flatten() {
         used[v as usize] = true;
     }
@@ -307,12 +328,14 @@ fn pin_loose_parts(
         let bone = *bone_of_vertex[v].get_or_insert(dominant(weights, &[v as u32]).0);
         weights.set(v, bone as usize);
     }
+    let heading = heading(ingredients.surface, skeleton);
     let extent =
         |chosen: &dyn Fn(usize) -> bool| super::extent(embedding, basis.rest(), heading, chosen);
     let size = extent(&|_| true);
     let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
-    let loose = loose::find(basis, &pinned, twisted);
-    loose
+    // Cells around bones that stick out hold no flesh and need no warning.
+    let flesh_in = |part: &LoosePart| part.cells.iter().any(|&c| volumes[c as usize] > 0.0);
+    let loose_parts = loose::find(basis, &pinned, twisted)
         .into_iter()
         .map(|(cells, vertices)| {
             let all: Vec<u32> = cells
@@ -331,29 +354,39 @@ fn pin_loose_parts(
                     skinned[v as usize] = true;
                 }
             }
-            let how = if rigid {
-                format!("it follows '{}' rigidly", skeleton.names()[bone as usize])
-            } else {
-                "it follows its skin weights without flesh of its own".to_owned()
-            };
-            let name = &skeleton.names()[bone as usize];
             let near = basis.places()[all[0] as usize];
             LoosePart {
-                sentence: format!(
-                    "A loose part of {} cell(s) at ({:.3}, {:.3}, {:.3}), {:.3} m from the bone \
-                     '{name}', is held by no bone: {how}.",
-                    cells.len(),
-                    near.x,
-                    near.y,
-                    near.z,
-                    distance_to_bone(skeleton, bone, near),
-                ),
+                sentence: loose_sentence(skeleton, bone, rigid, cells.len(), near),
                 cells,
                 vertices,
                 bone,
             }
         })
-        .collect()
+        .filter(flesh_in)
+        .collect();
+    Held {
+        bone_of_vertex,
+        skinned,
+        loose_parts,
+    }
+}
+
+/// Tells that a loose part near a point follows a bone, rigidly or not.
+fn loose_sentence(skeleton: &Skeleton, bone: u32, rigid: bool, cells: usize, near: Vec3) -> String {
+    let name = &skeleton.names()[bone as usize];
+    let how = if rigid {
+        format!("it follows '{name}' rigidly")
+    } else {
+        "it follows its skin weights without flesh of its own".to_owned()
+    };
+    format!(
+        "A loose part of {cells} cell(s) at ({:.3}, {:.3}, {:.3}), {:.3} m from the bone \
+         '{name}', is held by no bone: {how}.",
+        near.x,
+        near.y,
+        near.z,
+        distance_to_bone(skeleton, bone, near),
+    )
 }
 
 /// Returns the bone with the largest sum of weights, and its share of all.

@@ -4,7 +4,7 @@
 use super::{BodyError, BodySettings};
 use crate::elasticity::Material;
 use crate::lattice::{Embedding, Lattice};
-use crate::skeleton::Skeleton;
+use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 
 /// Distance outside the lattice, as a part of the mesh's size, up to which a vertex counts as inside.
@@ -80,9 +80,14 @@ pub(super) fn check(
         &settings.twist_radius,
         not_negative,
     )?;
-    let Some(weights) = &settings.region_weights else {
-        return Ok(());
-    };
+    match &settings.region_weights {
+        Some(weights) => check_weights(weights, n, b),
+        None => Ok(()),
+    }
+}
+
+/// Checks the weights of `n` vertices for `b` bones.
+fn check_weights(weights: &SkinWeights, n: usize, b: usize) -> Result<(), BodyError> {
     if weights.offsets.len() != n + 1 {
         return Err(BodyError::Length {
             what: "region weights",

@@ -109,33 +109,13 @@ impl BarOptions {
                 }
             }
         }
-        let mut cells = Vec::new();
-        for k in 0..n - 1 {
-            for j in 0..m - 1 {
-                for i in 0..m - 1 {
-                    let h: [u32; 8] = std::array::from_fn(|c| {
-                        self.vertex(i + (c & 1), j + (c >> 1 & 1), k + (c >> 2)) as u32
-                    });
-                    if self.hexahedra {
-                        cells.push(Cell::Hexahedron(h));
-                        continue;
-                    }
-                    for t in OF_CUBE {
-                        cells.push(Cell::Tetrahedron(t.map(|c| h[c])));
-                    }
-                }
-            }
-        }
-        if self.reversed {
-            cells.reverse();
-        }
         let bones = BoneChains {
             used_bones: if self.bones { vec![0, 1] } else { vec![0] },
             chains: if self.bones { chains } else { vec![Vec::new()] },
             tip_bones: Vec::new(),
             bone_of_vertex,
         };
-        let lattice = Arc::new(Lattice::with_bones(x, cells, bones).unwrap());
+        let lattice = Arc::new(Lattice::with_bones(x, self.cells(), bones).unwrap());
         let flesh = Bar {
             half: self.half,
             length: self.length,
@@ -156,6 +136,32 @@ impl BarOptions {
             |basis| basis.embed(surface.vertices()),
             &Silent,
         )
+    }
+
+    /// Returns the cells of the grid.
+    fn cells(&self) -> Vec<Cell> {
+        let (m, n) = (self.cells_across, self.cells_along);
+        let mut cells = Vec::new();
+        for k in 0..n {
+            for j in 0..m {
+                for i in 0..m {
+                    let h: [u32; 8] = std::array::from_fn(|c| {
+                        self.vertex(i + (c & 1), j + (c >> 1 & 1), k + (c >> 2)) as u32
+                    });
+                    if self.hexahedra {
+                        cells.push(Cell::Hexahedron(h));
+                        continue;
+                    }
+                    for t in OF_CUBE {
+                        cells.push(Cell::Tetrahedron(t.map(|c| h[c])));
+                    }
+                }
+            }
+        }
+        if self.reversed {
+            cells.reverse();
+        }
+        cells
     }
 
     /// Returns the bar's six sides over the vertices of its grid.

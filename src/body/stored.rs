@@ -9,11 +9,13 @@ use crate::elasticity::{Elements, Material};
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, Parts, StoredEmbedding};
 use crate::range::{all_kept, is_kept};
 use crate::skeleton::{Skeleton, SkinWeights};
+use crate::solve::ScalarMatrix;
 use crate::solve::matrix::StoredMatrix;
 use crate::store::texts;
 use crate::surface::Surface;
 use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::mem::take;
 use std::sync::Arc;
 
 #[derive(Serialize, Deserialize)]
@@ -21,6 +23,37 @@ struct Weights {
     offsets: Vec<u32>,
     bones: Vec<u32>,
     weights: Vec<f64>,
+}
+
+impl Weights {
+    fn new(weights: &SkinWeights) -> Self {
+        Self {
+            offsets: weights.offsets.clone(),
+            bones: weights.bones.clone(),
+            weights: weights.weights.clone(),
+        }
+    }
+
+    /// Returns whether these are weights of `rows` points.
+    fn fits(&self, rows: usize) -> bool {
+        self.offsets.len() == rows + 1
+            && self.offsets.windows(2).all(|o| o[0] <= o[1])
+            && self
+                .offsets
+                .last()
+                .is_some_and(|&o| o as usize == self.bones.len())
+            && self.weights.len() == self.bones.len()
+            && self.weights.iter().all(|x| (0.0..=ONE).contains(x))
+    }
+
+    fn into_weights(self, bone_count: usize) -> SkinWeights {
+        SkinWeights {
+            offsets: self.offsets,
+            bones: self.bones,
+            weights: self.weights,
+            bone_count,
+        }
+    }
 }
 
 /// Upper bound of a bone's weight: 1 plus rounding.
@@ -73,15 +106,10 @@ impl Body {
         &'a self,
         further: impl Iterator<Item = (&'a Embedding, &'a SkinWeights)>,
     ) -> Option<StoredBody> {
-        let weights = |w: &SkinWeights| Weights {
-            offsets: w.offsets.clone(),
-            bones: w.bones.clone(),
-            weights: w.weights.clone(),
-        };
         let own: (&Embedding, &SkinWeights) = (&self.embedding, &self.skin);
         let surfaces: Option<Vec<_>> = std::iter::once(own)
             .chain(further)
-            .map(|(e, w)| Some((StoredEmbedding::new(e)?, weights(w))))
+            .map(|(e, w)| Some((StoredEmbedding::new(e)?, Weights::new(w))))
             .collect();
         Some(StoredBody {
             vertices: self.lattice().vertices().to_vec(),
@@ -102,8 +130,8 @@ impl Body {
             mass: (&self.mass).into(),
             twist: (&self.twist).into(),
             twist_loads: self.twist_loads.clone(),
-            region_weights: weights(&self.region_weights),
-            cell_weights: weights(&self.cell_weights),
+            region_weights: Weights::new(&self.region_weights),
+            cell_weights: Weights::new(&self.cell_weights),
             bone_of_vertex: self.bone_of_vertex.clone(),
             skinned: self.skinned.clone(),
             loose_parts: self.loose_parts.clone(),
@@ -137,64 +165,23 @@ impl<'de> Deserialize<'de> for Body {
 /// Embeddings of further surfaces in a body's lattice, with their skin.
 type Further = Vec<(Embedding, SkinWeights)>;
 
+/// Refuses a body with a fault.
+fn refuse_unless(good: bool, fault: &'static str) -> Result<(), BodyError> {
+    if good {
+        Ok(())
+    } else {
+        Err(BodyError::Damaged(fault))
+    }
+}
+
 impl StoredBody {
     /// Returns the body and the further surfaces; refuses data that would lead out of bounds.
-    pub(crate) fn into_body(self) -> Result<(Body, Further), BodyError> {
-        let (k, c, b) = (self.vertices.len(), self.cells.len(), self.names.len());
-        let fits = |good: bool, what| {
-            if good {
-                Ok(())
-            } else {
-                Err(BodyError::Damaged(what))
-            }
-        };
-        let bones_fit = |w: &Weights| w.bones.iter().all(|&x| (x as usize) < b);
-        let rows_fit = |w: &Weights, rows: usize| {
-            w.offsets.len() == rows + 1
-                && w.offsets.windows(2).all(|o| o[0] <= o[1])
-                && w.offsets
-                    .last()
-                    .is_some_and(|&o| o as usize == w.bones.len())
-                && w.weights.len() == w.bones.len()
-                && w.weights.iter().all(|x| (0.0..=ONE).contains(x))
-        };
-        fits(
-            rows_fit(&self.region_weights, k)
-                && rows_fit(&self.cell_weights, c)
-                && self.surfaces.iter().all(|(e, w)| rows_fit(w, e.len())),
-            "its weights do not fit its lattice",
-        )?;
-        let embedded = |(e, w): (StoredEmbedding, Weights)| Some((e.into_embedding(k, c)?, w));
-        let surfaces: Option<Vec<_>> = self.surfaces.into_iter().map(embedded).collect();
-        let surfaces = surfaces.ok_or(BodyError::Damaged("its surfaces do not fit its lattice"))?;
-        fits(
-            bones_fit(&self.region_weights)
-                && bones_fit(&self.cell_weights)
-                && surfaces.iter().all(|(_, w)| bones_fit(w))
-                && self
-                    .bone_of_vertex
-                    .iter()
-                    .flatten()
-                    .all(|&x| (x as usize) < b)
-                && self.twist_loads.iter().all(|l| (l.bone as usize) < b),
-            "it names bones that its skeleton does not have",
-        )?;
-        let (mass, twist) = (self.mass.into_matrix(k), self.twist.into_matrix(k));
-        let (Some(mass), Some(twist)) = (mass, twist) else {
-            return Err(BodyError::Damaged(MATRICES));
-        };
-        let flesh_fits = self.flesh.as_ref().is_none_or(|f| f.fits(c));
-        let parts_fit = self.parts.as_ref().is_none_or(|p| p.fits(c));
-        fits(
-            flesh_fits && parts_fit,
-            "its flesh does not fit its lattice",
-        )?;
-        let mut lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
-            .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
-        lattice.flesh = self.flesh;
-        lattice.parts = self.parts;
-        let basis = Basis::new(Arc::new(lattice));
-        fits(
+    pub(crate) fn into_body(mut self) -> Result<(Body, Further), BodyError> {
+        let (k, bones) = (self.vertices.len(), self.names.len());
+        let mut surfaces = self.take_surfaces()?.into_iter();
+        let (mass, twist) = self.take_matrices()?;
+        let basis = Basis::new(Arc::new(self.take_lattice()?));
+        refuse_unless(
             self.blocks.fits(&basis)
                 && self.elements.fits(k, basis.all_functions())
                 && self.bone_of_vertex.len() == k
@@ -214,35 +201,18 @@ impl StoredBody {
             .map_err(|_| BodyError::Damaged("its skeleton is invalid"))?;
         let surface = Surface::new(self.surface.0, self.surface.1)
             .map_err(|_| BodyError::Damaged("its surface is invalid"))?;
-        let mut surfaces = surfaces.into_iter();
-        let own = surfaces
-            .next()
-            .filter(|(e, _)| e.len() == surface.vertices().len());
+        let n = surface.vertices().len();
+        let own = surfaces.next().filter(|(e, _)| e.len() == n);
         let (embedding, skin) = own.ok_or(BodyError::Damaged(
             "its surface is not the one in its lattice",
         ))?;
         let held: Vec<bool> = self.bone_of_vertex.iter().map(Option::is_some).collect();
         let pattern = Pattern::new(self.elements.all_corners(), &mass, &held, basis.places())?;
-        let weights = |w: Weights| SkinWeights {
-            offsets: w.offsets,
-            bones: w.bones,
-            weights: w.weights,
-            bone_count: b,
-        };
-        let skin = weights(skin);
         let size = super::size_of(&surface, &skeleton, &skin, &embedding, &basis);
-        let n = surface.vertices().len();
-        let map_fits = |map: &FleshMap| {
-            map.flesh.len() == n
-                && map.thickness.len() == n
-                && map.flesh.iter().all(|f| (0.0..=1.0).contains(f))
-                && map.thickness.iter().all(|r| *r >= 0.0 && is_kept(*r))
-        };
-        fits(
-            self.flesh_map.as_ref().is_none_or(map_fits),
+        refuse_unless(
+            self.flesh_map.as_ref().is_none_or(|map| map_fits(map, n)),
             "its map of flesh does not fit its surface",
         )?;
-        let further = surfaces.map(|(e, w)| (e, weights(w))).collect();
         let surface = Arc::new(surface);
         let points = FleshPoints::new(surface.clone(), basis.clone());
         let body = Body {
@@ -255,8 +225,8 @@ impl StoredBody {
             mass,
             twist,
             twist_loads: self.twist_loads,
-            region_weights: weights(self.region_weights),
-            cell_weights: weights(self.cell_weights),
+            region_weights: self.region_weights.into_weights(bones),
+            cell_weights: self.cell_weights.into_weights(bones),
             bone_of_vertex: self.bone_of_vertex,
             skinned: self.skinned,
             loose_parts: self.loose_parts,
@@ -272,6 +242,64 @@ impl StoredBody {
             joints: Arc::default(),
             compliance: super::compliance::Compliance::default(),
         };
-        Ok((body, further))
+        Ok((body, surfaces.collect()))
     }
+
+    /// Takes the embedded surfaces; refuses weights that fit neither the lattice nor the skeleton.
+    fn take_surfaces(&mut self) -> Result<Further, BodyError> {
+        let (k, c, b) = (self.vertices.len(), self.cells.len(), self.names.len());
+        refuse_unless(
+            self.region_weights.fits(k)
+                && self.cell_weights.fits(c)
+                && self.surfaces.iter().all(|(e, w)| w.fits(e.len())),
+            "its weights do not fit its lattice",
+        )?;
+        let embedded = |(e, w): (StoredEmbedding, Weights)| Some((e.into_embedding(k, c)?, w));
+        let surfaces = take(&mut self.surfaces).into_iter();
+        let surfaces: Option<Vec<_>> = surfaces.map(embedded).collect();
+        let surfaces = surfaces.ok_or(BodyError::Damaged("its surfaces do not fit its lattice"))?;
+        let known = |&x: &u32| (x as usize) < b;
+        let bones_fit = |w: &Weights| w.bones.iter().all(known);
+        refuse_unless(
+            bones_fit(&self.region_weights)
+                && bones_fit(&self.cell_weights)
+                && surfaces.iter().all(|(_, w)| bones_fit(w))
+                && self.bone_of_vertex.iter().flatten().all(known)
+                && self.twist_loads.iter().all(|l| known(&l.bone)),
+            "it names bones that its skeleton does not have",
+        )?;
+        let skins = surfaces.into_iter().map(|(e, w)| (e, w.into_weights(b)));
+        Ok(skins.collect())
+    }
+
+    /// Takes the matrices of mass and twist.
+    fn take_matrices(&mut self) -> Result<(ScalarMatrix, ScalarMatrix), BodyError> {
+        let k = self.vertices.len();
+        let [mass, twist] = [&mut self.mass, &mut self.twist].map(|m| take(m).into_matrix(k));
+        mass.zip(twist).ok_or(BodyError::Damaged(MATRICES))
+    }
+
+    /// Takes the lattice with its flesh and parts.
+    fn take_lattice(&mut self) -> Result<Lattice, BodyError> {
+        let c = self.cells.len();
+        refuse_unless(
+            self.flesh.as_ref().is_none_or(|f| f.fits(c))
+                && self.parts.as_ref().is_none_or(|p| p.fits(c)),
+            "its flesh does not fit its lattice",
+        )?;
+        let (vertices, cells) = (take(&mut self.vertices), take(&mut self.cells));
+        let mut lattice = Lattice::with_bones(vertices, cells, take(&mut self.bones))
+            .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
+        lattice.flesh = self.flesh.take();
+        lattice.parts = self.parts.take();
+        Ok(lattice)
+    }
+}
+
+/// Returns whether a map of flesh is one of `n` vertices.
+fn map_fits(map: &FleshMap, n: usize) -> bool {
+    map.flesh.len() == n
+        && map.thickness.len() == n
+        && map.flesh.iter().all(|f| (0.0..=1.0).contains(f))
+        && map.thickness.iter().all(|r| *r >= 0.0 && is_kept(*r))
 }

@@ -240,10 +240,8 @@ fn build_refuses_bad_input() {
     }
 }
 
-/// A part without bones is pinned to a bone and reported. There are two boxes: one with a chain of bone edges, one
-/// without.
-#[test]
-fn boneless_part_is_pinned() {
+/// Builds two boxes: one with a chain of bone edges, skinned to the head, and one without, skinned by a share to the eye.
+fn head_and_eye(share: f64) -> Body {
     let cube = |shift: f64| {
         (0..8).map(move |i| Vec3::new((i & 1) as f64 + shift, (i >> 1 & 1) as f64, (i >> 2) as f64))
     };
@@ -269,36 +267,33 @@ fn boneless_part_is_pinned() {
         vec![Vec3::x(), Vec3::new(5.5, 0.5, 0.9)],
     );
     let surface = Arc::new(boxes(&[0.0, 5.0]).unwrap());
-    // The first box is skinned to the head, the second by a share to the eye.
-    let with_share = |share: f64| {
-        let eye = |v: &Vec3| if v.x > 3.0 { share } else { 0.0 };
-        let weights = SkinWeights {
-            offsets: (0..=16).map(|i| 2 * i).collect(),
-            bones: [0, 1].repeat(16),
-            weights: surface
-                .vertices()
-                .iter()
-                .flat_map(|v| [1.0 - eye(v), eye(v)])
-                .collect(),
-            bone_count: 2,
-        };
-        let settings = BodySettings {
-            region_weights: Some(weights),
-            ..Default::default()
-        };
-        let skeleton = Arc::new(skeleton.clone().unwrap());
-        Body::new(
-            &surface,
-            &skeleton,
-            &lattice,
-            Material::default(),
-            &settings,
-            &crate::progress::Silent,
-        )
-        .unwrap()
+    let eye = |v: &Vec3| if v.x > 3.0 { share } else { 0.0 };
+    let all = surface.vertices().iter();
+    let weights = SkinWeights {
+        offsets: (0..=16).map(|i| 2 * i).collect(),
+        bones: [0, 1].repeat(16),
+        weights: all.flat_map(|v| [1.0 - eye(v), eye(v)]).collect(),
+        bone_count: 2,
     };
-    // Torn between two bones it goes where its skin goes, and no one bone holds it.
-    let torn = with_share(0.6);
+    let settings = BodySettings {
+        region_weights: Some(weights),
+        ..Default::default()
+    };
+    Body::new(
+        &surface,
+        &Arc::new(skeleton.unwrap()),
+        &lattice,
+        Material::default(),
+        &settings,
+        &crate::progress::Silent,
+    )
+    .unwrap()
+}
+
+/// A part without bones that is torn between two goes where its skin goes, and no one bone holds it.
+#[test]
+fn torn_part_follows_skin() {
+    let torn = head_and_eye(0.6);
     assert!(torn.loose_parts()[0].sentence.contains("skin weights"));
     assert!((8..16).all(|v| torn.is_skinned(v)));
     assert!(torn.bone_vertices().all(|v| v < 8));
@@ -319,8 +314,12 @@ fn boneless_part_is_pinned() {
         let skin = torn.lattice().vertices()[v] + Vec3::y() * 0.6;
         assert_relative_eq!(motion.carried_positions()[v], skin, epsilon = 1e-12);
     }
+}
 
-    let body = with_share(0.97);
+/// A part without bones is pinned to a bone and reported.
+#[test]
+fn boneless_part_is_pinned() {
+    let body = head_and_eye(0.97);
     assert!((8..16).all(|v| body.bone_vertices().any(|b| b == v)));
     assert_relative_eq!(body.volume(), 2.0 * 0.8f64.powi(3), max_relative = 0.03);
     let [part] = body.loose_parts() else {

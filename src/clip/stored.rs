@@ -10,7 +10,7 @@ use super::scene::Membership;
 use super::{Clip, ClipSettings, Texts};
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::{BuriedBone, ContactPoint, StoredContact};
+use crate::contact::{BuriedBone, ContactPoint, PreparedContact, StoredContact};
 use crate::dynamics::Scene;
 use crate::exclusive::{Exclusive, InUse};
 use crate::kernel::LocalPositions;
@@ -135,29 +135,10 @@ impl<'de> Deserialize<'de> for Read {
 impl Stored<'_, CarriedSurfaces> {
     /// Builds the clip. Returns a sentence for parts that do not fit together.
     fn into_clip(mut self) -> Result<Clip, String> {
-        let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
-        let (body, surfaces) = (self.body.body().clone(), self.body);
-        let modes = match self.modal {
-            Some((modes, show)) => {
-                let modes = modes.of_body(&body);
-                let modes = modes.ok_or("its modes do not fit its body")?;
-                self.settings.simulation.set_deform(show);
-                Some(Arc::new(modes))
-            }
-            None => None,
-        };
+        let body = self.body.body().clone();
+        let modes = self.take_modes(&body)?;
         self.settings.check().map_err(|e| e.to_string())?;
-        let contact = match self.contact {
-            Some(contact) => {
-                fits(
-                    self.settings.simulation.method.touches(),
-                    "its method does not support contact",
-                )?;
-                let contact = contact.contact().and_then(|c| c.prepare(&body, &Silent));
-                Some(contact.map_err(|e| e.to_string())?)
-            }
-            None => None,
-        };
+        let contact = self.take_contact(&body)?;
         let modal = self.settings.simulation.method == crate::dynamics::Method::Modal;
         fits(
             modal == modes.is_some(),
@@ -185,15 +166,16 @@ impl Stored<'_, CarriedSurfaces> {
             None => None,
         };
         let membership = self.membership.into_owned();
-        let (own, shared) = (membership.body as usize, membership.is_shared());
         fits(
-            own < membership.names.len() && !(shared && contact.is_none()),
+            (membership.body as usize) < membership.names.len()
+                && !(membership.is_shared() && contact.is_none()),
             "it belongs to a scene that cannot exist",
         )?;
         if let Some(state) = run.as_ref().and_then(ResumableRun::resumed) {
             // The state of a scene can be checked in full only with all its clips; check the part of this body.
-            let (state, contact) = match shared {
-                true => (Scene::state_of(state, own, membership.names.len()), None),
+            let (own, bodies) = (membership.body as usize, membership.names.len());
+            let (state, contact) = match membership.is_shared() {
+                true => (Scene::state_of(state, own, bodies), None),
                 false => (Some(state), contact.as_ref()),
             };
             let state = state.ok_or("what it needs to continue does not belong to its scene")?;
@@ -204,7 +186,7 @@ impl Stored<'_, CarriedSurfaces> {
         Ok(Clip {
             parting: parting(contact.as_ref(), modes.is_some()),
             presenter: Presenter::with_modes(
-                surfaces,
+                self.body,
                 modes.clone(),
                 self.settings.simulation.deform(),
             ),
@@ -219,6 +201,34 @@ impl Stored<'_, CarriedSurfaces> {
             texts: self.texts,
         })
     }
+
+    /// Takes the modes with the settings of their display.
+    fn take_modes(&mut self, body: &Arc<Body>) -> Result<Option<Arc<Modes>>, String> {
+        let Some((modes, show)) = self.modal.take() else {
+            return Ok(None);
+        };
+        let modes = modes.of_body(body).ok_or("its modes do not fit its body")?;
+        self.settings.simulation.set_deform(show);
+        Ok(Some(Arc::new(modes)))
+    }
+
+    /// Takes the contact settings, prepared for the body.
+    fn take_contact(&mut self, body: &Arc<Body>) -> Result<Option<PreparedContact>, String> {
+        let Some(contact) = self.contact.take() else {
+            return Ok(None);
+        };
+        fits(
+            self.settings.simulation.method.touches(),
+            "its method does not support contact",
+        )?;
+        let contact = contact.contact().and_then(|c| c.prepare(body, &Silent));
+        contact.map(Some).map_err(|e| e.to_string())
+    }
+}
+
+/// Refuses a clip with a fault.
+fn fits(good: bool, what: &str) -> Result<(), String> {
+    if good { Ok(()) } else { Err(what.to_owned()) }
 }
 
 impl ClipFrame {

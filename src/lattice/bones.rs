@@ -106,31 +106,47 @@ pub(crate) fn select(
             skin: Vec::new(),
         });
     }
-    if !left_out.is_empty() {
-        notes.push(format!(
-            "{} bone(s) with next to no skin weight lie outside the mesh and were left out: {}.",
-            left_out.len(),
-            shorten(&left_out)
-        ));
+    note(
+        &left_out,
+        "with next to no skin weight lie outside the mesh and were left out",
+        notes,
+    );
+    note(
+        &cut,
+        "reach far out of the mesh; only the part near it is followed",
+        notes,
+    );
+    note(
+        &far,
+        "lie far away from the mesh; they turn its flesh but do not hold it",
+        notes,
+    );
+    add_tips(surface, skeleton, &carried, &share, h, &mut segments);
+    segments
+}
+
+/// Adds a note about bones, if there are any.
+fn note(names: &[String], fate: &str, notes: &mut Vec<String>) {
+    if !names.is_empty() {
+        let shown = shorten(names);
+        notes.push(format!("{} bone(s) {fate}: {shown}.", names.len()));
     }
-    if !cut.is_empty() {
-        notes.push(format!(
-            "{} bone(s) reach far out of the mesh; only the part near it is followed: {}.",
-            cut.len(),
-            shorten(&cut)
-        ));
-    }
-    if !far.is_empty() {
-        notes.push(format!(
-            "{} bone(s) lie far away from the mesh; they turn its flesh but do not hold it: {}.",
-            far.len(),
-            shorten(&far)
-        ));
-    }
+}
+
+/// Adds virtual tips to the segments of leaves, and of bones whose skin lies elsewhere.
+fn add_tips(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    carried: &[Carried],
+    share: &[f64],
+    h: f64,
+    segments: &mut Vec<Segment>,
+) {
+    let n = skeleton.len();
     let used: Vec<bool> = (0..n)
         .map(|b| segments.iter().any(|s| s.bone as usize == b))
         .collect();
-    let doubled = rivals(surface, &carried, &mut segments, WELD * h);
+    let doubled = rivals(surface, carried, segments, WELD * h);
     for b in 0..n {
         let has_child = (0..n).any(|c| skeleton.parents()[c] == Some(b as u32) && used[c]);
         if used[b] && (!has_child || doubled[b]) {
@@ -138,7 +154,6 @@ pub(crate) fn select(
             segments.extend(tip(surface, skeleton, b, &carried[b], share, h));
         }
     }
-    segments
 }
 
 /// Attaches the deciding skin to coincident bones, and returns which bones have their skin elsewhere and need a tip.

@@ -16,7 +16,7 @@ use super::Modes;
 use super::budget::{Targets, Verdict, energy};
 use super::constraints::{CLOSE, Constraints, RADIAN, Target};
 use super::oscillator::{Oscillators, State};
-use super::satisfy::{Solver, pseudo_solve};
+use super::satisfy::{Place, Solver, pseudo_solve};
 use crate::Vec3;
 use nalgebra::{DMatrix, DVector};
 
@@ -46,10 +46,15 @@ pub struct Held {
 impl Constraints {
     /// Bends the body to its targets with the least elastic energy; velocities are unchanged.
     pub fn relax(&self, modes: &Modes, warp: bool, state: &mut State) {
-        let gain = self.compliance(modes);
-        let solver = self.solver(modes, warp, &gain);
-        let (found, _) = solver.satisfy(&DVector::from_column_slice(&state.q));
+        let (found, _) = self.bend(modes, warp, &state.q);
         state.q.copy_from_slice(found.q.as_slice());
+    }
+
+    /// Bends the body from amplitudes to its targets with the least elastic energy. Returns the number of passes too.
+    fn bend(&self, modes: &Modes, warp: bool, from: &[f64]) -> (Place, usize) {
+        let gain = self.compliance(modes);
+        let start = DVector::from_column_slice(from);
+        self.solver(modes, warp, &gain).satisfy(&start)
     }
 
     /// Corrects the amplitudes and velocities at the end of a step so that the constraints hold. The step began at `from`,
@@ -90,19 +95,9 @@ impl Constraints {
             acting += added / oscillators.step();
         }
         let hurled = !exact && self.leaps() && self.is_hurled(modes, warp, from, state);
-        let moved = if self.leaps() {
-            Targets::New
-        } else if self.still() {
-            Targets::Still
-        } else {
-            // Work on the targets: the multipliers of the constraints times the displacements of their targets.
-            let multipliers = pseudo_solve(found.jacobian.transpose(), &acting);
-            Targets::Led(multipliers.dot(&self.ways()))
-        };
+        let moved = self.target_motion(&found, &acting);
         if let Targets::Led(_) = moved {
-            let base = DVector::from_column_slice(self.budget.base(moved, &from.q));
-            let gain = self.compliance(modes);
-            let (rest, more) = self.solver(modes, warp, &gain).satisfy(&base);
+            let (rest, more) = self.bend(modes, warp, self.budget.base(moved, &from.q));
             passes += more;
             self.budget.follow(rest.q.as_slice());
         }
@@ -114,10 +109,7 @@ impl Constraints {
         if !fits || exact && error.norm() > CLOSE * self.size {
             // Forces within the step fail, or succeed only by pumping in energy: the body comes to rest where it is bent
             // least.
-            let gain = self.compliance(modes);
-            let base = self.budget.base(moved, &from.q);
-            let start = DVector::from_column_slice(base);
-            let (rest, more) = self.solver(modes, warp, &gain).satisfy(&start);
+            let (rest, more) = self.bend(modes, warp, self.budget.base(moved, &from.q));
             passes += more;
             if !fits || rest.off(&targets) <= error.norm() {
                 error = &targets - &rest.value;
@@ -132,6 +124,19 @@ impl Constraints {
             slowed: verdict == Verdict::Slowed && !stopped,
             stopped,
             ..self.report(&error, &force, passes)
+        }
+    }
+
+    /// Returns how the targets moved while modal forces `acting` held the constraints.
+    fn target_motion(&self, found: &Place, acting: &DVector<f64>) -> Targets {
+        if self.leaps() {
+            Targets::New
+        } else if self.still() {
+            Targets::Still
+        } else {
+            // Work on the targets: the multipliers of the constraints times the displacements of their targets.
+            let multipliers = pseudo_solve(found.jacobian.transpose(), acting);
+            Targets::Led(multipliers.dot(&self.ways()))
         }
     }
 

@@ -52,6 +52,35 @@ impl Basis {
     }
 }
 
+/// Checks that `free` nodes with mass have `count` modes.
+fn check_count(system: &ModalSystem, free: &[u32], count: usize) -> Result<(), ModalError> {
+    if count == 0 {
+        return Err(ModalError::NoModes);
+    }
+    if free.is_empty() {
+        return Err(ModalError::NothingFree {
+            nodes: system.fixed.len(),
+        });
+    }
+    if count > 3 * free.len() {
+        return Err(ModalError::TooMany {
+            asked: count,
+            free: free.len(),
+            most: 3 * free.len(),
+        });
+    }
+    let massless = |&&v: &&u32| {
+        let mass = system.mass.get(v as usize, v as usize);
+        mass.is_none_or(|m| *m <= 0.0)
+    };
+    match free.iter().find(massless) {
+        Some(&node) => Err(ModalError::NoMass {
+            node: node as usize,
+        }),
+        None => Ok(()),
+    }
+}
+
 impl Modes {
     /// Computes the `count` lowest modes of a system. `tolerance`: largest residual relative to `λ ‖M φ‖`.
     ///
@@ -65,29 +94,7 @@ impl Modes {
     ) -> Result<Self, ModalError> {
         let free = system.free();
         let nodes = system.fixed.len();
-        if count == 0 {
-            return Err(ModalError::NoModes);
-        }
-        if free.is_empty() {
-            return Err(ModalError::NothingFree { nodes });
-        }
-        if count > 3 * free.len() {
-            return Err(ModalError::TooMany {
-                asked: count,
-                free: free.len(),
-                most: 3 * free.len(),
-            });
-        }
-        let massless = |&&v: &&u32| {
-            system
-                .mass
-                .get(v as usize, v as usize)
-                .is_none_or(|m| *m <= 0.0)
-        };
-        if let Some(&node) = free.iter().find(massless) {
-            let node = node as usize;
-            return Err(ModalError::NoMass { node });
-        }
+        check_count(system, &free, count)?;
         let centres: Vec<Vec3> = free.iter().map(|&v| system.rest()[v as usize]).collect();
         let mut settings = EigenSettings::new(count);
         if let Some(tolerance) = tolerance {

@@ -266,7 +266,7 @@ pub fn zeros<'a, T: Entry>(
 }
 
 /// A [`ScalarMatrix`] as plain arrays, for files.
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct StoredMatrix {
     starts: Vec<u32>,
     columns: Vec<u32>,

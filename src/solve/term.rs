@@ -210,30 +210,26 @@ pub(crate) mod tests {
             );
         }
         let start = at.increment.unwrap_or(&zero);
-        let moved = |s: f64| -> (Vec<Vec3>, Vec<Vec3>) {
-            let add = |x: &[Vec3]| x.iter().zip(&direction).map(|(x, d)| x + d * s).collect();
-            (add(at.displacements), add(start))
+        let moved = |s: f64, visit: &mut dyn FnMut(&Configuration)| {
+            let add = |x: &[Vec3]| -> Vec<Vec3> {
+                x.iter().zip(&direction).map(|(x, d)| x + d * s).collect()
+            };
+            visit(&Configuration {
+                displacements: &add(at.displacements),
+                increment: Some(&add(start)),
+                ..at
+            });
         };
         let value = |s: f64| {
-            let (displacements, increment) = moved(s);
             let mut sum = Rounded::default();
-            let at = Configuration {
-                displacements: &displacements,
-                increment: Some(&increment),
-                ..at
-            };
-            term.add_value(&at, &mut sum);
+            moved(s, &mut |at| term.add_value(at, &mut sum));
             sum.value
         };
         let gradient = |s: f64| {
-            let (displacements, increment) = moved(s);
             let mut sum = zero.clone();
-            let at = Configuration {
-                displacements: &displacements,
-                increment: Some(&increment),
-                ..at
-            };
-            term.add_gradient(&at, &mut sum);
+            moved(s, &mut |at| {
+                term.add_gradient(at, &mut sum);
+            });
             sum
         };
         let here = gradient(0.0);
@@ -266,20 +262,32 @@ pub(crate) mod tests {
         for convex in [false, true] {
             product.fill(Vec3::zeros());
             term.add_product(&at, convex, &direction, &mut product);
-            let x: Vec<Vec3> = free.iter().map(|&v| direction[v as usize]).collect();
-            let mut twice = x.clone();
             let mut solver = SparseCholesky::new(pattern.symbolic().clone()).unwrap();
             let mut assembly = Assembly::new(pattern, &mut solver);
             term.add_hessian(&at, convex, &mut assembly);
             let mut sum = zero.clone();
             term.linearise(&at, convex, &mut sum, &mut assembly.times(1.0));
             assert_eq!(sum, here);
-            solver.multiply(&x, &mut twice);
-            for (twice, &v) in twice.iter().zip(free) {
-                assert!((twice * 0.5 - product[v as usize]).norm() < 1e-10 * size);
-            }
+            assert_product(&mut solver, pattern, &direction, &product, 1e-10 * size);
         }
         assert!(term.fits(pattern));
+    }
+
+    /// Asserts that half of an assembled matrix maps `x` to `y` on the free nodes.
+    fn assert_product(
+        solver: &mut SparseCholesky,
+        pattern: &Pattern,
+        x: &[Vec3],
+        y: &[Vec3],
+        tolerance: f64,
+    ) {
+        let free = pattern.vertex_of_node();
+        let x: Vec<Vec3> = free.iter().map(|&v| x[v as usize]).collect();
+        let mut twice = x.clone();
+        solver.multiply(&x, &mut twice);
+        for (twice, &v) in twice.iter().zip(free) {
+            assert!((twice * 0.5 - y[v as usize]).norm() < tolerance);
+        }
     }
 
     /// A spring from a node to a point.

@@ -52,78 +52,14 @@ impl Along {
     }
 
     fn add(&mut self, skin: &Skin, bones: &Bones, first: usize, start: Start) {
-        let from = match start {
-            Start::Bone(from) => from,
-            Start::Place(_) => first,
-        };
-        let list = bones.beyond(first, from);
-        let mine = bones.marked(&list);
-        let own = skin.share(&mine);
-        let mut back = vec![usize::MAX; bones.len()];
-        let mut begins = vec![0.0; bones.len()];
-        back[first] = from;
-        let joint = |before: usize, b: usize| match start {
-            Start::Place(place) if b == first => place,
-            _ => bones.joint(before, b),
-        };
-        for &b in &list {
-            let before = back[b];
-            for c in bones.linked(b).filter(|&c| c != before) {
-                back[c] = b;
-                let step = joint(b, c) - joint(before, b);
-                begins[c] = begins[b] + step.norm();
-            }
-        }
-        let directions: Vec<_> = (0..bones.len())
-            .map(|b| {
-                if !mine[b] {
-                    return Default::default();
-                }
-                let joint = joint(back[b], b);
-                let away = |x: &Vec3| (x - joint).norm();
-                let out = bones.linked(b).filter(|&c| c != back[b]);
-                let far = out
-                    .map(|c| bones.joint(b, c))
-                    .max_by(|p, q| away(p).total_cmp(&away(q)));
-                let centre = bones.centre[b];
-                let to = far
-                    .filter(|x| away(x) >= 0.2 * away(&centre))
-                    .unwrap_or(centre);
-                (to - joint)
-                    .try_normalize(f64::MIN_POSITIVE)
-                    .unwrap_or_default()
-            })
-            .collect();
-        let reached = |v: usize| {
-            let rows = skin.rows[v].iter().filter(|r| mine[r.0 as usize]);
-            let sum: f64 = rows
-                .map(|&(b, w)| {
-                    let b = b as usize;
-                    let along = (skin.x[v] - joint(back[b], b)).dot(&directions[b]);
-                    w * (begins[b] + along.max(0.0))
-                })
-                .sum();
-            sum / own[v].max(1e-9)
-        };
-        let reached: Vec<f64> = (0..skin.len())
-            .map(|v| if own[v] > 0.0 { reached(v) } else { 0.0 })
-            .collect();
+        let limb = Limb::new(bones, first, start);
+        let own = skin.share(&limb.marked);
+        let reached = limb.reached(skin, &own);
         let far = (0..skin.len()).filter(|&v| own[v] > 0.5);
         let far = far.map(|v| reached[v]).collect();
         let length = quantile(far, 0.98).unwrap_or(1.0).max(1e-9 * skin.span);
 
-        // Largest ends first: all bones behind one belong to it.
-        let mut hard = vec![false; bones.len()];
-        for &b in &list {
-            let along = bones.middle[b] || begins[b] / length > END_BEGINS;
-            let hangs = back[b] != b;
-            if !hard[b] && along && hangs && is_compact(skin, bones, b, back[b], 1.0) {
-                bones
-                    .beyond(b, back[b])
-                    .into_iter()
-                    .for_each(|c| hard[c] = true);
-            }
-        }
+        let hard = limb.compact_ends(skin, length);
         let share = skin.share(&hard);
         for v in (0..skin.len()).filter(|&v| own[v] > 0.0) {
             let way = (reached[v] / length).clamp(0.0, 1.0);
@@ -134,5 +70,116 @@ impl Along {
         for (all, hard) in self.ends.iter_mut().zip(hard) {
             *all |= hard;
         }
+    }
+}
+
+/// Bones of a limb, with the way to each along their joints.
+struct Limb<'a> {
+    bones: &'a Bones,
+    first: usize,
+    start: Start,
+    /// Bones of the limb, from its beginning.
+    list: Vec<usize>,
+    /// `true`: the bone belongs to the limb.
+    marked: Vec<bool>,
+    /// The bone before each.
+    back: Vec<usize>,
+    /// Distance along the limb at which each bone begins, m.
+    begins: Vec<f64>,
+}
+
+impl<'a> Limb<'a> {
+    fn new(bones: &'a Bones, first: usize, start: Start) -> Self {
+        let from = match start {
+            Start::Bone(from) => from,
+            Start::Place(_) => first,
+        };
+        let list = bones.beyond(first, from);
+        let mut limb = Self {
+            bones,
+            first,
+            start,
+            marked: bones.marked(&list),
+            back: vec![usize::MAX; bones.len()],
+            begins: vec![0.0; bones.len()],
+            list,
+        };
+        limb.back[first] = from;
+        for &b in &limb.list {
+            let before = limb.back[b];
+            for c in bones.linked(b).filter(|&c| c != before) {
+                limb.back[c] = b;
+                let step = limb.joint(b, c) - limb.joint(before, b);
+                limb.begins[c] = limb.begins[b] + step.norm();
+            }
+        }
+        limb
+    }
+
+    /// Returns the joint of a bone with the one before it.
+    fn joint(&self, before: usize, b: usize) -> Vec3 {
+        match self.start {
+            Start::Place(place) if b == self.first => place,
+            _ => self.bones.joint(before, b),
+        }
+    }
+
+    /// Returns the direction of a bone, from its joint to its farthest one, or to its centre if that is not far.
+    fn direction(&self, b: usize) -> Vec3 {
+        let (bones, before) = (self.bones, self.back[b]);
+        let joint = self.joint(before, b);
+        let away = |x: &Vec3| (x - joint).norm();
+        let out = bones.linked(b).filter(|&c| c != before);
+        let far = out
+            .map(|c| bones.joint(b, c))
+            .max_by(|p, q| away(p).total_cmp(&away(q)));
+        let centre = bones.centre[b];
+        let to = far
+            .filter(|x| away(x) >= 0.2 * away(&centre))
+            .unwrap_or(centre);
+        (to - joint)
+            .try_normalize(f64::MIN_POSITIVE)
+            .unwrap_or_default()
+    }
+
+    /// Returns the distance of each vertex along the limb, m. `own`: share of the limb's bones in its weights.
+    fn reached(&self, skin: &Skin, own: &[f64]) -> Vec<f64> {
+        let direction = |b: usize| match self.marked[b] {
+            true => self.direction(b),
+            false => Vec3::zeros(),
+        };
+        let directions: Vec<Vec3> = (0..self.bones.len()).map(direction).collect();
+        let reached = |v: usize| {
+            let rows = skin.rows[v].iter().filter(|r| self.marked[r.0 as usize]);
+            let sum: f64 = rows
+                .map(|&(b, w)| {
+                    let b = b as usize;
+                    let along = (skin.x[v] - self.joint(self.back[b], b)).dot(&directions[b]);
+                    w * (self.begins[b] + along.max(0.0))
+                })
+                .sum();
+            sum / own[v].max(1e-9)
+        };
+        (0..skin.len())
+            .map(|v| if own[v] > 0.0 { reached(v) } else { 0.0 })
+            .collect()
+    }
+
+    /// Marks the bones of compact ends of a limb of a `length`, m.
+    fn compact_ends(&self, skin: &Skin, length: f64) -> Vec<bool> {
+        let bones = self.bones;
+        let mut hard = vec![false; bones.len()];
+        // Largest ends first: all bones behind one belong to it.
+        for &b in &self.list {
+            let (along, before) = (self.begins[b] / length, self.back[b]);
+            let beyond = bones.middle[b] || along > END_BEGINS;
+            let hangs = before != b;
+            if !hard[b] && beyond && hangs && is_compact(skin, bones, b, before, 1.0) {
+                for c in bones.beyond(b, before) {
+                    hard[c] = true;
+                }
+            }
+        }
+        hard
     }
 }

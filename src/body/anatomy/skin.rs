@@ -300,7 +300,12 @@ fn near_pieces(
     let Some(first) = (0..pieces).max_by(|a, b| rank(a).total_cmp(&rank(b)).then(b.cmp(a))) else {
         return Vec::new();
     };
-    let mut kept = vec![false; pieces];
+    grow(first, &boxes, hangs_around)
+}
+
+/// Marks the first of some boxes, and those near boxes already marked unless they are `excluded`.
+fn grow(first: usize, boxes: &[(Vec3, Vec3)], excluded: impl Fn(usize) -> bool) -> Vec<bool> {
+    let mut kept = vec![false; boxes.len()];
     kept[first] = true;
     let mut body = boxes[first];
     loop {
@@ -311,8 +316,8 @@ fn near_pieces(
         };
         // Adds all near pieces at once; the grown box counts from the next round, so that their order does not
         // matter.
-        let next: Vec<usize> = (0..pieces)
-            .filter(|&p| !kept[p] && !hangs_around(p) && gap(&boxes[p]) <= reach)
+        let next: Vec<usize> = (0..boxes.len())
+            .filter(|&p| !kept[p] && !excluded(p) && gap(&boxes[p]) <= reach)
             .collect();
         if next.is_empty() {
             break;

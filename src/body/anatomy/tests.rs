@@ -185,57 +185,9 @@ fn person() -> Character {
         let p = Vec3::from_fn(|k, _| (f64::from(cell[k]) + 0.5) * CELL);
         (p - belly).norm() < 0.14 || list.iter().any(|(a, b, r, _)| away(&p, a, b) < *r)
     };
-    let mut number: BTreeMap<[i32; 3], u32> = BTreeMap::new();
-    let (mut x, mut triangles) = (Vec::new(), Vec::new());
-    for i in -32..32 {
-        for j in -14..12 {
-            for k in -2..66 {
-                if !inside([i, j, k]) {
-                    continue;
-                }
-                for axis in 0..3 {
-                    for way in [0, 1] {
-                        let mut next = [i, j, k];
-                        next[axis] += 2 * way - 1;
-                        if inside(next) {
-                            continue;
-                        }
-                        let corner = |u: i32, v: i32| {
-                            let mut c = [i, j, k];
-                            c[axis] += way;
-                            c[(axis + 1) % 3] += u;
-                            c[(axis + 2) % 3] += v;
-                            c
-                        };
-                        let mut quad = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
-                        if way == 0 {
-                            quad.reverse();
-                        }
-                        let quad = quad.map(|c| {
-                            *number.entry(c).or_insert_with(|| {
-                                x.push(Vec3::from_fn(|k, _| f64::from(c[k]) * CELL));
-                                x.len() as u32 - 1
-                            })
-                        });
-                        triangles.push([quad[0], quad[1], quad[2]]);
-                        triangles.push([quad[0], quad[2], quad[3]]);
-                    }
-                }
-            }
-        }
-    }
+    let (mut x, triangles) = voxel_skin(inside, CELL);
     for _ in 0..4 {
-        let mut sum = vec![(Vec3::zeros(), 0.0); x.len()];
-        for t in &triangles {
-            for k in 0..3 {
-                let (a, b) = (t[k] as usize, t[(k + 1) % 3] as usize);
-                sum[a] = (sum[a].0 + x[b], sum[a].1 + 1.0);
-                sum[b] = (sum[b].0 + x[a], sum[b].1 + 1.0);
-            }
-        }
-        for (x, (s, n)) in x.iter_mut().zip(sum) {
-            *x = *x * 0.5 + s / n * 0.5;
-        }
+        smooth(&mut x, &triangles);
     }
     let row = |p: &Vec3| {
         let near: Vec<f64> = list
@@ -254,6 +206,60 @@ fn person() -> Character {
         elsewhere: Vec::new(),
         triangles,
         x,
+    }
+}
+
+/// Builds the outer faces of the voxels of a size that are inside.
+fn voxel_skin(inside: impl Fn([i32; 3]) -> bool, size: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    let mut number: BTreeMap<[i32; 3], u32> = BTreeMap::new();
+    let (mut x, mut triangles) = (Vec::new(), Vec::new());
+    let cells =
+        (-32..32).flat_map(|i| (-14..12).flat_map(move |j| (-2..66).map(move |k| [i, j, k])));
+    for cell in cells.filter(|&cell| inside(cell)) {
+        for axis in 0..3 {
+            for way in [0, 1] {
+                let mut next = cell;
+                next[axis] += 2 * way - 1;
+                if inside(next) {
+                    continue;
+                }
+                let corner = |u: i32, v: i32| {
+                    let mut c = cell;
+                    c[axis] += way;
+                    c[(axis + 1) % 3] += u;
+                    c[(axis + 2) % 3] += v;
+                    c
+                };
+                let mut quad = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
+                if way == 0 {
+                    quad.reverse();
+                }
+                let quad = quad.map(|c| {
+                    *number.entry(c).or_insert_with(|| {
+                        x.push(Vec3::from_fn(|k, _| f64::from(c[k]) * size));
+                        x.len() as u32 - 1
+                    })
+                });
+                triangles.push([quad[0], quad[1], quad[2]]);
+                triangles.push([quad[0], quad[2], quad[3]]);
+            }
+        }
+    }
+    (x, triangles)
+}
+
+/// Moves every vertex halfway to the mean of its neighbours.
+fn smooth(x: &mut [Vec3], triangles: &[[u32; 3]]) {
+    let mut sum = vec![(Vec3::zeros(), 0.0); x.len()];
+    for t in triangles {
+        for k in 0..3 {
+            let (a, b) = (t[k] as usize, t[(k + 1) % 3] as usize);
+            sum[a] = (sum[a].0 + x[b], sum[a].1 + 1.0);
+            sum[b] = (sum[b].0 + x[a], sum[b].1 + 1.0);
+        }
+    }
+    for (x, (s, n)) in x.iter_mut().zip(sum) {
+        *x = *x * 0.5 + s / n * 0.5;
     }
 }
 

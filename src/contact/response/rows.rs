@@ -91,42 +91,16 @@ impl Pairing {
             instant.proxy(touch.body, touch.proxy) - instant.place(touch.other, &touch.target)
         };
         let (n, slid) = (touch.normal, at(after) - at(before));
-        // Skin that the sculpt has nearer than the thickness may stay so.
-        let modelled = match touch.body == touch.other {
-            true => {
-                let apart = proxy.rest - body.skin.rest_point(&touch.target);
-                (self.asked(touch, after) + Self::besides(touch, after) - apart.norm()).max(0.0)
-            }
-            false => 0.0,
-        };
-        let gap = self.gap(touch, after) + modelled;
+        let gap = self.gap(touch, after) + self.modelled_overlap(touch, after);
         let recovery = RECOVERY * body.skin.body().size() * h;
-        let other = after.collider(touch.other).is_none();
-        let other = other.then_some((touch.other, &touch.target, -1.0));
-        let mut give = 1.0_f64;
-        let mut joint: SmallVec<[(u32, u32, Mat3); 64]> = SmallVec::new();
-        for (index, point, sign) in [(touch.body, &proxy.point, 1.0)].into_iter().chain(other) {
-            let body = &after.bodies[index as usize];
-            let mut slopes = Slopes::new();
-            give = give.max(body.add_slopes(point, sign, &mut slopes));
-            for (vertex, slope) in slopes {
-                let Some(node) = body.skin.body().pattern().node_of_vertex(vertex as usize) else {
-                    continue;
-                };
-                let of = (index, node);
-                match joint.iter_mut().find(|(b, n, _)| (*b, *n) == of) {
-                    Some((.., sum)) => *sum += slope,
-                    None => joint.push((of.0, of.1, slope)),
-                }
-            }
-        }
+        let (slopes, give) = node_slopes(touch, after);
         let mut entries = |direction: Vec3| {
             let entry = |&(body, node, slope): &(u32, u32, Mat3)| Entry {
                 body,
                 node,
                 direction: slope.tr_mul(&direction),
             };
-            constraints.add_entries(joint.iter().map(entry))
+            constraints.add_entries(slopes.iter().map(entry))
         };
         let normal = entries(n);
         let tangents = tangents(after, touch);
@@ -137,29 +111,26 @@ impl Pairing {
             coefficient,
             forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
         });
-        // Contact with other bodies is not a fold of the skin.
-        let fold = touch.body == touch.other;
-        let of = |body: &Posed, point: &SkinPoint| {
-            let joints = if fold {
-                body.elastic_joints_at(point)
-            } else {
-                1.0
-            };
-            largest_pressure(body.young_at(point), joints)
-        };
-        let mut pressure = of(body, &proxy.point);
-        if let Some(other) = after.bodies.get(touch.other as usize) {
-            pressure = pressure.max(of(other, &touch.target));
-        }
         constraints.rows.push(Constraint {
             normal,
             gap: gap.max(n.dot(&slid) - recovery),
             friction,
             compliance: self.compliance_of(touch),
             give,
-            limit: pressure * proxy.area,
+            limit: pressure(touch, after) * proxy.area,
             force: former.map_or(0.0, |l| l.force),
         });
+    }
+
+    /// Returns by how much a body's own skin is nearer at rest than the distance kept, metres: it may stay so.
+    fn modelled_overlap(&self, touch: &Touch, at: &Instant) -> f64 {
+        if touch.body != touch.other {
+            return 0.0;
+        }
+        let skin = at.bodies[touch.body as usize].skin;
+        let rest = skin.proxies()[touch.proxy as usize].rest;
+        let apart = rest - skin.rest_point(&touch.target);
+        (self.asked(touch, at) + Self::besides(touch, at) - apart.norm()).max(0.0)
     }
 
     /// Returns Coulomb's friction coefficient: the geometric mean of both sides.
@@ -175,6 +146,52 @@ impl Pairing {
             None => own,
         }
     }
+}
+
+/// Derivatives of a touch's separation with respect to nodes: body, node, matrix.
+type NodeSlopes = SmallVec<[(u32, u32, Mat3); 64]>;
+
+/// Returns the derivatives of a touch's separation, and the largest `Bound::held_back` of its corners, at least 1.
+fn node_slopes(touch: &Touch, at: &Instant) -> (NodeSlopes, f64) {
+    let proxy = &at.bodies[touch.body as usize].skin.proxies()[touch.proxy as usize];
+    let other = at.collider(touch.other).is_none();
+    let other = other.then_some((touch.other, &touch.target, -1.0));
+    let mut give = 1.0_f64;
+    let mut joint = NodeSlopes::new();
+    for (index, point, sign) in [(touch.body, &proxy.point, 1.0)].into_iter().chain(other) {
+        let body = &at.bodies[index as usize];
+        let mut slopes = Slopes::new();
+        give = give.max(body.add_slopes(point, sign, &mut slopes));
+        for (vertex, slope) in slopes {
+            let Some(node) = body.skin.body().pattern().node_of_vertex(vertex as usize) else {
+                continue;
+            };
+            let of = (index, node);
+            match joint.iter_mut().find(|(b, n, _)| (*b, *n) == of) {
+                Some((.., sum)) => *sum += slope,
+                None => joint.push((of.0, of.1, slope)),
+            }
+        }
+    }
+    (joint, give)
+}
+
+/// Returns the largest pressure of a touch, Pa: of two bodies the larger one.
+fn pressure(touch: &Touch, at: &Instant) -> f64 {
+    // Contact with other bodies is not a fold of the skin.
+    let fold = touch.body == touch.other;
+    let of = |body: &Posed, point: &SkinPoint| {
+        let joints = if fold {
+            body.elastic_joints_at(point)
+        } else {
+            1.0
+        };
+        largest_pressure(body.young_at(point), joints)
+    };
+    let body = &at.bodies[touch.body as usize];
+    let own = of(body, &body.skin.proxies()[touch.proxy as usize].point);
+    let other = at.bodies.get(touch.other as usize);
+    other.map_or(own, |other| own.max(of(other, &touch.target)))
 }
 
 /// Returns the largest contact pressure, Pa, for a Young's modulus, Pa, and the share of the joints' elastic shape that is shown.

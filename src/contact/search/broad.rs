@@ -109,67 +109,93 @@ fn near(bodies: &[Swept], paths: &[Path]) -> Vec<Candidate> {
             if i == j && !body.itself {
                 continue;
             }
-            let task = |clusters: &[Vec<u32>]| {
-                let mut found = Vec::new();
-                let mut neighbour_of = vec![u32::MAX; path.cells.len()];
-                let (mut close, mut beside) = (Boxes::default(), Vec::new());
-                for cluster in clusters {
-                    let with_points =
-                        || cluster.iter().filter(|&&c| !skin.proxies_in(c).is_empty());
-                    let around = union(with_points().map(|&c| &path.skins[c as usize]));
-                    if with_points().next().is_none() {
-                        continue;
-                    }
-                    let bounds = aabb::to_parry(&around.0, &around.1);
-                    let near = trees[j].intersect_aabb(&bounds);
-                    let near = near.flat_map(|c| &other.from.skin.clusters()[c as usize]);
-                    close.clear();
-                    for &c in near {
-                        let bounds = &paths[j].cells[c as usize];
-                        if meet(bounds, &around) {
-                            close.push(bounds, c);
-                        }
-                    }
-                    for &cell in with_points() {
-                        if i == j {
-                            for &c in skin.neighbours(cell) {
-                                neighbour_of[c as usize] = cell;
-                            }
-                        }
-                        let own = &path.cells[cell as usize];
-                        let near = close.meeting(&path.skins[cell as usize]).filter(|&into| {
-                            (i != j || neighbour_of[into as usize] != cell)
-                                && meet(own, &paths[j].cells[into as usize])
-                        });
-                        let near = near.map(|into| (into, paths[j].cells[into as usize], None));
-                        beside.clear();
-                        beside.extend(near);
-                        let moved = moved.as_ref().filter(|_| i == j);
-                        let has = |into| moved.is_none_or(|m| m.has(cell, into));
-                        for proxy in skin.proxies_in(cell) {
-                            let bounds = aabb::bounds(path.points[proxy as usize]);
-                            for (into, around, known) in &mut beside {
-                                if meet(around, &bounds) && *known.get_or_insert_with(|| has(*into))
-                                {
-                                    found.push(Candidate {
-                                        body: i as u32,
-                                        proxy,
-                                        other: j as u32,
-                                        cell: *into,
-                                    });
-                                }
-                            }
-                        }
-                    }
-                }
-                found
+            let pair = BodyPair {
+                numbers: (i, j),
+                skins: (skin, other.from.skin),
+                paths: (path, &paths[j]),
+                tree: &trees[j],
+                moved: moved.as_ref().filter(|_| i == j),
             };
             let tasks = skin.clusters().par_chunks(CLUSTERS);
-            let found: Vec<Vec<Candidate>> = tasks.map(task).collect();
+            let found = tasks.map(|clusters| pair.candidates(clusters));
+            let found: Vec<Vec<Candidate>> = found.collect();
             candidates.extend(found.into_iter().flatten());
         }
     }
     candidates
+}
+
+/// Points of one body and cells of another, or of its own.
+struct BodyPair<'a> {
+    numbers: (usize, usize),
+    skins: (&'a ContactSkin, &'a ContactSkin),
+    paths: (&'a Path, &'a Path),
+    /// Clusters of the other's cells.
+    tree: &'a Bvh,
+    /// Relative positions of the cells, if they are of one body.
+    moved: Option<&'a Moved<'a>>,
+}
+
+impl BodyPair<'_> {
+    /// Finds candidates among the points of some clusters of cells.
+    fn candidates(&self, clusters: &[Vec<u32>]) -> Vec<Candidate> {
+        let ((body, other), (path, into_path)) = (self.numbers, self.paths);
+        let skin = self.skins.0;
+        let mut found = Vec::new();
+        let mut neighbour_of = vec![u32::MAX; path.cells.len()];
+        let (mut close, mut beside) = (Boxes::default(), Vec::new());
+        for cluster in clusters {
+            let with_points = cluster.iter().filter(|&&c| !skin.proxies_in(c).is_empty());
+            let cells: Vec<u32> = with_points.copied().collect();
+            self.set_close(&cells, &mut close);
+            for cell in cells {
+                if body == other {
+                    for &c in skin.neighbours(cell) {
+                        neighbour_of[c as usize] = cell;
+                    }
+                }
+                let own = &path.cells[cell as usize];
+                let near = close.meeting(&path.skins[cell as usize]).filter(|&into| {
+                    (body != other || neighbour_of[into as usize] != cell)
+                        && meet(own, &into_path.cells[into as usize])
+                });
+                beside.clear();
+                beside.extend(near.map(|into| (into, into_path.cells[into as usize], None)));
+                let has = |into| self.moved.is_none_or(|m| m.has(cell, into));
+                for proxy in skin.proxies_in(cell) {
+                    let bounds = aabb::bounds(path.points[proxy as usize]);
+                    for (into, around, known) in &mut beside {
+                        if meet(around, &bounds) && *known.get_or_insert_with(|| has(*into)) {
+                            found.push(Candidate {
+                                body: body as u32,
+                                proxy,
+                                other: other as u32,
+                                cell: *into,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Sets the other's cells whose boxes meet the skin in some cells of a cluster.
+    fn set_close(&self, cells: &[u32], close: &mut Boxes) {
+        close.clear();
+        if cells.is_empty() {
+            return;
+        }
+        let around = union(cells.iter().map(|&c| &self.paths.0.skins[c as usize]));
+        let bounds = aabb::to_parry(&around.0, &around.1);
+        let near = self.tree.intersect_aabb(&bounds);
+        for &c in near.flat_map(|c| &self.skins.1.clusters()[c as usize]) {
+            let bounds = &self.paths.1.cells[c as usize];
+            if meet(bounds, &around) {
+                close.push(bounds, c);
+            }
+        }
+    }
 }
 
 /// Affine map that carries the surroundings of a cell back to rest: posed origin, matrix, rest origin; `None` for a flat cell.

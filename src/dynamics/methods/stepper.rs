@@ -25,6 +25,17 @@ pub(in crate::dynamics) struct NodalState {
     pub velocities: Vec<Vec3>,
 }
 
+impl NodalState {
+    /// Moves the nodes to `positions` within a step of `h` seconds.
+    pub fn move_to(&mut self, positions: &[Vec3], h: f64) {
+        let all = self.positions.iter_mut().zip(&mut self.velocities);
+        for ((p, velocity), next) in all.zip(positions) {
+            *velocity = (next - *p) / h;
+            *p = *next;
+        }
+    }
+}
+
 /// Pose, loads and options of a reset.
 pub(in crate::dynamics) struct Start<'a> {
     pub body: &'a Body,

@@ -130,20 +130,25 @@ impl Tangent {
                 crossed,
                 ..
             } => add(turned, blocks, |a, b| {
-                let (a, b) = (a.carried, b.carried);
-                let k = Mat3::from_fn(|i, k| {
-                    let straight = block[(i, k)] * a[i] * b[k];
-                    if i == k {
-                        let across = |j: usize| own[(i, j)] * a[j] * b[j];
-                        straight + across((i + 1) % 3) + across((i + 2) % 3)
-                    } else {
-                        straight + crossed[(i, k)] * a[k] * b[i]
-                    }
-                });
+                let k = principal_block((block, own, crossed), a.carried, b.carried);
                 u * k * u.transpose() * volume
             }),
         }
     }
+}
+
+/// Returns the block of two gradients in the frame of the singular vectors.
+#[inline]
+fn principal_block((block, own, crossed): (&Mat3, &Mat3, &Mat3), a: Vec3, b: Vec3) -> Mat3 {
+    Mat3::from_fn(|i, k| {
+        let straight = block[(i, k)] * a[i] * b[k];
+        if i == k {
+            let across = |j: usize| own[(i, j)] * a[j] * b[j];
+            straight + across((i + 1) % 3) + across((i + 2) % 3)
+        } else {
+            straight + crossed[(i, k)] * a[k] * b[i]
+        }
+    })
 }
 
 /// Adds the blocks of all pairs of corners a ≤ b.

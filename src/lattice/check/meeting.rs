@@ -17,26 +17,7 @@ impl Lattice {
         sound: &[bool],
         found: &mut Vec<Violation>,
     ) {
-        let mut faces: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
-        let mut corner_sets: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
-        for (cell, c) in self.cells.iter().enumerate() {
-            let mut all = c.corners().to_vec();
-            all.sort_unstable();
-            if let Some(other) = corner_sets.insert(all, cell) {
-                found.push(Violation::Duplicate(other, cell));
-            }
-            for f in c.faces() {
-                let mut face: Vec<u32> = f.iter().map(|&i| c.corners()[i]).collect();
-                face.sort_unstable();
-                *faces.entry(face).or_default() += 1;
-            }
-        }
-        found.extend(
-            faces
-                .into_iter()
-                .filter(|(_, cells)| *cells > 2)
-                .map(|(face, cells)| Violation::FaceShared { face, cells }),
-        );
+        self.check_corners(found);
         let n = self.cells.len();
         let warped: Vec<bool> = (0..n as u32).map(|c| self.is_warped(c)).collect();
         let overlap = |i: usize, j: usize| {
@@ -67,13 +48,42 @@ impl Lattice {
             })
             .collect();
         found.extend(overlaps);
+        found.extend(self.hanging_vertices(geometry));
+    }
+
+    /// Finds cells with the same corners, and faces of more than two cells.
+    fn check_corners(&self, found: &mut Vec<Violation>) {
+        let mut faces: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+        let mut corner_sets: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+        for (cell, c) in self.cells.iter().enumerate() {
+            let mut all = c.corners().to_vec();
+            all.sort_unstable();
+            if let Some(other) = corner_sets.insert(all, cell) {
+                found.push(Violation::Duplicate(other, cell));
+            }
+            for f in c.faces() {
+                let mut face: Vec<u32> = f.iter().map(|&i| c.corners()[i]).collect();
+                face.sort_unstable();
+                *faces.entry(face).or_default() += 1;
+            }
+        }
+        found.extend(
+            faces
+                .into_iter()
+                .filter(|(_, cells)| *cells > 2)
+                .map(|(face, cells)| Violation::FaceShared { face, cells }),
+        );
+    }
+
+    /// Finds vertices inside cells of their own part.
+    fn hanging_vertices(&self, geometry: &Geometry) -> Vec<Violation> {
         let parts = self.parts_of_vertices();
         let foreign = |v: usize, cell: u32| {
             let mine = self.parts.as_ref().map(|p| p.of(cell as usize));
             let of = parts.as_ref().map(|p| &p[v]);
             of.zip(mine).is_some_and(|(of, mine)| !of.contains(&mine))
         };
-        let hanging: Vec<Violation> = (0..self.vertices.len())
+        (0..self.vertices.len())
             .into_par_iter()
             .flat_map_iter(|v| {
                 let p = self.vertices[v];
@@ -89,8 +99,7 @@ impl Lattice {
                     })
                     .collect::<Vec<_>>()
             })
-            .collect();
-        found.extend(hanging);
+            .collect()
     }
 
     /// Returns whether a face of the cell is not flat, apart from rounding.

@@ -132,21 +132,7 @@ fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
             .count()
     };
     let mut supported: Vec<bool> = (0..parts.len()).map(|i| pinned(i, &anchored) > 1).collect();
-    // If nothing is pinned, the largest part acts as the ground.
-    for group in 0..parts.len() as u32 {
-        let of: Vec<usize> = (0..parts.len())
-            .filter(|&i| touching.root(i as u32) == group)
-            .collect();
-        let largest = of
-            .iter()
-            .copied()
-            .max_by_key(|&i| (parts[i].len(), std::cmp::Reverse(i)));
-        if let Some(i) = largest
-            && !of.iter().any(|&i| supported[i])
-        {
-            supported[i] = true;
-        }
-    }
+    support_largest(&parts, &mut touching, &mut supported);
     loop {
         let held = of_vertex
             .iter()
@@ -177,6 +163,24 @@ fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
         .filter(|p| !p.1)
         .map(|p| p.0)
         .collect()
+}
+
+/// Marks the largest part of each group of touching parts that nothing pins: it acts as the ground.
+fn support_largest(parts: &[Vec<u32>], touching: &mut DisjointSets, supported: &mut [bool]) {
+    for group in 0..parts.len() as u32 {
+        let of: Vec<usize> = (0..parts.len())
+            .filter(|&i| touching.root(i as u32) == group)
+            .collect();
+        let largest = of
+            .iter()
+            .copied()
+            .max_by_key(|&i| (parts[i].len(), std::cmp::Reverse(i)));
+        if let Some(i) = largest
+            && !of.iter().any(|&i| supported[i])
+        {
+            supported[i] = true;
+        }
+    }
 }
 
 /// Returns whether some three of the points are not collinear.

@@ -140,32 +140,7 @@ impl Figure {
         for _ in 0..ROUNDS {
             complex.even_ends();
             complex.place();
-            let lattice = self.built(complex)?;
-            let corners =
-                |t: u32| triangles[t as usize].map(|c| complex.vertices[complex.outer(c) as usize]);
-            let tree = aabb::hierarchy(
-                (0..triangles.len() as u32).map(|t| aabb::bounds(corners(t).iter())),
-            );
-            // Nearest outer triangle of a point, its gap, and barycentric coordinates.
-            let push = |p: &Vec3| {
-                let (t, square, at) = closest_leaf(&tree, p, f64::INFINITY, corners)?;
-                let outside = lattice.locate(*p).is_none();
-                let distance = square.sqrt();
-                let local = triangles[t as usize].map(|c| complex.columns[c].spoke.norm());
-                let margin = MARGIN * mean.min(local.iter().sum::<f64>() / 3.0);
-                let lacks = if outside {
-                    margin + distance
-                } else {
-                    margin - distance
-                };
-                // Half the margin suffices: a moved corner moves by the whole gap.
-                (lacks > 0.5 * margin).then_some((t, lacks, at))
-            };
-            let pushes: Vec<(u32, f64, [f64; 3])> = points
-                .par_iter()
-                .with_min_len(64)
-                .filter_map(push)
-                .collect();
+            let pushes = self.pushes(complex, &triangles, points)?;
             if pushes.is_empty() {
                 return Ok(());
             }
@@ -193,6 +168,40 @@ impl Figure {
              atoms and spokes"
                 .into(),
         ))
+    }
+
+    /// Finds the points that lie outside or too near the border. Each has its nearest outer triangle, its gap (m), and barycentric coordinates.
+    fn pushes(
+        &self,
+        complex: &Complex,
+        triangles: &[[usize; 3]],
+        points: &[Vec3],
+    ) -> Result<Vec<(u32, f64, [f64; 3])>, MRepError> {
+        let mean = self.mean_radius();
+        let lattice = self.built(complex)?;
+        let corners =
+            |t: u32| triangles[t as usize].map(|c| complex.vertices[complex.outer(c) as usize]);
+        let bounds = (0..triangles.len() as u32).map(|t| aabb::bounds(corners(t).iter()));
+        let tree = aabb::hierarchy(bounds);
+        let push = |p: &Vec3| {
+            let (t, square, at) = closest_leaf(&tree, p, f64::INFINITY, corners)?;
+            let outside = lattice.locate(*p).is_none();
+            let distance = square.sqrt();
+            let local = triangles[t as usize].map(|c| complex.columns[c].spoke.norm());
+            let margin = MARGIN * mean.min(local.iter().sum::<f64>() / 3.0);
+            let lacks = if outside {
+                margin + distance
+            } else {
+                margin - distance
+            };
+            // Half the margin suffices: a moved corner moves by the whole gap.
+            (lacks > 0.5 * margin).then_some((t, lacks, at))
+        };
+        Ok(points
+            .par_iter()
+            .with_min_len(64)
+            .filter_map(push)
+            .collect())
     }
 }
 

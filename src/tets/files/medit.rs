@@ -46,6 +46,22 @@ impl<'a, I: Iterator<Item = (usize, &'a str)>> Words<'a, I> {
         real(word).ok_or_else(|| self.error(format!("{what} is '{}', not a number", shown(word))))
     }
 
+    /// Reads the first word and the version.
+    fn header(&mut self) -> Result<(), TetError> {
+        let first = self.expect("its first word")?;
+        if !first.eq_ignore_ascii_case("MeshVersionFormatted") {
+            return Err(self.error(
+                "this is not an ASCII Medit file: such files begin with MeshVersionFormatted"
+                    .into(),
+            ));
+        }
+        let version = self.count("the version")?;
+        if !(1..=4).contains(&version) {
+            return Err(self.error(format!("version {version} is not known")));
+        }
+        Ok(())
+    }
+
     /// Skips a reference, if present: some writers leave them out.
     fn reference(&mut self) {
         let line = self.line;
@@ -71,16 +87,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
         line: 1,
         most: text.len() / 2 + 1,
     };
-    let first = words.expect("its first word")?;
-    if !first.eq_ignore_ascii_case("MeshVersionFormatted") {
-        return Err(words.error(
-            "this is not an ASCII Medit file: such files begin with MeshVersionFormatted".into(),
-        ));
-    }
-    let version = words.count("the version")?;
-    if !(1..=4).contains(&version) {
-        return Err(words.error(format!("version {version} is not known")));
-    }
+    words.header()?;
     let mut content = Content::default();
     // Corners wait until the number of vertices is known: sections come in any order.
     let mut tets: Vec<([usize; 4], usize)> = Vec::new();
@@ -126,8 +133,17 @@ pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
             }
         }
     }
-    let count = content.vertices.len();
-    content.tets.reserve(tets.len());
+    content.tets = resolved(path, tets, content.vertices.len())?;
+    Ok(content)
+}
+
+/// Returns tetrahedra with corners from 0, given the numbers in the file with their lines.
+fn resolved(
+    path: &Path,
+    tets: Vec<([usize; 4], usize)>,
+    count: usize,
+) -> Result<Vec<[u32; 4]>, TetError> {
+    let mut all = Vec::with_capacity(tets.len());
     for (corners, line) in tets {
         let mut tet = [0; 4];
         for (t, number) in tet.iter_mut().zip(corners) {
@@ -137,9 +153,9 @@ pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
                 error(path, line, what)
             })?;
         }
-        content.tets.push(tet);
+        all.push(tet);
     }
-    Ok(content)
+    Ok(all)
 }
 
 /// Formats a mesh as text, with the triangles of its surface.

@@ -156,83 +156,36 @@ fn errors_name_line() {
     let folder = Folder::new();
     let corners = "0 0 0 1\n1 0 0 1\n0 1 0 1\n0 0 1 1\n";
     let head = "MeshVersionFormatted 2\nDimension 3\n";
-    for (name, text, line, word) in [
-        (
-            "a.mesh",
-            "Dimension 3\n".to_owned(),
-            1,
-            "MeshVersionFormatted",
-        ),
-        (
-            "b.mesh",
-            format!("{head}Vertices 4\n{corners}Tetrahedra 1\n1 2 3 5 0\n"),
-            9,
-            "corner 5",
-        ),
-        (
-            "c.mesh",
-            format!("{head}Vertices 1000000000000000000\n{corners}"),
-            7,
-            "ends before x",
-        ),
-        (
-            "d.mesh",
-            format!("{head}Vertices 3\n{corners}"),
-            7,
-            "more entries",
-        ),
-        (
-            "e.mesh",
-            format!("{head}Vertices 4\n0 0 nan 1\n"),
-            4,
-            "not a number",
-        ),
-        (
-            "f.mesh",
-            "MeshVersionFormatted 2\nDimension 2\n".to_owned(),
-            2,
-            "dimension 2",
-        ),
-        (
-            "g.veg",
-            "*VERTICES\n18446744073709551615 3 0 0\n1 0 0 0\n".to_owned(),
-            3,
-            "ends before",
-        ),
-        (
-            "h.veg",
-            "*VERTICES\n*INCLUDE a.node\n".to_owned(),
-            2,
-            "not followed",
-        ),
-        (
-            "i.veg",
-            "*VERTICES\n1 3 0 0\n2 0 0 0\n".to_owned(),
-            3,
-            "where 1 should",
-        ),
-        (
-            "j.veg",
-            "*VERTICES\n1 3 0 0\n1 0 0 0\n*ELEMENTS\nPRISM\n1 6\n".to_owned(),
-            5,
-            "PRISM",
-        ),
-        (
-            "k.veg",
-            "*ELEMENTS\nTET\n".to_owned(),
-            1,
-            "before the vertices",
-        ),
-        ("l.veg", "hello\n".to_owned(), 1, "where a section"),
-    ] {
-        let path = folder.write(name, &text);
+    let refuse = |name: &str, text: &str, line: usize, word: &str| {
+        let path = folder.write(name, text);
         match read(&path) {
             Err(TetError::File { line: at, what, .. }) => {
                 assert!(at == line && what.contains(word), "{name}: {at}: {what}");
             }
             other => panic!("{name}: {other:?}"),
         }
-    }
+    };
+    refuse("a.mesh", "Dimension 3\n", 1, "MeshVersionFormatted");
+    let text = format!("{head}Vertices 4\n{corners}Tetrahedra 1\n1 2 3 5 0\n");
+    refuse("b.mesh", &text, 9, "corner 5");
+    let text = format!("{head}Vertices 1000000000000000000\n{corners}");
+    refuse("c.mesh", &text, 7, "ends before x");
+    let text = format!("{head}Vertices 3\n{corners}");
+    refuse("d.mesh", &text, 7, "more entries");
+    let text = format!("{head}Vertices 4\n0 0 nan 1\n");
+    refuse("e.mesh", &text, 4, "not a number");
+    let text = "MeshVersionFormatted 2\nDimension 2\n";
+    refuse("f.mesh", text, 2, "dimension 2");
+    let text = "*VERTICES\n18446744073709551615 3 0 0\n1 0 0 0\n";
+    refuse("g.veg", text, 3, "ends before");
+    let text = "*VERTICES\n*INCLUDE a.node\n";
+    refuse("h.veg", text, 2, "not followed");
+    let text = "*VERTICES\n1 3 0 0\n2 0 0 0\n";
+    refuse("i.veg", text, 3, "where 1 should");
+    let text = "*VERTICES\n1 3 0 0\n1 0 0 0\n*ELEMENTS\nPRISM\n1 6\n";
+    refuse("j.veg", text, 5, "PRISM");
+    refuse("k.veg", "*ELEMENTS\nTET\n", 1, "before the vertices");
+    refuse("l.veg", "hello\n", 1, "where a section");
     folder.write("m.node", "2 3 0 0\n0 0 0 0\n2 1 1 1\n");
     folder.write("m.ele", "1 4 0\n0 0 1 2 3\n");
     assert!(matches!(

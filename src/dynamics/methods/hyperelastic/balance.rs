@@ -94,21 +94,16 @@ pub(in crate::dynamics) fn nearest_balance(
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
     loads(body, skinned, load, &sway, &mut forces);
     let increment = Increment {
-        mass: 0.0,
-        inertia: &zero,
-        damping: 0.0,
-        lag: &zero,
         forces: &forces,
         terms: load.terms,
         origin: &skinned.places,
+        ..Increment::zero(&zero)
     };
     let mut balancer = Balancer::new(body.pattern(), body.node_count())?;
     let options = Newton::default();
     let domain = Domain {
         elastic: elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
-        pattern: body.pattern(),
-        mass: body.mass_matrix(),
-        twist: Some(body.twist_matrix()),
+        ..Domain::of_body(body, MODEL)
     };
     match balancer.balance(domain, increment, &mut sway, &options, progress) {
         Ok(_) => Ok((sway, None)),

@@ -219,9 +219,7 @@ impl HyperelasticStepper {
         };
         let domain = Domain {
             elastic: balance::elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
-            pattern: body.pattern(),
-            mass: body.mass_matrix(),
-            twist: Some(body.twist_matrix()),
+            ..Domain::of_body(body, balance::MODEL)
         };
         let sway = &mut self.sway;
         match self
@@ -335,11 +333,7 @@ impl StepInParts for HyperelasticStepper {
                 return Err(error);
             }
         }
-        let all = nodes.positions.iter_mut().zip(&mut nodes.velocities);
-        for ((p, velocity), next) in all.zip(&self.sway) {
-            *velocity = (next - *p) / step.duration;
-            *p = *next;
-        }
+        nodes.move_to(&self.sway, step.duration);
         Ok(())
     }
 }

@@ -13,7 +13,8 @@
 //! terms count from the guess, so nothing depends on the body's distance from the origin. They form one term, [`Quadratic`],
 //! whose rows are summed in one pass. Further terms are not damped.
 
-use crate::elasticity::{Elastic, Model};
+use crate::body::Body;
+use crate::elasticity::{Elastic, Elements, Model, Tangent};
 use crate::progress::Progress;
 use crate::solve::chord::minimise_with_factor;
 use crate::solve::newton::{Forces, Rounded, minimise};
@@ -38,6 +39,37 @@ pub(in crate::dynamics) struct Domain<'a> {
     pub twist: Option<&'a ScalarMatrix>,
 }
 
+impl<'a> Domain<'a> {
+    /// Creates the domain of flesh without twist energy.
+    pub fn new(
+        elements: &'a Elements,
+        model: Model,
+        pattern: &'a Pattern,
+        mass: &'a ScalarMatrix,
+    ) -> Self {
+        Self {
+            elastic: Elastic {
+                elements,
+                model,
+                turns: None,
+                slots: pattern.pair_slots(),
+                tangent: Tangent::Exact(FLOOR),
+            },
+            pattern,
+            mass,
+            twist: None,
+        }
+    }
+
+    /// Creates the domain of a body with a skeleton.
+    pub fn of_body(body: &'a Body, model: Model) -> Self {
+        Self {
+            twist: Some(body.twist_matrix()),
+            ..Self::new(body.elements(), model, body.pattern(), body.mass_matrix())
+        }
+    }
+}
+
 /// All terms but the elastic energy, one vector per node each.
 #[derive(Clone, Copy)]
 pub(in crate::dynamics) struct Increment<'a> {
@@ -55,6 +87,21 @@ pub(in crate::dynamics) struct Increment<'a> {
     pub terms: &'a [Arc<dyn EnergyTerm>],
     /// Origin of the further terms' displacements.
     pub origin: &'a [Vec3],
+}
+
+impl<'a> Increment<'a> {
+    /// Creates terms without mass and damping, all of whose vectors are `zero`.
+    pub fn zero(zero: &'a [Vec3]) -> Self {
+        Self {
+            mass: 0.0,
+            inertia: zero,
+            damping: 0.0,
+            lag: zero,
+            forces: zero,
+            terms: &[],
+            origin: zero,
+        }
+    }
 }
 
 /// Minimiser of Φ; buffers are allocated once.
@@ -107,8 +154,7 @@ impl Balancer {
         options: &Newton,
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
-        self.guess.copy_from_slice(q);
-        self.go_on(domain, increment, q, options, progress)
+        self.balance_or_detour(domain, increment, q, false, options, progress)
     }
 
     /// Minimises from the guess in `q` by the [chord method](crate::solve::chord), with the matrix that [`solver`](Self::solver)
@@ -132,20 +178,7 @@ impl Balancer {
         &mut self.solver
     }
 
-    /// Minimises from `q`, with increments counted from the stored guess.
-    fn go_on(
-        &mut self,
-        domain: Domain,
-        increment: Increment,
-        q: &mut [Vec3],
-        options: &Newton,
-        progress: &dyn Progress,
-    ) -> Result<Outcome, NewtonError> {
-        self.run(domain, increment, q, |potential, solver, free| {
-            minimise(potential, solver.matrix(), free, options, progress)
-        })
-    }
-
+    /// Minimises from `q` by a `method`, with increments counted from the stored guess.
     fn run(
         &mut self,
         domain: Domain,
@@ -187,26 +220,32 @@ impl Balancer {
         outcome
     }
 
-    /// Minimises as [`balance`](Self::balance) does, for St. Venant-Kirchhoff flesh with a detour: first to the balance of neo-Hookean
+    /// Minimises as [`balance`](Self::balance) does. A `detour` of St. Venant-Kirchhoff flesh leads first to the balance of neo-Hookean
     /// flesh, which does not favour inverted pieces, and on from there.
-    pub fn balance_by_detour(
+    pub fn balance_or_detour(
         &mut self,
         domain: Domain,
         increment: Increment,
         q: &mut [Vec3],
+        detour: bool,
         options: &Newton,
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
-        let start = q.to_vec();
-        let mut kind = domain;
-        kind.elastic.model = Model::NeoHookean;
-        let rough = Newton {
-            tolerance: 1e-3,
-            ..*options
-        };
-        self.balance(kind, increment, q, &rough, progress)?;
-        self.guess.copy_from_slice(&start);
-        self.go_on(domain, increment, q, options, progress)
+        self.guess.copy_from_slice(q);
+        if detour {
+            let mut kind = domain;
+            kind.elastic.model = Model::NeoHookean;
+            let rough = Newton {
+                tolerance: 1e-3,
+                ..*options
+            };
+            self.run(kind, increment, q, |potential, solver, free| {
+                minimise(potential, solver.matrix(), free, &rough, progress)
+            })?;
+        }
+        self.run(domain, increment, q, |potential, solver, free| {
+            minimise(potential, solver.matrix(), free, options, progress)
+        })
     }
 
     /// Prepares everything that is constant during the minimisation. Returns the norm of the linear terms and of their rounding.
@@ -243,7 +282,7 @@ impl Balancer {
                 increment: None,
             };
             let mut elastic = domain.elastic;
-            elastic.tangent = crate::elasticity::Tangent::Exact(0.0);
+            elastic.tangent = Tangent::Exact(0.0);
             elastic.visit_hessian(&at, true, |pair, a, b, block| {
                 frozen.add_pair(a, b, block);
                 if let Some(slot) = pattern.pair_slots()[pair] {

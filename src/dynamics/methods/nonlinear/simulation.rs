@@ -8,11 +8,11 @@
 //! Damping `C = αM + βK` acts on the velocities of all nodes. K is the stiffness at the start of the step, projected to be
 //! positive semi-definite.
 
-use super::potential::{Balancer, Domain, FLOOR, Increment};
+use super::potential::{Balancer, Domain, Increment};
 use super::statics::check;
 use crate::Vec3;
 use crate::dynamics::{SimulationError, lost};
-use crate::elasticity::{Elastic, Elements, Model, Tangent};
+use crate::elasticity::{Elements, Model};
 use crate::progress::Progress;
 use crate::solve::matrix::zeros;
 use crate::solve::{Newton, NodeMatrix, Outcome, Pattern, ScalarMatrix};
@@ -26,6 +26,16 @@ pub enum Integrator {
     BackwardEuler,
     /// Second order, without numerical damping.
     Midpoint,
+}
+
+impl Integrator {
+    /// Returns the share of a step that is backward Euler.
+    fn implicit_part(self) -> f64 {
+        match self {
+            Self::BackwardEuler => 1.0,
+            Self::Midpoint => 0.5,
+        }
+    }
 }
 
 /// Settings of a [`NonlinearSimulation`].
@@ -194,41 +204,12 @@ impl NonlinearSimulation {
             self.check(held)?;
         }
         let settings = self.settings;
-        let whole = settings.step;
-        // Share of the step that is backward Euler.
-        let part = match settings.integrator {
-            Integrator::BackwardEuler => 1.0,
-            Integrator::Midpoint => 0.5,
-        };
-        let h = part * whole;
-        for v in 0..self.fixed.len() {
-            let (q, velocity) = (self.displacements[v], self.velocities[v]);
-            let drag = settings.mass_damping / h;
-            (self.next[v], self.inertia[v], self.lag[v]) = match (self.fixed[v], held) {
-                (true, held) => {
-                    let way = held.map_or(Vec3::zeros(), |held| held[v] - q);
-                    let inertia = (way / whole - velocity) / whole + way * (part * drag);
-                    let way = way * part;
-                    (q + way, inertia, way * (settings.stiffness_damping / h))
-                }
-                // The guess is the present position: it inverts nothing new.
-                (false, _) => (q, -velocity / h, Vec3::zeros()),
-            };
-        }
+        let part = settings.integrator.implicit_part();
+        let h = part * settings.step;
+        self.set_guess(held);
         let weight = |v: usize| self.mass.row_times(v, &self.weights);
         let loads: Vec<Vec3> = (0..forces.len()).map(|v| forces[v] + weight(v)).collect();
-        let domain = Domain {
-            elastic: Elastic {
-                elements: &self.elements,
-                model: settings.model,
-                turns: None,
-                slots: self.pattern.pair_slots(),
-                tangent: Tangent::Exact(FLOOR),
-            },
-            pattern: &self.pattern,
-            mass: &self.mass,
-            twist: None,
-        };
+        let domain = Domain::new(&self.elements, settings.model, &self.pattern, &self.mass);
         let increment = Increment {
             mass: 1.0 / (h * h) + settings.mass_damping / h,
             inertia: &self.inertia,
@@ -250,7 +231,7 @@ impl NonlinearSimulation {
         }
         for v in 0..self.fixed.len() {
             let mean = (self.next[v] - self.displacements[v]) / h;
-            self.displacements[v] += mean * whole;
+            self.displacements[v] += mean * settings.step;
             self.velocities[v] = if self.fixed[v] {
                 mean
             } else {
@@ -258,6 +239,27 @@ impl NonlinearSimulation {
             };
         }
         Ok(outcome)
+    }
+
+    /// Sets the guess of a step at whose end fixed nodes are at their `held` displacements, and the linear terms that count from it.
+    fn set_guess(&mut self, held: Option<&[Vec3]>) {
+        let (settings, whole) = (self.settings, self.settings.step);
+        let part = settings.integrator.implicit_part();
+        let h = part * whole;
+        for v in 0..self.fixed.len() {
+            let (q, velocity) = (self.displacements[v], self.velocities[v]);
+            let drag = settings.mass_damping / h;
+            (self.next[v], self.inertia[v], self.lag[v]) = match (self.fixed[v], held) {
+                (true, held) => {
+                    let way = held.map_or(Vec3::zeros(), |held| held[v] - q);
+                    let inertia = (way / whole - velocity) / whole + way * (part * drag);
+                    let way = way * part;
+                    (q + way, inertia, way * (settings.stiffness_damping / h))
+                }
+                // The guess is the present position: it inverts nothing new.
+                (false, _) => (q, -velocity / h, Vec3::zeros()),
+            };
+        }
     }
 
     /// Returns the kinetic plus elastic energy, J.

@@ -3,32 +3,17 @@
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
-use super::potential::{Balancer, Domain, FLOOR, Increment};
+use super::potential::{Balancer, Domain, Increment};
 use super::statics::{Balance, better, follow};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::linearised::linearised;
 use crate::dynamics::{Method, SimulationError, SkinnedLattice, lost};
-use crate::elasticity::{Elastic, Model, Tangent};
+use crate::elasticity::Model;
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
-use crate::solve::{Newton, NewtonError, NodeMatrix};
-
-pub(super) fn domain(body: &Body, model: Model) -> Domain<'_> {
-    Domain {
-        elastic: Elastic {
-            elements: body.elements(),
-            model,
-            turns: None,
-            slots: body.pattern().pair_slots(),
-            tangent: Tangent::Exact(FLOOR),
-        },
-        pattern: body.pattern(),
-        mass: body.mass_matrix(),
-        twist: Some(body.twist_matrix()),
-    }
-}
+use crate::solve::{Newton, NewtonError, NodeMatrix, Outcome};
 
 /// Computes the non-elastic forces on flesh at displacements `q`: twist, gravity, external ones.
 pub(super) fn loads(
@@ -73,63 +58,56 @@ pub(in crate::dynamics) fn forces_at(
     forces
 }
 
-/// Returns the positions in balance at a pose. The search starts from the warped balance. If that fails or leaves flesh inverted, it
-/// starts from the skin by way of neo-Hookean flesh, and then follows the bones from rest. The result has the fewest inverted pieces.
-pub(in crate::dynamics) fn settled(
-    body: &Body,
-    (method, model): (Method, Model),
-    (pose, skinned): (&Pose, &SkinnedLattice),
-    load: &Load,
-    progress: &dyn Progress,
-) -> Result<Vec<Vec3>, SimulationError> {
-    let rest = body.rest();
-    let mut balancer = Balancer::new(body.pattern(), body.node_count())?;
-    let zero = vec![Vec3::zeros(); body.node_count()];
-    let mut forces = zero.clone();
-    let mut solve = |skinned: &SkinnedLattice, load: &Load, detour: bool, q: &mut [Vec3]| {
+/// Flesh that is balanced at poses.
+struct Settling<'a> {
+    body: &'a Body,
+    model: Model,
+    progress: &'a dyn Progress,
+    balancer: Balancer,
+    /// Zero on all nodes.
+    zero: Vec<Vec3>,
+    forces: Vec<Vec3>,
+}
+
+impl Settling<'_> {
+    /// Minimises from the guess in `q`, with held vertices at the pose of `skinned`.
+    fn solve(
+        &mut self,
+        skinned: &SkinnedLattice,
+        load: &Load,
+        detour: bool,
+        q: &mut [Vec3],
+    ) -> Result<Outcome, NewtonError> {
+        let (body, rest) = (self.body, self.body.rest());
         for v in body.held_vertices() {
             q[v as usize] = skinned.places[v as usize] - rest[v as usize];
         }
-        loads(body, skinned, load, q, &mut forces);
+        loads(body, skinned, load, q, &mut self.forces);
         let increment = Increment {
-            mass: 0.0,
-            inertia: &zero,
-            damping: 0.0,
-            lag: &zero,
-            forces: &forces,
+            forces: &self.forces,
             terms: load.terms,
             origin: rest,
+            ..Increment::zero(&self.zero)
         };
-        let (domain, options) = (domain(body, model), Newton::default());
-        if detour {
-            balancer.balance_by_detour(domain, increment, q, &options, progress)
-        } else {
-            balancer.balance(domain, increment, q, &options, progress)
-        }
-    };
-
-    let warped = linearised(body, Method::Warped, skinned, load)?;
-    let detour = model == Model::StVenantKirchhoff;
-    let mut found = Err(NewtonError::Start);
-    for (guess, detour) in [(&warped, false), (&skinned.places, detour)] {
-        let mut q: Vec<Vec3> = guess.iter().zip(rest).map(|(p, x)| p - x).collect();
-        let next = solve(skinned, load, detour, &mut q)
-            .map(|outcome| Balance::new(body.elements(), q, outcome));
-        found = better(found, next);
-        if let Err(NewtonError::Cancelled(stop)) = found {
-            return Err(stop.into());
-        }
-        if found.as_ref().is_ok_and(|b| b.inverted == 0) {
-            break;
-        }
+        let (domain, options) = (Domain::of_body(body, self.model), Newton::default());
+        self.balancer
+            .balance_or_detour(domain, increment, q, detour, &options, self.progress)
     }
-    if !found.as_ref().is_ok_and(|b| b.inverted == 0) {
+
+    /// Follows the bones from rest to a pose, under a growing load.
+    fn follow_bones(
+        &mut self,
+        method: Method,
+        pose: &Pose,
+        load: &Load,
+    ) -> Result<Result<Balance, NewtonError>, SimulationError> {
+        let (body, rest) = (self.body, self.body.rest());
         let motion = FrameMotion::between(body.skeleton(), &Pose::rest(pose.maps().len()), pose)?;
         let mut between = pose.clone();
         let (mut before, mut after) = (SkinnedLattice::new(body)?, SkinnedLattice::new(body)?);
-        let mut share = zero.clone();
+        let mut share = self.zero.clone();
         let mut failed = None;
-        let along = follow(body.elements(), zero.clone(), |from, to, q| {
+        let along = follow(body.elements(), self.zero.clone(), |from, to, q| {
             motion.write(from, &mut between);
             let set = before.set(body, method, &between);
             motion.write(to, &mut between);
@@ -149,12 +127,49 @@ pub(in crate::dynamics) fn settled(
                 forces: given,
                 ..*load
             };
-            solve(&after, &load, false, q)
+            self.solve(&after, &load, false, q)
         });
-        if let Some(error) = failed {
-            return Err(error);
+        failed.map_or(Ok(along), Err)
+    }
+}
+
+/// Returns the positions in balance at a pose. The search starts from the warped balance. If that fails or leaves flesh inverted, it
+/// starts from the skin by way of neo-Hookean flesh, and then follows the bones from rest. The result has the fewest inverted pieces.
+pub(in crate::dynamics) fn settled(
+    body: &Body,
+    (method, model): (Method, Model),
+    (pose, skinned): (&Pose, &SkinnedLattice),
+    load: &Load,
+    progress: &dyn Progress,
+) -> Result<Vec<Vec3>, SimulationError> {
+    let rest = body.rest();
+    let zero = vec![Vec3::zeros(); body.node_count()];
+    let mut settling = Settling {
+        body,
+        model,
+        progress,
+        balancer: Balancer::new(body.pattern(), body.node_count())?,
+        forces: zero.clone(),
+        zero,
+    };
+    let warped = linearised(body, Method::Warped, skinned, load)?;
+    let detour = model == Model::StVenantKirchhoff;
+    let mut found = Err(NewtonError::Start);
+    for (guess, detour) in [(&warped, false), (&skinned.places, detour)] {
+        let mut q: Vec<Vec3> = guess.iter().zip(rest).map(|(p, x)| p - x).collect();
+        let next = settling
+            .solve(skinned, load, detour, &mut q)
+            .map(|outcome| Balance::new(body.elements(), q, outcome));
+        found = better(found, next);
+        if let Err(NewtonError::Cancelled(stop)) = found {
+            return Err(stop.into());
         }
-        found = better(found, along);
+        if found.as_ref().is_ok_and(|b| b.inverted == 0) {
+            break;
+        }
+    }
+    if !found.as_ref().is_ok_and(|b| b.inverted == 0) {
+        found = better(found, settling.follow_bones(method, pose, load)?);
     }
     let mut p = found?.displacements;
     for (p, x) in p.iter_mut().zip(rest) {

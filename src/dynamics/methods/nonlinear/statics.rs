@@ -7,10 +7,10 @@
 //! the fewest inverted pieces. Loads beyond the strength of St. Venant-Kirchhoff flesh leave some (a fibre pushes
 //! back most at 58 % of its length).
 
-use super::potential::{Balancer, Domain, FLOOR, Increment};
+use super::potential::{Balancer, Domain, Increment};
 use crate::Vec3;
 use crate::dynamics::SimulationError;
-use crate::elasticity::{Elastic, Elements, Model, Tangent};
+use crate::elasticity::{Elements, Model};
 use crate::progress::{Part, Progress};
 use crate::solve::matrix::zeros;
 use crate::solve::{Newton, NewtonError, Outcome, Pattern, ScalarMatrix};
@@ -50,41 +50,21 @@ pub fn equilibrium(
     }
     let mass: ScalarMatrix = zeros(elements.node_count(), elements.all_corners());
     let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
-    let domain = Domain {
-        elastic: Elastic {
-            elements,
-            model,
-            turns: None,
-            slots: pattern.pair_slots(),
-            tangent: Tangent::Exact(FLOOR),
-        },
-        pattern: &pattern,
-        mass: &mass,
-        twist: None,
-    };
+    let domain = Domain::new(elements, model, &pattern, &mass);
     let mut balancer = Balancer::new(&pattern, elements.node_count())?;
     let mut solve = |forces: &[Vec3], detour: bool, q: &mut [Vec3], progress: &dyn Progress| {
         let increment = Increment {
-            mass: 0.0,
-            inertia: &zero,
-            damping: 0.0,
-            lag: &zero,
             forces,
-            terms: &[],
             origin: rest,
+            ..Increment::zero(&zero)
         };
-        if detour {
-            balancer.balance_by_detour(domain, increment, q, options, progress)
-        } else {
-            balancer.balance(domain, increment, q, options, progress)
-        }
+        balancer.balance_or_detour(domain, increment, q, detour, options, progress)
     };
     let part = |from, to| Part {
         whole: progress,
         from,
         to,
     };
-
     let mut found = Err(NewtonError::Start);
     for detour in [false, true] {
         if detour && model != Model::StVenantKirchhoff {

@@ -14,14 +14,14 @@
 //! shape.
 
 use super::STEP;
-use super::potential::{Balancer, Increment};
-use super::skeletal::{domain, loads};
+use super::potential::{Balancer, Domain, Increment};
+use super::skeletal::loads;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
 use crate::dynamics::{SimulationError, lost};
 use crate::elasticity::Model;
-use crate::solve::{NewtonError, SolveError};
+use crate::solve::{NewtonError, Outcome, SolveError};
 
 /// Initial guess of a step's minimisation.
 #[derive(Clone, Copy, PartialEq)]
@@ -58,15 +58,69 @@ impl NonlinearStepper {
             forces: zero,
         })
     }
+
+    /// Minimises the potential of a step from an attempt's guess.
+    fn minimise(
+        &mut self,
+        step: &Step,
+        nodes: &NodalState,
+        attempt: Attempt,
+    ) -> Result<Outcome, NewtonError> {
+        let (body, h) = (step.body, step.duration);
+        let beta = step.implicit_stiffness_damping();
+        self.set_guess(step, nodes, attempt);
+        loads(
+            body,
+            step.to,
+            &step.load,
+            &self.displacements,
+            &mut self.forces,
+        );
+        let increment = Increment {
+            mass: 1.0 / (h * h) + step.mass_damping / h,
+            inertia: &self.inertia,
+            damping: beta / h,
+            lag: &self.lag,
+            forces: &self.forces,
+            terms: step.load.terms,
+            origin: body.rest(),
+        };
+        self.balancer.balance_or_detour(
+            Domain::of_body(body, self.model),
+            increment,
+            &mut self.displacements,
+            attempt == Attempt::Detour,
+            &STEP,
+            step.progress,
+        )
+    }
+
+    /// Sets the displacements to an attempt's guess, and the linear terms that count from it.
+    fn set_guess(&mut self, step: &Step, nodes: &NodalState, attempt: Attempt) {
+        let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
+        let beta = step.implicit_stiffness_damping();
+        for v in 0..body.node_count() {
+            let p = nodes.positions[v];
+            let skin = from.carry(to, v, p);
+            let held = body.bone_of_vertex()[v].is_some();
+            let skinned = held || attempt == Attempt::Skinned;
+            let guess = if skinned { to.places[v] } else { skin };
+            let way = guess - p;
+            self.displacements[v] = guess - body.rest()[v];
+            self.inertia[v] = (way / h - nodes.velocities[v]) / h;
+            self.lag[v] = Vec3::zeros();
+            if !held {
+                self.inertia[v] += (guess - skin) * (step.mass_damping / h);
+                self.lag[v] = (guess - skin) * (beta / h);
+            }
+        }
+    }
 }
 
 impl Stepper for NonlinearStepper {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
-        let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
-        let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
-        let beta = step.implicit_stiffness_damping();
-        let rest = body.rest();
-        for ((q, p), x) in self.best.iter_mut().zip(&*positions).zip(rest) {
+        let (body, rest) = (step.body, step.body.rest());
+        for ((q, p), x) in self.best.iter_mut().zip(&nodes.positions).zip(rest) {
             *q = p - x;
         }
         let inverted = body.elements().inverted(&self.best);
@@ -75,39 +129,7 @@ impl Stepper for NonlinearStepper {
             if attempt == Attempt::Detour && self.model != Model::StVenantKirchhoff {
                 continue;
             }
-            for v in 0..body.node_count() {
-                let p = positions[v];
-                let skin = from.carry(to, v, p);
-                let held = body.bone_of_vertex()[v].is_some();
-                let skinned = held || attempt == Attempt::Skinned;
-                let guess = if skinned { to.places[v] } else { skin };
-                let way = guess - p;
-                self.displacements[v] = guess - rest[v];
-                self.inertia[v] = (way / h - velocities[v]) / h;
-                self.lag[v] = Vec3::zeros();
-                if !held {
-                    self.inertia[v] += (guess - skin) * (step.mass_damping / h);
-                    self.lag[v] = (guess - skin) * (beta / h);
-                }
-            }
-            loads(body, to, &step.load, &self.displacements, &mut self.forces);
-            let increment = Increment {
-                mass: 1.0 / (h * h) + step.mass_damping / h,
-                inertia: &self.inertia,
-                damping: beta / h,
-                lag: &self.lag,
-                forces: &self.forces,
-                terms: step.load.terms,
-                origin: rest,
-            };
-            let (q, domain) = (&mut self.displacements, domain(body, self.model));
-            let outcome = if attempt == Attempt::Detour {
-                self.balancer
-                    .balance_by_detour(domain, increment, q, &STEP, step.progress)
-            } else {
-                self.balancer
-                    .balance(domain, increment, q, &STEP, step.progress)
-            };
+            let outcome = self.minimise(step, nodes, attempt);
             match (outcome, &found) {
                 (Ok(_), _) => {
                     let turned = body.elements().inverted(&self.displacements);
@@ -132,10 +154,7 @@ impl Stepper for NonlinearStepper {
         if let Some(error) = lost(&self.best) {
             return Err(error);
         }
-        for ((p, velocity), next) in positions.iter_mut().zip(velocities).zip(&self.best) {
-            *velocity = (next - *p) / h;
-            *p = *next;
-        }
+        nodes.move_to(&self.best, step.duration);
         Ok(())
     }
 }

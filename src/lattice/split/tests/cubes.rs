@@ -102,6 +102,25 @@ impl Cubes {
     }
 }
 
+/// Returns the points of chains, each once, and the edges between them with their bones.
+fn bone_edges(chains: &[Vec<Vec3>]) -> (Vec<Vec3>, Vec<(u32, u32, u32)>) {
+    let (mut points, mut bones) = (Vec::<Vec3>::new(), Vec::new());
+    for (bone, chain) in chains.iter().enumerate() {
+        let mut last = None;
+        for &p in chain {
+            let at = points.iter().position(|q| (p - q).norm() < 1e-9);
+            let at = at.unwrap_or(points.len());
+            if at == points.len() {
+                points.push(p);
+            }
+            if let Some(l) = last.replace(at as u32) {
+                bones.push((l, at as u32, bone as u32));
+            }
+        }
+    }
+    (points, bones)
+}
+
 /// A body-centred cubic lattice around a surface with bones on its edges.
 pub(super) struct Fixture {
     pub(super) surface: Surface,
@@ -113,21 +132,7 @@ pub(super) struct Fixture {
 
 impl Fixture {
     pub(super) fn new(surface: Surface, h: f64, chains: &[Vec<Vec3>]) -> Self {
-        let mut points: Vec<Vec3> = Vec::new();
-        let mut bones = Vec::new();
-        for (bone, chain) in chains.iter().enumerate() {
-            let mut last = None;
-            for &p in chain {
-                let at = points.iter().position(|q| (p - q).norm() < 1e-9);
-                let at = at.unwrap_or(points.len());
-                if at == points.len() {
-                    points.push(p);
-                }
-                if let Some(l) = last.replace(at as u32) {
-                    bones.push((l, at as u32, bone as u32));
-                }
-            }
-        }
+        let (mut points, bones) = bone_edges(chains);
         let fixed = points.len();
         let (lo, hi) = surface.bounds();
         let n = ((hi - lo) / h).map(|x| x.ceil() as i32 + 3);

@@ -3,38 +3,47 @@
 
 use super::*;
 
-/// Invalid targets and settings are refused with an explanation.
+/// A target with a valid vertex.
+fn target(body: &Body) -> Target {
+    Target {
+        vertex: near(body, 1)[0],
+        place: Vec3::new(0.3, 0.0, 0.9),
+    }
+}
+
+/// Invalid targets are refused with an explanation.
 #[test]
-fn fit_refuses_invalid_input() {
+fn fit_refuses_invalid_targets() {
     let body = body();
     let mut fit = new(&body, Method::Warped);
     let rig = &rigs(&body)[0];
-    let vertex = near(&body, 1)[0];
-    let place = Vec3::new(0.3, 0.0, 0.9);
-    let target = Target { vertex, place };
+    let target = target(&body);
     let mut refused =
-        |points: &[Target], options: &FitSettings| fit.fit(rig, points, options).unwrap_err();
-    let none = FitSettings::default();
-    assert_eq!(refused(&[], &none), FitError::NoPoints);
-    let vertices = body.surface().vertices().len() as u32;
-    let beyond = Target {
-        vertex: vertices,
-        place,
-    };
-    assert!(matches!(
-        refused(&[target, beyond], &none),
-        FitError::Vertex { index: 1, .. }
-    ));
+        |points: &[Target]| fit.fit(rig, points, &FitSettings::default()).unwrap_err();
+    assert_eq!(refused(&[]), FitError::NoPoints);
+    let vertex = body.surface().vertices().len() as u32;
+    let beyond = Target { vertex, ..target };
+    let error = refused(&[target, beyond]);
+    assert!(matches!(error, FitError::Vertex { index: 1, .. }));
     for bad in [f64::NAN, f64::INFINITY] {
-        let bad = Target {
-            vertex,
-            place: Vec3::new(0.0, bad, 0.0),
-        };
-        assert!(matches!(
-            refused(&[target, bad], &none),
-            FitError::Target { index: 1, .. }
-        ));
+        let place = Vec3::new(0.0, bad, 0.0);
+        let error = refused(&[target, Target { place, ..target }]);
+        assert!(matches!(error, FitError::Target { index: 1, .. }));
     }
+    let vertex = body.held_vertices().next().unwrap();
+    let held = Target { vertex, ..target };
+    assert!(matches!(refused(&[held]), FitError::NoEffect { .. }));
+}
+
+/// Invalid settings are refused with an explanation.
+#[test]
+fn fit_refuses_invalid_settings() {
+    let body = body();
+    let mut fit = new(&body, Method::Warped);
+    let rig = &rigs(&body)[0];
+    let target = target(&body);
+    let none = FitSettings::default();
+    let mut refused = |options: &FitSettings| fit.fit(rig, &[target], options).unwrap_err();
     let one = |name: &str, x: f64| Named::from([(name.to_owned(), x)]);
     for (name, x) in [("colour", 1.0), ("strength", f64::NAN)] {
         for options in [
@@ -51,7 +60,7 @@ fn fit_refuses_invalid_input() {
                 ..none.clone()
             },
         ] {
-            let error = refused(&[target], &options);
+            let error = refused(&options);
             assert!(
                 matches!(error, FitError::Rig(_)) && error.to_string().contains(name),
                 "{error}"
@@ -62,40 +71,30 @@ fn fit_refuses_invalid_input() {
         weights: one("radius", -1.0),
         ..none.clone()
     };
-    assert!(matches!(
-        refused(&[target], &negative),
-        FitError::Weight { .. }
-    ));
+    assert!(matches!(refused(&negative), FitError::Weight { .. }));
     for (lower, upper) in [
         (2.0, 1.0),
         (f64::NAN, 1.0),
         (-2.0, -1.0),
         (f64::INFINITY, f64::INFINITY),
     ] {
-        let bounds = BTreeMap::from([("radius".to_owned(), (lower, upper))]);
-        let error = refused(
-            &[target],
-            &FitSettings {
-                bounds,
-                ..none.clone()
-            },
-        );
+        let error = refused(&FitSettings {
+            bounds: BTreeMap::from([("radius".to_owned(), (lower, upper))]),
+            ..none.clone()
+        });
         assert!(matches!(error, FitError::Bounds { .. }), "{error}");
     }
     let outside = FitSettings {
         start: one("distance", 0.9),
         ..none.clone()
     };
-    assert_eq!(
-        refused(&[target], &outside),
-        FitError::Rig(RigError::Outside)
-    );
-    let bone = body.held_vertices().next().unwrap();
-    let held = Target {
-        vertex: bone,
-        place,
-    };
-    assert!(matches!(refused(&[held], &none), FitError::NoEffect { .. }));
+    assert_eq!(refused(&outside), FitError::Rig(RigError::Outside));
+}
+
+/// Methods without linear equilibria and poses of another skeleton are refused.
+#[test]
+fn fit_refuses_methods_and_poses() {
+    let body = body();
     for method in Method::ALL.into_iter().filter(|m| !m.is_linear()) {
         let error = Fit::new(&body, method, &Pose::rest(2), GRAVITY, None)
             .err()
