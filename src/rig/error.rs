@@ -154,7 +154,9 @@ pub enum RigError {
         given: usize,
     },
     /// Two samples share one control.
-    #[error("sample {sample} is at control {control}, as another one is: no two may share a control")]
+    #[error(
+        "sample {sample} is at control {control}, as another one is: no two may share a control"
+    )]
     Twice {
         /// Index of the later sample.
         sample: usize,

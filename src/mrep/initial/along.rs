@@ -329,9 +329,10 @@ mod tests {
     #[test]
     fn filled_drops_lengths_below_ring_radius() {
         let rim = [Some(0.03), Some(0.05), None, None, Some(0.04), None];
-        let rows = || vec![vec![Some(1.0); 6], vec![Some(0.9); 6], rim.to_vec()];
-        let lengths = filled(rows(), &[1.0, 0.9, 0.8]).unwrap();
-        assert_eq!(lengths[2], vec![0.9; 6]);
+        let full = |x: f64| vec![Some(x); 6];
+        let rows = || vec![full(1.0), full(0.9), rim.to_vec(), rim.to_vec()];
+        let lengths = filled(rows(), &[1.0, 0.9, 0.8, 0.8]).unwrap();
+        assert_eq!(lengths[2..], [vec![0.9; 6], vec![0.9; 6]]);
         // Bones have no rings: what rays found is all that is known.
         assert!(filled(rows(), &[]).unwrap()[2][0] < 0.9);
     }
