@@ -65,6 +65,16 @@ pub(crate) fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns the text of a file, or the line at which its bytes are not text (UTF-8).
+pub(crate) fn text(bytes: Vec<u8>) -> Result<String, usize> {
+    String::from_utf8(bytes).map_err(|e| line_of(e.as_bytes(), e.utf8_error().valid_up_to()))
+}
+
+/// Returns the line, from 1, of a byte of a text.
+pub(crate) fn line_of(text: &[u8], byte: usize) -> usize {
+    1 + text.iter().take(byte).filter(|&&b| b == b'\n').count()
+}
+
 /// Writes files under other names and renames all of them when they are complete.
 pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
     let mut written: Vec<(PathBuf, Place)> = Vec::new();

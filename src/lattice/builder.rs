@@ -205,21 +205,12 @@ impl<'a> Builder<'a> {
     fn cut(&mut self, edges: &[usize]) {
         for &e in edges {
             let (a, b, s) = self.skeleton.edges[e];
-            let new = self.skeleton.points.len() as u32;
             let x = (self.skeleton.points[a as usize] + self.skeleton.points[b as usize]) / 2.0;
-            self.skeleton.points.push(x);
             self.points.x.insert(self.points.fixed, x);
             self.points.fixed += 1;
+            let new = self.skeleton.insert(x, a, b);
             self.skeleton.edges[e] = (a, new, s);
             self.skeleton.edges.push((new, b, s));
-            for chain in &mut self.skeleton.chains {
-                let at = chain
-                    .windows(2)
-                    .position(|w| w.contains(&a) && w.contains(&b));
-                if let Some(i) = at {
-                    chain.insert(i + 1, new);
-                }
-            }
         }
         self.skeleton.find_balls();
     }

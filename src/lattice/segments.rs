@@ -31,6 +31,21 @@ pub(crate) struct Protected {
 }
 
 impl Protected {
+    /// Adds a point between two neighbours on chains, and returns its number.
+    pub fn insert(&mut self, x: Vec3, a: u32, b: u32) -> u32 {
+        let new = self.points.len() as u32;
+        self.points.push(x);
+        for chain in &mut self.chains {
+            let at = chain
+                .windows(2)
+                .position(|w| w.contains(&a) && w.contains(&b));
+            if let Some(i) = at {
+                chain.insert(i + 1, new);
+            }
+        }
+        new
+    }
+
     /// Returns the length of an edge.
     pub fn length(&self, edge: usize) -> f64 {
         let (a, b, _) = self.edges[edge];
@@ -214,16 +229,7 @@ fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], shortest: f64) {
         }
         for (a, b, t) in cuts {
             let (x, y) = (p.points[a as usize], p.points[b as usize]);
-            p.points.push(x + (y - x) * t);
-            let new = (p.points.len() - 1) as u32;
-            for chain in &mut p.chains {
-                let at = chain
-                    .windows(2)
-                    .position(|w| w.contains(&a) && w.contains(&b));
-                if let Some(i) = at {
-                    chain.insert(i + 1, new);
-                }
-            }
+            p.insert(x + (y - x) * t, a, b);
         }
     }
 }

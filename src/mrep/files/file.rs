@@ -115,19 +115,13 @@ impl Model {
             action: "read",
             what: disk::reason(&e),
         })?;
-        let text = String::from_utf8(bytes).map_err(|e| {
-            let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-            MRepError::File {
-                path: path.to_owned(),
-                line: Some(1 + good.iter().filter(|&&b| b == b'\n').count()),
-                what: "this is not text (UTF-8)".into(),
-            }
-        })?;
         let wrong = |(line, what): (Option<usize>, String)| MRepError::File {
             path: path.to_owned(),
             line,
             what,
         };
+        let not_text = |line| wrong((Some(line), "this is not text (UTF-8)".into()));
+        let text = disk::text(bytes).map_err(not_text)?;
         let model = match format {
             Format::Toml => Self::parsed(&text).map_err(wrong)?,
             Format::Srep => srep::parsed(&text)
@@ -174,10 +168,7 @@ impl Model {
 
     /// Parses the text of a file; an error has the line, if known, and the reason.
     fn parsed(text: &str) -> Result<Self, (Option<usize>, String)> {
-        let line = |span: std::ops::Range<usize>| {
-            let before = &text.as_bytes()[..span.start.min(text.len())];
-            1 + before.iter().filter(|b| **b == b'\n').count()
-        };
+        let line = |span: std::ops::Range<usize>| disk::line_of(text.as_bytes(), span.start);
         let file: File = toml::from_str(text)
             .map_err(|e| (e.span().map(line), e.message().trim().replace('\n', "; ")))?;
         let format = *file.format.get_ref();

@@ -88,13 +88,10 @@ pub fn load(
         action: "read",
         what: disk::reason(&e),
     })?;
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-        RigError::File {
-            path: path.to_owned(),
-            line: 1 + good.iter().filter(|&&b| b == b'\n').count(),
-            what: "this is not text (UTF-8)".into(),
-        }
+    let text = disk::text(bytes).map_err(|line| RigError::File {
+        path: path.to_owned(),
+        line,
+        what: "this is not text (UTF-8)".into(),
     })?;
     from_text(path, &text, body.map(|body| (body, progress)))
 }

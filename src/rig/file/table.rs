@@ -2,6 +2,7 @@
 //! Tables of a TOML file whose errors name file, line and key.
 
 use crate::Mat4;
+use crate::disk::line_of;
 use crate::rig::{GuideFrame, RigError, Spec};
 use std::path::Path;
 use toml::Spanned;
@@ -19,10 +20,9 @@ pub(super) struct File<'a> {
 
 impl File<'_> {
     pub fn error(&self, at: usize, what: String) -> RigError {
-        let before = self.text.as_bytes().iter().take(at);
         RigError::File {
             path: self.path.to_owned(),
-            line: 1 + before.filter(|&&b| b == b'\n').count(),
+            line: line_of(self.text.as_bytes(), at),
             what,
         }
     }
