@@ -66,6 +66,16 @@ impl<'py> Arguments<'py> {
         Ok(value)
     }
 
+    /// Removes arguments that are None, which stand for the values of `settings`.
+    pub fn drop_none(&self, names: &[&str]) -> PyResult<()> {
+        for name in names {
+            if let Some(value) = self.object(name)?.filter(|value| !value.is_none()) {
+                self.given.set_item(name, value)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes an argument that is anything but None.
     pub fn any(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.take(name, |value| Ok(value.clone()))

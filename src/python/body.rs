@@ -167,6 +167,7 @@ impl PyBody {
         let progress = given.progress()?;
         let (surface, skeleton) = (&surface.get().0, &skeleton.get().0);
         let (lattice, material) = (&lattice.get().0, material.get().0);
+        given.drop_none(&["region_weights"])?;
         let asked = given.settings_of::<PyBodySettings>()?;
         let (settings, dial) = asked.of_body(surface.vertices().len(), skeleton.len())?;
         let body = with_progress(py, progress, |progress| match dial {

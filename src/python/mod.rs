@@ -77,6 +77,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scene_clips::extend_scene, m)?)?;
     m.add_class::<shell::PyShell>()?;
     m.add_class::<spline::PyWigglySpline>()?;
+    m.add_class::<keyframes::PySpacetimeSettings>()?;
     m.add_class::<spacetime::PySpacetime>()?;
     m.add_class::<composite::PyComposite>()?;
     m.add_function(wrap_pyfunction!(composite::composite, m)?)?;
