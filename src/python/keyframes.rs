@@ -48,6 +48,8 @@ settings_class! {
         rigid: RigidMotion = RigidMotion::Auto;
         /// Rest, where forces vanish: the "body"'s own (keyframes are strains) or the "keyframes" (poses).
         rest: Rests = Rests::Body;
+        /// Length of the unit of a TetMesh or Body, of keyframes, velocities and gravity, m. A Shell has a `unit` of its own. None: 1.
+        unit: Option<f64> = None;
     }
 }
 

@@ -58,11 +58,18 @@ pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
 fn deformable(
     body: &Bound<'_, PyAny>,
     material: Option<&PyMaterial>,
+    unit: Option<f64>,
 ) -> PyResult<Arc<dyn Deformable>> {
+    let measured = |solid: Solid| -> PyResult<Arc<dyn Deformable>> {
+        Ok(match unit {
+            None => Arc::new(solid),
+            Some(unit) => Arc::new(solid.in_unit(unit).map_err(IntoPy::into_py)?),
+        })
+    };
     if let Ok(tets) = body.cast::<PyTetMesh>() {
         let material = material.map_or_else(Material::default, |m| m.0);
         let solid = Solid::of_tets(&tets.get().0, &material, Model::StVenantKirchhoff);
-        return Ok(Arc::new(solid));
+        return measured(solid);
     }
     if material.is_some() {
         return Err(input(
@@ -70,13 +77,15 @@ fn deformable(
         ));
     }
     if let Ok(shell) = body.cast::<PyShell>() {
+        if unit.is_some() {
+            return Err(input(
+                "unit: a Shell has its own; give one with a TetMesh or a Body alone",
+            ));
+        }
         return Ok(shell.get().0.clone());
     }
     match body.cast::<PyBody>() {
-        Ok(body) => Ok(Arc::new(Solid::of_body(
-            &body.get().0,
-            Model::StVenantKirchhoff,
-        ))),
+        Ok(body) => measured(Solid::of_body(&body.get().0, Model::StVenantKirchhoff)),
         Err(_) => Err(input("body: expected a Shell, a TetMesh or a Body")),
     }
 }
@@ -95,15 +104,15 @@ impl PySpacetime {
     ) -> PyResult<Self> {
         const NAMES: [&str; 5] = ["body", "keyframes", "times", "stiffness", "damping"];
         let given = Arguments::new("Spacetime", &NAMES, arguments, keywords)?;
+        let body = given.need("body", |b| Ok(b.clone()))?;
         let material = given.take("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
-        let body = given.need("body", |b| deformable(b, material.as_ref().map(Py::get)))?;
-        let nodes = body.rest().len();
         let keyframes = given.need("keyframes", |k| keyframes::frames(k, "keyframes"))?;
         let times = given.need("times", |t| Ok(floats(t, "times", &[None])?.data))?;
         let progress = given.progress()?;
         given.drop_none(&["stiffness", "damping"])?;
         let asked = given.settings_of::<PySpacetimeSettings>()?;
-        let last = keyframes.len().saturating_sub(1);
+        let body = deformable(&body, material.as_ref().map(Py::get), asked.unit)?;
+        let (nodes, last) = (body.rest().len(), keyframes.len().saturating_sub(1));
         let (settings, options) = asked.of_motion(nodes, last)?;
         let motion = with_progress(py, progress, |progress| {
             Spacetime::new(body, keyframes, times, settings, &options, progress)
@@ -165,7 +174,7 @@ impl PySpacetime {
             .into_pyarray(py))
     }
 
-    /// Squared acting force per mass, integrated, kg·m²/s³. It is the mean over the linearisations of what deforms the body; where rigid
+    /// Squared acting force per mass, integrated, kg·m²/s³ (with a `unit`, its square in place of m²). It is the mean over the linearisations of what deforms the body; where rigid
     /// motion is taken out, the shares of the centre and of the rotation are added.
     #[getter]
     fn cost(&self, py: Python<'_>) -> PyResult<f64> {
