@@ -101,8 +101,8 @@ def test_unit_centimetres():
         x = tets.vertices * unit
         keys = np.stack([x, x + np.array([0.0, 0.0, 1.0]) * x[:, :1] ** 2]) / unit
         fixed = np.flatnonzero(x[:, 0] == 0.0)
-        gravity = np.array([0.0, 0.0, -9.81]) / unit
-        return thew.Spacetime(tets, keys, [0.0, 0.3], 1.0, (2.0, 0.0), fixed=fixed, gravity=gravity, **options)
+        common = {"fixed": fixed, "gravity": np.array([0.0, 0.0, -9.81]) / unit, "end_velocity": 0.0}
+        return thew.Spacetime(tets, keys, [0.0, 0.3], 1.0, (2.0, 0.0), start_velocity=0.0, **common, **options)
 
     metres, centimetres = moved(1.0), moved(0.01, unit=0.01)
     t = np.linspace(0.0, 0.3, 11)

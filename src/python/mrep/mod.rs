@@ -28,7 +28,7 @@ use crate::{Mat3, Vec3};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -121,30 +121,14 @@ impl PyMRep {
     /// Raises MRepError naming the first atom that is not valid.
     #[staticmethod]
     #[pyo3(
-        signature = (hubs, radii, frames, angles, lengths=None, ends=(1.0, 1.0), knots=None, joints=List::default()),
+        signature = (*arguments, **keywords),
         text_signature = "(hubs, radii, frames, angles, lengths=None, ends=(1.0, 1.0), knots=None, joints=())"
     )]
-    #[allow(clippy::too_many_arguments)]
     fn tube(
-        hubs: &Bound<'_, PyAny>,
-        radii: &Bound<'_, PyAny>,
-        frames: &Bound<'_, PyAny>,
-        angles: &Bound<'_, PyAny>,
-        lengths: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = read)] ends: (f64, f64),
-        knots: Option<&Bound<'_, PyAny>>,
-        joints: List<f64>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let knots = knots.map(|k| floats(k, "knots", &[None])).transpose()?;
-        let knots = knots.map(|k| k.data);
-        Ok(atoms::tube(
-            [hubs, radii, frames, angles],
-            lengths,
-            ends,
-            knots,
-            joints.0,
-        )?
-        .into())
+        Ok(atoms::tube(arguments, keywords)?.into())
     }
 
     /// Builds a first figure by its name, one metre long around the origin. A fit moves and scales it onto its body.
@@ -635,30 +619,16 @@ impl PyMRep {
     ///
     /// Raises MRepError, Cancelled.
     #[pyo3(
-        signature = (target, stages=None, prior=1.0, held=None, weights=None, family=None, progress=None),
+        signature = (*arguments, **keywords),
         text_signature = "($self, target, stages=('similarity', 'atoms', 'boundary'), prior=1.0, held=None, weights=None, family=None, progress=None)"
     )]
-    #[allow(clippy::too_many_arguments)]
-    fn fit(
+    fn fit<'py>(
         &self,
-        target: &Bound<'_, PyAny>,
-        stages: Option<List<String>>,
-        #[pyo3(from_py_with = real)] prior: f64,
-        held: Option<&Bound<'_, PyAny>>,
-        weights: Option<&Bound<'_, PyAny>>,
-        family: Option<&PyMRepFamily>,
-        progress: Option<Py<PyAny>>,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<PyMRepFit> {
-        let (model, names) = (&self.model, self.names());
-        let settings = fit::settings(model, stages.map(|s| s.0), prior, held, family)?;
-        let py = target.py();
-        let target = fit::Target::new(target, weights, names.len())?;
-        with_progress(py, progress, |progress| {
-            let fits = target
-                .fit(model, &settings, progress)
-                .map_err(IntoPy::into_py)?;
-            PyMRepFit::new(names.into_iter().zip(fits).collect())
-        })
+        fit::fitted(py, &self.model, arguments, keywords)
     }
 
     fn __eq__(&self, other: &Self) -> bool {

@@ -118,11 +118,15 @@ fn motion_same_in_any_unit() {
         let mesh = TetMesh::new(rest, mesh.tets().to_vec()).unwrap();
         let solid = Solid::of_tets(&mesh, &material(), Model::StVenantKirchhoff);
         let solid = solid.in_unit(unit).unwrap();
-        let start = vec![Vec3::new(0.0, 0.2, 0.0) / unit; mesh.vertices().len()];
+        let even = |v: Vec3| Velocity::Given(vec![v / unit; mesh.vertices().len()]);
         let settings = Settings {
             damping: (0.5, 1e-3),
             gravity: Vec3::new(0.0, 0.0, -9.81) / unit,
-            velocities: [(0, Velocity::Given(start))].into(),
+            velocities: [
+                (0, even(Vec3::new(0.0, 0.2, 0.0))),
+                (1, even(Vec3::zeros())),
+            ]
+            .into(),
             ..Settings::default()
         };
         let options = SpaceSettings::default();
