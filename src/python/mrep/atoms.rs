@@ -161,6 +161,15 @@ pub(super) fn joined(mreps: &[&PyMRep], names: Option<Vec<String>>) -> PyResult<
     Model::new(all.iter().enumerate().map(named).collect()).map_err(IntoPy::into_py)
 }
 
+/// Returns the lengths of the end spokes over the radius: of each atom of a slab, of both ends of a tube.
+pub(super) fn ends<'py>(py: Python<'py>, figure: &Figure) -> PyResult<Bound<'py, PyAny>> {
+    if let (Kind::Tube { atoms, .. }, all) = (figure.kind(), figure.atoms()) {
+        let ends = vec![all[0].end, all[atoms - 1].end];
+        return Ok(ends.into_pyarray(py).into_any());
+    }
+    Ok(array(py, figure, &[], |a| vec![a.end])?.into_any())
+}
+
 /// Returns the constructor and the arrays that make the model again.
 pub(super) fn reduced<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyTuple>> {
     let class = py.get_type::<PyMRep>();
