@@ -11,6 +11,7 @@
 mod arguments;
 mod arrays;
 mod body;
+mod body_settings;
 mod clip;
 mod collider;
 mod composite;
@@ -63,7 +64,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<skeleton::PySkeleton>()?;
     m.add_class::<lattice::PyLattice>()?;
     m.add_class::<material::PyMaterial>()?;
-    m.add_class::<body::PyBodySettings>()?;
+    m.add_class::<body_settings::PyBodySettings>()?;
     m.add_class::<body::PyBody>()?;
     m.add_class::<dynamics::PySimulation>()?;
     m.add_class::<equilibrium::PyEquilibrium>()?;
