@@ -14,12 +14,13 @@
 //! # }
 //! ```
 
-pub use crate::body::Body;
+pub use crate::body::{Body, BodySettings};
 pub use crate::clip::{Clip, ClipSettings};
 pub use crate::contact::{Collider, Contact};
-pub use crate::dynamics::{Equilibrium, Method, Scene, Simulation};
+pub use crate::dynamics::{Equilibrium, Method, Scene, Simulation, SimulationSettings};
 pub use crate::elasticity::Material;
 pub use crate::lattice::Lattice;
+pub use crate::modal::DeformSettings;
 pub use crate::present::{Presenter, SurfaceId};
 pub use crate::progress::{Progress, Silent};
 pub use crate::rig::{Guide, Rig, Sample, Template, TemplateKind};

@@ -234,13 +234,13 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     def work(progress):
         surface = Surface.of(thew, basis, triangles, shape[None], bending, name)
         points = surface.points(shape)
-        before = float(surface.shell.energy(points))
+        before = surface.energy(points)
         if amount <= 0.0:
             return shape, before, before
         weight = HOLD * (1.0 - min(amount, 0.999)) / amount
         held = None if fixed is None else surface.welded.mask(fixed)
         calmed = surface.shell.relax(points, weight, fixed=held, progress=lambda f, text="": progress(f, text))
-        return surface.shape(calmed, shape, points), before, float(surface.shell.energy(calmed))
+        return surface.shape(calmed, shape, points), before, surface.energy(calmed)
 
     calmed, before, after = yield Work("Lowering the energy", work, 0.05, 0.95)
     block.points.foreach_set("co", np.ascontiguousarray(calmed, dtype=np.float32).ravel())

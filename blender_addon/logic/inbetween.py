@@ -13,7 +13,7 @@ import numpy as np
 
 from . import carried, sculpts
 from .errors import Refusal, sentence
-from .keyframes import Key, Plan, Segment, fixed_mask, folded, hold, scale_of, segments, told
+from .keyframes import DIAMETER, Key, Plan, Segment, fixed_mask, folded, hold, segments, size_of, told
 from .sentences import plural
 
 #: Points of a drawn curve. For curves 380 pixels wide one every 1.6 pixels.
@@ -22,47 +22,49 @@ SAMPLES = 240
 
 @dataclass
 class Surface:
-    """A mesh with its sculpts, welded, in the core's space."""
+    """A mesh with its sculpts, welded, in object space."""
 
-    basis: np.ndarray  # float32[n, 3], object space
-    scale: float
+    basis: np.ndarray  # float32[n, 3]
+    size: float
     welded: sculpts.Welded
     shell: Any  # thew.Shell
-    rest: np.ndarray  # float64[m, 3] the points at the basis, object space
+    rest: np.ndarray  # float64[m, 3] the points at the basis
     riders: carried.Carried | None  # vertices that the points carry along
 
     @staticmethod
     def of(thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str) -> Surface:
         """Welds a mesh and builds its shell; `sculpted` [k, n, 3]: shapes whose parted vertices are not welded."""
-        scale = scale_of(basis)
-        size = float(np.linalg.norm(np.ptp(basis, axis=0)))
+        size = size_of(basis)
         welded, riders = carried.joined(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face with an area: keyframed flesh needs a surface")
         rest = welded.gathered(basis.astype(np.float64))
-        # The core's points are in its unit already.
-        shell = thew.Shell(rest * scale, welded.triangles, bending=bending, unit=1.0)
-        return Surface(basis, scale, welded, shell, rest, riders)
+        shell = thew.Shell(rest, welded.triangles, bending=bending, unit=size / DIAMETER)
+        return Surface(basis, size, welded, shell, rest, riders)
 
     def points(self, shape: np.ndarray) -> np.ndarray:
         """Returns shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
-        return self.welded.gathered(shape.astype(np.float64)) * self.scale
+        return self.welded.gathered(shape.astype(np.float64))
 
     def moved(self, points: np.ndarray) -> np.ndarray:
         """Returns the displacements of the riders from the basis, [..., r, 3], for points of the core [..., m, 3]."""
-        return self.riders.moved(np.asarray(points, dtype=np.float64) / self.scale - self.rest)
+        return self.riders.moved(np.asarray(points, dtype=np.float64) - self.rest)
 
     def shape(self, points: np.ndarray, instead: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Returns points of the core [m, 3] as a shape of the mesh, float32[n, 3].
 
         Loose vertices are taken from `instead`; riders move on from there as the points did from `before`.
         """
-        shape = self.welded.spread(np.asarray(points, dtype=np.float64)) / self.scale
+        shape = self.welded.spread(np.asarray(points, dtype=np.float64))
         shape[self.welded.loose] = instead[self.welded.loose]
         if self.riders is not None:
             own = self.riders.vertices
             shape[own] = instead[own] + self.moved(points) - self.moved(before)
         return shape.astype(np.float32)
+
+    def energy(self, points: np.ndarray) -> float:
+        """Returns the elastic energy at points of the core [m, 3], the same at any size."""
+        return float(self.shell.energy(points)) / self.shell.unit**4
 
     def notes(self) -> list[str]:
         """Returns sentences on the mesh's doubled, riding and loose vertices."""
@@ -128,11 +130,11 @@ class Inbetween:
         mask = fixed_mask(segment, self._groups, points.shape[1])
         if mask.all():
             raise Refusal(f"All vertices of {self.name} are fixed: make the vertex group smaller")
-        points = hold(segment, points, mask, self.name, 10.0)
+        points = hold(segment, points, mask, self.name, self.surface.size)
         if segment.cyclic:
             points[-1] = points[0]
         self._points.append(points)
-        options, _, _ = told(segment, self.plan, self.start, points, self._groups, self.surface.scale)
+        options, _, _ = told(segment, self.plan, self.start, points, self._groups)
 
         def part(fraction: float, text: str = "") -> bool:
             return progress((i + fraction) / count, text)
@@ -164,7 +166,7 @@ class Inbetween:
         if shapes is not None:
             self._take_groups(shapes)
         for segment, part, points, spots in zip(self.segments, self.parts, self._points, self._spots, strict=True):
-            options, softened, wanted = told(segment, plan, self.start, points, self._groups, self.surface.scale)
+            options, softened, wanted = told(segment, plan, self.start, points, self._groups)
             with self._named(segment):
                 while spots:
                     part.drop(spots.pop())
@@ -214,7 +216,7 @@ class Inbetween:
         key = (frame, plain)
         if not self._cached or self._cached[0] != key:
             surface, points = self.surface, self.points(frame, plain)
-            offsets = surface.welded.spread(np.asarray(points, dtype=np.float64)) / surface.scale - surface.basis
+            offsets = surface.welded.spread(np.asarray(points, dtype=np.float64)) - surface.basis
             offsets = offsets.astype(np.float32)
             if len(surface.welded.loose):
                 offsets[surface.welded.loose] = self._apart(frame, surface.welded.loose)
@@ -267,7 +269,7 @@ class Inbetween:
                 "drag one of a large part"
             )
         points, kept = np.unique(points, return_index=True)
-        wanted = np.asarray(positions, dtype=np.float64)[kept] * self.surface.scale
+        wanted = np.asarray(positions, dtype=np.float64)[kept]
         before = self.points(frame).astype(np.float64)
         shape = self.parts[i].model(before, points, wanted)
         return self.surface.shape(shape, self.surface.basis + self.offsets(frame), before)

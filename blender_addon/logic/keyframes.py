@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keyframed flesh as numbers: keys in time, the segments between cuts, and the core's input for each.
 
-The core computes in a space of its own, so that its dials mean the same at any size: meshes are scaled to a diameter of 10, and
-time is the flesh's own, seconds of the scene times the speed.
+Lengths are those of the object. The shell counts them in tenths of the mesh's diameter, so that the dials mean the same at any
+size. Time is the flesh's own, seconds of the scene times the speed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VELOCITIES = (
     ("NEIGHBOURS", "From Neighbours", "From the shape before towards the one after"),
     ("ARROW", "Arrow", "Along the arrow, the same for all vertices"),
 )
-#: Diameter of meshes in the core.
+#: Diameter of meshes in units of the shell's weights.
 DIAMETER = 10.0
 #: Frames nearer than this are one; Blender merges such keyframes.
 SAME_TIME = 0.01
@@ -179,10 +179,10 @@ def folded(frame: float, start: float, end: float, cyclic: bool) -> float:
     return min(max(frame, start), end)
 
 
-def scale_of(basis: np.ndarray) -> float:
-    """Returns the factor that scales a mesh to the core's diameter."""
+def size_of(basis: np.ndarray) -> float:
+    """Returns the diagonal of a mesh's box; where the mesh is a point, that for which lengths count as they are."""
     size = float(np.linalg.norm(np.ptp(np.asarray(basis, dtype=np.float64), axis=0)))
-    return DIAMETER / size if size > 0.0 else 1.0
+    return size if size > 0.0 else DIAMETER
 
 
 @dataclass(frozen=True)
@@ -194,10 +194,10 @@ class Spot:
     positions: np.ndarray
 
 
-def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks: dict[str, np.ndarray], scale: float):
+def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks: dict[str, np.ndarray]):
     """Returns the core's input for a segment: `(options, softened, spots)`, for `Spacetime.set`, `soften` and `partial`.
 
-    `shapes` [k, m, 3] of its keys, in the core's space; `masks`: bool[m] by vertex group; `origin`: the frame of time 0.
+    `shapes` [k, m, 3] of its keys; `masks`: bool[m] by vertex group; `origin`: the frame of time 0.
     """
     keys, speed = segment.keys, plan.speed
     times = np.array([(key.frame - origin) / plan.fps * speed for key in keys])
@@ -210,7 +210,7 @@ def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks:
         if what.kind == "ZERO":
             return np.zeros(shapes.shape[1:])
         if what.kind == "ARROW":
-            return moves[:, None] * (np.array(what.arrow) * (scale / speed))
+            return moves[:, None] * (np.array(what.arrow) / speed)
         if segment.cyclic and i in {0, last}:
             return (shapes[1] - shapes[-2]) / (times[1] - times[0] + times[-1] - times[-2])
         a, b = max(i - 1, 0), min(i + 1, last)
@@ -223,7 +223,7 @@ def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks:
         "times": times,
         "stiffness": plan.stiffness,
         "damping": plan.damping,
-        "gravity": tuple(float(g) * scale / speed**2 for g in plan.gravity),
+        "gravity": tuple(float(g) / speed**2 for g in plan.gravity),
         "start_velocity": None if segment.cyclic else velocity(0, first_velocity(keys[0])),
         "end_velocity": None if segment.cyclic else velocity(last, keys[last].arriving),
         "velocities": inner,

@@ -35,6 +35,7 @@ from ._errors import (
 )
 from ._thew import (
     Body,
+    BodySettings,
     BoneGuide,
     Clip,
     Collider,
@@ -65,6 +66,7 @@ from ._thew import (
     Skeleton,
     SkinGuide,
     Spacetime,
+    SpacetimeSettings,
     Surface,
     SurfaceReport,
     Template,
@@ -95,6 +97,7 @@ from ._thew import (
 
 __all__ = [
     "Body",
+    "BodySettings",
     "BoneGuide",
     "Cancelled",
     "Clip",
@@ -135,6 +138,7 @@ __all__ = [
     "Skeleton",
     "SkinGuide",
     "Spacetime",
+    "SpacetimeSettings",
     "StorageError",
     "Surface",
     "SurfaceReport",

@@ -147,6 +147,39 @@ class _OtherSettings(TypedDict, total=False):
 class _SimulationSettings(_OtherSettings, total=False):
     method: _Method
 
+class _OtherBodySettings(TypedDict, total=False):
+    stiffness: ArrayLike | None
+    density: ArrayLike | None
+    poisson: ArrayLike | None
+    twist_stiffness: ArrayLike | None
+    twist_radius: ArrayLike | None
+    rest_includes_gravity: bool
+    level: int
+    flesh: ArrayLike | None
+    softness: float | None
+    kind: _Kind
+    hard: ArrayLike | None
+
+class _BodySettings(_OtherBodySettings, total=False):
+    region_weights: ArrayLike | None
+
+class _OtherSpacetimeSettings(TypedDict, total=False):
+    gravity: ArrayLike
+    modes: int
+    start_velocity: ArrayLike | None
+    end_velocity: ArrayLike | None
+    velocities: Mapping[int, ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None] | None
+    fixed: ArrayLike | None
+    cyclic: bool
+    ghosts: Literal["auto"] | Sequence[tuple[float, ArrayLike]] | None
+    rigid: Literal["auto"] | bool
+    rest: Literal["body", "keyframes"]
+    unit: float | None
+
+class _SpacetimeSettings(_OtherSpacetimeSettings, total=False):
+    stiffness: float
+    damping: ArrayLike
+
 @final
 class Surface:
     """A triangle surface as it comes: kept as given, welded and oriented inside for the physics.
@@ -894,24 +927,78 @@ class WigglySpline:
         """Cost ∫ r² over the whole spline: a number, or float64 [d] for values [m+1,d]."""
 
 @final
+class SpacetimeSettings:
+    """Settings of a motion through keyframes, which never change: SpacetimeSettings(stiffness=40.0, cyclic=True, ...). Each is a keyword here
+    and a property.
+
+    `Spacetime` takes them as `settings`, or as keywords of its own. A keyword beside `settings` replaces that setting. Settings are equal
+    by their values. The numbers of vertices are checked with the body. Raises InputError, TypeError for an unknown name.
+    """
+
+    def __new__(cls, **keywords: Unpack[_SpacetimeSettings]) -> SpacetimeSettings: ...
+    @property
+    def stiffness(self) -> float:
+        """Factor of the elastic energy."""
+    @property
+    def damping(self) -> tuple[float, float]:
+        """Damping (alpha 1/s, beta s), of mass and stiffness."""
+    @property
+    def gravity(self) -> tuple[float, float, float]:
+        """A constant acceleration, m/s²."""
+    @property
+    def modes(self) -> int:
+        """Number of lowest modes of each keyframe, beyond the rigid ones."""
+    @property
+    def start_velocity(self) -> _Floats | None:
+        """Velocity at the first keyframe, float64 [3] or [n,3], given as a number too. None: a natural end, at which no force acts."""
+    @property
+    def end_velocity(self) -> _Floats | None:
+        """Velocity at the last keyframe, float64 [3] or [n,3], as `start_velocity`."""
+    @property
+    def velocities(self) -> dict[int, _Floats | tuple[_Floats | None, _Floats | None] | None] | None:
+        """Velocities at keyframes, {keyframe: velocity}, each float64 [3] or [n,3] or given as a number; or {keyframe: (before, behind)} for a
+        cut, None in place of one that is free.
+        """
+    @property
+    def fixed(self) -> NDArray[np.bool_] | NDArray[np.int64] | None:
+        """Vertices that stay, a mask [n] or numbers [k]."""
+    @property
+    def cyclic(self) -> bool:
+        """True if the last keyframe is the first again."""
+    @property
+    def ghosts(self) -> Literal["auto"] | list[tuple[float, _Floats]] | None:
+        """Further shapes to linearise around and to be drawn to, "auto" or [(time, shape)]."""
+    @property
+    def rigid(self) -> Literal["auto"] | bool:
+        """True if the best rigid motion is taken out first, else False. "auto": if nothing is fixed. Its rotation is a minimiser about one
+        axis alone, and puts no centrifugal and no Coriolis forces on what deforms.
+        """
+    @property
+    def rest(self) -> Literal["body", "keyframes"]:
+        """Rest, where forces vanish: the "body"'s own (keyframes are strains) or the "keyframes" (poses)."""
+    @property
+    def unit(self) -> float | None:
+        """Length of the unit of a TetMesh or Body, of keyframes, velocities and gravity, m. A Shell has a `unit` of its own. None: 1."""
+    def replace(self, **changes: Unpack[_SpacetimeSettings]) -> SpacetimeSettings:
+        """Returns other settings with some changed. `copy.replace` does the same from Python 3.13 on. Raises as the class does."""
+    def as_dict(self) -> dict[str, Any]:
+        """Returns all settings by name, as the keywords that make them."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[object, ...], dict[str, object]]: ...
+    def __replace__(self, **changes: Unpack[_SpacetimeSettings]) -> SpacetimeSettings: ...
+    def __copy__(self) -> SpacetimeSettings: ...
+    def __deepcopy__(self, _memo: object) -> SpacetimeSettings: ...
+
+@final
 class Spacetime:
     """A motion through keyframes with the least acting force [hildebrandt2012].
 
-    Spacetime(body, keyframes, times, ...):
+    Spacetime(body, keyframes, times, stiffness=1.0, damping=(0.0, 0.0), ...):
 
     - `body`: a Shell, a TetMesh or a Body (n: its lattice vertices).
     - `keyframes[m+1,n,3]`: positions, metres. `times[m+1]`: rising, seconds.
-    - `stiffness`: factor of the elastic energy. `damping`: (alpha, beta), of mass and stiffness. `gravity[3]`: an acceleration, m/s².
-    - `modes`: number of lowest modes of each keyframe, beyond the rigid ones.
-    - `start_velocity`, `end_velocity`: a number, [3] or [n,3]. None: natural ends, at which no force acts.
-    - `velocities`: {keyframe: velocity}, or {keyframe: (before, behind)} for a cut, None in place of one that is free.
-    - `fixed`: vertices that stay, a mask [n] or numbers.
-    - `cyclic`: True if the last keyframe is the first again.
-    - `ghosts`: further shapes to linearise around and to be drawn to, "auto" or [(time, shape)].
-    - `rigid`: True if the best rigid motion is taken out first, else False. "auto": if nothing is fixed. Its rotation is a minimiser about
-      one axis alone, and puts no centrifugal and no Coriolis forces on what deforms.
-    - `rest`: where forces vanish, at the "body"'s own rest (keyframes are strains) or at the "keyframes" (poses).
     - `material`: that of a TetMesh, Material() by default; a Shell and a Body have their own.
+    - `stiffness`, `damping`, `settings` and further keywords: a `SpacetimeSettings`, and settings by name that replace its own.
 
     Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
     """
@@ -921,20 +1008,13 @@ class Spacetime:
         body: Shell | TetMesh | Body,
         keyframes: ArrayLike,
         times: ArrayLike,
-        stiffness: float = 1.0,
-        damping: ArrayLike = (0.0, 0.0),
-        gravity: ArrayLike = (0.0, 0.0, 0.0),
-        modes: int = 10,
-        start_velocity: ArrayLike | None = None,
-        end_velocity: ArrayLike | None = None,
-        velocities: Mapping[int, ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None] | None = None,
-        fixed: ArrayLike | None = None,
-        cyclic: bool = False,
-        ghosts: Literal["auto"] | Sequence[tuple[float, ArrayLike]] | None = None,
-        rigid: Literal["auto"] | bool = "auto",
-        rest: Literal["body", "keyframes"] = "body",
-        progress: _Progress | None = None,
+        stiffness: float | None = None,
+        damping: ArrayLike | None = None,
+        *,
         material: Material | None = None,
+        progress: _Progress | None = None,
+        settings: SpacetimeSettings | None = None,
+        **keywords: Unpack[_OtherSpacetimeSettings],
     ) -> Spacetime: ...
     def __call__(self, t: ArrayLike) -> _Places:
         """The motion at times t -> [t,n,3]. Beyond the ends the end keyframes are held; cycles repeat."""
@@ -952,8 +1032,8 @@ class Spacetime:
         """Times of the keyframes, float64 [m+1], s."""
     @property
     def cost(self) -> float:
-        """Squared acting force per mass, integrated, kg·m²/s³. It is the mean over the linearisations of what deforms the body; where rigid
-        motion is taken out, the shares of the centre and of the rotation are added.
+        """Squared acting force per mass, integrated, kg·m²/s³ (with a `unit`, its square in place of m²). It is the mean over the
+        linearisations of what deforms the body; where rigid motion is taken out, the shares of the centre and of the rotation are added.
         """
     @property
     def reach(self) -> float:
@@ -1120,25 +1200,73 @@ class TetMesh:
     def __deepcopy__(self, _memo: object) -> TetMesh: ...
 
 @final
+class BodySettings:
+    """Settings of a body, which never change: BodySettings(softness=0.5, kind="toon", ...). Each is a keyword here and a property.
+
+    `Body` takes them as `settings`, or as keywords of its own. A keyword beside `settings` replaces that setting. Settings are equal by
+    their values. The lengths of arrays are checked with the body. Raises InputError, TypeError for an unknown name.
+    """
+
+    def __new__(cls, **keywords: Unpack[_BodySettings]) -> BodySettings: ...
+    @property
+    def region_weights(self) -> _Floats | None:
+        """Bones whose frames each piece of flesh follows, painted on the surface, float64 [n,b]. None: by distance."""
+    @property
+    def stiffness(self) -> _Floats | None:
+        """Factors on Young's modulus painted on surface vertices, float64 [n]. None: 1."""
+    @property
+    def density(self) -> _Floats | None:
+        """Factors on the density painted on surface vertices, float64 [n]. None: 1."""
+    @property
+    def poisson(self) -> _Floats | None:
+        """Factors on Poisson's ratio painted on surface vertices, float64 [n]. None: 1."""
+    @property
+    def twist_stiffness(self) -> _Floats | None:
+        """Twist stiffness of each bone, N/m⁴, float64 [b]. None: E/r² of the flesh around the bone, paint included."""
+    @property
+    def twist_radius(self) -> _Floats | None:
+        """Twist radius of each bone, m, float64 [b]. None: half its distance to the skin."""
+    @property
+    def rest_includes_gravity(self) -> bool:
+        """True if the modelled shape already sags."""
+    @property
+    def level(self) -> int:
+        """Subdivisions for the integrals, 0 to 3."""
+    @property
+    def flesh(self) -> _Floats | None:
+        """Flesh painted on surface vertices, float64 [n], from 0, the skin as it is, to 1, as soft as it gets. None: by the body's anatomy if
+        there are `region_weights`; without them flesh is the same everywhere.
+        """
+    @property
+    def softness(self) -> float | None:
+        """A dial, 0 to 1, that overrules the material's `young`. It acts as `with_softness` of the same body unpainted, so that paint on one
+        place leaves all others as they are. None: the material's own.
+        """
+    @property
+    def kind(self) -> _Kind:
+        """Kind of character, "automatic", "human", "animal", "toon", "insect" or "robot". It decides which parts the anatomy lets be soft."""
+    @property
+    def hard(self) -> _Floats | None:
+        """Share of the skin at each vertex that is of something hard, float64 [n], 0 to 1, by its materials. The anatomy leaves such skin
+        correspondingly less flesh. None: 0.
+        """
+    def replace(self, **changes: Unpack[_BodySettings]) -> BodySettings:
+        """Returns other settings with some changed. `copy.replace` does the same from Python 3.13 on. Raises as the class does."""
+    def as_dict(self) -> dict[str, Any]:
+        """Returns all settings by name, as the keywords that make them."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getnewargs_ex__(self, /) -> tuple[tuple[object, ...], dict[str, object]]: ...
+    def __replace__(self, **changes: Unpack[_BodySettings]) -> BodySettings: ...
+    def __copy__(self) -> BodySettings: ...
+    def __deepcopy__(self, _memo: object) -> BodySettings: ...
+
+@final
 class Body:
     """Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 
-    Body(surface, skeleton, lattice, material, ...):
+    Body(surface, skeleton, lattice, material, region_weights=None, ...):
 
-    - `region_weights[n,b]`: the bones whose frames each piece of flesh follows, painted on the surface. None: by distance.
-    - `stiffness`, `density`, `poisson`: factors [n] painted on surface vertices.
-    - `twist_stiffness` (N/m⁴), `twist_radius` (m): one per bone, [b]. By default E/r² of the flesh around each bone, paint included, and
-      half its distance to the skin.
-    - `rest_includes_gravity`: True if the modelled shape already sags.
-    - `level`: subdivisions for the integrals, 0 to 3.
-    - `flesh[n]`: painted on surface vertices, from 0, the skin as it is, to 1, as soft as it gets. None: by the body's anatomy if there are
-      `region_weights`; without them flesh is the same everywhere.
-    - `softness`: a dial, 0 to 1, that overrules the material's `young`. It acts as `with_softness` of the same body unpainted, so that
-      paint on one place leaves all others as they are.
-    - `kind`: kind of character, "automatic", "human", "animal", "toon", "insect" or "robot". It decides which parts the anatomy lets be
-      soft.
-    - `hard[n]`: share of the skin at each vertex that is of something hard, 0 to 1, by its materials. The anatomy leaves such skin
-      correspondingly less flesh.
+    - `region_weights[n,b]`, `settings` and further keywords: a `BodySettings`, and settings by name that replace its own.
 
     Raises InputError, Cancelled.
     """
@@ -1150,18 +1278,10 @@ class Body:
         lattice: Lattice,
         material: Material,
         region_weights: ArrayLike | None = None,
-        stiffness: ArrayLike | None = None,
-        density: ArrayLike | None = None,
-        poisson: ArrayLike | None = None,
-        twist_stiffness: ArrayLike | None = None,
-        twist_radius: ArrayLike | None = None,
-        rest_includes_gravity: bool = True,
-        level: int = 1,
+        *,
         progress: _Progress | None = None,
-        flesh: ArrayLike | None = None,
-        softness: float | None = None,
-        kind: _Kind = "automatic",
-        hard: ArrayLike | None = None,
+        settings: BodySettings | None = None,
+        **keywords: Unpack[_OtherBodySettings],
     ) -> Body: ...
     def with_softness(self, softness: float) -> Body:
         """Returns the same body, as soft as a dial says, 0 (firm) to 1 (soft), whatever its size. In the middle one g sideways moves its

@@ -8,6 +8,6 @@
 `docs/methods/spacetime.md` and `docs/spacetime.md` tell more.
 """
 
-from . import Composite, Shell, Spacetime, WigglySpline, composite
+from . import Composite, Shell, Spacetime, SpacetimeSettings, WigglySpline, composite
 
-__all__ = ["Composite", "Shell", "Spacetime", "WigglySpline", "composite"]
+__all__ = ["Composite", "Shell", "Spacetime", "SpacetimeSettings", "WigglySpline", "composite"]

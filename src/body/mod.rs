@@ -30,12 +30,14 @@ mod bone_distance;
 mod cell_pairs;
 mod check;
 mod compliance;
+mod error;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod flesh;
 mod joints;
 mod loose;
 mod points;
+mod settings;
 mod skin;
 mod stored;
 #[cfg(test)]
@@ -45,10 +47,12 @@ mod twist;
 
 pub use anatomy::{Anatomy, BodyPart, Kind, PartName};
 pub use blocks::{Blocks, CellBlocks};
+pub use error::BodyError;
 pub use flesh::FleshMap;
 pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
+pub use settings::BodySettings;
 pub(crate) use stored::{StoredBody, WIDE};
 
 use crate::basis::Basis;
@@ -58,144 +62,11 @@ use crate::lattice::{Cell, Embedding, Lattice, heading};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::{Skeleton, SkinWeights};
 pub use crate::solve::Pattern;
-use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
+use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::surface::{Heading, Surface};
 use crate::{Mat3, Vec3};
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
-
-/// Settings for building a body; fill the rest with `..Default::default()`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BodySettings {
-    /// Skin weights at the surface's vertices. `None`: weights by distance to the bones.
-    pub region_weights: Option<SkinWeights>,
-    /// Flesh at the surface's vertices: 0 keeps the skin as it is, 1 is the softest. `None`: from the body's
-    /// [`Anatomy`] if the surface has skin weights; uniform flesh otherwise.
-    pub flesh: Option<Vec<f64>>,
-    /// Kind of character; it decides which parts may be soft if `flesh` is `None`.
-    pub kind: Kind,
-    /// Share of hard material at each surface vertex, 0 to 1, as read from materials. The [`Anatomy`] reduces the
-    /// flesh there by this share.
-    pub hard: Option<Vec<f64>>,
-    /// Factors on Young's modulus, one per surface vertex. `None`: 1.
-    pub stiffness: Option<Vec<f64>>,
-    /// Factors on the density, one per surface vertex. `None`: 1.
-    pub density: Option<Vec<f64>>,
-    /// Factors on Poisson's ratio, one per surface vertex. `None`: 1.
-    pub poisson: Option<Vec<f64>>,
-    /// Twist stiffness κ per bone, N/m⁴. `None`: E/r², with E of the flesh around the bone, painted factors included.
-    pub twist_stiffness: Option<Vec<f64>>,
-    /// Twist radius r per bone, metres. `None`: half the bone's distance to the skin.
-    pub twist_radius: Option<Vec<f64>>,
-    /// The modelled shape already sags: gravity and elasticity balance at rest.
-    pub rest_includes_gravity: bool,
-    /// Subdivisions of each cell for the integrals, 0 to 3.
-    pub level: usize,
-}
-
-impl Default for BodySettings {
-    fn default() -> Self {
-        Self {
-            region_weights: None,
-            flesh: None,
-            kind: Kind::default(),
-            hard: None,
-            stiffness: None,
-            density: None,
-            poisson: None,
-            twist_stiffness: None,
-            twist_radius: None,
-            rest_includes_gravity: true,
-            level: 1,
-        }
-    }
-}
-
-/// Reasons why a body cannot be built.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BodyError {
-    /// The caller cancelled.
-    #[error(transparent)]
-    Cancelled(#[from] crate::progress::Cancelled),
-    /// The system is too large.
-    #[error(transparent)]
-    Solve(#[from] SolveError),
-    /// An array has the wrong length.
-    #[error("{what}: expected {expected} numbers, one per {per}, but there are {given}")]
-    Length {
-        /// Name of the array.
-        what: &'static str,
-        /// Item of the array: a surface vertex or a bone.
-        per: &'static str,
-        /// Expected length.
-        expected: usize,
-        /// Actual length.
-        given: usize,
-    },
-    /// A painted or per-bone number is out of range.
-    #[error("{what} at {per} {index} is {value}, but must be {range}")]
-    Value {
-        /// Name of the array.
-        what: &'static str,
-        /// Item of the array: a surface vertex or a bone.
-        per: &'static str,
-        /// Index of the item.
-        index: usize,
-        /// The value found.
-        value: f64,
-        /// The permitted range.
-        range: &'static str,
-    },
-    /// The weights belong to another skeleton.
-    #[error("the region weights name bone {bone}, but the skeleton has {bones} bones")]
-    WeightBone {
-        /// Bone index in the weights.
-        bone: u32,
-        /// Number of bones of the skeleton.
-        bones: usize,
-    },
-    /// The lattice follows a bone that the skeleton does not have.
-    #[error(
-        "the lattice follows bone {bone}, but the skeleton has {bones} bones: it was built for another skeleton"
-    )]
-    LatticeBone {
-        /// Bone index in the lattice.
-        bone: u32,
-        /// Number of bones of the skeleton.
-        bones: usize,
-    },
-    /// The stiffening factor is not positive.
-    #[error("the factor of stiffness must be positive, not {0}")]
-    Stiffening(f64),
-    /// The skeleton has no bones to hold the flesh.
-    #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
-    NoBones,
-    /// The subdivision level is out of range.
-    #[error("level must lie between 0 and 3, not {0}")]
-    Level(usize),
-    /// The surface and the lattice do not overlap.
-    #[error(
-        "no flesh lies in the lattice: it was built for another mesh, or the mesh encloses nothing"
-    )]
-    NoFlesh,
-    /// The lattice leaves out most of the mesh.
-    #[error(
-        "most of the mesh lies outside the lattice, up to {farthest:.3} m: it was built for another mesh; build one around this mesh"
-    )]
-    OtherMesh {
-        /// Distance of the farthest vertex from the lattice, metres.
-        farthest: f64,
-    },
-    /// All region weights are zero.
-    #[error(
-        "all region weights are zero: no vertex follows any bone; paint some, or leave them out to use the nearest bones"
-    )]
-    NoWeights,
-    /// A stored body is inconsistent.
-    #[error("the saved body is damaged: {0}")]
-    Damaged(&'static str),
-}
 
 /// Target of the twist energy at a lattice vertex: Σ over bones of `s T(0) + T.linear y`, with s and y below.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -472,9 +343,8 @@ impl Body {
     pub fn anatomy(&self) -> &Anatomy {
         let read = || {
             let (surface, skeleton) = (&self.surface, &self.skeleton);
-            let read = Anatomy::new(surface, skeleton, &self.skin, self.kind, &Silent);
-            // The silent progress never cancels.
-            read.unwrap_or_else(|_| unreachable!())
+            Anatomy::new(surface, skeleton, &self.skin, self.kind, &Silent)
+                .expect("the silent progress never cancels")
         };
         self.anatomy.get_or_init(read)
     }

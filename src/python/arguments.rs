@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arguments of calls that also take the settings of a simulation: those left over are settings.
+//! Arguments of calls with more of them than a function should have, or that also take settings: those left over are settings.
 
-use super::settings::{PySimulationSettings, changed};
+use super::settings::{PySimulationSettings, Settings, changed, replaced};
 use crate::dynamics::SimulationSettings;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::pyclass::PyClass;
 use pyo3::types::{PyDict, PyTuple};
 
 /// Arguments of a call, by name.
@@ -48,17 +49,41 @@ impl<'py> Arguments<'py> {
         name: &str,
         read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
     ) -> PyResult<Option<T>> {
-        let Some(value) = self.given.get_item(name)? else {
-            return Ok(None);
-        };
-        self.given.del_item(name)?;
-        if value.is_none() {
-            return Ok(None);
+        match self.object(name)? {
+            Some(value) if !value.is_none() => read(&value)
+                .map(Some)
+                .map_err(|error| of_argument(value.py(), name, error)),
+            _ => Ok(None),
         }
-        let py = value.py();
-        read(&value)
-            .map(Some)
-            .map_err(|error| of_argument(py, name, error))
+    }
+
+    /// Removes an argument, which may be None; `None` if it is not given.
+    pub fn object(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let value = self.given.get_item(name)?;
+        if value.is_some() {
+            self.given.del_item(name)?;
+        }
+        Ok(value)
+    }
+
+    /// Removes arguments that are None, which stand for the values of `settings`.
+    pub fn drop_none(&self, names: &[&str]) -> PyResult<()> {
+        for name in names {
+            if let Some(value) = self.object(name)?.filter(|value| !value.is_none()) {
+                self.given.set_item(name, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes an argument that is anything but None.
+    pub fn any(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.take(name, |value| Ok(value.clone()))
+    }
+
+    /// Removes `progress`.
+    pub fn progress(&self) -> PyResult<Option<Py<PyAny>>> {
+        Ok(self.any("progress")?.map(Bound::unbind))
     }
 
     /// Reads an argument that must be given.
@@ -79,6 +104,27 @@ impl<'py> Arguments<'py> {
     pub fn settings(self) -> PyResult<SimulationSettings> {
         let settings = self.take("settings", |s| Ok(s.extract::<Py<PySimulationSettings>>()?))?;
         changed(self.function, settings.as_ref(), Some(&self.given))
+    }
+
+    /// Reads `settings` of a class and, as settings, all arguments that were not taken.
+    pub fn settings_of<S: Settings + PyClass + Clone + Default>(self) -> PyResult<S> {
+        let settings = self.take("settings", |s| Ok(s.extract::<PyRef<'py, S>>()?.clone()))?;
+        replaced(
+            self.function,
+            settings.unwrap_or_default(),
+            Some(&self.given),
+        )
+    }
+
+    /// Refuses arguments that were not taken.
+    pub fn finish(self) -> PyResult<()> {
+        match self.given.keys().iter().next() {
+            Some(name) => Err(PyTypeError::new_err(format!(
+                "{}() got an unexpected keyword argument '{name}'",
+                self.function
+            ))),
+            None => Ok(()),
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyString};
 
 /// Numbers and the shape of their array.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Numbers {
     pub data: Vec<f64>,
     pub shape: Vec<usize>,
@@ -84,8 +85,20 @@ pub(super) fn floats(
     name: &str,
     wanted: &[Option<usize>],
 ) -> PyResult<Numbers> {
+    fitting(numbers(object, name)?, name, wanted)
+}
+
+/// Reads floats of any shape.
+pub(super) fn numbers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Numbers> {
     let array = contiguous::<f64>(object, name, "float64")?;
     let shape = array.shape().to_vec();
+    let data = array.readonly().as_slice()?.to_vec();
+    Ok(Numbers { data, shape })
+}
+
+/// Returns numbers if they are of a shape; `None` in `wanted` is any size.
+pub(super) fn fitting(numbers: Numbers, name: &str, wanted: &[Option<usize>]) -> PyResult<Numbers> {
+    let shape = &numbers.shape;
     let fits = shape.len() == wanted.len()
         && shape
             .iter()
@@ -99,13 +112,10 @@ pub(super) fn floats(
         return Err(input(format!(
             "{name}: expected an array of shape ({}), got {}",
             want.join(", "),
-            describe(&shape)
+            describe(shape)
         )));
     }
-    Ok(Numbers {
-        data: array.readonly().as_slice()?.to_vec(),
-        shape,
-    })
+    Ok(numbers)
 }
 
 /// Refuses NaN, infinity and numbers that are too large, by index.
@@ -183,7 +193,7 @@ pub(super) fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<i
 }
 
 /// A count or an index: a whole number that is not negative.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Whole(pub usize);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
@@ -342,7 +352,17 @@ pub(super) fn weights(
     vertices: usize,
     bones: usize,
 ) -> PyResult<SkinWeights> {
-    let numbers = floats(object, name, &[Some(vertices), Some(bones)])?;
+    weights_in(numbers(object, name)?, name, vertices, bones)
+}
+
+/// Returns numbers (n, b) as skin weights.
+pub(super) fn weights_in(
+    numbers: Numbers,
+    name: &str,
+    vertices: usize,
+    bones: usize,
+) -> PyResult<SkinWeights> {
+    let numbers = fitting(numbers, name, &[Some(vertices), Some(bones)])?;
     SkinWeights::from_dense(vertices, bones, &numbers.data).map_err(IntoPy::into_py)
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Body`.
 
-use super::arrays::{
-    Whole, from_indices, from_points, integer, nodal, optional, optional_real, read, real, text,
-    weights, whole,
-};
+use super::arguments::Arguments;
+use super::arrays::{Whole, from_indices, from_points, nodal, read, real, text};
+use super::body_settings::PyBodySettings;
 use super::csr::{Csr, scipy};
 use super::elasticity;
 use super::errors::{IntoPy, detached, warn};
@@ -15,7 +14,7 @@ use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::body::{Body, BodySettings, Kind};
+use crate::body::Body;
 use crate::dynamics::{self, SimulationSettings, joint_volume, soft_body, sway};
 use crate::present::{CarriedSurfaces, Presenter, Showing, Snapshot};
 use crate::skeleton::Pose;
@@ -23,7 +22,7 @@ use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -32,22 +31,9 @@ const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 
 /// Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 ///
-/// Body(surface, skeleton, lattice, material, ...):
+/// Body(surface, skeleton, lattice, material, region_weights=None, ...):
 ///
-/// - `region_weights[n,b]`: the bones whose frames each piece of flesh follows, painted on the surface. None: by distance.
-/// - `stiffness`, `density`, `poisson`: factors [n] painted on surface vertices.
-/// - `twist_stiffness` (N/m⁴), `twist_radius` (m): one per bone, [b]. By default E/r² of the flesh around each bone, paint included, and
-///   half its distance to the skin.
-/// - `rest_includes_gravity`: True if the modelled shape already sags.
-/// - `level`: subdivisions for the integrals, 0 to 3.
-/// - `flesh[n]`: painted on surface vertices, from 0, the skin as it is, to 1, as soft as it gets. None: by the body's anatomy if there are
-///   `region_weights`; without them flesh is the same everywhere.
-/// - `softness`: a dial, 0 to 1, that overrules the material's `young`. It acts as `with_softness` of the same body unpainted, so that
-///   paint on one place leaves all others as they are.
-/// - `kind`: kind of character, "automatic", "human", "animal", "toon", "insect" or "robot". It decides which parts the anatomy lets be
-///   soft.
-/// - `hard[n]`: share of the skin at each vertex that is of something hard, 0 to 1, by its materials. The anatomy leaves such skin
-///   correspondingly less flesh.
+/// - `region_weights[n,b]`, `settings` and further keywords: a `BodySettings`, and settings by name that replace its own.
 ///
 /// Raises InputError, Cancelled.
 #[pyclass(name = "Body", module = "thew", frozen)]
@@ -87,52 +73,38 @@ fn posed(body: &Arc<Body>, q: &[Vec3], pose: &Pose, showing: Showing) -> PyResul
 #[pymethods]
 impl PyBody {
     #[new]
-    #[pyo3(signature = (surface, skeleton, lattice, material, region_weights=None, stiffness=None,
-        density=None, poisson=None, twist_stiffness=None, twist_radius=None,
-        rest_includes_gravity=true, level=1, progress=None, flesh=None, softness=None, kind="automatic", hard=None))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(
+        signature = (*arguments, **keywords),
+        text_signature = "(surface, skeleton, lattice, material, region_weights=None, *, progress=None, settings=None, **keywords)"
+    )]
     fn new(
         py: Python<'_>,
-        surface: &PySurface,
-        skeleton: &PySkeleton,
-        lattice: &PyLattice,
-        material: &PyMaterial,
-        region_weights: Option<&Bound<'_, PyAny>>,
-        stiffness: Option<&Bound<'_, PyAny>>,
-        density: Option<&Bound<'_, PyAny>>,
-        poisson: Option<&Bound<'_, PyAny>>,
-        twist_stiffness: Option<&Bound<'_, PyAny>>,
-        twist_radius: Option<&Bound<'_, PyAny>>,
-        rest_includes_gravity: bool,
-        #[pyo3(from_py_with = integer)] level: i64,
-        progress: Option<Py<PyAny>>,
-        flesh: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] softness: Option<f64>,
-        #[pyo3(from_py_with = text)] kind: &str,
-        hard: Option<&Bound<'_, PyAny>>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
-        let settings = BodySettings {
-            region_weights: region_weights
-                .map(|w| weights(w, "region_weights", n, b))
-                .transpose()?,
-            flesh: optional(flesh, "flesh")?,
-            kind: kind_named(kind)?,
-            hard: optional(hard, "hard")?,
-            stiffness: optional(stiffness, "stiffness")?,
-            density: optional(density, "density")?,
-            poisson: optional(poisson, "poisson")?,
-            twist_stiffness: optional(twist_stiffness, "twist_stiffness")?,
-            twist_radius: optional(twist_radius, "twist_radius")?,
-            rest_includes_gravity,
-            level: whole(level, "level")?,
-        };
-        let (surface, skeleton, lattice) = (&surface.0, &skeleton.0, &lattice.0);
-        let body = with_progress(py, progress, |progress| match softness {
-            None => Body::new(surface, skeleton, lattice, material.0, &settings, progress)
+        const NAMES: [&str; 5] = [
+            "surface",
+            "skeleton",
+            "lattice",
+            "material",
+            "region_weights",
+        ];
+        let given = Arguments::new("Body", &NAMES, arguments, keywords)?;
+        let surface = given.need("surface", |s| Ok(s.extract::<Py<PySurface>>()?))?;
+        let skeleton = given.need("skeleton", |s| Ok(s.extract::<Py<PySkeleton>>()?))?;
+        let lattice = given.need("lattice", |l| Ok(l.extract::<Py<PyLattice>>()?))?;
+        let material = given.need("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
+        let progress = given.progress()?;
+        let (surface, skeleton) = (&surface.get().0, &skeleton.get().0);
+        let (lattice, material) = (&lattice.get().0, material.get().0);
+        given.drop_none(&["region_weights"])?;
+        let asked = given.settings_of::<PyBodySettings>()?;
+        let (settings, dial) = asked.of_body(surface.vertices().len(), skeleton.len())?;
+        let body = with_progress(py, progress, |progress| match dial {
+            None => Body::new(surface, skeleton, lattice, material, &settings, progress)
                 .map_err(IntoPy::into_py),
             Some(dial) => soft_body(
-                surface, skeleton, lattice, material.0, &settings, dial, progress,
+                surface, skeleton, lattice, material, &settings, dial, progress,
             )
             .map_err(IntoPy::into_py),
         })?;
@@ -381,27 +353,40 @@ impl PyBody {
     ///
     /// With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
     /// within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
-    #[pyo3(signature = (q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(
+        signature = (*arguments, **keywords),
+        text_signature = "($self, q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None)"
+    )]
     fn shown<'py>(
         &self,
         py: Python<'py>,
-        q: &Bound<'py, PyAny>,
-        pose: Option<&Bound<'py, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
-        surface: Option<Whole>,
-        #[pyo3(from_py_with = real)] elastic_joints: f64,
-        to: Option<&Bound<'py, PyAny>>,
-        onto: Option<&Bound<'py, PyAny>>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let q = nodal(q, "q", self.0.node_count())?;
+        const NAMES: [&str; 7] = [
+            "q",
+            "pose",
+            "max_offset",
+            "surface",
+            "elastic_joints",
+            "to",
+            "onto",
+        ];
+        let given = Arguments::new("shown", &NAMES, arguments, keywords)?;
+        let q = given.need("q", |q| nodal(q, "q", self.0.node_count()))?;
+        let pose = given.any("pose")?;
+        let max_offset = given.take("max_offset", real)?;
+        let surface = given.take("surface", |s| s.extract::<Whole>())?;
+        let elastic_joints = given.take("elastic_joints", real)?.unwrap_or(1.0);
+        let (to, onto) = (given.any("to")?, given.any("onto")?);
+        given.finish()?;
         let settings = SimulationSettings {
             max_offset,
             elastic_joints,
             ..SimulationSettings::default()
         };
         settings.check().map_err(IntoPy::into_py)?;
-        let pose = pose.map(super::arrays::pose).transpose()?;
+        let pose = pose.as_ref().map(super::arrays::pose).transpose()?;
         if pose.is_none() && max_offset.is_some() {
             return Err(super::errors::input(
                 "max_offset limits flesh around the skin of a pose: give the pose too",
@@ -411,7 +396,7 @@ impl PyBody {
             pose.check(self.0.skeleton()).map_err(IntoPy::into_py)?;
         }
         let presenter = Presenter::new(self.1.clone());
-        let asked = Asked::new(surface, to, onto)?;
+        let asked = Asked::new(surface, to.as_ref(), onto.as_ref())?;
         let snapshot = detached(py, || match &pose {
             None => Ok(Snapshot::displaced(&self.0, &q)),
             Some(pose) => posed(&self.0, &q, pose, settings.showing()),
@@ -461,13 +446,3 @@ impl PyBody {
 
 /// Kind in the header of a body's file.
 const KIND: &str = "body";
-
-/// Returns the kind of character of a name.
-fn kind_named(name: &str) -> PyResult<Kind> {
-    Kind::named(name).ok_or_else(|| {
-        let names = Kind::ALL
-            .map(|kind| format!("\"{}\"", kind.name()))
-            .join(", ");
-        super::errors::input(format!("kind must be one of {names}, not \"{name}\""))
-    })
-}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Deformer` and `thew.gpu_adapters`.
 
-use super::arrays::{self, optional_real, optional_text, text, weights};
+use super::arguments::Arguments;
+use super::arrays::{self, real, text, weights};
 use super::errors::{IntoPy, detached, input, warn};
 use super::modal::{PyModes, amplitudes};
 use super::present::Asked;
@@ -12,6 +13,7 @@ use crate::present::Showing;
 use crate::skeleton::Pose;
 use numpy::PyArray2;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
 /// A surface under amplitudes, in real time: `u = R̃(Ψq) Φq` for each vertex [choi2003, §4.2].
@@ -36,23 +38,40 @@ pub(super) struct PyDeformer {
 #[pymethods]
 impl PyDeformer {
     #[new]
-    #[pyo3(signature = (modes, surface, form="vertex", engine="auto", precision="f32", device=None,
-        skin_weights=None, max_offset=None))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(
+        signature = (*arguments, **keywords),
+        text_signature = "(modes, surface, form='vertex', engine='auto', precision='f32', device=None, skin_weights=None, max_offset=None)"
+    )]
     fn new(
         py: Python<'_>,
-        modes: &PyModes,
-        surface: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = text)] form: &str,
-        #[pyo3(from_py_with = text)] engine: &str,
-        #[pyo3(from_py_with = text)] precision: &str,
-        #[pyo3(from_py_with = optional_text)] device: Option<&str>,
-        skin_weights: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options =
-            DeformSettings::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
-        let modes = modes.0.clone();
+        const NAMES: [&str; 8] = [
+            "modes",
+            "surface",
+            "form",
+            "engine",
+            "precision",
+            "device",
+            "skin_weights",
+            "max_offset",
+        ];
+        let given = Arguments::new("Deformer", &NAMES, arguments, keywords)?;
+        let modes = given.need("modes", |m| Ok(m.extract::<Py<PyModes>>()?.get().0.clone()))?;
+        let surface = &given.need("surface", |s| Ok(s.clone()))?;
+        let name = |of: &str, usual: &str| {
+            let named = given.take(of, |name| text(name).map(str::to_owned))?;
+            Ok::<_, PyErr>(named.unwrap_or_else(|| usual.to_owned()))
+        };
+        let (form, engine) = (name("form", "vertex")?, name("engine", "auto")?);
+        let precision = name("precision", "f32")?;
+        let device = given.take("device", |d| text(d).map(str::to_owned))?;
+        let skin_weights = given.any("skin_weights")?;
+        let max_offset = given.take("max_offset", real)?;
+        given.finish()?;
+        let options = DeformSettings::named(&form, &precision, &engine, device.as_deref())
+            .map_err(IntoPy::into_py)?;
         let bones = modes.body().map(|b| b.skeleton().len());
         if let Some(max_offset) = max_offset.filter(|r| !(*r > 0.0 && r.is_finite())) {
             return Err(input(format!(
@@ -69,7 +88,7 @@ impl PyDeformer {
                 "max_offset needs modes of a Body: a TetMesh has no skin to stay near",
             ));
         }
-        let painted = match (skin_weights, bones) {
+        let painted = match (&skin_weights, bones) {
             (None, _) => None,
             (Some(w), Some(bones)) => Some(weights(w, "skin_weights", rest.len(), bones)?),
             (Some(_), None) => {

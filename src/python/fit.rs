@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.RigFit`, and of `thew.fit_rig` and `thew.fit_gradient` for single calls.
 
+use super::arguments::Arguments;
 use super::arrays::{List, Whole, finite_points, pose, text, vector};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
@@ -13,7 +14,7 @@ use crate::present::{Presenter, Snapshot};
 use crate::rig::{Fit, FitError, FitSettings, Fitted, Named, Rig, Target};
 use numpy::PyArray2;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,6 +47,60 @@ impl PyRigFit {
 }
 
 impl PyRigFit {
+    /// Reads the fit of a rig at a pose from the arguments of a call.
+    fn asked(py: Python<'_>, given: &Arguments<'_>) -> PyResult<Self> {
+        let body = given.need("body", |b| Ok(b.extract::<Py<PyBody>>()?))?;
+        let rig = given.need("rig", |r| Ok(r.extract::<Py<PyRig>>()?))?;
+        let pose = given.need("pose", |p| Ok(p.clone()))?;
+        let (gravity, forces) = (given.any("gravity")?, given.any("rest_forces")?);
+        let method = given.take("method", |m| text(m).map(str::to_owned))?;
+        let method = method.as_deref().unwrap_or("warped");
+        let (body, rig) = (body.get(), rig.get());
+        Self::new(
+            py,
+            body,
+            rig,
+            &pose,
+            gravity.as_ref(),
+            method,
+            forces.as_ref(),
+        )
+    }
+
+    /// Fits the rig to the points in the arguments of a call.
+    fn fitted<'py>(
+        &self,
+        py: Python<'py>,
+        given: Arguments<'py>,
+        evaluations: Option<Whole>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let points = given.need("points", targets)?;
+        let mut options = options(&given, "start")?;
+        options.bounds = limits(given.any("bounds")?.as_ref())?;
+        options.evaluations = evaluations.map(|n| n.index() as usize);
+        let progress = given.progress()?;
+        given.finish()?;
+        let fitted = reporting(py, progress, &self.fit, |fit, progress| {
+            fit.fit_watched(&self.rig, &points, &options, progress)
+        })?;
+        let named = named_dict(py, &self.rig, &fitted.parameters);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(fitted);
+        named
+    }
+
+    /// Returns the cost and its slopes at the points in the arguments of a call.
+    fn slopes<'py>(
+        &self,
+        py: Python<'py>,
+        given: Arguments<'py>,
+    ) -> PyResult<(f64, Bound<'py, PyDict>)> {
+        let points = given.need("points", targets)?;
+        let options = options(&given, "parameters")?;
+        given.finish()?;
+        let (cost, slopes) = self.with(py, |fit, rig| fit.gradient(rig, &points, &options))?;
+        Ok((cost, named_dict(py, &self.rig, &slopes)?))
+    }
+
     fn of_last<T>(&self, what: impl FnOnce(&Fitted) -> T) -> Option<T> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.as_ref().map(what)
@@ -95,28 +150,28 @@ impl PyRigFit {
     ///   next update goes on. None: as many as needed, within some seconds of work, and then the best so far.
     ///
     /// Raises InputError, RigError, OutsideError, Cancelled.
-    #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None, evaluations=None, progress=None))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(
+        signature = (*arguments, **keywords),
+        text_signature = "($self, points, start=None, preferred=None, weights=None, bounds=None, evaluations=None, progress=None)"
+    )]
     fn fit<'py>(
         &self,
         py: Python<'py>,
-        points: &Bound<'py, PyAny>,
-        start: Option<&Bound<'py, PyAny>>,
-        preferred: Option<&Bound<'py, PyAny>>,
-        weights: Option<&Bound<'py, PyAny>>,
-        bounds: Option<&Bound<'py, PyAny>>,
-        evaluations: Option<Whole>,
-        progress: Option<Py<PyAny>>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let points = targets(points)?;
-        let mut options = options(start, preferred, weights, bounds)?;
-        options.evaluations = evaluations.map(|n| n.index() as usize);
-        let fitted = reporting(py, progress, &self.fit, |fit, progress| {
-            fit.fit_watched(&self.rig, &points, &options, progress)
-        })?;
-        let named = named_dict(py, &self.rig, &fitted.parameters);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(fitted);
-        named
+        const NAMES: [&str; 7] = [
+            "points",
+            "start",
+            "preferred",
+            "weights",
+            "bounds",
+            "evaluations",
+            "progress",
+        ];
+        let given = Arguments::new("fit", &NAMES, arguments, keywords)?;
+        let evaluations = given.take("evaluations", |n| n.extract::<Whole>())?;
+        self.fitted(py, given, evaluations)
     }
 
     /// Share of the way from the points at the start to their targets that the last `fit` came, 0 to 1, by the root of the sum of squares;
@@ -140,19 +195,19 @@ impl PyRigFit {
 
     /// Returns the cost (m²) that `fit` minimises, and its derivative by every parameter, {name: derivative}. `parameters` that are not
     /// named are those of the rig's last sample. None: all.
-    #[pyo3(signature = (points, parameters=None, preferred=None, weights=None))]
+    #[pyo3(
+        signature = (*arguments, **keywords),
+        text_signature = "($self, points, parameters=None, preferred=None, weights=None)"
+    )]
     fn gradient<'py>(
         &self,
         py: Python<'py>,
-        points: &Bound<'py, PyAny>,
-        parameters: Option<&Bound<'py, PyAny>>,
-        preferred: Option<&Bound<'py, PyAny>>,
-        weights: Option<&Bound<'py, PyAny>>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(f64, Bound<'py, PyDict>)> {
-        let points = targets(points)?;
-        let options = options(parameters, preferred, weights, None)?;
-        let (cost, slopes) = self.with(py, |fit, rig| fit.gradient(rig, &points, &options))?;
-        Ok((cost, named_dict(py, &self.rig, &slopes)?))
+        const NAMES: [&str; 4] = ["points", "parameters", "preferred", "weights"];
+        let given = Arguments::new("gradient", &NAMES, arguments, keywords)?;
+        self.slopes(py, given)
     }
 
     /// Returns the positions of the vertices of the body's own surface in equilibrium with the rig, as the lattice has them, float32 [n,3],
@@ -167,7 +222,10 @@ impl PyRigFit {
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let asked = Asked::new(None, to, onto)?;
-        let options = options(parameters, None, None, None)?;
+        let options = FitSettings {
+            start: named(parameters, "parameters")?,
+            ..FitSettings::default()
+        };
         let snapshot = self.with(py, |fit, rig| {
             let eta = options.parameters(rig, fit.body())?;
             let q = fit.displacements(rig, &eta)?;
@@ -184,51 +242,59 @@ impl PyRigFit {
 /// Calls `RigFit(...).fit(...)` once and returns all parameters of the rig. They bring `points` [(vertex of the body's own surface, world
 /// target[3]), ...] nearest to their targets in equilibrium at `pose[b,4,4]` [capell2006, §4.2.2].
 #[pyfunction]
-#[pyo3(signature = (body, rig, pose, points, preferred=None, weights=None, start=None, bounds=None,
-    gravity=None, method="warped", rest_forces=None, progress=None))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(
+    signature = (*arguments, **keywords),
+    text_signature = "(body, rig, pose, points, preferred=None, weights=None, start=None, bounds=None, gravity=None, method='warped', rest_forces=None, progress=None)"
+)]
 pub(super) fn fit_rig<'py>(
     py: Python<'py>,
-    body: &PyBody,
-    rig: &PyRig,
-    pose: &Bound<'py, PyAny>,
-    points: &Bound<'py, PyAny>,
-    preferred: Option<&Bound<'py, PyAny>>,
-    weights: Option<&Bound<'py, PyAny>>,
-    start: Option<&Bound<'py, PyAny>>,
-    bounds: Option<&Bound<'py, PyAny>>,
-    gravity: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = text)] method: &str,
-    rest_forces: Option<&Bound<'py, PyAny>>,
-    progress: Option<Py<PyAny>>,
+    arguments: &Bound<'py, PyTuple>,
+    keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let fit = PyRigFit::new(py, body, rig, pose, gravity, method, rest_forces)?;
-    fit.fit(
-        py, points, start, preferred, weights, bounds, None, progress,
-    )
+    const NAMES: [&str; 12] = [
+        "body",
+        "rig",
+        "pose",
+        "points",
+        "preferred",
+        "weights",
+        "start",
+        "bounds",
+        "gravity",
+        "method",
+        "rest_forces",
+        "progress",
+    ];
+    let given = Arguments::new("fit_rig", &NAMES, arguments, keywords)?;
+    PyRigFit::asked(py, &given)?.fitted(py, given, None)
 }
 
 /// Calls `RigFit(...).gradient(...)` once and returns the cost (m²) of `points` [(vertex, world target[3]), ...] at `parameters` (None: the
 /// rig's last sample), and its derivative by every parameter [capell2006, §4.2.2, eq. 20].
 #[pyfunction]
-#[pyo3(signature = (body, rig, pose, points, parameters=None, preferred=None, weights=None,
-    gravity=None, method="warped", rest_forces=None))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(
+    signature = (*arguments, **keywords),
+    text_signature = "(body, rig, pose, points, parameters=None, preferred=None, weights=None, gravity=None, method='warped', rest_forces=None)"
+)]
 pub(super) fn fit_gradient<'py>(
     py: Python<'py>,
-    body: &PyBody,
-    rig: &PyRig,
-    pose: &Bound<'py, PyAny>,
-    points: &Bound<'py, PyAny>,
-    parameters: Option<&Bound<'py, PyAny>>,
-    preferred: Option<&Bound<'py, PyAny>>,
-    weights: Option<&Bound<'py, PyAny>>,
-    gravity: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = text)] method: &str,
-    rest_forces: Option<&Bound<'py, PyAny>>,
+    arguments: &Bound<'py, PyTuple>,
+    keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(f64, Bound<'py, PyDict>)> {
-    let fit = PyRigFit::new(py, body, rig, pose, gravity, method, rest_forces)?;
-    fit.gradient(py, points, parameters, preferred, weights)
+    const NAMES: [&str; 10] = [
+        "body",
+        "rig",
+        "pose",
+        "points",
+        "parameters",
+        "preferred",
+        "weights",
+        "gravity",
+        "method",
+        "rest_forces",
+    ];
+    let given = Arguments::new("fit_gradient", &NAMES, arguments, keywords)?;
+    PyRigFit::asked(py, &given)?.slopes(py, given)
 }
 
 /// Reads points and their targets, [(vertex, target[3]), ...].
@@ -245,26 +311,23 @@ fn targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<Target>> {
         .collect()
 }
 
-fn options(
-    start: Option<&Bound<'_, PyAny>>,
-    preferred: Option<&Bound<'_, PyAny>>,
-    weights: Option<&Bound<'_, PyAny>>,
-    bounds: Option<&Bound<'_, PyAny>>,
-) -> PyResult<FitSettings> {
-    let named = |object: Option<&Bound<'_, PyAny>>, what: &str| -> PyResult<Named> {
-        let dict = object.map(|o| {
-            let refused = |_| input(format!("{what}: expected a dict {{parameter: number}}"));
-            o.extract().map_err(refused)
-        });
-        Ok(dict.transpose()?.unwrap_or_default())
-    };
+/// Reads the settings of a fit from the arguments of a call; `start` is the name of the parameters that it begins with.
+fn options(given: &Arguments<'_>, start: &str) -> PyResult<FitSettings> {
     Ok(FitSettings {
-        start: named(start, "parameters")?,
-        preferred: named(preferred, "preferred")?,
-        weights: named(weights, "weights")?,
-        bounds: limits(bounds)?,
-        evaluations: None,
+        start: named(given.any(start)?.as_ref(), "parameters")?,
+        preferred: named(given.any("preferred")?.as_ref(), "preferred")?,
+        weights: named(given.any("weights")?.as_ref(), "weights")?,
+        ..FitSettings::default()
     })
+}
+
+/// Reads {parameter: number}.
+fn named(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Named> {
+    let dict = object.map(|o| {
+        let refused = |_| input(format!("{what}: expected a dict {{parameter: number}}"));
+        o.extract().map_err(refused)
+    });
+    Ok(dict.transpose()?.unwrap_or_default())
 }
 
 /// Reads {parameter: (lower, upper)}, either `None` for no bound.

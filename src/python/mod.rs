@@ -11,6 +11,7 @@
 mod arguments;
 mod arrays;
 mod body;
+mod body_settings;
 mod clip;
 mod collider;
 mod composite;
@@ -63,6 +64,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<skeleton::PySkeleton>()?;
     m.add_class::<lattice::PyLattice>()?;
     m.add_class::<material::PyMaterial>()?;
+    m.add_class::<body_settings::PyBodySettings>()?;
     m.add_class::<body::PyBody>()?;
     m.add_class::<dynamics::PySimulation>()?;
     m.add_class::<equilibrium::PyEquilibrium>()?;
@@ -76,6 +78,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scene_clips::extend_scene, m)?)?;
     m.add_class::<shell::PyShell>()?;
     m.add_class::<spline::PyWigglySpline>()?;
+    m.add_class::<keyframes::PySpacetimeSettings>()?;
     m.add_class::<spacetime::PySpacetime>()?;
     m.add_class::<composite::PyComposite>()?;
     m.add_function(wrap_pyfunction!(composite::composite, m)?)?;

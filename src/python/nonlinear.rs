@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
+use super::arguments::Arguments;
 use super::arrays::{from_points, nodal, real, text, vector};
 use super::errors::{IntoPy, detached, input, locked, warn_inverted};
 use super::material::PyMaterial;
@@ -18,6 +19,7 @@ use crate::solve::Newton;
 use crate::tets::MassKind;
 use numpy::PyArray2;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
 /// Returns the displacements, float64 [k,3] (m), at which elastic forces balance `forces[k,3]` (N at the nodes, world axes, constant).
@@ -90,42 +92,36 @@ pub(super) struct PyNonlinearSimulation {
 #[pymethods]
 impl PyNonlinearSimulation {
     #[new]
-    #[pyo3(signature = (tets, material, fixed, step, integrator="backward_euler", gravity=None, damping=None,
-        model="stvk", mass="consistent"))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(
+        signature = (*arguments, **keywords),
+        text_signature = "(tets, material, fixed, step, integrator='backward_euler', gravity=None, damping=None, model='stvk', mass='consistent')"
+    )]
     fn new(
         py: Python<'_>,
-        tets: &PyTetMesh,
-        material: &PyMaterial,
-        fixed: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = real)] step: f64,
-        #[pyo3(from_py_with = text)] integrator: &str,
-        gravity: Option<&Bound<'_, PyAny>>,
-        damping: Option<[f64; 2]>,
-        #[pyo3(from_py_with = text)] model: &str,
-        #[pyo3(from_py_with = text)] mass: &str,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let mesh = tets.0.clone();
-        let kind: MassKind = mass.parse().map_err(IntoPy::into_py)?;
-        let fixed = mask(fixed, mesh.vertices().len())?;
-        let settings = NonlinearSettings {
-            model: model.parse().map_err(IntoPy::into_py)?,
-            integrator: match integrator {
-                "backward_euler" => Integrator::BackwardEuler,
-                "midpoint" => Integrator::Midpoint,
-                _ => {
-                    return Err(input(format!(
-                        "there is no integrator '{integrator}'; there are: 'backward_euler', 'midpoint'"
-                    )));
-                }
-            },
-            step,
-            mass_damping: damping.map_or(0.0, |d| d[0]),
-            stiffness_damping: damping.map_or(0.0, |d| d[1]),
-            gravity: gravity.map_or(Ok(Vec3::zeros()), |g| vector(g, "gravity"))?,
-            ..NonlinearSettings::default()
-        };
-        let material = material.0;
+        const NAMES: [&str; 9] = [
+            "tets",
+            "material",
+            "fixed",
+            "step",
+            "integrator",
+            "gravity",
+            "damping",
+            "model",
+            "mass",
+        ];
+        let given = Arguments::new("NonlinearSimulation", &NAMES, arguments, keywords)?;
+        let mesh = given.need("tets", |t| {
+            Ok(t.extract::<Py<PyTetMesh>>()?.get().0.clone())
+        })?;
+        let material = given.need("material", |m| Ok(m.extract::<Py<PyMaterial>>()?.get().0))?;
+        let kind = given.take("mass", |m| text(m)?.parse().map_err(IntoPy::into_py))?;
+        let kind: MassKind = kind.unwrap_or(MassKind::Consistent);
+        let fixed = given.need("fixed", |f| mask(f, mesh.vertices().len()))?;
+        let settings = settings(&given)?;
+        given.finish()?;
         detached(py, || {
             let elements = Arc::new(mesh.elements(&material));
             let (mass, rest) = (mesh.mass_matrix(&material, kind), mesh.vertices());
@@ -173,6 +169,30 @@ impl PyNonlinearSimulation {
         );
         locked(py, &self.simulation, |s| s.set_state(&u, &v))
     }
+}
+
+/// Reads the settings of a simulation from the arguments of a call.
+fn settings(given: &Arguments<'_>) -> PyResult<NonlinearSettings> {
+    let model = given.take("model", |m| text(m)?.parse().map_err(IntoPy::into_py))?;
+    let integrator = given.take("integrator", |name| match text(name)? {
+        "backward_euler" => Ok(Integrator::BackwardEuler),
+        "midpoint" => Ok(Integrator::Midpoint),
+        other => Err(input(format!(
+            "there is no integrator '{other}'; there are: 'backward_euler', 'midpoint'"
+        ))),
+    })?;
+    let damping = given.take("damping", |d| Ok(d.extract::<[f64; 2]>()?))?;
+    let [mass_damping, stiffness_damping] = damping.unwrap_or_default();
+    let gravity = given.take("gravity", |g| vector(g, "gravity"))?;
+    Ok(NonlinearSettings {
+        model: model.unwrap_or(Model::StVenantKirchhoff),
+        integrator: integrator.unwrap_or(Integrator::BackwardEuler),
+        step: given.need("step", real)?,
+        mass_damping,
+        stiffness_damping,
+        gravity: gravity.unwrap_or_default(),
+        ..NonlinearSettings::default()
+    })
 }
 
 impl PyNonlinearSimulation {

@@ -1,46 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Spacetime`.
 
+use super::arguments::Arguments;
 use super::arrays::{
     Whole, filled_frames, finite_points, floats, from_points, integers, optional_real, read, real,
-    text, vector,
+    vector,
 };
 use super::body::PyBody;
 use super::errors::{IntoPy, input};
-use super::keyframes;
+use super::keyframes::{self, Pace, Paces, PySpacetimeSettings};
 use super::material::PyMaterial;
 use super::progress::with_progress;
+use super::settings::Setting;
 use super::shell::PyShell;
 use super::tets::PyTetMesh;
 use crate::elasticity::{Material, Model};
 use crate::exclusive::Exclusive;
-use crate::spacetime::{
-    Deformable, Ghosts, RigidMotion, Settings, Solid, SpaceSettings, Spacetime, SpacetimeError,
-    Velocity,
-};
+use crate::spacetime::{Deformable, Solid, Spacetime, SpacetimeError, Velocity};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
 /// A motion through keyframes with the least acting force [hildebrandt2012].
 ///
-/// Spacetime(body, keyframes, times, ...):
+/// Spacetime(body, keyframes, times, stiffness=1.0, damping=(0.0, 0.0), ...):
 ///
 /// - `body`: a Shell, a TetMesh or a Body (n: its lattice vertices).
 /// - `keyframes[m+1,n,3]`: positions, metres. `times[m+1]`: rising, seconds.
-/// - `stiffness`: factor of the elastic energy. `damping`: (alpha, beta), of mass and stiffness. `gravity[3]`: an acceleration, m/s².
-/// - `modes`: number of lowest modes of each keyframe, beyond the rigid ones.
-/// - `start_velocity`, `end_velocity`: a number, [3] or [n,3]. None: natural ends, at which no force acts.
-/// - `velocities`: {keyframe: velocity}, or {keyframe: (before, behind)} for a cut, None in place of one that is free.
-/// - `fixed`: vertices that stay, a mask [n] or numbers.
-/// - `cyclic`: True if the last keyframe is the first again.
-/// - `ghosts`: further shapes to linearise around and to be drawn to, "auto" or [(time, shape)].
-/// - `rigid`: True if the best rigid motion is taken out first, else False. "auto": if nothing is fixed. Its rotation is a minimiser about
-///   one axis alone, and puts no centrifugal and no Coriolis forces on what deforms.
-/// - `rest`: where forces vanish, at the "body"'s own rest (keyframes are strains) or at the "keyframes" (poses).
 /// - `material`: that of a TetMesh, Material() by default; a Shell and a Body have their own.
+/// - `stiffness`, `damping`, `settings` and further keywords: a `SpacetimeSettings`, and settings by name that replace its own.
 ///
 /// Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
 #[pyclass(name = "Spacetime", module = "thew", frozen)]
@@ -68,11 +58,18 @@ pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
 fn deformable(
     body: &Bound<'_, PyAny>,
     material: Option<&PyMaterial>,
+    unit: Option<f64>,
 ) -> PyResult<Arc<dyn Deformable>> {
+    let measured = |solid: Solid| -> PyResult<Arc<dyn Deformable>> {
+        Ok(match unit {
+            None => Arc::new(solid),
+            Some(unit) => Arc::new(solid.in_unit(unit).map_err(IntoPy::into_py)?),
+        })
+    };
     if let Ok(tets) = body.cast::<PyTetMesh>() {
         let material = material.map_or_else(Material::default, |m| m.0);
         let solid = Solid::of_tets(&tets.get().0, &material, Model::StVenantKirchhoff);
-        return Ok(Arc::new(solid));
+        return measured(solid);
     }
     if material.is_some() {
         return Err(input(
@@ -80,13 +77,15 @@ fn deformable(
         ));
     }
     if let Ok(shell) = body.cast::<PyShell>() {
+        if unit.is_some() {
+            return Err(input(
+                "unit: a Shell has its own; give one with a TetMesh or a Body alone",
+            ));
+        }
         return Ok(shell.get().0.clone());
     }
     match body.cast::<PyBody>() {
-        Ok(body) => Ok(Arc::new(Solid::of_body(
-            &body.get().0,
-            Model::StVenantKirchhoff,
-        ))),
+        Ok(body) => measured(Solid::of_body(&body.get().0, Model::StVenantKirchhoff)),
         Err(_) => Err(input("body: expected a Shell, a TetMesh or a Body")),
     }
 }
@@ -95,67 +94,26 @@ fn deformable(
 impl PySpacetime {
     #[new]
     #[pyo3(
-        signature = (body, keyframes, times, stiffness=1.0, damping=None, gravity=None, modes=Whole(10), start_velocity=None,
-            end_velocity=None, velocities=None, fixed=None, cyclic=false, ghosts=None, rigid=None, rest="body", progress=None, material=None),
-        text_signature = "(body, keyframes, times, stiffness=1.0, damping=(0.0, 0.0), gravity=(0.0, 0.0, 0.0), modes=10, start_velocity=None, end_velocity=None, velocities=None, fixed=None, cyclic=False, ghosts=None, rigid='auto', rest='body', progress=None, material=None)"
+        signature = (*arguments, **keywords),
+        text_signature = "(body, keyframes, times, stiffness=None, damping=None, *, material=None, progress=None, settings=None, **keywords)"
     )]
-    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        body: &Bound<'_, PyAny>,
-        keyframes: &Bound<'_, PyAny>,
-        times: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = real)] stiffness: f64,
-        damping: Option<&Bound<'_, PyAny>>,
-        gravity: Option<&Bound<'_, PyAny>>,
-        modes: Whole,
-        start_velocity: Option<&Bound<'_, PyAny>>,
-        end_velocity: Option<&Bound<'_, PyAny>>,
-        velocities: Option<&Bound<'_, PyAny>>,
-        fixed: Option<&Bound<'_, PyAny>>,
-        cyclic: bool,
-        ghosts: Option<&Bound<'_, PyAny>>,
-        rigid: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = text)] rest: &str,
-        progress: Option<Py<PyAny>>,
-        material: Option<&PyMaterial>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let body = deformable(body, material)?;
-        let nodes = body.rest().len();
-        let keyframes = keyframes::frames(keyframes, "keyframes")?;
-        let times = floats(times, "times", &[None])?.data;
-        let last = keyframes.len().saturating_sub(1);
-        let mut settings = Settings {
-            stiffness,
-            ..Settings::default()
-        };
-        if let Some(pair) = damping {
-            settings.damping = keyframes::damping(pair)?;
-        }
-        if let Some(gravity) = gravity {
-            settings.gravity = vector(gravity, "gravity")?;
-        }
-        for (key, given, name) in [
-            (0, start_velocity, "start_velocity"),
-            (last, end_velocity, "end_velocity"),
-        ] {
-            if let (Some(given), false) = (given, cyclic) {
-                let velocity = keyframes::velocity(given, name, nodes)?;
-                settings.velocities.insert(key, Velocity::Given(velocity));
-            }
-        }
-        if let Some(given) = velocities {
-            keyframes::velocities(given, nodes, &mut settings.velocities)?;
-        }
-        let options = SpaceSettings {
-            modes: modes.0,
-            fixed: keyframes::mask(fixed, nodes)?,
-            cyclic,
-            ghosts: ghosts.map_or(Ok(Ghosts::None), keyframes::ghosts)?,
-            rigid: rigid.map_or(Ok(RigidMotion::Auto), keyframes::rigid)?,
-            rests: keyframes::rests(rest)?,
-            ..SpaceSettings::default()
-        };
+        const NAMES: [&str; 5] = ["body", "keyframes", "times", "stiffness", "damping"];
+        let given = Arguments::new("Spacetime", &NAMES, arguments, keywords)?;
+        let body = given.need("body", |b| Ok(b.clone()))?;
+        let material = given.take("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
+        let keyframes = given.need("keyframes", |k| keyframes::frames(k, "keyframes"))?;
+        let times = given.need("times", |t| Ok(floats(t, "times", &[None])?.data))?;
+        let progress = given.progress()?;
+        given.drop_none(&["stiffness", "damping"])?;
+        let asked = given.settings_of::<PySpacetimeSettings>()?;
+        let body = deformable(&body, material.as_ref().map(Py::get), asked.unit)?;
+        let (nodes, last) = (body.rest().len(), keyframes.len().saturating_sub(1));
+        let (settings, options) = asked.of_motion(nodes, last)?;
         let motion = with_progress(py, progress, |progress| {
             Spacetime::new(body, keyframes, times, settings, &options, progress)
                 .map_err(IntoPy::into_py)
@@ -216,7 +174,7 @@ impl PySpacetime {
             .into_pyarray(py))
     }
 
-    /// Squared acting force per mass, integrated, kg·m²/s³. It is the mean over the linearisations of what deforms the body; where rigid
+    /// Squared acting force per mass, integrated, kg·m²/s³ (with a `unit`, its square in place of m²). It is the mean over the linearisations of what deforms the body; where rigid
     /// motion is taken out, the shares of the centre and of the rotation are added.
     #[getter]
     fn cost(&self, py: Python<'_>) -> PyResult<f64> {
@@ -249,13 +207,19 @@ impl PySpacetime {
             match name.as_str() {
                 "times" => times = Some(floats(&value, "times", &[None])?.data),
                 "stiffness" => settings.stiffness = real(&value)?,
-                "damping" => settings.damping = keyframes::damping(&value)?,
+                "damping" => {
+                    let pair = floats(&value, "damping", &[Some(2)])?.data;
+                    settings.damping = (pair[0], pair[1]);
+                }
                 "gravity" => settings.gravity = vector(&value, "gravity")?,
                 "start_velocity" | "end_velocity" if cyclic => {}
                 "start_velocity" | "end_velocity" => {
                     let key = if name == "start_velocity" { 0 } else { last };
-                    match keyframes::optional_velocity(&value, &name, self.nodes)? {
-                        Some(given) => settings.velocities.insert(key, Velocity::Given(given)),
+                    match Option::<Pace>::read(&value, &name)? {
+                        Some(given) => {
+                            let each = Velocity::Given(given.each(self.nodes));
+                            settings.velocities.insert(key, each)
+                        }
                         None => settings.velocities.remove(&key),
                     };
                 }
@@ -264,8 +228,8 @@ impl PySpacetime {
                     settings
                         .velocities
                         .retain(|&key, _| key == 0 || key == last);
-                    if !value.is_none() {
-                        keyframes::velocities(&value, self.nodes, &mut settings.velocities)?;
+                    if let Some(given) = Option::<Paces>::read(&value, &name)? {
+                        given.add_to(&mut settings.velocities, self.nodes);
                     }
                 }
                 _ => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.WigglySpline`.
 
+use super::arguments::Arguments;
 use super::arrays::{finite, floats, integer};
 use super::errors::{IntoPy, detached, input};
 use crate::spacetime::{Joint, Knot, KnotData, Layout, Oscillator, WigglySpline, check_splines};
@@ -218,29 +219,42 @@ impl Slopes {
 impl PyWigglySpline {
     #[new]
     #[pyo3(
-        signature = (times, values, stiffness, damping, gravity=None, start_velocity=Slope::Zero, end_velocity=Slope::Zero, cyclic=false, knot_velocities=None),
+        signature = (*arguments, **keywords),
         text_signature = "(times, values, stiffness, damping, gravity=0.0, start_velocity=0.0, end_velocity=0.0, cyclic=False, knot_velocities=None)"
     )]
-    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        times: &Bound<'_, PyAny>,
-        values: &Bound<'_, PyAny>,
-        stiffness: &Bound<'_, PyAny>,
-        damping: &Bound<'_, PyAny>,
-        gravity: Option<&Bound<'_, PyAny>>,
-        start_velocity: Slope,
-        end_velocity: Slope,
-        cyclic: bool,
-        knot_velocities: Option<&Bound<'_, PyDict>>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        const NAMES: [&str; 9] = [
+            "times",
+            "values",
+            "stiffness",
+            "damping",
+            "gravity",
+            "start_velocity",
+            "end_velocity",
+            "cyclic",
+            "knot_velocities",
+        ];
+        let given = Arguments::new("WigglySpline", &NAMES, arguments, keywords)?;
+        let needed = |name| given.need(name, |object| Ok(object.clone()));
+        let (times, values) = (&needed("times")?, &needed("values")?);
+        let (stiffness, damping) = (&needed("stiffness")?, &needed("damping")?);
+        let gravity = given.any("gravity")?;
+        let slope = |name| Ok::<_, PyErr>(Slope::of(given.object(name)?));
+        let (start_velocity, end_velocity) = (slope("start_velocity")?, slope("end_velocity")?);
+        let cyclic = given.take("cyclic", |c| c.extract())?.unwrap_or(false);
+        let knot_velocities = given.take("knot_velocities", |k| Ok(k.cast::<PyDict>()?.clone()))?;
+        given.finish()?;
         let times = floats(times, "times", &[None])?.data;
         let values = Values::read(values, times.len())?;
         let number = |object: &Bound<'_, PyAny>, name| each(object, name, values.modes);
         let oscillators = oscillators(
             &number(stiffness, "stiffness")?,
             &number(damping, "damping")?,
-            &gravity.map_or(Ok(vec![0.0; values.modes]), |g| number(g, "gravity"))?,
+            &gravity.map_or(Ok(vec![0.0; values.modes]), |g| number(&g, "gravity"))?,
         );
         check_splines(&times, &oscillators).map_err(IntoPy::into_py)?;
         let mut slopes = Slopes::new(times.len(), values.modes);
@@ -251,7 +265,7 @@ impl PyWigglySpline {
             let end = end_velocity.each(py, "end_velocity", values.modes)?;
             slopes.set_end(times.len() - 1, end);
         }
-        for (knot, given) in knot_velocities.into_iter().flatten() {
+        for (knot, given) in knot_velocities.iter().flatten() {
             slopes.read(&knot, &given, cyclic)?;
         }
         let single = values.single;
@@ -346,19 +360,15 @@ enum Slope {
     Given(Py<PyAny>),
 }
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Slope {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        Ok(if object.is_none() {
-            Self::Natural
-        } else {
-            Self::Given(object.to_owned().unbind())
-        })
-    }
-}
-
 impl Slope {
+    fn of(given: Option<Bound<'_, PyAny>>) -> Self {
+        match given {
+            None => Self::Zero,
+            Some(object) if object.is_none() => Self::Natural,
+            Some(object) => Self::Given(object.unbind()),
+        }
+    }
+
     fn each(&self, py: Python<'_>, name: &str, modes: usize) -> PyResult<Option<Vec<f64>>> {
         match self {
             Self::Zero => Ok(Some(vec![0.0; modes])),

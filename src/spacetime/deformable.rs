@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bodies that can be moved through keyframes: anything with an energy, its derivatives and a lumped mass.
 
+use super::SpacetimeError;
 use crate::body::Body;
 use crate::elasticity::elements::Piece;
 use crate::elasticity::{Curvature, Elements, Material, Model};
@@ -67,6 +68,9 @@ impl Deformable for Shell {
     }
 }
 
+/// Permitted units of length, m: those of shells.
+const UNITS: std::ops::RangeInclusive<f64> = 1e-50..=1e12;
+
 /// A solid of elements: tetrahedra, or the lattice of a body.
 #[derive(Debug, Clone)]
 pub struct Solid {
@@ -99,6 +103,29 @@ impl Solid {
             elements: body.elements().clone(),
             model,
         }
+    }
+
+    /// Returns the same solid with lengths that count `metres` each. Positions stay in that unit, masses are kilograms.
+    ///
+    /// Beside a mesh with the same numbers as metres, masses are `metres³` times as large. Energies are `metres` times as large: joules per
+    /// square of the unit, so that force over mass is an acceleration in it.
+    ///
+    /// # Errors
+    /// A unit out of range.
+    pub fn in_unit(&self, metres: f64) -> Result<Self, SpacetimeError> {
+        if !UNITS.contains(&metres) {
+            return Err(SpacetimeError::Setting {
+                name: "the unit",
+                range: "a length from 1e-50 to 1e12",
+                value: metres,
+            });
+        }
+        let volume = metres.powi(3);
+        Ok(Self {
+            masses: self.masses.iter().map(|m| m * volume).collect(),
+            elements: self.elements.stiffened(metres),
+            ..self.clone()
+        })
     }
 
     fn displacements(&self, x: &[Vec3]) -> Vec<Vec3> {

@@ -458,9 +458,8 @@ impl Surface {
 
     fn domain(&self) -> &Domain {
         let find = || self.find_domain(&Silent);
-        // `Silent` never cancels.
         self.domain
-            .get_or_init(|| find().unwrap_or_else(|_| unreachable!()))
+            .get_or_init(|| find().expect("the silent progress never cancels"))
     }
 
     /// Finds the triangles that bound Ω in the own unit, so that the result does not depend on the scale.

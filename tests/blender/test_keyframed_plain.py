@@ -101,23 +101,23 @@ def test_segments_loop(keyframes):
     assert only.cyclic and len(only.keys) == 3
 
 
-def core_options(keyframes, whole, masks=None, scale=2.0):
+def core_options(keyframes, whole, masks=None):
     (segment,) = keyframes.segments(whole)
     shapes = SHAPES[: len(segment.keys)].copy()
     if segment.cyclic:
         shapes[-1] = shapes[0]
-    return keyframes.told(segment, whole, segment.keys[0].frame, shapes, masks or {}, scale)
+    return keyframes.told(segment, whole, segment.keys[0].frame, shapes, masks or {})
 
 
 def test_told_velocities(keyframes):
-    """Velocities reach the core in its own space and time."""
+    """Velocities reach the core in its own time."""
     arrow = keyframes.Velocity("ARROW", (0.0, 0.0, 3.0))
     whole = edit_key(keyframes, plan(keyframes, speed=2.0), 1, arriving=arrow)
     whole = edit_key(keyframes, whole, 0, arriving=keyframes.Velocity("ZERO"))
     whole = edit_key(keyframes, whole, 3, arriving=keyframes.Velocity("NEIGHBOURS"))
     options, _, _ = core_options(keyframes, whole)
     np.testing.assert_allclose(options["times"], [0, 2, 4, 6])
-    np.testing.assert_allclose(options["velocities"][1], np.broadcast_to((0, 0, 3.0), (5, 3)))  # times 2, slower by 2
+    np.testing.assert_allclose(options["velocities"][1], np.broadcast_to((0, 0, 1.5), (5, 3)))  # slower by 2
     assert set(options["velocities"]) == {1} and not options["start_velocity"].any()
     np.testing.assert_allclose(options["end_velocity"], 0.5)
 
@@ -131,9 +131,9 @@ def test_told_loop_seam(keyframes):
 
 
 def test_told_gravity(keyframes):
-    """Gravity is scaled with the mesh and the speed."""
+    """Gravity is scaled with the speed."""
     options, _, _ = core_options(keyframes, plan(keyframes, gravity=(0.0, 0.0, -9.0), speed=3.0))
-    np.testing.assert_allclose(options["gravity"], (0, 0, -2.0))
+    np.testing.assert_allclose(options["gravity"], (0, 0, -1.0))
 
 
 def test_told_soft_keys(keyframes):

@@ -152,9 +152,11 @@ def objects(tmp_path_factory):
         "Volume": volume,
         "WigglySpline": thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 1.0, 0.1),
         "Spacetime": spacetime,
+        "SpacetimeSettings": thew.SpacetimeSettings(),
         "Composite": thew.composite([spacetime]),
         "TetMesh": tets,
         "Body": body,
+        "BodySettings": thew.BodySettings(),
         "Contact": thew.Contact(),
         "Collider": thew.Collider.plane([0.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
         "Contacts": touched.contacts(),
@@ -312,12 +314,12 @@ def objects(tmp_path_factory):
     return of_class, of_name, of_call
 
 
-#: Settings of simulations that calls take as keywords, by the class in the stub that lists them.
-SETTINGS = {
-    node.name: [ast.arg(line.target.id, line.annotation) for line in node.body]
-    for node in STUB.body
-    if isinstance(node, ast.ClassDef) and node.name.endswith("Settings") and node.name.startswith("_")
-}
+#: Settings that calls take as keywords, by the class in the stub that lists them; a class has those of its base too.
+SETTINGS = {}
+for node in STUB.body:
+    if isinstance(node, ast.ClassDef) and node.name.endswith("Settings") and node.name.startswith("_"):
+        own = [ast.arg(line.target.id, line.annotation) for line in node.body]
+        SETTINGS[node.name] = own + SETTINGS.get(ast.unparse(node.bases[0]), [])
 
 
 def annotation(argument):
@@ -344,9 +346,8 @@ def parameters_of(function):
     required = len(every) - len(args.defaults)
     named = [(a, i < required) for i, a in enumerate(every) if a.arg not in ("self", "cls")]
     kinds = ast.unparse(args.kwarg.annotation) if args.kwarg and args.kwarg.annotation else ""
-    if "Settings" in kinds:  # the method is apart
-        every = SETTINGS["_OtherSettings"] + (SETTINGS["_SimulationSettings"] if "_SimulationSettings" in kinds else [])
-        named += [(setting, False) for setting in every]
+    listed = kinds.removeprefix("Unpack[").removesuffix("]")
+    named += [(setting, False) for setting in SETTINGS.get(listed, [])]
     return named + [(a, d is None) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Settings of simulations: one object, whose every setting is taken, kept and returned everywhere."""
+"""Settings of simulations, bodies and motions: one object each, whose every setting is taken, kept and returned everywhere."""
 
 import copy
 import pickle
@@ -25,6 +25,34 @@ OTHERS = {
     "engine": "cpu",
 }
 EVERY = pytest.mark.parametrize("name", OTHERS)
+
+
+#: The same of bodies and motions through keyframes: class, name, value.
+KEPT = [
+    (thew.BodySettings, "region_weights", [[0.5, 0.5], [1.0, 0.0]]),
+    *((thew.BodySettings, name, [1.0, 2.0]) for name in ("stiffness", "density", "poisson", "flesh", "hard")),
+    *((thew.BodySettings, name, [3.0]) for name in ("twist_stiffness", "twist_radius")),
+    (thew.BodySettings, "rest_includes_gravity", False),
+    (thew.BodySettings, "level", 2),
+    (thew.BodySettings, "softness", 0.5),
+    (thew.BodySettings, "kind", "toon"),
+    (thew.SpacetimeSettings, "stiffness", 2.0),
+    (thew.SpacetimeSettings, "damping", (0.5, 0.1)),
+    (thew.SpacetimeSettings, "gravity", (0.0, 0.5, -3.0)),
+    (thew.SpacetimeSettings, "modes", 3),
+    (thew.SpacetimeSettings, "start_velocity", [0.0, 0.0, 1.0]),
+    (thew.SpacetimeSettings, "end_velocity", [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
+    (thew.SpacetimeSettings, "velocities", {1: [0.0, 0.0, 1.0], 2: None, 3: (None, [1.0, 0.0, 0.0])}),
+    (thew.SpacetimeSettings, "fixed", [True, False]),
+    (thew.SpacetimeSettings, "fixed", [0, 3]),
+    (thew.SpacetimeSettings, "cyclic", True),
+    (thew.SpacetimeSettings, "ghosts", "auto"),
+    (thew.SpacetimeSettings, "ghosts", [(0.5, [[0.0, 0.0, 1.0]])]),
+    (thew.SpacetimeSettings, "rigid", False),
+    (thew.SpacetimeSettings, "rigid", True),
+    (thew.SpacetimeSettings, "rest", "keyframes"),
+    (thew.SpacetimeSettings, "unit", 0.01),
+]
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +187,77 @@ def test_simulate_argument_errors(arm, poses):
         thew.simulate(arm.body, poses, FPS, fps=FPS)
     with pytest.raises(TypeError, match="at most 8 positional"):
         thew.simulate(arm.body, poses, FPS, None, None, 0, False, None, "warped")
+
+
+def plain(value):
+    """Returns a value with lists in place of arrays."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return type(value)(map(plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def test_kept_cover_every_setting():
+    """The table of kept values has each setting of bodies and motions."""
+    for kind in (thew.BodySettings, thew.SpacetimeSettings):
+        assert {name for owner, name, _ in KEPT if owner is kind} == set(kind().as_dict())
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), KEPT)
+def test_kept_setting_in_every_representation(kind, name, value):
+    """A setting of a body or a motion is in every representation of the settings and equal to itself alone."""
+    usual, changed = kind(), kind(**{name: value})
+    assert plain(getattr(changed, name)) == value != plain(getattr(usual, name))
+    assert repr(usual) == f"thew.{kind.__name__}()" and repr(changed).startswith(f"thew.{kind.__name__}({name}=")
+    same = [
+        usual.replace(**{name: value}),
+        kind(**changed.as_dict()),
+        pickle.loads(pickle.dumps(changed)),
+        copy.copy(changed),
+        copy.deepcopy(changed),
+    ]
+    assert all(one == changed for one in same) and changed != usual
+    with pytest.raises(AttributeError):
+        setattr(changed, name, value)
+    with pytest.raises(TypeError, match=f"'colour'; the settings of a .* are {next(iter(usual.as_dict()))}, "):
+        kind(colour="red")
+
+
+def test_body_settings_object_equals_keywords(arm):
+    """A body takes its settings as an object and as keywords, which replace those of the object."""
+    parts = (arm.surface, arm.skeleton, arm.lattice, thew.Material())
+    flesh = np.linspace(0.0, 1.0, len(arm.vertices))
+    settings = thew.BodySettings(region_weights=arm.weights, flesh=flesh, level=0)
+    by_name = thew.Body(*parts, arm.weights, flesh=flesh, level=1)
+    for by_object in (
+        thew.Body(*parts, settings=settings, level=1),
+        thew.Body(*parts, None, settings=settings.replace(level=1)),
+    ):
+        for one, other in zip(by_name.mass(), by_object.mass(), strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(by_name.region_weights, by_object.region_weights)
+    with pytest.raises(thew.InputError, match="region_weights: expected an array of shape"):
+        thew.Body(*parts, settings=thew.BodySettings(region_weights=arm.weights[:, :1]))
+    with pytest.raises(TypeError, match="required argument 'material'"):
+        thew.Body(*parts[:3])
+    with pytest.raises(TypeError, match="at most 5 positional"):
+        thew.Body(*parts, None, None)
+
+
+def test_spacetime_settings_object_equals_keywords():
+    """A motion takes its settings as an object and as keywords, which replace those of the object."""
+    shell = thew.Shell(*shapes.box())
+    keys, times = np.stack([shell.vertices, shell.vertices * [1.0, 1.2, 0.9]]), [0.0, 1.0]
+    settings = thew.SpacetimeSettings(stiffness=40.0, damping=(0.5, 0.0), start_velocity=[0.0, 0.0, 1.0], modes=2)
+    by_name = thew.Spacetime(shell, keys, times, 40.0, (0.5, 0.0), start_velocity=[0.0, 0.0, 1.0], modes=2)(0.5)
+    other = settings.replace(stiffness=3.0)
+    for by_object in (
+        thew.Spacetime(shell, keys, times, settings=settings),
+        thew.Spacetime(shell, keys, times, None, None, settings=settings),
+        thew.Spacetime(shell, keys, times, 40.0, settings=other),
+        thew.Spacetime(shell, keys, times, settings=other, stiffness=40.0),
+    ):
+        np.testing.assert_array_equal(by_object(0.5), by_name)
+    with pytest.raises(thew.InputError, match="fixed: there is no vertex 99"):
+        thew.Spacetime(shell, keys, times, settings=thew.SpacetimeSettings(fixed=[99]))

@@ -93,6 +93,30 @@ def test_tets_material():
         make(thew.Shell(vertices, triangles), np.stack([vertices] * 4), material=soft)
 
 
+def test_unit_centimetres():
+    """A motion in centimetres is a hundred times that in metres."""
+
+    def moved(unit, **options):
+        tets = thew.TetMesh.grid([4, 1, 1], np.array([0.4, 0.1, 0.1]) / unit)
+        x = tets.vertices * unit
+        keys = np.stack([x, x + np.array([0.0, 0.0, 1.0]) * x[:, :1] ** 2]) / unit
+        fixed = np.flatnonzero(x[:, 0] == 0.0)
+        common = {"fixed": fixed, "gravity": np.array([0.0, 0.0, -9.81]) / unit, "end_velocity": 0.0}
+        return thew.Spacetime(tets, keys, [0.0, 0.3], 1.0, (2.0, 0.0), start_velocity=0.0, **common, **options)
+
+    metres, centimetres = moved(1.0), moved(0.01, unit=0.01)
+    t = np.linspace(0.0, 0.3, 11)
+    np.testing.assert_allclose(centimetres(t), 100.0 * metres(t), atol=1e-4)  # f32
+    assert centimetres.cost == pytest.approx(1e4 * metres.cost, rel=1e-6)
+    # Without its unit the same numbers are those of a larger body, which swings more slowly.
+    assert np.abs(moved(0.01)(t) - centimetres(t)).max() > 0.1
+    vertices, triangles = sheet(4)
+    with pytest.raises(thew.InputError, match="unit: a Shell has its own"):
+        make(thew.Shell(vertices, triangles), np.stack([vertices] * 4), unit=0.01)
+    with pytest.raises(thew.InputError, match="the unit must be a length from"):
+        moved(0.01, unit=0.0)
+
+
 @pytest.mark.parametrize(("n", "dimension"), [(6, 108), (26, None)])
 @pytest.mark.parametrize("rigid", [True, False])
 def test_insert_equals_fresh_motion(n, dimension, rigid):

@@ -6,6 +6,7 @@ pub(super) mod blend;
 pub(super) mod boundary;
 pub(super) mod coordinates;
 pub(super) mod correspondence;
+mod fan;
 pub(super) mod figure;
 pub(super) mod legality;
 pub(super) mod model;

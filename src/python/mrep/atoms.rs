@@ -3,14 +3,15 @@
 
 use super::PyMRep;
 use crate::mrep::{Atom, Figure, Kind, Model};
-use crate::python::arrays::{Numbers, floats};
+use crate::python::arguments::Arguments;
+use crate::python::arrays::{List, Numbers, floats, read};
 use crate::python::errors::{IntoPy, input};
 use crate::skeleton::Skeleton;
 use crate::{Mat3, Vec3};
 use numpy::ndarray::ArrayD;
 use numpy::{IntoPyArray, PyArrayDyn};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 fn hub(all: &Numbers, i: usize) -> Vec3 {
     Vec3::from_column_slice(&all.data[3 * i..3 * i + 3])
@@ -57,21 +58,30 @@ pub(super) fn slab(
 /// Default number of spokes around a tube.
 const SPOKES: usize = 8;
 
-/// Reads a tube from hubs, radii, frames and angles of its atoms, and what may be left out.
-pub(super) fn tube(
-    [hubs, radii, frames, angles]: [&Bound<'_, PyAny>; 4],
-    lengths: Option<&Bound<'_, PyAny>>,
-    ends: (f64, f64),
-    knots: Option<Vec<f64>>,
-    joints: Vec<f64>,
+/// Reads a tube from the arguments of a call: hubs, radii, frames and angles of its atoms, and what may be left out.
+pub(super) fn tube<'py>(
+    arguments: &Bound<'py, PyTuple>,
+    keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Figure> {
+    const NAMES: [&str; 8] = [
+        "hubs", "radii", "frames", "angles", "lengths", "ends", "knots", "joints",
+    ];
+    let given = Arguments::new("tube", &NAMES, arguments, keywords)?;
+    let needed = |name| given.need(name, |object| Ok(object.clone()));
+    let (hubs, radii) = (&needed("hubs")?, &needed("radii")?);
+    let (frames, angles) = (&needed("frames")?, &needed("angles")?);
+    let lengths = given.any("lengths")?;
+    let ends: (f64, f64) = given.take("ends", |e| read(e))?.unwrap_or((1.0, 1.0));
+    let knots = given.take("knots", |k| Ok(floats(k, "knots", &[None])?.data))?;
+    let joints = given.take("joints", List::<f64>::of)?.unwrap_or_default().0;
+    given.finish()?;
     let hubs = floats(hubs, "hubs", &[None, Some(3)])?;
     let n = hubs.shape[0];
     let radii = floats(radii, "radii", &[Some(n)])?;
     let frames = floats(frames, "frames", &[Some(n), Some(3), Some(3)])?;
     let angles = floats(angles, "angles", &[Some(n)])?;
     let lengths = lengths
-        .map(|x| floats(x, "lengths", &[Some(n), None]))
+        .map(|x| floats(&x, "lengths", &[Some(n), None]))
         .transpose()?;
     let spokes = lengths.as_ref().map_or(SPOKES, |l| l.shape[1]);
     let atom = |i: usize| Atom {
@@ -149,6 +159,15 @@ pub(super) fn joined(mreps: &[&PyMRep], names: Option<Vec<String>>) -> PyResult<
         (name, figure.clone())
     };
     Model::new(all.iter().enumerate().map(named).collect()).map_err(IntoPy::into_py)
+}
+
+/// Returns the lengths of the end spokes over the radius: of each atom of a slab, of both ends of a tube.
+pub(super) fn ends<'py>(py: Python<'py>, figure: &Figure) -> PyResult<Bound<'py, PyAny>> {
+    if let (Kind::Tube { atoms, .. }, all) = (figure.kind(), figure.atoms()) {
+        let ends = vec![all[0].end, all[atoms - 1].end];
+        return Ok(ends.into_pyarray(py).into_any());
+    }
+    Ok(array(py, figure, &[], |a| vec![a.end])?.into_any())
 }
 
 /// Returns the constructor and the arrays that make the model again.

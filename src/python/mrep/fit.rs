@@ -5,13 +5,15 @@ use super::volume::PyVolume;
 use super::{PyMRep, PyMRepFamily, from_coordinates};
 use crate::mrep::{Figure, Fit, FitSettings, Kind, MRepError, Model, Report, Volume};
 use crate::progress::Progress;
-use crate::python::arrays::{as_array, floats, integers, kind_of};
+use crate::python::arguments::Arguments;
+use crate::python::arrays::{List, as_array, floats, integers, kind_of, real};
 use crate::python::errors::{IntoPy, input};
+use crate::python::progress::with_progress;
 use crate::python::surface::PySurface;
 use crate::surface::Surface;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
 /// Target of a fit.
@@ -77,7 +79,41 @@ const STAGES: [&str; 4] = ["similarity", "sections", "atoms", "boundary"];
 /// Stages of a fit by default.
 const USUAL: [&str; 3] = ["similarity", "atoms", "boundary"];
 
-pub(super) fn settings(
+/// Fits a model to the target in the arguments of a call.
+pub(super) fn fitted<'py>(
+    py: Python<'py>,
+    model: &Model,
+    arguments: &Bound<'py, PyTuple>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<PyMRepFit> {
+    const NAMES: [&str; 7] = [
+        "target", "stages", "prior", "held", "weights", "family", "progress",
+    ];
+    let given = Arguments::new("fit", &NAMES, arguments, keywords)?;
+    let target = given.need("target", |t| Ok(t.clone()))?;
+    let stages = given.take("stages", List::<String>::of)?;
+    let prior = given.take("prior", real)?.unwrap_or(1.0);
+    let (held, weights) = (given.any("held")?, given.any("weights")?);
+    let family = given.take("family", |f| Ok(f.extract::<Py<PyMRepFamily>>()?))?;
+    let progress = given.progress()?;
+    given.finish()?;
+    let family = family.as_ref().map(Py::get);
+    let settings = settings(model, stages.map(|s| s.0), prior, held.as_ref(), family)?;
+    let names: Vec<String> = model
+        .figures()
+        .iter()
+        .map(|(name, _)| name.clone())
+        .collect();
+    let target = Target::new(&target, weights.as_ref(), names.len())?;
+    with_progress(py, progress, |progress| {
+        let fits = target
+            .fit(model, &settings, progress)
+            .map_err(IntoPy::into_py)?;
+        PyMRepFit::new(names.into_iter().zip(fits).collect())
+    })
+}
+
+fn settings(
     model: &Model,
     stages: Option<Vec<String>>,
     prior: f64,

@@ -4,85 +4,30 @@
 mod atoms;
 mod family;
 mod fit;
+mod initial;
+mod model;
+mod places;
 mod volume;
 
 pub(super) use family::PyMRepFamily;
 pub(super) use fit::{PyMRepFit, PyMRepReport};
+pub(in crate::python) use model::PyMRep;
 pub(super) use volume::PyVolume;
 
-use super::arrays::{
-    List, Whole, finite_points, floats, from_points, integer, read, real, text, weights,
-};
-use super::errors::{IntoPy, detached, input};
+use places::from_coordinates;
+
+use super::arrays::{List, Whole, integer, read, real, text};
+use super::errors::{IntoPy, detached};
 use super::lattice::{PyLattice, enclosed};
-use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::lattice::EncloseSettings;
-use crate::mrep::{
-    ChainSettings, Coordinates, Correspondence, Figure, Kind, Model, Template, chain_weights,
-    site_coordinates, site_radii, suggest_bones,
-};
-use crate::surface::Surface;
-use crate::{Mat3, Vec3};
-use numpy::ndarray::Array2;
+use crate::mrep::{ChainSettings, Correspondence, Figure, Kind, Model, Template, suggest_bones};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
-
-/// A medial model: atoms with spokes to the skin, which imply a boundary and coordinates of everything inside [oguz2005; pizer2003].
-///
-/// Models are made by `MRep.slab`, `MRep.tube`, `MRep.join`. Most properties and methods are of a single figure; for several take one of
-/// `figures`.
-#[pyclass(name = "MRep", module = "thew", frozen)]
-pub(in crate::python) struct PyMRep {
-    model: Arc<Model>,
-    /// Coordinates of the figure, prepared at their first use.
-    coordinates: OnceLock<Arc<Coordinates>>,
-}
-
-impl From<Model> for PyMRep {
-    fn from(model: Model) -> Self {
-        Self {
-            model: Arc::new(model),
-            coordinates: OnceLock::new(),
-        }
-    }
-}
-
-impl From<Figure> for PyMRep {
-    fn from(figure: Figure) -> Self {
-        Model::from(figure).into()
-    }
-}
-
-impl PyMRep {
-    /// Returns the only figure, or refuses several.
-    pub(super) fn figure(&self) -> PyResult<&Figure> {
-        self.model.one().map_err(IntoPy::into_py)
-    }
-
-    fn ready(&self) -> PyResult<Arc<Coordinates>> {
-        let figure = self.figure()?;
-        Ok(self
-            .coordinates
-            .get_or_init(|| Arc::new(Coordinates::new(figure)))
-            .clone())
-    }
-}
-
-/// Reads the level of a subdivision.
-fn level(level: i64) -> PyResult<u32> {
-    let refused = |_| input(format!("level: expected 0 or a small number, got {level}"));
-    u32::try_from(level).map_err(refused)
-}
-
-/// Returns rows of four numbers as an array.
-fn from_coordinates<'py>(py: Python<'py>, rows: &[[f64; 4]]) -> Bound<'py, PyArray2<f64>> {
-    Array2::from_shape_fn((rows.len(), 4), |(i, k)| rows[i][k]).into_pyarray(py)
-}
+use std::sync::Arc;
 
 #[pymethods]
 impl PyMRep {
@@ -121,30 +66,14 @@ impl PyMRep {
     /// Raises MRepError naming the first atom that is not valid.
     #[staticmethod]
     #[pyo3(
-        signature = (hubs, radii, frames, angles, lengths=None, ends=(1.0, 1.0), knots=None, joints=List::default()),
+        signature = (*arguments, **keywords),
         text_signature = "(hubs, radii, frames, angles, lengths=None, ends=(1.0, 1.0), knots=None, joints=())"
     )]
-    #[allow(clippy::too_many_arguments)]
     fn tube(
-        hubs: &Bound<'_, PyAny>,
-        radii: &Bound<'_, PyAny>,
-        frames: &Bound<'_, PyAny>,
-        angles: &Bound<'_, PyAny>,
-        lengths: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = read)] ends: (f64, f64),
-        knots: Option<&Bound<'_, PyAny>>,
-        joints: List<f64>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let knots = knots.map(|k| floats(k, "knots", &[None])).transpose()?;
-        let knots = knots.map(|k| k.data);
-        Ok(atoms::tube(
-            [hubs, radii, frames, angles],
-            lengths,
-            ends,
-            knots,
-            joints.0,
-        )?
-        .into())
+        Ok(atoms::tube(arguments, keywords)?.into())
     }
 
     /// Builds a first figure by its name, one metre long around the origin. A fit moves and scales it onto its body.
@@ -185,19 +114,12 @@ impl PyMRep {
         #[pyo3(from_py_with = text)] template: &str,
     ) -> PyResult<Self> {
         let template = Template::by_name(template).map_err(IntoPy::into_py)?;
-        let n = surface.0.vertices().len();
-        let skin = weights(skin_weights, "skin_weights", n, skeleton.0.len())?;
-        let bones = atoms::bones(&skeleton.0, &bones.0)?;
         let settings = ChainSettings {
             atoms_per_bone: atoms_per_bone.0,
             spokes: spokes.0,
         };
-        let figure = detached(skin_weights.py(), || {
-            let (surface, skeleton) = (&surface.0, &skeleton.0);
-            Figure::from_skeleton_as(template, surface, skeleton, &skin, &bones, settings)
-                .map_err(IntoPy::into_py)
-        })?;
-        Ok(figure.into())
+        let skin = (surface, skeleton, skin_weights);
+        Ok(initial::along_bones(template, skin, &bones.0, settings)?.into())
     }
 
     /// Returns how much each vertex counts in a fit to the skin of a chain of bones, float64 [n], for `weights` of `fit`. It is 0 where the
@@ -208,10 +130,7 @@ impl PyMRep {
         skin_weights: &Bound<'py, PyAny>,
         bones: List<String>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let n = skin_weights.len()?;
-        let skin = weights(skin_weights, "skin_weights", n, skeleton.0.len())?;
-        let bones = atoms::bones(&skeleton.0, &bones.0)?;
-        Ok(chain_weights(&skin, &bones).into_pyarray(skin_weights.py()))
+        initial::chain_weights(skeleton, skin_weights, &bones.0)
     }
 
     /// Builds a slab around the body in a Surface or a Volume, as a template: that of the ellipsoid with its moments; columns along its
@@ -222,15 +141,7 @@ impl PyMRep {
         text_signature = "(target, rows=3, cols=7)"
     )]
     fn slab_around(target: &Bound<'_, PyAny>, rows: Whole, cols: Whole) -> PyResult<Self> {
-        let seen = fit::Target::new(target, None, 1)?;
-        let figure = detached(target.py(), || {
-            let figure = match &seen {
-                fit::Target::Surface(surface, _) => Figure::slab_around(surface, rows.0, cols.0),
-                fit::Target::Volume(volume) => Figure::slab_around_volume(volume, rows.0, cols.0),
-            };
-            figure.map_err(IntoPy::into_py)
-        })?;
-        Ok(figure.into())
+        Ok(initial::slab_around(target, rows.0, cols.0)?.into())
     }
 
     /// Builds a tube around a body without bones, as a template: along the middles of rings of equal distance from its ends. Raises
@@ -341,12 +252,7 @@ impl PyMRep {
     /// Lengths of the end spokes over the radius, float64: [m,n] (they count on the border), or [2] at a tube's ends.
     #[getter]
     fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let figure = self.figure()?;
-        if let (Kind::Tube { atoms, .. }, all) = (figure.kind(), figure.atoms()) {
-            let ends = vec![all[0].end, all[atoms - 1].end];
-            return Ok(ends.into_pyarray(py).into_any());
-        }
-        Ok(atoms::array(py, figure, &[], |a| vec![a.end])?.into_any())
+        atoms::ends(py, self.figure()?)
     }
 
     /// Lengths of the spokes over the radius, float64: [m,n,2] up and down, or [n,k] around.
@@ -371,22 +277,14 @@ impl PyMRep {
     /// Figures, a model each; for one figure the model itself alone.
     #[getter]
     fn figures(&self) -> Vec<Self> {
-        let one = |(name, figure): &(String, Figure)| {
-            Model::new(vec![(name.clone(), figure.clone())])
-                .map(Into::into)
-                .ok()
-        };
-        self.model.figures().iter().filter_map(one).collect()
+        self.parts()
     }
 
     /// Names of the figures.
     #[getter]
     fn names(&self) -> Vec<String> {
-        self.model
-            .figures()
-            .iter()
-            .map(|(name, _)| name.clone())
-            .collect()
+        let figures = self.model.figures().iter();
+        figures.map(|(name, _)| name.clone()).collect()
     }
 
     /// Diagonal of the box around hubs and spokes, metres.
@@ -407,15 +305,7 @@ impl PyMRep {
         #[pyo3(from_py_with = real)] blend: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PySurface> {
-        let level = self::level(level)?;
-        let surface = with_progress(py, progress, |progress| {
-            let (vertices, triangles) = self
-                .model
-                .boundary(level, blend, progress)
-                .map_err(IntoPy::into_py)?;
-            Surface::new(vertices, triangles).map_err(IntoPy::into_py)
-        })?;
-        Ok(PySurface(Arc::new(surface)))
+        places::boundary(py, &self.model, level, blend, progress)
     }
 
     /// Returns the coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, float64 [p,4].
@@ -425,11 +315,7 @@ impl PyMRep {
         py: Python<'py>,
         #[pyo3(from_py_with = integer)] level: i64,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (figure, level) = (self.figure()?, self::level(level)?);
-        let found = detached(py, || {
-            site_coordinates(figure, level).map_err(IntoPy::into_py)
-        })?;
-        Ok(from_coordinates(py, &found))
+        places::boundary_coordinates(py, self.figure()?, level)
     }
 
     /// Returns the uncertainty of the boundary at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the
@@ -441,20 +327,7 @@ impl PyMRep {
         #[pyo3(from_py_with = integer)] level: i64,
         #[pyo3(from_py_with = real)] ratio: f64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        if !(0.0..=1e6).contains(&ratio) {
-            return Err(input(format!(
-                "ratio: expected a number that is not negative, got {ratio}"
-            )));
-        }
-        let (figure, level) = (self.figure()?, self::level(level)?);
-        let radii = with_progress(py, None, |progress| {
-            site_radii(figure, level, progress).map_err(IntoPy::into_py)
-        })?;
-        Ok(radii
-            .into_iter()
-            .map(|r| r * ratio)
-            .collect::<Vec<_>>()
-            .into_pyarray(py))
+        places::tolerance(py, self.figure()?, level, ratio)
     }
 
     /// Returns the figural coordinates (u, v, φ, τ) of `points[p,3]`, float64 [p,4].
@@ -464,26 +337,15 @@ impl PyMRep {
     /// 0 at the hub and 1 on the boundary. Coordinates are NaN farther out than twice the length of a point's spoke, and where spokes
     /// cross. Raises InputError where a point is not finite.
     fn coordinates<'py>(&self, points: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let places = finite_points(points, "points")?;
         let ready = self.ready()?;
-        let found = detached(points.py(), || Ok(ready.of(&places)))?;
-        Ok(from_coordinates(points.py(), &found))
+        places::coordinates(points, &ready)
     }
 
     /// Returns the points of figural `coordinates[p,4]`, float64 [p,3]. A row of four NaN, as `coordinates` returns it, gives NaN. Raises
     /// MRepError naming the first row that is not of this model, or NaN in part.
     fn points<'py>(&self, coordinates: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let numbers = floats(coordinates, "coordinates", &[None, Some(4)])?;
-        let rows: Vec<[f64; 4]> = numbers
-            .data
-            .chunks_exact(4)
-            .map(|c| [c[0], c[1], c[2], c[3]])
-            .collect();
         let ready = self.ready()?;
-        let found = detached(coordinates.py(), || {
-            ready.points(&rows).map_err(IntoPy::into_py)
-        })?;
-        Ok(from_points(coordinates.py(), &found))
+        places::points(coordinates, &ready)
     }
 
     /// Returns how far the body is from a fold, at most 1; at zero or below it folds [damon2003].
@@ -494,15 +356,7 @@ impl PyMRep {
 
     /// Returns the faults of each figure, one sentence each; empty if they are sound.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let several = self.model.figures().len() > 1;
-        detached(py, || {
-            let of = |(name, figure): &(String, Figure)| -> Vec<String> {
-                let said = figure.check().into_iter();
-                said.map(|s| if several { format!("'{name}': {s}") } else { s })
-                    .collect()
-            };
-            Ok(self.model.figures().iter().flat_map(of).collect())
-        })
+        detached(py, || Ok(self.faults()))
     }
 
     /// Returns the same model after a similarity: x → scale · rotation · x + translation.
@@ -513,17 +367,7 @@ impl PyMRep {
         rotation: Option<&Bound<'_, PyAny>>,
         translation: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let turn = rotation
-            .map(|r| floats(r, "rotation", &[Some(3), Some(3)]))
-            .transpose()?;
-        let turn = turn.map_or(Mat3::identity(), |r| Mat3::from_row_slice(&r.data));
-        let shift = translation
-            .map(|t| super::arrays::vector(t, "translation"))
-            .transpose()?;
-        let moved = self
-            .model
-            .transformed(scale, &turn, shift.unwrap_or(Vec3::zeros()));
-        moved.map(Into::into).map_err(IntoPy::into_py)
+        places::transformed(&self.model, scale, rotation, translation).map(Into::into)
     }
 
     /// Returns the points of another figure that correspond to `points[p,3]` of this one, float64 [p,3]: along, around (see `roll_to`) and
@@ -538,13 +382,7 @@ impl PyMRep {
         points: &Bound<'py, PyAny>,
         mirrored: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let places = finite_points(points, "points")?;
-        let (from, to) = (self.figure()?, other.figure()?);
-        let found = detached(points.py(), || {
-            let there = Correspondence::new(from, to, mirrored).map_err(IntoPy::into_py)?;
-            there.points(&places).map_err(IntoPy::into_py)
-        })?;
-        Ok(from_points(points.py(), &found))
+        places::correspond(self.figure()?, other.figure()?, points, mirrored)
     }
 
     /// Returns by how much φ of a place is larger on another figure, radians.
@@ -575,12 +413,10 @@ impl PyMRep {
         covers: Option<&PySurface>,
     ) -> PyResult<PyLattice> {
         let figure = self.figure()?;
-        let skeleton = skeleton.map(|s| s.0.clone());
-        let covers = covers.map(|s| s.0.clone());
+        let (skeleton, covers) = (skeleton.map(|s| &*s.0), covers.map(|s| &*s.0));
         let lattice = detached(py, || {
-            figure
-                .lattice(skeleton.as_deref(), layers.0, covers.as_deref())
-                .map_err(IntoPy::into_py)
+            let lattice = figure.lattice(skeleton, layers.0, covers);
+            lattice.map_err(IntoPy::into_py)
         })?;
         Ok(PyLattice(Arc::new(lattice)))
     }
@@ -635,30 +471,16 @@ impl PyMRep {
     ///
     /// Raises MRepError, Cancelled.
     #[pyo3(
-        signature = (target, stages=None, prior=1.0, held=None, weights=None, family=None, progress=None),
+        signature = (*arguments, **keywords),
         text_signature = "($self, target, stages=('similarity', 'atoms', 'boundary'), prior=1.0, held=None, weights=None, family=None, progress=None)"
     )]
-    #[allow(clippy::too_many_arguments)]
-    fn fit(
+    fn fit<'py>(
         &self,
-        target: &Bound<'_, PyAny>,
-        stages: Option<List<String>>,
-        #[pyo3(from_py_with = real)] prior: f64,
-        held: Option<&Bound<'_, PyAny>>,
-        weights: Option<&Bound<'_, PyAny>>,
-        family: Option<&PyMRepFamily>,
-        progress: Option<Py<PyAny>>,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<PyMRepFit> {
-        let (model, names) = (&self.model, self.names());
-        let settings = fit::settings(model, stages.map(|s| s.0), prior, held, family)?;
-        let py = target.py();
-        let target = fit::Target::new(target, weights, names.len())?;
-        with_progress(py, progress, |progress| {
-            let fits = target
-                .fit(model, &settings, progress)
-                .map_err(IntoPy::into_py)?;
-            PyMRepFit::new(names.into_iter().zip(fits).collect())
-        })
+        fit::fitted(py, &self.model, arguments, keywords)
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -670,13 +492,6 @@ impl PyMRep {
     }
 
     fn __repr__(&self) -> String {
-        let all = self.model.figures();
-        match self.model.one().map(Figure::kind) {
-            Ok(Kind::Slab { rows, cols }) => format!("<thew.MRep: slab of {rows} x {cols} atoms>"),
-            Ok(Kind::Tube { atoms, spokes }) => {
-                format!("<thew.MRep: tube of {atoms} atoms with {spokes} spokes each>")
-            }
-            Err(_) => format!("<thew.MRep: {} figures>", all.len()),
-        }
+        self.described()
     }
 }

@@ -3,8 +3,12 @@
 
 use crate::Vec3;
 use crate::elasticity::{Material, Model};
-use crate::spacetime::{Deformable, Solid};
+use crate::progress::Silent;
+use crate::spacetime::{
+    Deformable, Settings, Solid, SpaceSettings, Spacetime, SpacetimeError, Velocity,
+};
 use crate::tets::TetMesh;
+use std::sync::Arc;
 
 fn block() -> TetMesh {
     TetMesh::grid([2, 1, 1], [0.8, 0.3, 0.4]).unwrap()
@@ -98,4 +102,56 @@ fn at_rest_handles_inverted_elements() {
         solid.energy(&shift(mesh.vertices())),
     );
     assert!((a - b).abs() < 1e-9 * b, "{a} {b}");
+}
+
+/// A motion in a unit of length is that in metres, in numbers of that unit.
+#[test]
+fn motion_same_in_any_unit() {
+    let motion = |unit: f64| -> (Vec<Vec3>, f64) {
+        let scaled = |x: Vec<Vec3>| -> Vec<Vec3> { x.iter().map(|x| x / unit).collect() };
+        let mesh = block();
+        let keys = [1.0, -0.5].map(|share| {
+            let bent = mesh.vertices().iter();
+            scaled(bent.map(|x| x.lerp(&moved(x), share)).collect())
+        });
+        let rest = scaled(mesh.vertices().to_vec());
+        let mesh = TetMesh::new(rest, mesh.tets().to_vec()).unwrap();
+        let solid = Solid::of_tets(&mesh, &material(), Model::StVenantKirchhoff);
+        let solid = solid.in_unit(unit).unwrap();
+        let even = |v: Vec3| Velocity::Given(vec![v / unit; mesh.vertices().len()]);
+        let settings = Settings {
+            damping: (0.5, 1e-3),
+            gravity: Vec3::new(0.0, 0.0, -9.81) / unit,
+            velocities: [
+                (0, even(Vec3::new(0.0, 0.2, 0.0))),
+                (1, even(Vec3::zeros())),
+            ]
+            .into(),
+            ..Settings::default()
+        };
+        let options = SpaceSettings::default();
+        let (solid, keys, times) = (Arc::new(solid), keys.to_vec(), vec![0.0, 0.7]);
+        let motion = Spacetime::new(solid, keys, times, settings, &options, &Silent).unwrap();
+        let mut at = vec![0.0; 3 * mesh.vertices().len()];
+        motion.positions_into(&[0.3], &mut at);
+        let at = at.chunks_exact(3);
+        let metres = at.map(|x| unit * Vec3::new(x[0].into(), x[1].into(), x[2].into()));
+        (metres.collect(), unit * unit * motion.cost())
+    };
+    let (metres, cost) = motion(1.0);
+    for unit in [0.01, 0.0254, 1000.0] {
+        let (found, other) = motion(unit);
+        // Positions are rounded to f32.
+        for (a, b) in found.iter().zip(&metres) {
+            assert!((a - b).amax() < 1e-5, "{unit}: {a} {b}");
+        }
+        assert!((other - cost).abs() < 1e-6 * cost, "{unit}: {other} {cost}");
+    }
+    let solid = Solid::of_tets(&block(), &material(), Model::StVenantKirchhoff);
+    for unit in [0.0, -1.0, f64::NAN] {
+        assert!(matches!(
+            solid.in_unit(unit),
+            Err(SpacetimeError::Setting { .. })
+        ));
+    }
 }

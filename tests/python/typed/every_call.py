@@ -51,6 +51,19 @@ class Scene:
         self.Material = thew.Material()
         self.Body = body = thew.Body(surface, skeleton, self.Lattice, self.Material, weights)
         self.zeros = np.zeros((body.node_count, 3))
+        each, bones = np.ones(len(surface.vertices)), np.ones(len(skeleton.names))
+        self.BodySettings = thew.BodySettings(
+            region_weights=weights,
+            stiffness=each,
+            density=each,
+            poisson=each,
+            twist_stiffness=bones,
+            twist_radius=bones,
+            flesh=each,
+            softness=0.5,
+            kind="toon",
+            hard=each,
+        )
 
         self.Template = thew.Template("bump", radius=0.15, strength=4000.0)
         self.RigSpec, *_ = thew.templates()
@@ -89,6 +102,14 @@ class Scene:
         self.MRepFamily = thew.MRepFamily([slab(), slab(0.5), self.MRepFit.mrep])
         self.WigglySpline = thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 4.0, 0.1, start_velocity=None)
         self.Spacetime = thew.Spacetime(thew.Shell(self.corners, [[0, 1, 2], [0, 2, 3]]), self.keys, [0.0, 1.0])
+        self.SpacetimeSettings = thew.SpacetimeSettings(
+            start_velocity=0.0,
+            end_velocity=(0.0, 0.0, 1.0),
+            velocities={1: (None, 0.5)},
+            fixed=[0, 1],
+            ghosts="auto",
+            unit=0.01,
+        )
         self.Composite = thew.composite([self.Spacetime])
         self.TetMesh = bar = thew.TetMesh.grid((3, 1, 1), (0.6, 0.2, 0.2))
         self.still = np.zeros((len(bar.vertices), 3))
@@ -200,6 +221,12 @@ CALLS: dict[str, Call] = {
     "Body.inverted_cells": lambda s: s.Body.inverted_cells(s.Lattice.vertices),
     "Body.save": lambda s: s.Body.save(s.folder / "written.thew"),
     "Body.load": lambda s: thew.Body.load(s.folder / "arm.thew"),
+    "BodySettings.as_dict": lambda s: s.BodySettings.as_dict(),
+    "SpacetimeSettings.as_dict": lambda s: s.SpacetimeSettings.as_dict(),
+    "BodySettings.replace": lambda s: s.BodySettings.replace(level=2),
+    "BodySettings.__replace__": lambda s: s.BodySettings.__replace__(level=2),
+    "SpacetimeSettings.replace": lambda s: s.SpacetimeSettings.replace(modes=3),
+    "SpacetimeSettings.__replace__": lambda s: s.SpacetimeSettings.__replace__(modes=3),
     "SimulationSettings.replace": lambda s: s.SimulationSettings.replace(rate=480.0),
     "SimulationSettings.__replace__": lambda s: s.SimulationSettings.__replace__(rate=480.0),
     "SimulationSettings.as_dict": lambda s: s.SimulationSettings.as_dict(),

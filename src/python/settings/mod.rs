@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bindings of `thew.SimulationSettings`. The names, types and docs of the settings are those of the table in [`crate::dynamics`].
+//! Bindings of `thew.SimulationSettings`. The names, types and docs of the settings are those of the table in [`crate::dynamics`]. The
+//! part that it shares with other classes of settings is in [`class`].
+
+mod class;
+
+pub(super) use class::{Setting, Settings, as_dict, replaced, settings_class, written};
 
 use super::arguments::of_argument;
 use super::arrays::{self, real, text, vector};
 use super::errors::IntoPy;
 use crate::dynamics::{Kind, SettingField, SimulationSettings, Value};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple};
 
@@ -45,11 +49,7 @@ impl PySimulationSettings {
 
     /// Returns all settings by name, as the keywords that make them: `SimulationSettings(**settings.as_dict())` is equal.
     fn as_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (field, value) in SimulationSettings::FIELDS.iter().zip(self.0.values()) {
-            dict.set_item(field.name, object(py, &value)?)?;
-        }
-        Ok(dict)
+        self::as_dict(&self.0, py)
     }
 
     /// Returns a hash of all settings, 16 bytes, for keys of caches: equal in every session and on every machine, unlike `hash`. A setting that
@@ -81,16 +81,35 @@ impl PySimulationSettings {
 
     /// Writes the settings that differ from their defaults.
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let values = self.0.values().into_iter();
-        let all = values.zip(SimulationSettings::default().values());
-        let changed = SimulationSettings::FIELDS.iter().zip(all);
-        let changed = changed.filter(|(_, (value, default))| value != default);
-        let written = changed.map(|(field, (value, _))| {
-            let value = object(py, &value)?.bind(py).repr()?;
-            Ok(format!("{}={value}", field.name))
-        });
-        let written: Vec<String> = written.collect::<PyResult<_>>()?;
-        Ok(format!("thew.SimulationSettings({})", written.join(", ")))
+        written(&self.0, py)
+    }
+}
+
+impl Settings for SimulationSettings {
+    const CLASS: &'static str = "SimulationSettings";
+    const OWNER: &'static str = "a simulation";
+
+    fn names() -> Vec<&'static str> {
+        Self::FIELDS.iter().map(|field| field.name).collect()
+    }
+
+    fn values(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.values().iter().map(|v| object(py, v)).collect()
+    }
+
+    fn changes(&self) -> Vec<bool> {
+        let values = self.values().into_iter();
+        let all = values.zip(Self::default().values());
+        all.map(|(value, default)| value != default).collect()
+    }
+
+    fn set_named(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Some(field) = Self::FIELDS.iter().find(|field| field.name == name) else {
+            return Ok(false);
+        };
+        let value = read(field, value)?;
+        self.set(field.name, value).map_err(IntoPy::into_py)?;
+        Ok(true)
     }
 }
 
@@ -100,30 +119,20 @@ pub(super) fn changed(
     settings: Option<&Py<PySimulationSettings>>,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<SimulationSettings> {
-    let mut settings = settings.map_or_else(Default::default, |s| s.get().0.clone());
+    let settings = settings.map_or_else(Default::default, |s| s.get().0.clone());
     let Some(keywords) = keywords else {
         return Ok(settings);
     };
-    let mut device = None;
-    for (name, value) in keywords {
-        let name = arrays::read::<String>(&name)?;
-        if name == DEVICE {
-            let read = arrays::read::<Option<String>>(&value);
-            device = read.map_err(|error| of_argument(value.py(), DEVICE, error))?;
-            continue;
-        }
-        let fields = SimulationSettings::FIELDS;
-        let Some(field) = fields.iter().find(|field| field.name == name) else {
-            let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
-            return Err(PyTypeError::new_err(format!(
-                "{function}() got an unexpected keyword argument '{name}'; the settings of a simulation are {}",
-                known.join(", ")
-            )));
-        };
-        let value = read(field, &value)?;
-        settings.set(field.name, value).map_err(IntoPy::into_py)?;
+    let others = keywords.copy()?;
+    let device = keywords.get_item(DEVICE)?.map(|value| {
+        let read = arrays::read::<Option<String>>(&value);
+        read.map_err(|error| of_argument(value.py(), DEVICE, error))
+    });
+    if device.is_some() {
+        others.del_item(DEVICE)?;
     }
-    if let Some(device) = device {
+    let mut settings = replaced(function, settings, Some(&others))?;
+    if let Some(device) = device.transpose()?.flatten() {
         settings.engine = settings.engine.on(&device);
     }
     settings.check().map_err(IntoPy::into_py)?;
@@ -132,14 +141,13 @@ pub(super) fn changed(
 
 /// Reads the value of a setting. None is the default where there is no such value.
 fn read(field: &SettingField, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let read = match field.kind {
+    match field.kind {
         Kind::Optional if value.is_none() => Ok(Value::None),
         Kind::Number | Kind::Optional => real(value).map(Value::Number),
         Kind::Vector if value.is_none() => Ok(default(field)),
         Kind::Vector => vector(value, field.name).map(|v| Value::Vector(v.into())),
         Kind::Name => text(value).map(|name| Value::Name(name.to_owned())),
-    };
-    read.map_err(|error| of_argument(value.py(), field.name, error))
+    }
 }
 
 fn default(of: &SettingField) -> Value {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Reasons why a body cannot be built.
+
+use crate::solve::SolveError;
+
+/// Reasons why a body cannot be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// The caller cancelled.
+    #[error(transparent)]
+    Cancelled(#[from] crate::progress::Cancelled),
+    /// The system is too large.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// An array has the wrong length.
+    #[error("{what}: expected {expected} numbers, one per {per}, but there are {given}")]
+    Length {
+        /// Name of the array.
+        what: &'static str,
+        /// Item of the array: a surface vertex or a bone.
+        per: &'static str,
+        /// Expected length.
+        expected: usize,
+        /// Actual length.
+        given: usize,
+    },
+    /// A painted or per-bone number is out of range.
+    #[error("{what} at {per} {index} is {value}, but must be {range}")]
+    Value {
+        /// Name of the array.
+        what: &'static str,
+        /// Item of the array: a surface vertex or a bone.
+        per: &'static str,
+        /// Index of the item.
+        index: usize,
+        /// The value found.
+        value: f64,
+        /// The permitted range.
+        range: &'static str,
+    },
+    /// The weights belong to another skeleton.
+    #[error("the region weights name bone {bone}, but the skeleton has {bones} bones")]
+    WeightBone {
+        /// Bone index in the weights.
+        bone: u32,
+        /// Number of bones of the skeleton.
+        bones: usize,
+    },
+    /// The lattice follows a bone that the skeleton does not have.
+    #[error(
+        "the lattice follows bone {bone}, but the skeleton has {bones} bones: it was built for another skeleton"
+    )]
+    LatticeBone {
+        /// Bone index in the lattice.
+        bone: u32,
+        /// Number of bones of the skeleton.
+        bones: usize,
+    },
+    /// The stiffening factor is not positive.
+    #[error("the factor of stiffness must be positive, not {0}")]
+    Stiffening(f64),
+    /// The skeleton has no bones to hold the flesh.
+    #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
+    NoBones,
+    /// The subdivision level is out of range.
+    #[error("level must lie between 0 and 3, not {0}")]
+    Level(usize),
+    /// The surface and the lattice do not overlap.
+    #[error(
+        "no flesh lies in the lattice: it was built for another mesh, or the mesh encloses nothing"
+    )]
+    NoFlesh,
+    /// The lattice leaves out most of the mesh.
+    #[error(
+        "most of the mesh lies outside the lattice, up to {farthest:.3} m: it was built for another mesh; build one around this mesh"
+    )]
+    OtherMesh {
+        /// Distance of the farthest vertex from the lattice, metres.
+        farthest: f64,
+    },
+    /// All region weights are zero.
+    #[error(
+        "all region weights are zero: no vertex follows any bone; paint some, or leave them out to use the nearest bones"
+    )]
+    NoWeights,
+    /// A stored body is inconsistent.
+    #[error("the saved body is damaged: {0}")]
+    Damaged(&'static str),
+}

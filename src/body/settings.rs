@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Settings of a body.
+
+use super::anatomy::Kind;
+use crate::skeleton::SkinWeights;
+
+/// Settings for building a body; fill the rest with `..Default::default()`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BodySettings {
+    /// Skin weights at the surface's vertices. `None`: weights by distance to the bones.
+    pub region_weights: Option<SkinWeights>,
+    /// Flesh at the surface's vertices: 0 keeps the skin as it is, 1 is the softest. `None`: from the body's
+    /// [`Anatomy`](super::Anatomy) if the surface has skin weights; uniform flesh otherwise.
+    pub flesh: Option<Vec<f64>>,
+    /// Kind of character; it decides which parts may be soft if `flesh` is `None`.
+    pub kind: Kind,
+    /// Share of hard material at each surface vertex, 0 to 1, as read from materials. The [`Anatomy`](super::Anatomy) reduces the
+    /// flesh there by this share.
+    pub hard: Option<Vec<f64>>,
+    /// Factors on Young's modulus, one per surface vertex. `None`: 1.
+    pub stiffness: Option<Vec<f64>>,
+    /// Factors on the density, one per surface vertex. `None`: 1.
+    pub density: Option<Vec<f64>>,
+    /// Factors on Poisson's ratio, one per surface vertex. `None`: 1.
+    pub poisson: Option<Vec<f64>>,
+    /// Twist stiffness κ per bone, N/m⁴. `None`: E/r², with E of the flesh around the bone, painted factors included.
+    pub twist_stiffness: Option<Vec<f64>>,
+    /// Twist radius r per bone, metres. `None`: half the bone's distance to the skin.
+    pub twist_radius: Option<Vec<f64>>,
+    /// The modelled shape already sags: gravity and elasticity balance at rest.
+    pub rest_includes_gravity: bool,
+    /// Subdivisions of each cell for the integrals, 0 to 3.
+    pub level: usize,
+}
+
+impl Default for BodySettings {
+    fn default() -> Self {
+        Self {
+            region_weights: None,
+            flesh: None,
+            kind: Kind::default(),
+            hard: None,
+            stiffness: None,
+            density: None,
+            poisson: None,
+            twist_stiffness: None,
+            twist_radius: None,
+            rest_includes_gravity: true,
+            level: 1,
+        }
+    }
+}

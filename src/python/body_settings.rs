@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bindings of `thew.BodySettings`.
+
+use super::arrays::{Numbers, text, weights_in};
+use super::errors::input;
+use super::settings::{Setting, settings_class};
+use crate::body::{BodySettings, Kind};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+settings_class! {
+    /// Settings of a body, which never change: BodySettings(softness=0.5, kind="toon", ...). Each is a keyword here and a property.
+    ///
+    /// `Body` takes them as `settings`, or as keywords of its own. A keyword beside `settings` replaces that setting. Settings are equal by their
+    /// values. The lengths of arrays are checked with the body. Raises InputError, TypeError for an unknown name.
+    pub struct PyBodySettings = "BodySettings" of "a body" {
+        /// Bones whose frames each piece of flesh follows, painted on the surface, float64 [n,b]. None: by distance.
+        region_weights: Option<Numbers> = None;
+        /// Factors on Young's modulus painted on surface vertices, float64 [n]. None: 1.
+        stiffness: Option<Vec<f64>> = None;
+        /// Factors on the density painted on surface vertices, float64 [n]. None: 1.
+        density: Option<Vec<f64>> = None;
+        /// Factors on Poisson's ratio painted on surface vertices, float64 [n]. None: 1.
+        poisson: Option<Vec<f64>> = None;
+        /// Twist stiffness of each bone, N/m⁴, float64 [b]. None: E/r² of the flesh around the bone, paint included.
+        twist_stiffness: Option<Vec<f64>> = None;
+        /// Twist radius of each bone, m, float64 [b]. None: half its distance to the skin.
+        twist_radius: Option<Vec<f64>> = None;
+        /// True if the modelled shape already sags.
+        rest_includes_gravity: bool = true;
+        /// Subdivisions for the integrals, 0 to 3.
+        level: usize = 1;
+        /// Flesh painted on surface vertices, float64 [n], from 0, the skin as it is, to 1, as soft as it gets. None: by the body's anatomy if there
+        /// are `region_weights`; without them flesh is the same everywhere.
+        flesh: Option<Vec<f64>> = None;
+        /// A dial, 0 to 1, that overrules the material's `young`. It acts as `with_softness` of the same body unpainted, so that paint on one place
+        /// leaves all others as they are. None: the material's own.
+        softness: Option<f64> = None;
+        /// Kind of character, "automatic", "human", "animal", "toon", "insect" or "robot". It decides which parts the anatomy lets be soft.
+        kind: Kind = Kind::default();
+        /// Share of the skin at each vertex that is of something hard, float64 [n], 0 to 1, by its materials. The anatomy leaves such skin
+        /// correspondingly less flesh. None: 0.
+        hard: Option<Vec<f64>> = None;
+    }
+}
+
+impl PyBodySettings {
+    /// Returns the settings and the dial of a body with `vertices` and `bones`.
+    pub fn of_body(self, vertices: usize, bones: usize) -> PyResult<(BodySettings, Option<f64>)> {
+        let weights = |w| weights_in(w, "region_weights", vertices, bones);
+        let settings = BodySettings {
+            region_weights: self.region_weights.map(weights).transpose()?,
+            flesh: self.flesh,
+            kind: self.kind,
+            hard: self.hard,
+            stiffness: self.stiffness,
+            density: self.density,
+            poisson: self.poisson,
+            twist_stiffness: self.twist_stiffness,
+            twist_radius: self.twist_radius,
+            rest_includes_gravity: self.rest_includes_gravity,
+            level: self.level,
+        };
+        Ok((settings, self.softness))
+    }
+}
+
+impl Setting for Kind {
+    fn read(value: &Bound<'_, PyAny>, _name: &str) -> PyResult<Self> {
+        kind_named(text(value)?)
+    }
+
+    fn object(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.name().into_py_any(py)
+    }
+}
+
+/// Returns the kind of character of a name.
+fn kind_named(name: &str) -> PyResult<Kind> {
+    Kind::named(name).ok_or_else(|| {
+        let names = Kind::ALL
+            .map(|kind| format!("\"{}\"", kind.name()))
+            .join(", ");
+        input(format!("kind must be one of {names}, not \"{name}\""))
+    })
+}
