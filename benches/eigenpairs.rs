@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::time::Instant;
 use thew::Vec3;
 use thew::progress::Silent;
-use thew::solve::eigen::{EigenSettings, lowest};
-use thew::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, Symbolic};
+use thew::solve::eigen::{EigenSettings, lowest_eigenpairs};
+use thew::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, SymbolicCholesky};
 
 #[path = "../tests/common/box_of_tets.rs"]
 mod box_of_tets;
 use box_of_tets::Problem;
 
-const MODES: usize = 32;
+const MODE_COUNT: usize = 32;
 
 fn main() {
     let all = std::env::args().any(|a| a == "all");
@@ -30,10 +30,10 @@ fn main() {
             continue;
         }
         let problem = Problem::clamped_bar(along, across);
-        let (kind, order, factor) = factored(&problem.stiffness, &problem.centres);
+        let (kind, order, factor) = time_factorisation(&problem.stiffness, &problem.centres);
         let started = Instant::now();
-        let options = EigenSettings::new(MODES);
-        let pairs = lowest(
+        let options = EigenSettings::new(MODE_COUNT);
+        let pairs = lowest_eigenpairs(
             &problem.stiffness,
             &problem.mass,
             &problem.centres,
@@ -56,14 +56,14 @@ fn main() {
 }
 
 /// How the order was found, seconds for it and for one factorisation.
-fn factored(stiffness: &BlockMatrix, centres: &[Vec3]) -> (String, f64, f64) {
+fn time_factorisation(stiffness: &BlockMatrix, centres: &[Vec3]) -> (String, f64, f64) {
     let started = Instant::now();
     let pairs = (0..stiffness.rows()).flat_map(|i| {
         let columns = &stiffness.indices()[stiffness.row_range(i)];
         columns.iter().map(move |&j| (i as u32, j))
     });
     let graph = Graph::from_edges(centres.len(), pairs);
-    let symbolic = Arc::new(Symbolic::new(&graph, centres).expect("memory"));
+    let symbolic = Arc::new(SymbolicCholesky::new(&graph, centres).expect("memory"));
     let order = started.elapsed().as_secs_f64();
     let mut solver = SparseCholesky::new(symbolic.clone()).expect("memory");
     for i in 0..stiffness.rows() {

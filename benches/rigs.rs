@@ -24,18 +24,18 @@ fn main() {
     for (across, along) in [(2, 36), (4, 13)] {
         for &kind in TemplateKind::ALL {
             for size in [0.05, 0.2, 1.0] {
-                row(&bar::bar(across, along), kind, size);
+                print_row(&bar::bar(across, along), kind, size);
             }
         }
     }
 }
 
 /// One line of the table, for a template of a size in parts of the bar's breadth.
-fn row(body: &Body, kind: TemplateKind, size: f64) {
+fn print_row(body: &Body, kind: TemplateKind, size: f64) {
     let (lo, hi) = body.surface().bounds();
     let breadth = (hi - lo).min();
     let radius = size * breadth;
-    let template = Template::sized(kind, radius, 1e4).expect("a field");
+    let template = Template::with_reach(kind, radius, 1e4).expect("a field");
     // Across the skin, turned at random.
     let guide = Guide::bone(
         BoneRef::Index(1),
@@ -61,17 +61,17 @@ fn row(body: &Body, kind: TemplateKind, size: f64) {
     let extent = Vec3::repeat(template.support_radius());
     let points: Vec<Vec3> = body
         .points()
-        .within(
+        .bricks_in_box(
             level,
             (frame.origin - extent, frame.origin + extent),
             |_, _| true,
         )
         .iter()
         .flat_map(|brick| brick.points().iter().map(|p| p.place))
-        .filter(|x| template.distance(&frame.local(x)) < 0.0)
+        .filter(|x| template.distance(&frame.to_local(x)) < 0.0)
         .collect();
     let plain = median(60, |_| {
-        let forces = points.iter().map(|x| template.force(&frame.local(x)));
+        let forces = points.iter().map(|x| template.force(&frame.to_local(x)));
         black_box(forces.sum::<Vec3>());
     });
     println!(

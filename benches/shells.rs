@@ -26,7 +26,7 @@ fn torus(n: usize, m: usize) -> (Vec<Vec3>, Vec<[u32; 3]>) {
 }
 
 /// The least of several runs, ms.
-fn least<T>(runs: usize, mut work: impl FnMut() -> T) -> f64 {
+fn fastest_run<T>(runs: usize, mut work: impl FnMut() -> T) -> f64 {
     let timed = |_| {
         let started = Instant::now();
         std::hint::black_box(work());
@@ -43,7 +43,7 @@ fn main() {
         let (vertices, triangles) = torus(n, m);
         let material = ShellMaterial::default();
         let made = || Shell::new(vertices.clone(), triangles.clone(), &material);
-        let make = least(3, made);
+        let make = fastest_run(3, made);
         let shell = made().expect("a ring");
         let size = 0.2 * TAU / n as f64;
         let shaken = |(i, x): (usize, &Vec3)| {
@@ -52,11 +52,11 @@ fn main() {
         };
         let x: Vec<Vec3> = shell.rest().iter().enumerate().map(shaken).collect();
         let mut g = x.clone();
-        let rest = least(3, || shell.resting_at(&x));
-        let energy = least(10, || shell.energy(&x));
-        let gradient = least(10, || shell.gradient(&x, &mut g));
-        let hessian = least(5, || shell.hessian(&x));
-        let convex = least(5, || shell.convex_hessian(&x));
+        let rest = fastest_run(3, || shell.with_rest_positions(&x));
+        let energy = fastest_run(10, || shell.energy(&x));
+        let gradient = fastest_run(10, || shell.gradient(&x, &mut g));
+        let hessian = fastest_run(5, || shell.hessian(&x));
+        let convex = fastest_run(5, || shell.convex_hessian(&x));
         let started = Instant::now();
         let steps = shell.relax(&x, 1e2, None, &Silent).map_or_else(
             |e| e.to_string(),

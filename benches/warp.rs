@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::time::Instant;
 use thew::Vec3;
 use thew::kernel::{
-    CpuWarp, Deformer, EngineChoice, Form, Precision, Shown, Threads, WarpEngine, WarpInput,
-    WarpModel, gpu_adapters,
+    CpuWarp, Deformer, EngineChoice, FrameOutput, Precision, Threads, WarpEngine, WarpForm,
+    WarpInput, WarpModel, gpu_adapters,
 };
 use thew::lattice::Embedding;
 use thew::progress::Silent;
 use thew::skeleton::{Pose, SkinWeights};
 
-const NODES: usize = 1000;
-const LARGE: usize = 1_000_000;
+const NODE_COUNT: usize = 1000;
+const LARGE_VERTEX_COUNT: usize = 1_000_000;
 
 fn main() {
     let adapters = gpu_adapters();
@@ -27,15 +27,15 @@ fn main() {
         if adapters.is_empty() { "none" } else { "" }
     );
     adapters.iter().for_each(|a| println!("  {a}"));
-    processor();
-    half_precision();
-    clip_on_the_processor();
+    report_processor();
+    report_half_precision();
+    report_clip();
     #[cfg(feature = "gpu")]
-    device::all(&adapters);
+    device::report_all(&adapters);
     println!("\nchoosing");
     for n in [2_000, 28_000, 280_000] {
         let deformer = Deformer::new(
-            model(n, 32, Form::Vertex, Precision::F32),
+            model(n, 32, WarpForm::Vertex, Precision::F32),
             &EngineChoice::Auto,
         );
         println!("  {n} x 32: {}", deformer.report());
@@ -51,7 +51,7 @@ impl Memory {
     }
 
     /// Bytes per second, read by one core or by all.
-    fn read(&self, threads: Threads) -> f64 {
+    fn read_bandwidth(&self, threads: Threads) -> f64 {
         let sum = |part: &[u64]| {
             let mut sums = [0u64; 64];
             for line in part.chunks_exact(64) {
@@ -71,8 +71,8 @@ impl Memory {
 }
 
 /// Modes of a bar of a thousand nodes: bending and twisting, waves of growing number.
-fn model(vertices: usize, modes: usize, form: Form, precision: Precision) -> WarpModel {
-    let along = |i: usize| i as f64 / NODES as f64;
+fn model(vertices: usize, modes: usize, form: WarpForm, precision: Precision) -> WarpModel {
+    let along = |i: usize| i as f64 / NODE_COUNT as f64;
     let wave = |m: usize, x: f64, shift: f64| (x * (m + 1) as f64 * 1.7 + shift).sin();
     let list = |shift: f64| {
         let at = |m: usize, i: usize| {
@@ -83,15 +83,15 @@ fn model(vertices: usize, modes: usize, form: Form, precision: Precision) -> War
                 0.3 * wave(m, x, 1.0),
             )
         };
-        let mode = |m: usize| (0..NODES).map(|i| at(m, i)).collect();
+        let mode = |m: usize| (0..NODE_COUNT).map(|i| at(m, i)).collect();
         (0..modes).map(mode).collect::<Vec<Vec<Vec3>>>()
     };
     let hung = (0..vertices).map(|v| {
         // Neighbouring vertices are embedded in neighbouring nodes, as on a real surface.
-        let base = (v * (NODES - 4) / vertices) as u32;
+        let base = (v * (NODE_COUNT - 4) / vertices) as u32;
         (0, (base..).zip([0.4, 0.3, 0.2, 0.1]))
     });
-    let embedding = Embedding::from_rows(NODES, hung).expect("nodes exist");
+    let embedding = Embedding::from_rows(NODE_COUNT, hung).expect("nodes exist");
     let rest: Vec<Vec3> = (0..vertices)
         .map(|v| Vec3::new(v as f64 / vertices as f64, 0.1, 0.2))
         .collect();
@@ -104,8 +104,8 @@ fn model(vertices: usize, modes: usize, form: Form, precision: Precision) -> War
     });
     let skin = SkinWeights::from_rows(40, rows).expect("good weights");
     let make = match form {
-        Form::Vertex => WarpModel::per_vertex,
-        Form::Embedded => WarpModel::embedded,
+        WarpForm::Vertex => WarpModel::per_vertex,
+        WarpForm::Embedded => WarpModel::embedded,
     };
     let (shapes, rotations, embedding) = (list(0.0), list(0.7), Some(&embedding));
     make(
@@ -126,7 +126,7 @@ fn amplitudes(modes: usize) -> Vec<f64> {
         .collect()
 }
 
-fn processor() {
+fn report_processor() {
     let memory = Memory::new();
     let cores = rayon::current_num_threads();
     println!(
@@ -137,19 +137,19 @@ fn processor() {
         "form  storage  vertices  modes  shown  |  one: ms  share  GB/s  |  all: ms  share  GB/s"
     );
     for (form, precision, n, m) in [
-        (Form::Vertex, Precision::F32, LARGE, 64),
-        (Form::Vertex, Precision::F16, LARGE, 64),
-        (Form::Embedded, Precision::F32, LARGE, 64),
-        (Form::Vertex, Precision::F32, 28_000, 32),
-        (Form::Vertex, Precision::F16, 28_000, 32),
-        (Form::Vertex, Precision::F32, 28_000, 64),
-        (Form::Embedded, Precision::F32, 28_000, 32),
+        (WarpForm::Vertex, Precision::F32, LARGE_VERTEX_COUNT, 64),
+        (WarpForm::Vertex, Precision::F16, LARGE_VERTEX_COUNT, 64),
+        (WarpForm::Embedded, Precision::F32, LARGE_VERTEX_COUNT, 64),
+        (WarpForm::Vertex, Precision::F32, 28_000, 32),
+        (WarpForm::Vertex, Precision::F16, 28_000, 32),
+        (WarpForm::Vertex, Precision::F32, 28_000, 64),
+        (WarpForm::Embedded, Precision::F32, 28_000, 32),
     ] {
         let model = Arc::new(model(n, m, form, precision));
         let bones = model.pose(&Pose::rest(40), Some(1.0)).expect("forty bones");
         for (what, shown) in [
-            ("displacements", Shown::Displacements),
-            ("posed", Shown::Posed(&bones)),
+            ("displacements", FrameOutput::Displacements),
+            ("posed", FrameOutput::Posed(&bones)),
         ] {
             let (form, storage) = (form.name(), precision.name());
             let mut line = format!("{form:8} {storage:7} {n:9} {m:5}  {what:13}");
@@ -157,8 +157,8 @@ fn processor() {
                 let engine = CpuWarp::new(model.clone(), threads);
                 let (mut seconds, mut read) = (f64::INFINITY, 0.0f64);
                 for _ in 0..5 {
-                    read = read.max(memory.read(threads));
-                    seconds = seconds.min(frame(&engine, shown));
+                    read = read.max(memory.read_bandwidth(threads));
+                    seconds = seconds.min(frame_seconds(&engine, shown));
                 }
                 let share = model.bytes(what == "posed") as f64 / read / seconds;
                 line += &format!("|{:8.3} {share:6.2} {:5.1} ", 1e3 * seconds, read / 1e9);
@@ -169,10 +169,10 @@ fn processor() {
 }
 
 /// Largest distance that half precision makes, relative to the largest displacement.
-fn half_precision() {
+fn report_half_precision() {
     let q = amplitudes(32);
     let both = [Precision::F32, Precision::F16].map(|precision| {
-        let model = Arc::new(model(28_000, 32, Form::Vertex, precision));
+        let model = Arc::new(model(28_000, 32, WarpForm::Vertex, precision));
         let mut out = vec![0.0; 3 * 28_000];
         let engine = CpuWarp::new(model, Threads::All);
         engine.displacements_into(&q, &mut out).expect("good input");
@@ -188,18 +188,21 @@ fn half_precision() {
     );
 }
 
-fn clip_on_the_processor() {
+fn report_clip() {
     println!("\na clip of 48 frames on all cores, ms per frame (alone, and in the clip)");
     for (n, m) in [(28_000, 32), (200_000, 64)] {
-        let model = Arc::new(model(n, m, Form::Vertex, Precision::F32));
+        let model = Arc::new(model(n, m, WarpForm::Vertex, Precision::F32));
         let engine = CpuWarp::new(model, Threads::All);
-        let (alone, together) = (frame(&engine, Shown::Rest), clip(&engine, 48));
+        let (alone, together) = (
+            frame_seconds(&engine, FrameOutput::Rest),
+            clip_frame_seconds(&engine, 48),
+        );
         println!("  {n} x {m}: {:.3} {:.3}", 1e3 * alone, 1e3 * together);
     }
 }
 
 /// Seconds of one frame.
-fn frame(engine: &dyn WarpEngine, shown: Shown<'_>) -> f64 {
+fn frame_seconds(engine: &dyn WarpEngine, shown: FrameOutput<'_>) -> f64 {
     let q = amplitudes(engine.model().modes());
     let mut out = vec![0.0; 3 * engine.model().vertices()];
     let runs = if engine.model().bytes(true) > 50_000_000 {
@@ -207,25 +210,25 @@ fn frame(engine: &dyn WarpEngine, shown: Shown<'_>) -> f64 {
     } else {
         200
     };
-    best(runs, || {
+    fastest_run(runs, || {
         let done = engine.frame_into(WarpInput::new(&q, shown), &mut out);
         assert!(done.is_ok(), "{done:?}");
     })
 }
 
 /// Seconds of a frame within a clip.
-fn clip(engine: &dyn WarpEngine, frames: usize) -> f64 {
+fn clip_frame_seconds(engine: &dyn WarpEngine, frames: usize) -> f64 {
     let q = amplitudes(engine.model().modes());
     let mut out = vec![0.0; 3 * engine.model().vertices() * frames];
-    let all = vec![WarpInput::new(&q, Shown::Rest); frames];
-    let seconds = best(3, || {
+    let all = vec![WarpInput::new(&q, FrameOutput::Rest); frames];
+    let seconds = fastest_run(3, || {
         let done = engine.frames_into(&all, &Silent, &mut out);
         assert!(done.is_ok(), "{done:?}");
     });
     seconds / frames as f64
 }
 
-fn best(runs: usize, mut run: impl FnMut()) -> f64 {
+fn fastest_run(runs: usize, mut run: impl FnMut()) -> f64 {
     let seconds = |_| {
         let start = Instant::now();
         run();
@@ -242,24 +245,24 @@ mod device {
     use super::*;
     use thew::kernel::{Adapter, GpuWarp};
 
-    pub fn all(adapters: &[String]) {
+    pub fn report_all(adapters: &[String]) {
         let software = std::env::var_os("THEW_BENCH_SOFTWARE").is_some();
         for name in adapters {
             if software || !name.contains("software") {
-                one(name);
+                report_device(name);
             }
         }
     }
 
-    fn open(name: &str, model: &Arc<WarpModel>) -> Option<GpuWarp> {
+    fn open_engine(name: &str, model: &Arc<WarpModel>) -> Option<GpuWarp> {
         let engine = GpuWarp::new(model.clone(), Adapter::Named(name));
         engine.map_err(|e| println!("  {e}")).ok()
     }
 
-    fn one(name: &str) {
+    fn report_device(name: &str) {
         println!("\n{name}");
-        let small = Arc::new(model(1000, 8, Form::Vertex, Precision::F32));
-        let Some(engine) = open(name, &small) else {
+        let small = Arc::new(model(1000, 8, WarpForm::Vertex, Precision::F32));
+        let Some(engine) = open_engine(name, &small) else {
             return;
         };
         let repeats = if name.contains("software") { 2 } else { 50 };
@@ -275,34 +278,34 @@ mod device {
             "  form     storage  vertices modes  shown             kernel  share  end to end  in a clip  processor"
         );
         for (form, precision, n, m) in [
-            (Form::Vertex, Precision::F32, LARGE, 64),
-            (Form::Vertex, Precision::F16, LARGE, 64),
-            (Form::Embedded, Precision::F32, LARGE, 64),
-            (Form::Vertex, Precision::F32, 28_000, 32),
-            (Form::Embedded, Precision::F32, 28_000, 32),
+            (WarpForm::Vertex, Precision::F32, LARGE_VERTEX_COUNT, 64),
+            (WarpForm::Vertex, Precision::F16, LARGE_VERTEX_COUNT, 64),
+            (WarpForm::Embedded, Precision::F32, LARGE_VERTEX_COUNT, 64),
+            (WarpForm::Vertex, Precision::F32, 28_000, 32),
+            (WarpForm::Embedded, Precision::F32, 28_000, 32),
         ] {
             let model = Arc::new(model(n, m, form, precision));
-            let Some(engine) = open(name, &model) else {
+            let Some(engine) = open_engine(name, &model) else {
                 continue;
             };
             let bones = model.pose(&Pose::rest(40), Some(1.0)).expect("forty bones");
             for (what, shown) in [
-                ("displacements", Shown::Displacements),
-                ("posed", Shown::Posed(&bones)),
+                ("displacements", FrameOutput::Displacements),
+                ("posed", FrameOutput::Posed(&bones)),
             ] {
                 let q = amplitudes(m);
                 let kernel = engine.kernel_seconds(&WarpInput::new(&q, shown), repeats);
                 let Ok(kernel) = kernel else { continue };
                 let least = model.bytes(what == "posed") as f64 / copy;
-                let cpu = frame(&CpuWarp::new(model.clone(), Threads::All), shown);
+                let cpu = frame_seconds(&CpuWarp::new(model.clone(), Threads::All), shown);
                 println!(
                     "  {:8} {:7} {n:9} {m:5}  {what:13} {:10.3} {:6.2} {:11.3} {:10.3} {:10.3}",
                     form.name(),
                     precision.name(),
                     1e3 * kernel,
                     least / kernel,
-                    1e3 * frame(&engine, shown),
-                    1e3 * clip(&engine, 8),
+                    1e3 * frame_seconds(&engine, shown),
+                    1e3 * clip_frame_seconds(&engine, 8),
                     1e3 * cpu,
                 );
             }
@@ -310,13 +313,16 @@ mod device {
         println!("  per-vertex form, 32 modes, end to end: device and processor, ms");
         let mut beats = None;
         for n in [1_000, 3_000, 10_000, 28_000, 100_000, 300_000] {
-            let model = Arc::new(model(n, 32, Form::Vertex, Precision::F32));
-            let Some(engine) = open(name, &model) else {
+            let model = Arc::new(model(n, 32, WarpForm::Vertex, Precision::F32));
+            let Some(engine) = open_engine(name, &model) else {
                 continue;
             };
             let cpu = [Threads::One, Threads::All]
-                .map(|t| frame(&CpuWarp::new(model.clone(), t), Shown::Rest));
-            let (device, cpu) = (frame(&engine, Shown::Rest), cpu[0].min(cpu[1]));
+                .map(|t| frame_seconds(&CpuWarp::new(model.clone(), t), FrameOutput::Rest));
+            let (device, cpu) = (
+                frame_seconds(&engine, FrameOutput::Rest),
+                cpu[0].min(cpu[1]),
+            );
             println!("  {n:9} {:8.3} {:8.3}", 1e3 * device, 1e3 * cpu);
             beats = beats.or((device < cpu).then_some(n));
         }

@@ -21,13 +21,13 @@ use thew::solve::NodeMatrix;
 mod bar;
 use bar::{bar, pose};
 
-const BARS: [(usize, usize); 6] = [(2, 36), (4, 13), (4, 39), (6, 19), (8, 40), (10, 50)];
+const BAR_SIZES: [(usize, usize); 6] = [(2, 36), (4, 13), (4, 39), (6, 19), (8, 40), (10, 50)];
 
 fn main() {
     let sizes: Vec<usize> = std::env::args().filter_map(|a| a.parse().ok()).collect();
     let bars = match sizes[..] {
         [across, along] => vec![(across, along)],
-        _ => BARS.to_vec(),
+        _ => BAR_SIZES.to_vec(),
     };
     let bodies: Vec<(Arc<Body>, f64)> = bars
         .iter()
@@ -42,14 +42,14 @@ fn main() {
         "vertices  free  assemble s  blocks  factor ms  linear ms  warped ms  ratio  vertex ms  |  at 0.4: direct ms  cg ms  |  at 1.4: direct ms  cg ms"
     );
     for (body, assembled) in &bodies {
-        let factor = factoring(body);
+        let factor = time_factorisation(body);
         let slow = |angle: f64| move |i: usize| pose(angle + 0.004 * i as f64);
         let still = |_| pose(0.8);
-        let linear = stepping(body, Method::Linear, Solver::Factor, still);
-        let warped = stepping(body, Method::Warped, Solver::Factor, slow(0.8));
-        let vertex = stepping(body, Method::WarpedVertex, Solver::Factor, slow(0.8));
+        let linear = time_step(body, Method::Linear, Solver::Factor, still);
+        let warped = time_step(body, Method::Warped, Solver::Factor, slow(0.8));
+        let vertex = time_step(body, Method::WarpedVertex, Solver::Factor, slow(0.8));
         let [a, b] = [0.4, 1.4].map(|angle| {
-            let step = |solver| stepping(body, Method::Warped, solver, slow(angle));
+            let step = |solver| time_step(body, Method::Warped, solver, slow(angle));
             (step(Solver::Factor), step(Solver::Iterate))
         });
         println!(
@@ -74,10 +74,10 @@ fn main() {
         "vertices  cell: pose ms  forces ms  adjoint ms  vertex: pose ms  forces ms  adjoint ms  sparse LU of the vertex form ms"
     );
     for (body, _) in &bodies {
-        let cell = balancing(body, Method::Warped);
-        let vertex = balancing(body, Method::WarpedVertex);
+        let cell = time_balances(body, Method::Warped);
+        let vertex = time_balances(body, Method::WarpedVertex);
         let lu = match body.node_count() {
-            0..2000 => format!("{:8.3}", lu(body) * 1e3),
+            0..2000 => format!("{:8.3}", time_sparse_lu(body) * 1e3),
             _ => "-".to_owned(),
         };
         let [a, b, c] = cell.map(|s| s * 1e3);
@@ -90,7 +90,7 @@ fn main() {
 }
 
 /// Seconds of a factorisation alone.
-fn factoring(body: &Body) -> f64 {
+fn time_factorisation(body: &Body) -> f64 {
     let mut solver =
         thew::solve::SparseCholesky::new(body.pattern().symbolic().clone()).expect("memory");
     let slots = body.pattern().pair_slots();
@@ -113,18 +113,23 @@ fn factoring(body: &Body) -> f64 {
             solver.add_scalar(*slot, 1e5 * m);
         }
     }
-    typical(|_| solver.factor().expect("positive definite"))
+    typical_seconds(|_| solver.factor().expect("positive definite"))
 }
 
 /// Seconds of a step.
-fn stepping(body: &Arc<Body>, method: Method, solver: Solver, pose: impl Fn(usize) -> Pose) -> f64 {
+fn time_step(
+    body: &Arc<Body>,
+    method: Method,
+    solver: Solver,
+    pose: impl Fn(usize) -> Pose,
+) -> f64 {
     let settings = SimulationSettings {
         solver,
-        ..SimulationSettings::of(method)
+        ..SimulationSettings::for_method(method)
     };
     let mut simulation = Simulation::new(body.clone(), settings).expect("settings");
     simulation.reset(&pose(0), true, None).expect("settles");
-    typical(|i| {
+    typical_seconds(|i| {
         let pose = pose(i + 1);
         let done = simulation.advance(&pose, 1.0 / 240.0, None, None);
         done.expect("moves");
@@ -132,11 +137,11 @@ fn stepping(body: &Arc<Body>, method: Method, solver: Solver, pose: impl Fn(usiz
 }
 
 /// Seconds of a balance at a new pose, of another one there, and of an adjoint.
-fn balancing(body: &Arc<Body>, method: Method) -> [f64; 3] {
+fn time_balances(body: &Arc<Body>, method: Method) -> [f64; 3] {
     let mut balance = Equilibrium::new(body, method).expect("a method with a balance");
     let forces = vec![Vec3::new(0.1, 0.0, -0.2); body.node_count()];
     let gravity = SimulationSettings::default().gravity;
-    let first = typical(|i| {
+    let first = typical_seconds(|i| {
         balance
             .set_pose(&pose(1.2 + 0.001 * i as f64))
             .expect("fits");
@@ -144,19 +149,19 @@ fn balancing(body: &Arc<Body>, method: Method) -> [f64; 3] {
             .solve(gravity, None, Some(&forces))
             .expect("balances");
     });
-    let further = typical(|_| {
+    let further = typical_seconds(|_| {
         balance
             .solve(gravity, None, Some(&forces))
             .expect("balances");
     });
-    let adjoint = typical(|_| {
+    let adjoint = typical_seconds(|_| {
         balance.adjoint(&forces).expect("balances");
     });
     [first, further, adjoint]
 }
 
 /// Seconds of the vertex form's balance by faer's sparse LU, its symbolic part reused, assembly left out.
-fn lu(body: &Arc<Body>) -> f64 {
+fn time_sparse_lu(body: &Arc<Body>) -> f64 {
     let mut balance = Equilibrium::new(body, Method::WarpedVertex).expect("a method");
     balance.set_pose(&pose(1.2)).expect("fits");
     let stiffness = body.stiffness_matrix(true);
@@ -185,7 +190,7 @@ fn lu(body: &Arc<Body>) -> f64 {
         .or(symbolic.solve_in_place_scratch::<f64>(1, Par::Seq));
     let mut memory = MemBuffer::new(scratch);
     let mut numeric = NumericLu::new();
-    typical(|_| {
+    typical_seconds(|_| {
         let stack = MemStack::new(&mut memory);
         let factored = symbolic
             .factorize_numeric_lu(
@@ -203,7 +208,7 @@ fn lu(body: &Arc<Body>) -> f64 {
 }
 
 /// What the quickest fifth of runs took, of as many as about a second has room for: work beside it disturbs the others.
-fn typical(mut run: impl FnMut(usize)) -> f64 {
+fn typical_seconds(mut run: impl FnMut(usize)) -> f64 {
     let began = Instant::now();
     let mut seconds = Vec::new();
     while seconds.len() < 3 || (seconds.len() < 60 && began.elapsed().as_secs_f64() < 1.0) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use thew::Vec3;
 use thew::elasticity::Material;
-use thew::modal::{Damping, Hold, ModalSettings, ModalSimulation, ModalSystem, Modes, Target};
+use thew::modal::{Damping, Hold, HoldTarget, ModalSettings, ModalSimulation, ModalSystem, Modes};
 use thew::progress::Silent;
 use thew::tets::{MassKind, TetMesh};
 
@@ -13,12 +13,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let jelly = Material::new(1e5, 0.4, 1000.0)?;
     let fixed: Vec<usize> = (0..16).collect(); // the nodes at x = 0 come first
     let end = bar.vertices().len() - 1;
-    let system = ModalSystem::of_tets(&bar, &jelly, MassKind::Consistent, &fixed)?;
+    let system = ModalSystem::for_tets(&bar, &jelly, MassKind::Consistent, &fixed)?;
     let modes = Arc::new(Modes::compute(&system, 16, None, &Silent)?);
     println!(
         "{:.3} Hz, none missing: {}",
         modes.frequencies()[0],
-        modes.verified()
+        modes.is_verified()
     );
 
     let settings = ModalSettings {
@@ -33,11 +33,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut motion = ModalSimulation::new(modes, settings)?;
     for step in 1..=120 {
         let (s, c) = (std::f64::consts::TAU * step as f64 / 120.0).sin_cos();
-        let target = Target::Position(0.2 * Vec3::new(0.0, s, 1.0 - c));
+        let target = HoldTarget::Position(0.2 * Vec3::new(0.0, s, 1.0 - c));
         motion.constrain(&[Hold { node: end, target }], None)?;
         motion.advance(None)?;
-        assert!(motion.held().distance < 1e-6);
+        assert!(motion.constraint_accuracy().distance < 1e-6);
     }
-    println!("held to {:.1e} m after one turn", motion.held().distance);
+    println!(
+        "held to {:.1e} m after one turn",
+        motion.constraint_accuracy().distance
+    );
     Ok(())
 }

@@ -5,12 +5,12 @@
 #[allow(dead_code, reason = "each example uses its part")]
 mod arm;
 
-use thew::dynamics::{softened, softness};
+use thew::dynamics::{soften, softness};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let body = arm::body()?;
     for dial in [0.0, 0.25, 0.5, 0.75, 1.0] {
-        let soft = std::sync::Arc::new(softened(&body, dial)?);
+        let soft = std::sync::Arc::new(soften(&body, dial)?);
         let young = soft.material().young();
         let share = 100.0 * softness(&soft)?;
         println!(

@@ -12,7 +12,7 @@ use thew::lattice::{Cell, EncloseSettings, Lattice};
 use thew::progress::Silent;
 use thew::skeleton::{BonePoses, Pose, Skeleton, SkinWeights};
 use thew::surface::Surface;
-use thew::tets::{FillSettings, Mend, TetMesh};
+use thew::tets::{FillSettings, MeshRepairs, TetMesh};
 
 fn surface_of(bytes: &mut Bytes<'_>) -> Option<Surface> {
     let count = bytes.up_to(40);
@@ -41,7 +41,7 @@ pub fn surface(bytes: &[u8]) {
             surface.signed_distance(point),
             surface.contains(point),
         );
-        let _ = surface.ray(point, bytes.place());
+        let _ = surface.intersect_ray(point, bytes.place());
     }
     let _ = TetMesh::fill(
         &surface,
@@ -127,7 +127,7 @@ pub fn meshes(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let count = bytes.up_to(20);
     let vertices = bytes.places(count);
-    let mend = Mend {
+    let mend = MeshRepairs {
         orient: bytes.byte() & 1 == 1,
         drop_unused: bytes.byte() & 1 == 1,
     };
@@ -149,7 +149,7 @@ pub fn meshes(bytes: &[u8]) {
         }
     }
     for mesh in [
-        TetMesh::mended(vertices.clone(), tets, mend),
+        TetMesh::with_repairs(vertices.clone(), tets, mend),
         TetMesh::from_cubes(vertices.clone(), cubes),
     ]
     .into_iter()
@@ -160,7 +160,7 @@ pub fn meshes(bytes: &[u8]) {
     if let Ok(lattice) = Lattice::new(vertices, cells) {
         let embedding = lattice.embed(&bytes.places(3));
         for i in 0..3 {
-            let _ = embedding.place(i, lattice.vertices());
+            let _ = embedding.position(i, lattice.vertices());
         }
         if let (Some(surface), Some(skeleton)) = (surface_of(&mut bytes), skeleton_of(&mut bytes)) {
             let _ = lattice.check(&surface, &skeleton);
@@ -208,7 +208,7 @@ pub fn motion(bytes: &[u8]) {
     let method = methods[bytes.up_to(3)];
     let mut settings = SimulationSettings {
         rate: 120.0,
-        ..SimulationSettings::of(method)
+        ..SimulationSettings::for_method(method)
     };
     if bytes.byte() > 200 {
         (settings.rate, settings.mass_damping) = (bytes.number(), Some(bytes.number()));

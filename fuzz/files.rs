@@ -16,7 +16,7 @@ use thew::rig::{self, BoneRef, Guide, Rig, Sample, Template, TemplateKind};
 use thew::shot::Shot;
 use thew::skeleton::Pose;
 use thew::store;
-use thew::tets::{Mend, TetMesh, WriteSettings};
+use thew::tets::{MeshRepairs, TetMesh, WriteSettings};
 
 /// A file of this thread with such an ending, the same for TetGen's two.
 fn scratch(ending: &str) -> PathBuf {
@@ -188,7 +188,7 @@ pub fn mrep_file(bytes: &[u8]) {
         model.save(&copy).expect("what was read can be written");
         assert_eq!(Model::load(&copy, 1.0).expect("and read again"), model);
         for (_, figure) in model.figures() {
-            let atoms = figure.kind().atoms() * figure.kind().spokes();
+            let atoms = figure.kind().atom_count() * figure.kind().spoke_count();
             let _ = figure.legality();
             if atoms <= 200 {
                 let boundary = Boundary::new(figure, 1).expect("a boundary of few vertices");
@@ -221,7 +221,7 @@ pub fn mrep_seeds() -> Vec<Vec<u8>> {
     let path = written("seed.srep.json", b"");
     Model::from(slab).save(&path).expect("it can be saved");
     vec![
-        both.written().into_bytes(),
+        both.to_text().into_bytes(),
         std::fs::read(&path).expect("it is there"),
     ]
 }
@@ -236,7 +236,7 @@ pub fn rig_seeds() -> Vec<Vec<u8>> {
         .iter()
         .zip(guides.into_iter().cycle())
         .map(|(&kind, guide)| {
-            let template = Template::sized(kind, 0.2, -1e4).expect("a template");
+            let template = Template::with_reach(kind, 0.2, -1e4).expect("a template");
             let guide = guide.expect("a guide");
             let rig = Rig::new("Seed", template, guide, Vec::new()).expect("a rig");
             let samples = [0.0, 1.0].map(|control| Sample {
@@ -269,14 +269,14 @@ pub fn tet_files(bytes: &[u8]) {
         1 => written("mesh", text),
         _ => written("veg", text),
     };
-    let mend = Mend {
+    let mend = MeshRepairs {
         orient: format & 64 != 0,
         drop_unused: format & 128 != 0,
     };
     if let Ok(mesh) = TetMesh::read(&path, mend) {
         mesh.write(&path, WriteSettings::default())
             .expect("what was read can be written");
-        let again = TetMesh::read(&path, Mend::default()).expect("and read again");
+        let again = TetMesh::read(&path, MeshRepairs::default()).expect("and read again");
         assert_eq!(again.vertices(), mesh.vertices());
         assert_eq!(again.tets(), mesh.tets());
         use_mesh(&mesh);

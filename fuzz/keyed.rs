@@ -8,8 +8,8 @@ use thew::Vec3;
 use thew::progress::Silent;
 use thew::shell::{Shell, ShellMaterial};
 use thew::spacetime::{
-    Ghosts, Joint, Knot, KnotData, Layout, Oscillator, Rests, RigidMotion, Settings, SpaceSettings,
-    Spacetime, Velocity, WigglySpline, check_splines,
+    Ghosts, Knot, KnotData, KnotJoint, KnotLayout, Oscillator, RestShape, RigidMotion,
+    SpaceSettings, Spacetime, SpacetimeSettings, Velocity, WigglySpline, check_splines,
 };
 
 pub fn spacetime(bytes: &[u8]) {
@@ -35,7 +35,7 @@ pub fn spacetime(bytes: &[u8]) {
         cyclic: bytes.byte() > 170,
         ghosts: [Ghosts::None, Ghosts::Auto][bytes.up_to(1)].clone(),
         rigid: [RigidMotion::Auto, RigidMotion::Removed, RigidMotion::Kept][bytes.up_to(2)],
-        rests: [Rests::Body, Rests::Keyframes][bytes.up_to(1)],
+        rests: [RestShape::Body, RestShape::Keyframes][bytes.up_to(1)],
         full_below: [0, 1500][bytes.up_to(1)],
     };
     let motion = Spacetime::new(
@@ -52,21 +52,21 @@ pub fn spacetime(bytes: &[u8]) {
     for _ in 0..3 {
         let (key, weight) = (bytes.up_to(4), (bytes.byte() > 100).then(|| bytes.number()));
         match bytes.up_to(4) {
-            0 => drop(motion.set(None, Some(settings(&mut bytes, nodes)))),
-            1 => drop(motion.set(Some(times_of(&motion, &mut bytes)), None)),
+            0 => drop(motion.update(None, Some(settings(&mut bytes, nodes)))),
+            1 => drop(motion.update(Some(times_of(&motion, &mut bytes)), None)),
             2 => drop(motion.reshape(key, &shape(&mut bytes))),
             3 => drop(motion.soften(key, weight)),
             _ => {
                 let time = motion.times()[0] + bytes.number().abs() / 10.0;
                 let vertices = vec![bytes.index(nodes), bytes.index(nodes)];
-                drop(motion.partial(time, vertices, bytes.places(2), weight));
+                drop(motion.add_partial(time, vertices, bytes.places(2), weight));
             }
         }
         sound(&motion);
     }
     let dragged = vec![bytes.index(nodes)];
     let start = shape(&mut bytes);
-    if let Ok(shape) = motion.model(&start, dragged, vec![bytes.place()], None, &Silent) {
+    if let Ok(shape) = motion.model_shape(&start, dragged, vec![bytes.place()], None, &Silent) {
         finite("modelled vertex", &shape);
     }
 }
@@ -77,10 +77,13 @@ fn sound(motion: &Spacetime) {
     let instants: Vec<f64> = (0..9)
         .map(|i| first + (last - first) * f64::from(i) / 8.0)
         .collect();
-    for shown in [motion.positions(&instants), motion.plain(&instants)] {
+    for shown in [
+        motion.positions(&instants),
+        motion.cubic_positions(&instants),
+    ] {
         assert!(shown.iter().all(|x| x.is_finite()), "a vertex is no number");
     }
-    assert!(!motion.reach().is_nan() && !motion.cost().is_nan());
+    assert!(!motion.relative_reach().is_nan() && !motion.cost().is_nan());
 }
 
 fn shell(bytes: &mut Bytes<'_>) -> Option<Shell> {
@@ -98,8 +101,8 @@ fn shell(bytes: &mut Bytes<'_>) -> Option<Shell> {
     Shell::new(vertices, triangles, &ShellMaterial::default()).ok()
 }
 
-fn settings(bytes: &mut Bytes<'_>, nodes: usize) -> Settings {
-    let mut settings = Settings::default();
+fn settings(bytes: &mut Bytes<'_>, nodes: usize) -> SpacetimeSettings {
+    let mut settings = SpacetimeSettings::default();
     if bytes.byte() > 60 {
         settings.stiffness = 10.0 * bytes.number().abs();
         settings.damping = (bytes.number().abs(), bytes.number().abs() / 100.0);
@@ -158,12 +161,12 @@ fn spline(bytes: &mut Bytes<'_>) {
         given.values[knots - 1] = given.values[0];
     }
     let joint = |bytes: &mut Bytes<'_>| match bytes.up_to(4) {
-        0 => Joint::Given,
-        1 => Joint::Cut {
+        0 => KnotJoint::Given,
+        1 => KnotJoint::Cut {
             incoming: true,
             outgoing: false,
         },
-        _ => Joint::Smooth,
+        _ => KnotJoint::Smooth,
     };
     let knots = times
         .iter()
@@ -173,7 +176,7 @@ fn spline(bytes: &mut Bytes<'_>) {
             joint: joint(bytes),
         })
         .collect();
-    let layout = Arc::new(Layout::new(knots, cyclic));
+    let layout = Arc::new(KnotLayout::new(knots, cyclic));
     let spline = WigglySpline::new(layout, vec![oscillator], vec![given]);
     for derivative in 0..=3 {
         let sampled = spline.sample(&times, derivative);

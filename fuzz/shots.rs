@@ -13,13 +13,13 @@ use thew::skeleton::{Affine, Pose};
 
 /// A shot of two frames.
 pub fn shot(method: Method) -> Shot {
-    let settings = ClipSettings::new(120.0, SimulationSettings::of(method));
+    let settings = ClipSettings::new(120.0, SimulationSettings::for_method(method));
     let mut shot = Shot::new(brick().clone(), vec![Pose::rest(2); 2], settings);
     shot.modes = match method {
         Method::Modal => ShotModes::Lowest(2),
         _ => ShotModes::Usual,
     };
-    if method.touches() {
+    if method.supports_contact() {
         let vertices = brick().surface().vertices().len();
         shot.contact = Some(Contact {
             regions: Some(vec![1; vertices].into()),
@@ -47,7 +47,7 @@ fn colliders() -> Vec<Arc<Collider>> {
     let mesh = |motion| Collider::mesh(surface.clone(), motion);
     let all = [
         Collider::plane(Vec3::new(0.0, 0.0, -0.09), Vec3::z()),
-        mesh(carried).and_then(|c| c.with(Some(0.1), 0.01)),
+        mesh(carried).and_then(|c| c.with_properties(Some(0.1), 0.01)),
         mesh(ColliderMotion::Deforming(deforming)),
     ];
     all.map(|c| Arc::new(c.expect("a collider"))).to_vec()
@@ -87,7 +87,7 @@ pub fn scene() -> [Shot; 2] {
         ..Affine::identity()
     };
     let mut other = touching();
-    other.poses = vec![folded().moved(&aside); 2];
+    other.poses = vec![folded().apply_map(&aside); 2];
     [touching(), other]
 }
 

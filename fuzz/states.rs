@@ -18,7 +18,7 @@ fn simulation(kind: u8) -> Simulation {
     let shot = touching();
     let settings = match kind {
         2 => shot.settings.simulation,
-        _ => SimulationSettings::of(method),
+        _ => SimulationSettings::for_method(method),
     };
     let made = Simulation::new(brick().clone(), settings);
     let mut simulation = made.expect("settings by default");

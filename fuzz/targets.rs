@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use thew::Vec3;
 use thew::body::{Body, BodySettings};
 use thew::dynamics::{Equilibrium, Method, Simulation, SimulationSettings};
-use thew::elasticity::{Material, Model};
+use thew::elasticity::{ElasticModel, Material};
 use thew::lattice::{EncloseSettings, Lattice};
 use thew::progress::Silent;
 use thew::skeleton::{Pose, Skeleton, SkinWeights};
@@ -255,7 +255,7 @@ pub fn use_mesh(mesh: &TetMesh) {
     let elements = mesh.elements(&Material::default());
     let mut gradient = vec![Vec3::zeros(); mesh.vertices().len()];
     let still = gradient.clone();
-    elements.gradient(Model::NeoHookean, &still[..], &mut gradient);
+    elements.gradient(ElasticModel::NeoHookean, &still[..], &mut gradient);
     finite("a force on node", &gradient);
     let mass = mesh.mass_matrix(&Material::default(), MassKind::Consistent);
     assert!((0..mass.rows()).all(|row| mass.row_sum(row) >= 0.0));

@@ -15,10 +15,10 @@ use std::time::Duration;
 /// Opens a plain file of at most `longest` bytes and returns it with its length.
 pub(crate) fn open(path: &Path, longest: u64) -> io::Result<(File, u64)> {
     // Opening a pipe waits for its other end: look before.
-    plain(&fs::metadata(path)?)?;
+    check_plain_file(&fs::metadata(path)?)?;
     let file = File::open(path)?;
     let about = file.metadata()?;
-    plain(&about)?;
+    check_plain_file(&about)?;
     let length = about.len();
     if length > longest {
         let what = format!("it is {length} bytes long, more than {longest}");
@@ -45,7 +45,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     remedy.to_owned()
 }
 
-fn plain(about: &fs::Metadata) -> io::Result<()> {
+fn check_plain_file(about: &fs::Metadata) -> io::Result<()> {
     if about.is_file() {
         return Ok(());
     }
@@ -77,11 +77,11 @@ pub(crate) fn line_of(text: &[u8], byte: usize) -> usize {
 
 /// Writes files under other names and renames all of them when they are complete.
 pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
-    let mut written: Vec<(PathBuf, Place)> = Vec::new();
+    let mut written: Vec<(PathBuf, FileDestination)> = Vec::new();
     let all = (|| {
         for (path, parts) in files {
-            let place = Place::of(path)?;
-            clear(&place.path);
+            let place = FileDestination::for_path(path)?;
+            remove_abandoned_parts(&place.path);
             let name = part_name(&place.path)?;
             let mut file = OpenOptions::new()
                 .write(true)
@@ -99,7 +99,7 @@ pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
         }
         written
             .iter()
-            .try_for_each(|(part, place)| place.take(part))
+            .try_for_each(|(part, place)| place.replace_with(part))
     })();
     if all.is_err() {
         // The first error is the relevant one; a partial file that cannot be removed does no harm.
@@ -111,37 +111,37 @@ pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
 }
 
 /// Destination of a file.
-struct Place {
+struct FileDestination {
     /// Path with all symbolic links followed.
     path: PathBuf,
     /// Metadata of the existing file.
     replaces: Option<fs::Metadata>,
 }
 
-impl Place {
+impl FileDestination {
     /// Checks, before anything is written, for what a rename would refuse.
-    fn of(path: &Path) -> io::Result<Self> {
-        let path = followed(path)?;
+    fn for_path(path: &Path) -> io::Result<Self> {
+        let path = follow_links(path)?;
         let replaces = match fs::metadata(&path) {
             Ok(about) => Some(about),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
-        replaces.as_ref().map_or(Ok(()), plain)?;
+        replaces.as_ref().map_or(Ok(()), check_plain_file)?;
         Ok(Self { path, replaces })
     }
 
     /// Moves a complete part here.
-    fn take(&self, part: &Path) -> io::Result<()> {
+    fn replace_with(&self, part: &Path) -> io::Result<()> {
         fs::rename(part, &self.path)
     }
 }
 
 /// Age after which an unchanged partial file counts as abandoned.
-const ABANDONED: Duration = Duration::from_secs(15 * 60);
+const ABANDONED_AGE: Duration = Duration::from_secs(15 * 60);
 
 /// Removes partial files of killed processes for a path. Files that cannot be removed do no harm.
-fn clear(path: &Path) {
+fn remove_abandoned_parts(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return;
     };
@@ -166,18 +166,18 @@ fn clear(path: &Path) {
         };
         let age = entry.metadata().and_then(|about| about.modified());
         let age = age.ok().and_then(|at| at.elapsed().ok());
-        if part.is_some_and(numbers) && age.is_some_and(|age| age > ABANDONED) {
+        if part.is_some_and(numbers) && age.is_some_and(|age| age > ABANDONED_AGE) {
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
 /// Follows symbolic links, which may lead to a missing file.
-fn followed(path: &Path) -> io::Result<PathBuf> {
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
     /// Maximum number of links, as in Linux.
-    const MOST: usize = 40;
+    const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
-    for _ in 0..MOST {
+    for _ in 0..MAX_LINKS {
         match fs::symlink_metadata(&path) {
             Ok(about) if about.is_symlink() => {
                 let target = fs::read_link(&path)?;
@@ -209,9 +209,9 @@ pub(crate) mod tests {
     use super::*;
 
     /// A folder of its own for each test, removed afterwards.
-    pub(crate) struct Folder(pub PathBuf);
+    pub(crate) struct TestFolder(pub PathBuf);
 
-    impl Folder {
+    impl TestFolder {
         pub fn new() -> Self {
             static COUNT: AtomicU32 = AtomicU32::new(0);
             let name = format!(
@@ -240,7 +240,7 @@ pub(crate) mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for TestFolder {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -253,7 +253,7 @@ pub(crate) mod tests {
     /// A file beyond the limit is not read.
     #[test]
     fn read_refuses_large_files() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.0.join("a");
         write(&path, "twelve bytes").unwrap();
         assert_eq!(read(&path, 12).unwrap(), b"twelve bytes");
@@ -280,7 +280,7 @@ pub(crate) mod tests {
     /// A write clears old part files that killed writes left.
     #[test]
     fn old_parts_are_cleared() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let left = |name: &str, seconds: u64| {
             let path = folder.write(name, "half");
             let file = OpenOptions::new().write(true).open(path).unwrap();
@@ -308,7 +308,7 @@ pub(crate) mod tests {
     #[cfg(unix)]
     fn write_keeps_mode_and_links() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let at = |name: &str| folder.0.join(name);
         fs::create_dir(at("inside")).unwrap();
         write(&at("inside/file"), "old").unwrap();

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Error of a lock whose wait would never end: the value is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum InUse {
+pub enum LockError {
     /// In use by the work that made this call.
     #[error(
         "the call from whose progress this one was made is still using it: wait until that one has returned"
@@ -47,14 +47,14 @@ impl<T> Exclusive<T> {
     /// Locks the value; waits for other threads of this process.
     ///
     /// # Errors
-    /// [`InUse`] where waiting would not end.
-    pub fn lock(&self) -> Result<ExclusiveGuard<'_, T>, InUse> {
-        let (me, owner) = (me(), self.owner.load(Ordering::Relaxed));
+    /// [`LockError`] where waiting would not end.
+    pub fn lock(&self) -> Result<ExclusiveGuard<'_, T>, LockError> {
+        let (me, owner) = (owner_number(), self.owner.load(Ordering::Relaxed));
         if owner == me {
-            return Err(InUse::Nested);
+            return Err(LockError::Nested);
         }
         if owner != 0 && owner >> 32 != me >> 32 {
-            return Err(InUse::Forked);
+            return Err(LockError::Forked);
         }
         let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         self.owner.store(me, Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl<T> Drop for ExclusiveGuard<'_, T> {
 }
 
 /// Returns this process and thread as one number that is not zero.
-fn me() -> u64 {
+fn owner_number() -> u64 {
     static COUNT: AtomicU32 = AtomicU32::new(1);
     thread_local!(static NUMBER: Cell<u32> = const { Cell::new(0) });
     let thread = NUMBER.with(|number| {
@@ -116,7 +116,7 @@ mod tests {
         let value = Exclusive::new(0);
         std::thread::scope(|scope| {
             let mut mine = value.lock().unwrap();
-            assert_eq!(value.lock().unwrap_err(), InUse::Nested);
+            assert_eq!(value.lock().unwrap_err(), LockError::Nested);
             let other = scope.spawn(|| *value.lock().unwrap());
             *mine = 1;
             drop(mine);
@@ -131,7 +131,7 @@ mod tests {
         let value = Exclusive::new(0);
         // As a fork leaves it.
         value.owner.store(1 << 32 | 1, Ordering::Relaxed);
-        assert_eq!(value.lock().unwrap_err(), InUse::Forked);
+        assert_eq!(value.lock().unwrap_err(), LockError::Forked);
     }
 
     /// A panic releases the lock.

@@ -37,7 +37,7 @@ impl<F: Fn(f64, &str) -> bool + Sync> Progress for F {
 }
 
 /// A stage of a longer computation: maps its progress from 0..1 to a range of the whole.
-pub struct Part<'a> {
+pub struct StageProgress<'a> {
     /// Progress of the whole.
     pub whole: &'a dyn Progress,
     /// Fraction of the whole at the start of the stage.
@@ -46,7 +46,7 @@ pub struct Part<'a> {
     pub to: f64,
 }
 
-impl Progress for Part<'_> {
+impl Progress for StageProgress<'_> {
     fn report(&self, fraction: f64, stage: &str) -> bool {
         let fraction = self.from + (self.to - self.from) * fraction.clamp(0.0, 1.0);
         self.whole.report(fraction, stage)
@@ -54,14 +54,14 @@ impl Progress for Part<'_> {
 }
 
 /// Passes on at most twenty reports a second, for steps faster than any display.
-pub struct Paced<'a> {
+pub struct PacedProgress<'a> {
     whole: &'a dyn Progress,
     begin: Instant,
     /// Time of the last report, ms since `begin`.
     last: AtomicU64,
 }
 
-impl<'a> Paced<'a> {
+impl<'a> PacedProgress<'a> {
     /// Wraps a progress; the first report comes after a pause.
     pub fn new(whole: &'a dyn Progress) -> Self {
         Self {
@@ -72,12 +72,12 @@ impl<'a> Paced<'a> {
     }
 }
 
-impl Progress for Paced<'_> {
+impl Progress for PacedProgress<'_> {
     fn report(&self, fraction: f64, stage: &str) -> bool {
         /// Shortest time between reports, ms.
-        const PACE: u64 = 50;
+        const REPORT_INTERVAL_MS: u64 = 50;
         let now = self.begin.elapsed().as_millis() as u64;
-        if now < self.last.load(Ordering::Relaxed) + PACE {
+        if now < self.last.load(Ordering::Relaxed) + REPORT_INTERVAL_MS {
             return true;
         }
         self.last.store(now, Ordering::Relaxed);
@@ -100,7 +100,11 @@ impl Progress for Silent {
 pub struct Cancelled;
 
 /// Reports progress, and turns a cancellation into an error for `?`.
-pub fn step(progress: &dyn Progress, fraction: f64, stage: &str) -> Result<(), Cancelled> {
+pub fn report_progress(
+    progress: &dyn Progress,
+    fraction: f64,
+    stage: &str,
+) -> Result<(), Cancelled> {
     if progress.report(fraction, stage) {
         Ok(())
     } else {
@@ -120,7 +124,7 @@ pub fn map_parallel<T: Send>(
     let chunk = (count / 64).max(1024);
     let mut all = Vec::with_capacity(count);
     for first in (0..count).step_by(chunk) {
-        step(progress, first as f64 / count as f64, stage)?;
+        report_progress(progress, first as f64 / count as f64, stage)?;
         let range = first..(first + chunk).min(count);
         all.par_extend(range.into_par_iter().with_min_len(16).map(&f));
     }

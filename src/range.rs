@@ -7,30 +7,30 @@
 use crate::{Mat3, Vec3};
 
 /// Largest coordinate, metres: its cube is finite in f32.
-pub(crate) const FARTHEST: f64 = 1e12;
+pub(crate) const MAX_COORDINATE: f64 = 1e12;
 /// Largest magnitude of any other number: its cube is finite in f64.
-pub(crate) const LARGEST: f64 = 1e100;
+pub(crate) const MAX_NUMBER: f64 = 1e100;
 /// Largest magnitude of a computed number in a file. Flesh that fills all positions, 1e36 m³, weighs less, and fourth powers are
 /// finite in f64.
-const LARGEST_KEPT: f64 = 1e50;
+const MAX_STORED_NUMBER: f64 = 1e50;
 
-/// Returns whether a number is finite and at most [`LARGEST`] in magnitude.
+/// Returns whether a number is finite and at most [`MAX_NUMBER`] in magnitude.
 pub(crate) fn is_sound(x: f64) -> bool {
-    x.abs() <= LARGEST
+    x.abs() <= MAX_NUMBER
 }
 
-/// Returns whether a number from a file is finite and at most [`LARGEST_KEPT`] in magnitude.
-pub(crate) fn is_kept(x: f64) -> bool {
-    x.abs() <= LARGEST_KEPT
+/// Returns whether a number from a file is finite and at most [`MAX_STORED_NUMBER`] in magnitude.
+pub(crate) fn is_storable(x: f64) -> bool {
+    x.abs() <= MAX_STORED_NUMBER
 }
 
-/// Returns whether all components pass [`is_kept`].
-pub(crate) fn all_kept(v: &Vec3) -> bool {
-    v.iter().all(|x| is_kept(*x))
+/// Returns whether all components pass [`is_storable`].
+pub(crate) fn all_storable(v: &Vec3) -> bool {
+    v.iter().all(|x| is_storable(*x))
 }
 
 /// Returns the largest magnitude of an entry, infinite if one is NaN; `amax` forgets an infinity after a NaN.
-pub(crate) fn largest(m: &Mat3) -> f64 {
+pub(crate) fn max_abs_entry(m: &Mat3) -> f64 {
     let larger = |most: f64, x: &f64| match x.is_nan() {
         true => f64::INFINITY,
         false => most.max(x.abs()),
@@ -43,7 +43,7 @@ pub(crate) fn all_sound(v: &Vec3) -> bool {
     v.iter().all(|x| is_sound(*x))
 }
 
-/// Returns whether a position is finite and within [`FARTHEST`].
-pub(crate) fn is_place(x: &Vec3) -> bool {
-    x.iter().all(|x| x.abs() <= FARTHEST)
+/// Returns whether a position is finite and within [`MAX_COORDINATE`].
+pub(crate) fn is_position(x: &Vec3) -> bool {
+    x.iter().all(|x| x.abs() <= MAX_COORDINATE)
 }

@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, SymmetricEigen};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thew::progress::Silent;
-use thew::solve::eigen::{EigenError, EigenSettings, Eigenpairs, lowest};
+use thew::solve::eigen::{EigenError, EigenSettings, Eigenpairs, lowest_eigenpairs};
 use thew::solve::matrix::zeros;
 use thew::solve::{NodeMatrix, ScalarMatrix};
 use thew::{Mat3, Vec3};
@@ -19,18 +19,18 @@ fn solve(problem: &Problem, count: usize) -> Eigenpairs {
 }
 
 fn solve_with(problem: &Problem, options: &EigenSettings) -> Eigenpairs {
-    let pairs = attempt(problem, options).unwrap();
-    check(problem, &pairs, options.count);
+    let pairs = try_solve(problem, options).unwrap();
+    check_pairs(problem, &pairs, options.count);
     pairs
 }
 
-fn attempt(problem: &Problem, options: &EigenSettings) -> Result<Eigenpairs, EigenError> {
+fn try_solve(problem: &Problem, options: &EigenSettings) -> Result<Eigenpairs, EigenError> {
     let Problem {
         stiffness,
         mass,
         centres,
     } = problem;
-    lowest(stiffness, mass, centres, options, &Silent)
+    lowest_eigenpairs(stiffness, mass, centres, options, &Silent)
 }
 
 fn mass_times(mass: &ScalarMatrix, x: &[Vec3]) -> Vec<Vec3> {
@@ -46,7 +46,7 @@ fn norm(a: &[Vec3]) -> f64 {
 }
 
 /// Asserts the conditions of every answer, with lower bounds of the norms of matrices by the power method.
-fn check(problem: &Problem, pairs: &Eigenpairs, count: usize) {
+fn check_pairs(problem: &Problem, pairs: &Eigenpairs, count: usize) {
     assert_eq!((pairs.values.len(), pairs.vectors.len()), (count, count));
     assert!(pairs.verified);
     assert!(pairs.values.is_sorted() && pairs.values[0] >= 0.0);
@@ -97,7 +97,7 @@ fn check(problem: &Problem, pairs: &Eigenpairs, count: usize) {
 }
 
 /// Returns all eigenvalues, by dense factorisations of nalgebra.
-fn dense(problem: &Problem) -> Vec<f64> {
+fn dense_eigenvalues(problem: &Problem) -> Vec<f64> {
     let n = problem.centres.len();
     let (mut k, mut m) = (DMatrix::zeros(3 * n, 3 * n), DMatrix::zeros(3 * n, 3 * n));
     for i in 0..n {
@@ -131,7 +131,10 @@ fn bar(cubes: [usize; 3]) -> (Vec<Vec3>, Vec<[u32; 4]>) {
 }
 
 /// Returns copies side by side that share nothing.
-fn copies(mesh: &(Vec<Vec3>, Vec<[u32; 4]>), count: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
+fn unconnected_copies(
+    mesh: &(Vec<Vec3>, Vec<[u32; 4]>),
+    count: usize,
+) -> (Vec<Vec3>, Vec<[u32; 4]>) {
     let (mut vertices, mut tets) = (Vec::new(), Vec::new());
     for c in 0..count {
         let offset = Vec3::new(0.0, 0.25 * c as f64, 0.0);
@@ -170,7 +173,7 @@ fn symmetric_bar(along: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
 fn small_bar_matches_dense() {
     let (vertices, tets) = bar([4, 2, 1]);
     let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
-    let expected = dense(&problem);
+    let expected = dense_eigenvalues(&problem);
     for count in [1, 8, 40, expected.len()] {
         let pairs = solve(&problem, count);
         for (value, expected) in pairs.values.iter().zip(&expected) {
@@ -184,7 +187,7 @@ fn small_bar_matches_dense() {
 fn lanczos_matches_dense() {
     let (vertices, tets) = bar([10, 3, 2]);
     let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
-    let expected = dense(&problem);
+    let expected = dense_eigenvalues(&problem);
     for (count, block) in [(1, 1), (5, 1), (12, 2), (24, 3), (32, 8), (12, 16)] {
         let options = EigenSettings {
             block: Some(block),
@@ -235,8 +238,8 @@ fn copies_multiply_eigenvalues() {
     for (number, count) in [(8, 40), (20, 32), (20, 50)] {
         let one = bar([5, 2, 2]);
         let single = Problem::new(&one.0, &one.1, |x| x.x > 1e-9);
-        let expected = dense(&single);
-        let (vertices, tets) = copies(&one, number);
+        let expected = dense_eigenvalues(&single);
+        let (vertices, tets) = unconnected_copies(&one, number);
         let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
         for block in [None, Some(1)] {
             let options = EigenSettings {
@@ -264,7 +267,7 @@ fn free_body_has_six_zeros() {
         .map(|x| x + Vec3::new(50.0, -20.0, 3.0))
         .collect();
     let problem = Problem::new(&vertices, &tets, |_| true);
-    let expected = dense(&problem);
+    let expected = dense_eigenvalues(&problem);
     for count in [3, 6, 7, 20] {
         let pairs = solve(&problem, count);
         for (i, &value) in pairs.values.iter().enumerate() {
@@ -281,8 +284,8 @@ fn free_body_has_six_zeros() {
 #[test]
 fn free_bodies_have_six_zeros() {
     let one = bar([5, 3, 2]);
-    let single = dense(&Problem::new(&one.0, &one.1, |_| true));
-    let (vertices, tets) = copies(&one, 9);
+    let single = dense_eigenvalues(&Problem::new(&one.0, &one.1, |_| true));
+    let (vertices, tets) = unconnected_copies(&one, 9);
     let pairs = solve(&Problem::new(&vertices, &tets, |_| true), 80);
     for (i, &value) in pairs.values.iter().enumerate() {
         if i < 54 {
@@ -297,7 +300,7 @@ fn free_bodies_have_six_zeros() {
 #[test]
 fn held_and_free_bodies_mix() {
     let one = bar([6, 3, 3]);
-    let (vertices, tets) = copies(&one, 2);
+    let (vertices, tets) = unconnected_copies(&one, 2);
     let problem = Problem::new(&vertices, &tets, |x| x.y > 0.2 || x.x > 1e-9);
     let pairs = solve(&problem, 12);
     let zeros = pairs
@@ -327,13 +330,13 @@ fn hinge_leaves_free_turns() {
 fn lumped_mass_matches_dense() {
     let (vertices, tets) = bar([12, 3, 3]);
     let consistent = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
-    let lumped = consistent.mass.lumped();
+    let lumped = consistent.mass.lump_rows();
     let problem = Problem {
         mass: lumped,
         ..consistent
     };
     let pairs = solve(&problem, 16);
-    for (value, expected) in pairs.values.iter().zip(dense(&problem)) {
+    for (value, expected) in pairs.values.iter().zip(dense_eigenvalues(&problem)) {
         assert!((value / expected - 1.0).abs() < 1e-9);
     }
 }
@@ -470,7 +473,7 @@ fn given_shift_is_used() {
             assert!((a / b - 1.0).abs() < 1e-10);
         }
     }
-    let beyond = attempt(&problem, &with(1.5 * pairs.values[0]));
+    let beyond = try_solve(&problem, &with(1.5 * pairs.values[0]));
     assert!(matches!(beyond, Err(EigenError::Indefinite { .. })));
 }
 
@@ -480,7 +483,7 @@ fn lowest_refuses_bad_input() {
     let problem = Problem::clamped_bar(4, 2);
     let n = problem.centres.len();
     let refused =
-        |problem: &Problem, options: &EigenSettings| attempt(problem, options).unwrap_err();
+        |problem: &Problem, options: &EigenSettings| try_solve(problem, options).unwrap_err();
     let error = refused(&problem, &EigenSettings::new(3 * n + 1));
     assert_eq!(
         error,
@@ -577,13 +580,13 @@ fn progress_rises_and_cancels() {
         seen.lock().unwrap().push(fraction);
         true
     };
-    lowest(stiffness, mass, centres, &options, &watch).unwrap();
+    lowest_eigenpairs(stiffness, mass, centres, &options, &watch).unwrap();
     let steps = seen.into_inner().unwrap();
     assert!(steps.len() > 5 && steps.is_sorted() && *steps.last().unwrap() == 1.0);
     for limit in [0, 2, steps.len() / 2, steps.len() - 1] {
         let calls = AtomicUsize::new(0);
         let stop = |_: f64, _: &str| calls.fetch_add(1, Ordering::Relaxed) < limit;
-        let cancelled = lowest(stiffness, mass, centres, &options, &stop);
+        let cancelled = lowest_eigenpairs(stiffness, mass, centres, &options, &stop);
         assert!(matches!(cancelled, Err(EigenError::Cancelled(_))));
         assert_eq!(calls.into_inner(), limit + 1);
     }

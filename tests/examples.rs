@@ -4,7 +4,7 @@
 use std::process::Command;
 
 /// Runs `examples/NAME.rs`, which `cargo test` has built beside this test, and returns its output.
-fn run(name: &str) -> String {
+fn run_example(name: &str) -> String {
     let test = std::env::current_exe().expect("a test has a place");
     let profile = test
         .parent()
@@ -28,19 +28,19 @@ fn run(name: &str) -> String {
     String::from_utf8(ran.stdout).expect("it prints text")
 }
 
-macro_rules! each {
+macro_rules! example_tests {
     ($($name:ident: $says:literal,)*) => {
         $(
             #[test]
             fn $name() {
-                let output = run(stringify!($name));
+                let output = run_example(stringify!($name));
                 assert!(output.contains($says), "{output}");
             }
         )*
     };
 }
 
-each! {
+example_tests! {
     swinging_arm: "from the plain skin",
     softness: "of the size",
     driven_rig: "control 0: 0.00 mm",

@@ -25,7 +25,7 @@ mod states;
 #[path = "../fuzz/targets.rs"]
 mod targets;
 
-macro_rules! each {
+macro_rules! target_tests {
     ($($target:ident)*) => {
         $(
             #[test]
@@ -37,7 +37,7 @@ macro_rules! each {
     };
 }
 
-each! { body_file clip_file shot_file state rig_file mrep_file forged_numbers forged_texts tet_files surface skeleton meshes enclose motion spacetime }
+target_tests! { body_file clip_file shot_file state rig_file mrep_file forged_numbers forged_texts tet_files surface skeleton meshes enclose motion spacetime }
 
 /// This file runs every target of the fuzzer.
 #[test]

@@ -288,7 +288,7 @@ fn embedding_keeps_surface() {
     let lattice = enclose(&c, 12.0);
     let e = lattice.embed_surface(&c.surface);
     for (i, x) in c.surface.vertices().iter().enumerate() {
-        assert!((e.place(i, lattice.vertices()) - x).norm() < 1e-12);
+        assert!((e.position(i, lattice.vertices()) - x).norm() < 1e-12);
         assert!(e.row(i).all(|(_, w)| w > -1e-6));
     }
 }

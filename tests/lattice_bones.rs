@@ -10,14 +10,14 @@ use thew::progress::Silent;
 use thew::skeleton::Skeleton;
 
 /// A bone's vertex lies this part of a cell off its bone at most.
-const OFF: f64 = 0.02;
+const BONE_DISTANCE_TOLERANCE: f64 = 0.02;
 
 fn enclose(c: &Character) -> Lattice {
     let settings = EncloseSettings::default();
     Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
 }
 
-const NAMES: [&str; 16] = [
+const BONE_NAMES: [&str; 16] = [
     "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16",
 ];
 
@@ -30,14 +30,14 @@ fn snake(bones: usize) -> Character {
     let limbs: Vec<Limb> = (0..bones)
         .map(|i| {
             let parent = (i > 0).then(|| i as u32 - 1);
-            limb(NAMES[i], parent, at(i), at(i + 1), 0.035)
+            limb(BONE_NAMES[i], parent, at(i), at(i + 1), 0.035)
         })
         .collect();
     character(&limbs, 0.014)
 }
 
 /// Moves the heads of the bones across the body, each to another side, by a part of the cell size.
-fn disjointed(mut c: Character, share: f64) -> Character {
+fn shift_heads(mut c: Character, share: f64) -> Character {
     let h = cell_size(&c);
     let heads = c.skeleton.heads().iter().enumerate().map(|(b, &x)| {
         let side = Vec3::new(0.0, (2.3 * b as f64).sin(), (2.3 * b as f64).cos());
@@ -58,7 +58,7 @@ fn cell_size(c: &Character) -> f64 {
     c.surface.size() / EncloseSettings::default().cells_across
 }
 
-fn off_segment(p: Vec3, a: Vec3, b: Vec3) -> f64 {
+fn segment_distance(p: Vec3, a: Vec3, b: Vec3) -> f64 {
     let d = b - a;
     let t = ((p - a).dot(&d) / d.norm_squared()).clamp(0.0, 1.0);
     (a + d * t - p).norm()
@@ -69,7 +69,7 @@ fn off_segment(p: Vec3, a: Vec3, b: Vec3) -> f64 {
 fn bone_vertices_lie_on_bones() {
     for bones in [12] {
         for share in [0.0, 0.015, 0.03, 0.045] {
-            let c = disjointed(snake(bones), share);
+            let c = shift_heads(snake(bones), share);
             let lattice = enclose(&c);
             let found = lattice.check(&c.surface, &c.skeleton);
             assert!(found.is_empty(), "{bones} bones, {share}: {}", found[0]);
@@ -81,9 +81,9 @@ fn bone_vertices_lie_on_bones() {
                     c.skeleton.tails()[bone as usize],
                 );
                 for &v in chain {
-                    let off = off_segment(lattice.vertices()[v as usize], head, tail);
+                    let off = segment_distance(lattice.vertices()[v as usize], head, tail);
                     assert!(
-                        off <= OFF * size,
+                        off <= BONE_DISTANCE_TOLERANCE * size,
                         "{bones} bones, {share}: vertex {v} lies {:.3} of a cell off bone {bone}",
                         off / size
                     );

@@ -16,13 +16,13 @@ fn enclose(c: &Character) -> Lattice {
 }
 
 /// Rebuilds a lattice from its arrays, without the owners of the flesh.
-fn given_back(lattice: &Lattice) -> Lattice {
+fn rebuild_lattice(lattice: &Lattice) -> Lattice {
     let (vertices, cells) = (lattice.vertices().to_vec(), lattice.cells().to_vec());
     Lattice::with_bones(vertices, cells, lattice.bones().clone()).expect("valid")
 }
 
 /// Returns the body in numbers: the bones of its vertices, the volumes of its cells, its matrices.
-fn flesh(c: &Character, lattice: Lattice) -> Vec<f64> {
+fn body_numbers(c: &Character, lattice: Lattice) -> Vec<f64> {
     let options = BodySettings {
         region_weights: Some(c.skin.clone()),
         ..Default::default()
@@ -50,9 +50,11 @@ fn copies_restore_body() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c);
     let copies = lattice.copies().expect("legs in one cell");
-    let again = given_back(&lattice).with_copies(&copies).expect("fits");
-    let without = flesh(&c, given_back(&lattice));
-    let (first, second) = (flesh(&c, lattice), flesh(&c, again));
+    let again = rebuild_lattice(&lattice)
+        .with_copies(&copies)
+        .expect("fits");
+    let without = body_numbers(&c, rebuild_lattice(&lattice));
+    let (first, second) = (body_numbers(&c, lattice), body_numbers(&c, again));
     assert_eq!(first, second);
     // The flesh of the legs would go to one of them.
     assert_ne!(first, without);
@@ -72,7 +74,7 @@ fn copies_refuse_other_lattice() {
     );
     let half = &copies[..copies.len() / 2];
     assert_eq!(other.with_copies(half).err(), Some(LatticeError::Copies));
-    assert!(given_back(&lattice).with_copies(&[]).is_err());
+    assert!(rebuild_lattice(&lattice).with_copies(&[]).is_err());
 }
 
 /// The bones of a bare lattice are found again by their places.
@@ -82,7 +84,7 @@ fn bones_by_place_match() {
     let lattice = enclose(&c);
     let bones = lattice.bones();
     let bare = Lattice::new(lattice.vertices().to_vec(), lattice.cells().to_vec()).expect("valid");
-    let found = bare.bones_by_place(&c.skeleton);
+    let found = bare.find_bone_chains(&c.skeleton);
     assert_eq!(found.used_bones, bones.used_bones);
     assert_eq!(found.chains, bones.chains[..bones.used_bones.len()]);
     for (v, bone) in found.bone_of_vertex.iter().enumerate() {

@@ -17,14 +17,14 @@ use thew::skeleton::Pose;
 use thew::{Mat3, Mat4, Vec3};
 
 /// Returns the pose with the forearm turned about the elbow.
-fn folded(angle: f64) -> Pose {
+fn forearm_pose(angle: f64) -> Pose {
     let elbow = nalgebra::Translation3::new(0.5, 0.0, 0.0);
     let turn = nalgebra::UnitQuaternion::from_axis_angle(&Vec3::y_axis(), -angle);
     let lower = (elbow * turn * elbow.inverse()).to_homogeneous();
     Pose::from_matrices(&[Mat4::identity(), lower]).unwrap()
 }
 
-fn arm() -> Arc<Body> {
+fn arm_body() -> Arc<Body> {
     let c = common::character(&common::arm(), 0.03);
     let settings = EncloseSettings { cells_across: 10.0 };
     let lattice =
@@ -63,7 +63,7 @@ fn volume_near(body: &Body, q: &[Vec3], joint: Vec3, reach: f64) -> f64 {
 }
 
 /// Returns the root mean square distance as a part of the body's size.
-fn distance(body: &Body, a: &[Vec3], b: &[Vec3]) -> f64 {
+fn rms_distance(body: &Body, a: &[Vec3], b: &[Vec3]) -> f64 {
     let sum: f64 = a.iter().zip(b).map(|(a, b)| (a - b).norm_squared()).sum();
     (sum / a.len() as f64).sqrt() / body.size()
 }
@@ -72,7 +72,7 @@ fn distance(body: &Body, a: &[Vec3], b: &[Vec3]) -> f64 {
 #[test]
 fn warped_bend_stays_near_nonlinear() {
     let bar = (bar::bar(2, 16), Vec3::new(0.0, 0.0, 0.8), 0.4);
-    let arm = (arm(), Vec3::new(0.5, 0.0, 0.0), 0.2);
+    let arm = (arm_body(), Vec3::new(0.5, 0.0, 0.0), 0.2);
     println!(
         "body bend   method          volume near the bend   distance to nonlinear (rms / size)"
     );
@@ -80,7 +80,7 @@ fn warped_bend_stays_near_nonlinear() {
         for degrees in [30.0f64, 60.0, 90.0, 120.0] {
             let pose = match name {
                 "bar" => bar::pose(degrees.to_radians()),
-                _ => folded(degrees.to_radians()),
+                _ => forearm_pose(degrees.to_radians()),
             };
             let solve = |method| {
                 let mut balance = Equilibrium::new(&body, method).unwrap();
@@ -91,7 +91,7 @@ fn warped_bend_stays_near_nonlinear() {
             let measure = |method: Method| {
                 let q = solve(method);
                 let volume = volume_near(&body, &q, joint, reach);
-                let off = distance(&body, &q, &nonlinear);
+                let off = rms_distance(&body, &q, &nonlinear);
                 println!(
                     "{name} {degrees:5.0}°  {:14} {volume:10.4} {off:26.5}",
                     method.name()

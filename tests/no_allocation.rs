@@ -12,20 +12,20 @@ use thew::contact::{Collider, ColliderMotion, Contact};
 use thew::dynamics::{Method, Simulation, SimulationSettings};
 use thew::progress::Silent;
 use thew::skeleton::FrameMotion;
-use thew::solve::newton::{Forces, Rounded};
+use thew::solve::newton::{ForceMagnitude, RoundedSum};
 use thew::solve::{Assembly, Configuration, EnergyTerm};
 use thew::surface::Surface;
 
 thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
+    static ALLOCATION_COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-struct Counting;
+struct CountingAllocator;
 
 // SAFETY: everything is passed on to the system's allocator unchanged; counting touches no memory of its.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        let _ = ALLOCATION_COUNT.try_with(|c| c.set(c.get() + 1));
         // SAFETY: the caller's promises are those that the system's allocator asks for.
         unsafe { System.alloc(layout) }
     }
@@ -36,17 +36,17 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn step_allocates_nothing() {
     let body = bar::bar(4, 13);
     let mut simulation =
-        Simulation::new(body.clone(), SimulationSettings::of(Method::Warped)).unwrap();
+        Simulation::new(body.clone(), SimulationSettings::for_method(Method::Warped)).unwrap();
     simulation.reset(&bar::pose(0.0), true, None).unwrap();
     let motion = |i: u32| {
         let at = |i: u32| bar::pose(0.1 * f64::from(i));
-        FrameMotion::between(body.skeleton(), &at(i), &at(i + 1)).unwrap()
+        FrameMotion::from_endpoints(body.skeleton(), &at(i), &at(i + 1)).unwrap()
     };
     let frames: Vec<FrameMotion> = (0..4).map(motion).collect();
     let forces = vec![thew::Vec3::new(0.1, 0.0, -0.2); body.node_count()];
@@ -54,31 +54,34 @@ fn step_allocates_nothing() {
     simulation
         .advance_motion(&frames[0], 1.0 / 24.0, (Some(&forces), None), &Silent)
         .unwrap();
-    let before = COUNT.with(Cell::get);
+    let before = ALLOCATION_COUNT.with(Cell::get);
     for frame in &frames[1..] {
         simulation
             .advance_motion(frame, 1.0 / 24.0, (Some(&forces), None), &Silent)
             .unwrap();
     }
-    assert_eq!(COUNT.with(Cell::get) - before, 0);
+    assert_eq!(ALLOCATION_COUNT.with(Cell::get) - before, 0);
     // The counter counts.
     drop(std::hint::black_box(vec![0u8; 64]));
-    assert_eq!(COUNT.with(Cell::get) - before, 1);
+    assert_eq!(ALLOCATION_COUNT.with(Cell::get) - before, 1);
 }
 
 /// A term without energy that notes how many allocations there were whenever a step is proposed.
 #[derive(Default)]
-struct Watch(Mutex<Vec<usize>>);
+struct AllocationWatch(Mutex<Vec<usize>>);
 
-impl EnergyTerm for Watch {
-    fn add_value(&self, _: &Configuration, _: &mut Rounded) {}
+impl EnergyTerm for AllocationWatch {
+    fn add_value(&self, _: &Configuration, _: &mut RoundedSum) {}
 
-    fn add_gradient(&self, _: &Configuration, _: &mut [Vec3]) -> Forces {
-        Forces::default()
+    fn add_gradient(&self, _: &Configuration, _: &mut [Vec3]) -> ForceMagnitude {
+        ForceMagnitude::default()
     }
 
     fn add_hessian(&self, _: &Configuration, _: bool, _: &mut Assembly) {
-        self.0.lock().unwrap().push(COUNT.with(Cell::get));
+        self.0
+            .lock()
+            .unwrap()
+            .push(ALLOCATION_COUNT.with(Cell::get));
     }
 
     fn add_product(&self, _: &Configuration, _: bool, _: &[Vec3], _: &mut [Vec3]) {}
@@ -88,7 +91,7 @@ impl EnergyTerm for Watch {
 
 /// Counts the allocations of each step of the last frame except the first step, in which the contacts of the frame
 /// are searched. The flesh is bent by an angle over some frames and held for as many more, on one thread.
-fn counted(
+fn allocations_per_step(
     simulation: &mut Simulation,
     contact: &Contact,
     (angle, bent, still): (f64, u32, u32),
@@ -96,7 +99,7 @@ fn counted(
     let body = simulation.body().clone();
     let contact = contact.prepare(&body, &Silent).unwrap();
     simulation.set_contact(Some(contact)).unwrap();
-    let watch = Arc::new(Watch(Mutex::new(Vec::with_capacity(1000))));
+    let watch = Arc::new(AllocationWatch(Mutex::new(Vec::with_capacity(1000))));
     simulation.set_terms(vec![watch.clone()]).unwrap();
     simulation.reset(&bar::pose(0.0), false, None).unwrap();
     let pose = |i: u32| bar::pose(angle * f64::from(i.min(bent)) / f64::from(bent));
@@ -104,7 +107,8 @@ fn counted(
     alone.unwrap().install(|| {
         for i in 0..bent + still {
             watch.0.lock().unwrap().clear();
-            let frame = FrameMotion::between(body.skeleton(), &pose(i), &pose(i + 1)).unwrap();
+            let frame =
+                FrameMotion::from_endpoints(body.skeleton(), &pose(i), &pose(i + 1)).unwrap();
             simulation
                 .advance_motion(&frame, 1.0 / 24.0, (None, None), &Silent)
                 .unwrap();
@@ -115,7 +119,7 @@ fn counted(
     counts.windows(2).skip(1).map(|c| c[1] - c[0]).collect()
 }
 
-fn simulation(elastic_joints: f64) -> Simulation {
+fn bar_simulation(elastic_joints: f64) -> Simulation {
     let settings = SimulationSettings {
         elastic_joints,
         ..SimulationSettings::default()
@@ -126,8 +130,8 @@ fn simulation(elastic_joints: f64) -> Simulation {
 /// A step with contact enabled but without contacts allocates nothing.
 #[test]
 fn contactless_step_allocates_nothing() {
-    let mut simulation = simulation(1.0);
-    let counts = counted(&mut simulation, &Contact::default(), (0.4, 4, 0));
+    let mut simulation = bar_simulation(1.0);
+    let counts = allocations_per_step(&mut simulation, &Contact::default(), (0.4, 4, 0));
     assert!(simulation.contacts().is_empty());
     assert!(counts.iter().all(|&n| n == 0), "{counts:?}");
 }
@@ -152,8 +156,8 @@ fn lasting_contact_allocates_nothing() {
         ("floor", others(floor), 0.2, 1.0),
         ("roof", others(roof), 0.2, 1.0),
     ] {
-        let mut simulation = simulation(joints);
-        let counts = counted(&mut simulation, &contact, (angle, 12, 28));
+        let mut simulation = bar_simulation(joints);
+        let counts = allocations_per_step(&mut simulation, &contact, (angle, 12, 28));
         let mut contacts = simulation.contacts().iter();
         assert!(contacts.any(|c| c.force.norm() > 0.0), "{name}");
         let folds = matches!(name, "itself" | "folds");

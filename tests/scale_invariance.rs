@@ -20,7 +20,7 @@ use thew::{Mat3, Vec3};
 
 const SCALES: [f64; 3] = [100.0, 3.7, 0.01];
 
-fn scaled(c: &Character, by: f64) -> Character {
+fn scale_character(c: &Character, by: f64) -> Character {
     let all = |points: &[Vec3]| points.iter().map(|x| x * by).collect();
     Character {
         surface: Surface::new(all(c.surface.vertices()), c.surface.triangles().to_vec())
@@ -60,7 +60,7 @@ fn lattice_ignores_scale() {
         let plain = enclose(&c);
         let size = c.surface.size();
         for by in SCALES {
-            let other = enclose(&scaled(&c, by));
+            let other = enclose(&scale_character(&c, by));
             assert_eq!(plain.cells(), other.cells(), "{name} times {by}");
             assert_eq!(plain.bones(), other.bones(), "{name} times {by}");
             let apart = plain.vertices().iter().zip(other.vertices());
@@ -76,9 +76,9 @@ fn lattice_ignores_scale() {
 
 /// Returns a pose in which each bone swings about its head, `t` in frames, and the whole moves aside; lengths in
 /// metres.
-fn swing(skeleton: &Skeleton, size: f64, t: f64) -> Pose {
+fn swing_pose(skeleton: &Skeleton, size: f64, t: f64) -> Pose {
     let mut of_bone: Vec<Affine> = vec![Affine::identity(); skeleton.len()];
-    for &b in skeleton.parents_first() {
+    for &b in skeleton.topological_order() {
         let b = b as usize;
         let phase = 0.4 * t + b as f64;
         let turn = Vec3::new(0.2 * phase.sin() - 0.2 * (b as f64).sin(), 0.0, 0.0);
@@ -106,12 +106,12 @@ fn swing(skeleton: &Skeleton, size: f64, t: f64) -> Pose {
 }
 
 /// Returns the skin over some frames, in metres, with the file's coordinates scaled to a real height.
-fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
+fn skin_motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
     let (lo, hi) = file.surface.bounds();
-    let c = scaled(file, height / (hi - lo).z);
+    let c = scale_character(file, height / (hi - lo).z);
     let size = c.surface.size();
     let poses: Vec<Pose> = (0..10)
-        .map(|t| swing(&c.skeleton, size, f64::from(t)))
+        .map(|t| swing_pose(&c.skeleton, size, f64::from(t)))
         .collect();
     let options = BodySettings {
         region_weights: Some(c.skin.clone()),
@@ -125,7 +125,7 @@ fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
     let damped = SimulationSettings {
         mass_damping: Some(4.4),
         stiffness_damping: Some(0.004),
-        ..SimulationSettings::of(Method::Warped)
+        ..SimulationSettings::for_method(Method::Warped)
     };
     let shot = Shot::new(Arc::new(body), poses, ClipSettings::new(24.0, damped));
     let (clip, _) = shot.simulate(&Silent).expect("a motion");
@@ -138,9 +138,9 @@ fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
 #[test]
 fn motion_ignores_file_scale() {
     for (name, c) in characters() {
-        let (plain, size) = motion(&c, 1.5);
+        let (plain, size) = skin_motion(&c, 1.5);
         for by in SCALES {
-            let (other, _) = motion(&scaled(&c, by), 1.5);
+            let (other, _) = skin_motion(&scale_character(&c, by), 1.5);
             let apart = plain.iter().flatten().zip(other.iter().flatten());
             let apart = apart
                 .map(|(a, b)| f64::from((a - b).abs()))

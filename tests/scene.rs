@@ -36,40 +36,40 @@ static BALL: LazyLock<Arc<Body>> = LazyLock::new(|| {
     Arc::new(body.unwrap())
 });
 
-fn at(x: f64, y: f64) -> Pose {
+fn pose_at(x: f64, y: f64) -> Pose {
     let shift = Affine {
         translation: Vec3::new(x, y, 0.0),
         ..Affine::identity()
     };
-    Pose::rest(1).moved(&shift)
+    Pose::rest(1).apply_map(&shift)
 }
 
 /// Returns the distance of the centres of two balls that come from 5 cm away, are pressed 7 cm in, and part.
-fn apart(t: f64) -> f64 {
+fn ball_distance(t: f64) -> f64 {
     0.45 - 0.12 * (PI * t).sin()
 }
 
 /// Returns poses of two balls that meet.
-fn meeting(frames: usize) -> [Vec<Pose>; 2] {
+fn meeting_poses(frames: usize) -> [Vec<Pose>; 2] {
     let end = (frames - 1) as f64;
-    let second = (0..frames).map(|i| at(apart(i as f64 / end), 0.0));
-    [vec![at(0.0, 0.0); frames], second.collect()]
+    let second = (0..frames).map(|i| pose_at(ball_distance(i as f64 / end), 0.0));
+    [vec![pose_at(0.0, 0.0); frames], second.collect()]
 }
 
 /// Returns settings with explicit damping.
-fn of(method: Method) -> SimulationSettings {
+fn damped_settings(method: Method) -> SimulationSettings {
     SimulationSettings {
         mass_damping: Some(4.4),
         stiffness_damping: Some(0.004),
-        ..SimulationSettings::of(method)
+        ..SimulationSettings::for_method(method)
     }
 }
 
-fn settings() -> ClipSettings {
-    ClipSettings::new(FPS, of(Method::Hyperelastic))
+fn clip_settings() -> ClipSettings {
+    ClipSettings::new(FPS, damped_settings(Method::Hyperelastic))
 }
 
-fn member<'a>(name: &str, poses: &'a [Pose], settings: ClipSettings) -> SceneMember<'a> {
+fn scene_member<'a>(name: &str, poses: &'a [Pose], settings: ClipSettings) -> SceneMember<'a> {
     SceneMember {
         name: name.into(),
         surfaces: CarriedSurfaces::new(BALL.clone()),
@@ -80,17 +80,17 @@ fn member<'a>(name: &str, poses: &'a [Pose], settings: ClipSettings) -> SceneMem
     }
 }
 
-fn clips(poses: &[Vec<Pose>], settings: &ClipSettings) -> Result<Vec<Clip>, ClipError> {
+fn simulate_clips(poses: &[Vec<Pose>], settings: &ClipSettings) -> Result<Vec<Clip>, ClipError> {
     let names = ["anna", "bert", "carl"];
     let members = poses.iter().zip(names);
     let members: Vec<_> = members
-        .map(|(p, name)| member(name, p, settings.clone()))
+        .map(|(p, name)| scene_member(name, p, settings.clone()))
         .collect();
     Clip::simulate_scene(&members, &Silent)
 }
 
 /// Returns all frames that a clip shows, with the contacts of each.
-fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug + use<> {
+fn clip_contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug + use<> {
     let frames = (0..clip.len() as i64).map(|f| {
         let shown = clip.positions(f, SurfaceId::OWN).unwrap();
         (clip.lattice(f), shown, clip.contacts(f).unwrap())
@@ -98,9 +98,9 @@ fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug + use<> {
     (frames.collect::<Vec<_>>(), clip.inverted_cells())
 }
 
-fn scene(bodies: usize) -> Scene {
+fn ball_scene(bodies: usize) -> Scene {
     let body = || {
-        let simulation = Simulation::new(BALL.clone(), of(Method::Hyperelastic));
+        let simulation = Simulation::new(BALL.clone(), damped_settings(Method::Hyperelastic));
         let contact = Contact::default().prepare(&BALL, &Silent);
         (simulation.unwrap(), contact.unwrap())
     };
@@ -112,15 +112,15 @@ fn advance(scene: &mut Scene, poses: &[Pose]) {
     scene.advance(poses, 1.0 / FPS, &free, &Silent).unwrap();
 }
 
-fn begun(poses: &[Pose]) -> Scene {
-    let mut scene = scene(poses.len());
+fn reset_scene(poses: &[Pose]) -> Scene {
+    let mut scene = ball_scene(poses.len());
     let free = vec![None; poses.len()];
     scene.reset(poses, true, &free, &Silent).unwrap();
     scene
 }
 
 /// Returns the largest distance between points.
-fn off(a: &[Vec3], b: &[Vec3]) -> f64 {
+fn largest_distance(a: &[Vec3], b: &[Vec3]) -> f64 {
     let pairs = a.iter().zip(b);
     pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
 }
@@ -128,11 +128,14 @@ fn off(a: &[Vec3], b: &[Vec3]) -> f64 {
 /// The forces that two bodies exert on each other are equal and opposite.
 #[test]
 fn contact_forces_are_opposite() {
-    let mut scene = begun(&[at(0.0, 0.0), at(apart(0.0), 0.0)]);
+    let mut scene = reset_scene(&[pose_at(0.0, 0.0), pose_at(ball_distance(0.0), 0.0)]);
     let mut touched = 0;
     for i in 1..=12 {
         let t = f64::from(i) / 12.0;
-        advance(&mut scene, &[at(0.0, 0.0), at(apart(t), 0.02 * t)]);
+        advance(
+            &mut scene,
+            &[pose_at(0.0, 0.0), pose_at(ball_distance(t), 0.02 * t)],
+        );
         let contacts = scene.contacts();
         let force = |k| {
             let own = contacts.iter().filter(|c| c.body == k);
@@ -165,22 +168,26 @@ fn scene_ignores_body_order() {
     for (from, near) in [(0, 5e-4), (6, 1e-5)] {
         let ends = [[0, 1], [1, 0]].map(|order| {
             let poses = |i: i32| {
-                let second = at(apart(f64::from(i) / 12.0), 0.0);
-                order.map(|k| [at(0.0, 0.0), second.clone()][k].clone())
+                let second = pose_at(ball_distance(f64::from(i) / 12.0), 0.0);
+                order.map(|k| [pose_at(0.0, 0.0), second.clone()][k].clone())
             };
-            let mut scene = begun(&poses(from));
+            let mut scene = reset_scene(&poses(from));
             (from + 1..=6).for_each(|i| advance(&mut scene, &poses(i)));
             assert!(!scene.contacts().is_empty());
             order.map(|k| scene.bodies()[k].lattice_positions().to_vec())
         });
         for (one, other) in ends[0].iter().zip(&ends[1]) {
-            assert!(off(one, other) < near * BALL.size(), "{}", off(one, other));
+            assert!(
+                largest_distance(one, other) < near * BALL.size(),
+                "{}",
+                largest_distance(one, other)
+            );
         }
     }
     // As long as nothing touches not a bit.
     let far = [[0, 1], [1, 0]].map(|order| {
-        let poses = |x: f64| order.map(|k| [at(x, 0.0), at(3.0 - x, 0.0)][k].clone());
-        let mut scene = begun(&poses(0.0));
+        let poses = |x: f64| order.map(|k| [pose_at(x, 0.0), pose_at(3.0 - x, 0.0)][k].clone());
+        let mut scene = reset_scene(&poses(0.0));
         (1..=4).for_each(|i| advance(&mut scene, &poses(0.05 * f64::from(i))));
         order.map(|k| scene.bodies()[k].state())
     });
@@ -190,11 +197,16 @@ fn scene_ignores_body_order() {
 /// A state in the middle of a contact continues with the same bits after it is restored.
 #[test]
 fn scene_state_keeps_bits() {
-    let poses = |i: i32| [at(0.0, 0.0), at(apart(f64::from(i) / 12.0), 0.0)];
-    let mut first = begun(&poses(0));
+    let poses = |i: i32| {
+        [
+            pose_at(0.0, 0.0),
+            pose_at(ball_distance(f64::from(i) / 12.0), 0.0),
+        ]
+    };
+    let mut first = reset_scene(&poses(0));
     (1..=6).for_each(|i| advance(&mut first, &poses(i)));
     assert!(!first.contacts().is_empty());
-    let mut second = scene(2);
+    let mut second = ball_scene(2);
     second.restore(&first.state()).unwrap();
     assert_eq!(first.state(), second.state());
     for i in 7..=11 {
@@ -207,7 +219,7 @@ fn scene_state_keeps_bits() {
     for wrong in [
         &kept[..kept.len() - 1],
         &[],
-        &begun(&[at(0.0, 0.0)]).state(),
+        &reset_scene(&[pose_at(0.0, 0.0)]).state(),
     ] {
         assert!(matches!(
             second.restore(wrong),
@@ -220,17 +232,17 @@ fn scene_state_keeps_bits() {
 /// A body that is alone or far from others moves as in its own simulation.
 #[test]
 fn distant_body_moves_alone() {
-    let pose = |i: i32| at(0.03 * f64::from(i * i), 0.0);
+    let pose = |i: i32| pose_at(0.03 * f64::from(i * i), 0.0);
     let contact = Contact::default().prepare(&BALL, &Silent).unwrap();
-    let mut alone = Simulation::new(BALL.clone(), of(Method::Hyperelastic)).unwrap();
+    let mut alone = Simulation::new(BALL.clone(), damped_settings(Method::Hyperelastic)).unwrap();
     alone.set_contact(Some(contact)).unwrap();
     alone.reset(&pose(0), true, None).unwrap();
-    let mut one = begun(&[pose(0)]);
-    let mut two = begun(&[at(0.0, 9.0), pose(0)]);
+    let mut one = reset_scene(&[pose(0)]);
+    let mut two = reset_scene(&[pose_at(0.0, 9.0), pose(0)]);
     for i in 1..=6 {
         alone.advance(&pose(i), 1.0 / FPS, None, None).unwrap();
         advance(&mut one, &[pose(i)]);
-        advance(&mut two, &[at(0.0, 9.0), pose(i)]);
+        advance(&mut two, &[pose_at(0.0, 9.0), pose(i)]);
         for body in [&one.bodies()[0], &two.bodies()[1]] {
             assert_eq!(body.lattice_positions(), alone.lattice_positions());
             assert_eq!(body.lattice_velocities(), alone.lattice_velocities());
@@ -244,8 +256,8 @@ fn scene_ignores_thread_count() {
     let made = [1, 2].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| {
-            let clips = clips(&meeting(8), &settings()).unwrap();
-            clips.iter().map(contents).collect::<Vec<_>>()
+            let clips = simulate_clips(&meeting_poses(8), &clip_settings()).unwrap();
+            clips.iter().map(clip_contents).collect::<Vec<_>>()
         })
     });
     assert_eq!(made[0], made[1]);
@@ -254,18 +266,18 @@ fn scene_ignores_thread_count() {
 /// A scene that is simulated in parts has the same bits as one that is simulated at once.
 #[test]
 fn scene_extend_keeps_bits() {
-    let poses = meeting(14);
+    let poses = meeting_poses(14);
     for preroll in [0, 3] {
         let settings = ClipSettings {
             preroll,
-            ..settings()
+            ..clip_settings()
         };
-        let whole = clips(&poses, &settings).unwrap();
+        let whole = simulate_clips(&poses, &settings).unwrap();
         assert!((0..14).any(|f| !whole[0].contacts(f).unwrap().points.is_empty()));
         // Begun again, gone on from a state before the touch, and in the middle of it.
         for cuts in [[4, 14], [6, 9]] {
             let cut = |range: std::ops::Range<usize>| poses.each_ref().map(|p| &p[range.clone()]);
-            let parts = clips(&cut(0..cuts[0]).map(<[_]>::to_vec), &settings).unwrap();
+            let parts = simulate_clips(&cut(0..cuts[0]).map(<[_]>::to_vec), &settings).unwrap();
             let mut from = cuts[0];
             for to in [cuts[1], 14] {
                 let new = cut(from..to).map(|poses| (poses, None));
@@ -273,7 +285,7 @@ fn scene_extend_keeps_bits() {
                 from = to;
             }
             for (part, whole) in parts.iter().zip(&whole) {
-                assert_eq!(contents(part), contents(whole), "cut at {cuts:?}");
+                assert_eq!(clip_contents(part), clip_contents(whole), "cut at {cuts:?}");
             }
         }
     }
@@ -282,9 +294,9 @@ fn scene_extend_keeps_bits() {
 /// Clips of a scene know its bodies and can be extended after they are read from files.
 #[test]
 fn stored_scene_clips_extend() {
-    let poses = meeting(13);
+    let poses = meeting_poses(13);
     let first = poses.each_ref().map(|p| p[..9].to_vec());
-    let made = clips(&first, &settings()).unwrap();
+    let made = simulate_clips(&first, &clip_settings()).unwrap();
     let folder = std::env::temp_dir().join(format!("thew-scene-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let read: Vec<Clip> = (0..2)
@@ -301,26 +313,26 @@ fn stored_scene_clips_extend() {
         assert_eq!([both[0].body_index(), both[1].body_index()], [0, 1]);
         Clip::extend_scene(&[&both[0], &both[1]], &new, &Silent).unwrap();
     }
-    let whole = clips(&poses, &settings()).unwrap();
+    let whole = simulate_clips(&poses, &clip_settings()).unwrap();
     for ((made, read), whole) in made.iter().zip(&read).zip(&whole) {
-        assert_eq!(contents(made), contents(whole));
-        assert_eq!(contents(read), contents(whole));
+        assert_eq!(clip_contents(made), clip_contents(whole));
+        assert_eq!(clip_contents(read), clip_contents(whole));
     }
 }
 
 /// Clips that do not belong to one scene cannot be extended together and stay unchanged.
 #[test]
 fn extend_scene_refuses_mismatch() {
-    let made = clips(&meeting(9), &settings()).unwrap();
-    let other = clips(
-        &[vec![at(0.0, 0.0); 9], vec![at(0.36, 0.0); 9]],
-        &settings(),
+    let made = simulate_clips(&meeting_poses(9), &clip_settings()).unwrap();
+    let other = simulate_clips(
+        &[vec![pose_at(0.0, 0.0); 9], vec![pose_at(0.36, 0.0); 9]],
+        &clip_settings(),
     )
     .unwrap();
-    let longer = clips(&meeting(10), &settings()).unwrap();
-    let alone = clips(&meeting(9)[..1], &settings()).unwrap();
-    let before = contents(&made[0]);
-    let poses = [at(0.0, 0.0)];
+    let longer = simulate_clips(&meeting_poses(10), &clip_settings()).unwrap();
+    let alone = simulate_clips(&meeting_poses(9)[..1], &clip_settings()).unwrap();
+    let before = clip_contents(&made[0]);
+    let poses = [pose_at(0.0, 0.0)];
     let go_on = |clips: &[&Clip], counts: &[usize]| {
         let new: Vec<_> = counts.iter().map(|&n| (&poses[..n], None)).collect();
         Clip::extend_scene(clips, &new, &Silent).unwrap_err()
@@ -359,7 +371,7 @@ fn extend_scene_refuses_mismatch() {
         wrong.to_string().starts_with("body 1 of the scene: pose 9"),
         "{wrong}"
     );
-    assert_eq!(contents(&made[0]), before);
+    assert_eq!(clip_contents(&made[0]), before);
     // One alone goes on by either name.
     alone[0].extend(&poses, None, &Silent).unwrap();
     assert_eq!(alone[0].len(), 10);
@@ -367,11 +379,11 @@ fn extend_scene_refuses_mismatch() {
 
 /// Returns poses of two balls that press each other to and fro over `frames` frames, and move along y by `way` in
 /// that time.
-fn pressing(frames: usize, way: f64) -> [Vec<Pose>; 2] {
+fn pressing_poses(frames: usize, way: f64) -> [Vec<Pose>; 2] {
     let both = |i: usize| {
         let phase = i as f64 / frames as f64;
         let x = 0.40 - 0.05 * (TAU * phase).cos();
-        [at(0.0, way * phase), at(x, way * phase)]
+        [pose_at(0.0, way * phase), pose_at(x, way * phase)]
     };
     [0, 1].map(|k| (0..=frames).map(|i| both(i)[k].clone()).collect())
 }
@@ -381,15 +393,15 @@ fn pressing(frames: usize, way: f64) -> [Vec<Pose>; 2] {
 fn scene_cycles_repeat() {
     let cyclic = ClipSettings {
         cyclic: true,
-        ..settings()
+        ..clip_settings()
     };
-    let closed = pressing(12, 0.0);
+    let closed = pressing_poses(12, 0.0);
     let open = closed.each_ref().map(|p| p[..12].to_vec());
-    let made = [&open, &closed].map(|poses| clips(poses, &cyclic).unwrap());
+    let made = [&open, &closed].map(|poses| simulate_clips(poses, &cyclic).unwrap());
     // It is what a long clip comes to.
     let turns = |p: &Vec<Pose>| p[..12].iter().cycle().take(96).cloned().collect();
     let long: [Vec<Pose>; 2] = closed.each_ref().map(turns);
-    let long = clips(&long, &settings()).unwrap();
+    let long = simulate_clips(&long, &clip_settings()).unwrap();
     for k in 0..2 {
         let (open, closed) = (&made[0][k], &made[1][k]);
         assert_eq!((open.len(), closed.len()), (12, 13));
@@ -404,7 +416,7 @@ fn scene_cycles_repeat() {
                     .collect()
             };
             assert_eq!(open.lattice(f), closed.lattice(f));
-            let gap = off(&points(open, f), &points(&long[k], 84 + f));
+            let gap = largest_distance(&points(open, f), &points(&long[k], 84 + f));
             assert!(gap < 2e-3 * BALL.size(), "{gap}");
         }
         assert_eq!(
@@ -423,11 +435,11 @@ fn scene_cycles_repeat() {
 fn scene_cycles_travel_together() {
     let cyclic = ClipSettings {
         cyclic: true,
-        ..settings()
+        ..clip_settings()
     };
     let way = Vec3::new(0.0, 0.4, 0.0);
-    let travels = pressing(12, way.y);
-    let made = clips(&travels, &cyclic).unwrap();
+    let travels = pressing_poses(12, way.y);
+    let made = simulate_clips(&travels, &cyclic).unwrap();
     for clip in &made {
         assert!(clip.loop_gap().unwrap() < 1e-3);
         let (first, last) = (clip.lattice(0), clip.lattice(12));
@@ -439,11 +451,11 @@ fn scene_cycles_travel_together() {
             assert!((a.point + way - b.point).norm() < 1e-9 && (a.force - b.force).norm() < 1e-9);
         }
     }
-    let still = vec![at(-0.36, 0.0); 13];
-    let stays = pressing(12, 0.0);
+    let still = vec![pose_at(-0.36, 0.0); 13];
+    let stays = pressing_poses(12, 0.0);
     let refuses = |poses: &[Vec<Pose>], body| {
         assert_eq!(
-            clips(poses, &cyclic).unwrap_err(),
+            simulate_clips(poses, &cyclic).unwrap_err(),
             ClipError::SceneEnds { body }
         );
     };
@@ -451,20 +463,20 @@ fn scene_cycles_travel_together() {
     refuses(&[travels[0].clone(), still.clone()], 0);
     refuses(&[still.clone(), travels[0].clone()], 1);
     refuses(&[travels[0].clone(), stays[1].clone()], 0);
-    let open = pressing(13, 0.0).map(|p| p[..13].to_vec());
+    let open = pressing_poses(13, 0.0).map(|p| p[..13].to_vec());
     refuses(&[open[1].clone(), stays[1].clone()], 1);
     // What stands still repeats with anything that stays.
     for moving in [&open[1], &stays[1]] {
         assert_eq!(
-            clips(&[still.clone(), moving.clone()], &cyclic)
+            simulate_clips(&[still.clone(), moving.clone()], &cyclic)
                 .unwrap()
                 .len(),
             2
         );
     }
     let mixed = [
-        member("a", &still, cyclic),
-        member("b", &stays[1], settings()),
+        scene_member("a", &still, cyclic),
+        scene_member("b", &stays[1], clip_settings()),
     ];
     let refused = Clip::simulate_scene(&mixed, &Silent).unwrap_err();
     assert_eq!(
@@ -489,7 +501,7 @@ fn shared_colliders_are_merged() {
                 colliders: colliders.clone(),
                 ..Contact::default()
             };
-            let simulation = Simulation::new(BALL.clone(), of(Method::Warped));
+            let simulation = Simulation::new(BALL.clone(), damped_settings(Method::Warped));
             (
                 simulation.unwrap(),
                 contact.prepare(&BALL, &Silent).unwrap(),
@@ -507,6 +519,10 @@ fn shared_colliders_are_merged() {
         colliders(&[vec![floor(-0.2)], vec![floor(-0.2), floor(-0.2)]]),
         2
     );
-    let slippery = Arc::new(Collider::clone(&floor(-0.2)).with(Some(0.0), 0.0).unwrap());
+    let slippery = Arc::new(
+        Collider::clone(&floor(-0.2))
+            .with_properties(Some(0.0), 0.0)
+            .unwrap(),
+    );
     assert_eq!(colliders(&[vec![floor(-0.2)], vec![slippery]]), 2);
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every mesh in `THEW_DATA` (default `../shared/data`) gives a surface whose queries make sense, or one
+//! Every mesh in `THEW_DATA` (default `../shared/data_folder`) gives a surface whose queries make sense, or one
 //! sentence that says why not.
 use std::path::{Path, PathBuf};
 use thew::Vec3;
 use thew::progress::Silent;
 use thew::surface::{DistanceGrid, Surface, SurfaceError, TriangleRole};
 
-fn data() -> PathBuf {
+fn data_folder() -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     std::env::var_os("THEW_DATA").map_or(default, PathBuf::from)
 }
 
 /// Returns the OBJ files of a folder by name, or an empty list if the folder is missing.
-fn objects(folder: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(data().join(folder)).into_iter().flatten();
+fn obj_files(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(data_folder().join(folder))
+        .into_iter()
+        .flatten();
     let mut paths: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
@@ -28,7 +30,7 @@ fn objects(folder: &str) -> Vec<PathBuf> {
 
 /// Reads vertices and faces of an OBJ file as fans of triangles. Text that cannot be read becomes an index out of
 /// range, or a coordinate that is NaN.
-fn read(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+fn read_obj(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
     for line in text.lines() {
@@ -60,13 +62,13 @@ fn read(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     (vertices, triangles)
 }
 
-fn load(path: &Path) -> Result<Surface, SurfaceError> {
-    let (vertices, triangles) = read(path);
+fn load_surface(path: &Path) -> Result<Surface, SurfaceError> {
+    let (vertices, triangles) = read_obj(path);
     Surface::new(vertices, triangles)
 }
 
 /// Asserts the conditions of every surface.
-fn examine(name: &str, surface: &Surface) {
+fn check_surface(name: &str, surface: &Surface) {
     let (lo, hi) = surface.bounds();
     let size = surface.size();
     let welded = surface.welded();
@@ -132,7 +134,7 @@ fn examine(name: &str, surface: &Surface) {
     };
     let node = grid.nodes().map(|n| n / 2);
     assert!(
-        grid.value(node).is_finite() && grid.at(hi + (hi - lo)).is_finite(),
+        grid.value(node).is_finite() && grid.distance_at(hi + (hi - lo)).is_finite(),
         "{name}"
     );
     assert!(!surface.report().to_string().contains("NaN"));
@@ -143,16 +145,16 @@ fn examine(name: &str, surface: &Surface) {
 fn mesh_files_load_or_explain() {
     let (mut run, mut refused) = (0, 0);
     for folder in ["meshes", "nasty", "targets", "morphs"] {
-        for path in objects(folder) {
+        for path in obj_files(folder) {
             let name = path
                 .file_name()
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
             run += 1;
-            match load(&path) {
+            match load_surface(&path) {
                 Ok(surface) => {
-                    examine(&name, &surface);
+                    check_surface(&name, &surface);
                     println!(
                         "{folder}/{name}: volume {:.6e}. {}",
                         surface.volume(),
@@ -174,8 +176,8 @@ fn mesh_files_load_or_explain() {
 /// The volume of a damaged or moved copy of the low resolution cow is that of the cow.
 #[test]
 fn damaged_copies_keep_volume() {
-    let original = data().join("meshes/spot_low_resolution.obj");
-    let Ok(cow) = load(&original) else {
+    let original = data_folder().join("meshes/spot_low_resolution.obj");
+    let Ok(cow) = load_surface(&original) else {
         println!("0 files: no {}", original.display());
         return;
     };
@@ -198,7 +200,7 @@ fn damaged_copies_keep_volume() {
     ];
     let mut run = 0;
     for (name, factor, tolerance) in copies {
-        let Ok(surface) = load(&data().join(format!("nasty/{name}.obj"))) else {
+        let Ok(surface) = load_surface(&data_folder().join(format!("nasty/{name}.obj"))) else {
             continue;
         };
         run += 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Filled surfaces: shapes made by code, and every mesh in `THEW_DATA` (default `../shared/data`), which is filled or
+//! Filled surfaces: shapes made by code, and every mesh in `THEW_DATA` (default `../shared/data_folder`), which is filled or
 //! refused with a sentence; the tetrahedral meshes there are read.
 
 use rayon::prelude::*;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use thew::Vec3;
 use thew::progress::Silent;
 use thew::surface::Surface;
-use thew::tets::{FillSettings, Mend, TetError, TetMesh};
+use thew::tets::{FillSettings, MeshRepairs, TetError, TetMesh};
 
-fn across(cells_across: f64) -> FillSettings {
+fn fill_settings(cells_across: f64) -> FillSettings {
     FillSettings {
         cells_across: Some(cells_across),
         ..FillSettings::default()
@@ -47,12 +47,12 @@ fn ball(radius: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     lathe(&profile, 48)
 }
 
-fn surface((x, t): (Vec<Vec3>, Vec<[u32; 3]>)) -> Surface {
+fn build_surface((x, t): (Vec<Vec3>, Vec<[u32; 3]>)) -> Surface {
     Surface::new(x, t).unwrap()
 }
 
 /// Returns the smallest and the largest dihedral angle of a mesh, degrees.
-fn angles(mesh: &TetMesh) -> (f64, f64) {
+fn dihedral_range(mesh: &TetMesh) -> (f64, f64) {
     let (mut least, mut most) = (180.0f64, 0.0f64);
     for t in 0..mesh.tets().len() {
         let x = mesh.corners(t);
@@ -74,12 +74,12 @@ fn angles(mesh: &TetMesh) -> (f64, f64) {
 }
 
 /// Asserts the conditions of every filled mesh.
-fn check(name: &str, mesh: &TetMesh) {
+fn check_mesh(name: &str, mesh: &TetMesh) {
     assert!(
         TetMesh::new(mesh.vertices().to_vec(), mesh.tets().to_vec()).is_ok(),
         "{name}"
     );
-    let (least, most) = angles(mesh);
+    let (least, most) = dihedral_range(mesh);
     assert!(least > 5.0 && most < 170.0, "{name}: {least} to {most}");
     let mut faces: BTreeMap<[u32; 3], u32> = BTreeMap::new();
     for t in mesh.tets() {
@@ -97,11 +97,11 @@ fn check(name: &str, mesh: &TetMesh) {
 /// The mesh of a ball keeps its volume and comes nearer to the surface with more cells.
 #[test]
 fn ball_fill_converges() {
-    let ball = surface(ball(1.0));
+    let ball = build_surface(ball(1.0));
     let mut before = f64::INFINITY;
     for cells in [8.0, 16.0, 32.0] {
-        let mesh = TetMesh::fill(&ball, across(cells), &Silent).unwrap();
-        check("ball", &mesh);
+        let mesh = TetMesh::fill(&ball, fill_settings(cells), &Silent).unwrap();
+        check_mesh("ball", &mesh);
         assert_eq!(mesh.components(), 1);
         approx::assert_relative_eq!(mesh.volume(), ball.volume(), max_relative = 0.005);
         let edge = ball.size() / cells;
@@ -142,7 +142,12 @@ fn fill_is_deterministic() {
         .collect();
     let fill = |map: &dyn Fn(&Vec3) -> Vec3| {
         let x = stretched.iter().map(map).collect();
-        TetMesh::fill(&Surface::new(x, t.clone()).unwrap(), across(14.0), &Silent).unwrap()
+        TetMesh::fill(
+            &Surface::new(x, t.clone()).unwrap(),
+            fill_settings(14.0),
+            &Silent,
+        )
+        .unwrap()
     };
     let mesh = fill(&|x| *x);
     assert_eq!(mesh, fill(&|x| *x));
@@ -154,7 +159,7 @@ fn fill_is_deterministic() {
         }
     }
     let far = fill(&|x| x + Vec3::repeat(1e6));
-    check("far", &far);
+    check_mesh("far", &far);
     approx::assert_relative_eq!(far.volume(), mesh.volume(), max_relative = 1e-3);
     let counts = far.vertices().len() as f64 / mesh.vertices().len() as f64;
     assert!((counts - 1.0).abs() < 0.02, "{counts}");
@@ -188,7 +193,7 @@ fn fill_is_mirror_symmetric() {
             }
         }
     }
-    let mesh = TetMesh::fill(&surface((x, t)), across(11.0), &Silent).unwrap();
+    let mesh = TetMesh::fill(&build_surface((x, t)), fill_settings(11.0), &Silent).unwrap();
     let mut places: Vec<[i64; 3]> = Vec::new();
     let key = |x: &Vec3| -> [i64; 3] { std::array::from_fn(|k| (x[k] * 1e3).round() as i64) };
     places.extend(mesh.vertices().iter().map(key));
@@ -213,14 +218,14 @@ fn fill_is_mirror_symmetric() {
 /// The mesh meets a wanted number of nodes within a few per cent.
 #[test]
 fn fill_meets_node_count() {
-    let ball = surface(ball(1.0));
+    let ball = build_surface(ball(1.0));
     for nodes in [363, 400, 552, 1883] {
         let options = FillSettings {
             nodes: Some(nodes),
             ..FillSettings::default()
         };
         let mesh = TetMesh::fill(&ball, options, &Silent).unwrap();
-        check("wanted", &mesh);
+        check_mesh("wanted", &mesh);
         let ratio = mesh.vertices().len() as f64 / nodes as f64;
         assert!((ratio - 1.0).abs() < 0.05, "{nodes}: {ratio}");
     }
@@ -239,10 +244,10 @@ fn fill_keeps_thin_links() {
     let mut other: Vec<(f64, f64)> = profile.iter().take(22).map(|p| (p.0, -p.1)).collect();
     other.reverse();
     profile.extend(other);
-    let dumbbell = surface(lathe(&profile, 32));
+    let dumbbell = build_surface(lathe(&profile, 32));
     for cells in [9.0, 12.0, 17.0, 30.0] {
-        let mesh = TetMesh::fill(&dumbbell, across(cells), &Silent).unwrap();
-        check("dumbbell", &mesh);
+        let mesh = TetMesh::fill(&dumbbell, fill_settings(cells), &Silent).unwrap();
+        check_mesh("dumbbell", &mesh);
         assert_eq!(mesh.components(), 1, "{cells}: {:?}", mesh.notes());
         approx::assert_relative_eq!(mesh.volume(), dumbbell.volume(), max_relative = 0.02);
     }
@@ -251,7 +256,7 @@ fn fill_keeps_thin_links() {
     let n = x.len() as u32;
     t.extend(t.clone().iter().map(|t| t.map(|v| v + n)));
     x.extend(x.clone().iter().map(|x| x + Vec3::x() * 3.0));
-    let mesh = TetMesh::fill(&surface((x, t)), across(16.0), &Silent).unwrap();
+    let mesh = TetMesh::fill(&build_surface((x, t)), fill_settings(16.0), &Silent).unwrap();
     assert_eq!(mesh.components(), 2);
     assert!(
         mesh.notes().iter().any(|n| n.contains("2 separate pieces")),
@@ -263,16 +268,16 @@ fn fill_keeps_thin_links() {
 /// A body that cannot be filled is refused with a sentence.
 #[test]
 fn fill_refuses_with_sentence() {
-    let thin = surface(lathe(
+    let thin = build_surface(lathe(
         &[(0.0, 0.0), (1.0, 0.0), (1.0, 0.003), (0.0, 0.003)],
         24,
     ));
-    let refused = TetMesh::fill(&thin, across(12.0), &Silent).unwrap_err();
+    let refused = TetMesh::fill(&thin, fill_settings(12.0), &Silent).unwrap_err();
     assert!(matches!(refused, TetError::Unfillable(_)), "{refused}");
     assert!(refused.to_string().contains("more cells"), "{refused}");
-    let ball = surface(ball(1.0));
+    let ball = build_surface(ball(1.0));
     for wrong in [1.0, 1e9, f64::NAN, -3.0] {
-        let refused = TetMesh::fill(&ball, across(wrong), &Silent).unwrap_err();
+        let refused = TetMesh::fill(&ball, fill_settings(wrong), &Silent).unwrap_err();
         assert!(matches!(refused, TetError::CellsAcross(_)));
     }
     for nodes in [0, 3, usize::MAX] {
@@ -286,18 +291,20 @@ fn fill_refuses_with_sentence() {
         );
     }
     let stop = |fraction: f64, _: &str| fraction < 0.3;
-    let refused = TetMesh::fill(&ball, across(12.0), &stop).unwrap_err();
+    let refused = TetMesh::fill(&ball, fill_settings(12.0), &stop).unwrap_err();
     assert!(matches!(refused, TetError::Cancelled(_)));
 }
 
-fn data() -> PathBuf {
+fn data_folder() -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     std::env::var_os("THEW_DATA").map_or(default, PathBuf::from)
 }
 
 /// Returns the files of a folder with an extension by name, or an empty list if the folder is missing.
-fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(data().join(folder)).into_iter().flatten();
+fn data_files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(data_folder().join(folder))
+        .into_iter()
+        .flatten();
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     paths.retain(|p| p.extension().is_some_and(|e| e == ending));
     paths.sort();
@@ -305,7 +312,7 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
 }
 
 /// Reads vertices and faces of an OBJ file as fans of triangles.
-fn object(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+fn read_obj(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     let (mut x, mut t) = (Vec::new(), Vec::new());
     for line in text.lines() {
@@ -337,13 +344,13 @@ fn object(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
 /// The closed meshes of the data set are filled with their volume and stay in one piece.
 #[test]
 fn data_meshes_are_filled() {
-    for path in files("meshes", "obj") {
-        let (x, t) = object(&path);
+    for path in data_files("meshes", "obj") {
+        let (x, t) = read_obj(&path);
         let surface = Surface::new(x, t).unwrap();
         for cells in [12.0, 24.0] {
             let name = format!("{} at {cells}", path.display());
-            let mesh = TetMesh::fill(&surface, across(cells), &Silent).unwrap();
-            check(&name, &mesh);
+            let mesh = TetMesh::fill(&surface, fill_settings(cells), &Silent).unwrap();
+            check_mesh(&name, &mesh);
             approx::assert_relative_eq!(mesh.volume(), surface.volume(), max_relative = 0.06);
             if surface.report().components == 1 {
                 assert_eq!(mesh.components(), 1, "{name}: {:?}", mesh.notes());
@@ -356,20 +363,20 @@ fn data_meshes_are_filled() {
 #[test]
 fn nasty_meshes_fill_or_explain() {
     // Few take long, each on one thread.
-    files("nasty", "obj").par_iter().for_each(|path| {
-        let (x, t) = object(path);
+    data_files("nasty", "obj").par_iter().for_each(|path| {
+        let (x, t) = read_obj(path);
         let Ok(surface) = Surface::new(x, t) else {
             return;
         };
         for options in [
-            across(12.0),
+            fill_settings(12.0),
             FillSettings {
                 nodes: Some(300),
-                ..across(12.0)
+                ..fill_settings(12.0)
             },
         ] {
             match TetMesh::fill(&surface, options, &Silent) {
-                Ok(mesh) => check(&path.display().to_string(), &mesh),
+                Ok(mesh) => check_mesh(&path.display().to_string(), &mesh),
                 Err(e) => assert!(
                     matches!(e, TetError::Unfillable(_)),
                     "{}: {e}",
@@ -383,16 +390,16 @@ fn nasty_meshes_fill_or_explain() {
 /// The tetrahedral meshes of the data set agree between their file formats.
 #[test]
 fn data_tet_formats_agree() {
-    for path in files("tetmeshes", "mesh") {
-        let medit = TetMesh::read(&path, Mend::default()).unwrap();
-        let tetgen = TetMesh::read(&path.with_extension("ele"), Mend::default()).unwrap();
+    for path in data_files("tetmeshes", "mesh") {
+        let medit = TetMesh::read(&path, MeshRepairs::default()).unwrap();
+        let tetgen = TetMesh::read(&path.with_extension("ele"), MeshRepairs::default()).unwrap();
         assert_eq!(medit.tets(), tetgen.tets(), "{}", path.display());
         for (a, b) in medit.vertices().iter().zip(tetgen.vertices()) {
             assert!((a - b).norm() < 1e-6 * medit.size());
         }
     }
-    for path in files("tetmeshes", "veg") {
-        let mesh = TetMesh::read(&path, Mend::default()).unwrap();
+    for path in data_files("tetmeshes", "veg") {
+        let mesh = TetMesh::read(&path, MeshRepairs::default()).unwrap();
         assert_eq!(mesh.components(), 1, "{}", path.display());
         assert!(mesh.cubes().is_empty() || mesh.tets().len() == 6 * mesh.cubes().len());
         // The cubes of these files are all alike: so must be their volumes.

@@ -8,7 +8,7 @@ use thew::progress::{Cancelled, Silent};
 use thew::surface::Surface;
 
 /// Returns a generator of numbers from 0 to 1.
-fn random() -> impl FnMut() -> f64 {
+fn random_numbers() -> impl FnMut() -> f64 {
     let mut seed = 1u64;
     move || {
         seed = seed
@@ -19,8 +19,8 @@ fn random() -> impl FnMut() -> f64 {
 }
 
 /// Builds pieces of random points with the given faces, all across one another.
-fn crossing(pieces: u32, points: u32, faces: &[[u32; 3]]) -> Surface {
-    let mut next = random();
+fn crossing_pieces(pieces: u32, points: u32, faces: &[[u32; 3]]) -> Surface {
+    let mut next = random_numbers();
     let vertices = (0..pieces * points)
         .map(|_| Vec3::from_fn(|_, _| next()))
         .collect();
@@ -30,16 +30,16 @@ fn crossing(pieces: u32, points: u32, faces: &[[u32; 3]]) -> Surface {
     Surface::new(vertices, triangles).expect("a surface")
 }
 
-fn triangles() -> Surface {
-    crossing(1000, 3, &[[0, 1, 2]])
+fn random_triangles() -> Surface {
+    crossing_pieces(1000, 3, &[[0, 1, 2]])
 }
 
-fn tetrahedra() -> Surface {
-    crossing(250, 4, &[[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]])
+fn random_tetrahedra() -> Surface {
+    crossing_pieces(250, 4, &[[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]])
 }
 
 /// Builds triangles around a point above the middle of a circle.
-fn fan(count: u32, height: f64) -> Surface {
+fn triangle_fan(count: u32, height: f64) -> Surface {
     let mut vertices = vec![Vec3::new(0.0, 0.0, height)];
     vertices.extend((0..count).map(|i| {
         let a = std::f64::consts::TAU * f64::from(i) / f64::from(count);
@@ -52,12 +52,12 @@ fn fan(count: u32, height: f64) -> Surface {
 }
 
 /// Estimates the volume by one random point in each of many small boxes.
-fn by_asking(surface: &Surface) -> f64 {
-    let pad = Vec3::repeat(surface.layer());
+fn sampled_volume(surface: &Surface) -> f64 {
+    let pad = Vec3::repeat(surface.layer_half_thickness());
     let (lo, hi) = surface.bounds();
     let (lo, hi) = (lo - pad, hi + pad);
     let n = 40;
-    let mut next = random();
+    let mut next = random_numbers();
     let mut inside = 0;
     for i in 0..n * n * n {
         let cell = [i % n, i / n % n, i / (n * n)];
@@ -71,17 +71,17 @@ fn by_asking(surface: &Surface) -> f64 {
 #[test]
 fn bad_surface_volume_is_fast() {
     for (name, surface) in [
-        ("triangles", triangles()),
-        ("tetrahedra", tetrahedra()),
-        ("flat fan", fan(2000, 0.0)),
-        ("cone", fan(2000, 1.0)),
+        ("triangles", random_triangles()),
+        ("tetrahedra", random_tetrahedra()),
+        ("flat fan", triangle_fan(2000, 0.0)),
+        ("cone", triangle_fan(2000, 1.0)),
     ] {
         let start = Instant::now();
         let volume = surface.volume();
         let took = start.elapsed();
         // A second where nothing else runs.
         assert!(took < Duration::from_secs(5), "{name}: {took:?}");
-        let asked = by_asking(&surface);
+        let asked = sampled_volume(&surface);
         // Few of the points lie in a flat layer.
         let close = if name == "flat fan" { 0.03 } else { 0.015 };
         assert!(
@@ -94,7 +94,11 @@ fn bad_surface_volume_is_fast() {
 /// The measurement of the volume can be cancelled at any report, and succeeds afterwards.
 #[test]
 fn volume_cancels_at_any_report() {
-    for surface in [triangles(), tetrahedra(), fan(300, 1.0)] {
+    for surface in [
+        random_triangles(),
+        random_tetrahedra(),
+        triangle_fan(300, 1.0),
+    ] {
         let count = Mutex::new(0);
         let stopping_at = |stop: usize| {
             *count.lock().expect("no panic") = 0;

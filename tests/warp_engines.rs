@@ -7,8 +7,8 @@ mod warp;
 
 use std::sync::Arc;
 use thew::kernel::{
-    CpuWarp, Deformer, EngineChoice, Form, KernelError, LocalMaps, Precision, Shown, SkinLimit,
-    Target, Threads, WarpInput, WarpModel,
+    CpuWarp, Deformer, EngineChoice, FrameOutput, KernelError, LocalMaps, OutputSpace, Precision,
+    SkinLimit, Threads, WarpForm, WarpInput, WarpModel,
 };
 use thew::progress::Silent;
 use thew::skeleton::{Affine, SkinWeights};
@@ -63,7 +63,11 @@ fn cpu_threads_keep_bits() {
         for (form, precision) in FORMS.into_iter().flat_map(|f| PRECISIONS.map(|p| (f, p))) {
             let model = Arc::new(case.model(form, precision));
             let bones = model.pose(&bones, Some(0.2)).expect("fits");
-            for of in [Shown::Displacements, Shown::Rest, Shown::Posed(&bones)] {
+            for of in [
+                FrameOutput::Displacements,
+                FrameOutput::Rest,
+                FrameOutput::Posed(&bones),
+            ] {
                 let one = shown(&CpuWarp::new(model.clone(), Threads::One), &q, of);
                 let all = shown(&CpuWarp::new(model.clone(), Threads::All), &q, of);
                 assert!(
@@ -81,7 +85,7 @@ fn zero_amplitudes_give_rest() {
     let case = Case::new(33, 8);
     each(&case, |engine| {
         assert!(displacements(engine, &[0.0; 8]).iter().all(|x| *x == 0.0));
-        let at_rest = shown(engine, &[0.0; 8], Shown::Rest);
+        let at_rest = shown(engine, &[0.0; 8], FrameOutput::Rest);
         assert!(largest(&at_rest, &case.rest) < 3e-7);
     });
 }
@@ -102,8 +106,8 @@ fn small_amplitudes_are_linear() {
         let frame = WarpInput {
             amplitudes: &large,
             warp: false,
-            shown: Shown::Displacements,
-            target: Target::WORLD,
+            shown: FrameOutput::Displacements,
+            target: OutputSpace::WORLD,
         };
         engine.frame_into(frame, &mut out).expect("fits");
         assert!(largest(&out, &linear(&large)) < 1e-6, "{}", engine.name());
@@ -120,9 +124,9 @@ fn result_turns_with_input() {
     for form in FORMS {
         let pair = [&case, &turned].map(|c| Arc::new(c.model(form, Precision::F32)));
         for (a, b) in engines(&pair[0]).iter().zip(&engines(&pair[1])) {
-            let straight = shown(a.as_ref(), &q, Shown::Rest);
+            let straight = shown(a.as_ref(), &q, FrameOutput::Rest);
             let expected: Vec<Vec3> = warp::points(&straight).iter().map(|p| turn * p).collect();
-            let error = largest(&shown(b.as_ref(), &q, Shown::Rest), &expected);
+            let error = largest(&shown(b.as_ref(), &q, FrameOutput::Rest), &expected);
             assert!(error < 2e-6, "{}: {error}", a.name());
         }
     }
@@ -165,7 +169,7 @@ fn far_body_keeps_shape() {
             .zip(&moved.rest)
             .map(|(u, x)| x + u)
             .collect();
-        let error = largest(&shown(engine, &q, Shown::Rest), &expected);
+        let error = largest(&shown(engine, &q, FrameOutput::Rest), &expected);
         assert!(
             error < 0.125 * 3f64.sqrt() + 1e-6,
             "{}: {error}",
@@ -183,7 +187,7 @@ fn posed_positions_match_skinning() {
         let bones = engine.model().pose(&pose, None).expect("fits");
         let u = case.displacements(engine.model().form(), &q);
         let expected = case.posed(&pose, &u);
-        let error = largest(&shown(engine, &q, Shown::Posed(&bones)), &expected);
+        let error = largest(&shown(engine, &q, FrameOutput::Posed(&bones)), &expected);
         assert!(error < 1e-5, "{}: {error}", engine.name());
     });
 }
@@ -197,13 +201,13 @@ fn engines_write_and_add_targets() {
         linear: Mat3::new(0.0, -2.5, 0.3, 1.0, 0.1, 0.0, 0.0, 0.7, -4.0),
         translation: Vec3::new(3.0, -1.0, 2.0),
     };
-    let target = Target::new(map).expect("finite");
+    let target = OutputSpace::new(map).expect("finite");
     each(&case, |engine| {
         let bones = engine.model().pose(&pose, Some(0.15)).expect("fits");
         let still = vec![0.0; q.len()];
-        let skin = shown(engine, &still, Shown::Posed(&bones));
-        let posed = warp::points(&shown(engine, &q, Shown::Posed(&bones)));
-        let added = warp::points(&shown(engine, &q, Shown::Offsets(&bones)));
+        let skin = shown(engine, &still, FrameOutput::Posed(&bones));
+        let posed = warp::points(&shown(engine, &q, FrameOutput::Posed(&bones)));
+        let added = warp::points(&shown(engine, &q, FrameOutput::Offsets(&bones)));
         let sum: Vec<f32> = skin
             .iter()
             .zip(added.iter().flat_map(|u| u.iter()))
@@ -211,10 +215,10 @@ fn engines_write_and_add_targets() {
             .collect();
         assert!(largest(&sum, &posed) < 1e-6, "{}", engine.name());
         for (wanted, is_place) in [
-            (Shown::Displacements, false),
-            (Shown::Rest, true),
-            (Shown::Posed(&bones), true),
-            (Shown::Offsets(&bones), false),
+            (FrameOutput::Displacements, false),
+            (FrameOutput::Rest, true),
+            (FrameOutput::Posed(&bones), true),
+            (FrameOutput::Offsets(&bones), false),
         ] {
             let there = if is_place {
                 map.translation
@@ -224,12 +228,12 @@ fn engines_write_and_add_targets() {
             let world = warp::points(&shown(engine, &q, wanted));
             let expected: Vec<Vec3> = world.iter().map(|x| map.linear * x + there).collect();
             let mut out = vec![f32::NAN; 3 * world.len()];
-            let frame = WarpInput::new(&q, wanted).to(target);
+            let frame = WarpInput::new(&q, wanted).with_target(target);
             engine.frame_into(frame, &mut out).expect("fits");
             let error = largest(&out, &expected);
             assert!(error < 5e-6, "{} {wanted:?}: {error}", engine.name());
             let twice: Vec<Vec3> = expected.iter().map(|x| 2.0 * x).collect();
-            let frame = WarpInput::new(&q, wanted).to(target.added());
+            let frame = WarpInput::new(&q, wanted).with_target(target.with_addition());
             engine.frame_into(frame, &mut out).expect("fits");
             assert!(largest(&out, &twice) < 1e-5, "{}", engine.name());
         }
@@ -246,14 +250,14 @@ fn soft_limit_matches_skin_limit() {
     let limiter = SkinLimit::new(&case.rest, Vec3::zeros(), &case.skin);
     each(&case, |engine| {
         let free = engine.model().pose(&pose, None).expect("fits");
-        let mut expected = shown(engine, &q, Shown::Posed(&free));
+        let mut expected = shown(engine, &q, FrameOutput::Posed(&free));
         let farthest = limiter.draw(&local, limit, &mut expected).expect("fits");
         assert!(farthest > 2.0 * limit, "the limit is not met: {farthest}");
         let bones = engine
             .model()
             .pose(&pose, Some(limit.into()))
             .expect("fits");
-        let got = shown(engine, &q, Shown::Posed(&bones));
+        let got = shown(engine, &q, FrameOutput::Posed(&bones));
         let error = largest(&got, &warp::points(&expected));
         assert!(error < 2e-6, "{}: {error}", engine.name());
     });
@@ -269,8 +273,8 @@ fn unweighted_vertices_stay_at_rest() {
     each(&case, |engine| {
         let bones = engine.model().pose(&pose, None).expect("fits");
         let (posed, rest) = (
-            shown(engine, &q, Shown::Posed(&bones)),
-            shown(engine, &q, Shown::Rest),
+            shown(engine, &q, FrameOutput::Posed(&bones)),
+            shown(engine, &q, FrameOutput::Rest),
         );
         for (v, (a, b)) in warp::points(&posed)
             .iter()
@@ -292,9 +296,9 @@ fn clip_frames_match_single_calls() {
     each(&case, |engine| {
         let bones = engine.model().pose(&pose, Some(0.3)).expect("fits");
         let of = |i: usize| match i % 3 {
-            0 => Shown::Displacements,
-            1 => Shown::Rest,
-            _ => Shown::Posed(&bones),
+            0 => FrameOutput::Displacements,
+            1 => FrameOutput::Rest,
+            _ => FrameOutput::Posed(&bones),
         };
         let clip = amplitudes.iter().enumerate();
         let frames: Vec<WarpInput<'_>> = clip.map(|(i, q)| WarpInput::new(q, of(i))).collect();
@@ -319,7 +323,7 @@ fn cancelled_clip_leaves_engine_usable() {
     let case = Case::new(100, 8);
     let q = case.amplitudes(1.0);
     each(&case, |engine| {
-        let frames = vec![WarpInput::new(&q, Shown::Rest); 40];
+        let frames = vec![WarpInput::new(&q, FrameOutput::Rest); 40];
         let mut out = vec![0.0; 300 * frames.len()];
         let stop = |fraction: f64, _: &str| fraction < 0.3;
         let done = engine.frames_into(&frames, &stop, &mut out);
@@ -340,7 +344,7 @@ fn small_bindings_keep_bits() {
         let (Some(whole), Some(cut)) = (device(&model, u64::MAX), device(&model, 60_000)) else {
             return;
         };
-        for of in [Shown::Displacements, Shown::Posed(&bones)] {
+        for of in [FrameOutput::Displacements, FrameOutput::Posed(&bones)] {
             let (a, b) = (shown(whole.as_ref(), &q, of), shown(cut.as_ref(), &q, of));
             assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits()));
         }
@@ -389,12 +393,12 @@ fn embedded_modes_are_means() {
         None,
         Precision::F32,
     );
-    let at_vertices = |of: &Vec<Vec3>| (0..300).map(|v| embedding.place(v, of)).collect();
+    let at_vertices = |of: &Vec<Vec3>| (0..300).map(|v| embedding.position(v, of)).collect();
     let mut direct = case.clone();
     direct.shapes = case.shapes.iter().map(at_vertices).collect();
     direct.rotations = case.rotations.iter().map(at_vertices).collect();
     direct.embedding = None;
-    let expected = direct.displacements(Form::Vertex, &q);
+    let expected = direct.displacements(WarpForm::Vertex, &q);
     for engine in engines(&Arc::new(model.expect("fits"))) {
         let error = largest(&displacements(engine.as_ref(), &q), &expected);
         assert!(error < 1e-6, "{}: {error}", engine.name());
@@ -448,11 +452,11 @@ fn missing_adapter_warns_once() {
     let case = Case::new(50, 8);
     let q = case.amplitudes(1.0);
     let wanted = EngineChoice::parse("gpu:Voodoo 2").expect("a name");
-    let deformer = Deformer::new(case.model(Form::Vertex, Precision::F32), &wanted);
+    let deformer = Deformer::new(case.model(WarpForm::Vertex, Precision::F32), &wanted);
     let mut out = vec![0.0; 150];
     for _ in 0..3 {
         deformer.displacements_into(&q, &mut out).expect("fits");
-        assert!(largest(&out, &case.displacements(Form::Vertex, &q)) < 1e-6);
+        assert!(largest(&out, &case.displacements(WarpForm::Vertex, &q)) < 1e-6);
     }
     assert!(
         deformer.engine().starts_with("CPU"),

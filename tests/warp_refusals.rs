@@ -5,7 +5,7 @@
 mod warp;
 
 use std::sync::Arc;
-use thew::kernel::{Form, KernelError, Precision, WarpModel};
+use thew::kernel::{KernelError, Precision, WarpForm, WarpModel};
 use thew::skeleton::Pose;
 use warp::{Case, FORMS, each, engines, with_rows};
 
@@ -81,7 +81,7 @@ fn refusal_writes_nothing() {
         Err(KernelError::NoSkin)
     );
     let bones = case
-        .model(Form::Vertex, Precision::F32)
+        .model(WarpForm::Vertex, Precision::F32)
         .pose(&case.pose(), None);
     let bones = bones.expect("fits");
     for engine in engines(&unskinned) {
@@ -164,7 +164,7 @@ fn model_refuses_bad_input() {
 fn oversized_surface_is_device_error() {
     use thew::kernel::{Adapter, GpuWarp, gpu_adapters};
     let case = Case::new(50, 33);
-    let model = Arc::new(case.model(Form::Vertex, Precision::F32));
+    let model = Arc::new(case.model(WarpForm::Vertex, Precision::F32));
     if !gpu_adapters().is_empty() {
         let refused = GpuWarp::with_limit(model, Adapter::Any, 4096).map(|_| ());
         assert!(matches!(refused, Err(KernelError::Device { .. })));

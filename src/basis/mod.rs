@@ -25,7 +25,7 @@
 
 pub mod pieces;
 
-pub use pieces::{Piece, Subdivision};
+pub use pieces::{CellPiece, Subdivision};
 
 use crate::Vec3;
 use crate::lattice::{Embedding, Lattice};
@@ -36,10 +36,10 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Functions at a point, each with its value there.
-pub type Row = SmallVec<[(u32, f64); 8]>;
+pub type BasisRow = SmallVec<[(u32, f64); 8]>;
 
 /// Values at a point of the functions of a cell, in the cell's order.
-pub type Values = SmallVec<[f64; 8]>;
+pub type BasisValues = SmallVec<[f64; 8]>;
 
 /// The functions over a lattice.
 #[derive(Debug, Clone)]
@@ -111,12 +111,12 @@ impl Basis {
     }
 
     /// Returns the coefficients of the rest shape, m: `Σ_a φ_a(x) rest_a = x`.
-    pub fn rest(&self) -> &[Vec3] {
+    pub fn rest_shape(&self) -> &[Vec3] {
         self.lattice.vertices()
     }
 
     /// Returns the point at rest around which each function lives, m.
-    pub fn places(&self) -> &[Vec3] {
+    pub fn centres(&self) -> &[Vec3] {
         self.lattice.vertices()
     }
 
@@ -126,13 +126,13 @@ impl Basis {
     }
 
     /// Returns the values of the functions of a cell at a point in it or near it.
-    pub fn values(&self, cell: u32, x: Vec3) -> Values {
+    pub fn values(&self, cell: u32, x: Vec3) -> BasisValues {
         let values = self.lattice.weights_in(cell, x);
-        Values::from_slice(&values[..self.functions(cell).len()])
+        BasisValues::from_slice(&values[..self.functions(cell).len()])
     }
 
     /// Returns the functions of a cell with their values at a point in it or near it.
-    pub fn row(&self, cell: u32, x: Vec3) -> Row {
+    pub fn row(&self, cell: u32, x: Vec3) -> BasisRow {
         let values = self.lattice.weights_in(cell, x);
         self.functions(cell).iter().copied().zip(values).collect()
     }

@@ -4,9 +4,9 @@
 //! A cell is subdivided and cut into tetrahedra. The values of a function at their corners are repeated means; its
 //! gradient is constant on each. Cells of a kind have the same values, which are computed once.
 
-use super::{Basis, Values};
+use super::{Basis, BasisValues};
 use crate::lattice::Cell;
-use crate::lattice::cell::place;
+use crate::lattice::cell::weighted_position;
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 
@@ -15,16 +15,16 @@ use smallvec::SmallVec;
 pub struct Subdivision<'a> {
     basis: &'a Basis,
     /// Values of the functions at the corners of each piece, of tetrahedra, prisms and hexahedra.
-    kinds: [Vec<[Values; 4]>; 3],
+    kinds: [Vec<[BasisValues; 4]>; 3],
 }
 
 /// One piece of a cell: a tetrahedron on which the cell's functions are linear.
 #[derive(Debug)]
-pub struct Piece<'a> {
+pub struct CellPiece<'a> {
     /// Corners at rest, m.
     pub corners: [Vec3; 4],
     /// Values of the cell's functions at each corner.
-    pub values: &'a [Values; 4],
+    pub values: &'a [BasisValues; 4],
     /// Volume, m³; zero for a flat piece.
     pub volume: f64,
     /// Gradients of the cell's functions, 1/m; zero on a flat piece.
@@ -42,7 +42,7 @@ impl Basis {
         let values = |kind: Cell| {
             let count = kind.corners().len();
             let pieces = kind.subtetrahedra(level).into_iter();
-            let at_corner = |shape: [f64; 8]| Values::from_slice(&shape[..count]);
+            let at_corner = |shape: [f64; 8]| BasisValues::from_slice(&shape[..count]);
             pieces.map(|corners| corners.map(at_corner)).collect()
         };
         Subdivision {
@@ -54,7 +54,7 @@ impl Basis {
 
 impl Subdivision<'_> {
     /// Returns the pieces of a cell.
-    pub fn pieces(&self, cell: u32) -> impl ExactSizeIterator<Item = Piece<'_>> {
+    pub fn pieces(&self, cell: u32) -> impl ExactSizeIterator<Item = CellPiece<'_>> {
         let kind = match self.basis.lattice.cells()[cell as usize] {
             Cell::Tetrahedron(_) => 0,
             Cell::Prism(_) => 1,
@@ -62,14 +62,14 @@ impl Subdivision<'_> {
         };
         let vertices = self.basis.lattice.corners(cell);
         let values = self.kinds[kind].iter();
-        values.map(move |values| Piece::new(&vertices, values))
+        values.map(move |values| CellPiece::new(&vertices, values))
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a> CellPiece<'a> {
     /// Builds a piece of a cell with corners at `vertices`, whose functions come first.
-    fn new(vertices: &[Vec3], values: &'a [Values; 4]) -> Self {
-        let corners = [0, 1, 2, 3].map(|i: usize| place(vertices, &values[i]));
+    fn new(vertices: &[Vec3], values: &'a [BasisValues; 4]) -> Self {
+        let corners = [0, 1, 2, 3].map(|i: usize| weighted_position(vertices, &values[i]));
         let [o, a, b, c] = corners;
         let edges = Mat3::from_columns(&[a - o, b - o, c - o]);
         let [o, a, b, c] = values;

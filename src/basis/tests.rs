@@ -4,13 +4,13 @@
 use super::*;
 use crate::Mat3;
 use crate::body::fixture::BarOptions;
-use crate::elasticity::{Flesh, Material, integrate};
+use crate::elasticity::{FleshDomain, Material, integrate};
 use crate::lattice::Cell;
 use crate::progress::Silent;
 use crate::solve::NodeMatrix;
 
 /// Builds a basis on a hexahedron, a prism on its top and a tetrahedron on that, with warped faces between them.
-fn mixed() -> Basis {
+fn mixed_basis() -> Basis {
     let x = [
         [0.0, 0.0, 0.0],
         [1.0, 0.0, 0.1],
@@ -35,8 +35,8 @@ fn mixed() -> Basis {
     ))
 }
 
-struct Everywhere;
-impl Flesh for Everywhere {
+struct FullSpace;
+impl FleshDomain for FullSpace {
     fn signed_distance(&self, _: Vec3) -> f64 {
         -1e9
     }
@@ -49,7 +49,7 @@ impl Flesh for Everywhere {
 }
 
 /// Returns points inside each cell.
-fn inside(basis: &Basis) -> Vec<(u32, Vec3)> {
+fn inner_points(basis: &Basis) -> Vec<(u32, Vec3)> {
     let lattice = basis.lattice();
     let places = [[0.2, 0.3, 0.4], [0.1, 0.1, 0.1], [0.3, 0.2, 0.3]].map(Vec3::from);
     let of = |(c, cell): (u32, &Cell)| {
@@ -62,8 +62,8 @@ fn inside(basis: &Basis) -> Vec<(u32, Vec3)> {
 /// The basis functions sum to one at every point, and their rest places reproduce the point.
 #[test]
 fn functions_partition_unity() {
-    let basis = mixed();
-    for (cell, x) in inside(&basis) {
+    let basis = mixed_basis();
+    for (cell, x) in inner_points(&basis) {
         let row = basis.row(cell, x);
         assert!(
             row.iter()
@@ -72,7 +72,10 @@ fn functions_partition_unity() {
         );
         assert!(row.iter().map(|&(_, w)| w).eq(basis.values(cell, x)));
         assert!((row.iter().map(|&(_, w)| w).sum::<f64>() - 1.0).abs() < 1e-12);
-        let place: Vec3 = row.iter().map(|&(a, w)| basis.rest()[a as usize] * w).sum();
+        let place: Vec3 = row
+            .iter()
+            .map(|&(a, w)| basis.rest_shape()[a as usize] * w)
+            .sum();
         assert!((place - x).norm() < 1e-12);
     }
 }
@@ -80,10 +83,10 @@ fn functions_partition_unity() {
 /// Each basis function is one at its own place and zero at the places of all others.
 #[test]
 fn functions_are_nodal() {
-    let basis = mixed();
+    let basis = mixed_basis();
     for (cell, functions) in (0u32..).zip(basis.all_functions()) {
         for &a in functions {
-            for (b, value) in basis.row(cell, basis.places()[a as usize]) {
+            for (b, value) in basis.row(cell, basis.centres()[a as usize]) {
                 let wanted = f64::from(u8::from(a == b));
                 assert!((value - wanted).abs() < 1e-9, "{cell} {a} {b}: {value}");
             }
@@ -99,8 +102,8 @@ fn row_equals_embedding() {
         ..Default::default()
     }
     .build();
-    for basis in [&mixed(), body.basis()] {
-        let points: Vec<Vec3> = inside(basis).into_iter().map(|(_, x)| x).collect();
+    for basis in [&mixed_basis(), body.basis()] {
+        let points: Vec<Vec3> = inner_points(basis).into_iter().map(|(_, x)| x).collect();
         let embedding = basis.embed(&points);
         for (i, x) in points.iter().enumerate() {
             let row = basis.row(embedding.cells()[i], *x);
@@ -113,7 +116,7 @@ fn row_equals_embedding() {
 /// The gradients of a piece equal the differences of the basis values along its edges.
 #[test]
 fn piece_gradients_match_differences() {
-    let basis = mixed();
+    let basis = mixed_basis();
     for level in 0..3 {
         let subdivision = basis.subdivision(level);
         for (cell, functions) in (0u32..).zip(basis.all_functions()) {
@@ -129,7 +132,7 @@ fn piece_gradients_match_differences() {
                     }
                 }
                 // The rest shape has the identity as its gradient.
-                let rest = functions.iter().map(|&a| basis.rest()[a as usize]);
+                let rest = functions.iter().map(|&a| basis.rest_shape()[a as usize]);
                 let map: Mat3 = rest
                     .zip(&piece.gradients)
                     .map(|(x, g)| x * g.transpose())
@@ -143,7 +146,7 @@ fn piece_gradients_match_differences() {
 /// The pieces of a cell fill its volume, and their corner values equal the basis functions there.
 #[test]
 fn pieces_fill_cells() {
-    let basis = mixed();
+    let basis = mixed_basis();
     for level in 0..3 {
         let subdivision = basis.subdivision(level);
         for (cell, kind) in (0u32..).zip(basis.lattice().cells()) {
@@ -165,10 +168,10 @@ fn pieces_fill_cells() {
 /// The mass matrix has full rank at every level of subdivision.
 #[test]
 fn mass_matrix_has_full_rank() {
-    let basis = mixed();
+    let basis = mixed_basis();
     let material = Material::default();
     for level in 0..3 {
-        let cells = integrate(&basis, &Everywhere, &material, &[], level, &Silent).unwrap();
+        let cells = integrate(&basis, &FullSpace, &material, &[], level, &Silent).unwrap();
         let mut mass = nalgebra::DMatrix::<f64>::zeros(basis.len(), basis.len());
         for (functions, cell) in basis.all_functions().zip(&cells) {
             let mut pair = 0;
@@ -194,7 +197,7 @@ fn mass_matrix_has_full_rank() {
 /// Supports, links and the matrix pattern agree on which functions share a cell.
 #[test]
 fn links_join_functions_sharing_cells() {
-    let basis = mixed();
+    let basis = mixed_basis();
     let supports = basis.supports();
     for (a, cells) in (0u32..).zip(&supports) {
         for (cell, functions) in (0u32..).zip(basis.all_functions()) {
@@ -221,7 +224,7 @@ fn links_join_functions_sharing_cells() {
 /// Two bases are equal if their lattices are equal, and different if the lattices differ.
 #[test]
 fn equality_follows_lattice() {
-    let (one, other) = (mixed(), mixed());
+    let (one, other) = (mixed_basis(), mixed_basis());
     assert!(one == other && one == one.clone());
     let body = BarOptions::default().build();
     assert!(&one != body.basis());

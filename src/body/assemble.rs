@@ -6,14 +6,14 @@ use super::bone_distance::distance_to_bone;
 use super::cell_pairs::add_pairs;
 use super::check::{check, check_embedding};
 use super::loose::{self, LoosePart};
-use super::skin::skin_of;
-use super::transfer::{Field, by_distance, weights_from_rows};
-use super::{Blocks, Body, BodyError, BodySettings, FleshMap, FleshPoints, Pattern, twist};
+use super::skin::embedded_skin;
+use super::transfer::{NodeField, fill_by_distance, weights_from_rows};
+use super::{Body, BodyError, BodySettings, FleshMap, FleshPoints, IntegralBlocks, Pattern, twist};
 use crate::Vec3;
 use crate::basis::Basis;
-use crate::elasticity::{CellIntegrals, Elements, Flesh, Material, Painted, integrate};
+use crate::elasticity::{CellIntegrals, Elements, FleshDomain, Material, PaintFactors, integrate};
 use crate::lattice::{Embedding, Lattice, heading};
-use crate::progress::{Cancelled, Part, Progress, step};
+use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
 use crate::surface::Surface;
@@ -26,13 +26,13 @@ pub(super) struct Ingredients<'a> {
     pub skeleton: &'a Arc<Skeleton>,
     pub lattice: &'a Arc<Lattice>,
     /// Test for flesh at points of the lattice.
-    pub flesh: &'a dyn Flesh,
+    pub flesh: &'a dyn FleshDomain,
     pub material: Material,
     pub settings: &'a BodySettings,
 }
 
 /// Builds a body. `embedding` computes that of the surface.
-pub(super) fn body(
+pub(super) fn assemble_body(
     ingredients: &Ingredients<'_>,
     embedding: impl FnOnce(&Basis) -> Embedding,
     progress: &dyn Progress,
@@ -52,31 +52,31 @@ pub(super) fn body(
         &material,
         settings,
     )?;
-    step(progress, 0.0, "Placing the mesh in the lattice")?;
+    report_progress(progress, 0.0, "Placing the mesh in the lattice")?;
     let basis = Basis::new(lattice.clone());
     let embedding = embedding(&basis);
     check_embedding(surface, lattice, &embedding)?;
 
-    step(progress, 0.1, "Carrying weights to the lattice")?;
+    report_progress(progress, 0.1, "Carrying weights to the lattice")?;
     let (map, anatomy) = flesh_map(surface, skeleton, settings, progress)?.unzip();
     let painted = painted_cells(&basis, &embedding, settings, map.as_ref());
     let mut weights = region_field(skeleton, &basis, &embedding, settings);
 
     let (blocks, elements, mass) = integrate_cells(ingredients, &basis, &painted, progress)?;
-    step(progress, 0.8, "Tying the flesh to the bones")?;
+    report_progress(progress, 0.8, "Tying the flesh to the bones")?;
     let twist = tie_flesh(ingredients, &basis, &painted, &weights);
     let of_cells = (&twist.cells[..], blocks.volumes());
     let held = pin_loose_parts(ingredients, &basis, &embedding, of_cells, &mut weights);
     let cell_weights = cell_weights(&basis, &weights);
 
-    step(progress, 0.9, "Preparing the solver")?;
+    report_progress(progress, 0.9, "Preparing the solver")?;
     let fixed: Vec<bool> = held.bone_of_vertex.iter().map(Option::is_some).collect();
-    let pattern = Pattern::new(elements.all_corners(), &mass, &fixed, basis.places())?;
+    let pattern = Pattern::new(elements.all_corners(), &mass, &fixed, basis.centres())?;
     let region_weights = weights.into_weights();
     let given = settings.region_weights.as_ref();
-    let skin = skin_of(&embedding, &region_weights, given);
-    let size = super::size_of(surface, skeleton, &skin, &embedding, &basis);
-    step(progress, 1.0, "done")?;
+    let skin = embedded_skin(&embedding, &region_weights, given);
+    let size = super::body_size(surface, skeleton, &skin, &embedding, &basis);
+    report_progress(progress, 1.0, "done")?;
     Ok(Body {
         skeleton: skeleton.clone(),
         material,
@@ -101,7 +101,7 @@ pub(super) fn body(
         kind: settings.kind,
         anatomy: Arc::new(anatomy.flatten().map(OnceLock::from).unwrap_or_default()),
         joints: Arc::default(),
-        compliance: super::compliance::Compliance::default(),
+        compliance: super::compliance::RestFactors::default(),
         basis,
     })
 }
@@ -110,9 +110,9 @@ pub(super) fn body(
 fn integrate_cells(
     ingredients: &Ingredients<'_>,
     basis: &Basis,
-    painted: &[Painted],
+    painted: &[PaintFactors],
     progress: &dyn Progress,
-) -> Result<(Blocks, Elements, ScalarMatrix), BodyError> {
+) -> Result<(IntegralBlocks, Elements, ScalarMatrix), BodyError> {
     let integrals = integrate(
         basis,
         ingredients.flesh,
@@ -124,7 +124,7 @@ fn integrate_cells(
     if integrals.iter().all(|c| c.volume <= 0.0) {
         return Err(BodyError::NoFlesh);
     }
-    let blocks = Blocks::new(basis, &integrals);
+    let blocks = IntegralBlocks::new(basis, &integrals);
     let elements = CellIntegrals::elements(basis, &integrals);
     let mut mass = basis.matrix();
     for (cell, c) in blocks.iter().zip(&integrals) {
@@ -137,9 +137,9 @@ fn integrate_cells(
 fn tie_flesh(
     ingredients: &Ingredients<'_>,
     basis: &Basis,
-    painted: &[Painted],
-    weights: &Field,
-) -> twist::Twist {
+    painted: &[PaintFactors],
+    weights: &NodeField,
+) -> twist::TwistEnergy {
     let &Ingredients {
         skeleton,
         flesh,
@@ -156,7 +156,7 @@ fn tie_flesh(
 }
 
 /// Returns the weights of the bones that each cell follows: the mean over its functions.
-fn cell_weights(basis: &Basis, weights: &Field) -> SkinWeights {
+fn cell_weights(basis: &Basis, weights: &NodeField) -> SkinWeights {
     let rows: Vec<Vec<f64>> = basis
         .all_functions()
         .map(|functions| mean_row(weights, functions))
@@ -174,7 +174,7 @@ fn flesh_map(
 ) -> Result<Option<(FleshMap, Option<Anatomy>)>, Cancelled> {
     let (painted, hard) = (settings.flesh.as_deref(), settings.hard.as_deref());
     let told = (settings.kind, hard);
-    let part = Part {
+    let part = StageProgress {
         whole: progress,
         from: 0.1,
         to: 0.2,
@@ -192,7 +192,7 @@ fn weights_by_distance(surface: &Surface, skeleton: &Skeleton) -> SkinWeights {
     let bones: Vec<u32> = (0..skeleton.len() as u32).collect();
     let row = |&p: &Vec3| {
         let mut row = vec![0.0; bones.len()];
-        by_distance(skeleton, &bones, p, &mut row);
+        fill_by_distance(skeleton, &bones, p, &mut row);
         row
     };
     let rows: Vec<Vec<f64>> = surface.vertices().iter().map(row).collect();
@@ -205,7 +205,7 @@ fn painted_cells(
     embedding: &Embedding,
     settings: &BodySettings,
     flesh: Option<&FleshMap>,
-) -> Vec<Painted> {
+) -> Vec<PaintFactors> {
     let stiffness = flesh.map(|flesh| match &settings.stiffness {
         Some(painted) => flesh.stiffness().zip(painted).map(|(a, b)| a * b).collect(),
         None => flesh.stiffness().collect(),
@@ -215,7 +215,7 @@ fn painted_cells(
     if layers.iter().all(|l| l.is_none()) {
         return Vec::new();
     }
-    let mut field = Field::gather(basis.len(), 3, embedding, |i, add| {
+    let mut field = NodeField::gather(basis.len(), 3, embedding, |i, add| {
         for (column, layer) in layers.iter().enumerate() {
             add(column, layer.as_ref().map_or(1.0, |l| l[i]));
         }
@@ -226,7 +226,7 @@ fn painted_cells(
         .all_functions()
         .map(|functions| {
             let mean = mean_row(&field, functions);
-            Painted {
+            PaintFactors {
                 stiffness: mean[0],
                 density: mean[1],
                 poisson: mean[2],
@@ -235,7 +235,7 @@ fn painted_cells(
         .collect()
 }
 
-fn mean_row(field: &Field, nodes: &[u32]) -> Vec<f64> {
+fn mean_row(field: &NodeField, nodes: &[u32]) -> Vec<f64> {
     let mut mean = vec![0.0; field.columns];
     for &v in nodes {
         for (m, x) in mean.iter_mut().zip(field.row(v as usize)) {
@@ -251,7 +251,7 @@ fn region_field(
     basis: &Basis,
     embedding: &Embedding,
     settings: &BodySettings,
-) -> Field {
+) -> NodeField {
     let mut candidates = basis.lattice().bones().used_bones.clone();
     if candidates.is_empty() {
         candidates = (0..skeleton.len() as u32).collect();
@@ -260,7 +260,7 @@ fn region_field(
     candidates.dedup();
     let (k, b) = (basis.len(), skeleton.len());
     let mut field = match &settings.region_weights {
-        Some(weights) => Field::gather(k, b, embedding, |i, add| {
+        Some(weights) => NodeField::gather(k, b, embedding, |i, add| {
             let total: f64 = weights.row(i).map(|(_, w)| w).sum();
             if !(total > 0.0 && total.is_finite()) {
                 return false;
@@ -270,7 +270,7 @@ fn region_field(
                 .for_each(|(bone, w)| add(bone as usize, w / total));
             true
         }),
-        None => Field {
+        None => NodeField {
             columns: b,
             values: vec![0.0; k * b],
             known: vec![true; k],
@@ -278,7 +278,7 @@ fn region_field(
     };
     if settings.region_weights.is_none() {
         for (v, row) in field.values.chunks_exact_mut(b).enumerate() {
-            by_distance(skeleton, &candidates, basis.places()[v], row);
+            fill_by_distance(skeleton, &candidates, basis.centres()[v], row);
         }
     }
     for (v, bone) in basis.bones().iter().enumerate() {
@@ -287,16 +287,16 @@ fn region_field(
         }
     }
     field.diffuse(basis, |v, row| {
-        by_distance(skeleton, &candidates, basis.places()[v], row);
+        fill_by_distance(skeleton, &candidates, basis.centres()[v], row);
     });
     field
 }
 
 /// Share of its weights from which a dominant bone carries a loose part rigidly.
-const DOMINANT: f64 = 0.95;
+const DOMINANT_SHARE: f64 = 0.95;
 /// Size, as a share of the body's, up to which a loose part (an eye, a button) follows rigidly a bone
 /// with half of its weights.
-const SMALL: f64 = 0.15;
+const SMALL_PART_SIZE: f64 = 0.15;
 
 /// Vertices held by bones, and the loose parts among them.
 struct Held {
@@ -313,7 +313,7 @@ fn pin_loose_parts(
     basis: &Basis,
     embedding: &Embedding,
     (twisted, volumes): (&[bool], &[f64]),
-    weights: &mut Field,
+    weights: &mut NodeField,
 ) -> Held {
     let skeleton = ingredients.skeleton;
     let painted = ingredients.settings.region_weights.is_some();
@@ -325,12 +325,13 @@ fn pin_loose_parts(
     }
     for v in (0..used.len()).filter(|&v| !used[v]) {
         // A node of no cell carries nothing; it follows its dominant bone.
-        let bone = *bone_of_vertex[v].get_or_insert(dominant(weights, &[v as u32]).0);
+        let bone = *bone_of_vertex[v].get_or_insert(dominant_bone(weights, &[v as u32]).0);
         weights.set(v, bone as usize);
     }
     let heading = heading(ingredients.surface, skeleton);
-    let extent =
-        |chosen: &dyn Fn(usize) -> bool| super::extent(embedding, basis.rest(), heading, chosen);
+    let extent = |chosen: &dyn Fn(usize) -> bool| {
+        super::extent(embedding, basis.rest_shape(), heading, chosen)
+    };
     let size = extent(&|_| true);
     let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
     // Cells around bones that stick out hold no flesh and need no warning.
@@ -342,10 +343,10 @@ fn pin_loose_parts(
                 .iter()
                 .flat_map(|&c| basis.functions(c).iter().copied())
                 .collect();
-            let (bone, share) = dominant(weights, &all);
+            let (bone, share) = dominant_bone(weights, &all);
             let in_part = |i: usize| cells.binary_search(&embedding.cells()[i]).is_ok();
-            let small = extent(&in_part) <= SMALL * size;
-            let rigid = !painted || share >= DOMINANT || small && share >= 0.5;
+            let small = extent(&in_part) <= SMALL_PART_SIZE * size;
+            let rigid = !painted || share >= DOMINANT_SHARE || small && share >= 0.5;
             for &v in &vertices {
                 bone_of_vertex[v as usize] = Some(bone);
                 if rigid {
@@ -354,7 +355,7 @@ fn pin_loose_parts(
                     skinned[v as usize] = true;
                 }
             }
-            let near = basis.places()[all[0] as usize];
+            let near = basis.centres()[all[0] as usize];
             LoosePart {
                 sentence: loose_sentence(skeleton, bone, rigid, cells.len(), near),
                 cells,
@@ -390,7 +391,7 @@ fn loose_sentence(skeleton: &Skeleton, bone: u32, rigid: bool, cells: usize, nea
 }
 
 /// Returns the bone with the largest sum of weights, and its share of all.
-fn dominant(weights: &Field, vertices: &[u32]) -> (u32, f64) {
+fn dominant_bone(weights: &NodeField, vertices: &[u32]) -> (u32, f64) {
     let mut sums = vec![0.0; weights.columns];
     for &v in vertices {
         for (s, w) in sums.iter_mut().zip(weights.row(v as usize)) {

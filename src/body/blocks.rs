@@ -3,12 +3,12 @@
 
 use crate::basis::Basis;
 use crate::elasticity::CellIntegrals;
-use crate::range::is_kept;
+use crate::range::is_storable;
 use crate::{Mat3, Vec3};
 
 /// The integrals of all cells, concatenated.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Blocks {
+pub struct IntegralBlocks {
     node_starts: Vec<u32>,
     pair_starts: Vec<u32>,
     nodes: Vec<u32>,
@@ -18,7 +18,7 @@ pub struct Blocks {
     fraction: Vec<f64>,
 }
 
-/// One cell of [`Blocks`].
+/// One cell of [`IntegralBlocks`].
 #[derive(Debug, Clone, Copy)]
 pub struct CellBlocks<'a> {
     /// Functions that live on the cell.
@@ -31,9 +31,9 @@ pub struct CellBlocks<'a> {
     pub first_pair: usize,
 }
 
-impl Blocks {
+impl IntegralBlocks {
     /// Returns these blocks with a stiffness multiplied by `factor`.
-    pub(super) fn stiffened(&self, factor: f64) -> Self {
+    pub(super) fn with_scaled_stiffness(&self, factor: f64) -> Self {
         Self {
             stiffness: self.stiffness.iter().map(|b| b * factor).collect(),
             ..self.clone()
@@ -77,12 +77,12 @@ impl Blocks {
             && self.volume.len() == cells.len()
             && self.fraction.len() == cells.len()
             && cells.clone().flatten().eq(&self.nodes)
-            && self.stiffness.iter().flatten().all(|&x| is_kept(x))
-            && self.volume.iter().all(|&x| x >= 0.0 && is_kept(x))
+            && self.stiffness.iter().flatten().all(|&x| is_storable(x))
+            && self.volume.iter().all(|&x| x >= 0.0 && is_storable(x))
             && [&self.weight, &self.fraction]
                 .into_iter()
                 .flatten()
-                .all(|&x| is_kept(x))
+                .all(|&x| is_storable(x))
     }
 
     /// Returns the number of cells.

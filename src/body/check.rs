@@ -8,7 +8,7 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 
 /// Distance outside the lattice, as a part of the mesh's size, up to which a vertex counts as inside.
-const ON_IT: f64 = 0.01;
+const OUTSIDE_TOLERANCE: f64 = 0.01;
 
 /// Refuses a lattice that was built for another mesh. Some of the skin may lie outside, where cells are extrapolated,
 /// but no more than half of it.
@@ -17,8 +17,8 @@ pub(super) fn check_embedding(
     lattice: &Lattice,
     embedding: &Embedding,
 ) -> Result<(), BodyError> {
-    let distances = lattice.outside(embedding, surface.vertices());
-    let least = ON_IT * surface.size();
+    let distances = lattice.outside_distances(embedding, surface.vertices());
+    let least = OUTSIDE_TOLERANCE * surface.size();
     let corners = || surface.triangles().iter().flatten();
     let distance = |&vertex: &u32| distances[vertex as usize];
     let outside = corners().map(distance).filter(|&d| d > least);
@@ -54,27 +54,27 @@ pub(super) fn check(
     let per_bone = ("bone", b);
     super::flesh::check(settings.flesh.as_deref(), n)?;
     let part = (|x: f64| (0.0..=1.0).contains(&x), "between 0 and 1");
-    numbers("part that is hard", vertices, &settings.hard, part)?;
+    check_numbers("part that is hard", vertices, &settings.hard, part)?;
     let positive = (|x: f64| x > 0.0, "a positive number");
     let not_negative = (|x: f64| x >= 0.0, "zero or positive");
-    numbers("painted stiffness", vertices, &settings.stiffness, positive)?;
-    numbers("painted density", vertices, &settings.density, positive)?;
+    check_numbers("painted stiffness", vertices, &settings.stiffness, positive)?;
+    check_numbers("painted density", vertices, &settings.density, positive)?;
     let nu = material.poisson();
     let possible = |x: f64| x >= 0.0 && nu * x > -1.0 && nu * x < 0.5;
     let range = "zero or positive, and such that Poisson's ratio stays below 0.5";
-    numbers(
+    check_numbers(
         "painted Poisson factor",
         vertices,
         &settings.poisson,
         (possible, range),
     )?;
-    numbers(
+    check_numbers(
         "twist stiffness",
         per_bone,
         &settings.twist_stiffness,
         not_negative,
     )?;
-    numbers(
+    check_numbers(
         "twist radius",
         per_bone,
         &settings.twist_radius,
@@ -118,7 +118,7 @@ fn check_weights(weights: &SkinWeights, n: usize, b: usize) -> Result<(), BodyEr
     Ok(())
 }
 
-fn numbers(
+fn check_numbers(
     what: &'static str,
     (per, expected): (&'static str, usize),
     values: &Option<Vec<f64>>,

@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Factors of K, set on first use.
 #[derive(Default)]
-pub(super) struct Compliance(OnceLock<Mutex<SparseCholesky>>);
+pub(super) struct RestFactors(OnceLock<Mutex<SparseCholesky>>);
 
 impl Body {
     /// Returns the displacements `[nodes]`, m, of the flesh at rest under generalised forces `[nodes]`, N, to first
@@ -19,7 +19,7 @@ impl Body {
     ///
     /// # Errors
     /// A singular system.
-    pub fn displaced_by(&self, forces: &[Vec3]) -> Result<Vec<Vec3>, SolveError> {
+    pub fn static_displacements(&self, forces: &[Vec3]) -> Result<Vec<Vec3>, SolveError> {
         let factors = match self.compliance.0.get() {
             Some(factors) => factors,
             None => {

@@ -3,8 +3,8 @@
 
 use super::{Body, BodyError, BodySettings, assemble};
 use crate::Vec3;
-use crate::elasticity::{Flesh, Material};
-use crate::geometry::tetrahedron::OF_CUBE;
+use crate::elasticity::{FleshDomain, Material};
+use crate::geometry::tetrahedron::CUBE_TETRAHEDRA;
 use crate::lattice::{BoneChains, Cell, Lattice};
 use crate::progress::Silent;
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -12,13 +12,13 @@ use crate::surface::Surface;
 use std::sync::Arc;
 
 /// Flesh that fills a bar around the z axis.
-struct Bar {
+struct BarFlesh {
     half: f64,
     length: f64,
     frame: nalgebra::Isometry3<f64>,
 }
 
-impl Flesh for Bar {
+impl FleshDomain for BarFlesh {
     fn signed_distance(&self, p: Vec3) -> f64 {
         let p = self.frame.inverse_transform_point(&p.into());
         let side = p.x.abs().max(p.y.abs()) - self.half;
@@ -116,7 +116,7 @@ impl BarOptions {
             bone_of_vertex,
         };
         let lattice = Arc::new(Lattice::with_bones(x, self.cells(), bones).unwrap());
-        let flesh = Bar {
+        let flesh = BarFlesh {
             half: self.half,
             length: self.length,
             frame: self.frame,
@@ -131,7 +131,7 @@ impl BarOptions {
             material: self.material,
             settings: &self.settings,
         };
-        assemble::body(
+        assemble::assemble_body(
             &ingredients,
             |basis| basis.embed(surface.vertices()),
             &Silent,
@@ -152,7 +152,7 @@ impl BarOptions {
                         cells.push(Cell::Hexahedron(h));
                         continue;
                     }
-                    for t in OF_CUBE {
+                    for t in CUBE_TETRAHEDRA {
                         cells.push(Cell::Tetrahedron(t.map(|c| h[c])));
                     }
                 }

@@ -8,31 +8,31 @@
 //! ones, softened further, by more.
 //!
 //! **Flesh** f, 0 to 1, is the map that an artist paints: 1 is the softest, 0 keeps the skin as it is. An unpainted
-//! map follows from shape and rig ([`Anatomy`]). Stiffness is multiplied by `1/f²`, at most [`FIRMEST`]; below f =
-//! `1/√FIRMEST` sway fades out.
+//! map follows from shape and rig ([`Anatomy`]). Stiffness is multiplied by `1/f²`, at most [`MAX_STIFFNESS_RATIO`]; below f =
+//! `1/√MAX_STIFFNESS_RATIO` sway fades out.
 
 use super::BodyError;
-use super::anatomy::{Anatomy, Kind, of_body};
+use super::anatomy::{Anatomy, CharacterKind, body_vertices};
 use super::bone_distance::{bone_distance, last_bones};
 use crate::Vec3;
 use crate::geometry::aabb;
-use crate::geometry::groups::{Groups, links};
+use crate::geometry::groups::{Groups, directed_edges};
 use crate::kernel::SwayBound;
 use crate::lattice::heading;
-use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
+use crate::progress::{Cancelled, Progress, StageProgress, map_parallel, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use rayon::prelude::*;
 
 /// Largest ratio of stiffness between thin and thick flesh. Flesh this firm sways by a hundredth, which nobody sees.
-pub(super) const FIRMEST: f64 = 100.0;
+pub(super) const MAX_STIFFNESS_RATIO: f64 = 100.0;
 /// Radius over which thickness is smoothed, as a part of the body's size.
-const SMOOTHED: f64 = 0.03;
+const SMOOTHING_RADIUS: f64 = 0.03;
 /// Most passes of smoothing. One pass spreads by an edge, this number by 7.7.
-const PASSES: usize = 60;
-/// Sway is shown up to this part of the thickness plus [`SKIN`] times the size. Below 1, so that no bone is reached.
-const DEPTH: f64 = 0.6;
-const SKIN: f64 = 0.005;
+const MAX_SMOOTHING_PASSES: usize = 60;
+/// Sway is shown up to this part of the thickness plus [`SWAY_SIZE_SHARE`] times the size. Below 1, so that no bone is reached.
+const SWAY_DEPTH_SHARE: f64 = 0.6;
+const SWAY_SIZE_SHARE: f64 = 0.005;
 
 /// Flesh at the vertices of a skin.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -51,10 +51,10 @@ impl FleshMap {
         skeleton: &Skeleton,
         weights: &SkinWeights,
         painted: Option<&[f64]>,
-        (kind, hard): (Kind, Option<&[f64]>),
+        (kind, hard): (CharacterKind, Option<&[f64]>),
         progress: &dyn Progress,
     ) -> Result<(Self, Option<Anatomy>), Cancelled> {
-        let part = |from, to| Part {
+        let part = |from, to| StageProgress {
             whole: progress,
             from,
             to,
@@ -73,7 +73,7 @@ impl FleshMap {
         let size = match &anatomy {
             Some(anatomy) => anatomy.size(),
             None => {
-                let mine = of_body(surface, skeleton, weights);
+                let mine = body_vertices(surface, skeleton, weights);
                 let own = surface
                     .vertices()
                     .iter()
@@ -88,8 +88,8 @@ impl FleshMap {
         let raw = map_parallel(vertices.len(), (&part(0.6, 0.8), STAGE), |v| {
             bone_distance(skeleton, &last, weights.row(v), vertices[v])
         })?;
-        step(progress, 0.8, STAGE)?;
-        let thickness = thinned(surface, raw, size);
+        report_progress(progress, 0.8, STAGE)?;
+        let thickness = smooth_distances(surface, raw, size);
         let flesh = match (painted, &anatomy) {
             (Some(painted), _) => painted.to_vec(),
             (None, Some(anatomy)) => anatomy.flesh(hard),
@@ -100,16 +100,19 @@ impl FleshMap {
 
     /// Returns the stiffness factor at each vertex, relative to the softest flesh.
     pub(super) fn stiffness(&self) -> impl Iterator<Item = f64> + '_ {
-        self.flesh.iter().map(|f| (f * f).recip().min(FIRMEST))
+        self.flesh
+            .iter()
+            .map(|f| (f * f).recip().min(MAX_STIFFNESS_RATIO))
     }
 
     /// Returns the share and limit of the sway shown at each vertex of a body of this size.
     pub(crate) fn bounds(&self, size: f64) -> Vec<SwayBound> {
         let bound = |(&f, &r): (&f64, &f64)| {
-            let part = (f / FIRMEST.sqrt().recip()).clamp(0.0, 1.0);
+            let part = (f / MAX_STIFFNESS_RATIO.sqrt().recip()).clamp(0.0, 1.0);
             SwayBound {
                 share: (part * part * (3.0 - 2.0 * part)) as f32,
-                limit: ((DEPTH * (r + SKIN * size)) as f32).max(f32::MIN_POSITIVE),
+                limit: ((SWAY_DEPTH_SHARE * (r + SWAY_SIZE_SHARE * size)) as f32)
+                    .max(f32::MIN_POSITIVE),
             }
         };
         self.flesh.iter().zip(&self.thickness).map(bound).collect()
@@ -126,18 +129,18 @@ pub(super) fn thickness(
     let last = last_bones(skeleton, weights.bones.iter().copied());
     let of = |(v, x): (usize, &Vec3)| bone_distance(skeleton, &last, weights.row(v), *x);
     let raw = surface.vertices().par_iter().enumerate().map(of).collect();
-    thinned(surface, raw, size)
+    smooth_distances(surface, raw, size)
 }
 
 /// Smooths distances to bones over the skin. Skin that is thin next to thick flesh stays thin: a leg at a belly, a
 /// horn on a head.
-fn thinned(surface: &Surface, raw: Vec<f64>, size: f64) -> Vec<f64> {
+fn smooth_distances(surface: &Surface, raw: Vec<f64>, size: f64) -> Vec<f64> {
     let mut thickness = raw.clone();
-    smooth(surface, SMOOTHED * size, &mut thickness);
+    smooth(surface, SMOOTHING_RADIUS * size, &mut thickness);
     for (r, raw) in thickness.iter_mut().zip(raw) {
         *r = r.min(raw);
     }
-    smooth(surface, 0.3 * SMOOTHED * size, &mut thickness);
+    smooth(surface, 0.3 * SMOOTHING_RADIUS * size, &mut thickness);
     thickness
 }
 
@@ -172,7 +175,7 @@ pub(super) fn check(painted: Option<&[f64]>, expected: usize) -> Result<(), Body
 /// resolution.
 fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
     let welded = surface.welded();
-    let mut links = links(welded.triangles.iter().copied());
+    let mut links = directed_edges(welded.triangles.iter().copied());
     links.dedup();
     if links.is_empty() {
         return;
@@ -182,7 +185,7 @@ fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
     let mean = links.iter().map(length).sum::<f64>() / links.len() as f64;
     // A pass spreads by about one edge, n of them by √n.
     let wanted = (reach / mean.max(f64::MIN_POSITIVE)).powi(2);
-    let passes = (wanted.ceil() as usize).clamp(1, PASSES);
+    let passes = (wanted.ceil() as usize).clamp(1, MAX_SMOOTHING_PASSES);
 
     let mut at = vec![f64::INFINITY; welded.vertices.len()];
     for (v, &w) in welded.of_vertex.iter().enumerate() {
@@ -198,7 +201,7 @@ fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
             if !known[v] {
                 return;
             }
-            let own = neighbours.of(v).iter();
+            let own = neighbours.members(v).iter();
             let near = own.map(|&n| n as usize).filter(|&n| known[n]);
             let (sum, count) = near.fold((0.0, 0.0), |(s, c), n| (s + at[n], c + 1.0));
             if count > 0.0 {
@@ -224,13 +227,13 @@ mod tests {
     use crate::body::bone_distance::distance_to_bone;
     use crate::progress::Silent;
 
-    fn made(
+    fn build_map(
         surface: &Surface,
         skeleton: &Skeleton,
         weights: &SkinWeights,
         painted: Option<&[f64]>,
     ) -> FleshMap {
-        let kind = Kind::Automatic;
+        let kind = CharacterKind::Automatic;
         let made = FleshMap::new(surface, skeleton, weights, painted, (kind, None), &Silent);
         made.unwrap().0
     }
@@ -238,19 +241,19 @@ mod tests {
     /// Builds an open tube along z from 0 to 1, of 41 rings, around bones one after the other.
     fn tube(radius: impl Fn(f64) -> f64, bones: &[(f64, f64)]) -> (Surface, Skeleton, SkinWeights) {
         const RINGS: usize = 41;
-        const AROUND: usize = 24;
+        const RING_VERTICES: usize = 24;
         let mut vertices = Vec::new();
         for k in 0..RINGS {
             let z = k as f64 / (RINGS - 1) as f64;
-            for i in 0..AROUND {
-                let a = i as f64 * std::f64::consts::TAU / AROUND as f64;
+            for i in 0..RING_VERTICES {
+                let a = i as f64 * std::f64::consts::TAU / RING_VERTICES as f64;
                 vertices.push(Vec3::new(radius(z) * a.cos(), radius(z) * a.sin(), z));
             }
         }
         let mut triangles = Vec::new();
         for k in 0..RINGS - 1 {
-            for i in 0..AROUND {
-                let at = |k: usize, i: usize| (k * AROUND + i % AROUND) as u32;
+            for i in 0..RING_VERTICES {
+                let at = |k: usize, i: usize| (k * RING_VERTICES + i % RING_VERTICES) as u32;
                 let [a, b, c, d] = [at(k, i), at(k, i + 1), at(k + 1, i), at(k + 1, i + 1)];
                 triangles.extend([[a, b, d], [a, d, c]]);
             }
@@ -275,13 +278,13 @@ mod tests {
     #[test]
     fn thickness_equals_tube_radius() {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.3, 0.5)]);
-        let map = made(&surface, &skeleton, &weights, None);
+        let map = build_map(&surface, &skeleton, &weights, None);
         assert!(map.thickness.iter().all(|r| (r - 0.1).abs() < 1e-12));
         // An open tube ends where nothing is below: only its middle is as thick as it looks.
         assert!(map.flesh[10 * 24..31 * 24].iter().all(|f| *f > 0.9));
         // What a later bone carries ends the line of the one before.
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.7, 1.0)]);
-        let map = made(&surface, &skeleton, &weights, None);
+        let map = build_map(&surface, &skeleton, &weights, None);
         let middle = 20 * 24;
         assert!(map.thickness[middle] > 0.15, "{}", map.thickness[middle]);
     }
@@ -291,7 +294,7 @@ mod tests {
     fn thin_flesh_is_firm() {
         let radius = |z: f64| if z < 0.5 { 0.2 } else { 0.05 };
         let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.5), (0.5, 1.0)]);
-        let map = made(&surface, &skeleton, &weights, None);
+        let map = build_map(&surface, &skeleton, &weights, None);
         let stiffness: Vec<f64> = map.stiffness().collect();
         let (thick, thin) = (5 * 24, 35 * 24);
         assert!(stiffness[thin] > 10.0 * stiffness[thick]);
@@ -309,10 +312,10 @@ mod tests {
             vec![Vec3::z()],
         )
         .unwrap();
-        let map = made(&surface, &skeleton, &weights, None);
+        let map = build_map(&surface, &skeleton, &weights, None);
         assert!(
             map.stiffness()
-                .all(|s| (1.0..=FIRMEST * (1.0 + 1e-12)).contains(&s))
+                .all(|s| (1.0..=MAX_STIFFNESS_RATIO * (1.0 + 1e-12)).contains(&s))
         );
     }
 
@@ -329,7 +332,7 @@ mod tests {
             skeleton.tails().iter().map(aside).collect(),
         )
         .unwrap();
-        let map = made(&surface, &skeleton, &weights, None);
+        let map = build_map(&surface, &skeleton, &weights, None);
         for v in 30 * 24..38 * 24 {
             assert!(map.thickness[v] > 0.15 && map.flesh[v] < 0.2, "{v}");
         }
@@ -340,7 +343,7 @@ mod tests {
     fn map_ignores_scale_and_seams() {
         let radius = |z: f64| 0.1 + 0.08 * (6.0 * z).sin();
         let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.4), (0.4, 1.0)]);
-        let map = made(&surface, &skeleton, &weights, None);
+        let map = build_map(&surface, &skeleton, &weights, None);
         // Every triangle with corners of its own.
         let corners: Vec<usize> = surface
             .triangles()
@@ -366,7 +369,7 @@ mod tests {
         )
         .unwrap();
         let apart = Surface::new(apart, triangles).unwrap();
-        let other = made(&apart, &skeleton, &weights, None);
+        let other = build_map(&apart, &skeleton, &weights, None);
         for (i, &v) in corners.iter().enumerate() {
             assert!((other.thickness[i] / 64.0 - map.thickness[v]).abs() < 1e-9);
             assert!((other.flesh[i] - map.flesh[v]).abs() < 1e-6);
@@ -379,12 +382,12 @@ mod tests {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 1.0)]);
         let n = surface.vertices().len();
         let painted: Vec<f64> = (0..n).map(|v| v as f64 / (n - 1) as f64).collect();
-        let map = made(&surface, &skeleton, &weights, Some(&painted));
+        let map = build_map(&surface, &skeleton, &weights, Some(&painted));
         assert_eq!(map.flesh, painted);
         let shares: Vec<f32> = map.bounds(1.0).iter().map(|b| b.share).collect();
         assert!(shares[0] == 0.0 && shares[n - 1] == 1.0 && shares.is_sorted());
         let none = SkinWeights::from_rows(1, (0..n).map(|_| [(0, 0.0)])).unwrap();
-        let map = made(&surface, &skeleton, &none, None);
+        let map = build_map(&surface, &skeleton, &none, None);
         assert!(map.thickness.iter().all(|r| r.is_infinite()));
         assert!(map.bounds(1.0).iter().all(|b| b.share == 0.0));
         for (bad, word) in [

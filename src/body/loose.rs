@@ -42,13 +42,13 @@ pub(super) fn find(basis: &Basis, pinned: &[bool], twisted: &[bool]) -> Vec<(Vec
             if held[p] {
                 continue;
             }
-            let nodes = nodes_of(basis, &members[p]);
+            let nodes = cell_nodes(basis, &members[p]);
             let points: Vec<Vec3> = nodes
                 .iter()
                 .filter(|&&v| fixed[v as usize])
-                .map(|&v| basis.places()[v as usize])
+                .map(|&v| basis.centres()[v as usize])
                 .collect();
-            if members[p].iter().any(|&c| twisted[c]) || spread_out(&points) {
+            if members[p].iter().any(|&c| twisted[c]) || span_plane(&points) {
                 held[p] = true;
                 grown = true;
                 nodes.iter().for_each(|&v| fixed[v as usize] = true);
@@ -116,11 +116,11 @@ fn parts_by_faces(lattice: &Lattice) -> Vec<usize> {
             sets.join(pair[0].1 as u32, pair[1].1 as u32);
         }
     }
-    let numbers = sets.numbers();
+    let numbers = sets.set_numbers();
     numbers.into_iter().map(|n| n as usize).collect()
 }
 
-fn nodes_of(basis: &Basis, cells: &[usize]) -> Vec<u32> {
+fn cell_nodes(basis: &Basis, cells: &[usize]) -> Vec<u32> {
     let functions = cells.iter().flat_map(|&c| basis.functions(c as u32));
     let mut nodes: Vec<u32> = functions.copied().collect();
     nodes.sort_unstable();
@@ -129,7 +129,7 @@ fn nodes_of(basis: &Basis, cells: &[usize]) -> Vec<u32> {
 }
 
 /// Returns whether three of the points are not collinear.
-fn spread_out(points: &[Vec3]) -> bool {
+fn span_plane(points: &[Vec3]) -> bool {
     let Some(&a) = points.first() else {
         return false;
     };
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn hinged_part_is_loose() {
         // The second tetrahedron hangs on an edge of the first only.
-        let x = basis().rest().to_vec();
+        let x = basis().rest_shape().to_vec();
         let cells = vec![
             Cell::Tetrahedron([0, 1, 2, 3]),
             Cell::Tetrahedron([0, 1, 5, 8]),

@@ -45,18 +45,18 @@ mod tests;
 mod transfer;
 mod twist;
 
-pub use anatomy::{Anatomy, BodyPart, Kind, PartName};
-pub use blocks::{Blocks, CellBlocks};
+pub use anatomy::{Anatomy, BodyPart, CharacterKind, PartName};
+pub use blocks::{CellBlocks, IntegralBlocks};
 pub use error::BodyError;
 pub use flesh::FleshMap;
 pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub use settings::BodySettings;
-pub(crate) use stored::{StoredBody, WIDE};
+pub(crate) use stored::{StoredBody, WIDE_ROW_ERROR};
 
 use crate::basis::Basis;
-use crate::elasticity::{Elements, InSurface, Material};
+use crate::elasticity::{Elements, EnclosedFlesh, Material};
 use crate::geometry::aabb;
 use crate::lattice::{Cell, Embedding, Lattice, heading};
 use crate::progress::{Progress, Silent};
@@ -89,7 +89,7 @@ pub struct Body {
     skeleton: Arc<Skeleton>,
     material: Material,
     rest_includes_gravity: bool,
-    blocks: Blocks,
+    blocks: IntegralBlocks,
     elements: Elements,
     mass: ScalarMatrix,
     twist: ScalarMatrix,
@@ -112,13 +112,13 @@ pub struct Body {
     /// Diagonal of the box of the body's own skin, metres.
     size: f64,
     flesh: Option<Arc<FleshMap>>,
-    kind: Kind,
+    kind: CharacterKind,
     /// Anatomy read from shape and rig, built on first use.
     anatomy: Arc<OnceLock<Anatomy>>,
     /// Shape of bent joints, built on first use.
     joints: Arc<OnceLock<JointShape>>,
     /// Compliance at rest, factored on first use.
-    compliance: compliance::Compliance,
+    compliance: compliance::RestFactors,
 }
 
 impl std::fmt::Debug for Body {
@@ -149,11 +149,11 @@ impl Body {
             surface,
             skeleton,
             lattice,
-            flesh: &InSurface { surface, lattice },
+            flesh: &EnclosedFlesh { surface, lattice },
             material,
             settings,
         };
-        assemble::body(&ingredients, |basis| basis.embed_surface(surface), progress)
+        assemble::assemble_body(&ingredients, |basis| basis.embed_surface(surface), progress)
     }
 
     /// Returns the functions in which the flesh deforms.
@@ -167,8 +167,8 @@ impl Body {
     }
 
     /// Returns the coefficients of the rest shape, `[nodes]`, metres.
-    pub fn rest(&self) -> &[Vec3] {
-        self.basis.rest()
+    pub fn rest_shape(&self) -> &[Vec3] {
+        self.basis.rest_shape()
     }
 
     /// Returns the number of free degrees of freedom: three per vertex that is not held.
@@ -212,7 +212,7 @@ impl Body {
     }
 
     /// Returns the integrals of all cells.
-    pub fn blocks(&self) -> &Blocks {
+    pub fn blocks(&self) -> &IntegralBlocks {
         &self.blocks
     }
 
@@ -286,14 +286,14 @@ impl Body {
     /// # Errors
     /// A modulus that is not positive.
     pub fn with_young(&self, young: f64) -> Result<Self, BodyError> {
-        self.stiffened(young / self.material.young())
+        self.with_scaled_stiffness(young / self.material.young())
     }
 
     /// Returns the same body with flesh and twist stiffness multiplied by a factor.
     ///
     /// # Errors
     /// A factor that is not positive.
-    pub fn stiffened(&self, factor: f64) -> Result<Self, BodyError> {
+    pub fn with_scaled_stiffness(&self, factor: f64) -> Result<Self, BodyError> {
         let m = &self.material;
         let material = Material::new(m.young() * factor, m.poisson(), m.density())
             .map_err(|_| BodyError::Stiffening(factor))?;
@@ -302,8 +302,8 @@ impl Body {
             skeleton: self.skeleton.clone(),
             material,
             rest_includes_gravity: self.rest_includes_gravity,
-            blocks: self.blocks.stiffened(factor),
-            elements: self.elements.stiffened(factor),
+            blocks: self.blocks.with_scaled_stiffness(factor),
+            elements: self.elements.with_scaled_stiffness(factor),
             mass: self.mass.clone(),
             twist: self.twist.map(|k| k * factor),
             twist_loads: self
@@ -330,7 +330,7 @@ impl Body {
             kind: self.kind,
             anatomy: self.anatomy.clone(),
             joints: self.joints.clone(),
-            compliance: compliance::Compliance::default(),
+            compliance: compliance::RestFactors::default(),
         })
     }
 
@@ -391,24 +391,24 @@ impl Body {
     }
 
     /// Returns the number of inverted or flat cells with the lattice's vertices at `positions[nodes]`.
-    pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
+    pub fn inverted_cell_count(&self, positions: &[Vec3]) -> usize {
         let inverted = |cell: &&Cell| cell.is_inverted(positions);
         self.lattice().cells().iter().filter(inverted).count()
     }
 }
 
 /// Returns the size of a body, metres, leaving out vertices without faces and props far away.
-fn size_of(
+fn body_size(
     surface: &Surface,
     skeleton: &Skeleton,
     skin: &SkinWeights,
     embedding: &Embedding,
     basis: &Basis,
 ) -> f64 {
-    let mine = anatomy::of_body(surface, skeleton, skin);
+    let mine = anatomy::body_vertices(surface, skeleton, skin);
     let is = |i: usize| mine.get(i).copied().unwrap_or(true);
     let heading = heading(surface, skeleton);
-    extent(embedding, basis.rest(), heading, is)
+    extent(embedding, basis.rest_shape(), heading, is)
 }
 
 /// Returns the diagonal of the box, along the heading's axes, around the `chosen` embedded vertices; 0 without any.
@@ -419,5 +419,5 @@ fn extent(
     chosen: impl Fn(usize) -> bool,
 ) -> f64 {
     let points = (0..embedding.len()).filter(|&i| chosen(i));
-    aabb::diagonal(points.map(|i| heading.to_own(&embedding.place(i, rest))))
+    aabb::diagonal(points.map(|i| heading.to_own(&embedding.position(i, rest))))
 }

@@ -41,7 +41,7 @@ pub struct Brick {
 
 /// Points of a brick in one cell.
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
+pub struct CellPoints<'a> {
     /// The functions that live on the cell.
     pub functions: &'a [u32],
     points: &'a [FleshPoint],
@@ -55,7 +55,7 @@ impl Brick {
     }
 
     /// Returns the points cell by cell.
-    pub fn runs<'a>(&'a self, basis: &'a Basis) -> impl Iterator<Item = Run<'a>> {
+    pub fn runs<'a>(&'a self, basis: &'a Basis) -> impl Iterator<Item = CellPoints<'a>> {
         let mut rest = &self.values[..];
         self.points
             .chunk_by(|a, b| a.cell == b.cell)
@@ -63,7 +63,7 @@ impl Brick {
                 let functions = basis.functions(points[0].cell);
                 let (values, others) = rest.split_at(points.len() * functions.len());
                 rest = others;
-                Run {
+                CellPoints {
                     functions,
                     points,
                     values,
@@ -72,7 +72,7 @@ impl Brick {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> CellPoints<'a> {
     /// Returns the points, each with the values of the cell's functions.
     pub fn points(&self) -> impl Iterator<Item = (&'a FleshPoint, &'a [f64])> {
         self.points
@@ -88,26 +88,26 @@ pub struct FleshPoints {
     basis: Basis,
     /// `true`: every edge of the surface has two triangles.
     closed: OnceLock<bool>,
-    made: RwLock<Made>,
+    made: RwLock<BrickCache>,
 }
 
 #[derive(Debug, Default)]
-struct Made {
-    bricks: BTreeMap<Key, Arc<Brick>>,
+struct BrickCache {
+    bricks: BTreeMap<BrickKey, Arc<Brick>>,
     points: usize,
 }
 
 /// Level and position of a brick, counted in bricks from the middle.
-type Key = (u32, [i32; 3]);
+type BrickKey = (u32, [i32; 3]);
 
 /// Finest level.
-pub const FINEST: u32 = 24;
+pub const MAX_LEVEL: u32 = 24;
 /// Voxels along the body's size at level 0; one of them is thinner than the thin layer around sheets.
-const ACROSS: f64 = 64.0;
+const VOXELS_ACROSS: f64 = 64.0;
 /// Voxels along an edge of a brick.
-const BRICK: i32 = 4;
+const BRICK_SIDE: i32 = 4;
 /// Number of points, about 200 MB, beyond which all are discarded. A brick counts as at least four.
-const MOST_POINTS: usize = 2_000_000;
+const MAX_POINTS: usize = 2_000_000;
 
 impl FleshPoints {
     /// Refers to the flesh inside a surface, in the cells of a basis; computes nothing yet.
@@ -122,28 +122,28 @@ impl FleshPoints {
 
     /// Returns the side of a voxel at a level, metres.
     pub fn spacing(&self, level: u32) -> f64 {
-        self.surface.size() / ACROSS / f64::from(level.min(FINEST)).exp2()
+        self.surface.size() / VOXELS_ACROSS / f64::from(level.min(MAX_LEVEL)).exp2()
     }
 
     /// Returns the coarsest level with voxels no larger than a length, metres, or else the finest.
     pub fn level(&self, longest: f64) -> u32 {
         let halvings = (self.spacing(0) / longest).log2().ceil();
-        halvings.clamp(0.0, f64::from(FINEST)) as u32
+        halvings.clamp(0.0, f64::from(MAX_LEVEL)) as u32
     }
 
     /// Returns the bricks of a level that meet a box and that `keep` accepts. `keep` gets the middle of a cube and
     /// the radius of the sphere around it. If it rejects a cube, it must reject every cube inside: blocks of bricks
     /// are skipped as a whole, so that the cost of a thin ring depends on what it meets, not on its box.
-    pub fn within(
+    pub fn bricks_in_box(
         &self,
         level: u32,
         (lo, hi): (Vec3, Vec3),
         keep: impl Fn(Vec3, f64) -> bool,
     ) -> Vec<Arc<Brick>> {
-        let level = level.min(FINEST);
-        let side = self.spacing(level) * f64::from(BRICK);
+        let level = level.min(MAX_LEVEL);
+        let side = self.spacing(level) * f64::from(BRICK_SIDE);
         let radius = 0.5 * 3f64.sqrt() * side;
-        let middle = self.middle();
+        let middle = self.centre();
         let (all_lo, all_hi) = self.surface.bounds();
         // Thin layers lie around the surface.
         let margin = Vec3::repeat(self.spacing(0));
@@ -151,7 +151,7 @@ impl FleshPoints {
         // Clipped to the body, so numbers of bricks are small.
         let first = (lo - middle).map(|x| (x / side).floor() as i32);
         let last = (hi - middle).map(|x| (x / side).floor() as i32);
-        let wanted = |block: &Block| {
+        let wanted = |block: &BrickCube| {
             let size = f64::from(1u32 << block.doublings);
             let at = Vec3::from(block.first.map(f64::from)) + Vec3::repeat(0.5 * size);
             // The slack keeps rounding from rejecting a block with an accepted brick.
@@ -159,7 +159,7 @@ impl FleshPoints {
             keep(middle + at * side, radius * size * slack)
         };
         let mut keys = Vec::new();
-        let mut left = vec![Block::around(first.into(), last.into())];
+        let mut left = vec![BrickCube::from_range(first.into(), last.into())];
         while let Some(block) = left.pop() {
             if !block.meets(first.into(), last.into()) || !wanted(&block) {
                 continue;
@@ -174,7 +174,7 @@ impl FleshPoints {
     }
 
     /// Returns the bricks of the keys; builds those that are missing.
-    fn bricks(&self, keys: &[Key]) -> Vec<Arc<Brick>> {
+    fn bricks(&self, keys: &[BrickKey]) -> Vec<Arc<Brick>> {
         let mut found: Vec<Option<Arc<Brick>>> = {
             let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
             keys.iter().map(|k| made.bricks.get(k).cloned()).collect()
@@ -182,16 +182,16 @@ impl FleshPoints {
         let missing: Vec<usize> = (0..keys.len()).filter(|&i| found[i].is_none()).collect();
         if !missing.is_empty() {
             // The surface builds its own caches before the work is shared out.
-            self.surface.signed_distance(self.middle());
+            self.surface.signed_distance(self.centre());
             self.is_closed();
             let new: Vec<Arc<Brick>> = missing
                 .par_iter()
-                .map(|&i| Arc::new(self.make(keys[i])))
+                .map(|&i| Arc::new(self.build_brick(keys[i])))
                 .collect();
             let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
             for (&i, brick) in missing.iter().zip(new) {
-                if made.points > MOST_POINTS {
-                    *made = Made::default();
+                if made.points > MAX_POINTS {
+                    *made = BrickCache::default();
                 }
                 // Another thread may have been quicker, with the same bits.
                 if made.bricks.insert(keys[i], brick.clone()).is_none() {
@@ -203,7 +203,7 @@ impl FleshPoints {
         found.into_iter().flatten().collect()
     }
 
-    fn middle(&self) -> Vec3 {
+    fn centre(&self) -> Vec3 {
         let (lo, hi) = self.surface.bounds();
         (lo + hi) * 0.5
     }
@@ -212,21 +212,21 @@ impl FleshPoints {
         *self.closed.get_or_init(|| self.surface.report().closed)
     }
 
-    fn make(&self, (level, place): Key) -> Brick {
+    fn build_brick(&self, (level, place): BrickKey) -> Brick {
         let h = self.spacing(level);
-        let corner = self.middle() + Vec3::from(place.map(|i| f64::from(i * BRICK))) * h;
-        let side = f64::from(BRICK) * h;
-        let whole = self.uniform(corner + Vec3::repeat(0.5 * side), side);
+        let corner = self.centre() + Vec3::from(place.map(|i| f64::from(i * BRICK_SIDE))) * h;
+        let side = f64::from(BRICK_SIDE) * h;
+        let whole = self.uniform_state(corner + Vec3::repeat(0.5 * side), side);
         if whole == Some(false) {
             return Brick::default();
         }
         let mut points = Vec::new();
-        for voxel in cube(BRICK) {
+        for voxel in cube(BRICK_SIDE) {
             let centre = corner + (voxel + Vec3::repeat(0.5)) * h;
-            match whole.or_else(|| self.uniform(centre, h)) {
-                Some(true) => points.extend(self.whole(centre, h)),
+            match whole.or_else(|| self.uniform_state(centre, h)) {
+                Some(true) => points.extend(self.full_voxel_point(centre, h)),
                 Some(false) => {}
-                None => self.cut(centre, h, &mut points),
+                None => self.add_cut_points(centre, h, &mut points),
             }
         }
         points.sort_by_key(|p| p.cell);
@@ -236,7 +236,7 @@ impl FleshPoints {
     }
 
     /// Returns whether a cube is entirely inside or outside the flesh. `None`: the skin may cut it.
-    fn uniform(&self, centre: Vec3, side: f64) -> Option<bool> {
+    fn uniform_state(&self, centre: Vec3, side: f64) -> Option<bool> {
         let distance = self.surface.signed_distance(centre);
         if distance.abs() <= 0.5 * 3f64.sqrt() * side {
             return None;
@@ -251,16 +251,16 @@ impl FleshPoints {
     }
 
     /// Returns the point of a voxel full of flesh; `None` outside the lattice.
-    fn whole(&self, place: Vec3, h: f64) -> Option<FleshPoint> {
+    fn full_voxel_point(&self, place: Vec3, h: f64) -> Option<FleshPoint> {
         Some(FleshPoint {
             place,
             volume: h.powi(3),
-            cell: self.cell(place)?,
+            cell: self.cell_at(place)?,
         })
     }
 
     /// Adds the points of a voxel that the skin cuts.
-    fn cut(&self, centre: Vec3, h: f64, points: &mut Vec<FleshPoint>) {
+    fn add_cut_points(&self, centre: Vec3, h: f64, points: &mut Vec<FleshPoint>) {
         let side = 0.5 * h;
         let offset = |part: Vec3| (part - Vec3::repeat(0.5)) * side;
         let parts = || cube(2).map(offset);
@@ -281,7 +281,7 @@ impl FleshPoints {
             }
             // The flesh of a part reaches from its far side to the skin.
             let offset = offset - outward * (0.5 * distance + 0.25 * side).max(0.0);
-            let Some(cell) = self.cell(centre + offset) else {
+            let Some(cell) = self.cell_at(centre + offset) else {
                 volume += share;
                 moment += offset * share;
                 continue;
@@ -308,21 +308,21 @@ impl FleshPoints {
         }
     }
 
-    fn cell(&self, place: Vec3) -> Option<u32> {
+    fn cell_at(&self, place: Vec3) -> Option<u32> {
         let lattice = self.basis.lattice();
         Some(lattice.owner(lattice.locate(place)?, place))
     }
 }
 
 /// A cube of bricks, 2^doublings along an edge.
-struct Block {
+struct BrickCube {
     first: [i32; 3],
     doublings: u32,
 }
 
-impl Block {
+impl BrickCube {
     /// Returns the smallest block from the first brick on that holds a box of bricks.
-    fn around(first: [i32; 3], last: [i32; 3]) -> Self {
+    fn from_range(first: [i32; 3], last: [i32; 3]) -> Self {
         let longest = (0..3).map(|k| last[k] - first[k] + 1).max().unwrap_or(0);
         let doublings = u32::try_from(longest).unwrap_or(0).next_power_of_two();
         Self {
@@ -363,9 +363,9 @@ mod tests {
     use super::*;
     use approx::assert_relative_eq;
 
-    fn all(points: &FleshPoints, level: u32) -> Vec<FleshPoint> {
+    fn all_points(points: &FleshPoints, level: u32) -> Vec<FleshPoint> {
         let everywhere = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
-        let bricks = points.within(level, everywhere, |_, _| true);
+        let bricks = points.bricks_in_box(level, everywhere, |_, _| true);
         bricks.iter().flat_map(|b| b.points.clone()).collect()
     }
 
@@ -384,7 +384,7 @@ mod tests {
             let body = bar.build();
             let middle = bar.frame * nalgebra::Point3::new(0.0, 0.0, 0.5 * bar.length);
             for level in 0..2 {
-                let points = all(body.points(), level);
+                let points = all_points(body.points(), level);
                 let volume: f64 = points.iter().map(|p| p.volume).sum();
                 assert_relative_eq!(volume, 4.0 * 0.04 * 1.6, max_relative = 3e-3);
                 let mean: Vec3 = points.iter().map(|p| p.place * p.volume).sum::<Vec3>() / volume;
@@ -398,8 +398,8 @@ mod tests {
     fn point_place_matches_cell() {
         let body = BarOptions::default().build();
         let everywhere = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
-        let rest = body.basis().rest();
-        for brick in body.points().within(1, everywhere, |_, _| true) {
+        let rest = body.basis().rest_shape();
+        for brick in body.points().bricks_in_box(1, everywhere, |_, _| true) {
             for run in brick.runs(body.basis()) {
                 for (p, values) in run.points() {
                     let terms = run.functions.iter().zip(values);
@@ -412,14 +412,14 @@ mod tests {
     }
 
     /// Builds the points of a surface in one cell around everything near the origin.
-    fn around(surface: Surface) -> FleshPoints {
+    fn flesh_points(surface: Surface) -> FleshPoints {
         let far = crate::surface::shapes::cuboid(Vec3::repeat(3.0)).vertices;
         let cell = crate::lattice::Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]);
         let lattice = crate::lattice::Lattice::new(far, vec![cell]).unwrap();
         FleshPoints::new(Arc::new(surface), Basis::new(Arc::new(lattice)))
     }
 
-    fn surface(shape: crate::surface::shapes::Shape) -> Surface {
+    fn surface(shape: crate::surface::shapes::TestMesh) -> Surface {
         Surface::new(shape.vertices, shape.triangles).unwrap()
     }
 
@@ -431,11 +431,11 @@ mod tests {
         sheet.vertices.iter_mut().for_each(|v| *v = turn * *v);
         let sheet = surface(sheet);
         // A round rim around the square of side 2.
-        let t = sheet.layer();
+        let t = sheet.layer_half_thickness();
         let expected = 2.0 * t * 4.0 + 0.5 * std::f64::consts::PI * t * t * 8.0;
-        let points = around(sheet);
+        let points = flesh_points(sheet);
         for level in 0..2 {
-            let volume: f64 = all(&points, level).iter().map(|p| p.volume).sum();
+            let volume: f64 = all_points(&points, level).iter().map(|p| p.volume).sum();
             assert_relative_eq!(volume, expected, max_relative = 0.02);
         }
     }
@@ -448,9 +448,9 @@ mod tests {
         open.triangles.retain(|t| !t.iter().all(|&v| v > 3));
         let open = surface(open);
         let expected = open.volume();
-        let points = around(open);
+        let points = flesh_points(open);
         for level in 0..2 {
-            let volume: f64 = all(&points, level).iter().map(|p| p.volume).sum();
+            let volume: f64 = all_points(&points, level).iter().map(|p| p.volume).sum();
             assert_relative_eq!(volume, expected, max_relative = 0.02);
         }
     }
@@ -461,7 +461,7 @@ mod tests {
         let body = BarOptions::default().build();
         let points = body.points();
         assert_eq!(points.level(f64::INFINITY), 0);
-        assert_eq!(points.level(0.0), FINEST);
+        assert_eq!(points.level(0.0), MAX_LEVEL);
         for level in 1..6 {
             let h = points.spacing(level);
             assert_relative_eq!(2.0 * h, points.spacing(level - 1));
@@ -480,15 +480,15 @@ mod tests {
             |middle: Vec3, radius: f64| (middle.xy().norm() - ring).hypot(middle.z) - tube < radius;
         let box_around = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
         let asked = std::cell::Cell::new(0);
-        let found = points.within(level, box_around, |middle, radius| {
+        let found = points.bricks_in_box(level, box_around, |middle, radius| {
             asked.set(asked.get() + 1);
             meets(middle, radius)
         });
         // One brick after the other.
-        let side = points.spacing(level) * f64::from(BRICK);
+        let side = points.spacing(level) * f64::from(BRICK_SIDE);
         let every = std::cell::Cell::new(0);
         let radius = 0.5 * 3f64.sqrt() * side;
-        let one_by_one = points.within(level, box_around, |middle, r| {
+        let one_by_one = points.bricks_in_box(level, box_around, |middle, r| {
             every.set(every.get() + 1);
             r > 1.5 * radius || meets(middle, r)
         });
@@ -501,10 +501,10 @@ mod tests {
     fn points_ignore_query_order() {
         let (a, b) = (BarOptions::default().build(), BarOptions::default().build());
         let few = (Vec3::repeat(-0.05), Vec3::new(0.05, 0.05, 0.7));
-        a.points().within(2, few, |_, _| true);
+        a.points().bricks_in_box(2, few, |_, _| true);
         std::thread::scope(|s| {
             for _ in 0..4 {
-                s.spawn(|| assert_eq!(all(a.points(), 2), all(b.points(), 2)));
+                s.spawn(|| assert_eq!(all_points(a.points(), 2), all_points(b.points(), 2)));
             }
         });
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings of a body.
 
-use super::anatomy::Kind;
+use super::anatomy::CharacterKind;
 use crate::skeleton::SkinWeights;
 
 /// Settings for building a body; fill the rest with `..Default::default()`.
@@ -13,7 +13,7 @@ pub struct BodySettings {
     /// [`Anatomy`](super::Anatomy) if the surface has skin weights; uniform flesh otherwise.
     pub flesh: Option<Vec<f64>>,
     /// Kind of character; it decides which parts may be soft if `flesh` is `None`.
-    pub kind: Kind,
+    pub kind: CharacterKind,
     /// Share of hard material at each surface vertex, 0 to 1, as read from materials. The [`Anatomy`](super::Anatomy) reduces the
     /// flesh there by this share.
     pub hard: Option<Vec<f64>>,
@@ -38,7 +38,7 @@ impl Default for BodySettings {
         Self {
             region_weights: None,
             flesh: None,
-            kind: Kind::default(),
+            kind: CharacterKind::default(),
             hard: None,
             stiffness: None,
             density: None,

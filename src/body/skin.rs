@@ -9,11 +9,11 @@ use crate::surface::Surface;
 use std::sync::Arc;
 
 /// Weights below this are dropped from a skin that is interpolated from the lattice.
-const LEAST_WEIGHT: f64 = 1e-3;
+const MIN_WEIGHT: f64 = 1e-3;
 
 /// Returns the skin of an embedded surface: each vertex's own weights if it has any, else those of the lattice
 /// around.
-pub(super) fn skin_of(
+pub(super) fn embedded_skin(
     embedding: &Embedding,
     lattice: &SkinWeights,
     own: Option<&SkinWeights>,
@@ -26,7 +26,7 @@ pub(super) fn skin_of(
                 let w = w.max(0.0);
                 row.extend(lattice.row(v).map(|(b, x)| (b, x * w)));
             }
-            row.retain(|&(_, w)| w > LEAST_WEIGHT);
+            row.retain(|&(_, w)| w > MIN_WEIGHT);
         }
         row
     });
@@ -52,17 +52,17 @@ impl Body {
         if *self.embedding == embedding {
             return (embedding, (*self.skin).clone());
         }
-        let skin = self.skin_around(&embedding);
+        let skin = self.interpolated_skin(&embedding);
         (embedding, skin)
     }
 
     /// Returns the skin weights of embedded points: those of the lattice around them.
-    pub fn skin_around(&self, embedding: &Embedding) -> SkinWeights {
-        skin_of(embedding, &self.region_weights, None)
+    pub fn interpolated_skin(&self, embedding: &Embedding) -> SkinWeights {
+        embedded_skin(embedding, &self.region_weights, None)
     }
 
     /// Returns the body's size in a pose, metres, scaled as most bones are.
-    pub fn size_in(&self, pose: &Pose) -> f64 {
+    pub fn posed_size(&self, pose: &Pose) -> f64 {
         self.size() * pose.scale()
     }
 

@@ -2,12 +2,17 @@
 //! A body as plain data for the on-disk cache, with the surfaces it carried when it was saved. The file format is
 //! [`crate::store`]'s.
 
-use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, Kind, LoosePart, Pattern, TwistLoad};
+use super::{
+    Body, BodyError, CharacterKind, FleshMap, FleshPoints, IntegralBlocks, LoosePart, Pattern,
+    TwistLoad,
+};
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::{Elements, Material};
-use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, Parts, StoredEmbedding};
-use crate::range::{all_kept, is_kept};
+use crate::lattice::{
+    BoneChains, Cell, CellParts, Embedding, FleshOwnership, Lattice, StoredEmbedding,
+};
+use crate::range::{all_storable, is_storable};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
 use crate::solve::matrix::StoredMatrix;
@@ -19,13 +24,13 @@ use std::mem::take;
 use std::sync::Arc;
 
 #[derive(Serialize, Deserialize)]
-struct Weights {
+struct StoredWeights {
     offsets: Vec<u32>,
     bones: Vec<u32>,
     weights: Vec<f64>,
 }
 
-impl Weights {
+impl StoredWeights {
     fn new(weights: &SkinWeights) -> Self {
         Self {
             offsets: weights.offsets.clone(),
@@ -43,7 +48,7 @@ impl Weights {
                 .last()
                 .is_some_and(|&o| o as usize == self.bones.len())
             && self.weights.len() == self.bones.len()
-            && self.weights.iter().all(|x| (0.0..=ONE).contains(x))
+            && self.weights.iter().all(|x| (0.0..=MAX_WEIGHT).contains(x))
     }
 
     fn into_weights(self, bone_count: usize) -> SkinWeights {
@@ -57,13 +62,14 @@ impl Weights {
 }
 
 /// Upper bound of a bone's weight: 1 plus rounding.
-const ONE: f64 = 1.0 + 1e-9;
+const MAX_WEIGHT: f64 = 1.0 + 1e-9;
 
 /// Error for a surface that cannot be written.
-pub(crate) const WIDE: &str = "a vertex of a surface hangs on more than eight lattice vertices";
+pub(crate) const WIDE_ROW_ERROR: &str =
+    "a vertex of a surface hangs on more than eight lattice vertices";
 
 /// Error for matrices that do not fit.
-const MATRICES: &str = "its matrices do not fit its lattice";
+const MATRIX_ERROR: &str = "its matrices do not fit its lattice";
 
 /// A body without its symbolic factorisation, which is quicker to compute again than to read.
 #[derive(Serialize, Deserialize)]
@@ -71,45 +77,45 @@ pub(crate) struct StoredBody {
     vertices: Vec<Vec3>,
     cells: Vec<Cell>,
     bones: BoneChains,
-    flesh: Option<Flesh>,
-    parts: Option<Parts>,
+    flesh: Option<FleshOwnership>,
+    parts: Option<CellParts>,
     #[serde(deserialize_with = "texts")]
     names: Vec<String>,
     parents: Vec<Option<u32>>,
     heads: Vec<Vec3>,
     tails: Vec<Vec3>,
     elsewhere: Vec<Option<u32>>,
-    kind: Kind,
+    kind: CharacterKind,
     material: Material,
     rest_includes_gravity: bool,
-    blocks: Blocks,
+    blocks: IntegralBlocks,
     elements: Elements,
     mass: StoredMatrix,
     twist: StoredMatrix,
     twist_loads: Vec<TwistLoad>,
-    region_weights: Weights,
-    cell_weights: Weights,
+    region_weights: StoredWeights,
+    cell_weights: StoredWeights,
     bone_of_vertex: Vec<Option<u32>>,
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
     /// Vertices and triangles of the own surface.
     surface: (Vec<Vec3>, Vec<[u32; 3]>),
     /// Embedding and skin of the own surface, then of the others.
-    surfaces: Vec<(StoredEmbedding, Weights)>,
+    surfaces: Vec<(StoredEmbedding, StoredWeights)>,
     flesh_map: Option<FleshMap>,
 }
 
 impl Body {
     /// Returns the body as plain data, with further surfaces embedded in its lattice. `None`: a vertex of a surface
     /// hangs on more than eight lattice vertices.
-    pub(crate) fn stored<'a>(
+    pub(crate) fn to_stored<'a>(
         &'a self,
         further: impl Iterator<Item = (&'a Embedding, &'a SkinWeights)>,
     ) -> Option<StoredBody> {
         let own: (&Embedding, &SkinWeights) = (&self.embedding, &self.skin);
         let surfaces: Option<Vec<_>> = std::iter::once(own)
             .chain(further)
-            .map(|(e, w)| Some((StoredEmbedding::new(e)?, Weights::new(w))))
+            .map(|(e, w)| Some((StoredEmbedding::new(e)?, StoredWeights::new(w))))
             .collect();
         Some(StoredBody {
             vertices: self.lattice().vertices().to_vec(),
@@ -130,8 +136,8 @@ impl Body {
             mass: (&self.mass).into(),
             twist: (&self.twist).into(),
             twist_loads: self.twist_loads.clone(),
-            region_weights: Weights::new(&self.region_weights),
-            cell_weights: Weights::new(&self.cell_weights),
+            region_weights: StoredWeights::new(&self.region_weights),
+            cell_weights: StoredWeights::new(&self.cell_weights),
             bone_of_vertex: self.bone_of_vertex.clone(),
             skinned: self.skinned.clone(),
             loose_parts: self.loose_parts.clone(),
@@ -147,9 +153,9 @@ impl Body {
 
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let stored = self.stored(std::iter::empty());
+        let stored = self.to_stored(std::iter::empty());
         stored
-            .ok_or_else(|| S::Error::custom(WIDE))?
+            .ok_or_else(|| S::Error::custom(WIDE_ROW_ERROR))?
             .serialize(serializer)
     }
 }
@@ -163,7 +169,7 @@ impl<'de> Deserialize<'de> for Body {
 }
 
 /// Embeddings of further surfaces in a body's lattice, with their skin.
-type Further = Vec<(Embedding, SkinWeights)>;
+type FurtherSurfaces = Vec<(Embedding, SkinWeights)>;
 
 /// Refuses a body with a fault.
 fn refuse_unless(good: bool, fault: &'static str) -> Result<(), BodyError> {
@@ -176,7 +182,7 @@ fn refuse_unless(good: bool, fault: &'static str) -> Result<(), BodyError> {
 
 impl StoredBody {
     /// Returns the body and the further surfaces; refuses data that would lead out of bounds.
-    pub(crate) fn into_body(mut self) -> Result<(Body, Further), BodyError> {
+    pub(crate) fn into_body(mut self) -> Result<(Body, FurtherSurfaces), BodyError> {
         let (k, bones) = (self.vertices.len(), self.names.len());
         let mut surfaces = self.take_surfaces()?.into_iter();
         let (mass, twist) = self.take_matrices()?;
@@ -187,11 +193,10 @@ impl StoredBody {
                 && self.bone_of_vertex.len() == k
                 && self.skinned.len() == k
                 && mass.structure_view() == twist.structure_view()
-                && self
-                    .twist_loads
-                    .iter()
-                    .all(|l| (l.vertex as usize) < k && is_kept(l.sum) && all_kept(&l.moment)),
-            MATRICES,
+                && self.twist_loads.iter().all(|l| {
+                    (l.vertex as usize) < k && is_storable(l.sum) && all_storable(&l.moment)
+                }),
+            MATRIX_ERROR,
         )?;
         let m = self.material;
         let material = Material::new(m.young(), m.poisson(), m.density())
@@ -207,8 +212,8 @@ impl StoredBody {
             "its surface is not the one in its lattice",
         ))?;
         let held: Vec<bool> = self.bone_of_vertex.iter().map(Option::is_some).collect();
-        let pattern = Pattern::new(self.elements.all_corners(), &mass, &held, basis.places())?;
-        let size = super::size_of(&surface, &skeleton, &skin, &embedding, &basis);
+        let pattern = Pattern::new(self.elements.all_corners(), &mass, &held, basis.centres())?;
+        let size = super::body_size(&surface, &skeleton, &skin, &embedding, &basis);
         refuse_unless(
             self.flesh_map.as_ref().is_none_or(|map| map_fits(map, n)),
             "its map of flesh does not fit its surface",
@@ -240,13 +245,13 @@ impl StoredBody {
             kind: self.kind,
             anatomy: Arc::default(),
             joints: Arc::default(),
-            compliance: super::compliance::Compliance::default(),
+            compliance: super::compliance::RestFactors::default(),
         };
         Ok((body, surfaces.collect()))
     }
 
     /// Takes the embedded surfaces; refuses weights that fit neither the lattice nor the skeleton.
-    fn take_surfaces(&mut self) -> Result<Further, BodyError> {
+    fn take_surfaces(&mut self) -> Result<FurtherSurfaces, BodyError> {
         let (k, c, b) = (self.vertices.len(), self.cells.len(), self.names.len());
         refuse_unless(
             self.region_weights.fits(k)
@@ -254,12 +259,13 @@ impl StoredBody {
                 && self.surfaces.iter().all(|(e, w)| w.fits(e.len())),
             "its weights do not fit its lattice",
         )?;
-        let embedded = |(e, w): (StoredEmbedding, Weights)| Some((e.into_embedding(k, c)?, w));
+        let embedded =
+            |(e, w): (StoredEmbedding, StoredWeights)| Some((e.into_embedding(k, c)?, w));
         let surfaces = take(&mut self.surfaces).into_iter();
         let surfaces: Option<Vec<_>> = surfaces.map(embedded).collect();
         let surfaces = surfaces.ok_or(BodyError::Damaged("its surfaces do not fit its lattice"))?;
         let known = |&x: &u32| (x as usize) < b;
-        let bones_fit = |w: &Weights| w.bones.iter().all(known);
+        let bones_fit = |w: &StoredWeights| w.bones.iter().all(known);
         refuse_unless(
             bones_fit(&self.region_weights)
                 && bones_fit(&self.cell_weights)
@@ -276,7 +282,7 @@ impl StoredBody {
     fn take_matrices(&mut self) -> Result<(ScalarMatrix, ScalarMatrix), BodyError> {
         let k = self.vertices.len();
         let [mass, twist] = [&mut self.mass, &mut self.twist].map(|m| take(m).into_matrix(k));
-        mass.zip(twist).ok_or(BodyError::Damaged(MATRICES))
+        mass.zip(twist).ok_or(BodyError::Damaged(MATRIX_ERROR))
     }
 
     /// Takes the lattice with its flesh and parts.
@@ -301,5 +307,5 @@ fn map_fits(map: &FleshMap, n: usize) -> bool {
     map.flesh.len() == n
         && map.thickness.len() == n
         && map.flesh.iter().all(|f| (0.0..=1.0).contains(f))
-        && map.thickness.iter().all(|r| *r >= 0.0 && is_kept(*r))
+        && map.thickness.iter().all(|r| *r >= 0.0 && is_storable(*r))
 }

@@ -306,7 +306,7 @@ fn torn_part_follows_skin() {
     let torn = Arc::new(torn);
     let mut motion = Simulation::new(
         torn.clone(),
-        SimulationSettings::damped().by(Method::Warped),
+        SimulationSettings::with_default_damping().with_method(Method::Warped),
     )
     .unwrap();
     motion.reset(&pose, false, None).unwrap();
@@ -385,8 +385,11 @@ fn pieces_match_stiffness() {
             hexahedra,
             ..Default::default()
         };
-        let body = bar.build().stiffened(1.7).unwrap();
-        let (whole, pieces) = (body.stiffness(false), body.elements().stiffness().expand());
+        let body = bar.build().with_scaled_stiffness(1.7).unwrap();
+        let (whole, pieces) = (
+            body.stiffness(false),
+            body.elements().stiffness_matrix().expand(),
+        );
         assert_eq!(whole.structure_view(), pieces.structure_view());
         let largest = whole.data().iter().fold(0.0, |m: f64, x| m.max(x.abs()));
         for (a, b) in whole.data().iter().zip(pieces.data()) {

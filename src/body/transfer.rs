@@ -13,21 +13,21 @@ use crate::lattice::Embedding;
 use crate::skeleton::{Skeleton, SkinWeights};
 
 /// Shares of a bone up to this are dropped.
-const NEGLIGIBLE: f64 = 1e-3;
+const MIN_SHARE: f64 = 1e-3;
 /// Size of a weight above which a sample is ignored. Such a stray vertex lies farther from its cell than the cell is
 /// wide, and would outweigh all others by the square of its function.
-const OUTSIDE: f64 = 2.0;
+const MAX_SAMPLE_WEIGHT: f64 = 2.0;
 /// Most passes of Gauss-Seidel; few vertices are ever unreached, and most of them touch one that is.
-const PASSES: usize = 1000;
+const MAX_PASSES: usize = 1000;
 
 /// Rows of numbers at the nodes; `known` rows are final.
-pub(super) struct Field {
+pub(super) struct NodeField {
     pub columns: usize,
     pub values: Vec<f64>,
     pub known: Vec<bool>,
 }
 
-impl Field {
+impl NodeField {
     /// Returns the weighted mean of the samples' rows. `row(i, add)` calls `add(column, value)` for sample i and
     /// returns `true`, or returns `false` without a call.
     pub fn gather(
@@ -39,7 +39,7 @@ impl Field {
         let mut values = vec![0.0; nodes * columns];
         let mut total = vec![0.0; nodes];
         for i in 0..embedding.len() {
-            if embedding.row(i).any(|(_, w)| w.abs() > OUTSIDE) {
+            if embedding.row(i).any(|(_, w)| w.abs() > MAX_SAMPLE_WEIGHT) {
                 continue;
             }
             for (v, w) in embedding.row(i) {
@@ -89,12 +89,12 @@ impl Field {
                 (v, &links[from..to])
             })
             .collect();
-        let reached = self.reached(&unknown);
+        let reached = self.mark_reached(&unknown);
         for &(v, _) in &unknown {
             start(v, &mut self.values[v * n..(v + 1) * n]);
         }
         let mut row = vec![0.0; n];
-        for _ in 0..PASSES {
+        for _ in 0..MAX_PASSES {
             let mut change = 0.0f64;
             for &(v, links) in unknown.iter().filter(|(v, _)| reached[*v]) {
                 row.fill(0.0);
@@ -115,7 +115,7 @@ impl Field {
     }
 
     /// Marks nodes connected to a known one.
-    fn reached(&self, unknown: &[(usize, &[(u32, u32)])]) -> Vec<bool> {
+    fn mark_reached(&self, unknown: &[(usize, &[(u32, u32)])]) -> Vec<bool> {
         let mut reached = self.known.clone();
         loop {
             let mut grown = false;
@@ -151,7 +151,7 @@ pub(super) fn weights_from_rows<'a>(
     };
     for row in rows {
         let total: f64 = row.iter().sum();
-        let kept = |w: &f64| *w > NEGLIGIBLE * total;
+        let kept = |w: &f64| *w > MIN_SHARE * total;
         let sum: f64 = row.iter().copied().filter(|w| kept(w)).sum();
         for (b, &w) in row.iter().enumerate() {
             if kept(&w) {
@@ -165,7 +165,7 @@ pub(super) fn weights_from_rows<'a>(
 }
 
 /// Fills a row with weights by distance to the bones (inverse fourth power), for unpainted flesh.
-pub(super) fn by_distance(skeleton: &Skeleton, bones: &[u32], p: Vec3, row: &mut [f64]) {
+pub(super) fn fill_by_distance(skeleton: &Skeleton, bones: &[u32], p: Vec3, row: &mut [f64]) {
     row.fill(0.0);
     let distances: Vec<f64> = bones
         .iter()

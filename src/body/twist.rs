@@ -2,12 +2,12 @@
 //! Twist energy of a body: a tube of flesh around each bone resists spinning about it [capell2002, §4.6].
 
 use super::cell_pairs::add_pairs;
-use super::transfer::Field;
+use super::transfer::NodeField;
 use super::{BodySettings, TwistLoad};
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::twist::default_radius;
-use crate::elasticity::{Flesh, Material, Painted, TwistRegion};
+use crate::elasticity::{FleshDomain, Material, PaintFactors, TwistRegion};
 use crate::skeleton::Skeleton;
 use crate::solve::ScalarMatrix;
 use rayon::prelude::*;
@@ -16,9 +16,9 @@ use rayon::prelude::*;
 pub(super) fn regions(
     skeleton: &Skeleton,
     basis: &Basis,
-    flesh: &dyn Flesh,
+    flesh: &dyn FleshDomain,
     material: &Material,
-    weights: &Field,
+    weights: &NodeField,
     settings: &BodySettings,
 ) -> Vec<TwistRegion> {
     let lattice = basis.lattice();
@@ -33,7 +33,7 @@ pub(super) fn regions(
                 Some(r) => r[bone as usize],
                 // A bone on the skin or outside still has to hold the flesh that follows it.
                 None => default_radius(flesh, head, tail)
-                    .max(BREADTH_SHARE * breadth(basis, weights, bone, head, tail)),
+                    .max(MIN_RADIUS_SHARE * mean_breadth(basis, weights, bone, head, tail)),
             };
             // A tube much thicker than its bone would tie down flesh that other bones move.
             let reach = (skeleton.tails()[bone as usize] - skeleton.heads()[bone as usize]).norm();
@@ -58,15 +58,15 @@ pub(super) fn regions(
 }
 
 /// Lower bound of the default twist radius, as a part of the flesh's mean distance from the bone's line.
-const BREADTH_SHARE: f64 = 0.25;
+const MIN_RADIUS_SHARE: f64 = 0.25;
 
 /// Returns the weighted mean distance, from a bone's line, of the nodes that follow the bone.
-fn breadth(basis: &Basis, weights: &Field, bone: u32, head: Vec3, tail: Vec3) -> f64 {
+fn mean_breadth(basis: &Basis, weights: &NodeField, bone: u32, head: Vec3, tail: Vec3) -> f64 {
     let Some(axis) = (tail - head).try_normalize(0.0) else {
         return 0.0;
     };
     let (mut sum, mut total) = (0.0, 0.0);
-    for (v, x) in basis.places().iter().enumerate() {
+    for (v, x) in basis.centres().iter().enumerate() {
         let w = weights.row(v)[bone as usize];
         sum += w * (x - head).cross(&axis).norm();
         total += w;
@@ -75,7 +75,7 @@ fn breadth(basis: &Basis, weights: &Field, bone: u32, head: Vec3, tail: Vec3) ->
 }
 
 /// The twist's Hessian, its targets, and the cells in which it acts.
-pub(super) struct Twist {
+pub(super) struct TwistEnergy {
     pub matrix: ScalarMatrix,
     pub loads: Vec<TwistLoad>,
     pub cells: Vec<bool>,
@@ -85,12 +85,12 @@ pub(super) struct Twist {
 /// the tube's stiffness point by point; empty: 1 everywhere.
 pub(super) fn energy(
     basis: &Basis,
-    flesh: &dyn Flesh,
+    flesh: &dyn FleshDomain,
     regions: &[TwistRegion],
-    weights: &Field,
-    painted: &[Painted],
-) -> Twist {
-    let mut twist = Twist {
+    weights: &NodeField,
+    painted: &[PaintFactors],
+) -> TwistEnergy {
+    let mut twist = TwistEnergy {
         matrix: basis.matrix(),
         loads: Vec::new(),
         cells: vec![false; basis.lattice().cells().len()],
@@ -116,7 +116,7 @@ pub(super) fn energy(
             }
             let w = w * follows * painted.get(c as usize).map_or(1.0, |p| p.stiffness);
             twist.cells[c as usize] = true;
-            let at = |&(v, s): &(u32, f64)| basis.rest()[v as usize] * s;
+            let at = |&(v, s): &(u32, f64)| basis.rest_shape()[v as usize] * s;
             let x: Vec3 = row.iter().map(at).sum();
             let mut products = Vec::with_capacity(36);
             for (i, &(a, s)) in row.iter().enumerate() {

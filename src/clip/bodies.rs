@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The bodies of a run, advanced side by side: one alone, or those of a scene.
 
-use super::forces::AtFrame;
+use super::forces::ForcesAtFrame;
 use super::frame::FrameShape;
 use super::{ClipError, ClipFrame, FrameContacts, FrameForces};
 use crate::Vec3;
-use crate::contact::{BuriedBone, ContactPoint, Span};
+use crate::contact::{BuriedBone, ColliderSpan, ContactPoint};
 use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
 
 /// Input of one body: one pose per frame, and the forces at each; `None`: no forces.
-pub(super) type Drive<'a> = (&'a [Pose], Option<&'a dyn FrameForces>);
+pub(super) type ClipDrive<'a> = (&'a [Pose], Option<&'a dyn FrameForces>);
 
 /// Bodies in motion. A body alone may have any method and contact.
 pub(super) enum Bodies {
@@ -20,7 +20,7 @@ pub(super) enum Bodies {
 }
 
 impl Bodies {
-    pub fn all(&self) -> &[Simulation] {
+    pub fn simulations(&self) -> &[Simulation] {
         match self {
             Self::Alone(simulation) => std::slice::from_ref(simulation),
             Self::Together(scene) => scene.bodies(),
@@ -28,10 +28,10 @@ impl Bodies {
     }
 
     /// Sets the entry of their motions at which resets put colliders.
-    pub fn begin_colliders_at(&mut self, entry: usize) {
+    pub fn set_first_collider_entry(&mut self, entry: usize) {
         match self {
-            Self::Alone(simulation) => simulation.begin_colliders_at(entry),
-            Self::Together(scene) => scene.begin_colliders_at(entry),
+            Self::Alone(simulation) => simulation.set_first_collider_entry(entry),
+            Self::Together(scene) => scene.set_first_collider_entry(entry),
         }
     }
 
@@ -39,12 +39,12 @@ impl Bodies {
     pub fn reset(
         &mut self,
         poses: &[Pose],
-        forces: &[AtFrame],
+        forces: &[ForcesAtFrame],
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         match self {
             Self::Alone(simulation) => {
-                simulation.reset_watched(&poses[0], true, forces[0].as_deref(), progress)
+                simulation.reset_with_progress(&poses[0], true, forces[0].as_deref(), progress)
             }
             Self::Together(scene) => {
                 let forces: Vec<Option<&[Vec3]>> = forces.iter().map(Option::as_deref).collect();
@@ -54,10 +54,14 @@ impl Bodies {
     }
 
     /// Gives the flesh the velocity of its bones.
-    pub fn move_with(&mut self, motions: &[FrameMotion], dt: f64) -> Result<(), SimulationError> {
+    pub fn match_bone_velocities(
+        &mut self,
+        motions: &[FrameMotion],
+        dt: f64,
+    ) -> Result<(), SimulationError> {
         match self {
-            Self::Alone(simulation) => simulation.move_with(&motions[0], dt),
-            Self::Together(scene) => scene.move_with(motions, dt),
+            Self::Alone(simulation) => simulation.match_bone_velocities(&motions[0], dt),
+            Self::Together(scene) => scene.match_bone_velocities(motions, dt),
         }
     }
 
@@ -65,8 +69,8 @@ impl Bodies {
     pub fn advance(
         &mut self,
         motions: &[FrameMotion],
-        (dt, span): (f64, Span),
-        forces: &[AtFrame],
+        (dt, span): (f64, ColliderSpan),
+        forces: &[ForcesAtFrame],
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         match self {
@@ -127,8 +131,8 @@ impl Bodies {
     }
 
     /// Appends the present frame of each body.
-    pub fn keep(&self, frames: &mut [Vec<ClipFrame>]) {
-        let bodies = self.all().iter().zip(self.contacts());
+    pub fn append_frames(&self, frames: &mut [Vec<ClipFrame>]) {
+        let bodies = self.simulations().iter().zip(self.contacts());
         for ((body, contacts), frames) in bodies.zip(frames) {
             let shape = FrameShape {
                 positions: body.lattice_positions(),
@@ -140,15 +144,15 @@ impl Bodies {
     }
 
     /// Computes a value for each body, by its index. An error names the body if there are several.
-    pub fn each<T>(
+    pub fn map_bodies<T>(
         &self,
         of: impl Fn(usize, &Simulation) -> Result<T, ClipError>,
     ) -> Result<Vec<T>, ClipError> {
         let told = |k, error| match self {
             Self::Alone(_) => error,
-            Self::Together(_) => ClipError::in_scene(k, error),
+            Self::Together(_) => ClipError::for_body(k, error),
         };
-        let all = self.all().iter().enumerate();
+        let all = self.simulations().iter().enumerate();
         all.map(|(k, body)| of(k, body).map_err(|error| told(k, error)))
             .collect()
     }

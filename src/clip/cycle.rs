@@ -1,63 +1,63 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steady state of a cycle: passes are simulated until they repeat, up to the rigid motion of a pass ([`Period`]). Bodies of a scene repeat together.
 
-use super::bodies::{Bodies, Drive};
-use super::forces::AtFrame;
+use super::bodies::{Bodies, ClipDrive};
+use super::forces::ForcesAtFrame;
 use super::frame::FrameShape;
-use super::period::{Period, size};
+use super::period::{Period, lattice_diagonal};
 use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameContacts};
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::Span;
+use crate::contact::ColliderSpan;
 use crate::dynamics::Simulation;
-use crate::progress::{Progress, step};
+use crate::progress::{Progress, report_progress};
 use crate::skeleton::{FrameMotion, Pose};
 use nalgebra::Isometry3;
 use std::sync::Arc;
 
 /// Largest displacement of a lattice vertex between passes, in sizes of its body, at which the state repeats.
-const REPEATS: f64 = 1e-4;
+const REPEAT_TOLERANCE: f64 = 1e-4;
 /// Seconds of motion after which no further pass begins.
-const LONGEST: f64 = 15.0;
+const MAX_CYCLE_SECONDS: f64 = 15.0;
 
 /// Simulates passes until they repeat. Returns for each body the frames of one pass and the largest distance of a lattice vertex between its end and
 /// its beginning, metres.
 pub(super) fn simulate(
     mut bodies: Bodies,
-    given: &[Drive],
+    given: &[ClipDrive],
     settings: &ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Vec<(Vec<ClipFrame>, f64)>, ClipError> {
-    let turns = Turns::new(&bodies, given)?;
+    let turns = CyclicMotion::new(&bodies, given)?;
     let (period, n) = (&turns.period, turns.period.frames);
     let least = settings.preroll.div_ceil(n) + 1;
     let most = least
-        .max((LONGEST * settings.fps / n as f64).ceil() as usize)
+        .max((MAX_CYCLE_SECONDS * settings.fps / n as f64).ceil() as usize)
         .max(3);
     let dt = 1.0 / settings.fps;
     let told = |_: f64, _: &str| progress.report(0.0, "starting the motion");
     bodies.reset(&turns.poses(0), &turns.forces(&bodies, 0)?, &told)?;
-    bodies.move_with(&turns.motions(&bodies, 0)?, dt)?;
-    let mut passes = vec![Pass::default(); given.len()];
+    bodies.match_bone_velocities(&turns.motions(&bodies, 0)?, dt)?;
+    let mut passes = vec![CyclePass::default(); given.len()];
     for pass in 0..most {
-        let moved = period.moved(pass as isize);
+        let moved = period.pass_motion(pass as isize);
         let home = moved.inverse();
-        for (pass, body) in passes.iter_mut().zip(bodies.all()) {
+        for (pass, body) in passes.iter_mut().zip(bodies.simulations()) {
             pass.begin(body, &home);
         }
         for i in 0..n {
             let done = (pass as f64 + i as f64 / n as f64) / most as f64;
             let stage = format!("closing the loop, round {}, frame {i}", pass + 1);
-            step(progress, done, &stage)?;
-            let all = bodies.all().iter().zip(bodies.contacts());
+            report_progress(progress, done, &stage)?;
+            let all = bodies.simulations().iter().zip(bodies.contacts());
             for ((pass, (body, contacts)), pose) in
                 passes.iter_mut().zip(all).zip(turns.poses(i as isize))
             {
-                pass.keep(body, &contacts, &pose, &home);
+                pass.append_frame(body, &contacts, &pose, &home);
             }
-            let span = Span {
+            let span = ColliderSpan {
                 from: i,
-                to: period.entry(i + 1),
+                to: period.collider_entry(i + 1),
                 moved,
             };
             let motions = turns.motions(&bodies, (pass * n + i) as isize)?;
@@ -65,39 +65,40 @@ pub(super) fn simulate(
             let told = |_: f64, _: &str| progress.report(done, &stage);
             bodies
                 .advance(&motions, (dt, span), &forces, &told)
-                .map_err(|source| ClipError::at(i, source))?;
+                .map_err(|source| ClipError::at_frame(i, source))?;
         }
-        let back = period.moved(1).inverse();
+        let back = period.pass_motion(1).inverse();
         let mut repeats = true;
-        for (pass, body) in passes.iter_mut().zip(bodies.all()) {
-            repeats &= pass.end(body, &back) <= REPEATS * size(body.body());
+        for (pass, body) in passes.iter_mut().zip(bodies.simulations()) {
+            repeats &=
+                pass.measure_gap(body, &back) <= REPEAT_TOLERANCE * lattice_diagonal(body.body());
         }
         if pass + 1 >= least && repeats {
             break;
         }
     }
     if period.closes {
-        let last = period.moved(1);
+        let last = period.pass_motion(1);
         let poses = turns.poses(n as isize);
-        for ((pass, body), pose) in passes.iter_mut().zip(bodies.all()).zip(poses) {
+        for ((pass, body), pose) in passes.iter_mut().zip(bodies.simulations()).zip(poses) {
             pass.close(body, pose, &last);
         }
     }
-    step(progress, 1.0, "simulated")?;
+    report_progress(progress, 1.0, "simulated")?;
     Ok(passes.into_iter().map(|p| (p.frames, p.gap)).collect())
 }
 
 /// Poses and forces that drive bodies through pass after pass.
-struct Turns<'a> {
-    given: &'a [Drive<'a>],
+struct CyclicMotion<'a> {
+    given: &'a [ClipDrive<'a>],
     period: Period,
     schedules: Vec<ForceSchedule<'a>>,
 }
 
-impl<'a> Turns<'a> {
-    fn new(bodies: &Bodies, given: &'a [Drive]) -> Result<Self, ClipError> {
-        let all = || bodies.all().iter().zip(given);
-        let schedule = |(body, (_, forces)): (&Simulation, &Drive<'a>)| ForceSchedule {
+impl<'a> CyclicMotion<'a> {
+    fn new(bodies: &Bodies, given: &'a [ClipDrive]) -> Result<Self, ClipError> {
+        let all = || bodies.simulations().iter().zip(given);
+        let schedule = |(body, (_, forces)): (&Simulation, &ClipDrive<'a>)| ForceSchedule {
             known: &[],
             new: *forces,
             nodes: body.body().node_count(),
@@ -106,7 +107,7 @@ impl<'a> Turns<'a> {
         let poses: Vec<(&Body, &[Pose])> = all().map(|(b, d)| (&**b.body(), d.0)).collect();
         Ok(Self {
             given,
-            period: Period::of(&poses)?,
+            period: Period::for_bodies(&poses)?,
             schedules: all().map(schedule).collect(),
         })
     }
@@ -119,18 +120,18 @@ impl<'a> Turns<'a> {
 
     /// Returns the motions of all bones from pose `i` to the next.
     fn motions(&self, bodies: &Bodies, i: isize) -> Result<Vec<FrameMotion>, ClipError> {
-        bodies.each(|k, body| self.period.interval(body.body(), self.given[k].0, i))
+        bodies.map_bodies(|k, body| self.period.frame_motion(body.body(), self.given[k].0, i))
     }
 
     /// Returns the forces on all bodies at a frame of a pass.
-    fn forces(&self, bodies: &Bodies, i: usize) -> Result<Vec<AtFrame>, ClipError> {
-        bodies.each(|k, _| self.schedules[k].at(i))
+    fn forces(&self, bodies: &Bodies, i: usize) -> Result<Vec<ForcesAtFrame>, ClipError> {
+        bodies.map_bodies(|k, _| self.schedules[k].forces_at(i))
     }
 }
 
 /// One body in the present pass.
 #[derive(Clone, Default)]
-struct Pass {
+struct CyclePass {
     /// Lattice vertices at the beginning of the pass, `[nodes]`, metres.
     begin: Vec<Vec3>,
     frames: Vec<ClipFrame>,
@@ -139,37 +140,37 @@ struct Pass {
     gap: f64,
 }
 
-impl Pass {
+impl CyclePass {
     fn begin(&mut self, body: &Simulation, home: &Isometry3<f64>) {
         self.begin = body.lattice_positions().to_vec();
-        self.first_sway = body.sway().map(|sway| swung(home, sway));
-        self.first_joints = swung(home, body.joint_volume());
+        self.first_sway = body.sway().map(|sway| rotate_vectors(home, sway));
+        self.first_joints = rotate_vectors(home, body.joint_volume());
         self.frames.clear();
     }
 
     /// Stores the present frame, moved by `home` from the place of the pass to that of the first.
-    fn keep(
+    fn append_frame(
         &mut self,
         body: &Simulation,
         contacts: &FrameContacts,
         pose: &Pose,
         home: &Isometry3<f64>,
     ) {
-        let shown = turned(home, body.lattice_positions());
-        let sway = body.sway().map(|sway| swung(home, sway));
-        let joints = swung(home, body.joint_volume());
+        let shown = transform_points(home, body.lattice_positions());
+        let sway = body.sway().map(|sway| rotate_vectors(home, sway));
+        let joints = rotate_vectors(home, body.joint_volume());
         let shape = FrameShape {
             positions: &shown,
             sway: sway.as_deref(),
             joints: &joints,
         };
-        let frame = ClipFrame::new(body, contacts.moved(home), &shape, Some(pose));
+        let frame = ClipFrame::new(body, contacts.transform(home), &shape, Some(pose));
         self.frames.push(frame);
     }
 
     /// Returns the largest distance of a lattice vertex between the end and the beginning, after removing the motion of the pass, metres.
-    fn end(&mut self, body: &Simulation, back: &Isometry3<f64>) -> f64 {
-        let end = turned(back, body.lattice_positions());
+    fn measure_gap(&mut self, body: &Simulation, back: &Isometry3<f64>) -> f64 {
+        let end = transform_points(back, body.lattice_positions());
         let pairs = self.begin.iter().zip(&end);
         self.gap = pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         self.gap
@@ -183,29 +184,32 @@ impl Pass {
         let points: Vec<Vec3> = (0..body.body().node_count())
             .map(|v| first.lattice.world(v))
             .collect();
-        let shown = turned(last, &points);
-        let sway = self.first_sway.take().map(|sway| swung(last, &sway));
-        let joints = swung(last, &self.first_joints);
+        let shown = transform_points(last, &points);
+        let sway = self
+            .first_sway
+            .take()
+            .map(|sway| rotate_vectors(last, &sway));
+        let joints = rotate_vectors(last, &self.first_joints);
         let shape = FrameShape {
             positions: &shown,
             sway: sway.as_deref(),
             joints: &joints,
         };
-        let contacts = first.contacts.moved(last);
+        let contacts = first.contacts.transform(last);
         let mut again = ClipFrame::new(body, contacts, &shape, Some(&pose));
         if let (Some(again), Some(first)) = (&mut again.modal, &first.modal) {
-            *again = Arc::new(first.at(pose));
+            *again = Arc::new(first.with_pose(pose));
         }
         self.frames.push(again);
     }
 }
 
-fn turned(by: &Isometry3<f64>, points: &[Vec3]) -> Vec<Vec3> {
+fn transform_points(by: &Isometry3<f64>, points: &[Vec3]) -> Vec<Vec3> {
     let turn = |p: &Vec3| by.rotation * p + by.translation.vector;
     points.iter().map(turn).collect()
 }
 
 /// Rotates vectors.
-fn swung(by: &Isometry3<f64>, vectors: &[Vec3]) -> Vec<Vec3> {
+fn rotate_vectors(by: &Isometry3<f64>, vectors: &[Vec3]) -> Vec<Vec3> {
     vectors.iter().map(|v| by.rotation * v).collect()
 }

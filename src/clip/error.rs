@@ -3,7 +3,7 @@
 
 use crate::contact::ContactError;
 use crate::dynamics::SimulationError;
-use crate::exclusive::InUse;
+use crate::exclusive::LockError;
 use crate::kernel::KernelError;
 use crate::present::PresentError;
 use crate::progress::Cancelled;
@@ -18,7 +18,7 @@ pub enum ClipError {
     Cancelled(#[from] Cancelled),
     /// The clip is already being extended by the calling work.
     #[error("the clip cannot be extended: {0}")]
-    InUse(#[from] InUse),
+    InUse(#[from] LockError),
     /// The settings of contact are invalid.
     #[error(transparent)]
     Contact(ContactError),
@@ -181,7 +181,7 @@ impl From<PresentError> for ClipError {
 
 impl ClipError {
     /// Adds the frame to an error, except to a cancellation.
-    pub(super) fn at(frame: usize, source: SimulationError) -> Self {
+    pub(super) fn at_frame(frame: usize, source: SimulationError) -> Self {
         match source {
             SimulationError::Cancelled(stop) => stop.into(),
             source => Self::Frame { frame, source },

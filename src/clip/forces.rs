@@ -36,12 +36,12 @@ impl FrameForces for Vec<Vec<Vec3>> {
 }
 
 /// Forces at one frame, `[nodes]`, N; `None`: no forces.
-pub(super) type AtFrame = Option<Arc<[Vec3]>>;
+pub(super) type ForcesAtFrame = Option<Arc<[Vec3]>>;
 
 /// Forces at consecutive poses: known for the first ones, requested for the others.
 #[derive(Clone, Copy)]
 pub(super) struct ForceSchedule<'a> {
-    pub known: &'a [AtFrame],
+    pub known: &'a [ForcesAtFrame],
     pub new: Option<&'a dyn FrameForces>,
     pub nodes: usize,
     /// Frame of the clip at the first pose.
@@ -53,7 +53,7 @@ impl ForceSchedule<'_> {
     ///
     /// # Errors
     /// [`ClipError::Forces`]: the source fails or returns numbers that are not finite.
-    pub fn at(&self, i: usize) -> Result<AtFrame, ClipError> {
+    pub fn forces_at(&self, i: usize) -> Result<ForcesAtFrame, ClipError> {
         if let Some(known) = self.known.get(i) {
             return Ok(known.clone());
         }

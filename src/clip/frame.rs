@@ -2,7 +2,7 @@
 //! One frame of a clip: its lattice, and the data that show its surfaces.
 
 use crate::Vec3;
-use crate::contact::{BuriedBone, ContactPoint, Parted};
+use crate::contact::{BuriedBone, ContactPoint, PartingOffsets};
 use crate::dynamics::Simulation;
 use crate::kernel::LocalPositions;
 use crate::present::{Instant, Presentation, Snapshot};
@@ -25,7 +25,7 @@ pub(super) struct ClipFrame {
     pub modal: Option<Arc<ModalFrame>>,
     pub contacts: FrameContacts,
     /// Parting of the surface with the modal method, computed on first use.
-    pub parted: Arc<OnceLock<Parted>>,
+    pub parted: Arc<OnceLock<PartingOffsets>>,
 }
 
 /// Displayed lattice of a frame, world axes.
@@ -51,7 +51,7 @@ pub struct FrameContacts {
 
 impl FrameContacts {
     /// Returns a copy moved rigidly.
-    pub(super) fn moved(&self, by: &Isometry3<f64>) -> Self {
+    pub(super) fn transform(&self, by: &Isometry3<f64>) -> Self {
         let moved = |c: &ContactPoint| ContactPoint {
             point: by.rotation * c.point + by.translation.vector,
             normal: by.rotation * c.normal,
@@ -79,7 +79,7 @@ pub(super) struct ModalFrame {
 
 impl ModalFrame {
     /// Returns the same flesh at another pose.
-    pub fn at(&self, pose: Pose) -> Self {
+    pub fn with_pose(&self, pose: Pose) -> Self {
         Self {
             amplitudes: self.amplitudes.clone(),
             pose,
@@ -116,10 +116,12 @@ impl ClipFrame {
             all.map(|(p, u)| p - u).collect()
         };
         let folded = match &modal {
-            Some(_) => Some(body.inverted_cells(simulation.carried_positions())),
-            None => shape.sway.map(|sway| body.inverted_cells(&unmoved(sway))),
+            Some(_) => Some(body.inverted_cell_count(simulation.carried_positions())),
+            None => shape
+                .sway
+                .map(|sway| body.inverted_cell_count(&unmoved(sway))),
         };
-        let showing = simulation.settings().showing();
+        let showing = simulation.settings().display_settings();
         let pose = pose.filter(|_| modal.is_none());
         let shown = Snapshot::new(body, shape.positions, shape.sway, pose, showing);
         let shown = shown.with_folds(simulation.folds());
@@ -127,7 +129,7 @@ impl ClipFrame {
         Self {
             lattice: Arc::new(shown.lattice),
             presentation: shown.presentation.map(Arc::new),
-            inverted: body.inverted_cells(shape.positions) as u32,
+            inverted: body.inverted_cell_count(shape.positions) as u32,
             folded: folded.map(|count| count as u32),
             unconverged: simulation.unconverged_in_frame() as u32,
             modal: modal.map(Arc::new),

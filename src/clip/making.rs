@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Construction of clips: modes, prepared contact, simulated frames.
 
-use super::bodies::{Bodies, Drive};
-use super::resumable::{ResumableRun, go_on};
+use super::bodies::{Bodies, ClipDrive};
+use super::resumable::{ResumableRun, continue_run};
 use super::scene::Membership;
 use super::{Clip, ClipError, ClipFrame, ClipSettings, Texts, check, cycle};
 use crate::body::Body;
 use crate::contact::{Contact, Parting, PreparedContact};
-use crate::dynamics::{MODES, Method, Simulation, SimulationError, SimulationSettings};
+use crate::dynamics::{
+    DEFAULT_MODE_COUNT, Method, Simulation, SimulationError, SimulationSettings,
+};
 use crate::exclusive::Exclusive;
 use crate::modal::Modes;
 use crate::present::{CarriedSurfaces, Presenter};
-use crate::progress::{Part, Progress};
+use crate::progress::{Progress, StageProgress};
 use std::sync::{Arc, RwLock};
 
 /// Modes that the modal method uses.
-pub(crate) enum ModesOf {
+pub(crate) enum ModeSelection {
     /// This number of the lowest modes; `None`: the usual number, or as many as there are.
     Lowest(Option<usize>),
     These(Arc<Modes>),
@@ -25,7 +27,7 @@ pub(crate) enum ModesOf {
 pub(crate) struct ClipParts<'a> {
     pub surfaces: CarriedSurfaces,
     /// Used by the modal method alone.
-    pub modes: ModesOf,
+    pub modes: ModeSelection,
     pub contact: Option<&'a Contact>,
 }
 
@@ -36,13 +38,13 @@ impl Clip {
     /// As [`Shot::simulate`](crate::shot::Shot::simulate).
     pub(crate) fn simulate(
         parts: ClipParts<'_>,
-        of: Drive,
+        of: ClipDrive,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
         let (method, surfaces) = (settings.simulation.method, parts.surfaces);
         if let Some(contact) = parts.contact {
-            if !method.touches() {
+            if !method.supports_contact() {
                 return Err(SimulationError::ContactMethod { method }.into());
             }
             contact.check_clip(of.0.len())?;
@@ -50,27 +52,27 @@ impl Clip {
         let body = surfaces.body();
         let ready = |contact: &Contact| contact.prepare(body, progress);
         let contact = parts.contact.map(ready).transpose()?;
-        let part = |from, to| Part {
+        let part = |from, to| StageProgress {
             whole: progress,
             from,
             to,
         };
         let (modes, rest) = match parts.modes {
             _ if method != Method::Modal => (None, 0.0),
-            ModesOf::These(modes) => (Some(modes), 0.0),
-            ModesOf::Lowest(count) => {
-                let count = count.unwrap_or_else(|| MODES.min(body.free_dofs()));
-                let found = Modes::of_body(body, count, &part(0.0, 0.5));
+            ModeSelection::These(modes) => (Some(modes), 0.0),
+            ModeSelection::Lowest(count) => {
+                let count = count.unwrap_or_else(|| DEFAULT_MODE_COUNT.min(body.free_dofs()));
+                let found = Modes::for_body(body, count, &part(0.0, 0.5));
                 (Some(Arc::new(found.map_err(SimulationError::from)?)), 0.5)
             }
         };
-        Self::make(surfaces, (modes, contact), of, settings, &part(rest, 1.0))
+        Self::build(surfaces, (modes, contact), of, settings, &part(rest, 1.0))
     }
 
-    fn make(
+    fn build(
         surfaces: CarriedSurfaces,
         (modes, contact): (Option<Arc<Modes>>, Option<PreparedContact>),
-        (poses, forces): Drive,
+        (poses, forces): ClipDrive,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
@@ -80,7 +82,7 @@ impl Clip {
         if poses.is_empty() {
             return Err(ClipError::NoPoses);
         }
-        let simulation = fresh(
+        let simulation = build_simulation(
             &body,
             modes.as_ref(),
             contact.as_ref(),
@@ -91,15 +93,19 @@ impl Clip {
             ..settings
         };
         let alone = Bodies::Alone(Box::new(simulation));
-        let made = run(alone, &[(poses, forces)], &settings, progress)?;
+        let made = run_bodies(alone, &[(poses, forces)], &settings, progress)?;
         let Some((frames, run, loop_gap)) = made.into_iter().next() else {
             return Err(ClipError::NoPoses);
         };
         Ok(Self {
-            parting: parting(contact.as_ref(), modes.is_some()),
-            presenter: Presenter::with_modes(surfaces, modes.clone(), settings.simulation.deform()),
+            parting: prepare_parting(contact.as_ref(), modes.is_some()),
+            presenter: Presenter::with_modes(
+                surfaces,
+                modes.clone(),
+                settings.simulation.deform_settings(),
+            ),
             body,
-            membership: Membership::alone(String::new()),
+            membership: Membership::for_single_body(String::new()),
             modes,
             contact,
             settings,
@@ -112,15 +118,15 @@ impl Clip {
 }
 
 /// Result of a run for each body: its frames, the state to extend it from, and for a cycle the distance between end and beginning, metres.
-type Made = (Vec<ClipFrame>, Option<ResumableRun>, Option<f64>);
+type RunOutcome = (Vec<ClipFrame>, Option<ResumableRun>, Option<f64>);
 
 /// Takes bodies through their poses, once or until they repeat.
-pub(super) fn run(
+pub(super) fn run_bodies(
     bodies: Bodies,
-    drives: &[Drive],
+    drives: &[ClipDrive],
     settings: &ClipSettings,
     progress: &dyn Progress,
-) -> Result<Vec<Made>, ClipError> {
+) -> Result<Vec<RunOutcome>, ClipError> {
     if settings.cyclic {
         let made = cycle::simulate(bodies, drives, settings, progress)?.into_iter();
         return Ok(made
@@ -128,14 +134,14 @@ pub(super) fn run(
             .collect());
     }
     let begun = vec![ResumableRun::default(); drives.len()];
-    let made = go_on(&begun, bodies, drives, settings, progress)?.into_iter();
+    let made = continue_run(&begun, bodies, drives, settings, progress)?.into_iter();
     Ok(made
         .map(|(frames, run)| (frames, Some(run), None))
         .collect())
 }
 
 /// Builds a simulation at its start.
-pub(super) fn fresh(
+pub(super) fn build_simulation(
     body: &Arc<Body>,
     modes: Option<&Arc<Modes>>,
     contact: Option<&PreparedContact>,
@@ -143,7 +149,7 @@ pub(super) fn fresh(
 ) -> Result<Simulation, SimulationError> {
     let settings = settings.clone();
     let mut simulation = match modes {
-        Some(modes) => Simulation::modal(body.clone(), modes.clone(), settings),
+        Some(modes) => Simulation::with_modes(body.clone(), modes.clone(), settings),
         None => Simulation::new(body.clone(), settings),
     }?;
     simulation.set_contact(contact.cloned())?;
@@ -151,6 +157,6 @@ pub(super) fn fresh(
 }
 
 /// Prepares the parting of the surface of modal flesh with contact; `None` for others.
-pub(super) fn parting(contact: Option<&PreparedContact>, modal: bool) -> Option<Parting> {
+pub(super) fn prepare_parting(contact: Option<&PreparedContact>, modal: bool) -> Option<Parting> {
     contact.filter(|_| modal).map(Parting::new)
 }

@@ -9,7 +9,7 @@
 //! use thew::present::SurfaceId;
 //! use thew::shot::Shot;
 //!
-//! let settings = ClipSettings::new(24.0, SimulationSettings::of(Method::Warped));
+//! let settings = ClipSettings::new(24.0, SimulationSettings::for_method(Method::Warped));
 //! // An arm of flesh (`examples/shapes/arm.rs`) whose elbow bends: a clip made in two parts is the clip made in one.
 //! let poses = (0..12).map(|frame| bent(0.08 * frame as f64)).collect::<Result<Vec<_>, _>>()?;
 //! let body = body()?;
@@ -49,19 +49,19 @@ pub use forces::FrameForces;
 pub use settings::ClipSettings;
 
 use crate::body::Body;
-use crate::contact::{Contact, Parted, Parting, PreparedContact};
+use crate::contact::{Contact, Parting, PartingOffsets, PreparedContact};
 use crate::exclusive::Exclusive;
 use crate::kernel::LocalPositions;
 use crate::modal::Modes;
 use crate::present::{CarriedSurfaces, Presenter};
 use crate::progress::Progress;
 use crate::skeleton::Pose;
-use bodies::{Bodies, Drive};
+use bodies::{Bodies, ClipDrive};
 use forces::ForceSchedule;
 pub use frame::FrameContacts;
 use frame::{ClipFrame, ModalFrame};
-use making::fresh;
-pub(crate) use making::{ClipParts, ModesOf};
+use making::build_simulation;
+pub(crate) use making::{ClipParts, ModeSelection};
 use resumable::ResumableRun;
 use scene::Membership;
 pub use scene::SceneMember;
@@ -122,7 +122,7 @@ impl Clip {
 
     fn append_alone(
         &self,
-        new: Drive,
+        new: ClipDrive,
         anew: bool,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
@@ -133,15 +133,15 @@ impl Clip {
     }
 
     /// Returns a new simulation of its body, at its start.
-    fn again(&self) -> Result<Bodies, ClipError> {
+    fn build_bodies(&self) -> Result<Bodies, ClipError> {
         let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());
-        let simulation = fresh(&self.body, modes, contact, &self.settings.simulation)?;
+        let simulation = build_simulation(&self.body, modes, contact, &self.settings.simulation)?;
         Ok(Bodies::Alone(Box::new(simulation)))
     }
 
     /// Returns the number of frames.
     pub fn len(&self) -> usize {
-        self.read().len()
+        self.read_frames().len()
     }
 
     /// Returns whether there are no frames; never true for a simulated clip.
@@ -186,19 +186,19 @@ impl Clip {
 
     /// Returns the number of inverted cells in each frame.
     pub fn inverted_cells(&self) -> Vec<u32> {
-        self.read().iter().map(|f| f.inverted).collect()
+        self.read_frames().iter().map(|f| f.inverted).collect()
     }
 
     /// Returns the number of cells in each frame that the bones alone invert, whatever the flesh does. With the modal method these are cells of the
     /// skin's own map, with others cells of the joints' elastic shape. `None` where sway is not separated from that shape.
     pub fn folded_cells(&self) -> Option<Vec<u32>> {
-        self.read().iter().map(|f| f.folded).collect()
+        self.read_frames().iter().map(|f| f.folded).collect()
     }
 
     /// Returns the number of steps in each frame, with the hyperelastic method, that ended short of their tolerance. The flesh went on from the best
     /// point found.
     pub fn unconverged_steps(&self) -> Vec<u32> {
-        self.read().iter().map(|f| f.unconverged).collect()
+        self.read_frames().iter().map(|f| f.unconverged).collect()
     }
 
     /// Returns the largest distance between a lattice vertex at the end and at the beginning of a cycle, metres; `None` for other clips.
@@ -208,7 +208,7 @@ impl Clip {
 
     /// Returns the memory of the frames, bytes.
     pub fn bytes(&self) -> usize {
-        let frames = self.read();
+        let frames = self.read_frames();
         let points: usize = frames.iter().map(|f| f.lattice.points.len()).sum();
         let modal = |f: &ModalFrame| {
             size_of::<ModalFrame>() + 8 * f.amplitudes.len() + size_of_val(f.pose.maps())
@@ -222,17 +222,17 @@ impl Clip {
             + frames
                 .iter()
                 .filter_map(|f| f.parted.get())
-                .map(Parted::bytes)
+                .map(PartingOffsets::bytes)
                 .sum::<usize>()
             + frames.len() * (size_of::<ClipFrame>() + size_of::<LocalPositions>())
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<ClipFrame>> {
+    fn read_frames(&self) -> std::sync::RwLockReadGuard<'_, Vec<ClipFrame>> {
         self.frames.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn clamped(frame: i64, frames: usize) -> usize {
+fn clamp_frame(frame: i64, frames: usize) -> usize {
     usize::try_from(frame)
         .unwrap_or(0)
         .min(frames.saturating_sub(1))

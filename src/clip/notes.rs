@@ -3,27 +3,27 @@
 
 use super::{Clip, ClipFrame};
 use crate::body::Body;
-use crate::contact::{BuriedBone, ContactPoint, LEAST_DETERMINANT};
+use crate::contact::{BuriedBone, ContactPoint, MIN_DETERMINANT};
 use crate::lattice::corner_volume;
 use std::collections::BTreeMap;
 
 /// Depth of an overlap below which it is invisible, in sizes of the body.
-const VISIBLE: f64 = 5e-4;
+const MIN_VISIBLE_DEPTH: f64 = 5e-4;
 /// Number of pairs named of each kind, the longest lasting first; and the largest number of spans of frames listed.
-const NAMED: usize = 4;
-const SPANS: usize = 3;
+const MAX_NAMED_FINDINGS: usize = 4;
+const MAX_LISTED_SPANS: usize = 3;
 /// Number of bones named that lie in one thing.
-const PARTS: usize = 3;
+const MAX_NAMED_PARTS: usize = 3;
 
 /// Frames and depth of one finding.
 #[derive(Default)]
-struct Found {
+struct Finding {
     frames: Vec<usize>,
     /// Largest depth, metres.
     deepest: f64,
 }
 
-impl Found {
+impl Finding {
     fn add(&mut self, frame: usize, depth: f64) {
         if self.frames.last() != Some(&frame) {
             self.frames.push(frame);
@@ -34,13 +34,13 @@ impl Found {
 
 /// Bones and other parts that lie in one thing.
 #[derive(Default)]
-struct Inside {
-    found: Found,
+struct IntrusionFinding {
+    found: Finding,
     /// Largest depth of each part, metres.
     parts: BTreeMap<String, f64>,
 }
 
-impl Inside {
+impl IntrusionFinding {
     fn add(&mut self, frame: usize, part: String, depth: f64) {
         self.found.add(frame, depth);
         let deepest = self.parts.entry(part).or_insert(depth);
@@ -48,16 +48,20 @@ impl Inside {
     }
 
     /// Names the deepest parts and counts the others.
-    fn parts(&self) -> String {
+    fn name_parts(&self) -> String {
         let mut all: Vec<(&String, f64)> = self.parts.iter().map(|(p, d)| (p, *d)).collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut names: Vec<String> = all.iter().take(PARTS).map(|(p, _)| p.to_string()).collect();
+        let mut names: Vec<String> = all
+            .iter()
+            .take(MAX_NAMED_PARTS)
+            .map(|(p, _)| p.to_string())
+            .collect();
         match all.len() - names.len() {
             0 => {}
             1 => names.push("another bone".into()),
             more => names.push(format!("{more} other bones")),
         }
-        listed(&names)
+        join_words(&names)
     }
 }
 
@@ -65,39 +69,39 @@ impl Clip {
     /// Returns a sentence for each overlap that contact cannot part because bones alone hold it. Frames count from 0. Empty for clips without
     /// contact.
     pub fn contact_notes(&self) -> Vec<String> {
-        let mut inside: BTreeMap<String, Inside> = BTreeMap::new();
-        let mut folded: BTreeMap<Vec<u32>, Found> = BTreeMap::new();
-        for (at, frame) in self.read().iter().enumerate() {
+        let mut inside: BTreeMap<String, IntrusionFinding> = BTreeMap::new();
+        let mut folded: BTreeMap<Vec<u32>, Finding> = BTreeMap::new();
+        for (at, frame) in self.read_frames().iter().enumerate() {
             for contact in frame.contacts.points.iter() {
                 let depth = -contact.gap;
-                if contact.kinematic && depth > VISIBLE * self.body.size() {
-                    let [part, other] = self.parts(contact);
+                if contact.kinematic && depth > MIN_VISIBLE_DEPTH * self.body.size() {
+                    let [part, other] = self.name_sides(contact);
                     inside.entry(other).or_default().add(at, part, depth);
                 }
             }
             for buried in frame.contacts.buried.iter() {
-                let (part, other) = (self.bone(buried.bone), self.other(buried));
+                let (part, other) = (self.name_bone(buried.bone), self.name_host(buried));
                 inside.entry(other).or_default().add(at, part, buried.depth);
             }
             if frame.contacts.held_cells > 0 {
-                for bones in folding(&self.body, frame) {
+                for bones in folding_bones(&self.body, frame) {
                     folded.entry(bones).or_default().add(at, 0.0);
                 }
             }
         }
         let inside = inside.iter().map(|(other, inside)| {
-            let (when, depth) = (spans(&inside.found.frames), 1e3 * inside.found.deepest);
+            let (when, depth) = (format_frames(&inside.found.frames), 1e3 * inside.found.deepest);
             let lie = if inside.parts.len() == 1 { "lies" } else { "lie" };
             let sentence = format!(
                 "{when}: {} {lie} up to {depth:.1} mm deep in {other}: contact moves flesh, not the bones that hold it, keep \
                  them further apart",
-                inside.parts()
+                inside.name_parts()
             );
             (inside.found.frames.len(), sentence)
         });
         let folded = folded.iter().map(|(bones, found)| {
-            let names: Vec<String> = bones.iter().map(|&b| self.bone(b)).collect();
-            let (when, names) = (spans(&found.frames), listed(&names));
+            let names: Vec<String> = bones.iter().map(|&b| self.name_bone(b)).collect();
+            let (when, names) = (format_frames(&found.frames), join_words(&names));
             let sentence = match bones.len() {
                 1 => {
                     format!("{when}: {names} folds what it alone holds: contact cannot help there")
@@ -109,32 +113,32 @@ impl Clip {
             (found.frames.len(), sentence)
         });
         let (inside, folded) = (inside.collect(), folded.collect());
-        [longest(inside), longest(folded)].concat()
+        [longest_findings(inside), longest_findings(folded)].concat()
     }
 
     /// Names both sides of a contact; two parts of the body itself are sorted.
-    fn parts(&self, contact: &ContactPoint) -> [String; 2] {
-        let part = self.bone_at(contact.vertex);
+    fn name_sides(&self, contact: &ContactPoint) -> [String; 2] {
+        let part = self.name_vertex_bone(contact.vertex);
         match contact.other_body as usize {
             own if own == self.body_index() => {
-                let mut both = [part, self.bone_at(contact.other_vertex)];
+                let mut both = [part, self.name_vertex_bone(contact.other_vertex)];
                 both.sort();
                 both
             }
-            other => [part, self.thing(other)],
+            other => [part, self.name_thing(other)],
         }
     }
 
     /// Names what a bone lies in.
-    fn other(&self, buried: &BuriedBone) -> String {
+    fn name_host(&self, buried: &BuriedBone) -> String {
         match buried.other as usize {
-            own if own == self.body_index() => self.bone(buried.partner),
-            other => self.thing(other),
+            own if own == self.body_index() => self.name_bone(buried.partner),
+            other => self.name_thing(other),
         }
     }
 
     /// Names another body of the scene or a collider.
-    fn thing(&self, other: usize) -> String {
+    fn name_thing(&self, other: usize) -> String {
         let names = self.body_names();
         match names.get(other) {
             Some(name) if !name.is_empty() => format!("'{name}'"),
@@ -144,7 +148,7 @@ impl Clip {
     }
 
     /// Names the bone that holds the flesh at a vertex of the surface.
-    fn bone_at(&self, vertex: u32) -> String {
+    fn name_vertex_bone(&self, vertex: u32) -> String {
         let held = self.body.bone_of_vertex();
         if vertex as usize >= self.body.embedding().len() {
             return "a vertex".into();
@@ -153,10 +157,10 @@ impl Clip {
         let heaviest = row
             .filter_map(|(node, weight)| Some((held[node]?, weight)))
             .max_by(|a, b| a.1.total_cmp(&b.1));
-        heaviest.map_or_else(|| "a vertex".into(), |(bone, _)| self.bone(bone))
+        heaviest.map_or_else(|| "a vertex".into(), |(bone, _)| self.name_bone(bone))
     }
 
-    fn bone(&self, bone: u32) -> String {
+    fn name_bone(&self, bone: u32) -> String {
         let own = self.body_names().get(self.body_index());
         let of = own.filter(|name| !name.is_empty());
         let of = of.map_or(String::new(), |name| format!(" of '{name}'"));
@@ -166,7 +170,7 @@ impl Clip {
 }
 
 /// Returns the bones of each cell near inversion that depends on bones alone, ascending.
-fn folding(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
+fn folding_bones(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
     let (rest, held) = (body.lattice().vertices(), body.bone_of_vertex());
     let mut found = Vec::new();
     let cells = body.lattice().cells().iter();
@@ -179,7 +183,7 @@ fn folding(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
         let flat = cell.corner_frames().iter().any(|corner| {
             let corner = corner.map(|i| corners[i] as usize);
             let now = corner_volume(corner, |v| frame.lattice.world(v));
-            now < LEAST_DETERMINANT * corner_volume(corner, |v| rest[v])
+            now < MIN_DETERMINANT * corner_volume(corner, |v| rest[v])
         });
         if flat {
             bones.sort_unstable();
@@ -191,16 +195,19 @@ fn folding(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
 }
 
 /// Returns the sentences of the longest-lasting findings and a count of the others. Each comes with its number of frames.
-fn longest(mut all: Vec<(usize, String)>) -> Vec<String> {
+fn longest_findings(mut all: Vec<(usize, String)>) -> Vec<String> {
     all.sort_by_key(|(frames, _)| std::cmp::Reverse(*frames));
-    let more = all.len().saturating_sub(NAMED);
-    let sentences = all.into_iter().take(NAMED).map(|(_, sentence)| sentence);
+    let more = all.len().saturating_sub(MAX_NAMED_FINDINGS);
+    let sentences = all
+        .into_iter()
+        .take(MAX_NAMED_FINDINGS)
+        .map(|(_, sentence)| sentence);
     let more = (more > 0).then(|| format!("... and {more} more of that kind"));
     sentences.chain(more).collect()
 }
 
 /// Formats frames: "frame 5", "frames 3 to 9 and 12", or a count with the range.
-fn spans(frames: &[usize]) -> String {
+fn format_frames(frames: &[usize]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &frame in frames {
         match runs.last_mut() {
@@ -213,18 +220,18 @@ fn spans(frames: &[usize]) -> String {
     {
         return format!("frame {only}");
     }
-    if let ([(first, _), .., (_, last)], true) = (&runs[..], runs.len() > SPANS) {
+    if let ([(first, _), .., (_, last)], true) = (&runs[..], runs.len() > MAX_LISTED_SPANS) {
         return format!("{} of the frames {first} to {last}", frames.len());
     }
     let words = runs.iter().map(|(first, last)| match first == last {
         true => first.to_string(),
         false => format!("{first} to {last}"),
     });
-    format!("frames {}", listed(&words.collect::<Vec<_>>()))
+    format!("frames {}", join_words(&words.collect::<Vec<_>>()))
 }
 
 /// Joins words: "a, b and c".
-fn listed(words: &[String]) -> String {
+fn join_words(words: &[String]) -> String {
     match words {
         [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
         _ => words.concat(),

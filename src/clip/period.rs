@@ -13,9 +13,9 @@ use crate::skeleton::{Affine, FrameMotion, Pose};
 use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
 
 /// Largest deviation of a bone, in sizes of the body, at which a rigid motion still leads to a pose.
-const SAME: f64 = 1e-3;
+const POSE_TOLERANCE: f64 = 1e-3;
 /// Least ratio of the distance from the last pose to the first to the largest step, at which a body travels on from its end.
-const LEAP: f64 = 1.5;
+const MIN_LEAP_RATIO: f64 = 1.5;
 
 /// Length of a cycle of some bodies, and the rigid motion of a pass.
 pub(super) struct Period {
@@ -32,19 +32,19 @@ impl Period {
     ///
     /// # Errors
     /// A body that does not end as the others do.
-    pub fn of(bodies: &[(&Body, &[Pose])]) -> Result<Self, ClipError> {
+    pub fn for_bodies(bodies: &[(&Body, &[Pose])]) -> Result<Self, ClipError> {
         let (frames, whole) = (bodies[0].1.len(), Isometry3::identity());
         let own = |&(body, poses): &(&Body, &[Pose])| match poses {
             [first, .., last] if frames > 2 => rigid_step(body, first, last),
             _ => None,
         };
         let leads = |by: &Isometry3<f64>, &(body, poses): &(&Body, &[Pose])| {
-            is_led(body, &poses[0], &poses[frames - 1], by)
+            is_rigid_motion(body, &poses[0], &poses[frames - 1], by)
         };
         let stays = |body: &(&Body, &[Pose])| leads(&whole, body);
         let step = own(&bodies[0]).filter(|step| bodies.iter().all(|body| leads(step, body)));
         // A single stiff body always seems to travel on. A body on its own is taken to.
-        let travels = || bodies.len() == 1 || bodies.iter().any(leaps);
+        let travels = || bodies.len() == 1 || bodies.iter().any(is_leap);
         if let Some(step) = step
             && (bodies.iter().all(stays) || travels())
         {
@@ -56,7 +56,7 @@ impl Period {
         }
         // A body that stands still ends in its first pose in any case.
         let moves = |&(_, poses): &(&Body, &[Pose])| poses.iter().any(|pose| *pose != poses[0]);
-        let ends = |body| moves(body) && (stays(body) || own(body).is_some() && leaps(body));
+        let ends = |body| moves(body) && (stays(body) || own(body).is_some() && is_leap(body));
         match bodies
             .iter()
             .position(|body| bodies.len() > 1 && ends(body))
@@ -72,7 +72,7 @@ impl Period {
 
     /// Returns the entry of the colliders' motion at a frame of a pass: in a cycle that closes the frame itself, otherwise the frame modulo the
     /// length.
-    pub fn entry(&self, i: usize) -> usize {
+    pub fn collider_entry(&self, i: usize) -> usize {
         match self.closes {
             true => i,
             false => i % self.frames,
@@ -80,7 +80,7 @@ impl Period {
     }
 
     /// Returns the rigid motion from the first pass to pass number `pass`.
-    pub fn moved(&self, pass: isize) -> Isometry3<f64> {
+    pub fn pass_motion(&self, pass: isize) -> Isometry3<f64> {
         let one = if pass < 0 {
             self.step.inverse()
         } else {
@@ -97,8 +97,8 @@ impl Period {
         if self.step == Isometry3::identity() {
             return pose.clone();
         }
-        let by = self.moved(pass);
-        pose.moved(&Affine {
+        let by = self.pass_motion(pass);
+        pose.apply_map(&Affine {
             linear: by.rotation.to_rotation_matrix().into_inner(),
             translation: by.translation.vector,
         })
@@ -108,7 +108,7 @@ impl Period {
     ///
     /// # Errors
     /// Poses without a motion between them.
-    pub fn interval(
+    pub fn frame_motion(
         &self,
         body: &Body,
         poses: &[Pose],
@@ -118,12 +118,12 @@ impl Period {
         let around: Vec<Pose> = (-around..=around + 1)
             .map(|k| self.pose(poses, i + k))
             .collect();
-        FrameMotion::through(body.skeleton(), &around, FrameMotion::STENCIL).map_err(|source| {
-            ClipError::Pose {
+        FrameMotion::from_pose_series(body.skeleton(), &around, FrameMotion::STENCIL).map_err(
+            |source| ClipError::Pose {
                 frame: i.rem_euclid(self.frames as isize) as usize,
                 source,
-            }
-        })
+            },
+        )
     }
 }
 
@@ -138,24 +138,24 @@ fn rigid_step(body: &Body, from: &Pose, to: &Pose) -> Option<Isometry3<f64>> {
     let rotation = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(turn));
     let shift = b.translation - rotation * a.translation;
     let by = Isometry3::from_parts(Translation3::from(shift), rotation);
-    is_led(body, from, to, &by).then_some(by)
+    is_rigid_motion(body, from, to, &by).then_some(by)
 }
 
-/// Returns whether the way from the last pose to the first exceeds [`LEAP`] times the largest step.
-fn leaps(&(body, poses): &(&Body, &[Pose])) -> bool {
-    let way = |from: &Pose, to: &Pose| farthest(body, from, to, &Isometry3::identity());
+/// Returns whether the way from the last pose to the first exceeds [`MIN_LEAP_RATIO`] times the largest step.
+fn is_leap(&(body, poses): &(&Body, &[Pose])) -> bool {
+    let way = |from: &Pose, to: &Pose| max_bone_distance(body, from, to, &Isometry3::identity());
     let steps = poses.windows(2).map(|pair| way(&pair[0], &pair[1]));
-    way(&poses[poses.len() - 1], &poses[0]) > LEAP * steps.fold(0.0, f64::max)
+    way(&poses[poses.len() - 1], &poses[0]) > MIN_LEAP_RATIO * steps.fold(0.0, f64::max)
 }
 
 /// Returns whether a rigid motion takes all bones from one pose to another.
-fn is_led(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> bool {
-    farthest(body, from, to, by) < SAME * size(body)
+fn is_rigid_motion(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> bool {
+    max_bone_distance(body, from, to, by) < POSE_TOLERANCE * lattice_diagonal(body)
 }
 
 /// Returns the largest distance between bones of a pose moved by a rigid motion and those of another, metres.
-fn farthest(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> f64 {
-    let (size, rest) = (size(body), body.lattice().vertices());
+fn max_bone_distance(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> f64 {
+    let (size, rest) = (lattice_diagonal(body), body.lattice().vertices());
     let off = |bone: usize| {
         let (a, b) = (&from.maps()[bone], &to.maps()[bone]);
         let end = |x: Vec3| (by.rotation * a.apply(x) + by.translation.vector - b.apply(x)).norm();
@@ -170,6 +170,6 @@ fn farthest(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> f64 {
 }
 
 /// Returns the diagonal of a body's lattice at rest, metres.
-pub(super) fn size(body: &Body) -> f64 {
+pub(super) fn lattice_diagonal(body: &Body) -> f64 {
     aabb::diagonal(body.lattice().vertices())
 }

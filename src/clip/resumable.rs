@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Simulation of bodies through poses that do not repeat, at once or in parts.
 
-use super::bodies::{Bodies, Drive};
-use super::forces::AtFrame;
+use super::bodies::{Bodies, ClipDrive};
+use super::forces::ForcesAtFrame;
 use super::run_in::run_in;
 use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule};
 use crate::body::Body;
-use crate::contact::Span;
-use crate::progress::{Progress, step};
+use crate::contact::ColliderSpan;
+use crate::progress::{Progress, report_progress};
 use crate::skeleton::{FrameMotion, Pose};
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ pub(super) struct ResumableRun {
     pub begun: usize,
     /// Number of frames since then.
     pub frames: usize,
-    /// The last poses: all of them up to [`START`], then that number.
+    /// The last poses: all of them up to [`MAX_RESTARTED_FRAMES`], then that number.
     pub poses: Vec<Pose>,
     /// Forces at these poses.
-    pub forces: Vec<AtFrame>,
-    /// Exact state at the first frame whose motion depends on later poses, once there are more than [`START`] frames. In a scene it is the state of
+    pub forces: Vec<ForcesAtFrame>,
+    /// Exact state at the first frame whose motion depends on later poses, once there are more than [`MAX_RESTARTED_FRAMES`] frames. In a scene it is the state of
     /// all bodies.
     pub state: Arc<[u8]>,
 }
 
 impl ResumableRun {
     /// Returns an empty run that begins at a frame of its clip.
-    pub fn at(begun: usize) -> Self {
+    pub fn from_frame(begun: usize) -> Self {
         Self {
             begun,
             ..Self::default()
@@ -37,20 +37,20 @@ impl ResumableRun {
     }
 
     /// Returns the number of frames of its clip.
-    pub fn end(&self) -> usize {
+    pub fn end_frame(&self) -> usize {
         self.begun + self.frames
     }
 }
 
 /// Number of last frames whose motion depends on later poses; the last frame counts.
-pub(super) const OPEN: usize = FrameMotion::STENCIL + 1;
+pub(super) const OPEN_FRAMES: usize = FrameMotion::STENCIL + 1;
 
 /// Number of frames up to which a clip is simulated again from its start when it is extended. It is more than the start depends on, and as many as
 /// the motion of the first open frame depends on.
-pub(super) const START: usize = OPEN + FrameMotion::STENCIL;
+pub(super) const MAX_RESTARTED_FRAMES: usize = OPEN_FRAMES + FrameMotion::STENCIL;
 
 /// One body of a run.
-struct Track<'a> {
+struct RunTrack<'a> {
     /// All known poses, preceded by those of the run-in.
     poses: Vec<Pose>,
     forces: ForceSchedule<'a>,
@@ -58,19 +58,19 @@ struct Track<'a> {
 
 /// Simulates the poses that follow, with bodies at their start. Returns for each body the new frames, preceded by those simulated again, and the
 /// state to continue from.
-pub(super) fn go_on(
+pub(super) fn continue_run(
     runs: &[ResumableRun],
     mut bodies: Bodies,
-    new: &[Drive],
+    new: &[ClipDrive],
     settings: &ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Vec<(Vec<ClipFrame>, ResumableRun)>, ClipError> {
     let (known, added) = (runs[0].poses.len(), new[0].0.len());
     // `at` is the pose at which the bodies are, `first` the frame of the first known pose.
-    let first = runs[0].end() - known;
-    let mut at = known.saturating_sub(OPEN);
-    let given = runs.iter().zip(new).zip(bodies.all());
-    let tracks = given.map(|((run, (poses, forces)), body)| Track {
+    let first = runs[0].end_frame() - known;
+    let mut at = known.saturating_sub(OPEN_FRAMES);
+    let given = runs.iter().zip(new).zip(bodies.simulations());
+    let tracks = given.map(|((run, (poses, forces)), body)| RunTrack {
         poses: [&run.poses, *poses].concat(),
         forces: ForceSchedule {
             known: &run.forces,
@@ -79,39 +79,43 @@ pub(super) fn go_on(
             first,
         },
     });
-    let mut tracks: Vec<Track> = tracks.collect();
-    let mut frames = vec![Vec::with_capacity(added + START); tracks.len()];
+    let mut tracks: Vec<RunTrack> = tracks.collect();
+    let mut frames = vec![Vec::with_capacity(added + MAX_RESTARTED_FRAMES); tracks.len()];
     let (count, mut state) = (known + added, runs[0].state.clone());
     let mut lead = 0;
-    if runs[0].frames > START {
+    if runs[0].frames > MAX_RESTARTED_FRAMES {
         bodies.restore(&state)?;
     } else {
         at = 0;
-        lead = start(&mut bodies, &mut tracks, runs[0].begun, settings, progress)?;
-        bodies.keep(&mut frames);
+        lead = start_run(&mut bodies, &mut tracks, runs[0].begun, settings, progress)?;
+        bodies.append_frames(&mut frames);
     }
     let begin = at;
     while at + 1 < count {
         let done = (at - begin) as f64 / (count - begin) as f64;
         let stage = format!("simulating frame {}", first + at + 1);
-        step(progress, done, &stage)?;
-        if at + OPEN == count {
+        report_progress(progress, done, &stage)?;
+        if at + OPEN_FRAMES == count {
             state = bodies.state().into();
         }
-        let motions = motions(&bodies, &tracks, lead + at)?;
-        let forces = bodies.each(|k, _| tracks[k].forces.at(at + 1))?;
-        let span = Span::between(first + at, first + at + 1);
+        let motions = track_motions(&bodies, &tracks, lead + at)?;
+        let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(at + 1))?;
+        let span = ColliderSpan::between_entries(first + at, first + at + 1);
         let told = |_: f64, _: &str| progress.report(done, &stage);
         bodies
             .advance(&motions, (1.0 / settings.fps, span), &forces, &told)
-            .map_err(|source| ClipError::at(first + at + 1, source))?;
-        bodies.keep(&mut frames);
+            .map_err(|source| ClipError::at_frame(first + at + 1, source))?;
+        bodies.append_frames(&mut frames);
         at += 1;
     }
-    step(progress, 1.0, "simulated")?;
-    let kept = count.saturating_sub(START);
-    let forces = |k: usize| (kept..count).map(|i| tracks[k].forces.at(i)).collect();
-    let forces: Vec<Vec<AtFrame>> = bodies.each(|k, _| forces(k))?;
+    report_progress(progress, 1.0, "simulated")?;
+    let kept = count.saturating_sub(MAX_RESTARTED_FRAMES);
+    let forces = |k: usize| {
+        (kept..count)
+            .map(|i| tracks[k].forces.forces_at(i))
+            .collect()
+    };
+    let forces: Vec<Vec<ForcesAtFrame>> = bodies.map_bodies(|k, _| forces(k))?;
     let ends = runs.iter().zip(&tracks).zip(forces);
     let runs = ends.map(|((run, track), forces)| ResumableRun {
         begun: run.begun,
@@ -125,16 +129,16 @@ pub(super) fn go_on(
 
 /// Settles the bodies at the first poses, those of the clip's frame `begun`, or runs in to them, and gives the flesh the velocity of the bones.
 /// Returns the number of poses of the run-in.
-fn start(
+fn start_run(
     bodies: &mut Bodies,
-    tracks: &mut [Track],
+    tracks: &mut [RunTrack],
     begun: usize,
     settings: &ClipSettings,
     progress: &dyn Progress,
 ) -> Result<usize, ClipError> {
     let mut lead = 0;
-    bodies.begin_colliders_at(begun);
-    for (track, body) in tracks.iter_mut().zip(bodies.all()) {
+    bodies.set_first_collider_entry(begun);
+    for (track, body) in tracks.iter_mut().zip(bodies.simulations()) {
         if let [first, second, ..] = &track.poses[..] {
             let before = run_in(body.body().skeleton(), first, second, settings.preroll);
             lead = before.len();
@@ -144,33 +148,37 @@ fn start(
     let (stage, dt) = ("starting the motion", 1.0 / settings.fps);
     let told = |_: f64, _: &str| progress.report(0.0, stage);
     let first: Vec<Pose> = tracks.iter().map(|t| t.poses[0].clone()).collect();
-    let forces = bodies.each(|k, _| tracks[k].forces.at(0))?;
+    let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(0))?;
     bodies.reset(&first, &forces, &told)?;
     if tracks[0].poses.len() > 1 {
-        let motions = motions(bodies, tracks, 0)?;
-        bodies.move_with(&motions, dt)?;
+        let motions = track_motions(bodies, tracks, 0)?;
+        bodies.match_bone_velocities(&motions, dt)?;
     }
     for i in 0..lead {
-        step(progress, 0.0, stage)?;
-        let motions = motions(bodies, tracks, i)?;
-        let still = Span::between(begun, begun);
+        report_progress(progress, 0.0, stage)?;
+        let motions = track_motions(bodies, tracks, i)?;
+        let still = ColliderSpan::between_entries(begun, begun);
         bodies
             .advance(&motions, (dt, still), &forces, &told)
-            .map_err(|source| ClipError::at(begun, source))?;
+            .map_err(|source| ClipError::at_frame(begun, source))?;
     }
     Ok(lead)
 }
 
 /// Returns the motion of each body's bones from pose `i` of its track to the next.
-fn motions(bodies: &Bodies, tracks: &[Track], i: usize) -> Result<Vec<FrameMotion>, ClipError> {
-    bodies.each(|k, body| interval(body.body(), &tracks[k].poses, i))
+fn track_motions(
+    bodies: &Bodies,
+    tracks: &[RunTrack],
+    i: usize,
+) -> Result<Vec<FrameMotion>, ClipError> {
+    bodies.map_bodies(|k, body| frame_motion(body.body(), &tracks[k].poses, i))
 }
 
 /// Returns the motion of the bones from pose `i` to the next.
-fn interval(body: &Body, poses: &[Pose], i: usize) -> Result<FrameMotion, ClipError> {
+fn frame_motion(body: &Body, poses: &[Pose], i: usize) -> Result<FrameMotion, ClipError> {
     if i + 1 >= poses.len() {
         return Err(ClipError::NoPoses);
     }
-    FrameMotion::through(body.skeleton(), poses, i)
+    FrameMotion::from_pose_series(body.skeleton(), poses, i)
         .map_err(|source| ClipError::Pose { frame: i, source })
 }

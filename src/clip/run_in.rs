@@ -9,7 +9,10 @@ use nalgebra::UnitQuaternion;
 /// Builds the poses of `frames` frames of run-in, in order. Every joint accelerates from a standstill to its speed between `first` and `second`. The
 /// roots together travel on by their mean step between the two.
 pub(super) fn run_in(skeleton: &Skeleton, first: &Pose, second: &Pose, frames: usize) -> Vec<Pose> {
-    let (from, to) = (Joints::of(skeleton, first), Joints::of(skeleton, second));
+    let (from, to) = (
+        RelativePose::from_pose(skeleton, first),
+        RelativePose::from_pose(skeleton, second),
+    );
     let roots: Vec<usize> = (0..skeleton.len())
         .filter(|&b| skeleton.parents()[b].is_none())
         .collect();
@@ -18,24 +21,24 @@ pub(super) fn run_in(skeleton: &Skeleton, first: &Pose, second: &Pose, frames: u
     let before = (1..=frames).rev().map(|i| {
         let t = i as f64;
         let eased = t - 0.5 * t * t / frames as f64;
-        let mut joints = from.back(&to, eased);
+        let mut joints = from.extrapolate_back(&to, eased);
         for &root in &roots {
             joints.places[root] -= travel * (t - eased);
         }
-        joints.pose(skeleton, first)
+        joints.to_pose(skeleton, first)
     });
     before.collect()
 }
 
 /// Bones relative to their parents, in the parents' turned frames; roots in world axes.
-struct Joints {
+struct RelativePose {
     turns: Vec<UnitQuaternion<f64>>,
     /// Heads, relative to the parents' heads, metres.
     places: Vec<Vec3>,
 }
 
-impl Joints {
-    fn of(skeleton: &Skeleton, pose: &Pose) -> Self {
+impl RelativePose {
+    fn from_pose(skeleton: &Skeleton, pose: &Pose) -> Self {
         let maps = pose.maps();
         let turn: Vec<_> = maps.iter().map(|map| polar(&map.linear).0).collect();
         let heads = skeleton.heads().iter().zip(maps);
@@ -51,7 +54,7 @@ impl Joints {
     }
 
     /// Extrapolates backwards by `steps` times the step from here to `next`.
-    fn back(&self, next: &Self, steps: f64) -> Self {
+    fn extrapolate_back(&self, next: &Self, steps: f64) -> Self {
         let turns = self.turns.iter().zip(&next.turns);
         let places = self.places.iter().zip(&next.places);
         Self {
@@ -63,10 +66,10 @@ impl Joints {
     }
 
     /// Builds the pose, with the stretch of the bones of another pose.
-    fn pose(&self, skeleton: &Skeleton, like: &Pose) -> Pose {
+    fn to_pose(&self, skeleton: &Skeleton, like: &Pose) -> Pose {
         let (mut turn, mut head) = (self.turns.clone(), self.places.clone());
         let mut pose = like.clone();
-        for &b in skeleton.parents_first() {
+        for &b in skeleton.topological_order() {
             let b = b as usize;
             if let Some(p) = skeleton.parents()[b].map(|p| p as usize) {
                 turn[b] = turn[p] * turn[b];
@@ -117,7 +120,7 @@ mod tests {
         Pose::new(maps).unwrap()
     }
 
-    fn apart(a: &Pose, b: &Pose) -> f64 {
+    fn max_distance(a: &Pose, b: &Pose) -> f64 {
         let maps = a.maps().iter().zip(b.maps());
         maps.map(|(a, b)| (a.to_matrix() - b.to_matrix()).norm())
             .fold(0.0, f64::max)
@@ -136,11 +139,15 @@ mod tests {
         for (i, pose) in (1..=FRAMES).rev().zip(&made) {
             let t = i as f64;
             let angle = 0.5 - 0.2 * (t - t * t / 8.0);
-            assert!(apart(pose, &chain(angle, Vec3::zeros())) < 1e-12, "{i}");
+            assert!(
+                max_distance(pose, &chain(angle, Vec3::zeros())) < 1e-12,
+                "{i}"
+            );
         }
         // The last step before the first pose is nearly as large as the first of the motion, the first one nearly nothing.
         let step = |a: &Pose, b: &Pose| {
-            apart(a, b) / apart(&chain(0.5, Vec3::zeros()), &chain(0.7, Vec3::zeros()))
+            max_distance(a, b)
+                / max_distance(&chain(0.5, Vec3::zeros()), &chain(0.7, Vec3::zeros()))
         };
         assert!(step(&made[3], &chain(0.5, Vec3::zeros())) > 0.8);
         assert!(step(&made[0], &made[1]) < 0.2);
@@ -164,7 +171,7 @@ mod tests {
     fn run_in_continues_travel() {
         let step = Vec3::new(0.1, -0.3, 0.2);
         let at = |i: f64| {
-            Pose::rest(3).moved(&Affine {
+            Pose::rest(3).apply_map(&Affine {
                 linear: Mat3::identity(),
                 translation: step * i,
             })
@@ -173,7 +180,7 @@ mod tests {
             .iter()
             .enumerate()
         {
-            assert!(apart(pose, &at(i as f64 - FRAMES as f64)) < 1e-12);
+            assert!(max_distance(pose, &at(i as f64 - FRAMES as f64)) < 1e-12);
         }
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bodies that touch each other, simulated together: one clip each, extended together.
 
-use super::bodies::{Bodies, Drive};
-use super::making::{fresh, run};
-use super::resumable::{ResumableRun, go_on};
+use super::bodies::{Bodies, ClipDrive};
+use super::making::{build_simulation, run_bodies};
+use super::resumable::{ResumableRun, continue_run};
 use super::{Clip, ClipError, ClipSettings, FrameForces, Presenter, check};
 use crate::contact::{Contact, PreparedContact};
 use crate::dynamics::{Method, Scene, Simulation, SimulationError};
@@ -43,7 +43,7 @@ pub(super) struct Membership {
 
 impl Membership {
     /// Describes a body alone.
-    pub fn alone(name: String) -> Self {
+    pub fn for_single_body(name: String) -> Self {
         Self {
             body: 0,
             names: vec![name],
@@ -70,17 +70,21 @@ impl Clip {
         progress: &dyn Progress,
     ) -> Result<Vec<Self>, ClipError> {
         let prepared = members.iter().enumerate().map(|(k, member)| {
-            let prepared = member.prepared(&members[0], k, progress);
-            prepared.map_err(|error| ClipError::in_scene(k, error))
+            let prepared = member.prepare_contact(&members[0], k, progress);
+            prepared.map_err(|error| ClipError::for_body(k, error))
         });
         let contacts: Vec<PreparedContact> = prepared.collect::<Result<_, _>>()?;
         let settings: Vec<&ClipSettings> = members.iter().map(|m| &m.settings).collect();
         let surfaces = members.iter().map(|m| &m.surfaces);
-        let bodies = together(surfaces.zip(settings.iter().copied()).zip(&contacts))?;
-        let resolved: Vec<_> = bodies.all().iter().map(|b| b.settings().clone()).collect();
-        let drives: Vec<Drive> = members.iter().map(|m| (m.poses, m.forces)).collect();
+        let bodies = build_scene_bodies(surfaces.zip(settings.iter().copied()).zip(&contacts))?;
+        let resolved: Vec<_> = bodies
+            .simulations()
+            .iter()
+            .map(|b| b.settings().clone())
+            .collect();
+        let drives: Vec<ClipDrive> = members.iter().map(|m| (m.poses, m.forces)).collect();
         let names: Vec<String> = members.iter().map(|m| m.name.clone()).collect();
-        let made = run(bodies, &drives, &common(&settings), progress)?;
+        let made = run_bodies(bodies, &drives, &common_settings(&settings), progress)?;
         let all = (0u32..).zip(members).zip(contacts).zip(resolved).zip(made);
         let clip =
             |((((body, member), contact), simulation), made): ((((_, &SceneMember), _), _), _)| {
@@ -139,7 +143,7 @@ impl Clip {
     /// Appends frames, which continue the clips or start afresh (`anew`).
     pub(super) fn append(
         clips: &[&Self],
-        new: &[Drive],
+        new: &[ClipDrive],
         anew: bool,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
@@ -175,7 +179,7 @@ impl Clip {
                 return Err(ClipError::SceneOrder { clip: k });
             }
             runs.push(match anew {
-                true => ResumableRun::at(run.end()),
+                true => ResumableRun::from_frame(run.end_frame()),
                 false => run.clone(),
             });
         }
@@ -183,28 +187,28 @@ impl Clip {
             let checked = check(&clip.body, poses, clip.len());
             checked.map_err(|error| match expected {
                 1 => error,
-                _ => ClipError::in_scene(k, error),
+                _ => ClipError::for_body(k, error),
             })?;
-            same_frames(k, "poses", poses.len(), new[0].0.len())?;
+            check_equal_count(k, "poses", poses.len(), new[0].0.len())?;
         }
         if new[0].0.is_empty() {
             return Ok(());
         }
         let settings: Vec<&ClipSettings> = clips.iter().map(|c| &c.settings).collect();
         let bodies = match clips {
-            [alone] => alone.again()?,
+            [alone] => alone.build_bodies()?,
             clips => {
                 let contacts = clips.iter().map(|c| c.contact.as_ref());
                 let contacts: Option<Vec<&PreparedContact>> = contacts.collect();
                 let contacts = contacts.ok_or(ClipError::SceneOrder { clip: 0 })?;
                 let surfaces = clips.iter().map(|c| c.surfaces());
-                together(surfaces.zip(settings.iter().copied()).zip(contacts))?
+                build_scene_bodies(surfaces.zip(settings.iter().copied()).zip(contacts))?
             }
         };
-        let made = go_on(&runs, bodies, new, &common(&settings), progress)?;
+        let made = continue_run(&runs, bodies, new, &common_settings(&settings), progress)?;
         for ((clip, held), (new_frames, run)) in clips.iter().zip(&mut held).zip(made) {
             let mut frames = clip.frames.write().unwrap_or_else(PoisonError::into_inner);
-            frames.truncate(run.end() - new_frames.len());
+            frames.truncate(run.end_frame() - new_frames.len());
             frames.extend(new_frames);
             **held = Some(run);
         }
@@ -232,14 +236,14 @@ impl Clip {
 }
 
 /// Builds the simulations of bodies that touch each other, at their start; a single body gets a simulation of its own.
-fn together<'a>(
+fn build_scene_bodies<'a>(
     members: impl Iterator<Item = ((&'a CarriedSurfaces, &'a ClipSettings), &'a PreparedContact)>,
 ) -> Result<Bodies, ClipError> {
     let made = members
         .enumerate()
         .map(|(k, ((surfaces, settings), contact))| {
-            let simulation = fresh(surfaces.body(), None, None, &settings.simulation);
-            let simulation = simulation.map_err(|error| SimulationError::in_scene(k, error))?;
+            let simulation = build_simulation(surfaces.body(), None, None, &settings.simulation);
+            let simulation = simulation.map_err(|error| SimulationError::for_body(k, error))?;
             Ok::<_, ClipError>((simulation, contact.clone()))
         });
     let mut made: Vec<(Simulation, PreparedContact)> = made.collect::<Result<_, _>>()?;
@@ -247,14 +251,14 @@ fn together<'a>(
         && let Some((mut simulation, contact)) = made.pop()
     {
         let alone = simulation.set_contact(Some(contact));
-        alone.map_err(|error| SimulationError::in_scene(0, error))?;
+        alone.map_err(|error| SimulationError::for_body(0, error))?;
         return Ok(Bodies::Alone(Box::new(simulation)));
     }
     Ok(Bodies::Together(Box::new(Scene::new(made)?)))
 }
 
 /// Returns the settings of the whole run: those of the first body, with the longest run-in.
-fn common(settings: &[&ClipSettings]) -> ClipSettings {
+fn common_settings(settings: &[&ClipSettings]) -> ClipSettings {
     let longest = settings.iter().map(|s| s.preroll).max();
     ClipSettings {
         preroll: longest.unwrap_or(0),
@@ -263,7 +267,7 @@ fn common(settings: &[&ClipSettings]) -> ClipSettings {
 }
 
 /// Checks that a number of a body equals that of the first.
-fn same_frames(
+fn check_equal_count(
     body: usize,
     what: &'static str,
     given: usize,
@@ -282,7 +286,7 @@ fn same_frames(
 
 impl SceneMember<'_> {
     /// Checks that the member fits the scene and prepares its contact; `k` is its index.
-    fn prepared(
+    fn prepare_contact(
         &self,
         first: &Self,
         k: usize,
@@ -293,7 +297,7 @@ impl SceneMember<'_> {
             let cyclic = self.settings.cyclic;
             return Err(ClipError::SceneCycle { body: k, cyclic });
         }
-        same_frames(k, "poses", self.poses.len(), first.poses.len())?;
+        check_equal_count(k, "poses", self.poses.len(), first.poses.len())?;
         let [given, expected] = [self, first].map(|m| m.settings.fps);
         if given != expected {
             return Err(ClipError::SceneFrames {
@@ -307,7 +311,7 @@ impl SceneMember<'_> {
         if method == Method::Modal {
             return Err(SimulationError::ModalScene.into());
         }
-        if !method.touches() {
+        if !method.supports_contact() {
             return Err(SimulationError::ContactMethod { method }.into());
         }
         check(body, self.poses, 0)?;
@@ -321,7 +325,7 @@ impl SceneMember<'_> {
 
 impl ClipError {
     /// Adds the index of a body to an error, unless the error already names it.
-    pub(super) fn in_scene(body: usize, error: Self) -> Self {
+    pub(super) fn for_body(body: usize, error: Self) -> Self {
         match error {
             Self::Cancelled(_)
             | Self::SceneFrames { .. }

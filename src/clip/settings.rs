@@ -9,7 +9,7 @@ use serde::ser::{Error as _, SerializeTuple};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Largest number of frames of run-in: each is stored as a pose.
-const LONGEST_PREROLL: usize = 100_000;
+const MAX_PREROLL: usize = 100_000;
 
 /// Settings of a simulated clip.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ impl ClipSettings {
         if !(0.1..=1e4).contains(&self.fps) {
             return Err(ClipError::Fps(self.fps));
         }
-        if self.preroll > LONGEST_PREROLL {
+        if self.preroll > MAX_PREROLL {
             return Err(ClipError::Preroll(self.preroll));
         }
         Ok(self.simulation.check()?)
@@ -53,7 +53,7 @@ impl ClipSettings {
 
 /// Form of the settings in files. It never changes: later settings are in `end`. How modes are shown is stored beside it.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredClipSettings {
     fps: f64,
     method: Method,
     rate: f64,
@@ -64,63 +64,63 @@ struct Stored {
     solver: Solver,
     elastic_joints: f64,
     preroll: usize,
-    end: End,
+    end: SettingsTail,
 }
 
 /// End of the stored settings: a byte with bits for `cyclic` and for the presence of later settings, then these.
-struct End {
+struct SettingsTail {
     cyclic: bool,
     later: Vec<(String, Value)>,
 }
 
-/// Bit of the byte of [`End`] that says that later settings follow.
-const LATER: u8 = 2;
+/// Bit of the byte of [`SettingsTail`] that says that later settings follow.
+const LATER_SETTINGS_BIT: u8 = 2;
 
-impl Serialize for End {
+impl Serialize for SettingsTail {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (count, later) = match self.later.is_empty() {
             true => (1, 0),
-            false => (2, LATER),
+            false => (2, LATER_SETTINGS_BIT),
         };
         let mut tuple = serializer.serialize_tuple(count)?;
         tuple.serialize_element(&(u8::from(self.cyclic) | later))?;
-        if later == LATER {
+        if later == LATER_SETTINGS_BIT {
             tuple.serialize_element(&self.later)?;
         }
         tuple.end()
     }
 }
 
-impl<'de> Deserialize<'de> for End {
+impl<'de> Deserialize<'de> for SettingsTail {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Ends;
+        struct SettingsTailVisitor;
 
-        impl<'de> Visitor<'de> for Ends {
-            type Value = End;
+        impl<'de> Visitor<'de> for SettingsTailVisitor {
+            type Value = SettingsTail;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("the end of the settings")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<End, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<SettingsTail, A::Error> {
                 let bits: u8 = seq.next_element()?.unwrap_or(u8::MAX);
-                if bits > 1 + LATER {
+                if bits > 1 + LATER_SETTINGS_BIT {
                     return Err(A::Error::custom(
                         "it says both that it is a cycle and that it is not",
                     ));
                 }
-                let later = match bits & LATER {
+                let later = match bits & LATER_SETTINGS_BIT {
                     0 => None,
                     _ => seq.next_element()?,
                 };
-                Ok(End {
+                Ok(SettingsTail {
                     cyclic: bits & 1 == 1,
                     later: later.unwrap_or_default(),
                 })
             }
         }
 
-        deserializer.deserialize_tuple(2, Ends)
+        deserializer.deserialize_tuple(2, SettingsTailVisitor)
     }
 }
 
@@ -131,7 +131,7 @@ impl Serialize for ClipSettings {
         else {
             return Err(S::Error::custom("the damping of its body is not known"));
         };
-        let stored = Stored {
+        let stored = StoredClipSettings {
             fps: self.fps,
             method: s.method,
             rate: s.rate,
@@ -142,7 +142,7 @@ impl Serialize for ClipSettings {
             solver: s.solver,
             elastic_joints: s.elastic_joints,
             preroll: self.preroll,
-            end: End {
+            end: SettingsTail {
                 cyclic: self.cyclic,
                 later: s.later(),
             },
@@ -153,7 +153,7 @@ impl Serialize for ClipSettings {
 
 impl<'de> Deserialize<'de> for ClipSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
+        let stored = StoredClipSettings::deserialize(deserializer)?;
         let mut simulation = SimulationSettings {
             method: stored.method,
             rate: stored.rate,

@@ -2,11 +2,11 @@
 //! Displayed frames of a clip: its body and carried surfaces, looked up in any order.
 
 use super::frame::{ClipFrame, FrameContacts};
-use super::{Clip, ClipError, clamped};
+use super::{Clip, ClipError, clamp_frame};
 use crate::contact::BuriedBone;
 use crate::kernel::LocalPositions;
-use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target, WarpPresenter};
-use crate::progress::{Progress, step};
+use crate::present::{Instant, OutputSpace, PresentError, Presenter, SurfaceId, WarpPresenter};
+use crate::progress::{Progress, report_progress};
 use std::sync::Arc;
 
 impl Clip {
@@ -21,24 +21,24 @@ impl Clip {
     /// A surface that the body does not carry.
     pub fn positions(&self, frame: i64, surface: SurfaceId) -> Result<Vec<f32>, ClipError> {
         let mut out = vec![0.0; 3 * self.vertices(surface)?];
-        self.show(frame, |at| {
+        self.show_frame(frame, |at| {
             self.presenter
-                .positions(surface, at, &Target::WORLD, &mut out)
+                .positions(surface, at, &OutputSpace::WORLD, &mut out)
         })?;
         Ok(out)
     }
 
-    /// Passes a frame's instant to `show`, with its surface parted where the clip does so. Frames beyond the ends show the ends.
+    /// Passes a frame's instant to `show_frame`, with its surface parted where the clip does so. Frames beyond the ends show the ends.
     ///
     /// # Errors
-    /// Those of `show`; that the surface cannot be parted.
-    pub fn show(
+    /// Those of `show_frame`; that the surface cannot be parted.
+    pub fn show_frame(
         &self,
         frame: i64,
         show: impl FnOnce(Instant<'_>) -> Result<(), PresentError>,
     ) -> Result<(), ClipError> {
-        let frame = self.shown(frame)?;
-        Ok(show(self.instant(&frame))?)
+        let frame = self.parted_frame(frame)?;
+        Ok(show(self.frame_instant(&frame))?)
     }
 
     /// Returns the offsets that the flesh adds to the artist's skin at a frame, `[n · 3]`, metres, world axes. The displayed surface is the skin plus
@@ -48,9 +48,9 @@ impl Clip {
     /// As [`positions`](Self::positions).
     pub fn offsets(&self, frame: i64, surface: SurfaceId) -> Result<Vec<f32>, ClipError> {
         let mut out = vec![0.0; 3 * self.vertices(surface)?];
-        self.show(frame, |at| {
+        self.show_frame(frame, |at| {
             self.presenter
-                .offsets(surface, at, &Target::WORLD, &mut out)
+                .offsets(surface, at, &OutputSpace::WORLD, &mut out)
         })?;
         Ok(out)
     }
@@ -64,15 +64,15 @@ impl Clip {
         &self,
         frame: i64,
         surface: SurfaceId,
-        target: &Target,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<(), ClipError> {
         let last = self.len().saturating_sub(1) as i64;
         let at = frame.clamp(0, last);
         let (before, after) = ((at - 1).max(0), (at + 1).min(last));
         let seconds = (after - before).max(1) as f64 / self.settings.fps;
-        let (before, after) = (self.shown(before)?, self.shown(after)?);
-        let instants = (self.instant(&before), self.instant(&after));
+        let (before, after) = (self.parted_frame(before)?, self.parted_frame(after)?);
+        let instants = (self.frame_instant(&before), self.frame_instant(&after));
         Ok(self
             .presenter
             .velocities(surface, instants, seconds, target, out)?)
@@ -88,16 +88,16 @@ impl Clip {
         surface: SurfaceId,
         progress: &dyn Progress,
     ) -> Result<Vec<f32>, ClipError> {
-        let frames = self.all_shown(progress)?;
+        let frames = self.parted_frames(progress)?;
         let mut out = vec![0.0; 3 * self.vertices(surface)? * frames.len()];
-        let instants: Vec<Instant<'_>> = frames.iter().map(|f| self.instant(f)).collect();
-        let world = &Target::WORLD;
+        let instants: Vec<Instant<'_>> = frames.iter().map(|f| self.frame_instant(f)).collect();
+        let world = &OutputSpace::WORLD;
         self.presenter
             .all_positions(surface, &instants, world, progress, &mut out)?;
         Ok(out)
     }
 
-    fn instant<'a>(&self, frame: &'a ClipFrame) -> Instant<'a> {
+    fn frame_instant<'a>(&self, frame: &'a ClipFrame) -> Instant<'a> {
         frame.instant(self.settings.simulation.max_offset)
     }
 
@@ -112,7 +112,7 @@ impl Clip {
         let size = self.body.size().max(f64::MIN_POSITIVE) as f32;
         let mut max_skin_deviation = |frame: i64| -> Result<f32, ClipError> {
             let frame = self.frame(frame);
-            let instant = self.instant(&frame);
+            let instant = self.frame_instant(&frame);
             Ok(self.presenter.max_deviation(own, instant, &mut scratch)? / size)
         };
         (0..self.len() as i64)
@@ -126,7 +126,7 @@ impl Clip {
     /// # Errors
     /// As [`positions`](Self::positions).
     pub fn contacts(&self, frame: i64) -> Result<FrameContacts, ClipError> {
-        let frame = self.shown(frame)?;
+        let frame = self.parted_frame(frame)?;
         Ok(match frame.parted.get() {
             Some(parted) => FrameContacts {
                 points: parted.points.clone(),
@@ -169,40 +169,40 @@ impl Clip {
     }
 
     fn frame(&self, frame: i64) -> ClipFrame {
-        self.numbered(frame).1
+        self.indexed_frame(frame).1
     }
 
     /// Returns a frame with its clamped index.
-    fn numbered(&self, frame: i64) -> (usize, ClipFrame) {
-        let frames = self.read();
-        let at = clamped(frame, frames.len());
+    fn indexed_frame(&self, frame: i64) -> (usize, ClipFrame) {
+        let frames = self.read_frames();
+        let at = clamp_frame(frame, frames.len());
         (at, frames[at].clone())
     }
 
     /// Returns a frame with its surface parted, where the clip does so.
-    fn shown(&self, frame: i64) -> Result<ClipFrame, ClipError> {
-        let (at, frame) = self.numbered(frame);
-        self.part(at, &frame)?;
+    fn parted_frame(&self, frame: i64) -> Result<ClipFrame, ClipError> {
+        let (at, frame) = self.indexed_frame(frame);
+        self.part_surface(at, &frame)?;
         Ok(frame)
     }
 
-    fn all_shown(&self, progress: &dyn Progress) -> Result<Vec<ClipFrame>, ClipError> {
-        let frames = self.read().clone();
+    fn parted_frames(&self, progress: &dyn Progress) -> Result<Vec<ClipFrame>, ClipError> {
+        let frames = self.read_frames().clone();
         for (at, frame) in frames.iter().enumerate() {
             if self.parting.is_some() {
-                step(
+                report_progress(
                     progress,
                     at as f64 / frames.len() as f64,
                     "Parting the surface",
                 )?;
             }
-            self.part(at, frame)?;
+            self.part_surface(at, frame)?;
         }
         Ok(frames)
     }
 
     /// Computes the parting of a frame, unless it is known. Every thread computes the same.
-    fn part(&self, at: usize, frame: &ClipFrame) -> Result<(), ClipError> {
+    fn part_surface(&self, at: usize, frame: &ClipFrame) -> Result<(), ClipError> {
         let (Some(parting), Some(modal)) = (&self.parting, &frame.modal) else {
             return Ok(());
         };
@@ -210,7 +210,7 @@ impl Clip {
             let posed = (modal.amplitudes.as_slice(), &modal.pose);
             let posed = (posed, self.settings.simulation.max_offset);
             let presenter = &self.presenter;
-            let found = presenter.parted(parting, posed, &frame.lattice, at)?;
+            let found = presenter.part_surface(parting, posed, &frame.lattice, at)?;
             frame.parted.get_or_init(|| found);
         }
         Ok(())

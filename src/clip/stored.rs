@@ -2,22 +2,22 @@
 //! File format of a clip: its body, its displayed frames, and the state to extend it from. The container is that of [`crate::store`]. Contents of
 //! files are checked like arguments.
 
-use super::forces::AtFrame;
+use super::forces::ForcesAtFrame;
 use super::frame::{ClipFrame, FrameContacts, ModalFrame};
-use super::making::{fresh, parting};
-use super::resumable::{OPEN, ResumableRun, START};
+use super::making::{build_simulation, prepare_parting};
+use super::resumable::{MAX_RESTARTED_FRAMES, OPEN_FRAMES, ResumableRun};
 use super::scene::Membership;
 use super::{Clip, ClipSettings, Texts};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{BuriedBone, ContactPoint, PreparedContact, StoredContact};
 use crate::dynamics::Scene;
-use crate::exclusive::{Exclusive, InUse};
+use crate::exclusive::{Exclusive, LockError};
 use crate::kernel::LocalPositions;
 use crate::modal::{DeformSettings, Modes, StoredModes};
 use crate::present::{CarriedSurfaces, Presentation, Presenter};
 use crate::progress::Silent;
-use crate::range::{FARTHEST, all_kept, is_kept};
+use crate::range::{MAX_COORDINATE, all_storable, is_storable};
 use crate::skeleton::Pose;
 use crate::store::{self, StoreError, named_texts};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -26,18 +26,18 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 /// Kind of the file.
-const KIND: &str = "clip";
+const FILE_KIND: &str = "clip";
 
 /// All of a clip. `B` is the body with its carried surfaces, borrowed when writing.
 #[derive(Serialize, Deserialize)]
-struct Stored<'a, B> {
+struct StoredClip<'a, B> {
     body: B,
     membership: Cow<'a, Membership>,
     modal: Option<(StoredModes, DeformSettings)>,
     settings: ClipSettings,
     contact: Option<StoredContact<'a>>,
     frames: Vec<StoredFrame<'a>>,
-    run: Option<StoredDrive<'a>>,
+    run: Option<StoredRun<'a>>,
     loop_gap: Option<f64>,
     #[serde(deserialize_with = "named_texts")]
     texts: Texts,
@@ -50,14 +50,14 @@ struct StoredFrame<'a> {
     inverted: u32,
     folded: Option<u32>,
     unconverged: u32,
-    shown: StoredShown<'a>,
+    shown: StoredDisplay<'a>,
     contacts: Cow<'a, [ContactPoint]>,
     held_cells: u32,
     buried: Cow<'a, [BuriedBone]>,
 }
 
 #[derive(Serialize, Deserialize)]
-enum StoredShown<'a> {
+enum StoredDisplay<'a> {
     Skin(Cow<'a, Presentation>),
     Modes {
         amplitudes: Cow<'a, [f64]>,
@@ -66,7 +66,7 @@ enum StoredShown<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredDrive<'a> {
+struct StoredRun<'a> {
     begun: u64,
     poses: Cow<'a, [Pose]>,
     forces: Vec<Option<Cow<'a, [Vec3]>>>,
@@ -80,7 +80,7 @@ impl Clip {
     /// # Errors
     /// [`StoreError`]; a clip that the caller is extending.
     pub fn save(&self, path: &Path) -> Result<(), StoreError> {
-        let saved = self.with_stored(|stored| store::save(path, KIND, &stored));
+        let saved = self.with_stored(|stored| store::save(path, FILE_KIND, &stored));
         saved.unwrap_or_else(|in_use| {
             Err(StoreError::Unwritable {
                 path: path.to_owned(),
@@ -91,21 +91,25 @@ impl Clip {
 
     fn with_stored<T>(
         &self,
-        work: impl FnOnce(Stored<'_, &CarriedSurfaces>) -> T,
-    ) -> Result<T, InUse> {
+        work: impl FnOnce(StoredClip<'_, &CarriedSurfaces>) -> T,
+    ) -> Result<T, LockError> {
         // Extending changes both the run and the frames.
         let run = self.run.lock()?;
-        let frames = self.read();
-        let modal =
-            |modes: &Arc<Modes>| (StoredModes::new(modes), self.settings.simulation.deform());
-        Ok(work(Stored {
+        let frames = self.read_frames();
+        let modal = |modes: &Arc<Modes>| {
+            (
+                StoredModes::new(modes),
+                self.settings.simulation.deform_settings(),
+            )
+        };
+        Ok(work(StoredClip {
             body: self.presenter.surfaces(),
             membership: Cow::Borrowed(&self.membership),
             modal: self.modes.as_ref().map(modal),
             settings: self.settings.clone(),
             contact: self.contact().map(StoredContact::new),
-            frames: frames.iter().filter_map(ClipFrame::stored).collect(),
-            run: run.as_ref().map(ResumableRun::stored),
+            frames: frames.iter().filter_map(ClipFrame::to_stored).collect(),
+            run: run.as_ref().map(ResumableRun::to_stored),
             loop_gap: self.loop_gap,
             texts: self.texts.clone(),
         }))
@@ -117,22 +121,22 @@ impl Clip {
     /// # Errors
     /// [`StoreError`]: not a Thew file, another version or kind, damaged, refused by the disk.
     pub fn load(path: &Path) -> Result<Self, StoreError> {
-        store::load::<Read>(path, KIND).map(|read| read.0)
+        store::load::<LoadedClip>(path, FILE_KIND).map(|read| read.0)
     }
 }
 
 /// A clip that was read.
-struct Read(Clip);
+struct LoadedClip(Clip);
 
-impl<'de> Deserialize<'de> for Read {
+impl<'de> Deserialize<'de> for LoadedClip {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::<CarriedSurfaces>::deserialize(deserializer)?;
+        let stored = StoredClip::<CarriedSurfaces>::deserialize(deserializer)?;
         let clip = stored.into_clip().map_err(serde::de::Error::custom)?;
         Ok(Self(clip))
     }
 }
 
-impl Stored<'_, CarriedSurfaces> {
+impl StoredClip<'_, CarriedSurfaces> {
     /// Builds the clip. Returns a sentence for parts that do not fit together.
     fn into_clip(mut self) -> Result<Clip, String> {
         let body = self.body.body().clone();
@@ -155,12 +159,14 @@ impl Stored<'_, CarriedSurfaces> {
         fits(
             !(self.run.is_some() && cyclic)
                 && self.loop_gap.is_some() == cyclic
-                && self.loop_gap.is_none_or(|gap| gap >= 0.0 && is_kept(gap)),
+                && self
+                    .loop_gap
+                    .is_none_or(|gap| gap >= 0.0 && is_storable(gap)),
             "it says both that it is a cycle and that it is not",
         )?;
         let run = match self.run {
             Some(run) => {
-                let run = run.into_drive(&body, frames.len());
+                let run = run.into_run(&body, frames.len());
                 Some(run.ok_or("what it needs to continue does not fit its body")?)
             }
             None => None,
@@ -171,24 +177,25 @@ impl Stored<'_, CarriedSurfaces> {
                 && !(membership.is_shared() && contact.is_none()),
             "it belongs to a scene that cannot exist",
         )?;
-        if let Some(state) = run.as_ref().and_then(ResumableRun::resumed) {
+        if let Some(state) = run.as_ref().and_then(ResumableRun::resume_state) {
             // The state of a scene can be checked in full only with all its clips; check the part of this body.
             let (own, bodies) = (membership.body as usize, membership.names.len());
             let (state, contact) = match membership.is_shared() {
-                true => (Scene::state_of(state, own, bodies), None),
+                true => (Scene::body_state(state, own, bodies), None),
                 false => (Some(state), contact.as_ref()),
             };
             let state = state.ok_or("what it needs to continue does not belong to its scene")?;
-            let restored = fresh(&body, modes.as_ref(), contact, &self.settings.simulation)
-                .and_then(|mut s| s.restore(state));
+            let restored =
+                build_simulation(&body, modes.as_ref(), contact, &self.settings.simulation)
+                    .and_then(|mut s| s.restore(state));
             restored.map_err(|e| e.to_string())?;
         }
         Ok(Clip {
-            parting: parting(contact.as_ref(), modes.is_some()),
+            parting: prepare_parting(contact.as_ref(), modes.is_some()),
             presenter: Presenter::with_modes(
                 self.body,
                 modes.clone(),
-                self.settings.simulation.deform(),
+                self.settings.simulation.deform_settings(),
             ),
             body,
             membership,
@@ -207,8 +214,10 @@ impl Stored<'_, CarriedSurfaces> {
         let Some((modes, show)) = self.modal.take() else {
             return Ok(None);
         };
-        let modes = modes.of_body(body).ok_or("its modes do not fit its body")?;
-        self.settings.simulation.set_deform(show);
+        let modes = modes
+            .into_modes(body)
+            .ok_or("its modes do not fit its body")?;
+        self.settings.simulation.set_deform_settings(show);
         Ok(Some(Arc::new(modes)))
     }
 
@@ -218,10 +227,12 @@ impl Stored<'_, CarriedSurfaces> {
             return Ok(None);
         };
         fits(
-            self.settings.simulation.method.touches(),
+            self.settings.simulation.method.supports_contact(),
             "its method does not support contact",
         )?;
-        let contact = contact.contact().and_then(|c| c.prepare(body, &Silent));
+        let contact = contact
+            .into_contact()
+            .and_then(|c| c.prepare(body, &Silent));
         contact.map(Some).map_err(|e| e.to_string())
     }
 }
@@ -233,13 +244,13 @@ fn fits(good: bool, what: &str) -> Result<(), String> {
 
 impl ClipFrame {
     /// Returns the stored form; `None` for a frame without anything to show, which no simulation produces.
-    fn stored(&self) -> Option<StoredFrame<'_>> {
+    fn to_stored(&self) -> Option<StoredFrame<'_>> {
         let shown = match (&self.modal, &self.presentation) {
-            (Some(modal), _) => StoredShown::Modes {
+            (Some(modal), _) => StoredDisplay::Modes {
                 amplitudes: Cow::Borrowed(&modal.amplitudes),
                 pose: Cow::Borrowed(&modal.pose),
             },
-            (None, Some(presentation)) => StoredShown::Skin(Cow::Borrowed(presentation)),
+            (None, Some(presentation)) => StoredDisplay::Skin(Cow::Borrowed(presentation)),
             (None, None) => return None,
         };
         Some(StoredFrame {
@@ -262,21 +273,21 @@ impl StoredFrame<'_> {
         let count = |n: u32| n as usize <= cells;
         let mut numbers = self.points.iter().flatten().chain(&self.origin);
         let mut good = self.points.len() == nodes
-            && numbers.all(|&x| f64::from(x).abs() <= FARTHEST)
+            && numbers.all(|&x| f64::from(x).abs() <= MAX_COORDINATE)
             && count(self.inverted)
             && self.folded.is_none_or(count)
             && count(self.held_cells)
-            && self.contacts.iter().all(ContactPoint::is_kept);
+            && self.contacts.iter().all(ContactPoint::is_valid);
         let bones = body.skeleton().len();
-        good &= self.buried.iter().all(|b| b.is_kept(bones));
+        good &= self.buried.iter().all(|b| b.is_valid(bones));
         let (presentation, modal) = match self.shown {
-            StoredShown::Skin(presentation) => {
+            StoredDisplay::Skin(presentation) => {
                 good &= modes.is_none() && presentation.fits(bones, nodes);
                 (Some(Arc::new(presentation.into_owned())), None)
             }
-            StoredShown::Modes { amplitudes, pose } => {
+            StoredDisplay::Modes { amplitudes, pose } => {
                 good &= modes.is_some_and(|modes| modes.len() == amplitudes.len())
-                    && amplitudes.iter().all(|q| q.abs() <= FARTHEST)
+                    && amplitudes.iter().all(|q| q.abs() <= MAX_COORDINATE)
                     && pose.maps().len() == bones
                     && self.folded.is_some();
                 let modal = ModalFrame {
@@ -308,9 +319,9 @@ impl StoredFrame<'_> {
 }
 
 impl ResumableRun {
-    fn stored(&self) -> StoredDrive<'_> {
-        let forces = |at: &'_ AtFrame| at.as_deref().map(|f| Cow::Owned(f.to_vec()));
-        StoredDrive {
+    fn to_stored(&self) -> StoredRun<'_> {
+        let forces = |at: &'_ ForcesAtFrame| at.as_deref().map(|f| Cow::Owned(f.to_vec()));
+        StoredRun {
             begun: self.begun as u64,
             poses: Cow::Borrowed(&self.poses),
             forces: self.forces.iter().map(forces).collect(),
@@ -319,25 +330,25 @@ impl ResumableRun {
     }
 
     /// Returns the state that the clip continues from; `None` where it is simulated again from the start.
-    fn resumed(&self) -> Option<&[u8]> {
-        (self.frames > START).then_some(&self.state)
+    fn resume_state(&self) -> Option<&[u8]> {
+        (self.frames > MAX_RESTARTED_FRAMES).then_some(&self.state)
     }
 }
 
-impl StoredDrive<'_> {
-    fn into_drive(self, body: &Body, frames: usize) -> Option<ResumableRun> {
+impl StoredRun<'_> {
+    fn into_run(self, body: &Body, frames: usize) -> Option<ResumableRun> {
         let begun = usize::try_from(self.begun).ok()?;
         let frames = frames.checked_sub(begun).filter(|&own| own > 0)?;
-        let (nodes, kept) = (body.node_count(), frames.min(START));
+        let (nodes, kept) = (body.node_count(), frames.min(MAX_RESTARTED_FRAMES));
         let sound = |f: &Option<Cow<'_, [Vec3]>>| {
             f.as_ref()
-                .is_none_or(|f| f.len() == nodes && f.iter().all(all_kept))
+                .is_none_or(|f| f.len() == nodes && f.iter().all(all_storable))
         };
         let good = self.poses.len() == kept
             && self.poses.iter().all(|p| p.check(body.skeleton()).is_ok())
             && self.forces.len() == kept
             && self.forces.iter().all(sound)
-            && (frames <= OPEN || !self.state.is_empty());
+            && (frames <= OPEN_FRAMES || !self.state.is_empty());
         good.then(|| ResumableRun {
             begun,
             frames,

@@ -6,7 +6,7 @@ use crate::Mat3;
 use crate::Vec3;
 use crate::body::fixture::BarOptions;
 use crate::dynamics::{Method, SimulationSettings, equilibrium};
-use crate::present::{PresentError, SurfaceId, Target};
+use crate::present::{OutputSpace, PresentError, SurfaceId};
 use crate::progress::Cancelled;
 use crate::progress::Silent;
 use crate::shot::Shot;
@@ -25,7 +25,7 @@ fn body() -> Arc<Body> {
     BarOptions { settings, ..bar }.build()
 }
 
-fn rigid(turn: Vec3, about: Vec3, shift: Vec3) -> Affine {
+fn rigid_map(turn: Vec3, about: Vec3, shift: Vec3) -> Affine {
     let r = UnitQuaternion::from_scaled_axis(turn);
     Affine {
         linear: r.to_rotation_matrix().into_inner(),
@@ -34,26 +34,29 @@ fn rigid(turn: Vec3, about: Vec3, shift: Vec3) -> Affine {
 }
 
 /// Swings the upper bone and carries both, `t` in frames; a cycle of 12.
-fn swing(t: f64) -> Pose {
+fn swing_pose(t: f64) -> Pose {
     let phase = t * std::f64::consts::TAU / 12.0;
     let joint = Vec3::new(0.0, 0.0, 0.8);
-    let upper = rigid(Vec3::new(0.4 * phase.sin(), 0.0, 0.0), joint, Vec3::zeros());
-    let whole = rigid(
+    let upper = rigid_map(Vec3::new(0.4 * phase.sin(), 0.0, 0.0), joint, Vec3::zeros());
+    let whole = rigid_map(
         Vec3::zeros(),
         Vec3::zeros(),
         Vec3::new(0.1 * phase.cos(), 0.0, 0.0),
     );
     Pose::new(vec![Affine::identity(), upper])
         .unwrap()
-        .moved(&whole)
+        .apply_map(&whole)
 }
 
-fn swings(frames: usize) -> Vec<Pose> {
-    (0..frames).map(|i| swing(i as f64)).collect()
+fn swing_poses(frames: usize) -> Vec<Pose> {
+    (0..frames).map(|i| swing_pose(i as f64)).collect()
 }
 
-fn plain() -> ClipSettings {
-    ClipSettings::new(FPS, SimulationSettings::damped().by(Method::Warped))
+fn basic_settings() -> ClipSettings {
+    ClipSettings::new(
+        FPS,
+        SimulationSettings::with_default_damping().with_method(Method::Warped),
+    )
 }
 
 fn clip(poses: &[Pose], settings: ClipSettings) -> Clip {
@@ -66,7 +69,7 @@ fn simulate(
     settings: ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Clip, ClipError> {
-    Shot::new(body(), poses.to_vec(), settings).simulate_with(forces, progress)
+    Shot::new(body(), poses.to_vec(), settings).simulate_with_forces(forces, progress)
 }
 
 fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
@@ -78,11 +81,11 @@ fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
 /// The first frame of a clip is the equilibrium of its first pose.
 #[test]
 fn first_frame_is_equilibrium() {
-    let clip = clip(&swings(8), plain());
-    let gravity = SimulationSettings::damped().gravity;
+    let clip = clip(&swing_poses(8), basic_settings());
+    let gravity = SimulationSettings::with_default_damping().gravity;
     let q = equilibrium(
         clip.body(),
-        &swing(0.0),
+        &swing_pose(0.0),
         None,
         None,
         gravity,
@@ -98,7 +101,7 @@ fn first_frame_is_equilibrium() {
         for v in clip.body().bone_vertices() {
             let bone = clip.body().bone_of_vertex()[v as usize].unwrap();
             let x = clip.body().lattice().vertices()[v as usize];
-            let there = swing(f as f64).maps()[bone as usize].apply(x);
+            let there = swing_pose(f as f64).maps()[bone as usize].apply(x);
             assert!((clip.lattice(f).world(v as usize) - there).norm() < 1e-6);
         }
     }
@@ -107,9 +110,12 @@ fn first_frame_is_equilibrium() {
 /// A clip that is simulated in parts has the same bits as one that is simulated at once.
 #[test]
 fn extend_keeps_bits() {
-    let poses = swings(14);
+    let poses = swing_poses(14);
     for preroll in [0, 3] {
-        let settings = ClipSettings { preroll, ..plain() };
+        let settings = ClipSettings {
+            preroll,
+            ..basic_settings()
+        };
         let whole = clip(&poses, settings.clone());
         for cuts in [vec![1, 2], vec![4], vec![5, 6, 12], vec![3], vec![13]] {
             if cuts[0] <= preroll {
@@ -133,7 +139,7 @@ fn extend_keeps_bits() {
 #[test]
 fn uniform_travel_has_no_lag() {
     let travel = |i: i32| {
-        Pose::rest(2).moved(&rigid(
+        Pose::rest(2).apply_map(&rigid_map(
             Vec3::zeros(),
             Vec3::zeros(),
             Vec3::new(0.2, -0.1, 0.05) * f64::from(i),
@@ -141,7 +147,10 @@ fn uniform_travel_has_no_lag() {
     };
     let poses: Vec<Pose> = (0..12).map(travel).collect();
     for preroll in [0, 4] {
-        let settings = ClipSettings { preroll, ..plain() };
+        let settings = ClipSettings {
+            preroll,
+            ..basic_settings()
+        };
         let clip = clip(&poses, settings);
         for (f, pose) in poses.iter().enumerate() {
             let shift = pose.maps()[0].translation;
@@ -156,13 +165,13 @@ fn uniform_travel_has_no_lag() {
 /// A clip with a preroll starts with flesh that swings already.
 #[test]
 fn preroll_starts_swinging() {
-    let poses = swings(20);
-    let still = clip(&poses, plain());
+    let poses = swing_poses(20);
+    let still = clip(&poses, basic_settings());
     let swung = clip(
         &poses,
         ClipSettings {
             preroll: 10,
-            ..plain()
+            ..basic_settings()
         },
     );
     let apart = distance(&still.lattice(0), &swung.lattice(0));
@@ -173,10 +182,10 @@ fn preroll_starts_swinging() {
 /// A cyclic clip ends where it begins, and it cannot be extended.
 #[test]
 fn cycle_closes() {
-    for (poses, closed) in [(swings(12), false), (swings(13), true)] {
+    for (poses, closed) in [(swing_poses(12), false), (swing_poses(13), true)] {
         let settings = ClipSettings {
             cyclic: true,
-            ..plain()
+            ..basic_settings()
         };
         let loops = clip(&poses, settings);
         assert_eq!(loops.len(), poses.len());
@@ -185,7 +194,7 @@ fn cycle_closes() {
             assert!(distance(&loops.lattice(0), &loops.lattice(12)) < 1e-6);
         }
         // It is what a long clip comes to.
-        let long = clip(&swings(245), plain());
+        let long = clip(&swing_poses(245), basic_settings());
         for f in 0..12 {
             let apart = distance(&loops.lattice(f), &long.lattice(228 + f));
             assert!(
@@ -206,24 +215,24 @@ fn cycle_closes() {
 /// The motion of a cyclic clip may travel and turn from one pass to the next.
 #[test]
 fn cycle_travels_and_turns() {
-    let by = rigid(
+    let by = rigid_map(
         Vec3::new(0.0, 0.0, 0.3),
         Vec3::zeros(),
         Vec3::new(2.0, 1.0, 0.0),
     );
     let step = |t: f64| {
-        let part = rigid(
+        let part = rigid_map(
             Vec3::new(0.0, 0.0, 0.3 * t / 12.0),
             Vec3::zeros(),
             Vec3::new(2.0, 1.0, 0.0) * (t / 12.0),
         );
-        swing(t).moved(&part)
+        swing_pose(t).apply_map(&part)
     };
     let mut poses: Vec<Pose> = (0..12).map(|i| step(f64::from(i))).collect();
-    poses.push(poses[0].moved(&by));
+    poses.push(poses[0].apply_map(&by));
     let settings = ClipSettings {
         cyclic: true,
-        ..plain()
+        ..basic_settings()
     };
     let clip = clip(&poses, settings);
     assert!(clip.loop_gap().unwrap() < 1e-3, "{:?}", clip.loop_gap());
@@ -236,7 +245,7 @@ fn cycle_travels_and_turns() {
 /// Frames can be read in any order, and frame numbers out of range are clamped.
 #[test]
 fn frame_lookup_clamps() {
-    let clip = Arc::new(clip(&swings(10), plain()));
+    let clip = Arc::new(clip(&swing_poses(10), basic_settings()));
     let shape = |f: i64| clip.positions(f, SurfaceId::OWN).unwrap();
     let forwards: Vec<Vec<f32>> = (0..10).map(shape).collect();
     let backwards: Vec<Vec<f32>> = (0..10).rev().map(shape).collect();
@@ -254,8 +263,8 @@ fn frame_lookup_clamps() {
         assert!((p - clip.lattice(3).world(i)).norm() < 1e-6);
     }
     let mut out = vec![0.0; 3 * clip.vertices(SurfaceId::OWN).unwrap()];
-    clip.show(4, |at| {
-        (clip.presenter()).positions(SurfaceId::OWN, at, &Target::WORLD, &mut out)
+    clip.show_frame(4, |at| {
+        (clip.presenter()).positions(SurfaceId::OWN, at, &OutputSpace::WORLD, &mut out)
     })
     .unwrap();
     assert_eq!(out, forwards[4]);
@@ -264,9 +273,9 @@ fn frame_lookup_clamps() {
 /// Another thread can read frames while the clip is extended.
 #[test]
 fn frames_readable_while_extending() {
-    let poses = swings(40);
-    let clip = Arc::new(clip(&poses[..4], plain()));
-    let whole = self::clip(&poses, plain());
+    let poses = swing_poses(40);
+    let clip = Arc::new(clip(&poses[..4], basic_settings()));
+    let whole = self::clip(&poses, basic_settings());
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut seen = 0;
@@ -288,7 +297,7 @@ fn frames_readable_while_extending() {
 /// A clip of a typical body and length takes less than 7.5 MB.
 #[test]
 fn clip_is_small() {
-    let clip = clip(&swings(10), plain());
+    let clip = clip(&swing_poses(10), basic_settings());
     let per_vertex = clip.bytes() as f64 / (10 * clip.body().node_count()) as f64;
     assert!(per_vertex * 350.0 * 250.0 < 15e6 / 2.0);
 }
@@ -296,9 +305,9 @@ fn clip_is_small() {
 /// A cancelled extension leaves the clip unchanged, and it can be extended later.
 #[test]
 fn extend_cancelled_keeps_clip() {
-    let poses = swings(20);
+    let poses = swing_poses(20);
     let stop = |fraction: f64, _: &str| fraction < 0.5;
-    let settings = plain();
+    let settings = basic_settings();
     let e = simulate(&poses, None, settings.clone(), &stop).unwrap_err();
     assert_eq!(e, ClipError::Cancelled(Cancelled));
     let clip = clip(&poses[..10], settings);
@@ -313,7 +322,7 @@ fn extend_cancelled_keeps_clip() {
 }
 
 /// Pushes the flesh sideways, in step with the swing.
-fn pushes(frames: std::ops::Range<usize>) -> Vec<Vec<Vec3>> {
+fn push_forces(frames: std::ops::Range<usize>) -> Vec<Vec<Vec3>> {
     let x = body().lattice().vertices().to_vec();
     let push = |f: usize| {
         let part = (f as f64 * std::f64::consts::TAU / 12.0).sin() + 0.5;
@@ -325,8 +334,8 @@ fn pushes(frames: std::ops::Range<usize>) -> Vec<Vec<Vec3>> {
 /// A clip with forces that is simulated in parts has the same bits as one that is simulated at once.
 #[test]
 fn forces_extend_keeps_bits() {
-    let poses = swings(14);
-    let all = pushes(0..14);
+    let poses = swing_poses(14);
+    let all = push_forces(0..14);
     let methods = [
         Method::Warped,
         Method::Linear,
@@ -337,14 +346,14 @@ fn forces_extend_keeps_bits() {
         let simulation = match method.model() {
             Some(_) => SimulationSettings {
                 rate: 24.0,
-                ..SimulationSettings::damped()
+                ..SimulationSettings::with_default_damping()
             },
-            None => SimulationSettings::damped(),
+            None => SimulationSettings::with_default_damping(),
         };
         let settings = ClipSettings {
             preroll,
-            simulation: simulation.by(method),
-            ..plain()
+            simulation: simulation.with_method(method),
+            ..basic_settings()
         };
         let whole = simulate(&poses, Some(&all), settings.clone(), &Silent).unwrap();
         let bare = clip(&poses, settings.clone());
@@ -354,7 +363,7 @@ fn forces_extend_keeps_bits() {
         let first = Some(&all as &dyn FrameForces);
         let part = simulate(&poses[..cut[0]], first, settings, &Silent).unwrap();
         for ends in cut.windows(2) {
-            let (new, more) = (&poses[ends[0]..ends[1]], pushes(ends[0]..ends[1]));
+            let (new, more) = (&poses[ends[0]..ends[1]], push_forces(ends[0]..ends[1]));
             part.extend(new, Some(&more), &Silent).unwrap();
         }
         for f in 0..14 {
@@ -371,18 +380,24 @@ fn forces_extend_keeps_bits() {
 /// The first frame is the equilibrium under its forces, and steady forces at a steady pose move nothing.
 #[test]
 fn first_frame_balances_forces() {
-    let all = pushes(0..3);
-    let clip = simulate(&swings(3), Some(&all), plain(), &Silent).unwrap();
-    let (gravity, forces) = (SimulationSettings::damped().gravity, Some(&all[0][..]));
-    let pose = swing(0.0);
+    let all = push_forces(0..3);
+    let clip = simulate(&swing_poses(3), Some(&all), basic_settings(), &Silent).unwrap();
+    let (gravity, forces) = (
+        SimulationSettings::with_default_damping().gravity,
+        Some(&all[0][..]),
+    );
+    let pose = swing_pose(0.0);
     let q = equilibrium(clip.body(), &pose, None, forces, gravity, Method::Warped).unwrap();
     for (i, (q, x)) in q.iter().zip(clip.body().lattice().vertices()).enumerate() {
         assert!((clip.lattice(0).world(i) - x - q).norm() < 1e-6);
     }
     // Steady forces at a steady pose: nothing moves, run-in or not.
-    let (poses, steady) = (vec![swing(2.0); 6], vec![all[1].clone(); 6]);
+    let (poses, steady) = (vec![swing_pose(2.0); 6], vec![all[1].clone(); 6]);
     for preroll in [0, 3] {
-        let settings = ClipSettings { preroll, ..plain() };
+        let settings = ClipSettings {
+            preroll,
+            ..basic_settings()
+        };
         let clip = simulate(&poses, Some(&steady), settings, &Silent).unwrap();
         assert!(distance(&clip.lattice(0), &clip.lattice(5)) < 1e-6);
     }
@@ -393,15 +408,15 @@ fn first_frame_balances_forces() {
 fn cycle_repeats_forces() {
     let settings = ClipSettings {
         cyclic: true,
-        ..plain()
+        ..basic_settings()
     };
-    let (open, closed) = (pushes(0..12), pushes(0..13));
-    let loops = simulate(&swings(12), Some(&open), settings.clone(), &Silent).unwrap();
+    let (open, closed) = (push_forces(0..12), push_forces(0..13));
+    let loops = simulate(&swing_poses(12), Some(&open), settings.clone(), &Silent).unwrap();
     assert!(loops.loop_gap().unwrap() < 2e-4 * 1.7);
-    let again = simulate(&swings(13), Some(&closed), settings.clone(), &Silent).unwrap();
-    let (poses, all) = (swings(245), pushes(0..245));
-    let long = simulate(&poses, Some(&all), plain(), &Silent).unwrap();
-    let bare = clip(&swings(12), settings);
+    let again = simulate(&swing_poses(13), Some(&closed), settings.clone(), &Silent).unwrap();
+    let (poses, all) = (swing_poses(245), push_forces(0..245));
+    let long = simulate(&poses, Some(&all), basic_settings(), &Silent).unwrap();
+    let bare = clip(&swing_poses(12), settings);
     for f in 0..12 {
         assert!(distance(&loops.lattice(f), &long.lattice(228 + f)) < 1e-3);
         assert!(distance(&loops.lattice(f), &again.lattice(f)) < 1e-6);
@@ -414,14 +429,14 @@ fn cycle_repeats_forces() {
 #[test]
 fn bad_forces_name_frame() {
     let simulate = |forces: &dyn FrameForces| {
-        simulate(&swings(5), Some(forces), plain(), &Silent).unwrap_err()
+        simulate(&swing_poses(5), Some(forces), basic_settings(), &Silent).unwrap_err()
     };
-    let short = simulate(&pushes(0..3)).to_string();
+    let short = simulate(&push_forces(0..3)).to_string();
     assert_eq!(
         short,
         "forces at frame 3: there are forces for 3 frames only"
     );
-    let mut bad = pushes(0..5);
+    let mut bad = push_forces(0..5);
     bad[2][7].y = f64::NAN;
     let sentence = "forces at frame 2: the force on lattice vertex 7 is not finite";
     assert_eq!(simulate(&bad).to_string(), sentence);
@@ -432,9 +447,11 @@ fn bad_forces_name_frame() {
             .starts_with("forces at frame 1: there must be one")
     );
     // A clip that cannot go on stays as it was.
-    let clip = clip(&swings(5), plain());
-    let forces = pushes(0..1);
-    let error = clip.extend(&swings(2), Some(&forces), &Silent).unwrap_err();
+    let clip = clip(&swing_poses(5), basic_settings());
+    let forces = push_forces(0..1);
+    let error = clip
+        .extend(&swing_poses(2), Some(&forces), &Silent)
+        .unwrap_err();
     assert!(error.to_string().starts_with("forces at frame 6"));
     assert_eq!(clip.len(), 5);
 }
@@ -443,13 +460,19 @@ fn bad_forces_name_frame() {
 #[test]
 fn simulate_refuses_bad_input() {
     let simulate = |poses: &[Pose], fps| {
-        let settings = ClipSettings { fps, ..plain() };
+        let settings = ClipSettings {
+            fps,
+            ..basic_settings()
+        };
         simulate(poses, None, settings, &Silent).unwrap_err()
     };
     assert_eq!(simulate(&[], FPS), ClipError::NoPoses);
-    assert_eq!(simulate(&swings(2), 0.0), ClipError::Fps(0.0));
-    assert!(matches!(simulate(&swings(2), f64::NAN), ClipError::Fps(_)));
-    let e = simulate(&[swing(0.0), Pose::rest(5)], FPS);
+    assert_eq!(simulate(&swing_poses(2), 0.0), ClipError::Fps(0.0));
+    assert!(matches!(
+        simulate(&swing_poses(2), f64::NAN),
+        ClipError::Fps(_)
+    ));
+    let e = simulate(&[swing_pose(0.0), Pose::rest(5)], FPS);
     assert_eq!(
         e.to_string(),
         "pose 1: the pose has 5 bones, but the skeleton has 2"
@@ -458,7 +481,7 @@ fn simulate_refuses_bad_input() {
         linear: Mat3::identity(),
         translation: Vec3::repeat(1e200),
     };
-    let e = simulate(&[swing(0.0), swing(0.0).moved(&far)], FPS);
+    let e = simulate(&[swing_pose(0.0), swing_pose(0.0).apply_map(&far)], FPS);
     assert!(
         matches!(e, ClipError::Frame { .. } | ClipError::Simulation(_)),
         "{e}"

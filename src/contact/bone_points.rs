@@ -13,7 +13,7 @@ pub(super) struct BonePoint {
 
 impl BonePoint {
     /// Returns the bone points of a body. `depth` returns the signed distance of a rest position from the skin, negative inside.
-    pub fn of(body: &Body, depth: impl Fn(Vec3) -> f64) -> Vec<Self> {
+    pub fn for_body(body: &Body, depth: impl Fn(Vec3) -> f64) -> Vec<Self> {
         let all = body.bone_of_vertex().iter().zip(body.lattice().vertices());
         let point = |(node, (bone, rest)): (u32, (&Option<u32>, &Vec3))| {
             let inside = depth(*rest) < 0.0;

@@ -6,7 +6,7 @@
 
 use super::ContactError;
 use crate::geometry::aabb;
-use crate::range::{FARTHEST, is_place, is_sound};
+use crate::range::{MAX_COORDINATE, is_position, is_sound};
 use crate::skeleton::Affine;
 use crate::surface::{Surface, TriangleRole};
 use crate::{Mat3, Vec3};
@@ -17,14 +17,14 @@ use std::sync::Arc;
 /// Something that flesh collides with.
 #[derive(Debug, Clone)]
 pub struct Collider {
-    pub(super) shape: Shape,
-    pub(super) motion: Motion,
+    pub(super) shape: ColliderShape,
+    pub(super) motion: PreparedMotion,
     friction: Option<f64>,
     thickness: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum ColliderShape {
     /// A half-space: everything below the plane is solid.
     Plane {
         point: Vec3,
@@ -48,7 +48,7 @@ pub(super) struct MeshShape {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Motion {
+pub(super) enum PreparedMotion {
     Still,
     Rigid(Arc<[Isometry3<f64>]>),
     Deforming(Arc<[Vec<Vec3>]>),
@@ -73,9 +73,9 @@ impl Collider {
     pub fn plane(point: Vec3, normal: Vec3) -> Result<Self, ContactError> {
         let normal = normal.try_normalize(0.0).filter(|n| n.norm() > 0.5);
         match normal {
-            Some(normal) if is_place(&point) => Ok(Self {
-                shape: Shape::Plane { point, normal },
-                motion: Motion::Still,
+            Some(normal) if is_position(&point) => Ok(Self {
+                shape: ColliderShape::Plane { point, normal },
+                motion: PreparedMotion::Still,
                 friction: None,
                 thickness: 0.0,
             }),
@@ -91,22 +91,22 @@ impl Collider {
         let shape = Arc::new(MeshShape::new(surface));
         let vertices = shape.surface.vertices();
         let motion = match motion {
-            ColliderMotion::Still => Motion::Still,
+            ColliderMotion::Still => PreparedMotion::Still,
             ColliderMotion::Carried(maps) => {
                 check_entries(maps.len())?;
                 let wrong = |map: &Affine| {
                     let corners = [vertices[0], shape.centre];
-                    !map.is_finite() || corners.iter().any(|&x| !is_place(&map.apply(x)))
+                    !map.is_finite() || corners.iter().any(|&x| !is_position(&map.apply(x)))
                 };
                 if let Some(entry) = maps.iter().position(wrong) {
                     return Err(ContactError::ColliderEntry { entry });
                 }
                 let rigid: Option<Arc<[_]>> = maps.iter().map(isometry).collect();
                 match rigid {
-                    Some(rigid) => Motion::Rigid(rigid),
+                    Some(rigid) => PreparedMotion::Rigid(rigid),
                     None => {
                         let posed = |map: &Affine| vertices.iter().map(|&x| map.apply(x)).collect();
-                        Motion::Deforming(maps.iter().map(posed).collect())
+                        PreparedMotion::Deforming(maps.iter().map(posed).collect())
                     }
                 }
             }
@@ -120,15 +120,15 @@ impl Collider {
                             given: places.len(),
                         });
                     }
-                    if !places.iter().all(is_place) {
+                    if !places.iter().all(is_position) {
                         return Err(ContactError::ColliderEntry { entry });
                     }
                 }
-                Motion::Deforming(entries.into())
+                PreparedMotion::Deforming(entries.into())
             }
         };
         Ok(Self {
-            shape: Shape::Mesh(shape),
+            shape: ColliderShape::Mesh(shape),
             motion,
             friction: None,
             thickness: 0.0,
@@ -139,13 +139,17 @@ impl Collider {
     ///
     /// # Errors
     /// Numbers that are negative or not finite.
-    pub fn with(self, friction: Option<f64>, thickness: f64) -> Result<Self, ContactError> {
+    pub fn with_properties(
+        self,
+        friction: Option<f64>,
+        thickness: f64,
+    ) -> Result<Self, ContactError> {
         let range = "zero or positive";
         for (what, value) in [
             ("a collider's friction", friction.unwrap_or(0.0)),
             ("a collider's thickness", thickness),
         ] {
-            let good = value >= 0.0 && is_sound(value) && value <= FARTHEST;
+            let good = value >= 0.0 && is_sound(value) && value <= MAX_COORDINATE;
             if !good {
                 return Err(ContactError::Setting { what, range, value });
             }
@@ -170,17 +174,17 @@ impl Collider {
     /// Returns the mesh; `None` for a plane.
     pub fn surface(&self) -> Option<&Arc<Surface>> {
         match &self.shape {
-            Shape::Plane { .. } => None,
-            Shape::Mesh(mesh) => Some(&mesh.surface),
+            ColliderShape::Plane { .. } => None,
+            ColliderShape::Mesh(mesh) => Some(&mesh.surface),
         }
     }
 
     /// Returns the number of entries of its motion; `None`: it is still.
     pub fn entries(&self) -> Option<usize> {
         match &self.motion {
-            Motion::Still => None,
-            Motion::Rigid(all) => Some(all.len()),
-            Motion::Deforming(all) => Some(all.len()),
+            PreparedMotion::Still => None,
+            PreparedMotion::Rigid(all) => Some(all.len()),
+            PreparedMotion::Deforming(all) => Some(all.len()),
         }
     }
 
@@ -196,8 +200,8 @@ impl Collider {
     /// Returns the number of triangles that can be touched; 1 for a plane.
     pub(crate) fn triangles(&self) -> usize {
         match &self.shape {
-            Shape::Plane { .. } => 1,
-            Shape::Mesh(mesh) => mesh.triangles.len(),
+            ColliderShape::Plane { .. } => 1,
+            ColliderShape::Mesh(mesh) => mesh.triangles.len(),
         }
     }
 }
@@ -214,7 +218,7 @@ impl PartialEq for MeshShape {
 impl MeshShape {
     fn new(surface: Arc<Surface>) -> Self {
         let welded = surface.welded();
-        let given = welded.given();
+        let given = welded.first_input_vertices();
         let roles = surface.triangle_roles();
         let touched = welded.triangles.iter().zip(roles);
         let touched = touched.filter(|(_, role)| **role != TriangleRole::Interior);
@@ -284,17 +288,19 @@ enum StoredMotion<'a> {
 }
 
 impl Collider {
-    pub(super) fn stored(&self) -> StoredCollider<'_> {
+    pub(super) fn to_stored(&self) -> StoredCollider<'_> {
         StoredCollider {
             shape: match &self.shape {
-                Shape::Plane { point, normal } => StoredShape::Plane([*point, *normal]),
-                Shape::Mesh(mesh) => StoredShape::Mesh {
+                ColliderShape::Plane { point, normal } => StoredShape::Plane([*point, *normal]),
+                ColliderShape::Mesh(mesh) => StoredShape::Mesh {
                     vertices: Cow::Borrowed(mesh.surface.vertices()),
                     triangles: Cow::Borrowed(mesh.surface.triangles()),
                     motion: match &self.motion {
-                        Motion::Still => StoredMotion::Still,
-                        Motion::Rigid(all) => StoredMotion::Rigid(Cow::Borrowed(all)),
-                        Motion::Deforming(all) => StoredMotion::Deforming(Cow::Borrowed(all)),
+                        PreparedMotion::Still => StoredMotion::Still,
+                        PreparedMotion::Rigid(all) => StoredMotion::Rigid(Cow::Borrowed(all)),
+                        PreparedMotion::Deforming(all) => {
+                            StoredMotion::Deforming(Cow::Borrowed(all))
+                        }
                     },
                 },
             },
@@ -305,7 +311,7 @@ impl Collider {
 }
 
 impl StoredCollider<'_> {
-    pub(super) fn collider(self) -> Result<Collider, ContactError> {
+    pub(super) fn into_collider(self) -> Result<Collider, ContactError> {
         let made = match self.shape {
             StoredShape::Plane([point, normal]) => Collider::plane(point, normal)?,
             StoredShape::Mesh {
@@ -326,17 +332,20 @@ impl StoredCollider<'_> {
                         let maps: Vec<Affine> = all.iter().map(map).collect();
                         let made = Collider::mesh(surface, ColliderMotion::Carried(maps))?;
                         let motion = match made.motion {
-                            Motion::Rigid(_) => Motion::Rigid(all.into_owned().into()),
+                            PreparedMotion::Rigid(_) => {
+                                PreparedMotion::Rigid(all.into_owned().into())
+                            }
                             other => other,
                         };
-                        return Collider { motion, ..made }.with(self.friction, self.thickness);
+                        return Collider { motion, ..made }
+                            .with_properties(self.friction, self.thickness);
                     }
                     StoredMotion::Deforming(all) => ColliderMotion::Deforming(all.into_owned()),
                 };
                 Collider::mesh(surface, motion)?
             }
         };
-        made.with(self.friction, self.thickness)
+        made.with_properties(self.friction, self.thickness)
     }
 }
 
@@ -368,10 +377,14 @@ mod tests {
     fn collider_keeps_friction_and_thickness() {
         let plain = block(Vec3::repeat(1.0));
         assert_eq!((plain.friction(), plain.thickness()), (None, 0.0));
-        let other = plain.with(Some(0.3), 0.02).unwrap();
+        let other = plain.with_properties(Some(0.3), 0.02).unwrap();
         assert_eq!((other.friction(), other.thickness()), (Some(0.3), 0.02));
         for (friction, thickness) in [(Some(-0.1), 0.0), (None, -0.1), (None, f64::NAN)] {
-            assert!(block(Vec3::repeat(1.0)).with(friction, thickness).is_err());
+            assert!(
+                block(Vec3::repeat(1.0))
+                    .with_properties(friction, thickness)
+                    .is_err()
+            );
         }
     }
 
@@ -382,8 +395,11 @@ mod tests {
         let same = |a: &Collider, b: &Collider| a.is_same(b) && b.is_same(a);
         assert!(same(&make(), &make()));
         assert!(!same(&make(), &block(Vec3::new(1.0, 0.5, 0.3))));
-        assert!(!same(&make(), &make().with(Some(0.5), 0.0).unwrap()));
-        assert!(!same(&make(), &make().with(None, 0.1).unwrap()));
+        assert!(!same(
+            &make(),
+            &make().with_properties(Some(0.5), 0.0).unwrap()
+        ));
+        assert!(!same(&make(), &make().with_properties(None, 0.1).unwrap()));
         let plane = |height: f64| Collider::plane(Vec3::z() * height, Vec3::z()).unwrap();
         assert!(same(&plane(0.0), &plane(0.0)) && !same(&plane(0.0), &plane(0.1)));
         assert!(!same(&make(), &plane(0.0)));

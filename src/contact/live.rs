@@ -3,59 +3,59 @@
 
 use super::ContactSettings;
 use super::collider::Collider;
-use super::instant::Instant;
-use super::placed::{Moving, Placed, Span, tree_at_rest};
-use super::posed::Posed;
-use super::record::{ContactPoint, Live};
+use super::instant::ContactInstant;
+use super::placed::{ColliderSpan, MovingCollider, PlacedCollider, build_rest_tree};
+use super::posed::PosedFlesh;
+use super::record::{ContactPoint, LiveContact};
 use crate::contact::response::cells;
-use crate::contact::response::complementarity::{Constraints, Rows};
-use crate::contact::response::compliance::{Compliance, Flexible};
-use crate::contact::response::rows::{Pairing, RECOVERY, tangents};
-use crate::contact::response::shorten::Shortening;
+use crate::contact::response::complementarity::{ConstraintSet, ProjectedGaussSeidel};
+use crate::contact::response::compliance::{ComplianceColumns, FlexibleBody};
+use crate::contact::response::rows::{PairParameters, RECOVERY_SPEED, tangents};
+use crate::contact::response::shorten::DisplacementLimiter;
 use crate::contact::search::broad;
-use crate::contact::search::bumps::{self, Bump};
-use crate::contact::search::buried::{self, BuriedBone, Standing};
-use crate::contact::search::narrow::{Narrow, Touch};
-use crate::contact::search::path::Swept;
+use crate::contact::search::bumps::{self, ColliderCandidate};
+use crate::contact::search::buried::{self, BuriedBone, StandingBody};
+use crate::contact::search::narrow::{NarrowPhase, Touch};
+use crate::contact::search::path::SweptBody;
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Gap below which contacts without force are kept, in sizes: they push again before they overlap. Half and twice the value give the same depths.
-const KEPT: f64 = 0.002;
+const MAX_IDLE_GAP: f64 = 0.002;
 /// Gap below which contacts that pushed are kept, in cells, so that a contact that opens for a step keeps its force. Half and twice the value give
 /// the same depths.
-const HELD: f64 = 0.1;
+const MAX_PUSHING_GAP: f64 = 0.1;
 /// Depth beyond which contacts that the search does not find again are dropped, in cells: the search finds shallower ones, so these are not real.
 /// Half and twice the value give the same depths.
-const DEEPEST: f64 = 0.25;
+const MAX_FORMER_DEPTH: f64 = 0.25;
 
 /// Contacts among bodies, and of bodies with colliders; the order of both is the same in all calls.
 pub(crate) struct Contacts {
-    pairing: Pairing,
+    pairing: PairParameters,
     colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
-    live: Vec<Live>,
+    live: Vec<LiveContact>,
     /// For each collider and body, whether the collider is a room of the body; empty: no collider is a room.
     rooms: Vec<Vec<bool>>,
     /// Colliders over the present frame, and the points that may come to them.
-    moving: Vec<Moving>,
-    bumps: Vec<Bump>,
+    moving: Vec<MovingCollider>,
+    bumps: Vec<ColliderCandidate>,
     /// Cells of each body that are kept from inversion in the present frame, ascending.
     kept_cells: Vec<Vec<u32>>,
     /// Search in the present frame, and its touches in the present step.
-    narrow: Narrow,
+    narrow: NarrowPhase,
     touches: Vec<Touch>,
-    constraints: Constraints,
-    compliances: Vec<Compliance>,
-    rows: Rows,
+    constraints: ConstraintSet,
+    compliances: Vec<ComplianceColumns>,
+    rows: ProjectedGaussSeidel,
     points: Vec<ContactPoint>,
     held_cells: Vec<usize>,
     /// Forces of rows on the free nodes of each body in the last step, N, world axes; and whether there were rows.
     pushes: Vec<Vec<Vec3>>,
     pushed: bool,
-    /// `live`, `pushes` and `pushed` before the last step.
-    former: (Vec<Live>, Vec<Vec<Vec3>>, bool),
+    /// `live_contacts`, `pushes` and `pushed` before the last step.
+    former: (Vec<LiveContact>, Vec<Vec<Vec3>>, bool),
     scratch: Scratch,
 }
 
@@ -67,26 +67,26 @@ struct Scratch {
     /// Number of free nodes of each body, and the nodes that constraints push.
     free: Vec<usize>,
     nodes: Vec<Vec<u32>>,
-    shortening: Shortening,
+    shortening: DisplacementLimiter,
 }
 
 impl Contacts {
     /// Starts without contacts; each body has its own options.
     pub fn new(options: &[ContactSettings], colliders: &[Arc<Collider>]) -> Self {
-        let ready = |c: &Arc<Collider>| (c.clone(), tree_at_rest(c));
+        let ready = |c: &Arc<Collider>| (c.clone(), build_rest_tree(c));
         Self {
-            pairing: Pairing::new(options),
+            pairing: PairParameters::new(options),
             colliders: colliders.iter().map(ready).collect(),
             live: Vec::new(),
             rooms: Vec::new(),
             moving: Vec::new(),
             bumps: Vec::new(),
             kept_cells: Vec::new(),
-            narrow: Narrow::default(),
+            narrow: NarrowPhase::default(),
             touches: Vec::new(),
-            constraints: Constraints::default(),
+            constraints: ConstraintSet::default(),
             compliances: Vec::new(),
-            rows: Rows::default(),
+            rows: ProjectedGaussSeidel::default(),
             points: Vec::new(),
             held_cells: Vec::new(),
             pushes: Vec::new(),
@@ -98,7 +98,7 @@ impl Contacts {
 
     /// Replaces the parameters of all bodies.
     pub fn set_options(&mut self, options: &[ContactSettings]) {
-        self.pairing = Pairing::new(options);
+        self.pairing = PairParameters::new(options);
     }
 
     /// Returns the contacts at the end of the last step.
@@ -111,7 +111,7 @@ impl Contacts {
         self.held_cells.get(body).copied().unwrap_or(0)
     }
 
-    pub fn live(&self) -> &[Live] {
+    pub fn live_contacts(&self) -> &[LiveContact] {
         &self.live
     }
 
@@ -133,7 +133,7 @@ impl Contacts {
     }
 
     /// Takes over the contacts and forces of a stored state.
-    pub fn restore(&mut self, live: Vec<Live>, pushes: Vec<Vec<Vec3>>) {
+    pub fn restore(&mut self, live: Vec<LiveContact>, pushes: Vec<Vec<Vec3>>) {
         self.live = live;
         self.pushed = !pushes.is_empty();
         self.pushes = pushes;
@@ -141,19 +141,19 @@ impl Contacts {
         self.moving.clear();
     }
 
-    fn moving_over(&self, span: &Span) -> Vec<Moving> {
+    fn moving_colliders(&self, span: &ColliderSpan) -> Vec<MovingCollider> {
         let rooms = |k: usize| self.rooms.get(k).map_or(&[][..], |rooms| rooms);
         let all = self.colliders.iter().enumerate();
-        all.map(|(k, (c, tree))| Moving::new(c, tree.as_ref(), span).with_rooms(rooms(k)))
+        all.map(|(k, (c, tree))| MovingCollider::new(c, tree.as_ref(), span).with_rooms(rooms(k)))
             .collect()
     }
 
-    /// Finds the colliders that are rooms of bodies, with bodies as they stand and colliders at the entry `at` of their motions.
-    pub fn find_rooms(&mut self, bodies: &[Standing], at: usize) {
-        let moving = self.moving_over(&Span::between(at, at));
-        let rooms = |collider: &Moving| {
-            let collider = collider.at(1.0);
-            let is_in = |body: &Standing| body.is_in_room(&collider);
+    /// Finds the colliders that are rooms of bodies, with bodies as they stand and colliders at the entry `place_at` of their motions.
+    pub fn find_rooms(&mut self, bodies: &[StandingBody], at: usize) {
+        let moving = self.moving_colliders(&ColliderSpan::between_entries(at, at));
+        let rooms = |collider: &MovingCollider| {
+            let collider = collider.place_at(1.0);
+            let is_in = |body: &StandingBody| body.is_in_room(&collider);
             bodies.iter().map(is_in).collect()
         };
         self.set_rooms(moving.iter().map(rooms).collect());
@@ -170,33 +170,40 @@ impl Contacts {
         self.moving.clear();
     }
 
-    /// Returns the buried bones of each body, with bodies at the end of the frame and colliders at the entry `at` of their motions.
-    pub fn buried(&self, bodies: &[Standing], at: usize) -> Vec<Vec<BuriedBone>> {
+    /// Returns the buried bones of each body, with bodies at the end of the frame and colliders at the entry `place_at` of their motions.
+    pub fn find_buried_bones(&self, bodies: &[StandingBody], at: usize) -> Vec<Vec<BuriedBone>> {
         let made = match self.moving.is_empty() {
-            true => self.moving_over(&Span::between(at, at)),
+            true => self.moving_colliders(&ColliderSpan::between_entries(at, at)),
             false => Vec::new(),
         };
         let moving = self.moving.iter().chain(&made);
-        let placed: Vec<Placed> = moving.map(|m| m.at(1.0)).collect();
-        buried::buried(bodies, &placed)
+        let placed: Vec<PlacedCollider> = moving.map(|m| m.place_at(1.0)).collect();
+        buried::find_buried_bones(bodies, &placed)
     }
 
     /// Begins a frame: finds the candidates. Colliders go through `span` of their motions; `None`: without colliders.
-    pub fn begin(&mut self, bodies: &[Swept], span: Option<&Span>) {
-        let from: Vec<Posed> = bodies.iter().map(|b| b.from).collect();
-        let to: Vec<Posed> = bodies.iter().map(|b| *b.end()).collect();
-        self.narrow.begin(&from, broad::candidates(bodies));
-        self.compliances.iter_mut().for_each(Compliance::clear);
+    pub fn begin(&mut self, bodies: &[SweptBody], span: Option<&ColliderSpan>) {
+        let from: Vec<PosedFlesh> = bodies.iter().map(|b| b.from).collect();
+        let to: Vec<PosedFlesh> = bodies.iter().map(|b| *b.end()).collect();
+        self.narrow.begin(&from, broad::find_candidates(bodies));
+        self.compliances
+            .iter_mut()
+            .for_each(ComplianceColumns::clear);
         self.moving.clear();
-        self.moving = span.map_or_else(Vec::new, |span| self.moving_over(span));
-        let ends = [0.0, 1.0].map(|s| self.moving.iter().map(|m| m.at(s)).collect::<Vec<_>>());
-        let at = |bodies, colliders| Instant { bodies, colliders };
+        self.moving = span.map_or_else(Vec::new, |span| self.moving_colliders(span));
+        let ends = [0.0, 1.0].map(|s| {
+            self.moving
+                .iter()
+                .map(|m| m.place_at(s))
+                .collect::<Vec<_>>()
+        });
+        let at = |bodies, colliders| ContactInstant { bodies, colliders };
         let (from, to) = (at(&from[..], &ends[0][..]), at(&to[..], &ends[1][..]));
-        self.bumps = bumps::chosen(&from, &to, self.pairing.largest_thickness());
+        self.bumps = bumps::find_collider_candidates(&from, &to, self.pairing.largest_thickness());
         let bumps = self.bumps.iter().map(|b| (b.body, b.proxy));
         let live = self.live.iter().map(|l| (l.body, l.proxy));
         let (found, met) = (self.narrow.candidates(), bumps.chain(live));
-        self.kept_cells = cells::beside([from.bodies, to.bodies], found, met);
+        self.kept_cells = cells::find_dependent_cells([from.bodies, to.bodies], found, met);
     }
 
     /// Solves for contact at the end of a step of `h` seconds and stores in `moved` the displacements of the free nodes of each body, metres. Returns
@@ -205,31 +212,31 @@ impl Contacts {
     /// covers.
     pub fn step(
         &mut self,
-        (before, after): (&[Posed], &[Posed]),
+        (before, after): (&[PosedFlesh], &[PosedFlesh]),
         (part, h): ((f64, f64), f64),
         turn: &dyn Fn(usize, usize) -> Mat3,
-        flesh: &mut [&mut dyn Flexible],
+        flesh: &mut [&mut dyn FlexibleBody],
         pushed: Option<&[Vec<Vec3>]>,
         moved: &mut Vec<Vec<Vec3>>,
     ) -> bool {
         let moving = std::mem::take(&mut self.moving);
         let mut touches = std::mem::take(&mut self.touches);
         let mut constraints = std::mem::take(&mut self.constraints);
-        let placed = [part.0, part.1].map(|s| -> SmallVec<[Placed; 2]> {
-            let placed = moving.iter().map(|m| m.at(s));
+        let placed = [part.0, part.1].map(|s| -> SmallVec<[PlacedCollider; 2]> {
+            let placed = moving.iter().map(|m| m.place_at(s));
             placed.collect()
         });
-        let begin = Instant {
+        let begin = ContactInstant {
             bodies: before,
             colliders: &placed[0],
         };
-        let end = Instant {
+        let end = ContactInstant {
             bodies: after,
             colliders: &placed[1],
         };
-        self.narrow.touches(after, turn, &mut touches);
-        self.add_former(&begin, &end, &mut touches);
-        touches.retain(|touch| self.matters(touch, &end));
+        self.narrow.find_touches(after, turn, &mut touches);
+        self.add_former_contacts(&begin, &end, &mut touches);
+        touches.retain(|touch| self.can_push(touch, &end));
         self.constrain(&touches, (&begin, &end), h, &mut constraints);
         let touched = self.displace(&touches, &mut constraints, &end, flesh, pushed, moved);
         drop(placed);
@@ -243,23 +250,23 @@ impl Contacts {
     fn constrain(
         &mut self,
         touches: &[Touch],
-        (before, after): (&Instant, &Instant),
+        (before, after): (&ContactInstant, &ContactInstant),
         h: f64,
-        constraints: &mut Constraints,
+        constraints: &mut ConstraintSet,
     ) {
         constraints.clear();
         for touch in touches {
-            let former = self.former((touch.body, touch.proxy, touch.other));
+            let former = self.former_contact((touch.body, touch.proxy, touch.other));
             let at = (before, after);
             self.pairing.add_row(touch, at, former, h, constraints);
         }
         self.held_cells.clear();
         for (i, (before, after)) in before.bodies.iter().zip(after.bodies).enumerate() {
-            let recovery = RECOVERY * after.skin.body().size() * h;
+            let recovery = RECOVERY_SPEED * after.skin.body().size() * h;
             let kept = self.kept_cells.get(i).map_or(&[][..], |kept| kept);
             let at = (before, after);
             let options = (recovery, self.pairing.compliance(i));
-            let held = cells::rows((i as u32, kept), at, options, constraints);
+            let held = cells::add_cell_rows((i as u32, kept), at, options, constraints);
             self.held_cells.push(held);
         }
     }
@@ -268,9 +275,9 @@ impl Contacts {
     fn displace(
         &mut self,
         touches: &[Touch],
-        constraints: &mut Constraints,
-        after: &Instant,
-        flesh: &mut [&mut dyn Flexible],
+        constraints: &mut ConstraintSet,
+        after: &ContactInstant,
+        flesh: &mut [&mut dyn FlexibleBody],
         pushed: Option<&[Vec<Vec3>]>,
         moved: &mut Vec<Vec<Vec3>>,
     ) -> bool {
@@ -294,9 +301,9 @@ impl Contacts {
             return pushed.is_some();
         }
         if pushed.is_some() {
-            constraints.without(&self.scratch.proposed);
+            constraints.subtract_displacements(&self.scratch.proposed);
         }
-        self.cover(constraints, after.bodies, flesh);
+        self.cover_nodes(constraints, after.bodies, flesh);
         self.rows.solve(
             constraints,
             &self.compliances,
@@ -311,12 +318,17 @@ impl Contacts {
             }
         }
         self.scratch.shortening.shorten(after.bodies, moved);
-        self.keep(touches, (constraints, pushed.is_some()), after);
+        self.store_contacts(touches, (constraints, pushed.is_some()), after);
         true
     }
 
     /// Adds the former contacts that are still close, and the touches of colliders, to the touches that the search found.
-    fn add_former(&self, before: &Instant, after: &Instant, touches: &mut Vec<Touch>) {
+    fn add_former_contacts(
+        &self,
+        before: &ContactInstant,
+        after: &ContactInstant,
+        touches: &mut Vec<Touch>,
+    ) {
         let key = |t: &Touch| (t.body, t.proxy, t.other);
         let found = touches.len();
         for live in &self.live {
@@ -324,14 +336,17 @@ impl Contacts {
             if touches[..found].binary_search_by_key(&of, key).is_ok() {
                 continue;
             }
-            let Some(touch) = after.again(live) else {
+            let Some(touch) = after.update_contact(live) else {
                 continue;
             };
             let other = &after.bodies[live.other as usize].skin;
-            let (gap, near) = (self.pairing.gap(&touch, after), KEPT * other.body().size());
-            let deep = gap < -DEEPEST * other.cell();
+            let (gap, near) = (
+                self.pairing.gap(&touch, after),
+                MAX_IDLE_GAP * other.body().size(),
+            );
+            let deep = gap < -MAX_FORMER_DEPTH * other.cell_size();
             let near = if live.force > 0.0 {
-                HELD * other.cell()
+                MAX_PUSHING_GAP * other.cell_size()
             } else {
                 near
             };
@@ -339,17 +354,18 @@ impl Contacts {
                 touches.push(touch);
             }
         }
-        let former = |bump: &Bump| self.former((bump.body, bump.proxy, bump.other));
-        bumps::touches(&self.bumps, before, after, former, touches);
+        let former =
+            |bump: &ColliderCandidate| self.former_contact((bump.body, bump.proxy, bump.other));
+        bumps::add_touches(&self.bumps, before, after, former, touches);
         touches.sort_unstable_by_key(key);
     }
 
     /// Returns whether a touch can push within the step; wider gaps are left to the next step.
-    fn matters(&self, touch: &Touch, after: &Instant) -> bool {
+    fn can_push(&self, touch: &Touch, after: &ContactInstant) -> bool {
         let size = after.bodies[touch.body as usize].skin.body().size();
         let of = (touch.body, touch.proxy, touch.other);
-        let former = self.former(of);
-        let near = KEPT * size;
+        let former = self.former_contact(of);
+        let near = MAX_IDLE_GAP * size;
         match after.collider(touch.other) {
             Some(_) => self.pairing.gap(touch, after) < near,
             None => self.pairing.gap(touch, after) < near || former.is_some(),
@@ -357,19 +373,20 @@ impl Contacts {
     }
 
     /// Returns the same contact in the last step.
-    fn former(&self, of: (u32, u32, u32)) -> Option<&Live> {
-        found(&self.live, of)
+    fn former_contact(&self, of: (u32, u32, u32)) -> Option<&LiveContact> {
+        find_contact(&self.live, of)
     }
 
     /// Adds all nodes that constraints push to the compliances.
-    fn cover(
+    fn cover_nodes(
         &mut self,
-        constraints: &Constraints,
-        bodies: &[Posed],
-        flesh: &mut [&mut dyn Flexible],
+        constraints: &ConstraintSet,
+        bodies: &[PosedFlesh],
+        flesh: &mut [&mut dyn FlexibleBody],
     ) {
         let count = bodies.len();
-        self.compliances.resize_with(count, Compliance::default);
+        self.compliances
+            .resize_with(count, ComplianceColumns::default);
         let Scratch { nodes, free, .. } = &mut self.scratch;
         nodes.resize_with(count, Vec::new);
         nodes.iter_mut().for_each(Vec::clear);
@@ -381,24 +398,24 @@ impl Contacts {
             nodes.sort_unstable();
             nodes.dedup();
             free.push(bodies[i].skin.body().pattern().vertex_of_node().len());
-            self.compliances[i].cover(nodes, free[i], flesh[i]);
+            self.compliances[i].add_nodes(nodes, free[i], flesh[i]);
         }
     }
 
     /// Stores the contacts after the step. `proposed`: the step was proposed under the forces of the one before.
-    fn keep(
+    fn store_contacts(
         &mut self,
         touches: &[Touch],
-        (constraints, proposed): (&Constraints, bool),
-        after: &Instant,
+        (constraints, proposed): (&ConstraintSet, bool),
+        after: &ContactInstant,
     ) {
         let bodies = after.bodies.iter().zip(&mut self.scratch.shortening.ends);
         let end = bodies.map(|(b, (sway, shown))| {
             shown.clear(b.skin.body().surface().vertices().len());
-            Posed { sway, shown, ..*b }
+            PosedFlesh { sway, shown, ..*b }
         });
-        let end: SmallVec<[Posed; 1]> = end.collect();
-        let end = Instant {
+        let end: SmallVec<[PosedFlesh; 1]> = end.collect();
+        let end = ContactInstant {
             bodies: &end,
             colliders: after.colliders,
         };
@@ -407,7 +424,7 @@ impl Contacts {
             let friction = constraint.friction.as_ref().map_or(Vec3::zeros(), |f| {
                 tangents[0] * f.forces[0] + tangents[1] * f.forces[1]
             });
-            self.live.push(Live {
+            self.live.push(LiveContact {
                 body: touch.body,
                 proxy: touch.proxy,
                 other: touch.other,
@@ -418,35 +435,36 @@ impl Contacts {
             });
             let former = proposed.then_some(&self.former.0[..]);
             let whole = (constraint.force, friction);
-            let (force, friction) = moving(&self.scratch.shortening.parts, former, touch, whole);
+            let (force, friction) =
+                effective_forces(&self.scratch.shortening.parts, former, touch, whole);
             let skin = end.bodies[touch.body as usize].skin;
             self.points.push(ContactPoint {
-                point: end.proxy(touch.body, touch.proxy),
+                point: end.proxy_position(touch.body, touch.proxy),
                 normal: touch.normal,
-                gap: self.pairing.told_gap(touch, &end),
+                gap: self.pairing.reported_gap(touch, &end),
                 force: touch.normal * force + friction,
                 body: touch.body,
                 vertex: skin.proxies()[touch.proxy as usize].vertex,
                 other_body: touch.other,
                 other_vertex: end.vertex_at(touch.other, &touch.target),
-                kinematic: constraints.is_held(constraint),
+                kinematic: constraints.is_immovable(constraint),
             });
         }
     }
 }
 
 /// Returns a contact from a sorted list.
-fn found(live: &[Live], of: (u32, u32, u32)) -> Option<&Live> {
-    let key = |l: &Live| (l.body, l.proxy, l.other);
+fn find_contact(live: &[LiveContact], of: (u32, u32, u32)) -> Option<&LiveContact> {
+    let key = |l: &LiveContact| (l.body, l.proxy, l.other);
     let at = live.binary_search_by_key(&of, key).ok()?;
     Some(&live[at])
 }
 
 /// Returns the part of a touch's force and friction that moved the flesh. Displacements were shortened to `parts`, and the rest moved nothing.
-/// `former`: contacts whose forces were in the proposed step, which moved the flesh in full.
-fn moving(
+/// `former_contact`: contacts whose forces were in the proposed step, which moved the flesh in full.
+fn effective_forces(
     parts: &[f64],
-    former: Option<&[Live]>,
+    former: Option<&[LiveContact]>,
     touch: &Touch,
     (force, friction): (f64, Vec3),
 ) -> (f64, Vec3) {
@@ -456,7 +474,7 @@ fn moving(
         return (force, friction);
     }
     let of = (touch.body, touch.proxy, touch.other);
-    let before = former.and_then(|live| found(live, of));
+    let before = former.and_then(|live| find_contact(live, of));
     let (held, rubbed) = before.map_or((0.0, Vec3::zeros()), |l| (l.force, l.friction));
     (
         held + (force - held) * part,

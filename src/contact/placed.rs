@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Colliders over a frame: their position at each instant, and their point nearest to another.
 
-use super::collider::{Collider, MeshShape, Motion, Shape};
+use super::collider::{Collider, ColliderShape, MeshShape, PreparedMotion};
 use super::skin::SkinPoint;
 use crate::Vec3;
 use crate::geometry::aabb;
@@ -12,19 +12,19 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Distance from a mesh, relative to its size, below which a point lies on it: the direction to it then means nothing.
-const ON: f64 = 1e-7;
+const ON_MESH_TOLERANCE: f64 = 1e-7;
 
 /// Entries of the colliders' motions at the ends of a frame, and a rigid motion applied to all of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Span {
+pub(crate) struct ColliderSpan {
     pub from: usize,
     pub to: usize,
     pub moved: Isometry3<f64>,
 }
 
-impl Span {
+impl ColliderSpan {
     /// Returns the span between two entries, without a further motion.
-    pub fn between(from: usize, to: usize) -> Self {
+    pub fn between_entries(from: usize, to: usize) -> Self {
         Self {
             from,
             to,
@@ -34,9 +34,9 @@ impl Span {
 }
 
 /// A collider over one frame.
-pub(crate) struct Moving {
+pub(crate) struct MovingCollider {
     collider: Arc<Collider>,
-    way: Way,
+    ends: MotionEnds,
     /// Tree over the touched triangles: at rest for rigid motion, over the swept boxes for a deforming mesh.
     tree: Option<Arc<Bvh>>,
     moved: Isometry3<f64>,
@@ -45,14 +45,14 @@ pub(crate) struct Moving {
 }
 
 /// Motion over the frame, as its two ends.
-enum Way {
+enum MotionEnds {
     Rigid(Isometry3<f64>, Isometry3<f64>),
     Deforming(Vec<Vec3>, Vec<Vec3>),
 }
 
 /// The point of a collider nearest to another point.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Near {
+pub(crate) struct NearestPoint {
     pub target: SkinPoint,
     /// Position, metres.
     pub point: Vec3,
@@ -63,15 +63,15 @@ pub(crate) struct Near {
 }
 
 /// Returns a tree over a mesh at rest; `None` for a plane.
-pub(crate) fn tree_at_rest(collider: &Collider) -> Option<Arc<Bvh>> {
-    let Shape::Mesh(mesh) = &collider.shape else {
+pub(crate) fn build_rest_tree(collider: &Collider) -> Option<Arc<Bvh>> {
+    let ColliderShape::Mesh(mesh) = &collider.shape else {
         return None;
     };
     let rest = mesh.surface.vertices();
-    Some(Arc::new(tree(mesh, |v| [rest[v], rest[v]])))
+    Some(Arc::new(build_tree(mesh, |v| [rest[v], rest[v]])))
 }
 
-fn tree(mesh: &MeshShape, ends: impl Fn(usize) -> [Vec3; 2]) -> Bvh {
+fn build_tree(mesh: &MeshShape, ends: impl Fn(usize) -> [Vec3; 2]) -> Bvh {
     let boxes = mesh
         .triangles
         .iter()
@@ -79,30 +79,32 @@ fn tree(mesh: &MeshShape, ends: impl Fn(usize) -> [Vec3; 2]) -> Bvh {
     aabb::hierarchy(boxes)
 }
 
-impl Moving {
-    /// Builds the motion over a frame; `rest` is its [`tree_at_rest`].
-    pub fn new(collider: &Arc<Collider>, rest: Option<&Arc<Bvh>>, span: &Span) -> Self {
+impl MovingCollider {
+    /// Builds the motion over a frame; `rest` is its [`build_rest_tree`].
+    pub fn new(collider: &Arc<Collider>, rest: Option<&Arc<Bvh>>, span: &ColliderSpan) -> Self {
         let entry = |i: usize, len: usize| i.min(len.saturating_sub(1));
-        let still = || Way::Rigid(Isometry3::identity(), Isometry3::identity());
+        let still = || MotionEnds::Rigid(Isometry3::identity(), Isometry3::identity());
         let (way, tree) = match (&collider.motion, &collider.shape) {
-            (Motion::Still, _) | (_, Shape::Plane { .. }) => (still(), rest.cloned()),
-            (Motion::Rigid(all), _) => {
-                let at = |i| all[entry(i, all.len())];
-                (Way::Rigid(at(span.from), at(span.to)), rest.cloned())
+            (PreparedMotion::Still, _) | (_, ColliderShape::Plane { .. }) => {
+                (still(), rest.cloned())
             }
-            (Motion::Deforming(all), Shape::Mesh(mesh)) => {
+            (PreparedMotion::Rigid(all), _) => {
+                let at = |i| all[entry(i, all.len())];
+                (MotionEnds::Rigid(at(span.from), at(span.to)), rest.cloned())
+            }
+            (PreparedMotion::Deforming(all), ColliderShape::Mesh(mesh)) => {
                 let at = |i| {
                     let places: &Vec<Vec3> = &all[entry(i, all.len())];
                     places.clone()
                 };
                 let (from, to) = (at(span.from), at(span.to));
-                let swept = tree(mesh, |v| [from[v], to[v]]);
-                (Way::Deforming(from, to), Some(Arc::new(swept)))
+                let swept = build_tree(mesh, |v| [from[v], to[v]]);
+                (MotionEnds::Deforming(from, to), Some(Arc::new(swept)))
             }
         };
         Self {
             collider: collider.clone(),
-            way,
+            ends: way,
             tree,
             moved: span.moved,
             rooms: Vec::new(),
@@ -116,80 +118,89 @@ impl Moving {
     }
 
     /// Returns it after a share `s` of the frame, 0 to 1.
-    pub fn at(&self, s: f64) -> Placed<'_> {
-        let place = match (&self.way, &self.collider.shape) {
-            (Way::Rigid(from, to), Shape::Mesh(mesh)) => {
+    pub fn place_at(&self, s: f64) -> PlacedCollider<'_> {
+        let place = match (&self.ends, &self.collider.shape) {
+            (MotionEnds::Rigid(from, to), ColliderShape::Mesh(mesh)) => {
                 // The rotation is about the centre of the mesh.
                 let middle =
                     |at: &Isometry3<f64>| at.rotation * mesh.centre + at.translation.vector;
                 let (a, b) = (middle(from), middle(to));
                 let turn = from.rotation.slerp(&to.rotation, s);
                 let shift = a + (b - a) * s - turn * mesh.centre;
-                Place::Rigid(self.moved * Isometry3::from_parts(Translation3::from(shift), turn))
+                ColliderPlacement::Rigid(
+                    self.moved * Isometry3::from_parts(Translation3::from(shift), turn),
+                )
             }
-            (Way::Rigid(..), Shape::Plane { .. }) => Place::Rigid(self.moved),
-            (Way::Deforming(from, to), _) => Place::Deformed(Between { from, to, s }),
+            (MotionEnds::Rigid(..), ColliderShape::Plane { .. }) => {
+                ColliderPlacement::Rigid(self.moved)
+            }
+            (MotionEnds::Deforming(from, to), _) => {
+                ColliderPlacement::Deformed(InterpolatedVertices { from, to, s })
+            }
         };
-        Placed { of: self, place }
+        PlacedCollider {
+            moving: self,
+            place,
+        }
     }
 }
 
 /// A collider at one instant.
-pub(crate) struct Placed<'a> {
-    of: &'a Moving,
-    place: Place<'a>,
+pub(crate) struct PlacedCollider<'a> {
+    moving: &'a MovingCollider,
+    place: ColliderPlacement<'a>,
 }
 
-enum Place<'a> {
+enum ColliderPlacement<'a> {
     Rigid(Isometry3<f64>),
     /// Vertices before the motion `moved`.
-    Deformed(Between<'a>),
+    Deformed(InterpolatedVertices<'a>),
 }
 
 /// Linear interpolation of vertices between the ends of the frame.
-struct Between<'a> {
+struct InterpolatedVertices<'a> {
     from: &'a [Vec3],
     to: &'a [Vec3],
     s: f64,
 }
 
-impl Between<'_> {
-    fn at(&self, v: usize) -> Vec3 {
+impl InterpolatedVertices<'_> {
+    fn vertex(&self, v: usize) -> Vec3 {
         let (a, b) = (self.from[v], self.to[v]);
         a + (b - a) * self.s
     }
 }
 
-impl Placed<'_> {
+impl PlacedCollider<'_> {
     pub fn collider(&self) -> &Collider {
-        &self.of.collider
+        &self.moving.collider
     }
 
-    /// Returns the map from [`local`](Self::local) vertices to the world.
+    /// Returns the map from [`local_vertex`](Self::local_vertex) vertices to the world.
     fn frame(&self) -> &Isometry3<f64> {
         match &self.place {
-            Place::Rigid(at) => at,
-            Place::Deformed(_) => &self.of.moved,
+            ColliderPlacement::Rigid(at) => at,
+            ColliderPlacement::Deformed(_) => &self.moving.moved,
         }
     }
 
-    fn local(&self, mesh: &MeshShape, v: u32) -> Vec3 {
+    fn local_vertex(&self, mesh: &MeshShape, v: u32) -> Vec3 {
         match &self.place {
-            Place::Rigid(_) => mesh.surface.vertices()[v as usize],
-            Place::Deformed(between) => between.at(v as usize),
+            ColliderPlacement::Rigid(_) => mesh.surface.vertices()[v as usize],
+            ColliderPlacement::Deformed(between) => between.vertex(v as usize),
         }
     }
 
     fn corners(&self, mesh: &MeshShape, triangle: u32) -> [Vec3; 3] {
-        mesh.triangles[triangle as usize].map(|v| self.local(mesh, v))
+        mesh.triangles[triangle as usize].map(|v| self.local_vertex(mesh, v))
     }
 
     /// Returns the position of one of its points, metres.
-    pub fn point(&self, target: &SkinPoint) -> Vec3 {
-        let local = match &self.of.collider.shape {
+    pub fn position(&self, target: &SkinPoint) -> Vec3 {
+        let local = match &self.moving.collider.shape {
             // For a plane the weights are the position.
-            Shape::Plane { .. } => Vec3::from(target.weights),
-            Shape::Mesh(mesh) => {
+            ColliderShape::Plane { .. } => Vec3::from(target.weights),
+            ColliderShape::Mesh(mesh) => {
                 let corners = self.corners(mesh, target.triangle);
                 (0..3).map(|k| corners[k] * target.weights[k]).sum()
             }
@@ -199,24 +210,24 @@ impl Placed<'_> {
 
     /// Returns whether it is a room of a body.
     fn is_room(&self, body: usize) -> bool {
-        self.of.rooms.get(body).is_some_and(|room| *room)
+        self.moving.rooms.get(body).is_some_and(|room| *room)
     }
 
     /// Finds its point nearest to a point of a body. For sheets `side` returns the side on which the point belongs, from the sheet's point, its
     /// normal there and the signed distance in front of it.
-    pub fn nearest(
+    pub fn nearest_point(
         &self,
         x: &Vec3,
         body: usize,
         side: &dyn Fn(&SkinPoint, &Vec3, f64) -> f64,
-    ) -> Option<Near> {
+    ) -> Option<NearestPoint> {
         let frame = self.frame();
         let local = frame.rotation.inverse() * (x - frame.translation.vector);
-        let mesh = match &self.of.collider.shape {
-            Shape::Plane { point, normal } => {
+        let mesh = match &self.moving.collider.shape {
+            ColliderShape::Plane { point, normal } => {
                 let height = normal.dot(&(local - point));
                 let on = local - normal * height;
-                return Some(Near {
+                return Some(NearestPoint {
                     target: SkinPoint {
                         triangle: 0,
                         weights: on.into(),
@@ -226,14 +237,14 @@ impl Placed<'_> {
                     side: 1.0,
                 });
             }
-            Shape::Mesh(mesh) => mesh,
+            ColliderShape::Mesh(mesh) => mesh,
         };
-        let tree = self.of.tree.as_ref()?;
+        let tree = self.moving.tree.as_ref()?;
         let found = closest_leaf(tree, &local, f64::MAX, |t| self.corners(mesh, t));
         let (triangle, apart, weights) = found?;
         let corners = self.corners(mesh, triangle);
         let on: Vec3 = (0..3).map(|k| corners[k] * weights[k]).sum();
-        let outward = self.outward(mesh, triangle, weights)?;
+        let outward = self.outward_normal(mesh, triangle, weights)?;
         let target = SkinPoint { triangle, weights };
         let away = local - on;
         let side = match mesh.sheet[triangle as usize] {
@@ -241,17 +252,19 @@ impl Placed<'_> {
             false if self.is_room(body) => -1.0,
             false => 1.0,
         };
-        let out = if apart > (ON * mesh.size).powi(2) {
+        let out = if apart > (ON_MESH_TOLERANCE * mesh.size).powi(2) {
             // Use the direction to the nearest point, which is right at edges too.
             let is_out = match (&self.place, mesh.sheet[triangle as usize]) {
-                (Place::Rigid(_), false) => mesh.surface.is_wound(local) == (side < 0.0),
+                (ColliderPlacement::Rigid(_), false) => {
+                    mesh.surface.is_wound(local) == (side < 0.0)
+                }
                 _ => away.dot(&outward) * side >= 0.0,
             };
             away * if is_out { 1.0 } else { -1.0 }
         } else {
             outward * side
         };
-        Some(Near {
+        Some(NearestPoint {
             target,
             point: into_world(frame, &on),
             normal: frame.rotation * out.try_normalize(0.0)?,
@@ -261,16 +274,16 @@ impl Placed<'_> {
 
     /// Returns the signed distance of a position in front of one of its points, metres; 0 for a plane.
     pub fn height(&self, target: &SkinPoint, x: &Vec3) -> f64 {
-        let Shape::Mesh(mesh) = &self.of.collider.shape else {
+        let ColliderShape::Mesh(mesh) = &self.moving.collider.shape else {
             return 0.0;
         };
-        let outward = self.outward(mesh, target.triangle, target.weights);
+        let outward = self.outward_normal(mesh, target.triangle, target.weights);
         let outward = outward.map_or(Vec3::zeros(), |n| self.frame().rotation * n);
-        outward.dot(&(x - self.point(target)))
+        outward.dot(&(x - self.position(target)))
     }
 
     /// Returns the outward normal at a point: of its triangle, of both at an edge, weighted by angle at a corner.
-    fn outward(&self, mesh: &MeshShape, triangle: u32, weights: [f64; 3]) -> Option<Vec3> {
+    fn outward_normal(&self, mesh: &MeshShape, triangle: u32, weights: [f64; 3]) -> Option<Vec3> {
         let corners = mesh.triangles[triangle as usize];
         let on = |k: usize| weights[k] > 1e-9;
         let normal = |t: u32| {
@@ -290,7 +303,7 @@ impl Placed<'_> {
                 [v] => {
                     let of = mesh.triangles[t as usize];
                     let k = of.iter().position(|&u| u == v)?;
-                    let at = |i: usize| self.local(mesh, of[(k + i) % 3]);
+                    let at = |i: usize| self.local_vertex(mesh, of[(k + i) % 3]);
                     let (a, b) = (at(1) - at(0), at(2) - at(0));
                     a.angle(&b)
                 }
@@ -308,26 +321,26 @@ impl Placed<'_> {
             return f64::NEG_INFINITY;
         }
         // For a sheet take the side on which the point is.
-        let near = self.nearest(x, body, &|_, _, height| height.signum());
+        let near = self.nearest_point(x, body, &|_, _, height| height.signum());
         near.map_or(f64::NEG_INFINITY, |near| near.normal.dot(&(near.point - x)))
     }
 
     /// Returns how many of some points it encloses.
-    pub fn enclosed(&self, points: &[Vec3]) -> usize {
-        let Shape::Mesh(mesh) = &self.of.collider.shape else {
+    pub fn count_enclosed(&self, points: &[Vec3]) -> usize {
+        let ColliderShape::Mesh(mesh) = &self.moving.collider.shape else {
             return 0;
         };
         let frame = self.frame();
         let local = |x: &Vec3| frame.rotation.inverse() * (x - frame.translation.vector);
         let local = points.iter().map(local);
         match &self.place {
-            Place::Rigid(_) => {
+            ColliderPlacement::Rigid(_) => {
                 let is_in = |x: &Vec3| mesh.surface.is_wound(*x);
                 local.filter(is_in).count()
             }
-            Place::Deformed(between) => {
+            ColliderPlacement::Deformed(between) => {
                 let vertices = 0..between.from.len();
-                let vertices: Vec<Vec3> = vertices.map(|v| between.at(v)).collect();
+                let vertices: Vec<Vec3> = vertices.map(|v| between.vertex(v)).collect();
                 let solid = 0..mesh.triangles.len() as u32;
                 let solid = solid.filter(|&t| !mesh.sheet[t as usize]).collect();
                 let tree = WindingTree::new(&vertices, &mesh.triangles, solid);
@@ -338,10 +351,10 @@ impl Placed<'_> {
 
     /// Returns a vertex of its surface near one of its points; 0 for a plane.
     pub fn vertex_at(&self, target: &SkinPoint) -> u32 {
-        match &self.of.collider.shape {
-            Shape::Plane { .. } => 0,
-            Shape::Mesh(mesh) => {
-                let k = target.corner();
+        match &self.moving.collider.shape {
+            ColliderShape::Plane { .. } => 0,
+            ColliderShape::Mesh(mesh) => {
+                let k = target.heaviest_corner();
                 mesh.triangles[target.triangle as usize][k]
             }
         }
@@ -349,15 +362,15 @@ impl Placed<'_> {
 
     /// Returns the box around it; `None` for a plane.
     pub fn bounds(&self) -> Option<(Vec3, Vec3)> {
-        match (&self.of.collider.shape, &self.place) {
-            (Shape::Plane { .. }, _) => None,
-            (Shape::Mesh(mesh), Place::Rigid(frame)) => {
+        match (&self.moving.collider.shape, &self.place) {
+            (ColliderShape::Plane { .. }, _) => None,
+            (ColliderShape::Mesh(mesh), ColliderPlacement::Rigid(frame)) => {
                 let places = mesh.surface.vertices().iter();
                 Some(aabb::bounds(places.map(|x| into_world(frame, x))))
             }
-            (_, Place::Deformed(between)) => {
+            (_, ColliderPlacement::Deformed(between)) => {
                 let all = 0..between.from.len();
-                let places = all.map(|v| into_world(&self.of.moved, &between.at(v)));
+                let places = all.map(|v| into_world(&self.moving.moved, &between.vertex(v)));
                 Some(aabb::bounds(places))
             }
         }
@@ -377,23 +390,23 @@ mod tests {
     use crate::surface::shapes::{cuboid, random_points};
     use nalgebra::UnitQuaternion;
 
-    const HALF: Vec3 = Vec3::new(1.0, 0.5, 0.25);
+    const HALF_EXTENTS: Vec3 = Vec3::new(1.0, 0.5, 0.25);
 
     fn block(motion: ColliderMotion) -> Arc<Collider> {
-        let shape = cuboid(HALF);
+        let shape = cuboid(HALF_EXTENTS);
         let surface = Arc::new(Surface::new(shape.vertices, shape.triangles).unwrap());
         Arc::new(Collider::mesh(surface, motion).unwrap())
     }
 
-    fn over(collider: &Arc<Collider>, span: &Span) -> Moving {
-        Moving::new(collider, tree_at_rest(collider).as_ref(), span)
+    fn moving_collider(collider: &Arc<Collider>, span: &ColliderSpan) -> MovingCollider {
+        MovingCollider::new(collider, build_rest_tree(collider).as_ref(), span)
     }
 
-    fn front(_: &SkinPoint, _: &Vec3, _: f64) -> f64 {
+    fn front_side(_: &SkinPoint, _: &Vec3, _: f64) -> f64 {
         1.0
     }
 
-    fn turn(angle: f64) -> Affine {
+    fn rotation_map(angle: f64) -> Affine {
         let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.3, -0.2, 0.9) * angle);
         Affine {
             linear: turn.to_rotation_matrix().into_inner(),
@@ -404,36 +417,42 @@ mod tests {
     /// The nearest point of a block and its signed distance agree with the closed form, inside and outside.
     #[test]
     fn nearest_on_block_is_exact() {
-        let moving = over(&block(ColliderMotion::Still), &Span::between(0, 0));
-        let placed = moving.at(0.5);
+        let moving = moving_collider(
+            &block(ColliderMotion::Still),
+            &ColliderSpan::between_entries(0, 0),
+        );
+        let placed = moving.place_at(0.5);
         for p in random_points(400, 1.5, 11) {
-            let near = placed.nearest(&p, 0, &front).unwrap();
-            let inside = (0..3).all(|k| p[k].abs() < HALF[k]);
-            let clamped = p.sup(&-HALF).inf(&HALF);
+            let near = placed.nearest_point(&p, 0, &front_side).unwrap();
+            let inside = (0..3).all(|k| p[k].abs() < HALF_EXTENTS[k]);
+            let clamped = p.sup(&-HALF_EXTENTS).inf(&HALF_EXTENTS);
             let expected = match inside {
-                true => -(HALF - p.abs()).min(),
+                true => -(HALF_EXTENTS - p.abs()).min(),
                 false => (p - clamped).norm(),
             };
             assert!((near.normal.dot(&(p - near.point)) - expected).abs() < 1e-9);
-            assert!((placed.point(&near.target) - near.point).norm() < 1e-12);
+            assert!((placed.position(&near.target) - near.point).norm() < 1e-12);
         }
     }
 
     /// A motion given by rigid maps and one given by the vertices that they produce agree.
     #[test]
     fn rigid_and_deforming_motion_agree() {
-        let maps = vec![turn(0.0), turn(0.05)];
+        let maps = vec![rotation_map(0.0), rotation_map(0.05)];
         let rigid = block(ColliderMotion::Carried(maps.clone()));
-        assert!(matches!(rigid.motion, Motion::Rigid(_)));
-        let rest = cuboid(HALF).vertices;
+        assert!(matches!(rigid.motion, PreparedMotion::Rigid(_)));
+        let rest = cuboid(HALF_EXTENTS).vertices;
         let posed = |map: &Affine| rest.iter().map(|&x| map.apply(x)).collect();
         let deforming = block(ColliderMotion::Deforming(maps.iter().map(posed).collect()));
-        let span = Span::between(0, 1);
-        let (rigid, deforming) = (over(&rigid, &span), over(&deforming, &span));
+        let span = ColliderSpan::between_entries(0, 1);
+        let (rigid, deforming) = (
+            moving_collider(&rigid, &span),
+            moving_collider(&deforming, &span),
+        );
         for s in [0.0, 0.4, 1.0] {
-            let (a, b) = (rigid.at(s), deforming.at(s));
+            let (a, b) = (rigid.place_at(s), deforming.place_at(s));
             for p in random_points(60, 1.4, 5) {
-                let near = [&a, &b].map(|placed| placed.nearest(&p, 0, &front).unwrap());
+                let near = [&a, &b].map(|placed| placed.nearest_point(&p, 0, &front_side).unwrap());
                 let gaps = near.map(|near| near.normal.dot(&(p - near.point)));
                 // Between entries vertices go straight, and rigid things turn.
                 let apart = if s == 0.4 { 5e-4 } else { 1e-9 };
@@ -445,24 +464,33 @@ mod tests {
     /// A collider stays in place after its last entry, and the whole of it can be moved by an isometry.
     #[test]
     fn motion_stays_after_last_entry() {
-        let maps = vec![turn(0.0), turn(0.3)];
+        let maps = vec![rotation_map(0.0), rotation_map(0.3)];
         let moving = block(ColliderMotion::Carried(maps));
         let (last, beyond) = (
-            over(&moving, &Span::between(1, 1)),
-            over(&moving, &Span::between(7, 8)),
+            moving_collider(&moving, &ColliderSpan::between_entries(1, 1)),
+            moving_collider(&moving, &ColliderSpan::between_entries(7, 8)),
         );
         let by = Isometry3::new(Vec3::new(1.0, 2.0, 3.0), Vec3::new(0.1, 0.7, -0.4));
-        let span = Span {
+        let span = ColliderSpan {
             moved: by,
-            ..Span::between(1, 1)
+            ..ColliderSpan::between_entries(1, 1)
         };
-        let moved = over(&moving, &span);
+        let moved = moving_collider(&moving, &span);
         for p in random_points(40, 1.4, 3) {
-            let at = last.at(0.0).nearest(&p, 0, &front).unwrap();
-            let later = beyond.at(0.7).nearest(&p, 0, &front).unwrap();
+            let at = last
+                .place_at(0.0)
+                .nearest_point(&p, 0, &front_side)
+                .unwrap();
+            let later = beyond
+                .place_at(0.7)
+                .nearest_point(&p, 0, &front_side)
+                .unwrap();
             assert!((at.point - later.point).norm() < 1e-12);
             let there = into_world(&by, &p);
-            let there = moved.at(0.0).nearest(&there, 0, &front).unwrap();
+            let there = moved
+                .place_at(0.0)
+                .nearest_point(&there, 0, &front_side)
+                .unwrap();
             assert!((into_world(&by, &at.point) - there.point).norm() < 1e-9);
             assert!((by.rotation * at.normal - there.normal).norm() < 1e-9);
         }
@@ -472,10 +500,13 @@ mod tests {
     #[test]
     fn plane_is_solid_below() {
         let plane = Arc::new(Collider::plane(Vec3::z() * 0.5, Vec3::z() * 7.0).unwrap());
-        let moving = over(&plane, &Span::between(0, 1));
+        let moving = moving_collider(&plane, &ColliderSpan::between_entries(0, 1));
         for height in [-2.0, 0.3] {
             let p = Vec3::new(0.2, -0.7, 0.5 + height);
-            let near = moving.at(0.2).nearest(&p, 0, &front).unwrap();
+            let near = moving
+                .place_at(0.2)
+                .nearest_point(&p, 0, &front_side)
+                .unwrap();
             assert_eq!(near.normal, Vec3::z());
             assert!((near.point - Vec3::new(0.2, -0.7, 0.5)).norm() < 1e-12);
         }
@@ -483,7 +514,7 @@ mod tests {
         let corners = corners.map(|[x, y]| Vec3::new(x, y, 0.0)).to_vec();
         let surface = Surface::new(corners, vec![[0, 1, 2], [0, 2, 3]]).unwrap();
         let sheet = Collider::mesh(Arc::new(surface), ColliderMotion::Still).unwrap();
-        let moving = over(&Arc::new(sheet), &Span::between(0, 0));
+        let moving = moving_collider(&Arc::new(sheet), &ColliderSpan::between_entries(0, 0));
         for side in [1.0, -1.0] {
             for height in [0.1, -0.1] {
                 let p = Vec3::new(0.1, 0.2, height);
@@ -491,7 +522,7 @@ mod tests {
                     assert!((outward.z * told - height).abs() < 1e-12);
                     side * outward.z
                 };
-                let near = moving.at(0.0).nearest(&p, 0, &asked).unwrap();
+                let near = moving.place_at(0.0).nearest_point(&p, 0, &asked).unwrap();
                 assert!((near.normal - Vec3::z() * side).norm() < 1e-12);
             }
         }

@@ -13,11 +13,11 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Derivatives of a displayed point with respect to lattice vertices; inline room for three corners in hexahedra.
-pub(crate) type Slopes = SmallVec<[(u32, Mat3); 24]>;
+pub(crate) type SwayDerivatives = SmallVec<[(u32, Mat3); 24]>;
 
 /// Flesh of a body at one instant.
 #[derive(Clone, Copy)]
-pub(crate) struct Posed<'a> {
+pub(crate) struct PosedFlesh<'a> {
     pub skin: &'a ContactSkin,
     pub pose: &'a Pose,
     /// Lattice vertices without sway, `[nodes]`, metres, world axes.
@@ -27,22 +27,22 @@ pub(crate) struct Posed<'a> {
     /// s₀, 0 to 1.
     pub joints: f64,
     /// Displacements of the skin at bent joints.
-    pub lifts: Lifts<'a>,
+    pub lifts: SkinLifts<'a>,
     /// f, `[nodes]`, 0 to 1; empty: 0.
     pub folds: &'a [f64],
     /// Whether the bounds of the flesh map limit the displayed sway.
     pub bounded: bool,
     /// Cache of the displayed vertices.
-    pub shown: &'a ShownVertices,
+    pub shown: &'a DisplayedVertices,
 }
 
 /// Displacements of vertices from the artist's skin at bent joints.
 #[derive(Clone, Copy)]
-pub(crate) struct Lifts<'a>(Option<(&'a [Vec3], &'a BonePoses)>);
+pub(crate) struct SkinLifts<'a>(Option<(&'a [Vec3], &'a BonePoses)>);
 
-impl<'a> Lifts<'a> {
+impl<'a> SkinLifts<'a> {
     /// No displacement.
-    pub const NONE: Self = Self(None);
+    pub const ZERO: Self = Self(None);
 
     /// Builds from `lifts[vertices]`, metres, in the rest axes of each vertex, which `bones` turn. Empty, or without bones: no displacement.
     pub fn new(lifts: &'a [Vec3], bones: Option<&'a BonePoses>) -> Self {
@@ -53,7 +53,7 @@ impl<'a> Lifts<'a> {
         )
     }
 
-    fn at(&self, skin: &ContactSkin, v: u32) -> Option<Vec3> {
+    fn vertex_lift(&self, skin: &ContactSkin, v: u32) -> Option<Vec3> {
         let (lifts, bones) = self.0?;
         let lift = lifts.get(v as usize)?;
         Some(bones.rotation(skin.body().skin().row(v as usize)) * lift)
@@ -62,7 +62,7 @@ impl<'a> Lifts<'a> {
 
 /// Displayed vertices at one instant, computed on demand by any thread; all threads compute the same.
 #[derive(Debug, Default)]
-pub(crate) struct ShownVertices {
+pub(crate) struct DisplayedVertices {
     /// Bit patterns of the coordinates.
     places: Vec<[AtomicU64; 3]>,
     /// Instant of each stored position.
@@ -70,9 +70,9 @@ pub(crate) struct ShownVertices {
     instant: u32,
 }
 
-impl ShownVertices {
+impl DisplayedVertices {
     /// Builds a full cache from known positions.
-    pub fn given(places: &[Vec3]) -> Self {
+    pub fn from_positions(places: &[Vec3]) -> Self {
         let mut shown = Self::default();
         shown.clear(places.len());
         for (v, place) in (0u32..).zip(places) {
@@ -108,7 +108,7 @@ impl ShownVertices {
     }
 }
 
-impl Posed<'_> {
+impl PosedFlesh<'_> {
     /// Returns the position of a lattice vertex, metres.
     pub fn node(&self, a: usize) -> Vec3 {
         match self.sway.get(a) {
@@ -118,50 +118,50 @@ impl Posed<'_> {
     }
 
     /// Returns the sway of a vertex of the skin before bounds, metres.
-    fn sway_of(&self, v: u32) -> Vec3 {
+    fn vertex_sway(&self, v: u32) -> Vec3 {
         match self.sway {
             [] => Vec3::zeros(),
-            sway => self.skin.body().embedding().place(v as usize, sway),
+            sway => self.skin.body().embedding().position(v as usize, sway),
         }
     }
 
     /// Returns the displayed position of a vertex of the skin, metres.
     pub fn vertex(&self, v: u32) -> Vec3 {
         self.shown.get(v).unwrap_or_else(|| {
-            let place = self.compute(v);
+            let place = self.compute_vertex(v);
             self.shown.set(v, &place);
             place
         })
     }
 
-    fn compute(&self, v: u32) -> Vec3 {
+    fn compute_vertex(&self, v: u32) -> Vec3 {
         let body = self.skin.body();
         let embedding = body.embedding();
-        let sway = self.sway_of(v);
-        let bound = self.bound(v);
-        let Some(skin) = self.plain(v) else {
-            return embedding.place(v as usize, self.base) + bound.apply(sway, Vec3::zeros());
+        let sway = self.vertex_sway(v);
+        let bound = self.sway_limiter(v);
+        let Some(skin) = self.lifted_skin_vertex(v) else {
+            return embedding.position(v as usize, self.base) + bound.apply(sway, Vec3::zeros());
         };
         let fold = self.fold(v);
         if self.joints == 0.0 && fold == 0.0 {
             return skin + bound.apply(sway, Vec3::zeros());
         }
-        let bend = embedding.place(v as usize, self.base) - skin;
+        let bend = embedding.position(v as usize, self.base) - skin;
         skin + bend * self.joints + bound.apply(sway, bend * ((1.0 - self.joints) * fold))
     }
 
     /// Returns a vertex of the artist's skin, lifted at bent joints; `None` where it counts for nothing or has no skin weights.
-    fn plain(&self, v: u32) -> Option<Vec3> {
+    fn lifted_skin_vertex(&self, v: u32) -> Option<Vec3> {
         let mut row = self.skin.body().skin().row(v as usize).peekable();
         if self.joints >= 1.0 || row.peek().is_none() {
             return None;
         }
-        let x = self.skin.rest(v);
+        let x = self.skin.rest_vertex(v);
         let mut skin = Vec3::zeros();
         for (bone, weight) in row {
             skin += self.pose.maps()[bone as usize].apply(x) * weight;
         }
-        if let Some(lift) = self.lifts.at(self.skin, v) {
+        if let Some(lift) = self.lifts.vertex_lift(self.skin, v) {
             skin += lift;
         }
         Some(skin)
@@ -178,10 +178,10 @@ impl Posed<'_> {
     }
 
     /// Returns the part of the joints' shape that a vertex shows for its fold, before bounds, metres.
-    fn folded(&self, v: u32) -> Vec3 {
-        match (self.fold(v), self.plain(v)) {
+    fn fold_displacement(&self, v: u32) -> Vec3 {
+        match (self.fold(v), self.lifted_skin_vertex(v)) {
             (fold, Some(skin)) if fold > 0.0 => {
-                let bend = self.skin.body().embedding().place(v as usize, self.base) - skin;
+                let bend = self.skin.body().embedding().position(v as usize, self.base) - skin;
                 bend * ((1.0 - self.joints) * fold)
             }
             _ => Vec3::zeros(),
@@ -249,7 +249,7 @@ impl Posed<'_> {
 
     fn vertex_normal(&self, v: u32) -> Vec3 {
         let mut n = Vec3::zeros();
-        for &t in self.skin.around(v) {
+        for &t in self.skin.vertex_triangles(v) {
             n += self.area(t);
         }
         n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
@@ -268,16 +268,21 @@ impl Posed<'_> {
         let mut flesh = Vec3::zeros();
         for (v, weight) in corners.into_iter().zip(point.weights) {
             if weight != 0.0 {
-                let place = embedding.place(v as usize, self.base);
-                flesh += (place + self.sway_of(v)) * weight;
+                let place = embedding.position(v as usize, self.base);
+                flesh += (place + self.vertex_sway(v)) * weight;
             }
         }
         self.point(point) - flesh
     }
 
     /// Adds the derivatives of a displayed point with respect to the sway of lattice vertices, times `factor`: one matrix per vertex. Returns the
-    /// largest `Bound::held_back` of its corners.
-    pub fn add_slopes(&self, point: &SkinPoint, factor: f64, slopes: &mut Slopes) -> f64 {
+    /// largest `SwayLimiter::restraint_factor` of its corners.
+    pub fn add_derivatives(
+        &self,
+        point: &SkinPoint,
+        factor: f64,
+        slopes: &mut SwayDerivatives,
+    ) -> f64 {
         let embedding = self.skin.body().embedding();
         let corners = self.skin.corners(point.triangle);
         let mut most = 1.0_f64;
@@ -285,10 +290,10 @@ impl Posed<'_> {
             if weight == 0.0 {
                 continue;
             }
-            let bound = self.bound(v);
-            let sway = self.sway_of(v);
-            let fold = self.folded(v);
-            most = most.max(bound.held_back(&sway, &fold));
+            let bound = self.sway_limiter(v);
+            let sway = self.vertex_sway(v);
+            let fold = self.fold_displacement(v);
+            most = most.max(bound.restraint_factor(&sway, &fold));
             let slope = bound.slope(&sway, &fold) * (weight * factor);
             for (a, share) in embedding.row(v as usize) {
                 let a = a as u32;
@@ -301,31 +306,31 @@ impl Posed<'_> {
         most
     }
 
-    fn bound(&self, v: u32) -> Bound {
-        Bound(match self.bounded {
-            true => self.skin.bound(v),
-            false => SwayBound::NONE,
+    fn sway_limiter(&self, v: u32) -> SwayLimiter {
+        SwayLimiter(match self.bounded {
+            true => self.skin.sway_bound(v),
+            false => SwayBound::UNLIMITED,
         })
     }
 }
 
 /// [`SwayBound`] in f64, with its derivative.
-struct Bound(SwayBound);
+struct SwayLimiter(SwayBound);
 
-impl Bound {
-    fn both(&self, sway: &Vec3, fold: &Vec3) -> Vec3 {
+impl SwayLimiter {
+    fn combine(&self, sway: &Vec3, fold: &Vec3) -> Vec3 {
         sway * f64::from(self.0.share) + fold
     }
 
     /// Returns the displayed part of sway and fold together.
     fn apply(&self, sway: Vec3, fold: Vec3) -> Vec3 {
-        let both = self.both(&sway, &fold);
+        let both = self.combine(&sway, &fold);
         both * self.shrink(both.norm()).0
     }
 
     /// Returns the derivative of the displayed part with respect to the sway: symmetric.
     fn slope(&self, sway: &Vec3, fold: &Vec3) -> Mat3 {
-        let both = self.both(sway, fold);
+        let both = self.combine(sway, fold);
         let d = both.norm();
         let (across, along) = self.shrink(d);
         let mut slope = Mat3::identity() * across;
@@ -336,8 +341,8 @@ impl Bound {
     }
 
     /// Returns the inverse square of the bound's slope, the factor by which the bound holds back growing sway: 1 to 100.
-    fn held_back(&self, sway: &Vec3, fold: &Vec3) -> f64 {
-        let (_, along) = self.shrink(self.both(sway, fold).norm());
+    fn restraint_factor(&self, sway: &Vec3, fold: &Vec3) -> f64 {
+        let (_, along) = self.shrink(self.combine(sway, fold).norm());
         (along * along).max(1e-2).recip()
     }
 

@@ -4,11 +4,11 @@
 use super::collider::Collider;
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
-use crate::range::is_place;
+use crate::range::is_position;
 use std::sync::Arc;
 
 /// Converts a stored number to an index below `count`; `None` if it is not one.
-pub(super) fn index(x: f64, count: usize) -> Option<u32> {
+pub(super) fn to_index(x: f64, count: usize) -> Option<u32> {
     let whole = x.fract() == 0.0 && (0.0..count as f64).contains(&x);
     whole.then_some(x as u32)
 }
@@ -20,7 +20,7 @@ pub(super) fn are_weights(weights: &[f64; 3]) -> bool {
 
 /// A contact at the end of the last step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Live {
+pub(crate) struct LiveContact {
     pub body: u32,
     pub proxy: u32,
     pub other: u32,
@@ -33,12 +33,12 @@ pub(crate) struct Live {
     pub side: f64,
 }
 
-impl Live {
+impl LiveContact {
     /// Number of values that store one contact.
-    pub const NUMBERS: usize = 12;
+    pub const NUMBER_COUNT: usize = 12;
 
     /// Returns the values that store the contact.
-    pub fn numbers(&self) -> [f64; Self::NUMBERS] {
+    pub fn numbers(&self) -> [f64; Self::NUMBER_COUNT] {
         let [a, b, c] = self.target.weights;
         let indices = [self.body, self.proxy, self.other, self.target.triangle].map(f64::from);
         let [i, proxy, j, triangle] = indices;
@@ -49,17 +49,17 @@ impl Live {
     }
 
     /// Reads stored values; `None` where they do not fit these skins and colliders.
-    pub fn read(
+    pub fn from_numbers(
         numbers: &[f64],
         skins: &[&ContactSkin],
         colliders: &[Arc<Collider>],
     ) -> Option<Self> {
-        let body = index(numbers[0], skins.len())?;
-        let other = index(numbers[2], skins.len() + colliders.len())?;
+        let body = to_index(numbers[0], skins.len())?;
+        let other = to_index(numbers[2], skins.len() + colliders.len())?;
         let weights = [numbers[4], numbers[5], numbers[6]];
         let (triangle, placed) = match skins.get(other as usize) {
             Some(skin) => {
-                let triangle = index(numbers[3], skin.triangles())?;
+                let triangle = to_index(numbers[3], skin.triangles())?;
                 (triangle, skin.is_skin(triangle) && are_weights(&weights))
             }
             None => {
@@ -67,15 +67,15 @@ impl Live {
                 // For a plane the weights are a position.
                 let placed = match collider.surface() {
                     Some(_) => are_weights(&weights),
-                    None => is_place(&Vec3::from(weights)),
+                    None => is_position(&Vec3::from(weights)),
                 };
-                (index(numbers[3], collider.triangles())?, placed)
+                (to_index(numbers[3], collider.triangles())?, placed)
             }
         };
         let sound = placed && numbers[7] >= 0.0 && numbers[11].abs() == 1.0;
         sound.then_some(Self {
             body,
-            proxy: index(numbers[1], skins[body as usize].proxies().len())?,
+            proxy: to_index(numbers[1], skins[body as usize].proxies().len())?,
             other,
             target: SkinPoint { triangle, weights },
             force: numbers[7],
@@ -110,7 +110,7 @@ pub struct ContactPoint {
 
 impl ContactPoint {
     /// Returns the contact from the point of view of the touched body.
-    pub(crate) fn seen_by_other(&self) -> Self {
+    pub(crate) fn swap_sides(&self) -> Self {
         Self {
             point: self.point - self.normal * self.gap,
             normal: -self.normal,
@@ -128,7 +128,7 @@ impl ContactPoint {
 mod tests {
     use super::*;
     use crate::contact::ColliderMotion;
-    use crate::contact::tests::Shaped;
+    use crate::contact::tests::ShapedBar;
     use crate::surface::Surface;
     use crate::surface::shapes::cuboid;
 
@@ -136,21 +136,21 @@ mod tests {
     /// refused.
     #[test]
     fn live_contacts_round_trip() {
-        let flesh = Shaped::new(|x| *x, 0.0);
+        let flesh = ShapedBar::new(|x| *x, 0.0);
         let cube = cuboid(Vec3::repeat(1.0));
         let cube = Arc::new(Surface::new(cube.vertices, cube.triangles).unwrap());
         let colliders = [
             Arc::new(Collider::plane(Vec3::zeros(), Vec3::z()).unwrap()),
             Arc::new(Collider::mesh(cube, ColliderMotion::Still).unwrap()),
         ];
-        let read = |numbers: &[f64]| Live::read(numbers, &[&flesh.skin], &colliders);
+        let read = |numbers: &[f64]| LiveContact::from_numbers(numbers, &[&flesh.skin], &colliders);
         let skin = (0..flesh.skin.triangles() as u32).find(|&t| flesh.skin.is_skin(t));
         for (other, triangle, weights) in [
             (0, skin.unwrap(), [0.2, 0.3, 0.5]),
             (1, 0, [40.0, -7.0, 0.0]),
             (2, 11, [1.0, 0.0, 0.0]),
         ] {
-            let live = Live {
+            let live = LiveContact {
                 body: 0,
                 proxy: 3,
                 other,

@@ -9,7 +9,7 @@ use crate::surface::Surface;
 use std::sync::Arc;
 
 /// Largest thickness, in sizes of the body. Skins half a body apart do not touch.
-const THICKEST: f64 = 0.5;
+const MAX_THICKNESS: f64 = 0.5;
 
 /// Method that keeps flesh from passing through itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -191,7 +191,7 @@ impl Contact {
     ) -> Result<PreparedContact, ContactError> {
         self.check(body.surface())?;
         let (thickness, size) = (self.options.thickness, body.size());
-        if thickness > THICKEST * size {
+        if thickness > MAX_THICKNESS * size {
             return Err(ContactError::Thickness { thickness, size });
         }
         let skin = ContactSkin::new(body, self.regions.as_deref(), progress)?;
@@ -211,7 +211,7 @@ pub struct PreparedContact {
 
 impl PreparedContact {
     /// Builds prepared contact from a prepared skin, without regions or colliders.
-    pub(crate) fn of(skin: Arc<ContactSkin>, options: ContactSettings) -> Self {
+    pub(crate) fn from_skin(skin: Arc<ContactSkin>, options: ContactSettings) -> Self {
         let contact = Contact {
             options,
             ..Contact::default()

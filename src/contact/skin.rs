@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 /// Edge of the cubes that hold one proxy each, in cells. At twice the value skin of an elbow at 136° lies 2.6 % of the size deep in other skin
 /// instead of 0.5. At half there are four times as many contacts, and skin lies as deep.
-const PROXY: f64 = 0.2;
+const PROXY_SPACING: f64 = 0.2;
 /// Spacing of the grid of depths, in cells. Half and twice the value give the same depths.
-const GRID: f64 = 0.25;
+const DEPTH_GRID_SPACING: f64 = 0.25;
 
 /// A point on a skin: a triangle and barycentric coordinates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ pub(crate) struct SkinPoint {
 
 impl SkinPoint {
     /// Returns the corner with the largest weight.
-    pub fn corner(&self) -> usize {
+    pub fn heaviest_corner(&self) -> usize {
         (1..3).fold(0, |best, k| match self.weights[k] > self.weights[best] {
             true => k,
             false => best,
@@ -95,7 +95,7 @@ impl ContactSkin {
             });
         }
         let welded = surface.welded();
-        let given = welded.given();
+        let given = welded.first_input_vertices();
         let of_given = |t: &[u32; 3]| t.map(|w| given[w as usize]);
         let triangles: Vec<[u32; 3]> = welded.triangles.iter().map(of_given).collect();
         surface.prepare(progress)?;
@@ -113,7 +113,7 @@ impl ContactSkin {
                 .iter()
                 .for_each(|&v| around[v as usize].push(t as u32));
         }
-        let place = |v| body.embedding().place(v, body.rest());
+        let place = |v| body.embedding().position(v, body.rest_shape());
         let rest: Vec<Vec3> = (0..count).map(place).collect();
         let cell = cell_size(body);
         let mut contact = Self {
@@ -124,23 +124,23 @@ impl ContactSkin {
             bounds: body.flesh().map(|map| map.bounds(body.size())),
             proxies: Vec::new(),
             starts: Vec::new(),
-            neighbours: neighbours(body),
-            clusters: clusters(body, cell),
-            depths: DistanceGrid::new(surface, GRID * cell, cell, progress)?,
+            neighbours: cell_neighbours(body),
+            clusters: cluster_cells(body, cell),
+            depths: DistanceGrid::new(surface, DEPTH_GRID_SPACING * cell, cell, progress)?,
             bones: Vec::new(),
             bones_above: Vec::new(),
             cell,
             body: body.clone(),
         };
-        contact.bones = BonePoint::of(body, |rest| contact.depths.at(rest));
+        contact.bones = BonePoint::for_body(body, |rest| contact.depths.distance_at(rest));
         contact.bones_above = bones_above(body, &contact.bones);
         contact.choose_proxies(progress)?;
         Ok(contact)
     }
 
     fn choose_proxies(&mut self, progress: &dyn Progress) -> Result<(), Cancelled> {
-        crate::progress::step(progress, 0.9, "choosing points that may touch")?;
-        let cube = PROXY * self.cell;
+        crate::progress::report_progress(progress, 0.9, "choosing points that may touch")?;
+        let cube = PROXY_SPACING * self.cell;
         let mut chosen: BTreeMap<[i64; 3], (f64, Proxy)> = BTreeMap::new();
         let mut areas: BTreeMap<[i64; 3], f64> = BTreeMap::new();
         for t in (0..self.triangles.len()).filter(|&t| self.skin[t]) {
@@ -157,7 +157,7 @@ impl ContactSkin {
                 for j in 0..=parts - i {
                     let weight = |n: usize| n as f64 / parts as f64;
                     let weights = [weight(parts - i - j), weight(i), weight(j)];
-                    let proxy = self.proxy(t as u32, weights);
+                    let proxy = self.build_proxy(t as u32, weights);
                     let at = proxy.rest / cube;
                     let key = [0, 1, 2].map(|k| at[k].floor() as i64);
                     *areas.entry(key).or_default() += area * share;
@@ -175,12 +175,12 @@ impl ContactSkin {
             let area = areas.get(&key).copied().unwrap_or_default();
             Proxy { area, ..proxy }
         };
-        self.set_proxies(chosen.into_iter().map(with_area).collect());
+        self.store_proxies(chosen.into_iter().map(with_area).collect());
         Ok(())
     }
 
     /// Stores proxies, sorted by the cell that embeds them.
-    fn set_proxies(&mut self, mut proxies: Vec<Proxy>) {
+    fn store_proxies(&mut self, mut proxies: Vec<Proxy>) {
         let cells = self.body.embedding().cells();
         let cell = |proxy: &Proxy| cells[proxy.vertex as usize];
         proxies.sort_by_key(cell);
@@ -207,13 +207,13 @@ impl ContactSkin {
             let weights = self
                 .corners(triangle)
                 .map(|c| if c == v { 1.0 } else { 0.0 });
-            proxies.push(self.proxy(triangle, weights));
+            proxies.push(self.build_proxy(triangle, weights));
         }
-        all.set_proxies(proxies);
+        all.store_proxies(proxies);
         all
     }
 
-    fn proxy(&self, triangle: u32, weights: [f64; 3]) -> Proxy {
+    fn build_proxy(&self, triangle: u32, weights: [f64; 3]) -> Proxy {
         let point = SkinPoint { triangle, weights };
         Proxy {
             rest: self.rest_point(&point),
@@ -229,13 +229,13 @@ impl ContactSkin {
     }
 
     /// Returns the size of its cells, metres: about the edge of a cell of median volume.
-    pub fn cell(&self) -> f64 {
+    pub fn cell_size(&self) -> f64 {
         self.cell
     }
 
     /// Returns the approximate distance between proxies, metres.
     pub(crate) fn proxy_distance(&self) -> f64 {
-        PROXY * self.cell
+        PROXY_SPACING * self.cell
     }
 
     /// Returns all proxies.
@@ -294,12 +294,12 @@ impl ContactSkin {
     }
 
     /// Returns the skin triangles around a vertex.
-    pub(crate) fn around(&self, vertex: u32) -> &[u32] {
+    pub(crate) fn vertex_triangles(&self, vertex: u32) -> &[u32] {
         &self.around[vertex as usize]
     }
 
     /// Returns a vertex at rest, metres.
-    pub(crate) fn rest(&self, vertex: u32) -> Vec3 {
+    pub(crate) fn rest_vertex(&self, vertex: u32) -> Vec3 {
         self.rest[vertex as usize]
     }
 
@@ -317,30 +317,30 @@ impl ContactSkin {
 
     /// Returns the outward normal at rest of the triangle of a point; zero for a degenerate triangle.
     pub(crate) fn rest_normal(&self, point: &SkinPoint) -> Vec3 {
-        let [a, b, c] = self.corners(point.triangle).map(|v| self.rest(v));
+        let [a, b, c] = self.corners(point.triangle).map(|v| self.rest_vertex(v));
         let n = (b - a).cross(&(c - a));
         n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
     }
 
     /// Returns the corner of a point's triangle that has the largest weight.
     pub(crate) fn vertex_at(&self, point: &SkinPoint) -> u32 {
-        self.corners(point.triangle)[point.corner()]
+        self.corners(point.triangle)[point.heaviest_corner()]
     }
 
     /// Returns the bound on the sway that a vertex shows.
-    pub(crate) fn bound(&self, vertex: u32) -> SwayBound {
+    pub(crate) fn sway_bound(&self, vertex: u32) -> SwayBound {
         self.bounds
             .as_ref()
-            .map_or(SwayBound::NONE, |bounds| bounds[vertex as usize])
+            .map_or(SwayBound::UNLIMITED, |bounds| bounds[vertex as usize])
     }
 
     /// Returns the approximate signed distance of a rest position from the skin, negative inside, metres.
-    pub(crate) fn depth(&self, rest: Vec3) -> f64 {
-        self.depths.at(rest)
+    pub(crate) fn rest_distance(&self, rest: Vec3) -> f64 {
+        self.depths.distance_at(rest)
     }
 
     /// Returns the point of the skin nearest to a rest position; `None` if its triangle cannot be touched.
-    pub(crate) fn nearest(&self, rest: Vec3) -> Option<SkinPoint> {
+    pub(crate) fn nearest_point(&self, rest: Vec3) -> Option<SkinPoint> {
         let found = self.body.surface().closest_skin_point(rest)?;
         self.is_skin(found.triangle).then_some(SkinPoint {
             triangle: found.triangle,
@@ -350,7 +350,7 @@ impl ContactSkin {
 }
 
 /// Returns for each cell of a body the cells that share a node with it, itself included, ascending.
-fn neighbours(body: &Body) -> Vec<Vec<u32>> {
+fn cell_neighbours(body: &Body) -> Vec<Vec<u32>> {
     let supports = body.basis().supports();
     let of = |functions: &[u32]| {
         let around = functions.iter().flat_map(|&a| &supports[a as usize]);
@@ -363,7 +363,7 @@ fn neighbours(body: &Body) -> Vec<Vec<u32>> {
 }
 
 /// Groups the cells of a body by the cube, one cell size wide, that holds their centre.
-fn clusters(body: &Body, size: f64) -> Vec<Vec<u32>> {
+fn cluster_cells(body: &Body, size: f64) -> Vec<Vec<u32>> {
     let lattice = body.lattice();
     let mut cubes: BTreeMap<[i64; 3], Vec<u32>> = BTreeMap::new();
     for c in 0..lattice.cells().len() as u32 {

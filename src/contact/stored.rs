@@ -3,7 +3,7 @@
 
 use super::collider::StoredCollider;
 use super::{Contact, ContactError, ContactPoint, ContactSettings};
-use crate::range::{all_kept, is_kept};
+use crate::range::{all_storable, is_storable};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl<'a> StoredContact<'a> {
         Self {
             options: contact.options,
             regions: contact.regions.as_deref().map(Cow::Borrowed),
-            colliders: contact.colliders.iter().map(|c| c.stored()).collect(),
+            colliders: contact.colliders.iter().map(|c| c.to_stored()).collect(),
         }
     }
 
@@ -29,8 +29,11 @@ impl<'a> StoredContact<'a> {
     ///
     /// # Errors
     /// Stored colliders that are not valid.
-    pub fn contact(self) -> Result<Contact, ContactError> {
-        let colliders = self.colliders.into_iter().map(StoredCollider::collider);
+    pub fn into_contact(self) -> Result<Contact, ContactError> {
+        let colliders = self
+            .colliders
+            .into_iter()
+            .map(StoredCollider::into_collider);
         Ok(Contact {
             colliders: colliders
                 .map(|c| c.map(Arc::new))
@@ -43,9 +46,9 @@ impl<'a> StoredContact<'a> {
 
 impl ContactPoint {
     /// Returns whether its numbers are finite and in range.
-    pub(crate) fn is_kept(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let vectors = [&self.point, &self.normal, &self.force];
-        vectors.into_iter().all(all_kept) && is_kept(self.gap)
+        vectors.into_iter().all(all_storable) && is_storable(self.gap)
     }
 }
 
@@ -68,7 +71,7 @@ mod tests {
             other_vertex: 7,
             kinematic: false,
         };
-        assert!(good.is_kept());
+        assert!(good.is_valid());
         let spoilt: [fn(&mut ContactPoint); 4] = [
             |c| c.point.x = f64::NAN,
             |c| c.normal.y = f64::INFINITY,
@@ -78,7 +81,7 @@ mod tests {
         for spoil in spoilt {
             let mut bad = good;
             spoil(&mut bad);
-            assert!(!bad.is_kept());
+            assert!(!bad.is_valid());
         }
     }
 }

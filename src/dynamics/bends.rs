@@ -2,7 +2,7 @@
 //! Joints' own elastic shape: the balance without loads at a pose, and its motion within a frame.
 //!
 //! With T(x) the carried position of a lattice vertex and R the skeleton's rotation there, the balance q_bend adds
-//! `w = q_bend − T(x)` to the skinned shape. [`Bends`] solves for it at poses, once a frame. Within a frame [`BendMotion`]
+//! `w = q_bend − T(x)` to the skinned shape. [`BendCache`] solves for it at poses, once a frame. Within a frame [`BendMotion`]
 //! interpolates `Rᵀ w` linearly in time between the frame's ends: w turns along with the bones. Its second difference ẅ per step is
 //! an acceleration that the flesh feels as inertia, because `q = q_bend + u` has mass and not `T(x) + u`. Without it, firm flesh
 //! on bending limbs sways 0.6 to 0.8 times as much as exact flesh.
@@ -12,25 +12,25 @@ use super::{Method, SimulationError, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::balance::settled;
-use crate::dynamics::methods::linearised::balanced;
-use crate::dynamics::methods::system::System;
+use crate::dynamics::methods::balance::balanced_positions;
+use crate::dynamics::methods::linearised::solve_balance;
+use crate::dynamics::methods::system::LinearSystem;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
 
 /// Balances without loads. The last two are kept: as a rule those of a frame's ends.
-pub(super) struct Bends {
+pub(super) struct BendCache {
     method: Method,
     /// System of a method whose balance is linear.
-    system: Option<System>,
+    system: Option<LinearSystem>,
     /// Solver for the lost volume of bent joints, if joints are shown.
     volume: Option<VolumeBalance>,
     skinned: SkinnedLattice,
-    known: [Option<Bend>; 2],
+    known: [Option<BendBalance>; 2],
 }
 
 /// Balance without loads at one pose.
-pub(super) struct Bend {
+pub(super) struct BendBalance {
     pose: Pose,
     /// q_bend, `[nodes]`, metres, world axes.
     pub places: Vec<Vec3>,
@@ -42,7 +42,7 @@ pub(super) struct Bend {
     pub volume: Vec<Vec3>,
 }
 
-impl Bends {
+impl BendCache {
     /// Prepares the balances of a body by a method other than the modal one. `joints`: whether bent joints are shown.
     pub fn new(
         body: &Body,
@@ -55,9 +55,11 @@ impl Bends {
             _ => method.model().is_none().then_some(method),
         };
         let system = linear.map(|method| match (method, solver) {
-            (Method::Warped, Solver::Automatic | Solver::Iterate) => System::of_balances(body),
+            (Method::Warped, Solver::Automatic | Solver::Iterate) => {
+                LinearSystem::for_balances(body)
+            }
             // One factor serves all poses or acts as the preconditioner.
-            _ => System::new(body, method, Solver::Factor),
+            _ => LinearSystem::new(body, method, Solver::Factor),
         });
         Ok(Self {
             method,
@@ -69,8 +71,12 @@ impl Bends {
     }
 
     /// Returns the balance at a pose.
-    pub fn at(&mut self, body: &Body, pose: &Pose) -> Result<&Bend, SimulationError> {
-        let is_of = |known: &Option<Bend>| known.as_ref().is_some_and(|k| k.pose == *pose);
+    pub fn balance_at(
+        &mut self,
+        body: &Body,
+        pose: &Pose,
+    ) -> Result<&BendBalance, SimulationError> {
+        let is_of = |known: &Option<BendBalance>| known.as_ref().is_some_and(|k| k.pose == *pose);
         if is_of(&self.known[1]) {
             self.known.swap(0, 1);
         } else if !is_of(&self.known[0]) {
@@ -81,12 +87,12 @@ impl Bends {
         self.known[0].as_ref().ok_or(SimulationError::NotReset)
     }
 
-    fn solve(&mut self, body: &Body, pose: &Pose) -> Result<Bend, SimulationError> {
+    fn solve(&mut self, body: &Body, pose: &Pose) -> Result<BendBalance, SimulationError> {
         let skinned = &mut self.skinned;
         skinned.set(body, self.method, pose)?;
         let places = match &mut self.system {
-            Some(system) => balanced(system, body, skinned, &Load::NONE)?,
-            None => settled(body, self.method, pose, skinned, &Load::NONE, &Silent)?,
+            Some(system) => solve_balance(system, body, skinned, &Load::ZERO)?,
+            None => balanced_positions(body, self.method, pose, skinned, &Load::ZERO, &Silent)?,
         };
         let volume = match &mut self.volume {
             Some(volume) => volume.solve(body, pose)?,
@@ -94,7 +100,7 @@ impl Bends {
         };
         let frames = skinned.places.iter().zip(&skinned.turns);
         let added = places.iter().zip(frames);
-        Ok(Bend {
+        Ok(BendBalance {
             pose: pose.clone(),
             added: added.map(|(p, (t, turn))| turn.tr_mul(&(p - t))).collect(),
             skinned: skinned.places.clone(),
@@ -130,12 +136,12 @@ impl BendMotion {
     /// Starts a frame between the balances at two poses.
     pub fn begin(
         &mut self,
-        bends: &mut Bends,
+        bends: &mut BendCache,
         body: &Body,
         (from, to): (&Pose, &Pose),
     ) -> Result<(), SimulationError> {
         for (end, pose) in self.ends.iter_mut().zip([from, to]) {
-            end.clone_from(&bends.at(body, pose)?.added);
+            end.clone_from(&bends.balance_at(body, pose)?.added);
         }
         Ok(())
     }
@@ -199,7 +205,7 @@ mod tests {
     use nalgebra::Rotation3;
 
     /// Returns the pose of the bar with the upper bone turned about the joint.
-    fn bent(angle: f64) -> Pose {
+    fn bent_pose(angle: f64) -> Pose {
         let (turn, joint) = (Rotation3::new(Vec3::x() * angle), Vec3::z() * 0.8);
         let upper = Affine {
             linear: turn.into_inner(),
@@ -212,18 +218,18 @@ mod tests {
     #[test]
     fn bend_steps_join_balances() {
         let body = BarOptions::default().build();
-        let mut bends = Bends::new(&body, Method::Warped, Solver::Factor, false).unwrap();
+        let mut bends = BendCache::new(&body, Method::Warped, Solver::Factor, false).unwrap();
         let mut motion = BendMotion::new(body.node_count());
-        let (poses, steps, duration) = ([bent(0.2), bent(0.9)], 5, 0.01);
-        let between = FrameMotion::between(body.skeleton(), &poses[0], &poses[1]).unwrap();
+        let (poses, steps, duration) = ([bent_pose(0.2), bent_pose(0.9)], 5, 0.01);
+        let between = FrameMotion::from_endpoints(body.skeleton(), &poses[0], &poses[1]).unwrap();
         let mut frames = [(); 2].map(|()| SkinnedLattice::new(&body).unwrap());
         let none = motion.accelerate((&frames[0], &frames[1]), (1.0, 0.2), duration);
         assert!(none.is_none(), "no frame has begun");
         motion
             .begin(&mut bends, &body, (&poses[0], &poses[1]))
             .unwrap();
-        let added = |bends: &mut Bends, pose: &Pose| -> Vec<Vec3> {
-            let bend = bends.at(&body, pose).unwrap();
+        let added = |bends: &mut BendCache, pose: &Pose| -> Vec<Vec3> {
+            let bend = bends.balance_at(&body, pose).unwrap();
             let pairs = bend.places.iter().zip(&bend.skinned);
             pairs.map(|(p, t)| p - t).collect()
         };
@@ -231,7 +237,7 @@ mod tests {
         let mut way = vec![Vec3::zeros(); body.node_count()];
         let mut speed = way.clone();
         for step in 0..steps {
-            let at = |s: usize| between.at(s as f64 / steps as f64);
+            let at = |s: usize| between.pose_at(s as f64 / steps as f64);
             let [from, to] = &mut frames;
             from.set(&body, Method::Warped, &at(step)).unwrap();
             to.set(&body, Method::Warped, &at(step + 1)).unwrap();

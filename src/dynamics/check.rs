@@ -3,11 +3,11 @@
 
 use super::SimulationError;
 use crate::Vec3;
-use crate::range::is_place;
+use crate::range::is_position;
 
 /// Returns an error that names the first vertex whose position is out of range, or `None`.
-pub(super) fn lost(positions: &[Vec3]) -> Option<SimulationError> {
-    let vertex = positions.iter().position(|p| !is_place(p))?;
+pub(super) fn position_error(positions: &[Vec3]) -> Option<SimulationError> {
+    let vertex = positions.iter().position(|p| !is_position(p))?;
     Some(SimulationError::NonFinite { vertex })
 }
 

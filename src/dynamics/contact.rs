@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contact of one simulation: set, checked and reported.
 
-use super::touching::Touching;
+use super::touching::ContactSystem;
 use super::{Method, Simulation, SimulationError};
 use crate::contact::{
-    BuriedBone, ContactError, ContactPoint, ContactResponse, Parted, Parting, PreparedContact, Span,
+    BuriedBone, ColliderSpan, ContactError, ContactPoint, ContactResponse, Parting, PartingOffsets,
+    PreparedContact,
 };
 use crate::kernel::LocalPositions;
 use crate::present::{PresentError, Presenter};
@@ -12,28 +13,28 @@ use std::sync::Arc;
 
 impl Simulation {
     /// Sets the contact of the flesh with itself and with colliders; `None`: it passes through all. The motion of modal flesh does not
-    /// change; its surface is [parted](Self::parted).
+    /// change; its surface is [parted](Self::part_surface).
     ///
     /// # Errors
     /// The method supports no contact; the skin is of another body; a crease method is set for modal flesh.
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
             (self.touching, self.parting) = (None, None);
-            self.shape.fold(None);
+            self.shape.set_fold_skin(None);
             return Ok(());
         };
         self.check_contact(&contact)?;
         let parted = self.settings.method == Method::Modal;
-        self.touching = Some(Box::new(Touching::new(&contact)?));
+        self.touching = Some(Box::new(ContactSystem::new(&contact)?));
         self.parting = parted.then(|| Box::new(Parting::new(&contact)));
-        self.fold_as(&contact);
+        self.enable_folds(&contact);
         Ok(())
     }
 
     /// Checks what [`set_contact`](Self::set_contact) refuses.
     pub(super) fn check_contact(&self, contact: &PreparedContact) -> Result<(), SimulationError> {
         let method = self.settings.method;
-        if !method.touches() {
+        if !method.supports_contact() {
             return Err(SimulationError::ContactMethod { method });
         }
         if method == Method::Modal && contact.contact().refuse_creases().is_err() {
@@ -46,24 +47,24 @@ impl Simulation {
     }
 
     /// Enables folds, which show more of the joints' elastic shape where the skin intersects itself, if contact is to part it there.
-    pub(super) fn fold_as(&mut self, contact: &PreparedContact) {
+    pub(super) fn enable_folds(&mut self, contact: &PreparedContact) {
         let options = contact.options();
         let bends =
             self.settings.method != Method::Hyperelastic && self.settings.elastic_joints == 1.0;
         let folds = options.self_contact && !bends;
         let folds = folds && options.response == ContactResponse::Complementarity;
-        self.shape.fold(folds.then_some(contact.skin()));
+        self.shape.set_fold_skin(folds.then_some(contact.skin()));
     }
 
     /// Sets the entry of the colliders' motions at which resets put them.
-    pub(crate) fn begin_colliders_at(&mut self, entry: usize) {
+    pub(crate) fn set_first_collider_entry(&mut self, entry: usize) {
         if let Some(touching) = &mut self.touching {
-            touching.begin_at(entry);
+            touching.set_first_entry(entry);
         }
     }
 
     /// Sets the span of the colliders' motions for the next frame, in place of one entry.
-    pub(crate) fn set_collider_span(&mut self, span: Span) {
+    pub(crate) fn set_collider_span(&mut self, span: ColliderSpan) {
         if let Some(touching) = &mut self.touching {
             touching.set_span(span);
         }
@@ -74,7 +75,10 @@ impl Simulation {
     ///
     /// # Errors
     /// As [`Presenter::positions`].
-    pub fn parted(&self, presenter: &Presenter) -> Result<Option<Parted>, PresentError> {
+    pub fn part_surface(
+        &self,
+        presenter: &Presenter,
+    ) -> Result<Option<PartingOffsets>, PresentError> {
         let posed = self.amplitudes().zip(self.pose());
         let Some((parting, posed)) = self.parting.as_deref().zip(posed) else {
             return Ok(None);
@@ -82,17 +86,19 @@ impl Simulation {
         let entry = self.touching.as_ref().map_or(0, |t| t.entry);
         let lattice = LocalPositions::new(self.lattice_positions());
         let posed = (posed, self.settings.max_offset);
-        presenter.parted(parting, posed, &lattice, entry).map(Some)
+        presenter
+            .part_surface(parting, posed, &lattice, entry)
+            .map(Some)
     }
 
-    /// Returns the present contacts with their forces; empty with the modal method, which only [parts](Self::parted) its surface.
+    /// Returns the present contacts with their forces; empty with the modal method, which only [parts](Self::part_surface) its surface.
     pub fn contacts(&self) -> &[ContactPoint] {
         self.touching.as_ref().map_or(&[], |t| t.points())
     }
 
     /// Returns the bones that lie in other flesh or in colliders at present; contact cannot move them out.
     pub fn buried_bones(&self) -> Vec<BuriedBone> {
-        let buried = |t: &Touching| t.buried(&[self.lattice_positions()]).pop();
+        let buried = |t: &ContactSystem| t.find_buried_bones(&[self.lattice_positions()]).pop();
         let touching = self.touching.as_deref();
         touching.and_then(buried).unwrap_or_default()
     }

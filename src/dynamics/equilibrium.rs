@@ -6,18 +6,18 @@
 //! simulation, and serves any number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
-use super::settings::USUAL;
+use super::settings::DEFAULT_DAMPING;
 use super::volume::VolumeBalance;
 use super::{
     Method, Simulation, SimulationError, SimulationSettings, SkinnedLattice, Solver, check_gravity,
-    lost, nonlinear,
+    nonlinear, position_error,
 };
 use crate::body::Body;
 use crate::contact::{ContactPoint, PreparedContact};
-use crate::dynamics::methods::further::Linearised;
+use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::hyperelastic;
-use crate::dynamics::methods::linearised::balanced;
-use crate::dynamics::methods::system::System;
+use crate::dynamics::methods::linearised::solve_balance;
+use crate::dynamics::methods::system::LinearSystem;
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
 use crate::solve::EnergyTerm;
@@ -35,7 +35,7 @@ pub struct Equilibrium {
     external: ExternalForces,
     terms: Vec<Arc<dyn EnergyTerm>>,
     /// System of the linearised methods and of the hyperelastic one.
-    system: Option<System>,
+    system: Option<LinearSystem>,
     /// Simulation that finds balances with contact.
     touching: Option<Box<Simulation>>,
 }
@@ -52,10 +52,10 @@ impl Equilibrium {
             method,
             pose: Pose::rest(body.skeleton().len()),
             skinned: SkinnedLattice::new(body)?,
-            external: ExternalForces::none(body.node_count()),
+            external: ExternalForces::zero(body.node_count()),
             terms: Vec::new(),
             system: match linear_form(method) {
-                Some(method) => Some(System::new(body, method, Solver::Factor)?),
+                Some(method) => Some(LinearSystem::new(body, method, Solver::Factor)?),
                 None => None,
             },
             touching: None,
@@ -105,9 +105,9 @@ impl Equilibrium {
         }
         // At rest nothing is damped: `default_damping` need not be found.
         let settings = SimulationSettings {
-            mass_damping: Some(USUAL.0),
-            stiffness_damping: Some(USUAL.1),
-            ..SimulationSettings::of(self.method)
+            mass_damping: Some(DEFAULT_DAMPING.0),
+            stiffness_damping: Some(DEFAULT_DAMPING.1),
+            ..SimulationSettings::for_method(self.method)
         };
         let mut simulation = Simulation::new(self.body.clone(), settings)?;
         simulation.set_contact(Some(contact))?;
@@ -133,14 +133,14 @@ impl Equilibrium {
         forces: Option<&[Vec3]>,
         rest_forces: Option<&[Vec3]>,
     ) -> Result<Vec<Vec3>, SimulationError> {
-        self.solve_watched(gravity, (forces, rest_forces), &Silent)
+        self.solve_with_progress(gravity, (forces, rest_forces), &Silent)
     }
 
     /// Does what [`solve`](Self::solve) does with `(forces, rest_forces)`; nonlinear methods can be cancelled before each Newton step.
     ///
     /// # Errors
     /// As [`solve`](Self::solve); a cancellation.
-    pub fn solve_watched(
+    pub fn solve_with_progress(
         &mut self,
         gravity: Vec3,
         (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
@@ -149,32 +149,32 @@ impl Equilibrium {
         check_gravity(gravity)?;
         check_forces(&self.body, forces)?;
         check_forces(&self.body, rest_forces)?;
-        let rest = self.body.rest();
+        let rest = self.body.rest_shape();
         if let Some(simulation) = &mut self.touching {
             simulation.set_gravity(gravity);
-            simulation.reset_under(&self.pose, true, (forces, rest_forces), progress)?;
+            simulation.reset_with_forces(&self.pose, true, (forces, rest_forces), progress)?;
             let places = simulation.lattice_positions().iter().zip(rest);
             return Ok(places.map(|(p, x)| p - x).collect());
         }
         let (body, skinned) = (&self.body, &self.skinned);
         let forces = self
             .external
-            .turned(&skinned.turns, forces, rest_forces, 1.0);
+            .world_forces(&skinned.turns, forces, rest_forces, 1.0);
         let load = Load::new(body, gravity, forces, &self.terms);
         let mut q = match (&mut self.system, self.method.model()) {
             (Some(system), _) if self.method == Method::Hyperelastic => {
-                let bend = balanced(system, body, skinned, &Load::NONE)?;
+                let bend = solve_balance(system, body, skinned, &Load::ZERO)?;
                 let sway = hyperelastic::balance(body, skinned, &load, progress)?;
                 bend.iter().zip(&sway).map(|(p, u)| p + u).collect()
             }
-            (Some(system), _) => balanced(system, body, skinned, &load)?,
+            (Some(system), _) => solve_balance(system, body, skinned, &load)?,
             (None, Some(model)) => {
                 let method = (self.method, model);
-                nonlinear::settled(body, method, (&self.pose, skinned), &load, progress)?
+                nonlinear::balanced_positions(body, method, (&self.pose, skinned), &load, progress)?
             }
             (None, None) => return Err(SimulationError::ModalBalance),
         };
-        for (q, x) in q.iter_mut().zip(body.rest()) {
+        for (q, x) in q.iter_mut().zip(body.rest_shape()) {
             *q -= x;
         }
         Ok(q)
@@ -193,7 +193,7 @@ impl Equilibrium {
             let method = self.method;
             return Err(SimulationError::Adjoint { method });
         };
-        system.prepare(&self.body, &self.skinned, 0.0, 1.0, &Linearised::NONE)?;
+        system.prepare(&self.body, &self.skinned, 0.0, 1.0, &LinearisedTerms::EMPTY)?;
         let free = self.body.pattern().vertex_of_node();
         for (node, &v) in system.nodes.iter_mut().zip(free) {
             *node = g[v as usize];
@@ -203,7 +203,7 @@ impl Equilibrium {
         for (node, &v) in system.nodes.iter().zip(free) {
             adjoint[v as usize] = *node;
         }
-        lost(&adjoint).map_or(Ok(adjoint), Err)
+        position_error(&adjoint).map_or(Ok(adjoint), Err)
     }
 
     /// Returns the generalised forces (N, world axes; zero on held vertices) that hold the flesh at displacements `q[nodes]`. This
@@ -228,10 +228,10 @@ impl Equilibrium {
         let Some(system) = &mut self.system else {
             return Err(SimulationError::ModalBalance);
         };
-        let rest = self.body.rest();
+        let rest = self.body.rest_shape();
         let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
         if self.method == Method::Hyperelastic {
-            let bend = balanced(system, &self.body, &self.skinned, &Load::NONE)?;
+            let bend = solve_balance(system, &self.body, &self.skinned, &Load::ZERO)?;
             let sway: Vec<Vec3> = p.iter().zip(&bend).map(|(p, b)| p - b).collect();
             return Ok(hyperelastic::forces_at(
                 &self.body,
@@ -319,7 +319,7 @@ pub fn equilibrium_forces(
 pub fn sway(body: &Arc<Body>, pose: &Pose, q: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
     check_forces(body, Some(q))?;
     let bend = equilibrium(body, pose, None, None, Vec3::zeros(), Method::Warped)?;
-    let rest = body.rest();
+    let rest = body.rest_shape();
     let places = q.iter().zip(bend).zip(rest);
     Ok(places.map(|((q, bend), x)| (q + x) - (bend + x)).collect())
 }

@@ -5,13 +5,13 @@ use super::{Method, Solver};
 use crate::body::BodyError;
 use crate::modal::ModalError;
 use crate::progress::Cancelled;
-use crate::range::LARGEST;
+use crate::range::MAX_NUMBER;
 use crate::skeleton::SkeletonError;
 use crate::solve::{NewtonError, SolveError};
 
 impl SimulationError {
     /// Wraps an error with the index of its body; cancellations stay as they are.
-    pub(crate) fn in_scene(body: usize, error: Self) -> Self {
+    pub(crate) fn for_body(body: usize, error: Self) -> Self {
         match error {
             Self::Cancelled(_) | Self::InScene { .. } => error,
             error => Self::InScene {
@@ -22,10 +22,10 @@ impl SimulationError {
     }
 
     /// Returns whether the motion itself failed, rather than an argument being wrong.
-    pub(crate) fn is_of_motion(&self) -> bool {
+    pub(crate) fn is_motion_failure(&self) -> bool {
         match self {
             Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => true,
-            Self::InScene { source, .. } => source.is_of_motion(),
+            Self::InScene { source, .. } => source.is_motion_failure(),
             _ => false,
         }
     }
@@ -148,7 +148,7 @@ pub enum SimulationError {
         given: usize,
     },
     /// A vector that is not finite or is too large.
-    #[error("the vector at lattice vertex {index} is not finite, or larger than {LARGEST:e}")]
+    #[error("the vector at lattice vertex {index} is not finite, or larger than {MAX_NUMBER:e}")]
     Vector {
         /// Index of the lattice vertex.
         index: usize,

@@ -33,7 +33,7 @@ pub(super) struct Load<'a> {
 
 impl<'a> Load<'a> {
     /// Load without gravity and forces.
-    pub const NONE: Load<'static> = Load {
+    pub const ZERO: Load<'static> = Load {
         gravity: Vec3::new(0.0, 0.0, 0.0),
         gravity_at_rest: Vec3::new(0.0, 0.0, 0.0),
         forces: None,
@@ -85,7 +85,7 @@ pub(super) struct ExternalForces {
 }
 
 impl ExternalForces {
-    pub fn none(nodes: usize) -> Self {
+    pub fn zero(nodes: usize) -> Self {
         Self {
             rest: vec![Vec3::zeros(); nodes],
             world: vec![Vec3::zeros(); nodes],
@@ -93,47 +93,47 @@ impl ExternalForces {
     }
 
     /// Returns the present forces in rest axes.
-    pub fn rest(&self) -> &[Vec3] {
+    pub fn rest_forces(&self) -> &[Vec3] {
         &self.rest
     }
 
     /// Returns whether any force is non-zero at present.
-    pub fn any(&self) -> bool {
+    pub fn is_nonzero(&self) -> bool {
         self.rest.iter().any(|f| *f != Vec3::zeros())
     }
 
     /// Sets the present forces to `end`; `None`: zero.
     pub fn set(&mut self, end: Option<&[Vec3]>) {
-        self.go(end, 1.0);
+        self.advance_towards(end, 1.0);
     }
 
     /// Moves the present forces by the share `s` towards `end`.
-    pub fn go(&mut self, end: Option<&[Vec3]>, s: f64) {
+    pub fn advance_towards(&mut self, end: Option<&[Vec3]>, s: f64) {
         for v in 0..self.rest.len() {
-            self.rest[v] = self.between(end, s, v);
+            self.rest[v] = self.interpolate(end, s, v);
         }
     }
 
-    fn between(&self, end: Option<&[Vec3]>, s: f64, v: usize) -> Vec3 {
+    fn interpolate(&self, end: Option<&[Vec3]>, s: f64, v: usize) -> Vec3 {
         let end = end.map_or(Vec3::zeros(), |end| end[v]);
         // Exact at both ends.
         self.rest[v] * (1.0 - s) + end * s
     }
 
     /// Returns all forces in world axes at vertices turned by `turns`, at the share `s` from the present to `end`.
-    pub fn turned<'a>(
+    pub fn world_forces<'a>(
         &'a mut self,
         turns: &[Mat3],
         world: Option<&'a [Vec3]>,
         end: Option<&[Vec3]>,
         s: f64,
     ) -> Option<&'a [Vec3]> {
-        if end.is_none() && !self.any() {
+        if end.is_none() && !self.is_nonzero() {
             return world;
         }
         for (v, turn) in turns.iter().enumerate() {
             let given = world.map_or(Vec3::zeros(), |f| f[v]);
-            self.world[v] = given + turn * self.between(end, s, v);
+            self.world[v] = given + turn * self.interpolate(end, s, v);
         }
         Some(&self.world)
     }
@@ -144,7 +144,7 @@ pub(super) fn check_terms(
     body: &Body,
     terms: &[Arc<dyn EnergyTerm>],
 ) -> Result<(), SimulationError> {
-    match terms.iter().position(|t| !t.fits(body.pattern())) {
+    match terms.iter().position(|t| !t.fits_pattern(body.pattern())) {
         Some(index) => Err(SimulationError::Term { index }),
         None => Ok(()),
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Inputs and state of one body in a frame and in a step of it.
 
-use super::touching::Shown;
+use super::touching::FleshDisplay;
 use crate::Vec3;
 use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
 use crate::skeleton::{FrameMotion, Pose};
 
 /// Motion and forces of one body in a frame.
 #[derive(Clone, Copy)]
-pub(super) struct Drive<'a> {
+pub(super) struct FrameDrive<'a> {
     pub motion: &'a FrameMotion,
     /// Generalised forces on lattice vertices, N, in world axes, constant over the frame.
     pub forces: Option<&'a [Vec3]>,
@@ -17,18 +17,18 @@ pub(super) struct Drive<'a> {
 }
 
 /// One body in one step.
-pub(super) struct InStep<'a> {
+pub(super) struct BodyStep<'a> {
     pub stepper: &'a mut dyn Stepper,
     pub nodes: &'a mut NodalState,
     pub step: Step<'a>,
     /// Poses at the step's start and end.
     pub poses: (&'a Pose, &'a Pose),
-    pub shown: Shown,
+    pub shown: FleshDisplay,
 }
 
 /// Position of a step in its frame, and its duration.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct StepInterval {
     /// End of the step, and its length, as shares of the frame.
     pub end: f64,
     pub part: f64,

@@ -2,7 +2,7 @@
 //! Lifts of the skin of bent joints from the artist's skin, in axes that turn with the bones, for contact and folds.
 
 use super::SimulationError;
-use super::bends::Bends;
+use super::bends::BendCache;
 use crate::Vec3;
 use crate::body::Body;
 use crate::kernel::LocalMaps;
@@ -11,10 +11,10 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Minimum number of vertices for a task.
-const SOME: usize = 512;
+const MIN_TASK_VERTICES: usize = 512;
 
 /// Lifts at poses. The last two are kept: as a rule those of a frame's ends.
-pub(super) struct Lifts {
+pub(super) struct PoseLifts {
     /// Share of the joints' own shape that is shown.
     share: f64,
     known: [Option<(Pose, Arc<Vec<Vec3>>)>; 2],
@@ -22,7 +22,7 @@ pub(super) struct Lifts {
     pub none: Arc<Vec<Vec3>>,
 }
 
-impl Lifts {
+impl PoseLifts {
     pub fn new(share: f64) -> Self {
         Self {
             share,
@@ -32,10 +32,10 @@ impl Lifts {
     }
 
     /// Returns the shown lifts at a pose, `[vertices]`, metres, in the rest axes of each vertex; empty if joints are not shown.
-    pub fn at(
+    pub fn lifts_at(
         &mut self,
         body: &Body,
-        bends: &mut Bends,
+        bends: &mut BendCache,
         pose: &Pose,
     ) -> Result<&Arc<Vec<Vec3>>, SimulationError> {
         if self.share == 0.0 {
@@ -45,8 +45,8 @@ impl Lifts {
         if is_of(&self.known[1]) {
             self.known.swap(0, 1);
         } else if !is_of(&self.known[0]) {
-            let bend = bends.at(body, pose)?;
-            let lifts = lifts(body, pose, &bend.volume, self.share)?;
+            let bend = bends.balance_at(body, pose)?;
+            let lifts = compute_lifts(body, pose, &bend.volume, self.share)?;
             self.known.swap(0, 1);
             self.known[0] = Some((pose.clone(), Arc::new(lifts)));
         }
@@ -56,7 +56,7 @@ impl Lifts {
     }
 }
 
-fn lifts(
+fn compute_lifts(
     body: &Body,
     pose: &Pose,
     volume: &[Vec3],
@@ -75,6 +75,6 @@ fn lifts(
         let lift = Vec3::new(x.into(), y.into(), z.into()) * share;
         bones.rotation(skin.row(v)).inverse() * lift
     };
-    let vertices = lifts.par_iter().with_min_len(SOME).enumerate();
+    let vertices = lifts.par_iter().with_min_len(MIN_TASK_VERTICES).enumerate();
     Ok(vertices.map(turned).collect())
 }

@@ -2,13 +2,13 @@
 //! Lockstep: one or more bodies advance through a frame together, step by step.
 
 use super::forces::Load;
-use super::in_step::{Drive, InStep, Part};
-use super::touching::{Begun, Failure, Shown, Touching};
+use super::in_step::{BodyStep, FrameDrive, StepInterval};
+use super::touching::{ContactSystem, Failure, FleshDisplay, FrameStart};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
-use crate::contact::Span;
+use crate::contact::ColliderSpan;
 use crate::dynamics::methods::stepper::Step;
-use crate::progress::{Paced, Progress, step};
+use crate::progress::{PacedProgress, Progress, report_progress};
 use crate::skeleton::FrameMotion;
 
 impl Simulation {
@@ -16,7 +16,7 @@ impl Simulation {
     /// [`advance`](Self::advance). The motion should start in the current pose.
     ///
     /// # Errors
-    /// As [`advance_watched`](Self::advance_watched).
+    /// As [`advance_with_progress`](Self::advance_with_progress).
     pub fn advance_motion(
         &mut self,
         motion: &FrameMotion,
@@ -24,19 +24,19 @@ impl Simulation {
         forces: (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        let steps = self.steps_to_take(dt, forces)?;
+        let steps = self.check_frame(dt, forces)?;
         if steps == 0 {
             return Ok(());
         }
-        let progress = Paced::new(progress);
-        let drive = Drive {
+        let progress = PacedProgress::new(progress);
+        let drive = FrameDrive {
             motion,
             forces: forces.0,
             rest_forces: forces.1,
         };
         let mut touching = self.touching.take();
         if let Some(touching) = touching.as_mut().filter(|_| self.parting.is_some()) {
-            touching.next_span();
+            touching.advance_span();
         }
         let in_steps = self.parting.is_none();
         let done = advance(
@@ -47,20 +47,20 @@ impl Simulation {
             &progress,
         );
         self.touching = touching;
-        self.show_modes();
-        let shaped = self.take_shape();
+        self.update_from_modes();
+        let shaped = self.update_shape();
         done.map_err(|(_, error)| error).and(shaped)
     }
 
     /// Borrows this simulation's state at the start of a frame of `dt` seconds; `None`: folds are those of the motion's end at once.
-    fn begun<'a>(
+    fn frame_start<'a>(
         &'a mut self,
         motion: &'a FrameMotion,
         dt: Option<f64>,
-    ) -> Result<Begun<'a>, SimulationError> {
-        let (body, to) = (&self.body, motion.to());
+    ) -> Result<FrameStart<'a>, SimulationError> {
+        let (body, to) = (&self.body, motion.end_pose());
         let folds = match dt {
-            Some(dt) => self.shape.follow(body, to, dt)?,
+            Some(dt) => self.shape.follow_folds(body, to, dt)?,
             None => self.shape.folds_at(body, to)?.to_vec(),
         };
         let from = self.history.as_ref().map_or(to, |history| &history.pose);
@@ -68,10 +68,10 @@ impl Simulation {
             self.shape.lifts_at(body, from)?.clone(),
             self.shape.lifts_at(body, to)?.clone(),
         ];
-        Ok(Begun {
-            shown: Shown {
+        Ok(FrameStart {
+            shown: FleshDisplay {
                 method: self.settings.method,
-                parted: self.shape.is_parted(),
+                separate_sway: self.shape.has_sway(),
                 joints: self.settings.elastic_joints,
             },
             lifts,
@@ -91,7 +91,7 @@ impl Simulation {
             .filter(|_| self.settings.method == Method::Hyperelastic);
         match (present, self.shape.bends()) {
             (Some(history), Some(bends)) => {
-                let ends = (&history.pose, motion.to());
+                let ends = (&history.pose, motion.end_pose());
                 self.bending.begin(bends, &self.body, ends)
             }
             _ => Ok(()),
@@ -99,30 +99,30 @@ impl Simulation {
     }
 
     /// Returns the display options of its flesh.
-    fn shown(&self) -> Shown {
-        Shown {
+    fn flesh_display(&self) -> FleshDisplay {
+        FleshDisplay {
             method: self.settings.method,
-            parted: self.shape.is_parted(),
+            separate_sway: self.shape.has_sway(),
             joints: self.settings.elastic_joints,
         }
     }
 
     /// Borrows this simulation for a step that ends at [`next`](Self::next).
-    fn in_step<'a>(
+    fn body_step<'a>(
         &'a mut self,
-        drive: &Drive<'a>,
-        part: &Part,
+        drive: &FrameDrive<'a>,
+        part: &StepInterval,
         progress: &'a dyn Progress,
-    ) -> Result<InStep<'a>, SimulationError> {
-        let shown = self.shown();
+    ) -> Result<BodyStep<'a>, SimulationError> {
+        let shown = self.flesh_display();
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         let turns = &self.next.turns;
         let (world, rest) = (drive.forces, drive.rest_forces);
-        let forces = self.external.turned(turns, world, rest, part.end);
+        let forces = self.external.world_forces(turns, world, rest, part.end);
         let frames = (&self.now, &self.next);
         let at = (part.end, part.part);
         let bending = self.bending.accelerate(frames, at, part.duration);
-        Ok(InStep {
+        Ok(BodyStep {
             stepper: &mut *self.stepper,
             nodes: &mut self.nodes,
             poses: (&history.pose, &self.moving),
@@ -157,23 +157,23 @@ impl Simulation {
 /// `dt` `None`: folds are those of the motions' ends at once.
 pub(super) fn begin(
     bodies: &mut [&mut Simulation],
-    touching: &mut Touching,
-    drives: &[Drive],
-    span: Option<&Span>,
+    touching: &mut ContactSystem,
+    drives: &[FrameDrive],
+    span: Option<&ColliderSpan>,
     dt: Option<f64>,
 ) -> Result<(), SimulationError> {
     let begun = bodies.iter_mut().zip(drives);
-    let begun = begun.map(|(b, d)| b.begun(d.motion, dt));
-    let begun: Vec<Begun> = begun.collect::<Result<_, _>>()?;
+    let begun = begun.map(|(b, d)| b.frame_start(d.motion, dt));
+    let begun: Vec<FrameStart> = begun.collect::<Result<_, _>>()?;
     touching.begin(&begun, span)
 }
 
 /// Takes one step of all bodies, which are then at its end. An error names the body.
 pub(super) fn step_once(
     bodies: &mut [&mut Simulation],
-    touching: Option<&mut Touching>,
-    drives: &[Drive],
-    part: &Part,
+    touching: Option<&mut ContactSystem>,
+    drives: &[FrameDrive],
+    part: &StepInterval,
     progress: &dyn Progress,
 ) -> Result<(), Failure> {
     for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
@@ -185,7 +185,7 @@ pub(super) fn step_once(
     }
     match (touching, &mut *bodies) {
         (Some(touching), [body]) => {
-            let body = body.in_step(&drives[0], part, progress);
+            let body = body.body_step(&drives[0], part, progress);
             let mut body = body.map_err(|error| (0, error))?;
             touching.step(std::slice::from_mut(&mut body))?;
         }
@@ -193,7 +193,7 @@ pub(super) fn step_once(
             let mut all = Vec::with_capacity(bodies.len());
             for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
                 all.push(
-                    body.in_step(drive, part, progress)
+                    body.body_step(drive, part, progress)
                         .map_err(|error| (k, error))?,
                 );
             }
@@ -201,7 +201,7 @@ pub(super) fn step_once(
         }
         (None, bodies) => {
             for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
-                let stepped = body.in_step(drive, part, progress);
+                let stepped = body.body_step(drive, part, progress);
                 let stepped = stepped.and_then(|b| b.stepper.step(&b.step, b.nodes));
                 stepped.map_err(|error| (k, error))?;
             }
@@ -221,15 +221,15 @@ pub(super) fn step_once(
 /// are at the end of a step. After an error of one of several bodies, the others may be a step ahead of it.
 pub(super) fn advance(
     bodies: &mut [&mut Simulation],
-    mut touching: Option<&mut Touching>,
-    drives: &[Drive],
+    mut touching: Option<&mut ContactSystem>,
+    drives: &[FrameDrive],
     (dt, steps): (f64, usize),
     progress: &dyn Progress,
 ) -> Result<(), Failure> {
     let part = 1.0 / steps as f64;
     let duration = dt / steps as f64;
     for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
-        body.unconverged_before = body.stepper.unconverged();
+        body.unconverged_before = body.stepper.unconverged_steps();
         let begun = body.stepper.begin(&body.body, drive.motion, part, duration);
         let begun = begun.and_then(|()| body.begin_bending(drive.motion));
         begun.map_err(|error| (k, error))?;
@@ -242,37 +242,39 @@ pub(super) fn advance(
 /// Takes the steps of a frame, as [`advance`] does.
 fn advance_steps(
     bodies: &mut [&mut Simulation],
-    touching: &mut Option<&mut Touching>,
-    drives: &[Drive],
+    touching: &mut Option<&mut ContactSystem>,
+    drives: &[FrameDrive],
     (dt, steps): (f64, usize),
     progress: &dyn Progress,
 ) -> Result<(), Failure> {
     let part = 1.0 / steps as f64;
     let duration = dt / steps as f64;
     if let Some(touching) = touching {
-        let span = touching.next_span();
+        let span = touching.advance_span();
         if let Err(error) = begin(bodies, touching, drives, Some(&span), Some(dt)) {
-            bodies.iter_mut().for_each(|b| b.shape.stop(0.0));
+            bodies
+                .iter_mut()
+                .for_each(|b| b.shape.scale_back_folds(0.0));
             return Err((0, error));
         }
     }
     for i in 1..=steps {
         let end = i as f64 / steps as f64;
-        let at = Part {
+        let at = StepInterval {
             end,
             part,
             duration,
             damped: true,
         };
-        let done = match step(progress, end - part, "advancing") {
+        let done = match report_progress(progress, end - part, "advancing") {
             Ok(()) => step_once(bodies, touching.as_deref_mut(), drives, &at, progress),
             Err(stop) => Err((0, stop.into())),
         };
         if let Err(failure) = done {
             let gone = (i - 1) as f64 * part;
             for (body, drive) in bodies.iter_mut().zip(drives) {
-                body.external.go(drive.rest_forces, gone);
-                body.shape.stop(gone);
+                body.external.advance_towards(drive.rest_forces, gone);
+                body.shape.scale_back_folds(gone);
             }
             return Err(failure);
         }

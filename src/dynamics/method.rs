@@ -2,7 +2,7 @@
 //! Methods of motion and solvers, and their names.
 
 use super::SimulationError;
-use crate::elasticity::Model;
+use crate::elasticity::ElasticModel;
 
 /// A method of motion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,7 +31,7 @@ pub enum Method {
 
 impl Method {
     /// Returns whether the method supports contact; the modal one only parts its own surface.
-    pub fn touches(self) -> bool {
+    pub fn supports_contact(self) -> bool {
         self.model().is_none()
     }
 
@@ -60,13 +60,13 @@ impl Method {
     }
 
     /// Returns the elastic energy of a method that minimises the whole energy; `None` for the others.
-    pub fn model(self) -> Option<Model> {
+    pub fn model(self) -> Option<ElasticModel> {
         match self {
             Self::Hyperelastic | Self::Warped | Self::WarpedVertex | Self::Linear | Self::Modal => {
                 None
             }
-            Self::Nonlinear => Some(Model::StVenantKirchhoff),
-            Self::NeoHookean => Some(Model::NeoHookean),
+            Self::Nonlinear => Some(ElasticModel::StVenantKirchhoff),
+            Self::NeoHookean => Some(ElasticModel::NeoHookean),
         }
     }
 

@@ -72,13 +72,13 @@ pub use methods::nonlinear;
 pub use scene::Scene;
 pub use settings::{Kind, SettingField, SimulationSettings, Value};
 pub use simulation::Simulation;
-pub use softness::{soft_body, softened, softness, young_of_softness};
+pub use softness::{soft_body, soften, softness, young_of_softness};
 
-use check::{check_gravity, lost};
+use check::{check_gravity, position_error};
 use skinned::SkinnedLattice;
 
 /// Number of modes that the modal method computes when the caller supplies none.
-pub const MODES: usize = 32;
+pub const DEFAULT_MODE_COUNT: usize = 32;
 
 #[cfg(test)]
 mod tests;

@@ -2,15 +2,15 @@
 //! Several bodies in motion that touch each other.
 
 use super::forces::NodalForces;
-use super::in_step::Drive;
+use super::in_step::FrameDrive;
 use super::lockstep;
-use super::sections::{Sections, Writer};
+use super::sections::{SectionReader, SectionWriter};
 use super::settling::settle_together;
-use super::touching::{Failure, Touching};
+use super::touching::{ContactSystem, Failure};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
-use crate::contact::{BuriedBone, Collider, ContactPoint, PreparedContact, Span};
-use crate::progress::{Paced, Progress};
+use crate::contact::{BuriedBone, Collider, ColliderSpan, ContactPoint, PreparedContact};
+use crate::progress::{PacedProgress, Progress};
 use crate::skeleton::{FrameMotion, Pose};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Scene {
     bodies: Vec<Simulation>,
     contacts: Vec<PreparedContact>,
     colliders: Vec<Arc<Collider>>,
-    touching: Touching,
+    touching: ContactSystem,
 }
 
 impl Scene {
@@ -40,7 +40,7 @@ impl Scene {
         let rate = rate.ok_or(SimulationError::EmptyScene)?;
         let mut colliders: Vec<Arc<Collider>> = Vec::new();
         for (k, (body, contact)) in bodies.iter_mut().zip(&contacts).enumerate() {
-            let told = |error| in_scene((k, error));
+            let told = |error| attribute_error((k, error));
             let creases = contact.contact().refuse_creases();
             creases.map_err(|error| told(error.into()))?;
             if body.method() == Method::Modal {
@@ -49,7 +49,7 @@ impl Scene {
             body.check_contact(contact).map_err(told)?;
             // The scene keeps the contacts.
             body.set_contact(None).map_err(told)?;
-            body.fold_as(contact);
+            body.enable_folds(contact);
             if body.settings().rate != rate {
                 let (first, other) = (rate, body.settings().rate);
                 return Err(told(SimulationError::SceneRate { first, other }));
@@ -57,7 +57,7 @@ impl Scene {
             add_colliders(&mut colliders, &contact.contact().colliders);
         }
         Ok(Self {
-            touching: Touching::of(&contacts, colliders.clone())?,
+            touching: ContactSystem::for_bodies(&contacts, colliders.clone())?,
             bodies,
             contacts,
             colliders,
@@ -96,7 +96,7 @@ impl Scene {
             self.bodies.iter_mut().for_each(|body| body.touching = None);
             self.restore(&former)?;
         }
-        done.map_err(in_scene)
+        done.map_err(attribute_error)
     }
 
     fn reset_all(
@@ -111,17 +111,17 @@ impl Scene {
             let alone = contact.with_colliders(&self.colliders);
             let mut reset = || {
                 if settled {
-                    body.touching = Some(Box::new(Touching::new(&alone)?));
+                    body.touching = Some(Box::new(ContactSystem::new(&alone)?));
                 }
-                body.reset_watched(pose, settled, *forces, progress)
+                body.reset_with_progress(pose, settled, *forces, progress)
             };
             reset().map_err(|error| (k, error))?;
         }
         let places = self.bodies.iter().map(|body| &body.nodes.positions[..]);
-        self.touching.stand(&places.collect::<Vec<_>>());
+        self.touching.reset(&places.collect::<Vec<_>>());
         let own = self.bodies.iter_mut().map(|body| body.touching.take());
         if let [Some(own)] = &own.collect::<Vec<_>>()[..] {
-            self.touching.follow(own);
+            self.touching.copy_contacts(own);
         }
         if settled && self.bodies.len() > 1 {
             let forces: Vec<NodalForces> = rest_forces.iter().map(|f| (None, *f)).collect();
@@ -144,14 +144,14 @@ impl Scene {
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         self.check(poses.len())?;
-        self.or_as_before(|scene| {
+        self.restore_on_error(|scene| {
             let all = scene.bodies.iter_mut().zip(poses).enumerate();
             let motion = |(k, (body, pose)): (usize, (&mut Simulation, &Pose))| {
-                let motion = body.motion_to(pose, dt);
-                motion.map_err(|error| in_scene((k, error)))
+                let motion = body.frame_motion(pose, dt);
+                motion.map_err(|error| attribute_error((k, error)))
             };
             let motions: Vec<FrameMotion> = all.map(motion).collect::<Result<_, _>>()?;
-            scene.go(&motions, dt, forces, progress)
+            scene.advance_bodies(&motions, dt, forces, progress)
         })
     }
 
@@ -166,11 +166,11 @@ impl Scene {
         forces: &[NodalForces],
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        self.or_as_before(|scene| scene.go(motions, dt, forces, progress))
+        self.restore_on_error(|scene| scene.advance_bodies(motions, dt, forces, progress))
     }
 
     /// Runs `work` and restores the former state if it fails. A cancellation keeps the state of the previous step.
-    fn or_as_before(
+    fn restore_on_error(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), SimulationError>,
     ) -> Result<(), SimulationError> {
@@ -184,7 +184,7 @@ impl Scene {
         done
     }
 
-    fn go(
+    fn advance_bodies(
         &mut self,
         motions: &[FrameMotion],
         dt: f64,
@@ -195,51 +195,60 @@ impl Scene {
         self.check(forces.len())?;
         let mut steps = 0;
         for (k, (body, forces)) in self.bodies.iter().zip(forces).enumerate() {
-            let taken = body.steps_to_take(dt, *forces);
-            steps = taken.map_err(|error| in_scene((k, error)))?;
+            let taken = body.check_frame(dt, *forces);
+            steps = taken.map_err(|error| attribute_error((k, error)))?;
         }
         if steps == 0 {
             return Ok(());
         }
-        let drives = motions.iter().zip(forces).map(|(motion, forces)| Drive {
-            motion,
-            forces: forces.0,
-            rest_forces: forces.1,
-        });
-        let drives: Vec<Drive> = drives.collect();
+        let drives = motions
+            .iter()
+            .zip(forces)
+            .map(|(motion, forces)| FrameDrive {
+                motion,
+                forces: forces.0,
+                rest_forces: forces.1,
+            });
+        let drives: Vec<FrameDrive> = drives.collect();
         let mut bodies: Vec<&mut Simulation> = self.bodies.iter_mut().collect();
-        let progress = Paced::new(progress);
+        let progress = PacedProgress::new(progress);
         let touching = Some(&mut self.touching);
         let done = lockstep::advance(&mut bodies, touching, &drives, (dt, steps), &progress);
-        let shaped = self.take_shapes();
-        done.map_err(in_scene).and(shaped)
+        let shaped = self.update_shapes();
+        done.map_err(attribute_error).and(shaped)
     }
 
-    fn take_shapes(&mut self) -> Result<(), SimulationError> {
-        self.bodies.iter_mut().try_for_each(Simulation::take_shape)
+    fn update_shapes(&mut self) -> Result<(), SimulationError> {
+        self.bodies
+            .iter_mut()
+            .try_for_each(Simulation::update_shape)
     }
 
-    /// Sets the velocities of each body's flesh to those of its bones, as [`Simulation::move_with`] does.
+    /// Sets the velocities of each body's flesh to those of its bones, as [`Simulation::match_bone_velocities`] does.
     ///
     /// # Errors
-    /// As [`Simulation::move_with`], naming the body.
-    pub fn move_with(&mut self, motions: &[FrameMotion], dt: f64) -> Result<(), SimulationError> {
+    /// As [`Simulation::match_bone_velocities`], naming the body.
+    pub fn match_bone_velocities(
+        &mut self,
+        motions: &[FrameMotion],
+        dt: f64,
+    ) -> Result<(), SimulationError> {
         self.check(motions.len())?;
         let all = self.bodies.iter_mut().zip(motions).enumerate();
         for (k, (body, motion)) in all {
-            let moved = body.move_with(motion, dt);
-            moved.map_err(|error| in_scene((k, error)))?;
+            let moved = body.match_bone_velocities(motion, dt);
+            moved.map_err(|error| attribute_error((k, error)))?;
         }
         Ok(())
     }
 
     /// Sets the entry of the colliders' motions at which resets put them.
-    pub(crate) fn begin_colliders_at(&mut self, entry: usize) {
-        self.touching.begin_at(entry);
+    pub(crate) fn set_first_collider_entry(&mut self, entry: usize) {
+        self.touching.set_first_entry(entry);
     }
 
     /// Sets the span of the colliders' motions for the next frame, in place of one entry.
-    pub(crate) fn set_collider_span(&mut self, span: Span) {
+    pub(crate) fn set_collider_span(&mut self, span: ColliderSpan) {
         self.touching.set_span(span);
     }
 
@@ -248,10 +257,7 @@ impl Scene {
     pub fn contacts(&self) -> Vec<ContactPoint> {
         let (points, count) = (self.touching.points(), self.bodies.len());
         let between = |c: &&ContactPoint| c.other_body != c.body && (c.other_body as usize) < count;
-        let others = points
-            .iter()
-            .filter(between)
-            .map(ContactPoint::seen_by_other);
+        let others = points.iter().filter(between).map(ContactPoint::swap_sides);
         let mut all: Vec<ContactPoint> = points.iter().copied().chain(others).collect();
         all.sort_by_key(|c| c.body);
         all
@@ -272,7 +278,7 @@ impl Scene {
     /// Returns for each body the bones that lie in other flesh or in colliders at present; contact cannot move them out.
     pub fn buried_bones(&self) -> Vec<Vec<BuriedBone>> {
         let places = self.bodies.iter().map(Simulation::lattice_positions);
-        self.touching.buried(&places.collect::<Vec<_>>())
+        self.touching.find_buried_bones(&places.collect::<Vec<_>>())
     }
 
     /// Returns the number of cells near inversion whose vertices are all held by bones: contact cannot help these.
@@ -284,7 +290,7 @@ impl Scene {
     pub fn state(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend((self.bodies.len() as u64).to_le_bytes());
-        let mut touching = Writer::new();
+        let mut touching = SectionWriter::new();
         self.touching.save(&mut touching);
         let states = self.bodies.iter().map(Simulation::state);
         for state in states.chain(std::iter::once(touching.finish())) {
@@ -299,10 +305,10 @@ impl Scene {
     /// # Errors
     /// [`SimulationError::State`] and its like; the present state stays.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
-        let parts = parts(bytes, self.bodies.len()).ok_or(SimulationError::State(
+        let parts = split_state(bytes, self.bodies.len()).ok_or(SimulationError::State(
             "it has another number of bodies, or is cut off",
         ))?;
-        let mut touching = Sections::read(parts[self.bodies.len()])?;
+        let mut touching = SectionReader::read(parts[self.bodies.len()])?;
         let kept = self.touching.read(&mut touching)?;
         touching.finish()?;
         let former: Vec<Vec<u8>> = self.bodies.iter().map(Simulation::state).collect();
@@ -311,16 +317,16 @@ impl Scene {
                 for (body, former) in self.bodies[..k].iter_mut().zip(&former) {
                     body.restore(former)?;
                 }
-                return Err(in_scene((k, error)));
+                return Err(attribute_error((k, error)));
             }
         }
-        self.touching.take_up(kept);
+        self.touching.restore(kept);
         Ok(())
     }
 
     /// Returns the state of one body out of a state of `bodies` bodies; `None` if the bytes are no such state.
-    pub(crate) fn state_of(bytes: &[u8], body: usize, bodies: usize) -> Option<&[u8]> {
-        parts(bytes, bodies)?[..bodies].get(body).copied()
+    pub(crate) fn body_state(bytes: &[u8], body: usize, bodies: usize) -> Option<&[u8]> {
+        split_state(bytes, bodies)?[..bodies].get(body).copied()
     }
 
     fn check(&self, given: usize) -> Result<(), SimulationError> {
@@ -347,7 +353,7 @@ fn add_colliders(known: &mut Vec<Arc<Collider>>, own: &[Arc<Collider>]) {
 }
 
 /// Splits a scene's state into the states of `bodies` bodies and, last, that of the contacts.
-fn parts(bytes: &[u8], bodies: usize) -> Option<Vec<&[u8]>> {
+fn split_state(bytes: &[u8], bodies: usize) -> Option<Vec<&[u8]>> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (count, mut rest) = rest.split_first_chunk::<8>()?;
     let mut parts = Vec::new();
@@ -365,6 +371,6 @@ fn parts(bytes: &[u8], bodies: usize) -> Option<Vec<&[u8]>> {
 }
 
 /// Names the body in an error.
-fn in_scene((body, error): Failure) -> SimulationError {
-    SimulationError::in_scene(body, error)
+fn attribute_error((body, error): Failure) -> SimulationError {
+    SimulationError::for_body(body, error)
 }

@@ -7,12 +7,12 @@
 
 use super::{Simulation, SimulationError};
 use crate::contact::{ContactError, ContactResponse, ContactSettings, PreparedContact};
-use crate::progress::{Progress, Silent, step};
+use crate::progress::{Progress, Silent, report_progress};
 use crate::skeleton::{FrameMotion, Pose};
 use std::collections::BTreeSet;
 
 /// Time between checks for contacts, s: a frame of film.
-const FRAME: f64 = 1.0 / 24.0;
+const CHECK_INTERVAL: f64 = 1.0 / 24.0;
 
 impl Simulation {
     /// Returns the pairs of vertices `[s, 2]` at which creases are looked for; empty without a crease method.
@@ -45,8 +45,8 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         let touching = self.touching.as_ref();
         let touching = touching.filter(|t| t.creases().is_some());
-        let (skin, options) = touching.ok_or(ContactError::NoCreases)?.setting(0);
-        if !(FRAME..=1e4).contains(&seconds) {
+        let (skin, options) = touching.ok_or(ContactError::NoCreases)?.body_contact(0);
+        if !(CHECK_INTERVAL..=1e4).contains(&seconds) {
             return Err(SimulationError::Setting {
                 what: "seconds",
                 range: "between 1/24 and 10000",
@@ -58,18 +58,23 @@ impl Simulation {
             ..options
         };
         let mut slow = Self::new(self.body.clone(), self.settings.clone())?;
-        slow.set_contact(Some(PreparedContact::of(skin.clone(), general)))?;
+        slow.set_contact(Some(PreparedContact::from_skin(skin.clone(), general)))?;
         let skeleton = self.body.skeleton();
         let rest = Pose::rest(skeleton.len());
-        let frames = (seconds / FRAME).ceil() as usize;
+        let frames = (seconds / CHECK_INTERVAL).ceil() as usize;
         let (mut seeds, mut known) = (Vec::new(), BTreeSet::new());
         for (i, pose) in poses.iter().enumerate() {
-            let motion = FrameMotion::between(skeleton, &rest, pose)?;
+            let motion = FrameMotion::from_endpoints(skeleton, &rest, pose)?;
             slow.reset(&rest, true, None)?;
             for frame in 1..=frames {
                 let part = frame as f64 / frames as f64;
-                step(progress, (i as f64 + part) / poses.len() as f64, "seeds")?;
-                slow.advance_watched(&motion.at(part), FRAME, (None, None), &Silent)?;
+                report_progress(progress, (i as f64 + part) / poses.len() as f64, "seeds")?;
+                slow.advance_with_progress(
+                    &motion.pose_at(part),
+                    CHECK_INTERVAL,
+                    (None, None),
+                    &Silent,
+                )?;
                 for contact in slow.contacts() {
                     let pair = [contact.vertex, contact.other_vertex];
                     if pair[0] != pair[1] && known.insert(pair) {

@@ -8,33 +8,33 @@
 //! balance, bit for bit.
 
 use super::forces::NodalForces;
-use super::in_step::{Drive, Part};
+use super::in_step::{FrameDrive, StepInterval};
 use super::lockstep;
 use super::simulation::PoseHistory;
-use super::touching::{Failure, Touching};
+use super::touching::{ContactSystem, Failure};
 use super::{Simulation, SimulationError};
 use crate::Vec3;
-use crate::contact::BOXES_WIDER;
-use crate::progress::{Progress, step};
+use crate::contact::BOX_MARGIN;
+use crate::progress::{Progress, report_progress};
 use crate::skeleton::{FrameMotion, Pose, Skeleton, polar};
 use crate::solve::NodeMatrix;
 
 /// Step of the relaxation, s: that of usual motion. With half of it an elbow at 120° still moves by 5 % of the size when
 /// motion goes on, with twice one at 148° by 0.5 % instead of 0.06.
-const LASTING: f64 = 1.0 / 240.0;
+const RELAXATION_STEP: f64 = 1.0 / 240.0;
 /// Turn of a joint in one step, rad, and the maximum number of steps from the rest pose. Half and twice of both leave elbows at 120° and
 /// 136° the same to 0.12 % of the size; with twice the turn one at 148° came to rest with 171 vertices in other flesh instead of 66.
-const TURN: f64 = 0.04;
-const ON_THE_WAY: usize = 64;
+const MAX_TURN_PER_STEP: f64 = 0.04;
+const MAX_BENDING_STEPS: usize = 64;
 /// Change in a step, relative to the body's size, below which flesh is at rest, and the maximum number of steps until then. Half and
 /// twice of both leave elbows the same to 0.04 % of the size.
-const STILL: f64 = 2e-7;
-const AT_LAST: usize = 300;
+const REST_TOLERANCE: f64 = 2e-7;
+const MAX_RELAXATION_STEPS: usize = 300;
 
 /// Bodies that come to rest together, often just one.
 struct Relaxation<'a, 'b> {
     bodies: &'a mut [&'b mut Simulation],
-    touching: &'a mut Touching,
+    touching: &'a mut ContactSystem,
     forces: &'a [NodalForces<'a>],
     progress: &'a dyn Progress,
 }
@@ -52,14 +52,14 @@ impl Simulation {
         // Creases are held in steps alone.
         let settled = match touching.creases() {
             Some(_) => Ok(()),
-            None => frictionless(&mut touching, |touching| {
+            None => without_friction(&mut touching, |touching| {
                 let mut relaxation = Relaxation {
                     bodies: &mut [self],
                     touching,
                     forces: &[forces],
                     progress,
                 };
-                relaxation.alone()
+                relaxation.settle_alone()
             }),
         };
         self.touching = Some(touching);
@@ -70,11 +70,11 @@ impl Simulation {
 /// Moves bodies, each at rest by itself, to rest together. An error names the body, and positions are then lost.
 pub(super) fn settle_together(
     bodies: &mut [&mut Simulation],
-    touching: &mut Touching,
+    touching: &mut ContactSystem,
     forces: &[NodalForces],
     progress: &dyn Progress,
 ) -> Result<(), Failure> {
-    frictionless(touching, |touching| {
+    without_friction(touching, |touching| {
         let mut relaxation = Relaxation {
             bodies,
             touching,
@@ -84,14 +84,17 @@ pub(super) fn settle_together(
         let poses = relaxation.poses()?;
         let stand = relaxation.motions(&poses, &poses)?;
         match relaxation.would_touch(&stand, true)? {
-            true => relaxation.come_to_rest(&poses, &stand, 0),
-            false => relaxation.take_shape(),
+            true => relaxation.relax_to_rest(&poses, &stand, 0),
+            false => relaxation.update_shapes(),
         }
     })
 }
 
 /// Does `work` without friction, hence without contact history.
-fn frictionless<T>(touching: &mut Touching, work: impl FnOnce(&mut Touching) -> T) -> T {
+fn without_friction<T>(
+    touching: &mut ContactSystem,
+    work: impl FnOnce(&mut ContactSystem) -> T,
+) -> T {
     touching.clear();
     touching.set_friction(false);
     let done = work(touching);
@@ -110,32 +113,32 @@ impl Relaxation<'_, '_> {
     fn motions(&self, from: &[Pose], to: &[Pose]) -> Result<Vec<FrameMotion>, Failure> {
         let all = self.bodies.iter().zip(from.iter().zip(to)).enumerate();
         let motion = |(k, (body, (from, to))): (usize, (&&mut Simulation, (&Pose, &Pose)))| {
-            let motion = FrameMotion::between(body.body.skeleton(), from, to);
+            let motion = FrameMotion::from_endpoints(body.body.skeleton(), from, to);
             motion.map_err(|error| (k, error.into()))
         };
         all.map(motion).collect()
     }
 
-    fn stop(&mut self) {
+    fn zero_velocities(&mut self) {
         for body in &mut *self.bodies {
             body.nodes.velocities.fill(Vec3::zeros());
         }
     }
 
-    fn take_shape(&mut self) -> Result<(), Failure> {
+    fn update_shapes(&mut self) -> Result<(), Failure> {
         for (k, body) in self.bodies.iter_mut().enumerate() {
-            body.take_shape().map_err(|error| (k, error))?;
+            body.update_shape().map_err(|error| (k, error))?;
         }
         Ok(())
     }
 
-    fn places(&self) -> Vec<Vec<Vec3>> {
+    fn node_positions(&self) -> Vec<Vec<Vec3>> {
         let places = self.bodies.iter().map(|b| b.nodes.positions.clone());
         places.collect()
     }
 
     /// Settles one body, from its rest pose if necessary.
-    fn alone(&mut self) -> Result<(), Failure> {
+    fn settle_alone(&mut self) -> Result<(), Failure> {
         let poses = self.poses()?;
         let stand = self.motions(&poses, &poses)?;
         let itself = self.would_touch(&stand, false)?;
@@ -143,16 +146,16 @@ impl Relaxation<'_, '_> {
         let steps = match (itself, colliders) {
             (true, _) => self.bend(&poses)?,
             (false, true) => 0,
-            (false, false) => return self.take_shape(),
+            (false, false) => return self.update_shapes(),
         };
-        self.come_to_rest(&poses, &stand, steps)
+        self.relax_to_rest(&poses, &stand, steps)
     }
 
     /// Returns whether anything would touch at the bodies' positions.
     fn would_touch(&mut self, stand: &[FrameMotion], colliders: bool) -> Result<bool, Failure> {
-        let free = self.places();
+        let free = self.node_positions();
         self.relax(stand, colliders)?;
-        let touched = self.touching.has_touched();
+        let touched = self.touching.was_displaced();
         for (body, free) in self.bodies.iter_mut().zip(&free) {
             body.nodes.positions.clone_from(free);
             body.nodes.velocities.fill(Vec3::zeros());
@@ -161,31 +164,31 @@ impl Relaxation<'_, '_> {
         Ok(touched)
     }
 
-    /// Returns whether all bodies are near enough to `places` for the contact pairs found there to hold: each has moved by at most half
+    /// Returns whether all bodies are near enough to `node_positions` for the contact pairs found there to hold: each has moved by at most half
     /// the margin of the search boxes, so two bodies together by at most all of it.
-    fn are_beside(&self, places: &[Vec<Vec3>]) -> bool {
+    fn are_near(&self, places: &[Vec<Vec3>]) -> bool {
         let mut all = self.bodies.iter().zip(places).enumerate();
         all.all(|(k, (body, places))| {
-            let (skin, _) = self.touching.setting(k);
-            body.moved_from(places) <= 0.5 * BOXES_WIDER * skin.cell()
+            let (skin, _) = self.touching.body_contact(k);
+            body.max_distance_from(places) <= 0.5 * BOX_MARGIN * skin.cell_size()
         })
     }
 
     /// Lets motion run until nothing moves; `begun`: number of steps taken before.
-    fn come_to_rest(
+    fn relax_to_rest(
         &mut self,
         poses: &[Pose],
         stand: &[FrameMotion],
         begun: usize,
     ) -> Result<(), Failure> {
-        let all = (begun + AT_LAST) as f64;
-        self.stop();
+        let all = (begun + MAX_RELAXATION_STEPS) as f64;
+        self.zero_velocities();
         let mut energy = 0.0;
         let mut searched: Option<Vec<Vec<Vec3>>> = None;
-        for i in begun..begun + AT_LAST {
-            self.tell(i as f64 / all)?;
-            let before = self.places();
-            if searched.as_ref().is_none_or(|at| !self.are_beside(at)) {
+        for i in begun..begun + MAX_RELAXATION_STEPS {
+            self.report(i as f64 / all)?;
+            let before = self.node_positions();
+            if searched.as_ref().is_none_or(|at| !self.are_near(at)) {
                 self.search(stand, true)?;
                 searched = Some(before.clone());
             }
@@ -195,17 +198,17 @@ impl Relaxation<'_, '_> {
             }
             let now: f64 = self.bodies.iter().map(|b| b.motion_energy()).sum();
             energy = if now < energy {
-                self.stop();
+                self.zero_velocities();
                 0.0
             } else {
                 now
             };
         }
-        self.stop();
+        self.zero_velocities();
         for (body, pose) in self.bodies.iter_mut().zip(poses) {
-            body.history = Some(at_rest(pose));
+            body.history = Some(resting_history(pose));
         }
-        self.take_shape()
+        self.update_shapes()
     }
 
     /// Bends one body from its rest pose, without colliders, and returns the number of steps taken.
@@ -214,30 +217,32 @@ impl Relaxation<'_, '_> {
         let of = body.body.clone();
         let skeleton = of.skeleton();
         let rest = Pose::rest(skeleton.len());
-        let whole = FrameMotion::between(skeleton, &rest, pose).map_err(alone)?;
+        let whole =
+            FrameMotion::from_endpoints(skeleton, &rest, pose).map_err(first_body_failure)?;
         body.now
             .set(&of, body.settings.method, &rest)
-            .map_err(alone)?;
-        let places = of.rest();
+            .map_err(first_body_failure)?;
+        let places = of.rest_shape();
         body.nodes.positions.copy_from_slice(places);
-        body.history = Some(at_rest(&rest));
-        let steps = (largest_turn(skeleton, pose) / TURN).ceil() as usize;
-        let steps = steps.clamp(1, ON_THE_WAY);
-        let all = (steps + AT_LAST) as f64;
+        body.history = Some(resting_history(&rest));
+        let steps = (largest_turn(skeleton, pose) / MAX_TURN_PER_STEP).ceil() as usize;
+        let steps = steps.clamp(1, MAX_BENDING_STEPS);
+        let all = (steps + MAX_RELAXATION_STEPS) as f64;
         let mut from = rest;
         for i in 1..=steps {
-            self.tell(i as f64 / all)?;
-            let to = whole.at(i as f64 / steps as f64);
-            self.stop();
-            let motion = FrameMotion::between(skeleton, &from, &to).map_err(alone)?;
+            self.report(i as f64 / all)?;
+            let to = whole.pose_at(i as f64 / steps as f64);
+            self.zero_velocities();
+            let motion =
+                FrameMotion::from_endpoints(skeleton, &from, &to).map_err(first_body_failure)?;
             self.relax(&[motion], false)?;
             from = to;
         }
         Ok(steps)
     }
 
-    fn tell(&self, done: f64) -> Result<(), Failure> {
-        step(self.progress, done, "settling what touches").map_err(alone)
+    fn report(&self, done: f64) -> Result<(), Failure> {
+        report_progress(self.progress, done, "settling what touches").map_err(first_body_failure)
     }
 
     /// Takes one step along motions that start in the current poses.
@@ -248,19 +253,19 @@ impl Relaxation<'_, '_> {
 
     /// Searches for contact pairs along motions.
     fn search(&mut self, motions: &[FrameMotion], colliders: bool) -> Result<(), Failure> {
-        self.take_shape()?;
+        self.update_shapes()?;
         let span = self.touching.resting_span();
         let span = colliders.then_some(&span);
-        let drives = drives(self.forces, motions);
-        lockstep::begin(self.bodies, self.touching, &drives, span, None).map_err(alone)
+        let drives = frame_drives(self.forces, motions);
+        lockstep::begin(self.bodies, self.touching, &drives, span, None).map_err(first_body_failure)
     }
 
     fn step(&mut self, motions: &[FrameMotion]) -> Result<(), Failure> {
-        let drives = drives(self.forces, motions);
-        let part = Part {
+        let drives = frame_drives(self.forces, motions);
+        let part = StepInterval {
             end: 1.0,
             part: 1.0,
-            duration: LASTING,
+            duration: RELAXATION_STEP,
             damped: false,
         };
         let touching = Some(&mut *self.touching);
@@ -268,9 +273,9 @@ impl Relaxation<'_, '_> {
     }
 }
 
-fn drives<'a>(forces: &[NodalForces<'a>], motions: &'a [FrameMotion]) -> Vec<Drive<'a>> {
+fn frame_drives<'a>(forces: &[NodalForces<'a>], motions: &'a [FrameMotion]) -> Vec<FrameDrive<'a>> {
     let all = motions.iter().zip(forces);
-    let drive = |(motion, forces): (&'a FrameMotion, &NodalForces<'a>)| Drive {
+    let drive = |(motion, forces): (&'a FrameMotion, &NodalForces<'a>)| FrameDrive {
         motion,
         forces: forces.0,
         rest_forces: forces.1,
@@ -279,13 +284,13 @@ fn drives<'a>(forces: &[NodalForces<'a>], motions: &'a [FrameMotion]) -> Vec<Dri
 }
 
 impl Simulation {
-    /// Returns whether the largest movement from these places is below [`STILL`] sizes of the body.
+    /// Returns whether the largest movement from these places is below [`REST_TOLERANCE`] sizes of the body.
     fn is_still(&self, before: &[Vec3]) -> bool {
-        self.moved_from(before) <= STILL * self.body.size()
+        self.max_distance_from(before) <= REST_TOLERANCE * self.body.size()
     }
 
     /// Returns the largest distance of the vertices from these places, metres.
-    fn moved_from(&self, before: &[Vec3]) -> f64 {
+    fn max_distance_from(&self, before: &[Vec3]) -> f64 {
         let moved = before.iter().zip(&self.nodes.positions);
         moved.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
     }
@@ -299,11 +304,11 @@ impl Simulation {
 }
 
 /// Attributes an error to the first body.
-fn alone(error: impl Into<SimulationError>) -> Failure {
+fn first_body_failure(error: impl Into<SimulationError>) -> Failure {
     (0, error.into())
 }
 
-fn at_rest(pose: &Pose) -> PoseHistory {
+fn resting_history(pose: &Pose) -> PoseHistory {
     PoseHistory {
         before: pose.clone(),
         pose: pose.clone(),

@@ -6,22 +6,22 @@
 //! and the body's [`JointShape`](crate::body::JointShape) in place of q_bend. For the other methods the balance is solved for and
 //! subtracted.
 
-use super::bends::Bends;
-use super::lifts::Lifts;
+use super::bends::BendCache;
+use super::lifts::PoseLifts;
 use super::{Method, SimulationError, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::{ContactSkin, Folds};
+use crate::contact::{ContactSkin, FoldSearch};
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
 /// Time constant with which folds follow those of the pose, s. Less than a frame of film, 0.042 s.
-const FOLLOWED: f64 = 0.025;
+const FOLD_TIME_CONSTANT: f64 = 0.025;
 /// Folds that decay to zero are set to zero below this value. A thousandth of a fold moves skin by a thousandth of its overlap.
-const GONE: f64 = 1e-3;
+const MIN_FOLD: f64 = 1e-3;
 
 /// Positions and sway of the lattice's vertices, metres, world axes.
-pub(super) struct Shape {
+pub(super) struct FleshShape {
     /// Positions q + x, `[nodes]`.
     pub places: Vec<Vec3>,
     /// Sway u, `[nodes]`; empty if not computed.
@@ -30,22 +30,22 @@ pub(super) struct Shape {
     pub joints: Vec<Vec3>,
     /// Folds, `[nodes]`, 0 to 1: more of the joints' elastic shape is shown where the skin intersects itself. Empty: all zero.
     pub folds: Vec<f64>,
-    /// Folds for the next [`take`](Self::take), if they follow the pose or were set. `None`: those of the pose.
+    /// Folds for the next [`update`](Self::update), if they follow the pose or were set. `None`: those of the pose.
     coming: Option<Vec<f64>>,
     /// Balances without loads; `None` if sway is not computed.
-    bends: Option<Bends>,
-    folding: Option<Folding>,
-    lifts: Lifts,
+    bends: Option<BendCache>,
+    folding: Option<FoldCache>,
+    lifts: PoseLifts,
 }
 
 /// Computes folds, which depend on the pose alone.
-struct Folding {
-    folds: Folds,
+struct FoldCache {
+    folds: FoldSearch,
     /// The last two results: as a rule those at the beginning and the end of a frame.
     known: [Option<(Pose, Vec<f64>)>; 2],
 }
 
-impl Shape {
+impl FleshShape {
     /// Creates the shape at rest. `share`: share of the joints' own shape that is shown.
     pub fn new(
         body: &Body,
@@ -59,31 +59,31 @@ impl Shape {
             _ => share < 1.0,
         };
         let joints = method == Method::Hyperelastic && share > 0.0;
-        let bends = wanted.then(|| Bends::new(body, method, solver, joints));
+        let bends = wanted.then(|| BendCache::new(body, method, solver, joints));
         Ok(Self {
-            places: body.rest().to_vec(),
+            places: body.rest_shape().to_vec(),
             sway: vec![Vec3::zeros(); if wanted { body.node_count() } else { 0 }],
             joints: Vec::new(),
             folds: Vec::new(),
             coming: None,
             folding: None,
-            lifts: Lifts::new(if joints { share } else { 0.0 }),
+            lifts: PoseLifts::new(if joints { share } else { 0.0 }),
             bends: bends.transpose()?,
         })
     }
 
     /// Returns the balances without loads; `None` if sway is not computed.
-    pub fn bends(&mut self) -> Option<&mut Bends> {
+    pub fn bends(&mut self) -> Option<&mut BendCache> {
         self.bends.as_mut()
     }
 
     /// Sets the skin whose self-intersections are searched for folds; `None`: no folds.
-    pub fn fold(&mut self, skin: Option<&Arc<ContactSkin>>) {
+    pub fn set_fold_skin(&mut self, skin: Option<&Arc<ContactSkin>>) {
         self.folds.clear();
         self.coming = None;
-        let skin = skin.filter(|_| self.is_parted());
-        self.folding = skin.map(|skin| Folding {
-            folds: Folds::new(skin),
+        let skin = skin.filter(|_| self.has_sway());
+        self.folding = skin.map(|skin| FoldCache {
+            folds: FoldSearch::new(skin),
             known: [None, None],
         });
     }
@@ -97,8 +97,8 @@ impl Shape {
         if is_of(&folding.known[1]) {
             folding.known.swap(0, 1);
         } else if !is_of(&folding.known[0]) {
-            let lifts = self.lifts.at(body, bends, pose)?;
-            let bend = bends.at(body, pose)?;
+            let lifts = self.lifts.lifts_at(body, bends, pose)?;
+            let bend = bends.balance_at(body, pose)?;
             let places = (bend.skinned.as_slice(), bend.places.as_slice());
             let folds = folding.folds.find(pose, lifts, places);
             folding.known.swap(0, 1);
@@ -114,28 +114,32 @@ impl Shape {
         pose: &Pose,
     ) -> Result<&Arc<Vec<Vec3>>, SimulationError> {
         match &mut self.bends {
-            Some(bends) => self.lifts.at(body, bends, pose),
+            Some(bends) => self.lifts.lifts_at(body, bends, pose),
             None => Ok(&self.lifts.none),
         }
     }
 
     /// Returns the folds at the end of a frame of `dt` seconds that ends in a pose. They follow those of the pose with a time constant,
-    /// so that skin passing quickly through skin does not leap. The next [`take`](Self::take) takes them.
-    pub fn follow(
+    /// so that skin passing quickly through skin does not leap. The next [`update`](Self::update) takes them.
+    pub fn follow_folds(
         &mut self,
         body: &Body,
         pose: &Pose,
         dt: f64,
     ) -> Result<Vec<f64>, SimulationError> {
         let own = self.folds_at(body, pose)?.to_vec();
-        let part = -f64::exp_m1(-dt / FOLLOWED);
+        let part = -f64::exp_m1(-dt / FOLD_TIME_CONSTANT);
         let count = own.len().max(self.folds.len());
         let at = |folds: &[f64], v: usize| folds.get(v).copied().unwrap_or(0.0);
         let fold = |v| {
             let (from, to) = (at(&self.folds, v), at(&own, v));
             let fold = from + (to - from) * part;
             // Decay towards zero ends at zero.
-            if to == 0.0 && fold < GONE { 0.0 } else { fold }
+            if to == 0.0 && fold < MIN_FOLD {
+                0.0
+            } else {
+                fold
+            }
         };
         let folds: Vec<f64> = (0..count).map(fold).collect();
         let any = folds.iter().any(|&f| f != 0.0);
@@ -145,7 +149,7 @@ impl Shape {
     }
 
     /// Scales the folds' change back to a `part` of the frame, where the frame stopped.
-    pub fn stop(&mut self, part: f64) {
+    pub fn scale_back_folds(&mut self, part: f64) {
         let count = self.folds.len();
         if let Some(coming) = &mut self.coming {
             coming.resize(coming.len().max(count), 0.0);
@@ -156,18 +160,18 @@ impl Shape {
         }
     }
 
-    /// Sets the folds for the next [`take`](Self::take); `None`: those of the pose.
+    /// Sets the folds for the next [`update`](Self::update); `None`: those of the pose.
     pub fn set_folds(&mut self, folds: Option<Vec<f64>>) {
         self.coming = folds.filter(|_| self.folding.is_some());
     }
 
     /// Returns whether sway is computed.
-    pub fn is_parted(&self) -> bool {
+    pub fn has_sway(&self) -> bool {
         !self.sway.is_empty()
     }
 
     /// Updates the shape from a simulation's positions; `skinned` is the lattice at `pose`.
-    pub fn take(
+    pub fn update(
         &mut self,
         body: &Body,
         method: Method,
@@ -184,7 +188,7 @@ impl Shape {
         let Some(bends) = &mut self.bends else {
             return Ok(());
         };
-        let bend = bends.at(body, pose)?;
+        let bend = bends.balance_at(body, pose)?;
         self.joints.clone_from(&bend.volume);
         let bend = &bend.places;
         if method == Method::Hyperelastic {
@@ -204,32 +208,35 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::tests::Shaped;
+    use crate::contact::tests::ShapedBar;
 
     /// Folds approach those of the pose alike for any division of time, and a stop keeps the part that they have
     /// reached.
     #[test]
     fn folds_ignore_step_length() {
-        let flesh = Shaped::new(|x| *x, 0.0);
+        let flesh = ShapedBar::new(|x| *x, 0.0);
         let (body, pose) = (flesh.skin.body(), &flesh.pose);
         // Nobody looks for folds here: those of the pose are none.
         let after = |times: &[f64], stopped: Option<f64>| {
-            let mut shape = Shape::new(body, Method::Hyperelastic, Solver::Automatic, 0.0).unwrap();
+            let mut shape =
+                FleshShape::new(body, Method::Hyperelastic, Solver::Automatic, 0.0).unwrap();
             shape.folds = (0..body.node_count())
                 .map(|v| (v % 5) as f64 / 4.0)
                 .collect();
             for &dt in times {
-                let coming = shape.follow(body, pose, dt);
+                let coming = shape.follow_folds(body, pose, dt);
                 shape.folds = coming.unwrap();
             }
             if let Some(part) = stopped {
                 let before = shape.folds.clone();
                 let method = Method::Hyperelastic;
-                let coming = shape.follow(body, pose, FOLLOWED).unwrap();
-                shape.stop(part);
+                let coming = shape.follow_folds(body, pose, FOLD_TIME_CONSTANT).unwrap();
+                shape.scale_back_folds(part);
                 let skinned = SkinnedLattice::new(body).unwrap();
-                let places = body.rest();
-                shape.take(body, method, (pose, &skinned), places).unwrap();
+                let places = body.rest_shape();
+                shape
+                    .update(body, method, (pose, &skinned), places)
+                    .unwrap();
                 for ((now, from), to) in shape.folds.iter().zip(before).zip(coming) {
                     assert!((now - (from + (to - from) * part)).abs() < 1e-15);
                 }

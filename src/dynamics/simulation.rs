@@ -4,14 +4,14 @@
 use super::bends::BendMotion;
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::methods;
-use super::shape::Shape;
+use super::shape::FleshShape;
 use super::skinned::SkinnedLattice;
-use super::touching::Touching;
+use super::touching::ContactSystem;
 use super::{Method, SimulationError, SimulationSettings};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::Parting;
-use crate::dynamics::methods::stepper::{NodalState, Start, Stepper};
+use crate::dynamics::methods::stepper::{NodalState, ResetInput, Stepper};
 use crate::modal::Modes;
 use crate::present::Snapshot;
 use crate::progress::{Progress, Silent};
@@ -20,18 +20,18 @@ use crate::solve::EnergyTerm;
 use std::sync::Arc;
 
 /// Upper limit of a frame's duration relative to the previous frame's when the bones' previous velocity is carried over.
-const LONGER: f64 = 2.0;
+const MAX_DURATION_RATIO: f64 = 2.0;
 
 /// Relative excess over the requested step length that is allowed. Film at 23.976 frames per second, 1.001 times as slow
 /// as at 24, then takes as many steps a frame and looks the same.
-const SLACK: f64 = 0.01;
+const STEP_LENGTH_TOLERANCE: f64 = 0.01;
 
 /// A body in motion: its nodal state, pose history, settings and stepper.
 pub struct Simulation {
     pub(super) body: Arc<Body>,
     pub(super) settings: SimulationSettings,
     pub(super) nodes: NodalState,
-    pub(super) shape: Shape,
+    pub(super) shape: FleshShape,
     /// Motion of the joints' own shape.
     pub(super) bending: BendMotion,
     pub(super) history: Option<PoseHistory>,
@@ -39,7 +39,7 @@ pub struct Simulation {
     pub(super) next: SkinnedLattice,
     pub(super) external: ExternalForces,
     pub(super) terms: Vec<Arc<dyn EnergyTerm>>,
-    pub(super) touching: Option<Box<Touching>>,
+    pub(super) touching: Option<Box<ContactSystem>>,
     /// Parting of the shown surface: the modal method's substitute for contact.
     pub(super) parting: Option<Box<Parting>>,
     pub(super) stepper: Box<dyn Stepper>,
@@ -70,16 +70,16 @@ impl Simulation {
     }
 
     /// Creates a modal simulation of a body with the modes supplied, without a pose. The modes determine the stiffness:
-    /// they may be [scaled](Modes::scaled) ones.
+    /// they may be [scaled](Modes::scale_stiffness) ones.
     ///
     /// # Errors
     /// The modes belong to another body or to one without a skeleton; a setting is out of range (the error names it).
-    pub fn modal(
+    pub fn with_modes(
         body: Arc<Body>,
         modes: Arc<Modes>,
         settings: SimulationSettings,
     ) -> Result<Self, SimulationError> {
-        if !modes.are_of(&body) {
+        if !modes.belong_to(&body) {
             return Err(SimulationError::OtherModes {
                 nodes: modes.node_count(),
                 lattice: body.node_count(),
@@ -96,9 +96,9 @@ impl Simulation {
     ) -> Result<Self, SimulationError> {
         settings.check()?;
         let settings = settings.for_body(&body)?;
-        let (vertices, nodes) = (body.rest(), body.node_count());
+        let (vertices, nodes) = (body.rest_shape(), body.node_count());
         Ok(Self {
-            shape: Shape::new(
+            shape: FleshShape::new(
                 &body,
                 settings.method,
                 settings.solver,
@@ -112,11 +112,11 @@ impl Simulation {
             history: None,
             now: SkinnedLattice::new(&body)?,
             next: SkinnedLattice::new(&body)?,
-            external: ExternalForces::none(nodes),
+            external: ExternalForces::zero(nodes),
             terms: Vec::new(),
             touching: None,
             parting: None,
-            stepper: methods::stepper(&body, modes, &settings)?,
+            stepper: methods::build_stepper(&body, modes, &settings)?,
             unconverged_before: 0,
             moving: Pose::rest(body.skeleton().len()),
             body,
@@ -141,12 +141,14 @@ impl Simulation {
 
     /// Returns the modes of the modal method; `None` with other methods.
     pub fn modes(&self) -> Option<&Arc<Modes>> {
-        self.stepper.modal().map(|(modes, _)| modes)
+        self.stepper.modal_amplitudes().map(|(modes, _)| modes)
     }
 
     /// Returns the amplitudes of the modal method's modes; `None` with other methods.
     pub fn amplitudes(&self) -> Option<&[f64]> {
-        self.stepper.modal().map(|(_, amplitudes)| amplitudes)
+        self.stepper
+            .modal_amplitudes()
+            .map(|(_, amplitudes)| amplitudes)
     }
 
     /// Sets energy terms of the lattice vertices' positions (world axes) that act in addition to the flesh's own energy.
@@ -181,25 +183,25 @@ impl Simulation {
         settled: bool,
         rest_forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        self.reset_watched(pose, settled, rest_forces, &Silent)
+        self.reset_with_progress(pose, settled, rest_forces, &Silent)
     }
 
     /// Does what [`reset`](Self::reset) does, with progress: nonlinear balances can be cancelled before each Newton step.
     ///
     /// # Errors
     /// As [`reset`](Self::reset); a cancellation, which keeps the previous state.
-    pub fn reset_watched(
+    pub fn reset_with_progress(
         &mut self,
         pose: &Pose,
         settled: bool,
         rest_forces: Option<&[Vec3]>,
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        self.reset_under(pose, settled, (None, rest_forces), progress)
+        self.reset_with_forces(pose, settled, (None, rest_forces), progress)
     }
 
     /// Resets with `(forces, rest_forces)`. The former are in world axes and act during the reset only.
-    pub(super) fn reset_under(
+    pub(super) fn reset_with_forces(
         &mut self,
         pose: &Pose,
         settled: bool,
@@ -212,9 +214,11 @@ impl Simulation {
         let former = touches.then(|| self.state());
         self.next.set(&self.body, self.settings.method, pose)?;
         let turns = &self.next.turns;
-        let forces = self.external.turned(turns, world_forces, rest_forces, 1.0);
+        let forces = self
+            .external
+            .world_forces(turns, world_forces, rest_forces, 1.0);
         let load = Load::new(&self.body, self.settings.gravity, forces, &self.terms);
-        let start = Start {
+        let start = ResetInput {
             body: &self.body,
             method: self.settings.method,
             pose,
@@ -223,10 +227,10 @@ impl Simulation {
             settled,
             progress,
         };
-        self.unconverged_before = self.stepper.unconverged();
+        self.unconverged_before = self.stepper.unconverged_steps();
         self.stepper.reset(&start, &mut self.nodes)?;
         if let Some(touching) = &mut self.touching {
-            touching.stand(&[&self.nodes.positions]);
+            touching.reset(&[&self.nodes.positions]);
         }
         self.external.set(rest_forces);
         self.nodes.velocities.fill(Vec3::zeros());
@@ -237,9 +241,9 @@ impl Simulation {
             duration: 0.0,
         });
         std::mem::swap(&mut self.now, &mut self.next);
-        self.show_modes();
+        self.update_from_modes();
         self.shape.set_folds(None);
-        self.take_shape()?;
+        self.update_shape()?;
         if let Some(former) = former {
             let settled = self.settle_touching((world_forces, rest_forces), progress);
             if settled.is_err() {
@@ -251,20 +255,20 @@ impl Simulation {
     }
 
     /// Updates the shape from the current state.
-    pub(super) fn take_shape(&mut self) -> Result<(), SimulationError> {
+    pub(super) fn update_shape(&mut self) -> Result<(), SimulationError> {
         match &self.history {
             Some(history) => {
                 let skinned = (&history.pose, &self.now);
                 let positions = &self.nodes.positions;
                 self.shape
-                    .take(&self.body, self.settings.method, skinned, positions)
+                    .update(&self.body, self.settings.method, skinned, positions)
             }
             None => Ok(()),
         }
     }
 
     /// Computes positions and velocities from amplitudes.
-    pub(super) fn show_modes(&mut self) {
+    pub(super) fn update_from_modes(&mut self) {
         if let Some(history) = &self.history {
             let (now, nodes) = (&self.now, &mut self.nodes);
             self.stepper.show(&self.body, now, &history.pose, nodes);
@@ -289,27 +293,27 @@ impl Simulation {
         forces: Option<&[Vec3]>,
         rest_forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        self.advance_watched(pose, dt, (forces, rest_forces), &Silent)
+        self.advance_with_progress(pose, dt, (forces, rest_forces), &Silent)
     }
 
     /// Does what [`advance`](Self::advance) does with `(forces, rest_forces)`, with progress.
     ///
     /// # Errors
     /// As [`advance`](Self::advance); a cancellation, which keeps the state of the previous step.
-    pub fn advance_watched(
+    pub fn advance_with_progress(
         &mut self,
         pose: &Pose,
         dt: f64,
         forces: (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        let motion = self.motion_to(pose, dt)?;
+        let motion = self.frame_motion(pose, dt)?;
         self.advance_motion(&motion, dt, forces, progress)
     }
 
     /// Returns the bones' motion from the current pose to another in `dt` seconds. After a reset it also starts the flesh with the
     /// velocity of this motion.
-    pub(super) fn motion_to(
+    pub(super) fn frame_motion(
         &mut self,
         pose: &Pose,
         dt: f64,
@@ -317,14 +321,14 @@ impl Simulation {
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         let skeleton = self.body.skeleton();
         if history.duration == 0.0 {
-            let motion = FrameMotion::between(skeleton, &history.pose, pose)?;
-            self.move_with(&motion, dt)?;
+            let motion = FrameMotion::from_endpoints(skeleton, &history.pose, pose)?;
+            self.match_bone_velocities(&motion, dt)?;
             return Ok(motion);
         }
-        let former = FrameMotion::between(skeleton, &history.before, &history.pose)?;
+        let former = FrameMotion::from_endpoints(skeleton, &history.before, &history.pose)?;
         // A velocity extrapolated over a much longer frame would be a wide swing.
-        let ratio = (dt / history.duration).min(LONGER);
-        Ok(FrameMotion::following(skeleton, &former, pose, ratio)?)
+        let ratio = (dt / history.duration).min(MAX_DURATION_RATIO);
+        Ok(FrameMotion::continue_from(skeleton, &former, pose, ratio)?)
     }
 
     /// Sets the flesh's velocities to those of flesh frozen to its bones at the start of a motion of `dt` seconds.
@@ -332,11 +336,15 @@ impl Simulation {
     ///
     /// # Errors
     /// The simulation has not been reset; the motion belongs to another skeleton.
-    pub fn move_with(&mut self, motion: &FrameMotion, dt: f64) -> Result<(), SimulationError> {
+    pub fn match_bone_velocities(
+        &mut self,
+        motion: &FrameMotion,
+        dt: f64,
+    ) -> Result<(), SimulationError> {
         if self.history.is_none() {
             return Err(SimulationError::NotReset);
         }
-        let steps = self.steps(dt);
+        let steps = self.step_count(dt);
         // Amplitudes are relative to the bones: those of frozen flesh stay constant.
         if steps == 0 || !dt.is_finite() || self.stepper.is_relative() {
             return Ok(());
@@ -353,7 +361,7 @@ impl Simulation {
     }
 
     /// Checks time and forces, and returns the number of steps that fill the time.
-    pub(super) fn steps_to_take(
+    pub(super) fn check_frame(
         &self,
         dt: f64,
         forces: (Option<&[Vec3]>, Option<&[Vec3]>),
@@ -364,7 +372,7 @@ impl Simulation {
         check_forces(&self.body, forces.0)?;
         check_forces(&self.body, forces.1)?;
         match (0.0..=1e4).contains(&dt) {
-            true => Ok(self.steps(dt)),
+            true => Ok(self.step_count(dt)),
             false => Err(SimulationError::Setting {
                 what: "dt",
                 range: "between 0 and 10000 seconds",
@@ -373,9 +381,9 @@ impl Simulation {
         }
     }
 
-    /// Returns the fewest equal steps that fill the time, each at most `(1 + SLACK) / rate` long ([`SLACK`]).
-    fn steps(&self, dt: f64) -> usize {
-        (dt * self.settings.rate / (1.0 + SLACK) - 1e-6)
+    /// Returns the fewest equal steps that fill the time, each at most `(1 + SLACK) / rate` long ([`STEP_LENGTH_TOLERANCE`]).
+    fn step_count(&self, dt: f64) -> usize {
+        (dt * self.settings.rate / (1.0 + STEP_LENGTH_TOLERANCE) - 1e-6)
             .ceil()
             .max(0.0) as usize
     }
@@ -413,7 +421,7 @@ impl Simulation {
     /// amplitudes instead.
     pub fn snapshot(&self) -> Snapshot {
         let (positions, sway) = (self.lattice_positions(), self.sway());
-        let showing = self.settings.showing();
+        let showing = self.settings.display_settings();
         Snapshot::new(&self.body, positions, sway, self.pose(), showing)
             .with_folds(self.folds())
             .with_joints(self.joint_volume())
@@ -432,16 +440,16 @@ impl Simulation {
     /// Returns the total number of steps whose minimisation stopped short of its tolerance (hyperelastic method). The
     /// flesh goes on from the best point found. The count is not part of a [`state`](Self::state).
     pub fn unconverged_steps(&self) -> usize {
-        self.stepper.unconverged()
+        self.stepper.unconverged_steps()
     }
 
     /// Returns the number of steps of the last frame that stopped short of their tolerance.
     pub fn unconverged_in_frame(&self) -> usize {
-        self.stepper.unconverged() - self.unconverged_before
+        self.stepper.unconverged_steps() - self.unconverged_before
     }
 
     /// Returns the number of cells that are inverted at present.
     pub fn inverted_cells(&self) -> usize {
-        self.body.inverted_cells(&self.shape.places)
+        self.body.inverted_cell_count(&self.shape.places)
     }
 }

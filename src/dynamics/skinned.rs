@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The skeleton's action on a lattice at one pose: positions and rotations of flesh frozen to its bones.
 
-use super::{Method, SimulationError, lost};
+use super::{Method, SimulationError, position_error};
 use crate::body::Body;
 use crate::skeleton::{BonePoses, Pose};
 use crate::{Mat3, Vec3};
@@ -40,12 +40,12 @@ impl SkinnedLattice {
     /// Sets the pose.
     pub fn set(&mut self, body: &Body, method: Method, pose: &Pose) -> Result<(), SimulationError> {
         self.poses.set(body.skeleton(), pose)?;
-        let rest = body.rest();
+        let rest = body.rest_shape();
         let weights = body.region_weights();
         for (v, (&x, bone)) in rest.iter().zip(body.bone_of_vertex()).enumerate() {
             match bone {
                 Some(bone) => {
-                    self.places[v] = place(body, &self.poses, pose, v, x);
+                    self.places[v] = carried_position(body, &self.poses, pose, v, x);
                     let turn = self.poses.bone_rotation(*bone as usize);
                     self.turns[v] = turn.to_rotation_matrix().into_inner();
                 }
@@ -64,7 +64,7 @@ impl SkinnedLattice {
             self.twist_loads[load.vertex as usize] +=
                 map.linear * load.moment + map.translation * load.sum;
         }
-        lost(&self.places).map_or(Ok(()), Err)
+        position_error(&self.places).map_or(Ok(()), Err)
     }
 
     /// Returns the bones at the present pose.
@@ -73,8 +73,8 @@ impl SkinnedLattice {
     }
 
     /// Returns the position to which bones carry a point of the flesh around a lattice vertex; `pose` must be the present pose.
-    pub fn place(&self, body: &Body, pose: &Pose, v: usize, x: Vec3) -> Vec3 {
-        place(body, &self.poses, pose, v, x)
+    pub fn carried_position(&self, body: &Body, pose: &Pose, v: usize, x: Vec3) -> Vec3 {
+        carried_position(body, &self.poses, pose, v, x)
     }
 
     /// Returns the position to which flesh at `p` of lattice vertex `v` moves if it is frozen to its bones up to the later pose of
@@ -86,7 +86,13 @@ impl SkinnedLattice {
 
 /// Returns the position to which bones carry a rest point of the flesh around a lattice vertex: by the map of the bone that holds
 /// the vertex, as the artist's skin if several bones hold it, and by blended rigid motions if it is free.
-pub(super) fn place(body: &Body, poses: &BonePoses, pose: &Pose, v: usize, x: Vec3) -> Vec3 {
+pub(super) fn carried_position(
+    body: &Body,
+    poses: &BonePoses,
+    pose: &Pose,
+    v: usize,
+    x: Vec3,
+) -> Vec3 {
     let weights = body.region_weights().row(v);
     match body.bone_of_vertex()[v] {
         Some(_) if body.is_skinned(v) => poses.linear_blend(weights, x),

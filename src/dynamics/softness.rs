@@ -7,7 +7,7 @@
 //! `y = softmin(1.8 % · 17^(2 s − 1) · min(L, 10 T), T/2)`, `softmin(a, b) = a b / √(a² + b²)`,
 //!
 //! L the body's size, T the median thickness of its trunk. No flesh yields by more than half of its thickness, and a snake is
-//! no softer for being long. y grows with s throughout. As flesh of one body yields in proportion to 1/E, [`softened`] finds E by
+//! no softer for being long. y grows with s throughout. As flesh of one body yields in proportion to 1/E, [`soften`] finds E by
 //! one measurement. The dial means the same on a mouse and on a whale, whatever is painted. A body without any soft part (a robot)
 //! yields by a hundredth of y: the dial is for flesh, and a small sway must not grow because nothing else moves.
 //!
@@ -24,28 +24,28 @@ use crate::surface::Surface;
 use std::sync::Arc;
 
 /// Displacement at the middle of the dial, relative to the body's size.
-const MIDDLE: f64 = 0.018;
-/// Factor by which each half of the dial multiplies or divides [`MIDDLE`].
-const SPAN: f64 = 17.0;
+const MIDDLE_DISPLACEMENT: f64 = 0.018;
+/// Factor by which each half of the dial multiplies or divides [`MIDDLE_DISPLACEMENT`].
+const DIAL_FACTOR: f64 = 17.0;
 /// Upper limit of a body's length in thicknesses of its trunk; people have 5 to 12, beasts 5 to 15, snakes 50.
-const LONGEST: f64 = 10.0;
+const MAX_SLENDERNESS: f64 = 10.0;
 /// Upper limit of the displacement, relative to the trunk's thickness.
-const DEEPEST: f64 = 0.5;
+const MAX_DISPLACEMENT: f64 = 0.5;
 /// Largest flesh value of a body that counts as without soft parts. Such a body yields by its square times as much as others.
-const HARD: f64 = 0.1;
+const MAX_HARD_FLESH: f64 = 0.1;
 /// Smallest flesh value, relative to the softest, that counts: many thin legs do not make a body firm, nor a few ear tips soft.
-const THICK: f64 = 0.6;
+const MIN_COUNTED_FLESH: f64 = 0.6;
 /// Quantile of the displacements of such vertices that is compared with the dial's.
-const QUANTILE: f64 = 0.9;
+const DISPLACEMENT_QUANTILE: f64 = 0.9;
 
 /// Returns the displacement of each vertex of the body's surface under one g along the body's own axes in the rest pose, the largest of
 /// the three, m.
-fn yields(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
+fn surface_displacements(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
     let embedding = body.embedding();
     let mut farthest = vec![0.0f64; embedding.len()];
     for q in deflections(body)? {
         for (i, far) in farthest.iter_mut().enumerate() {
-            *far = far.max(embedding.place(i, &q).norm());
+            *far = far.max(embedding.position(i, &q).norm());
         }
     }
     Ok(farthest)
@@ -57,16 +57,18 @@ fn yields(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
 /// # Errors
 /// The system is singular.
 pub fn softness(body: &Arc<Body>) -> Result<f64, SimulationError> {
-    let farthest = yields(body)?.into_iter().fold(0.0, f64::max);
+    let farthest = surface_displacements(body)?.into_iter().fold(0.0, f64::max);
     let size = body.size();
     Ok(if size > 0.0 { farthest / size } else { 0.0 })
 }
 
 /// Returns the displacement that the dial requests, m, for a body of this size and trunk thickness `thick`, both in m.
-fn asked(dial: f64, size: f64, thick: f64) -> f64 {
-    let free = MIDDLE * SPAN.powf(2.0 * dial - 1.0) * size.min(LONGEST * thick);
+fn requested_displacement(dial: f64, size: f64, thick: f64) -> f64 {
+    let free = MIDDLE_DISPLACEMENT
+        * DIAL_FACTOR.powf(2.0 * dial - 1.0)
+        * size.min(MAX_SLENDERNESS * thick);
     match thick.is_finite() {
-        true => free / (free / (DEEPEST * thick).max(f64::MIN_POSITIVE)).hypot(1.0),
+        true => free / (free / (MAX_DISPLACEMENT * thick).max(f64::MIN_POSITIVE)).hypot(1.0),
         false => free,
     }
 }
@@ -75,7 +77,7 @@ fn asked(dial: f64, size: f64, thick: f64) -> f64 {
 /// between 0 and 1. The dial overrules the material's Young's modulus.
 ///
 /// # Errors
-/// As [`Body::new`] and [`softened`].
+/// As [`Body::new`] and [`soften`].
 pub fn soft_body(
     surface: &Arc<Surface>,
     skeleton: &Arc<Skeleton>,
@@ -90,7 +92,7 @@ pub fn soft_body(
     };
     let body = build(settings)?;
     if settings.flesh.is_none() && settings.stiffness.is_none() {
-        return softened(&body, dial);
+        return soften(&body, dial);
     }
     let unpainted = build(&BodySettings {
         flesh: None,
@@ -106,16 +108,16 @@ pub fn soft_body(
 /// # Errors
 /// The dial is out of range; the system is singular.
 pub fn young_of_softness(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError> {
-    Ok(body.material().young() * stiffening(body, dial)?)
+    Ok(body.material().young() * stiffness_factor(body, dial)?)
 }
 
 /// Returns the same body with the softness of a dial between 0 and 1. A body without free flesh stays unchanged.
 ///
 /// # Errors
 /// The dial is out of range; the system is singular.
-pub fn softened(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
-    let factor = stiffening(body, dial)?;
-    body.stiffened(factor)
+pub fn soften(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
+    let factor = stiffness_factor(body, dial)?;
+    body.with_scaled_stiffness(factor)
         .map_err(|_| SimulationError::Setting {
             what: "the stiffness that the dial asks for",
             range: "a number",
@@ -124,7 +126,7 @@ pub fn softened(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
 }
 
 /// Returns the factor on a body's stiffness that gives it the softness of a dial between 0 and 1.
-fn stiffening(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError> {
+fn stiffness_factor(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError> {
     if !(0.0..=1.0).contains(&dial) {
         return Err(SimulationError::Setting {
             what: "softness",
@@ -132,24 +134,24 @@ fn stiffening(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError> {
             value: dial,
         });
     }
-    let mut all = yields(body)?;
+    let mut all = surface_displacements(body)?;
     let (mut thick, mut share) = (f64::INFINITY, 1.0);
     if let Some(map) = body.flesh() {
         thick = body.anatomy().thickness();
         let most = map.flesh.iter().copied().fold(0.0, f64::max);
-        let mut soft = map.flesh.iter().map(|f| *f >= THICK * most);
+        let mut soft = map.flesh.iter().map(|f| *f >= MIN_COUNTED_FLESH * most);
         all.retain(|_| soft.next().unwrap_or(true));
-        if most <= HARD {
-            share = HARD * HARD;
+        if most <= MAX_HARD_FLESH {
+            share = MAX_HARD_FLESH * MAX_HARD_FLESH;
         }
     }
     all.sort_by(f64::total_cmp);
     let last = all.len().saturating_sub(1);
     let there = all
-        .get((QUANTILE * last as f64).round() as usize)
+        .get((DISPLACEMENT_QUANTILE * last as f64).round() as usize)
         .copied()
         .unwrap_or(0.0);
-    let wanted = share * asked(dial, body.size(), thick);
+    let wanted = share * requested_displacement(dial, body.size(), thick);
     Ok(if there > 0.0 && wanted > 0.0 {
         there / wanted
     } else {
@@ -166,16 +168,22 @@ mod tests {
     fn dial_is_monotonic_and_bounded() {
         for (size, thick) in [(2.0, 0.2), (10.0, 0.1), (1.0, 0.8), (1.7, f64::INFINITY)] {
             let all: Vec<f64> = (0..=20)
-                .map(|k| asked(k as f64 / 20.0, size, thick))
+                .map(|k| requested_displacement(k as f64 / 20.0, size, thick))
                 .collect();
             // Every twentieth of it is worth at least half a percent.
             assert!(all.windows(2).all(|y| y[1] > y[0] * 1.005), "{all:?}");
             assert!(all.iter().all(|y| *y < 0.5 * thick));
         }
         // In the middle it is what it was where flesh is thick, and by the thickness where the body is long and thin.
-        assert!((asked(0.5, 1.0, 0.4) / 0.018 - 1.0).abs() < 0.005);
-        assert_eq!(asked(0.5, 1.0, 0.01), asked(0.5, 9.0, 0.01));
-        let (large, small) = (asked(0.5, 3.0, 0.6), asked(0.5, 1.0, 0.2));
+        assert!((requested_displacement(0.5, 1.0, 0.4) / 0.018 - 1.0).abs() < 0.005);
+        assert_eq!(
+            requested_displacement(0.5, 1.0, 0.01),
+            requested_displacement(0.5, 9.0, 0.01)
+        );
+        let (large, small) = (
+            requested_displacement(0.5, 3.0, 0.6),
+            requested_displacement(0.5, 1.0, 0.2),
+        );
         assert!((large / small / 3.0 - 1.0).abs() < 1e-12);
     }
 
@@ -216,12 +224,15 @@ mod tests {
         use crate::body::fixture::BarOptions;
         let body = BarOptions::default().build();
         for dial in [0.1, 0.5, 0.9] {
-            let soft = Arc::new(softened(&body, dial).unwrap());
-            let wanted = asked(dial, body.size(), f64::INFINITY);
-            let all = yields(&soft).unwrap();
+            let soft = Arc::new(soften(&body, dial).unwrap());
+            let wanted = requested_displacement(dial, body.size(), f64::INFINITY);
+            let all = surface_displacements(&soft).unwrap();
             let within = all.iter().filter(|y| **y <= wanted * (1.0 + 1e-9)).count();
             let share = within as f64 / all.len() as f64;
-            assert!((share - QUANTILE).abs() < 0.05, "{dial}: {share}");
+            assert!(
+                (share - DISPLACEMENT_QUANTILE).abs() < 0.05,
+                "{dial}: {share}"
+            );
             let most = softness(&soft).unwrap() * body.size();
             assert!(
                 most >= wanted * (1.0 - 1e-9) && most < 3.0 * wanted,
@@ -229,7 +240,7 @@ mod tests {
             );
         }
         for dial in [-0.01, 1.01, f64::NAN] {
-            assert!(softened(&body, dial).is_err());
+            assert!(soften(&body, dial).is_err());
         }
     }
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Exact states as bytes: sections for the pose history, for the stepper's state and, if any act, for forces in rest axes.
 
-use super::sections::{Kind, MAGIC, Sections, Writer};
+use super::sections::{MAGIC, SectionKind, SectionReader, SectionWriter};
 use super::simulation::PoseHistory;
 use super::{Simulation, SimulationError};
 use crate::Mat3;
 use crate::skeleton::{Affine, Pose};
 
 /// Duration, then the maps of the previous and of the current pose: 12 numbers a bone, matrix by columns and translation.
-pub(super) const POSES: Kind = Kind::required("pose history", 1);
-pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
+pub(super) const POSES: SectionKind = SectionKind::required("pose history", 1);
+pub(super) const REST_FORCES: SectionKind = SectionKind::required("rest forces", 1);
 /// Extra share of the joints' elastic shape at each lattice vertex, 0 to 1.
-const FOLDS: Kind = Kind::required("folds", 1);
+const FOLDS: SectionKind = SectionKind::required("folds", 1);
 /// ẇ of the joints' own elastic shape over the last step, m/s.
-const BENDING: Kind = Kind::required("bending", 1);
+const BENDING: SectionKind = SectionKind::required("bending", 1);
 
 impl Simulation {
     /// Returns the exact state. Its length in bytes is `120 + 48 nodes + 192 bones`, with the modal method
@@ -22,22 +22,22 @@ impl Simulation {
     /// `32 + 96 contacts` while flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, and 40
     /// with colliders. Crease seeds are not part of it.
     pub fn state(&self) -> Vec<u8> {
-        let mut state = Writer::new();
+        let mut state = SectionWriter::new();
         if let Some(history) = &self.history {
             let maps = history.before.maps().iter().chain(history.pose.maps());
             let maps = maps.flat_map(|m| m.linear.iter().chain(&m.translation));
             let numbers = std::iter::once(history.duration).chain(maps.copied());
-            state.numbers(POSES, numbers);
+            state.add_numbers(POSES, numbers);
         }
         self.stepper.save(&self.nodes, &mut state);
-        if self.external.any() {
-            state.vectors(REST_FORCES, self.external.rest());
+        if self.external.is_nonzero() {
+            state.add_vectors(REST_FORCES, self.external.rest_forces());
         }
         if let Some(rate) = self.bending.rate() {
-            state.vectors(BENDING, rate);
+            state.add_vectors(BENDING, rate);
         }
         if !self.shape.folds.is_empty() {
-            state.numbers(FOLDS, self.shape.folds.iter().copied());
+            state.add_numbers(FOLDS, self.shape.folds.iter().copied());
         }
         if let Some(touching) = &self.touching {
             touching.save(&mut state);
@@ -53,16 +53,16 @@ impl Simulation {
         let nodes = self.body.node_count();
         let mut state = match bytes.get(..MAGIC.len()) {
             None => return Err(SimulationError::State("it is too short")),
-            Some(magic) if magic == MAGIC => Sections::read(bytes)?,
+            Some(magic) if magic == MAGIC => SectionReader::read(bytes)?,
             Some(_) => return Err(SimulationError::State("it is of another kind or version")),
         };
-        let history = match state.numbers(POSES)? {
+        let history = match state.take_numbers(POSES)? {
             Some(numbers) => Some(read_history(&numbers, self.body.skeleton().len())?),
             None => None,
         };
-        let rest_forces = state.vectors_if_any(REST_FORCES, nodes)?;
-        let bending = state.vectors_if_any(BENDING, nodes)?;
-        let folds = state.numbers(FOLDS)?.unwrap_or_default();
+        let rest_forces = state.take_optional_vectors(REST_FORCES, nodes)?;
+        let bending = state.take_optional_vectors(BENDING, nodes)?;
+        let folds = state.take_numbers(FOLDS)?.unwrap_or_default();
         let is_fold = |fold: &f64| (0.0..=1.0).contains(fold);
         if !(folds.is_empty() || folds.len() == nodes && folds.iter().all(is_fold)) {
             return Err(SimulationError::State(
@@ -83,11 +83,11 @@ impl Simulation {
         self.bending.set_rate(bending);
         self.external.set(rest_forces.as_deref());
         if let Some((touching, kept)) = self.touching.as_mut().zip(kept) {
-            touching.take_up(kept);
+            touching.restore(kept);
         }
-        self.show_modes();
+        self.update_from_modes();
         self.shape.set_folds(Some(folds));
-        self.take_shape()
+        self.update_shape()
     }
 }
 

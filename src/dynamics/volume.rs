@@ -14,12 +14,12 @@
 //! quaternions at the middle of each cell's flesh in place of ∇T thin limbs in large cells swell less too, but the outer side of
 //! twelve joints of humans reached 0.81 of that at rest in place of 0.90, and the sharpest folds had 71° in place of 63.
 //!
-//! u is the result of [`STEPS`] undamped Gauss-Newton steps from u = 0; it is 0 at held vertices. The result depends on the pose alone
+//! u is the result of [`GAUSS_NEWTON_STEPS`] undamped Gauss-Newton steps from u = 0; it is 0 at held vertices. The result depends on the pose alone
 //! and is smooth in it. A minimum searched for until convergence pops from one fold to another. Each step assembles and factors a
 //! matrix of the lattice's pattern, which is positive definite as long as bones hold the flesh.
 
-use super::skinned::place;
-use super::{SimulationError, lost};
+use super::skinned::carried_position;
+use super::{SimulationError, position_error};
 use crate::body::Body;
 use crate::geometry::matrix::cofactor;
 use crate::lattice::Cell;
@@ -28,28 +28,28 @@ use crate::solve::SparseCholesky;
 use crate::{Mat3, Vec3};
 
 /// Gauss-Newton steps from u = 0. Four to six leap by up to 3.7 % of the body's size a frame in clips; three by 2 %.
-const STEPS: usize = 3;
+const GAUSS_NEWTON_STEPS: usize = 3;
 /// κ, weight of volume against gradients. With half of it an arm bent by 112° loses 1.2 % of its volume instead of 0.6, with twice 0.1, but
 /// leaps by 0.97 % of the size in 8° instead of 0.82.
-const VOLUME: f64 = 4.0;
+const VOLUME_WEIGHT: f64 = 4.0;
 /// w of flesh with more volume than at rest: stretched skin may gain volume, compressed skin must not lose it. With half of it a person's
 /// elbow at 102° gains 10 % of a ball as wide as the joint instead of 0.6, with twice it loses 5.5.
-const SWOLLEN: f64 = 0.4;
-/// Range of J over which w passes from 1 to [`SWOLLEN`]. With half of it the elbow gains 3 %, with twice it loses 2; the arm's volume
+const SWOLLEN_WEIGHT: f64 = 0.4;
+/// Range of J over which w passes from 1 to [`SWOLLEN_WEIGHT`]. With half of it the elbow gains 3 %, with twice it loses 2; the arm's volume
 /// changes by 0.2 %.
-const PASSING: f64 = 0.1;
-/// J below which w grows, up to [`CRUSHED`] times at J = 0. With half of either the arm loses 0.7 % instead of 0.6; with twice of them it
+const TRANSITION_WIDTH: f64 = 0.1;
+/// J below which w grows, up to [`CRUSHED_WEIGHT`] times at J = 0. With half of either the arm loses 0.7 % instead of 0.6; with twice of them it
 /// leaps by 0.95 and 1.07 % of the size instead of 0.82.
-const CRUSHING: f64 = 0.3;
-const CRUSHED: f64 = 3.0;
+const CRUSHING_VOLUME: f64 = 0.3;
+const CRUSHED_WEIGHT: f64 = 3.0;
 /// Upper limit of |J − 1| in the pressure: inverted flesh pushes no harder. With half of it an arm bent by 112° loses 1.1 % of its volume
 /// instead of 0.6, with twice 0.9.
-const FARTHEST: f64 = 0.6;
+const MAX_VOLUME_CHANGE: f64 = 0.6;
 /// Shares of a cell filled by flesh at which φ leaves 0 and reaches 1. With fingers and wrists included, hands lose or gain 0.29 of their
 /// volume where they bend, without them 0.19; with more left out, knees fold sharply.
-const FILLED: (f64, f64) = (0.1, 0.4);
+const FILLED_SHARES: (f64, f64) = (0.1, 0.4);
 /// Smallest stretch of a piece by bones, so that bones scaled to zero give finite numbers. A thousandth is far below any intended stretch.
-const LEAST_STRETCH: f64 = 1e-3;
+const MIN_STRETCH: f64 = 1e-3;
 
 /// Solver for u.
 pub(super) struct VolumeBalance {
@@ -67,7 +67,7 @@ impl VolumeBalance {
     pub fn new(body: &Body) -> Result<Self, SimulationError> {
         let pattern = body.pattern();
         Ok(Self {
-            heeded: heeded(body),
+            heeded: volume_weights(body),
             bones: BonePoses::new(body.skeleton(), &Pose::rest(body.skeleton().len()))?,
             solver: SparseCholesky::new(pattern.symbolic().clone())?,
             nodes: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
@@ -77,16 +77,16 @@ impl VolumeBalance {
 
     /// Returns u `[nodes]`, metres, world axes, of a body at a pose.
     pub fn solve(&mut self, body: &Body, pose: &Pose) -> Result<Vec<Vec3>, SimulationError> {
-        let (pose, scale) = pose.unscaled();
+        let (pose, scale) = pose.remove_scale();
         self.bones.set(body.skeleton(), &pose)?;
-        let flesh = Carried {
+        let flesh = CarriedFlesh {
             body,
-            carried: carried(body, &places(body, &self.bones, &pose)),
-            stretches: stretches(body, &pose),
+            carried: carried_gradients(body, &carried_positions(body, &self.bones, &pose)),
+            stretches: cell_stretches(body, &pose),
             heeded: &self.heeded,
         };
         let mut u = vec![Vec3::zeros(); body.node_count()];
-        for _ in 0..STEPS {
+        for _ in 0..GAUSS_NEWTON_STEPS {
             self.solver.clear();
             flesh.linearise(&u, &mut self.gradient, Some(&mut self.solver));
             let free = body.pattern().vertex_of_node();
@@ -100,18 +100,19 @@ impl VolumeBalance {
             }
         }
         u.iter_mut().for_each(|u| *u *= scale);
-        lost(&u).map_or(Ok(u), Err)
+        position_error(&u).map_or(Ok(u), Err)
     }
 }
 
 /// Returns T(x) of the lattice vertices, `[nodes]`.
-fn places(body: &Body, bones: &BonePoses, pose: &Pose) -> Vec<Vec3> {
-    let rest = body.rest().iter().enumerate();
-    rest.map(|(v, x)| place(body, bones, pose, v, *x)).collect()
+fn carried_positions(body: &Body, bones: &BonePoses, pose: &Pose) -> Vec<Vec3> {
+    let rest = body.rest_shape().iter().enumerate();
+    rest.map(|(v, x)| carried_position(body, bones, pose, v, *x))
+        .collect()
 }
 
-/// Returns ∇T of each piece if the bones carry the lattice vertices to `places`.
-fn carried(body: &Body, places: &[Vec3]) -> Vec<Mat3> {
+/// Returns ∇T of each piece if the bones carry the lattice vertices to `carried_positions`.
+fn carried_gradients(body: &Body, places: &[Vec3]) -> Vec<Mat3> {
     let elements = body.elements();
     let mut all = Vec::new();
     for e in 0..elements.len() {
@@ -127,7 +128,7 @@ fn carried(body: &Body, places: &[Vec3]) -> Vec<Mat3> {
 }
 
 /// Returns the stretch of each cell by the bones: the cube root of the factor by which they multiply its volume.
-fn stretches(body: &Body, pose: &Pose) -> Vec<f64> {
+fn cell_stretches(body: &Body, pose: &Pose) -> Vec<f64> {
     let volumes: Vec<f64> = pose
         .maps()
         .iter()
@@ -141,19 +142,19 @@ fn stretches(body: &Body, pose: &Pose) -> Vec<f64> {
             total += weight;
         }
         let stretch: f64 = if total > 0.0 { sum / total } else { 1.0 };
-        stretch.cbrt().abs().max(LEAST_STRETCH).copysign(stretch)
+        stretch.cbrt().abs().max(MIN_STRETCH).copysign(stretch)
     };
     (0..body.elements().len()).map(stretch).collect()
 }
 
 /// Returns φ of each cell, from the share of the cell that flesh fills.
-fn heeded(body: &Body) -> Vec<f64> {
+fn volume_weights(body: &Body) -> Vec<f64> {
     let (lattice, elements) = (body.lattice(), body.elements());
     let of = |(e, cell): (usize, &Cell)| {
         let corners = lattice.corners(e as u32);
         let flesh: f64 = elements.pieces(e).map(|piece| piece.volume).sum();
         let share = flesh / cell.volume(&corners).abs().max(f64::MIN_POSITIVE);
-        let (from, to) = FILLED;
+        let (from, to) = FILLED_SHARES;
         let part = ((share - from) / (to - from)).clamp(0.0, 1.0);
         part * part * (3.0 - 2.0 * part)
     };
@@ -161,7 +162,7 @@ fn heeded(body: &Body) -> Vec<f64> {
 }
 
 /// Flesh carried by bones at a pose.
-struct Carried<'a> {
+struct CarriedFlesh<'a> {
     body: &'a Body,
     /// ∇T of each piece.
     carried: Vec<Mat3>,
@@ -170,7 +171,7 @@ struct Carried<'a> {
     heeded: &'a [f64],
 }
 
-impl Carried<'_> {
+impl CarriedFlesh<'_> {
     /// Computes the energy's gradient at u by all lattice vertices, and adds the Gauss-Newton matrix to `solver`.
     fn linearise(
         &self,
@@ -222,11 +223,15 @@ impl Carried<'_> {
 
 /// Returns ψ' at a relative volume J, and its derivative as the Gauss-Newton step takes it.
 fn pressure(j: f64) -> (f64, f64) {
-    let swollen = 0.5 * (1.0 + ((j - 1.0) / PASSING).tanh());
-    let crushed = ((CRUSHING - j) / CRUSHING).clamp(0.0, 1.0);
-    let weight = (1.0 + (SWOLLEN - 1.0) * swollen) * (1.0 + (CRUSHED - 1.0) * crushed);
-    let stiffness = VOLUME * weight;
-    (stiffness * (j - 1.0).clamp(-FARTHEST, FARTHEST), stiffness)
+    let swollen = 0.5 * (1.0 + ((j - 1.0) / TRANSITION_WIDTH).tanh());
+    let crushed = ((CRUSHING_VOLUME - j) / CRUSHING_VOLUME).clamp(0.0, 1.0);
+    let weight =
+        (1.0 + (SWOLLEN_WEIGHT - 1.0) * swollen) * (1.0 + (CRUSHED_WEIGHT - 1.0) * crushed);
+    let stiffness = VOLUME_WEIGHT * weight;
+    (
+        stiffness * (j - 1.0).clamp(-MAX_VOLUME_CHANGE, MAX_VOLUME_CHANGE),
+        stiffness,
+    )
 }
 
 #[cfg(test)]

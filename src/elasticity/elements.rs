@@ -6,7 +6,7 @@
 //! over pieces serve both kinds of bodies alike.
 
 use super::Material;
-use crate::range::{all_kept, is_kept};
+use crate::range::{all_storable, is_storable};
 use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
@@ -28,7 +28,7 @@ pub struct Elements {
 
 /// One piece of an element.
 #[derive(Debug, Clone, Copy)]
-pub struct Piece<'a> {
+pub struct ElementPiece<'a> {
     /// Gradients of the nodes' functions, 1/m, one per node of the element.
     pub gradients: &'a [Vec3],
     /// Volume of flesh that the piece represents, m³.
@@ -56,7 +56,11 @@ impl Elements {
     }
 
     /// Adds an element with its nodes and pieces.
-    pub fn push<'a>(&mut self, corners: &[u32], pieces: impl IntoIterator<Item = Piece<'a>>) {
+    pub fn push<'a>(
+        &mut self,
+        corners: &[u32],
+        pieces: impl IntoIterator<Item = ElementPiece<'a>>,
+    ) {
         self.corners.extend(corners);
         self.corner_starts.push(self.corners.len() as u32);
         for piece in pieces {
@@ -75,7 +79,7 @@ impl Elements {
         for tet in tets {
             let x = tet.map(|v| vertices[v as usize]);
             let (gradients, volume) = gradients(&x);
-            let piece = Piece {
+            let piece = ElementPiece {
                 gradients: &gradients,
                 volume,
                 lame: material.lame(),
@@ -106,12 +110,12 @@ impl Elements {
             && runs(&self.gradient_starts, pieces, self.gradients.len())
             && self.lame.len() == pieces
             && self.shear.len() == pieces
-            && self.gradients.iter().all(all_kept)
-            && self.volumes.iter().all(|&x| x >= 0.0 && is_kept(x))
+            && self.gradients.iter().all(all_storable)
+            && self.volumes.iter().all(|&x| x >= 0.0 && is_storable(x))
             && [&self.lame, &self.shear]
                 .into_iter()
                 .flatten()
-                .all(|&x| is_kept(x));
+                .all(|&x| is_storable(x));
         fit && self.all_corners().eq(corners)
             && (0..self.len()).all(|e| {
                 let n = self.corners(e).len();
@@ -148,9 +152,9 @@ impl Elements {
 
     /// Returns the pieces of an element.
     #[inline]
-    pub fn pieces(&self, element: usize) -> impl Iterator<Item = Piece<'_>> {
+    pub fn pieces(&self, element: usize) -> impl Iterator<Item = ElementPiece<'_>> {
         let (a, b) = (self.piece_starts[element], self.piece_starts[element + 1]);
-        (a as usize..b as usize).map(|p| Piece {
+        (a as usize..b as usize).map(|p| ElementPiece {
             gradients: &self.gradients
                 [self.gradient_starts[p] as usize..self.gradient_starts[p + 1] as usize],
             volume: self.volumes[p],
@@ -171,7 +175,7 @@ impl Elements {
     }
 
     /// Returns the same elements with moduli multiplied by `factor`.
-    pub fn stiffened(&self, factor: f64) -> Self {
+    pub fn with_scaled_stiffness(&self, factor: f64) -> Self {
         Self {
             lame: self.lame.iter().map(|x| x * factor).collect(),
             shear: self.shear.iter().map(|x| x * factor).collect(),
@@ -180,7 +184,7 @@ impl Elements {
     }
 
     /// Returns a subset of the elements over `nodes` nodes, renumbered by `renamed`.
-    pub fn part(&self, chosen: &[u32], nodes: usize, renamed: impl Fn(u32) -> u32) -> Self {
+    pub fn subset(&self, chosen: &[u32], nodes: usize, renamed: impl Fn(u32) -> u32) -> Self {
         let mut part = Self::new(nodes);
         for &e in chosen {
             let corners = self.corners(e as usize).iter();
@@ -192,7 +196,7 @@ impl Elements {
 
     /// Returns the linear stiffness matrix, N/m: `S_ab = Σ |T| (λ g_a g_bᵀ + G g_b g_aᵀ + G (g_a·g_b) I)`.
     /// [capell2002, §3.3]
-    pub fn stiffness(&self) -> BlockMatrix {
+    pub fn stiffness_matrix(&self) -> BlockMatrix {
         let mut matrix: BlockMatrix = zeros(self.nodes, self.all_corners());
         for e in 0..self.len() {
             let corners = self.corners(e);
@@ -290,7 +294,7 @@ mod tests {
             assert!((r - w).norm() < 1e-14);
         }
         // An infinitesimal turn costs no linear energy, a translation neither.
-        let k = elements.stiffness();
+        let k = elements.stiffness_matrix();
         let mut f = u.clone();
         k.times(&u, &mut f);
         assert!(f.iter().all(|f| f.norm() < 1e-10));
@@ -312,7 +316,7 @@ mod tests {
             let elements = Elements::tetrahedra(&x, &[[0, 1, 2, 3]], &material);
             let found = elements.young(0).unwrap();
             approx::assert_relative_eq!(found, young, max_relative = 1e-12);
-            let stiffer = elements.stiffened(2.5).young(0).unwrap();
+            let stiffer = elements.with_scaled_stiffness(2.5).young(0).unwrap();
             approx::assert_relative_eq!(stiffer, 2.5 * young, max_relative = 1e-12);
         }
         let mut empty = Elements::new(4);

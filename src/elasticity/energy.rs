@@ -2,19 +2,19 @@
 //! Elastic energy of [`Elements`] at a displacement, with its gradient and Hessian. [capell2002, §3.2]
 //!
 //! On a piece with constant gradients g_a the displacement gradient is `H = Σ_a u_a g_aᵀ`. The energy is the piece's
-//! volume times the density of the [`Model`]. Its derivative by corner a is `|T| P g_a`; the Hessian's block of
+//! volume times the density of the [`ElasticModel`]. Its derivative by corner a is `|T| P g_a`; the Hessian's block of
 //! corners a and b is `|T| (∂P/∂H)(g_a, g_b)`. Only differences of displacements enter, so a body far from the origin
 //! loses no digits.
 
-use super::elements::{Elements, Piece};
-use super::model::{Curvature, Density, Model, TurnedGradient};
-use crate::solve::newton::{Forces, Rounded};
+use super::elements::{ElementPiece, Elements};
+use super::model::{Curvature, Density, ElasticModel, TangentProducts};
+use crate::solve::newton::{ForceMagnitude, RoundedSum};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use crate::{Mat3, Vec3};
 
 /// Largest number of corners of an element, and of pairs with each corner also paired with itself: a hexahedron's.
-const CORNERS: usize = 8;
-const PAIRS: usize = CORNERS * (CORNERS + 1) / 2;
+const MAX_CORNERS: usize = 8;
+const MAX_PAIRS: usize = MAX_CORNERS * (MAX_CORNERS + 1) / 2;
 
 /// Deformation of flesh: displacements of the nodes, over elements that may first be rotated as a whole.
 ///
@@ -49,7 +49,7 @@ impl<'a> From<&'a mut [Vec3]> for Deformation<'a> {
 
 impl<'a> Deformation<'a> {
     /// Combines displacements `[nodes]` (m) with the rotations `turns[elements]` of the elements.
-    pub fn carried(displacements: &'a [Vec3], turns: &'a [Mat3]) -> Self {
+    pub fn with_rotations(displacements: &'a [Vec3], turns: &'a [Mat3]) -> Self {
         Self {
             displacements,
             turns: Some(turns),
@@ -69,21 +69,26 @@ impl<'a> Deformation<'a> {
 
 impl Elements {
     /// Returns the elastic energy at a deformation, such as displacements `u[nodes]` (m), J.
-    pub fn energy<'a>(&self, model: Model, u: impl Into<Deformation<'a>>) -> f64 {
+    pub fn energy<'a>(&self, model: ElasticModel, u: impl Into<Deformation<'a>>) -> f64 {
         self.rounded_energy(model, u).value
     }
 
     /// Returns the elastic energy, with a bound on its rounding error.
-    pub fn rounded_energy<'a>(&self, model: Model, u: impl Into<Deformation<'a>>) -> Rounded {
+    pub fn rounded_energy<'a>(
+        &self,
+        model: ElasticModel,
+        u: impl Into<Deformation<'a>>,
+    ) -> RoundedSum {
         let deformation = u.into();
-        let mut sum = Rounded::default();
+        let mut sum = RoundedSum::default();
         for e in 0..self.len() {
             let corners = self.corners(e);
             for piece in self.pieces(e) {
                 let h = deformation.gradient(e, corners, piece.gradients);
                 let value = piece.density(model).value(&h) * piece.volume;
                 sum.value += value;
-                sum.rounding += value.abs() + piece.volume * piece.stiff() * (1.0 + h.norm());
+                sum.rounding +=
+                    value.abs() + piece.volume * piece.stiffness_scale() * (1.0 + h.norm());
             }
         }
         sum.rounding *= 4.0 * f64::EPSILON;
@@ -93,10 +98,10 @@ impl Elements {
     /// Computes the derivative of the energy by each node's displacement, N: minus the elastic forces.
     pub fn gradient<'a>(
         &self,
-        model: Model,
+        model: ElasticModel,
         u: impl Into<Deformation<'a>>,
         gradient: &mut [Vec3],
-    ) -> Forces {
+    ) -> ForceMagnitude {
         gradient.fill(Vec3::zeros());
         self.add_gradient(model, u, gradient)
     }
@@ -104,13 +109,13 @@ impl Elements {
     /// Adds the derivative of the energy by each node's displacement, N.
     pub fn add_gradient<'a>(
         &self,
-        model: Model,
+        model: ElasticModel,
         u: impl Into<Deformation<'a>>,
         gradient: &mut [Vec3],
-    ) -> Forces {
+    ) -> ForceMagnitude {
         let deformation = u.into();
         let u = deformation.displacements;
-        let mut forces = Forces::default();
+        let mut forces = ForceMagnitude::default();
         for e in 0..self.len() {
             let corners = self.corners(e);
             let far = corners.iter().map(|&a| u[a as usize].amax());
@@ -128,10 +133,10 @@ impl Elements {
                 // H, and with it the strain, has the rounding error of the displacements.
                 let (steepest, f) = (steepest.sqrt(), 2.0 + h.norm());
                 let off = f * f * (f + steepest * far) * steepest;
-                forces.rounding += (piece.volume * piece.stiff() * off).powi(2);
+                forces.rounding += (piece.volume * piece.stiffness_scale() * off).powi(2);
             }
         }
-        Forces {
+        ForceMagnitude {
             size: forces.size.sqrt(),
             rounding: f64::EPSILON * forces.rounding.sqrt(),
         }
@@ -141,7 +146,7 @@ impl Elements {
     /// elements, as [`zeros`](crate::solve::matrix::zeros) of [`all_corners`](Self::all_corners) does.
     pub fn hessian<'a>(
         &self,
-        model: Model,
+        model: ElasticModel,
         u: impl Into<Deformation<'a>>,
         curvature: Curvature,
         hessian: &mut BlockMatrix,
@@ -162,38 +167,38 @@ impl Elements {
     /// selects the second derivative by a piece's F − I.
     pub fn visit_hessian<'a>(
         &self,
-        model: Model,
+        model: ElasticModel,
         u: impl Into<Deformation<'a>>,
         curvature: impl Fn(&Mat3) -> Curvature,
         visit: impl FnMut(usize, u32, u32, &Mat3),
     ) {
-        self.pass(model, u.into(), curvature, |_, _| {}, visit);
+        self.accumulate(model, u.into(), curvature, |_, _| {}, visit);
     }
 
     /// Computes first and second derivative of the energy in one pass. The first is added to `gradient[nodes]` (N); the
     /// Hessian's blocks are visited as in [`visit_hessian`](Self::visit_hessian).
     pub fn linearise<'a>(
         &self,
-        model: Model,
+        model: ElasticModel,
         u: impl Into<Deformation<'a>>,
         curvature: impl Fn(&Mat3) -> Curvature,
         gradient: &mut [Vec3],
         visit: impl FnMut(usize, u32, u32, &Mat3),
     ) {
         let force = |a: u32, f: Vec3| gradient[a as usize] += f;
-        self.pass(model, u.into(), curvature, force, visit);
+        self.accumulate(model, u.into(), curvature, force, visit);
     }
 
-    fn pass(
+    fn accumulate(
         &self,
-        model: Model,
+        model: ElasticModel,
         deformation: Deformation,
         curvature: impl Fn(&Mat3) -> Curvature,
         mut force: impl FnMut(u32, Vec3),
         mut visit: impl FnMut(usize, u32, u32, &Mat3),
     ) {
-        let mut blocks = [Mat3::zeros(); PAIRS];
-        let mut turned = [TurnedGradient::default(); CORNERS];
+        let mut blocks = [Mat3::zeros(); MAX_PAIRS];
+        let mut turned = [TangentProducts::default(); MAX_CORNERS];
         let mut number = 0;
         for e in 0..self.len() {
             let corners = self.corners(e);
@@ -223,7 +228,7 @@ impl Elements {
     }
 
     /// Returns the largest norm of a piece's displacement gradient at displacements `u[nodes]`.
-    pub fn steepest(&self, u: &[Vec3]) -> f64 {
+    pub fn max_gradient_norm(&self, u: &[Vec3]) -> f64 {
         let mut most: f64 = 0.0;
         for e in 0..self.len() {
             let corners = self.corners(e);
@@ -238,7 +243,7 @@ impl Elements {
     }
 
     /// Counts the pieces that are inverted or flat at a deformation, such as displacements `u[nodes]`.
-    pub fn inverted<'a>(&self, u: impl Into<Deformation<'a>>) -> usize {
+    pub fn inverted_piece_count<'a>(&self, u: impl Into<Deformation<'a>>) -> usize {
         let deformation = u.into();
         let inverted = |e: usize| {
             let corners = self.corners(e);
@@ -252,8 +257,8 @@ impl Elements {
     }
 }
 
-impl Piece<'_> {
-    fn density(&self, model: Model) -> Density {
+impl ElementPiece<'_> {
+    fn density(&self, model: ElasticModel) -> Density {
         Density {
             model,
             lame: self.lame,
@@ -261,7 +266,7 @@ impl Piece<'_> {
         }
     }
 
-    fn stiff(&self) -> f64 {
+    fn stiffness_scale(&self) -> f64 {
         self.lame.abs() + 2.0 * self.shear
     }
 }

@@ -10,25 +10,25 @@
 //!
 //! Deviations: the paper keeps cut tetrahedra whole, which overestimates the volume (an error of the paper). Here each counts by its
 //! share of flesh, sampled at a fixed set of points. Cells with next to no flesh would make the system near singular.
-//! So a cell counts for at least [`FLOOR`] of its volume in stiffness, and for [`MASS_FLOOR`] in mass and weight: thin
+//! So a cell counts for at least [`STIFFNESS_FLOOR`] of its volume in stiffness, and for [`MASS_FLOOR`] in mass and weight: thin
 //! limbs, which fill little of their cells, gain hardly any weight. The reported volume is that of the flesh alone.
 
 use super::{Elements, Material};
-use crate::basis::{Basis, Piece, Values};
+use crate::basis::{Basis, BasisValues, CellPiece};
 use crate::lattice::Lattice;
-use crate::progress::{Cancelled, Progress, step};
+use crate::progress::{Cancelled, Progress, report_progress};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// Smallest share of a cell that counts as flesh in its stiffness. In systems that are factored its size hardly
 /// matters.
-pub const FLOOR: f64 = 0.05;
+pub const STIFFNESS_FLOOR: f64 = 0.05;
 /// Smallest share of a cell that counts as flesh in mass and weight. Limbs that fill a hundredth of their cells still keep their own weight.
 pub const MASS_FLOOR: f64 = 0.005;
 
 /// Region of the flesh, and its division among cells.
-pub trait Flesh: Sync {
+pub trait FleshDomain: Sync {
     /// Returns the distance to the boundary of the flesh, m, negative inside. It need not be exact, but must not exceed
     /// the true distance by much: it only decides where sampling is unnecessary.
     fn signed_distance(&self, p: Vec3) -> f64;
@@ -39,14 +39,14 @@ pub trait Flesh: Sync {
 }
 
 /// Flesh inside a surface, divided among the virtual copies of a lattice's cells.
-pub struct InSurface<'a> {
+pub struct EnclosedFlesh<'a> {
     /// Surface that bounds the flesh.
     pub surface: &'a Surface,
     /// Lattice that decides which copy owns the flesh.
     pub lattice: &'a Lattice,
 }
 
-impl Flesh for InSurface<'_> {
+impl FleshDomain for EnclosedFlesh<'_> {
     fn signed_distance(&self, p: Vec3) -> f64 {
         self.surface.signed_distance(p)
     }
@@ -60,7 +60,7 @@ impl Flesh for InSurface<'_> {
 
 /// Painted factors of one cell on the material's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Painted {
+pub struct PaintFactors {
     /// Factor on Young's modulus.
     pub stiffness: f64,
     /// Factor on the density.
@@ -69,7 +69,7 @@ pub struct Painted {
     pub poisson: f64,
 }
 
-impl Default for Painted {
+impl Default for PaintFactors {
     fn default() -> Self {
         Self {
             stiffness: 1.0,
@@ -92,7 +92,7 @@ pub struct CellIntegrals {
     pub stiffness: Vec<Mat3>,
     /// `∫ ρ φ_a`, kg, per function.
     pub weight: Vec<f64>,
-    /// Volumes of the pieces with constant gradients over which `stiffness` is summed, m³, [`FLOOR`] included.
+    /// Volumes of the pieces with constant gradients over which `stiffness` is summed, m³, [`STIFFNESS_FLOOR`] included.
     pub pieces: Vec<f64>,
     /// Gradients of the functions on each piece, consecutively, 1/m.
     pub gradients: Vec<Vec3>,
@@ -111,7 +111,7 @@ impl CellIntegrals {
             let pieces = c.pieces.iter().zip(gradients);
             elements.push(
                 functions,
-                pieces.map(|(&volume, gradients)| super::Piece {
+                pieces.map(|(&volume, gradients)| super::ElementPiece {
                     gradients,
                     volume,
                     lame: c.lame,
@@ -145,9 +145,9 @@ impl CellIntegrals {
 /// [`Cancelled`] if the progress stops it.
 pub fn integrate(
     basis: &Basis,
-    flesh: &dyn Flesh,
+    flesh: &dyn FleshDomain,
     material: &Material,
-    painted: &[Painted],
+    painted: &[PaintFactors],
     level: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<CellIntegrals>, Cancelled> {
@@ -155,14 +155,14 @@ pub fn integrate(
     let cells = basis.lattice().cells().len() as u32;
     let mut all = Vec::with_capacity(cells as usize);
     let mut chunk = Vec::new();
-    const CHUNK: u32 = 64;
-    for first in (0..cells).step_by(CHUNK as usize) {
-        step(
+    const CHUNK_CELLS: u32 = 64;
+    for first in (0..cells).step_by(CHUNK_CELLS as usize) {
+        report_progress(
             progress,
             f64::from(first) / f64::from(cells),
             "Measuring the flesh",
         )?;
-        (first..(first + CHUNK).min(cells))
+        (first..(first + CHUNK_CELLS).min(cells))
             .into_par_iter()
             .map(|c| {
                 let painted = painted.get(c as usize).copied().unwrap_or_default();
@@ -185,27 +185,27 @@ pub fn integrate(
 fn integrate_cell<'a>(
     number: usize,
     corners: &[Vec3],
-    pieces: impl ExactSizeIterator<Item = Piece<'a>>,
+    pieces: impl ExactSizeIterator<Item = CellPiece<'a>>,
     owns: &dyn Fn(Vec3) -> bool,
     distance: &dyn Fn(Vec3) -> f64,
     material: &Material,
-    painted: Painted,
+    painted: PaintFactors,
 ) -> CellIntegrals {
-    let bound = Bound::new(corners, distance);
+    let bound = DistanceBound::new(corners, distance);
     let count = pieces.len();
-    let with_share = |(i, piece): (usize, Piece<'a>)| {
+    let with_share = |(i, piece): (usize, CellPiece<'a>)| {
         let share = match piece.volume > 0.0 {
-            true => share(&piece.corners, number * count + i, owns, &bound),
+            true => owned_share(&piece.corners, number * count + i, owns, &bound),
             false => 0.0,
         };
         (piece, share)
     };
-    let pieces: Vec<(Piece<'a>, f64)> = pieces.enumerate().map(with_share).collect();
+    let pieces: Vec<(CellPiece<'a>, f64)> = pieces.enumerate().map(with_share).collect();
     let whole: f64 = pieces.iter().map(|(p, _)| p.volume).sum();
     let volume: f64 = pieces.iter().map(|(p, share)| p.volume * share).sum();
     let fraction = if whole > 0.0 { volume / whole } else { 0.0 };
     // The amount below a floor is spread evenly over the cell.
-    let [lift, ballast] = [FLOOR, MASS_FLOOR].map(|floor| (floor - fraction).max(0.0));
+    let [lift, ballast] = [STIFFNESS_FLOOR, MASS_FLOOR].map(|floor| (floor - fraction).max(0.0));
 
     let poisson = (material.poisson() * painted.poisson).clamp(-0.99, 0.495);
     let young = material.young() * painted.stiffness;
@@ -232,7 +232,7 @@ fn integrate_cell<'a>(
         }
         let heavy = piece.volume * (share + ballast);
         let sum = |a: usize| -> f64 { piece.values.iter().map(|s| s[a]).sum() };
-        let sums: Values = (0..n).map(sum).collect();
+        let sums: BasisValues = (0..n).map(sum).collect();
         let mut pair = 0;
         for a in 0..n {
             out.weight[a] += density * heavy / 4.0 * sums[a];
@@ -257,13 +257,13 @@ fn integrate_cell<'a>(
 }
 
 /// Bound on the distances in a cell, from the exact distance at its centre.
-struct Bound<'a> {
+struct DistanceBound<'a> {
     centre: Vec3,
     at_centre: f64,
     exact: &'a dyn Fn(Vec3) -> f64,
 }
 
-impl<'a> Bound<'a> {
+impl<'a> DistanceBound<'a> {
     fn new(corners: &[Vec3], exact: &'a dyn Fn(Vec3) -> f64) -> Self {
         let centre = corners.iter().sum::<Vec3>() / corners.len() as f64;
         Self {
@@ -287,11 +287,16 @@ impl<'a> Bound<'a> {
 
 /// Samples per tetrahedron that the boundary may cut. Each share is accurate to a tenth, and their sum much more so, as
 /// every tetrahedron has its own points.
-const SAMPLES: usize = 10;
+const CUT_SAMPLES: usize = 10;
 
 /// Returns the share of a tetrahedron that is owned flesh. Each `number` has its own samples, so that their errors do
 /// not repeat in the next tetrahedron.
-fn share(x: &[Vec3; 4], number: usize, owns: &dyn Fn(Vec3) -> bool, bound: &Bound) -> f64 {
+fn owned_share(
+    x: &[Vec3; 4],
+    number: usize,
+    owns: &dyn Fn(Vec3) -> bool,
+    bound: &DistanceBound,
+) -> f64 {
     let centre = (x[0] + x[1] + x[2] + x[3]) / 4.0;
     let radius = x.iter().map(|v| (v - centre).norm()).fold(0.0, f64::max);
     let d = bound.distance(centre, radius);
@@ -302,22 +307,22 @@ fn share(x: &[Vec3; 4], number: usize, owns: &dyn Fn(Vec3) -> bool, bound: &Boun
         // The boundary does not pass through: the whole is one piece of flesh with one owner.
         return if owns(centre) { 1.0 } else { 0.0 };
     }
-    let first = SAMPLES * number;
-    let inside = (first..first + SAMPLES)
-        .filter(|&i| owns(sample(x, i)))
+    let first = CUT_SAMPLES * number;
+    let inside = (first..first + CUT_SAMPLES)
+        .filter(|&i| owns(sample_point(x, i)))
         .count();
-    inside as f64 / SAMPLES as f64
+    inside as f64 / CUT_SAMPLES as f64
 }
 
 /// Returns evenly spread points: a rank-1 lattice in the unit cube, folded into the tetrahedron by sorting.
-fn sample(x: &[Vec3; 4], i: usize) -> Vec3 {
+fn sample_point(x: &[Vec3; 4], i: usize) -> Vec3 {
     // Powers of the inverse of g with g⁴ = g + 1, the plastic constant's relative in three dimensions, spread evenly.
-    const A: [f64; 3] = [
+    const GENERATOR: [f64; 3] = [
         0.819_172_513_396_164_5,
         0.671_043_606_703_789_2,
         0.549_700_477_901_970_3,
     ];
-    let mut u = A.map(|a| (0.5 + a * (i as f64 + 1.0)).fract());
+    let mut u = GENERATOR.map(|a| (0.5 + a * (i as f64 + 1.0)).fract());
     u.sort_by(f64::total_cmp);
     x[0] * u[0] + x[1] * (u[1] - u[0]) + x[2] * (u[2] - u[1]) + x[3] * (1.0 - u[2])
 }

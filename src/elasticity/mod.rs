@@ -30,11 +30,11 @@ pub mod term;
 pub mod twist;
 
 use crate::range::is_sound;
-pub use elements::{Elements, Piece};
+pub use elements::{ElementPiece, Elements};
 pub use energy::Deformation;
-pub use integrals::{CellIntegrals, Flesh, InSurface, Painted, integrate};
-pub use model::{Curvature, Model, ModelError};
-pub use term::{Elastic, Tangent};
+pub use integrals::{CellIntegrals, EnclosedFlesh, FleshDomain, PaintFactors, integrate};
+pub use model::{Curvature, ElasticModel, ElasticModelError};
+pub use term::{Elastic, TangentChoice};
 pub use twist::{TwistRegion, TwistSamples};
 
 /// An isotropic elastic material.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The elastic energy of [`Elements`] as an energy term.
 
-use super::{Curvature, Deformation, Elements, Model};
-use crate::solve::newton::{Forces, Rounded};
-use crate::solve::{Assembly, Configuration, EnergyTerm, Slot};
+use super::{Curvature, Deformation, ElasticModel, Elements};
+use crate::solve::newton::{ForceMagnitude, RoundedSum};
+use crate::solve::{Assembly, BlockSlot, Configuration, EnergyTerm};
 use crate::{Mat3, Vec3};
 
 /// Choice of the second derivative.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Tangent {
+pub enum TangentChoice {
     /// Exact. Where a positive semi-definite one is required, one whose eigenvalues are at least this share of the
     /// shear modulus.
     Exact(f64),
@@ -23,19 +23,19 @@ pub struct Elastic<'a> {
     /// Elements of the flesh.
     pub elements: &'a Elements,
     /// Model of its energy.
-    pub model: Model,
+    pub model: ElasticModel,
     /// Rotation of each element before it is displaced; `None`: identity.
     pub turns: Option<&'a [Mat3]>,
     /// Matrix slots of the blocks of all pairs of corners: [`pair_slots`](crate::solve::Pattern::pair_slots).
-    pub slots: &'a [Option<Slot>],
+    pub slots: &'a [Option<BlockSlot>],
     /// Choice of the second derivative.
-    pub tangent: Tangent,
+    pub tangent: TangentChoice,
 }
 
 impl Elastic<'_> {
     fn deformation<'b>(&'b self, at: &Configuration<'b>) -> Deformation<'b> {
         match self.turns {
-            Some(turns) => Deformation::carried(at.displacements, turns),
+            Some(turns) => Deformation::with_rotations(at.displacements, turns),
             None => at.displacements.into(),
         }
     }
@@ -43,10 +43,10 @@ impl Elastic<'_> {
     fn curvature(&self, convex: bool) -> impl Fn(&Mat3) -> Curvature + use<> {
         let tangent = self.tangent;
         move |h| match (tangent, convex) {
-            (Tangent::Exact(_), false) => Curvature::Exact,
-            (Tangent::Exact(floor), true) => Curvature::Convex(floor),
-            (Tangent::Guarded, false) if near_rest(h) => Curvature::Exact,
-            (Tangent::Guarded, _) => Curvature::Convex(0.0),
+            (TangentChoice::Exact(_), false) => Curvature::Exact,
+            (TangentChoice::Exact(floor), true) => Curvature::Convex(floor),
+            (TangentChoice::Guarded, false) if near_rest(h) => Curvature::Exact,
+            (TangentChoice::Guarded, _) => Curvature::Convex(0.0),
         }
     }
 
@@ -90,7 +90,7 @@ fn near_rest(h: &Mat3) -> bool {
 }
 
 impl EnergyTerm for Elastic<'_> {
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
         let own = self
             .elements
             .rounded_energy(self.model, self.deformation(at));
@@ -98,7 +98,7 @@ impl EnergyTerm for Elastic<'_> {
         sum.rounding += own.rounding;
     }
 
-    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
         self.elements
             .add_gradient(self.model, self.deformation(at), gradient)
     }
@@ -159,10 +159,10 @@ mod tests {
         let elements = Elements::tetrahedra(&x, &[[0, 1, 2, 3]], &Material::default());
         let term = Elastic {
             elements: &elements,
-            model: Model::NeoHookean,
+            model: ElasticModel::NeoHookean,
             turns: None,
             slots: &[],
-            tangent: Tangent::Guarded,
+            tangent: TangentChoice::Guarded,
         };
         let size = Material::default().young();
         // Under pressure flesh would buckle: there the exact one is not convex.

@@ -10,18 +10,18 @@
 //! Deviation: Ω_β is a thin tube, often thinner than a cell's subdivision. So it is not assembled from
 //! the cells' tetrahedra, but integrated by its own points: along the bone, on rings around it.
 
-use super::integrals::Flesh;
+use super::integrals::FleshDomain;
 use crate::Vec3;
-use crate::basis::{Basis, Row};
+use crate::basis::{Basis, BasisRow};
 use crate::lattice::Lattice;
 use rayon::prelude::*;
 
 /// Default radius, as a share of the distance to the skin. Half keeps the tube in flesh where the distance falls to half of its mean.
 const RADIUS_SHARE: f64 = 0.5;
 /// Number of points on a ring. Eight even points are exact for up to seven waves around.
-const AROUND: usize = 8;
+const POINTS_PER_RING: usize = 8;
 /// Squared radii of the rings, as shares of the squared radius: Gauss points, exact for cubics in ρ².
-const RINGS: [f64; 2] = [0.211_324_865_405_187_1, 0.788_675_134_594_812_9];
+const RING_SQUARED_RADII: [f64; 2] = [0.211_324_865_405_187_1, 0.788_675_134_594_812_9];
 
 /// Neighbourhood of one straight piece of skeleton.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,43 +44,46 @@ pub struct TwistSamples {
     /// Cell of each point.
     pub cells: Vec<u32>,
     /// Functions at each point.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BasisRow>,
     /// κ times the volume that each point represents, N/m.
     pub weights: Vec<f64>,
 }
 
 /// Returns the default radius around a piece of skeleton, m: half its mean distance to the skin; zero
 /// outside.
-pub fn default_radius(flesh: &dyn Flesh, head: Vec3, tail: Vec3) -> f64 {
-    const POINTS: usize = 7;
-    let depth: f64 = (0..POINTS)
-        .map(|i| head.lerp(&tail, (i as f64 + 0.5) / POINTS as f64))
+pub fn default_radius(flesh: &dyn FleshDomain, head: Vec3, tail: Vec3) -> f64 {
+    const AXIS_SAMPLES: usize = 7;
+    let depth: f64 = (0..AXIS_SAMPLES)
+        .map(|i| head.lerp(&tail, (i as f64 + 0.5) / AXIS_SAMPLES as f64))
         .map(|p| (-flesh.signed_distance(p)).max(0.0))
         .sum();
-    RADIUS_SHARE * depth / POINTS as f64
+    RADIUS_SHARE * depth / AXIS_SAMPLES as f64
 }
 
 impl TwistRegion {
     /// Returns the points of the tube in flesh, with the cells that own them.
-    pub fn samples(&self, basis: &Basis, flesh: &dyn Flesh) -> TwistSamples {
+    pub fn samples(&self, basis: &Basis, flesh: &dyn FleshDomain) -> TwistSamples {
         let lattice = basis.lattice();
         let axis = self.tail - self.head;
         let length = axis.norm();
         if !(length > 0.0 && self.radius > 0.0 && self.stiffness > 0.0) {
             return TwistSamples::default();
         }
-        let (u, v) = across(self.head, axis / length, lattice);
+        let (u, v) = perpendicular_axes(self.head, axis / length, lattice);
         let along = ((2.0 * length / self.radius).ceil() as usize).clamp(8, 32);
         let volume = std::f64::consts::PI * self.radius.powi(2) * length
-            / (along * AROUND * RINGS.len()) as f64;
-        let found: Vec<(u32, Row)> = (0..along * AROUND * RINGS.len())
+            / (along * POINTS_PER_RING * RING_SQUARED_RADII.len()) as f64;
+        let found: Vec<(u32, BasisRow)> = (0..along * POINTS_PER_RING * RING_SQUARED_RADII.len())
             .into_par_iter()
             .filter_map(|i| {
-                let (s, rest) = (i / (AROUND * RINGS.len()), i % (AROUND * RINGS.len()));
-                let (ring, k) = (rest / AROUND, rest % AROUND);
+                let (s, rest) = (
+                    i / (POINTS_PER_RING * RING_SQUARED_RADII.len()),
+                    i % (POINTS_PER_RING * RING_SQUARED_RADII.len()),
+                );
+                let (ring, k) = (rest / POINTS_PER_RING, rest % POINTS_PER_RING);
                 let angle = (k as f64 + 0.25 + 0.5 * (s % 2) as f64) * std::f64::consts::TAU
-                    / AROUND as f64;
-                let r = self.radius * RINGS[ring].sqrt();
+                    / POINTS_PER_RING as f64;
+                let r = self.radius * RING_SQUARED_RADII[ring].sqrt();
                 let p = self.head
                     + axis * ((s as f64 + 0.5) / along as f64)
                     + (u * angle.cos() + v * angle.sin()) * r;
@@ -101,7 +104,7 @@ impl TwistRegion {
 
 /// Returns two unit vectors perpendicular to the axis and to each other. The first points to the nearest
 /// lattice vertex off the axis, so that the points turn with the character.
-fn across(head: Vec3, axis: Vec3, lattice: &Lattice) -> (Vec3, Vec3) {
+fn perpendicular_axes(head: Vec3, axis: Vec3, lattice: &Lattice) -> (Vec3, Vec3) {
     let mut nearest = Vec3::zeros();
     let mut least = f64::INFINITY;
     for x in lattice.vertices() {
@@ -128,8 +131,8 @@ mod tests {
     use crate::lattice::Cell;
     use approx::assert_relative_eq;
 
-    struct Everywhere;
-    impl Flesh for Everywhere {
+    struct FleshEverywhere;
+    impl FleshDomain for FleshEverywhere {
         fn signed_distance(&self, p: Vec3) -> f64 {
             -(0.6 - p.x.abs())
         }
@@ -161,7 +164,7 @@ mod tests {
             stiffness: 7.0,
         };
         let basis = basis();
-        let samples = region.samples(&basis, &Everywhere);
+        let samples = region.samples(&basis, &FleshEverywhere);
         let volume: f64 = samples.weights.iter().sum::<f64>() / 7.0;
         assert_relative_eq!(volume, std::f64::consts::PI * 0.09, max_relative = 1e-12);
         // d = ω ẑ × x: ½ κ ω² ∫ ρ² = ½ κ ω² L π r⁴ / 2. The sample's position is reproduced by its functions.
@@ -170,7 +173,7 @@ mod tests {
             .iter()
             .zip(&samples.weights)
             .map(|(row, w)| {
-                let at = |&(a, share): &(u32, f64)| basis.rest()[a as usize] * share;
+                let at = |&(a, share): &(u32, f64)| basis.rest_shape()[a as usize] * share;
                 let p: Vec3 = row.iter().map(at).sum();
                 0.5 * w * (p.x * p.x + p.y * p.y)
             })
@@ -183,12 +186,12 @@ mod tests {
     #[test]
     fn default_radius_is_half_depth() {
         let r = default_radius(
-            &Everywhere,
+            &FleshEverywhere,
             Vec3::new(0.2, 0.0, 0.0),
             Vec3::new(0.2, 0.0, 1.0),
         );
         assert_relative_eq!(r, 0.2, max_relative = 1e-12);
         let outside = Vec3::new(3.0, 0.0, 0.0);
-        assert_eq!(default_radius(&Everywhere, outside, outside), 0.0);
+        assert_eq!(default_radius(&FleshEverywhere, outside, outside), 0.0);
     }
 }

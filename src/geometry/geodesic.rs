@@ -13,19 +13,19 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Relative improvement below which a distance counts as unchanged. A thousand additions of double precision err by as much.
-const ROUNDING: f64 = 1e-13;
+const DISTANCE_TOLERANCE: f64 = 1e-13;
 
 /// A triangle mesh with the triangles at each vertex.
-pub(crate) struct Mesh {
+pub(crate) struct GeodesicMesh {
     pub vertices: Vec<Vec3>,
     pub triangles: Vec<[u32; 3]>,
     around: Groups,
 }
 
-impl Mesh {
+impl GeodesicMesh {
     pub fn new(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Self {
         Self {
-            around: Groups::around(vertices.len(), &triangles),
+            around: Groups::from_elements(vertices.len(), &triangles),
             vertices,
             triangles,
         }
@@ -41,14 +41,14 @@ impl Mesh {
             if f64::from_bits(bits) > far[v as usize] {
                 continue;
             }
-            for &t in self.around.of(v as usize) {
+            for &t in self.around.members(v as usize) {
                 let corners = self.triangles[t as usize];
                 let k = corners.iter().position(|c| *c == v).unwrap_or(0);
                 let [b, c] = [corners[(k + 1) % 3], corners[(k + 2) % 3]];
                 for (known, to) in [(b, c), (c, b)] {
-                    let found = self.over([v, known, to], &far);
+                    let found = self.corner_distance([v, known, to], &far);
                     let old = far[to as usize];
-                    if found < old - ROUNDING * found {
+                    if found < old - DISTANCE_TOLERANCE * found {
                         far[to as usize] = found;
                         heap.push(Reverse((found.to_bits(), to)));
                     }
@@ -59,7 +59,7 @@ impl Mesh {
     }
 
     /// Returns the distance of a triangle's third corner from those of the other two.
-    fn over(&self, [a, b, c]: [u32; 3], far: &[f64]) -> f64 {
+    fn corner_distance(&self, [a, b, c]: [u32; 3], far: &[f64]) -> f64 {
         let [p, q, x] = [a, b, c].map(|v| self.vertices[v as usize]);
         let (at_p, at_q) = (far[a as usize], far[b as usize]);
         let along_edges = (at_p + (x - p).norm()).min(at_q + (x - q).norm());
@@ -87,7 +87,7 @@ impl Mesh {
 }
 
 /// Returns the index of the largest finite value, the first among equals; 0 if there are none.
-pub(crate) fn farthest(values: &[f64]) -> u32 {
+pub(crate) fn farthest_index(values: &[f64]) -> u32 {
     let finite = (0u32..).zip(values).filter(|(_, x)| x.is_finite());
     let farther = |a: (u32, f64), (v, x): (u32, &f64)| if *x > a.1 { (v, *x) } else { a };
     finite.fold((0, f64::NEG_INFINITY), farther).0
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn plane_distances_are_straight() {
         let plane = plane(12);
-        let mesh = Mesh::new(plane.vertices, plane.triangles);
+        let mesh = GeodesicMesh::new(plane.vertices, plane.triangles);
         for source in [0, 5, 80] {
             let far = mesh.distances(source);
             for (x, d) in mesh.vertices.iter().zip(&far) {
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn sphere_distances_are_arcs() {
         let ball = sphere(1.0, 40);
-        let mesh = Mesh::new(ball.vertices, ball.triangles);
+        let mesh = GeodesicMesh::new(ball.vertices, ball.triangles);
         let far = mesh.distances(700);
         let from = mesh.vertices[700];
         for (x, d) in mesh.vertices.iter().zip(&far) {
@@ -127,7 +127,7 @@ mod tests {
                 from.angle(x)
             );
         }
-        let opposite = mesh.vertices[farthest(&far) as usize];
+        let opposite = mesh.vertices[farthest_index(&far) as usize];
         assert!((opposite + from).norm() < 0.1);
     }
 }

@@ -27,7 +27,7 @@ impl Groups {
     }
 
     /// Returns the elements around each vertex, ascending.
-    pub fn around<const N: usize>(vertices: usize, elements: &[[u32; N]]) -> Self {
+    pub fn from_elements<const N: usize>(vertices: usize, elements: &[[u32; N]]) -> Self {
         let elements = (0u32..).zip(elements);
         Self::new(
             vertices,
@@ -36,13 +36,13 @@ impl Groups {
     }
 
     /// Returns the members of an owner.
-    pub fn of(&self, owner: usize) -> &[u32] {
+    pub fn members(&self, owner: usize) -> &[u32] {
         &self.members[self.starts[owner] as usize..self.starts[owner + 1] as usize]
     }
 }
 
 /// Returns the edges of triangles in both directions, ascending, once for each triangle.
-pub(crate) fn links(triangles: impl IntoIterator<Item = [u32; 3]>) -> Vec<(u32, u32)> {
+pub(crate) fn directed_edges(triangles: impl IntoIterator<Item = [u32; 3]>) -> Vec<(u32, u32)> {
     let both = |[a, b, c]: [u32; 3]| [(a, b), (b, a), (b, c), (c, b), (c, a), (a, c)];
     let mut links: Vec<(u32, u32)> = triangles.into_iter().flat_map(both).collect();
     links.sort_unstable();
@@ -57,12 +57,15 @@ mod tests {
     #[test]
     fn groups_keep_order() {
         let groups = Groups::new(4, [(2, 7), (0, 3), (2, 5)].into_iter());
-        let all: Vec<&[u32]> = (0..4).map(|v| groups.of(v)).collect();
+        let all: Vec<&[u32]> = (0..4).map(|v| groups.members(v)).collect();
         assert_eq!(all, [&[3][..], &[], &[7, 5], &[]]);
-        let around = Groups::around(4, &[[0, 1, 2], [2, 1, 3]]);
-        assert_eq!((around.of(1), around.of(3)), (&[0, 1][..], &[1][..]));
+        let around = Groups::from_elements(4, &[[0, 1, 2], [2, 1, 3]]);
         assert_eq!(
-            links([[0, 1, 2]]),
+            (around.members(1), around.members(3)),
+            (&[0, 1][..], &[1][..])
+        );
+        assert_eq!(
+            directed_edges([[0, 1, 2]]),
             [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
         );
     }

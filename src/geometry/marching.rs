@@ -4,12 +4,12 @@
 //! Each cube is split into six tetrahedra around its diagonal, which match those of the next cubes. The mesh is closed and manifold, as long
 //! as the function is positive on the grid's outside. `[payne1990]`
 
-use super::tetrahedron::OF_CUBE;
+use super::tetrahedron::CUBE_TETRAHEDRA;
 use crate::Vec3;
 use std::collections::BTreeMap;
 
 /// Least distance of vertices from the nodes, in edges: triangles there would have no area. A fiftieth of an edge is hardly seen to be off.
-const OFF: f64 = 0.02;
+const MIN_NODE_DISTANCE: f64 = 0.02;
 
 /// Returns vertices in grid units, and triangles counter-clockwise as seen from where the function is positive.
 pub(crate) fn tetrahedra(values: &[f64], nodes: [usize; 3]) -> (Vec<Vec3>, Vec<[u32; 3]>) {
@@ -31,12 +31,12 @@ pub(crate) fn tetrahedra(values: &[f64], nodes: [usize; 3]) -> (Vec<Vec3>, Vec<[
                     let (a, b) = (a.min(b), a.max(b));
                     *at.entry((a, b)).or_insert_with(|| {
                         let t = values[a] / (values[a] - values[b]);
-                        let t = t.clamp(OFF, 1.0 - OFF);
+                        let t = t.clamp(MIN_NODE_DISTANCE, 1.0 - MIN_NODE_DISTANCE);
                         vertices.push(place(a).lerp(&place(b), t));
                         vertices.len() as u32 - 1
                     })
                 };
-                for tetrahedron in OF_CUBE {
+                for tetrahedron in CUBE_TETRAHEDRA {
                     let t = tetrahedron.map(|c| corners[c]);
                     cut(t, values, &mut vertex, &mut triangles);
                 }

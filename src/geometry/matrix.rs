@@ -11,7 +11,7 @@ pub(crate) fn cofactor(m: &Mat3) -> Mat3 {
 }
 
 /// Returns the eigenvectors of a symmetric matrix and their values, the largest first.
-pub(crate) fn principal(m: &Mat3) -> ([Vec3; 3], [f64; 3]) {
+pub(crate) fn principal_axes(m: &Mat3) -> ([Vec3; 3], [f64; 3]) {
     let eigen = m.symmetric_eigen();
     let mut order = [0, 1, 2];
     order.sort_by(|&i, &j| eigen.eigenvalues[j].total_cmp(&eigen.eigenvalues[i]));

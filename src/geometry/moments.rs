@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Moments of a body up to the second, and the area of each vertex.
 
-use super::matrix::principal;
+use super::matrix::principal_axes;
 use crate::{Mat3, Vec3};
 
 /// Centroid and covariance of a body.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moments {
+pub(crate) struct BodyMoments {
     pub centre: Vec3,
     /// Mean of `(x − centre)(x − centre)ᵀ`.
     pub spread: Mat3,
 }
 
-impl Moments {
+impl BodyMoments {
     /// Computes the moments of weighted points. `None`: their weights do not sum up to a positive number.
-    pub fn of_points(points: impl Iterator<Item = (Vec3, f64)> + Clone) -> Option<Self> {
+    pub fn from_points(points: impl Iterator<Item = (Vec3, f64)> + Clone) -> Option<Self> {
         let mass: f64 = points.clone().map(|(_, w)| w).sum();
         if !(mass.is_finite() && mass > 0.0) {
             return None;
@@ -32,7 +32,7 @@ impl Moments {
 
     /// Computes the moments of the solid that closed triangles bound, by tetrahedra from one point. `None`:
     /// its volume is not positive.
-    pub fn of_solid(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Option<Self> {
+    pub fn from_solid(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Option<Self> {
         let from = vertices.first()?;
         let corners = |t: &[u32; 3]| t.map(|v| vertices[v as usize] - from);
         let (mass, first, second) = integrals(triangles.iter().map(corners));
@@ -49,7 +49,7 @@ impl Moments {
     /// Returns the principal axes as columns of a rotation, that of the largest spread first, and the spreads
     /// along them.
     pub fn axes(&self) -> (Mat3, Vec3) {
-        let ([a, b, _], values) = principal(&self.spread);
+        let ([a, b, _], values) = principal_axes(&self.spread);
         let axes = Mat3::from_columns(&[a, b, a.cross(&b)]);
         (axes, Vec3::from(values).map(|x| x.max(0.0)))
     }
@@ -70,7 +70,7 @@ pub(crate) fn integrals(triangles: impl IntoIterator<Item = [Vec3; 3]>) -> (f64,
 }
 
 /// Returns each vertex's area: a third of the triangles around it.
-pub(crate) fn areas<'a>(
+pub(crate) fn vertex_areas<'a>(
     vertices: &[Vec3],
     triangles: impl IntoIterator<Item = &'a [u32; 3]>,
 ) -> Vec<f64> {
@@ -94,8 +94,8 @@ mod tests {
         let half = Vec3::new(3.0, 2.0, 1.0);
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
         let shift = Vec3::new(5.0, -3.0, 2.0);
-        let shape = shapes::cuboid(half).mapped(|p| turn * p + shift);
-        let moments = Moments::of_solid(&shape.vertices, &shape.triangles).unwrap();
+        let shape = shapes::cuboid(half).map_vertices(|p| turn * p + shift);
+        let moments = BodyMoments::from_solid(&shape.vertices, &shape.triangles).unwrap();
         assert!((moments.centre - shift).norm() < 1e-9);
         let (axes, spreads) = moments.axes();
         for k in 0..3 {
@@ -103,6 +103,6 @@ mod tests {
             assert!((axes.column(k).dot(&turn.column(k)).abs() - 1.0).abs() < 1e-9);
         }
         assert!((axes.determinant() - 1.0).abs() < 1e-12);
-        assert!(Moments::of_solid(&shape.vertices, &[]).is_none());
+        assert!(BodyMoments::from_solid(&shape.vertices, &[]).is_none());
     }
 }

@@ -4,7 +4,7 @@
 use crate::Vec3;
 
 /// Returns the arc length of each point of a row.
-pub(crate) fn lengths(row: &[Vec3]) -> Vec<f64> {
+pub(crate) fn arc_lengths(row: &[Vec3]) -> Vec<f64> {
     let mut along = vec![0.0];
     for pair in row.windows(2) {
         along.push(along[along.len() - 1] + (pair[1] - pair[0]).norm());
@@ -13,7 +13,7 @@ pub(crate) fn lengths(row: &[Vec3]) -> Vec<f64> {
 }
 
 /// Returns the point at an arc length along a row.
-pub(crate) fn at(row: &[Vec3], along: &[f64], way: f64) -> Vec3 {
+pub(crate) fn point_at(row: &[Vec3], along: &[f64], way: f64) -> Vec3 {
     let k = along.partition_point(|x| *x <= way).clamp(1, row.len() - 1);
     let step = along[k] - along[k - 1];
     let share = if step > 0.0 {
@@ -25,11 +25,11 @@ pub(crate) fn at(row: &[Vec3], along: &[f64], way: f64) -> Vec3 {
 }
 
 /// Returns `count` points at even steps along a row, from one arc length to another.
-pub(crate) fn even(row: &[Vec3], [from, to]: [f64; 2], count: usize) -> Vec<Vec3> {
-    let along = lengths(row);
+pub(crate) fn resample(row: &[Vec3], [from, to]: [f64; 2], count: usize) -> Vec<Vec3> {
+    let along = arc_lengths(row);
     let share = |i: usize| i as f64 / (count - 1) as f64;
     (0..count)
-        .map(|i| at(row, &along, from + (to - from) * share(i)))
+        .map(|i| point_at(row, &along, from + (to - from) * share(i)))
         .collect()
 }
 

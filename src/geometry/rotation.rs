@@ -41,7 +41,7 @@ pub(crate) fn best_rotation(m: &Mat3) -> Option<Mat3> {
 }
 
 /// Removes the rounding from a matrix that is close to a rotation.
-pub(crate) fn renormalised(m: &Mat3) -> Mat3 {
+pub(crate) fn renormalise(m: &Mat3) -> Mat3 {
     let mut rotation = nalgebra::Rotation3::from_matrix_unchecked(*m);
     rotation.renormalize();
     *rotation.matrix()

@@ -8,25 +8,25 @@
 use crate::{Mat3, Vec3};
 
 /// Angle below which the functions are evaluated by their series, radians.
-const SMALL: f64 = 1e-2;
+const MAX_SERIES_ANGLE: f64 = 1e-2;
 
 /// Returns `exp [w]ₓ`, the rotation by a rotation vector.
 #[inline]
 pub fn rotation(w: &Vec3) -> Mat3 {
-    let f = Functions::at(w.norm_squared());
-    combined(w, f.sine, f.versine)
+    let f = RotationCoefficients::evaluate(w.norm_squared());
+    rotation_polynomial(w, f.sine, f.versine)
 }
 
 /// Returns `R̃(w)`, the mean of the rotations from the identity to that by `w`.
 #[inline]
 pub fn mean_rotation(w: &Vec3) -> Mat3 {
-    let f = Functions::at(w.norm_squared());
-    combined(w, f.versine, f.excess)
+    let f = RotationCoefficients::evaluate(w.norm_squared());
+    rotation_polynomial(w, f.versine, f.excess)
 }
 
 /// Returns the derivative of `R̃(w) a` with respect to w.
 pub fn mean_rotation_derivative(w: &Vec3, a: &Vec3) -> Mat3 {
-    let f = Functions::at(w.norm_squared());
+    let f = RotationCoefficients::evaluate(w.norm_squared());
     // R̃ a = a + A w×a + B w×(w×a) with A, B functions of s = θ²; dA/dw = 2 A' wᵀ.
     let cross = w.cross(a);
     let twice = w.cross(&cross);
@@ -37,13 +37,13 @@ pub fn mean_rotation_derivative(w: &Vec3, a: &Vec3) -> Mat3 {
 
 /// Returns `I + a [w]ₓ + b [w]ₓ²`.
 #[inline]
-fn combined(w: &Vec3, a: f64, b: f64) -> Mat3 {
+fn rotation_polynomial(w: &Vec3, a: f64, b: f64) -> Mat3 {
     let d = 1.0 - b * w.norm_squared();
     Mat3::identity() * d + w * w.transpose() * b + w.cross_matrix() * a
 }
 
 /// Functions of s = θ²: sin θ/θ, (1 − cos θ)/θ², (1 − sin θ/θ)/θ², and slopes of the latter two in s.
-struct Functions {
+struct RotationCoefficients {
     sine: f64,
     versine: f64,
     excess: f64,
@@ -51,10 +51,10 @@ struct Functions {
     excess_slope: f64,
 }
 
-impl Functions {
+impl RotationCoefficients {
     #[inline]
-    fn at(s: f64) -> Self {
-        if s < SMALL * SMALL {
+    fn evaluate(s: f64) -> Self {
+        if s < MAX_SERIES_ANGLE * MAX_SERIES_ANGLE {
             return Self {
                 sine: 1.0 - s / 6.0 * (1.0 - s / 20.0 * (1.0 - s / 42.0)),
                 versine: 0.5 - s / 24.0 * (1.0 - s / 30.0 * (1.0 - s / 56.0)),
@@ -128,8 +128,14 @@ mod tests {
     /// Series and closed form agree at the angle where one replaces the other.
     #[test]
     fn series_meets_closed_form() {
-        let (below, above) = (SMALL * (1.0 - 1e-9), SMALL * (1.0 + 1e-9));
-        let (a, b) = (Functions::at(below * below), Functions::at(above * above));
+        let (below, above) = (
+            MAX_SERIES_ANGLE * (1.0 - 1e-9),
+            MAX_SERIES_ANGLE * (1.0 + 1e-9),
+        );
+        let (a, b) = (
+            RotationCoefficients::evaluate(below * below),
+            RotationCoefficients::evaluate(above * above),
+        );
         assert!((a.sine - b.sine).abs() < 1e-12);
         assert!((a.versine - b.versine).abs() < 1e-11);
         assert!((a.excess - b.excess).abs() < 1e-11);

@@ -29,7 +29,7 @@ impl DisjointSets {
     }
 
     /// Returns the index of each number's set, in order of appearance.
-    pub fn numbers(mut self) -> Vec<u32> {
+    pub fn set_numbers(mut self) -> Vec<u32> {
         let mut of_root = vec![u32::MAX; self.0.len()];
         let mut count = 0;
         (0..self.0.len() as u32)
@@ -61,7 +61,7 @@ mod tests {
             }
             let roots: Vec<u32> = (0..7).map(|v| sets.root(v)).collect();
             assert_eq!(roots, [0, 1, 2, 1, 4, 1, 2]);
-            assert_eq!(sets.numbers(), [0, 1, 2, 1, 3, 1, 2]);
+            assert_eq!(sets.set_numbers(), [0, 1, 2, 1, 3, 1, 2]);
         }
     }
 }

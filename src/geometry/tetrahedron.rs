@@ -4,7 +4,7 @@
 use crate::Vec3;
 
 /// Tetrahedra of a cube, one along each of the six paths from corner 0 to 7. Bits of a corner are its x, y and z.
-pub(crate) const OF_CUBE: [[usize; 4]; 6] = [
+pub(crate) const CUBE_TETRAHEDRA: [[usize; 4]; 6] = [
     [0, 1, 3, 7],
     [0, 3, 2, 7],
     [0, 2, 6, 7],
@@ -14,14 +14,14 @@ pub(crate) const OF_CUBE: [[usize; 4]; 6] = [
 ];
 
 /// Sorts the vertices of a face in ascending order.
-pub(crate) fn sorted(mut face: [u32; 3]) -> [u32; 3] {
+pub(crate) fn sort_vertices(mut face: [u32; 3]) -> [u32; 3] {
     face.sort_unstable();
     face
 }
 
 /// Returns the four faces by their vertices, ascending; face `i` lies opposite corner `i`.
 pub(crate) fn faces(corners: &[u32; 4]) -> [[u32; 3]; 4] {
-    [0, 1, 2, 3].map(|i| sorted([1, 2, 3].map(|k| corners[(i + k) % 4])))
+    [0, 1, 2, 3].map(|i| sort_vertices([1, 2, 3].map(|k| corners[(i + k) % 4])))
 }
 
 /// Returns the signed volume.

@@ -7,58 +7,58 @@
 //! Large surfaces are cut into fixed chunks over threads. Every vertex is computed alone, so the result does not
 //! depend on the number of threads.
 
-use super::target::{Put, with_form};
-use super::{Engine, KernelError, LocalPositions, Target};
+use super::target::{OutputWriter, with_form};
+use super::{Engine, KernelError, LocalPositions, OutputSpace};
 use crate::lattice::Embedding;
 use rayon::prelude::*;
 
 /// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
-const CHUNK: usize = 8192;
+const CHUNK_VERTICES: usize = 8192;
 
 /// A surface's embedding, packed for the processor.
 #[derive(Debug, Clone)]
 pub struct CpuEmbedding {
-    rows: Rows,
+    rows: PackedRows,
     lattice_vertices: usize,
 }
 
 /// Rows of a surface: four or eight wide if that suffices for every vertex.
 #[derive(Debug, Clone)]
-pub(super) enum Rows {
-    Four(Vec<Row<4>>),
-    Eight(Vec<Row<8>>),
+pub(super) enum PackedRows {
+    Four(Vec<PackedRow<4>>),
+    Eight(Vec<PackedRow<8>>),
     Long(LongRows),
 }
 
-/// Runs code with the rows of a surface as a [`Packed`].
+/// Runs code with the rows of a surface as a [`RowSource`].
 macro_rules! with_rows {
     ($rows:expr, $packed:ident => $code:expr) => {
         match $rows {
-            Rows::Four(rows) => {
+            PackedRows::Four(rows) => {
                 let $packed = rows.as_slice();
                 $code
             }
-            Rows::Eight(rows) => {
+            PackedRows::Eight(rows) => {
                 let $packed = rows.as_slice();
                 $code
             }
-            Rows::Long($packed) => $code,
+            PackedRows::Long($packed) => $code,
         }
     };
 }
 pub(super) use with_rows;
 
 /// Rows of consecutive surface vertices.
-pub(super) trait Packed: Copy + Send + Sync {
+pub(super) trait RowSource: Copy + Send + Sync {
     /// Returns the number of rows.
     fn count(self) -> usize;
 
     /// Returns the rows from `first` on.
-    fn rows_from(self, first: usize) -> impl Iterator<Item: Weights>;
+    fn rows_from(self, first: usize) -> impl Iterator<Item: WeightedRow>;
 }
 
 /// Lattice vertices and weights of one surface vertex.
-pub(super) trait Weights {
+pub(super) trait WeightedRow {
     /// Returns the weighted mean of values of the lattice vertices.
     fn mean(&self, of: &[[f32; 4]]) -> [f32; 4];
 }
@@ -66,7 +66,7 @@ pub(super) trait Weights {
 /// Lattice vertices and weights of one surface vertex; unused entries have weight zero.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct Row<const N: usize> {
+pub(super) struct PackedRow<const N: usize> {
     pub indices: [u32; N],
     pub weights: [f32; N],
 }
@@ -78,19 +78,19 @@ pub(super) struct LongRows {
     entries: Vec<(u32, f32)>,
 }
 
-impl<const N: usize> Packed for &[Row<N>] {
+impl<const N: usize> RowSource for &[PackedRow<N>] {
     #[inline(always)]
     fn count(self) -> usize {
         self.len()
     }
 
     #[inline(always)]
-    fn rows_from(self, first: usize) -> impl Iterator<Item: Weights> {
+    fn rows_from(self, first: usize) -> impl Iterator<Item: WeightedRow> {
         self[first..].iter()
     }
 }
 
-impl<const N: usize> Weights for &Row<N> {
+impl<const N: usize> WeightedRow for &PackedRow<N> {
     #[inline(always)]
     fn mean(&self, of: &[[f32; 4]]) -> [f32; 4] {
         let entries = self.indices.iter().zip(&self.weights);
@@ -98,19 +98,19 @@ impl<const N: usize> Weights for &Row<N> {
     }
 }
 
-impl Packed for &LongRows {
+impl RowSource for &LongRows {
     fn count(self) -> usize {
         self.starts.len() - 1
     }
 
     #[inline(always)]
-    fn rows_from(self, first: usize) -> impl Iterator<Item: Weights> {
+    fn rows_from(self, first: usize) -> impl Iterator<Item: WeightedRow> {
         let ends = self.starts[first..].windows(2);
         ends.map(|s| &self.entries[s[0] as usize..s[1] as usize])
     }
 }
 
-impl Weights for &[(u32, f32)] {
+impl WeightedRow for &[(u32, f32)] {
     #[inline(always)]
     fn mean(&self, of: &[[f32; 4]]) -> [f32; 4] {
         mean(self.iter().copied(), of)
@@ -136,7 +136,7 @@ impl LongRows {
         };
         for vertex in 0..embedding.len() {
             for (index, weight) in embedding.row(vertex) {
-                let index = checked(vertex, index, lattice_vertices)?;
+                let index = check_index(vertex, index, lattice_vertices)?;
                 all.entries.push((index, weight as f32));
             }
             all.starts.push(all.entries.len() as u32);
@@ -146,7 +146,7 @@ impl LongRows {
 
     /// Returns the rows as wide as the longest, as `width` indices and `width` weights each, and the width. Unused entries
     /// have weight zero.
-    pub(super) fn padded(&self) -> (usize, Vec<u32>) {
+    pub(super) fn pad_rows(&self) -> (usize, Vec<u32>) {
         let lengths = self.starts.windows(2).map(|s| (s[1] - s[0]) as usize);
         let width = lengths.max().unwrap_or(0);
         let mut all = vec![0; 2 * width * (self.starts.len() - 1)];
@@ -160,7 +160,7 @@ impl LongRows {
     }
 }
 
-impl Rows {
+impl PackedRows {
     /// Packs an embedding in a lattice of `lattice_vertices` vertices.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl Rows {
 
     /// Embeds every surface vertex at the lattice vertex of the same number.
     pub(super) fn identity(vertices: usize) -> Self {
-        let row = |v: usize| Row {
+        let row = |v: usize| PackedRow {
             indices: [v as u32, 0, 0, 0],
             weights: [1.0, 0.0, 0.0, 0.0],
         };
@@ -207,13 +207,13 @@ impl CpuEmbedding {
     /// A lattice vertex that does not exist.
     pub fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
         Ok(Self {
-            rows: Rows::new(embedding, lattice_vertices)?,
+            rows: PackedRows::new(embedding, lattice_vertices)?,
             lattice_vertices,
         })
     }
 
     /// Returns the packed rows.
-    pub(super) fn rows(&self) -> &Rows {
+    pub(super) fn rows(&self) -> &PackedRows {
         &self.rows
     }
 }
@@ -234,7 +234,7 @@ impl Engine for CpuEmbedding {
     fn embed_to(
         &self,
         lattice: &LocalPositions,
-        target: &Target,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<(), KernelError> {
         let (expected, given) = (self.lattice_vertices, lattice.points.len());
@@ -247,8 +247,8 @@ impl Engine for CpuEmbedding {
         }
         let wide = |&[x, y, z]: &[f32; 3]| [x, y, z, 0.0];
         let points: Vec<[f32; 4]> = lattice.points.iter().map(wide).collect();
-        with_form!(target.places(lattice.origin), put => {
-            with_rows!(&self.rows, rows => all(rows, &points, put, out));
+        with_form!(target.position_form(lattice.origin), put => {
+            with_rows!(&self.rows, rows => embed_all_rows(rows, &points, put, out));
         });
         Ok(())
     }
@@ -257,14 +257,14 @@ impl Engine for CpuEmbedding {
 fn pack<const N: usize>(
     embedding: &Embedding,
     lattice_vertices: usize,
-) -> Result<Vec<Row<N>>, KernelError> {
+) -> Result<Vec<PackedRow<N>>, KernelError> {
     let row = |vertex: usize| {
-        let mut row = Row {
+        let mut row = PackedRow {
             indices: [0; N],
             weights: [0.0; N],
         };
         for (to, (index, weight)) in embedding.row(vertex).enumerate() {
-            row.indices[to] = checked(vertex, index, lattice_vertices)?;
+            row.indices[to] = check_index(vertex, index, lattice_vertices)?;
             row.weights[to] = weight as f32;
         }
         Ok(row)
@@ -273,7 +273,7 @@ fn pack<const N: usize>(
 }
 
 /// Returns a lattice vertex of a row, if there is one of that number.
-fn checked(vertex: usize, index: usize, count: usize) -> Result<u32, KernelError> {
+fn check_index(vertex: usize, index: usize, count: usize) -> Result<u32, KernelError> {
     let of = index as u32;
     if index < count {
         return Ok(of);
@@ -285,16 +285,27 @@ fn checked(vertex: usize, index: usize, count: usize) -> Result<u32, KernelError
     })
 }
 
-fn all(rows: impl Packed, points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
-    if rows.count() < 2 * CHUNK {
-        chunk(0, rows, points, put, out);
+fn embed_all_rows(
+    rows: impl RowSource,
+    points: &[[f32; 4]],
+    put: impl OutputWriter,
+    out: &mut [f32],
+) {
+    if rows.count() < 2 * CHUNK_VERTICES {
+        embed_rows(0, rows, points, put, out);
     } else {
-        let chunks = out.par_chunks_mut(3 * CHUNK).enumerate();
-        chunks.for_each(|(i, out)| chunk(i * CHUNK, rows, points, put, out));
+        let chunks = out.par_chunks_mut(3 * CHUNK_VERTICES).enumerate();
+        chunks.for_each(|(i, out)| embed_rows(i * CHUNK_VERTICES, rows, points, put, out));
     }
 }
 
-fn chunk(first: usize, rows: impl Packed, points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
+fn embed_rows(
+    first: usize,
+    rows: impl RowSource,
+    points: &[[f32; 4]],
+    put: impl OutputWriter,
+    out: &mut [f32],
+) {
     for (row, out) in rows.rows_from(first).zip(out.chunks_exact_mut(3)) {
         let [x, y, z, _] = row.mean(points);
         put.put(out, [x, y, z]);
@@ -342,7 +353,7 @@ mod tests {
         let mut worst: f64 = 0.0;
         for (i, p) in out.chunks_exact(3).enumerate() {
             let p = Vec3::new(p[0].into(), p[1].into(), p[2].into());
-            worst = worst.max(((p - about) - (e.place(i, positions) - about)).norm());
+            worst = worst.max(((p - about) - (e.position(i, positions) - about)).norm());
         }
         worst
     }
@@ -362,7 +373,7 @@ mod tests {
         let corners = |v: usize| if v < 100 { 4 } else { 8 };
         let rows = (0..200).map(|v| (0, row(v, 60, corners(v))));
         let e = Embedding::from_rows(60, rows).unwrap();
-        assert!(matches!(Rows::new(&e, 60), Ok(Rows::Eight(_))));
+        assert!(matches!(PackedRows::new(&e, 60), Ok(PackedRows::Eight(_))));
         assert!(error(&e, &positions(60, Vec3::zeros()), Vec3::zeros()) < 1e-6);
     }
 
@@ -385,10 +396,10 @@ mod tests {
     #[test]
     fn chunks_keep_bits() {
         for corners in [4, 9] {
-            let e = embedding(3 * CHUNK + 17, 350, corners);
+            let e = embedding(3 * CHUNK_VERTICES + 17, 350, corners);
             let at = LocalPositions::new(&positions(350, Vec3::repeat(3.0)));
             let whole = CpuEmbedding::new(&e, 350).unwrap().embed(&at).unwrap();
-            for start in [0, 5, CHUNK - 1, 2 * CHUNK + 3] {
+            for start in [0, 5, CHUNK_VERTICES - 1, 2 * CHUNK_VERTICES + 3] {
                 let rows = (start..start + 40).map(|v| (0, row(v, 350, corners)));
                 let part = Embedding::from_rows(350, rows).unwrap();
                 let part = CpuEmbedding::new(&part, 350).unwrap().embed(&at).unwrap();
@@ -402,10 +413,10 @@ mod tests {
     fn long_rows_pad_to_longest() {
         let rows = [3, 9, 11].map(|corners| (0, row(corners, 60, corners)));
         let e = Embedding::from_rows(60, rows).unwrap();
-        let Ok(Rows::Long(long)) = Rows::new(&e, 60) else {
+        let Ok(PackedRows::Long(long)) = PackedRows::new(&e, 60) else {
             panic!("eleven weights need long rows");
         };
-        let (width, all) = long.padded();
+        let (width, all) = long.pad_rows();
         assert_eq!((width, all.len()), (11, 3 * 22));
         for (row, i) in all.chunks_exact(22).zip(0..) {
             let given = e

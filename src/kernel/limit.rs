@@ -9,26 +9,26 @@
 //! stronger.
 
 use super::KernelError;
-use crate::range::FARTHEST;
+use crate::range::MAX_COORDINATE;
 use crate::skeleton::{Affine, Pose, SkeletonError, SkinWeights};
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
-const CHUNK: usize = 8192;
+const CHUNK_VERTICES: usize = 8192;
 /// Part of the limit within which distances are kept.
-const FREE: f32 = 2.0 / 3.0;
+const FREE_SHARE: f32 = 2.0 / 3.0;
 
 /// The maps of a pose's bones in f32, between two local origins.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LocalMaps {
-    maps: Vec<Columns>,
+    maps: Vec<MapColumns>,
     /// Origin in posed space, metres.
     origin: [f32; 3],
 }
 
 /// Columns of the linear part of a map, then its translation; four wide, so that each fills a register.
-pub(super) type Columns = [[f32; 4]; 4];
+pub(super) type MapColumns = [[f32; 4]; 4];
 
 impl LocalMaps {
     /// Converts a pose to maps from rest positions relative to `rest_origin` to posed ones relative to `origin`.
@@ -54,7 +54,7 @@ impl LocalMaps {
     /// Returns the maps as a pose, from rest positions to posed ones relative to the origin.
     pub(crate) fn pose(&self, rest_origin: Vec3) -> Result<Pose, SkeletonError> {
         let wide = |c: &[f32; 4]| Vec3::new(c[0].into(), c[1].into(), c[2].into());
-        let map = |columns: &Columns| {
+        let map = |columns: &MapColumns| {
             let linear = Mat3::from_columns(&[0, 1, 2].map(|k| wide(&columns[k])));
             Affine {
                 linear,
@@ -65,7 +65,7 @@ impl LocalMaps {
     }
 
     /// Returns one map per bone.
-    pub(super) fn maps(&self) -> &[Columns] {
+    pub(super) fn maps(&self) -> &[MapColumns] {
         &self.maps
     }
 
@@ -82,11 +82,11 @@ impl LocalMaps {
     /// Returns whether there are `bones` maps with numbers in range.
     pub(crate) fn fits(&self, bones: usize) -> bool {
         let mut numbers = self.maps.iter().flatten().flatten().chain(&self.origin);
-        self.maps.len() == bones && numbers.all(|&x| f64::from(x).abs() <= FARTHEST)
+        self.maps.len() == bones && numbers.all(|&x| f64::from(x).abs() <= MAX_COORDINATE)
     }
 }
 
-fn columns(map: &Affine, rest_origin: Vec3, origin: Vec3) -> Columns {
+fn columns(map: &Affine, rest_origin: Vec3, origin: Vec3) -> MapColumns {
     let wide = |v: Vec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
     let column = |k: usize| wide(map.linear.column(k).into_owned());
     let translation = wide(map.apply(rest_origin) - origin);
@@ -96,7 +96,7 @@ fn columns(map: &Affine, rest_origin: Vec3, origin: Vec3) -> Columns {
 /// A bone and its weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C)]
-pub(super) struct Pair {
+pub(super) struct BoneWeight {
     pub bone: u32,
     pub weight: f32,
 }
@@ -105,7 +105,7 @@ pub(super) struct Pair {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SkinPairs {
     offsets: Vec<u32>,
-    pairs: Vec<Pair>,
+    pairs: Vec<BoneWeight>,
 }
 
 impl SkinPairs {
@@ -114,7 +114,7 @@ impl SkinPairs {
         Self {
             offsets: weights.offsets.clone(),
             pairs: pairs
-                .map(|(&bone, &w)| Pair {
+                .map(|(&bone, &w)| BoneWeight {
                     bone,
                     weight: w as f32,
                 })
@@ -129,7 +129,7 @@ impl SkinPairs {
             ..Self::default()
         };
         for row in rows {
-            let pair = |&(bone, w): &(u32, f64)| Pair {
+            let pair = |&(bone, w): &(u32, f64)| BoneWeight {
                 bone,
                 weight: w as f32,
             };
@@ -146,20 +146,20 @@ impl SkinPairs {
 
     /// Returns the pairs of a vertex.
     #[inline(always)]
-    pub(super) fn row(&self, vertex: usize) -> Option<&[Pair]> {
+    pub(super) fn row(&self, vertex: usize) -> Option<&[BoneWeight]> {
         let row = *self.offsets.get(vertex)? as usize..*self.offsets.get(vertex + 1)? as usize;
         self.pairs.get(row)
     }
 
     /// Returns the blended map of a vertex; `None` if no bone carries it.
     #[inline(always)]
-    pub(super) fn blend(&self, vertex: usize, maps: &[Columns]) -> Option<Columns> {
+    pub(super) fn blend(&self, vertex: usize, maps: &[MapColumns]) -> Option<MapColumns> {
         let row = self.row(vertex)?;
         if row.is_empty() {
             return None;
         }
         let mut blend = [[0.0f32; 4]; 4];
-        for &Pair { bone, weight } in row {
+        for &BoneWeight { bone, weight } in row {
             let map = maps.get(bone as usize)?;
             for (sum, column) in blend.iter_mut().zip(map) {
                 for (s, c) in sum.iter_mut().zip(column) {
@@ -173,21 +173,21 @@ impl SkinPairs {
 
 /// Returns the image of a point under a map.
 #[inline(always)]
-pub(super) fn image(map: &Columns, [x, y, z]: [f32; 3]) -> [f32; 3] {
+pub(super) fn image(map: &MapColumns, [x, y, z]: [f32; 3]) -> [f32; 3] {
     std::array::from_fn(|k| map[0][k] * x + map[1][k] * y + map[2][k] * z + map[3][k])
 }
 
 /// Returns the factor that shrinks a squared distance from the skin; `None` if the distance is kept.
 #[inline(always)]
 pub(super) fn shrink(squared: f32, limit: f32) -> Option<f32> {
-    let free = FREE * limit;
-    (squared > free * free).then(|| beyond(squared, limit))
+    let free = FREE_SHARE * limit;
+    (squared > free * free).then(|| shrink_factor(squared, limit))
 }
 
 /// Kept out of line, so that the usual path keeps its registers.
 #[inline(never)]
-fn beyond(squared: f32, limit: f32) -> f32 {
-    let (d, free) = (squared.sqrt(), FREE * limit);
+fn shrink_factor(squared: f32, limit: f32) -> f32 {
+    let (d, free) = (squared.sqrt(), FREE_SHARE * limit);
     let rest = limit - free;
     (free + rest * ((d - free) / rest).tanh()) / d
 }
@@ -227,16 +227,16 @@ impl SkinLimit {
         if expected != given {
             return Err(KernelError::Output { expected, given });
         }
-        if self.rest.len() < 2 * CHUNK {
-            return Ok(self.chunk(0, maps, limit, positions));
+        if self.rest.len() < 2 * CHUNK_VERTICES {
+            return Ok(self.draw_chunk(0, maps, limit, positions));
         }
-        let chunks = positions.par_chunks_mut(3 * CHUNK).enumerate();
+        let chunks = positions.par_chunks_mut(3 * CHUNK_VERTICES).enumerate();
         Ok(chunks
-            .map(|(i, out)| self.chunk(i * CHUNK, maps, limit, out))
+            .map(|(i, out)| self.draw_chunk(i * CHUNK_VERTICES, maps, limit, out))
             .reduce(|| 0.0, f32::max))
     }
 
-    fn chunk(&self, first: usize, maps: &LocalMaps, limit: f32, positions: &mut [f32]) -> f32 {
+    fn draw_chunk(&self, first: usize, maps: &LocalMaps, limit: f32, positions: &mut [f32]) -> f32 {
         let mut farthest = 0.0f32;
         for (i, p) in positions.chunks_exact_mut(3).enumerate() {
             let Some(blend) = self.skin.blend(first + i, &maps.maps) else {
@@ -262,7 +262,7 @@ mod tests {
     use nalgebra::Rotation3;
 
     /// Returns the skin and the result for a vertex on two bones, the second bone turned and moved, far from the origin.
-    fn posed(limit: f32, away: f32) -> ([f64; 3], [f32; 3]) {
+    fn limited_vertex(limit: f32, away: f32) -> ([f64; 3], [f32; 3]) {
         let far = Vec3::new(300.0, -200.0, 100.0);
         let rest = [far + Vec3::new(0.1, 0.2, 0.3)];
         let turn = Rotation3::from_euler_angles(0.3, -0.8, 1.1).into_inner();
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn tiny_limit_leaves_skin() {
         // A limit next to nothing leaves the skin itself.
-        let (skin, shown) = posed(1e-6, 0.4);
+        let (skin, shown) = limited_vertex(1e-6, 0.4);
         for k in 0..3 {
             assert!(
                 (skin[k] - f64::from(shown[k])).abs() < 6e-5,
@@ -300,7 +300,7 @@ mod tests {
     /// Small distances stay, and large ones grow monotonically towards the limit.
     #[test]
     fn limit_saturates_monotonically() {
-        let at = |d: f32| f64::from(posed(0.3, d).1[1]) - posed(0.3, d).0[1];
+        let at = |d: f32| f64::from(limited_vertex(0.3, d).1[1]) - limited_vertex(0.3, d).0[1];
         assert!((at(0.19) - 0.19).abs() < 5e-5);
         let mut last = 0.0;
         for i in 1..200 {
@@ -337,7 +337,7 @@ mod tests {
         };
         let pose = Pose::new(vec![Affine::identity(), second]).expect("finite");
         // In chunks, with vertices in the last one that fill no chunk, or in one.
-        for count in [5, 2 * CHUNK + 7] {
+        for count in [5, 2 * CHUNK_VERTICES + 7] {
             let share = |v: usize| (v % 5) as f64 / 4.0;
             let rest: Vec<Vec3> = (0..count)
                 .map(|v| Vec3::new((v as f64).sin(), (0.7 * v as f64).cos(), 0.1 * share(v)))
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn free_part_stays() {
         for limit in [0.3f32, 1e-3, 7.0] {
-            let free = FREE * limit;
+            let free = FREE_SHARE * limit;
             assert_eq!(shrink(0.0, limit), None);
             assert_eq!(shrink(free * free, limit), None);
             let beyond = shrink(1.5 * free * free, limit).expect("beyond");

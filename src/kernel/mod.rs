@@ -3,7 +3,7 @@
 //! limit around the skin (`limit`), and the modal warp (`warp`) on the processor and on graphics devices.
 //!
 //! `p_i = Σ_a w_ia (x_a + q_a)`, with any number of weights, most often four or eight. All engines take lattice positions in f32 relative to a local
-//! origin, and write positions in f32, in the world or in the space of a [`Target`]. The error is a few f32 roundings
+//! origin, and write positions in f32, in the world or in the space of a [`OutputSpace`]. The error is a few f32 roundings
 //! of the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
 
 mod cpu;
@@ -17,8 +17,8 @@ mod warp;
 pub use cpu::CpuEmbedding;
 pub use error::KernelError;
 pub use limit::{LocalMaps, SkinLimit};
-pub use present::{Lifts, Present, SkinnedSurface, SwayBound, Wanted};
-pub use target::Target;
+pub use present::{DisplayState, JointLiftOffsets, OutputKind, SkinnedSurface, SwayBound};
+pub use target::OutputSpace;
 pub use warp::*;
 
 use crate::Vec3;
@@ -42,7 +42,7 @@ pub trait Engine: Send + Sync {
     fn embed_to(
         &self,
         lattice: &LocalPositions,
-        target: &Target,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<(), KernelError>;
 
@@ -51,7 +51,7 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// Arrays of the wrong length.
     fn embed_into(&self, lattice: &LocalPositions, out: &mut [f32]) -> Result<(), KernelError> {
-        self.embed_to(lattice, &Target::WORLD, out)
+        self.embed_to(lattice, &OutputSpace::WORLD, out)
     }
 
     /// Returns world positions `[vertices · 3]` from lattice positions in a new array.

@@ -10,22 +10,22 @@
 //! | symbol | meaning |
 //! | --- | --- |
 //! | s | share of the lattice's own bend |
-//! | `lift` | distance of the skin of bent joints ([`Lifts`]) from the artist's |
+//! | `lift` | distance of the skin of bent joints ([`JointLiftOffsets`]) from the artist's |
 //! | f | share of the rest of the bend, per lattice vertex, at folds of the skin into itself |
 //! | w | the vertex's share of sway, 0 where the skin stays as it is |
 //! | `bound` | keeps folds and sway within the flesh at the vertex, softly (as [`super::limit`]) |
 //! | `limit` | keeps everything within `max_offset` of the skin, softly |
 
-use super::cpu::{Packed, Rows, Weights, with_rows};
+use super::cpu::{PackedRows, RowSource, WeightedRow, with_rows};
 use super::limit::{SkinPairs, image, shrink};
-use super::target::{Put, with_form};
-use super::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, Target};
+use super::target::{OutputWriter, with_form};
+use super::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, OutputSpace};
 use crate::Vec3;
 use crate::skeleton::SkinWeights;
 use rayon::prelude::*;
 
 /// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
-const CHUNK: usize = 8192;
+const CHUNK_VERTICES: usize = 8192;
 
 /// Share and limit of the sway shown at a vertex.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +38,7 @@ pub struct SwayBound {
 
 impl SwayBound {
     /// Sway shown unchanged.
-    pub const NONE: Self = Self {
+    pub const UNLIMITED: Self = Self {
         share: 1.0,
         limit: f32::INFINITY,
     };
@@ -63,7 +63,7 @@ impl SwayBound {
 
 /// State of a lattice at one instant, to be shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Present<'a> {
+pub struct DisplayState<'a> {
     /// Positions q of the lattice's vertices.
     pub lattice: &'a LocalPositions,
     /// u, metres, one per lattice vertex. `None`: zero.
@@ -73,7 +73,7 @@ pub struct Present<'a> {
     /// Share s of the lattice's own bend.
     pub elastic_joints: f32,
     /// Skin of bent joints. `None`: `elastic_joints` alone bends them.
-    pub lifts: Option<Lifts<'a>>,
+    pub lifts: Option<JointLiftOffsets<'a>>,
     /// f, one per lattice vertex, 0 to 1. `None`: 0.
     pub folds: Option<&'a [f32]>,
     /// Largest offset from the skin, metres; may be infinite.
@@ -82,7 +82,7 @@ pub struct Present<'a> {
 
 /// Offsets of the skin of bent joints from the artist's.
 #[derive(Debug, Clone, Copy)]
-pub struct Lifts<'a> {
+pub struct JointLiftOffsets<'a> {
     /// One offset per vertex of the surface, metres, world axes.
     pub of: &'a [[f32; 3]],
     /// Share shown, 0 to 1.
@@ -91,7 +91,7 @@ pub struct Lifts<'a> {
 
 /// Kind of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum OutputKind {
     /// Positions: metres in the world, mapped by the target.
     Positions,
     /// Offsets from the artist's skin: metres in world axes, mapped by the target.
@@ -130,9 +130,9 @@ impl SkinnedSurface {
     pub fn show(
         &self,
         embedding: &CpuEmbedding,
-        present: &Present<'_>,
-        wanted: Wanted,
-        target: &Target,
+        present: &DisplayState<'_>,
+        wanted: OutputKind,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<f32, KernelError> {
         let expected = embedding.lattice_vertices();
@@ -160,47 +160,47 @@ impl SkinnedSurface {
         for (flesh, &fold) in flesh.iter_mut().zip(present.folds.unwrap_or(&[])) {
             flesh[3] = fold;
         }
-        let shown = Shown {
+        let shown = PaddedInstant {
             flesh,
             sway: present.sway.unwrap_or(&[]).iter().map(wide).collect(),
             present,
         };
         Ok(match wanted {
-            Wanted::Positions => {
-                let form = target.places(present.maps.origin());
+            OutputKind::Positions => {
+                let form = target.position_form(present.maps.origin());
                 with_form!(form, put => {
-                    with_rows!(embedding.rows(), rows => self.all::<true>(rows, &shown, put, out))
+                    with_rows!(embedding.rows(), rows => self.show_all::<true>(rows, &shown, put, out))
                 })
             }
-            Wanted::Offsets => with_form!(target.vectors(), put => {
-                with_rows!(embedding.rows(), rows => self.all::<false>(rows, &shown, put, out))
+            OutputKind::Offsets => with_form!(target.vector_form(), put => {
+                with_rows!(embedding.rows(), rows => self.show_all::<false>(rows, &shown, put, out))
             }),
         })
     }
 
     /// `PLACES`: writes positions instead of offsets.
-    fn all<const PLACES: bool>(
+    fn show_all<const PLACES: bool>(
         &self,
-        rows: impl Packed,
-        shown: &Shown<'_>,
-        put: impl Put,
+        rows: impl RowSource,
+        shown: &PaddedInstant<'_>,
+        put: impl OutputWriter,
         out: &mut [f32],
     ) -> f32 {
-        if rows.count() < 2 * CHUNK {
-            return self.chunk::<PLACES>(0, rows, shown, put, out);
+        if rows.count() < 2 * CHUNK_VERTICES {
+            return self.show_chunk::<PLACES>(0, rows, shown, put, out);
         }
-        let chunks = out.par_chunks_mut(3 * CHUNK).enumerate();
+        let chunks = out.par_chunks_mut(3 * CHUNK_VERTICES).enumerate();
         chunks
-            .map(|(i, out)| self.chunk::<PLACES>(i * CHUNK, rows, shown, put, out))
+            .map(|(i, out)| self.show_chunk::<PLACES>(i * CHUNK_VERTICES, rows, shown, put, out))
             .reduce(|| 0.0, f32::max)
     }
 
-    fn chunk<const PLACES: bool>(
+    fn show_chunk<const PLACES: bool>(
         &self,
         first: usize,
-        rows: impl Packed,
-        shown: &Shown<'_>,
-        put: impl Put,
+        rows: impl RowSource,
+        shown: &PaddedInstant<'_>,
+        put: impl OutputWriter,
         out: &mut [f32],
     ) -> f32 {
         let present = shown.present;
@@ -265,11 +265,11 @@ impl SkinnedSurface {
 }
 
 /// An instant with its arrays as wide as registers.
-struct Shown<'a> {
+struct PaddedInstant<'a> {
     /// q, then f.
     flesh: Vec<[f32; 4]>,
     sway: Vec<[f32; 4]>,
-    present: &'a Present<'a>,
+    present: &'a DisplayState<'a>,
 }
 
 #[inline(always)]
@@ -292,7 +292,7 @@ mod tests {
     ];
 
     /// One cell, four vertices in it, two bones; the last vertex hangs on none.
-    struct Scene {
+    struct CellScene {
         embedding: Embedding,
         weights: SkinWeights,
         pose: Pose,
@@ -300,7 +300,7 @@ mod tests {
         sway: Vec<Vec3>,
     }
 
-    fn scene() -> Scene {
+    fn scene() -> CellScene {
         let local = |[x, y, z]: [f64; 3]| vec![(0, 1.0 - x - y - z), (1, x), (2, y), (3, z)];
         let turned = Affine {
             linear: Rotation3::from_euler_angles(0.2, -0.5, 0.4).into_inner(),
@@ -314,7 +314,7 @@ mod tests {
         ];
         let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(Vec3::from);
         let moved = |(k, x): (usize, &Vec3)| x * 1.2 + Vec3::new(0.1, -0.05, 0.02) * k as f64;
-        Scene {
+        CellScene {
             embedding: Embedding::from_rows(4, REST.map(|x| (0, local(x)))).unwrap(),
             weights: SkinWeights::from_rows(2, rows).unwrap(),
             pose: Pose::new(vec![Affine::identity(), turned]).unwrap(),
@@ -325,9 +325,9 @@ mod tests {
         }
     }
 
-    impl Scene {
+    impl CellScene {
         /// Returns the places and offsets of the formula above, in double precision and without limits.
-        fn wanted(
+        fn expected_output(
             &self,
             v: usize,
             joints: f64,
@@ -335,7 +335,7 @@ mod tests {
             lift: Option<(Vec3, f64)>,
         ) -> (Vec3, Vec3) {
             let rest = Vec3::from(REST[v]);
-            let mean = |of: &[Vec3]| self.embedding.place(v, of);
+            let mean = |of: &[Vec3]| self.embedding.position(v, of);
             let sway = mean(&self.sway);
             let rooted = mean(&self.lattice) - sway;
             if v == 3 {
@@ -366,7 +366,7 @@ mod tests {
             &rest,
             Vec3::zeros(),
             &scene.weights,
-            vec![SwayBound::NONE; 4],
+            vec![SwayBound::UNLIMITED; 4],
         );
         let lattice = LocalPositions::new(&scene.lattice);
         let sway: Vec<[f32; 3]> = scene.sway.iter().map(|u| u.cast::<f32>().into()).collect();
@@ -378,22 +378,22 @@ mod tests {
         for joints in [0.0, 0.4, 1.0] {
             for folds in [None, Some(&part[..])] {
                 for lift in [None, Some((way, 0.6))] {
-                    let present = Present {
+                    let present = DisplayState {
                         lattice: &lattice,
                         sway: Some(&sway),
                         maps: &maps,
                         elastic_joints: joints as f32,
-                        lifts: lift.map(|(_, share)| Lifts {
+                        lifts: lift.map(|(_, share)| JointLiftOffsets {
                             of: &of,
                             share: share as f32,
                         }),
                         folds: folds.map(|_| &parts[..]),
                         max_offset: f32::INFINITY,
                     };
-                    for wanted in [Wanted::Positions, Wanted::Offsets] {
+                    for wanted in [OutputKind::Positions, OutputKind::Offsets] {
                         let mut out = vec![0.0; 12];
                         let show =
-                            surface.show(&kernel, &present, wanted, &Target::WORLD, &mut out);
+                            surface.show(&kernel, &present, wanted, &OutputSpace::WORLD, &mut out);
                         let farthest = show.unwrap();
                         let mut most = 0.0f64;
                         for (v, found) in out.chunks_exact(3).enumerate() {
@@ -401,9 +401,9 @@ mod tests {
                             if v == 3 && lift.is_some() {
                                 continue;
                             }
-                            let (place, offset) = scene.wanted(v, joints, folds, lift);
+                            let (place, offset) = scene.expected_output(v, joints, folds, lift);
                             most = most.max(offset.norm());
-                            let wanted = if wanted == Wanted::Positions {
+                            let wanted = if wanted == OutputKind::Positions {
                                 place
                             } else {
                                 offset

@@ -6,20 +6,20 @@
 //! (offsets, displacements, velocities) take the linear part alone.
 
 use super::KernelError;
-use super::limit::Columns;
+use super::limit::MapColumns;
 use crate::skeleton::Affine;
 use crate::{Mat3, Vec3};
 
 /// Output space: the world's metres, or an affine map of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Target {
+pub struct OutputSpace {
     /// Map from the world. `None`: the world itself, with results written unscaled.
     from_world: Option<Affine>,
     /// `true`: results are added to the output.
     added: bool,
 }
 
-impl Target {
+impl OutputSpace {
     /// The world's metres.
     pub const WORLD: Self = Self {
         from_world: None,
@@ -42,7 +42,7 @@ impl Target {
 
     /// Returns the same space with all results multiplied by a number: a share of an offset, a difference over time.
     #[must_use]
-    pub fn times(self, factor: f64) -> Self {
+    pub fn with_factor(self, factor: f64) -> Self {
         let map = self.from_world.unwrap_or(Affine::identity());
         Self {
             from_world: Some(Affine {
@@ -55,7 +55,7 @@ impl Target {
 
     /// Returns the same space with its origin at a point of the world.
     #[must_use]
-    pub fn about(self, origin: [f32; 3]) -> Self {
+    pub fn with_origin(self, origin: [f32; 3]) -> Self {
         let linear = self.from_world.map_or(Mat3::identity(), |map| map.linear);
         let translation = -(linear * Vec3::from(origin.map(f64::from)));
         Self {
@@ -69,7 +69,7 @@ impl Target {
 
     /// Returns the same space with results added to the output.
     #[must_use]
-    pub fn added(self) -> Self {
+    pub fn with_addition(self) -> Self {
         Self {
             added: true,
             ..self
@@ -77,7 +77,7 @@ impl Target {
     }
 
     /// Returns whether results are added to the output.
-    pub fn is_added(&self) -> bool {
+    pub fn adds_results(&self) -> bool {
         self.added
     }
 
@@ -87,28 +87,28 @@ impl Target {
     }
 
     /// Returns the image of a point.
-    pub fn place(&self, place: Vec3) -> Vec3 {
+    pub fn map_point(&self, place: Vec3) -> Vec3 {
         self.from_world.map_or(place, |map| map.apply(place))
     }
 
     /// Returns the image of a vector.
-    pub(crate) fn vector(&self, vector: Vec3) -> Vec3 {
+    pub(crate) fn map_vector(&self, vector: Vec3) -> Vec3 {
         self.from_world.map_or(vector, |map| map.linear * vector)
     }
 
     /// Returns the form in which positions about an origin in the world are written.
-    pub(super) fn places(&self, origin: [f32; 3]) -> Form {
+    pub(super) fn position_form(&self, origin: [f32; 3]) -> OutputForm {
         let about = |map: &Affine| columns(map, Vec3::from(origin.map(f64::from)));
         match &self.from_world {
-            None if !self.added => Form::At(origin),
-            None => Form::Sum(about(&Affine::identity())),
-            Some(map) if !self.added => Form::mapped(map, about(map)),
-            Some(map) => Form::Sum(about(map)),
+            None if !self.added => OutputForm::At(origin),
+            None => OutputForm::Sum(about(&Affine::identity())),
+            Some(map) if !self.added => OutputForm::from_map(map, about(map)),
+            Some(map) => OutputForm::Sum(about(map)),
         }
     }
 
     /// Returns the form in which vectors are written.
-    pub(super) fn vectors(&self) -> Form {
+    pub(super) fn vector_form(&self) -> OutputForm {
         let linear = |map: &Affine| {
             let translation = Vec3::zeros();
             columns(
@@ -120,19 +120,19 @@ impl Target {
             )
         };
         match &self.from_world {
-            None if !self.added => Form::Plain,
-            None => Form::Sum(linear(&Affine::identity())),
-            Some(map) if !self.added => match Form::mapped(map, linear(map)) {
-                Form::At(_) => Form::Plain,
+            None if !self.added => OutputForm::Plain,
+            None => OutputForm::Sum(linear(&Affine::identity())),
+            Some(map) if !self.added => match OutputForm::from_map(map, linear(map)) {
+                OutputForm::At(_) => OutputForm::Plain,
                 form => form,
             },
-            Some(map) => Form::Sum(linear(map)),
+            Some(map) => OutputForm::Sum(linear(map)),
         }
     }
 }
 
 /// Returns the map about an origin: its linear part, and the image of the origin.
-fn columns(map: &Affine, origin: Vec3) -> Columns {
+fn columns(map: &Affine, origin: Vec3) -> MapColumns {
     let wide = |v: Vec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
     let column = |k: usize| wide(map.linear.column(k).into_owned());
     [column(0), column(1), column(2), wide(map.apply(origin))]
@@ -140,7 +140,7 @@ fn columns(map: &Affine, origin: Vec3) -> Columns {
 
 /// Form in which a kernel writes its results about its origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Form {
+pub(super) enum OutputForm {
     /// Unchanged.
     Plain,
     /// A position in the world, about this origin.
@@ -148,14 +148,14 @@ pub(super) enum Form {
     /// A position in the world in other units: a scale, and the origin's image.
     Scaled(f32, [f32; 3]),
     /// A position or vector in another space.
-    Mapped(Columns),
+    Mapped(MapColumns),
     /// A position or vector in another space, added to the output.
-    Sum(Columns),
+    Sum(MapColumns),
 }
 
-impl Form {
+impl OutputForm {
     /// Returns the cheapest form of a map: most objects only move or scale.
-    fn mapped(map: &Affine, columns: Columns) -> Self {
+    fn from_map(map: &Affine, columns: MapColumns) -> Self {
         let (scale, origin) = (map.linear[(0, 0)], first_three(columns[3]));
         match map.linear == scale * Mat3::identity() {
             true if scale == 1.0 => Self::At(origin),
@@ -166,8 +166,8 @@ impl Form {
 
     /// Returns the form as one map, for kernels of graphics devices, which have only that form.
     #[cfg(feature = "gpu")]
-    pub(super) fn columns(&self) -> Columns {
-        let by = |scale: f32, [x, y, z]: [f32; 3]| -> Columns {
+    pub(super) fn columns(&self) -> MapColumns {
+        let by = |scale: f32, [x, y, z]: [f32; 3]| -> MapColumns {
             let axis = |k: usize| std::array::from_fn(|i| if i == k { scale } else { 0.0 });
             [axis(0), axis(1), axis(2), [x, y, z, 0.0]]
         };
@@ -180,8 +180,8 @@ impl Form {
     }
 }
 
-/// A [`Form`] known at compile time.
-pub(super) trait Put: Copy + Sync {
+/// A [`OutputForm`] known at compile time.
+pub(super) trait OutputWriter: Copy + Sync {
     /// Writes one position or vector.
     fn put(&self, out: &mut [f32], local: [f32; 3]);
 }
@@ -190,24 +190,24 @@ pub(super) trait Put: Copy + Sync {
 macro_rules! with_form {
     ($form:expr, $put:ident => $work:expr) => {
         match $form {
-            $crate::kernel::target::Form::Plain => {
-                let $put = $crate::kernel::target::Plain;
+            $crate::kernel::target::OutputForm::Plain => {
+                let $put = $crate::kernel::target::PlainOutput;
                 $work
             }
-            $crate::kernel::target::Form::At(origin) => {
-                let $put = $crate::kernel::target::At(origin);
+            $crate::kernel::target::OutputForm::At(origin) => {
+                let $put = $crate::kernel::target::OffsetOutput(origin);
                 $work
             }
-            $crate::kernel::target::Form::Scaled(scale, origin) => {
-                let $put = $crate::kernel::target::Scaled(scale, origin);
+            $crate::kernel::target::OutputForm::Scaled(scale, origin) => {
+                let $put = $crate::kernel::target::ScaledOutput(scale, origin);
                 $work
             }
-            $crate::kernel::target::Form::Mapped(columns) => {
-                let $put = $crate::kernel::target::Mapped(columns);
+            $crate::kernel::target::OutputForm::Mapped(columns) => {
+                let $put = $crate::kernel::target::MappedOutput(columns);
                 $work
             }
-            $crate::kernel::target::Form::Sum(columns) => {
-                let $put = $crate::kernel::target::Sum(columns);
+            $crate::kernel::target::OutputForm::Sum(columns) => {
+                let $put = $crate::kernel::target::SummedOutput(columns);
                 $work
             }
         }
@@ -215,30 +215,30 @@ macro_rules! with_form {
 }
 pub(super) use with_form;
 
-/// See [`Form::Plain`].
+/// See [`OutputForm::Plain`].
 #[derive(Clone, Copy)]
-pub(super) struct Plain;
-/// See [`Form::At`].
+pub(super) struct PlainOutput;
+/// See [`OutputForm::At`].
 #[derive(Clone, Copy)]
-pub(super) struct At(pub [f32; 3]);
-/// See [`Form::Scaled`].
+pub(super) struct OffsetOutput(pub [f32; 3]);
+/// See [`OutputForm::Scaled`].
 #[derive(Clone, Copy)]
-pub(super) struct Scaled(pub f32, pub [f32; 3]);
-/// See [`Form::Mapped`].
+pub(super) struct ScaledOutput(pub f32, pub [f32; 3]);
+/// See [`OutputForm::Mapped`].
 #[derive(Clone, Copy)]
-pub(super) struct Mapped(pub Columns);
-/// See [`Form::Sum`].
+pub(super) struct MappedOutput(pub MapColumns);
+/// See [`OutputForm::Sum`].
 #[derive(Clone, Copy)]
-pub(super) struct Sum(pub Columns);
+pub(super) struct SummedOutput(pub MapColumns);
 
-impl Put for Plain {
+impl OutputWriter for PlainOutput {
     #[inline(always)]
     fn put(&self, out: &mut [f32], local: [f32; 3]) {
         out.copy_from_slice(&local);
     }
 }
 
-impl Put for At {
+impl OutputWriter for OffsetOutput {
     #[inline(always)]
     fn put(&self, out: &mut [f32], local: [f32; 3]) {
         let [x, y, z] = self.0;
@@ -246,7 +246,7 @@ impl Put for At {
     }
 }
 
-impl Put for Scaled {
+impl OutputWriter for ScaledOutput {
     #[inline(always)]
     fn put(&self, out: &mut [f32], local: [f32; 3]) {
         let Self(scale, [x, y, z]) = *self;
@@ -255,14 +255,14 @@ impl Put for Scaled {
     }
 }
 
-impl Put for Mapped {
+impl OutputWriter for MappedOutput {
     #[inline(always)]
     fn put(&self, out: &mut [f32], local: [f32; 3]) {
         out.copy_from_slice(&first_three(wide_image(&self.0, local)));
     }
 }
 
-impl Put for Sum {
+impl OutputWriter for SummedOutput {
     #[inline(always)]
     fn put(&self, out: &mut [f32], local: [f32; 3]) {
         let image = first_three(wide_image(&self.0, local));
@@ -274,7 +274,7 @@ impl Put for Sum {
 
 /// Returns the image under a map, as wide as a register.
 #[inline(always)]
-fn wide_image([a, b, c, d]: &Columns, [x, y, z]: [f32; 3]) -> [f32; 4] {
+fn wide_image([a, b, c, d]: &MapColumns, [x, y, z]: [f32; 3]) -> [f32; 4] {
     std::array::from_fn(|k| a[k] * x + b[k] * y + c[k] * z + d[k])
 }
 
@@ -287,8 +287,8 @@ fn first_three([x, y, z, _]: [f32; 4]) -> [f32; 3] {
 mod tests {
     use super::*;
 
-    impl Form {
-        fn of(&self, local: [f32; 3]) -> [f32; 3] {
+    impl OutputForm {
+        fn written_result(&self, local: [f32; 3]) -> [f32; 3] {
             let mut out = [0.0; 3];
             self.write(&mut out, local);
             out
@@ -318,11 +318,11 @@ mod tests {
             translation: -(linear * there),
         };
         let origin = [1e5f32 + 0.5, -3e4, 7e4 - 0.25];
-        let out = Target::new(map).unwrap().places(origin);
+        let out = OutputSpace::new(map).unwrap().position_form(origin);
         for local in [[0.125f32, -0.75, 0.3], [1.0, 1.0, -1.0]] {
             let world = Vec3::from(origin.map(f64::from)) + Vec3::from(local.map(f64::from));
             let expected = map.apply(world);
-            let got = Vec3::from(out.of(local).map(f64::from));
+            let got = Vec3::from(out.written_result(local).map(f64::from));
             assert!((got - expected).norm() < 2e-6, "{got} {expected}");
         }
     }
@@ -332,15 +332,28 @@ mod tests {
     fn vectors_use_linear_part() {
         let v = [0.5f32, -0.25, 2.0];
         let expected = map().linear * Vec3::new(0.5, -0.25, 2.0) * 24.0;
-        let got = Target::new(map()).unwrap().times(24.0).vectors().of(v);
+        let got = OutputSpace::new(map())
+            .unwrap()
+            .with_factor(24.0)
+            .vector_form()
+            .written_result(v);
         assert!((Vec3::from(got.map(f64::from)) - expected).norm() < 1e-4);
-        assert_eq!(Target::WORLD.vectors().of(v), v);
+        assert_eq!(OutputSpace::WORLD.vector_form().written_result(v), v);
         let only_moved = Affine {
             linear: Mat3::identity(),
             ..map()
         };
-        assert_eq!(Target::new(only_moved).unwrap().vectors(), Form::Plain);
-        assert_eq!(Target::WORLD.times(2.0).vectors().of(v), v.map(|x| 2.0 * x));
+        assert_eq!(
+            OutputSpace::new(only_moved).unwrap().vector_form(),
+            OutputForm::Plain
+        );
+        assert_eq!(
+            OutputSpace::WORLD
+                .with_factor(2.0)
+                .vector_form()
+                .written_result(v),
+            v.map(|x| 2.0 * x)
+        );
     }
 
     /// A map to other units scales places and vectors.
@@ -350,13 +363,25 @@ mod tests {
             linear: 100.0 * Mat3::identity(),
             translation: Vec3::new(-5e6, 1.0, 2.0),
         };
-        let target = Target::new(units).unwrap();
+        let target = OutputSpace::new(units).unwrap();
         let (origin, local) = ([5e4f32, 0.5, -1.0], [0.25f32, -0.5, 1.5]);
-        assert!(matches!(target.places(origin), Form::Scaled(..)));
-        assert_eq!(target.places(origin).of(local), [25.0, 1.0, 52.0]);
-        assert_eq!(target.vectors().of(local), [25.0, -50.0, 150.0]);
-        let mirrored = target.times(-0.5);
-        assert_eq!(mirrored.vectors().of(local), [-12.5, 25.0, -75.0]);
+        assert!(matches!(
+            target.position_form(origin),
+            OutputForm::Scaled(..)
+        ));
+        assert_eq!(
+            target.position_form(origin).written_result(local),
+            [25.0, 1.0, 52.0]
+        );
+        assert_eq!(
+            target.vector_form().written_result(local),
+            [25.0, -50.0, 150.0]
+        );
+        let mirrored = target.with_factor(-0.5);
+        assert_eq!(
+            mirrored.vector_form().written_result(local),
+            [-12.5, 25.0, -75.0]
+        );
     }
 
     /// In world space a place is the plain sum of origin and local part.
@@ -364,20 +389,25 @@ mod tests {
     fn world_target_skips_product() {
         let (origin, local) = ([300.1f32, -7.7, 1e4], [0.1f32, 0.2, -0.3]);
         let sum = std::array::from_fn(|k| origin[k] + local[k]);
-        assert_eq!(Target::WORLD.places(origin).of(local), sum);
+        assert_eq!(
+            OutputSpace::WORLD
+                .position_form(origin)
+                .written_result(local),
+            sum
+        );
     }
 
     /// A target that adds keeps the values that were there.
     #[test]
     fn added_keeps_existing_values() {
-        let target = Target::new(map()).unwrap();
+        let target = OutputSpace::new(map()).unwrap();
         let (v, mut out) = ([0.5f32, -0.25, 2.0], [1.0f32, 2.0, 3.0]);
-        target.added().vectors().write(&mut out, v);
-        let alone = target.vectors().of(v);
+        target.with_addition().vector_form().write(&mut out, v);
+        let alone = target.vector_form().written_result(v);
         assert_eq!(out, [1.0 + alone[0], 2.0 + alone[1], 3.0 + alone[2]]);
-        Target::WORLD
-            .added()
-            .places([8.0; 3])
+        OutputSpace::WORLD
+            .with_addition()
+            .position_form([8.0; 3])
             .write(&mut out, [0.0; 3]);
         assert_eq!(out, [9.0 + alone[0], 10.0 + alone[1], 11.0 + alone[2]]);
     }
@@ -388,7 +418,7 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, 1e13] {
             let mut map = map();
             map.linear[(1, 2)] = bad;
-            assert_eq!(Target::new(map), Err(KernelError::Target));
+            assert_eq!(OutputSpace::new(map), Err(KernelError::Target));
         }
         // Flat is good enough to be looked at.
         let flat = Affine {
@@ -396,19 +426,22 @@ mod tests {
             translation: Vec3::zeros(),
         };
         assert_eq!(
-            Target::new(flat).unwrap().places([1.0; 3]).of([2.0; 3]),
+            OutputSpace::new(flat)
+                .unwrap()
+                .position_form([1.0; 3])
+                .written_result([2.0; 3]),
             [0.0; 3]
         );
     }
 
-    /// Only `Target::WORLD` counts as the world, and an identity map does not.
+    /// Only `OutputSpace::WORLD` counts as the world, and an identity map does not.
     #[test]
     fn only_world_target_is_world() {
-        assert!(Target::WORLD.is_world() && Target::WORLD.added().is_world());
-        let identity = Target::new(Affine::identity()).unwrap();
+        assert!(OutputSpace::WORLD.is_world() && OutputSpace::WORLD.with_addition().is_world());
+        let identity = OutputSpace::new(Affine::identity()).unwrap();
         assert!(!identity.is_world());
         let place = Vec3::new(1.0, -2.0, 3.0);
-        assert_eq!(Target::WORLD.place(place), place);
-        assert_eq!(identity.place(place), place);
+        assert_eq!(OutputSpace::WORLD.map_point(place), place);
+        assert_eq!(identity.map_point(place), place);
     }
 }

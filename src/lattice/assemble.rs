@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Assembly of the lattice from the chosen tetrahedra: vertex numbers, virtual copies, bone chains.
 
-use super::bones::Segment;
-use super::builder::Mesh;
-use super::fill::FAR;
-use super::segments::Protected;
+use super::bones::BoneSegment;
+use super::builder::CandidateMesh;
+use super::fill::FAR_CORNER_COUNT;
+use super::segments::ProtectedSkeleton;
 use super::{BoneChains, Cell, Lattice, LatticeError, split};
-use crate::progress::{Part, Progress, step};
+use crate::progress::{Progress, StageProgress, report_progress};
 use crate::surface::Surface;
 
 /// Numbers the kept cells, splits them by virtual nodes and finds the bone chains.
 ///
 /// `h` is the cell size; progress runs from 0.7 to 1.
 pub(super) fn assemble(
-    mesh: &Mesh,
+    mesh: &CandidateMesh,
     surface: &Surface,
-    segments: &[Segment],
+    segments: &[BoneSegment],
     h: f64,
     mut notes: Vec<String>,
     progress: &dyn Progress,
 ) -> Result<Lattice, LatticeError> {
-    step(progress, 0.7, "separating parts")?;
+    report_progress(progress, 0.7, "separating parts")?;
     if mesh.worst <= 0.0 {
         return Err(LatticeError::Failed("a cell came out inverted".into()));
     }
@@ -32,7 +32,7 @@ pub(super) fn assemble(
         *n = i as u32;
         vertices.push(mesh.x[i]);
     }
-    let end = mesh.x.len() - FAR;
+    let end = mesh.x.len() - FAR_CORNER_COUNT;
     let mut cells = Vec::new();
     for (t, corners) in mesh.tets.iter().enumerate().filter(|&(t, _)| mesh.keep[t]) {
         if corners.iter().any(|&v| v as usize >= end) {
@@ -64,7 +64,7 @@ pub(super) fn assemble(
             h,
             bone_edges: &edges,
         },
-        &Part {
+        &StageProgress {
             whole: progress,
             from: 0.7,
             to: 1.0,
@@ -83,12 +83,12 @@ pub(super) fn assemble(
     let mut lattice = Lattice::with_bones(split.vertices, cells, chains)?;
     lattice.flesh = Some(split.flesh);
     lattice.notes = notes;
-    step(progress, 1.0, "done")?;
+    report_progress(progress, 1.0, "done")?;
     Ok(lattice)
 }
 
 /// Builds the bone chains after splitting, and finds the one bone that drives each vertex.
-fn chains(segments: &[Segment], skeleton: &Protected, vertices: usize) -> BoneChains {
+fn chains(segments: &[BoneSegment], skeleton: &ProtectedSkeleton, vertices: usize) -> BoneChains {
     let mut out = BoneChains::default();
     let mut followed = Vec::new();
     for tips in [false, true] {
@@ -106,7 +106,7 @@ fn chains(segments: &[Segment], skeleton: &Protected, vertices: usize) -> BoneCh
             followed.push(s);
         }
     }
-    out.bone_of_vertex = out.drivers_by(vertices, |chain, v| {
+    out.bone_of_vertex = out.drivers_by_claim(vertices, |chain, v| {
         followed[chain].claim(skeleton.points[v as usize])
     });
     out

@@ -18,7 +18,7 @@ use crate::surface::{Heading, Surface};
 
 /// Straight piece of skeleton that the lattice must follow.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Segment {
+pub(crate) struct BoneSegment {
     /// Bone that drives the segment.
     pub bone: u32,
     /// Head at rest, m.
@@ -35,17 +35,17 @@ pub(crate) struct Segment {
 
 /// Largest distance of a point from its bone, as a share of `h`. Joints within twice this distance merge at their
 /// middle, and a joint this close to a bone lies on it.
-pub(crate) const WELD: f64 = 0.02;
+pub(crate) const WELD_DISTANCE: f64 = 0.02;
 /// Smallest share of a bone's samples in the flesh.
-const INSIDE_SHARE: f64 = 0.7;
+const MIN_INSIDE_SHARE: f64 = 0.7;
 /// Length, as a share of `h`, below which a leaf does not indicate where its flesh is.
-const STUB: f64 = 0.2;
+const MIN_LEAF_LENGTH: f64 = 0.2;
 /// Longest tip, as a share of the extent of its skin along the tip.
-const TIP_REACH: f64 = 0.85;
+const MAX_TIP_SHARE: f64 = 0.85;
 
 /// Skin weight of one bone, gathered over the welded surface.
 #[derive(Debug, Clone, Default)]
-struct Carried {
+struct BoneSkin {
     weight: f64,
     /// Welded vertices and the bone's weight at each.
     skin: Vec<(u32, f64)>,
@@ -60,21 +60,21 @@ pub(crate) fn select(
     skin: Option<&SkinWeights>,
     h: f64,
     notes: &mut Vec<String>,
-) -> Vec<Segment> {
+) -> Vec<BoneSegment> {
     let n = skeleton.len();
     let share: Vec<f64> = (0..n)
         .map(|b| inside_share(surface, skeleton, b, h))
         .collect();
     let carried = match skin {
-        Some(skin) => carried_by_weights(surface, skin, n),
-        None => carried_by_distance(surface, skeleton, &share),
+        Some(skin) => bone_skin_by_weights(surface, skin, n),
+        None => bone_skin_by_distance(surface, skeleton, &share),
     };
     let vertices = surface.welded().vertices.len() as f64;
     let real = |b: usize| {
         carried[b].weight >= (1e-3 * vertices).max(0.5) || !carried[b].dominated.is_empty()
     };
     let tiny = 1e-4 * surface.size();
-    let vicinity = Vicinity::new(surface, Heading::ALONG);
+    let vicinity = Vicinity::new(surface, Heading::ALIGNED);
 
     let mut segments = Vec::new();
     let (mut left_out, mut far, mut cut) = (Vec::new(), Vec::new(), Vec::new());
@@ -83,21 +83,21 @@ pub(crate) fn select(
         let has_length = (tail - head).norm() > tiny;
         let carries = carried[b].weight > 1e-6;
         let name = || skeleton.names()[b].clone();
-        if !(real(b) || carries && share[b] >= INSIDE_SHARE && has_length) {
+        if !(real(b) || carries && share[b] >= MIN_INSIDE_SHARE && has_length) {
             if carries {
                 left_out.push(name());
             }
             continue;
         }
         let whole = (head, if has_length { tail } else { head });
-        let Some((head, tail)) = vicinity.part(whole.0, whole.1) else {
+        let Some((head, tail)) = vicinity.followed_part(whole.0, whole.1) else {
             far.push(name());
             continue;
         };
         if (head, tail) != whole {
             cut.push(name());
         }
-        segments.push(Segment {
+        segments.push(BoneSegment {
             bone: b as u32,
             head,
             tail,
@@ -128,7 +128,7 @@ pub(crate) fn select(
 /// Adds a note about bones, if there are any.
 fn note(names: &[String], fate: &str, notes: &mut Vec<String>) {
     if !names.is_empty() {
-        let shown = shorten(names);
+        let shown = shorten_list(names);
         notes.push(format!("{} bone(s) {fate}: {shown}.", names.len()));
     }
 }
@@ -137,21 +137,21 @@ fn note(names: &[String], fate: &str, notes: &mut Vec<String>) {
 fn add_tips(
     surface: &Surface,
     skeleton: &Skeleton,
-    carried: &[Carried],
+    carried: &[BoneSkin],
     share: &[f64],
     h: f64,
-    segments: &mut Vec<Segment>,
+    segments: &mut Vec<BoneSegment>,
 ) {
     let n = skeleton.len();
     let used: Vec<bool> = (0..n)
         .map(|b| segments.iter().any(|s| s.bone as usize == b))
         .collect();
-    let doubled = rivals(surface, carried, segments, WELD * h);
+    let doubled = resolve_rivals(surface, carried, segments, WELD_DISTANCE * h);
     for b in 0..n {
         let has_child = (0..n).any(|c| skeleton.parents()[c] == Some(b as u32) && used[c]);
         if used[b] && (!has_child || doubled[b]) {
             let share = if doubled[b] { 0.0 } else { share[b] };
-            segments.extend(tip(surface, skeleton, b, &carried[b], share, h));
+            segments.extend(build_tip(surface, skeleton, b, &carried[b], share, h));
         }
     }
 }
@@ -159,10 +159,10 @@ fn add_tips(
 /// Attaches the deciding skin to coincident bones, and returns which bones have their skin elsewhere and need a tip.
 ///
 /// Importers that know only joints place bones on one another; these contend for every vertex on them.
-fn rivals(
+fn resolve_rivals(
     surface: &Surface,
-    carried: &[Carried],
-    segments: &mut [Segment],
+    carried: &[BoneSkin],
+    segments: &mut [BoneSegment],
     apart: f64,
 ) -> Vec<bool> {
     let mut doubled = vec![false; carried.len()];
@@ -188,7 +188,7 @@ fn rivals(
     doubled
 }
 
-impl Segment {
+impl BoneSegment {
     /// Returns the strength of the segment's claim to a vertex at `x` against segments of equal rank.
     pub(crate) fn claim(&self, x: Vec3) -> f64 {
         if self.skin.is_empty() {
@@ -201,7 +201,7 @@ impl Segment {
 }
 
 /// Joins the first five names of a list, and counts the rest.
-pub(crate) fn shorten(names: &[String]) -> String {
+pub(crate) fn shorten_list(names: &[String]) -> String {
     let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > 5 {
         format!("{shown} and {} more", names.len() - 5)
@@ -222,8 +222,8 @@ fn inside_share(surface: &Surface, skeleton: &Skeleton, bone: usize, h: f64) -> 
     inside as f64 / 9.0
 }
 
-fn carried_by_weights(surface: &Surface, skin: &SkinWeights, bones: usize) -> Vec<Carried> {
-    let mut carried = vec![Carried::default(); bones];
+fn bone_skin_by_weights(surface: &Surface, skin: &SkinWeights, bones: usize) -> Vec<BoneSkin> {
+    let mut carried = vec![BoneSkin::default(); bones];
     let mut seen = vec![false; surface.welded().vertices.len()];
     for (i, &w) in surface.welded().of_vertex.iter().enumerate() {
         if w == u32::MAX || std::mem::replace(&mut seen[w as usize], true) {
@@ -242,13 +242,13 @@ fn carried_by_weights(surface: &Surface, skin: &SkinWeights, bones: usize) -> Ve
 }
 
 /// Assigns every welded skin vertex to the nearest bone in the flesh, for lack of weights.
-fn carried_by_distance(surface: &Surface, skeleton: &Skeleton, share: &[f64]) -> Vec<Carried> {
+fn bone_skin_by_distance(surface: &Surface, skeleton: &Skeleton, share: &[f64]) -> Vec<BoneSkin> {
     let n = skeleton.len();
-    let mut candidates: Vec<usize> = (0..n).filter(|&b| share[b] >= INSIDE_SHARE).collect();
+    let mut candidates: Vec<usize> = (0..n).filter(|&b| share[b] >= MIN_INSIDE_SHARE).collect();
     if candidates.is_empty() {
         candidates = (0..n).collect();
     }
-    let mut carried = vec![Carried::default(); n];
+    let mut carried = vec![BoneSkin::default(); n];
     for (i, &p) in surface.welded().vertices.iter().enumerate() {
         let distance = |b: usize| {
             let (a, t) = (skeleton.heads()[b], skeleton.tails()[b]);
@@ -270,18 +270,18 @@ fn carried_by_distance(surface: &Surface, skeleton: &Skeleton, share: &[f64]) ->
 /// Builds the virtual tip of a leaf towards the centroid of the skin beyond it, as far as it stays inside.
 ///
 /// It starts at the tail, or at the head if the bone does not lie in the flesh. `None`: too little skin or room.
-fn tip(
+fn build_tip(
     surface: &Surface,
     skeleton: &Skeleton,
     bone: usize,
-    carried: &Carried,
+    carried: &BoneSkin,
     share: f64,
     h: f64,
-) -> Option<Segment> {
+) -> Option<BoneSegment> {
     let (head, tail) = (skeleton.heads()[bone], skeleton.tails()[bone]);
     // Imported leaves are often stubs with an arbitrary direction: then all of their skin lies ahead of the head.
     let axis = tail - head;
-    let means_something = axis.norm() > STUB * h && share >= INSIDE_SHARE;
+    let means_something = axis.norm() > MIN_LEAF_LENGTH * h && share >= MIN_INSIDE_SHARE;
     let start = if means_something { tail } else { head };
     let position = |w: u32| surface.welded().vertices[w as usize];
     let beyond: Vec<(Vec3, f64)> = carried
@@ -301,16 +301,16 @@ fn tip(
         .map(|(p, _)| (p - start).dot(&direction))
         .fold(0.0, f64::max);
     // The longest tip that stays a little under the skin all the way, or in the middle of a sheet's layer.
-    let margin = -(0.05 * h).min(0.5 * surface.layer());
+    let margin = -(0.05 * h).min(0.5 * surface.layer_half_thickness());
     let mut length = 0.0;
     for i in 1..=20 {
-        let l = reach * TIP_REACH * f64::from(i) / 20.0;
+        let l = reach * MAX_TIP_SHARE * f64::from(i) / 20.0;
         if surface.signed_distance(start + direction * l) > margin {
             break;
         }
         length = l;
     }
-    (length > 0.35 * h).then(|| Segment {
+    (length > 0.35 * h).then(|| BoneSegment {
         bone: bone as u32,
         head: start,
         tail: start + direction * length,

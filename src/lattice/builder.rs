@@ -2,36 +2,36 @@
 //! Tetrahedra from bones and a surface: points, Delaunay, choice of cells, improvement, Steiner points.
 
 use super::balls::Ball;
-use super::bones::Segment;
+use super::bones::BoneSegment;
 use super::delaunay::delaunay;
-use super::fill::{OUTWARD, Points, SizeField};
+use super::fill::{FillPoints, OUTWARD_OFFSET, SizeField};
 use super::improve::Climb;
-use super::segments::{Protected, protect};
+use super::segments::{ProtectedSkeleton, protect};
 use super::{LatticeError, keep};
 use crate::Vec3;
 use crate::geometry::aabb;
-use crate::geometry::tetrahedron::{faces, height, quality, sorted, volume};
-use crate::progress::{Part, Progress, step};
+use crate::geometry::tetrahedron::{faces, height, quality, sort_vertices, volume};
+use crate::progress::{Progress, StageProgress, report_progress};
 use crate::surface::{DistanceGrid, QUANTUM, Surface};
 use std::collections::BTreeSet;
 
 /// Dihedral angle aimed at, and the one below which a Steiner point is tried, radians.
-const GOAL: f64 = 30.0 * std::f64::consts::PI / 180.0;
-const SLIVER: f64 = 15.0 * std::f64::consts::PI / 180.0;
+const TARGET_ANGLE: f64 = 30.0 * std::f64::consts::PI / 180.0;
+const SLIVER_ANGLE: f64 = 15.0 * std::f64::consts::PI / 180.0;
 /// Distance of distinct joints, as a share of `h`, below which slivers between them are unavoidable.
-const HOPELESS: f64 = 0.05;
+const MIN_JOINT_DISTANCE: f64 = 0.05;
 /// Height of a tetrahedron below which it is flat and dropped.
 ///
 /// Points are rounded by up to half a quantum along each axis. Four points in a plane, such as the ends of a bone in
 /// either leg, leave that plane once a character is turned. Flat tetrahedra hold no flesh and cannot be improved by
 /// points.
-const FLAT: f64 = 4.0 * QUANTUM;
+const MIN_HEIGHT: f64 = 4.0 * QUANTUM;
 
 /// Tetrahedralisation of the whole box, and the cells chosen from it.
-pub(super) struct Mesh {
+pub(super) struct CandidateMesh {
     /// Skeleton whose points come first. Each mesh has its own: later rounds may cut bones, which renumbers all points,
     /// and then be discarded.
-    pub skeleton: Protected,
+    pub skeleton: ProtectedSkeleton,
     pub x: Vec<Vec3>,
     pub tets: Vec<[u32; 4]>,
     pub keep: Vec<bool>,
@@ -42,10 +42,10 @@ pub(super) struct Mesh {
 /// State of the construction of one lattice.
 pub(super) struct Builder<'a> {
     surface: &'a Surface,
-    skeleton: Protected,
+    skeleton: ProtectedSkeleton,
     size: SizeField,
     grid: DistanceGrid,
-    points: Points,
+    points: FillPoints,
     h: f64,
 }
 
@@ -53,13 +53,13 @@ impl<'a> Builder<'a> {
     /// Collects the points around segments of bones and around `faces`, which must become faces of cells.
     pub fn new(
         surface: &'a Surface,
-        segments: &[Segment],
+        segments: &[BoneSegment],
         faces: &[[Vec3; 3]],
         h: f64,
         progress: &dyn Progress,
     ) -> Result<Self, LatticeError> {
         let skeleton = protect(segments, faces, h);
-        let crowded = |ball: &Ball| skeleton.points.iter().any(|p| ball.holds(*p));
+        let crowded = |ball: &Ball| skeleton.points.iter().any(|p| ball.contains(*p));
         let faces = (0..).zip(&skeleton.face_balls);
         let crowded: Vec<usize> = (faces.filter(|(_, b)| crowded(b)))
             .map(|(i, _)| i)
@@ -71,18 +71,18 @@ impl<'a> Builder<'a> {
         let (lo, hi) = aabb::bounds(skeleton.points.iter().chain(&corners));
         let step_bound = Vec3::repeat(2.2 * h);
         let (lo, hi) = (lo - step_bound, hi + step_bound);
-        step(progress, 0.02, "measuring distances")?;
+        report_progress(progress, 0.02, "measuring distances")?;
         let spacing = (h / 5.0).max((hi - lo).max() / 200.0);
         let rim = Vec3::repeat(0.4 * h);
-        let part = Part {
+        let part = StageProgress {
             whole: progress,
             from: 0.02,
             to: 0.15,
         };
         let grid = DistanceGrid::with_bounds(surface, lo - rim, hi + rim, spacing, &part)?;
         let size = SizeField::new(&skeleton, h);
-        step(progress, 0.15, "filling with points")?;
-        let points = Points::fill(&skeleton, &size, &grid, lo, hi);
+        report_progress(progress, 0.15, "filling with points")?;
+        let points = FillPoints::fill(&skeleton, &size, &grid, lo, hi);
         Ok(Self {
             surface,
             skeleton,
@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
 
     /// Moves the points so that cells between them are even.
     pub fn fill(&mut self, progress: &dyn Progress) -> Result<(), LatticeError> {
-        step(progress, 0.2, "relaxing the points")?;
+        report_progress(progress, 0.2, "relaxing the points")?;
         self.points
             .relax(&self.skeleton, &self.size, 6)
             .map_err(LatticeError::Failed)?;
@@ -105,21 +105,24 @@ impl<'a> Builder<'a> {
 
     /// Runs up to five rounds of Delaunay, selection and improvement, with Steiner points at remaining slivers. Returns
     /// the best round.
-    pub fn tetrahedralise(&mut self, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
-        let mut best: Option<Mesh> = None;
+    pub fn tetrahedralise(
+        &mut self,
+        progress: &dyn Progress,
+    ) -> Result<CandidateMesh, LatticeError> {
+        let mut best: Option<CandidateMesh> = None;
         for round in 0..5 {
-            let part = Part {
+            let part = StageProgress {
                 whole: progress,
                 from: 0.35 + 0.07 * f64::from(round),
                 to: 0.42 + 0.07 * f64::from(round),
             };
-            step(&part, 0.0, "building cells")?;
-            let tets = self.conforming()?;
+            report_progress(&part, 0.0, "building cells")?;
+            let tets = self.build_conforming()?;
             let mesh = self.improve(tets, &part)?;
             let slivers: Vec<usize> = (0..mesh.tets.len())
-                .filter(|&t| mesh.keep[t] && quality(&corners(&mesh, t)) < SLIVER)
+                .filter(|&t| mesh.keep[t] && quality(&corners(&mesh, t)) < SLIVER_ANGLE)
                 .collect();
-            let steiner = self.steiner(&mesh, &slivers);
+            let steiner = self.steiner_points(&mesh, &slivers);
             if best.as_ref().is_none_or(|b| mesh.worst > b.worst) {
                 best = Some(mesh);
             }
@@ -141,14 +144,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds a Delaunay tetrahedralisation with every sub-segment as an edge and every given face as a face.
-    fn conforming(&mut self) -> Result<Vec<[u32; 4]>, LatticeError> {
+    fn build_conforming(&mut self) -> Result<Vec<[u32; 4]>, LatticeError> {
         for attempt in 0..8 {
             let tets: Vec<[u32; 4]> = delaunay(&self.points.x)
                 .map_err(|e| LatticeError::Failed(e.to_string()))?
                 .into_iter()
                 .filter(|t| {
                     let x = t.map(|v| self.points.x[v as usize]);
-                    volume(&x) > 1e-9 * self.size.smallest.powi(3) && height(&x) > FLAT
+                    volume(&x) > 1e-9 * self.size.smallest.powi(3) && height(&x) > MIN_HEIGHT
                 })
                 .collect();
             let fixed = self.points.fixed as u32;
@@ -179,7 +182,7 @@ impl<'a> Builder<'a> {
             if attempt < 4 {
                 self.points.push_out(&self.skeleton, &missing, 1.35);
             } else {
-                self.cut(&missing);
+                self.bisect_edges(&missing);
             }
         }
         Err(LatticeError::Failed(
@@ -189,7 +192,12 @@ impl<'a> Builder<'a> {
 
     /// Returns the given faces that no tetrahedron has.
     fn missing_faces(&self, tets: &[[u32; 4]]) -> Vec<usize> {
-        let wanted: BTreeSet<[u32; 3]> = self.skeleton.faces.iter().map(|&f| sorted(f)).collect();
+        let wanted: BTreeSet<[u32; 3]> = self
+            .skeleton
+            .faces
+            .iter()
+            .map(|&f| sort_vertices(f))
+            .collect();
         if wanted.is_empty() {
             return Vec::new();
         }
@@ -197,12 +205,12 @@ impl<'a> Builder<'a> {
             .filter(|f| wanted.contains(f))
             .collect();
         let given = (0..).zip(&self.skeleton.faces);
-        let missing = given.filter(|(_, f)| !there.contains(&sorted(**f)));
+        let missing = given.filter(|(_, f)| !there.contains(&sort_vertices(**f)));
         missing.map(|(i, _)| i).collect()
     }
 
     /// Bisects sub-segments: bones that nearly coincide have no empty balls otherwise.
-    fn cut(&mut self, edges: &[usize]) {
+    fn bisect_edges(&mut self, edges: &[usize]) {
         for &e in edges {
             let (a, b, s) = self.skeleton.edges[e];
             let x = (self.skeleton.points[a as usize] + self.skeleton.points[b as usize]) / 2.0;
@@ -215,30 +223,35 @@ impl<'a> Builder<'a> {
         self.skeleton.find_balls();
     }
 
-    fn improve(&self, tets: Vec<[u32; 4]>, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
+    fn improve(
+        &self,
+        tets: Vec<[u32; 4]>,
+        progress: &dyn Progress,
+    ) -> Result<CandidateMesh, LatticeError> {
         let mut x = self.points.x.clone();
         let select =
             |x: &[Vec3]| keep::select(x, &tets, self.surface, &self.grid, &self.skeleton, self.h);
         let mut chosen = select(&x);
         for round in 0..3 {
-            step(progress, 0.1 + 0.3 * f64::from(round), "improving cells")?;
+            report_progress(progress, 0.1 + 0.3 * f64::from(round), "improving cells")?;
             let mut step_bound = vec![0.0; x.len()];
             let mut floor = vec![f64::NEG_INFINITY; x.len()];
-            for i in self.points.free() {
-                step_bound[i] = self.size.at(x[i]);
+            for i in self.points.free_range() {
+                step_bound[i] = self.size.size_at(x[i]);
                 // Points outside the surface stay outside, so that the choice of cells remains valid.
-                if self.grid.at(x[i]) > 0.3 * OUTWARD * step_bound[i] {
-                    floor[i] = 0.5 * OUTWARD * step_bound[i];
+                if self.grid.distance_at(x[i]) > 0.3 * OUTWARD_OFFSET * step_bound[i] {
+                    floor[i] = 0.5 * OUTWARD_OFFSET * step_bound[i];
                 }
             }
-            let allowed =
-                |v: usize, p: Vec3| floor[v] == f64::NEG_INFINITY || self.grid.at(p) >= floor[v];
+            let allowed = |v: usize, p: Vec3| {
+                floor[v] == f64::NEG_INFINITY || self.grid.distance_at(p) >= floor[v]
+            };
             Climb {
                 tets: &tets,
                 keep: &chosen,
                 step_bound: &step_bound,
                 allowed: &allowed,
-                goal: GOAL,
+                goal: TARGET_ANGLE,
             }
             .run(&mut x, 12);
             let again = select(&x);
@@ -253,7 +266,7 @@ impl<'a> Builder<'a> {
         if !crossed.is_empty() {
             return Err(LatticeError::Joined(crossed));
         }
-        let mut mesh = Mesh {
+        let mut mesh = CandidateMesh {
             skeleton: self.skeleton.clone(),
             x,
             tets,
@@ -269,7 +282,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the midpoint of the longest free edge of every sliver: an edge of neither a bone nor a given face.
-    fn steiner(&self, mesh: &Mesh, slivers: &[usize]) -> Vec<Vec3> {
+    fn steiner_points(&self, mesh: &CandidateMesh, slivers: &[usize]) -> Vec<Vec3> {
         let of_bones = self.skeleton.edges.iter().map(|&(a, b, _)| (a, b));
         let of_faces = (self.skeleton.faces.iter()).flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
         let bones: BTreeSet<(u32, u32)> = of_bones
@@ -280,7 +293,7 @@ impl<'a> Builder<'a> {
         let mut new: Vec<Vec3> = Vec::new();
         for &t in slivers {
             let corner = mesh.tets[t];
-            if holds_a_gap(mesh, &corner, fixed, HOPELESS * self.h) {
+            if spans_small_gap(mesh, &corner, fixed, MIN_JOINT_DISTANCE * self.h) {
                 return Vec::new();
             }
             let mut longest = (0.0, Vec3::zeros());
@@ -305,7 +318,7 @@ impl<'a> Builder<'a> {
 }
 
 /// Returns whether two skeleton points of a tetrahedron are so close that new points only make more slivers.
-fn holds_a_gap(mesh: &Mesh, corners: &[u32; 4], fixed: u32, gap: f64) -> bool {
+fn spans_small_gap(mesh: &CandidateMesh, corners: &[u32; 4], fixed: u32, gap: f64) -> bool {
     let bones: Vec<Vec3> = corners
         .iter()
         .filter(|&&v| v < fixed)
@@ -315,7 +328,7 @@ fn holds_a_gap(mesh: &Mesh, corners: &[u32; 4], fixed: u32, gap: f64) -> bool {
     (1..bones.len()).any(near)
 }
 
-fn corners(mesh: &Mesh, t: usize) -> [Vec3; 4] {
+fn corners(mesh: &CandidateMesh, t: usize) -> [Vec3; 4] {
     mesh.tets[t].map(|v| mesh.x[v as usize])
 }
 
@@ -331,7 +344,7 @@ mod tests {
     /// Bones that are cut in a round that is then rejected leave the accepted mesh unchanged.
     #[test]
     fn rejected_round_keeps_mesh() {
-        let shape = cuboid(Vec3::new(0.3, 0.3, 1.0)).mapped(|p| p + Vec3::z());
+        let shape = cuboid(Vec3::new(0.3, 0.3, 1.0)).map_vertices(|p| p + Vec3::z());
         let surface = Surface::new(shape.vertices, shape.triangles).expect("a box");
         let at = |z: f64| Vec3::new(0.0, 0.0, z);
         let skeleton = Skeleton::new(
@@ -347,7 +360,7 @@ mod tests {
             Builder::new(&surface, &segments, &[], h, &Silent).expect("not cancelled");
         builder.fill(&Silent).expect("fills");
         let mesh = builder.tetrahedralise(&Silent).expect("has cells");
-        builder.cut(&[0, 1]);
+        builder.bisect_edges(&[0, 1]);
         let lattice =
             assemble(&mesh, &surface, &segments, h, Vec::new(), &Silent).expect("is a lattice");
         assert_eq!(lattice.check(&surface, &skeleton), vec![]);

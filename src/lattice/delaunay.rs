@@ -33,7 +33,7 @@ pub(crate) fn delaunay(points: &[Vec3]) -> Result<Vec<[u32; 4]>, DelaunayError> 
     if let Some(i) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
         return Err(DelaunayError::NonFinite(i));
     }
-    let mut mesh = Mesh::new(points);
+    let mut mesh = DelaunayMesh::new(points);
     let mut order = insertion_order(points);
     let first = mesh.first_four(&order).ok_or(DelaunayError::Flat)?;
     order.retain(|i| !first.contains(i));
@@ -41,22 +41,22 @@ pub(crate) fn delaunay(points: &[Vec3]) -> Result<Vec<[u32; 4]>, DelaunayError> 
     for p in order {
         mesh.insert(p).ok_or(DelaunayError::Stuck)?;
     }
-    let finite = |t: &[u32; 4]| t[0] != DEAD && !t.contains(&GHOST);
+    let finite = |t: &[u32; 4]| t[0] != DEAD_CORNER && !t.contains(&GHOST_VERTEX);
     Ok(mesh.corners.into_iter().filter(finite).collect())
 }
 
 /// The vertex at infinity.
-const GHOST: u32 = u32::MAX;
+const GHOST_VERTEX: u32 = u32::MAX;
 /// First corner of a slot that holds no tetrahedron.
-const DEAD: u32 = u32::MAX - 1;
+const DEAD_CORNER: u32 = u32::MAX - 1;
 /// Marks a link out of the cavity that already points to a new tetrahedron.
-const NEW: u32 = 1 << 31;
+const NEW_LINK: u32 = 1 << 31;
 
 /// The other three corners of a tetrahedron, in the order in which a fourth point on the inner side makes
 /// a positive tetrahedron of them.
-const OPPOSITE: [[usize; 3]; 4] = [[1, 3, 2], [0, 2, 3], [0, 3, 1], [0, 1, 2]];
+const OPPOSITE_CORNERS: [[usize; 3]; 4] = [[1, 3, 2], [0, 2, 3], [0, 3, 1], [0, 1, 2]];
 
-struct Mesh {
+struct DelaunayMesh {
     points: Vec<Coord3D<f64>>,
     /// Rank of each point in lexicographic order.
     rank: Vec<u32>,
@@ -73,7 +73,7 @@ struct Mesh {
     made: Vec<u32>,
 }
 
-impl Mesh {
+impl DelaunayMesh {
     fn new(points: &[Vec3]) -> Self {
         // A power of two keeps every bit and the predicates far from underflow and overflow.
         let largest = points.iter().map(|p| p.amax()).fold(0.0, f64::max);
@@ -144,7 +144,7 @@ impl Mesh {
                 return -1.0;
             }
             let mut swapped = t;
-            swapped[corner_of(&t, i)] = p;
+            swapped[corner_index(&t, i)] = p;
             let [a, b, c, d] = swapped;
             let s = self.orientation(a, b, c, d);
             if s != 0.0 {
@@ -185,14 +185,14 @@ impl Mesh {
         for f in 0..4 {
             // Swapping two corners turns it over, as the ghost stands on the outer side.
             let mut ghost = t;
-            ghost[f] = GHOST;
+            ghost[f] = GHOST_VERTEX;
             ghost.swap((f + 1) % 4, (f + 2) % 4);
             self.corners.push(ghost);
             let across = ghost.map(|v| {
-                if v == GHOST {
+                if v == GHOST_VERTEX {
                     0
                 } else {
-                    1 + corner_of(&t, v) as u32
+                    1 + corner_index(&t, v) as u32
                 }
             });
             self.across.push(across);
@@ -205,20 +205,23 @@ impl Mesh {
         let start = self.locate(p)?;
         if self.corners[start as usize]
             .iter()
-            .any(|&v| v != GHOST && self.points[v as usize] == self.points[p as usize])
+            .any(|&v| v != GHOST_VERTEX && self.points[v as usize] == self.points[p as usize])
         {
             return Some(());
         }
         self.step += 1;
-        self.dig(start, p);
-        self.fill(p)
+        self.dig_cavity(start, p);
+        self.fill_cavity(p)
     }
 
     /// Finds a tetrahedron in conflict with `p` (its sphere holds the point), or one with `p` as a corner,
     /// by a visibility walk from the newest.
     fn locate(&self, p: u32) -> Option<u32> {
         let mut t = self.last;
-        if let Some(g) = self.corners[t as usize].iter().position(|&v| v == GHOST) {
+        if let Some(g) = self.corners[t as usize]
+            .iter()
+            .position(|&v| v == GHOST_VERTEX)
+        {
             t = self.across[t as usize][g];
         }
         let mut came = u32::MAX;
@@ -226,7 +229,7 @@ impl Mesh {
         for turn in 0..4 * self.corners.len() {
             let (corners, across) = (&self.corners[t as usize], &self.across[t as usize]);
             let next = (0..4).map(|k| (k + turn) % 4).find(|&f| {
-                let [a, b, c] = OPPOSITE[f].map(|k| corners[k]);
+                let [a, b, c] = OPPOSITE_CORNERS[f].map(|k| corners[k]);
                 across[f] != came && self.orientation(a, b, c, p) < 0.0
             });
             match next {
@@ -236,7 +239,7 @@ impl Mesh {
                     t = across[f];
                 }
             }
-            if self.corners[t as usize].contains(&GHOST) {
+            if self.corners[t as usize].contains(&GHOST_VERTEX) {
                 return Some(t);
             }
         }
@@ -245,10 +248,10 @@ impl Mesh {
 
     fn in_conflict(&self, t: u32, p: u32) -> bool {
         let corners = self.corners[t as usize];
-        let Some(g) = corners.iter().position(|&v| v == GHOST) else {
+        let Some(g) = corners.iter().position(|&v| v == GHOST_VERTEX) else {
             return self.in_sphere(corners, p) > 0.0;
         };
-        let [a, b, c] = OPPOSITE[g].map(|k| corners[k]);
+        let [a, b, c] = OPPOSITE_CORNERS[g].map(|k| corners[k]);
         let s = self.orientation(a, b, c, p);
         // In the plane of the hull's face its circle decides, which is a section of the sphere behind it.
         s > 0.0
@@ -257,7 +260,7 @@ impl Mesh {
     }
 
     /// Collects the tetrahedra in conflict with `p`, starting from one of them, and the faces around them.
-    fn dig(&mut self, start: u32, p: u32) {
+    fn dig_cavity(&mut self, start: u32, p: u32) {
         self.cavity.clear();
         self.boundary.clear();
         self.mark[start as usize] = 2 * self.step + 1;
@@ -283,7 +286,7 @@ impl Mesh {
     }
 
     /// Replaces the cavity by the tetrahedra between `p` and its faces.
-    fn fill(&mut self, p: u32) -> Option<()> {
+    fn fill_cavity(&mut self, p: u32) -> Option<()> {
         self.made.clear();
         for k in 0..self.boundary.len() {
             let (t, f) = (self.boundary[k].0 as usize, self.boundary[k].1 as usize);
@@ -292,22 +295,22 @@ impl Mesh {
             let out = self.across[t][f];
             let mut across = [u32::MAX; 4];
             across[f] = out;
-            let new = self.slot(corners, across);
+            let new = self.allocate_slot(corners, across);
             let back = self.across[out as usize]
                 .iter()
                 .position(|&n| n == t as u32)?;
             self.across[out as usize][back] = new;
-            self.across[t][f] = new | NEW;
+            self.across[t][f] = new | NEW_LINK;
             self.made.push(new);
         }
         for k in 0..self.boundary.len() {
             let (t, f) = self.boundary[k];
             for j in (0..4).filter(|&j| j != f as usize) {
-                self.across[self.made[k] as usize][j] = self.around(t, f as usize, j)?;
+                self.across[self.made[k] as usize][j] = self.turn_around_edge(t, f as usize, j)?;
             }
         }
         for &t in &self.cavity {
-            self.corners[t as usize] = [DEAD; 4];
+            self.corners[t as usize] = [DEAD_CORNER; 4];
         }
         self.free.append(&mut self.cavity);
         self.last = *self.made.first()?;
@@ -316,12 +319,12 @@ impl Mesh {
 
     /// Turns around the edge opposite corners `f` and `j`, from face `f` of cavity tetrahedron `t` to the cavity's
     /// next face. Returns the new tetrahedron on it.
-    fn around(&self, mut t: u32, mut f: usize, mut j: usize) -> Option<u32> {
+    fn turn_around_edge(&self, mut t: u32, mut f: usize, mut j: usize) -> Option<u32> {
         // The edge's tetrahedra are few; the bound is for coordinates beyond the exact range.
         for _ in 0..self.corners.len() {
             let n = self.across[t as usize][j];
-            if n & NEW != 0 {
-                return Some(n & !NEW);
+            if n & NEW_LINK != 0 {
+                return Some(n & !NEW_LINK);
             }
             // In the next tetrahedron the corner that both share off the edge is the one to leave by.
             let pivot = self.corners[t as usize][f];
@@ -332,7 +335,7 @@ impl Mesh {
         None
     }
 
-    fn slot(&mut self, corners: [u32; 4], across: [u32; 4]) -> u32 {
+    fn allocate_slot(&mut self, corners: [u32; 4], across: [u32; 4]) -> u32 {
         if let Some(i) = self.free.pop() {
             self.corners[i as usize] = corners;
             self.across[i as usize] = across;
@@ -346,7 +349,7 @@ impl Mesh {
     }
 }
 
-fn corner_of(t: &[u32; 4], v: u32) -> usize {
+fn corner_index(t: &[u32; 4], v: u32) -> usize {
     t.iter().position(|&x| x == v).unwrap_or(0)
 }
 
@@ -363,8 +366,8 @@ fn insertion_order(points: &[Vec3]) -> Vec<u32> {
         .map(|(i, p)| {
             // `as` saturates; a single repeated point gives 0/0, which becomes 0.
             let cell = (p - lo).map(|x| (x / extent * steps) as u32);
-            let round = mix(i as u64).leading_ones().min(10);
-            let key = hilbert([cell.x, cell.y, cell.z], BITS);
+            let round = scramble_bits(i as u64).leading_ones().min(10);
+            let key = hilbert_distance([cell.x, cell.y, cell.z], BITS);
             (u32::MAX - round, key, i as u32)
         })
         .collect();
@@ -373,7 +376,7 @@ fn insertion_order(points: &[Vec3]) -> Vec<u32> {
 }
 
 /// Scrambles the bits of an index (splitmix64).
-fn mix(i: u64) -> u64 {
+fn scramble_bits(i: u64) -> u64 {
     let mut z = i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -381,7 +384,7 @@ fn mix(i: u64) -> u64 {
 }
 
 /// Returns the distance along a three-dimensional Hilbert curve [skilling2004].
-fn hilbert(mut x: [u32; 3], bits: u32) -> u64 {
+fn hilbert_distance(mut x: [u32; 3], bits: u32) -> u64 {
     let mut q = 1 << (bits - 1);
     while q > 1 {
         let p = q - 1;

@@ -5,7 +5,7 @@
 //! cells (on a common face) belongs to the first in index order. A point outside all cells belongs to the
 //! nearest one, whose functions are extrapolated linearly.
 
-use super::cell::{SLACK, Shape};
+use super::cell::{LOCAL_TOLERANCE, ShapeValues};
 use super::{Cell, Embedding, Lattice};
 use crate::Vec3;
 use crate::geometry::aabb;
@@ -15,44 +15,45 @@ use rayon::prelude::*;
 impl Lattice {
     /// Returns the first cell in index order that contains a point.
     pub fn locate(&self, p: Vec3) -> Option<u32> {
-        self.locator.boxes_around(p).find(|&c| self.holds(c, p))
+        self.locator.cells_around(p).find(|&c| self.contains(c, p))
     }
 
     /// Embeds points anywhere, each in the first cell that contains it, or else in the nearest cell by
     /// extrapolation.
     pub fn embed(&self, points: &[Vec3]) -> Embedding {
-        let rows: Vec<(u32, Shape)> = points
+        let rows: Vec<(u32, ShapeValues)> = points
             .par_iter()
             .map(|&p| {
-                let cell = self.locate(p).unwrap_or_else(|| self.nearest(p));
+                let cell = self.locate(p).unwrap_or_else(|| self.nearest_cell(p));
                 (cell, self.weights_in(cell, p))
             })
             .collect();
-        self.collect(rows)
+        self.collect_rows(rows)
     }
 
     /// Embeds a surface like [`Lattice::embed`]; where virtual copies of a cell overlap in space, each
     /// vertex is embedded in the copy that holds its own flesh.
     pub fn embed_surface(&self, surface: &Surface) -> Embedding {
         let owners = self.surface_owners(surface);
-        let rows: Vec<(u32, Shape)> = surface
+        let rows: Vec<(u32, ShapeValues)> = surface
             .vertices()
             .par_iter()
             .enumerate()
             .map(|(i, &p)| {
                 let cell = owners.as_ref().and_then(|o| o[i]).unwrap_or_else(|| {
-                    self.owner(self.locate(p).unwrap_or_else(|| self.nearest(p)), p)
+                    self.owner(self.locate(p).unwrap_or_else(|| self.nearest_cell(p)), p)
                 });
                 (cell, self.weights_in(cell, p))
             })
             .collect();
-        self.collect(rows)
+        self.collect_rows(rows)
     }
 
     /// Returns how far embedded points lie outside the cells that carry them, m; zero inside any cell.
-    pub fn outside(&self, embedding: &Embedding, points: &[Vec3]) -> Vec<f64> {
+    pub fn outside_distances(&self, embedding: &Embedding, points: &[Vec3]) -> Vec<f64> {
         let distance = |(i, &p): (usize, &Vec3)| {
-            let within = embedding.row(i).all(|(_, w)| w >= -SLACK) || self.locate(p).is_some();
+            let within =
+                embedding.row(i).all(|(_, w)| w >= -LOCAL_TOLERANCE) || self.locate(p).is_some();
             if within {
                 0.0
             } else {
@@ -63,30 +64,32 @@ impl Lattice {
     }
 
     /// Returns whether a cell contains a point, its faces included.
-    pub(super) fn holds(&self, cell: u32, p: Vec3) -> bool {
-        self.local(cell, p)
-            .is_some_and(|l| self.cells[cell as usize].inside(l) >= -SLACK)
+    pub(super) fn contains(&self, cell: u32, p: Vec3) -> bool {
+        self.local_coordinates(cell, p)
+            .is_some_and(|l| self.cells[cell as usize].inside_margin(l) >= -LOCAL_TOLERANCE)
     }
 
-    fn collect(&self, rows: Vec<(u32, Shape)>) -> Embedding {
+    fn collect_rows(&self, rows: Vec<(u32, ShapeValues)>) -> Embedding {
         let corners = |cell: u32| self.cells[cell as usize].corners().iter().copied();
         let row = |(cell, weights)| (cell, corners(cell).zip(weights));
         // Corners of cells are vertices of the lattice.
         Embedding::from_rows(self.vertices.len(), rows.into_iter().map(row)).unwrap_or_default()
     }
 
-    pub(super) fn local(&self, cell: u32, p: Vec3) -> Option<Vec3> {
+    pub(super) fn local_coordinates(&self, cell: u32, p: Vec3) -> Option<Vec3> {
         let c = &self.cells[cell as usize];
-        c.local(&self.corners(cell), p)
+        c.local_coordinates(&self.corners(cell), p)
     }
 
     /// Returns the corner functions of a cell at a point in it or near it.
-    pub(crate) fn weights_in(&self, cell: u32, p: Vec3) -> Shape {
+    pub(crate) fn weights_in(&self, cell: u32, p: Vec3) -> ShapeValues {
         let c = &self.cells[cell as usize];
         let x = &self.corners(cell);
-        let from = match c.local(x, p) {
-            Some(l) if matches!(c, Cell::Tetrahedron(_)) || c.inside(l) >= -SLACK => {
-                return c.shape(l);
+        let from = match c.local_coordinates(x, p) {
+            Some(l)
+                if matches!(c, Cell::Tetrahedron(_)) || c.inside_margin(l) >= -LOCAL_TOLERANCE =>
+            {
+                return c.shape_values(l);
             }
             Some(l) => c.clamp(l),
             None => c.clamp(Vec3::repeat(0.3)),
@@ -102,7 +105,7 @@ impl Lattice {
     }
 
     /// Returns the cell nearest to a point outside all cells.
-    fn nearest(&self, p: Vec3) -> u32 {
+    fn nearest_cell(&self, p: Vec3) -> u32 {
         let to_box = |(lo, hi): &(Vec3, Vec3)| (p - p.sup(lo).inf(hi)).norm_squared();
         let boxes = || (0u32..).zip(&self.locator.boxes);
         // The cell with the nearest box bounds the distance; few others have a nearer box.
@@ -204,7 +207,7 @@ impl Locator {
         };
         let mut lists: Vec<Vec<u32>> = vec![Vec::new(); dims.iter().product()];
         for (c, (lo, hi)) in grid.boxes.iter().enumerate() {
-            let (a, b) = (grid.bin(*lo), grid.bin(*hi));
+            let (a, b) = (grid.bin_index(*lo), grid.bin_index(*hi));
             for k in a[2]..=b[2] {
                 for j in a[1]..=b[1] {
                     for i in a[0]..=b[0] {
@@ -222,9 +225,9 @@ impl Locator {
     }
 
     /// Returns the other cells whose boxes touch the box of a cell, ascending.
-    pub(crate) fn near(&self, cell: usize) -> Vec<usize> {
+    pub(crate) fn touching_cells(&self, cell: usize) -> Vec<usize> {
         let (lo, hi) = self.boxes[cell];
-        let (a, b) = (self.bin(lo), self.bin(hi));
+        let (a, b) = (self.bin_index(lo), self.bin_index(hi));
         let mut found = Vec::new();
         for k in a[2]..=b[2] {
             for j in a[1]..=b[1] {
@@ -243,7 +246,7 @@ impl Locator {
         found
     }
 
-    fn bin(&self, p: Vec3) -> [usize; 3] {
+    fn bin_index(&self, p: Vec3) -> [usize; 3] {
         std::array::from_fn(|k| {
             let x = (p[k] - self.origin[k]) / self.spacing;
             (x.max(0.0) as usize).min(self.dims[k] - 1)
@@ -252,14 +255,14 @@ impl Locator {
 
     /// Returns the cells whose boxes may hold the point, ascending.
     pub(crate) fn candidates(&self, p: Vec3) -> &[u32] {
-        let b = self.bin(p);
+        let b = self.bin_index(p);
         let i = (b[2] * self.dims[1] + b[1]) * self.dims[0] + b[0];
         &self.cells[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
     /// Returns the cells whose boxes hold the point, ascending. Even a warped cell stays inside the box of
     /// its corners.
-    pub(super) fn boxes_around(&self, p: Vec3) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn cells_around(&self, p: Vec3) -> impl Iterator<Item = u32> + '_ {
         self.candidates(p).iter().copied().filter(move |&c| {
             let (lo, hi) = &self.boxes[c as usize];
             (0..3).all(|k| lo[k] <= p[k] && p[k] <= hi[k])
@@ -272,7 +275,7 @@ mod tests {
     use super::*;
     use approx::assert_relative_eq;
 
-    fn mixed() -> Lattice {
+    fn mixed_lattice() -> Lattice {
         // A cube on [0,1]³, a prism on top of it, a tetrahedron beside it.
         let v = Vec3::new;
         let mut x: Vec<Vec3> = (0..8)
@@ -290,7 +293,7 @@ mod tests {
     /// Embedded points follow an affine map of the lattice exactly, inside it and outside.
     #[test]
     fn embed_reproduces_affine_maps() {
-        let lattice = mixed();
+        let lattice = mixed_lattice();
         let m = crate::Mat3::new(1.0, 0.3, -0.2, 0.1, 0.9, 0.4, 0.0, -0.3, 1.2);
         let t = Vec3::new(3.0, -1.0, 0.5);
         let moved: Vec<Vec3> = lattice.vertices().iter().map(|x| m * x + t).collect();
@@ -302,15 +305,15 @@ mod tests {
             .collect();
         let e = lattice.embed(&points);
         for (i, p) in points.iter().enumerate() {
-            assert_relative_eq!(e.place(i, lattice.vertices()), *p, epsilon = 1e-9);
-            assert_relative_eq!(e.place(i, &moved), m * p + t, epsilon = 1e-9);
+            assert_relative_eq!(e.position(i, lattice.vertices()), *p, epsilon = 1e-9);
+            assert_relative_eq!(e.position(i, &moved), m * p + t, epsilon = 1e-9);
         }
     }
 
     /// A point on a common face is embedded in the first of the two cells.
     #[test]
     fn embed_shared_face_first_cell() {
-        let lattice = mixed();
+        let lattice = mixed_lattice();
         let e = lattice.embed(&[Vec3::new(0.5, 0.5, 1.0), Vec3::new(0.5, 0.5, 1.2)]);
         assert_eq!(e.cells(), [0, 1]);
         assert_eq!([e.row(0).len(), e.row(1).len()], [8, 6]);
@@ -319,7 +322,7 @@ mod tests {
     /// A point outside the lattice is embedded in the nearest cell.
     #[test]
     fn embed_outside_uses_nearest_cell() {
-        let lattice = mixed();
+        let lattice = mixed_lattice();
         let e = lattice.embed(&[Vec3::new(-3.0, 0.4, 0.4), Vec3::new(5.0, 0.2, 0.3)]);
         assert_eq!(e.cells(), [0, 2]);
         assert_eq!(lattice.locate(Vec3::new(-3.0, 0.4, 0.4)), None);
@@ -328,21 +331,21 @@ mod tests {
     /// The distance outside the lattice is the distance to the nearest cell, and zero inside.
     #[test]
     fn outside_is_nearest_distance() {
-        let lattice = mixed();
+        let lattice = mixed_lattice();
         let points = [
             Vec3::new(-3.0, 0.4, 0.4),
             Vec3::new(0.5, 0.5, 0.5),
             Vec3::new(2.0, 0.2, 0.3) + Vec3::x() * 1.5,
         ];
-        let outside = lattice.outside(&lattice.embed(&points), &points);
+        let outside = lattice.outside_distances(&lattice.embed(&points), &points);
         for (found, expected) in outside.iter().zip([3.0, 0.0, 1.5]) {
             assert_relative_eq!(*found, expected, epsilon = 1e-12);
         }
     }
 
     /// Limbs of hexahedra, of prisms, and of both.
-    fn limbs() -> Vec<Lattice> {
-        let limb = |i: u64| crate::lattice::limb::Limb {
+    fn limb_lattices() -> Vec<Lattice> {
+        let limb = |i: u64| crate::lattice::limb::LimbShape {
             twist: 0.5 * i as f64,
             bend: 1.4 - 0.3 * i as f64,
             jitter: 0.05 * i as f64,
@@ -360,7 +363,7 @@ mod tests {
     #[test]
     fn embed_in_warped_cells() {
         let mut random = crate::surface::shapes::Random(12);
-        for lattice in limbs() {
+        for lattice in limb_lattices() {
             let mut points = Vec::new();
             let mut owners = Vec::new();
             for (c, cell) in (0u32..).zip(lattice.cells()) {
@@ -368,10 +371,10 @@ mod tests {
                     // Some of them on faces, edges and corners.
                     let l = cell.clamp(Vec3::from_fn(|_, _| 1.3 * random.next() - 0.15));
                     let p = cell.position(&lattice.corners(c), l);
-                    let holding = |&d: &u32| lattice.holds(d, p);
+                    let holding = |&d: &u32| lattice.contains(d, p);
                     let all: Vec<u32> = (0..lattice.cells().len() as u32).filter(holding).collect();
                     assert!(all.contains(&c));
-                    if cell.inside(l) > 1e-6 {
+                    if cell.inside_margin(l) > 1e-6 {
                         assert_eq!(all, [c]);
                     }
                     assert_eq!(lattice.locate(p), Some(all[0]));
@@ -383,12 +386,12 @@ mod tests {
             assert_eq!(embedding.cells(), owners);
             assert!(
                 lattice
-                    .outside(&embedding, &points)
+                    .outside_distances(&embedding, &points)
                     .iter()
                     .all(|&d| d == 0.0)
             );
             for (i, p) in points.iter().enumerate() {
-                let back = embedding.place(i, lattice.vertices());
+                let back = embedding.position(i, lattice.vertices());
                 assert!(
                     (back - p).norm() < 1e-13 * crate::geometry::aabb::diagonal(lattice.vertices())
                 );
@@ -400,7 +403,7 @@ mod tests {
     #[test]
     fn locate_has_no_gaps() {
         // Between two points well inside a limb of hexahedra there are no gaps between warped faces.
-        for lattice in limbs() {
+        for lattice in limb_lattices() {
             let middle = |c: usize| {
                 let x = lattice.corners(c as u32);
                 x.iter().sum::<Vec3>() / x.len() as f64

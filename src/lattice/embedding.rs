@@ -128,7 +128,7 @@ impl Embedding {
     }
 
     /// Returns the position of point `i` for lattice vertices at `positions`.
-    pub fn place(&self, i: usize, positions: &[Vec3]) -> Vec3 {
+    pub fn position(&self, i: usize, positions: &[Vec3]) -> Vec3 {
         let mut p = Vec3::zeros();
         for (vertex, weight) in self.row(i) {
             p += positions[vertex] * weight;
@@ -138,22 +138,22 @@ impl Embedding {
 }
 
 /// Entries of a stored row.
-const WIDTH: usize = 8;
+const ROW_WIDTH: usize = 8;
 
 /// An [`Embedding`] as plain arrays for files: rows of eight entries, padded with −1 and 0.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct StoredEmbedding {
-    indices: Vec<[i32; WIDTH]>,
-    weights: Vec<[f64; WIDTH]>,
+    indices: Vec<[i32; ROW_WIDTH]>,
+    weights: Vec<[f64; ROW_WIDTH]>,
     cells: Vec<u32>,
 }
 
 impl StoredEmbedding {
-    /// Copies an embedding; `None` if a row is longer than `WIDTH`, which rows of cells never are.
+    /// Copies an embedding; `None` if a row is longer than `ROW_WIDTH`, which rows of cells never are.
     pub fn new(embedding: &Embedding) -> Option<Self> {
         let (columns, values) = (embedding.matrix.indices(), embedding.matrix.data());
-        let mut indices = vec![[-1; WIDTH]; embedding.len()];
-        let mut weights = vec![[0.0; WIDTH]; embedding.len()];
+        let mut indices = vec![[-1; ROW_WIDTH]; embedding.len()];
+        let mut weights = vec![[0.0; ROW_WIDTH]; embedding.len()];
         let mut rest = &embedding.order[..];
         for (i, range) in embedding.matrix.indptr().iter_outer_sz().enumerate() {
             let row;
@@ -193,16 +193,16 @@ impl StoredEmbedding {
 }
 
 /// Largest magnitude of a stored weight; points outside their cell have weights below zero and above one.
-const LARGEST_WEIGHT: f64 = 1e3;
+const MAX_WEIGHT: f64 = 1e3;
 /// Largest distance of the sum of weights from one. It covers rounding, and that of files once kept in single
 /// precision.
-const OFF_ONE: f64 = 1e-5;
+const SUM_TOLERANCE: f64 = 1e-5;
 
 /// Returns whether a row holds valid weights of a point: all zero, or a sum of one.
 fn are_weights(row: &[f64]) -> bool {
     let sum: f64 = row.iter().sum();
     let none = row.iter().all(|&x| x == 0.0);
-    row.iter().all(|x| x.abs() <= LARGEST_WEIGHT) && (none || (sum - 1.0).abs() <= OFF_ONE)
+    row.iter().all(|x| x.abs() <= MAX_WEIGHT) && (none || (sum - 1.0).abs() <= SUM_TOLERANCE)
 }
 
 #[cfg(test)]
@@ -245,7 +245,7 @@ mod tests {
             for (vertex, &weight) in row.iter() {
                 place += positions[vertex] * weight;
             }
-            assert!((embedding.place(i, &positions) - place).amax() < 1e-14);
+            assert!((embedding.position(i, &positions) - place).amax() < 1e-14);
         }
         // In the order given, to the last bit.
         let given = &rows()[0].1;
@@ -253,7 +253,7 @@ mod tests {
         for &(vertex, weight) in given {
             place += positions[vertex as usize] * weight;
         }
-        assert_eq!(embedding.place(0, &positions), place);
+        assert_eq!(embedding.position(0, &positions), place);
     }
 
     /// A vertex that a row names twice gets the sum of both weights.

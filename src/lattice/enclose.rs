@@ -6,12 +6,12 @@
 //! nodes separate parts of the body that share a cell [molino2004].
 
 use super::assemble::assemble;
-use super::bones::{self, Segment};
+use super::bones::{self, BoneSegment};
 use super::builder::Builder;
-use super::unit::Own;
+use super::unit::UnitCharacter;
 use super::{Lattice, LatticeError};
 use crate::Vec3;
-use crate::progress::{Part, Progress, step};
+use crate::progress::{Progress, StageProgress, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{OwnUnit, Surface};
 
@@ -49,23 +49,23 @@ impl Lattice {
         progress: &dyn Progress,
     ) -> Result<Self, LatticeError> {
         check_settings(surface, skeleton, skin, settings)?;
-        step(progress, 0.0, "finding the bones")?;
-        let unit = OwnUnit::facing(surface, skeleton);
+        report_progress(progress, 0.0, "finding the bones")?;
+        let unit = OwnUnit::for_character(surface, skeleton);
         let own = unit.convert(surface, skeleton)?;
-        let first = Part {
+        let first = StageProgress {
             whole: progress,
             from: 0.0,
             to: 0.02,
         };
         own.surface.prepare(&first)?;
-        let lattice = enclose_own(&own, skin, settings, progress)?;
-        unit.bring_back(lattice, &own, surface, skeleton)
+        let lattice = enclose_in_own_unit(&own, skin, settings, progress)?;
+        unit.restore_lattice(lattice, &own, surface, skeleton)
     }
 }
 
 /// Builds a lattice around a character in its own unit.
-fn enclose_own(
-    own: &Own,
+fn enclose_in_own_unit(
+    own: &UnitCharacter,
     skin: Option<&SkinWeights>,
     settings: EncloseSettings,
     progress: &dyn Progress,
@@ -79,7 +79,7 @@ fn enclose_own(
 /// Builds a lattice around a surface and bone segments, both in their own unit, with `faces` as faces of cells.
 pub(super) fn enclose_segments(
     surface: &Surface,
-    segments: &[Segment],
+    segments: &[BoneSegment],
     faces: &[[Vec3; 3]],
     h: f64,
     notes: Vec<String>,

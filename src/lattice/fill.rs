@@ -4,7 +4,7 @@
 
 use super::balls::Ball;
 use super::delaunay::delaunay;
-use super::segments::Protected;
+use super::segments::ProtectedSkeleton;
 use crate::Vec3;
 use crate::geometry::tetrahedron::{closest_on_segment, volume};
 use crate::surface::DistanceGrid;
@@ -21,7 +21,7 @@ pub(crate) struct SizeField {
 }
 
 impl SizeField {
-    pub(crate) fn new(skeleton: &Protected, h: f64) -> Self {
+    pub(crate) fn new(skeleton: &ProtectedSkeleton, h: f64) -> Self {
         let mut samples = Vec::new();
         for (e, &(a, b, _)) in skeleton.edges.iter().enumerate() {
             let (x, y) = (skeleton.points[a as usize], skeleton.points[b as usize]);
@@ -36,16 +36,16 @@ impl SizeField {
         Self {
             samples,
             h,
-            smallest: Self::floor(h),
+            smallest: Self::min_size(h),
         }
     }
 
     /// Returns the smallest size anywhere.
-    pub(crate) fn floor(h: f64) -> f64 {
+    pub(crate) fn min_size(h: f64) -> f64 {
         0.35 * h
     }
 
-    pub(crate) fn at(&self, p: Vec3) -> f64 {
+    pub(crate) fn size_at(&self, p: Vec3) -> f64 {
         let mut best = self.h;
         for &(x, l) in &self.samples {
             // Compare squares first: most samples are far away.
@@ -59,19 +59,19 @@ impl SizeField {
 }
 
 /// Width of the fill around Ω, as a multiple of `h`.
-const BAND: f64 = 2.0;
+const BAND_WIDTH: f64 = 2.0;
 /// Width of the fill around bones, which may stick out of the body, as a multiple of `h`.
-const AROUND_BONES: f64 = 1.2;
+const BONE_BAND_WIDTH: f64 = 1.2;
 /// Smallest distance between fill points, and of a fill point from a bone, as a share of the size.
-const SPACING: f64 = 0.62;
+const MIN_SPACING: f64 = 0.62;
 /// Factor by which balls are widened when they are cleared of points.
-const CLEAR: f64 = 1.08;
+const CLEARANCE_FACTOR: f64 = 1.08;
 /// Number of far corners at the end of the list.
-pub(crate) const FAR: usize = 8;
+pub(crate) const FAR_CORNER_COUNT: usize = 8;
 
 /// Points of the tetrahedralisation: skeleton points, then free points, then the far corners.
 #[derive(Debug, Clone)]
-pub(crate) struct Points {
+pub(crate) struct FillPoints {
     /// Positions.
     pub x: Vec<Vec3>,
     /// Number of skeleton points.
@@ -80,10 +80,10 @@ pub(crate) struct Points {
     outer: Vec<bool>,
 }
 
-impl Points {
+impl FillPoints {
     /// Fills the space around a skeleton, in the domain that `grid` describes, between `lo` and `hi`.
     pub(crate) fn fill(
-        skeleton: &Protected,
+        skeleton: &ProtectedSkeleton,
         size: &SizeField,
         grid: &DistanceGrid,
         lo: Vec3,
@@ -104,9 +104,10 @@ impl Points {
             let level: Vec<(Vec3, f64)> = body_centred_cubic(lo, hi, 1.06 * spacing)
                 .into_par_iter()
                 .filter(|&p| {
-                    grid.at(p) < BAND * h || distance_to_skeleton(skeleton, p) < AROUND_BONES * h
+                    grid.distance_at(p) < BAND_WIDTH * h
+                        || distance_to_skeleton(skeleton, p) < BONE_BAND_WIDTH * h
                 })
-                .map(|p| (p, size.at(p)))
+                .map(|p| (p, size.size_at(p)))
                 .filter(|&(_, s)| s < above && s >= below)
                 .collect();
             candidates.extend(level);
@@ -116,21 +117,21 @@ impl Points {
             spacing /= 2.0;
             first = false;
         }
-        let kept = thin(candidates, h);
+        let kept = drop_crowded_points(candidates, h);
         let free: Vec<Vec3> = kept
             .into_par_iter()
-            .filter(|&(p, s)| distance_to_skeleton(skeleton, p) > SPACING * s)
+            .filter(|&(p, s)| distance_to_skeleton(skeleton, p) > MIN_SPACING * s)
             .map(|(p, _)| p)
             .collect();
         let outer = free
             .iter()
-            .map(|&p| grid.at(p) > (BAND - 0.8) * h)
+            .map(|&p| grid.distance_at(p) > (BAND_WIDTH - 0.8) * h)
             .collect();
         let mut x = skeleton.points.clone();
         x.extend(free);
         let far = Vec3::repeat(8.0 * h);
         let (a, b) = (lo - far, hi + far);
-        for i in 0..FAR {
+        for i in 0..FAR_CORNER_COUNT {
             let pick = |k: usize| if i >> k & 1 == 1 { b[k] } else { a[k] };
             x.push(Vec3::new(pick(0), pick(1), pick(2)));
         }
@@ -142,26 +143,26 @@ impl Points {
     }
 
     /// Returns the indices of the free points.
-    pub(crate) fn free(&self) -> std::ops::Range<usize> {
-        self.fixed..self.x.len() - FAR
+    pub(crate) fn free_range(&self) -> std::ops::Range<usize> {
+        self.fixed..self.x.len() - FAR_CORNER_COUNT
     }
 
     /// Returns whether a free point keeps its position.
-    fn stays(&self, i: usize) -> bool {
+    fn is_fixed(&self, i: usize) -> bool {
         self.outer[i - self.fixed]
     }
 
     /// Adds free points.
     pub(crate) fn insert(&mut self, new: &[Vec3]) {
-        let at = self.x.len() - FAR;
+        let at = self.x.len() - FAR_CORNER_COUNT;
         self.x.splice(at..at, new.iter().copied());
         self.outer.extend(new.iter().map(|_| false));
     }
 
     /// Moves free points out of the balls of the given sub-segments and of all given faces, widened by
     /// `clear`.
-    pub(crate) fn push_out(&mut self, skeleton: &Protected, edges: &[usize], clear: f64) {
-        let free = self.free();
+    pub(crate) fn push_out(&mut self, skeleton: &ProtectedSkeleton, edges: &[usize], clear: f64) {
+        let free = self.free_range();
         for _ in 0..4 {
             let mut moved = false;
             let of_edges = edges.iter().map(|&e| {
@@ -199,15 +200,15 @@ impl Points {
     /// Moves free points towards the size-weighted mean of their tetrahedra's barycentres, `passes` times.
     pub(crate) fn relax(
         &mut self,
-        skeleton: &Protected,
+        skeleton: &ProtectedSkeleton,
         size: &SizeField,
         passes: usize,
     ) -> Result<(), String> {
         let all: Vec<usize> = (0..skeleton.edges.len()).collect();
-        self.push_out(skeleton, &all, CLEAR);
+        self.push_out(skeleton, &all, CLEARANCE_FACTOR);
         for _ in 0..passes {
             let tets = delaunay(&self.x).map_err(|e| e.to_string())?;
-            let end = self.x.len() - FAR;
+            let end = self.x.len() - FAR_CORNER_COUNT;
             let weighted: Vec<(Vec3, f64)> = tets
                 .par_iter()
                 .map(|t| {
@@ -216,7 +217,7 @@ impl Points {
                     }
                     let x = t.map(|v| self.x[v as usize]);
                     let centre = (x[0] + x[1] + x[2] + x[3]) / 4.0;
-                    (centre, volume(&x).abs() / size.at(centre).powi(3))
+                    (centre, volume(&x).abs() / size.size_at(centre).powi(3))
                 })
                 .collect();
             let mut sums = vec![(Vec3::zeros(), 0.0); self.x.len()];
@@ -226,42 +227,47 @@ impl Points {
                     sums[v as usize].1 += w;
                 }
             }
-            for i in self.free() {
-                if !self.stays(i) && sums[i].1 > 0.0 {
+            for i in self.free_range() {
+                if !self.is_fixed(i) && sums[i].1 > 0.0 {
                     let target = sums[i].0 / sums[i].1;
                     let step = (target - self.x[i]) * 0.8;
                     self.x[i] += step;
                 }
             }
-            self.push_out(skeleton, &all, CLEAR);
+            self.push_out(skeleton, &all, CLEARANCE_FACTOR);
         }
         Ok(())
     }
 
     /// Moves free points just inside or on the surface a little outside, so that cells cut the surface in
     /// their middle instead of grazing it.
-    pub(crate) fn warp(&mut self, skeleton: &Protected, size: &SizeField, grid: &DistanceGrid) {
+    pub(crate) fn warp(
+        &mut self,
+        skeleton: &ProtectedSkeleton,
+        size: &SizeField,
+        grid: &DistanceGrid,
+    ) {
         for _ in 0..3 {
-            for i in self.free() {
+            for i in self.free_range() {
                 let p = self.x[i];
-                let (s, d) = (size.at(p), grid.at(p));
-                if self.stays(i) || d < -0.3 * s || d > OUTWARD * s {
+                let (s, d) = (size.size_at(p), grid.distance_at(p));
+                if self.is_fixed(i) || d < -0.3 * s || d > OUTWARD_OFFSET * s {
                     continue;
                 }
                 if let Some(n) = grid.gradient(p).try_normalize(1e-9) {
-                    self.x[i] += n * (1.3 * OUTWARD * s - d);
+                    self.x[i] += n * (1.3 * OUTWARD_OFFSET * s - d);
                 }
             }
         }
         let all: Vec<usize> = (0..skeleton.edges.len()).collect();
-        self.push_out(skeleton, &all, CLEAR);
+        self.push_out(skeleton, &all, CLEARANCE_FACTOR);
     }
 }
 
 /// Distance outside the surface to which points near it are moved, as a share of the size.
-pub(crate) const OUTWARD: f64 = 0.06;
+pub(crate) const OUTWARD_OFFSET: f64 = 0.06;
 
-fn distance_to_skeleton(skeleton: &Protected, p: Vec3) -> f64 {
+fn distance_to_skeleton(skeleton: &ProtectedSkeleton, p: Vec3) -> f64 {
     let mut best = f64::INFINITY;
     for &(a, b, _) in &skeleton.edges {
         let q = closest_on_segment(skeleton.points[a as usize], skeleton.points[b as usize], p).0;
@@ -285,7 +291,7 @@ fn body_centred_cubic(lo: Vec3, hi: Vec3, a: f64) -> Vec<Vec3> {
                 for i in -n[0]..=n[0] {
                     let grid = Vec3::new(i as f64, j as f64, k as f64)
                         + Vec3::repeat(0.5 * f64::from(half));
-                    points.push(centre + (grid + offset(i, j, k, half)) * a);
+                    points.push(centre + (grid + random_offset(i, j, k, half)) * a);
                 }
             }
         }
@@ -293,7 +299,7 @@ fn body_centred_cubic(lo: Vec3, hi: Vec3, a: f64) -> Vec<Vec3> {
     points
 }
 
-fn offset(i: i64, j: i64, k: i64, half: i32) -> Vec3 {
+fn random_offset(i: i64, j: i64, k: i64, half: i32) -> Vec3 {
     let mut seed = (i as u64)
         .wrapping_mul(0x9E37_79B9_7F4A_7C15)
         .wrapping_add((j as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F))
@@ -311,8 +317,8 @@ fn offset(i: i64, j: i64, k: i64, half: i32) -> Vec3 {
 }
 
 /// Drops every point that is too close to an earlier one.
-fn thin(candidates: Vec<(Vec3, f64)>, h: f64) -> Vec<(Vec3, f64)> {
-    let cell = SPACING * h;
+fn drop_crowded_points(candidates: Vec<(Vec3, f64)>, h: f64) -> Vec<(Vec3, f64)> {
+    let cell = MIN_SPACING * h;
     let bin = |p: Vec3| -> [i64; 3] { std::array::from_fn(|k| (p[k] / cell).floor() as i64) };
     let mut bins: std::collections::BTreeMap<[i64; 3], Vec<usize>> = Default::default();
     let mut kept: Vec<(Vec3, f64)> = Vec::new();
@@ -323,7 +329,7 @@ fn thin(candidates: Vec<(Vec3, f64)>, h: f64) -> Vec<(Vec3, f64)> {
             let near = [b[0] + d % 3 - 1, b[1] + d / 3 % 3 - 1, b[2] + d / 9 - 1];
             free &= bins.get(&near).is_none_or(|list| {
                 list.iter()
-                    .all(|&i| (kept[i].0 - p).norm() >= SPACING * kept[i].1)
+                    .all(|&i| (kept[i].0 - p).norm() >= MIN_SPACING * kept[i].1)
             });
         }
         if free {

@@ -10,19 +10,19 @@ use crate::Vec3;
 use crate::surface::{OwnUnit, Surface};
 
 /// Marks a missing cell or group.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(crate) const NO_CELL: u32 = u32::MAX;
 
 /// Ownership of flesh for cells that have copies.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Flesh {
-    /// For each cell, its group of copies; [`NONE`] for a cell without copies.
+pub(crate) struct FleshOwnership {
+    /// For each cell, its group of copies; [`NO_CELL`] for a cell without copies.
     group: Vec<u32>,
     /// Ranges of samples: `starts[g] .. starts[g + 1]` for group `g`.
     starts: Vec<u32>,
     samples: Samples,
     /// The cell that owns each sample.
     owners: Vec<u32>,
-    /// For each welded surface vertex, the cell that holds it; [`NONE`] outside the lattice.
+    /// For each welded surface vertex, the cell that holds it; [`NO_CELL`] outside the lattice.
     vertex_owner: Vec<u32>,
     /// Digest of the surface that `vertex_owner` refers to.
     digest: u64,
@@ -38,8 +38,8 @@ pub(crate) struct FleshSample {
     pub owner: u32,
 }
 
-impl Flesh {
-    /// Collects samples, in the order of their groups; `group` holds each cell's group ([`NONE`] without copies).
+impl FleshOwnership {
+    /// Collects samples, in the order of their groups; `group` holds each cell's group ([`NO_CELL`] without copies).
     pub fn new(
         group: Vec<u32>,
         samples: &[FleshSample],
@@ -48,7 +48,7 @@ impl Flesh {
     ) -> Self {
         let groups = group
             .iter()
-            .filter(|&&g| g != NONE)
+            .filter(|&&g| g != NO_CELL)
             .max()
             .map_or(0, |&g| g + 1);
         let start = |g: u32| samples.partition_point(|s| s.group < g) as u32;
@@ -64,12 +64,12 @@ impl Flesh {
     }
 
     /// Converts flesh found in a character's own unit to the units of the input.
-    pub(super) fn rescaled(mut self, unit: OwnUnit, own: &Surface, given: &Surface) -> Self {
-        self.samples = self.samples.rescaled(unit);
+    pub(super) fn into_input_unit(mut self, unit: OwnUnit, own: &Surface, given: &Surface) -> Self {
+        self.samples = self.samples.into_input_unit(unit);
         // Rounding may weld vertices that are distinct in the input, and vice versa.
-        let mut vertex_owner = vec![NONE; given.welded().vertices.len()];
+        let mut vertex_owner = vec![NO_CELL; given.welded().vertices.len()];
         let of = given.welded().of_vertex.iter().zip(&own.welded().of_vertex);
-        for (&to, &from) in of.filter(|(to, from)| **to != NONE && **from != NONE) {
+        for (&to, &from) in of.filter(|(to, from)| **to != NO_CELL && **from != NO_CELL) {
             vertex_owner[to as usize] = self.vertex_owner[from as usize];
         }
         self.vertex_owner = vertex_owner;
@@ -79,13 +79,13 @@ impl Flesh {
 
     /// Extends the flesh by cells without copies; replaces the cells that hold the welded vertices of the whole
     /// surface.
-    pub(super) fn widened(
+    pub(super) fn extend_cells(
         mut self,
         cells: usize,
         vertex_owner: Vec<u32>,
         surface: &Surface,
     ) -> Self {
-        self.group.extend(std::iter::repeat_n(NONE, cells));
+        self.group.extend(std::iter::repeat_n(NO_CELL, cells));
         self.vertex_owner = vertex_owner;
         self.digest = digest(surface);
         self
@@ -99,19 +99,19 @@ impl Flesh {
             && self
                 .group
                 .iter()
-                .all(|&g| g == NONE || (g as usize) < groups)
+                .all(|&g| g == NO_CELL || (g as usize) < groups)
             && self.starts.is_sorted()
-            && self.samples.sound()
+            && self.samples.is_valid()
             && self.starts.last().copied().unwrap_or(0) as usize == self.samples.len()
             && self.owners.len() == self.samples.len()
             && self.owners.iter().all(cell)
-            && self.vertex_owner.iter().all(|c| *c == NONE || cell(c))
+            && self.vertex_owner.iter().all(|c| *c == NO_CELL || cell(c))
     }
 
     /// Returns the copy of `cell` whose flesh is at `point`; the cell itself if it has no copies.
     pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
-        let group = self.group.get(cell as usize).copied().unwrap_or(NONE);
-        if group == NONE {
+        let group = self.group.get(cell as usize).copied().unwrap_or(NO_CELL);
+        if group == NO_CELL {
             return cell;
         }
         let range = self.starts[group as usize] as usize..self.starts[group as usize + 1] as usize;
@@ -119,7 +119,7 @@ impl Flesh {
         nearest.map_or(cell, |s| self.owners[s])
     }
 
-    /// Returns for each welded vertex the cell that holds it ([`NONE`] outside the lattice); `None` if `surface` is not
+    /// Returns for each welded vertex the cell that holds it ([`NO_CELL`] outside the lattice); `None` if `surface` is not
     /// the one that was split.
     pub fn vertex_owner(&self, surface: &Surface) -> Option<&[u32]> {
         let same = self.vertex_owner.len() == surface.welded().vertices.len()
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     /// Two sheets a hair apart, each with flesh behind it: cells 1 and 2 are copies, cell 0 is whole.
-    fn flesh(surface: &Surface) -> Flesh {
+    fn flesh(surface: &Surface) -> FleshOwnership {
         let mut samples = Vec::new();
         for (owner, side) in [(1, -1.0), (2, 1.0)] {
             for i in 0..25 {
@@ -170,7 +170,7 @@ mod tests {
                 });
             }
         }
-        Flesh::new(vec![NONE, 0, 0], &samples, vec![1, 2, NONE], surface)
+        FleshOwnership::new(vec![NO_CELL, 0, 0], &samples, vec![1, 2, NO_CELL], surface)
     }
 
     fn triangle(x: f64) -> Surface {
@@ -193,14 +193,17 @@ mod tests {
         }
         assert_eq!(flesh.owner(0, Vec3::x()), 0);
         assert_eq!(flesh.owner(7, Vec3::x()), 7);
-        assert_eq!(Flesh::default().owner(3, Vec3::x()), 3);
+        assert_eq!(FleshOwnership::default().owner(3, Vec3::x()), 3);
     }
 
     /// Owners of vertices are known only for the surface that they were made for.
     #[test]
     fn vertex_owner_needs_same_surface() {
         let flesh = flesh(&triangle(1.0));
-        assert_eq!(flesh.vertex_owner(&triangle(1.0)), Some(&[1, 2, NONE][..]));
+        assert_eq!(
+            flesh.vertex_owner(&triangle(1.0)),
+            Some(&[1, 2, NO_CELL][..])
+        );
         assert_eq!(flesh.vertex_owner(&triangle(1.0 + 1e-15)), None);
     }
 
@@ -210,7 +213,7 @@ mod tests {
         let flesh = flesh(&triangle(1.0));
         let config = bincode::config::standard();
         let bytes = bincode::serde::encode_to_vec(&flesh, config).expect("encodes");
-        let (back, used): (Flesh, usize) =
+        let (back, used): (FleshOwnership, usize) =
             bincode::serde::decode_from_slice(&bytes, config).expect("decodes");
         assert_eq!((back, used), (flesh, bytes.len()));
     }

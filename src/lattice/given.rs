@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lattices from arrays: stored ownership of flesh, and bones found by position.
 
-use super::bones::WELD;
-use super::{BoneChains, Flesh, Lattice, LatticeError, Parts};
+use super::bones::WELD_DISTANCE;
+use super::{BoneChains, CellParts, FleshOwnership, Lattice, LatticeError};
 use crate::Vec3;
 use crate::geometry::tetrahedron::closest_on_segment;
 use crate::skeleton::Skeleton;
@@ -14,7 +14,7 @@ impl Lattice {
     /// # Errors
     /// [`LatticeError::Copies`] if they belong to a lattice with other cells.
     pub fn with_copies(mut self, copies: &[u8]) -> Result<Self, LatticeError> {
-        let (flesh, parts): (Flesh, Option<Parts>) =
+        let (flesh, parts): (FleshOwnership, Option<CellParts>) =
             store::unpack(copies).ok_or(LatticeError::Copies)?;
         let cells = self.cells.len();
         if !(flesh.fits(cells) && parts.as_ref().is_none_or(|p| p.fits(cells))) {
@@ -32,8 +32,8 @@ impl Lattice {
 
     /// Finds the bones that lie on edges from head to tail: chains of vertices within the welding distance of
     /// the bone. Virtual tips are not bones of the skeleton and are not found.
-    pub fn bones_by_place(&self, skeleton: &Skeleton) -> BoneChains {
-        let weld = WELD * self.cell_size();
+    pub fn find_bone_chains(&self, skeleton: &Skeleton) -> BoneChains {
+        let weld = WELD_DISTANCE * self.cell_size();
         let edges = self.edges();
         let mut bones = BoneChains::default();
         for b in 0..skeleton.len() {
@@ -71,12 +71,12 @@ impl Lattice {
 impl BoneChains {
     /// Returns the bone that drives each of `vertices` vertices without skin weights: the first of equal rank.
     pub(crate) fn drivers(&self, vertices: usize) -> Vec<Option<u32>> {
-        self.drivers_by(vertices, |_, _| 0.0)
+        self.drivers_by_claim(vertices, |_, _| 0.0)
     }
 
     /// Returns the bone that drives each of `vertices` vertices. `claim` is the strength of a chain's claim to
     /// a vertex against others of equal rank.
-    pub(super) fn drivers_by(
+    pub(super) fn drivers_by_claim(
         &self,
         vertices: usize,
         claim: impl Fn(usize, u32) -> f64,

@@ -19,14 +19,14 @@ pub(crate) struct Climb<'a> {
     pub goal: f64,
 }
 
-const STEPS: [f64; 4] = [0.25, 0.1, 0.04, 0.015];
+const STEP_SHARES: [f64; 4] = [0.25, 0.1, 0.04, 0.015];
 /// Smallest quality of a tetrahedron that is not kept, radians.
-const DROPPED: f64 = 0.01;
+const MIN_KEPT_QUALITY: f64 = 0.01;
 
 impl Climb<'_> {
     /// Sweeps over the vertices until none moves, at most `sweeps` times.
     pub(crate) fn run(&self, x: &mut [Vec3], sweeps: usize) {
-        let incident = Groups::around(x.len(), self.tets);
+        let incident = Groups::from_elements(x.len(), self.tets);
         let directions = directions();
         // A vertex is examined again only after a vertex near it has moved.
         let mut active = vec![true; x.len()];
@@ -38,8 +38,8 @@ impl Climb<'_> {
                     continue;
                 }
                 around.clear();
-                around.extend(incident.of(v));
-                let before = self.worst(x, &around, v, x[v], f64::NEG_INFINITY);
+                around.extend(incident.members(v));
+                let before = self.worst_quality(x, &around, v, x[v], f64::NEG_INFINITY);
                 if before >= self.goal {
                     continue;
                 }
@@ -49,13 +49,13 @@ impl Climb<'_> {
                     ((q * 1e9) as i64, t)
                 });
                 let mut best = (before * 1.01 + 1e-4, x[v]);
-                for step in STEPS {
+                for step in STEP_SHARES {
                     for d in &directions {
                         let p = x[v] + d * (step * self.step_bound[v]);
                         if !(self.allowed)(v, p) {
                             continue;
                         }
-                        let q = self.worst(x, &around, v, p, best.0);
+                        let q = self.worst_quality(x, &around, v, p, best.0);
                         if q > best.0 {
                             best = (q, p);
                         }
@@ -78,13 +78,13 @@ impl Climb<'_> {
     }
 
     /// Returns the worst quality around `v` placed at `p`; stops early once it is at most `bar`.
-    fn worst(&self, x: &[Vec3], around: &[u32], v: usize, p: Vec3, bar: f64) -> f64 {
+    fn worst_quality(&self, x: &[Vec3], around: &[u32], v: usize, p: Vec3, bar: f64) -> f64 {
         let mut worst = f64::INFINITY;
         for &t in around {
             let corners =
                 self.tets[t as usize].map(|u| if u as usize == v { p } else { x[u as usize] });
             let mut q = quality(&corners);
-            if !self.keep[t as usize] && q > DROPPED {
+            if !self.keep[t as usize] && q > MIN_KEPT_QUALITY {
                 q = f64::INFINITY;
             }
             worst = worst.min(q);

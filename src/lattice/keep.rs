@@ -3,9 +3,9 @@
 //! and one on the flesh side of every given face. The tetrahedra tile space, so the surface is contained by
 //! construction.
 
-use super::segments::Protected;
+use super::segments::ProtectedSkeleton;
 use crate::Vec3;
-use crate::geometry::tetrahedron::{faces, meets_triangle, sorted};
+use crate::geometry::tetrahedron::{faces, meets_triangle, sort_vertices};
 use crate::surface::DistanceGrid;
 use crate::surface::Surface;
 use rayon::prelude::*;
@@ -17,17 +17,17 @@ pub(crate) fn select(
     tets: &[[u32; 4]],
     surface: &Surface,
     grid: &DistanceGrid,
-    skeleton: &Protected,
+    skeleton: &ProtectedSkeleton,
     h: f64,
 ) -> Vec<bool> {
     let mut keep: Vec<bool> = tets
         .par_iter()
         .map_init(Vec::new, |near, t| {
-            meets(&t.map(|v| x[v as usize]), surface, grid, h, near)
+            meets_domain(&t.map(|v| x[v as usize]), surface, grid, h, near)
         })
         .collect();
-    beside_faces(x, tets, skeleton, |t, _, fleshy| keep[t] = fleshy);
-    around_bones(tets, skeleton, &mut keep, x.len());
+    visit_face_sides(x, tets, skeleton, |t, _, fleshy| keep[t] = fleshy);
+    keep_around_bones(tets, skeleton, &mut keep, x.len());
     keep
 }
 
@@ -37,13 +37,13 @@ pub(crate) fn crossed_faces(
     tets: &[[u32; 4]],
     surface: &Surface,
     grid: &DistanceGrid,
-    skeleton: &Protected,
+    skeleton: &ProtectedSkeleton,
     h: f64,
 ) -> Vec<usize> {
     let mut found = Vec::new();
-    beside_faces(x, tets, skeleton, |t, face, fleshy| {
+    visit_face_sides(x, tets, skeleton, |t, face, fleshy| {
         let needed = || {
-            meets(
+            meets_domain(
                 &tets[t].map(|v| x[v as usize]),
                 surface,
                 grid,
@@ -60,10 +60,10 @@ pub(crate) fn crossed_faces(
 
 /// Visits each tetrahedron at a given face: passes its index, the face's index, and whether it is on the flesh side. Of
 /// the two at a face, the one on the flesh side is kept and the other is not.
-fn beside_faces(
+fn visit_face_sides(
     x: &[Vec3],
     tets: &[[u32; 4]],
-    skeleton: &Protected,
+    skeleton: &ProtectedSkeleton,
     mut tell: impl FnMut(usize, usize, bool),
 ) {
     if skeleton.faces.is_empty() {
@@ -71,7 +71,7 @@ fn beside_faces(
     }
     let numbered = (0..).zip(&skeleton.faces);
     let given: BTreeMap<[u32; 3], (usize, [u32; 3])> =
-        numbered.map(|(i, &f)| (sorted(f), (i, f))).collect();
+        numbered.map(|(i, &f)| (sort_vertices(f), (i, f))).collect();
     for (t, corners) in tets.iter().enumerate() {
         for (i, face) in faces(corners).iter().enumerate() {
             let Some((number, face)) = given.get(face) else {
@@ -85,7 +85,7 @@ fn beside_faces(
     }
 }
 
-fn meets(
+fn meets_domain(
     x: &[Vec3; 4],
     surface: &Surface,
     grid: &DistanceGrid,
@@ -94,11 +94,11 @@ fn meets(
 ) -> bool {
     let centre = (x[0] + x[1] + x[2] + x[3]) / 4.0;
     let radius = x.iter().map(|p| (p - centre).norm()).fold(0.0, f64::max);
-    let d = grid.at(centre);
-    let samples = samples(x);
+    let d = grid.distance_at(centre);
+    let samples = sample_points(x);
     // The interpolating grid is trusted only well away from the surface and if all samples agree: at a hole Ω ends far
     // from any triangle, and the distance jumps from one sign to the other.
-    if d.abs() > radius + 0.5 * h && samples.iter().all(|&p| grid.at(p) * d > 0.0) {
+    if d.abs() > radius + 0.5 * h && samples.iter().all(|&p| grid.distance_at(p) * d > 0.0) {
         return d < 0.0;
     }
     let lo = x[0].inf(&x[1]).inf(&x[2]).inf(&x[3]);
@@ -117,7 +117,7 @@ fn meets(
 }
 
 /// Returns the centre, corners, edge centres and face centres.
-fn samples(x: &[Vec3; 4]) -> [Vec3; 15] {
+fn sample_points(x: &[Vec3; 4]) -> [Vec3; 15] {
     let mut s = [Vec3::zeros(); 15];
     for (bits, s) in s.iter_mut().enumerate() {
         let of: Vec3 = (0..4)
@@ -130,9 +130,14 @@ fn samples(x: &[Vec3; 4]) -> [Vec3; 15] {
 }
 
 /// Keeps one tetrahedron around every sub-segment and skeleton point that lacks one.
-fn around_bones(tets: &[[u32; 4]], skeleton: &Protected, keep: &mut [bool], vertices: usize) {
+fn keep_around_bones(
+    tets: &[[u32; 4]],
+    skeleton: &ProtectedSkeleton,
+    keep: &mut [bool],
+    vertices: usize,
+) {
     let fixed = skeleton.points.len() as u32;
-    let far = (vertices - super::fill::FAR) as u32;
+    let far = (vertices - super::fill::FAR_CORNER_COUNT) as u32;
     let mut edges: BTreeMap<(u32, u32), bool> = skeleton
         .edges
         .iter()

@@ -7,7 +7,7 @@ use crate::surface::shapes::Random;
 
 /// How a straight grid is made a limb.
 #[derive(Debug, Clone, Copy)]
-pub struct Limb {
+pub struct LimbShape {
     /// Turn about its axis from end to end, radians.
     pub twist: f64,
     /// Turn of the axis from end to end, radians.
@@ -18,12 +18,12 @@ pub struct Limb {
 }
 
 /// Cells along an edge of the cross-section, and along the limb.
-const GRID: [usize; 2] = [3, 6];
+const CELL_COUNTS: [usize; 2] = [3, 6];
 
-impl Limb {
+impl LimbShape {
     /// Vertices, and hexahedra; where `prisms` says so of a column of them, two prisms instead of each.
     pub fn lattice(self, prisms: impl Fn(usize) -> bool) -> (Vec<Vec3>, Vec<Cell>) {
-        let [n, m] = GRID;
+        let [n, m] = CELL_COUNTS;
         let mut random = Random(self.seed);
         let mut vertices = Vec::new();
         for k in 0..=m {
@@ -31,7 +31,7 @@ impl Limb {
                 for i in 0..=n {
                     let moved = Vec3::from_fn(|_, _| (2.0 * random.next() - 1.0) * self.jitter);
                     let p = Vec3::new(i as f64, j as f64, k as f64) + moved;
-                    vertices.push(self.place(p - Vec3::new(1.5, 1.5, 0.0)));
+                    vertices.push(self.map_point(p - Vec3::new(1.5, 1.5, 0.0)));
                 }
             }
         }
@@ -52,13 +52,13 @@ impl Limb {
     }
 
     /// Where a point of the straight limb goes, its axis the third.
-    fn place(self, p: Vec3) -> Vec3 {
-        let along = p.z / GRID[1] as f64;
+    fn map_point(self, p: Vec3) -> Vec3 {
+        let along = p.z / CELL_COUNTS[1] as f64;
         let turned = nalgebra::Rotation3::from_axis_angle(&Vec3::z_axis(), self.twist * along) * p;
         if self.bend == 0.0 {
             return turned;
         }
-        let radius = GRID[1] as f64 / self.bend;
+        let radius = CELL_COUNTS[1] as f64 / self.bend;
         let (sin, cos) = (self.bend * along).sin_cos();
         let out = radius - turned.x;
         Vec3::new(radius - out * cos, turned.y, out * sin)
@@ -67,7 +67,7 @@ impl Limb {
 
 /// A cell with numbers for corners, of the kind that a number chooses, pushed out of shape: each corner by up to
 /// `jitter` in each direction from where a regular one of edge one has it.
-pub fn crumpled(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>) {
+pub fn crumpled_cell(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>) {
     let cube = |i: usize| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64);
     let (cell, regular): (Cell, Vec<Vec3>) = match kind % 3 {
         0 => (

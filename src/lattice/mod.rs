@@ -61,13 +61,13 @@ pub use embedding::Embedding;
 pub(crate) use embedding::StoredEmbedding;
 pub use enclose::EncloseSettings;
 pub(crate) use enclose::check_settings;
-pub(crate) use flesh::{Flesh, NONE};
-pub(crate) use parts::Parts;
-pub(crate) use sew::Limbs;
-pub(crate) use unit::{Own, heading};
+pub(crate) use flesh::{FleshOwnership, NO_CELL};
+pub(crate) use parts::CellParts;
+pub(crate) use sew::LimbCells;
+pub(crate) use unit::{UnitCharacter, heading};
 
 use crate::Vec3;
-use crate::range::{self, FARTHEST};
+use crate::range::{self, MAX_COORDINATE};
 use smallvec::SmallVec;
 
 /// Positions of the corners of a cell.
@@ -95,7 +95,7 @@ pub enum LatticeError {
     Cancelled(#[from] crate::progress::Cancelled),
     /// A vertex has a coordinate that is NaN, infinite or out of range.
     #[error(
-        "lattice vertex {0} has a coordinate that is not a finite number, or beyond {FARTHEST:e} m"
+        "lattice vertex {0} has a coordinate that is not a finite number, or beyond {MAX_COORDINATE:e} m"
     )]
     NonFinite(usize),
     /// A cell does not have 4, 6 or 8 corners.
@@ -148,8 +148,8 @@ pub struct Lattice {
     bones: BoneChains,
     locator: embed::Locator,
     notes: Vec<String>,
-    pub(crate) flesh: Option<Flesh>,
-    pub(crate) parts: Option<Parts>,
+    pub(crate) flesh: Option<FleshOwnership>,
+    pub(crate) parts: Option<CellParts>,
 }
 
 impl Lattice {
@@ -167,7 +167,7 @@ impl Lattice {
         if cells.is_empty() {
             return Err(LatticeError::Empty);
         }
-        if let Some(i) = vertices.iter().position(|v| !range::is_place(v)) {
+        if let Some(i) = vertices.iter().position(|v| !range::is_position(v)) {
             return Err(LatticeError::NonFinite(i));
         }
         for (cell, c) in cells.iter().enumerate() {
@@ -237,7 +237,7 @@ impl Lattice {
     /// Returns the cell whose flesh is at `point`, among all cells that contain the point; `cell` is one of them. It
     /// differs from `cell` only where virtual copies share its geometry or cells along a limb overlap it.
     pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
-        let cell = self.in_part(cell, point);
+        let cell = self.cell_in_part(cell, point);
         self.flesh.as_ref().map_or(cell, |f| f.owner(cell, point))
     }
 }

@@ -12,7 +12,7 @@ use crate::surface::OwnUnit;
 
 /// Part of each cell, and skin samples that decide where parts overlap.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Parts {
+pub(crate) struct CellParts {
     of_cell: Vec<u16>,
     /// For each cell, whether its box meets that of a cell of another part.
     mixed: Vec<bool>,
@@ -30,15 +30,15 @@ pub(super) struct SkinSample {
     pub part: u16,
 }
 
-impl Parts {
+impl CellParts {
     /// Builds the parts of a lattice's cells from samples of its skin.
     pub(super) fn new(lattice: &Lattice, of_cell: Vec<u16>, samples: &[SkinSample]) -> Self {
         let meets = |c: usize| {
-            let near = lattice.locator.near(c);
+            let near = lattice.locator.touching_cells(c);
             near.iter().any(|&d| of_cell[d] != of_cell[c])
         };
         let mixed: Vec<bool> = (0..of_cell.len()).map(meets).collect();
-        let near = |p: Vec3| lattice.locator.boxes_around(p).any(|c| mixed[c as usize]);
+        let near = |p: Vec3| lattice.locator.cells_around(p).any(|c| mixed[c as usize]);
         let kept: Vec<&SkinSample> = samples.iter().filter(|s| near(s.position)).collect();
         let origin = kept.first().map_or_else(Vec3::zeros, |s| s.position);
         let points = kept.iter().map(|s| (s.position, s.normal));
@@ -51,13 +51,13 @@ impl Parts {
     }
 
     /// Converts parts found in a character's own unit to the units of the input.
-    pub(super) fn rescaled(mut self, unit: OwnUnit) -> Self {
-        self.samples = self.samples.rescaled(unit);
+    pub(super) fn into_input_unit(mut self, unit: OwnUnit) -> Self {
+        self.samples = self.samples.into_input_unit(unit);
         self
     }
 
     /// Returns the part of a cell.
-    pub(super) fn of(&self, cell: usize) -> u16 {
+    pub(super) fn part_of_cell(&self, cell: usize) -> u16 {
         self.of_cell[cell]
     }
 
@@ -65,12 +65,12 @@ impl Parts {
     pub(crate) fn fits(&self, cells: usize) -> bool {
         self.of_cell.len() == cells
             && self.mixed.len() == cells
-            && self.samples.sound()
+            && self.samples.is_valid()
             && self.parts.len() == self.samples.len()
     }
 
     /// Returns the part of the flesh at a point in a cell.
-    fn at(&self, cell: u32, point: Vec3) -> u16 {
+    fn part_at(&self, cell: u32, point: Vec3) -> u16 {
         let own = self.of_cell[cell as usize];
         if !self.mixed[cell as usize] {
             return own;
@@ -83,29 +83,31 @@ impl Parts {
 impl Lattice {
     /// Returns the cell that holds the point and belongs to the part of the flesh there; `cell` itself if there is no
     /// such cell.
-    pub(super) fn in_part(&self, cell: u32, point: Vec3) -> u32 {
+    pub(super) fn cell_in_part(&self, cell: u32, point: Vec3) -> u32 {
         let Some(parts) = &self.parts else {
             return cell;
         };
         // Cells are numbered as parts are for any lattice that has them.
-        let part = parts.at(cell, point);
+        let part = parts.part_at(cell, point);
         if part == parts.of_cell[cell as usize] {
             return cell;
         }
-        let held = |c: &u32| parts.of_cell[*c as usize] == part && self.holds(*c, point);
-        let found = self.locator.boxes_around(point).find(held);
+        let held = |c: &u32| parts.of_cell[*c as usize] == part && self.contains(*c, point);
+        let found = self.locator.cells_around(point).find(held);
         found.unwrap_or(cell)
     }
 
     /// Returns the part of a cell, 0 in a lattice without parts.
-    pub(crate) fn part(&self, cell: usize) -> u16 {
-        self.parts.as_ref().map_or(0, |parts| parts.of(cell))
+    pub(crate) fn cell_part(&self, cell: usize) -> u16 {
+        self.parts
+            .as_ref()
+            .map_or(0, |parts| parts.part_of_cell(cell))
     }
 
     /// Returns whether two cells belong to different parts, which may overlap.
-    pub(super) fn parted(&self, i: usize, j: usize) -> bool {
+    pub(super) fn are_parted(&self, i: usize, j: usize) -> bool {
         let parts = self.parts.as_ref();
-        parts.is_some_and(|parts| parts.of(i) != parts.of(j))
+        parts.is_some_and(|parts| parts.part_of_cell(i) != parts.part_of_cell(j))
     }
 
     /// Returns for each vertex the parts of the cells around it, ascending; `None` in a lattice without parts.
@@ -115,8 +117,8 @@ impl Lattice {
         for (cell, corners) in self.cells.iter().map(Cell::corners).enumerate() {
             for &v in corners {
                 let all: &mut Vec<u16> = &mut of[v as usize];
-                if let Err(at) = all.binary_search(&parts.of(cell)) {
-                    all.insert(at, parts.of(cell));
+                if let Err(at) = all.binary_search(&parts.part_of_cell(cell)) {
+                    all.insert(at, parts.part_of_cell(cell));
                 }
             }
         }

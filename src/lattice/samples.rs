@@ -7,7 +7,7 @@ use crate::surface::{Heading, OwnUnit};
 use std::ops::Range;
 
 /// Cosine to the normal up to which a point in front of skin still counts as behind it (skin is curved).
-const IN_FRONT: f64 = 0.3;
+const MAX_BEHIND_COSINE: f64 = 0.3;
 
 /// Sample points, with unit normals on skin.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -44,9 +44,9 @@ impl Samples {
     }
 
     /// Converts samples found in a character's own unit to the units of the input.
-    pub fn rescaled(mut self, unit: OwnUnit) -> Self {
+    pub fn into_input_unit(mut self, unit: OwnUnit) -> Self {
         self.origin = unit.to_given(&Vec3::from(self.origin)).into();
-        if unit.heading != Heading::ALONG {
+        if unit.heading != Heading::ALIGNED {
             let turned = |v: [f64; 3]| unit.heading.to_given(&Vec3::from(v));
             for p in &mut self.positions {
                 *p = turned(p.map(f64::from)).map(|x| x as f32).into();
@@ -60,9 +60,9 @@ impl Samples {
     }
 
     /// Returns whether samples read from a file are valid.
-    pub fn sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.positions.iter().flatten().all(|x| x.is_finite())
-            && range::is_place(&Vec3::from(self.origin))
+            && range::is_position(&Vec3::from(self.origin))
             && self.scale > 0.0
             && range::is_sound(self.scale)
             && self.normals.len() == self.positions.len()
@@ -84,7 +84,7 @@ impl Samples {
                 best[0] = (distance, Some(s));
             }
             let height = Vec3::from(self.normals[s].map(f64::from)).dot(&d) / 127.0;
-            if height <= IN_FRONT * distance.sqrt() {
+            if height <= MAX_BEHIND_COSINE * distance.sqrt() {
                 best[1] = (distance, Some(s));
             }
         }

@@ -6,14 +6,14 @@
 //! that meet in a joint are cut at the same radius around it (concentric shells), because cutting at midpoints would
 //! never end.
 
-use super::balls::{self, Ball, encroaching};
-use super::bones::{Segment, WELD};
+use super::balls::{self, Ball, encroaching_points};
+use super::bones::{BoneSegment, WELD_DISTANCE};
 use crate::Vec3;
 use crate::geometry::tetrahedron::closest_on_segment;
 
 /// Skeleton for the Delaunay step: points, edges and faces with their protecting balls.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Protected {
+pub(crate) struct ProtectedSkeleton {
     /// Skeleton points: joints first.
     pub points: Vec<Vec3>,
     /// Edges `(point, point, segment)`.
@@ -30,7 +30,7 @@ pub(crate) struct Protected {
     pub face_balls: Vec<Ball>,
 }
 
-impl Protected {
+impl ProtectedSkeleton {
     /// Adds a point between two neighbours on chains, and returns its number.
     pub fn insert(&mut self, x: Vec3, a: u32, b: u32) -> u32 {
         let new = self.points.len() as u32;
@@ -55,40 +55,41 @@ impl Protected {
     /// Finds the balls of the edges: an empty one if possible, or else the smallest.
     pub fn find_balls(&mut self) {
         let ball = |&(a, b, _): &(u32, u32, u32)| {
-            balls::empty(&self.points, a, b).unwrap_or_else(|| balls::smallest(&self.points, a, b))
+            balls::empty_ball(&self.points, a, b)
+                .unwrap_or_else(|| balls::smallest_ball(&self.points, a, b))
         };
         self.balls = self.edges.iter().map(ball).collect();
     }
 }
 
 /// Shortest sub-segment that may result from a cut, as a share of `h`.
-const SHORTEST: f64 = 0.06;
+const MIN_SUBSEGMENT: f64 = 0.06;
 
 /// Cuts segments until all balls are empty. `faces` are triangles that must become faces of the cells; a bone that
 /// meets one ends at a corner.
-pub(crate) fn protect(segments: &[Segment], faces: &[[Vec3; 3]], h: f64) -> Protected {
-    let weld = WELD * h;
-    let (points, ends) = join(segments, weld);
-    let mut p = Protected {
+pub(crate) fn protect(segments: &[BoneSegment], faces: &[[Vec3; 3]], h: f64) -> ProtectedSkeleton {
+    let weld = WELD_DISTANCE * h;
+    let (points, ends) = join_ends(segments, weld);
+    let mut p = ProtectedSkeleton {
         points,
         ..Default::default()
     };
-    crossings(&mut p.points, segments, &ends, weld);
+    add_crossings(&mut p.points, segments, &ends, weld);
     for face in faces {
-        let corners = face.map(|x| point_at(&mut p.points, x, 1e-6 * h));
+        let corners = face.map(|x| find_or_add_point(&mut p.points, x, 1e-6 * h));
         let [a, b, c] = corners.map(|v| p.points[v as usize]);
-        p.face_balls.push(balls::around(a, b, c));
+        p.face_balls.push(balls::triangle_ball(a, b, c));
         p.faces.push(corners);
     }
     for &(a, b) in &ends {
-        let chain = through_joints(&p.points, a, b, weld);
+        let chain = points_on_segment(&p.points, a, b, weld);
         let mut cut = vec![chain[0]];
         for w in chain.windows(2) {
             subdivide(&mut p.points, &mut cut, w[0], w[1], h);
         }
         p.chains.push(cut);
     }
-    empty_balls(&mut p, &ends, SHORTEST * h);
+    cut_until_empty(&mut p, &ends, MIN_SUBSEGMENT * h);
     for (s, chain) in p.chains.iter().enumerate() {
         for w in chain.windows(2) {
             p.edges.push((w[0], w[1], s as u32));
@@ -100,7 +101,7 @@ pub(crate) fn protect(segments: &[Segment], faces: &[[Vec3; 3]], h: f64) -> Prot
 
 /// Assigns each end of the segments to the first joint that can move to the middle of all its ends within `reach` of
 /// each. Returns the joints' positions, and the joints of each segment.
-fn join(segments: &[Segment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
+fn join_ends(segments: &[BoneSegment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
     let mut boxes: Vec<(Vec3, Vec3)> = Vec::new();
     let mut joint = |x: Vec3| {
         let wider = |b: &(Vec3, Vec3)| (b.0.inf(&x), b.1.sup(&x));
@@ -121,7 +122,7 @@ fn join(segments: &[Segment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
 }
 
 /// Returns the index of the point at a position, adding it if it does not exist yet.
-fn point_at(points: &mut Vec<Vec3>, x: Vec3, near: f64) -> u32 {
+fn find_or_add_point(points: &mut Vec<Vec3>, x: Vec3, near: f64) -> u32 {
     if let Some(i) = points.iter().position(|p| (p - x).norm() <= near) {
         return i as u32;
     }
@@ -130,7 +131,7 @@ fn point_at(points: &mut Vec<Vec3>, x: Vec3, near: f64) -> u32 {
 }
 
 /// Adds a joint midway between bones that cross without one.
-fn crossings(points: &mut Vec<Vec3>, segments: &[Segment], ends: &[(u32, u32)], weld: f64) {
+fn add_crossings(points: &mut Vec<Vec3>, segments: &[BoneSegment], ends: &[(u32, u32)], weld: f64) {
     let joints = points.clone();
     for i in 0..segments.len() {
         for j in 0..i {
@@ -139,17 +140,17 @@ fn crossings(points: &mut Vec<Vec3>, segments: &[Segment], ends: &[(u32, u32)], 
                 continue;
             }
             let at = |k: u32| joints[k as usize];
-            let (p, q) = closest_of_segments(at(a.0), at(a.1), at(b.0), at(b.1));
+            let (p, q) = closest_points(at(a.0), at(a.1), at(b.0), at(b.1));
             let apart = |x: Vec3| joints.iter().all(|y| (x - y).norm() > 2.0 * weld);
             let middle = (p + q) / 2.0;
             if (p - q).norm() <= 2.0 * weld * (1.0 - 1e-9) && apart(middle) {
-                point_at(points, middle, 1e-6 * weld);
+                find_or_add_point(points, middle, 1e-6 * weld);
             }
         }
     }
 }
 
-fn closest_of_segments(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
+fn closest_points(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
     // Alternating projection converges for segments; it starts from the lines' common normal.
     let (u, v, w) = (b - a, d - c, a - c);
     let (uu, uv, vv) = (u.dot(&u), u.dot(&v), v.dot(&v));
@@ -169,7 +170,7 @@ fn closest_of_segments(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
 }
 
 /// Returns the points that a segment passes within `reach`, from head to tail.
-fn through_joints(points: &[Vec3], a: u32, b: u32, reach: f64) -> Vec<u32> {
+fn points_on_segment(points: &[Vec3], a: u32, b: u32, reach: f64) -> Vec<u32> {
     let (x, y) = (points[a as usize], points[b as usize]);
     if a == b {
         return vec![a];
@@ -197,13 +198,13 @@ fn subdivide(points: &mut Vec<Vec3>, chain: &mut Vec<u32>, a: u32, b: u32, h: f6
     let n = (((y - x).norm() / h - 1e-9).ceil() as usize).max(1);
     for m in 1..n {
         let p = x + (y - x) * (m as f64 / n as f64);
-        chain.push(point_at(points, p, 1e-6 * h));
+        chain.push(find_or_add_point(points, p, 1e-6 * h));
     }
     chain.push(b);
 }
 
 /// Cuts edges until every ball is free of other skeleton points or the edge is no longer than `shortest`.
-fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], shortest: f64) {
+fn cut_until_empty(p: &mut ProtectedSkeleton, ends: &[(u32, u32)], shortest: f64) {
     // Each pass cuts at most once per edge; the shortest length bounds the number of passes.
     for _ in 0..64 {
         let mut cuts: Vec<(u32, u32, f64)> = Vec::new();
@@ -211,17 +212,17 @@ fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], shortest: f64) {
         for s in 0..p.chains.len() {
             for w in p.chains[s].windows(2) {
                 let (a, b) = (w[0].min(w[1]), w[0].max(w[1]));
-                let empty = || balls::empty(&p.points, a, b).is_some();
+                let empty = || balls::empty_ball(&p.points, a, b).is_some();
                 if cuts.iter().any(|c| (c.0, c.1) == (a, b)) || empty() {
                     continue;
                 }
-                let inside = encroaching(&p.points, a, b);
+                let inside = encroaching_points(&p.points, a, b);
                 let length = (p.points[a as usize] - p.points[b as usize]).norm();
                 if length <= shortest {
                     p.unresolved += 1;
                     continue;
                 }
-                cuts.push((a, b, cut_at(p, ends, s, a, b, &inside)));
+                cuts.push((a, b, cut_share(p, ends, s, a, b, &inside)));
             }
         }
         if cuts.is_empty() {
@@ -236,8 +237,8 @@ fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], shortest: f64) {
 
 /// Returns where to cut an edge, as a share of its length. First choice is the radius of an encroaching point whose
 /// bone shares a joint with this one, then the foot of a close point, then the middle.
-fn cut_at(
-    p: &Protected,
+fn cut_share(
+    p: &ProtectedSkeleton,
     ends: &[(u32, u32)],
     segment: usize,
     a: u32,
@@ -270,20 +271,20 @@ fn cut_at(
         ((q - p.points[k as usize]).norm(), t)
     });
     let close = beside
-        .filter(|&(off, t)| off < BESIDE * t.min(1.0 - t) * (y - x).norm())
+        .filter(|&(off, t)| off < MAX_OFFSET_SHARE * t.min(1.0 - t) * (y - x).norm())
         .min_by(|a, b| a.0.total_cmp(&b.0));
     best.or(close.map(|c| c.1)).unwrap_or(0.5)
 }
 
 /// Distance of a point from an edge, as a share of the shorter piece, up to which the edge is cut beside the point.
-const BESIDE: f64 = 0.5;
+const MAX_OFFSET_SHARE: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn segment(bone: u32, a: [f64; 3], b: [f64; 3]) -> Segment {
-        Segment {
+    fn segment(bone: u32, a: [f64; 3], b: [f64; 3]) -> BoneSegment {
+        BoneSegment {
             bone,
             head: Vec3::from(a),
             tail: Vec3::from(b),
@@ -293,15 +294,17 @@ mod tests {
         }
     }
 
-    fn assert_protected(p: &Protected, segments: &[Segment], h: f64) {
+    fn assert_protected(p: &ProtectedSkeleton, segments: &[BoneSegment], h: f64) {
         assert_eq!(p.unresolved, 0);
         for (i, &(a, b, _)) in p.edges.iter().enumerate() {
-            assert!(balls::empty(&p.points, a.min(b), a.max(b)).is_some());
+            assert!(balls::empty_ball(&p.points, a.min(b), a.max(b)).is_some());
             assert!(p.length(i) <= h * (1.0 + 1e-9));
         }
         for (s, chain) in segments.iter().zip(&p.chains) {
-            assert!((p.points[chain[0] as usize] - s.head).norm() <= WELD * h);
-            assert!((p.points[chain[chain.len() - 1] as usize] - s.tail).norm() <= WELD * h);
+            assert!((p.points[chain[0] as usize] - s.head).norm() <= WELD_DISTANCE * h);
+            assert!(
+                (p.points[chain[chain.len() - 1] as usize] - s.tail).norm() <= WELD_DISTANCE * h
+            );
         }
     }
 

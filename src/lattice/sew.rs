@@ -6,21 +6,21 @@
 //! faces of the Delaunay tetrahedralisation. Virtual-node splitting applies to the rest as usual; the limbs' cells are
 //! not split.
 
-use super::bones::{self, Segment};
+use super::bones::{self, BoneSegment};
 use super::enclose::{EncloseSettings, enclose_segments};
-use super::flesh::NONE;
-use super::parts::{Parts, SkinSample};
-use super::unit::Own;
+use super::flesh::NO_CELL;
+use super::parts::{CellParts, SkinSample};
+use super::unit::UnitCharacter;
 use super::{BoneChains, Cell, Lattice, LatticeError};
 use crate::Vec3;
-use crate::geometry::tetrahedron::{closest_on_segment, faces, sorted};
-use crate::progress::{Part, Progress, step};
+use crate::geometry::tetrahedron::{closest_on_segment, faces, sort_vertices};
+use crate::progress::{Progress, StageProgress, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cells along limbs, and the character without these limbs.
-pub(crate) struct Limbs {
+pub(crate) struct LimbCells {
     pub vertices: Vec<Vec3>,
     pub cells: Vec<Cell>,
     /// Part of each cell, from one on.
@@ -35,7 +35,7 @@ pub(crate) struct Limbs {
     pub inner_bones: Vec<u32>,
     /// Surface of the rest.
     pub rest: Surface,
-    /// For each welded vertex of the character, the vertex of the rest; [`NONE`] for vertices of a limb.
+    /// For each welded vertex of the character, the vertex of the rest; [`NO_CELL`] for vertices of a limb.
     pub in_rest: Vec<u32>,
     /// For each welded vertex of the character, its part, 0 for the rest.
     pub part_of_skin: Vec<u16>,
@@ -47,8 +47,8 @@ impl Lattice {
     /// # Errors
     /// [`LatticeError::Cancelled`], [`LatticeError::Failed`], [`LatticeError::Joined`].
     pub(crate) fn enclose_around(
-        limbs: &Limbs,
-        own: &Own,
+        limbs: &LimbCells,
+        own: &UnitCharacter,
         skin: Option<&SkinWeights>,
         settings: EncloseSettings,
         progress: &dyn Progress,
@@ -56,10 +56,10 @@ impl Lattice {
         let (surface, skeleton) = (&own.surface, &own.skeleton);
         let h = surface.size() / settings.cells_across;
         let mut notes = Vec::new();
-        step(progress, 0.0, "finding the bones")?;
+        report_progress(progress, 0.0, "finding the bones")?;
         let segments = bones::select(surface, skeleton, skin, h, &mut notes);
-        let segments = left(segments, limbs);
-        let first = Part {
+        let segments = remaining_segments(segments, limbs);
+        let first = StageProgress {
             whole: progress,
             from: 0.0,
             to: 0.02,
@@ -69,20 +69,21 @@ impl Lattice {
             .map(|f| f.map(|v| limbs.vertices[v as usize]))
             .collect();
         let lattice = enclose_segments(&limbs.rest, &segments, &faces, h, notes, progress)?;
-        sewn(lattice, limbs, surface, skeleton, 1e-6 * h)
+        sew_limbs(lattice, limbs, surface, skeleton, 1e-6 * h)
     }
 }
 
 /// Returns the segments that the rest follows: those without the pieces that lie in limbs.
-fn left(segments: Vec<Segment>, limbs: &Limbs) -> Vec<Segment> {
+fn remaining_segments(segments: Vec<BoneSegment>, limbs: &LimbCells) -> Vec<BoneSegment> {
     /// Length, as a share of the bone, below which a piece is dropped.
-    const STUB: f64 = 1e-6;
-    let goes_on = |segment: &Segment| {
+    const MIN_PIECE_LENGTH: f64 = 1e-6;
+    let goes_on = |segment: &BoneSegment| {
         let tip = limbs.tips.iter().find(|(b, _)| *b == segment.bone);
         tip.is_some_and(|(_, chain)| {
             let begin = limbs.vertices[chain[0] as usize];
             segment.tip
-                || (begin - segment.head).norm() <= STUB * (segment.tail - segment.head).norm()
+                || (begin - segment.head).norm()
+                    <= MIN_PIECE_LENGTH * (segment.tail - segment.head).norm()
         })
     };
     let piece = |bone: u32| limbs.bones.iter().find(|(b, _)| *b == bone);
@@ -103,15 +104,15 @@ fn left(segments: Vec<Segment>, limbs: &Limbs) -> Vec<Segment> {
         let (Some(from), Some(to)) = (at(chain.first()), at(chain.last())) else {
             continue;
         };
-        let stub = STUB * (segment.tail - segment.head).norm();
+        let stub = MIN_PIECE_LENGTH * (segment.tail - segment.head).norm();
         if (from - segment.head).norm() > stub {
-            out.push(Segment {
+            out.push(BoneSegment {
                 tail: from,
                 ..segment.clone()
             });
         }
         if (segment.tail - to).norm() > stub {
-            out.push(Segment {
+            out.push(BoneSegment {
                 head: to,
                 ..segment
             });
@@ -123,16 +124,16 @@ fn left(segments: Vec<Segment>, limbs: &Limbs) -> Vec<Segment> {
 }
 
 /// Joins the lattice of the rest with the limbs' cells.
-fn sewn(
+fn sew_limbs(
     rest: Lattice,
-    limbs: &Limbs,
+    limbs: &LimbCells,
     surface: &Surface,
     skeleton: &Skeleton,
     near: f64,
 ) -> Result<Lattice, LatticeError> {
     let joined: BTreeSet<u32> = limbs.faces.iter().flatten().copied().collect();
     let mut vertices = rest.vertices.clone();
-    let mut number = vec![NONE; limbs.vertices.len()];
+    let mut number = vec![NO_CELL; limbs.vertices.len()];
     let used: BTreeSet<u32> = (limbs.cells.iter())
         .flat_map(|c| c.corners().iter().copied())
         .collect();
@@ -141,7 +142,7 @@ fn sewn(
         number[v as usize] = if joined.contains(&v) {
             // The first of several vertices at one place is the original, not a copy.
             let there = rest.vertices.iter().position(|p| (p - x).norm() <= near);
-            there.map_or(NONE, |i| i as u32)
+            there.map_or(NO_CELL, |i| i as u32)
         } else {
             vertices.push(x);
             vertices.len() as u32 - 1
@@ -154,7 +155,7 @@ fn sewn(
     let there: BTreeSet<[u32; 3]> = tets.flatten().collect();
     let lost = |i: &usize| {
         let face = limbs.faces[*i].map(|v| number[v as usize]);
-        !there.contains(&sorted(face))
+        !there.contains(&sort_vertices(face))
     };
     let lost: Vec<usize> = (0..limbs.faces.len()).filter(lost).collect();
     if !lost.is_empty() {
@@ -163,9 +164,9 @@ fn sewn(
     let more = limbs
         .cells
         .iter()
-        .map(|c| c.renumbered(|v| number[v as usize]));
+        .map(|c| c.renumber(|v| number[v as usize]));
     let cells: Vec<Cell> = rest.cells.iter().copied().chain(more).collect();
-    let bones = bones_of(&rest, limbs, &number, skeleton, &vertices);
+    let bones = join_bone_chains(&rest, limbs, &number, skeleton, &vertices);
     let mut lattice = Lattice::with_bones(vertices, cells, bones)?;
     lattice.notes = rest.notes;
     let first = rest.cells.len() as u32;
@@ -174,31 +175,33 @@ fn sewn(
         .collect();
     let in_rest = (rest.flesh.as_ref()).and_then(|f| f.vertex_owner(&limbs.rest));
     let cell_of = |w: usize| match limbs.in_rest[w] {
-        NONE => {
+        NO_CELL => {
             let p = surface.welded().vertices[w];
             let part = limbs.part_of_skin[w];
             let mine = |c: &u32| of_cell[*c as usize] == part;
-            let mut held = lattice.locator.boxes_around(p).filter(mine);
-            held.find(|&c| c >= first && lattice.holds(c, p))
-                .unwrap_or(NONE)
+            let mut held = lattice.locator.cells_around(p).filter(mine);
+            held.find(|&c| c >= first && lattice.contains(c, p))
+                .unwrap_or(NO_CELL)
         }
         v => {
             let welded = limbs.rest.welded().of_vertex[v as usize];
-            in_rest.map_or(NONE, |o| o.get(welded as usize).copied().unwrap_or(NONE))
+            in_rest.map_or(NO_CELL, |o| {
+                o.get(welded as usize).copied().unwrap_or(NO_CELL)
+            })
         }
     };
     let owners: Vec<u32> = (0..surface.welded().vertices.len()).map(cell_of).collect();
     lattice.flesh = rest
         .flesh
-        .map(|f| f.widened(limbs.cells.len(), owners, surface));
+        .map(|f| f.extend_cells(limbs.cells.len(), owners, surface));
     let spacing = 0.5 * lattice.cell_size();
-    let parts = Parts::new(&lattice, of_cell, &samples(surface, limbs, spacing));
+    let parts = CellParts::new(&lattice, of_cell, &sample_skin(surface, limbs, spacing));
     lattice.parts = Some(parts);
     Ok(lattice)
 }
 
 /// Samples the skin at distances of at most `spacing`, except triangles that reach from a limb to the rest.
-fn samples(surface: &Surface, limbs: &Limbs, spacing: f64) -> Vec<SkinSample> {
+fn sample_skin(surface: &Surface, limbs: &LimbCells, spacing: f64) -> Vec<SkinSample> {
     let welded = surface.welded();
     let mut out = Vec::new();
     for triangle in &welded.triangles {
@@ -228,9 +231,9 @@ fn samples(surface: &Surface, limbs: &Limbs, spacing: f64) -> Vec<SkinSample> {
 }
 
 /// Builds the bone chains of the whole lattice; pieces in a limb and pieces in the rest form one chain.
-fn bones_of(
+fn join_bone_chains(
     rest: &Lattice,
-    limbs: &Limbs,
+    limbs: &LimbCells,
     number: &[u32],
     skeleton: &Skeleton,
     vertices: &[Vec3],

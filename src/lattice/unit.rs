@@ -11,18 +11,18 @@ use crate::surface::{Heading, OwnUnit, QUANTUM, Surface};
 use std::sync::Arc;
 
 /// Distance within which a vertex counts as on a bone and is moved exactly there, in the own unit.
-const ON_BONE: f64 = 4.0 * QUANTUM;
+const BONE_SNAP_DISTANCE: f64 = 4.0 * QUANTUM;
 
 /// A character in its own unit.
-pub(crate) struct Own {
+pub(crate) struct UnitCharacter {
     pub surface: Arc<Surface>,
     pub skeleton: Skeleton,
 }
 
 impl OwnUnit {
     /// Returns the unit of a character, along its own axes.
-    pub(crate) fn facing(surface: &Surface, skeleton: &Skeleton) -> Self {
-        Self::along(surface, heading(surface, skeleton))
+    pub(crate) fn for_character(surface: &Surface, skeleton: &Skeleton) -> Self {
+        Self::with_heading(surface, heading(surface, skeleton))
     }
 
     /// Converts a character to its own unit.
@@ -30,14 +30,14 @@ impl OwnUnit {
         self,
         surface: &Surface,
         skeleton: &Skeleton,
-    ) -> Result<Own, LatticeError> {
+    ) -> Result<UnitCharacter, LatticeError> {
         let all = |points: &[Vec3]| points.iter().map(|p| self.to_own(p)).collect();
         let failed = |e: String| LatticeError::Failed(e);
         let own = match self.heading {
-            Heading::ALONG => surface.in_own_unit().cloned(),
-            _ => self.surface(surface).ok().map(Arc::new),
+            Heading::ALIGNED => surface.in_own_unit().cloned(),
+            _ => self.convert_surface(surface).ok().map(Arc::new),
         };
-        Ok(Own {
+        Ok(UnitCharacter {
             surface: own.ok_or_else(|| {
                 failed("the mesh has no triangle that is left in its own unit".into())
             })?,
@@ -53,15 +53,15 @@ impl OwnUnit {
 
     /// Converts a lattice built around `own` back to the character's input units. Vertices on bones lie exactly
     /// on them.
-    pub(crate) fn bring_back(
+    pub(crate) fn restore_lattice(
         self,
         lattice: Lattice,
-        own: &Own,
+        own: &UnitCharacter,
         surface: &Surface,
         skeleton: &Skeleton,
     ) -> Result<Lattice, LatticeError> {
         let mut vertices: Vec<Vec3> = lattice.vertices.iter().map(|x| self.to_given(x)).collect();
-        self.put_on_bones(&mut vertices, &lattice.bones, skeleton);
+        self.snap_to_bones(&mut vertices, &lattice.bones, skeleton);
         // Copies of a cell are recognised by their corners' positions.
         let bits = |v: u32| lattice.vertices[v as usize].map(f64::to_bits);
         let mut same: Vec<u32> = (0..vertices.len() as u32).collect();
@@ -73,14 +73,14 @@ impl OwnUnit {
         out.notes = lattice.notes;
         out.flesh = lattice
             .flesh
-            .map(|flesh| flesh.rescaled(self, &own.surface, surface));
-        out.parts = lattice.parts.map(|parts| parts.rescaled(self));
+            .map(|flesh| flesh.into_input_unit(self, &own.surface, surface));
+        out.parts = lattice.parts.map(|parts| parts.into_input_unit(self));
         Ok(out)
     }
 
-    fn put_on_bones(self, vertices: &mut [Vec3], bones: &BoneChains, skeleton: &Skeleton) {
+    fn snap_to_bones(self, vertices: &mut [Vec3], bones: &BoneChains, skeleton: &Skeleton) {
         let mut done = vec![false; vertices.len()];
-        let near = ON_BONE * self.scale;
+        let near = BONE_SNAP_DISTANCE * self.scale;
         for (&bone, chain) in bones.used_bones.iter().zip(&bones.chains) {
             let (head, tail) = (
                 skeleton.heads()[bone as usize],
@@ -115,13 +115,15 @@ pub(crate) fn heading(surface: &Surface, skeleton: &Skeleton) -> Heading {
     }
     let near = |p: &Vec3| (p - middle) / size;
     let bones = skeleton.heads().iter().zip(skeleton.tails());
-    let bones: Vec<_> = bones.flat_map(|(a, b)| along(near(a), near(b))).collect();
-    Heading::of(&bones).unwrap_or_else(|| surface.heading())
+    let bones: Vec<_> = bones
+        .flat_map(|(a, b)| bone_quadrature(near(a), near(b)))
+        .collect();
+    Heading::from_points(&bones).unwrap_or_else(|| surface.heading())
 }
 
 /// Returns quadrature points of a bone, each with its share of the length: Simpson's rule, exact for third
 /// moments.
-fn along(head: Vec3, tail: Vec3) -> [(f64, Vec3); 3] {
+fn bone_quadrature(head: Vec3, tail: Vec3) -> [(f64, Vec3); 3] {
     let sixth = (tail - head).norm() / 6.0;
     [
         (sixth, head),

@@ -7,16 +7,16 @@
 //! can pump in energy until the motion diverges.
 
 use super::Modes;
-use super::oscillator::State;
+use super::oscillator::ModalState;
 
 /// Excess over the expected energy, as a share, at which the exact integrator's motion is slowed,
-const SLACK: f64 = 0.05;
+const ENERGY_TOLERANCE: f64 = 0.05;
 /// and the factor at which the paper's integrator is stopped, which damps by itself and is otherwise as printed.
-const PRINTED: f64 = 4.0;
+const STOP_ENERGY_FACTOR: f64 = 4.0;
 
 /// Motion of the targets in a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Targets {
+pub(super) enum TargetMotion {
     /// Some targets are new or jumped.
     New,
     /// They moved; the work done on them, joules.
@@ -47,15 +47,15 @@ pub(super) struct Budget {
 
 impl Budget {
     /// Starts from the energy of a state.
-    pub fn start(&mut self, modes: &Modes, state: &State) {
+    pub fn start(&mut self, modes: &Modes, state: &ModalState) {
         self.energy = energy(modes, state);
         self.largest = self.energy;
         self.base.clone_from(&state.q);
     }
 
     /// Returns the amplitudes to come to rest from: those that followed the targets, or else `otherwise`.
-    pub fn base<'a>(&'a self, targets: Targets, otherwise: &'a [f64]) -> &'a [f64] {
-        if targets == Targets::New || self.base.is_empty() {
+    pub fn rest_amplitudes<'a>(&'a self, targets: TargetMotion, otherwise: &'a [f64]) -> &'a [f64] {
+        if targets == TargetMotion::New || self.base.is_empty() {
             otherwise
         } else {
             &self.base
@@ -63,7 +63,7 @@ impl Budget {
     }
 
     /// Sets the amplitudes that follow the targets.
-    pub fn follow(&mut self, base: &[f64]) {
+    pub fn follow_targets(&mut self, base: &[f64]) {
         if !self.base.is_empty() {
             self.base.copy_from_slice(base);
         }
@@ -74,33 +74,33 @@ impl Budget {
         &mut self,
         modes: &Modes,
         exact: bool,
-        targets: Targets,
-        (from, loads): (&State, &[f64]),
-        state: &mut State,
+        targets: TargetMotion,
+        (from, loads): (&ModalState, &[f64]),
+        state: &mut ModalState,
     ) -> Verdict {
         let or_refused = |good: bool, verdict| if good { verdict } else { Verdict::Refused };
         let (kinetic, elastic) = energies(modes, state);
-        if targets == Targets::New || self.base.is_empty() {
+        if targets == TargetMotion::New || self.base.is_empty() {
             self.start(modes, state);
             return or_refused((kinetic + elastic).is_finite(), Verdict::Free);
         }
         let moved = state.q.iter().zip(&from.q).zip(loads);
         self.energy += moved.map(|((a, b), f)| (a - b) * f).sum::<f64>();
-        if let Targets::Led(work) = targets {
+        if let TargetMotion::Led(work) = targets {
             self.energy += work;
         }
         self.largest = self.largest.max(self.energy);
         let all = kinetic + elastic;
         if !exact {
-            let bound = self.energy + (PRINTED - 1.0) * self.largest;
+            let bound = self.energy + (STOP_ENERGY_FACTOR - 1.0) * self.largest;
             return or_refused(all <= bound, Verdict::Free);
         }
-        if all <= self.energy + SLACK * self.largest {
+        if all <= self.energy + ENERGY_TOLERANCE * self.largest {
             return Verdict::Free;
         }
         let left = self.energy - elastic;
         if left < 0.0 || kinetic <= 0.0 {
-            let bound = self.energy + SLACK * self.largest;
+            let bound = self.energy + ENERGY_TOLERANCE * self.largest;
             return or_refused(elastic <= bound, Verdict::Free);
         }
         let slower = (left / kinetic).sqrt();
@@ -110,13 +110,13 @@ impl Budget {
 }
 
 /// Returns the energy of a state, joules.
-pub(super) fn energy(modes: &Modes, state: &State) -> f64 {
+pub(super) fn energy(modes: &Modes, state: &ModalState) -> f64 {
     let (kinetic, elastic) = energies(modes, state);
     kinetic + elastic
 }
 
 /// Returns kinetic and elastic energy, joules.
-fn energies(modes: &Modes, state: &State) -> (f64, f64) {
+fn energies(modes: &Modes, state: &ModalState) -> (f64, f64) {
     let kinetic: f64 = state.v.iter().map(|v| v * v).sum();
     let elastic = state.q.iter().zip(modes.eigenvalues());
     (

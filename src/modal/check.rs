@@ -2,10 +2,10 @@
 //! Checks of what a simulation is given.
 
 use super::ModalError;
-use super::oscillator::LARGEST;
+use super::oscillator::MAX_AMPLITUDE;
 use crate::Vec3;
 
-pub(super) fn finite(what: &'static str, v: Vec3) -> Result<(), ModalError> {
+pub(super) fn check_finite(what: &'static str, v: Vec3) -> Result<(), ModalError> {
     match v.iter().find(|x| !x.is_finite()) {
         Some(&value) => Err(ModalError::Setting {
             what,
@@ -21,7 +21,7 @@ pub(crate) fn check_modes(
     given: &[f64],
     expected: usize,
 ) -> Result<(), ModalError> {
-    let good = |x: &f64| !x.is_nan() && x.abs() < LARGEST;
+    let good = |x: &f64| !x.is_nan() && x.abs() < MAX_AMPLITUDE;
     check_each((what, "mode"), given, expected, good)
 }
 

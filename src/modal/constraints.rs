@@ -2,24 +2,24 @@
 //! Constraints on positions and orientations of nodes: their targets now and in the step before.
 
 use super::budget::Budget;
-use super::check::finite;
+use super::check::check_finite;
 use super::{ModalError, Modes};
 use crate::Vec3;
 use crate::geometry::aabb;
 use nalgebra::DVector;
 
 /// Largest length of a target, metres or radians.
-const FARTHEST: f64 = 1e9;
+const MAX_TARGET_LENGTH: f64 = 1e9;
 /// Largest deviation at which constraints count as satisfied, as a share of the body's size.
-pub(super) const CLOSE: f64 = 1e-6;
+pub(super) const TARGET_TOLERANCE: f64 = 1e-6;
 /// Motion of a target in one step, as a share of the body's size, beyond which it is a jump.
-const LEAP: f64 = 0.1;
+const MAX_TARGET_STEP: f64 = 0.1;
 /// Weight of a radian where constraints conflict, as a share of the body's size.
-pub(super) const RADIAN: f64 = 0.1;
+pub(super) const RADIAN_WEIGHT: f64 = 0.1;
 
 /// Target of a constraint on one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
+pub enum HoldTarget {
     /// A displacement from rest, metres.
     Position(Vec3),
     /// A rotation vector, radians.
@@ -32,41 +32,41 @@ pub struct Hold {
     /// Index of the node.
     pub node: usize,
     /// Target of the constraint.
-    pub target: Target,
+    pub target: HoldTarget,
 }
 
 /// All constraints of a simulation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Constraints {
-    pub(super) rows: Vec<Row>,
+pub(super) struct ModalConstraints {
+    pub(super) rows: Vec<HoldRow>,
     pub(super) exercised: Vec<usize>,
     pub(super) size: f64,
     pub(super) budget: Budget,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct HoldRow {
     pub hold: Hold,
     /// Target in the step before, if the constraint existed then.
     pub before: Option<Vec3>,
 }
 
-impl Target {
+impl HoldTarget {
     pub(super) fn vector(&self) -> Vec3 {
         match self {
             Self::Position(v) | Self::Orientation(v) => *v,
         }
     }
 
-    fn is_like(&self, other: &Self) -> bool {
+    fn is_same_kind(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
-impl Constraints {
+impl ModalConstraints {
     /// Returns a copy with other constraints. Those that existed before keep their last targets, hence their velocities.
     /// Forces act at `exercised` nodes; `None`: at the constrained ones and, for orientations, their neighbours.
-    pub fn replaced(
+    pub fn with_holds(
         &self,
         modes: &Modes,
         holds: &[Hold],
@@ -79,12 +79,12 @@ impl Constraints {
             if node >= nodes {
                 return Err(ModalError::Node { what, node, nodes });
             }
-            if modes.fixed()[node] {
+            if modes.fixed_mask()[node] {
                 return Err(ModalError::Supported { node });
             }
             let target = hold.target.vector();
-            finite("the target of a constraint", target)?;
-            if target.norm() > FARTHEST {
+            check_finite("the target of a constraint", target)?;
+            if target.norm() > MAX_TARGET_LENGTH {
                 return Err(ModalError::Setting {
                     what: "the target of a constraint",
                     range: "within a billion metres or radians",
@@ -94,23 +94,27 @@ impl Constraints {
         }
         let mut chosen: Vec<usize> = match exercised {
             Some(named) => named.to_vec(),
-            None => holds.iter().flat_map(|h| around(modes, h)).collect(),
+            None => holds
+                .iter()
+                .flat_map(|h| default_exercised_nodes(modes, h))
+                .collect(),
         };
         let what = "the list of exercised nodes";
         if let Some(&node) = chosen.iter().find(|&&n| n >= nodes) {
             return Err(ModalError::Node { what, node, nodes });
         }
-        chosen.retain(|&n| !modes.fixed()[n]);
+        chosen.retain(|&n| !modes.fixed_mask()[n]);
         chosen.sort_unstable();
         chosen.dedup();
         if chosen.is_empty() && !holds.is_empty() {
             return Err(ModalError::NotExercised);
         }
         let before = |hold: &Hold| {
-            let same = |r: &&Row| r.hold.node == hold.node && r.hold.target.is_like(&hold.target);
+            let same =
+                |r: &&HoldRow| r.hold.node == hold.node && r.hold.target.is_same_kind(&hold.target);
             self.rows.iter().find(same).and_then(|r| r.before)
         };
-        let row = |hold: &Hold| Row {
+        let row = |hold: &Hold| HoldRow {
             hold: *hold,
             before: before(hold),
         };
@@ -127,7 +131,7 @@ impl Constraints {
     }
 
     /// Ends a step: its targets become those of the step before.
-    pub fn stepped(&mut self) {
+    pub fn end_step(&mut self) {
         for row in &mut self.rows {
             row.before = Some(row.hold.target.vector());
         }
@@ -139,20 +143,23 @@ impl Constraints {
     }
 
     /// Discards the last targets, and with them the velocities.
-    pub fn forget(&mut self) {
+    pub fn forget_targets(&mut self) {
         self.rows.iter_mut().for_each(|r| r.before = None);
     }
 
     /// Returns whether a target is new or jumps. The body is then brought there at rest instead of being hurled.
-    pub fn leaps(&self) -> bool {
-        let far = LEAP * self.size;
-        let leap = |row: &Row| row.before.is_none_or(|b| self.moved(row, b).norm() > far);
+    pub fn has_leap(&self) -> bool {
+        let far = MAX_TARGET_STEP * self.size;
+        let leap = |row: &HoldRow| {
+            row.before
+                .is_none_or(|b| self.target_displacement(row, b).norm() > far)
+        };
         self.rows.iter().any(leap)
     }
 
     /// Returns whether no target is new or moves.
-    pub fn still(&self) -> bool {
-        let still = |row: &Row| row.before == Some(row.hold.target.vector());
+    pub fn is_still(&self) -> bool {
+        let still = |row: &HoldRow| row.before == Some(row.hold.target.vector());
         self.rows.iter().all(still)
     }
 
@@ -168,15 +175,15 @@ impl Constraints {
 
     /// Returns the velocities of the targets over the last step; zero where they jumped.
     pub fn velocities(&self, step: f64) -> DVector<f64> {
-        self.ways() / step
+        self.displacements() / step
     }
 
     /// Returns the displacements of the targets in the last step, orientations scaled to metres; zero where they jumped.
-    pub fn ways(&self) -> DVector<f64> {
+    pub fn displacements(&self) -> DVector<f64> {
         let mut all = DVector::zeros(3 * self.rows.len());
         for (r, row) in self.rows.iter().enumerate() {
-            let moved = row.before.map(|b| self.moved(row, b));
-            let moved = moved.filter(|m| m.norm() <= LEAP * self.size);
+            let moved = row.before.map(|b| self.target_displacement(row, b));
+            let moved = moved.filter(|m| m.norm() <= MAX_TARGET_STEP * self.size);
             all.fixed_rows_mut::<3>(3 * r)
                 .copy_from(&moved.unwrap_or_default());
         }
@@ -184,23 +191,23 @@ impl Constraints {
     }
 
     /// Returns the displacement of a target since the step before, orientations scaled to metres.
-    fn moved(&self, row: &Row, before: Vec3) -> Vec3 {
+    fn target_displacement(&self, row: &HoldRow, before: Vec3) -> Vec3 {
         (row.hold.target.vector() - before) * self.scale(&row.hold.target)
     }
 
-    pub fn scale(&self, target: &Target) -> f64 {
+    pub fn scale(&self, target: &HoldTarget) -> f64 {
         match target {
-            Target::Position(_) => 1.0,
-            Target::Orientation(_) => RADIAN * self.size,
+            HoldTarget::Position(_) => 1.0,
+            HoldTarget::Orientation(_) => RADIAN_WEIGHT * self.size,
         }
     }
 }
 
 /// Returns the default exercised nodes of a constraint.
-fn around(modes: &Modes, hold: &Hold) -> Vec<usize> {
+fn default_exercised_nodes(modes: &Modes, hold: &Hold) -> Vec<usize> {
     match hold.target {
-        Target::Position(_) => vec![hold.node],
-        Target::Orientation(_) => modes
+        HoldTarget::Position(_) => vec![hold.node],
+        HoldTarget::Orientation(_) => modes
             .neighbours(hold.node)
             .iter()
             .map(|&n| n as usize)

@@ -5,7 +5,7 @@
 use super::{ModalError, Modes};
 use crate::Vec3;
 use crate::geometry::aabb;
-use crate::kernel::{Deformer, EngineChoice, Form, KernelError, Precision, WarpModel};
+use crate::kernel::{Deformer, EngineChoice, KernelError, Precision, WarpForm, WarpModel};
 use crate::lattice::Embedding;
 use crate::skeleton::SkinWeights;
 use crate::surface::Surface;
@@ -14,7 +14,7 @@ use crate::surface::Surface;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeformSettings {
     /// Whether the warp is computed at vertices or at nodes.
-    pub form: Form,
+    pub form: WarpForm,
     /// Number format of stored modes.
     pub precision: Precision,
     /// Engine that runs the warp.
@@ -24,7 +24,7 @@ pub struct DeformSettings {
 impl Default for DeformSettings {
     fn default() -> Self {
         Self {
-            form: Form::Embedded,
+            form: WarpForm::Embedded,
             precision: Precision::F32,
             engine: EngineChoice::Auto,
         }
@@ -37,38 +37,38 @@ impl DeformSettings {
     ///
     /// # Errors
     /// An unknown name.
-    pub fn named(
+    pub fn from_names(
         form: &str,
         precision: &str,
         engine: &str,
         device: Option<&str>,
     ) -> Result<Self, ModalError> {
-        let engine = self::engine(engine)?;
+        let engine = self::parse_engine(engine)?;
         Ok(Self {
-            form: self::form(form)?,
-            precision: self::precision(precision)?,
-            engine: device.map_or(engine.clone(), |device| engine.on(device)),
+            form: self::parse_form(form)?,
+            precision: self::parse_precision(precision)?,
+            engine: device.map_or(engine.clone(), |device| engine.with_device(device)),
         })
     }
 }
 
 /// Reads the name of a form.
-pub(crate) fn form(name: &str) -> Result<Form, ModalError> {
-    Form::parse(name).ok_or_else(|| unknown("form", name, "'vertex', 'embedded'"))
+pub(crate) fn parse_form(name: &str) -> Result<WarpForm, ModalError> {
+    WarpForm::parse(name).ok_or_else(|| unknown_name("form", name, "'vertex', 'embedded'"))
 }
 
 /// Reads the name of a precision.
-pub(crate) fn precision(name: &str) -> Result<Precision, ModalError> {
-    Precision::parse(name).ok_or_else(|| unknown("precision", name, "'f32', 'f16'"))
+pub(crate) fn parse_precision(name: &str) -> Result<Precision, ModalError> {
+    Precision::parse(name).ok_or_else(|| unknown_name("precision", name, "'f32', 'f16'"))
 }
 
 /// Reads the name of an engine.
-pub(crate) fn engine(name: &str) -> Result<EngineChoice, ModalError> {
+pub(crate) fn parse_engine(name: &str) -> Result<EngineChoice, ModalError> {
     let known = "'auto', 'cpu', 'gpu', 'gpu:NAME'";
-    EngineChoice::parse(name).map_err(|_| unknown("engine", name, known))
+    EngineChoice::parse(name).map_err(|_| unknown_name("engine", name, known))
 }
 
-fn unknown(what: &'static str, name: &str, known: &'static str) -> ModalError {
+fn unknown_name(what: &'static str, name: &str, known: &'static str) -> ModalError {
     ModalError::Unknown {
         what,
         name: name.to_owned(),
@@ -89,8 +89,8 @@ impl Modes {
         settings: &DeformSettings,
     ) -> Result<Deformer, KernelError> {
         let make = match settings.form {
-            Form::Vertex => WarpModel::per_vertex,
-            Form::Embedded => WarpModel::embedded,
+            WarpForm::Vertex => WarpModel::per_vertex,
+            WarpForm::Embedded => WarpModel::embedded,
         };
         let (shapes, rotations) = (self.shapes(), self.rotations());
         let model = make(
@@ -136,7 +136,7 @@ impl Modes {
     /// Embeds points as [`embed_surface`](Self::embed_surface) does vertices, without triangles between them.
     pub fn embed_points(&self, points: &[Vec3]) -> (Embedding, Option<SkinWeights>) {
         let embedding = self.functions().embed(points);
-        let skin = self.body().map(|body| body.skin_around(&embedding));
+        let skin = self.body().map(|body| body.interpolated_skin(&embedding));
         (embedding, skin)
     }
 }

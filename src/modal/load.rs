@@ -2,7 +2,7 @@
 //! Modal forces `Φᵀ R_wᵀ F + (MΦ)ᵀ R_wᵀ g`, computed in every step from values packed by node.
 
 use super::Modes;
-use super::packed::ROWS;
+use super::packed::ROWS_PER_NODE;
 use crate::Vec3;
 use crate::geometry::rotation_vector::rotation;
 
@@ -17,12 +17,16 @@ impl Modes {
         load: impl Fn(usize) -> (Option<Vec3>, Vec3),
         sum: &mut [f64],
     ) {
-        let packed = self.packed();
+        let packed = self.packed_modes();
         let m = packed.modes;
         if m == 0 {
             return;
         }
-        for (&node, rows) in packed.nodes.iter().zip(packed.data.chunks_exact(ROWS * m)) {
+        for (&node, rows) in packed
+            .nodes
+            .iter()
+            .zip(packed.data.chunks_exact(ROWS_PER_NODE * m))
+        {
             let row = |r: usize| &rows[r * m..(r + 1) * m];
             let (force, acceleration) = load(node as usize);
             let turn = warp.then(|| rotation(&Vec3::from_fn(|r, _| dot(row(r), q))));
@@ -30,13 +34,13 @@ impl Modes {
             if acceleration != Vec3::zeros() {
                 let a = turned(acceleration);
                 for axis in 0..3 {
-                    add(sum, row(6 + axis), a[axis]);
+                    add_scaled(sum, row(6 + axis), a[axis]);
                 }
             }
             if let Some(force) = force {
                 let f = turned(force);
                 for axis in 0..3 {
-                    add(sum, row(3 + axis), f[axis]);
+                    add_scaled(sum, row(3 + axis), f[axis]);
                 }
             }
         }
@@ -63,6 +67,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[inline]
-fn add(sum: &mut [f64], row: &[f64], factor: f64) {
+fn add_scaled(sum: &mut [f64], row: &[f64], factor: f64) {
     sum.iter_mut().zip(row).for_each(|(s, r)| *s += r * factor);
 }

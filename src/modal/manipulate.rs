@@ -13,20 +13,20 @@
 //! within the step could satisfy the constraints only by pumping energy in.
 
 use super::Modes;
-use super::budget::{Targets, Verdict, energy};
-use super::constraints::{CLOSE, Constraints, RADIAN, Target};
-use super::oscillator::{Oscillators, State};
-use super::satisfy::{Place, Solver, pseudo_solve};
+use super::budget::{TargetMotion, Verdict, energy};
+use super::constraints::{HoldTarget, ModalConstraints, RADIAN_WEIGHT, TARGET_TOLERANCE};
+use super::oscillator::{ModalState, Oscillators};
+use super::satisfy::{ConstraintState, TargetSolver, pseudo_solve};
 use crate::Vec3;
 use nalgebra::{DMatrix, DVector};
 
 /// For the paper's integrator: the energy of forces that reach new targets may be at most this multiple of the energy of
 /// bending there.
-const HURLED: f64 = 300.0;
+const MAX_ENERGY_FACTOR: f64 = 300.0;
 
 /// Accuracy of constraints after a step.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Held {
+pub struct ConstraintAccuracy {
     /// Largest distance of a constrained node from its target, metres.
     pub distance: f64,
     /// Largest difference of an orientation from its target, radians.
@@ -43,15 +43,15 @@ pub struct Held {
     pub forces: Vec<(usize, Vec3)>,
 }
 
-impl Constraints {
+impl ModalConstraints {
     /// Bends the body to its targets with the least elastic energy; velocities are unchanged.
-    pub fn relax(&self, modes: &Modes, warp: bool, state: &mut State) {
+    pub fn relax(&self, modes: &Modes, warp: bool, state: &mut ModalState) {
         let (found, _) = self.bend(modes, warp, &state.q);
         state.q.copy_from_slice(found.q.as_slice());
     }
 
     /// Bends the body from amplitudes to its targets with the least elastic energy. Returns the number of passes too.
-    fn bend(&self, modes: &Modes, warp: bool, from: &[f64]) -> (Place, usize) {
+    fn bend(&self, modes: &Modes, warp: bool, from: &[f64]) -> (ConstraintState, usize) {
         let gain = self.compliance(modes);
         let start = DVector::from_column_slice(from);
         self.solver(modes, warp, &gain).satisfy(&start)
@@ -64,11 +64,11 @@ impl Constraints {
         modes: &Modes,
         oscillators: &Oscillators,
         warp: bool,
-        (from, loads): (&State, &[f64]),
-        state: &mut State,
-    ) -> Held {
-        let spread = self.spread(modes);
-        let gain = weighted(&spread, |i| oscillators.gain(i));
+        (from, loads): (&ModalState, &[f64]),
+        state: &mut ModalState,
+    ) -> ConstraintAccuracy {
+        let spread = self.exercised_modal_forces(modes);
+        let gain = scale_rows(&spread, |i| oscillators.gain(i));
         let predicted = DVector::from_column_slice(&state.q);
         let (found, mut passes) = self.solver(modes, warp, &gain).satisfy(&predicted);
         let targets = self.targets();
@@ -94,24 +94,24 @@ impl Constraints {
                 .for_each(|(v, d)| *v += d);
             acting += added / oscillators.step();
         }
-        let hurled = !exact && self.leaps() && self.is_hurled(modes, warp, from, state);
+        let hurled = !exact && self.has_leap() && self.is_hurled(modes, warp, from, state);
         let moved = self.target_motion(&found, &acting);
-        if let Targets::Led(_) = moved {
-            let (rest, more) = self.bend(modes, warp, self.budget.base(moved, &from.q));
+        if let TargetMotion::Led(_) = moved {
+            let (rest, more) = self.bend(modes, warp, self.budget.rest_amplitudes(moved, &from.q));
             passes += more;
-            self.budget.follow(rest.q.as_slice());
+            self.budget.follow_targets(rest.q.as_slice());
         }
         let verdict = self
             .budget
             .admits(modes, exact, moved, (from, loads), state);
         let fits = verdict != Verdict::Refused && !hurled;
         let mut stopped = false;
-        if !fits || exact && error.norm() > CLOSE * self.size {
+        if !fits || exact && error.norm() > TARGET_TOLERANCE * self.size {
             // Forces within the step fail, or succeed only by pumping in energy: the body comes to rest where it is bent
             // least.
-            let (rest, more) = self.bend(modes, warp, self.budget.base(moved, &from.q));
+            let (rest, more) = self.bend(modes, warp, self.budget.rest_amplitudes(moved, &from.q));
             passes += more;
-            if !fits || rest.off(&targets) <= error.norm() {
+            if !fits || rest.distance(&targets) <= error.norm() {
                 error = &targets - &rest.value;
                 force.fill(0.0);
                 state.q.copy_from_slice(rest.q.as_slice());
@@ -120,7 +120,7 @@ impl Constraints {
                 stopped = true;
             }
         }
-        Held {
+        ConstraintAccuracy {
             slowed: verdict == Verdict::Slowed && !stopped,
             stopped,
             ..self.report(&error, &force, passes)
@@ -128,29 +128,34 @@ impl Constraints {
     }
 
     /// Returns how the targets moved while modal forces `acting` held the constraints.
-    fn target_motion(&self, found: &Place, acting: &DVector<f64>) -> Targets {
-        if self.leaps() {
-            Targets::New
-        } else if self.still() {
-            Targets::Still
+    fn target_motion(&self, found: &ConstraintState, acting: &DVector<f64>) -> TargetMotion {
+        if self.has_leap() {
+            TargetMotion::New
+        } else if self.is_still() {
+            TargetMotion::Still
         } else {
             // Work on the targets: the multipliers of the constraints times the displacements of their targets.
             let multipliers = pseudo_solve(found.jacobian.transpose(), acting);
-            Targets::Led(multipliers.dot(&self.ways()))
+            TargetMotion::Led(multipliers.dot(&self.displacements()))
         }
     }
 
     /// Returns whether reaching new targets by forces within the step takes many times the energy of bending there. That
     /// happens with exercised nodes far from the constrained ones.
-    fn is_hurled(&self, modes: &Modes, warp: bool, from: &State, to: &State) -> bool {
+    fn is_hurled(&self, modes: &Modes, warp: bool, from: &ModalState, to: &ModalState) -> bool {
         let mut relaxed = from.clone();
         self.relax(modes, warp, &mut relaxed);
         let [bent, before, now] = [&relaxed, from, to].map(|s| energy(modes, s));
-        now.is_nan() || now > HURLED * (bent + before)
+        now.is_nan() || now > MAX_ENERGY_FACTOR * (bent + before)
     }
 
-    fn solver<'a>(&'a self, modes: &'a Modes, warp: bool, gain: &'a DMatrix<f64>) -> Solver<'a> {
-        Solver {
+    fn solver<'a>(
+        &'a self,
+        modes: &'a Modes,
+        warp: bool,
+        gain: &'a DMatrix<f64>,
+    ) -> TargetSolver<'a> {
+        TargetSolver {
             constraints: self,
             modes,
             warp,
@@ -159,7 +164,7 @@ impl Constraints {
     }
 
     /// Returns Φ_xᵀ: modal forces of unit forces at exercised nodes.
-    fn spread(&self, modes: &Modes) -> DMatrix<f64> {
+    fn exercised_modal_forces(&self, modes: &Modes) -> DMatrix<f64> {
         DMatrix::from_fn(modes.len(), 3 * self.exercised.len(), |i, c| {
             modes.shapes()[i][self.exercised[c / 3]][c % 3]
         })
@@ -171,22 +176,30 @@ impl Constraints {
         let stiffest = all.iter().copied().fold(0.0, f64::max);
         let held = all.iter().copied().filter(|l| *l > 1e-9 * stiffest);
         let softest = held.fold(stiffest, f64::min).max(f64::MIN_POSITIVE);
-        weighted(&self.spread(modes), |i| 1.0 / all[i].max(1e-3 * softest))
+        scale_rows(&self.exercised_modal_forces(modes), |i| {
+            1.0 / all[i].max(1e-3 * softest)
+        })
     }
 
-    fn report(&self, error: &DVector<f64>, force: &DVector<f64>, passes: usize) -> Held {
-        let mut held = Held {
+    fn report(
+        &self,
+        error: &DVector<f64>,
+        force: &DVector<f64>,
+        passes: usize,
+    ) -> ConstraintAccuracy {
+        let mut held = ConstraintAccuracy {
             passes,
-            ..Held::default()
+            ..ConstraintAccuracy::default()
         };
         for (r, row) in self.rows.iter().enumerate() {
             let off = error.fixed_rows::<3>(3 * r).norm() / self.scale(&row.hold.target);
             match row.hold.target {
-                Target::Position(_) => held.distance = held.distance.max(off),
-                Target::Orientation(_) => held.angle = held.angle.max(off),
+                HoldTarget::Position(_) => held.distance = held.distance.max(off),
+                HoldTarget::Orientation(_) => held.angle = held.angle.max(off),
             }
         }
-        held.overdetermined = held.distance > CLOSE * self.size || held.angle * RADIAN > CLOSE;
+        held.overdetermined = held.distance > TARGET_TOLERANCE * self.size
+            || held.angle * RADIAN_WEIGHT > TARGET_TOLERANCE;
         let at = |(i, &node): (usize, &usize)| {
             (
                 node,
@@ -199,7 +212,7 @@ impl Constraints {
 }
 
 /// Multiplies each row by a factor.
-fn weighted(matrix: &DMatrix<f64>, factor: impl Fn(usize) -> f64) -> DMatrix<f64> {
+fn scale_rows(matrix: &DMatrix<f64>, factor: impl Fn(usize) -> f64) -> DMatrix<f64> {
     DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |i, c| {
         factor(i) * matrix[(i, c)]
     })

@@ -10,9 +10,9 @@
 //!
 //! let bar = TetMesh::grid([6, 2, 2], [1.0, 0.2, 0.2])?;
 //! let clamped: Vec<usize> = (0..9).collect(); // the nodes at x = 0 come first
-//! let system = ModalSystem::of_tets(&bar, &Material::default(), MassKind::Consistent, &clamped)?;
+//! let system = ModalSystem::for_tets(&bar, &Material::default(), MassKind::Consistent, &clamped)?;
 //! let modes = Arc::new(Modes::compute(&system, 8, None, &Silent)?);
-//! assert!(modes.verified() && modes.frequencies().is_sorted());
+//! assert!(modes.is_verified() && modes.frequencies().is_sorted());
 //!
 //! // Undamped, a mode that is let go swings for ever at its own frequency: after one period it is back.
 //! let settings = ModalSettings { step: 1.0 / modes.frequencies()[0] / 32.0, ..Default::default() };
@@ -53,17 +53,17 @@ mod tests;
 
 #[cfg(feature = "python")]
 pub(crate) use check::check_modes;
-pub use constraints::{Hold, Target};
+pub use constraints::{Hold, HoldTarget};
 pub use deform::DeformSettings;
-pub(crate) use deform::{engine, form, precision};
+pub(crate) use deform::{parse_engine, parse_form, parse_precision};
 pub use error::ModalError;
-pub use manipulate::Held;
+pub use manipulate::ConstraintAccuracy;
 pub use modes::Modes;
 pub use oscillator::{Damping, Integrator};
-pub(crate) use oscillator::{Oscillators, State};
+pub(crate) use oscillator::{ModalState, Oscillators};
 pub(crate) use simulation::balance;
 pub use simulation::{ModalSettings, ModalSimulation};
 pub(crate) use stored::StoredModes;
 pub use system::ModalSystem;
 #[cfg(feature = "python")]
-pub(crate) use system::mask;
+pub(crate) use system::node_mask;

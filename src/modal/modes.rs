@@ -6,10 +6,10 @@ use super::{ModalError, ModalSystem};
 use crate::Vec3;
 use crate::body::Body;
 use crate::geometry::rotation_vector::mean_rotation;
-use crate::progress::{Progress, step};
+use crate::progress::{Progress, report_progress};
 use crate::range::is_sound;
 use crate::solve::NodeMatrix;
-use crate::solve::eigen::{EigenSettings, lowest};
+use crate::solve::eigen::{EigenSettings, lowest_eigenpairs};
 use crate::tets::MassKind;
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ pub struct Modes {
     pub(super) fixed: Vec<bool>,
     pub(super) eigenvalues: Vec<f64>,
     pub(super) verified: bool,
-    pub(super) basis: Arc<Basis>,
+    pub(super) basis: Arc<ModeShapes>,
 }
 
 /// The part of modes that does not depend on the flesh's stiffness.
 #[derive(Debug)]
-pub(super) struct Basis {
+pub(super) struct ModeShapes {
     pub(super) shapes: Vec<Vec<Vec3>>,
     pub(super) rotations: Vec<Vec<Vec3>>,
     pub(super) neighbours: Vec<Vec<u32>>,
@@ -34,7 +34,7 @@ pub(super) struct Basis {
     pub(super) packed: PackedModes,
 }
 
-impl Basis {
+impl ModeShapes {
     pub fn new(
         rotations: Vec<Vec<Vec3>>,
         momenta: Vec<Vec<Vec3>>,
@@ -52,7 +52,7 @@ impl Basis {
     }
 }
 
-/// Checks that `free` nodes with mass have `count` modes.
+/// Checks that `free_nodes` nodes with mass have `count` modes.
 fn check_count(system: &ModalSystem, free: &[u32], count: usize) -> Result<(), ModalError> {
     if count == 0 {
         return Err(ModalError::NoModes);
@@ -92,10 +92,13 @@ impl Modes {
         tolerance: Option<f64>,
         progress: &dyn Progress,
     ) -> Result<Self, ModalError> {
-        let free = system.free();
+        let free = system.free_nodes();
         let nodes = system.fixed.len();
         check_count(system, &free, count)?;
-        let centres: Vec<Vec3> = free.iter().map(|&v| system.rest()[v as usize]).collect();
+        let centres: Vec<Vec3> = free
+            .iter()
+            .map(|&v| system.rest_positions()[v as usize])
+            .collect();
         let mut settings = EigenSettings::new(count);
         if let Some(tolerance) = tolerance {
             if !(tolerance > 0.0 && tolerance.is_finite()) {
@@ -107,14 +110,14 @@ impl Modes {
             }
             settings.tolerance = tolerance;
         }
-        let pairs = lowest(
-            &system.stiffness.restricted(&free),
-            &system.mass.restricted(&free),
+        let pairs = lowest_eigenpairs(
+            &system.stiffness.restrict_to(&free),
+            &system.mass.restrict_to(&free),
             &centres,
             &settings,
             &|f: f64, stage: &str| progress.report(0.95 * f, stage),
         )?;
-        step(progress, 0.95, "Rotations of the modes")?;
+        report_progress(progress, 0.95, "Rotations of the modes")?;
         let spread = |vector: &Vec<Vec3>| {
             let mut shape = vec![Vec3::zeros(); nodes];
             for (&v, x) in free.iter().zip(vector) {
@@ -128,14 +131,14 @@ impl Modes {
             (0..nodes).map(row).collect()
         };
         let turns = |shape: &Vec<Vec3>| system.elements.rotations(shape);
-        let basis = Basis::new(
+        let basis = ModeShapes::new(
             shapes.iter().map(turns).collect(),
             shapes.iter().map(product).collect(),
             shapes,
-            neighbours(system),
+            node_neighbours(system),
             (0..nodes).map(|v| system.mass.row_sum(v)).collect(),
         );
-        step(progress, 1.0, "done")?;
+        report_progress(progress, 1.0, "done")?;
         Ok(Self {
             functions: system.functions.clone(),
             body: system.body.clone(),
@@ -150,12 +153,12 @@ impl Modes {
     ///
     /// # Errors
     /// More modes than degrees of freedom; a stop by the progress.
-    pub fn of_body(
+    pub fn for_body(
         body: &Arc<Body>,
         count: usize,
         progress: &dyn Progress,
     ) -> Result<Self, ModalError> {
-        let system = ModalSystem::of_body(body, MassKind::default(), &[])?;
+        let system = ModalSystem::for_body(body, MassKind::default(), &[])?;
         Self::compute(&system, count, None, progress)
     }
 
@@ -163,7 +166,7 @@ impl Modes {
     ///
     /// # Errors
     /// A factor that is not positive, or that makes eigenvalues too large.
-    pub fn scaled(&self, factor: f64) -> Result<Self, ModalError> {
+    pub fn scale_stiffness(&self, factor: f64) -> Result<Self, ModalError> {
         let sound = |l: &f64| is_sound(l * factor);
         if !(factor > 0.0 && is_sound(factor) && self.eigenvalues.iter().all(sound)) {
             return Err(ModalError::Setting {
@@ -182,7 +185,7 @@ impl Modes {
     ///
     /// # Errors
     /// A `count` of zero.
-    pub fn first(&self, count: usize) -> Result<Self, ModalError> {
+    pub fn lowest_modes(&self, count: usize) -> Result<Self, ModalError> {
         if count == 0 {
             return Err(ModalError::NoModes);
         }
@@ -190,7 +193,7 @@ impl Modes {
         let first = |all: &Vec<Vec<Vec3>>| all[..count].to_vec();
         Ok(Self {
             eigenvalues: self.eigenvalues[..count].to_vec(),
-            basis: Arc::new(Basis::new(
+            basis: Arc::new(ModeShapes::new(
                 first(&self.basis.rotations),
                 self.basis.packed.momenta(count, self.node_count()),
                 first(&self.basis.shapes),
@@ -207,7 +210,7 @@ impl Modes {
     }
 
     /// Returns whether a count of the eigenvalues below a bound proves that no mode is missing.
-    pub fn verified(&self) -> bool {
+    pub fn is_verified(&self) -> bool {
         self.verified
     }
 
@@ -232,7 +235,7 @@ impl Modes {
         &self.basis.masses
     }
 
-    pub(super) fn packed(&self) -> &PackedModes {
+    pub(super) fn packed_modes(&self) -> &PackedModes {
         &self.basis.packed
     }
 
@@ -252,7 +255,7 @@ impl Modes {
     }
 
     /// Returns the mask of fixed nodes.
-    pub fn fixed(&self) -> &[bool] {
+    pub fn fixed_mask(&self) -> &[bool] {
         &self.fixed
     }
 
@@ -267,7 +270,7 @@ impl Modes {
     }
 
     /// Returns whether these are modes of a body with these functions and these held nodes, whatever its stiffness.
-    pub fn are_of(&self, body: &Body) -> bool {
+    pub fn belong_to(&self, body: &Body) -> bool {
         let same = |own: &Arc<Body>| {
             own.basis() == body.basis()
                 && own.mass_matrix() == body.mass_matrix()
@@ -284,17 +287,17 @@ impl Modes {
     /// Returns `Φ q` at one node.
     #[inline]
     pub fn displacement(&self, amplitudes: &[f64], node: usize) -> Vec3 {
-        sum(&self.basis.shapes, amplitudes, node)
+        weighted_sum(&self.basis.shapes, amplitudes, node)
     }
 
     /// Returns `Ψ q` at one node.
     #[inline]
     pub fn rotation(&self, amplitudes: &[f64], node: usize) -> Vec3 {
-        sum(&self.basis.rotations, amplitudes, node)
+        weighted_sum(&self.basis.rotations, amplitudes, node)
     }
 
     /// Returns the displacement of one node, metres: `R̃(Ψq) Φq`, or `Φq` without the warp.
-    pub fn warped(&self, amplitudes: &[f64], node: usize, warp: bool) -> Vec3 {
+    pub fn warped_displacement(&self, amplitudes: &[f64], node: usize, warp: bool) -> Vec3 {
         let u = self.displacement(amplitudes, node);
         if warp {
             mean_rotation(&self.rotation(amplitudes, node)) * u
@@ -303,20 +306,20 @@ impl Modes {
         }
     }
 
-    /// Returns the displacements of all nodes, metres: see [`warped`](Self::warped).
+    /// Returns the displacements of all nodes, metres: see [`warped_displacement`](Self::warped_displacement).
     pub fn displacements(&self, amplitudes: &[f64], warp: bool) -> Vec<Vec3> {
-        let node = |node| self.warped(amplitudes, node, warp);
+        let node = |node| self.warped_displacement(amplitudes, node, warp);
         (0..self.node_count()).map(node).collect()
     }
 }
 
 #[inline]
-fn sum(columns: &[Vec<Vec3>], amplitudes: &[f64], node: usize) -> Vec3 {
+fn weighted_sum(columns: &[Vec<Vec3>], amplitudes: &[f64], node: usize) -> Vec3 {
     let pairs = columns.iter().zip(amplitudes);
     pairs.fold(Vec3::zeros(), |sum, (c, q)| sum + c[node] * *q)
 }
 
-fn neighbours(system: &ModalSystem) -> Vec<Vec<u32>> {
+fn node_neighbours(system: &ModalSystem) -> Vec<Vec<u32>> {
     let row = |v| system.stiffness.indices()[system.stiffness.row_range(v)].to_vec();
     (0..system.fixed.len()).map(row).collect()
 }

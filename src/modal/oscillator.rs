@@ -97,25 +97,25 @@ impl Damping {
 }
 
 /// Limit of amplitudes and velocities, so that their squares and the squares of rotations stay finite.
-pub(crate) const LARGEST: f64 = 1e60;
+pub(crate) const MAX_AMPLITUDE: f64 = 1e60;
 
 /// Shortest and longest step, s: those of [frames](crate::dynamics), beyond any sampling of motion.
-const SHORTEST: f64 = 1e-9;
-const LONGEST: f64 = 1e4;
+const MIN_STEP: f64 = 1e-9;
+const MAX_STEP: f64 = 1e4;
 /// Limit of `h² λ` and `h c`. A mode above it oscillates a thousand times in a step, or not at all; rounding hides how.
-const STIFF: f64 = 4e7;
+const STIFF_LIMIT: f64 = 4e7;
 
 /// Coefficients of one step of all modes.
 #[derive(Debug, Clone)]
 pub(crate) struct Oscillators {
     integrator: Integrator,
     step: f64,
-    modes: Vec<Coefficients>,
+    modes: Vec<StepCoefficients>,
 }
 
 /// `q' = a q + b q̇ + g₀ f₀ + g₁ f₁`, `q̇' = c q + d q̇ + k₀ f₀ + k₁ f₁`, f₀ and f₁ the force at the step's ends.
 #[derive(Debug, Clone, Copy)]
-struct Coefficients {
+struct StepCoefficients {
     position: [f64; 4],
     velocity: [f64; 4],
 }
@@ -127,7 +127,7 @@ impl Oscillators {
         eigenvalues: &[f64],
         damping: &[f64],
     ) -> Result<Self, ModalError> {
-        if !(SHORTEST..=LONGEST).contains(&step) {
+        if !(MIN_STEP..=MAX_STEP).contains(&step) {
             return Err(ModalError::Setting {
                 what: "the time step",
                 range: "between 1e-9 and 10000 seconds",
@@ -136,8 +136,8 @@ impl Oscillators {
         }
         let modes = eigenvalues.iter().zip(damping);
         let modes = modes.map(|(&l, &c)| match integrator {
-            Integrator::Exact => Coefficients::exact(step, l, c),
-            Integrator::SemiImplicit => Coefficients::semi_implicit(step, l, c),
+            Integrator::Exact => StepCoefficients::exact(step, l, c),
+            Integrator::SemiImplicit => StepCoefficients::semi_implicit(step, l, c),
         });
         Ok(Self {
             integrator,
@@ -157,7 +157,7 @@ impl Oscillators {
     }
 
     /// Advances amplitudes and velocities under forces at the start and at the end of the step.
-    pub fn advance(&self, from: &State, forces: (&[f64], &[f64]), to: &mut State) {
+    pub fn advance(&self, from: &ModalState, forces: (&[f64], &[f64]), to: &mut ModalState) {
         for (i, c) in self.modes.iter().enumerate() {
             let x = [from.q[i], from.v[i], forces.0[i], forces.1[i]];
             let dot = |row: &[f64; 4]| row.iter().zip(&x).map(|(a, b)| a * b).sum::<f64>();
@@ -180,12 +180,12 @@ impl Oscillators {
 
 /// Amplitudes and their velocities.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct State {
+pub(crate) struct ModalState {
     pub q: Vec<f64>,
     pub v: Vec<f64>,
 }
 
-impl State {
+impl ModalState {
     pub fn zero(modes: usize) -> Self {
         Self {
             q: vec![0.0; modes],
@@ -193,17 +193,20 @@ impl State {
         }
     }
 
-    /// Returns whether all numbers are within [`LARGEST`].
+    /// Returns whether all numbers are within [`MAX_AMPLITUDE`].
     pub fn is_finite(&self) -> bool {
-        self.q.iter().chain(&self.v).all(|x| x.abs() < LARGEST)
+        self.q
+            .iter()
+            .chain(&self.v)
+            .all(|x| x.abs() < MAX_AMPLITUDE)
     }
 }
 
-impl Coefficients {
+impl StepCoefficients {
     /// Computes them from the exponential of the matrix of (q, h q̇, h² f, h² Δf), in units of the step.
     fn exact(h: f64, eigenvalue: f64, damping: f64) -> Self {
-        if eigenvalue * h * h > STIFF || damping * h > STIFF {
-            return Self::at_rest(h, eigenvalue, damping);
+        if eigenvalue * h * h > STIFF_LIMIT || damping * h > STIFF_LIMIT {
+            return Self::overdamped(h, eigenvalue, damping);
         }
         #[rustfmt::skip]
         let matrix = Matrix4::new(
@@ -231,7 +234,7 @@ impl Coefficients {
 
     /// Computes them for a mode that comes to rest in a tiny part of the step: `c q̇ + λ q = f` without inertia, with the mean force.
     /// Nearly without damping the mode is in balance.
-    fn at_rest(h: f64, eigenvalue: f64, damping: f64) -> Self {
+    fn overdamped(h: f64, eigenvalue: f64, damping: f64) -> Self {
         let rate = eigenvalue / damping; // infinite without damping
         let stays = if rate.is_nan() {
             1.0
@@ -263,19 +266,19 @@ impl Coefficients {
 mod tests {
     use super::*;
 
-    fn one(integrator: Integrator, h: f64, l: f64, c: f64) -> Oscillators {
+    fn single_oscillator(integrator: Integrator, h: f64, l: f64, c: f64) -> Oscillators {
         Oscillators::new(integrator, h, &[l], &[c]).unwrap()
     }
 
-    fn state(q: f64, v: f64) -> State {
-        State {
+    fn state(q: f64, v: f64) -> ModalState {
+        ModalState {
             q: vec![q],
             v: vec![v],
         }
     }
 
     /// Solves the oscillator by many small classical Runge-Kutta steps.
-    fn fine(h: f64, l: f64, c: f64, start: (f64, f64), f: (f64, f64)) -> (f64, f64) {
+    fn reference_state(h: f64, l: f64, c: f64, start: (f64, f64), f: (f64, f64)) -> (f64, f64) {
         let n = 20_000;
         let d = h / f64::from(n);
         let rate = |t: f64, q: f64, v: f64| {
@@ -307,8 +310,8 @@ mod tests {
             (1e4, 1e94, 1.0, 2e-94),
             (1e4, 1e100, 1e100, 2e-100),
         ] {
-            let mut to = State::zero(1);
-            let found = one(Integrator::Exact, h, l, c);
+            let mut to = ModalState::zero(1);
+            let found = single_oscillator(Integrator::Exact, h, l, c);
             found.advance(&state(1.0, 0.0), (&[2.0], &[2.0]), &mut to);
             assert!(
                 (to.q[0] - q).abs() < 1e-6 * q.abs().max(1e-9),
@@ -318,9 +321,16 @@ mod tests {
             assert!(to.v[0].is_finite());
         }
         // The bound is met from below: damped motion that has come to rest is the same on both sides.
-        let (mut below, mut above) = (State::zero(1), State::zero(1));
-        for (l, to) in [(0.999 * STIFF, &mut below), (1.001 * STIFF, &mut above)] {
-            one(Integrator::Exact, 1.0, l, 600.0).advance(&state(0.0, 0.0), (&[1.0], &[1.0]), to);
+        let (mut below, mut above) = (ModalState::zero(1), ModalState::zero(1));
+        for (l, to) in [
+            (0.999 * STIFF_LIMIT, &mut below),
+            (1.001 * STIFF_LIMIT, &mut above),
+        ] {
+            single_oscillator(Integrator::Exact, 1.0, l, 600.0).advance(
+                &state(0.0, 0.0),
+                (&[1.0], &[1.0]),
+                to,
+            );
         }
         assert!((below.q[0] / above.q[0] - 1.0).abs() < 0.01);
         for step in [0.0, -1.0, 1e-10, 1e5, 1e38, f64::NAN, f64::INFINITY] {
@@ -343,12 +353,12 @@ mod tests {
             let h = 1.0 / 24.0;
             let (start, f) = ((0.3, -1.2), (5.0, -8.0));
             let mut to = state(0.0, 0.0);
-            one(Integrator::Exact, h, l, c).advance(
+            single_oscillator(Integrator::Exact, h, l, c).advance(
                 &state(start.0, start.1),
                 (&[f.0], &[f.1]),
                 &mut to,
             );
-            let (q, v) = fine(h, l, c, start, f);
+            let (q, v) = reference_state(h, l, c, start, f);
             let scale = 1.0 + l.sqrt();
             assert!((to.q[0] - q).abs() < 1e-10, "{l} {c}: {} {q}", to.q[0]);
             assert!(
@@ -363,7 +373,7 @@ mod tests {
     #[test]
     fn exact_step_conserves_energy() {
         let energy = |integrator, steps: usize| {
-            let o = one(integrator, 1.0 / 24.0, 400.0, 0.0);
+            let o = single_oscillator(integrator, 1.0 / 24.0, 400.0, 0.0);
             let (mut a, mut b) = (state(1.0, 0.0), state(0.0, 0.0));
             for _ in 0..steps {
                 o.advance(&a, (&[0.0], &[0.0]), &mut b);
@@ -380,7 +390,11 @@ mod tests {
     fn semi_implicit_step_is_backward_euler() {
         let (h, l, c, f) = (0.1, 30.0, 2.0, 7.0);
         let mut to = state(0.0, 0.0);
-        one(Integrator::SemiImplicit, h, l, c).advance(&state(0.4, -1.0), (&[f], &[99.0]), &mut to);
+        single_oscillator(Integrator::SemiImplicit, h, l, c).advance(
+            &state(0.4, -1.0),
+            (&[f], &[99.0]),
+            &mut to,
+        );
         let (q, v) = (to.q[0], to.v[0]);
         assert!((q - (0.4 + h * v)).abs() < 1e-14);
         assert!((v - (-1.0 + h * (f - c * v - l * q))).abs() < 1e-13);

@@ -4,7 +4,7 @@
 use crate::Vec3;
 
 /// Number of rows per node: Ψ, Φ and MΦ, three each.
-pub(super) const ROWS: usize = 9;
+pub(super) const ROWS_PER_NODE: usize = 9;
 
 /// Ψ, Φ and MΦ of the nodes that move, node by node.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl PackedModes {
             shapes.iter().any(at) || momenta.iter().any(at)
         };
         let nodes: Vec<u32> = (0..count as u32).filter(moves).collect();
-        let mut data = Vec::with_capacity(nodes.len() * ROWS * shapes.len());
+        let mut data = Vec::with_capacity(nodes.len() * ROWS_PER_NODE * shapes.len());
         for &node in &nodes {
             for columns in [rotations, shapes, momenta] {
                 for axis in 0..3 {
@@ -46,7 +46,7 @@ impl PackedModes {
         for (&node, rows) in self
             .nodes
             .iter()
-            .zip(self.data.chunks_exact(ROWS * m.max(1)))
+            .zip(self.data.chunks_exact(ROWS_PER_NODE * m.max(1)))
         {
             for (mode, to) in all.iter_mut().enumerate() {
                 let at = |axis: usize| rows[(6 + axis) * m + mode];

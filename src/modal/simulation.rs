@@ -6,10 +6,10 @@
 //! start to the one at the position predicted with constant force. With R_w of the step's start alone (the paper's eq.
 //! 18) motion is of first order: undamped at 24 steps a second its energy grows.
 
-use super::check::{check_modes, check_nodes, finite};
-use super::constraints::{Constraints, Hold};
-use super::manipulate::Held;
-use super::oscillator::{Oscillators, State};
+use super::check::{check_finite, check_modes, check_nodes};
+use super::constraints::{Hold, ModalConstraints};
+use super::manipulate::ConstraintAccuracy;
+use super::oscillator::{ModalState, Oscillators};
 use super::{Damping, Integrator, ModalError, Modes};
 use crate::Vec3;
 use std::sync::Arc;
@@ -50,10 +50,10 @@ pub struct ModalSimulation {
     modes: Arc<Modes>,
     settings: ModalSettings,
     oscillators: Oscillators,
-    state: State,
-    next: State,
-    constraints: Constraints,
-    held: Held,
+    state: ModalState,
+    next: ModalState,
+    constraints: ModalConstraints,
+    held: ConstraintAccuracy,
 }
 
 impl ModalSimulation {
@@ -62,15 +62,15 @@ impl ModalSimulation {
     /// # Errors
     /// Settings out of range, by name.
     pub fn new(modes: Arc<Modes>, settings: ModalSettings) -> Result<Self, ModalError> {
-        finite("gravity", settings.gravity)?;
+        check_finite("gravity", settings.gravity)?;
         let damping = settings.damping.coefficients(modes.eigenvalues())?;
         let (integrator, step) = (settings.integrator, settings.step);
         Ok(Self {
             oscillators: Oscillators::new(integrator, step, modes.eigenvalues(), &damping)?,
-            state: State::zero(modes.len()),
-            next: State::zero(modes.len()),
-            constraints: Constraints::default(),
-            held: Held::default(),
+            state: ModalState::zero(modes.len()),
+            next: ModalState::zero(modes.len()),
+            constraints: ModalConstraints::default(),
+            held: ConstraintAccuracy::default(),
             modes,
             settings,
         })
@@ -120,9 +120,9 @@ impl ModalSimulation {
 
     /// Returns to rest; constraints are kept.
     pub fn reset(&mut self) {
-        self.state = State::zero(self.modes.len());
-        self.constraints.forget();
-        self.held = Held::default();
+        self.state = ModalState::zero(self.modes.len());
+        self.constraints.forget_targets();
+        self.held = ConstraintAccuracy::default();
     }
 
     /// Returns the displacements of all nodes, metres.
@@ -140,12 +140,12 @@ impl ModalSimulation {
         holds: &[Hold],
         exercised: Option<&[usize]>,
     ) -> Result<(), ModalError> {
-        self.constraints = self.constraints.replaced(&self.modes, holds, exercised)?;
+        self.constraints = self.constraints.with_holds(&self.modes, holds, exercised)?;
         Ok(())
     }
 
     /// Returns the accuracy of the constraints at the end of the last step.
-    pub fn held(&self) -> &Held {
+    pub fn constraint_accuracy(&self) -> &ConstraintAccuracy {
         &self.held
     }
 
@@ -163,7 +163,7 @@ impl ModalSimulation {
             self.settings.warp,
         );
         let mut from = self.state.clone();
-        if exact && self.constraints.leaps() {
+        if exact && self.constraints.has_leap() {
             self.constraints.relax(&self.modes, warp, &mut from);
         }
         let start = self.modal_force(&from.q, forces);
@@ -175,7 +175,7 @@ impl ModalSimulation {
                 .advance(&from, (&start, &end), &mut self.next);
         }
         let kept = self.constraints.clone();
-        let mut held = Held::default();
+        let mut held = ConstraintAccuracy::default();
         if !self.constraints.is_empty() && self.next.is_finite() {
             let (modes, oscillators) = (&self.modes, &self.oscillators);
             let next = &mut self.next;
@@ -189,7 +189,7 @@ impl ModalSimulation {
             return Err(ModalError::NonFinite);
         }
         self.held = held;
-        self.constraints.stepped();
+        self.constraints.end_step();
         std::mem::swap(&mut self.state, &mut self.next);
         Ok(())
     }
@@ -232,7 +232,7 @@ impl ModalSimulation {
             return Err(ModalError::NoBalance);
         }
         let q = balance.q;
-        self.state = State {
+        self.state = ModalState {
             v: vec![0.0; q.len()],
             q,
         };
@@ -242,12 +242,13 @@ impl ModalSimulation {
 
     /// Returns the warped displacement of one node, metres.
     pub fn displacement(&self, node: usize) -> Vec3 {
-        self.modes.warped(&self.state.q, node, self.settings.warp)
+        self.modes
+            .warped_displacement(&self.state.q, node, self.settings.warp)
     }
 }
 
 /// Result of a search for balance.
-pub(crate) struct Balance {
+pub(crate) struct ModalEquilibrium {
     pub q: Vec<f64>,
     /// Whether the loads are balanced; if not, `q` are the best amplitudes found.
     pub found: bool,
@@ -260,11 +261,11 @@ pub(crate) fn balance(
     eigenvalues: &[f64],
     start: &[f64],
     force: impl Fn(&[f64]) -> Vec<f64>,
-) -> Result<Balance, ModalError> {
-    const STEPS: usize = 400;
-    const CLOSE: f64 = 1e-12;
+) -> Result<ModalEquilibrium, ModalError> {
+    const MAX_STEPS: usize = 400;
+    const BALANCE_TOLERANCE: f64 = 1e-12;
     /// Share of the largest load below which a load is rounding error.
-    const LOADED: f64 = 1e-6;
+    const LOAD_TOLERANCE: f64 = 1e-6;
     // Modes without stiffness cannot balance a load; they keep their amplitudes.
     let stiffest = eigenvalues.iter().copied().fold(0.0, f64::max);
     let held = |l: f64| l > 1e-9 * stiffest;
@@ -281,13 +282,13 @@ pub(crate) fn balance(
     let mut q = start.to_vec();
     let mut step = towards(&q);
     let (mut part, mut found) = (1.0f64, false);
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS {
         let length = norm(&step);
         if !length.is_finite() {
             return Err(ModalError::NonFinite);
         }
         let trial: Vec<f64> = q.iter().zip(&step).map(|(q, d)| q + part * d).collect();
-        if length <= CLOSE * norm(&trial).max(f64::MIN_POSITIVE) {
+        if length <= BALANCE_TOLERANCE * norm(&trial).max(f64::MIN_POSITIVE) {
             (q, found) = (trial, true);
             break;
         }
@@ -304,9 +305,9 @@ pub(crate) fn balance(
     let loads = force(&q);
     let largest = loads.iter().map(|f| f.abs()).fold(0.0, f64::max);
     let mut free = loads.iter().zip(eigenvalues).filter(|(_, l)| !held(**l));
-    Ok(Balance {
-        supported: free.all(|(f, _)| f.abs() <= LOADED * largest),
-        found: found || norm(&step) <= LOADED * norm(&q),
+    Ok(ModalEquilibrium {
+        supported: free.all(|(f, _)| f.abs() <= LOAD_TOLERANCE * largest),
+        found: found || norm(&step) <= LOAD_TOLERANCE * norm(&q),
         q,
     })
 }

@@ -2,10 +2,10 @@
 //! Modes of a body and their display options as plain data, for files that also hold the body.
 
 use super::DeformSettings;
-use super::modes::{Basis, Modes};
+use super::modes::{ModeShapes, Modes};
 use crate::Vec3;
 use crate::body::Body;
-use crate::range::{all_kept, is_kept};
+use crate::range::{all_storable, is_storable};
 use crate::store::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
@@ -39,10 +39,11 @@ impl StoredModes {
     }
 
     /// Restores the modes as those of a body of flesh; `None` where they do not fit it.
-    pub fn of_body(self, body: &Arc<Body>) -> Option<Modes> {
+    pub fn into_modes(self, body: &Arc<Body>) -> Option<Modes> {
         let (nodes, modes) = (body.node_count(), self.eigenvalues.len());
         let fits = |columns: &Vec<Vec<Vec3>>| {
-            let sound = |column: &Vec<Vec3>| column.len() == nodes && column.iter().all(all_kept);
+            let sound =
+                |column: &Vec<Vec3>| column.len() == nodes && column.iter().all(all_storable);
             columns.len() == modes && columns.iter().all(sound)
         };
         let mut held = vec![false; nodes];
@@ -50,21 +51,21 @@ impl StoredModes {
         let near = |row: &Vec<u32>| row.iter().all(|&v| (v as usize) < nodes);
         let good = modes > 0
             && self.fixed == held
-            && self.eigenvalues.iter().all(|&l| is_kept(l))
+            && self.eigenvalues.iter().all(|&l| is_storable(l))
             && [&self.shapes, &self.rotations, &self.momenta]
                 .into_iter()
                 .all(fits)
             && self.neighbours.len() == nodes
             && self.neighbours.iter().all(near)
             && self.masses.len() == nodes
-            && self.masses.iter().all(|&m| is_kept(m));
+            && self.masses.iter().all(|&m| is_storable(m));
         good.then(|| Modes {
             functions: body.basis().clone(),
             body: Some(body.clone()),
             fixed: self.fixed,
             eigenvalues: self.eigenvalues,
             verified: self.verified,
-            basis: Arc::new(Basis::new(
+            basis: Arc::new(ModeShapes::new(
                 self.rotations,
                 self.momenta,
                 self.shapes,
@@ -86,6 +87,6 @@ impl Serialize for DeformSettings {
 impl<'de> Deserialize<'de> for DeformSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (Text(form), Text(precision), Text(engine)) = Deserialize::deserialize(deserializer)?;
-        Self::named(&form, &precision, &engine, None).map_err(serde::de::Error::custom)
+        Self::from_names(&form, &precision, &engine, None).map_err(serde::de::Error::custom)
     }
 }

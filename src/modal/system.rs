@@ -26,7 +26,7 @@ impl ModalSystem {
     ///
     /// # Errors
     /// A node that does not exist.
-    pub fn of_tets(
+    pub fn for_tets(
         mesh: &TetMesh,
         material: &Material,
         mass: MassKind,
@@ -34,7 +34,7 @@ impl ModalSystem {
     ) -> Result<Self, ModalError> {
         let elements = mesh.elements(material);
         let (stiffness, (mass, lattice)) = rayon::join(
-            || elements.stiffness(),
+            || elements.stiffness_matrix(),
             || (mesh.mass_matrix(material, mass), mesh.lattice()),
         );
         Ok(Self {
@@ -42,7 +42,7 @@ impl ModalSystem {
             body: None,
             stiffness,
             mass,
-            fixed: mask(mesh.vertices().len(), fixed)?,
+            fixed: node_mask(mesh.vertices().len(), fixed)?,
             elements,
         })
     }
@@ -52,15 +52,15 @@ impl ModalSystem {
     ///
     /// # Errors
     /// A node that does not exist.
-    pub fn of_body(body: &Arc<Body>, mass: MassKind, also: &[usize]) -> Result<Self, ModalError> {
-        let mut fixed = mask(body.node_count(), also)?;
+    pub fn for_body(body: &Arc<Body>, mass: MassKind, also: &[usize]) -> Result<Self, ModalError> {
+        let mut fixed = node_mask(body.node_count(), also)?;
         body.held_vertices().for_each(|v| fixed[v as usize] = true);
         Ok(Self {
             functions: body.basis().clone(),
             body: Some(body.clone()),
             mass: match mass {
                 MassKind::Consistent => body.mass_matrix().clone(),
-                MassKind::Lumped => body.mass_matrix().lumped(),
+                MassKind::Lumped => body.mass_matrix().lump_rows(),
             },
             elements: body.elements().clone(),
             stiffness: body.stiffness_matrix(true),
@@ -69,19 +69,19 @@ impl ModalSystem {
     }
 
     /// Returns the rest positions of the nodes, metres.
-    pub fn rest(&self) -> &[Vec3] {
-        self.functions.rest()
+    pub fn rest_positions(&self) -> &[Vec3] {
+        self.functions.rest_shape()
     }
 
     /// Returns the nodes that are not fixed, ascending.
-    pub fn free(&self) -> Vec<u32> {
+    pub fn free_nodes(&self) -> Vec<u32> {
         let free = self.fixed.iter().enumerate().filter(|(_, f)| !**f);
         free.map(|(v, _)| v as u32).collect()
     }
 }
 
 /// Returns the mask of the `named` ones of `nodes` nodes.
-pub(crate) fn mask(nodes: usize, named: &[usize]) -> Result<Vec<bool>, ModalError> {
+pub(crate) fn node_mask(nodes: usize, named: &[usize]) -> Result<Vec<bool>, ModalError> {
     let mut mask = vec![false; nodes];
     for &node in named {
         *mask.get_mut(node).ok_or(ModalError::Node {

@@ -15,20 +15,20 @@ fn bar(count: usize) -> Arc<Modes> {
     let x = mesh.vertices();
     let fixed: Vec<usize> = (0..x.len()).filter(|&v| x[v].x < 1e-9).collect();
     let material = Material::new(1e5, 0.4, 1000.0).unwrap();
-    let system = ModalSystem::of_tets(&mesh, &material, MassKind::Consistent, &fixed).unwrap();
+    let system = ModalSystem::for_tets(&mesh, &material, MassKind::Consistent, &fixed).unwrap();
     Arc::new(Modes::compute(&system, count, None, &Silent).unwrap())
 }
 
 /// Returns the node nearest to a point.
-fn node(modes: &Modes, at: [f64; 3]) -> usize {
+fn nearest_node(modes: &Modes, at: [f64; 3]) -> usize {
     let far = |x: &Vec3| (x - Vec3::from(at)).norm();
-    let rest = modes.functions().rest();
+    let rest = modes.functions().rest_shape();
     (0..rest.len())
         .min_by(|&a, &b| far(&rest[a]).total_cmp(&far(&rest[b])))
         .unwrap()
 }
 
-fn falling(modes: &Arc<Modes>, rate: f64, integrator: Integrator) -> Vec<Vec3> {
+fn simulate_fall(modes: &Arc<Modes>, rate: f64, integrator: Integrator) -> Vec<Vec3> {
     let settings = ModalSettings {
         step: 1.0 / rate,
         integrator,
@@ -36,7 +36,7 @@ fn falling(modes: &Arc<Modes>, rate: f64, integrator: Integrator) -> Vec<Vec3> {
         ..ModalSettings::default()
     };
     let mut simulation = ModalSimulation::new(modes.clone(), settings).unwrap();
-    let tip = node(modes, [1.0, 0.1, 0.1]);
+    let tip = nearest_node(modes, [1.0, 0.1, 0.1]);
     let mut path = Vec::new();
     for i in 1..=(rate * 8.0) as usize {
         simulation.advance(None).unwrap();
@@ -48,7 +48,7 @@ fn falling(modes: &Arc<Modes>, rate: f64, integrator: Integrator) -> Vec<Vec3> {
 }
 
 /// Returns the largest distance between two paths, relative to the largest travel of the second.
-fn apart(a: &[Vec3], b: &[Vec3]) -> f64 {
+fn path_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
     let travel = b.iter().map(|p| p.norm()).fold(0.0, f64::max);
     a.iter()
         .zip(b)
@@ -61,16 +61,16 @@ fn apart(a: &[Vec3], b: &[Vec3]) -> f64 {
 #[test]
 fn falling_bar_converges() {
     let modes = bar(12);
-    let fine = falling(&modes, 960.0, Integrator::Exact);
-    let coarse = apart(&falling(&modes, 24.0, Integrator::Exact), &fine);
+    let fine = simulate_fall(&modes, 960.0, Integrator::Exact);
+    let coarse = path_difference(&simulate_fall(&modes, 24.0, Integrator::Exact), &fine);
     assert!(coarse < 0.01, "{coarse}");
     // Of second order: four times the steps, a sixteenth of the error or nearly.
-    let better = apart(&falling(&modes, 96.0, Integrator::Exact), &fine);
+    let better = path_difference(&simulate_fall(&modes, 96.0, Integrator::Exact), &fine);
     assert!(better < coarse / 10.0, "{better} {coarse}");
     // The paper's integrator is of first order and goes to the same motion.
-    let printed = falling(&modes, 960.0, Integrator::SemiImplicit);
+    let printed = simulate_fall(&modes, 960.0, Integrator::SemiImplicit);
     let start = 24;
-    assert!(apart(&printed[..start], &fine[..start]) < 0.05);
+    assert!(path_difference(&printed[..start], &fine[..start]) < 0.05);
 }
 
 /// A warped bar that settles keeps its length, and an unwarped one grows longer.
@@ -92,10 +92,10 @@ fn settle_keeps_warped_length() {
         for (a, b) in simulation.amplitudes().iter().zip(&before) {
             assert!((a - b).abs() < 1e-9, "{a} {b}");
         }
-        let rest = modes.functions().rest();
+        let rest = modes.functions().rest_shape();
         let u = simulation.displacements();
         let axis: Vec<Vec3> = (0..=10)
-            .map(|i| node(&modes, [f64::from(i) / 10.0, 0.1, 0.1]))
+            .map(|i| nearest_node(&modes, [f64::from(i) / 10.0, 0.1, 0.1]))
             .map(|v| rest[v] + u[v])
             .collect();
         axis.windows(2).map(|p| (p[1] - p[0]).norm()).sum::<f64>()
@@ -104,7 +104,11 @@ fn settle_keeps_warped_length() {
     assert!(settled(false) > 1.2, "{}", settled(false));
 }
 
-fn held(integrator: Integrator, holds: &[Hold], exercised: Option<&[usize]>) -> ModalSimulation {
+fn constrained_simulation(
+    integrator: Integrator,
+    holds: &[Hold],
+    exercised: Option<&[usize]>,
+) -> ModalSimulation {
     let modes = bar(16);
     let settings = ModalSettings {
         integrator,
@@ -119,14 +123,14 @@ fn held(integrator: Integrator, holds: &[Hold], exercised: Option<&[usize]>) -> 
 #[test]
 fn constraints_hold_without_ringing() {
     let modes = bar(16);
-    let tip = node(&modes, [1.0, 0.1, 0.1]);
+    let tip = nearest_node(&modes, [1.0, 0.1, 0.1]);
     let position = Hold {
         node: tip,
-        target: Target::Position(Vec3::new(-0.2, 0.1, 0.45)),
+        target: HoldTarget::Position(Vec3::new(-0.2, 0.1, 0.45)),
     };
     let orientation = Hold {
         node: tip,
-        target: Target::Orientation(Vec3::new(0.6, -0.8, 0.2)),
+        target: HoldTarget::Orientation(Vec3::new(0.6, -0.8, 0.2)),
     };
     for integrator in Integrator::ALL {
         for holds in [
@@ -134,11 +138,11 @@ fn constraints_hold_without_ringing() {
             vec![orientation],
             vec![position, orientation],
         ] {
-            let mut simulation = held(integrator, &holds, None);
+            let mut simulation = constrained_simulation(integrator, &holds, None);
             let mut forces = Vec::new();
             for step in 0..240 {
                 simulation.advance(None).unwrap();
-                let now = simulation.held();
+                let now = simulation.constraint_accuracy();
                 assert!(
                     !now.overdetermined && now.distance < 1e-6 && now.angle < 1e-6,
                     "{now:?}"
@@ -146,8 +150,8 @@ fn constraints_hold_without_ringing() {
                 let w = modes.rotation(simulation.amplitudes(), tip);
                 for hold in &holds {
                     let off = match hold.target {
-                        Target::Position(u) => simulation.displacement(tip) - u,
-                        Target::Orientation(r) => w - r,
+                        HoldTarget::Position(u) => simulation.displacement(tip) - u,
+                        HoldTarget::Orientation(r) => w - r,
                     };
                     assert!(off.norm() < 1e-6, "{off}");
                 }
@@ -181,8 +185,8 @@ fn constraints_hold_without_ringing() {
 #[test]
 fn exercised_nodes_keep_motion_bounded() {
     let modes = bar(32);
-    let tip = node(&modes, [1.0, 0.1, 0.1]);
-    let rest = modes.functions().rest();
+    let tip = nearest_node(&modes, [1.0, 0.1, 0.1]);
+    let rest = modes.functions().rest_shape();
     let at = |x: f64| -> Vec<usize> {
         (0..rest.len())
             .filter(|&v| (rest[v].x - x).abs() < 1e-9)
@@ -190,9 +194,9 @@ fn exercised_nodes_keep_motion_bounded() {
     };
     let hold = Hold {
         node: tip,
-        target: Target::Position(Vec3::new(-0.1, 0.0, 0.3)),
+        target: HoldTarget::Position(Vec3::new(-0.1, 0.0, 0.3)),
     };
-    let middle = vec![node(&modes, [0.5, 0.1, 0.1])];
+    let middle = vec![nearest_node(&modes, [0.5, 0.1, 0.1])];
     for (integrator, warp) in [
         (Integrator::Exact, true),
         (Integrator::Exact, false),
@@ -220,7 +224,7 @@ fn exercised_nodes_keep_motion_bounded() {
                     far < 1.5,
                     "{integrator:?} {warp} {exercised:?} {step}: {far}"
                 );
-                assert!(simulation.held().distance < 1e-6);
+                assert!(simulation.constraint_accuracy().distance < 1e-6);
             }
         }
     }
@@ -230,14 +234,14 @@ fn exercised_nodes_keep_motion_bounded() {
 #[test]
 fn dragged_node_follows_target() {
     let modes = bar(16);
-    let tip = node(&modes, [1.0, 0.1, 0.1]);
-    let mut simulation = held(Integrator::Exact, &[], None);
+    let tip = nearest_node(&modes, [1.0, 0.1, 0.1]);
+    let mut simulation = constrained_simulation(Integrator::Exact, &[], None);
     for i in 1..=90 {
         let t = f64::from(i) / 30.0;
         let target = Vec3::new(0.0, 0.2 * (2.0 * t).sin(), 0.3 * (1.0 - t.cos()));
         let hold = Hold {
             node: tip,
-            target: Target::Position(target),
+            target: HoldTarget::Position(target),
         };
         simulation.constrain(&[hold], None).unwrap();
         simulation.advance(None).unwrap();
@@ -252,7 +256,7 @@ fn dragged_node_follows_target() {
     // Let go, it swings on, and nothing is held any more.
     simulation.constrain(&[], None).unwrap();
     simulation.advance(None).unwrap();
-    assert!(simulation.held().forces.is_empty());
+    assert!(simulation.constraint_accuracy().forces.is_empty());
 }
 
 /// The displacements of a bent bar stay bounded while its tip is led round a loop.
@@ -263,7 +267,7 @@ fn looped_tip_keeps_bar_whole() {
     let fixed: Vec<usize> = (0..x.len()).filter(|&v| x[v].x < 1e-9).collect();
     for (young, rate) in [(2e4, 30), (2e5, 60), (2e5, 240), (2e6, 240)] {
         let material = Material::new(young, 0.4, 1000.0).unwrap();
-        let system = ModalSystem::of_tets(&mesh, &material, MassKind::Consistent, &fixed).unwrap();
+        let system = ModalSystem::for_tets(&mesh, &material, MassKind::Consistent, &fixed).unwrap();
         let modes = Arc::new(Modes::compute(&system, 32, None, &Silent).unwrap());
         let settings = ModalSettings {
             step: 1.0 / f64::from(rate),
@@ -272,14 +276,14 @@ fn looped_tip_keeps_bar_whole() {
         };
         let mut simulation = ModalSimulation::new(modes.clone(), settings).unwrap();
         simulation.settle(None).unwrap();
-        let tip = node(&modes, [1.0, 0.1, 0.1]);
+        let tip = nearest_node(&modes, [1.0, 0.1, 0.1]);
         let start = simulation.displacement(tip);
         for i in 1..=3 * rate {
             let turn = std::f64::consts::TAU * f64::from(i) / f64::from(3 * rate);
             let target = start + 0.15 * Vec3::new(0.0, turn.sin(), 1.0 - turn.cos());
             let hold = Hold {
                 node: tip,
-                target: Target::Position(target),
+                target: HoldTarget::Position(target),
             };
             simulation.constrain(&[hold], None).unwrap();
             simulation.advance(None).unwrap();
@@ -302,23 +306,32 @@ fn looped_tip_keeps_bar_whole() {
 #[test]
 fn overdetermined_constraints_are_reported() {
     let modes = bar(16);
-    let (tip, middle) = (node(&modes, [1.0, 0.1, 0.1]), node(&modes, [0.6, 0.2, 0.2]));
+    let (tip, middle) = (
+        nearest_node(&modes, [1.0, 0.1, 0.1]),
+        nearest_node(&modes, [0.6, 0.2, 0.2]),
+    );
     let hold = Hold {
         node: tip,
-        target: Target::Position(Vec3::new(-0.05, 0.0, 0.3)),
+        target: HoldTarget::Position(Vec3::new(-0.05, 0.0, 0.3)),
     };
-    let mut simulation = held(Integrator::SemiImplicit, &[hold], Some(&[middle]));
+    let mut simulation = constrained_simulation(Integrator::SemiImplicit, &[hold], Some(&[middle]));
     simulation.advance(None).unwrap();
     assert!((simulation.displacement(tip) - Vec3::new(-0.05, 0.0, 0.3)).norm() < 1e-6);
-    assert!(simulation.held().forces.iter().all(|f| f.0 == middle));
+    assert!(
+        simulation
+            .constraint_accuracy()
+            .forces
+            .iter()
+            .all(|f| f.0 == middle)
+    );
     // The same node at two positions: the mean is nearest.
     let other = Hold {
-        target: Target::Position(Vec3::new(-0.05, 0.0, 0.1)),
+        target: HoldTarget::Position(Vec3::new(-0.05, 0.0, 0.1)),
         ..hold
     };
-    let mut torn = held(Integrator::SemiImplicit, &[hold, other], None);
+    let mut torn = constrained_simulation(Integrator::SemiImplicit, &[hold, other], None);
     torn.advance(None).unwrap();
-    assert!(torn.held().overdetermined);
+    assert!(torn.constraint_accuracy().overdetermined);
     assert!((torn.displacement(tip) - Vec3::new(-0.05, 0.0, 0.2)).norm() < 1e-5);
 }
 
@@ -328,13 +341,13 @@ fn simulation_refuses_bad_input() {
     let modes = bar(4);
     let at = |node, target| Hold { node, target };
     let mut simulation = ModalSimulation::new(modes.clone(), ModalSettings::default()).unwrap();
-    let up = Target::Position(Vec3::z());
-    let fixed = node(&modes, [0.0, 0.0, 0.0]);
+    let up = HoldTarget::Position(Vec3::z());
+    let fixed = nearest_node(&modes, [0.0, 0.0, 0.0]);
     for (holds, exercised) in [
         (at(9999, up), None),
         (at(fixed, up), None),
         (
-            at(50, Target::Orientation(Vec3::new(f64::NAN, 0.0, 0.0))),
+            at(50, HoldTarget::Orientation(Vec3::new(f64::NAN, 0.0, 0.0))),
             None,
         ),
         (at(50, up), Some(vec![fixed])),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of building, reading and fitting medial models.
 
-use crate::mrep::figures::figure::Kind;
+use crate::mrep::figures::figure::FigureKind;
 use crate::progress::Cancelled;
-use crate::range::FARTHEST;
+use crate::range::MAX_COORDINATE;
 use std::path::PathBuf;
 
 /// Describes the allowed range of a count.
@@ -16,10 +16,12 @@ fn bounds(least: usize, most: usize) -> String {
 }
 
 /// Describes a kind of figure for an error sentence.
-fn described(kind: Kind) -> String {
+fn describe_kind(kind: FigureKind) -> String {
     match kind {
-        Kind::Slab { rows, cols } => format!("slab of {rows} x {cols} atoms"),
-        Kind::Tube { atoms, spokes } => format!("tube of {atoms} atoms with {spokes} spokes each"),
+        FigureKind::Slab { rows, cols } => format!("slab of {rows} x {cols} atoms"),
+        FigureKind::Tube { atoms, spokes } => {
+            format!("tube of {atoms} atoms with {spokes} spokes each")
+        }
     }
 }
 
@@ -66,7 +68,7 @@ pub enum MRepError {
     },
     /// A hub with a coordinate that is not a number or out of range.
     #[error(
-        "the hub of atom {0} has a coordinate that is not a number or is beyond {FARTHEST:e}: move it near the others"
+        "the hub of atom {0} has a coordinate that is not a number or is beyond {MAX_COORDINATE:e}: move it near the others"
     )]
     Place(String),
     /// A frame that is not a rotation.
@@ -112,14 +114,14 @@ pub enum MRepError {
         what: String,
     },
     /// A figure of a family whose kind differs from the first figure's.
-    #[error("figure {index} is a {}, but it must be a {} like the first", described(*found), described(*first))]
+    #[error("figure {index} is a {}, but it must be a {} like the first", describe_kind(*found), describe_kind(*first))]
     Family {
         /// Index of the figure.
         index: usize,
         /// Kind of the first figure.
-        first: Kind,
+        first: FigureKind,
         /// Kind of this figure.
-        found: Kind,
+        found: FigureKind,
     },
     /// Two figures without a correspondence.
     #[error("{0}")]

@@ -6,7 +6,7 @@ use crate::mrep::figures::atom::Atom;
 use crate::mrep::figures::figure::Figure;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
-use crate::surface::shapes::Shape;
+use crate::surface::shapes::TestMesh;
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, TAU};
 
@@ -37,7 +37,7 @@ pub fn helix(atoms: usize, spokes: usize) -> Figure {
 }
 
 /// A limb of radius `r` around a row of joints: cylinders that meet in mitres, half balls at both ends, of `around` corners.
-pub fn limb(joints: &[Vec3], r: f64, around: usize) -> Shape {
+pub fn limb(joints: &[Vec3], r: f64, around: usize) -> TestMesh {
     let ways: Vec<Vec3> = (joints.windows(2))
         .map(|w| (w[1] - w[0]).normalize())
         .collect();
@@ -102,7 +102,7 @@ pub fn limb(joints: &[Vec3], r: f64, around: usize) -> Shape {
             triangles.push(if end == 0 { [pole, b, a] } else { [pole, a, b] });
         }
     }
-    Shape {
+    TestMesh {
         vertices,
         triangles,
     }
@@ -112,9 +112,9 @@ pub fn limb(joints: &[Vec3], r: f64, around: usize) -> Shape {
 pub fn creature() -> crate::mrep::figures::model::Model {
     let tube = |row: &[Vec3], radii: [f64; 2]| {
         let n = 7;
-        let total = polyline::lengths(row)[row.len() - 1];
-        let hubs = polyline::even(row, [0.0, total], n);
-        let frames = frames::along_hubs(&hubs, 0.2);
+        let total = polyline::arc_lengths(row)[row.len() - 1];
+        let hubs = polyline::resample(row, [0.0, total], n);
+        let frames = frames::hub_frames(&hubs, 0.2);
         let atoms = hubs.iter().zip(frames).enumerate();
         let atom = |(i, (hub, frame)): (usize, (&Vec3, Mat3))| {
             let share = i as f64 / (n - 1) as f64;
@@ -149,11 +149,11 @@ pub fn creature() -> crate::mrep::figures::model::Model {
         "fore left",
     ];
     let names = names.iter().map(|n| n.to_string()).collect();
-    crate::mrep::figures::model::Model::join(figures, names).expect("names")
+    crate::mrep::figures::model::Model::from_figures(figures, names).expect("names")
 }
 
 /// How far two figures are apart, in radii.
-pub fn apart(a: &Figure, b: &Figure) -> f64 {
+pub fn figure_distance(a: &Figure, b: &Figure) -> f64 {
     let each = a.atoms().iter().zip(b.atoms()).map(|(a, b)| {
         let lengths = a.lengths.iter().zip(&b.lengths).map(|(x, y)| (x - y).abs());
         let numbers = [

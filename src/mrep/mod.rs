@@ -9,7 +9,7 @@
 //!
 //! * [`Figure::from_skeleton`]: bones and the skin that follows them;
 //! * [`Figure::slab_around`], [`Figure::tube_around`]: a body without bones ([`suggest_bones`] proposes bones for it);
-//! * [`Template`]: a named shape.
+//! * [`FigureTemplate`]: a named shape.
 //!
 //! A [`Model`] joins several figures under one boundary.
 //!
@@ -33,13 +33,13 @@ pub use error::MRepError;
 pub use figures::atom::Atom;
 pub use figures::boundary::Boundary;
 pub(crate) use figures::boundary::{site_coordinates, site_radii};
-pub use figures::coordinates::{Coordinates, FARTHEST_DEPTH};
+pub use figures::coordinates::{Coordinates, MAX_DEPTH};
 pub use figures::correspondence::Correspondence;
-pub use figures::figure::{Figure, Kind};
+pub use figures::figure::{Figure, FigureKind};
 pub use figures::model::Model;
-pub use fit::{Fit, FitSettings, Levels, Report, Stage};
+pub use fit::{FigureFit, FigureFitSettings, FitReport, FitStage, Levels};
 pub use initial::bones::{SuggestedBones, suggest_bones};
 pub use initial::chain::{ChainSettings, chain_weights};
-pub use initial::template::Template;
+pub use initial::template::FigureTemplate;
 pub use statistics::Statistics;
 pub use volume::Volume;

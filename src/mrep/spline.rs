@@ -16,7 +16,7 @@ pub(super) struct Spline {
 }
 
 /// Returns value, first and second derivative of the four powers at a fraction of an interval.
-pub(super) fn powers(t: f64) -> [[f64; 4]; 3] {
+pub(super) fn power_derivatives(t: f64) -> [[f64; 4]; 3] {
     [
         [1.0, t, t * t, t * t * t],
         [0.0, 1.0, 2.0 * t, 3.0 * t * t],
@@ -74,7 +74,7 @@ impl Spline {
         let ends: Vec<[usize; 2]> = (0..n - 1).map(|i| [i, i + 1]).collect();
         Self {
             knots: knots.to_vec(),
-            intervals: intervals(&ends, &h, &slope),
+            intervals: interval_polynomials(&ends, &h, &slope),
         }
     }
 
@@ -97,7 +97,7 @@ impl Spline {
         let step = std::f64::consts::TAU / n as f64;
         Self {
             knots: (0..=n).map(|i| step * i as f64).collect(),
-            intervals: intervals(&ends, &vec![1.0; n], &slope),
+            intervals: interval_polynomials(&ends, &vec![1.0; n], &slope),
         }
     }
 
@@ -121,7 +121,7 @@ impl Spline {
     /// Returns the weights of the values for the value (0), slope (1) or second derivative (2) at `x`.
     pub fn weights(&self, x: f64, derivative: usize) -> Vec<f64> {
         let (i, t, length) = self.locate(x);
-        let p = powers(t)[derivative];
+        let p = power_derivatives(t)[derivative];
         let scale = length.powi(derivative as i32);
         let pieces = &self.intervals[i];
         (0..pieces[0].len())
@@ -131,7 +131,11 @@ impl Spline {
 }
 
 /// Returns the polynomials of each interval, from values and slopes (as weights) at its ends.
-fn intervals(ends: &[[usize; 2]], lengths: &[f64], slope: &[Vec<f64>]) -> Vec<[Vec<f64>; 4]> {
+fn interval_polynomials(
+    ends: &[[usize; 2]],
+    lengths: &[f64],
+    slope: &[Vec<f64>],
+) -> Vec<[Vec<f64>; 4]> {
     let one = |(&[a, b], &h): (&[usize; 2], &f64)| {
         let n = slope.len();
         let unit = |i: usize, k: usize| f64::from(u8::from(i == k));
@@ -153,7 +157,7 @@ fn intervals(ends: &[[usize; 2]], lengths: &[f64], slope: &[Vec<f64>]) -> Vec<[V
 mod tests {
     use super::*;
 
-    fn at(spline: &Spline, values: &[f64], x: f64, derivative: usize) -> f64 {
+    fn evaluate(spline: &Spline, values: &[f64], x: f64, derivative: usize) -> f64 {
         let weights = spline.weights(x, derivative);
         weights.iter().zip(values).map(|(w, y)| w * y).sum()
     }
@@ -183,11 +187,11 @@ mod tests {
                 let x = knots[n - 1] * f64::from(i) / 33.0;
                 let scale = 1.0 + x.abs().powi(3);
                 assert!(
-                    (at(&spline, &values, x, 0) - f(x)).abs() < 1e-12 * scale,
+                    (evaluate(&spline, &values, x, 0) - f(x)).abs() < 1e-12 * scale,
                     "{n} {x}"
                 );
                 assert!(
-                    (at(&spline, &values, x, 1) - slope(x)).abs() < 1e-11 * scale,
+                    (evaluate(&spline, &values, x, 1) - slope(x)).abs() < 1e-11 * scale,
                     "{n} {x}"
                 );
             }
@@ -206,8 +210,8 @@ mod tests {
             for &knot in &spline.knots()[1..spline.knots().len() - 1] {
                 for derivative in 0..3 {
                     let h = 1e-7;
-                    let before = at(&spline, values, knot - h, derivative);
-                    let after = at(&spline, values, knot + h, derivative);
+                    let before = evaluate(&spline, values, knot - h, derivative);
+                    let after = evaluate(&spline, values, knot + h, derivative);
                     assert!((before - after).abs() < 1e-4, "{knot} {derivative}");
                 }
             }
@@ -221,13 +225,13 @@ mod tests {
             let spline = Spline::periodic(n);
             let values: Vec<f64> = spline.knots()[..n].iter().map(|x| x.cos()).collect();
             for derivative in 0..3 {
-                let gap = at(&spline, &values, 0.0, derivative)
-                    - at(&spline, &values, std::f64::consts::TAU, derivative);
+                let gap = evaluate(&spline, &values, 0.0, derivative)
+                    - evaluate(&spline, &values, std::f64::consts::TAU, derivative);
                 assert!(gap.abs() < 1e-12);
             }
             (0..997)
                 .map(|i| f64::from(i) * std::f64::consts::TAU / 997.0)
-                .map(|x| (at(&spline, &values, x, 0) - x.cos()).abs())
+                .map(|x| (evaluate(&spline, &values, x, 0) - x.cos()).abs())
                 .fold(0.0, f64::max)
         };
         let (coarse, fine) = (worst(8), worst(16));

@@ -6,15 +6,15 @@
 //! of the mean. All directions that the modes do not explain share one small deviation.
 
 use super::error::MRepError;
-use crate::geometry::rotation::{best_rotation, logarithm, renormalised};
+use crate::geometry::rotation::{best_rotation, logarithm, renormalise};
 use crate::mrep::figures::figure::Figure;
 use crate::{Mat3, Vec3};
 use faer::{Mat, Side};
 
 /// Share of the variance that the modes explain. A direction left out then has a seventh of the whole deviation at most, √0.02.
-const EXPLAINED: f64 = 0.98;
+const EXPLAINED_VARIANCE: f64 = 0.98;
 /// Least deviation along unexplained directions: no family is known better. It is about a tenth of the deviations between neighbours.
-const LEAST_REST: f64 = 0.02;
+const MIN_REST_DEVIATION: f64 = 0.02;
 
 /// Mean and modes of a family of figures.
 #[derive(Debug, Clone)]
@@ -34,10 +34,10 @@ impl Statistics {
     /// Fewer than two figures; figures of different kinds.
     pub fn new(figures: &[Figure]) -> Result<Self, MRepError> {
         let [first, others @ ..] = figures else {
-            return Err(few(0));
+            return Err(too_few_error(0));
         };
         if others.is_empty() {
-            return Err(few(1));
+            return Err(too_few_error(1));
         }
         if let Some(i) = others.iter().position(|f| f.kind() != first.kind()) {
             return Err(MRepError::Family {
@@ -47,29 +47,29 @@ impl Statistics {
             });
         }
         /// Number of rounds after which the mean stands still.
-        const ROUNDS: usize = 20;
+        const MEAN_ITERATIONS: usize = 20;
         let mut mean = first.clone();
         let mut aligned = figures.to_vec();
-        for _ in 0..ROUNDS {
+        for _ in 0..MEAN_ITERATIONS {
             for figure in &mut aligned {
-                *figure = figure.onto(&mean);
+                *figure = figure.align_to(&mean);
             }
-            let mut sum = vec![0.0; mean.tangent(&mean).len()];
+            let mut sum = vec![0.0; mean.step_to(&mean).len()];
             for figure in &aligned {
-                for (s, x) in sum.iter_mut().zip(mean.tangent(figure)) {
+                for (s, x) in sum.iter_mut().zip(mean.step_to(figure)) {
                     *s += x / aligned.len() as f64;
                 }
             }
-            mean = mean.stepped(&sum).onto(first);
+            mean = mean.apply_step(&sum).align_to(first);
             if sum.iter().all(|x| x.abs() < 1e-12) {
                 break;
             }
         }
         let rows: Vec<Vec<f64>> = aligned
             .iter()
-            .map(|figure| mean.tangent(&figure.onto(&mean)))
+            .map(|figure| mean.step_to(&figure.align_to(&mean)))
             .collect();
-        let (modes, deviations, rest) = principal(&rows);
+        let (modes, deviations, rest) = principal_directions(&rows);
         Ok(Self {
             mean,
             modes,
@@ -95,7 +95,7 @@ impl Statistics {
     }
 
     /// Returns the deviation along directions that the modes do not explain.
-    pub fn rest(&self) -> f64 {
+    pub fn rest_deviation(&self) -> f64 {
         self.rest
     }
 
@@ -107,7 +107,7 @@ impl Statistics {
                 *s += score * self.deviations[k] * m;
             }
         }
-        self.mean.stepped(&step)
+        self.mean.apply_step(&step)
     }
 
     /// Returns a figure's distance from the mean along each mode, in deviations, and the root mean square along all other
@@ -117,7 +117,7 @@ impl Statistics {
     /// A figure of another kind.
     pub fn scores(&self, figure: &Figure) -> Result<(Vec<f64>, f64), MRepError> {
         self.check(figure)?;
-        let tangent = self.mean.tangent(&figure.onto(&self.mean));
+        let tangent = self.mean.step_to(&figure.align_to(&self.mean));
         let along: Vec<f64> = (0..self.deviations.len())
             .map(|k| {
                 self.modes
@@ -151,7 +151,7 @@ impl Statistics {
     }
 
     /// Returns the inverse covariance times a vector.
-    pub(super) fn whitened(&self, tangent: &[f64]) -> Vec<f64> {
+    pub(super) fn apply_precision(&self, tangent: &[f64]) -> Vec<f64> {
         let base = 1.0 / (self.rest * self.rest);
         let mut out: Vec<f64> = tangent.iter().map(|x| x * base).collect();
         for (k, deviation) in self.deviations.iter().enumerate() {
@@ -173,7 +173,7 @@ impl Statistics {
     }
 }
 
-fn few(found: usize) -> MRepError {
+fn too_few_error(found: usize) -> MRepError {
     MRepError::Count {
         what: "the number of figures to learn from",
         found,
@@ -183,7 +183,7 @@ fn few(found: usize) -> MRepError {
 }
 
 /// Returns the principal directions of rows, their deviations, and that of the rest.
-fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
+fn principal_directions(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
     let (n, m) = (rows.len(), rows[0].len());
     // The small Gram matrix of rows has the same eigenvalues as the large covariance matrix.
     let product = |i: usize, j: usize| -> f64 {
@@ -209,7 +209,7 @@ fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
     let mut kept = Vec::new();
     let mut explained = 0.0;
     for (value, vector) in pairs.into_iter().take(n - 1) {
-        if explained >= EXPLAINED * total || value <= 1e-12 * total.max(1e-12) {
+        if explained >= EXPLAINED_VARIANCE * total || value <= 1e-12 * total.max(1e-12) {
             break;
         }
         explained += value;
@@ -233,7 +233,7 @@ fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
         ));
     }
     let left = ((total - explained).max(0.0) / (m - kept.len()).max(1) as f64).sqrt();
-    let rest = left.max(LEAST_REST);
+    let rest = left.max(MIN_REST_DEVIATION);
     // Modes that vary less than the unexplained rest are dropped.
     kept.retain(|(deviation, _)| *deviation > rest);
     let modes = Mat::from_fn(m, kept.len(), |i, k| kept[k].1[i]);
@@ -246,7 +246,7 @@ fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
 
 impl Figure {
     /// Returns the step to another figure, atoms concatenated.
-    pub(super) fn tangent(&self, other: &Self) -> Vec<f64> {
+    pub(super) fn step_to(&self, other: &Self) -> Vec<f64> {
         let of = |(i, (a, b))| -> Vec<f64> {
             let (a, b): (&super::Atom, &super::Atom) = (a, b);
             a.difference(self.kind().role(i), b)
@@ -260,13 +260,13 @@ impl Figure {
     }
 
     /// Returns the figure after a step of all atoms.
-    pub(super) fn stepped(&self, step: &[f64]) -> Self {
+    pub(super) fn apply_step(&self, step: &[f64]) -> Self {
         let mut from = 0;
         let mut atoms = Vec::with_capacity(self.atoms().len());
         for (i, atom) in self.atoms().iter().enumerate() {
             let role = self.kind().role(i);
-            let to = from + role.unknowns(self.kind().spokes());
-            atoms.push(atom.moved(role, &step[from..to]));
+            let to = from + role.unknown_count(self.kind().spoke_count());
+            atoms.push(atom.apply_step(role, &step[from..to]));
             from = to;
         }
         self.with_atoms(atoms)
@@ -275,7 +275,7 @@ impl Figure {
     /// Aligns the figure with another of its kind by a similarity. It matches the centroid of the hubs, the mean logarithm of the
     /// spokes' lengths, and the rotation that brings hubs and frames nearest. A mean of figures aligned with one has the same
     /// place and size.
-    pub(super) fn onto(&self, other: &Self) -> Self {
+    pub(super) fn align_to(&self, other: &Self) -> Self {
         let n = self.atoms().len() as f64;
         let pairs = || self.atoms().iter().zip(other.atoms());
         let centre = |figure: &Self| figure.atoms().iter().map(|a| a.hub).sum::<Vec3>() / n;
@@ -286,7 +286,7 @@ impl Figure {
             let (p, q) = (a.hub - from, b.hub - to);
             covariance += q * p.transpose() / (a.radius * b.radius) + b.frame * a.frame.transpose();
         }
-        let turn = best_turn(&covariance);
+        let turn = aligning_rotation(&covariance);
         let grown = |figure: &Self| -> f64 {
             let of = |a: &super::Atom| {
                 let lengths = a.lengths.iter().map(|x| x.ln());
@@ -295,16 +295,16 @@ impl Figure {
             figure.atoms().iter().map(of).sum::<f64>() / n
         };
         let scale = (grown(other) - grown(self)).exp();
-        self.transformed(scale, &turn, to - turn * from * scale)
+        self.apply_similarity(scale, &turn, to - turn * from * scale)
     }
 }
 
 /// Returns the rotation R that maximises the trace of Rᵀ M.
-fn best_turn(m: &Mat3) -> Mat3 {
+fn aligning_rotation(m: &Mat3) -> Mat3 {
     let Some(turn) = best_rotation(m) else {
         return Mat3::identity();
     };
-    let turn = renormalised(&turn);
+    let turn = renormalise(&turn);
     if logarithm(&turn).iter().all(|x| x.is_finite()) {
         turn
     } else {
@@ -327,18 +327,18 @@ mod tests {
             .map(|_| {
                 let [a, b] = [random.next() - 0.5, random.next() - 0.5];
                 numbers.push([a, b]);
-                let mut step = vec![0.0; base.tangent(&base).len()];
+                let mut step = vec![0.0; base.step_to(&base).len()];
                 let mut from = 0;
                 for i in 0..5 {
                     step[from + 3] = 0.6 * a * (1.0 - i as f64 / 2.0);
                     step[from + 6] = 0.5 * b * (i as f64 - 2.0);
-                    from += base.kind().role(i).unknowns(6);
+                    from += base.kind().role(i).unknown_count(6);
                 }
                 let turn =
                     nalgebra::Rotation3::new(Vec3::new(random.next(), 3.0 * random.next(), 1.0));
                 let shift = Vec3::new(random.next(), 5.0, -random.next());
-                base.stepped(&step)
-                    .transformed(0.5 + random.next(), turn.matrix(), shift)
+                base.apply_step(&step)
+                    .apply_similarity(0.5 + random.next(), turn.matrix(), shift)
             })
             .collect();
         (figures, numbers)
@@ -380,7 +380,7 @@ mod tests {
         let statistics = Statistics::new(&figures).unwrap();
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
         for figure in &figures {
-            let moved = figure.transformed(0.01, &turn, Vec3::new(1.0, 2.0, 3.0));
+            let moved = figure.apply_similarity(0.01, &turn, Vec3::new(1.0, 2.0, 3.0));
             let (here, there) = (
                 statistics.scores(figure).unwrap(),
                 statistics.scores(&moved).unwrap(),

@@ -13,7 +13,7 @@ use std::f64::consts::TAU;
 const AXES: [f64; 3] = [2.0, 1.2, 0.6];
 
 /// Distance from a point to the ellipsoid, to first order of how far it is off.
-fn off_ellipsoid(p: &Vec3) -> f64 {
+fn ellipsoid_distance(p: &Vec3) -> f64 {
     let scaled = p.component_div(&Vec3::from(AXES));
     let slope = scaled.component_div(&Vec3::from(AXES));
     (scaled.norm_squared() - 1.0) / (2.0 * slope.norm())
@@ -43,7 +43,7 @@ fn ellipsoid_boundary_converges() {
         assert!(figure.legality() > 0.03, "{}", figure.legality());
         let boundary = Boundary::new(&figure, 3).unwrap();
         let off: Vec<f64> = (boundary.positions(&figure).iter())
-            .map(|p| off_ellipsoid(p).abs() / size)
+            .map(|p| ellipsoid_distance(p).abs() / size)
             .collect();
         let mean = off.iter().sum::<f64>() / off.len() as f64;
         (off.iter().copied().fold(0.0, f64::max), mean)
@@ -195,7 +195,7 @@ fn end_hub_coordinates_round_trip() {
     }
     let flat = Figure::tube(atoms).unwrap();
     for figure in figures().into_iter().chain([flat]) {
-        let Kind::Tube { .. } = figure.kind() else {
+        let FigureKind::Tube { .. } = figure.kind() else {
             continue;
         };
         let mut random = Random(11);
@@ -239,7 +239,7 @@ fn coordinates_are_similarity_invariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
     let shift = Vec3::new(3.0, -1.0, 0.5);
     for figure in figures() {
-        let moved = figure.transformed(2.5, &turn, shift);
+        let moved = figure.apply_similarity(2.5, &turn, shift);
         assert!((moved.legality() - figure.legality()).abs() < 1e-9);
         let boundary = Boundary::new(&figure, 1).unwrap();
         let inner: Vec<[f64; 4]> = (boundary.coordinates.iter())
@@ -336,7 +336,7 @@ fn points_refuse_bad_coordinates() {
 /// A slab around a body lies in it and follows a similarity of it.
 #[test]
 fn slab_around_body_is_equivariant() {
-    let egg = crate::surface::shapes::sphere(1.0, 24).mapped(|p| {
+    let egg = crate::surface::shapes::sphere(1.0, 24).map_vertices(|p| {
         Vec3::new(
             2.0 * p.x + 0.3 * p.x * p.x,
             p.y * (1.1 + 0.2 * p.x + 0.1 * p.y),
@@ -345,13 +345,13 @@ fn slab_around_body_is_equivariant() {
     });
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
     let shift = Vec3::new(3.0, -1.0, 0.5);
-    let moved = egg.clone().mapped(|p| turn * p * 0.4 + shift);
+    let moved = egg.clone().map_vertices(|p| turn * p * 0.4 + shift);
     let [here, there] = [egg.clone(), moved].map(|s| {
         Figure::slab_around(&Surface::new(s.vertices, s.triangles).unwrap(), 3, 7).unwrap()
     });
     assert!(here.check().is_empty());
     for (a, b) in here
-        .transformed(0.4, &turn, shift)
+        .apply_similarity(0.4, &turn, shift)
         .atoms()
         .iter()
         .zip(there.atoms())
@@ -369,8 +369,8 @@ fn slab_around_body_is_equivariant() {
     assert!(mean < 0.03 * egg.size(), "{mean}");
     // Balls and rods have no sheet, but a slab all the same.
     for stretch in [1.0, 3.0] {
-        let rod =
-            crate::surface::shapes::sphere(1.0, 16).mapped(|p| Vec3::new(stretch * p.x, p.y, p.z));
+        let rod = crate::surface::shapes::sphere(1.0, 16)
+            .map_vertices(|p| Vec3::new(stretch * p.x, p.y, p.z));
         let rod = Surface::new(rod.vertices, rod.triangles).unwrap();
         assert!(Figure::slab_around(&rod, 3, 5).unwrap().check().is_empty());
     }

@@ -7,7 +7,7 @@ use crate::range;
 use rayon::prelude::*;
 
 /// Largest number of voxels. Their values take 8 GiB.
-const MOST: usize = 1 << 31;
+const MAX_VOXELS: usize = 1 << 31;
 
 /// Grey values or labels on a grid of voxels.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,21 +33,21 @@ impl Volume {
         origin: Vec3,
     ) -> Result<Self, MRepError> {
         let count = shape.iter().try_fold(1_usize, |n, k| n.checked_mul(*k));
-        if shape.iter().any(|n| *n < 2) || count.is_none_or(|n| n > MOST) {
+        if shape.iter().any(|n| *n < 2) || count.is_none_or(|n| n > MAX_VOXELS) {
             return Err(MRepError::Target(format!(
-                "the volume has {} x {} x {} voxels: it needs at least two along each axis, and not more than {MOST} in all",
+                "the volume has {} x {} x {} voxels: it needs at least two along each axis, and not more than {MAX_VOXELS} in all",
                 shape[0], shape[1], shape[2]
             )));
         }
         MRepError::check_length("the list of voxels", values.len(), count.unwrap_or(0))?;
-        if let Some(a) = (0..3).find(|a| !(1e-12..=range::FARTHEST).contains(&spacing[*a])) {
+        if let Some(a) = (0..3).find(|a| !(1e-12..=range::MAX_COORDINATE).contains(&spacing[*a])) {
             return Err(MRepError::Setting {
                 name: "the spacing of the voxels",
                 value: format!("{} along axis {a}", spacing[a]),
                 range: "a number above zero",
             });
         }
-        if !range::is_place(&origin) {
+        if !range::is_position(&origin) {
             return Err(MRepError::Setting {
                 name: "the origin of the volume",
                 value: format!("({}, {}, {})", origin.x, origin.y, origin.z),
@@ -94,13 +94,13 @@ impl Volume {
     }
 
     /// Returns the edge of a cube of a voxel's volume, metres.
-    pub fn voxel(&self) -> f64 {
+    pub fn voxel_size(&self) -> f64 {
         self.spacing.product().cbrt()
     }
 
     /// Returns the value and its gradient (per metre) at a point, by trilinear interpolation. `None`: more than half a voxel outside the
     /// outermost centres.
-    pub fn at(&self, p: &Vec3) -> Option<(f64, Vec3)> {
+    pub fn sample(&self, p: &Vec3) -> Option<(f64, Vec3)> {
         let q = (p - self.origin).component_div(&self.spacing);
         let mut first = [0; 3];
         let mut share = [0.0; 3];
@@ -148,12 +148,12 @@ impl Volume {
     }
 
     /// Returns the volume blurred by a Gaussian of a standard deviation in metres, isotropic in the world.
-    pub fn blurred(&self, deviation: f64) -> Self {
+    pub fn blur(&self, deviation: f64) -> Self {
         let mut values = self.values.clone();
         for axis in 0..3 {
             let kernel = gaussian(deviation / self.spacing[axis]);
             if kernel.len() > 1 {
-                values = convolved(&values, self.shape, axis, &kernel);
+                values = convolve(&values, self.shape, axis, &kernel);
             }
         }
         Self {
@@ -164,8 +164,8 @@ impl Volume {
 
     /// Returns the centres of the body's voxels. The level that parts the values best separates them from the background, to which most of the
     /// outermost voxels belong. `None`: all values are alike, or the body touches the border in many places.
-    pub fn body(&self) -> Option<Vec<Vec3>> {
-        let level = parting_level(&self.values)?;
+    pub fn body_voxels(&self) -> Option<Vec<Vec3>> {
+        let level = otsu_threshold(&self.values)?;
         let [n, m, l] = self.shape;
         let mut border = [0_usize; 2];
         let is_high = |i: usize, j: usize, k: usize| self.values[(i * m + j) * l + k] > level;
@@ -191,7 +191,7 @@ impl Volume {
     }
 
     /// Returns the centres and values of all voxels in a box.
-    pub fn voxels_in(&self, lo: &Vec3, hi: &Vec3) -> Vec<(Vec3, f64)> {
+    pub fn voxels_in_box(&self, lo: &Vec3, hi: &Vec3) -> Vec<(Vec3, f64)> {
         let range = |a: usize| {
             let at = |x: f64| (x - self.origin[a]) / self.spacing[a];
             let from = at(lo[a]).ceil().max(0.0) as usize;
@@ -214,26 +214,26 @@ impl Volume {
 }
 
 /// Returns the threshold that minimises the spread of values on both sides `[otsu1979]`. `None`: all values are alike.
-fn parting_level(values: &[f32]) -> Option<f32> {
+fn otsu_threshold(values: &[f32]) -> Option<f32> {
     /// Bins of the histogram: levels are known to 0.4 % of the range, less than the noise of any scan, and scans of eight bits are kept whole.
-    const BINS: usize = 256;
+    const HISTOGRAM_BINS: usize = 256;
     let (least, most) = values
         .iter()
         .fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), v| {
             (lo.min(*v), hi.max(*v))
         });
-    let width = (most - least) / BINS as f32;
+    let width = (most - least) / HISTOGRAM_BINS as f32;
     if width.is_nan() || width <= 0.0 {
         return None;
     }
-    let mut counts = [0.0_f64; BINS];
+    let mut counts = [0.0_f64; HISTOGRAM_BINS];
     for v in values {
-        counts[(((v - least) / width) as usize).min(BINS - 1)] += 1.0;
+        counts[(((v - least) / width) as usize).min(HISTOGRAM_BINS - 1)] += 1.0;
     }
     let whole: f64 = counts.iter().sum();
     let sum: f64 = counts.iter().enumerate().map(|(i, c)| i as f64 * c).sum();
     let (mut below, mut below_sum, mut best) = (0.0, 0.0, (f64::NEG_INFINITY, 0));
-    for (i, count) in counts.iter().enumerate().take(BINS - 1) {
+    for (i, count) in counts.iter().enumerate().take(HISTOGRAM_BINS - 1) {
         below += count;
         below_sum += i as f64 * count;
         let above = whole - below;
@@ -257,13 +257,13 @@ fn gaussian(deviation: f64) -> Vec<f64> {
         return vec![1.0];
     }
     /// Samples per voxel: for the narrowest blur in use, 0.7 voxels, their mean equals the integral to 1e-3.
-    const PARTS: usize = 8;
+    const SAMPLES_PER_VOXEL: usize = 8;
     let weight = |k: usize| -> f64 {
         let part = |i: usize| {
-            let x = k as f64 + (i as f64 + 0.5) / PARTS as f64 - 0.5;
+            let x = k as f64 + (i as f64 + 0.5) / SAMPLES_PER_VOXEL as f64 - 0.5;
             (-0.5 * (x / deviation).powi(2)).exp()
         };
-        (0..PARTS).map(part).sum()
+        (0..SAMPLES_PER_VOXEL).map(part).sum()
     };
     let half: Vec<f64> = (0..=radius).map(weight).collect();
     let sum = half[0] + 2.0 * half[1..].iter().sum::<f64>();
@@ -271,7 +271,7 @@ fn gaussian(deviation: f64) -> Vec<f64> {
 }
 
 /// Convolves along one axis; the outermost values continue beyond the ends.
-fn convolved(values: &[f32], shape: [usize; 3], axis: usize, kernel: &[f64]) -> Vec<f32> {
+fn convolve(values: &[f32], shape: [usize; 3], axis: usize, kernel: &[f64]) -> Vec<f32> {
     let n = shape[axis];
     // Distance between the elements of one line, and number of lines side by side.
     let stride: usize = shape[axis + 1..].iter().product();
@@ -329,12 +329,12 @@ mod tests {
             Vec3::new(-1.0, 2.0, 0.3),
             Vec3::new(4.4, 9.9, 12.0),
         ] {
-            let (value, gradient) = volume.at(&p).unwrap();
+            let (value, gradient) = volume.sample(&p).unwrap();
             assert!((value - 3.0 - slope.dot(&p)).abs() < 1e-5);
             assert!((gradient - slope).norm() < 1e-5);
         }
-        assert!(volume.at(&Vec3::new(-1.3, 2.0, 0.3)).is_none());
-        assert!(volume.at(&Vec3::repeat(f64::NAN)).is_none());
+        assert!(volume.sample(&Vec3::new(-1.3, 2.0, 0.3)).is_none());
+        assert!(volume.sample(&Vec3::repeat(f64::NAN)).is_none());
     }
 
     /// Blurring widens a Gaussian by its deviation in metres along every axis.
@@ -344,9 +344,9 @@ mod tests {
             // A voxel's centre half way between the ends, where the borders do not matter.
             let at = Vec3::new(2.0, 6.0, 6.3);
             let bump = volume(|p| (-0.5 * ((p[axis] - at[axis]) / 1.2).powi(2)).exp());
-            let blurred = bump.blurred(0.9);
+            let blurred = bump.blur(0.9);
             // The heights of Gaussians are as their widths.
-            let ratio = blurred.at(&at).unwrap().0 / bump.at(&at).unwrap().0;
+            let ratio = blurred.sample(&at).unwrap().0 / bump.sample(&at).unwrap().0;
             // A voxel's width counts, too: coarse along the last axis.
             assert!(
                 (ratio - 1.2 / (1.2_f64.powi(2) + 0.9_f64.powi(2)).sqrt()).abs() < 0.06,

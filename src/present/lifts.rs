@@ -7,31 +7,31 @@ use crate::kernel::LocalMaps;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of instants kept.
-const KEPT: usize = 3;
+const CACHED_INSTANTS: usize = 3;
 
-type Lifts = Arc<Vec<[f32; 3]>>;
+type VertexLifts = Arc<Vec<[f32; 3]>>;
 
 /// The last results, newest first.
 #[derive(Default)]
-pub(super) struct KnownLifts(Mutex<Vec<Known>>);
+pub(super) struct LiftCache(Mutex<Vec<CachedLifts>>);
 
-struct Known {
+struct CachedLifts {
     maps: LocalMaps,
     u: Vec<[f32; 3]>,
-    lifts: Lifts,
+    lifts: VertexLifts,
 }
 
-impl std::fmt::Debug for KnownLifts {
+impl std::fmt::Debug for LiftCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("KnownLifts")
     }
 }
 
-impl KnownLifts {
+impl LiftCache {
     /// Returns [`JointShape::lifts`] of a body's skin, from the cache if possible.
-    pub fn at(&self, joints: &JointShape, maps: &LocalMaps, u: &[[f32; 3]]) -> Lifts {
+    pub fn lifts_at(&self, joints: &JointShape, maps: &LocalMaps, u: &[[f32; 3]]) -> VertexLifts {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |known: &&Known| known.maps == *maps && known.u == u;
+        let same = |known: &&CachedLifts| known.maps == *maps && known.u == u;
         if let Some(known) = known.iter().find(same) {
             return known.lifts.clone();
         }
@@ -39,11 +39,11 @@ impl KnownLifts {
         drop(known);
         let lifts = Arc::new(joints.lifts(maps, u));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.truncate(KEPT - 1);
+        known.truncate(CACHED_INSTANTS - 1);
         let (maps, u) = (maps.clone(), u.to_vec());
         known.insert(
             0,
-            Known {
+            CachedLifts {
                 maps,
                 u,
                 lifts: lifts.clone(),

@@ -11,12 +11,12 @@
 //! | `stored` | a body and its carried surfaces as a file |
 //! | `warped` | surfaces under modes and a pose |
 //! | `parted` | modal flesh whose surface is parted where it overlaps |
-//! | `presenter` | all of the above: positions, offsets, velocities of any surface, in any [`Target`] |
+//! | `presenter` | all of the above: positions, offsets, velocities of any surface, in any [`OutputSpace`] |
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
-//! use thew::present::{Instant, Presenter, Showing, Snapshot, SurfaceId, Target};
+//! use thew::present::{Instant, Presenter, DisplaySettings, Snapshot, SurfaceId, Target};
 //! use thew::skeleton::Affine;
 //!
 //! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
@@ -25,7 +25,7 @@
 //! let sleeve = presenter.surfaces().carry(body.surface());
 //!
 //! // The lattice at rest, shown at a pose without elastic joints: the artist's own skin.
-//! let plain = Showing { elastic_joints: 0.0, max_offset: None };
+//! let plain = DisplaySettings { elastic_joints: 0.0, max_offset: None };
 //! let rest = body.rest();
 //! let snapshot = Snapshot::new(&body, rest, None, Some(&pose), plain);
 //! let mut skin = vec![0.0; 3 * presenter.vertices(SurfaceId::OWN)?];
@@ -54,10 +54,10 @@ mod surfaces;
 mod tests;
 mod warped;
 
-pub use crate::kernel::Target;
+pub use crate::kernel::OutputSpace;
 pub use error::PresentError;
 pub use presenter::Presenter;
-pub use snapshot::{Instant, Posed, Presentation, Showing, Snapshot};
+pub use snapshot::{DisplaySettings, Instant, ModalPose, Presentation, Snapshot};
 pub use surface::CarriedSurface;
 pub use surfaces::{CarriedSurfaces, SurfaceId};
 pub use warped::WarpPresenter;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parting of modal flesh: overlaps of the shown surface are found, and displacements that part them are added.
 
-use super::{Instant, Posed, PresentError, Presenter, SurfaceId, Target};
+use super::{Instant, ModalPose, OutputSpace, PresentError, Presenter, SurfaceId};
 use crate::Vec3;
-use crate::contact::{Parted, Parting};
+use crate::contact::{Parting, PartingOffsets};
 use crate::kernel::LocalPositions;
 
 impl Presenter {
@@ -12,18 +12,18 @@ impl Presenter {
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
-    pub fn parted(
+    pub fn part_surface(
         &self,
         parting: &Parting,
-        (posed, max_offset): (Posed<'_>, Option<f64>),
+        (posed, max_offset): (ModalPose<'_>, Option<f64>),
         lattice: &LocalPositions,
         entry: usize,
-    ) -> Result<Parted, PresentError> {
+    ) -> Result<PartingOffsets, PresentError> {
         let (own, at) = (SurfaceId::OWN, Instant::Modal(posed, max_offset));
-        let origin = self.near(own, at)?;
+        let origin = self.nearby_point(own, at)?;
         let mut shown = vec![0.0; 3 * self.vertices(own)?];
         // Relative to an origin near the body, so that positions far from the world's keep their digits.
-        self.positions(own, at, &Target::WORLD.about(origin), &mut shown)?;
+        self.positions(own, at, &OutputSpace::WORLD.with_origin(origin), &mut shown)?;
         let origin = Vec3::from(origin.map(f64::from));
         let place = |p: &[f32]| Vec3::new(p[0].into(), p[1].into(), p[2].into()) + origin;
         let vertices: Vec<Vec3> = shown.chunks_exact(3).map(place).collect();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Conversion of states to vertices: any surface of a body, by lattice or by modes, in any space.
 
-use super::lifts::KnownLifts;
+use super::lifts::LiftCache;
 use super::{CarriedSurfaces, Instant, PresentError, SurfaceId, WarpPresenter};
 use crate::Vec3;
-use crate::kernel::{Engine, KernelError, Target, Wanted};
+use crate::kernel::{Engine, KernelError, OutputKind, OutputSpace};
 use crate::modal::{DeformSettings, Modes};
-use crate::progress::{Progress, Silent, step};
+use crate::progress::{Progress, Silent, report_progress};
 use std::sync::Arc;
 
 /// Presenter of a body and its carried surfaces.
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Presenter {
     surfaces: CarriedSurfaces,
     warp: Option<WarpPresenter>,
-    lifts: KnownLifts,
+    lifts: LiftCache,
 }
 
 impl Presenter {
@@ -23,7 +23,7 @@ impl Presenter {
         Self {
             surfaces: surfaces.into(),
             warp: None,
-            lifts: KnownLifts::default(),
+            lifts: LiftCache::default(),
         }
     }
 
@@ -38,7 +38,7 @@ impl Presenter {
         Self {
             surfaces,
             warp,
-            lifts: KnownLifts::default(),
+            lifts: LiftCache::default(),
         }
     }
 
@@ -68,25 +68,25 @@ impl Presenter {
         &self,
         id: SurfaceId,
         at: Instant<'_>,
-        target: &Target,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         let (lattice, how) = match at {
             Instant::Modal(posed, max_offset) => {
-                let warp = self.warped()?;
+                let warp = self.warp_presenter()?;
                 return warp.positions(id, &[posed], max_offset, target, &Silent, out);
             }
             Instant::Parted(..) => {
-                let (at, moves) = at.unparted();
+                let (at, moves) = at.split_parting();
                 self.positions(id, at, target, out)?;
-                add(id, moves, target, out);
+                add_moves(id, moves, target, out);
                 return Ok(());
             }
             Instant::Lattice(lattice, how) => (lattice, how),
         };
-        match how.filter(|how| !how.is_plain()) {
+        match how.filter(|how| !how.is_unchanged()) {
             Some(_) => self
-                .draw(id, at, Wanted::Positions, target, out)
+                .draw(id, at, OutputKind::Positions, target, out)
                 .map(|_| ()),
             None => {
                 let surface = self.surfaces.get(id)?;
@@ -105,7 +105,7 @@ impl Presenter {
         &self,
         id: SurfaceId,
         at: &[Instant<'_>],
-        target: &Target,
+        target: &OutputSpace,
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
@@ -120,11 +120,11 @@ impl Presenter {
             && all.iter().all(|(_, other)| *other == max_offset)
         {
             let posed: Vec<_> = all.into_iter().map(|(posed, _)| posed).collect();
-            self.warped()?
+            self.warp_presenter()?
                 .positions(id, &posed, max_offset, target, progress, out)?;
             let n = 3 * self.vertices(id)?;
             for (at, out) in at.iter().zip(out.chunks_exact_mut(n.max(1))) {
-                add(id, at.unparted().1, target, out);
+                add_moves(id, at.split_parting().1, target, out);
             }
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl Presenter {
         }
         let frames = at.len() as f64;
         for (i, at) in at.iter().enumerate() {
-            step(progress, i as f64 / frames, "Showing frames")?;
+            report_progress(progress, i as f64 / frames, "Showing frames")?;
             self.positions(id, *at, target, &mut out[i * n..(i + 1) * n])?;
         }
         Ok(())
@@ -151,28 +151,28 @@ impl Presenter {
         &self,
         id: SurfaceId,
         at: Instant<'_>,
-        target: &Target,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         match at {
-            Instant::Modal(posed, max_offset) => {
-                self.warped()?.offsets(id, posed, max_offset, target, out)
-            }
+            Instant::Modal(posed, max_offset) => self
+                .warp_presenter()?
+                .offsets(id, posed, max_offset, target, out),
             Instant::Parted(..) => {
-                let (at, moves) = at.unparted();
+                let (at, moves) = at.split_parting();
                 self.offsets(id, at, target, out)?;
-                add(id, moves, target, out);
+                add_moves(id, moves, target, out);
                 Ok(())
             }
-            Instant::Lattice(_, Some(_)) => {
-                self.draw(id, at, Wanted::Offsets, target, out).map(|_| ())
-            }
+            Instant::Lattice(_, Some(_)) => self
+                .draw(id, at, OutputKind::Offsets, target, out)
+                .map(|_| ()),
             Instant::Lattice(_, None) => {
                 let (expected, given) = (3 * self.vertices(id)?, out.len());
                 if expected != given {
                     return Err(KernelError::Output { expected, given }.into());
                 }
-                if !target.is_added() {
+                if !target.adds_results() {
                     out.fill(0.0);
                 }
                 Ok(())
@@ -190,21 +190,27 @@ impl Presenter {
         id: SurfaceId,
         (from, to): (Instant<'_>, Instant<'_>),
         seconds: f64,
-        target: &Target,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         // Relative to an origin near the body, so that differences of positions far from the world's keep their digits.
-        let share = target.about(self.near(id, from)?).times(seconds.recip());
+        let share = target
+            .with_origin(self.nearby_point(id, from)?)
+            .with_factor(seconds.recip());
         self.positions(id, to, &share, out)?;
-        self.positions(id, from, &share.times(-1.0).added(), out)
+        self.positions(id, from, &share.with_factor(-1.0).with_addition(), out)
     }
 
     /// Returns a point near a surface.
-    pub(super) fn near(&self, id: SurfaceId, at: Instant<'_>) -> Result<[f32; 3], PresentError> {
+    pub(super) fn nearby_point(
+        &self,
+        id: SurfaceId,
+        at: Instant<'_>,
+    ) -> Result<[f32; 3], PresentError> {
         Ok(match at {
             Instant::Lattice(lattice, _) => lattice.origin,
             Instant::Modal((_, pose), _) | Instant::Parted((_, pose), ..) => {
-                let deformer = self.warped()?.surface(id)?;
+                let deformer = self.warp_presenter()?.surface(id)?;
                 deformer.model().pose(pose, None)?.origin()
             }
         })
@@ -222,10 +228,12 @@ impl Presenter {
     ) -> Result<f32, PresentError> {
         match at {
             Instant::Modal(posed, _) | Instant::Parted(posed, ..) => {
-                self.warped()?.max_deviation(id, posed)
+                self.warp_presenter()?.max_deviation(id, posed)
             }
             Instant::Lattice(_, None) => Ok(0.0),
-            Instant::Lattice(..) => self.draw(id, at, Wanted::Offsets, &Target::WORLD, scratch),
+            Instant::Lattice(..) => {
+                self.draw(id, at, OutputKind::Offsets, &OutputSpace::WORLD, scratch)
+            }
         }
     }
 
@@ -233,8 +241,8 @@ impl Presenter {
         &self,
         id: SurfaceId,
         at: Instant<'_>,
-        wanted: Wanted,
-        target: &Target,
+        wanted: OutputKind,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<f32, PresentError> {
         let Instant::Lattice(lattice, Some(how)) = at else {
@@ -242,28 +250,28 @@ impl Presenter {
         };
         let surface = self.surfaces.get(id)?;
         let body = self.surfaces.body();
-        let (engine, skinned) = (surface.engine(body)?, surface.skinned(body));
+        let (engine, skinned) = (surface.engine(body)?, surface.skinned_surface(body));
         let lifts = how.joints().map(|(maps, u)| {
-            let own = self.lifts.at(body.joints(), maps, u);
-            surface.lifted(body, &own)
+            let own = self.lifts.lifts_at(body.joints(), maps, u);
+            surface.vertex_lifts(body, &own)
         });
         let present = how.present(lattice, lifts.as_ref().map(|lifts| lifts.as_slice()));
         Ok(skinned.show(engine, &present, wanted, target, out)?)
     }
 
-    fn warped(&self) -> Result<&WarpPresenter, PresentError> {
+    fn warp_presenter(&self) -> Result<&WarpPresenter, PresentError> {
         self.warp.as_ref().ok_or(PresentError::NoModes)
     }
 }
 
 /// Adds displacements of vertices to the shown positions of the body's own surface.
-fn add(id: SurfaceId, moves: &[(u32, Vec3)], target: &Target, out: &mut [f32]) {
+fn add_moves(id: SurfaceId, moves: &[(u32, Vec3)], target: &OutputSpace, out: &mut [f32]) {
     if id != SurfaceId::OWN {
         return;
     }
     for (v, d) in moves {
         let at = 3 * *v as usize;
-        let d = target.vector(*d);
+        let d = target.map_vector(*d);
         if let Some(out) = out.get_mut(at..at + 3) {
             (0..3).for_each(|k| out[k] += d[k] as f32);
         }

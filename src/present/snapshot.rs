@@ -4,23 +4,23 @@
 
 use crate::Vec3;
 use crate::body::Body;
-use crate::kernel::{Lifts, LocalMaps, LocalPositions, Present};
-use crate::range::FARTHEST;
+use crate::kernel::{DisplayState, JointLiftOffsets, LocalMaps, LocalPositions};
+use crate::range::MAX_COORDINATE;
 use crate::skeleton::Pose;
 
 /// Amplitudes and a pose.
-pub type Posed<'a> = (&'a [f64], &'a Pose);
+pub type ModalPose<'a> = (&'a [f64], &'a Pose);
 
 /// Display options that an artist sets.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Showing {
+pub struct DisplaySettings {
     /// Share of the joints' own shape in place of the artist's skin, 0 to 1.
     pub elastic_joints: f64,
     /// Largest distance from the skin, relative to the body's size; `None`: unlimited.
     pub max_offset: Option<f64>,
 }
 
-impl Default for Showing {
+impl Default for DisplaySettings {
     /// Shows the flesh unchanged.
     fn default() -> Self {
         Self {
@@ -30,10 +30,10 @@ impl Default for Showing {
     }
 }
 
-impl Showing {
+impl DisplaySettings {
     /// Returns the largest distance of flesh from its skin at a pose, metres: `max_offset` times the pose's size. `None`: unlimited.
-    pub fn limit(&self, body: &Body, pose: &Pose) -> Option<f64> {
-        self.max_offset.map(|part| part * body.size_in(pose))
+    pub fn offset_limit(&self, body: &Body, pose: &Pose) -> Option<f64> {
+        self.max_offset.map(|part| part * body.posed_size(pose))
     }
 }
 
@@ -59,9 +59,9 @@ impl Presentation {
         pose: &Pose,
         lattice: &LocalPositions,
         sway: Option<&[Vec3]>,
-        showing: Showing,
+        showing: DisplaySettings,
     ) -> Self {
-        let limit = showing.limit(body, pose);
+        let limit = showing.offset_limit(body, pose);
         let max_offset = limit.map(|metres| (metres as f32).max(f32::MIN_POSITIVE));
         Self {
             maps: LocalMaps::new(pose, body.rest_origin(), lattice.origin),
@@ -88,7 +88,7 @@ impl Presentation {
     pub(crate) fn fits(&self, bones: usize, nodes: usize) -> bool {
         let sound = |sway: &Vec<[f32; 3]>| {
             let mut all = sway.iter().flatten();
-            sway.len() == nodes && all.all(|&x| f64::from(x).abs() <= FARTHEST)
+            sway.len() == nodes && all.all(|&x| f64::from(x).abs() <= MAX_COORDINATE)
         };
         let part = |folds: &Vec<f32>| {
             let mut all = folds.iter();
@@ -121,21 +121,21 @@ impl Presentation {
         &'a self,
         lattice: &'a LocalPositions,
         lifts: Option<&'a [[f32; 3]]>,
-    ) -> Present<'a> {
+    ) -> DisplayState<'a> {
         let share = self.joints.as_ref().map_or(0.0, |(_, share)| *share);
-        Present {
+        DisplayState {
             lattice,
             sway: self.sway.as_deref(),
             maps: &self.maps,
             elastic_joints: self.elastic_joints,
-            lifts: lifts.map(|of| Lifts { of, share }),
+            lifts: lifts.map(|of| JointLiftOffsets { of, share }),
             folds: self.folds.as_deref(),
             max_offset: self.max_offset,
         }
     }
 
     /// Returns whether the lattice's own shape is shown unchanged.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn is_unchanged(&self) -> bool {
         self.sway.is_none() && self.elastic_joints == 1.0 && self.max_offset == f32::INFINITY
     }
 }
@@ -156,7 +156,7 @@ impl Snapshot {
         positions: &[Vec3],
         sway: Option<&[Vec3]>,
         pose: Option<&Pose>,
-        showing: Showing,
+        showing: DisplaySettings,
     ) -> Self {
         let lattice = LocalPositions::new(positions);
         let how = |pose| Presentation::new(body, pose, &lattice, sway, showing);
@@ -191,10 +191,10 @@ impl Snapshot {
     }
 
     /// Creates a snapshot of displacements `[nodes]` (m), shown unchanged.
-    pub fn displaced(body: &Body, displacements: &[Vec3]) -> Self {
-        let rest = body.rest();
+    pub fn from_displacements(body: &Body, displacements: &[Vec3]) -> Self {
+        let rest = body.rest_shape();
         let positions: Vec<Vec3> = displacements.iter().zip(rest).map(|(q, x)| q + x).collect();
-        Self::new(body, &positions, None, None, Showing::default())
+        Self::new(body, &positions, None, None, DisplaySettings::default())
     }
 
     /// Returns the instant to show.
@@ -209,14 +209,14 @@ pub enum Instant<'a> {
     /// A lattice and its presentation; `None`: the lattice is shown unchanged.
     Lattice(&'a LocalPositions, Option<&'a Presentation>),
     /// Amplitudes and a pose, and the largest distance of flesh from its skin, relative to the body's size.
-    Modal(Posed<'a>, Option<f64>),
-    /// `Modal` plus displacements of vertices of the body's own surface, metres, world axes, which [part](super::Presenter::parted) it.
-    Parted(Posed<'a>, Option<f64>, &'a [(u32, Vec3)]),
+    Modal(ModalPose<'a>, Option<f64>),
+    /// `Modal` plus displacements of vertices of the body's own surface, metres, world axes, which [part](super::Presenter::part_surface) it.
+    Parted(ModalPose<'a>, Option<f64>, &'a [(u32, Vec3)]),
 }
 
 impl<'a> Instant<'a> {
     /// Splits off the displacements that part the surface.
-    pub(super) fn unparted(self) -> (Self, &'a [(u32, Vec3)]) {
+    pub(super) fn split_parting(self) -> (Self, &'a [(u32, Vec3)]) {
         match self {
             Self::Parted(posed, max_offset, moves) => (Self::Modal(posed, max_offset), moves),
             other => (other, &[]),

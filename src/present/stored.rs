@@ -2,7 +2,7 @@
 //! A body and its carried surfaces as plain data, in the file of a body.
 
 use super::{CarriedSurface, CarriedSurfaces};
-use crate::body::{StoredBody, WIDE};
+use crate::body::{StoredBody, WIDE_ROW_ERROR};
 use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ impl Serialize for CarriedSurfaces {
         let all = self.list();
         let further = all.iter().skip(1);
         let further = further.map(|surface| (&**surface.embedding(), surface.skin()));
-        let stored = self.body().stored(further);
+        let stored = self.body().to_stored(further);
         stored
-            .ok_or_else(|| S::Error::custom(WIDE))?
+            .ok_or_else(|| S::Error::custom(WIDE_ROW_ERROR))?
             .serialize(serializer)
     }
 }
@@ -23,11 +23,12 @@ impl<'de> Deserialize<'de> for CarriedSurfaces {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let stored = StoredBody::deserialize(deserializer)?;
         let (body, further) = stored.into_body().map_err(serde::de::Error::custom)?;
-        let mut all = vec![Arc::new(CarriedSurface::own(&body))];
+        let mut all = vec![Arc::new(CarriedSurface::for_body(&body))];
         for (embedding, skin) in further {
-            let surface = CarriedSurface::stored(&body, Arc::new(embedding), Arc::new(skin));
+            let surface =
+                CarriedSurface::from_embedding(&body, Arc::new(embedding), Arc::new(skin));
             all.push(Arc::new(surface));
         }
-        Ok(Self::of(Arc::new(body), all))
+        Ok(Self::from_list(Arc::new(body), all))
     }
 }

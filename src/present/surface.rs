@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One surface that a body carries.
 
-use super::bounds::{Follows, around, nearest};
+use super::bounds::{SkinAnchor, nearest_anchors, sway_bounds};
 use crate::Vec3;
 use crate::body::Body;
 use crate::kernel::{CpuEmbedding, KernelError, SkinnedSurface, SwayBound};
@@ -20,15 +20,15 @@ pub struct CarriedSurface {
     engine: OnceLock<Result<CpuEmbedding, KernelError>>,
     skinned: OnceLock<SkinnedSurface>,
     /// Points of the body's own surface that the vertices of another surface follow.
-    follows: OnceLock<Vec<Follows>>,
+    follows: OnceLock<Vec<SkinAnchor>>,
     is_own: bool,
 }
 
 impl CarriedSurface {
     /// Creates the body's own surface.
-    pub fn own(body: &Body) -> Self {
+    pub fn for_body(body: &Body) -> Self {
         let bounds = body.flesh().map(|map| map.bounds(body.size()));
-        let own = Self::made(body.embedding().clone(), body.skin().clone(), bounds);
+        let own = Self::from_bounds(body.embedding().clone(), body.skin().clone(), bounds);
         Self {
             is_own: true,
             ..own
@@ -39,19 +39,23 @@ impl CarriedSurface {
     /// sways as the nearest skin of the body does.
     pub fn new(body: &Body, surface: &Surface) -> Self {
         let embedding = body.basis().embed_surface(surface);
-        let skin = body.skin_around(&embedding);
-        Self::stored(body, Arc::new(embedding), Arc::new(skin))
+        let skin = body.interpolated_skin(&embedding);
+        Self::from_embedding(body, Arc::new(embedding), Arc::new(skin))
     }
 
     /// Creates a surface from its known embedding in the lattice and skin.
-    pub(crate) fn stored(body: &Body, embedding: Arc<Embedding>, skin: Arc<SkinWeights>) -> Self {
+    pub(crate) fn from_embedding(
+        body: &Body,
+        embedding: Arc<Embedding>,
+        skin: Arc<SkinWeights>,
+    ) -> Self {
         let own = body.flesh().map(|map| map.bounds(body.size()));
-        let rest = body.rest();
-        let bounds = own.map(|own| around(&embedding, rest, body.surface(), &own));
-        Self::made(embedding, skin, bounds)
+        let rest = body.rest_shape();
+        let bounds = own.map(|own| sway_bounds(&embedding, rest, body.surface(), &own));
+        Self::from_bounds(embedding, skin, bounds)
     }
 
-    fn made(
+    fn from_bounds(
         embedding: Arc<Embedding>,
         skin: Arc<SkinWeights>,
         bounds: Option<Vec<SwayBound>>,
@@ -92,28 +96,33 @@ impl CarriedSurface {
     }
 
     /// Returns its skin, packed for the kernel that shows flesh on it.
-    pub(super) fn skinned(&self, body: &Body) -> &SkinnedSurface {
+    pub(super) fn skinned_surface(&self, body: &Body) -> &SkinnedSurface {
         self.skinned.get_or_init(|| {
-            let free = || vec![SwayBound::NONE; self.vertices()];
+            let free = || vec![SwayBound::UNLIMITED; self.vertices()];
             let bounds = self.bounds.clone().unwrap_or_else(free);
-            SkinnedSurface::new(&self.rest(body), body.rest_origin(), &self.skin, bounds)
+            SkinnedSurface::new(
+                &self.rest_positions(body),
+                body.rest_origin(),
+                &self.skin,
+                bounds,
+            )
         })
     }
 
     /// Returns the lifts of its vertices at bent joints, taken from the nearest skin, from those of the body's own surface.
-    pub(super) fn lifted(&self, body: &Body, own: &Arc<Vec<[f32; 3]>>) -> Arc<Vec<[f32; 3]>> {
+    pub(super) fn vertex_lifts(&self, body: &Body, own: &Arc<Vec<[f32; 3]>>) -> Arc<Vec<[f32; 3]>> {
         if self.is_own {
             return own.clone();
         }
-        let find = || nearest(&self.embedding, body.rest(), body.surface());
+        let find = || nearest_anchors(&self.embedding, body.rest_shape(), body.surface());
         let follows = self.follows.get_or_init(find);
-        Arc::new(follows.iter().map(|f| f.of(own)).collect())
+        Arc::new(follows.iter().map(|f| f.interpolate(own)).collect())
     }
 
     /// Returns its vertices at rest, metres.
-    pub(super) fn rest(&self, body: &Body) -> Vec<Vec3> {
-        let nodes = body.rest();
-        let place = |i| self.embedding.place(i, nodes);
+    pub(super) fn rest_positions(&self, body: &Body) -> Vec<Vec3> {
+        let nodes = body.rest_shape();
+        let place = |i| self.embedding.position(i, nodes);
         (0..self.vertices()).map(place).collect()
     }
 }

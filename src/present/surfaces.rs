@@ -42,12 +42,12 @@ pub struct CarriedSurfaces {
 impl CarriedSurfaces {
     /// Creates the list with the body's own surface only.
     pub fn new(body: Arc<Body>) -> Self {
-        let own = CarriedSurface::own(&body);
-        Self::of(body, vec![Arc::new(own)])
+        let own = CarriedSurface::for_body(&body);
+        Self::from_list(body, vec![Arc::new(own)])
     }
 
     /// Creates the list of surfaces embedded in the lattice of a body.
-    pub(crate) fn of(body: Arc<Body>, all: Vec<Arc<CarriedSurface>>) -> Self {
+    pub(crate) fn from_list(body: Arc<Body>, all: Vec<Arc<CarriedSurface>>) -> Self {
         Self {
             body,
             all: Arc::new(RwLock::new(all)),
@@ -56,8 +56,8 @@ impl CarriedSurfaces {
 
     /// Returns a copy of the present surfaces for a body of the same lattice and skin, with softer or firmer flesh.
     #[must_use]
-    pub fn carried_by(&self, body: Arc<Body>) -> Self {
-        Self::of(body, self.list())
+    pub fn with_body(&self, body: Arc<Body>) -> Self {
+        Self::from_list(body, self.list())
     }
 
     /// Returns the body.

@@ -12,7 +12,7 @@ use crate::{Mat3, Vec3};
 use nalgebra::Rotation3;
 use std::sync::Arc;
 
-const OWN: SurfaceId = SurfaceId::OWN;
+const BODY_SURFACE: SurfaceId = SurfaceId::OWN;
 
 /// Builds a bar whose flesh is thick at one end and thin at the other.
 fn body() -> Arc<Body> {
@@ -40,11 +40,11 @@ fn pose(place: Vec3) -> Pose {
         translation: place,
     };
     let bent = Pose::new(vec![Affine::identity(), upper]).unwrap();
-    bent.moved(&whole)
+    bent.apply_map(&whole)
 }
 
 /// Returns a map that is sheared, mirrored and in other units, with its origin at a point.
-fn object(place: Vec3) -> Affine {
+fn object_map(place: Vec3) -> Affine {
     let linear = Mat3::new(0.0, -80.0, 9.0, 30.0, 4.0, 0.0, 0.0, 20.0, 110.0);
     Affine {
         linear,
@@ -54,7 +54,7 @@ fn object(place: Vec3) -> Affine {
 
 /// Returns the skinned lattice with a sway that differs from vertex to vertex.
 fn snapshot(body: &Body, pose: &Pose, joints: f64) -> Snapshot {
-    let rest = body.rest();
+    let rest = body.rest_shape();
     let weights = body.region_weights();
     let skinned = |v: usize| -> Vec3 {
         let row = weights.row(v);
@@ -66,18 +66,27 @@ fn snapshot(body: &Body, pose: &Pose, joints: f64) -> Snapshot {
         .map(|x| Vec3::new(0.05 * x.z, -0.02, 0.03 * x.x))
         .collect();
     let positions: Vec<Vec3> = (0..rest.len()).map(|v| skinned(v) + sway[v]).collect();
-    let showing = Showing {
+    let showing = DisplaySettings {
         elastic_joints: joints,
         max_offset: Some(0.02),
     };
     Snapshot::new(body, &positions, Some(&sway), Some(pose), showing)
 }
 
-fn shown(presenter: &Presenter, at: Instant<'_>, target: &Target, offsets: bool) -> Vec<Vec3> {
-    let mut out = vec![0.0; 3 * presenter.vertices(OWN).unwrap()];
+fn display_surface(
+    presenter: &Presenter,
+    at: Instant<'_>,
+    target: &OutputSpace,
+    offsets: bool,
+) -> Vec<Vec3> {
+    let mut out = vec![0.0; 3 * presenter.vertices(BODY_SURFACE).unwrap()];
     match offsets {
-        true => presenter.offsets(OWN, at, target, &mut out).unwrap(),
-        false => presenter.positions(OWN, at, target, &mut out).unwrap(),
+        true => presenter
+            .offsets(BODY_SURFACE, at, target, &mut out)
+            .unwrap(),
+        false => presenter
+            .positions(BODY_SURFACE, at, target, &mut out)
+            .unwrap(),
     }
     vectors(&out)
 }
@@ -87,7 +96,7 @@ fn vectors(numbers: &[f32]) -> Vec<Vec3> {
     numbers.chunks_exact(3).map(vector).collect()
 }
 
-fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
+fn max_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter()
         .zip(b)
@@ -96,9 +105,9 @@ fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
 }
 
 /// Runs work for every kind of instant of a presenter, near the world's origin and far away.
-fn each(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
+fn for_each_instant(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
     let body = body();
-    let modes = Arc::new(Modes::of_body(&body, 4, &Silent).unwrap());
+    let modes = Arc::new(Modes::for_body(&body, 4, &Silent).unwrap());
     let options = DeformSettings {
         engine: crate::kernel::EngineChoice::Cpu,
         ..DeformSettings::default()
@@ -121,35 +130,35 @@ fn each(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
 /// In another space the places are those of the world, mapped.
 #[test]
 fn target_maps_world_places() {
-    each(|kind, presenter, at, place| {
+    for_each_instant(|kind, presenter, at, place| {
         // Positions as seen from near the body keep their digits, wherever the world's origin is.
-        let near = Target::WORLD.about([place.x as f32, place.y as f32, place.z as f32]);
-        let world = shown(presenter, at, &near, false);
-        let map = object(place);
-        let target = Target::new(map).unwrap();
+        let near = OutputSpace::WORLD.with_origin([place.x as f32, place.y as f32, place.z as f32]);
+        let world = display_surface(presenter, at, &near, false);
+        let map = object_map(place);
+        let target = OutputSpace::new(map).unwrap();
         let expected: Vec<Vec3> = world.iter().map(|p| map.linear * p).collect();
-        let found = shown(presenter, at, &target, false);
+        let found = display_surface(presenter, at, &target, false);
         // The object's coordinates reach 200: a few roundings of that in f32.
-        assert!(largest(&found, &expected) < 1e-4, "{kind}");
-        let offsets: Vec<Vec3> = shown(presenter, at, &near, true)
+        assert!(max_difference(&found, &expected) < 1e-4, "{kind}");
+        let offsets: Vec<Vec3> = display_surface(presenter, at, &near, true)
             .iter()
             .map(|u| map.linear * u)
             .collect();
         assert_eq!(kind == "bare", offsets.iter().all(|u| u.norm() < 1e-9));
-        let found = shown(presenter, at, &target, true);
-        assert!(largest(&found, &offsets) < 1e-5, "{kind}");
+        let found = display_surface(presenter, at, &target, true);
+        assert!(max_difference(&found, &offsets) < 1e-5, "{kind}");
     });
 }
 
 /// The world target agrees with an identity map within rounding.
 #[test]
 fn world_matches_identity() {
-    each(|kind, presenter, at, place| {
-        let world = shown(presenter, at, &Target::WORLD, false);
-        let identity = Target::new(Affine::identity()).unwrap();
-        let mapped = shown(presenter, at, &identity, false);
+    for_each_instant(|kind, presenter, at, place| {
+        let world = display_surface(presenter, at, &OutputSpace::WORLD, false);
+        let identity = OutputSpace::new(Affine::identity()).unwrap();
+        let mapped = display_surface(presenter, at, &identity, false);
         assert!(
-            largest(&world, &mapped) < 1e-7 * (1.0 + place.norm()),
+            max_difference(&world, &mapped) < 1e-7 * (1.0 + place.norm()),
             "{kind}"
         );
         assert!(!world.is_empty());
@@ -159,26 +168,31 @@ fn world_matches_identity() {
 /// Shares of offsets that are added onto one another give the whole.
 #[test]
 fn added_shares_sum_up() {
-    each(|kind, presenter, at, place| {
-        let target = Target::new(object(place)).unwrap();
-        let whole = shown(presenter, at, &target, true);
+    for_each_instant(|kind, presenter, at, place| {
+        let target = OutputSpace::new(object_map(place)).unwrap();
+        let whole = display_surface(presenter, at, &target, true);
         let mut out = vec![0.0; 3 * whole.len()];
         presenter
-            .offsets(OWN, at, &target.times(0.25), &mut out)
+            .offsets(BODY_SURFACE, at, &target.with_factor(0.25), &mut out)
             .unwrap();
         presenter
-            .offsets(OWN, at, &target.times(0.75).added(), &mut out)
+            .offsets(
+                BODY_SURFACE,
+                at,
+                &target.with_factor(0.75).with_addition(),
+                &mut out,
+            )
             .unwrap();
-        assert!(largest(&vectors(&out), &whole) < 1e-5, "{kind}");
+        assert!(max_difference(&vectors(&out), &whole) < 1e-5, "{kind}");
         presenter
-            .positions(OWN, at, &target.added(), &mut out)
+            .positions(BODY_SURFACE, at, &target.with_addition(), &mut out)
             .unwrap();
-        let both: Vec<Vec3> = shown(presenter, at, &target, false)
+        let both: Vec<Vec3> = display_surface(presenter, at, &target, false)
             .iter()
             .zip(&whole)
             .map(|(p, u)| p + u)
             .collect();
-        assert!(largest(&vectors(&out), &both) < 1e-4, "{kind}");
+        assert!(max_difference(&vectors(&out), &both) < 1e-4, "{kind}");
     });
 }
 
@@ -190,13 +204,13 @@ fn velocities_match_differences() {
     let place = Vec3::new(1e5, -6e4, 8e4);
     let step = Vec3::new(0.02, 0.0, -0.01);
     let [from, to] = [place, place + step].map(|place| snapshot(&body, &pose(place), 1.0));
-    let target = Target::new(object(place)).unwrap();
-    let mut out = vec![0.0; 3 * presenter.vertices(OWN).unwrap()];
+    let target = OutputSpace::new(object_map(place)).unwrap();
+    let mut out = vec![0.0; 3 * presenter.vertices(BODY_SURFACE).unwrap()];
     let instants = (from.instant(), to.instant());
     presenter
-        .velocities(OWN, instants, 0.04, &target, &mut out)
+        .velocities(BODY_SURFACE, instants, 0.04, &target, &mut out)
         .unwrap();
-    let expected = object(place).linear * step / 0.04;
+    let expected = object_map(place).linear * step / 0.04;
     for v in vectors(&out) {
         assert!((v - expected).norm() < 1e-2, "{v} {expected}");
     }
@@ -211,17 +225,17 @@ fn carried_surfaces_are_shared() {
     let sleeve = surfaces.carry(body.surface());
     assert_eq!(sleeve, SurfaceId::new(1));
     let snapshot = snapshot(&body, &pose(Vec3::zeros()), 1.0);
-    let n = presenter.vertices(OWN).unwrap();
+    let n = presenter.vertices(BODY_SURFACE).unwrap();
     assert_eq!(presenter.vertices(sleeve), Ok(n));
     let mut out = [(); 2].map(|()| vec![0.0; 3 * n]);
-    for (id, out) in [OWN, sleeve].into_iter().zip(&mut out) {
+    for (id, out) in [BODY_SURFACE, sleeve].into_iter().zip(&mut out) {
         presenter
-            .positions(id, snapshot.instant(), &Target::WORLD, out)
+            .positions(id, snapshot.instant(), &OutputSpace::WORLD, out)
             .unwrap();
     }
-    assert!(largest(&vectors(&out[0]), &vectors(&out[1])) < 0.1);
+    assert!(max_difference(&vectors(&out[0]), &vectors(&out[1])) < 0.1);
     // Firmer flesh carries what this carries now, and what it takes up later is its own.
-    let firm = surfaces.carried_by(Arc::new(body.stiffened(2.0).unwrap()));
+    let firm = surfaces.with_body(Arc::new(body.with_scaled_stiffness(2.0).unwrap()));
     assert_eq!(firm.carry(body.surface()), SurfaceId::new(2));
     let id = SurfaceId::new(2);
     assert_eq!(presenter.vertices(id), Err(PresentError::Surface { id }));
@@ -235,21 +249,24 @@ fn present_refuses_bad_input() {
     let pose = pose(Vec3::zeros());
     let snapshot = snapshot(&body, &pose, 1.0);
     let mut short = vec![0.0; 5];
-    let (given, expected) = (5, 3 * presenter.vertices(OWN).unwrap());
+    let (given, expected) = (5, 3 * presenter.vertices(BODY_SURFACE).unwrap());
     for at in [
         snapshot.instant(),
         Instant::Lattice(&snapshot.lattice, None),
     ] {
         let refused = KernelError::Output { expected, given }.into();
-        let target = &Target::WORLD;
+        let target = &OutputSpace::WORLD;
         assert_eq!(
-            presenter.positions(OWN, at, target, &mut short),
+            presenter.positions(BODY_SURFACE, at, target, &mut short),
             Err(refused)
         );
         let refused = KernelError::Output { expected, given }.into();
-        assert_eq!(presenter.offsets(OWN, at, target, &mut short), Err(refused));
+        assert_eq!(
+            presenter.offsets(BODY_SURFACE, at, target, &mut short),
+            Err(refused)
+        );
     }
     let modal = Instant::Modal((&[1.0], &pose), None);
-    let refused = presenter.offsets(OWN, modal, &Target::WORLD, &mut short);
+    let refused = presenter.offsets(BODY_SURFACE, modal, &OutputSpace::WORLD, &mut short);
     assert_eq!(refused, Err(PresentError::NoModes));
 }

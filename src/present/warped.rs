@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Surfaces of a body under modes and a pose, `p = T(x + R̃(Ψq) Φq)`, T by the artist's own skin weights.
 
-use super::{CarriedSurfaces, Posed, PresentError, Showing, SurfaceId};
-use crate::kernel::{Bones, Deformer, KernelError, Shown, Target, WarpInput};
+use super::{CarriedSurfaces, DisplaySettings, ModalPose, PresentError, SurfaceId};
+use crate::kernel::{BoneMaps, Deformer, FrameOutput, KernelError, OutputSpace, WarpInput};
 use crate::modal::{DeformSettings, Modes};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
@@ -51,7 +51,7 @@ impl WarpPresenter {
             return Ok(deformer.clone());
         }
         let carried = self.surfaces.get(id)?;
-        let rest = carried.rest(self.surfaces.body());
+        let rest = carried.rest_positions(self.surfaces.body());
         let (embedding, skin) = (carried.embedding(), Some(carried.skin()));
         let made = self
             .modes
@@ -69,20 +69,22 @@ impl WarpPresenter {
     pub fn positions(
         &self,
         id: SurfaceId,
-        frames: &[Posed<'_>],
+        frames: &[ModalPose<'_>],
         max_offset: Option<f64>,
-        target: &Target,
+        target: &OutputSpace,
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         let deformer = self.surface(id)?;
         let poses = frames.iter().map(|(_, pose)| pose);
-        let bones: Vec<Bones> = poses
-            .map(|pose| self.bones(&deformer, pose, max_offset))
+        let bones: Vec<BoneMaps> = poses
+            .map(|pose| self.bone_maps(&deformer, pose, max_offset))
             .collect::<Result<_, _>>()?;
         let inputs = frames.iter().zip(&bones);
         let inputs: Vec<WarpInput<'_>> = inputs
-            .map(|((q, _), bones)| WarpInput::new(q, Shown::Posed(bones)).to(*target))
+            .map(|((q, _), bones)| {
+                WarpInput::new(q, FrameOutput::Posed(bones)).with_target(*target)
+            })
             .collect();
         Ok(deformer.frames_into(&inputs, progress, out)?)
     }
@@ -95,25 +97,25 @@ impl WarpPresenter {
     pub fn offsets(
         &self,
         id: SurfaceId,
-        (q, pose): Posed<'_>,
+        (q, pose): ModalPose<'_>,
         max_offset: Option<f64>,
-        target: &Target,
+        target: &OutputSpace,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
-        if target.is_world() && !target.is_added() {
-            return self.between(id, (q, pose), max_offset, out);
+        if target.is_world() && !target.adds_results() {
+            return self.offsets_by_difference(id, (q, pose), max_offset, out);
         }
         let deformer = self.surface(id)?;
-        let bones = self.bones(&deformer, pose, max_offset)?;
-        let input = WarpInput::new(q, Shown::Offsets(&bones)).to(*target);
+        let bones = self.bone_maps(&deformer, pose, max_offset)?;
+        let input = WarpInput::new(q, FrameOutput::Offsets(&bones)).with_target(*target);
         Ok(deformer.frames_into(&[input], &Silent, out)?)
     }
 
     /// Computes offsets in world axes as the difference of two positions in f32, bit for bit as earlier bakes have them.
-    fn between(
+    fn offsets_by_difference(
         &self,
         id: SurfaceId,
-        (q, pose): Posed<'_>,
+        (q, pose): ModalPose<'_>,
         max_offset: Option<f64>,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
@@ -125,7 +127,14 @@ impl WarpPresenter {
         let still = vec![0.0; q.len()];
         let mut both = vec![0.0; 6 * vertices];
         let frames = [(q, pose), (still.as_slice(), pose)];
-        self.positions(id, &frames, max_offset, &Target::WORLD, &Silent, &mut both)?;
+        self.positions(
+            id,
+            &frames,
+            max_offset,
+            &OutputSpace::WORLD,
+            &Silent,
+            &mut both,
+        )?;
         let (moved, skin) = both.split_at(3 * vertices);
         for ((out, moved), skin) in out.iter_mut().zip(moved).zip(skin) {
             *out = moved - skin;
@@ -137,26 +146,26 @@ impl WarpPresenter {
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
-    pub fn max_deviation(&self, id: SurfaceId, posed: Posed<'_>) -> Result<f32, PresentError> {
+    pub fn max_deviation(&self, id: SurfaceId, posed: ModalPose<'_>) -> Result<f32, PresentError> {
         let vertices = self.surface(id)?.model().vertices();
         let mut away = vec![0.0; 3 * vertices];
-        self.between(id, posed, None, &mut away)?;
+        self.offsets_by_difference(id, posed, None, &mut away)?;
         let norm = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>();
         Ok(away.chunks_exact(3).map(norm).fold(0.0, f32::max).sqrt())
     }
 
     /// Returns the bones' maps of a surface at a pose, with offsets limited to `max_offset`.
-    fn bones(
+    fn bone_maps(
         &self,
         deformer: &Deformer,
         pose: &Pose,
         max_offset: Option<f64>,
-    ) -> Result<Bones, KernelError> {
-        let showing = Showing {
+    ) -> Result<BoneMaps, KernelError> {
+        let showing = DisplaySettings {
             max_offset,
-            ..Showing::default()
+            ..DisplaySettings::default()
         };
-        let limit = showing.limit(self.surfaces.body(), pose);
+        let limit = showing.offset_limit(self.surfaces.body(), pose);
         deformer.model().pose(pose, limit)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of calls with more of them than a function should have, or that also take settings: those left over are settings.
 
-use super::settings::{PySimulationSettings, Settings, changed, replaced};
+use super::settings::{PySimulationSettings, Settings, replace_settings, replaced};
 use crate::dynamics::SimulationSettings;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -52,7 +52,7 @@ impl<'py> Arguments<'py> {
         match self.object(name)? {
             Some(value) if !value.is_none() => read(&value)
                 .map(Some)
-                .map_err(|error| of_argument(value.py(), name, error)),
+                .map_err(|error| name_argument(value.py(), name, error)),
             _ => Ok(None),
         }
     }
@@ -87,7 +87,7 @@ impl<'py> Arguments<'py> {
     }
 
     /// Reads an argument that must be given.
-    pub fn need<T>(
+    pub fn require<T>(
         &self,
         name: &str,
         read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
@@ -103,7 +103,7 @@ impl<'py> Arguments<'py> {
     /// Reads `settings` and, as settings, all arguments that were not taken.
     pub fn settings(self) -> PyResult<SimulationSettings> {
         let settings = self.take("settings", |s| Ok(s.extract::<Py<PySimulationSettings>>()?))?;
-        changed(self.function, settings.as_ref(), Some(&self.given))
+        replace_settings(self.function, settings.as_ref(), Some(&self.given))
     }
 
     /// Reads `settings` of a class and, as settings, all arguments that were not taken.
@@ -129,7 +129,7 @@ impl<'py> Arguments<'py> {
 }
 
 /// Returns an error of an argument's type with the argument named in front.
-pub(super) fn of_argument(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+pub(super) fn name_argument(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     if error.get_type(py).is(py.get_type::<PyTypeError>()) {
         PyTypeError::new_err(format!("argument '{name}': {}", error.value(py)))
     } else {

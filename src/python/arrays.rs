@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arrays across the language boundary. Arguments may be anything that numpy can make an array of; results are new arrays.
 
-use super::errors::{IntoPy, input};
-use crate::range::{LARGEST, is_sound};
+use super::errors::{IntoPy, input_error};
+use crate::range::{MAX_NUMBER, is_sound};
 use crate::skeleton::{Pose, SkinWeights};
 use crate::{Mat4, Vec3};
 use numpy::ndarray::{Array1, Array2, Array3};
@@ -16,7 +16,7 @@ use pyo3::types::{IntoPyDict, PyString};
 
 /// Numbers and the shape of their array.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Numbers {
+pub(super) struct ShapedNumbers {
     pub data: Vec<f64>,
     pub shape: Vec<usize>,
 }
@@ -26,15 +26,15 @@ pub(super) fn as_array<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<
     let py = object.py();
     PyModule::import(py, "numpy")?
         .call_method1("asarray", (object,))
-        .map_err(|e| no_array(py, name, e))
+        .map_err(|e| array_error(py, name, e))
 }
 
 /// Turns an error of numpy into a sentence that names the argument.
-pub(super) fn no_array(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+pub(super) fn array_error(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyException>(py) {
         return error;
     }
-    input(format!(
+    input_error(format!(
         "{name}: not an array of numbers ({})",
         error.value(py)
     ))
@@ -46,7 +46,7 @@ pub(super) fn kind_of(array: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Returns a contiguous array of a type, or fails with a sentence that names the argument.
-fn contiguous<'py, T: numpy::Element>(
+fn contiguous_array<'py, T: numpy::Element>(
     object: &Bound<'py, PyAny>,
     name: &str,
     dtype: &str,
@@ -57,20 +57,20 @@ fn contiguous<'py, T: numpy::Element>(
     let kind = kind_of(&array)?;
     if !"biuf".contains(&kind) && array.getattr("size")?.extract::<usize>()? > 0 {
         let dtype = array.getattr("dtype")?;
-        return Err(input(format!(
+        return Err(input_error(format!(
             "{name}: expected an array of numbers, got one of {dtype}"
         )));
     }
     let options = [("dtype", dtype), ("order", "C")].into_py_dict(py)?;
     let array = PyModule::import(py, "numpy")?
         .call_method("asarray", (array,), Some(&options))
-        .map_err(|e| no_array(py, name, e))?;
+        .map_err(|e| array_error(py, name, e))?;
     array
         .cast_into()
-        .map_err(|_| input(format!("{name}: not an array of numbers")))
+        .map_err(|_| input_error(format!("{name}: not an array of numbers")))
 }
 
-fn describe(shape: &[usize]) -> String {
+fn describe_shape(shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
     format!(
         "({}{})",
@@ -80,24 +80,28 @@ fn describe(shape: &[usize]) -> String {
 }
 
 /// Reads floats of a shape; `None` in `wanted` is any size.
-pub(super) fn floats(
+pub(super) fn read_floats(
     object: &Bound<'_, PyAny>,
     name: &str,
     wanted: &[Option<usize>],
-) -> PyResult<Numbers> {
+) -> PyResult<ShapedNumbers> {
     fitting(numbers(object, name)?, name, wanted)
 }
 
 /// Reads floats of any shape.
-pub(super) fn numbers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Numbers> {
-    let array = contiguous::<f64>(object, name, "float64")?;
+pub(super) fn numbers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<ShapedNumbers> {
+    let array = contiguous_array::<f64>(object, name, "float64")?;
     let shape = array.shape().to_vec();
     let data = array.readonly().as_slice()?.to_vec();
-    Ok(Numbers { data, shape })
+    Ok(ShapedNumbers { data, shape })
 }
 
 /// Returns numbers if they are of a shape; `None` in `wanted` is any size.
-pub(super) fn fitting(numbers: Numbers, name: &str, wanted: &[Option<usize>]) -> PyResult<Numbers> {
+pub(super) fn fitting(
+    numbers: ShapedNumbers,
+    name: &str,
+    wanted: &[Option<usize>],
+) -> PyResult<ShapedNumbers> {
     let shape = &numbers.shape;
     let fits = shape.len() == wanted.len()
         && shape
@@ -109,23 +113,23 @@ pub(super) fn fitting(numbers: Numbers, name: &str, wanted: &[Option<usize>]) ->
             .iter()
             .map(|w| w.map_or("any".into(), |w| w.to_string()))
             .collect();
-        return Err(input(format!(
+        return Err(input_error(format!(
             "{name}: expected an array of shape ({}), got {}",
             want.join(", "),
-            describe(shape)
+            describe_shape(shape)
         )));
     }
     Ok(numbers)
 }
 
 /// Refuses NaN, infinity and numbers that are too large, by index.
-pub(super) fn finite(numbers: &Numbers, name: &str) -> PyResult<()> {
+pub(super) fn check_finite(numbers: &ShapedNumbers, name: &str) -> PyResult<()> {
     match numbers.data.iter().position(|x| !is_sound(*x)) {
         None => Ok(()),
         Some(at) => {
             let row: usize = numbers.shape[1..].iter().product::<usize>().max(1);
-            Err(input(format!(
-                "{name}[{}] has a value that is not a finite number, or larger than {LARGEST:e}",
+            Err(input_error(format!(
+                "{name}[{}] has a value that is not a finite number, or larger than {MAX_NUMBER:e}",
                 at / row
             )))
         }
@@ -133,8 +137,8 @@ pub(super) fn finite(numbers: &Numbers, name: &str) -> PyResult<()> {
 }
 
 /// Reads points (n, 3).
-pub(super) fn points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
-    let numbers = floats(object, name, &[None, Some(3)])?;
+pub(super) fn read_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
+    let numbers = read_floats(object, name, &[None, Some(3)])?;
     Ok(numbers
         .data
         .chunks_exact(3)
@@ -143,9 +147,9 @@ pub(super) fn points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3
 }
 
 /// Reads points (n, 3) that must be finite.
-pub(super) fn finite_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
-    let numbers = floats(object, name, &[None, Some(3)])?;
-    finite(&numbers, name)?;
+pub(super) fn read_finite_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
+    let numbers = read_floats(object, name, &[None, Some(3)])?;
+    check_finite(&numbers, name)?;
     Ok(numbers
         .data
         .chunks_exact(3)
@@ -154,38 +158,47 @@ pub(super) fn finite_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<V
 }
 
 /// Reads one vector (3,).
-pub(super) fn vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec3> {
-    let numbers = floats(object, name, &[Some(3)])?;
+pub(super) fn read_vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec3> {
+    let numbers = read_floats(object, name, &[Some(3)])?;
     Ok(Vec3::new(numbers.data[0], numbers.data[1], numbers.data[2]))
 }
 
 /// Reads finite points, one per lattice vertex.
-pub(super) fn nodal(object: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<Vec3>> {
-    let numbers = floats(object, name, &[Some(count), Some(3)])?;
-    finite(&numbers, name)?;
+pub(super) fn read_nodal(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    count: usize,
+) -> PyResult<Vec<Vec3>> {
+    let numbers = read_floats(object, name, &[Some(count), Some(3)])?;
+    check_finite(&numbers, name)?;
     let vector = |p: &[f64]| Vec3::new(p[0], p[1], p[2]);
     Ok(numbers.data.chunks_exact(3).map(vector).collect())
 }
 
 /// Reads optional numbers (n,).
-pub(super) fn optional(
+pub(super) fn read_optional_floats(
     object: Option<&Bound<'_, PyAny>>,
     name: &str,
 ) -> PyResult<Option<Vec<f64>>> {
     object
-        .map(|o| Ok(floats(o, name, &[None])?.data))
+        .map(|o| Ok(read_floats(o, name, &[None])?.data))
         .transpose()
 }
 
 /// Reads whole numbers of any shape; floats are refused rather than cut.
-pub(super) fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<i64>, Vec<usize>)> {
+pub(super) fn read_integers(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+) -> PyResult<(Vec<i64>, Vec<usize>)> {
     let array = as_array(object, name)?;
     let kind = kind_of(&array)?;
     let empty = array.getattr("size")?.extract::<usize>()? == 0;
     if !(kind == "i" || kind == "u" || empty) {
-        return Err(input(format!("{name}: expected whole numbers (indices)")));
+        return Err(input_error(format!(
+            "{name}: expected whole numbers (indices)"
+        )));
     }
-    let array = contiguous::<i64>(&array, name, "int64")?;
+    let array = contiguous_array::<i64>(&array, name, "int64")?;
     Ok((
         array.readonly().as_slice()?.to_vec(),
         array.shape().to_vec(),
@@ -194,15 +207,15 @@ pub(super) fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<i
 
 /// A count or an index: a whole number that is not negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Whole(pub usize);
+pub(super) struct WholeNumber(pub usize);
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
+impl<'a, 'py> FromPyObject<'a, 'py> for WholeNumber {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let refused = || {
             let shown = object.str().map(|s| s.to_string()).unwrap_or_default();
-            input(format!(
+            input_error(format!(
                 "expected a whole number that is not negative, got {shown}"
             ))
         };
@@ -221,7 +234,7 @@ pub(super) fn read<'a, 'py, T: FromPyObject<'a, 'py>>(
 ) -> PyResult<T> {
     object
         .extract::<T>()
-        .map_err(|e| readable(object, e.into()))
+        .map_err(|e| clarify_error(object, e.into()))
 }
 
 /// Reads a number.
@@ -250,17 +263,17 @@ pub(super) fn optional_text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option
 }
 
 /// Replaces Python's error by a sentence if that speaks of internals: a number out of range, half a character.
-fn readable(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+fn clarify_error(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     /// Largest number of letters of a text that are shown.
-    const SHOWN: usize = 60;
+    const MAX_QUOTED_LETTERS: usize = 60;
     let py = object.py();
     if error.is_instance_of::<PyOverflowError>(py) {
-        return input("a number is too large to compute with");
+        return input_error("a number is too large to compute with");
     }
     if error.is_instance_of::<PyUnicodeError>(py) {
         let shown = object.repr().map(|r| r.to_string()).unwrap_or_default();
-        let shown: String = shown.chars().take(SHOWN).collect();
-        return input(format!(
+        let shown: String = shown.chars().take(MAX_QUOTED_LETTERS).collect();
+        return input_error(format!(
             "{shown} has half a character in it (a lone surrogate), which no file and no name can hold: write it without"
         ));
     }
@@ -272,7 +285,7 @@ pub(super) struct List<T>(pub Vec<T>);
 
 impl<'py, T: FromPyObjectOwned<'py>> List<T> {
     /// Reads a list.
-    pub fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub fn from_object(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         object.extract()
     }
 }
@@ -288,17 +301,19 @@ impl<'a, 'py, T: FromPyObjectOwned<'py>> FromPyObject<'a, 'py> for List<T> {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         /// Longest list that is read; longer ones are most likely endless.
-        const MOST: usize = 1 << 22;
+        const MAX_LIST_LENGTH: usize = 1 << 22;
         if object.is_instance_of::<PyString>() {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "expected a list, got the text {}",
                 object.str()?
             )));
         }
         let mut items = Vec::new();
         for item in object.try_iter()? {
-            if items.len() == MOST {
-                return Err(input(format!("a list has more than {MOST} items")));
+            if items.len() == MAX_LIST_LENGTH {
+                return Err(input_error(format!(
+                    "a list has more than {MAX_LIST_LENGTH} items"
+                )));
             }
             items.push(read(&item?)?);
         }
@@ -307,32 +322,32 @@ impl<'a, 'py, T: FromPyObjectOwned<'py>> FromPyObject<'a, 'py> for List<T> {
 }
 
 /// Reads a count; the error names it.
-pub(super) fn whole(number: i64, name: &str) -> PyResult<usize> {
+pub(super) fn read_count(number: i64, name: &str) -> PyResult<usize> {
     usize::try_from(number).map_err(|_| {
-        input(format!(
+        input_error(format!(
             "{name}: expected a whole number that is not negative, got {number}"
         ))
     })
 }
 
-impl Whole {
+impl WholeNumber {
     /// Returns it as an index; a number beyond 32 bits becomes one that is out of range.
-    pub(super) fn index(self) -> u32 {
+    pub(super) fn to_index(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
 }
 
 /// Reads triangles (t, 3). An index beyond 32 bits becomes one that is out of range.
-pub(super) fn triangles(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[u32; 3]>> {
-    let (data, shape) = integers(object, name)?;
+pub(super) fn read_triangles(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[u32; 3]>> {
+    let (data, shape) = read_integers(object, name)?;
     if !(shape.len() == 2 && shape[1] == 3 || data.is_empty()) {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "{name}: expected an array of shape (any, 3), got {}",
-            describe(&shape)
+            describe_shape(&shape)
         )));
     }
     if let Some(at) = data.iter().position(|&i| i < 0) {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "{name}[{}] has a negative index, {}",
             at / 3,
             data[at]
@@ -346,7 +361,7 @@ pub(super) fn triangles(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[
 }
 
 /// Reads skin weights (n, b).
-pub(super) fn weights(
+pub(super) fn read_weights(
     object: &Bound<'_, PyAny>,
     name: &str,
     vertices: usize,
@@ -357,7 +372,7 @@ pub(super) fn weights(
 
 /// Returns numbers (n, b) as skin weights.
 pub(super) fn weights_in(
-    numbers: Numbers,
+    numbers: ShapedNumbers,
     name: &str,
     vertices: usize,
     bones: usize,
@@ -366,25 +381,26 @@ pub(super) fn weights_in(
     SkinWeights::from_dense(vertices, bones, &numbers.data).map_err(IntoPy::into_py)
 }
 
-fn matrices(data: &[f64]) -> PyResult<Pose> {
+fn read_matrices(data: &[f64]) -> PyResult<Pose> {
     let maps: Vec<Mat4> = data.chunks_exact(16).map(Mat4::from_row_slice).collect();
     Pose::from_matrices(&maps).map_err(IntoPy::into_py)
 }
 
 /// Reads a pose (b, 4, 4).
-pub(super) fn pose(object: &Bound<'_, PyAny>) -> PyResult<Pose> {
-    matrices(&floats(object, "pose", &[None, Some(4), Some(4)])?.data)
+pub(super) fn read_pose(object: &Bound<'_, PyAny>) -> PyResult<Pose> {
+    read_matrices(&read_floats(object, "pose", &[None, Some(4), Some(4)])?.data)
 }
 
 /// Reads poses (f, b, 4, 4).
-pub(super) fn poses(object: &Bound<'_, PyAny>, bones: usize) -> PyResult<Vec<Pose>> {
-    let n = floats(object, "poses", &[None, Some(bones), Some(4), Some(4)])?;
+pub(super) fn read_poses(object: &Bound<'_, PyAny>, bones: usize) -> PyResult<Vec<Pose>> {
+    let n = read_floats(object, "poses", &[None, Some(bones), Some(4), Some(4)])?;
     n.data
         .chunks_exact((16 * bones).max(1))
         .enumerate()
         .map(|(frame, data)| {
-            matrices(data)
-                .map_err(|e| Python::attach(|py| input(format!("poses[{frame}]: {}", e.value(py)))))
+            read_matrices(data).map_err(|e| {
+                Python::attach(|py| input_error(format!("poses[{frame}]: {}", e.value(py))))
+            })
         })
         .collect()
 }
@@ -402,12 +418,12 @@ pub(super) fn from_indices<'py>(py: Python<'py>, v: &[u32]) -> Bound<'py, PyArra
 /// Returns f32 positions as a new array (n, 3).
 pub(super) fn from_f32(py: Python<'_>, data: Vec<f32>) -> PyResult<Bound<'_, PyArray2<f32>>> {
     let n = data.len() / 3;
-    let array = Array2::from_shape_vec((n, 3), data).map_err(|e| input(e.to_string()))?;
+    let array = Array2::from_shape_vec((n, 3), data).map_err(|e| input_error(e.to_string()))?;
     Ok(array.into_pyarray(py))
 }
 
 /// Returns frames, float32 (t, n, 3), that `write` fills, in numpy's own memory. Numpy requests large pages and reports a lack of memory.
-pub(super) fn filled_frames<'py>(
+pub(super) fn fill_frames<'py>(
     py: Python<'py>,
     (frames, nodes): (usize, usize),
     write: impl FnOnce(&mut [f32]) -> PyResult<()>,
@@ -425,7 +441,7 @@ pub(super) fn from_frames(
     shape: (usize, usize),
     data: Vec<f32>,
 ) -> PyResult<Bound<'_, PyArray3<f32>>> {
-    let array =
-        Array3::from_shape_vec((shape.0, shape.1, 3), data).map_err(|e| input(e.to_string()))?;
+    let array = Array3::from_shape_vec((shape.0, shape.1, 3), data)
+        .map_err(|e| input_error(e.to_string()))?;
     Ok(array.into_pyarray(py))
 }

@@ -2,21 +2,21 @@
 //! Bindings of `thew.Body`.
 
 use super::arguments::Arguments;
-use super::arrays::{Whole, from_indices, from_points, nodal, read, real, text};
+use super::arrays::{WholeNumber, from_indices, from_points, read, read_nodal, real, text};
 use super::body_settings::PyBodySettings;
-use super::csr::{Csr, scipy};
+use super::csr::{Csr, scipy_arrays};
 use super::elasticity;
-use super::errors::{IntoPy, detached, warn};
+use super::errors::{IntoPy, run_detached, warn};
 use super::lattice::PyLattice;
 use super::material::PyMaterial;
-use super::present::{Asked, View};
+use super::present::{DisplayArguments, SurfaceView};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::{self, SimulationSettings, joint_volume, soft_body, sway};
-use crate::present::{CarriedSurfaces, Presenter, Showing, Snapshot};
+use crate::present::{CarriedSurfaces, DisplaySettings, Presenter, Snapshot};
 use crate::skeleton::Pose;
 use crate::store;
 use numpy::ndarray::Array2;
@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Usual sizes, metres, from an insect to a giant. A size outside mostly means another unit.
-const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
+const USUAL_SIZES: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 
 /// Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 ///
@@ -41,14 +41,14 @@ pub(super) struct PyBody(pub Arc<Body>, CarriedSurfaces);
 
 impl PyBody {
     /// Wraps a body with all surfaces that it carries.
-    pub(super) fn carrying(surfaces: impl Into<CarriedSurfaces>) -> Self {
+    pub(super) fn from_surfaces(surfaces: impl Into<CarriedSurfaces>) -> Self {
         let surfaces = surfaces.into();
         Self(surfaces.body().clone(), surfaces)
     }
 
     /// Wraps softer or firmer flesh of this body, which carries the same surfaces.
-    fn like(&self, body: Body) -> Self {
-        Self::carrying(self.1.carried_by(Arc::new(body)))
+    fn with_flesh(&self, body: Body) -> Self {
+        Self::from_surfaces(self.1.with_body(Arc::new(body)))
     }
 
     /// Borrows the carried surfaces, shared with everything that shows them.
@@ -58,7 +58,12 @@ impl PyBody {
 }
 
 /// Returns flesh at displacements `q` under a pose, as a simulation by the default method shows it.
-fn posed(body: &Arc<Body>, q: &[Vec3], pose: &Pose, showing: Showing) -> PyResult<Snapshot> {
+fn posed_snapshot(
+    body: &Arc<Body>,
+    q: &[Vec3],
+    pose: &Pose,
+    showing: DisplaySettings,
+) -> PyResult<Snapshot> {
     let sway = sway(body, pose, q).map_err(IntoPy::into_py)?;
     let rest = body.lattice().vertices();
     let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
@@ -90,10 +95,10 @@ impl PyBody {
             "region_weights",
         ];
         let given = Arguments::new("Body", &NAMES, arguments, keywords)?;
-        let surface = given.need("surface", |s| Ok(s.extract::<Py<PySurface>>()?))?;
-        let skeleton = given.need("skeleton", |s| Ok(s.extract::<Py<PySkeleton>>()?))?;
-        let lattice = given.need("lattice", |l| Ok(l.extract::<Py<PyLattice>>()?))?;
-        let material = given.need("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
+        let surface = given.require("surface", |s| Ok(s.extract::<Py<PySurface>>()?))?;
+        let skeleton = given.require("skeleton", |s| Ok(s.extract::<Py<PySkeleton>>()?))?;
+        let lattice = given.require("lattice", |l| Ok(l.extract::<Py<PyLattice>>()?))?;
+        let material = given.require("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
         let progress = given.progress()?;
         let (surface, skeleton) = (&surface.get().0, &skeleton.get().0);
         let (lattice, material) = (&lattice.get().0, material.get().0);
@@ -110,13 +115,13 @@ impl PyBody {
         })?;
         let body = Arc::new(body);
         let size = body.size();
-        if !USUAL.contains(&size) {
+        if !USUAL_SIZES.contains(&size) {
             let hint = format!(
                 "the mesh is {size:.3} m across: lengths are metres; if it was modelled in another unit, scale it and the skeleton"
             );
             warn(py, &hint)?;
         }
-        Ok(Self::carrying(body))
+        Ok(Self::from_surfaces(body))
     }
 
     /// Number of nodes: the lattice's vertices, which have three degrees of freedom each.
@@ -164,7 +169,7 @@ impl PyBody {
     /// Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
     /// hundredths lively clips need stiffer flesh.
     fn softness(&self, py: Python<'_>) -> PyResult<f64> {
-        detached(py, || dynamics::softness(&self.0).map_err(IntoPy::into_py))
+        run_detached(py, || dynamics::softness(&self.0).map_err(IntoPy::into_py))
     }
 
     /// Returns the same body, as soft as a dial says, 0 (firm) to 1 (soft), whatever its size. In the middle one g sideways moves its
@@ -175,10 +180,10 @@ impl PyBody {
         py: Python<'_>,
         #[pyo3(from_py_with = real)] softness: f64,
     ) -> PyResult<Self> {
-        let body = detached(py, || {
-            dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)
+        let body = run_detached(py, || {
+            dynamics::soften(&self.0, softness).map_err(IntoPy::into_py)
         })?;
-        Ok(self.like(body))
+        Ok(self.with_flesh(body))
     }
 
     /// Returns the `young` of `with_softness`, Pa. `with_young` gives it to a painted body, whose unpainted places are then as soft as in
@@ -188,7 +193,7 @@ impl PyBody {
         py: Python<'_>,
         #[pyo3(from_py_with = real)] softness: f64,
     ) -> PyResult<f64> {
-        detached(py, || {
+        run_detached(py, || {
             dynamics::young_of_softness(&self.0, softness).map_err(IntoPy::into_py)
         })
     }
@@ -207,7 +212,7 @@ impl PyBody {
     /// 0 to 1. Names are "belly", "chest" (breasts), "buttocks", "tail", "cheeks", "jowls", "ears"; parts that cannot be recognised are
     /// missing.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let found = detached(py, || Ok(self.0.anatomy().parts()))?;
+        let found = run_detached(py, || Ok(self.0.anatomy().parts()))?;
         let dict = PyDict::new(py);
         for part in found {
             let mut patches = Array2::zeros((part.patches.len(), 4));
@@ -240,8 +245,8 @@ impl PyBody {
         py: Python<'_>,
         #[pyo3(from_py_with = real)] young: f64,
     ) -> PyResult<Self> {
-        let body = detached(py, || self.0.with_young(young).map_err(IntoPy::into_py))?;
-        Ok(self.like(body))
+        let body = run_detached(py, || self.0.with_young(young).map_err(IntoPy::into_py))?;
+        Ok(self.with_flesh(body))
     }
 
     /// Returns the same body with flesh that is stiffer by `factor`.
@@ -250,8 +255,12 @@ impl PyBody {
         py: Python<'_>,
         #[pyo3(from_py_with = real)] factor: f64,
     ) -> PyResult<Self> {
-        let body = detached(py, || self.0.stiffened(factor).map_err(IntoPy::into_py))?;
-        Ok(self.like(body))
+        let body = run_detached(py, || {
+            self.0
+                .with_scaled_stiffness(factor)
+                .map_err(IntoPy::into_py)
+        })?;
+        Ok(self.with_flesh(body))
     }
 
     /// Surface of the body itself.
@@ -297,14 +306,14 @@ impl PyBody {
     /// Returns the mass matrix, kg, 3·nodes square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
     /// are included [capell2002, §3.3].
     fn mass<'py>(&self, py: Python<'py>) -> PyResult<Csr<'py>> {
-        scipy(py, detached(py, || Ok(self.0.mass()))?)
+        scipy_arrays(py, run_detached(py, || Ok(self.0.mass()))?)
     }
 
     /// Returns the stiffness matrix at rest, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
     /// twist energy.
     #[pyo3(signature = (twist=false))]
     fn stiffness<'py>(&self, py: Python<'py>, twist: bool) -> PyResult<Csr<'py>> {
-        scipy(py, detached(py, || Ok(self.0.stiffness(twist)))?)
+        scipy_arrays(py, run_detached(py, || Ok(self.0.stiffness(twist)))?)
     }
 
     /// Returns the elastic energy (J) at displacements `q[nodes,3]` (m) from rest, without twist and gravity.
@@ -340,18 +349,18 @@ impl PyBody {
         q: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<Csr<'py>> {
-        scipy(py, elasticity::hessian(self.0.elements(), q, model)?)
+        scipy_arrays(py, elasticity::hessian(self.0.elements(), q, model)?)
     }
 
     /// Makes the body carry another surface (clothes, eyes) and returns its id for `positions`. A `max_offset` limits its motion around a
     /// skin blended with the weights of the lattice around it.
     fn embed_surface(&self, py: Python<'_>, surface: &PySurface) -> PyResult<usize> {
-        detached(py, || Ok(self.1.carry(&surface.0).number()))
+        run_detached(py, || Ok(self.1.carry(&surface.0).number()))
     }
 
     /// Returns a surface (None: the body's own) at displacements `q[nodes,3]` (m), float32 [n,3], metres.
     ///
-    /// With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
+    /// With a `read_pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
     /// within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
     #[pyo3(
         signature = (*arguments, **keywords),
@@ -373,10 +382,10 @@ impl PyBody {
             "onto",
         ];
         let given = Arguments::new("shown", &NAMES, arguments, keywords)?;
-        let q = given.need("q", |q| nodal(q, "q", self.0.node_count()))?;
+        let q = given.require("q", |q| read_nodal(q, "q", self.0.node_count()))?;
         let pose = given.any("pose")?;
         let max_offset = given.take("max_offset", real)?;
-        let surface = given.take("surface", |s| s.extract::<Whole>())?;
+        let surface = given.take("surface", |s| s.extract::<WholeNumber>())?;
         let elastic_joints = given.take("elastic_joints", real)?.unwrap_or(1.0);
         let (to, onto) = (given.any("to")?, given.any("onto")?);
         given.finish()?;
@@ -386,9 +395,9 @@ impl PyBody {
             ..SimulationSettings::default()
         };
         settings.check().map_err(IntoPy::into_py)?;
-        let pose = pose.as_ref().map(super::arrays::pose).transpose()?;
+        let pose = pose.as_ref().map(super::arrays::read_pose).transpose()?;
         if pose.is_none() && max_offset.is_some() {
-            return Err(super::errors::input(
+            return Err(super::errors::input_error(
                 "max_offset limits flesh around the skin of a pose: give the pose too",
             ));
         }
@@ -396,24 +405,24 @@ impl PyBody {
             pose.check(self.0.skeleton()).map_err(IntoPy::into_py)?;
         }
         let presenter = Presenter::new(self.1.clone());
-        let asked = Asked::new(surface, to.as_ref(), onto.as_ref())?;
-        let snapshot = detached(py, || match &pose {
-            None => Ok(Snapshot::displaced(&self.0, &q)),
-            Some(pose) => posed(&self.0, &q, pose, settings.showing()),
+        let asked = DisplayArguments::new(surface, to.as_ref(), onto.as_ref())?;
+        let snapshot = run_detached(py, || match &pose {
+            None => Ok(Snapshot::from_displacements(&self.0, &q)),
+            Some(pose) => posed_snapshot(&self.0, &q, pose, settings.display_settings()),
         })?;
-        (&presenter, &snapshot).view(py, (), Presenter::positions, asked)
+        (&presenter, &snapshot).quantity_array(py, (), Presenter::positions, asked)
     }
 
     /// Returns the number of inverted cells with the lattice vertices at `positions[nodes,3]`.
     fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let positions = nodal(positions, "positions", self.0.node_count())?;
-        detached(py, || Ok(self.0.inverted_cells(&positions)))
+        let positions = read_nodal(positions, "positions", self.0.node_count())?;
+        run_detached(py, || Ok(self.0.inverted_cell_count(&positions)))
     }
 
     /// Writes the body to a file: versioned, checksummed, whole or not at all. Raises StorageError.
     fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
-        detached(py, || {
-            store::save(&path, KIND, &self.1).map_err(IntoPy::into_py)
+        run_detached(py, || {
+            store::save(&path, BODY_FILE_KIND, &self.1).map_err(IntoPy::into_py)
         })
     }
 
@@ -421,10 +430,10 @@ impl PyBody {
     /// disk.
     #[staticmethod]
     fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
-        let surfaces = detached(py, || {
-            store::load::<CarriedSurfaces>(&path, KIND).map_err(IntoPy::into_py)
+        let surfaces = run_detached(py, || {
+            store::load::<CarriedSurfaces>(&path, BODY_FILE_KIND).map_err(IntoPy::into_py)
         })?;
-        Ok(Self::carrying(surfaces))
+        Ok(Self::from_surfaces(surfaces))
     }
 
     fn __copy__(me: Py<Self>) -> Py<Self> {
@@ -445,4 +454,4 @@ impl PyBody {
 }
 
 /// Kind in the header of a body's file.
-const KIND: &str = "body";
+const BODY_FILE_KIND: &str = "body";

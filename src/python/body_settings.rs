@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.BodySettings`.
 
-use super::arrays::{Numbers, text, weights_in};
-use super::errors::input;
+use super::arrays::{ShapedNumbers, text, weights_in};
+use super::errors::input_error;
 use super::settings::{Setting, settings_class};
-use crate::body::{BodySettings, Kind};
+use crate::body::{BodySettings, CharacterKind};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,7 +16,7 @@ settings_class! {
     /// values. The lengths of arrays are checked with the body. Raises InputError, TypeError for an unknown name.
     pub struct PyBodySettings = "BodySettings" of "a body" {
         /// Bones whose frames each piece of flesh follows, painted on the surface, float64 [n,b]. None: by distance.
-        region_weights: Option<Numbers> = None;
+        region_weights: Option<ShapedNumbers> = None;
         /// Factors on Young's modulus painted on surface vertices, float64 [n]. None: 1.
         stiffness: Option<Vec<f64>> = None;
         /// Factors on the density painted on surface vertices, float64 [n]. None: 1.
@@ -38,7 +38,7 @@ settings_class! {
         /// leaves all others as they are. None: the material's own.
         softness: Option<f64> = None;
         /// Kind of character, "automatic", "human", "animal", "toon", "insect" or "robot". It decides which parts the anatomy lets be soft.
-        kind: Kind = Kind::default();
+        kind: CharacterKind = CharacterKind::default();
         /// Share of the skin at each vertex that is of something hard, float64 [n], 0 to 1, by its materials. The anatomy leaves such skin
         /// correspondingly less flesh. None: 0.
         hard: Option<Vec<f64>> = None;
@@ -66,9 +66,9 @@ impl PyBodySettings {
     }
 }
 
-impl Setting for Kind {
+impl Setting for CharacterKind {
     fn read(value: &Bound<'_, PyAny>, _name: &str) -> PyResult<Self> {
-        kind_named(text(value)?)
+        parse_kind(text(value)?)
     }
 
     fn object(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -77,11 +77,11 @@ impl Setting for Kind {
 }
 
 /// Returns the kind of character of a name.
-fn kind_named(name: &str) -> PyResult<Kind> {
-    Kind::named(name).ok_or_else(|| {
-        let names = Kind::ALL
+fn parse_kind(name: &str) -> PyResult<CharacterKind> {
+    CharacterKind::from_name(name).ok_or_else(|| {
+        let names = CharacterKind::ALL
             .map(|kind| format!("\"{}\"", kind.name()))
             .join(", ");
-        input(format!("kind must be one of {names}, not \"{name}\""))
+        input_error(format!("kind must be one of {names}, not \"{name}\""))
     })
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Clip`.
 
-use super::arrays::{Whole, floats, from_frames, from_points, integer, no_array, poses, read};
+use super::arrays::{
+    WholeNumber, array_error, from_frames, from_points, integer, read, read_floats, read_poses,
+};
 use super::body::PyBody;
 use super::contact::PyContacts;
-use super::errors::{IntoPy, detached, input};
-use super::present::{Asked, Show, View};
+use super::errors::{IntoPy, input_error, run_detached};
+use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
 use super::progress::with_progress;
 use super::rig::PyRig;
 use super::settings::PySimulationSettings;
-use super::shot::notes;
+use super::shot::user_notes;
 use crate::body::Body;
 use crate::clip::{Clip, FrameForces};
 use crate::kernel::Deformer;
@@ -26,23 +28,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Reads a list of rigs; an item of another type is refused by its index.
-pub(super) fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
+pub(super) fn read_rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
     let rig = |(i, rig): (usize, Bound<'_, PyAny>)| match rig.cast::<PyRig>() {
         Ok(rig) => Ok(rig.get().0.clone()),
-        Err(_) => Err(input(format!("rigs[{i}] is not a thew.Rig"))),
+        Err(_) => Err(input_error(format!("rigs[{i}] is not a thew.Rig"))),
     };
     list.into_iter().enumerate().map(rig).collect()
 }
 
-/// Reads `controls[f,r]`, a row for each frame.
-pub(super) fn controls(
+/// Reads `read_controls[f,r]`, a row for each frame.
+pub(super) fn read_controls(
     given: Option<&Bound<'_, PyAny>>,
     frames: usize,
     rigs: usize,
 ) -> PyResult<Option<Vec<f64>>> {
     let wanted = [Some(frames), Some(rigs)];
     let read = given.map(|c| {
-        floats(
+        read_floats(
             c,
             "controls (a row for each frame, a column for each rig)",
             &wanted,
@@ -52,14 +54,14 @@ pub(super) fn controls(
 }
 
 /// Returns the forces of rigs at the frames of a clip; `None` without rigs.
-fn led(
+fn build_rig_forces(
     py: Python<'_>,
     body: &Arc<Body>,
     rigs: &[Arc<Rig>],
     frames: usize,
     controls: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<RigForces>> {
-    let controls = self::controls(controls, frames, rigs.len())?;
+    let controls = self::read_controls(controls, frames, rigs.len())?;
     if rigs.is_empty() {
         return Ok(None);
     }
@@ -71,12 +73,12 @@ fn led(
 }
 
 impl PyClip {
-    fn shown_by<T: Send>(
+    fn read_deformer<T: Send>(
         &self,
         py: Python<'_>,
         look: impl FnOnce(&Deformer) -> T + Send,
     ) -> PyResult<Option<T>> {
-        detached(py, || {
+        run_detached(py, || {
             let shown = self.clip.deformer().map(|d| d.surface(SurfaceId::OWN));
             let shown = shown.transpose();
             Ok(shown.map_err(IntoPy::into_py)?.map(|d| look(&d)))
@@ -108,28 +110,35 @@ impl PyClip {
     }
 
     /// Returns the poses that follow, and the forces of its rigs at them.
-    pub(super) fn motion(
+    pub(super) fn read_motion(
         &self,
         py: Python<'_>,
         poses: &Bound<'_, PyAny>,
         controls: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<Pose>, Option<RigForces>)> {
-        let poses = self::poses(poses, self.clip.body().skeleton().len())?;
-        let led = led(py, self.clip.body(), &self.rigs, poses.len(), controls)?;
+        let poses = self::read_poses(poses, self.clip.body().skeleton().len())?;
+        let led = build_rig_forces(py, self.clip.body(), &self.rigs, poses.len(), controls)?;
         Ok((poses, led))
     }
 }
 
-impl View for PyClip {
+impl SurfaceView for PyClip {
     /// Number of a frame.
-    type At = i64;
+    type InstantKey = i64;
 
     fn presenter(&self, _: i64) -> PyResult<&Presenter> {
         Ok(self.clip.presenter())
     }
 
-    fn instant(&self, py: Python<'_>, frame: i64, show: &mut Show<'_>) -> PyResult<()> {
-        detached(py, || self.clip.show(frame, show).map_err(IntoPy::into_py))
+    fn visit_instant(
+        &self,
+        py: Python<'_>,
+        frame: i64,
+        show: &mut InstantReceiver<'_>,
+    ) -> PyResult<()> {
+        run_detached(py, || {
+            self.clip.show_frame(frame, show).map_err(IntoPy::into_py)
+        })
     }
 }
 
@@ -142,15 +151,15 @@ impl PyClip {
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = integer)] frame: i64,
-        surface: Option<Whole>,
+        surface: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        self.view(
+        self.quantity_array(
             py,
             frame,
             Presenter::positions,
-            Asked::new(surface, to, onto)?,
+            DisplayArguments::new(surface, to, onto)?,
         )
     }
 
@@ -168,15 +177,15 @@ impl PyClip {
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = integer)] frame: i64,
-        surface: Option<Whole>,
+        surface: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        self.view(
+        self.quantity_array(
             py,
             frame,
             Presenter::offsets,
-            Asked::new(surface, to, onto)?,
+            DisplayArguments::new(surface, to, onto)?,
         )
     }
 
@@ -187,15 +196,15 @@ impl PyClip {
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = integer)] frame: i64,
-        surface: Option<Whole>,
+        surface: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        Asked::new(surface, to, onto)?.array(
+        DisplayArguments::new(surface, to, onto)?.fill_array(
             py,
             |id| self.clip.vertices(id),
             |id, target, out| {
-                detached(py, || {
+                run_detached(py, || {
                     let shown = self.clip.velocities_into(frame, id, target, out);
                     shown.map_err(IntoPy::into_py)
                 })
@@ -224,7 +233,7 @@ impl PyClip {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = copy; // every array is new
-        let (n, data) = detached(py, || {
+        let (n, data) = run_detached(py, || {
             let n = self
                 .clip
                 .vertices(SurfaceId::OWN)
@@ -238,16 +247,16 @@ impl PyClip {
         let array = from_frames(py, n, data)?.into_any();
         match dtype {
             Some(dtype) => {
-                (array.call_method1("astype", (dtype,))).map_err(|e| no_array(py, "dtype", e))
+                (array.call_method1("astype", (dtype,))).map_err(|e| array_error(py, "dtype", e))
             }
             None => Ok(array),
         }
     }
 
-    /// Extends the clip by `poses[f,b,4,4]` after the last frame. That frame is made again, as the bones' way from there is now known: a
+    /// Extends the clip by `read_poses[f,b,4,4]` after the last frame. That frame is made again, as the bones' way from there is now known: a
     /// clip made in parts equals the clip made at once.
     ///
-    /// - `controls[f,r]`: controls of the clip's rigs at those poses. None: each at its last sample.
+    /// - `read_controls[f,r]`: controls of the clip's rigs at those poses. None: each at its last sample.
     /// - `restart`: True begins the flesh anew there, as a clip of its own, after a cut; nothing is made again then.
     ///
     /// Cyclic clips cannot be extended, those of a scene by `extend_scene`.
@@ -260,7 +269,7 @@ impl PyClip {
         progress: Option<Py<PyAny>>,
         restart: bool,
     ) -> PyResult<()> {
-        let (poses, led) = self.motion(py, poses, controls)?;
+        let (poses, led) = self.read_motion(py, poses, controls)?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         with_progress(py, progress, |progress| {
             let append = if restart { Clip::restart } else { Clip::extend };
@@ -272,20 +281,21 @@ impl PyClip {
     /// Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. It takes about 24 bytes per
     /// lattice vertex and 64 per bone of every frame, in addition to the body. Raises StorageError.
     fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
-        detached(py, || self.clip.save(&path).map_err(IntoPy::into_py))
+        run_detached(py, || self.clip.save(&path).map_err(IntoPy::into_py))
     }
 
     /// Reads a clip that `save` wrote. It shows every frame and goes on with the same bits as the saved one, without being simulated again.
     /// Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by the disk.
     #[staticmethod]
     fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
-        detached(py, || {
+        run_detached(py, || {
             let clip = Clip::load(&path).map_err(IntoPy::into_py)?;
             let text = |name| clip.texts().get(name);
-            let rigs = text(shot::RIGS).map(|text| rig::parsed("the clip's list of rigs", text));
+            let rigs =
+                text(shot::RIGS_TEXT).map(|text| rig::parse_rigs("the clip's list of rigs", text));
             let rigs = rigs.transpose().map_err(IntoPy::into_py)?;
             let rigs = rigs.unwrap_or_default().into_iter().map(Arc::new).collect();
-            let warnings = text(shot::WARNINGS)
+            let warnings = text(shot::WARNINGS_TEXT)
                 .map_or(Vec::new(), |text| text.lines().map(str::to_owned).collect());
             Ok(Self::new(clip, rigs, warnings))
         })
@@ -300,7 +310,7 @@ impl PyClip {
     /// Body that moves.
     #[getter]
     fn body(&self) -> PyBody {
-        PyBody::carrying(self.clip.surfaces().clone())
+        PyBody::from_surfaces(self.clip.surfaces().clone())
     }
 
     /// Names of the bodies that `contacts` count, by their numbers: those of its scene, or its own alone. Empty if they have no names.
@@ -318,7 +328,7 @@ impl PyClip {
     /// Texts that travel with the clip, by name: those of its `Shot`.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        notes(py, self.clip.texts())
+        user_notes(py, self.clip.texts())
     }
 
     /// Returns the contacts at a frame; empty in clips without contact. With the method "modal" these are the overlaps parted on the
@@ -328,7 +338,7 @@ impl PyClip {
         py: Python<'_>,
         #[pyo3(from_py_with = integer)] frame: i64,
     ) -> PyResult<PyContacts> {
-        detached(py, || {
+        run_detached(py, || {
             let contacts = self.clip.contacts(frame).map_err(IntoPy::into_py)?;
             Ok(PyContacts(contacts.points))
         })
@@ -337,7 +347,7 @@ impl PyClip {
     /// Returns what contact cannot part in the clip, one sentence each, to be read: which bones lie in what, or fold flesh that they alone
     /// hold, and in which frames, counted from 0. Empty in clips without contact.
     fn contact_notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        detached(py, || Ok(self.clip.contact_notes()))
+        run_detached(py, || Ok(self.clip.contact_notes()))
     }
 
     /// Returns the bones that lie in other flesh or in colliders at a frame, from which contact cannot move them. Each is (bone, index of
@@ -403,7 +413,7 @@ impl PyClip {
     /// Largest distance of the flesh from its skin in each frame before `max_offset` limits it, as a part of the body's size, float32 [f].
     #[getter]
     fn max_skin_deviations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let farthest = detached(py, || {
+        let farthest = run_detached(py, || {
             self.clip.max_skin_deviations().map_err(IntoPy::into_py)
         })?;
         Ok(farthest.into_pyarray(py))
@@ -423,14 +433,14 @@ impl PyClip {
     /// Engine on which the method "modal" shows the body's own surface: "CPU, 2 threads", "GPU NAME"; None with other methods.
     #[getter]
     fn engine(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.shown_by(py, |d| d.engine())
+        self.read_deformer(py, |d| d.engine())
     }
 
     /// Measured cost of each engine that was tried, line by line.
     #[getter]
     fn engine_report(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let lines = self.shown_by(py, |d| {
-            d.measured().iter().map(ToString::to_string).collect()
+        let lines = self.read_deformer(py, |d| {
+            d.timings().iter().map(ToString::to_string).collect()
         })?;
         Ok(lines.unwrap_or_default())
     }
@@ -438,7 +448,9 @@ impl PyClip {
     /// Warnings: rigs that push nothing, requests about the engine that could not be met.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let shown = self.shown_by(py, |d| d.warnings())?.unwrap_or_default();
+        let shown = self
+            .read_deformer(py, |d| d.warnings())?
+            .unwrap_or_default();
         Ok([self.warnings.clone(), shown].concat())
     }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Collider`.
 
-use super::arrays::{List, finite, floats, optional_real, real, vector};
+use super::arrays::{List, check_finite, optional_real, read_floats, read_vector, real};
 use super::contact::PyContact;
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, input_error, run_detached};
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::contact::{Collider, ColliderMotion, Contact};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 ///
 /// - `surface`: the mesh. The facing of its triangles does not matter: what encloses a volume is solid; other triangles are sheets, which
 ///   flesh touches on the side where it is.
-/// - `motion`: `[f,4,4]`, maps that carry its vertices, or `[f,n,3]` (m), positions of a deforming mesh. There is one entry per pose; the
+/// - `read_motion`: `[f,4,4]`, maps that carry its vertices, or `[f,n,3]` (m), positions of a deforming mesh. There is one entry per pose; the
 ///   last one stays for good. None: the mesh is still.
 /// - `friction`: Coulomb's coefficient; the geometric mean with the flesh's counts. None: the flesh's.
 /// - `thickness`: distance kept in addition to the flesh's own, metres.
@@ -38,10 +38,11 @@ impl PyCollider {
         #[pyo3(from_py_with = optional_real)] friction: Option<f64>,
         #[pyo3(from_py_with = real)] thickness: f64,
     ) -> PyResult<Self> {
-        let motion = motion.map_or(Ok(ColliderMotion::Still), self::motion)?;
+        let motion = motion.map_or(Ok(ColliderMotion::Still), self::read_motion)?;
         let surface = surface.0.clone();
-        detached(py, || {
-            let made = Collider::mesh(surface, motion).and_then(|c| c.with(friction, thickness));
+        run_detached(py, || {
+            let made = Collider::mesh(surface, motion)
+                .and_then(|c| c.with_properties(friction, thickness));
             made.map(|c| Self(Arc::new(c))).map_err(IntoPy::into_py)
         })
     }
@@ -55,8 +56,9 @@ impl PyCollider {
         #[pyo3(from_py_with = optional_real)] friction: Option<f64>,
         #[pyo3(from_py_with = real)] thickness: f64,
     ) -> PyResult<Self> {
-        let (point, normal) = (vector(point, "point")?, vector(normal, "normal")?);
-        let made = Collider::plane(point, normal).and_then(|c| c.with(friction, thickness));
+        let (point, normal) = (read_vector(point, "point")?, read_vector(normal, "normal")?);
+        let made =
+            Collider::plane(point, normal).and_then(|c| c.with_properties(friction, thickness));
         made.map(|c| Self(Arc::new(c))).map_err(IntoPy::into_py)
     }
 
@@ -102,16 +104,16 @@ impl PyCollider {
     }
 }
 
-fn motion(object: &Bound<'_, PyAny>) -> PyResult<ColliderMotion> {
-    let numbers = floats(object, "motion", &[None, None, None])?;
-    finite(&numbers, "motion")?;
+fn read_motion(object: &Bound<'_, PyAny>) -> PyResult<ColliderMotion> {
+    let numbers = read_floats(object, "motion", &[None, None, None])?;
+    check_finite(&numbers, "motion")?;
     let (rows, columns) = (numbers.shape[1], numbers.shape[2]);
     match (rows, columns) {
         (4, 4) => {
             let map = |(entry, m): (usize, &[f64])| {
                 let map = Affine::from_matrix(&Matrix4::from_row_slice(m));
                 let wrong = "is not an affine map: its last row must be 0, 0, 0, 1";
-                map.ok_or_else(|| input(format!("motion[{entry}] {wrong}")))
+                map.ok_or_else(|| input_error(format!("motion[{entry}] {wrong}")))
             };
             let maps = numbers.data.chunks_exact(16).enumerate().map(map);
             Ok(ColliderMotion::Carried(maps.collect::<PyResult<_>>()?))
@@ -122,7 +124,7 @@ fn motion(object: &Bound<'_, PyAny>) -> PyResult<ColliderMotion> {
             let entries = numbers.data.chunks_exact((3 * vertices).max(1)).map(entry);
             Ok(ColliderMotion::Deforming(entries.collect()))
         }
-        _ => Err(input(format!(
+        _ => Err(input_error(format!(
             "motion: expected an array of shape (entries, 4, 4) or (entries, vertices, 3), got ({}, {rows}, {columns})",
             numbers.shape[0]
         ))),
@@ -130,21 +132,25 @@ fn motion(object: &Bound<'_, PyAny>) -> PyResult<ColliderMotion> {
 }
 
 /// Reads a list of colliders; an item of another type is refused by its index.
-pub(super) fn list(colliders: Option<List<Bound<'_, PyAny>>>) -> PyResult<Vec<Arc<Collider>>> {
+pub(super) fn read_colliders(
+    colliders: Option<List<Bound<'_, PyAny>>>,
+) -> PyResult<Vec<Arc<Collider>>> {
     let list = colliders.map_or_else(Vec::new, |list| list.0);
     let collider = |(i, c): (usize, Bound<'_, PyAny>)| match c.cast::<PyCollider>() {
         Ok(c) => Ok(c.get().0.clone()),
-        Err(_) => Err(input(format!("colliders[{i}] is not a thew.Collider"))),
+        Err(_) => Err(input_error(format!(
+            "colliders[{i}] is not a thew.Collider"
+        ))),
     };
     list.into_iter().enumerate().map(collider).collect()
 }
 
 /// Returns the contact settings of a call. Colliders without a `Contact` mean that flesh touches these and passes through itself.
-pub(super) fn asked(
+pub(super) fn contact_settings(
     contact: Option<&PyContact>,
     colliders: Option<List<Bound<'_, PyAny>>>,
 ) -> PyResult<Option<Contact>> {
-    let colliders = list(colliders)?;
+    let colliders = read_colliders(colliders)?;
     let contact = match contact {
         Some(contact) => contact.0.clone(),
         None if colliders.is_empty() => return Ok(None),

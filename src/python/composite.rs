@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Composite` and `thew.composite`.
 
-use super::arrays::filled_frames;
-use super::errors::{IntoPy, detached, input};
-use super::spacetime::{PySpacetime, times_of};
+use super::arrays::fill_frames;
+use super::errors::{IntoPy, input_error, run_detached};
+use super::spacetime::{PySpacetime, read_times};
 use crate::exclusive::Exclusive;
 use crate::spacetime::{Composite, Spacetime};
 use numpy::{IntoPyArray, PyArray1, PyArray3};
@@ -26,14 +26,14 @@ pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<
     for motion in motions.try_iter()? {
         let motion = motion?;
         let Ok(motion) = motion.cast::<PySpacetime>() else {
-            return Err(input("motions: expected a list of Spacetime"));
+            return Err(input_error("motions: expected a list of Spacetime"));
         };
         nodes = motion.get().nodes;
         if segments
             .iter()
             .any(|s| Arc::ptr_eq(s, &motion.get().motion))
         {
-            return Err(input(
+            return Err(input_error(
                 "motions: the same motion is in the list twice; make a second one like it",
             ));
         }
@@ -41,23 +41,23 @@ pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<
     }
     let joined = PyComposite { segments, nodes };
     joined
-        .with(py, |composite| composite.check_shapes())?
+        .with_composite(py, |composite| composite.check_shapes())?
         .map_err(IntoPy::into_py)?;
     Ok(joined)
 }
 
 impl PyComposite {
-    fn with<T: Send>(
+    fn with_composite<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Composite) -> T + Send,
     ) -> PyResult<T> {
-        detached(py, || {
+        run_detached(py, || {
             let mut guards = Vec::new();
             for segment in &self.segments {
                 guards.push(segment.lock().map_err(IntoPy::into_py)?);
             }
-            let composite = Composite::joined_before(guards.iter().map(|g| &**g).collect());
+            let composite = Composite::from_checked_segments(guards.iter().map(|g| &**g).collect());
             Ok(work(&composite.map_err(IntoPy::into_py)?))
         })
     }
@@ -67,17 +67,19 @@ impl PyComposite {
 impl PyComposite {
     /// Returns the motion at times `t`, float32 [t,n,3]. At a time where two segments meet the later one shows.
     fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
-        let times = times_of(t)?;
-        filled_frames(t.py(), (times.len(), self.nodes), |out| {
-            self.with(t.py(), |composite| composite.positions_into(&times, out))
+        let times = read_times(t)?;
+        fill_frames(t.py(), (times.len(), self.nodes), |out| {
+            self.with_composite(t.py(), |composite| composite.positions_into(&times, out))
         })
     }
 
     /// Returns cubic splines through the same keyframes at times `t`, float32 [t,n,3].
     fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
-        let times = times_of(t)?;
-        filled_frames(t.py(), (times.len(), self.nodes), |out| {
-            self.with(t.py(), |composite| composite.plain_into(&times, out))
+        let times = read_times(t)?;
+        fill_frames(t.py(), (times.len(), self.nodes), |out| {
+            self.with_composite(t.py(), |composite| {
+                composite.cubic_positions_into(&times, out)
+            })
         })
     }
 
@@ -85,7 +87,7 @@ impl PyComposite {
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self
-            .with(py, |composite| composite.times())?
+            .with_composite(py, |composite| composite.times())?
             .into_pyarray(py))
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Contact` and of the contacts that are reported.
 
-use super::arrays::{floats, from_points, real, text};
-use super::errors::{IntoPy, input};
+use super::arrays::{from_points, read_floats, real, text};
+use super::errors::{IntoPy, input_error};
 use crate::Vec3;
 use crate::contact::{Contact, ContactError, ContactPoint, ContactSettings};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// - `self_contact`: True if a body touches itself.
 /// - `thickness`: distance kept between skins, metres.
 /// - `friction`: Coulomb's coefficient.
-/// - `regions[n]`: one number per vertex of the mesh, of which 0 touches nothing, or a mask, True where skin may touch. None: all may
+/// - `read_regions[n]`: one number per vertex of the mesh, of which 0 touches nothing, or a mask, True where skin may touch. None: all may
 ///   touch.
 /// - `compliance`: how far contacts give, as a part of what the flesh itself gives there.
 /// - `response`: "complementarity" (contacts push and never pull). For comparison also "creases" [capell2006, §3.4] as printed, and
@@ -41,7 +41,7 @@ impl PyContact {
         #[pyo3(from_py_with = real)] compliance: f64,
         #[pyo3(from_py_with = text)] response: &str,
     ) -> PyResult<Self> {
-        let regions = regions.map(self::regions).transpose()?;
+        let regions = regions.map(self::read_regions).transpose()?;
         let options = ContactSettings {
             self_contact,
             thickness,
@@ -133,8 +133,8 @@ impl PyContact {
 }
 
 /// Reads one number per vertex, or a mask of the vertices that may touch.
-fn regions(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    let numbers = floats(
+fn read_regions(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    let numbers = read_floats(
         given,
         "regions (a number for each vertex, or a mask)",
         &[None],
@@ -144,7 +144,7 @@ fn regions(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     };
     let all: Option<Vec<u32>> = numbers.data.iter().map(number).collect();
     all.ok_or_else(|| {
-        input(
+        input_error(
             "regions must be whole numbers, zero or positive, or a mask: True where skin may touch",
         )
     })

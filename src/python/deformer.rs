@@ -2,14 +2,14 @@
 //! Bindings of `thew.Deformer` and `thew.gpu_adapters`.
 
 use super::arguments::Arguments;
-use super::arrays::{self, real, text, weights};
-use super::errors::{IntoPy, detached, input, warn};
-use super::modal::{PyModes, amplitudes};
-use super::present::Asked;
+use super::arrays::{self, read_weights, real, text};
+use super::errors::{IntoPy, input_error, run_detached, warn};
+use super::modal::{PyModes, read_amplitudes};
+use super::present::DisplayArguments;
 use super::surface::PySurface;
-use crate::kernel::{Bones, Deformer, KernelError, Shown, WarpInput};
+use crate::kernel::{BoneMaps, Deformer, FrameOutput, KernelError, WarpInput};
 use crate::modal::{DeformSettings, Modes};
-use crate::present::Showing;
+use crate::present::DisplaySettings;
 use crate::skeleton::Pose;
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -58,8 +58,8 @@ impl PyDeformer {
             "max_offset",
         ];
         let given = Arguments::new("Deformer", &NAMES, arguments, keywords)?;
-        let modes = given.need("modes", |m| Ok(m.extract::<Py<PyModes>>()?.get().0.clone()))?;
-        let surface = &given.need("surface", |s| Ok(s.clone()))?;
+        let modes = given.require("modes", |m| Ok(m.extract::<Py<PyModes>>()?.get().0.clone()))?;
+        let surface = &given.require("surface", |s| Ok(s.clone()))?;
         let name = |of: &str, usual: &str| {
             let named = given.take(of, |name| text(name).map(str::to_owned))?;
             Ok::<_, PyErr>(named.unwrap_or_else(|| usual.to_owned()))
@@ -70,34 +70,34 @@ impl PyDeformer {
         let skin_weights = given.any("skin_weights")?;
         let max_offset = given.take("max_offset", real)?;
         given.finish()?;
-        let options = DeformSettings::named(&form, &precision, &engine, device.as_deref())
+        let options = DeformSettings::from_names(&form, &precision, &engine, device.as_deref())
             .map_err(IntoPy::into_py)?;
         let bones = modes.body().map(|b| b.skeleton().len());
         if let Some(max_offset) = max_offset.filter(|r| !(*r > 0.0 && r.is_finite())) {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "max_offset must be a positive part of the body's size, not {max_offset}"
             )));
         }
         let given = surface.cast::<PySurface>().ok().map(|s| s.get().0.clone());
         let (rest, surface) = match given {
             Some(surface) => (surface.vertices().to_vec(), Some(surface)),
-            None => (arrays::finite_points(surface, "points")?, None),
+            None => (arrays::read_finite_points(surface, "points")?, None),
         };
         if max_offset.is_some() && bones.is_none() {
-            return Err(input(
+            return Err(input_error(
                 "max_offset needs modes of a Body: a TetMesh has no skin to stay near",
             ));
         }
         let painted = match (&skin_weights, bones) {
             (None, _) => None,
-            (Some(w), Some(bones)) => Some(weights(w, "skin_weights", rest.len(), bones)?),
+            (Some(w), Some(bones)) => Some(read_weights(w, "skin_weights", rest.len(), bones)?),
             (Some(_), None) => {
-                return Err(input(
+                return Err(input_error(
                     "skin_weights need modes of a Body: a TetMesh has no bones",
                 ));
             }
         };
-        let deformer = detached(py, || {
+        let deformer = run_detached(py, || {
             modes.check_near(&rest).map_err(IntoPy::into_py)?;
             let (embedding, skin) = match &surface {
                 Some(surface) => modes.embed_surface(surface),
@@ -112,11 +112,11 @@ impl PyDeformer {
             modes,
             max_offset,
         };
-        made.warn(py)?;
+        made.issue_warnings(py)?;
         Ok(made)
     }
 
-    /// Returns the displacements at `amplitudes[m]`, float32 [n,3], metres, in rest axes. `to` and `onto` are as in `Clip.offsets`.
+    /// Returns the displacements at `read_amplitudes[m]`, float32 [n,3], metres, in rest axes. `with_target` and `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, to=None, onto=None))]
     fn displacements<'py>(
         &self,
@@ -125,11 +125,11 @@ impl PyDeformer {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(None, to, onto)?;
-        self.shown(py, amplitudes, None, asked, |_| Shown::Displacements)
+        let asked = DisplayArguments::new(None, to, onto)?;
+        self.frame_array(py, amplitudes, None, asked, |_| FrameOutput::Displacements)
     }
 
-    /// Returns the positions at `amplitudes[m]`, float32 [n,3], metres, world axes: at rest, or on a Body under `pose[b,4,4]`. `to` and
+    /// Returns the positions at `read_amplitudes[m]`, float32 [n,3], metres, world axes: at rest, or on a Body under `read_pose[b,4,4]`. `with_target` and
     /// `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, pose=None, to=None, onto=None))]
     fn positions<'py>(
@@ -140,14 +140,14 @@ impl PyDeformer {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(None, to, onto)?;
-        self.shown(py, amplitudes, pose, asked, |bones| {
-            bones.map_or(Shown::Rest, Shown::Posed)
+        let asked = DisplayArguments::new(None, to, onto)?;
+        self.frame_array(py, amplitudes, pose, asked, |bones| {
+            bones.map_or(FrameOutput::Rest, FrameOutput::Posed)
         })
     }
 
-    /// Returns the offsets that `amplitudes[m]` add to the skin, float32 [n,3], metres, world axes: `positions` less those at no amplitude,
-    /// at rest or on a Body under `pose[b,4,4]`. `to` and `onto` are as in `Clip.offsets`.
+    /// Returns the offsets that `read_amplitudes[m]` add to the skin, float32 [n,3], metres, world axes: `positions` less those at no amplitude,
+    /// at rest or on a Body under `read_pose[b,4,4]`. `with_target` and `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, pose=None, to=None, onto=None))]
     fn offsets<'py>(
         &self,
@@ -157,9 +157,9 @@ impl PyDeformer {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(None, to, onto)?;
-        self.shown(py, amplitudes, pose, asked, |bones| {
-            bones.map_or(Shown::Displacements, Shown::Offsets)
+        let asked = DisplayArguments::new(None, to, onto)?;
+        self.frame_array(py, amplitudes, pose, asked, |bones| {
+            bones.map_or(FrameOutput::Displacements, FrameOutput::Offsets)
         })
     }
 
@@ -172,7 +172,7 @@ impl PyDeformer {
     /// Measured cost of a frame on each engine that was tried, {engine: seconds}.
     #[getter]
     fn measured(&self) -> std::collections::BTreeMap<String, f64> {
-        let tried = self.deformer.measured().into_iter();
+        let tried = self.deformer.timings().into_iter();
         tried.map(|m| (m.engine, m.seconds)).collect()
     }
 
@@ -205,47 +205,50 @@ impl PyDeformer {
 
 impl PyDeformer {
     /// Returns the array of one frame.
-    fn shown<'py>(
+    fn frame_array<'py>(
         &self,
         py: Python<'py>,
         amplitudes: &Bound<'py, PyAny>,
         pose: Option<&Bound<'py, PyAny>>,
-        asked: Asked<'py>,
-        shown: impl for<'a> FnOnce(Option<&'a Bones>) -> Shown<'a> + Send,
+        asked: DisplayArguments<'py>,
+        shown: impl for<'a> FnOnce(Option<&'a BoneMaps>) -> FrameOutput<'a> + Send,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let q = self::amplitudes(amplitudes, "amplitudes", self.modes.len())?;
-        let pose = pose.map(arrays::pose).transpose()?;
+        let q = self::read_amplitudes(amplitudes, "amplitudes", self.modes.len())?;
+        let pose = pose.map(arrays::read_pose).transpose()?;
         let model = self.deformer.model();
-        let array = asked.array(
+        let array = asked.fill_array(
             py,
             |_| Ok::<_, KernelError>(model.vertices()),
             |_, target, out| {
-                detached(py, || {
-                    let bones = pose.as_ref().map(|pose| self.bones(pose)).transpose();
+                run_detached(py, || {
+                    let bones = pose
+                        .as_ref()
+                        .map(|pose| self.bone_transforms(pose))
+                        .transpose();
                     let bones = bones.map_err(IntoPy::into_py)?;
-                    let frame = WarpInput::new(&q, shown(bones.as_ref())).to(*target);
+                    let frame = WarpInput::new(&q, shown(bones.as_ref())).with_target(*target);
                     self.deformer
                         .frame_into(frame, out)
                         .map_err(IntoPy::into_py)
                 })
             },
         )?;
-        self.warn(py)?;
+        self.issue_warnings(py)?;
         Ok(array)
     }
 
-    fn bones(&self, pose: &Pose) -> Result<Bones, KernelError> {
-        let showing = Showing {
+    fn bone_transforms(&self, pose: &Pose) -> Result<BoneMaps, KernelError> {
+        let showing = DisplaySettings {
             max_offset: self.max_offset,
-            ..Showing::default()
+            ..DisplaySettings::default()
         };
         let body = self.modes.body();
-        let limit = body.and_then(|body| showing.limit(body, pose));
+        let limit = body.and_then(|body| showing.offset_limit(body, pose));
         self.deformer.model().pose(pose, limit)
     }
 
     /// Issues the warnings that are new, each once.
-    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+    fn issue_warnings(&self, py: Python<'_>) -> PyResult<()> {
         for warning in self.deformer.take_warnings() {
             warn(py, &warning)?;
         }
@@ -256,5 +259,5 @@ impl PyDeformer {
 /// Returns the names of the graphics devices that could be used, the best first; names of software ones say so.
 #[pyfunction]
 pub(super) fn gpu_adapters(py: Python<'_>) -> PyResult<Vec<String>> {
-    detached(py, || Ok(crate::kernel::gpu_adapters()))
+    run_detached(py, || Ok(crate::kernel::gpu_adapters()))
 }

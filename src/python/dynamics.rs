@@ -2,17 +2,17 @@
 //! Bindings of `thew.Simulation`.
 
 use super::arrays::{
-    List, Whole, finite_points, from_indices, from_points, integers, optional_text, pose, poses,
-    real, vector,
+    List, WholeNumber, from_indices, from_points, optional_text, read_finite_points, read_integers,
+    read_pose, read_poses, read_vector, real,
 };
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
-use super::errors::{IntoPy, detached, input, locked};
+use super::errors::{IntoPy, input_error, run_detached, run_locked};
 use super::modal::PyModes;
-use super::present::{Asked, Show, View};
-use super::progress::watched;
-use super::settings::{PySimulationSettings, changed};
+use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
+use super::progress::run_interruptible;
+use super::settings::{PySimulationSettings, replace_settings};
 use crate::Vec3;
 use crate::dynamics::{self, Method, Simulation, SimulationError, SimulationSettings};
 use crate::exclusive::Exclusive;
@@ -26,23 +26,23 @@ use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 
 /// Reads gravity, m/s². Default: earth's.
-pub(super) fn gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
+pub(super) fn read_gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
     object.map_or(Ok(SimulationSettings::default().gravity), |g| {
-        vector(g, "gravity")
+        read_vector(g, "gravity")
     })
 }
 
-pub(super) fn method(name: &str) -> PyResult<Method> {
+pub(super) fn parse_method(name: &str) -> PyResult<Method> {
     name.parse().map_err(IntoPy::into_py)
 }
 
 /// Reads the modes of the modal method, or their number. Other methods have none.
-pub(super) fn modes_for(given: Option<&Bound<'_, PyAny>>, method: Method) -> PyResult<ShotModes> {
+pub(super) fn read_modes(given: Option<&Bound<'_, PyAny>>, method: Method) -> PyResult<ShotModes> {
     let Some(given) = given else {
         return Ok(ShotModes::Usual);
     };
     if method != Method::Modal {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "modes belong to the method 'modal', not to '{}'",
             method.name()
         )));
@@ -50,14 +50,14 @@ pub(super) fn modes_for(given: Option<&Bound<'_, PyAny>>, method: Method) -> PyR
     if let Ok(modes) = given.cast::<PyModes>() {
         return Ok(ShotModes::These(modes.get().0.clone()));
     }
-    Ok(ShotModes::Lowest(given.extract::<Whole>()?.0))
+    Ok(ShotModes::Lowest(given.extract::<WholeNumber>()?.0))
 }
 
 /// A body in motion.
 ///
 /// Simulation(body, method="hyperelastic", ...):
 ///
-/// - `method`, `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is that
+/// - `parse_method`, `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is that
 ///   of `default_damping`.
 /// - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32).
 /// - `contact`: contact of the flesh with itself, for the methods "hyperelastic", "warped", "warped_vertex" and "linear"; with "modal" the
@@ -72,37 +72,42 @@ pub(super) struct PySimulation {
 }
 
 impl PySimulation {
-    fn with<T: Send, E: IntoPy + Send>(
+    fn with_simulation<T: Send, E: IntoPy + Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Simulation) -> Result<T, E> + Send,
     ) -> PyResult<T> {
-        locked(py, &self.simulation, work)
+        run_locked(py, &self.simulation, work)
     }
 
-    fn look<T: Send>(
+    fn read_simulation<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Simulation) -> T + Send,
     ) -> PyResult<T> {
-        self.with(py, |s| Ok::<T, SimulationError>(work(s)))
+        self.with_simulation(py, |s| Ok::<T, SimulationError>(work(s)))
     }
 }
 
-impl View for PySimulation {
-    type At = ();
+impl SurfaceView for PySimulation {
+    type InstantKey = ();
 
     fn presenter(&self, (): ()) -> PyResult<&Presenter> {
         Ok(&self.presenter)
     }
 
-    fn instant(&self, py: Python<'_>, (): (), show: &mut Show<'_>) -> PyResult<()> {
-        self.with(py, |s| {
+    fn visit_instant(
+        &self,
+        py: Python<'_>,
+        (): (),
+        show: &mut InstantReceiver<'_>,
+    ) -> PyResult<()> {
+        self.with_simulation(py, |s| {
             let Some(posed) = s.amplitudes().zip(s.pose()) else {
                 return show(s.snapshot().instant());
             };
             let max_offset = s.settings().max_offset;
-            let parted = s.parted(&self.presenter)?;
+            let parted = s.part_surface(&self.presenter)?;
             show(match &parted {
                 Some(parted) => Instant::Parted(posed, max_offset, &parted.moves),
                 None => Instant::Modal(posed, max_offset),
@@ -116,7 +121,7 @@ impl View for PySimulation {
 /// holds at any size and softness. Raises MotionError.
 #[pyfunction]
 pub(super) fn default_damping(py: Python<'_>, body: &PyBody) -> PyResult<(f64, f64)> {
-    detached(py, || {
+    run_detached(py, || {
         dynamics::default_damping(&body.0).map_err(IntoPy::into_py)
     })
 }
@@ -134,21 +139,21 @@ impl PySimulation {
         settings: Option<Py<PySimulationSettings>>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let mut settings = changed("Simulation", settings.as_ref(), keywords)?;
+        let mut settings = replace_settings("Simulation", settings.as_ref(), keywords)?;
         if let Some(name) = method {
-            settings.method = self::method(name)?;
+            settings.method = self::parse_method(name)?;
         }
         let (py, body) = (body.py(), body.get());
         let (body, surfaces) = (body.0.clone(), body.surfaces().clone());
-        let modes = self::modes_for(modes, settings.method)?;
-        let contact = collider::asked(contact.as_deref(), colliders)?;
-        let show = settings.deform();
-        let simulation = detached(py, || {
+        let modes = self::read_modes(modes, settings.method)?;
+        let contact = collider::contact_settings(contact.as_deref(), colliders)?;
+        let show = settings.deform_settings();
+        let simulation = run_detached(py, || {
             let made = match modes {
-                ShotModes::These(modes) => Simulation::modal(body, modes, settings),
-                ShotModes::Lowest(count) => Modes::of_body(&body, count, &Silent)
+                ShotModes::These(modes) => Simulation::with_modes(body, modes, settings),
+                ShotModes::Lowest(count) => Modes::for_body(&body, count, &Silent)
                     .map_err(SimulationError::from)
-                    .and_then(|modes| Simulation::modal(body, Arc::new(modes), settings)),
+                    .and_then(|modes| Simulation::with_modes(body, Arc::new(modes), settings)),
                 ShotModes::Usual => Simulation::new(body, settings),
             };
             let mut made = made.map_err(IntoPy::into_py)?;
@@ -169,10 +174,10 @@ impl PySimulation {
     /// Settings, damping included.
     #[getter]
     fn settings(&self, py: Python<'_>) -> PyResult<PySimulationSettings> {
-        self.look(py, |s| PySimulationSettings(s.settings().clone()))
+        self.read_simulation(py, |s| PySimulationSettings(s.settings().clone()))
     }
 
-    /// Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
+    /// Starts at `read_pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
     /// bones, known at the first advance. `rest_forces[nodes,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
     /// InputError, MotionError.
     #[pyo3(signature = (pose, settled=true, rest_forces=None))]
@@ -183,15 +188,15 @@ impl PySimulation {
         settled: bool,
         rest_forces: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let pose = self::pose(pose)?;
-        let rest = rest_forces.map(|f| finite_points(f, "rest_forces"));
+        let pose = self::read_pose(pose)?;
+        let rest = rest_forces.map(|f| read_finite_points(f, "rest_forces"));
         let rest = rest.transpose()?;
-        watched(py, &self.simulation, |s, progress| {
-            s.reset_watched(&pose, settled, rest.as_deref(), progress)
+        run_interruptible(py, &self.simulation, |s, progress| {
+            s.reset_with_progress(&pose, settled, rest.as_deref(), progress)
         })
     }
 
-    /// Advances to `pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
+    /// Advances to `read_pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
     ///
     /// - `forces[nodes,3]`: generalised forces, N, world axes, constant over `dt`.
     /// - `rest_forces[nodes,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
@@ -207,12 +212,14 @@ impl PySimulation {
         forces: Option<&Bound<'_, PyAny>>,
         rest_forces: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let pose = self::pose(pose)?;
-        let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
-        let rest = rest_forces.map(|f| finite_points(f, "rest_forces"));
+        let pose = self::read_pose(pose)?;
+        let forces = forces
+            .map(|f| read_finite_points(f, "forces"))
+            .transpose()?;
+        let rest = rest_forces.map(|f| read_finite_points(f, "rest_forces"));
         let rest = rest.transpose()?;
-        watched(py, &self.simulation, |s, progress| {
-            s.advance_watched(&pose, dt, (forces.as_deref(), rest.as_deref()), progress)
+        run_interruptible(py, &self.simulation, |s, progress| {
+            s.advance_with_progress(&pose, dt, (forces.as_deref(), rest.as_deref()), progress)
         })
     }
 
@@ -222,11 +229,16 @@ impl PySimulation {
     fn positions<'py>(
         &self,
         py: Python<'py>,
-        surface: Option<Whole>,
+        surface: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        self.view(py, (), Presenter::positions, Asked::new(surface, to, onto)?)
+        self.quantity_array(
+            py,
+            (),
+            Presenter::positions,
+            DisplayArguments::new(surface, to, onto)?,
+        )
     }
 
     /// Returns the offsets that the flesh adds to the artist's own skin, float32 [n,3], metres, world axes: `positions` less the skin. `to`
@@ -235,42 +247,47 @@ impl PySimulation {
     fn offsets<'py>(
         &self,
         py: Python<'py>,
-        surface: Option<Whole>,
+        surface: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        self.view(py, (), Presenter::offsets, Asked::new(surface, to, onto)?)
+        self.quantity_array(
+            py,
+            (),
+            Presenter::offsets,
+            DisplayArguments::new(surface, to, onto)?,
+        )
     }
 
     /// Returns the positions of the lattice vertices, float64 [nodes,3], metres.
     fn lattice_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let positions = self.look(py, |s| s.lattice_positions().to_vec())?;
+        let positions = self.read_simulation(py, |s| s.lattice_positions().to_vec())?;
         Ok(from_points(py, &positions))
     }
 
     /// Returns the velocities of the lattice vertices, float64 [nodes,3], m/s.
     fn lattice_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let velocities = self.look(py, |s| s.lattice_velocities().to_vec())?;
+        let velocities = self.read_simulation(py, |s| s.lattice_velocities().to_vec())?;
         Ok(from_points(py, &velocities))
     }
 
     /// Amplitudes of the method "modal", float64 [m]; None with other methods.
     #[getter]
     fn amplitudes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        let q = self.look(py, |s| s.amplitudes().map(<[f64]>::to_vec))?;
+        let q = self.read_simulation(py, |s| s.amplitudes().map(<[f64]>::to_vec))?;
         Ok(q.map(|q| q.into_pyarray(py)))
     }
 
     /// Returns the present contacts and their forces. With the method "modal" these are the overlaps parted on the surface, without forces.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
-        self.with(py, |s| {
-            let parted = s.parted(&self.presenter)?;
+        self.with_simulation(py, |s| {
+            let parted = s.part_surface(&self.presenter)?;
             let points = parted.map_or_else(|| s.contacts().into(), |parted| parted.points);
             Ok::<_, PresentError>(PyContacts(points))
         })
     }
 
-    /// Finds where creases begin, in slow motion from rest to each of `poses[p,b,4,4]` in `seconds` each, and returns these pairs of
+    /// Finds where creases begin, in slow motion from rest to each of `read_poses[p,b,4,4]` in `seconds` each, and returns these pairs of
     /// vertices, int32 [s,2].
     ///
     /// From now on creases are looked for at them, in place of the former pairs; the present state stays. It is for contacts of a crease
@@ -282,9 +299,9 @@ impl PySimulation {
         poses: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = real)] seconds: f64,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let bones = self.look(py, |s| s.body().skeleton().len())?;
-        let poses = self::poses(poses, bones)?;
-        watched(py, &self.simulation, |s, progress| {
+        let bones = self.read_simulation(py, |s| s.body().skeleton().len())?;
+        let poses = self::read_poses(poses, bones)?;
+        run_interruptible(py, &self.simulation, |s, progress| {
             s.find_crease_seeds(&poses, seconds, progress)
         })?;
         self.crease_seeds(py)
@@ -292,22 +309,22 @@ impl PySimulation {
 
     /// Looks for creases at `pairs[s,2]` of vertices from now on, in place of the former pairs. Raises InputError.
     fn set_crease_seeds(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (numbers, shape) = integers(pairs, "pairs")?;
+        let (numbers, shape) = read_integers(pairs, "pairs")?;
         if !numbers.is_empty() && (shape.len() != 2 || shape[1] != 2) {
-            return Err(input("pairs must have the shape [s, 2]"));
+            return Err(input_error("pairs must have the shape [s, 2]"));
         }
         let vertex = |&n: &i64| u32::try_from(n).unwrap_or(u32::MAX);
         let pairs: Vec<[u32; 2]> = numbers
             .chunks_exact(2)
             .map(|pair| [vertex(&pair[0]), vertex(&pair[1])])
             .collect();
-        self.with(py, |s| s.set_crease_seeds(&pairs))
+        self.with_simulation(py, |s| s.set_crease_seeds(&pairs))
     }
 
     /// Pairs of vertices at which creases are looked for, int32 [s,2]; they do not belong to a state.
     #[getter]
     fn crease_seeds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let seeds = self.look(py, |s| s.crease_seeds().concat())?;
+        let seeds = self.read_simulation(py, |s| s.crease_seeds().concat())?;
         let count = seeds.len() / 2;
         from_indices(py, &seeds).reshape([count, 2])
     }
@@ -316,26 +333,29 @@ impl PySimulation {
     /// found.
     #[getter]
     fn unconverged_steps(&self, py: Python<'_>) -> PyResult<usize> {
-        self.look(py, Simulation::unconverged_steps)
+        self.read_simulation(py, Simulation::unconverged_steps)
     }
 
     /// Returns the present number of inverted cells.
     fn inverted_cells(&self, py: Python<'_>) -> PyResult<usize> {
-        self.look(py, Simulation::inverted_cells)
+        self.read_simulation(py, Simulation::inverted_cells)
     }
 
     /// Returns the state, exactly, in a few kilobytes, for `restore`.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.look(py, Simulation::state)?))
+        Ok(PyBytes::new(
+            py,
+            &self.read_simulation(py, Simulation::state)?,
+        ))
     }
 
     /// Restores a state of the same body. Raises InputError for other bytes; the present state stays then.
     fn restore(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
-        self.with(py, |s| s.restore(state))
+        self.with_simulation(py, |s| s.restore(state))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let name = self.look(py, |s| s.method().name())?;
+        let name = self.read_simulation(py, |s| s.method().name())?;
         Ok(format!("<thew.Simulation: {name}>"))
     }
 }

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Elastic energies of anything made of elements: bodies of flesh and tetrahedral meshes.
 
-use super::arrays::nodal;
-use super::errors::{IntoPy, detached, input};
+use super::arrays::read_nodal;
+use super::errors::{IntoPy, input_error, run_detached};
 use crate::Vec3;
-use crate::elasticity::{Curvature, Elements, Model};
+use crate::elasticity::{Curvature, ElasticModel, Elements};
 use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, NodeMatrix};
 use pyo3::prelude::*;
 use sprs::CsMatI;
 
-fn ready(q: &Bound<'_, PyAny>, model: &str, nodes: usize) -> PyResult<(Model, Vec<Vec3>)> {
+fn read_arguments(
+    q: &Bound<'_, PyAny>,
+    model: &str,
+    nodes: usize,
+) -> PyResult<(ElasticModel, Vec<Vec3>)> {
     Ok((
         model.parse().map_err(IntoPy::into_py)?,
-        nodal(q, "q", nodes)?,
+        read_nodal(q, "q", nodes)?,
     ))
 }
 
 /// Returns the energy, J, at displacements `q`.
 pub(super) fn energy(elements: &Elements, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
-    let (model, given) = ready(q, model, elements.node_count())?;
-    let energy = detached(q.py(), || Ok(elements.energy(model, &given)))?;
-    in_range([&energy])?;
+    let (model, given) = read_arguments(q, model, elements.node_count())?;
+    let energy = run_detached(q.py(), || Ok(elements.energy(model, &given)))?;
+    check_range([&energy])?;
     Ok(energy)
 }
 
@@ -31,13 +35,13 @@ pub(super) fn gradient(
     q: &Bound<'_, PyAny>,
     model: &str,
 ) -> PyResult<Vec<Vec3>> {
-    let (model, given) = ready(q, model, elements.node_count())?;
-    let forces = detached(q.py(), || {
+    let (model, given) = read_arguments(q, model, elements.node_count())?;
+    let forces = run_detached(q.py(), || {
         let mut forces = given.clone();
         elements.gradient(model, &given, &mut forces);
         Ok(forces)
     })?;
-    in_range(forces.iter().flatten())?;
+    check_range(forces.iter().flatten())?;
     Ok(forces)
 }
 
@@ -47,22 +51,22 @@ pub(super) fn hessian(
     q: &Bound<'_, PyAny>,
     model: &str,
 ) -> PyResult<CsMatI<f64, u32>> {
-    let (model, given) = ready(q, model, elements.node_count())?;
-    let hessian = detached(q.py(), || {
+    let (model, given) = read_arguments(q, model, elements.node_count())?;
+    let hessian = run_detached(q.py(), || {
         let mut hessian: BlockMatrix = zeros(elements.node_count(), elements.all_corners());
         elements.hessian(model, &given, Curvature::Exact, &mut hessian);
         Ok(hessian.expand())
     })?;
-    in_range(hessian.data())?;
+    check_range(hessian.data())?;
     Ok(hessian)
 }
 
 /// Refuses numbers that overflowed.
-fn in_range<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> PyResult<()> {
+fn check_range<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> PyResult<()> {
     if numbers.into_iter().all(|x| x.is_finite()) {
         return Ok(());
     }
-    Err(input(
+    Err(input_error(
         "q: the elastic energy at displacements as large as these is beyond the range of numbers",
     ))
 }

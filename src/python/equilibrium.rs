@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Equilibrium`, and of `thew.equilibrium` and its inverse for single calls.
 
-use super::arrays::{List, Whole, finite_points, from_points, pose, text};
+use super::arrays::{List, WholeNumber, from_points, read_finite_points, read_pose, text};
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
-use super::dynamics::{gravity, method};
-use super::errors::{IntoPy, detached, input, locked, warn_inverted};
-use super::present::{Asked, View};
-use super::progress::{watched, with_progress};
+use super::dynamics::{parse_method, read_gravity};
+use super::errors::{IntoPy, input_error, run_detached, run_locked, warn_inverted};
+use super::present::{DisplayArguments, SurfaceView};
+use super::progress::{run_interruptible, with_progress};
 use crate::body::Body;
 use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::exclusive::Exclusive;
@@ -24,27 +24,27 @@ use pyo3::prelude::*;
 ///
 /// Equilibrium(body, method="warped", contact=None, colliders=None):
 ///
-/// - `method`: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
+/// - `parse_method`: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
 /// - `contact`: contact of the flesh with itself, without friction. None: it passes through itself. `adjoint` and `forces` ignore it.
 /// - `colliders`: `Collider`s that it also touches.
 ///
 /// Raises InputError.
 #[pyclass(name = "Equilibrium", module = "thew", frozen)]
-pub(super) struct PyEquilibrium(Exclusive<State>, Presenter);
+pub(super) struct PyEquilibrium(Exclusive<EquilibriumState>, Presenter);
 
-struct State {
+struct EquilibriumState {
     balance: Equilibrium,
     /// Displacements of the last solve.
     last: Option<Vec<Vec3>>,
 }
 
 impl PyEquilibrium {
-    fn with<T: Send, E: IntoPy + Send>(
+    fn with_state<T: Send, E: IntoPy + Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut State) -> Result<T, E> + Send,
+        work: impl FnOnce(&mut EquilibriumState) -> Result<T, E> + Send,
     ) -> PyResult<T> {
-        locked(py, &self.0, work)
+        run_locked(py, &self.0, work)
     }
 }
 
@@ -60,9 +60,9 @@ impl PyEquilibrium {
         colliders: Option<List<Bound<'_, PyAny>>>,
     ) -> PyResult<Self> {
         let presenter = Presenter::new(body.surfaces().clone());
-        let (body, method) = (body.0.clone(), self::method(method)?);
-        let contact = collider::asked(contact.as_deref(), colliders)?;
-        let balance = detached(py, || {
+        let (body, method) = (body.0.clone(), self::parse_method(method)?);
+        let contact = collider::contact_settings(contact.as_deref(), colliders)?;
+        let balance = run_detached(py, || {
             let mut balance = Equilibrium::new(&body, method).map_err(IntoPy::into_py)?;
             if let Some(contact) = contact {
                 let contact = contact.prepare(&body, &Silent).map_err(IntoPy::into_py)?;
@@ -73,14 +73,14 @@ impl PyEquilibrium {
             Ok(balance)
         })?;
         let last = None;
-        let state = Exclusive::new(State { balance, last });
+        let state = Exclusive::new(EquilibriumState { balance, last });
         Ok(Self(state, presenter))
     }
 
-    /// Sets the pose to `pose[b,4,4]`. Raises InputError; the pose before then stays.
+    /// Sets the pose to `read_pose[b,4,4]`. Raises InputError; the pose before then stays.
     fn set_pose(&self, py: Python<'_>, pose: &Bound<'_, PyAny>) -> PyResult<()> {
-        let pose = self::pose(pose)?;
-        self.with(py, |s| {
+        let pose = self::read_pose(pose)?;
+        self.with_state(py, |s| {
             s.balance.set_pose(&pose)?;
             s.last = None;
             Ok::<_, SimulationError>(())
@@ -91,7 +91,7 @@ impl PyEquilibrium {
     ///
     /// - `forces[nodes,3]`: N, world axes.
     /// - `rest_forces[nodes,3]`: N, rest axes, turned by `turns`.
-    /// - `gravity[3]`: m/s². None: earth's, along -z.
+    /// - `read_gravity[3]`: m/s². None: earth's, along -z.
     ///
     /// Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
     #[pyo3(signature = (forces=None, rest_forces=None, gravity=None))]
@@ -102,11 +102,11 @@ impl PyEquilibrium {
         rest_forces: Option<&Bound<'py, PyAny>>,
         gravity: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let gravity = self::gravity(gravity)?;
-        let [forces, rest] = both(forces, rest_forces)?;
-        let q = watched(py, &self.0, |s, progress| {
+        let gravity = self::read_gravity(gravity)?;
+        let [forces, rest] = read_both_forces(forces, rest_forces)?;
+        let q = run_interruptible(py, &self.0, |s, progress| {
             let forces = (forces.as_deref(), rest.as_deref());
-            let q = s.balance.solve_watched(gravity, forces, progress)?;
+            let q = s.balance.solve_with_progress(gravity, forces, progress)?;
             s.last = Some(q.clone());
             Ok::<_, SimulationError>((q, s.balance.body().clone(), s.balance.method()))
         })?;
@@ -117,7 +117,7 @@ impl PyEquilibrium {
 
     /// Returns the contacts in the last balance.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
-        self.with(py, |s| {
+        self.with_state(py, |s| {
             Ok::<_, SimulationError>(PyContacts(s.balance.contacts().into()))
         })
     }
@@ -129,8 +129,8 @@ impl PyEquilibrium {
         py: Python<'py>,
         g: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let g = finite_points(g, "g")?;
-        let adjoint = self.with(py, |s| s.balance.adjoint(&g))?;
+        let g = read_finite_points(g, "g")?;
+        let adjoint = self.with_state(py, |s| s.balance.adjoint(&g))?;
         Ok(from_points(py, &adjoint))
     }
 
@@ -143,8 +143,8 @@ impl PyEquilibrium {
         q: &Bound<'py, PyAny>,
         gravity: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (q, gravity) = (finite_points(q, "q")?, self::gravity(gravity)?);
-        let forces = self.with(py, |s| s.balance.forces_at(gravity, &q))?;
+        let (q, gravity) = (read_finite_points(q, "q")?, self::read_gravity(gravity)?);
+        let forces = self.with_state(py, |s| s.balance.forces_at(gravity, &q))?;
         Ok(from_points(py, &forces))
     }
 
@@ -152,7 +152,7 @@ impl PyEquilibrium {
     #[getter]
     fn turns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let turns: Vec<Mat3> =
-            self.with(py, |s| Ok::<_, SimulationError>(s.balance.turns().to_vec()))?;
+            self.with_state(py, |s| Ok::<_, SimulationError>(s.balance.turns().to_vec()))?;
         let at = |(v, r, c): (usize, usize, usize)| turns[v][(r, c)];
         Ok(Array3::from_shape_fn((turns.len(), 3, 3), at).into_pyarray(py))
     }
@@ -164,46 +164,48 @@ impl PyEquilibrium {
     fn positions<'py>(
         &self,
         py: Python<'py>,
-        surface: Option<Whole>,
+        surface: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        let snapshot = self.with(py, |s| {
+        let asked = DisplayArguments::new(surface, to, onto)?;
+        let snapshot = self.with_state(py, |s| {
             let body = s.balance.body();
-            let shown = |q: &Vec<Vec3>| Snapshot::displaced(body, q);
+            let shown = |q: &Vec<Vec3>| Snapshot::from_displacements(body, q);
             Ok::<_, SimulationError>(s.last.as_ref().map(shown))
         })?;
         match snapshot {
-            Some(snapshot) => (&self.1, &snapshot).view(py, (), Presenter::positions, asked),
-            None => Err(input(
+            Some(snapshot) => {
+                (&self.1, &snapshot).quantity_array(py, (), Presenter::positions, asked)
+            }
+            None => Err(input_error(
                 "nothing is solved at this pose yet: call solve before positions",
             )),
         }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let name = self.with(py, |s| Ok::<_, SimulationError>(s.balance.method().name()))?;
+        let name = self.with_state(py, |s| Ok::<_, SimulationError>(s.balance.method().name()))?;
         Ok(format!("<thew.Equilibrium: {name}>"))
     }
 }
 
 /// Reads forces in world axes and in rest axes.
-fn both(
+fn read_both_forces(
     forces: Option<&Bound<'_, PyAny>>,
     rest_forces: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<[Option<Vec<Vec3>>; 2]> {
-    let forces = forces.map(|f| finite_points(f, "forces"));
-    let rest = rest_forces.map(|f| finite_points(f, "rest_forces"));
+    let forces = forces.map(|f| read_finite_points(f, "forces"));
+    let rest = rest_forces.map(|f| read_finite_points(f, "rest_forces"));
     Ok([forces.transpose()?, rest.transpose()?])
 }
 
-/// Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
+/// Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance at `read_pose[b,4,4]` [capell2006, §4, eq. 13].
 ///
 /// - `forces[nodes,3]`: N, world axes. `rest_forces[nodes,3]`: N, rest axes, turned with the flesh.
-/// - `gravity[3]`: m/s². None: earth's, along -z.
-/// - `method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
-///   "hyperelastic" by default; `method="hyperelastic"` gives the balance at which that comes to rest.
+/// - `read_gravity[3]`: m/s². None: earth's, along -z.
+/// - `parse_method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
+///   "hyperelastic" by default; `parse_method="hyperelastic"` gives the balance at which that comes to rest.
 ///
 /// Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
 #[pyfunction]
@@ -217,14 +219,14 @@ pub(super) fn equilibrium<'py>(
     #[pyo3(from_py_with = text)] method: &str,
     rest_forces: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let pose = self::pose(pose)?;
-    let [forces, rest] = both(forces, rest_forces)?;
-    let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
+    let pose = self::read_pose(pose)?;
+    let [forces, rest] = read_both_forces(forces, rest_forces)?;
+    let (gravity, method) = (self::read_gravity(gravity)?, self::parse_method(method)?);
     let q = with_progress(py, None, |progress| {
         let solve = || {
             let mut balance = Equilibrium::new(&body.0, method)?;
             balance.set_pose(&pose)?;
-            balance.solve_watched(gravity, (forces.as_deref(), rest.as_deref()), progress)
+            balance.solve_with_progress(gravity, (forces.as_deref(), rest.as_deref()), progress)
         };
         solve().map_err(IntoPy::into_py)
     })?;
@@ -238,9 +240,9 @@ fn warn_of_inverted(py: Python<'_>, body: &Body, method: Method, q: &[Vec3]) -> 
     if !matches!(method, Method::Nonlinear | Method::NeoHookean) {
         return Ok(());
     }
-    let rest = body.rest().iter();
+    let rest = body.rest_shape().iter();
     let positions: Vec<Vec3> = rest.zip(q).map(|(x, q)| x + q).collect();
-    match body.inverted_cells(&positions) {
+    match body.inverted_cell_count(&positions) {
         0 => Ok(()),
         count => warn_inverted(py, count, "cells"),
     }
@@ -258,10 +260,10 @@ pub(super) fn equilibrium_forces<'py>(
     gravity: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = text)] method: &str,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let pose = self::pose(pose)?;
-    let q = finite_points(q, "q")?;
-    let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
-    let forces = detached(py, || {
+    let pose = self::read_pose(pose)?;
+    let q = read_finite_points(q, "q")?;
+    let (gravity, method) = (self::read_gravity(gravity)?, self::parse_method(method)?);
+    let forces = run_detached(py, || {
         crate::dynamics::equilibrium_forces(&body.0, &pose, &q, gravity, method)
             .map_err(IntoPy::into_py)
     })?;

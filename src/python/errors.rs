@@ -6,14 +6,14 @@ use crate::body::BodyError;
 use crate::clip::ClipError;
 use crate::contact::ContactError;
 use crate::dynamics::SimulationError;
-use crate::elasticity::{MaterialError, ModelError};
-use crate::exclusive::{Exclusive, InUse};
+use crate::elasticity::{ElasticModelError, MaterialError};
+use crate::exclusive::{Exclusive, LockError};
 use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
 use crate::mrep::MRepError;
 use crate::progress::Cancelled;
-use crate::rig::{FitError, RigError};
+use crate::rig::{RigError, RigFitError};
 use crate::shell::ShellError;
 use crate::shot::ShotError;
 use crate::skeleton::SkeletonError;
@@ -30,7 +30,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Returns an exception class by its name.
-fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+fn exception_class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || {
         PyModule::import(py, "thew._errors").map(|m| m.unbind())
@@ -38,16 +38,16 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)
 }
 
-fn raise(name: &str, message: String) -> PyErr {
-    Python::attach(|py| match class(py, name) {
+fn build_error(name: &str, message: String) -> PyErr {
+    Python::attach(|py| match exception_class(py, name) {
         Ok(class) => PyErr::from_type(class, message),
         Err(error) => error,
     })
 }
 
 /// Makes the error for an argument that cannot be used.
-pub(super) fn input(message: impl Into<String>) -> PyErr {
-    raise("InputError", message.into())
+pub(super) fn input_error(message: impl Into<String>) -> PyErr {
+    build_error("InputError", message.into())
 }
 
 /// Warns the user of a result that may not be the intended one.
@@ -74,52 +74,52 @@ pub(super) trait IntoPy {
     fn into_py(self) -> PyErr;
 }
 
-fn cancelled() -> PyErr {
-    raise("Cancelled", "cancelled".into())
+fn cancelled_error() -> PyErr {
+    build_error("Cancelled", "cancelled".into())
 }
 
 impl IntoPy for SurfaceError {
     fn into_py(self) -> PyErr {
-        input(self.to_string())
+        input_error(self.to_string())
     }
 }
 
 impl IntoPy for SkeletonError {
     fn into_py(self) -> PyErr {
-        input(self.to_string())
+        input_error(self.to_string())
     }
 }
 
 impl IntoPy for MaterialError {
     fn into_py(self) -> PyErr {
-        input(self.to_string())
+        input_error(self.to_string())
     }
 }
 
-impl IntoPy for ModelError {
+impl IntoPy for ElasticModelError {
     fn into_py(self) -> PyErr {
-        input(self.to_string())
+        input_error(self.to_string())
     }
 }
 
-impl IntoPy for InUse {
+impl IntoPy for LockError {
     fn into_py(self) -> PyErr {
-        input(format!("this cannot be used now: {self}"))
+        input_error(format!("this cannot be used now: {self}"))
     }
 }
 
 impl IntoPy for Cancelled {
     fn into_py(self) -> PyErr {
-        cancelled()
+        cancelled_error()
     }
 }
 
 impl IntoPy for LatticeError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            Self::Failed(_) => raise("MotionError", self.to_string()),
-            _ => input(self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Failed(_) => build_error("MotionError", self.to_string()),
+            _ => input_error(self.to_string()),
         }
     }
 }
@@ -127,9 +127,9 @@ impl IntoPy for LatticeError {
 impl IntoPy for BodyError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            Self::Solve(_) => raise("MotionError", self.to_string()),
-            _ => input(self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Solve(_) => build_error("MotionError", self.to_string()),
+            _ => input_error(self.to_string()),
         }
     }
 }
@@ -137,8 +137,8 @@ impl IntoPy for BodyError {
 impl IntoPy for ContactError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            _ => input(self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            _ => input_error(self.to_string()),
         }
     }
 }
@@ -149,21 +149,21 @@ impl IntoPy for SimulationError {
             Self::Contact(error) => error.into_py(),
             Self::Body(error) => error.into_py(),
             Self::Modal(error) => error.into_py(),
-            Self::Cancelled(_) | Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
-            _ if self.is_of_motion() => raise("MotionError", self.to_string()),
-            _ => input(self.to_string()),
+            Self::Cancelled(_) | Self::Newton(NewtonError::Cancelled(_)) => cancelled_error(),
+            _ if self.is_motion_failure() => build_error("MotionError", self.to_string()),
+            _ => input_error(self.to_string()),
         }
     }
 }
 
-impl IntoPy for FitError {
+impl IntoPy for RigFitError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
+            Self::Cancelled(_) => cancelled_error(),
             Self::Simulation(error) => error.into_py(),
             Self::Rig(error) => error.into_py(),
-            Self::Minimise(_) => raise("MotionError", self.to_string()),
-            _ => input(self.to_string()),
+            Self::Minimise(_) => build_error("MotionError", self.to_string()),
+            _ => input_error(self.to_string()),
         }
     }
 }
@@ -171,12 +171,12 @@ impl IntoPy for FitError {
 impl IntoPy for ClipError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            Self::Frame { .. } => raise("MotionError", self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Frame { .. } => build_error("MotionError", self.to_string()),
             Self::Simulation(error) => error.into_py(),
             Self::Kernel(error) => error.into_py(),
             Self::Present(error) => error.into_py(),
-            _ => input(self.to_string()),
+            _ => input_error(self.to_string()),
         }
     }
 }
@@ -193,9 +193,9 @@ impl IntoPy for ShotError {
 impl IntoPy for ShellError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            Self::Overflow | Self::Solve(_) => raise("MotionError", self.to_string()),
-            _ => input(self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Overflow | Self::Solve(_) => build_error("MotionError", self.to_string()),
+            _ => input_error(self.to_string()),
         }
     }
 }
@@ -203,12 +203,12 @@ impl IntoPy for ShellError {
 impl IntoPy for SpacetimeError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
+            Self::Cancelled(_) => cancelled_error(),
             Self::Crumpled { .. }
             | Self::Runaway { .. }
             | Self::Overflow { .. }
-            | Self::Modes { .. } => raise("MotionError", self.to_string()),
-            _ => input(self.to_string()),
+            | Self::Modes { .. } => build_error("MotionError", self.to_string()),
+            _ => input_error(self.to_string()),
         }
     }
 }
@@ -216,10 +216,12 @@ impl IntoPy for SpacetimeError {
 impl IntoPy for TetError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            Self::Disk { .. } => raise("StorageError", self.to_string()),
-            Self::File { .. } | Self::Content { .. } => raise("TetFileError", self.to_string()),
-            _ => raise("TetError", self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Disk { .. } => build_error("StorageError", self.to_string()),
+            Self::File { .. } | Self::Content { .. } => {
+                build_error("TetFileError", self.to_string())
+            }
+            _ => build_error("TetError", self.to_string()),
         }
     }
 }
@@ -227,10 +229,10 @@ impl IntoPy for TetError {
 impl IntoPy for ModalError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) | Self::Eigen(EigenError::Cancelled(_)) => cancelled(),
-            Self::NonFinite | Self::NoBalance => raise("MotionError", self.to_string()),
+            Self::Cancelled(_) | Self::Eigen(EigenError::Cancelled(_)) => cancelled_error(),
+            Self::NonFinite | Self::NoBalance => build_error("MotionError", self.to_string()),
             Self::Tets(error) => error.into_py(),
-            _ => raise("ModalError", self.to_string()),
+            _ => build_error("ModalError", self.to_string()),
         }
     }
 }
@@ -238,11 +240,11 @@ impl IntoPy for ModalError {
 impl IntoPy for RigError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            Self::Disk { .. } => raise("StorageError", self.to_string()),
-            Self::File { .. } => raise("RigFileError", self.to_string()),
-            Self::Outside => raise("OutsideError", self.to_string()),
-            _ => raise("RigError", self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Disk { .. } => build_error("StorageError", self.to_string()),
+            Self::File { .. } => build_error("RigFileError", self.to_string()),
+            Self::Outside => build_error("OutsideError", self.to_string()),
+            _ => build_error("RigError", self.to_string()),
         }
     }
 }
@@ -250,10 +252,10 @@ impl IntoPy for RigError {
 impl IntoPy for MRepError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            Self::Disk { .. } => raise("StorageError", self.to_string()),
-            Self::File { .. } => raise("MRepFileError", self.to_string()),
-            _ => raise("MRepError", self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            Self::Disk { .. } => build_error("StorageError", self.to_string()),
+            Self::File { .. } => build_error("MRepFileError", self.to_string()),
+            _ => build_error("MRepError", self.to_string()),
         }
     }
 }
@@ -261,56 +263,56 @@ impl IntoPy for MRepError {
 impl IntoPy for KernelError {
     fn into_py(self) -> PyErr {
         match self {
-            Self::Cancelled(_) => cancelled(),
-            _ => input(self.to_string()),
+            Self::Cancelled(_) => cancelled_error(),
+            _ => input_error(self.to_string()),
         }
     }
 }
 
 impl IntoPy for StoreError {
     fn into_py(self) -> PyErr {
-        raise("StorageError", self.to_string())
+        build_error("StorageError", self.to_string())
     }
 }
 
 /// Turns a panic into `thew.InternalError`.
-pub(super) fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|cause| Err(panicked(cause.as_ref())))
+pub(super) fn guard_panics<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|cause| Err(panic_error(cause.as_ref())))
 }
 
-fn panicked(cause: &(dyn Any + Send)) -> PyErr {
+fn panic_error(cause: &(dyn Any + Send)) -> PyErr {
     let text = cause
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| cause.downcast_ref::<&str>().copied())
         .unwrap_or("unknown cause");
-    internal(text.to_owned())
+    internal_error(text.to_owned())
 }
 
 /// Makes the error for a mistake in Thew itself.
-pub(super) fn internal(cause: String) -> PyErr {
-    raise(
+pub(super) fn internal_error(cause: String) -> PyErr {
+    build_error(
         "InternalError",
         format!("a mistake in Thew itself, please report it: {cause}"),
     )
 }
 
 /// Runs long work without the interpreter, guarded.
-pub(super) fn detached<T: Send>(
+pub(super) fn run_detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
-    py.detach(|| process::run(|| guard(work), || ()))
+    py.detach(|| process::run_parallel(|| guard_panics(work), || ()))
 }
 
 /// Runs long work on the content of a lock, without the interpreter. The lock is released before an error takes the interpreter again; a
 /// thread that held it while waiting for the lock would wait for ever.
-pub(super) fn locked<S: Send, T: Send, E: IntoPy + Send>(
+pub(super) fn run_locked<S: Send, T: Send, E: IntoPy + Send>(
     py: Python<'_>,
     state: &Exclusive<S>,
     work: impl FnOnce(&mut S) -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    detached(py, || {
+    run_detached(py, || {
         let done = work(&mut *state.lock().map_err(IntoPy::into_py)?);
         done.map_err(IntoPy::into_py)
     })

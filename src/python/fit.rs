@@ -2,16 +2,16 @@
 //! Bindings of `thew.RigFit`, and of `thew.fit_rig` and `thew.fit_gradient` for single calls.
 
 use super::arguments::Arguments;
-use super::arrays::{List, Whole, finite_points, pose, text, vector};
+use super::arrays::{List, WholeNumber, read_finite_points, read_pose, read_vector, text};
 use super::body::PyBody;
-use super::dynamics::{gravity, method};
-use super::errors::{IntoPy, detached, input, locked};
-use super::present::{Asked, View};
-use super::progress::reporting;
+use super::dynamics::{parse_method, read_gravity};
+use super::errors::{IntoPy, input_error, run_detached, run_locked};
+use super::present::{DisplayArguments, SurfaceView};
+use super::progress::run_reporting;
 use super::rig::PyRig;
 use crate::exclusive::Exclusive;
 use crate::present::{Presenter, Snapshot};
-use crate::rig::{Fit, FitError, FitSettings, Fitted, Named, Rig, Target};
+use crate::rig::{NamedValues, Rig, RigFit, RigFitError, RigFitResult, RigFitSettings, SkinTarget};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -22,36 +22,36 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// RigFit(body, rig, pose, gravity=None, method="warped", rest_forces=None):
 ///
-/// - `pose[b,4,4]`: the pose.
-/// - `gravity[3]`: m/s². None: earth's, along -z.
-/// - `method`: "warped", "warped_vertex" or "linear".
+/// - `read_pose[b,4,4]`: the pose.
+/// - `read_gravity[3]`: m/s². None: earth's, along -z.
+/// - `parse_method`: "warped", "warped_vertex" or "linear".
 /// - `rest_forces[nodes,3]`: forces of other rigs, N, rest axes.
 ///
 /// Raises InputError.
 #[pyclass(name = "RigFit", module = "thew", frozen)]
 pub(super) struct PyRigFit {
-    fit: Exclusive<Fit>,
+    fit: Exclusive<RigFit>,
     rig: Arc<Rig>,
     presenter: Presenter,
-    last: Mutex<Option<Fitted>>,
+    last: Mutex<Option<RigFitResult>>,
 }
 
 impl PyRigFit {
-    fn with<T: Send, E: IntoPy + Send>(
+    fn with_fit<T: Send, E: IntoPy + Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut Fit, &Rig) -> Result<T, E> + Send,
+        work: impl FnOnce(&mut RigFit, &Rig) -> Result<T, E> + Send,
     ) -> PyResult<T> {
-        locked(py, &self.fit, |fit| work(fit, &self.rig))
+        run_locked(py, &self.fit, |fit| work(fit, &self.rig))
     }
 }
 
 impl PyRigFit {
     /// Reads the fit of a rig at a pose from the arguments of a call.
     fn asked(py: Python<'_>, given: &Arguments<'_>) -> PyResult<Self> {
-        let body = given.need("body", |b| Ok(b.extract::<Py<PyBody>>()?))?;
-        let rig = given.need("rig", |r| Ok(r.extract::<Py<PyRig>>()?))?;
-        let pose = given.need("pose", |p| Ok(p.clone()))?;
+        let body = given.require("body", |b| Ok(b.extract::<Py<PyBody>>()?))?;
+        let rig = given.require("rig", |r| Ok(r.extract::<Py<PyRig>>()?))?;
+        let pose = given.require("pose", |p| Ok(p.clone()))?;
         let (gravity, forces) = (given.any("gravity")?, given.any("rest_forces")?);
         let method = given.take("method", |m| text(m).map(str::to_owned))?;
         let method = method.as_deref().unwrap_or("warped");
@@ -72,16 +72,16 @@ impl PyRigFit {
         &self,
         py: Python<'py>,
         given: Arguments<'py>,
-        evaluations: Option<Whole>,
+        evaluations: Option<WholeNumber>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let points = given.need("points", targets)?;
-        let mut options = options(&given, "start")?;
-        options.bounds = limits(given.any("bounds")?.as_ref())?;
-        options.evaluations = evaluations.map(|n| n.index() as usize);
+        let points = given.require("points", read_targets)?;
+        let mut options = read_options(&given, "start")?;
+        options.bounds = read_limits(given.any("bounds")?.as_ref())?;
+        options.evaluations = evaluations.map(|n| n.to_index() as usize);
         let progress = given.progress()?;
         given.finish()?;
-        let fitted = reporting(py, progress, &self.fit, |fit, progress| {
-            fit.fit_watched(&self.rig, &points, &options, progress)
+        let fitted = run_reporting(py, progress, &self.fit, |fit, progress| {
+            fit.fit_with_progress(&self.rig, &points, &options, progress)
         })?;
         let named = named_dict(py, &self.rig, &fitted.parameters);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(fitted);
@@ -94,14 +94,14 @@ impl PyRigFit {
         py: Python<'py>,
         given: Arguments<'py>,
     ) -> PyResult<(f64, Bound<'py, PyDict>)> {
-        let points = given.need("points", targets)?;
-        let options = options(&given, "parameters")?;
+        let points = given.require("points", read_targets)?;
+        let options = read_options(&given, "parameters")?;
         given.finish()?;
-        let (cost, slopes) = self.with(py, |fit, rig| fit.gradient(rig, &points, &options))?;
+        let (cost, slopes) = self.with_fit(py, |fit, rig| fit.gradient(rig, &points, &options))?;
         Ok((cost, named_dict(py, &self.rig, &slopes)?))
     }
 
-    fn of_last<T>(&self, what: impl FnOnce(&Fitted) -> T) -> Option<T> {
+    fn read_last<T>(&self, what: impl FnOnce(&RigFitResult) -> T) -> Option<T> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.as_ref().map(what)
     }
@@ -120,13 +120,13 @@ impl PyRigFit {
         #[pyo3(from_py_with = text)] method: &str,
         rest_forces: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (pose, method) = (self::pose(pose)?, self::method(method)?);
-        let gravity = self::gravity(gravity)?;
-        let others = rest_forces.map(|f| finite_points(f, "rest_forces"));
+        let (pose, method) = (self::read_pose(pose)?, self::parse_method(method)?);
+        let gravity = self::read_gravity(gravity)?;
+        let others = rest_forces.map(|f| read_finite_points(f, "rest_forces"));
         let others = others.transpose()?;
         let rig = rig.0.clone();
-        let fit = detached(py, || {
-            Fit::new(&body.0, method, &pose, gravity, others.as_deref()).map_err(IntoPy::into_py)
+        let fit = run_detached(py, || {
+            RigFit::new(&body.0, method, &pose, gravity, others.as_deref()).map_err(IntoPy::into_py)
         })?;
         let fit = Exclusive::new(fit);
         let last = Mutex::new(None);
@@ -170,7 +170,7 @@ impl PyRigFit {
             "progress",
         ];
         let given = Arguments::new("fit", &NAMES, arguments, keywords)?;
-        let evaluations = given.take("evaluations", |n| n.extract::<Whole>())?;
+        let evaluations = given.take("evaluations", |n| n.extract::<WholeNumber>())?;
         self.fitted(py, given, evaluations)
     }
 
@@ -178,19 +178,19 @@ impl PyRigFit {
     /// None before one.
     #[getter]
     fn reached(&self) -> Option<f64> {
-        self.of_last(|fitted| fitted.reached)
+        self.read_last(|fitted| fitted.reached)
     }
 
     /// True if more strength would fold flesh at the result of the last `fit`; None before one.
     #[getter]
     fn folding(&self) -> Option<bool> {
-        self.of_last(|fitted| fitted.folding)
+        self.read_last(|fitted| fitted.folding)
     }
 
     /// Number of times that the last `fit` integrated the rig's forces; None before one.
     #[getter]
     fn evaluations(&self) -> Option<usize> {
-        self.of_last(|fitted| fitted.evaluations)
+        self.read_last(|fitted| fitted.evaluations)
     }
 
     /// Returns the cost (m²) that `fit` minimises, and its derivative by every parameter, {name: derivative}. `parameters` that are not
@@ -221,17 +221,17 @@ impl PyRigFit {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(None, to, onto)?;
-        let options = FitSettings {
+        let asked = DisplayArguments::new(None, to, onto)?;
+        let options = RigFitSettings {
             start: named(parameters, "parameters")?,
-            ..FitSettings::default()
+            ..RigFitSettings::default()
         };
-        let snapshot = self.with(py, |fit, rig| {
+        let snapshot = self.with_fit(py, |fit, rig| {
             let eta = options.parameters(rig, fit.body())?;
             let q = fit.displacements(rig, &eta)?;
-            Ok::<_, FitError>(Snapshot::displaced(fit.body(), &q))
+            Ok::<_, RigFitError>(Snapshot::from_displacements(fit.body(), &q))
         })?;
-        (&self.presenter, &snapshot).view(py, (), Presenter::positions, asked)
+        (&self.presenter, &snapshot).quantity_array(py, (), Presenter::positions, asked)
     }
 
     fn __repr__(&self) -> String {
@@ -240,7 +240,7 @@ impl PyRigFit {
 }
 
 /// Calls `RigFit(...).fit(...)` once and returns all parameters of the rig. They bring `points` [(vertex of the body's own surface, world
-/// target[3]), ...] nearest to their targets in equilibrium at `pose[b,4,4]` [capell2006, §4.2.2].
+/// target[3]), ...] nearest to their targets in equilibrium at `read_pose[b,4,4]` [capell2006, §4.2.2].
 #[pyfunction]
 #[pyo3(
     signature = (*arguments, **keywords),
@@ -298,46 +298,50 @@ pub(super) fn fit_gradient<'py>(
 }
 
 /// Reads points and their targets, [(vertex, target[3]), ...].
-fn targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<Target>> {
-    let refused = |_| input("points: expected a list of (vertex, target[3])");
+fn read_targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<SkinTarget>> {
+    let refused = |_| input_error("points: expected a list of (vertex, target[3])");
     let List(each) = object.extract().map_err(refused)?;
     let each: Vec<Bound<'_, PyAny>> = each;
     each.iter()
         .map(|pair| {
-            let (vertex, place): (Whole, Bound<'_, PyAny>) = pair.extract().map_err(refused)?;
-            let (vertex, place) = (vertex.index(), vector(&place, "a target of points")?);
-            Ok(Target { vertex, place })
+            let (vertex, place): (WholeNumber, Bound<'_, PyAny>) =
+                pair.extract().map_err(refused)?;
+            let (vertex, place) = (
+                vertex.to_index(),
+                read_vector(&place, "a target of points")?,
+            );
+            Ok(SkinTarget { vertex, place })
         })
         .collect()
 }
 
 /// Reads the settings of a fit from the arguments of a call; `start` is the name of the parameters that it begins with.
-fn options(given: &Arguments<'_>, start: &str) -> PyResult<FitSettings> {
-    Ok(FitSettings {
+fn read_options(given: &Arguments<'_>, start: &str) -> PyResult<RigFitSettings> {
+    Ok(RigFitSettings {
         start: named(given.any(start)?.as_ref(), "parameters")?,
         preferred: named(given.any("preferred")?.as_ref(), "preferred")?,
         weights: named(given.any("weights")?.as_ref(), "weights")?,
-        ..FitSettings::default()
+        ..RigFitSettings::default()
     })
 }
 
 /// Reads {parameter: number}.
-fn named(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Named> {
+fn named(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<NamedValues> {
     let dict = object.map(|o| {
-        let refused = |_| input(format!("{what}: expected a dict {{parameter: number}}"));
+        let refused = |_| input_error(format!("{what}: expected a dict {{parameter: number}}"));
         o.extract().map_err(refused)
     });
     Ok(dict.transpose()?.unwrap_or_default())
 }
 
 /// Reads {parameter: (lower, upper)}, either `None` for no bound.
-fn limits(object: Option<&Bound<'_, PyAny>>) -> PyResult<BTreeMap<String, (f64, f64)>> {
-    type Limits = BTreeMap<String, (Option<f64>, Option<f64>)>;
+fn read_limits(object: Option<&Bound<'_, PyAny>>) -> PyResult<BTreeMap<String, (f64, f64)>> {
+    type ParameterLimits = BTreeMap<String, (Option<f64>, Option<f64>)>;
     let Some(object) = object else {
         return Ok(BTreeMap::new());
     };
-    let refused = |_| input("bounds: expected a dict {parameter: (lower, upper)}");
-    let limits: Limits = object.extract().map_err(refused)?;
+    let refused = |_| input_error("bounds: expected a dict {parameter: (lower, upper)}");
+    let limits: ParameterLimits = object.extract().map_err(refused)?;
     let open = |(name, (lower, upper)): (String, (Option<f64>, Option<f64>))| {
         let lower = lower.unwrap_or(f64::NEG_INFINITY);
         (name, (lower, upper.unwrap_or(f64::INFINITY)))

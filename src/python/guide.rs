@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.BoneGuide`, `thew.SkinGuide` and `thew.FreeGuide`.
 
-use super::arrays::{Whole, floats, real, text};
+use super::arrays::{WholeNumber, read_floats, real, text};
 use super::errors::IntoPy;
-use super::template::{by_name, from_matrix, named, rigid};
+use super::template::{format_named, from_matrix, rigid_matrix, values_by_name};
 use crate::rig::{BoneRef, Guide, GuideFrame};
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -36,7 +36,7 @@ impl PyBoneGuide {
     ) -> PyResult<Self> {
         let bone = match bone.is_instance_of::<PyString>() {
             true => BoneRef::Name(text(bone)?.to_owned()),
-            false => BoneRef::Index(bone.extract::<Whole>()?.index()),
+            false => BoneRef::Index(bone.extract::<WholeNumber>()?.to_index()),
         };
         Guide::bone(bone, [along, angle, distance, tilt])
             .map(Self)
@@ -55,7 +55,7 @@ impl PyBoneGuide {
     /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, &self.0.spec().parameter_names(), self.0.values())
+        values_by_name(py, &self.0.spec().parameter_names(), self.0.values())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -90,7 +90,7 @@ impl PyBoneGuide {
             } => index.to_string(),
             _ => String::new(),
         };
-        let named = named(&self.0.spec().parameter_names(), self.0.values());
+        let named = format_named(&self.0.spec().parameter_names(), self.0.values());
         format!("thew.BoneGuide({bone}, {named})")
     }
 }
@@ -113,7 +113,7 @@ impl PySkinGuide {
     #[new]
     #[pyo3(signature = (face, barycentric=None, depth=0.0, roll=0.0, tilt=0.0))]
     fn new(
-        face: Whole,
+        face: WholeNumber,
         barycentric: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = real)] depth: f64,
         #[pyo3(from_py_with = real)] roll: f64,
@@ -121,12 +121,12 @@ impl PySkinGuide {
     ) -> PyResult<Self> {
         let barycentric = match barycentric {
             Some(weights) => {
-                let w = floats(weights, "barycentric", &[Some(3)])?.data;
+                let w = read_floats(weights, "barycentric", &[Some(3)])?.data;
                 [w[0], w[1], w[2]]
             }
             None => [1.0 / 3.0; 3],
         };
-        Guide::skin(face.index(), barycentric, [depth, roll, tilt])
+        Guide::skin(face.to_index(), barycentric, [depth, roll, tilt])
             .map(Self)
             .map_err(IntoPy::into_py)
     }
@@ -152,7 +152,7 @@ impl PySkinGuide {
     /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, &self.0.spec().parameter_names(), self.0.values())
+        values_by_name(py, &self.0.spec().parameter_names(), self.0.values())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -176,7 +176,7 @@ impl PySkinGuide {
     }
 
     fn __repr__(&self) -> String {
-        let named = named(&self.0.spec().parameter_names(), self.0.values());
+        let named = format_named(&self.0.spec().parameter_names(), self.0.values());
         format!(
             "thew.SkinGuide({}, {:?}, {named})",
             self.face(),
@@ -206,7 +206,7 @@ impl PyFreeGuide {
         #[pyo3(from_py_with = real)] ry: f64,
         #[pyo3(from_py_with = real)] rz: f64,
     ) -> PyResult<Self> {
-        let frame = rigid(matrix, "matrix")?;
+        let frame = rigid_matrix(matrix, "matrix")?;
         Guide::free(frame, [x, y, z, rx, ry, rz])
             .map(Self)
             .map_err(IntoPy::into_py)
@@ -225,7 +225,7 @@ impl PyFreeGuide {
     /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, &self.0.spec().parameter_names(), self.0.values())
+        values_by_name(py, &self.0.spec().parameter_names(), self.0.values())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -249,7 +249,7 @@ impl PyFreeGuide {
     }
 
     fn __repr__(&self) -> String {
-        let named = named(&self.0.spec().parameter_names(), self.0.values());
+        let named = format_named(&self.0.spec().parameter_names(), self.0.values());
         format!("<thew.FreeGuide: {named}>")
     }
 }

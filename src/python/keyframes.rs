@@ -2,13 +2,15 @@
 //! Bindings of `thew.SpacetimeSettings`: velocities, masks, shapes, choices.
 
 use super::arrays::{
-    Numbers, Whole, as_array, finite, finite_points, fitting, floats, from_points, integers,
-    kind_of, numbers, text,
+    ShapedNumbers, WholeNumber, as_array, check_finite, fitting, from_points, kind_of, numbers,
+    read_finite_points, read_floats, read_integers, text,
 };
-use super::errors::input;
+use super::errors::input_error;
 use super::settings::{Setting, settings_class};
 use crate::Vec3;
-use crate::spacetime::{Ghosts, Rests, RigidMotion, Settings, SpaceSettings, Velocity};
+use crate::spacetime::{
+    Ghosts, RestShape, RigidMotion, SpaceSettings, SpacetimeSettings, Velocity,
+};
 use numpy::ToPyArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -29,7 +31,7 @@ settings_class! {
         /// A constant acceleration, m/s².
         gravity: (f64, f64, f64) = (0.0, 0.0, 0.0);
         /// Number of lowest modes of each keyframe, beyond the rigid ones.
-        modes: Whole = Whole(10);
+        modes: WholeNumber = WholeNumber(10);
         /// Velocity at the first keyframe, float64 [3] or [n,3], given as a number too. None: a natural end, at which no force acts.
         start_velocity: Option<Pace> = None;
         /// Velocity at the last keyframe, float64 [3] or [n,3], as `start_velocity`.
@@ -47,7 +49,7 @@ settings_class! {
         /// alone, and puts no centrifugal and no Coriolis forces on what deforms.
         rigid: RigidMotion = RigidMotion::Auto;
         /// Rest, where forces vanish: the "body"'s own (keyframes are strains) or the "keyframes" (poses).
-        rest: Rests = Rests::Body;
+        rest: RestShape = RestShape::Body;
         /// Length of the unit of a TetMesh or Body, of keyframes, velocities and gravity, m. A Shell has a `unit` of its own. None: 1.
         unit: Option<f64> = None;
     }
@@ -55,7 +57,11 @@ settings_class! {
 
 impl PySpacetimeSettings {
     /// Returns the settings of a motion of `nodes` vertices through keyframes up to number `last`.
-    pub fn of_motion(self, nodes: usize, last: usize) -> PyResult<(Settings, SpaceSettings)> {
+    pub fn of_motion(
+        self,
+        nodes: usize,
+        last: usize,
+    ) -> PyResult<(SpacetimeSettings, SpaceSettings)> {
         let mut velocities = BTreeMap::new();
         for (key, given) in [(0, self.start_velocity), (last, self.end_velocity)] {
             if let (Some(given), false) = (given, self.cyclic) {
@@ -65,13 +71,13 @@ impl PySpacetimeSettings {
         if let Some(given) = self.velocities {
             given.add_to(&mut velocities, nodes);
         }
-        let settings = Settings {
+        let settings = SpacetimeSettings {
             stiffness: self.stiffness,
             damping: self.damping,
             gravity: Vec3::new(self.gravity.0, self.gravity.1, self.gravity.2),
             velocities,
         };
-        let fixed = self.fixed.map_or(Ok(Vec::new()), |f| f.mask(nodes))?;
+        let fixed = self.fixed.map_or(Ok(Vec::new()), |f| f.read_mask(nodes))?;
         let space = SpaceSettings {
             modes: self.modes.0,
             fixed,
@@ -110,11 +116,11 @@ impl Setting for Pace {
         {
             return Ok(Self::Even(Vec3::repeat(number)));
         }
-        if let Ok(one) = floats(object, name, &[Some(3)]) {
-            finite(&one, name)?;
+        if let Ok(one) = read_floats(object, name, &[Some(3)]) {
+            check_finite(&one, name)?;
             return Ok(Self::Even(Vec3::new(one.data[0], one.data[1], one.data[2])));
         }
-        finite_points(object, name).map(Self::Each)
+        read_finite_points(object, name).map(Self::Each)
     }
 
     fn object(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -155,13 +161,13 @@ impl Setting for Paces {
     /// Reads {keyframe: velocity | (before, behind) | None}.
     fn read(object: &Bound<'_, PyAny>, _name: &str) -> PyResult<Self> {
         let Ok(given) = object.cast::<PyDict>() else {
-            return Err(input(
+            return Err(input_error(
                 "velocities: expected a dictionary {keyframe: velocity}",
             ));
         };
         let mut all = BTreeMap::new();
         for (key, value) in given.iter() {
-            let key = key.extract::<Whole>()?.0;
+            let key = key.extract::<WholeNumber>()?.0;
             let name = format!("velocities[{key}]");
             let pace = if value.is_none() {
                 KeyPace::Free
@@ -173,7 +179,7 @@ impl Setting for Paces {
                     ),
                     (3, _) => KeyPace::Given(Setting::read(&value, &name)?),
                     _ => {
-                        return Err(input(format!(
+                        return Err(input_error(format!(
                             "{name}: expected a velocity or a pair (before, behind)"
                         )));
                     }
@@ -205,12 +211,12 @@ impl Setting for Paces {
 /// Vertices that stay: a mask or numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fixed {
-    Mask(Numbers),
+    Mask(ShapedNumbers),
     Vertices(Vec<i64>),
 }
 
 impl Fixed {
-    fn mask(self, nodes: usize) -> PyResult<Vec<bool>> {
+    fn read_mask(self, nodes: usize) -> PyResult<Vec<bool>> {
         let vertices = match self {
             Self::Vertices(vertices) => vertices,
             Self::Mask(mask) => {
@@ -222,7 +228,7 @@ impl Fixed {
         for v in vertices {
             let place = usize::try_from(v).ok().and_then(|v| mask.get_mut(v));
             *place.ok_or_else(|| {
-                input(format!(
+                input_error(format!(
                     "fixed: there is no vertex {v}; there are {nodes} vertices"
                 ))
             })? = true;
@@ -236,7 +242,7 @@ impl Setting for Fixed {
         let object = &as_array(object, name)?;
         match kind_of(object)? == "b" {
             true => numbers(object, name).map(Self::Mask),
-            false => Ok(Self::Vertices(integers(object, name)?.0)),
+            false => Ok(Self::Vertices(read_integers(object, name)?.0)),
         }
     }
 
@@ -248,8 +254,8 @@ impl Setting for Fixed {
     }
 }
 
-pub(super) fn frames(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<Vec3>>> {
-    let numbers = floats(object, name, &[None, None, Some(3)])?;
+pub(super) fn read_frames(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<Vec3>>> {
+    let numbers = read_floats(object, name, &[None, None, Some(3)])?;
     let shape = |data: &[f64]| {
         data.chunks_exact(3)
             .map(|p| Vec3::new(p[0], p[1], p[2]))
@@ -262,12 +268,12 @@ pub(super) fn frames(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<
     Ok(numbers.data.chunks_exact(size).map(shape).collect())
 }
 
-impl Setting for Rests {
+impl Setting for RestShape {
     fn read(value: &Bound<'_, PyAny>, _name: &str) -> PyResult<Self> {
         match text(value)? {
             "body" => Ok(Self::Body),
             "keyframes" => Ok(Self::Keyframes),
-            other => Err(input(format!(
+            other => Err(input_error(format!(
                 "rest: expected \"body\" or \"keyframes\", not '{other}'"
             ))),
         }
@@ -289,7 +295,7 @@ impl Setting for Ghosts {
         if let Ok(name) = object.cast::<PyString>() {
             return match text(name)? {
                 "auto" => Ok(Self::Auto),
-                other => Err(input(format!(
+                other => Err(input_error(format!(
                     "ghosts: expected \"auto\" or a list of (time, shape), not '{other}'"
                 ))),
             };
@@ -297,9 +303,12 @@ impl Setting for Ghosts {
         let mut all = Vec::new();
         for (number, item) in object.try_iter()?.enumerate() {
             let (time, shape): (f64, Bound<'_, PyAny>) = item?.extract().map_err(|_: PyErr| {
-                input(format!("ghosts[{number}]: expected a pair (time, shape)"))
+                input_error(format!("ghosts[{number}]: expected a pair (time, shape)"))
             })?;
-            all.push((time, finite_points(&shape, &format!("ghosts[{number}]"))?));
+            all.push((
+                time,
+                read_finite_points(&shape, &format!("ghosts[{number}]"))?,
+            ));
         }
         Ok(Self::Given(all))
     }
@@ -328,7 +337,7 @@ impl Setting for RigidMotion {
         }
         match object.extract::<String>().as_deref() {
             Ok("auto") => Ok(Self::Auto),
-            _ => Err(input("rigid: expected \"auto\", True or False")),
+            _ => Err(input_error("rigid: expected \"auto\", True or False")),
         }
     }
 

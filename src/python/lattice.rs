@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Lattice`.
 
-use super::arrays::{List, Whole, finite_points, from_indices, from_points, points, real, weights};
-use super::csr::{Csr, scipy};
-use super::errors::{IntoPy, detached, input};
+use super::arrays::{
+    List, WholeNumber, from_indices, from_points, read_finite_points, read_points, read_weights,
+    real,
+};
+use super::csr::{Csr, scipy_arrays};
+use super::errors::{IntoPy, input_error, run_detached};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
@@ -33,10 +36,10 @@ use std::sync::Arc;
 #[pyclass(name = "Lattice", module = "thew", frozen)]
 pub(super) struct PyLattice(pub Arc<Lattice>);
 
-type Arrays<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray2<f64>>);
+type EmbeddingArrays<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray2<f64>>);
 
 /// Returns an embedding as arrays: rows as wide as the longest, at least eight; shorter ones end in -1 and 0.
-fn embedding(py: Python<'_>, e: Embedding) -> Arrays<'_> {
+fn embedding_arrays(py: Python<'_>, e: Embedding) -> EmbeddingArrays<'_> {
     let width = (0..e.len()).map(|i| e.row(i).len()).max().unwrap_or(0);
     let shape = (e.len(), width.max(8));
     let (mut indices, mut weights) = (Array2::from_elem(shape, -1), Array2::zeros(shape));
@@ -49,7 +52,7 @@ fn embedding(py: Python<'_>, e: Embedding) -> Arrays<'_> {
 }
 
 /// Builds the bone chains of a lattice constructed from arrays.
-fn chains(
+fn build_chains(
     vertices: usize,
     used_bones: Vec<u32>,
     chains: Vec<Vec<u32>>,
@@ -57,14 +60,14 @@ fn chains(
     bone_of_vertex: Option<Vec<i64>>,
 ) -> PyResult<BoneChains> {
     if chains.len() != used_bones.len() + tip_bones.len() {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "bone_edges: expected {} chains, one per used bone and virtual tip, got {}",
             used_bones.len() + tip_bones.len(),
             chains.len()
         )));
     }
     if let Some(v) = chains.iter().flatten().find(|&&v| v as usize >= vertices) {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "bone_edges: vertex {v} does not exist, there are only {vertices}"
         )));
     }
@@ -81,7 +84,7 @@ fn chains(
             .map(|bone| u32::try_from(bone).ok())
             .collect(),
         Some(given) => {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "bone_of_vertex: expected {vertices} numbers, one per vertex, got {}",
                 given.len()
             )));
@@ -91,7 +94,7 @@ fn chains(
 }
 
 /// Builds a lattice around a surface and a skeleton, with the skin weights of the surface's vertices.
-pub(super) fn enclosed(
+pub(super) fn enclose_surface(
     py: Python<'_>,
     (surface, skeleton): (&PySurface, &PySkeleton),
     skin_weights: Option<&Bound<'_, PyAny>>,
@@ -107,7 +110,7 @@ pub(super) fn enclosed(
 ) -> PyResult<PyLattice> {
     let n = surface.0.vertices().len();
     let skin = skin_weights
-        .map(|w| weights(w, "skin_weights", n, skeleton.0.len()))
+        .map(|w| read_weights(w, "skin_weights", n, skeleton.0.len()))
         .transpose()?;
     let lattice = with_progress(py, progress, |progress| {
         build(&surface.0, &skeleton.0, skin.as_ref(), progress).map_err(IntoPy::into_py)
@@ -130,16 +133,21 @@ impl PyLattice {
     fn new(
         vertices: &Bound<'_, PyAny>,
         cells: List<List<i64>>,
-        used_bones: Option<List<Whole>>,
-        bone_edges: Option<List<List<Whole>>>,
-        tip_bones: Option<List<Whole>>,
+        used_bones: Option<List<WholeNumber>>,
+        bone_edges: Option<List<List<WholeNumber>>>,
+        tip_bones: Option<List<WholeNumber>>,
         bone_of_vertex: Option<List<i64>>,
         copies: Option<PyBackedBytes>,
     ) -> PyResult<Self> {
-        let indices = |list: List<Whole>| list.0.into_iter().map(Whole::index).collect::<Vec<_>>();
+        let indices = |list: List<WholeNumber>| {
+            list.0
+                .into_iter()
+                .map(WholeNumber::to_index)
+                .collect::<Vec<_>>()
+        };
         let cells = cells.0;
         let py = vertices.py();
-        let vertices = points(vertices, "vertices")?;
+        let vertices = read_points(vertices, "vertices")?;
         let count = vertices.len();
         let mut list = Vec::with_capacity(cells.len());
         for (cell, corners) in cells.iter().enumerate() {
@@ -161,7 +169,7 @@ impl PyLattice {
             };
             list.push(Cell::from_corners(&ids).ok_or_else(|| error.into_py())?);
         }
-        let bones = chains(
+        let bones = build_chains(
             count,
             indices(used_bones.unwrap_or_default()),
             bone_edges
@@ -173,7 +181,7 @@ impl PyLattice {
             indices(tip_bones.unwrap_or_default()),
             bone_of_vertex.map(|list| list.0),
         )?;
-        let lattice = detached(py, || {
+        let lattice = run_detached(py, || {
             let lattice = Lattice::with_bones(vertices, list, bones);
             let lattice = lattice.and_then(|lattice| match copies {
                 Some(copies) => lattice.with_copies(&copies),
@@ -202,7 +210,7 @@ impl PyLattice {
         #[pyo3(from_py_with = real)] cells_across: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        enclosed(
+        enclose_surface(
             py,
             (surface, skeleton),
             skin_weights,
@@ -222,9 +230,9 @@ impl PyLattice {
     /// Returns the same lattice with those bones of `skeleton` that are found on its edges. A bone is found as a chain of vertices from
     /// head to tail, each as near to the bone as joints are welded. Virtual tips belong to no skeleton and are not found.
     fn with_bones_of(&self, py: Python<'_>, skeleton: &PySkeleton) -> PyResult<Self> {
-        let lattice = detached(py, || {
+        let lattice = run_detached(py, || {
             let (vertices, cells) = (self.0.vertices().to_vec(), self.0.cells().to_vec());
-            let bones = self.0.bones_by_place(&skeleton.0);
+            let bones = self.0.find_bone_chains(&skeleton.0);
             let found = Lattice::with_bones(vertices, cells, bones);
             let copies = self.0.copies();
             let found = found.and_then(|found| match copies {
@@ -303,22 +311,29 @@ impl PyLattice {
         surface: &PySurface,
         skeleton: &PySkeleton,
     ) -> PyResult<Vec<String>> {
-        detached(py, || {
+        run_detached(py, || {
             let found = self.0.check(&surface.0, &skeleton.0);
             Ok(found.iter().map(ToString::to_string).collect())
         })
     }
 
-    /// Returns `points[p,3]` as weighted means of lattice vertices: (indices int32 [p,8], weights float64 [p,8]).
+    /// Returns `read_points[p,3]` as weighted means of lattice vertices: (indices int32 [p,8], weights float64 [p,8]).
     ///
     /// Entries are -1 and 0 where a cell has fewer than eight corners. A point belongs to the first containing cell in index order;
     /// outside, it is extrapolated from the nearest cell.
-    fn embed<'py>(&self, py: Python<'py>, points: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
-        let points = finite_points(points, "points")?;
-        Ok(embedding(py, detached(py, || Ok(self.0.embed(&points)))?))
+    fn embed<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+    ) -> PyResult<EmbeddingArrays<'py>> {
+        let points = read_finite_points(points, "points")?;
+        Ok(embedding_arrays(
+            py,
+            run_detached(py, || Ok(self.0.embed(&points)))?,
+        ))
     }
 
-    /// Returns the embedding of a surface's vertices (as `embed_surface`) or of `points[p,3]` (as `embed`) as a sparse matrix [p,k]: (data,
+    /// Returns the embedding of a surface's vertices (as `embed_surface`) or of `read_points[p,3]` (as `embed`) as a sparse matrix [p,k]: (data,
     /// indices, indptr) for scipy.sparse.csr_array. Its product with values at the lattice's k vertices gives the values at the points.
     fn embedding_matrix<'py>(
         &self,
@@ -327,21 +342,25 @@ impl PyLattice {
     ) -> PyResult<Csr<'py>> {
         let surface = points.cast::<PySurface>().ok().map(|s| s.get().0.clone());
         let embedding = match surface {
-            Some(surface) => detached(py, || Ok(self.0.embed_surface(&surface)))?,
+            Some(surface) => run_detached(py, || Ok(self.0.embed_surface(&surface)))?,
             None => {
-                let points = finite_points(points, "points")?;
-                detached(py, || Ok(self.0.embed(&points)))?
+                let points = read_finite_points(points, "points")?;
+                run_detached(py, || Ok(self.0.embed(&points)))?
             }
         };
-        scipy(py, embedding.into_matrix())
+        scipy_arrays(py, embedding.into_matrix())
     }
 
     /// Returns the embedding of a surface's vertices, (indices int32 [n,8], weights float64 [n,8]), as `embed` does. Where virtual copies
     /// of a cell overlap, each vertex goes with the copy that holds its own flesh.
-    fn embed_surface<'py>(&self, py: Python<'py>, surface: &PySurface) -> PyResult<Arrays<'py>> {
-        Ok(embedding(
+    fn embed_surface<'py>(
+        &self,
+        py: Python<'py>,
+        surface: &PySurface,
+    ) -> PyResult<EmbeddingArrays<'py>> {
+        Ok(embedding_arrays(
             py,
-            detached(py, || Ok(self.0.embed_surface(&surface.0)))?,
+            run_detached(py, || Ok(self.0.embed_surface(&surface.0)))?,
         ))
     }
 

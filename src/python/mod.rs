@@ -55,7 +55,7 @@ use pyo3::prelude::*;
 /// # Errors
 /// Errors of Python's own.
 pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    process::at_home();
+    process::record_home();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<surface::PySurface>()?;
     m.add_class::<surface::PySurfaceReport>()?;

@@ -2,19 +2,19 @@
 //! Bindings of `thew.modes`, `thew.Modes` and `thew.ModalSimulation`.
 
 use super::arrays::{
-    Whole, as_array, finite_points, floats, from_points, integers, kind_of, optional_real, real,
-    text, vector,
+    WholeNumber, as_array, from_points, kind_of, optional_real, read_finite_points, read_floats,
+    read_integers, read_vector, real, text,
 };
 use super::body::PyBody;
-use super::errors::{IntoPy, detached, input, locked, warn};
+use super::errors::{IntoPy, input_error, run_detached, run_locked, warn};
 use super::material::PyMaterial;
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
 use crate::Vec3;
 use crate::exclusive::Exclusive;
 use crate::modal::{
-    Damping, Held, Hold, ModalError, ModalSettings, ModalSimulation, ModalSystem, Modes, Target,
-    check_modes,
+    ConstraintAccuracy, Damping, Hold, HoldTarget, ModalError, ModalSettings, ModalSimulation,
+    ModalSystem, Modes, check_modes,
 };
 use crate::tets::MassKind;
 use numpy::ndarray::Array3;
@@ -30,7 +30,7 @@ pub(super) struct PyModes(pub Arc<Modes>);
 /// Computes the `count` lowest modes of a TetMesh or of a Body: `K Φ = M Φ Λ`, `ΦᵀMΦ = 1`, `Ψ = W Φ` [choi2003, §3.2].
 ///
 /// - `material`: that of a TetMesh; a Body has its own.
-/// - `fixed`: nodes that stand still, indices or a mask [k]. Vertices of a Body that bones hold are always fixed.
+/// - `fixed_mask`: nodes that stand still, indices or a mask [k]. Vertices of a Body that bones hold are always fixed.
 /// - `mass`: "consistent" or "lumped".
 /// - `tolerance`: largest residual relative to λ ‖M φ‖. None: 1e-9, or what rounding allows.
 ///
@@ -39,7 +39,7 @@ pub(super) struct PyModes(pub Arc<Modes>);
 #[pyo3(signature = (body, count, material=None, fixed=None, mass="consistent", tolerance=None, progress=None))]
 pub(super) fn modes(
     body: &Bound<'_, PyAny>,
-    count: Whole,
+    count: WholeNumber,
     material: Option<&PyMaterial>,
     fixed: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = text)] mass: &str,
@@ -50,30 +50,32 @@ pub(super) fn modes(
     let mass: MassKind = mass.parse().map_err(IntoPy::into_py)?;
     let system = if let Ok(mesh) = body.cast::<PyTetMesh>() {
         let mesh = mesh.get().0.clone();
-        let fixed = nodes(fixed, "fixed", mesh.vertices().len())?;
+        let fixed = read_nodes(fixed, "fixed", mesh.vertices().len())?;
         let material = material.map(|m| m.0).unwrap_or_default();
-        detached(py, || {
-            ModalSystem::of_tets(&mesh, &material, mass, &fixed).map_err(IntoPy::into_py)
+        run_detached(py, || {
+            ModalSystem::for_tets(&mesh, &material, mass, &fixed).map_err(IntoPy::into_py)
         })?
     } else if let Ok(flesh) = body.cast::<PyBody>() {
         if material.is_some() {
-            return Err(input("a body has a material already: leave material out"));
+            return Err(input_error(
+                "a body has a material already: leave material out",
+            ));
         }
         let flesh = flesh.get().0.clone();
-        let fixed = nodes(fixed, "fixed", flesh.node_count())?;
-        detached(py, || {
-            ModalSystem::of_body(&flesh, mass, &fixed).map_err(IntoPy::into_py)
+        let fixed = read_nodes(fixed, "fixed", flesh.node_count())?;
+        run_detached(py, || {
+            ModalSystem::for_body(&flesh, mass, &fixed).map_err(IntoPy::into_py)
         })?
     } else {
         let kind = body.get_type().name()?;
-        return Err(input(format!(
+        return Err(input_error(format!(
             "modes are made of a TetMesh or of a Body, not of a {kind}"
         )));
     };
     let modes = with_progress(py, progress, |progress| {
         Modes::compute(&system, count.0, tolerance, progress).map_err(IntoPy::into_py)
     })?;
-    if !modes.verified() {
+    if !modes.is_verified() {
         warn(
             py,
             "a count of the eigenvalues does not agree with the modes found: some of equal frequency may be missing",
@@ -83,7 +85,7 @@ pub(super) fn modes(
 }
 
 /// Reads nodes by index or by mask.
-pub(super) fn nodes(
+pub(super) fn read_nodes(
     object: Option<&Bound<'_, PyAny>>,
     name: &str,
     count: usize,
@@ -95,7 +97,7 @@ pub(super) fn nodes(
     let named = if kind_of(&array)? == "b" {
         let size: usize = array.getattr("size")?.extract()?;
         if size != count {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "{name}: a mask must have one value per node: {count}, not {size}"
             )));
         }
@@ -104,10 +106,10 @@ pub(super) fn nodes(
     } else {
         array
     };
-    let (indices, _) = integers(&named, name)?;
+    let (indices, _) = read_integers(&named, name)?;
     let index = |i: i64| {
         usize::try_from(i).map_err(|_| {
-            input(format!(
+            input_error(format!(
                 "{name}: node {i} does not exist: indices start at 0"
             ))
         })
@@ -132,22 +134,22 @@ impl PyModes {
     /// Mode shapes Φ, 1/√kg, float64 [m,k,3]; zero at fixed nodes.
     #[getter]
     fn shapes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
-        stacked(py, self.0.shapes(), self.0.node_count())
+        stack_columns(py, self.0.shapes(), self.0.node_count())
     }
 
     /// Modal rotations Ψ, rotation vectors of the nodes, 1/(m √kg), float64 [m,k,3].
     #[getter]
     fn rotations<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
-        stacked(py, self.0.rotations(), self.0.node_count())
+        stack_columns(py, self.0.rotations(), self.0.node_count())
     }
 
     /// Mask of the fixed nodes, bool [k].
     #[getter]
     fn fixed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        self.0.fixed().to_vec().into_pyarray(py)
+        self.0.fixed_mask().to_vec().into_pyarray(py)
     }
 
-    /// Returns the displacements of the nodes at `amplitudes[m]`, float64 [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with `warp=False`.
+    /// Returns the displacements of the nodes at `read_amplitudes[m]`, float64 [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with `warp=False`.
     #[pyo3(signature = (amplitudes, warp=true))]
     fn displacements<'py>(
         &self,
@@ -155,28 +157,28 @@ impl PyModes {
         amplitudes: &Bound<'_, PyAny>,
         warp: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let q = self::amplitudes(amplitudes, "amplitudes", self.0.len())?;
-        let u = detached(py, || Ok(self.0.displacements(&q, warp)))?;
+        let q = self::read_amplitudes(amplitudes, "amplitudes", self.0.len())?;
+        let u = run_detached(py, || Ok(self.0.displacements(&q, warp)))?;
         Ok(from_points(py, &u))
     }
 
     /// Returns the modes of the same flesh made stiffer by `factor`: eigenvalues grow by it, shapes stay. Raises ModalError for a factor
     /// that is not positive, or with which an eigenvalue exceeds 1e100.
     fn scaled(&self, #[pyo3(from_py_with = real)] factor: f64) -> PyResult<Self> {
-        let scaled = self.0.scaled(factor).map_err(IntoPy::into_py)?;
+        let scaled = self.0.scale_stiffness(factor).map_err(IntoPy::into_py)?;
         Ok(Self(Arc::new(scaled)))
     }
 
     /// Returns the first `count` of these modes.
-    fn first(&self, count: Whole) -> PyResult<Self> {
-        let first = self.0.first(count.0).map_err(IntoPy::into_py)?;
+    fn first(&self, count: WholeNumber) -> PyResult<Self> {
+        let first = self.0.lowest_modes(count.0).map_err(IntoPy::into_py)?;
         Ok(Self(Arc::new(first)))
     }
 
     /// True if a count of the eigenvalues below a bound agrees with those found, so that no mode is missing.
     #[getter]
     fn verified(&self) -> bool {
-        self.0.verified()
+        self.0.is_verified()
     }
 
     fn __len__(&self) -> usize {
@@ -202,17 +204,21 @@ impl PyModes {
 }
 
 /// Reads one finite number per mode.
-pub(super) fn amplitudes(
+pub(super) fn read_amplitudes(
     object: &Bound<'_, PyAny>,
     name: &'static str,
     modes: usize,
 ) -> PyResult<Vec<f64>> {
-    let numbers = floats(object, name, &[None])?.data;
+    let numbers = read_floats(object, name, &[None])?.data;
     check_modes(name, &numbers, modes).map_err(IntoPy::into_py)?;
     Ok(numbers)
 }
 
-fn stacked<'py>(py: Python<'py>, columns: &[Vec<Vec3>], nodes: usize) -> Bound<'py, PyArray3<f64>> {
+fn stack_columns<'py>(
+    py: Python<'py>,
+    columns: &[Vec<Vec3>],
+    nodes: usize,
+) -> Bound<'py, PyArray3<f64>> {
     let shape = (columns.len(), nodes, 3);
     Array3::from_shape_fn(shape, |(m, k, axis)| columns[m][k][axis]).into_pyarray(py)
 }
@@ -225,19 +231,19 @@ fn stacked<'py>(py: Python<'py>, columns: &[Vec<Vec3>], nodes: usize) -> Bound<'
 /// - `integrator`: "exact" (for forces that are linear over the step) or "semi_implicit" (the paper's eq. 18).
 /// - `warp`: False is linear modal analysis.
 /// - `gravity[3]`: m/s². None: zero.
-/// - `damping`: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. None: zero.
+/// - `read_damping`: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. None: zero.
 ///
 /// Raises ModalError.
 #[pyclass(name = "ModalSimulation", module = "thew", frozen)]
 pub(super) struct PyModalSimulation(Exclusive<ModalSimulation>);
 
 impl PyModalSimulation {
-    fn with<T: Send>(
+    fn with_simulation<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut ModalSimulation) -> Result<T, ModalError> + Send,
     ) -> PyResult<T> {
-        locked(py, &self.0, work)
+        run_locked(py, &self.0, work)
     }
 }
 
@@ -257,8 +263,8 @@ impl PyModalSimulation {
             step,
             integrator: integrator.parse().map_err(IntoPy::into_py)?,
             warp,
-            gravity: gravity.map_or(Ok(Vec3::zeros()), |g| vector(g, "gravity"))?,
-            damping: self::damping(damping, modes.0.len())?,
+            gravity: gravity.map_or(Ok(Vec3::zeros()), |g| read_vector(g, "gravity"))?,
+            damping: self::read_damping(damping, modes.0.len())?,
         };
         let simulation = ModalSimulation::new(modes.0.clone(), settings);
         Ok(Self(Exclusive::new(simulation.map_err(IntoPy::into_py)?)))
@@ -268,16 +274,18 @@ impl PyModalSimulation {
     /// state before it is kept. Constraints that cannot hold together are held in least squares, with a warning.
     #[pyo3(signature = (forces=None))]
     fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
-        let held = self.with(py, |s| {
-            let before = s.held().overdetermined;
+        let forces = forces
+            .map(|f| read_finite_points(f, "forces"))
+            .transpose()?;
+        let held = self.with_simulation(py, |s| {
+            let before = s.constraint_accuracy().overdetermined;
             s.advance(forces.as_deref())?;
-            Ok((before, s.held().clone()))
+            Ok((before, s.constraint_accuracy().clone()))
         })?;
         // The warning comes when this begins, not in every step.
         if let (
             false,
-            Held {
+            ConstraintAccuracy {
                 overdetermined: true,
                 distance,
                 angle,
@@ -297,13 +305,15 @@ impl PyModalSimulation {
     /// Sets the state to the balance of elasticity with gravity and constant `forces[k,3]`, at rest; constraints are ignored.
     #[pyo3(signature = (forces=None))]
     fn settle(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
-        self.with(py, |s| s.settle(forces.as_deref()))
+        let forces = forces
+            .map(|f| read_finite_points(f, "forces"))
+            .transpose()?;
+        self.with_simulation(py, |s| s.settle(forces.as_deref()))
     }
 
     /// Resets the state to rest; constraints stay.
     fn reset(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |s| {
+        self.with_simulation(py, |s| {
             s.reset();
             Ok(())
         })
@@ -312,38 +322,38 @@ impl PyModalSimulation {
     /// Amplitudes q, float64 [m]; can be set.
     #[getter]
     fn amplitudes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let q = self.with(py, |s| Ok(s.amplitudes().to_vec()))?;
+        let q = self.with_simulation(py, |s| Ok(s.amplitudes().to_vec()))?;
         Ok(q.into_pyarray(py))
     }
 
     #[setter]
     fn set_amplitudes(&self, py: Python<'_>, amplitudes: &Bound<'_, PyAny>) -> PyResult<()> {
-        let numbers = floats(amplitudes, "amplitudes", &[None])?.data;
-        self.with(py, |s| s.set_amplitudes(&numbers))
+        let numbers = read_floats(amplitudes, "amplitudes", &[None])?.data;
+        self.with_simulation(py, |s| s.set_amplitudes(&numbers))
     }
 
     /// Velocities q̇, 1/s, float64 [m]; can be set.
     #[getter]
     fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let v = self.with(py, |s| Ok(s.velocities().to_vec()))?;
+        let v = self.with_simulation(py, |s| Ok(s.velocities().to_vec()))?;
         Ok(v.into_pyarray(py))
     }
 
     #[setter]
     fn set_velocities(&self, py: Python<'_>, velocities: &Bound<'_, PyAny>) -> PyResult<()> {
-        let numbers = floats(velocities, "velocities", &[None])?.data;
-        self.with(py, |s| s.set_velocities(&numbers))
+        let numbers = read_floats(velocities, "velocities", &[None])?.data;
+        self.with_simulation(py, |s| s.set_velocities(&numbers))
     }
 
     /// Returns the displacements of the nodes, float64 [k,3], metres.
     fn displacements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let u = self.with(py, |s| Ok(s.displacements()))?;
+        let u = self.with_simulation(py, |s| Ok(s.displacements()))?;
         Ok(from_points(py, &u))
     }
 
     /// Returns the rotation vectors Ψq of the nodes, float64 [k,3].
     fn rotations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let w = self.with(py, |s| {
+        let w = self.with_simulation(py, |s| {
             let (modes, q) = (s.modes(), s.amplitudes());
             Ok((0..modes.node_count())
                 .map(|n| modes.rotation(q, n))
@@ -365,18 +375,18 @@ impl PyModalSimulation {
         exercised: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let mut holds = Vec::new();
-        read_holds(positions, "positions", Target::Position, &mut holds)?;
+        read_holds(positions, "positions", HoldTarget::Position, &mut holds)?;
         read_holds(
             orientations,
             "orientations",
-            Target::Orientation,
+            HoldTarget::Orientation,
             &mut holds,
         )?;
-        let count = self.with(py, |s| Ok(s.modes().node_count()))?;
+        let count = self.with_simulation(py, |s| Ok(s.modes().node_count()))?;
         let exercised = exercised
-            .map(|e| nodes(Some(e), "exercised", count))
+            .map(|e| read_nodes(Some(e), "exercised", count))
             .transpose()?;
-        self.with(py, |s| s.constrain(&holds, exercised.as_deref()))
+        self.with_simulation(py, |s| s.constrain(&holds, exercised.as_deref()))
     }
 
     /// Report of how the constraints held in the last step, a dict:
@@ -387,7 +397,7 @@ impl PyModalSimulation {
     /// - "forces": {node: N[3] in the node's own frame}.
     #[getter]
     fn constraints_held<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let held = self.with(py, |s| Ok(s.held().clone()))?;
+        let held = self.with_simulation(py, |s| Ok(s.constraint_accuracy().clone()))?;
         let report = PyDict::new(py);
         report.set_item("distance", held.distance)?;
         report.set_item("angle", held.angle)?;
@@ -406,25 +416,25 @@ impl PyModalSimulation {
     /// Modes that move.
     #[getter]
     fn modes(&self, py: Python<'_>) -> PyResult<PyModes> {
-        self.with(py, |s| Ok(PyModes(s.modes().clone())))
+        self.with_simulation(py, |s| Ok(PyModes(s.modes().clone())))
     }
 
     /// Length of a step, seconds.
     #[getter]
     fn step(&self, py: Python<'_>) -> PyResult<f64> {
-        self.with(py, |s| Ok(s.settings().step))
+        self.with_simulation(py, |s| Ok(s.settings().step))
     }
 }
 
 fn read_holds(
     given: Option<&Bound<'_, PyDict>>,
     name: &str,
-    target: impl Fn(Vec3) -> Target,
+    target: impl Fn(Vec3) -> HoldTarget,
     holds: &mut Vec<Hold>,
 ) -> PyResult<()> {
     for (node, value) in given.into_iter().flatten() {
-        let node: Whole = node.extract()?;
-        let value = vector(&value, name)?;
+        let node: WholeNumber = node.extract()?;
+        let value = read_vector(&value, name)?;
         holds.push(Hold {
             node: node.0,
             target: target(value),
@@ -434,12 +444,12 @@ fn read_holds(
 }
 
 /// Reads (ξ, ζ), or one number per mode. Default: no damping.
-fn damping(object: Option<&Bound<'_, PyAny>>, modes: usize) -> PyResult<Damping> {
+fn read_damping(object: Option<&Bound<'_, PyAny>>, modes: usize) -> PyResult<Damping> {
     let proportional = |mass, stiffness| Damping::Proportional { mass, stiffness };
     let Some(object) = object else {
         return Ok(proportional(0.0, 0.0));
     };
-    let numbers = floats(object, "damping", &[None])?.data;
+    let numbers = read_floats(object, "damping", &[None])?.data;
     // A pair given as a tuple is (ξ, ζ) even for a body of two modes.
     let pair = object.cast::<PyTuple>().is_ok() || modes != 2;
     match numbers.as_slice() {

@@ -2,16 +2,18 @@
 //! Bindings of `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
 use super::arguments::Arguments;
-use super::arrays::{from_points, nodal, real, text, vector};
-use super::errors::{IntoPy, detached, input, locked, warn_inverted};
+use super::arrays::{from_points, read_nodal, read_vector, real, text};
+use super::errors::{IntoPy, input_error, run_detached, run_locked, warn_inverted};
 use super::material::PyMaterial;
-use super::modal::nodes;
+use super::modal::read_nodes;
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
 use crate::Vec3;
 use crate::dynamics::SimulationError;
-use crate::dynamics::nonlinear::{Integrator, NonlinearSettings, NonlinearSimulation, equilibrium};
-use crate::elasticity::Model;
+use crate::dynamics::nonlinear::{
+    NonlinearIntegrator, NonlinearSettings, NonlinearSimulation, equilibrium,
+};
+use crate::elasticity::ElasticModel;
 use crate::exclusive::Exclusive;
 use crate::modal;
 use crate::progress::Silent;
@@ -43,12 +45,14 @@ pub(super) fn nonlinear_equilibrium<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let py = fixed.py();
-    let model: Model = model.parse().map_err(IntoPy::into_py)?;
+    let model: ElasticModel = model.parse().map_err(IntoPy::into_py)?;
     let mesh = tets.0.clone();
     let k = mesh.vertices().len();
-    let fixed = mask(fixed, k)?;
-    let forces = nodal(forces, "forces", k)?;
-    let prescribed = prescribed.map(|p| nodal(p, "prescribed", k)).transpose()?;
+    let fixed = read_mask(fixed, k)?;
+    let forces = read_nodal(forces, "forces", k)?;
+    let prescribed = prescribed
+        .map(|p| read_nodal(p, "prescribed", k))
+        .transpose()?;
     let material = material.0;
     let balance = with_progress(py, progress, |progress| {
         let elements = mesh.elements(&material);
@@ -65,9 +69,9 @@ pub(super) fn nonlinear_equilibrium<'py>(
     Ok(from_points(py, &balance.displacements))
 }
 
-fn mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
-    let named = nodes(Some(fixed), "fixed", count)?;
-    modal::mask(count, &named).map_err(IntoPy::into_py)
+fn read_mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
+    let named = read_nodes(Some(fixed), "fixed", count)?;
+    modal::node_mask(count, &named).map_err(IntoPy::into_py)
 }
 
 /// A tetrahedral body in fully nonlinear motion. Every step is a minimisation by Newton's method.
@@ -113,16 +117,16 @@ impl PyNonlinearSimulation {
             "mass",
         ];
         let given = Arguments::new("NonlinearSimulation", &NAMES, arguments, keywords)?;
-        let mesh = given.need("tets", |t| {
+        let mesh = given.require("tets", |t| {
             Ok(t.extract::<Py<PyTetMesh>>()?.get().0.clone())
         })?;
-        let material = given.need("material", |m| Ok(m.extract::<Py<PyMaterial>>()?.get().0))?;
+        let material = given.require("material", |m| Ok(m.extract::<Py<PyMaterial>>()?.get().0))?;
         let kind = given.take("mass", |m| text(m)?.parse().map_err(IntoPy::into_py))?;
         let kind: MassKind = kind.unwrap_or(MassKind::Consistent);
-        let fixed = given.need("fixed", |f| mask(f, mesh.vertices().len()))?;
+        let fixed = given.require("fixed", |f| read_mask(f, mesh.vertices().len()))?;
         let settings = settings(&given)?;
         given.finish()?;
-        detached(py, || {
+        run_detached(py, || {
             let elements = Arc::new(mesh.elements(&material));
             let (mass, rest) = (mesh.mass_matrix(&material, kind), mesh.vertices());
             let made = NonlinearSimulation::new(elements, mass, rest, &fixed, settings);
@@ -137,21 +141,21 @@ impl PyNonlinearSimulation {
     #[pyo3(signature = (forces=None))]
     fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let zero = || Ok(vec![Vec3::zeros(); self.nodes]);
-        let all = forces.map_or_else(zero, |f| nodal(f, "forces", self.nodes))?;
-        locked(py, &self.simulation, |s| {
+        let all = forces.map_or_else(zero, |f| read_nodal(f, "forces", self.nodes))?;
+        run_locked(py, &self.simulation, |s| {
             s.step(&all, None, &Silent).map(|_| ())
         })
     }
 
     /// Returns the displacements of the nodes, float64 [k,3], metres.
     fn displacements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let u = self.look(py, |s| s.displacements().to_vec())?;
+        let u = self.read_simulation(py, |s| s.displacements().to_vec())?;
         Ok(from_points(py, &u))
     }
 
     /// Returns the velocities of the nodes, float64 [k,3], m/s.
     fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let v = self.look(py, |s| s.velocities().to_vec())?;
+        let v = self.read_simulation(py, |s| s.velocities().to_vec())?;
         Ok(from_points(py, &v))
     }
 
@@ -164,10 +168,10 @@ impl PyNonlinearSimulation {
     ) -> PyResult<()> {
         let k = self.nodes;
         let (u, v) = (
-            nodal(displacements, "displacements", k)?,
-            nodal(velocities, "velocities", k)?,
+            read_nodal(displacements, "displacements", k)?,
+            read_nodal(velocities, "velocities", k)?,
         );
-        locked(py, &self.simulation, |s| s.set_state(&u, &v))
+        run_locked(py, &self.simulation, |s| s.set_state(&u, &v))
     }
 }
 
@@ -175,19 +179,19 @@ impl PyNonlinearSimulation {
 fn settings(given: &Arguments<'_>) -> PyResult<NonlinearSettings> {
     let model = given.take("model", |m| text(m)?.parse().map_err(IntoPy::into_py))?;
     let integrator = given.take("integrator", |name| match text(name)? {
-        "backward_euler" => Ok(Integrator::BackwardEuler),
-        "midpoint" => Ok(Integrator::Midpoint),
-        other => Err(input(format!(
+        "backward_euler" => Ok(NonlinearIntegrator::BackwardEuler),
+        "midpoint" => Ok(NonlinearIntegrator::Midpoint),
+        other => Err(input_error(format!(
             "there is no integrator '{other}'; there are: 'backward_euler', 'midpoint'"
         ))),
     })?;
     let damping = given.take("damping", |d| Ok(d.extract::<[f64; 2]>()?))?;
     let [mass_damping, stiffness_damping] = damping.unwrap_or_default();
-    let gravity = given.take("gravity", |g| vector(g, "gravity"))?;
+    let gravity = given.take("gravity", |g| read_vector(g, "gravity"))?;
     Ok(NonlinearSettings {
-        model: model.unwrap_or(Model::StVenantKirchhoff),
-        integrator: integrator.unwrap_or(Integrator::BackwardEuler),
-        step: given.need("step", real)?,
+        model: model.unwrap_or(ElasticModel::StVenantKirchhoff),
+        integrator: integrator.unwrap_or(NonlinearIntegrator::BackwardEuler),
+        step: given.require("step", real)?,
         mass_damping,
         stiffness_damping,
         gravity: gravity.unwrap_or_default(),
@@ -196,11 +200,11 @@ fn settings(given: &Arguments<'_>) -> PyResult<NonlinearSettings> {
 }
 
 impl PyNonlinearSimulation {
-    fn look<T: Send>(
+    fn read_simulation<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&NonlinearSimulation) -> T + Send,
     ) -> PyResult<T> {
-        locked(py, &self.simulation, |s| Ok::<T, SimulationError>(work(s)))
+        run_locked(py, &self.simulation, |s| Ok::<T, SimulationError>(work(s)))
     }
 }

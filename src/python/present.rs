@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one view of an instant: `positions` and `offsets` of a surface, in a space (`to`), added to an array (`onto`).
 //!
-//! A class that shows surfaces implements [`View`]: which presenter, and which instant. Everything else is here.
+//! A class that shows surfaces implements [`SurfaceView`]: which presenter, and which instant. Everything else is here.
 
-use super::arrays::{Whole, floats, from_f32};
-use super::errors::{IntoPy, detached, input};
+use super::arrays::{WholeNumber, from_f32, read_floats};
+use super::errors::{IntoPy, input_error, run_detached};
 use crate::Mat4;
-use crate::present::{Instant, PresentError, Presenter, Snapshot, SurfaceId, Target};
+use crate::present::{Instant, OutputSpace, PresentError, Presenter, Snapshot, SurfaceId};
 use crate::skeleton::Affine;
 use numpy::{PyArray2, PyArrayMethods, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 /// Returns the id of a surface from its number. Default: the body's own.
-pub(super) fn surface(number: Option<Whole>) -> SurfaceId {
+pub(super) fn surface_id(number: Option<WholeNumber>) -> SurfaceId {
     number.map_or(SurfaceId::OWN, |n| SurfaceId::new(n.0))
 }
 
 /// Reads the space of results from `to[4,4]`, a map of the world's metres. Default: the world's metres.
-pub(super) fn target(to: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
+pub(super) fn read_target(to: Option<&Bound<'_, PyAny>>) -> PyResult<OutputSpace> {
     let Some(to) = to else {
-        return Ok(Target::WORLD);
+        return Ok(OutputSpace::WORLD);
     };
     let matrix = match to.cast::<PyArray2<f64>>() {
         // This runs at every frame of a playback: a matrix that fits is read without numpy.
@@ -31,46 +31,48 @@ pub(super) fn target(to: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
     };
     let matrix = match matrix {
         Some(matrix) => matrix,
-        None => Mat4::from_row_slice(&floats(to, "to", &[Some(4), Some(4)])?.data),
+        None => Mat4::from_row_slice(&read_floats(to, "to", &[Some(4), Some(4)])?.data),
     };
     let affine = Affine::from_matrix(&matrix).ok_or_else(|| {
-        input(
+        input_error(
             "to: expected an affine map of the world's metres: finite numbers within 1e12, and 0, 0, 0, 1 in the last row",
         )
     })?;
-    Target::new(affine).map_err(IntoPy::into_py)
+    OutputSpace::new(affine).map_err(IntoPy::into_py)
 }
 
 /// Arguments of a call in addition to the instant.
-pub(super) struct Asked<'py> {
+pub(super) struct DisplayArguments<'py> {
     pub surface: SurfaceId,
-    target: Target,
+    target: OutputSpace,
     onto: Option<Bound<'py, PyArray2<f32>>>,
 }
 
-impl<'py> Asked<'py> {
+impl<'py> DisplayArguments<'py> {
     pub fn new(
-        number: Option<Whole>,
+        number: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         let array = |onto: &Bound<'py, PyAny>| match onto.cast::<PyArray2<f32>>() {
             Ok(array) => Ok(array.clone()),
-            Err(_) => Err(input("onto: expected a float32 array of shape (any, 3)")),
+            Err(_) => Err(input_error(
+                "onto: expected a float32 array of shape (any, 3)",
+            )),
         };
         Ok(Self {
-            surface: surface(number),
-            target: target(to)?,
+            surface: surface_id(number),
+            target: read_target(to)?,
             onto: onto.map(array).transpose()?,
         })
     }
 
     /// Returns the array that `show` fills: a new one, or the one that results are added onto.
-    pub fn array<E: IntoPy>(
+    pub fn fill_array<E: IntoPy>(
         self,
         py: Python<'py>,
         vertices: impl FnOnce(SurfaceId) -> Result<usize, E>,
-        show: impl FnOnce(SurfaceId, &Target, &mut [f32]) -> PyResult<()>,
+        show: impl FnOnce(SurfaceId, &OutputSpace, &mut [f32]) -> PyResult<()>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let vertices = vertices(self.surface).map_err(IntoPy::into_py)?;
         let Some(array) = self.onto else {
@@ -80,18 +82,18 @@ impl<'py> Asked<'py> {
         };
         let shape = array.shape();
         if shape != [vertices, 3] {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "onto: expected a float32 array of shape ({vertices}, 3), got ({}, {})",
                 shape[0], shape[1]
             )));
         }
         let locked = array.try_readwrite();
-        let mut locked: PyReadwriteArray2<'_, f32> =
-            locked.map_err(|_| input("onto: the array cannot be written to, or is in use"))?;
+        let mut locked: PyReadwriteArray2<'_, f32> = locked
+            .map_err(|_| input_error("onto: the array cannot be written to, or is in use"))?;
         let ordered = locked.is_c_contiguous();
         let out = locked.as_slice_mut().ok().filter(|_| ordered);
-        let out = out.ok_or_else(|| input("onto: the array must be C-contiguous"))?;
-        show(self.surface, &self.target.added(), out)?;
+        let out = out.ok_or_else(|| input_error("onto: the array must be C-contiguous"))?;
+        show(self.surface, &self.target.with_addition(), out)?;
         drop(locked);
         Ok(array)
     }
@@ -99,36 +101,42 @@ impl<'py> Asked<'py> {
 
 /// Quantity of a surface at an instant: `Presenter::positions` or `Presenter::offsets`.
 pub(super) type Quantity =
-    fn(&Presenter, SurfaceId, Instant<'_>, &Target, &mut [f32]) -> Result<(), PresentError>;
+    fn(&Presenter, SurfaceId, Instant<'_>, &OutputSpace, &mut [f32]) -> Result<(), PresentError>;
 
 /// Receiver of an instant.
-pub(super) type Show<'a> = dyn FnMut(Instant<'_>) -> Result<(), PresentError> + Send + 'a;
+pub(super) type InstantReceiver<'a> =
+    dyn FnMut(Instant<'_>) -> Result<(), PresentError> + Send + 'a;
 
 /// A class that shows the surfaces of bodies at instants.
-pub(super) trait View {
+pub(super) trait SurfaceView {
     /// Name of an instant: a frame, a body of a scene, or nothing for the present.
-    type At: Copy;
+    type InstantKey: Copy;
 
     /// Returns the presenter of the surfaces at an instant.
-    fn presenter(&self, at: Self::At) -> PyResult<&Presenter>;
+    fn presenter(&self, at: Self::InstantKey) -> PyResult<&Presenter>;
 
     /// Passes the instant to `show`, without the interpreter's lock.
-    fn instant(&self, py: Python<'_>, at: Self::At, show: &mut Show<'_>) -> PyResult<()>;
+    fn visit_instant(
+        &self,
+        py: Python<'_>,
+        at: Self::InstantKey,
+        show: &mut InstantReceiver<'_>,
+    ) -> PyResult<()>;
 
     /// Returns a quantity of a surface at an instant, float32 [n,3].
-    fn view<'py>(
+    fn quantity_array<'py>(
         &self,
         py: Python<'py>,
-        at: Self::At,
+        at: Self::InstantKey,
         quantity: Quantity,
-        asked: Asked<'py>,
+        asked: DisplayArguments<'py>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let presenter = self.presenter(at)?;
-        asked.array(
+        asked.fill_array(
             py,
             |id| presenter.vertices(id),
             |id, target, out| {
-                self.instant(py, at, &mut |instant| {
+                self.visit_instant(py, at, &mut |instant| {
                     quantity(presenter, id, instant, target, out)
                 })
             },
@@ -137,15 +145,20 @@ pub(super) trait View {
 }
 
 /// A snapshot that nobody else changes.
-impl View for (&Presenter, &Snapshot) {
-    type At = ();
+impl SurfaceView for (&Presenter, &Snapshot) {
+    type InstantKey = ();
 
     fn presenter(&self, (): ()) -> PyResult<&Presenter> {
         Ok(self.0)
     }
 
-    fn instant(&self, py: Python<'_>, (): (), show: &mut Show<'_>) -> PyResult<()> {
-        detached(py, || show(self.1.instant()).map_err(IntoPy::into_py))
+    fn visit_instant(
+        &self,
+        py: Python<'_>,
+        (): (),
+        show: &mut InstantReceiver<'_>,
+    ) -> PyResult<()> {
+        run_detached(py, || show(self.1.instant()).map_err(IntoPy::into_py))
     }
 }
 
@@ -154,7 +167,7 @@ impl IntoPy for PresentError {
         match self {
             Self::Cancelled(stop) => stop.into_py(),
             Self::Kernel(error) => error.into_py(),
-            _ => input(self.to_string()),
+            _ => input_error(self.to_string()),
         }
     }
 }

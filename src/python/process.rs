@@ -4,7 +4,7 @@
 //! A fork copies one thread. The threads that share work in the parent do not exist in the child, which would wait for them for ever. A
 //! child's work therefore runs on threads of its own, while the calling thread waits and looks out for signals.
 
-use super::errors::internal;
+use super::errors::internal_error;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::process;
@@ -14,33 +14,33 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Interval at which signals are looked out for.
-const PATIENCE: Duration = Duration::from_millis(50);
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Id of the process that loaded the module; zero before.
-static HOME: AtomicU32 = AtomicU32::new(0);
+static HOME_PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Notes the process in which the module was loaded.
-pub(super) fn at_home() {
-    HOME.store(process::id(), Ordering::Relaxed);
+pub(super) fn record_home() {
+    HOME_PROCESS.store(process::id(), Ordering::Relaxed);
 }
 
 /// Runs parallel work. In a forked child `watch` is called again and again meanwhile, on the thread of the call.
-pub(super) fn run<T: Send>(
+pub(super) fn run_parallel<T: Send>(
     work: impl FnOnce() -> PyResult<T> + Send,
     watch: impl Fn(),
 ) -> PyResult<T> {
-    let home = process::id() == HOME.load(Ordering::Relaxed);
+    let home = process::id() == HOME_PROCESS.load(Ordering::Relaxed);
     if home || rayon::current_thread_index().is_some() {
         return work();
     }
     let (mut work, mut result) = (Some(work), None);
-    on_own_threads(&mut || result = work.take().map(|work| work()), &watch)?;
-    result.unwrap_or_else(|| Err(internal("a thread ended without a result".into())))
+    run_on_pool(&mut || result = work.take().map(|work| work()), &watch)?;
+    result.unwrap_or_else(|| Err(internal_error("a thread ended without a result".into())))
 }
 
 /// Runs work on the process's own threads. It is not generic, so that one compiled copy serves all kinds of work.
-fn on_own_threads(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult<()> {
-    let pool = pool().map_err(internal)?;
+fn run_on_pool(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult<()> {
+    let pool = process_pool().map_err(internal_error)?;
     let (done, waiting) = sync_channel(1);
     pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
@@ -48,7 +48,7 @@ fn on_own_threads(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult
             // The receiver below waits until this arrives.
             let _ = done.send(());
         });
-        while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(PATIENCE) {
+        while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(SIGNAL_INTERVAL) {
             watch();
         }
     });
@@ -56,7 +56,7 @@ fn on_own_threads(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult
 }
 
 /// Returns the threads of this process.
-fn pool() -> Result<&'static ThreadPool, String> {
+fn process_pool() -> Result<&'static ThreadPool, String> {
     static POOLS: Mutex<Vec<(u32, &'static ThreadPool)>> = Mutex::new(Vec::new());
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let me = process::id();

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A Python callable as progress. An exception in it, or Ctrl-C, stops the work and comes out unchanged.
 
-use super::errors::{IntoPy, guard};
+use super::errors::{IntoPy, guard_panics};
 use super::process;
 use crate::exclusive::Exclusive;
 use crate::progress::Progress;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-struct Reporter {
+struct PyReporter {
     callable: Option<Py<PyAny>>,
     error: Mutex<Option<PyErr>>,
 }
 
-impl Reporter {
-    fn keep(&self, error: PyErr) {
+impl PyReporter {
+    fn keep_error(&self, error: PyErr) {
         let mut slot = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         slot.get_or_insert(error);
     }
 }
 
-impl Progress for Reporter {
+impl Progress for PyReporter {
     fn report(&self, fraction: f64, stage: &str) -> bool {
         Python::attach(|py| {
             if self
@@ -43,7 +43,7 @@ impl Progress for Reporter {
                 }
             };
             go_on().unwrap_or_else(|error| {
-                self.keep(error);
+                self.keep_error(error);
                 false
             })
         })
@@ -56,16 +56,16 @@ pub(super) fn with_progress<T: Send>(
     callable: Option<Py<PyAny>>,
     work: impl FnOnce(&dyn Progress) -> PyResult<T> + Send,
 ) -> PyResult<T> {
-    let reporter = Reporter {
+    let reporter = PyReporter {
         callable,
         error: Mutex::new(None),
     };
     let watch = || {
         if let Err(error) = Python::attach(|py| py.check_signals()) {
-            reporter.keep(error);
+            reporter.keep_error(error);
         }
     };
-    let result = py.detach(|| process::run(|| guard(|| work(&reporter)), watch));
+    let result = py.detach(|| process::run_parallel(|| guard_panics(|| work(&reporter)), watch));
     let error = reporter
         .error
         .into_inner()
@@ -77,16 +77,16 @@ pub(super) fn with_progress<T: Send>(
 }
 
 /// Runs long work on a state that one thread at a time may use, without the interpreter; Ctrl-C stops it.
-pub(super) fn watched<S: Send, T: Send, E: IntoPy + Send>(
+pub(super) fn run_interruptible<S: Send, T: Send, E: IntoPy + Send>(
     py: Python<'_>,
     state: &Exclusive<S>,
     work: impl FnOnce(&mut S, &dyn Progress) -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    reporting(py, None, state, work)
+    run_reporting(py, None, state, work)
 }
 
-/// Runs work as [`watched`], reporting to `callable`.
-pub(super) fn reporting<S: Send, T: Send, E: IntoPy + Send>(
+/// Runs work as [`run_interruptible`], reporting to `callable`.
+pub(super) fn run_reporting<S: Send, T: Send, E: IntoPy + Send>(
     py: Python<'_>,
     callable: Option<Py<PyAny>>,
     state: &Exclusive<S>,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Rig` and its files.
 
-use super::arrays::{List, from_points, nodal, optional_real, read, text};
+use super::arrays::{List, from_points, optional_real, read, read_nodal, text};
 use super::body::PyBody;
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, input_error, run_detached};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
 use super::progress::with_progress;
-use super::template::{PyTemplate, by_name, from_matrix, named_numbers, units_of};
-use crate::rig::{Compliance, Guide, Rig, RigError, Sample, load, save};
+use super::template::{PyTemplate, from_matrix, named_numbers, parameter_units, values_by_name};
+use crate::rig::{Guide, Rig, RigCompliance, RigError, Sample, load, save};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -29,7 +29,7 @@ pub(super) struct PyRig(pub Arc<Rig>);
 
 impl PyRig {
     /// Returns η at a control (`None`: the last sample), some of its parameters replaced by name.
-    pub(super) fn eta(
+    pub(super) fn read_parameters(
         &self,
         gamma: Option<f64>,
         parameters: Option<&Bound<'_, PyDict>>,
@@ -44,30 +44,32 @@ impl PyRig {
         let named = parameters.map(named_numbers).transpose()?;
         let named = named.unwrap_or_default();
         let named = named.iter().map(|(name, value)| (name.as_str(), *value));
-        self.0.with_named(eta, named).map_err(IntoPy::into_py)
+        self.0
+            .replace_parameters(eta, named)
+            .map_err(IntoPy::into_py)
     }
 
-    fn answer(
+    fn measure_compliance(
         &self,
         py: Python<'_>,
         body: &PyBody,
         gamma: Option<f64>,
         parameters: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Compliance> {
-        let eta = self.eta(gamma, parameters)?;
-        detached(py, || {
+    ) -> PyResult<RigCompliance> {
+        let eta = self.read_parameters(gamma, parameters)?;
+        run_detached(py, || {
             let answer = self.0.compliance(&body.0, &eta);
             answer.map_err(IntoPy::into_py)
         })
     }
 
     /// Returns η by name.
-    pub(super) fn by_name<'py>(
+    pub(super) fn parameter_dict<'py>(
         &self,
         py: Python<'py>,
         eta: &[f64],
     ) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, self.0.parameter_names(), eta)
+        values_by_name(py, self.0.parameter_names(), eta)
     }
 }
 
@@ -88,27 +90,27 @@ impl PyRig {
         } else if let Ok(g) = guide.cast::<PyFreeGuide>() {
             g.get().0.clone()
         } else {
-            return Err(input(
+            return Err(input_error(
                 "guide: expected a thew.BoneGuide, SkinGuide or FreeGuide",
             ));
         };
         let plain = Rig::new(name, template.0, guide.clone(), Vec::new());
         let plain = plain.map_err(RigError::into_py)?;
         let mut recorded = Vec::new();
-        let refused = |_| input("samples: expected a list of (gamma, {name: value})");
+        let refused = |_| input_error("samples: expected a list of (gamma, {name: value})");
         let items = samples.map(|list| list.extract::<List<Bound<'_, PyAny>>>());
         let List(items) = items.transpose().map_err(refused)?.unwrap_or_default();
         for (index, item) in items.iter().enumerate() {
             let (control, values) = item.extract::<(f64, Bound<'_, PyDict>)>().map_err(|_| {
-                input(format!(
+                input_error(format!(
                     "samples[{index}]: expected (gamma, {{name: value}})"
                 ))
             })?;
             let named = named_numbers(&values)?;
             let named = named.iter().map(|(name, value)| (name.as_str(), *value));
             let parameters = plain
-                .with_named(plain.own_parameters(), named)
-                .map_err(|e| input_sample(index, e))?;
+                .replace_parameters(plain.own_parameters(), named)
+                .map_err(|e| sample_error(index, e))?;
             recorded.push(Sample {
                 control,
                 parameters,
@@ -147,7 +149,7 @@ impl PyRig {
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let samples = self.0.samples().iter();
         let samples: Vec<_> = samples
-            .map(|s| PyResult::Ok((s.control, self.by_name(py, &s.parameters)?)))
+            .map(|s| PyResult::Ok((s.control, self.parameter_dict(py, &s.parameters)?)))
             .collect::<Result<_, _>>()?;
         PyList::new(py, samples)
     }
@@ -161,7 +163,7 @@ impl PyRig {
     /// Unit of each parameter, {name: unit}.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        units_of(py, self.0.parameter_names(), self.0.parameter_kinds())
+        parameter_units(py, self.0.parameter_names(), self.0.parameter_kinds())
     }
 
     /// Returns all parameters at `gamma`, {name: value}. None: the last sample's.
@@ -171,7 +173,7 @@ impl PyRig {
         py: Python<'py>,
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        self.by_name(py, &self.eta(gamma, None)?)
+        self.parameter_dict(py, &self.read_parameters(gamma, None)?)
     }
 
     /// Returns the generalised forces on a body, float64 [nodes,3], N, rest axes, before the turn with the flesh.
@@ -188,8 +190,8 @@ impl PyRig {
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let eta = self.eta(gamma, parameters)?;
-        let forces = detached(py, || self.0.forces(&body.0, &eta).map_err(IntoPy::into_py))?;
+        let eta = self.read_parameters(gamma, parameters)?;
+        let forces = run_detached(py, || self.0.forces(&body.0, &eta).map_err(IntoPy::into_py))?;
         Ok(from_points(py, &forces))
     }
 
@@ -204,13 +206,13 @@ impl PyRig {
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let field = nodal(field, "field", body.0.node_count())?;
-        let eta = self.eta(gamma, parameters)?;
-        let derivatives = detached(py, || {
+        let field = read_nodal(field, "field", body.0.node_count())?;
+        let eta = self.read_parameters(gamma, parameters)?;
+        let derivatives = run_detached(py, || {
             let pulled = self.0.forces_vjp(&body.0, &eta, &field);
             pulled.map_err(IntoPy::into_py)
         })?;
-        self.by_name(py, &derivatives)
+        self.parameter_dict(py, &derivatives)
     }
 
     /// Returns the template's frame in rest space, columns X Y Z origin, float64 [4,4].
@@ -222,7 +224,7 @@ impl PyRig {
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let eta = self.eta(gamma, parameters)?;
+        let eta = self.read_parameters(gamma, parameters)?;
         let frame = self.0.frame(&body.0, &eta).map_err(RigError::into_py)?;
         Ok(from_matrix(py, &frame.matrix()))
     }
@@ -238,7 +240,7 @@ impl PyRig {
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<f64> {
-        let compliance = self.answer(py, body, gamma, parameters)?;
+        let compliance = self.measure_compliance(py, body, gamma, parameters)?;
         Ok(compliance.per_strength)
     }
 
@@ -252,7 +254,7 @@ impl PyRig {
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(f64, f64)> {
-        let compliance = self.answer(py, body, gamma, parameters)?;
+        let compliance = self.measure_compliance(py, body, gamma, parameters)?;
         Ok(compliance.strengths)
     }
 
@@ -279,7 +281,7 @@ impl PyRig {
         body: &PyBody,
         displacements: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let refused = |_| input("displacements: expected one number, or None, per sample");
+        let refused = |_| input_error("displacements: expected one number, or None, per sample");
         let List(displacements) = displacements.extract().map_err(refused)?;
         let made = with_progress(py, None, |progress| {
             let made = self
@@ -294,7 +296,7 @@ impl PyRig {
     /// `simulate` pushes with these. Raises RigError.
     fn clamped(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
         let (made, _) = with_progress(py, None, |progress| {
-            let made = self.0.clamped(&body.0, progress);
+            let made = self.0.with_clamped_strengths(&body.0, progress);
             made.map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(made)))
@@ -302,7 +304,7 @@ impl PyRig {
 
     /// Returns what keeps the rig from pushing this body, one sentence each; empty if nothing does.
     fn check(&self, py: Python<'_>, body: &PyBody) -> PyResult<Vec<String>> {
-        detached(py, || Ok(self.0.check(&body.0)))
+        run_detached(py, || Ok(self.0.check(&body.0)))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -366,7 +368,7 @@ pub(super) fn load_rigs(
     Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
 }
 
-fn input_sample(index: usize, error: RigError) -> PyErr {
+fn sample_error(index: usize, error: RigError) -> PyErr {
     RigError::Sample {
         sample: index,
         error: Box::new(error),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.cast_rays` and `thew.closest_points`, and points found on a surface as arrays.
 
-use super::arrays::{finite_points, from_points, points, real};
-use super::errors::{detached, input};
+use super::arrays::{from_points, read_finite_points, read_points, real};
+use super::errors::{input_error, run_detached};
 use crate::Vec3;
-use crate::surface::{self, Closest, RayHit};
+use crate::surface::{self, ClosestPoint, RayHit};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 
 /// Arrays (points, distances, triangles).
-pub(super) type Places<'py> = (
+pub(super) type ClosestArrays<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i32>>,
@@ -20,15 +20,15 @@ pub(super) type Ray = (Vec3, Vec3);
 
 /// A point of a triangle, or the placeholders of a query without an answer.
 #[derive(Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct QueryHit {
     pub point: Vec3,
     pub distance: f64,
     pub triangle: i32,
     pub barycentric: [f64; 3],
 }
 
-impl Found {
-    const NONE: Self = Self {
+impl QueryHit {
+    const NO_HIT: Self = Self {
         point: Vec3::new(f64::NAN, f64::NAN, f64::NAN),
         distance: f64::INFINITY,
         triangle: -1,
@@ -36,7 +36,7 @@ impl Found {
     };
 }
 
-impl From<RayHit> for Found {
+impl From<RayHit> for QueryHit {
     fn from(hit: RayHit) -> Self {
         Self {
             point: hit.point,
@@ -47,8 +47,8 @@ impl From<RayHit> for Found {
     }
 }
 
-impl From<Closest> for Found {
-    fn from(closest: Closest) -> Self {
+impl From<ClosestPoint> for QueryHit {
+    fn from(closest: ClosestPoint) -> Self {
         Self {
             point: closest.point,
             distance: closest.distance,
@@ -59,15 +59,18 @@ impl From<Closest> for Found {
 }
 
 /// Arrays (points, distances, triangles, barycentric).
-pub(super) type FoundArrays<'py> = (
+pub(super) type QueryHitArrays<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i32>>,
     Bound<'py, PyArray2<f64>>,
 );
 
-pub(super) fn into_arrays<'py>(py: Python<'py>, found: &[Option<Found>]) -> FoundArrays<'py> {
-    let found: Vec<Found> = found.iter().map(|f| f.unwrap_or(Found::NONE)).collect();
+pub(super) fn into_arrays<'py>(py: Python<'py>, found: &[Option<QueryHit>]) -> QueryHitArrays<'py> {
+    let found: Vec<QueryHit> = found
+        .iter()
+        .map(|f| f.unwrap_or(QueryHit::NO_HIT))
+        .collect();
     let column = |i: usize, k: usize| found[i].barycentric[k];
     (
         from_points(py, &found.iter().map(|f| f.point).collect::<Vec<_>>()),
@@ -77,14 +80,14 @@ pub(super) fn into_arrays<'py>(py: Python<'py>, found: &[Option<Found>]) -> Foun
     )
 }
 
-pub(super) fn rays(
+pub(super) fn read_rays(
     origins: &Bound<'_, PyAny>,
     directions: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<Ray>> {
-    let origins = finite_points(origins, "origins")?;
-    let directions = finite_points(directions, "directions")?;
+    let origins = read_finite_points(origins, "origins")?;
+    let directions = read_finite_points(directions, "directions")?;
     if origins.len() != directions.len() {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "directions: expected one for each of {} origins, got {}",
             origins.len(),
             directions.len()
@@ -94,16 +97,16 @@ pub(super) fn rays(
 }
 
 /// Reads vertices, finite or not, and triangles; fails if a triangle names a vertex that does not exist.
-fn shape(
+fn read_shape(
     vertices: &Bound<'_, PyAny>,
     triangles: &Bound<'_, PyAny>,
 ) -> PyResult<(Vec<Vec3>, Vec<[u32; 3]>)> {
-    let vertices = points(vertices, "vertices")?;
-    let triangles = super::arrays::triangles(triangles, "triangles")?;
+    let vertices = read_points(vertices, "vertices")?;
+    let triangles = super::arrays::read_triangles(triangles, "triangles")?;
     let beyond = |t: &[u32; 3]| t.iter().any(|&v| v as usize >= vertices.len());
     match triangles.iter().position(beyond) {
         None => Ok((vertices, triangles)),
-        Some(at) => Err(input(format!(
+        Some(at) => Err(input_error(format!(
             "triangles[{at}] names a vertex that does not exist: there are {} vertices",
             vertices.len()
         ))),
@@ -113,7 +116,7 @@ fn shape(
 /// Returns the first points, front or back, where rays meet triangles farther than `min_distance` away.
 ///
 /// No hierarchy is built, which suits a shape with few queries; `Surface.cast_rays` builds one first. Takes `vertices[n,3]`,
-/// `triangles[t,3]`, `origins[p,3]`, `directions[p,3]` of any length. The result is (points float64 [p,3], distances float64 [p], triangles
+/// `read_triangles[t,3]`, `origins[p,3]`, `directions[p,3]` of any length. The result is (points float64 [p,3], distances float64 [p], triangles
 /// int32 [p], barycentric float64 [p,3]); a ray that meets nothing has NaN, infinity, -1 and NaN. No ray meets a triangle with a corner
 /// that is not finite. A ray does not slip through an edge [woop2013]. Raises InputError.
 #[pyfunction]
@@ -125,24 +128,24 @@ pub(super) fn cast_rays<'py>(
     origins: &Bound<'py, PyAny>,
     directions: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = real)] min_distance: f64,
-) -> PyResult<FoundArrays<'py>> {
+) -> PyResult<QueryHitArrays<'py>> {
     if min_distance < 0.0 || min_distance.is_nan() {
-        return Err(input("min_distance is negative or not a number"));
+        return Err(input_error("min_distance is negative or not a number"));
     }
-    let (vertices, triangles) = shape(vertices, triangles)?;
-    let rays = rays(origins, directions)?;
+    let (vertices, triangles) = read_shape(vertices, triangles)?;
+    let rays = read_rays(origins, directions)?;
     let cast = |&(origin, direction): &Ray| {
         let hit = surface::cast_ray(&vertices, &triangles, origin, direction, min_distance)?;
         Some(hit.into())
     };
-    let found: Vec<_> = detached(py, || Ok(rays.iter().map(cast).collect()))?;
+    let found: Vec<_> = run_detached(py, || Ok(rays.iter().map(cast).collect()))?;
     Ok(into_arrays(py, &found))
 }
 
-/// Returns the nearest points of triangles to `points[p,3]`.
+/// Returns the nearest points of triangles to `read_points[p,3]`.
 ///
 /// No hierarchy is built, which suits a shape with few queries; `Surface.closest_point` builds one first. Takes `vertices[n,3]`,
-/// `triangles[t,3]`. The result is (points float64 [p,3], distances float64 [p], triangles int32 [p], barycentric float64 [p,3]); a point
+/// `read_triangles[t,3]`. The result is (points float64 [p,3], distances float64 [p], triangles int32 [p], barycentric float64 [p,3]); a point
 /// without an answer has NaN, infinity, -1 and NaN. Raises InputError.
 #[pyfunction]
 pub(super) fn closest_points<'py>(
@@ -150,13 +153,13 @@ pub(super) fn closest_points<'py>(
     vertices: &Bound<'py, PyAny>,
     triangles: &Bound<'py, PyAny>,
     points: &Bound<'py, PyAny>,
-) -> PyResult<FoundArrays<'py>> {
-    let (vertices, triangles) = shape(vertices, triangles)?;
-    let points = finite_points(points, "points")?;
+) -> PyResult<QueryHitArrays<'py>> {
+    let (vertices, triangles) = read_shape(vertices, triangles)?;
+    let points = read_finite_points(points, "points")?;
     let nearest = |&point: &Vec3| {
         let closest = surface::closest_point(&vertices, &triangles, point)?;
         Some(closest.into())
     };
-    let found: Vec<_> = detached(py, || Ok(points.iter().map(nearest).collect()))?;
+    let found: Vec<_> = run_detached(py, || Ok(points.iter().map(nearest).collect()))?;
     Ok(into_arrays(py, &found))
 }

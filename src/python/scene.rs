@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Scene`, and readers of lists with an item for each body of a scene.
 
-use super::arrays::{List, Whole, finite_points, from_points, pose, real};
+use super::arrays::{List, WholeNumber, from_points, read_finite_points, read_pose, real};
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
-use super::errors::{IntoPy, detached, input, locked};
-use super::present::{Asked, Show, View};
-use super::progress::watched;
-use super::settings::{PySimulationSettings, changed};
+use super::errors::{IntoPy, input_error, run_detached, run_locked};
+use super::present::{DisplayArguments, InstantReceiver, SurfaceView};
+use super::progress::run_interruptible;
+use super::settings::{PySimulationSettings, replace_settings};
 use crate::Vec3;
 use crate::contact::{Collider, Contact};
 use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
@@ -21,10 +21,10 @@ use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 
 /// Reads a list of bodies; an item of another type is refused by its index.
-pub(super) fn bodies<'py>(list: List<Bound<'py, PyAny>>) -> PyResult<Vec<PyRef<'py, PyBody>>> {
+pub(super) fn read_bodies<'py>(list: List<Bound<'py, PyAny>>) -> PyResult<Vec<PyRef<'py, PyBody>>> {
     let body = |(i, body): (usize, Bound<'py, PyAny>)| match body.cast::<PyBody>() {
         Ok(body) => Ok(body.borrow()),
-        Err(_) => Err(input(format!("bodies[{i}] is not a thew.Body"))),
+        Err(_) => Err(input_error(format!("bodies[{i}] is not a thew.Body"))),
     };
     let bodies: Vec<_> = list
         .0
@@ -39,7 +39,10 @@ pub(super) fn bodies<'py>(list: List<Bound<'py, PyAny>>) -> PyResult<Vec<PyRef<'
 }
 
 /// Reads the contact of each of `count` bodies: one for all or one each. Default: each touches only the others.
-pub(super) fn contacts(given: Option<&Bound<'_, PyAny>>, count: usize) -> PyResult<Vec<Contact>> {
+pub(super) fn read_contacts(
+    given: Option<&Bound<'_, PyAny>>,
+    count: usize,
+) -> PyResult<Vec<Contact>> {
     let with_others = Contact::with_others;
     let Some(given) = given else {
         return Ok(vec![with_others(); count]);
@@ -48,13 +51,13 @@ pub(super) fn contacts(given: Option<&Bound<'_, PyAny>>, count: usize) -> PyResu
         return Ok(vec![one.get().0.clone(); count]);
     }
     let list: List<Option<Bound<'_, PyAny>>> = given.extract().map_err(|_| {
-        input("contact: expected a thew.Contact, or a list of one (or None) for each body")
+        input_error("contact: expected a thew.Contact, or a list of one (or None) for each body")
     })?;
     let one = |(i, contact): (usize, Option<Bound<'_, PyAny>>)| match contact {
         None => Ok(with_others()),
         Some(contact) => match contact.cast::<PyContact>() {
             Ok(contact) => Ok(contact.get().0.clone()),
-            Err(_) => Err(input(format!("contact[{i}] is not a thew.Contact"))),
+            Err(_) => Err(input_error(format!("contact[{i}] is not a thew.Contact"))),
         },
     };
     let list: Vec<Contact> = list
@@ -63,22 +66,22 @@ pub(super) fn contacts(given: Option<&Bound<'_, PyAny>>, count: usize) -> PyResu
         .enumerate()
         .map(one)
         .collect::<PyResult<_>>()?;
-    counted("contact", &list, count)?;
+    check_count("contact", &list, count)?;
     Ok(list)
 }
 
 /// Refuses a list for another number of bodies.
-pub(super) fn counted<T>(name: &str, list: &[T], count: usize) -> PyResult<()> {
+pub(super) fn check_count<T>(name: &str, list: &[T], count: usize) -> PyResult<()> {
     match list.len() {
         given if given == count => Ok(()),
-        given => Err(input(format!(
+        given => Err(input_error(format!(
             "{name}: there must be one for each body of the scene: {count}, not {given}"
         ))),
     }
 }
 
 /// Reads an item for each body by `read`. Default: `None` for each.
-pub(super) fn each<'py, T>(
+pub(super) fn read_each<'py, T>(
     name: &str,
     given: Option<List<Option<Bound<'py, PyAny>>>>,
     count: usize,
@@ -87,7 +90,7 @@ pub(super) fn each<'py, T>(
     let Some(list) = given else {
         return Ok((0..count).map(|_| None).collect());
     };
-    counted(name, &list.0, count)?;
+    check_count(name, &list.0, count)?;
     let of = |(i, one): (usize, Option<Bound<'py, PyAny>>)| {
         one.map(|one| read(&one, &format!("{name}[{i}]")))
             .transpose()
@@ -114,15 +117,19 @@ pub(super) struct PyScene {
 }
 
 impl PyScene {
-    fn look<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Scene) -> T + Send) -> PyResult<T> {
-        locked(py, &self.scene, |s| Ok::<T, SimulationError>(work(s)))
+    fn read_scene<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Scene) -> T + Send,
+    ) -> PyResult<T> {
+        run_locked(py, &self.scene, |s| Ok::<T, SimulationError>(work(s)))
     }
 
     /// Returns the index of a body, or refuses it.
-    fn index(&self, body: Whole) -> PyResult<usize> {
+    fn body_index(&self, body: WholeNumber) -> PyResult<usize> {
         match self.presenters.len() {
             count if body.0 < count => Ok(body.0),
-            count => Err(input(format!(
+            count => Err(input_error(format!(
                 "there is no body {}: the scene has {count}",
                 body.0
             ))),
@@ -130,28 +137,33 @@ impl PyScene {
     }
 
     /// Returns what `work` reads of one body.
-    fn of<T: Send>(
+    fn read_body<T: Send>(
         &self,
         py: Python<'_>,
-        body: Whole,
+        body: WholeNumber,
         work: impl FnOnce(&Simulation) -> T + Send,
     ) -> PyResult<T> {
-        let body = self.index(body)?;
-        self.look(py, |s| work(&s.bodies()[body]))
+        let body = self.body_index(body)?;
+        self.read_scene(py, |s| work(&s.bodies()[body]))
     }
 }
 
-impl View for PyScene {
+impl SurfaceView for PyScene {
     /// Number of a body.
-    type At = Whole;
+    type InstantKey = WholeNumber;
 
-    fn presenter(&self, body: Whole) -> PyResult<&Presenter> {
-        Ok(&self.presenters[self.index(body)?])
+    fn presenter(&self, body: WholeNumber) -> PyResult<&Presenter> {
+        Ok(&self.presenters[self.body_index(body)?])
     }
 
-    fn instant(&self, py: Python<'_>, body: Whole, show: &mut Show<'_>) -> PyResult<()> {
-        let body = self.index(body)?;
-        locked(py, &self.scene, |s| {
+    fn visit_instant(
+        &self,
+        py: Python<'_>,
+        body: WholeNumber,
+        show: &mut InstantReceiver<'_>,
+    ) -> PyResult<()> {
+        let body = self.body_index(body)?;
+        run_locked(py, &self.scene, |s| {
             show(s.bodies()[body].snapshot().instant())
         })
     }
@@ -169,15 +181,15 @@ impl PyScene {
         settings: Option<Py<PySimulationSettings>>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let settings = changed("Scene", settings.as_ref(), keywords)?;
-        let bodies = self::bodies(bodies)?;
-        let contacts = contacts(contact, bodies.len())?;
-        let colliders: Vec<Arc<Collider>> = collider::list(colliders)?;
+        let settings = replace_settings("Scene", settings.as_ref(), keywords)?;
+        let bodies = self::read_bodies(bodies)?;
+        let contacts = read_contacts(contact, bodies.len())?;
+        let colliders: Vec<Arc<Collider>> = collider::read_colliders(colliders)?;
         let surfaces: Vec<_> = bodies.iter().map(|b| b.surfaces().clone()).collect();
         let of: Vec<_> = bodies.iter().map(|b| b.0.clone()).collect();
-        let scene = detached(py, || {
+        let scene = run_detached(py, || {
             let member = |(k, (body, contact)): (usize, (_, Contact))| {
-                let told = |error| SimulationError::in_scene(k, error).into_py();
+                let told = |error| SimulationError::for_body(k, error).into_py();
                 let simulation = Simulation::new(Arc::clone(body), settings.clone());
                 let simulation = simulation.map_err(told)?;
                 let contact = Contact {
@@ -198,7 +210,7 @@ impl PyScene {
         })
     }
 
-    /// Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
+    /// Starts at `poses`, a `read_pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
     /// (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[nodes,3]`, N, as in `Simulation.reset`.
     /// Raises InputError, MotionError naming the body.
     #[pyo3(signature = (poses, settled=true, rest_forces=None))]
@@ -210,15 +222,15 @@ impl PyScene {
         rest_forces: Option<List<Option<Bound<'_, PyAny>>>>,
     ) -> PyResult<()> {
         let count = self.presenters.len();
-        let poses: Vec<_> = poses.0.iter().map(pose).collect::<PyResult<_>>()?;
-        let rest = each("rest_forces", rest_forces, count, finite_points)?;
-        watched(py, &self.scene, |s, progress| {
+        let poses: Vec<_> = poses.0.iter().map(read_pose).collect::<PyResult<_>>()?;
+        let rest = read_each("rest_forces", rest_forces, count, read_finite_points)?;
+        run_interruptible(py, &self.scene, |s, progress| {
             let rest: Vec<Option<&[Vec3]>> = rest.iter().map(Option::as_deref).collect();
             s.reset(&poses, settled, &rest, progress)
         })
     }
 
-    /// Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
+    /// Advances to `poses`, a `read_pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
     /// each body (or None), `[nodes,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
     /// call is kept.
     #[pyo3(signature = (poses, dt, forces=None, rest_forces=None))]
@@ -231,10 +243,10 @@ impl PyScene {
         rest_forces: Option<List<Option<Bound<'_, PyAny>>>>,
     ) -> PyResult<()> {
         let count = self.presenters.len();
-        let poses: Vec<_> = poses.0.iter().map(pose).collect::<PyResult<_>>()?;
-        let forces = each("forces", forces, count, finite_points)?;
-        let rest = each("rest_forces", rest_forces, count, finite_points)?;
-        watched(py, &self.scene, |s, progress| {
+        let poses: Vec<_> = poses.0.iter().map(read_pose).collect::<PyResult<_>>()?;
+        let forces = read_each("forces", forces, count, read_finite_points)?;
+        let rest = read_each("rest_forces", rest_forces, count, read_finite_points)?;
+        run_interruptible(py, &self.scene, |s, progress| {
             let all = forces.iter().zip(&rest);
             let all: Vec<NodalForces> = all.map(|(f, r)| (f.as_deref(), r.as_deref())).collect();
             s.advance(&poses, dt, &all, progress)
@@ -247,16 +259,16 @@ impl PyScene {
     fn positions<'py>(
         &self,
         py: Python<'py>,
-        body: Whole,
-        surface: Option<Whole>,
+        body: WholeNumber,
+        surface: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        self.view(
+        self.quantity_array(
             py,
             body,
             Presenter::positions,
-            Asked::new(surface, to, onto)?,
+            DisplayArguments::new(surface, to, onto)?,
         )
     }
 
@@ -266,21 +278,26 @@ impl PyScene {
     fn offsets<'py>(
         &self,
         py: Python<'py>,
-        body: Whole,
-        surface: Option<Whole>,
+        body: WholeNumber,
+        surface: Option<WholeNumber>,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        self.view(py, body, Presenter::offsets, Asked::new(surface, to, onto)?)
+        self.quantity_array(
+            py,
+            body,
+            Presenter::offsets,
+            DisplayArguments::new(surface, to, onto)?,
+        )
     }
 
     /// Returns the positions of a body's lattice vertices, float64 [nodes,3], metres.
     fn lattice_positions<'py>(
         &self,
         py: Python<'py>,
-        body: Whole,
+        body: WholeNumber,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let positions = self.of(py, body, |s| s.lattice_positions().to_vec())?;
+        let positions = self.read_body(py, body, |s| s.lattice_positions().to_vec())?;
         Ok(from_points(py, &positions))
     }
 
@@ -288,15 +305,15 @@ impl PyScene {
     fn lattice_velocities<'py>(
         &self,
         py: Python<'py>,
-        body: Whole,
+        body: WholeNumber,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let velocities = self.of(py, body, |s| s.lattice_velocities().to_vec())?;
+        let velocities = self.read_body(py, body, |s| s.lattice_velocities().to_vec())?;
         Ok(from_points(py, &velocities))
     }
 
     /// Returns the present contacts. Those between two bodies are listed for both, with equal and opposite forces.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
-        self.look(py, |s| PyContacts(s.contacts().into()))
+        self.read_scene(py, |s| PyContacts(s.contacts().into()))
     }
 
     /// Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [nodes,3], N,
@@ -304,26 +321,26 @@ impl PyScene {
     fn contact_forces<'py>(
         &self,
         py: Python<'py>,
-        body: Whole,
+        body: WholeNumber,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let body = self.index(body)?;
-        let forces = self.look(py, |s| s.contact_forces(body).unwrap_or_default())?;
+        let body = self.body_index(body)?;
+        let forces = self.read_scene(py, |s| s.contact_forces(body).unwrap_or_default())?;
         Ok(from_points(py, &forces))
     }
 
     /// Returns the present number of inverted cells of a body.
-    fn inverted_cells(&self, py: Python<'_>, body: Whole) -> PyResult<usize> {
-        self.of(py, body, Simulation::inverted_cells)
+    fn inverted_cells(&self, py: Python<'_>, body: WholeNumber) -> PyResult<usize> {
+        self.read_body(py, body, Simulation::inverted_cells)
     }
 
     /// Returns the state of all bodies, exactly, for `restore`.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.look(py, Scene::state)?))
+        Ok(PyBytes::new(py, &self.read_scene(py, Scene::state)?))
     }
 
     /// Restores a state of the same bodies. Raises InputError for other bytes; the present state stays then.
     fn restore(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
-        locked(py, &self.scene, |s| s.restore(state))
+        run_locked(py, &self.scene, |s| s.restore(state))
     }
 
     fn __len__(&self) -> usize {

@@ -5,10 +5,10 @@ use super::arguments::Arguments;
 use super::arrays::List;
 use super::clip::PyClip;
 use super::collider;
-use super::errors::{IntoPy, input};
+use super::errors::{IntoPy, input_error};
 use super::progress::with_progress;
-use super::scene::{bodies, contacts, counted, each};
-use super::shot::{PyShot, clip_settings, frames, moved, pushed};
+use super::scene::{check_count, read_bodies, read_contacts, read_each};
+use super::shot::{PyShot, add_rigs, read_clip_settings, read_frames, shot_from_poses};
 use crate::clip::{Clip, FrameForces};
 use crate::contact::Contact;
 use crate::shot::Shot;
@@ -39,7 +39,7 @@ pub(super) fn simulate_scene(
     arguments: &Bound<'_, PyTuple>,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<PyClip>> {
-    const NAMES: [&str; 9] = [
+    const ARGUMENT_NAMES: [&str; 9] = [
         "bodies",
         "poses",
         "fps",
@@ -50,23 +50,23 @@ pub(super) fn simulate_scene(
         "preroll",
         "progress",
     ];
-    let given = Arguments::new("simulate_scene", &NAMES, arguments, keywords)?;
-    let bodies = self::bodies(given.need("bodies", List::of)?)?;
+    let given = Arguments::new("simulate_scene", &ARGUMENT_NAMES, arguments, keywords)?;
+    let bodies = self::read_bodies(given.require("bodies", List::from_object)?)?;
     let count = bodies.len();
-    let poses: List<Bound<'_, PyAny>> = given.need("poses", List::of)?;
-    counted("poses", &poses.0, count)?;
-    let contacts = contacts(given.take("contact", |c| Ok(c.clone()))?.as_ref(), count)?;
-    let colliders = collider::list(given.take("colliders", List::of)?)?;
-    let rigs = given.take("rigs", List::of)?;
-    let rigs = each("rigs", rigs, count, |list, _| list.extract::<List<_>>())?;
-    let controls = given.take("controls", List::of)?;
-    let controls = each("controls", controls, count, |c, _| Ok(c.clone()))?;
-    let names = given.take("names", List::<String>::of)?;
+    let poses: List<Bound<'_, PyAny>> = given.require("poses", List::from_object)?;
+    check_count("poses", &poses.0, count)?;
+    let contacts = read_contacts(given.take("contact", |c| Ok(c.clone()))?.as_ref(), count)?;
+    let colliders = collider::read_colliders(given.take("colliders", List::from_object)?)?;
+    let rigs = given.take("rigs", List::from_object)?;
+    let rigs = read_each("rigs", rigs, count, |list, _| list.extract::<List<_>>())?;
+    let controls = given.take("controls", List::from_object)?;
+    let controls = read_each("controls", controls, count, |c, _| Ok(c.clone()))?;
+    let names = given.take("names", List::<String>::from_object)?;
     let names = names.map_or_else(|| vec![String::new(); count], |list| list.0);
-    counted("names", &names, count)?;
+    check_count("names", &names, count)?;
     let progress = given.take("progress", |p| Ok(p.clone().unbind()))?;
-    let restarts = given.take("restarts", frames)?.unwrap_or_default();
-    let settings = clip_settings(given)?;
+    let restarts = given.take("restarts", read_frames)?.unwrap_or_default();
+    let settings = read_clip_settings(given)?;
     let motions = poses
         .0
         .iter()
@@ -75,8 +75,8 @@ pub(super) fn simulate_scene(
     let mut shots = Vec::with_capacity(count);
     for (k, (body, ((poses, contact), (rigs, controls)))) in bodies.iter().zip(motions).enumerate()
     {
-        let shot = moved(py, body, poses, settings.clone());
-        let shot = shot.and_then(|shot| pushed(shot, rigs, controls.as_ref()));
+        let shot = shot_from_poses(py, body, poses, settings.clone());
+        let shot = shot.and_then(|shot| add_rigs(shot, rigs, controls.as_ref()));
         let shot = shot.and_then(|shot| {
             let shot = shot.restarts(restarts.clone());
             shot.check().map_err(IntoPy::into_py).map(|()| shot)
@@ -85,12 +85,15 @@ pub(super) fn simulate_scene(
             colliders: colliders.clone(),
             ..contact
         };
-        shots.push(shot.map_err(|error| named(py, k, error))?.contact(contact));
+        shots.push(
+            shot.map_err(|error| name_body(py, k, error))?
+                .contact(contact),
+        );
     }
     for (shot, name) in shots.iter_mut().zip(names) {
         shot.name = name;
     }
-    together(py, &shots.iter().collect::<Vec<_>>(), progress)
+    simulate_clips(py, &shots.iter().collect::<Vec<_>>(), progress)
 }
 
 /// Simulates shots together and returns a Clip of each. Their bodies touch each other, and the colliders of all of them.
@@ -107,7 +110,7 @@ pub(super) fn simulate_shots(
 ) -> PyResult<Vec<PyClip>> {
     let shot = |(i, shot): (usize, &Bound<'_, PyAny>)| match shot.cast::<PyShot>() {
         Ok(shot) => Ok(shot.get().0.clone()),
-        Err(_) => Err(input(format!("shots[{i}] is not a thew.Shot"))),
+        Err(_) => Err(input_error(format!("shots[{i}] is not a thew.Shot"))),
     };
     let shots: Vec<Shot> = shots
         .0
@@ -115,10 +118,14 @@ pub(super) fn simulate_shots(
         .enumerate()
         .map(shot)
         .collect::<PyResult<_>>()?;
-    together(py, &shots.iter().collect::<Vec<_>>(), progress)
+    simulate_clips(py, &shots.iter().collect::<Vec<_>>(), progress)
 }
 
-fn together(py: Python<'_>, shots: &[&Shot], progress: Option<Py<PyAny>>) -> PyResult<Vec<PyClip>> {
+fn simulate_clips(
+    py: Python<'_>,
+    shots: &[&Shot],
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<PyClip>> {
     let clips = with_progress(py, progress, |progress| {
         Shot::simulate_together(shots, progress).map_err(IntoPy::into_py)
     })?;
@@ -147,7 +154,7 @@ pub(super) fn extend_scene(
 ) -> PyResult<()> {
     let clip = |(i, clip): (usize, &Bound<'_, PyAny>)| match clip.cast::<PyClip>() {
         Ok(clip) => Ok(clip.clone().unbind()),
-        Err(_) => Err(input(format!("clips[{i}] is not a thew.Clip"))),
+        Err(_) => Err(input_error(format!("clips[{i}] is not a thew.Clip"))),
     };
     let clips: Vec<Py<PyClip>> = clips
         .0
@@ -155,12 +162,12 @@ pub(super) fn extend_scene(
         .enumerate()
         .map(clip)
         .collect::<PyResult<_>>()?;
-    counted("poses", &poses.0, clips.len())?;
-    let controls = each("controls", controls, clips.len(), |c, _| Ok(c.clone()))?;
+    check_count("poses", &poses.0, clips.len())?;
+    let controls = read_each("controls", controls, clips.len(), |c, _| Ok(c.clone()))?;
     let mut motions = Vec::with_capacity(clips.len());
     for (k, (clip, given)) in clips.iter().zip(poses.0.iter().zip(&controls)).enumerate() {
-        let motion = clip.get().motion(py, given.0, given.1.as_ref());
-        motions.push(motion.map_err(|error| named(py, k, error))?);
+        let motion = clip.get().read_motion(py, given.0, given.1.as_ref());
+        motions.push(motion.map_err(|error| name_body(py, k, error))?);
     }
     with_progress(py, progress, |progress| {
         let clips: Vec<&Clip> = clips.iter().map(|clip| &**clip.get().clip()).collect();
@@ -178,7 +185,7 @@ pub(super) fn extend_scene(
 }
 
 /// Returns the same error with the body of a scene named in front.
-fn named(py: Python<'_>, body: usize, error: PyErr) -> PyErr {
+fn name_body(py: Python<'_>, body: usize, error: PyErr) -> PyErr {
     let text = format!("body {body} of the scene: {}", error.value(py));
     match error.get_type(py).call1((text,)) {
         Ok(value) => PyErr::from_value(value),

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Shell`.
 
-use super::arrays::{floats, from_points, nodal, optional_real, points, real, triangles};
-use super::csr::{Csr, scipy};
-use super::errors::{IntoPy, detached, input};
+use super::arrays::{
+    from_points, optional_real, read_floats, read_nodal, read_points, read_triangles, real,
+};
+use super::csr::{Csr, scipy_arrays};
+use super::errors::{IntoPy, input_error, run_detached};
 use super::progress::with_progress;
 use crate::Vec3;
-use crate::shell::{Painted, Shell, ShellMaterial};
+use crate::shell::{Shell, ShellMaterial, ShellParameter};
 use crate::solve::NodeMatrix;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -17,7 +19,7 @@ use std::sync::Arc;
 ///
 /// Shell(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0, unit=None):
 ///
-/// - `vertices[n,3]`, `triangles[t,3]`: the mesh at rest, metres. Any mesh will do, with borders, fins or loose parts.
+/// - `vertices[n,3]`, `read_triangles[t,3]`: the mesh at rest, metres. Any mesh will do, with borders, fins or loose parts.
 /// - `stretching`, `area`, `bending`: resistance of lengths of edges, areas of triangles and angles between triangles. Each is a number or
 ///   a map on the vertices, [n].
 /// - `density`: mass per area, kg/m², a number or a map [n].
@@ -29,7 +31,7 @@ use std::sync::Arc;
 pub(super) struct PyShell(pub Arc<Shell>);
 
 /// Reads a number or one per vertex. Default: 1.
-fn painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Painted> {
+fn read_painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<ShellParameter> {
     let Some(object) = object else {
         return Ok(1.0.into());
     };
@@ -39,13 +41,13 @@ fn painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Painted> {
     {
         return Ok(number.into());
     }
-    Ok(floats(object, name, &[None])?.data.into())
+    Ok(read_floats(object, name, &[None])?.data.into())
 }
 
 impl PyShell {
     /// Reads the positions of all vertices; fails unless the energy can be computed at them.
-    fn places(&self, x: &Bound<'_, PyAny>) -> PyResult<Vec<Vec3>> {
-        let x = nodal(x, "x", self.0.node_count())?;
+    fn read_places(&self, x: &Bound<'_, PyAny>) -> PyResult<Vec<Vec3>> {
+        let x = read_nodal(x, "x", self.0.node_count())?;
         self.0.check(&x, "x").map_err(IntoPy::into_py)?;
         Ok(x)
     }
@@ -67,16 +69,16 @@ impl PyShell {
         density: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] unit: Option<f64>,
     ) -> PyResult<Self> {
-        let (py, vertices) = (vertices.py(), points(vertices, "vertices")?);
-        let triangles = self::triangles(triangles, "triangles")?;
+        let (py, vertices) = (vertices.py(), read_points(vertices, "vertices")?);
+        let triangles = self::read_triangles(triangles, "triangles")?;
         let material = ShellMaterial {
-            stretching: painted(stretching, "stretching")?,
-            area: painted(area, "area")?,
-            bending: painted(bending, "bending")?,
-            density: painted(density, "density")?,
+            stretching: read_painted(stretching, "stretching")?,
+            area: read_painted(area, "area")?,
+            bending: read_painted(bending, "bending")?,
+            density: read_painted(density, "density")?,
             unit,
         };
-        let shell = detached(py, || {
+        let shell = run_detached(py, || {
             Shell::new(vertices, triangles, &material).map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(shell)))
@@ -109,14 +111,14 @@ impl PyShell {
 
     /// Returns the elastic energy with the vertices at `x[n,3]`.
     fn energy(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let x = self.places(x)?;
-        detached(py, || Ok(self.0.energy(&x)))
+        let x = self.read_places(x)?;
+        run_detached(py, || Ok(self.0.energy(&x)))
     }
 
     /// Returns the derivative of `energy` with respect to `x`, float64 [n,3].
     fn gradient<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let places = self.places(x)?;
-        let forces = detached(x.py(), || {
+        let places = self.read_places(x)?;
+        let forces = run_detached(x.py(), || {
             let mut forces = vec![Vec3::zeros(); places.len()];
             self.0.gradient(&places, &mut forces);
             Ok(forces)
@@ -126,9 +128,9 @@ impl PyShell {
 
     /// Returns the Hessian of `energy`, 3·n square, xyz interleaved: (data, indices, indptr). Its structure is the same for every `x`.
     fn hessian<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Csr<'py>> {
-        let places = self.places(x)?;
-        let matrix = detached(x.py(), || Ok(self.0.hessian(&places).expand()))?;
-        scipy(x.py(), matrix)
+        let places = self.read_places(x)?;
+        let matrix = run_detached(x.py(), || Ok(self.0.hessian(&places).expand()))?;
+        scipy_arrays(x.py(), matrix)
     }
 
     /// Returns the positions `y[n,3]` near `x[n,3]` at which the energy plus weight · Σ mass |y − x|² is lowest: a sculpt with less strain
@@ -142,8 +144,8 @@ impl PyShell {
         fixed: Option<&Bound<'py, PyAny>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let places = self.places(x)?;
-        let held = fixed.map(|fixed| self.held(fixed)).transpose()?;
+        let places = self.read_places(x)?;
+        let held = fixed.map(|fixed| self.read_held(fixed)).transpose()?;
         let relaxed = with_progress(x.py(), progress, |progress| {
             let relaxed = self.0.relax(&places, weight, held.as_deref(), progress);
             relaxed.map_err(IntoPy::into_py)
@@ -172,10 +174,10 @@ impl PyShell {
 
 impl PyShell {
     /// Reads True or False for each vertex; refuses other numbers, as vertex indices might be given by mistake.
-    fn held(&self, fixed: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
-        let numbers = floats(fixed, "fixed", &[Some(self.0.node_count())])?;
+    fn read_held(&self, fixed: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
+        let numbers = read_floats(fixed, "fixed", &[Some(self.0.node_count())])?;
         if let Some(at) = numbers.data.iter().position(|&x| x != 0.0 && x != 1.0) {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "fixed[{at}] is {}: give True or False for each vertex",
                 numbers.data[at]
             )));

@@ -2,13 +2,13 @@
 //! Bindings of `thew.Shot`.
 
 use super::arguments::Arguments;
-use super::arrays::{List, integer, poses, read, real, text, whole};
+use super::arrays::{List, integer, read, read_count, read_poses, real, text};
 use super::body::PyBody;
-use super::clip::{PyClip, controls, rigs};
+use super::clip::{PyClip, read_controls, read_rigs};
 use super::collider::{self, PyCollider};
 use super::contact::PyContact;
-use super::dynamics::modes_for;
-use super::errors::{IntoPy, detached, input, internal};
+use super::dynamics::read_modes;
+use super::errors::{IntoPy, input_error, internal_error, run_detached};
 use super::modal::PyModes;
 use super::progress::with_progress;
 use super::rig::PyRig;
@@ -16,7 +16,7 @@ use super::settings::PySimulationSettings;
 use crate::clip::{ClipSettings, Texts};
 use crate::contact::Contact;
 use crate::dynamics::SimulationError;
-use crate::shot::{RIGS, Shot, ShotModes, WARNINGS};
+use crate::shot::{RIGS_TEXT, Shot, ShotModes, WARNINGS_TEXT};
 use numpy::ndarray::{Array2, Array4};
 use numpy::{IntoPyArray, PyArray2, PyArray4};
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
 
 /// Arguments of the constructor, each of which is a property.
-const ARGUMENTS: [&str; 14] = [
+const ARGUMENT_NAMES: [&str; 14] = [
     "body",
     "poses",
     "fps",
@@ -41,14 +41,14 @@ const ARGUMENTS: [&str; 14] = [
     "settings",
 ];
 /// Number of those that may be given without a name.
-const POSITIONAL: usize = 8;
+const POSITIONAL_COUNT: usize = 8;
 
 /// Everything that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits.
 ///
-/// Shot(body, poses, fps, ...): a body, `poses[f,b,4,4]` at `fps` frames per second, `rigs` with `controls[f,r]`, and further arguments as in
+/// Shot(body, poses, fps, ...): a body, `read_poses[f,b,4,4]` at `fps` frames per second, `read_rigs` with `read_controls[f,r]`, and further arguments as in
 /// `simulate`. In addition:
 ///
-/// - `notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
+/// - `user_notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
 /// - `name`: name of the body, for `Clip.body_names`.
 ///
 /// Each setting of the simulation is a property as well. Raises InputError.
@@ -68,18 +68,26 @@ impl PyShot {
         arguments: &Bound<'_, PyTuple>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let given = Arguments::new("Shot", &ARGUMENTS[..POSITIONAL], arguments, keywords)?;
+        let given = Arguments::new(
+            "Shot",
+            &ARGUMENT_NAMES[..POSITIONAL_COUNT],
+            arguments,
+            keywords,
+        )?;
         let texts: Texts = given.take("notes", |n| read(n))?.unwrap_or_default();
         let name = given.take("name", |n| text(n).map(str::to_owned))?;
-        if let Some(taken) = [RIGS, WARNINGS].iter().find(|t| texts.contains_key(**t)) {
-            return Err(input(format!(
+        if let Some(taken) = [RIGS_TEXT, WARNINGS_TEXT]
+            .iter()
+            .find(|t| texts.contains_key(**t))
+        {
+            return Err(input_error(format!(
                 "notes: the name '{taken}' is reserved for the clip's own notes: use another one"
             )));
         }
         Ok(Self(Shot {
             name: name.unwrap_or_default(),
             texts,
-            ..shot(py, given)?
+            ..read_shot(py, given)?
         }))
     }
 
@@ -95,20 +103,20 @@ impl PyShot {
     /// Writes the shot with its body to a file: versioned, checksummed, whole or not at all. It takes 96 bytes per bone of every pose, in
     /// addition to the body. Raises StorageError.
     fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
-        detached(py, || self.0.save(&path).map_err(IntoPy::into_py))
+        run_detached(py, || self.0.save(&path).map_err(IntoPy::into_py))
     }
 
     /// Reads a shot that `save` wrote. Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by
     /// the disk.
     #[staticmethod]
     fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
-        detached(py, || Shot::load(&path).map(Self).map_err(IntoPy::into_py))
+        run_detached(py, || Shot::load(&path).map(Self).map_err(IntoPy::into_py))
     }
 
     /// Body that is to move.
     #[getter]
     fn body(&self) -> PyBody {
-        PyBody::carrying(self.0.surfaces.clone())
+        PyBody::from_surfaces(self.0.surfaces.clone())
     }
 
     /// Name of the body.
@@ -174,7 +182,9 @@ impl PyShot {
         let shape = (self.0.poses.len(), self.0.rigs.len());
         let array = Array2::from_shape_vec(shape, controls.clone());
         Ok(Some(
-            array.map_err(|e| internal(e.to_string()))?.into_pyarray(py),
+            array
+                .map_err(|e| internal_error(e.to_string()))?
+                .into_pyarray(py),
         ))
     }
 
@@ -228,7 +238,7 @@ impl PyShot {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let given = PyDict::new(py);
-        for name in ARGUMENTS {
+        for name in ARGUMENT_NAMES {
             given.set_item(name, slf.getattr(name)?)?;
         }
         if let Some(changes) = changes {
@@ -260,7 +270,7 @@ impl PyShot {
     /// Texts that travel with the shot, by name.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self::notes(py, &self.0.texts)
+        self::user_notes(py, &self.0.texts)
     }
 
     fn __len__(&self) -> usize {
@@ -286,31 +296,31 @@ impl PyShot {
 }
 
 /// Reads a shot without name and notes from the arguments of a call.
-pub(super) fn shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> {
-    let body = given.need("body", |b| Ok(b.extract::<Py<PyBody>>()?))?;
+pub(super) fn read_shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> {
+    let body = given.require("body", |b| Ok(b.extract::<Py<PyBody>>()?))?;
     let body = body.get();
-    let poses = given.need("poses", |p| Ok(p.clone()))?;
-    let rigs = given.take("rigs", List::of)?;
+    let poses = given.require("poses", |p| Ok(p.clone()))?;
+    let rigs = given.take("rigs", List::from_object)?;
     let controls = given.take("controls", |c| Ok(c.clone()))?;
     let modes = given.take("modes", |m| Ok(m.clone()))?;
     let contact = given.take("contact", |c| Ok(c.extract::<Py<PyContact>>()?))?;
     let contact = contact.as_ref().map(Py::get);
-    let contact = collider::asked(contact, given.take("colliders", List::of)?)?;
-    let restarts = given.take("restarts", frames)?.unwrap_or_default();
-    let settings = clip_settings(given)?;
+    let contact = collider::contact_settings(contact, given.take("colliders", List::from_object)?)?;
+    let restarts = given.take("restarts", read_frames)?.unwrap_or_default();
+    let settings = read_clip_settings(given)?;
     let method = settings.simulation.method;
-    let shot = moved(py, body, &poses, settings)?;
-    let shot = pushed(shot, rigs, controls.as_ref())?;
+    let shot = shot_from_poses(py, body, &poses, settings)?;
+    let shot = add_rigs(shot, rigs, controls.as_ref())?;
     if let Some(contact) = &contact {
         let fits = contact.check(body.0.surface());
         let fits = fits.and_then(|()| contact.check_clip(shot.poses.len()));
         fits.map_err(IntoPy::into_py)?;
-        if !method.touches() {
+        if !method.supports_contact() {
             return Err(SimulationError::ContactMethod { method }.into_py());
         }
     }
     let shot = Shot {
-        modes: modes_for(modes.as_ref(), method)?,
+        modes: read_modes(modes.as_ref(), method)?,
         contact,
         restarts,
         ..shot
@@ -320,9 +330,9 @@ pub(super) fn shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> {
 }
 
 /// Reads the settings of a clip from the arguments left in a call.
-pub(super) fn clip_settings(given: Arguments<'_>) -> PyResult<ClipSettings> {
-    let fps = given.need("fps", real)?;
-    let preroll = given.take("preroll", |p| whole(integer(p)?, "preroll"))?;
+pub(super) fn read_clip_settings(given: Arguments<'_>) -> PyResult<ClipSettings> {
+    let fps = given.require("fps", real)?;
+    let preroll = given.take("preroll", |p| read_count(integer(p)?, "preroll"))?;
     let cyclic = given.take("cyclic", |c| c.extract())?;
     let settings = ClipSettings {
         preroll: preroll.unwrap_or(0),
@@ -334,45 +344,45 @@ pub(super) fn clip_settings(given: Arguments<'_>) -> PyResult<ClipSettings> {
 }
 
 /// Makes a shot of a body from poses. It takes the body's damping for damping that is None.
-pub(super) fn moved(
+pub(super) fn shot_from_poses(
     py: Python<'_>,
     body: &PyBody,
     poses: &Bound<'_, PyAny>,
     settings: ClipSettings,
 ) -> PyResult<Shot> {
     let simulation = settings.simulation.clone();
-    let simulation = detached(py, || simulation.for_body(&body.0).map_err(IntoPy::into_py))?;
+    let simulation = run_detached(py, || simulation.for_body(&body.0).map_err(IntoPy::into_py))?;
     let settings = ClipSettings {
         simulation,
         ..settings
     };
-    let poses = self::poses(poses, body.0.skeleton().len())?;
+    let poses = self::read_poses(poses, body.0.skeleton().len())?;
     Ok(Shot::new(body.surfaces().clone(), poses, settings))
 }
 
 /// Adds rigs and their controls to a shot.
-pub(super) fn pushed(
+pub(super) fn add_rigs(
     shot: Shot,
     rigs: Option<List<Bound<'_, PyAny>>>,
     controls: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Shot> {
-    let rigs = self::rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
-    let controls = self::controls(controls, shot.poses.len(), rigs.len())?;
+    let rigs = self::read_rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
+    let controls = self::read_controls(controls, shot.poses.len(), rigs.len())?;
     Ok(shot.rigs(rigs, controls))
 }
 
 /// Reads numbers of frames: whole numbers that are not negative.
-pub(super) fn frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+pub(super) fn read_frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let each = given.extract::<List<Bound<'_, PyAny>>>()?.0;
-    let frame = |frame: &Bound<'_, PyAny>| whole(integer(frame)?, "restarts");
+    let frame = |frame: &Bound<'_, PyAny>| read_count(integer(frame)?, "restarts");
     each.iter().map(frame).collect()
 }
 
 /// Returns the texts without those that a clip writes itself.
-pub(super) fn notes<'py>(py: Python<'py>, texts: &Texts) -> PyResult<Bound<'py, PyDict>> {
+pub(super) fn user_notes<'py>(py: Python<'py>, texts: &Texts) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, text) in texts {
-        if ![RIGS, WARNINGS].contains(&name.as_str()) {
+        if ![RIGS_TEXT, WARNINGS_TEXT].contains(&name.as_str()) {
             dict.set_item(name, text)?;
         }
     }

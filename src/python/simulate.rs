@@ -3,7 +3,7 @@
 
 use super::arguments::Arguments;
 use super::clip::PyClip;
-use super::shot::{PyShot, shot};
+use super::shot::{PyShot, read_shot};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -30,10 +30,10 @@ pub(super) fn simulate(
     arguments: &Bound<'_, PyTuple>,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyClip> {
-    const NAMES: [&str; 8] = [
+    const ARGUMENT_NAMES: [&str; 8] = [
         "body", "poses", "fps", "rigs", "controls", "preroll", "cyclic", "progress",
     ];
-    let given = Arguments::new("simulate", &NAMES, arguments, keywords)?;
+    let given = Arguments::new("simulate", &ARGUMENT_NAMES, arguments, keywords)?;
     let progress = given.take("progress", |p| Ok(p.clone().unbind()))?;
-    PyShot(shot(py, given)?).simulate(py, progress)
+    PyShot(read_shot(py, given)?).simulate(py, progress)
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Skeleton`.
 
-use super::arrays::{List, finite_points, from_points, integers, points, pose, text, weights};
-use super::errors::{IntoPy, detached, input};
+use super::arrays::{
+    List, from_points, read_finite_points, read_integers, read_points, read_pose, read_weights,
+    text,
+};
+use super::errors::{IntoPy, input_error, run_detached};
 use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::Vec3;
@@ -13,13 +16,13 @@ use pyo3::types::PyTuple;
 use std::sync::Arc;
 
 /// Reads the index of the bone above each bone, -1 for a root.
-fn bones_above(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Option<u32>>> {
-    let (numbers, shape) = integers(given, name)?;
+fn read_parents(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Option<u32>>> {
+    let (numbers, shape) = read_integers(given, name)?;
     if shape.len() != 1 {
-        return Err(input(format!("{name}: expected one index per bone")));
+        return Err(input_error(format!("{name}: expected one index per bone")));
     }
     if let Some(bone) = numbers.iter().position(|&p| p < -1) {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "{name}[{bone}] is {}: a parent is a bone's index, or -1 for a root",
             numbers[bone]
         )));
@@ -29,7 +32,7 @@ fn bones_above(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Option<u32>
 }
 
 /// Converts the index of the bone above each bone to int32, -1 for a root.
-fn from_bones_above<'py>(py: Python<'py>, above: &[Option<u32>]) -> Bound<'py, PyArray1<i32>> {
+fn parents_to_int32<'py>(py: Python<'py>, above: &[Option<u32>]) -> Bound<'py, PyArray1<i32>> {
     let indices = above.iter().map(|p| p.map_or(-1, |p| p as i32));
     indices.collect::<Vec<_>>().into_pyarray(py)
 }
@@ -59,12 +62,14 @@ impl PySkeleton {
         tails: &Bound<'_, PyAny>,
         elsewhere: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let parents = bones_above(parents, "parents")?;
-        let elsewhere = elsewhere.map(|e| bones_above(e, "elsewhere")).transpose()?;
+        let parents = read_parents(parents, "parents")?;
+        let elsewhere = elsewhere
+            .map(|e| read_parents(e, "elsewhere"))
+            .transpose()?;
         let names = names.0;
         let (heads, tails) = match names.is_empty() {
             true => (Vec::new(), Vec::new()),
-            false => (points(heads, "heads")?, points(tails, "tails")?),
+            false => (read_points(heads, "heads")?, read_points(tails, "tails")?),
         };
         let skeleton = Skeleton::new(names, parents, heads, tails)
             .and_then(|bones| bones.with_elsewhere(elsewhere.unwrap_or_default()))
@@ -81,13 +86,13 @@ impl PySkeleton {
     /// Parents, int32 [b]; -1 for a root.
     #[getter]
     fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        from_bones_above(py, self.0.parents())
+        parents_to_int32(py, self.0.parents())
     }
 
     /// Nearest of these bones above each bone of the character that carries other meshes only, int32 [o]; -1: none.
     #[getter]
     fn elsewhere<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        from_bones_above(py, self.0.elsewhere())
+        parents_to_int32(py, self.0.elsewhere())
     }
 
     /// Rest heads, float64 [b,3], metres.
@@ -114,7 +119,7 @@ impl PySkeleton {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let n = surface.0.vertices().len();
-        let skin = weights(skin_weights, "skin_weights", n, self.0.len())?;
+        let skin = read_weights(skin_weights, "skin_weights", n, self.0.len())?;
         let skeleton = with_progress(py, progress, |progress| {
             surface.0.prepare(progress).map_err(IntoPy::into_py)?;
             Ok(self.0.refit_tails(&surface.0, &skin))
@@ -122,10 +127,10 @@ impl PySkeleton {
         Ok(Self(Arc::new(skeleton)))
     }
 
-    /// Returns the positions to which a pose carries rest points `points[p,3]`, float64 [p,3], metres.
+    /// Returns the positions to which a pose carries rest points `read_points[p,3]`, float64 [p,3], metres.
     ///
     /// - `skin_weights[p,b]`: weights of the points; a point whose row has no weight stays in place.
-    /// - `pose[b,4,4]`: maps of the bones from rest to posed.
+    /// - `read_pose[b,4,4]`: maps of the bones from rest to posed.
     /// - `blend`: "dual" blends rotations and translations as dual quaternions and stretch linearly; the flesh is measured against it.
     ///   "linear" is Blender's Armature modifier without Preserve Volume.
     #[pyo3(signature = (points, skin_weights, pose, blend="dual"))]
@@ -137,19 +142,19 @@ impl PySkeleton {
         pose: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = text)] blend: &str,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let points = finite_points(points, "points")?;
-        let skin = weights(skin_weights, "skin_weights", points.len(), self.0.len())?;
-        let pose = self::pose(pose)?;
+        let points = read_finite_points(points, "points")?;
+        let skin = read_weights(skin_weights, "skin_weights", points.len(), self.0.len())?;
+        let pose = self::read_pose(pose)?;
         let linear = match blend {
             "dual" => false,
             "linear" => true,
             _ => {
-                return Err(input(format!(
+                return Err(input_error(format!(
                     "there is no blend '{blend}'; there are: 'dual', 'linear'"
                 )));
             }
         };
-        let places = detached(py, || {
+        let places = run_detached(py, || {
             let poses = BonePoses::new(&self.0, &pose).map_err(IntoPy::into_py)?;
             let place = |(v, &x): (usize, &Vec3)| match linear {
                 true => poses.linear_blend(skin.row(v), x),

@@ -3,20 +3,20 @@
 
 use super::arguments::Arguments;
 use super::arrays::{
-    Whole, filled_frames, finite_points, floats, from_points, integers, optional_real, read, real,
-    vector,
+    WholeNumber, fill_frames, from_points, optional_real, read, read_finite_points, read_floats,
+    read_integers, read_vector, real,
 };
 use super::body::PyBody;
-use super::errors::{IntoPy, input};
+use super::errors::{IntoPy, input_error};
 use super::keyframes::{self, Pace, Paces, PySpacetimeSettings};
 use super::material::PyMaterial;
 use super::progress::with_progress;
 use super::settings::Setting;
 use super::shell::PyShell;
 use super::tets::PyTetMesh;
-use crate::elasticity::{Material, Model};
+use crate::elasticity::{ElasticModel, Material};
 use crate::exclusive::Exclusive;
-use crate::spacetime::{Deformable, Solid, Spacetime, SpacetimeError, Velocity};
+use crate::spacetime::{Deformable, ElasticSolid, Spacetime, SpacetimeError, Velocity};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
@@ -40,27 +40,27 @@ pub(super) struct PySpacetime {
 }
 
 /// Two arrays of numbers.
-type Pair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
+type ArrayPair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 
-pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+pub(super) fn read_times(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     // `real` alone would take an array of one number, too.
     let times = match t.len() {
-        Ok(_) => floats(t, "t", &[None])?.data,
+        Ok(_) => read_floats(t, "t", &[None])?.data,
         Err(_) => vec![super::arrays::real(t)?],
     };
     match times.iter().position(|t| !t.is_finite()) {
-        Some(at) => Err(input(format!("t[{at}] is not a finite number"))),
+        Some(at) => Err(input_error(format!("t[{at}] is not a finite number"))),
         None => Ok(times),
     }
 }
 
 /// Reads a body that can be moved through keyframes.
-fn deformable(
+fn read_deformable(
     body: &Bound<'_, PyAny>,
     material: Option<&PyMaterial>,
     unit: Option<f64>,
 ) -> PyResult<Arc<dyn Deformable>> {
-    let measured = |solid: Solid| -> PyResult<Arc<dyn Deformable>> {
+    let measured = |solid: ElasticSolid| -> PyResult<Arc<dyn Deformable>> {
         Ok(match unit {
             None => Arc::new(solid),
             Some(unit) => Arc::new(solid.in_unit(unit).map_err(IntoPy::into_py)?),
@@ -68,25 +68,29 @@ fn deformable(
     };
     if let Ok(tets) = body.cast::<PyTetMesh>() {
         let material = material.map_or_else(Material::default, |m| m.0);
-        let solid = Solid::of_tets(&tets.get().0, &material, Model::StVenantKirchhoff);
+        let solid =
+            ElasticSolid::from_tets(&tets.get().0, &material, ElasticModel::StVenantKirchhoff);
         return measured(solid);
     }
     if material.is_some() {
-        return Err(input(
+        return Err(input_error(
             "material: a Shell and a Body have their own; give one with a TetMesh alone",
         ));
     }
     if let Ok(shell) = body.cast::<PyShell>() {
         if unit.is_some() {
-            return Err(input(
+            return Err(input_error(
                 "unit: a Shell has its own; give one with a TetMesh or a Body alone",
             ));
         }
         return Ok(shell.get().0.clone());
     }
     match body.cast::<PyBody>() {
-        Ok(body) => measured(Solid::of_body(&body.get().0, Model::StVenantKirchhoff)),
-        Err(_) => Err(input("body: expected a Shell, a TetMesh or a Body")),
+        Ok(body) => measured(ElasticSolid::from_body(
+            &body.get().0,
+            ElasticModel::StVenantKirchhoff,
+        )),
+        Err(_) => Err(input_error("body: expected a Shell, a TetMesh or a Body")),
     }
 }
 
@@ -104,14 +108,14 @@ impl PySpacetime {
     ) -> PyResult<Self> {
         const NAMES: [&str; 5] = ["body", "keyframes", "times", "stiffness", "damping"];
         let given = Arguments::new("Spacetime", &NAMES, arguments, keywords)?;
-        let body = given.need("body", |b| Ok(b.clone()))?;
+        let body = given.require("body", |b| Ok(b.clone()))?;
         let material = given.take("material", |m| Ok(m.extract::<Py<PyMaterial>>()?))?;
-        let keyframes = given.need("keyframes", |k| keyframes::frames(k, "keyframes"))?;
-        let times = given.need("times", |t| Ok(floats(t, "times", &[None])?.data))?;
+        let keyframes = given.require("keyframes", |k| keyframes::read_frames(k, "keyframes"))?;
+        let times = given.require("times", |t| Ok(read_floats(t, "times", &[None])?.data))?;
         let progress = given.progress()?;
         given.drop_none(&["stiffness", "damping"])?;
         let asked = given.settings_of::<PySpacetimeSettings>()?;
-        let body = deformable(&body, material.as_ref().map(Py::get), asked.unit)?;
+        let body = read_deformable(&body, material.as_ref().map(Py::get), asked.unit)?;
         let (nodes, last) = (body.rest().len(), keyframes.len().saturating_sub(1));
         let (settings, options) = asked.of_motion(nodes, last)?;
         let motion = with_progress(py, progress, |progress| {
@@ -126,9 +130,9 @@ impl PySpacetime {
 
     /// Returns the motion at times `t`, float32 [t,n,3]. Beyond the ends the end keyframes are held; cycles repeat.
     fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
-        let times = times_of(t)?;
-        filled_frames(t.py(), (times.len(), self.nodes), |out| {
-            self.with(t.py(), |motion| {
+        let times = read_times(t)?;
+        fill_frames(t.py(), (times.len(), self.nodes), |out| {
+            self.with_motion(t.py(), |motion| {
                 motion.positions_into(&times, out);
                 Ok(())
             })
@@ -137,10 +141,10 @@ impl PySpacetime {
 
     /// Returns cubic splines through the same keyframes with the same prescribed velocities at times `t`, float32 [t,n,3].
     fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
-        let times = times_of(t)?;
-        filled_frames(t.py(), (times.len(), self.nodes), |out| {
-            self.with(t.py(), |motion| {
-                motion.plain_into(&times, out);
+        let times = read_times(t)?;
+        fill_frames(t.py(), (times.len(), self.nodes), |out| {
+            self.with_motion(t.py(), |motion| {
+                motion.cubic_positions_into(&times, out);
                 Ok(())
             })
         })
@@ -148,9 +152,13 @@ impl PySpacetime {
 
     /// Returns coordinates along the leading directions in which the keyframes differ, of the motion and of plain cubic splines: float64
     /// [t,k] and [t,k]. k is at most `count`, and smaller if there are fewer directions.
-    fn curves<'py>(&self, t: &Bound<'py, PyAny>, count: Whole) -> PyResult<Pair<'py>> {
-        let times = times_of(t)?;
-        let (ours, plain) = self.with(t.py(), |motion| Ok(motion.curves(&times, count.0)))?;
+    fn curves<'py>(&self, t: &Bound<'py, PyAny>, count: WholeNumber) -> PyResult<ArrayPair<'py>> {
+        let times = read_times(t)?;
+        let (ours, plain) =
+            self.with_motion(
+                t.py(),
+                |motion| Ok(motion.principal_curves(&times, count.0)),
+            )?;
         let array = |data: Vec<f64>| {
             let columns = data.len() / times.len().max(1);
             let array =
@@ -163,14 +171,14 @@ impl PySpacetime {
     /// Number of coordinates of the reduced space.
     #[getter]
     fn dimension(&self, py: Python<'_>) -> PyResult<usize> {
-        self.with(py, |motion| Ok(motion.dimension()))
+        self.with_motion(py, |motion| Ok(motion.dimension()))
     }
 
     /// Times of the keyframes, float64 [m+1], s.
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self
-            .with(py, |motion| Ok(motion.times().to_vec()))?
+            .with_motion(py, |motion| Ok(motion.times().to_vec()))?
             .into_pyarray(py))
     }
 
@@ -178,40 +186,40 @@ impl PySpacetime {
     /// motion is taken out, the shares of the centre and of the rotation are added.
     #[getter]
     fn cost(&self, py: Python<'_>) -> PyResult<f64> {
-        self.with(py, |motion| Ok(motion.cost()))
+        self.with_motion(py, |motion| Ok(motion.cost()))
     }
 
     /// Largest distance of the motion from its keyframes' mean, as a multiple of that of plain cubic splines; 1 where it stays within.
     /// Lengths are those of the mass.
     #[getter]
     fn reach(&self, py: Python<'_>) -> PyResult<f64> {
-        self.with(py, |motion| Ok(motion.reach()))
+        self.with_motion(py, |motion| Ok(motion.relative_reach()))
     }
 
     /// Remarks about the motion, one sentence each.
     #[getter]
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.with(py, |motion| Ok(motion.notes().to_vec()))
+        self.with_motion(py, |motion| Ok(motion.notes().to_vec()))
     }
 
     /// Changes times, stiffness, damping, gravity, start_velocity, end_velocity or velocities; settings that are not named stay. The
     /// preprocess is not repeated. An error changes nothing.
     #[pyo3(signature = (**changes))]
     fn set(&self, py: Python<'_>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        let (mut settings, last, cyclic) = self.with(py, |m| {
+        let (mut settings, last, cyclic) = self.with_motion(py, |m| {
             Ok((m.settings().clone(), m.times().len() - 1, m.is_cyclic()))
         })?;
         let mut times = None;
         for (name, value) in changes.into_iter().flatten() {
             let name: String = read(&name)?;
             match name.as_str() {
-                "times" => times = Some(floats(&value, "times", &[None])?.data),
+                "times" => times = Some(read_floats(&value, "times", &[None])?.data),
                 "stiffness" => settings.stiffness = real(&value)?,
                 "damping" => {
-                    let pair = floats(&value, "damping", &[Some(2)])?.data;
+                    let pair = read_floats(&value, "damping", &[Some(2)])?.data;
                     settings.damping = (pair[0], pair[1]);
                 }
-                "gravity" => settings.gravity = vector(&value, "gravity")?,
+                "gravity" => settings.gravity = read_vector(&value, "gravity")?,
                 "start_velocity" | "end_velocity" if cyclic => {}
                 "start_velocity" | "end_velocity" => {
                     let key = if name == "start_velocity" { 0 } else { last };
@@ -233,20 +241,20 @@ impl PySpacetime {
                     }
                 }
                 _ => {
-                    return Err(input(format!(
+                    return Err(input_error(format!(
                         "set: there is no '{name}'; there are times, stiffness, damping, gravity, start_velocity, end_velocity and \
                          velocities"
                     )));
                 }
             }
         }
-        self.with(py, |motion| motion.set(times, Some(settings)))
+        self.with_motion(py, |motion| motion.update(times, Some(settings)))
     }
 
     /// Moves keyframe `k` to `shape[n,3]`, or to the nearest shape of the space, and returns the distance of the farthest vertex from it.
-    fn r#move(&self, k: Whole, shape: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let given = finite_points(shape, "shape")?;
-        self.with(shape.py(), |motion| motion.reshape(k.0, &given))
+    fn r#move(&self, k: WholeNumber, shape: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let given = read_finite_points(shape, "shape")?;
+        self.with_motion(shape.py(), |motion| motion.reshape(k.0, &given))
     }
 
     /// Adds a keyframe of `shape[n,3]` at a time between the first and the last one and returns its number; later ones count one more.
@@ -260,7 +268,7 @@ impl PySpacetime {
         shape: &Bound<'_, PyAny>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<usize> {
-        let given = finite_points(shape, "shape")?;
+        let given = read_finite_points(shape, "shape")?;
         with_progress(shape.py(), progress, |progress| {
             let mut motion = self.motion.lock().map_err(IntoPy::into_py)?;
             motion
@@ -279,11 +287,14 @@ impl PySpacetime {
         positions: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = optional_real)] weight: Option<f64>,
     ) -> PyResult<usize> {
-        let (vertices, positions) = (numbers(vertices)?, finite_points(positions, "positions")?);
+        let (vertices, positions) = (
+            numbers(vertices)?,
+            read_finite_points(positions, "positions")?,
+        );
         let py_positions = positions;
         Python::attach(|py| {
-            self.with(py, |motion| {
-                motion.partial(time, vertices, py_positions, weight)
+            self.with_motion(py, |motion| {
+                motion.add_partial(time, vertices, py_positions, weight)
             })
         })
     }
@@ -293,15 +304,15 @@ impl PySpacetime {
     fn soften(
         &self,
         py: Python<'_>,
-        k: Whole,
+        k: WholeNumber,
         #[pyo3(from_py_with = optional_real)] weight: Option<f64>,
     ) -> PyResult<()> {
-        self.with(py, |motion| motion.soften(k.0, weight))
+        self.with_motion(py, |motion| motion.soften(k.0, weight))
     }
 
     /// Removes a partial keyframe.
-    fn drop(&self, py: Python<'_>, id: Whole) -> PyResult<()> {
-        self.with(py, |motion| motion.drop_partial(id.0))
+    fn drop(&self, py: Python<'_>, id: WholeNumber) -> PyResult<()> {
+        self.with_motion(py, |motion| motion.drop_partial(id.0))
     }
 
     /// Returns the shape of the space with the least energy, begun at `shape[n,3]`, that has vertices at `positions[len,3]`: float64 [n,3],
@@ -316,18 +327,21 @@ impl PySpacetime {
         #[pyo3(from_py_with = optional_real)] weight: Option<f64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let given = finite_points(shape, "shape")?;
-        let (vertices, positions) = (numbers(vertices)?, finite_points(positions, "positions")?);
+        let given = read_finite_points(shape, "shape")?;
+        let (vertices, positions) = (
+            numbers(vertices)?,
+            read_finite_points(positions, "positions")?,
+        );
         let modelled = with_progress(shape.py(), progress, |progress| {
             let motion = self.motion.lock().map_err(IntoPy::into_py)?;
-            let modelled = motion.model(&given, vertices, positions, weight, progress);
+            let modelled = motion.model_shape(&given, vertices, positions, weight, progress);
             modelled.map_err(IntoPy::into_py)
         })?;
         Ok(from_points(shape.py(), &modelled))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |m| {
+        self.with_motion(py, |m| {
             let (keys, d) = (m.times().len(), m.dimension());
             Ok(format!(
                 "<thew.Spacetime: {keys} keyframes, {d} dimensions>"
@@ -337,18 +351,19 @@ impl PySpacetime {
 }
 
 impl PySpacetime {
-    fn with<T: Send>(
+    fn with_motion<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Spacetime) -> Result<T, SpacetimeError> + Send,
     ) -> PyResult<T> {
-        super::errors::locked(py, &self.motion, work)
+        super::errors::run_locked(py, &self.motion, work)
     }
 }
 
 fn numbers(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    let (numbers, _) = integers(object, "vertices")?;
-    let number =
-        |v: i64| u32::try_from(v).map_err(|_| input(format!("vertices: there is no vertex {v}")));
+    let (numbers, _) = read_integers(object, "vertices")?;
+    let number = |v: i64| {
+        u32::try_from(v).map_err(|_| input_error(format!("vertices: there is no vertex {v}")))
+    };
     numbers.into_iter().map(number).collect()
 }

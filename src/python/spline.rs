@@ -2,9 +2,11 @@
 //! Bindings of `thew.WigglySpline`.
 
 use super::arguments::Arguments;
-use super::arrays::{finite, floats, integer};
-use super::errors::{IntoPy, detached, input};
-use crate::spacetime::{Joint, Knot, KnotData, Layout, Oscillator, WigglySpline, check_splines};
+use super::arrays::{check_finite, integer, read_floats};
+use super::errors::{IntoPy, input_error, run_detached};
+use crate::spacetime::{
+    Knot, KnotData, KnotJoint, KnotLayout, Oscillator, WigglySpline, check_splines,
+};
 use numpy::ndarray::{Array1, Array2};
 use numpy::{IntoPyArray, PyArrayDyn};
 use pyo3::prelude::*;
@@ -32,39 +34,41 @@ pub(super) struct PyWigglySpline {
 }
 
 /// Reads one number for each mode.
-fn each(object: &Bound<'_, PyAny>, name: &str, modes: usize) -> PyResult<Vec<f64>> {
+fn read_per_mode(object: &Bound<'_, PyAny>, name: &str, modes: usize) -> PyResult<Vec<f64>> {
     if object.len().is_err()
         && let Ok(number) = object.extract::<f64>()
     {
         if !crate::range::is_sound(number) {
-            return Err(input(format!("{name} is {number}: give a finite number")));
+            return Err(input_error(format!(
+                "{name} is {number}: give a finite number"
+            )));
         }
         return Ok(vec![number; modes]);
     }
-    let numbers = floats(object, name, &[Some(modes)])?;
-    finite(&numbers, name)?;
+    let numbers = read_floats(object, name, &[Some(modes)])?;
+    check_finite(&numbers, name)?;
     Ok(numbers.data)
 }
 
 /// Values at the knots, `[knots · modes]`.
-struct Values {
+struct KnotValues {
     data: Vec<f64>,
     modes: usize,
     /// True if they came as numbers.
     single: bool,
 }
 
-impl Values {
+impl KnotValues {
     /// Reads `values[m+1]` or `values[m+1,d]`.
     fn read(object: &Bound<'_, PyAny>, count: usize) -> PyResult<Self> {
-        let single = floats(object, "values", &[Some(count)]).is_ok();
+        let single = read_floats(object, "values", &[Some(count)]).is_ok();
         let wanted: &[Option<usize>] = if single {
             &[Some(count)]
         } else {
             &[Some(count), None]
         };
-        let values = floats(object, "values", wanted)?;
-        finite(&values, "values")?;
+        let values = read_floats(object, "values", wanted)?;
+        check_finite(&values, "values")?;
         Ok(Self {
             modes: values.shape.get(1).copied().unwrap_or(1),
             data: values.data,
@@ -79,7 +83,7 @@ impl Values {
         for i in 0..self.modes {
             let off = (self.data[i] - self.data[last + i]).abs();
             if off > 1e-9 * size {
-                return Err(input(format!(
+                return Err(input_error(format!(
                     "values: the last is {off} away from the first; a cyclic spline ends where it begins"
                 )));
             }
@@ -88,7 +92,7 @@ impl Values {
     }
 
     /// Returns the values of one mode; the last of a cycle is the first again.
-    fn of(&self, mode: usize, cyclic: bool) -> Vec<f64> {
+    fn mode_values(&self, mode: usize, cyclic: bool) -> Vec<f64> {
         let mut values: Vec<f64> = (self.data.iter().skip(mode))
             .step_by(self.modes)
             .copied()
@@ -100,7 +104,7 @@ impl Values {
     }
 }
 
-fn oscillators(stiffness: &[f64], damping: &[f64], gravity: &[f64]) -> Vec<Oscillator> {
+fn read_oscillators(stiffness: &[f64], damping: &[f64], gravity: &[f64]) -> Vec<Oscillator> {
     let oscillator = |i: usize| Oscillator {
         stiffness: stiffness[i],
         damping: damping[i],
@@ -110,16 +114,16 @@ fn oscillators(stiffness: &[f64], damping: &[f64], gravity: &[f64]) -> Vec<Oscil
 }
 
 /// Prescribed slopes: the joint of each knot, and the slopes before and behind it, `[modes][knots]`.
-struct Slopes {
-    joints: Vec<Joint>,
+struct KnotSlopes {
+    joints: Vec<KnotJoint>,
     sides: [Vec<Vec<f64>>; 2],
 }
 
-impl Slopes {
+impl KnotSlopes {
     fn new(count: usize, modes: usize) -> Self {
         let zero = || vec![vec![0.0; count]; modes];
         Self {
-            joints: vec![Joint::Smooth; count],
+            joints: vec![KnotJoint::Smooth; count],
             sides: [zero(), zero()],
         }
     }
@@ -128,7 +132,7 @@ impl Slopes {
         self.sides[0].len()
     }
 
-    fn set(&mut self, knot: usize, joint: Joint, slopes: &[Option<Vec<f64>>; 2]) {
+    fn set_slopes(&mut self, knot: usize, joint: KnotJoint, slopes: &[Option<Vec<f64>>; 2]) {
         self.joints[knot] = joint;
         for (side, slope) in self.sides.iter_mut().zip(slopes) {
             for (mode, &value) in slope.iter().flatten().enumerate() {
@@ -140,7 +144,7 @@ impl Slopes {
     /// Prescribes the slope at an end; `None`: its natural end.
     fn set_end(&mut self, knot: usize, slope: Option<Vec<f64>>) {
         if slope.is_some() {
-            self.set(knot, Joint::Given, &[slope.clone(), slope]);
+            self.set_slopes(knot, KnotJoint::Given, &[slope.clone(), slope]);
         }
     }
 
@@ -155,29 +159,29 @@ impl Slopes {
         let name = format!("knot_velocities[{knot}]");
         let slope = |object: &Bound<'_, PyAny>| match object.is_none() {
             true => Ok(None),
-            false => each(object, &name, self.modes()).map(Some),
+            false => read_per_mode(object, &name, self.modes()).map(Some),
         };
         let (joint, slopes) = if given.is_none() {
             return Ok(());
         } else if let Ok(pair) = given.cast::<PyTuple>() {
             if pair.len() != 2 {
-                return Err(input(format!(
+                return Err(input_error(format!(
                     "{name}: expected a slope or a pair (before, behind)"
                 )));
             }
             let slopes = [slope(&pair.get_item(0)?)?, slope(&pair.get_item(1)?)?];
-            let joint = Joint::Cut {
+            let joint = KnotJoint::Cut {
                 incoming: slopes[0].is_some(),
                 outgoing: slopes[1].is_some(),
             };
             (joint, slopes)
         } else {
             let slope = slope(given)?;
-            (Joint::Given, [slope.clone(), slope])
+            (KnotJoint::Given, [slope.clone(), slope])
         };
         let ends = cyclic && (knot == 0 || knot == last);
         for knot in if ends { vec![0, last] } else { vec![knot] } {
-            self.set(knot, joint, &slopes);
+            self.set_slopes(knot, joint, &slopes);
         }
         Ok(())
     }
@@ -186,28 +190,28 @@ impl Slopes {
         let count = self.joints.len();
         let knot: i64 = knot
             .extract()
-            .map_err(|_| input("knot_velocities: keys are numbers of knots"))?;
+            .map_err(|_| input_error("knot_velocities: keys are numbers of knots"))?;
         let index = usize::try_from(knot).ok().filter(|&k| k < count);
         index.ok_or_else(|| {
-            input(format!(
+            input_error(format!(
                 "knot_velocities: there is no knot {knot}; there are {count} knots"
             ))
         })
     }
 
-    fn layout(&self, times: &[f64], cyclic: bool) -> Layout {
+    fn build_layout(&self, times: &[f64], cyclic: bool) -> KnotLayout {
         let knots = times.iter().zip(&self.joints);
         let knots = knots.map(|(&time, &joint)| Knot {
             time,
             valued: true,
             joint,
         });
-        Layout::new(knots.collect(), cyclic)
+        KnotLayout::new(knots.collect(), cyclic)
     }
 
-    fn data(&self, values: &Values, cyclic: bool) -> Vec<KnotData> {
+    fn build_knot_data(&self, values: &KnotValues, cyclic: bool) -> Vec<KnotData> {
         let mode = |mode| KnotData {
-            values: values.of(mode, cyclic),
+            values: values.mode_values(mode, cyclic),
             incoming: self.sides[0][mode].clone(),
             outgoing: self.sides[1][mode].clone(),
         };
@@ -239,25 +243,25 @@ impl PyWigglySpline {
             "knot_velocities",
         ];
         let given = Arguments::new("WigglySpline", &NAMES, arguments, keywords)?;
-        let needed = |name| given.need(name, |object| Ok(object.clone()));
+        let needed = |name| given.require(name, |object| Ok(object.clone()));
         let (times, values) = (&needed("times")?, &needed("values")?);
         let (stiffness, damping) = (&needed("stiffness")?, &needed("damping")?);
         let gravity = given.any("gravity")?;
-        let slope = |name| Ok::<_, PyErr>(Slope::of(given.object(name)?));
+        let slope = |name| Ok::<_, PyErr>(EndSlope::of(given.object(name)?));
         let (start_velocity, end_velocity) = (slope("start_velocity")?, slope("end_velocity")?);
         let cyclic = given.take("cyclic", |c| c.extract())?.unwrap_or(false);
         let knot_velocities = given.take("knot_velocities", |k| Ok(k.cast::<PyDict>()?.clone()))?;
         given.finish()?;
-        let times = floats(times, "times", &[None])?.data;
-        let values = Values::read(values, times.len())?;
-        let number = |object: &Bound<'_, PyAny>, name| each(object, name, values.modes);
-        let oscillators = oscillators(
+        let times = read_floats(times, "times", &[None])?.data;
+        let values = KnotValues::read(values, times.len())?;
+        let number = |object: &Bound<'_, PyAny>, name| read_per_mode(object, name, values.modes);
+        let oscillators = read_oscillators(
             &number(stiffness, "stiffness")?,
             &number(damping, "damping")?,
             &gravity.map_or(Ok(vec![0.0; values.modes]), |g| number(&g, "gravity"))?,
         );
         check_splines(&times, &oscillators).map_err(IntoPy::into_py)?;
-        let mut slopes = Slopes::new(times.len(), values.modes);
+        let mut slopes = KnotSlopes::new(times.len(), values.modes);
         if cyclic {
             values.check_closed()?;
         } else {
@@ -269,9 +273,9 @@ impl PyWigglySpline {
             slopes.read(&knot, &given, cyclic)?;
         }
         let single = values.single;
-        let data = slopes.data(&values, cyclic);
-        let layout = Arc::new(slopes.layout(&times, cyclic));
-        let spline = detached(py, || Ok(WigglySpline::new(layout, oscillators, data)))?;
+        let data = slopes.build_knot_data(&values, cyclic);
+        let layout = Arc::new(slopes.build_layout(&times, cyclic));
+        let spline = run_detached(py, || Ok(WigglySpline::new(layout, oscillators, data)))?;
         Ok(Self { spline, single })
     }
 
@@ -287,20 +291,20 @@ impl PyWigglySpline {
         let times = if scalar {
             vec![
                 t.extract::<f64>()
-                    .map_err(|_| input("t: expected a time or an array of times"))?,
+                    .map_err(|_| input_error("t: expected a time or an array of times"))?,
             ]
         } else {
-            floats(t, "t", &[None])?.data
+            read_floats(t, "t", &[None])?.data
         };
         if let Some(at) = times.iter().position(|t| !t.is_finite()) {
-            return Err(input(format!("t[{at}] is not a finite number")));
+            return Err(input_error(format!("t[{at}] is not a finite number")));
         }
         if !(0..=3).contains(&derivative) {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "derivative: expected 0, 1, 2 or 3, got {derivative}"
             )));
         }
-        let values = detached(t.py(), || {
+        let values = run_detached(t.py(), || {
             Ok(self.spline.sample(&times, derivative as usize))
         })?;
         let n = times.len();
@@ -312,7 +316,9 @@ impl PyWigglySpline {
     #[getter]
     fn slopes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDyn<f64>> {
         let n = self.spline.layout().knots().len();
-        self.array(py, n, false, |k, mode| self.spline.data(mode).outgoing[k])
+        self.array(py, n, false, |k, mode| {
+            self.spline.knot_data(mode).outgoing[k]
+        })
     }
 
     /// Cost ∫ r² over the whole spline: a number, or float64 [d] for values [m+1,d].
@@ -354,13 +360,13 @@ impl PyWigglySpline {
 }
 
 /// A slope at an end: zero by default, natural for None.
-enum Slope {
+enum EndSlope {
     Zero,
     Natural,
     Given(Py<PyAny>),
 }
 
-impl Slope {
+impl EndSlope {
     fn of(given: Option<Bound<'_, PyAny>>) -> Self {
         match given {
             None => Self::Zero,
@@ -373,7 +379,7 @@ impl Slope {
         match self {
             Self::Zero => Ok(Some(vec![0.0; modes])),
             Self::Natural => Ok(None),
-            Self::Given(object) => each(object.bind(py), name, modes).map(Some),
+            Self::Given(object) => read_per_mode(object.bind(py), name, modes).map(Some),
         }
     }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Surface` and its report.
 
-use super::arrays::{finite_points, from_points, points, triangles};
-use super::errors::{IntoPy, detached, guard};
+use super::arrays::{from_points, read_finite_points, read_points, read_triangles};
+use super::errors::{IntoPy, guard_panics, run_detached};
 use super::progress::with_progress;
-use super::scan::{Found, Places, Ray, into_arrays, rays};
+use super::scan::{ClosestArrays, QueryHit, Ray, into_arrays, read_rays};
 use crate::Vec3;
-use crate::surface::{Report, Surface};
+use crate::surface::{Surface, SurfaceReport};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Surface(vertices, triangles):
 ///
 /// - `vertices[n,3]`: positions, metres.
-/// - `triangles[t,3]`: indices of vertices.
+/// - `read_triangles[t,3]`: indices of vertices.
 ///
 /// Raises InputError naming the first vertex that is not finite, or the first triangle that names a vertex that does not exist.
 #[pyclass(name = "Surface", module = "thew", frozen)]
@@ -27,8 +27,8 @@ pub(super) struct PySurface(pub Arc<Surface>);
 
 impl PySurface {
     /// Returns a point found on the welded surface with its triangle's index in the surface as given.
-    fn given(&self, found: Found) -> Found {
-        Found {
+    fn to_given_triangle(&self, found: QueryHit) -> QueryHit {
+        QueryHit {
             triangle: self.0.welded().source[found.triangle as usize] as i32,
             ..found
         }
@@ -43,9 +43,9 @@ impl PySurface {
         vertices: &Bound<'_, PyAny>,
         triangles: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let vertices = points(vertices, "vertices")?;
-        let triangles = self::triangles(triangles, "triangles")?;
-        let surface = detached(py, || {
+        let vertices = read_points(vertices, "vertices")?;
+        let triangles = self::read_triangles(triangles, "triangles")?;
+        let surface = run_detached(py, || {
             Surface::new(vertices, triangles).map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(surface)))
@@ -89,35 +89,35 @@ impl PySurface {
     /// Returns the same surface without cavities: the volume that its inner walls enclose counts as inside. Triangles of inner walls are
     /// turned outward; a surface without inner walls is returned as it is.
     fn filled(&self, py: Python<'_>) -> PyResult<Self> {
-        detached(py, || Ok(Self(Arc::new(self.0.filled()))))
+        run_detached(py, || Ok(Self(Arc::new(self.0.fill_cavities()))))
     }
 
     /// Returns the findings about the surface as a SurfaceReport; `str()` of it is sentences.
     fn report(&self, py: Python<'_>) -> PyResult<PySurfaceReport> {
-        detached(py, || Ok(PySurfaceReport(self.0.report())))
+        run_detached(py, || Ok(PySurfaceReport(self.0.report())))
     }
 
-    /// Returns the generalised winding number at `points[p,3]` of the surface welded and oriented outward, float64 [p] [jacobson2013;
+    /// Returns the generalised winding number at `read_points[p,3]` of the surface welded and oriented outward, float64 [p] [jacobson2013;
     /// barill2018].
     fn winding_number<'py>(
         &self,
         py: Python<'py>,
         points: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let points = finite_points(points, "points")?;
-        let numbers = detached(py, || Ok(self.0.winding_numbers(&points)))?;
+        let points = read_finite_points(points, "points")?;
+        let numbers = run_detached(py, || Ok(self.0.winding_numbers(&points)))?;
         Ok(numbers.into_pyarray(py))
     }
 
-    /// Returns the nearest points of the surface to `points[p,3]`: (points float64 [p,3], distances float64 [p], triangles int32 [p]).
+    /// Returns the nearest points of the surface to `read_points[p,3]`: (points float64 [p,3], distances float64 [p], triangles int32 [p]).
     fn closest_point<'py>(
         &self,
         py: Python<'py>,
         points: &Bound<'py, PyAny>,
-    ) -> PyResult<Places<'py>> {
-        let points = finite_points(points, "points")?;
-        let nearest = |&p: &Vec3| Some(self.given(self.0.closest_point(p).into()));
-        let found: Vec<_> = detached(py, || Ok(points.par_iter().map(nearest).collect()))?;
+    ) -> PyResult<ClosestArrays<'py>> {
+        let points = read_finite_points(points, "points")?;
+        let nearest = |&p: &Vec3| Some(self.to_given_triangle(self.0.closest_point(p).into()));
+        let found: Vec<_> = run_detached(py, || Ok(points.par_iter().map(nearest).collect()))?;
         let (points, distances, triangles, _) = into_arrays(py, &found);
         Ok((points, distances, triangles))
     }
@@ -131,13 +131,13 @@ impl PySurface {
         py: Python<'py>,
         origins: &Bound<'py, PyAny>,
         directions: &Bound<'py, PyAny>,
-    ) -> PyResult<Places<'py>> {
-        let rays = rays(origins, directions)?;
+    ) -> PyResult<ClosestArrays<'py>> {
+        let rays = read_rays(origins, directions)?;
         let cast = |&(origin, direction): &Ray| {
-            let hit = self.0.ray(origin, direction)?;
-            Some(self.given(hit.into()))
+            let hit = self.0.intersect_ray(origin, direction)?;
+            Some(self.to_given_triangle(hit.into()))
         };
-        let found: Vec<_> = detached(py, || Ok(rays.par_iter().map(cast).collect()))?;
+        let found: Vec<_> = run_detached(py, || Ok(rays.par_iter().map(cast).collect()))?;
         let (points, distances, triangles, _) = into_arrays(py, &found);
         Ok((points, distances, triangles))
     }
@@ -162,7 +162,7 @@ impl PySurface {
 
 /// Findings about a surface, in numbers; `str()` of it is sentences for an artist.
 #[pyclass(name = "SurfaceReport", module = "thew", frozen)]
-pub(super) struct PySurfaceReport(Report);
+pub(super) struct PySurfaceReport(SurfaceReport);
 
 #[pymethods]
 impl PySurfaceReport {
@@ -251,6 +251,6 @@ impl PySurfaceReport {
     }
 
     fn __str__(&self) -> PyResult<String> {
-        guard(|| Ok(self.0.to_string()))
+        guard_panics(|| Ok(self.0.to_string()))
     }
 }

@@ -2,8 +2,8 @@
 //! Bindings of `thew.Template` and of the table of templates and guides; parameters by name and frames, which rigs and
 //! guides share.
 
-use super::arrays::{finite, finite_points, floats, from_points, real, text};
-use super::errors::{IntoPy, detached, input};
+use super::arrays::{check_finite, from_points, read_finite_points, read_floats, real, text};
+use super::errors::{IntoPy, input_error, run_detached};
 use crate::rig::{
     Guide, GuideFrame, Parameter, ParameterKind, RigError, Spec, Template, TemplateKind,
 };
@@ -39,7 +39,7 @@ impl PyTemplate {
         let kind: TemplateKind = kind.parse().map_err(RigError::into_py)?;
         let named = parameters.map(named_numbers).transpose()?;
         let named = named.unwrap_or_default();
-        let values = all_of(&kind.spec().parameter_names(), &named)?;
+        let values = complete_parameters(&kind.spec().parameter_names(), &named)?;
         Template::new(kind, &values)
             .map(Self)
             .map_err(IntoPy::into_py)
@@ -53,7 +53,7 @@ impl PyTemplate {
         #[pyo3(from_py_with = real)] strength: f64,
     ) -> PyResult<Self> {
         let kind: TemplateKind = kind.parse().map_err(RigError::into_py)?;
-        Template::sized(kind, reach, strength)
+        Template::with_reach(kind, reach, strength)
             .map(Self)
             .map_err(IntoPy::into_py)
     }
@@ -67,14 +67,14 @@ impl PyTemplate {
     /// Parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, &self.names(), self.0.parameters())
+        values_by_name(py, &self.names(), self.0.parameters())
     }
 
     /// Unit of each parameter, {name: unit}.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let kinds = self.0.kind().spec().parameter_kinds();
-        units_of(py, &self.names(), &kinds)
+        parameter_units(py, &self.names(), &kinds)
     }
 
     /// Distance from the frame's origin beyond which there is no force, metres.
@@ -90,10 +90,10 @@ impl PyTemplate {
         points: &Bound<'py, PyAny>,
         frame: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let points = finite_points(points, "points")?;
-        let frame = rigid(frame, "frame")?;
-        let force = |x: &Vec3| frame.rotation * self.0.force(&frame.local(x));
-        let forces: Vec<Vec3> = detached(py, || Ok(points.iter().map(force).collect()))?;
+        let points = read_finite_points(points, "points")?;
+        let frame = rigid_matrix(frame, "frame")?;
+        let force = |x: &Vec3| frame.rotation * self.0.force(&frame.to_local(x));
+        let forces: Vec<Vec3> = run_detached(py, || Ok(points.iter().map(force).collect()))?;
         Ok(from_points(py, &forces))
     }
 
@@ -130,7 +130,7 @@ impl PyTemplate {
     }
 
     fn __repr__(&self) -> String {
-        let named = named(&self.names(), self.0.parameters());
+        let named = format_named(&self.names(), self.0.parameters());
         format!("thew.Template('{}', {named})", self.kind())
     }
 }
@@ -264,19 +264,22 @@ pub(super) fn named_numbers(dict: &Bound<'_, PyDict>) -> PyResult<Vec<(String, f
         .map(|(name, value)| {
             let name = name
                 .extract::<String>()
-                .map_err(|_| input("parameters: expected {name: value}"))?;
+                .map_err(|_| input_error("parameters: expected {name: value}"))?;
             let value = value
                 .extract::<f64>()
-                .map_err(|_| input(format!("the parameter '{name}' must be a number")))?;
+                .map_err(|_| input_error(format!("the parameter '{name}' must be a number")))?;
             Ok((name, value))
         })
         .collect()
 }
 
 /// Returns every parameter of a template, each of which has to be given.
-pub(super) fn all_of(names: &[&'static str], given: &[(String, f64)]) -> PyResult<Vec<f64>> {
+pub(super) fn complete_parameters(
+    names: &[&'static str],
+    given: &[(String, f64)],
+) -> PyResult<Vec<f64>> {
     if let Some((name, _)) = given.iter().find(|(n, _)| !names.contains(&n.as_str())) {
-        return Err(RigError::unknown(name, names).into_py());
+        return Err(RigError::unknown_parameter(name, names).into_py());
     }
     names
         .iter()
@@ -287,7 +290,7 @@ pub(super) fn all_of(names: &[&'static str], given: &[(String, f64)]) -> PyResul
         .collect()
 }
 
-pub(super) fn by_name<'py>(
+pub(super) fn values_by_name<'py>(
     py: Python<'py>,
     names: &[&str],
     values: &[f64],
@@ -299,7 +302,7 @@ pub(super) fn by_name<'py>(
     Ok(dict)
 }
 
-pub(super) fn units_of<'py>(
+pub(super) fn parameter_units<'py>(
     py: Python<'py>,
     names: &[&str],
     kinds: &[ParameterKind],
@@ -311,15 +314,15 @@ pub(super) fn units_of<'py>(
     Ok(dict)
 }
 
-pub(super) fn named(names: &[&str], values: &[f64]) -> String {
+pub(super) fn format_named(names: &[&str], values: &[f64]) -> String {
     let pairs = names.iter().zip(values);
     let pairs: Vec<String> = pairs.map(|(n, v)| format!("{n}={v}")).collect();
     pairs.join(", ")
 }
 
-pub(super) fn rigid(object: &Bound<'_, PyAny>, name: &str) -> PyResult<GuideFrame> {
-    let numbers = floats(object, name, &[Some(4), Some(4)])?;
-    finite(&numbers, name)?;
+pub(super) fn rigid_matrix(object: &Bound<'_, PyAny>, name: &str) -> PyResult<GuideFrame> {
+    let numbers = read_floats(object, name, &[Some(4), Some(4)])?;
+    check_finite(&numbers, name)?;
     GuideFrame::from_matrix(&Mat4::from_row_slice(&numbers.data)).map_err(IntoPy::into_py)
 }
 

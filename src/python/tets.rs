@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.TetMesh`.
 
-use super::arrays::{Whole, from_points, optional_real, read, text};
-use super::arrays::{integers, points, whole};
-use super::csr::{Csr, scipy};
+use super::arrays::{WholeNumber, from_points, optional_real, read, text};
+use super::arrays::{read_count, read_integers, read_points};
+use super::csr::{Csr, scipy_arrays};
 use super::elasticity;
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, input_error, run_detached};
 use super::lattice::PyLattice;
 use super::material::PyMaterial;
 use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::elasticity::Material;
 use crate::solve::NodeMatrix;
-use crate::tets::{FillSettings, MassKind, Mend, TetError, TetMesh, WriteSettings};
+use crate::tets::{FillSettings, MassKind, MeshRepairs, TetError, TetMesh, WriteSettings};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
@@ -33,14 +33,14 @@ use std::sync::Arc;
 pub(super) struct PyTetMesh(pub Arc<TetMesh>);
 
 /// Reads elements of N corners; the error for an index that does not fit names its element.
-fn elements<const N: usize>(
+fn read_elements<const N: usize>(
     object: &Bound<'_, PyAny>,
     name: &str,
     count: usize,
 ) -> PyResult<Vec<[u32; N]>> {
-    let (data, shape) = integers(object, name)?;
+    let (data, shape) = read_integers(object, name)?;
     if !(shape.len() == 2 && shape[1] == N || data.is_empty()) {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "{name}: expected an array of shape (any, {N}), got {shape:?}"
         )));
     }
@@ -61,11 +61,14 @@ fn elements<const N: usize>(
         .collect()
 }
 
-fn indices<'py, const N: usize>(py: Python<'py>, rows: &[[u32; N]]) -> Bound<'py, PyArray2<i32>> {
+fn read_indices<'py, const N: usize>(
+    py: Python<'py>,
+    rows: &[[u32; N]],
+) -> Bound<'py, PyArray2<i32>> {
     Array2::from_shape_fn((rows.len(), N), |(i, k)| rows[i][k] as i32).into_pyarray(py)
 }
 
-fn material(given: Option<&PyMaterial>) -> Material {
+fn read_material(given: Option<&PyMaterial>) -> Material {
     given.map_or_else(Material::default, |m| m.0)
 }
 
@@ -80,14 +83,14 @@ impl PyTetMesh {
         orient: bool,
         drop_unused: bool,
     ) -> PyResult<Self> {
-        let vertices = points(vertices, "vertices")?;
-        let tets = elements::<4>(tets, "tets", vertices.len())?;
-        let mend = Mend {
+        let vertices = read_points(vertices, "vertices")?;
+        let tets = read_elements::<4>(tets, "tets", vertices.len())?;
+        let mend = MeshRepairs {
             orient,
             drop_unused,
         };
-        let mesh = detached(py, || {
-            TetMesh::mended(vertices, tets, mend).map_err(IntoPy::into_py)
+        let mesh = run_detached(py, || {
+            TetMesh::with_repairs(vertices, tets, mend).map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(mesh)))
     }
@@ -100,9 +103,9 @@ impl PyTetMesh {
         vertices: &Bound<'_, PyAny>,
         cubes: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let vertices = points(vertices, "vertices")?;
-        let cubes = elements::<8>(cubes, "cubes", vertices.len())?;
-        let mesh = detached(py, || {
+        let vertices = read_points(vertices, "vertices")?;
+        let cubes = read_elements::<8>(cubes, "cubes", vertices.len())?;
+        let mesh = run_detached(py, || {
             TetMesh::from_cubes(vertices, cubes).map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(mesh)))
@@ -118,9 +121,9 @@ impl PyTetMesh {
     ) -> PyResult<Self> {
         let mut n = [0; 3];
         for (n, &c) in n.iter_mut().zip(&counts) {
-            *n = whole(c, "counts")?;
+            *n = read_count(c, "counts")?;
         }
-        let mesh = detached(py, || TetMesh::grid(n, lengths).map_err(IntoPy::into_py))?;
+        let mesh = run_detached(py, || TetMesh::grid(n, lengths).map_err(IntoPy::into_py))?;
         Ok(Self(Arc::new(mesh)))
     }
 
@@ -137,7 +140,7 @@ impl PyTetMesh {
         py: Python<'_>,
         surface: &PySurface,
         #[pyo3(from_py_with = optional_real)] cells_across: Option<f64>,
-        nodes: Option<Whole>,
+        nodes: Option<WholeNumber>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let options = FillSettings {
@@ -163,18 +166,18 @@ impl PyTetMesh {
         orient: bool,
         drop_unused: bool,
     ) -> PyResult<Self> {
-        let mend = Mend {
+        let mend = MeshRepairs {
             orient,
             drop_unused,
         };
-        let mesh = detached(py, || TetMesh::read(&path, mend).map_err(IntoPy::into_py))?;
+        let mesh = run_detached(py, || TetMesh::read(&path, mend).map_err(IntoPy::into_py))?;
         Ok(Self(Arc::new(mesh)))
     }
 
     /// Writes the mesh in the format of the path's ending (.node or .ele: both files), whole or not at all.
     ///
-    /// - `elements`: "tet", or "cubic" for the cubes of a mesh made of them (.veg only).
-    /// - `material`: the material named in a .veg file.
+    /// - `read_elements`: "tet", or "cubic" for the cubes of a mesh made of them (.veg only).
+    /// - `read_material`: the material named in a .veg file.
     ///
     /// Raises TetError, StorageError.
     #[pyo3(signature = (path, elements="tet", material=None))]
@@ -187,9 +190,9 @@ impl PyTetMesh {
     ) -> PyResult<()> {
         let options = WriteSettings {
             elements: elements.parse().map_err(|e: TetError| e.into_py())?,
-            material: self::material(material),
+            material: self::read_material(material),
         };
-        detached(py, || self.0.write(&path, options).map_err(IntoPy::into_py))
+        run_detached(py, || self.0.write(&path, options).map_err(IntoPy::into_py))
     }
 
     /// Vertices, float64 [k,3], metres.
@@ -201,13 +204,13 @@ impl PyTetMesh {
     /// Tetrahedra, int32 [e,4].
     #[getter]
     fn tets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
-        indices(py, self.0.tets())
+        read_indices(py, self.0.tets())
     }
 
     /// Cubes that the tetrahedra were split from, int32 [c,8], six tetrahedra of each in order; empty for other meshes.
     #[getter]
     fn cubes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
-        indices(py, self.0.cubes())
+        read_indices(py, self.0.cubes())
     }
 
     /// Volume, m³.
@@ -237,12 +240,12 @@ impl PyTetMesh {
     /// Faces of one tetrahedron only, counter-clockwise seen from outside, int32 [t,3].
     #[getter]
     fn surface_triangles<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
-        indices(py, &self.0.surface_triangles())
+        read_indices(py, &self.0.surface_triangles())
     }
 
     /// Returns the same cells as a lattice without bones, to embed points and surfaces.
     fn lattice(&self, py: Python<'_>) -> PyResult<PyLattice> {
-        let lattice = detached(py, || self.0.lattice().map_err(IntoPy::into_py))?;
+        let lattice = run_detached(py, || self.0.lattice().map_err(IntoPy::into_py))?;
         Ok(PyLattice(Arc::new(lattice)))
     }
 
@@ -256,20 +259,22 @@ impl PyTetMesh {
         #[pyo3(from_py_with = text)] kind: &str,
     ) -> PyResult<Csr<'py>> {
         let kind: MassKind = kind.parse().map_err(|e: TetError| e.into_py())?;
-        let material = self::material(material);
-        let csr = detached(py, || {
+        let material = self::read_material(material);
+        let csr = run_detached(py, || {
             let mass = self.0.mass_matrix(&material, kind);
             Ok(mass.expand())
         })?;
-        scipy(py, csr)
+        scipy_arrays(py, csr)
     }
 
     /// Returns the linear stiffness matrix, N/m, 3·k square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array.
     #[pyo3(signature = (material=None))]
     fn stiffness<'py>(&self, py: Python<'py>, material: Option<&PyMaterial>) -> PyResult<Csr<'py>> {
-        let material = self::material(material);
-        let csr = detached(py, || Ok(self.0.elements(&material).stiffness().expand()))?;
-        scipy(py, csr)
+        let material = self::read_material(material);
+        let csr = run_detached(py, || {
+            Ok(self.0.elements(&material).stiffness_matrix().expand())
+        })?;
+        scipy_arrays(py, csr)
     }
 
     /// Returns the elastic energy (J) at displacements `q[k,3]` (m) from rest. Models are as in `Body.energy`: "linear", "stvk" (St.
@@ -281,7 +286,7 @@ impl PyTetMesh {
         material: Option<&PyMaterial>,
         #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<f64> {
-        elasticity::energy(&self.0.elements(&self::material(material)), q, model)
+        elasticity::energy(&self.0.elements(&self::read_material(material)), q, model)
     }
 
     /// Returns the derivative of `energy` with respect to `q`, N, float64 [k,3].
@@ -292,7 +297,7 @@ impl PyTetMesh {
         material: Option<&PyMaterial>,
         #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let elements = self.0.elements(&self::material(material));
+        let elements = self.0.elements(&self::read_material(material));
         let forces = elasticity::gradient(&elements, q, model)?;
         Ok(from_points(q.py(), &forces))
     }
@@ -305,8 +310,8 @@ impl PyTetMesh {
         material: Option<&PyMaterial>,
         #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<Csr<'py>> {
-        let elements = self.0.elements(&self::material(material));
-        scipy(q.py(), elasticity::hessian(&elements, q, model)?)
+        let elements = self.0.elements(&self::read_material(material));
+        scipy_arrays(q.py(), elasticity::hessian(&elements, q, model)?)
     }
 
     fn __copy__(me: Py<Self>) -> Py<Self> {

@@ -4,24 +4,24 @@
 //! Forces are linear in a rig's strength, and so are the displacements of flesh at rest, to first order. A rig's
 //! *yield* is the largest displacement of the body's own surface at rest, metres. It is what an artist sees of a
 //! strength, and what a rig should keep when the flesh becomes softer or the character changes. One solve gives the
-//! yield per N/m³, and with it the range of strengths at which no flesh is pressed flat ([`FLATTEST`]).
+//! yield per N/m³, and with it the range of strengths at which no flesh is pressed flat ([`MIN_VOLUME_RATIO`]).
 //!
 //! Other rigs, gravity and poses are left out: yield and limits are those of one rig alone.
 
-use super::folding::room;
+use super::folding::unfolded_range;
 use super::{Rig, RigError, RigKind, Sample};
 use crate::Vec3;
 use crate::body::Body;
-use crate::progress::{Paced, Progress, step};
+use crate::progress::{PacedProgress, Progress, report_progress};
 
-pub use super::folding::FLATTEST;
+pub use super::folding::MIN_VOLUME_RATIO;
 
 /// Displacement, as a part of the body's size, at a strength of E/size, up to which skin counts as fixed.
-const STILL: f64 = 1e-9;
+const FIXED_SKIN_TOLERANCE: f64 = 1e-9;
 
 /// Response of flesh at rest to a rig at some parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Compliance {
+pub struct RigCompliance {
     /// Largest displacement of a vertex of the body's own surface, m per N/m³; zero if bones hold all flesh in reach.
     pub per_strength: f64,
     /// Range of strengths at which no flesh is pressed flat, N/m³; unbounded ends are infinite.
@@ -30,7 +30,7 @@ pub struct Compliance {
 
 /// A sample whose strength was lowered to keep flesh from folding.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lowered {
+pub struct LoweredStrength {
     /// Control of the sample. `None`: the rig has no samples.
     pub control: Option<f64>,
     /// Former strength, N/m³.
@@ -39,7 +39,7 @@ pub struct Lowered {
     pub to: f64,
 }
 
-impl Lowered {
+impl LoweredStrength {
     /// Returns a sentence about a rig of this name.
     pub fn sentence(&self, rig: &str) -> String {
         let at = self
@@ -57,22 +57,22 @@ impl Rig {
     ///
     /// # Errors
     /// Errors of [`forces`](Self::forces); a linear system that cannot be solved.
-    pub fn compliance(&self, body: &Body, eta: &[f64]) -> Result<Compliance, RigError> {
+    pub fn compliance(&self, body: &Body, eta: &[f64]) -> Result<RigCompliance, RigError> {
         // A usual strength keeps numbers in range.
         let usual = body.material().young() / body.size();
         let forces = self.forces(body, &self.with_strength(eta, usual))?;
-        let line = body.displaced_by(&forces)?;
+        let line = body.static_displacements(&forces)?;
         let still = vec![Vec3::zeros(); line.len()];
-        let (least, most) = room(body.elements(), &still, &line);
+        let (least, most) = unfolded_range(body.elements(), &still, &line);
         let embedding = body.embedding();
-        let far = (0..embedding.len()).map(|i| embedding.place(i, &line).norm());
+        let far = (0..embedding.len()).map(|i| embedding.position(i, &line).norm());
         let moved = far.fold(0.0, f64::max);
-        let moved = if moved > STILL * body.size() {
+        let moved = if moved > FIXED_SKIN_TOLERANCE * body.size() {
             moved
         } else {
             0.0
         };
-        Ok(Compliance {
+        Ok(RigCompliance {
             per_strength: moved / usual,
             strengths: (least * usual, most * usual),
         })
@@ -88,10 +88,12 @@ impl Rig {
         body: &Body,
         progress: &dyn Progress,
     ) -> Result<Vec<f64>, RigError> {
-        let states = self.states();
-        let per_strength = self.per_strengths(body, &states, progress)?;
+        let states = self.sample_states();
+        let per_strength = self.state_compliances(body, &states, progress)?;
         let each = states.iter().zip(per_strength);
-        Ok(each.map(|(eta, c)| eta[self.strength()] * c).collect())
+        Ok(each
+            .map(|(eta, c)| eta[self.strength_index()] * c)
+            .collect())
     }
 
     /// Returns the rig with the strengths at which its [`peak_displacements`](Self::peak_displacements) on a body are
@@ -106,7 +108,7 @@ impl Rig {
         displacements: &[Option<f64>],
         progress: &dyn Progress,
     ) -> Result<Self, RigError> {
-        let mut states = self.states();
+        let mut states = self.sample_states();
         if displacements.len() != states.len() {
             return Err(RigError::Displacements {
                 expected: states.len(),
@@ -120,17 +122,17 @@ impl Rig {
         // Displacements of zero need no solve.
         let per_strength = match displacements.iter().flatten().all(|y| *y == 0.0) {
             true => vec![1.0; states.len()],
-            false => self.per_strengths(body, &states, progress)?,
+            false => self.state_compliances(body, &states, progress)?,
         };
         for ((eta, wanted), c) in states.iter_mut().zip(displacements).zip(per_strength) {
             match *wanted {
                 None => continue,
-                Some(0.0) => eta[self.strength()] = 0.0,
+                Some(0.0) => eta[self.strength_index()] = 0.0,
                 Some(_) if c <= 0.0 => return Err(RigError::Held),
-                Some(wanted) => eta[self.strength()] = wanted / c,
+                Some(wanted) => eta[self.strength_index()] = wanted / c,
             }
         }
-        self.with_states(states)
+        self.with_sample_states(states)
     }
 
     /// Returns the rig with strengths limited so that, by itself and at rest, it presses no flesh of a body flat, and
@@ -138,17 +140,17 @@ impl Rig {
     ///
     /// # Errors
     /// Errors of [`compliance`](Self::compliance), except for samples outside the flesh, which are kept.
-    pub fn clamped(
+    pub fn with_clamped_strengths(
         &self,
         body: &Body,
         progress: &dyn Progress,
-    ) -> Result<(Self, Vec<Lowered>), RigError> {
-        let mut states = self.states();
-        let (count, progress) = (states.len() as f64, Paced::new(progress));
+    ) -> Result<(Self, Vec<LoweredStrength>), RigError> {
+        let mut states = self.sample_states();
+        let (count, progress) = (states.len() as f64, PacedProgress::new(progress));
         let mut lowered = Vec::new();
-        let at = self.strength();
+        let at = self.strength_index();
         for (i, eta) in states.iter_mut().enumerate() {
-            step(&progress, i as f64 / count, "measuring rigs")?;
+            report_progress(&progress, i as f64 / count, "measuring rigs")?;
             let from = eta[at];
             if from == 0.0 {
                 continue;
@@ -162,46 +164,46 @@ impl Rig {
             if to != from {
                 eta[at] = to;
                 let control = self.samples().get(i).map(|s| s.control);
-                lowered.push(Lowered { control, from, to });
+                lowered.push(LoweredStrength { control, from, to });
             }
         }
         let rig = match lowered.is_empty() {
             true => self.clone(),
-            false => self.with_states(states)?,
+            false => self.with_sample_states(states)?,
         };
         Ok((rig, lowered))
     }
 
     /// Returns the rig without its samples.
-    pub(super) fn plain(&self) -> Option<Self> {
+    pub(super) fn without_samples(&self) -> Option<Self> {
         self.with_samples(Vec::new()).ok()
     }
 
     /// Returns whether its strengths equal those of an otherwise equal rig, up to a relative difference `part`.
-    pub(super) fn is_near(&self, other: &Self, part: f64) -> bool {
-        let at = self.strength();
-        let mut each = self.states().into_iter().zip(other.states());
+    pub(super) fn has_equal_strengths(&self, other: &Self, part: f64) -> bool {
+        let at = self.strength_index();
+        let mut each = self.sample_states().into_iter().zip(other.sample_states());
         each.all(|(a, b)| (a[at] - b[at]).abs() <= part * b[at].abs())
     }
 
     /// Returns η with another strength.
     pub(super) fn with_strength(&self, eta: &[f64], strength: f64) -> Vec<f64> {
         let mut eta = eta.to_vec();
-        if let Some(slot) = eta.get_mut(self.strength()) {
+        if let Some(slot) = eta.get_mut(self.strength_index()) {
             *slot = strength;
         }
         eta
     }
 
     /// Returns the index of the strength among the parameters: the last of the template's.
-    pub(in crate::rig) fn strength(&self) -> usize {
+    pub(in crate::rig) fn strength_index(&self) -> usize {
         match self.kind() {
             RigKind::Force(force) => force.template().parameters().len() - 1,
         }
     }
 
     /// Returns η of each sample, or the own one without samples.
-    fn states(&self) -> Vec<Vec<f64>> {
+    fn sample_states(&self) -> Vec<Vec<f64>> {
         match self.samples() {
             [] => vec![self.own_parameters()],
             samples => samples.iter().map(|s| s.parameters.clone()).collect(),
@@ -209,7 +211,7 @@ impl Rig {
     }
 
     /// Returns the rig with other parameters in its samples, or as its own without samples.
-    fn with_states(&self, states: Vec<Vec<f64>>) -> Result<Self, RigError> {
+    fn with_sample_states(&self, states: Vec<Vec<f64>>) -> Result<Self, RigError> {
         if self.samples().is_empty() {
             let eta = states.into_iter().next().unwrap_or_default();
             return match self.kind() {
@@ -228,16 +230,16 @@ impl Rig {
     }
 
     /// Returns the yield per strength of each state; a state outside the flesh takes that of the nearest one inside.
-    fn per_strengths(
+    fn state_compliances(
         &self,
         body: &Body,
         states: &[Vec<f64>],
         progress: &dyn Progress,
     ) -> Result<Vec<f64>, RigError> {
-        let (count, progress) = (states.len() as f64, Paced::new(progress));
+        let (count, progress) = (states.len() as f64, PacedProgress::new(progress));
         let mut found: Vec<Option<f64>> = Vec::new();
         for (i, eta) in states.iter().enumerate() {
-            step(&progress, i as f64 / count, "measuring rigs")?;
+            report_progress(&progress, i as f64 / count, "measuring rigs")?;
             found.push(match self.compliance(body, eta) {
                 Ok(compliance) => Some(compliance.per_strength),
                 Err(RigError::Outside) => None,

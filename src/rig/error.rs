@@ -3,7 +3,7 @@
 
 use super::TemplateKind;
 use crate::progress::Cancelled;
-use crate::range::LARGEST;
+use crate::range::MAX_NUMBER;
 use crate::solve::SolveError;
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub enum RigError {
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// The template's name is unknown.
-    #[error("there is no template '{name}'; there are: {}", kinds())]
+    #[error("there is no template '{name}'; there are: {}", template_kinds())]
     Template {
         /// The name passed.
         name: String,
@@ -44,7 +44,7 @@ pub enum RigError {
     },
     /// A parameter is not finite, or too large.
     #[error(
-        "the parameter '{name}' is {value}, but must be a finite number, no larger than {LARGEST:e}"
+        "the parameter '{name}' is {value}, but must be a finite number, no larger than {MAX_NUMBER:e}"
     )]
     NonFinite {
         /// Name of the parameter.
@@ -140,7 +140,7 @@ pub enum RigError {
     #[error("the forces are larger than numbers hold: lower the strength")]
     Overflow,
     /// A control is not finite, or too large.
-    #[error("the control is {value}, but must be a finite number, no larger than {LARGEST:e}")]
+    #[error("the control is {value}, but must be a finite number, no larger than {MAX_NUMBER:e}")]
     Control {
         /// Value of the control.
         value: f64,
@@ -216,7 +216,7 @@ pub enum RigError {
 }
 
 impl RigError {
-    pub(crate) fn unknown(name: &str, known: &[&str]) -> Self {
+    pub(crate) fn unknown_parameter(name: &str, known: &[&str]) -> Self {
         Self::Unknown {
             name: name.to_owned(),
             known: known.join(", "),
@@ -258,7 +258,7 @@ impl RigError {
     }
 }
 
-fn kinds() -> String {
+fn template_kinds() -> String {
     let names = TemplateKind::ALL.iter();
     names
         .map(|kind| format!("'{}'", kind.name()))

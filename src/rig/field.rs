@@ -5,47 +5,47 @@
 //! at the boundary, so a field that is W times a smooth one is compact and C¹. With `k = 25√5/16` the largest value of
 //! `k s W(s)` is one.
 
-use super::outline::Lines;
+use super::outline::OutlineSegments;
 use super::{RigError, Spec};
 use crate::{Mat3, Vec3};
 use std::f64::consts::PI;
 
 /// Largest number of parameters of a template.
-pub(crate) const MOST: usize = 3;
+pub(crate) const MAX_PARAMETERS: usize = 3;
 
 /// Values of a template's parameters in order; unused ones are zero.
-pub(super) type Values = [f64; MOST];
+pub(super) type ParameterValues = [f64; MAX_PARAMETERS];
 
 /// `25√5/16`: one over the largest value of `s W(s)`.
-pub(super) const PEAK: f64 = 25.0 * 2.236_067_977_499_79 / 16.0;
+pub(super) const PEAK_NORMALISATION: f64 = 25.0 * 2.236_067_977_499_79 / 16.0;
 
 /// Force at a point and its derivatives, in the template's frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Derivatives {
+pub struct ForceDerivatives {
     /// Force per volume, N/m³.
     pub force: Vec3,
     /// Derivative by the point, N/m⁴.
     pub by_place: Mat3,
     /// Derivatives by each parameter, in order; unused ones are zero.
-    pub by_parameter: [Vec3; MOST],
+    pub by_parameter: [Vec3; MAX_PARAMETERS],
 }
 
 /// Force field of one kind of template: compact and C¹, with the strength as its largest force.
 ///
 /// Parameters are lengths first and the strength last. The methods with a body hold for a field in a ball of the first
 /// parameter's radius; a field of another shape overrides them.
-pub(super) trait Field: Sync {
+pub(super) trait ForceField: Sync {
     /// Returns name, texts and parameters.
     fn spec(&self) -> &'static Spec;
 
     /// Returns the force at a point of the frame, N/m³; `None` outside the support.
-    fn force(&self, p: &Values, y: &Vec3) -> Option<Vec3>;
+    fn force(&self, p: &ParameterValues, y: &Vec3) -> Option<Vec3>;
 
     /// Returns the force and its derivatives at a point of the frame; `None` outside the support.
-    fn derivatives(&self, p: &Values, y: &Vec3) -> Option<Derivatives>;
+    fn derivatives(&self, p: &ParameterValues, y: &Vec3) -> Option<ForceDerivatives>;
 
     /// Returns lines that show the support and the directions of the force, in the template's frame, metres.
-    fn outline(&self, p: &Values) -> Lines;
+    fn outline(&self, p: &ParameterValues) -> OutlineSegments;
 
     /// Returns the usual tilt of a guide at a bone, radians.
     fn tilt(&self) -> f64 {
@@ -53,54 +53,54 @@ pub(super) trait Field: Sync {
     }
 
     /// Returns the lengths of a template of usual proportions, as parts of its reach.
-    fn proportions(&self) -> &'static [f64] {
+    fn usual_proportions(&self) -> &'static [f64] {
         &[1.0]
     }
 
     /// Returns the indices of two lengths of which the first must stay above the second.
-    fn nested(&self) -> Option<(usize, usize)> {
+    fn nested_indices(&self) -> Option<(usize, usize)> {
         None
     }
 
     /// Returns the index of the length over which the force varies; a quadrature has to resolve it.
-    fn resolved(&self) -> usize {
+    fn resolved_index(&self) -> usize {
         0
     }
 
     /// Returns the fewest voxels of a quadrature per resolved length.
-    fn voxels(&self) -> f64 {
+    fn voxels_per_length(&self) -> f64 {
         4.0
     }
 
     /// Returns the largest change in one update of a fit while the mouse moves: a part of a length, and a multiple of
     /// other typical changes. New flesh is most of the work of an update.
-    fn drag(&self) -> (f64, f64) {
+    fn max_update_change(&self) -> (f64, f64) {
         (0.3, 2.0)
     }
 
     /// Returns the distance from the frame's origin beyond which the force is zero, metres.
-    fn reach(&self, p: &Values) -> f64 {
+    fn reach(&self, p: &ParameterValues) -> f64 {
         p[0]
     }
 
     /// Returns the signed distance from a point of the frame to the support, metres; negative inside.
-    fn distance(&self, p: &Values, y: &Vec3) -> f64 {
+    fn distance(&self, p: &ParameterValues, y: &Vec3) -> f64 {
         y.norm() - p[0]
     }
 
     /// Returns the volume of the support, m³.
-    fn volume(&self, p: &Values) -> f64 {
+    fn volume(&self, p: &ParameterValues) -> f64 {
         4.0 / 3.0 * PI * p[0].powi(3)
     }
 
     /// Returns the depth of flesh that a template under the skin fills, metres.
-    fn depth(&self, p: &Values) -> f64 {
+    fn depth(&self, p: &ParameterValues) -> f64 {
         p[0]
     }
 
     /// Refuses lengths that make no field.
-    fn check(&self, p: &Values) -> Result<(), RigError> {
-        match self.nested() {
+    fn check(&self, p: &ParameterValues) -> Result<(), RigError> {
+        match self.nested_indices() {
             Some((outer, inner)) if p[inner] >= p[outer] => {
                 let parameters = self.spec().parameters;
                 Err(RigError::Nested {
@@ -115,23 +115,23 @@ pub(super) trait Field: Sync {
 
 /// Returns `1 − s²`, the square root of W, within the radius; `None` beyond.
 #[inline]
-pub(super) fn window(square: f64, radius: f64) -> Option<f64> {
+pub(super) fn window_root(square: f64, radius: f64) -> Option<f64> {
     let rest = 1.0 - square / (radius * radius);
     (rest > 0.0).then_some(rest)
 }
 
 /// W and its derivatives.
-pub(super) struct Weight {
+pub(super) struct WindowWeight {
     pub value: f64,
     pub by_place: Vec3,
     pub by_radius: f64,
 }
 
-impl Weight {
+impl WindowWeight {
     #[inline]
-    pub fn at(y: &Vec3, radius: f64) -> Option<Self> {
+    pub fn evaluate(y: &Vec3, radius: f64) -> Option<Self> {
         let square = y.norm_squared();
-        let rest = window(square, radius)?;
+        let rest = window_root(square, radius)?;
         let slope = 4.0 * rest / (radius * radius);
         Some(Self {
             value: rest * rest,
@@ -144,16 +144,16 @@ impl Weight {
 /// Returns `f = a p W m/R`, with `m` linear in the point, and its derivatives; those by R and a come first and
 /// second.
 #[inline]
-pub(super) fn linear(
-    w: &Weight,
+pub(super) fn windowed_linear_field(
+    w: &WindowWeight,
     m: Vec3,
     slope: &Mat3,
     (radius, peak): (f64, f64),
     strength: f64,
-) -> Derivatives {
+) -> ForceDerivatives {
     let unit = peak / radius;
     let scale = strength * unit;
-    Derivatives {
+    ForceDerivatives {
         force: m * (scale * w.value),
         by_place: (slope * w.value + m * w.by_place.transpose()) * scale,
         by_parameter: [

@@ -10,19 +10,19 @@ use crate::geometry::matrix::cofactor;
 use crate::{Mat3, Vec3};
 
 /// Smallest volume, relative to rest, to which a rig may press flesh.
-pub const FLATTEST: f64 = 0.3;
+pub const MIN_VOLUME_RATIO: f64 = 0.3;
 /// Factor by which flesh that is already flat without the rig may get flatter.
-const FURTHER: f64 = 0.5;
+const FURTHER_FLATTENING_FACTOR: f64 = 0.5;
 /// Multiple of the line beyond which the range counts as infinite.
-const ENDLESS: f64 = 1e6;
+const UNBOUNDED_MULTIPLE: f64 = 1e6;
 /// Bisection steps that find a bound to rounding.
-const HALVINGS: usize = 80;
+const BISECTION_STEPS: usize = 80;
 
 /// Returns the range of t around 0 for which every element of `from[nodes] + t·line[nodes]` keeps `det F` ≥
-/// [`FLATTEST`], or half of its value at t = 0 if that is less. Pieces that are already inverted are ignored.
+/// [`MIN_VOLUME_RATIO`], or half of its value at t = 0 if that is less. Pieces that are already inverted are ignored.
 /// Unbounded ends are infinite.
-pub(super) fn room(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f64) {
-    let (mut least, mut most) = (-ENDLESS, ENDLESS);
+pub(super) fn unfolded_range(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f64) {
+    let (mut least, mut most) = (-UNBOUNDED_MULTIPLE, UNBOUNDED_MULTIPLE);
     for e in 0..elements.len() {
         let corners = elements.corners(e);
         for piece in elements.pieces(e).filter(|p| p.volume > 0.0) {
@@ -35,13 +35,17 @@ pub(super) fn room(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f
             if volume.is_nan() || volume <= 0.0 {
                 continue;
             }
-            let left = Cubic::of(&f, &g, FLATTEST.min(FURTHER * volume));
-            most = left.stays_positive(most);
-            least = -left.mirrored().stays_positive(-least);
+            let left = CubicPolynomial::from_determinant(
+                &f,
+                &g,
+                MIN_VOLUME_RATIO.min(FURTHER_FLATTENING_FACTOR * volume),
+            );
+            most = left.positive_until(most);
+            least = -left.mirror().positive_until(-least);
         }
     }
     let open = |x: f64| {
-        if x.abs() < ENDLESS {
+        if x.abs() < UNBOUNDED_MULTIPLE {
             x
         } else {
             x * f64::INFINITY
@@ -52,11 +56,11 @@ pub(super) fn room(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f
 
 /// The cubic `c₀ + c₁ a + c₂ a² + c₃ a³`, positive at 0.
 #[derive(Debug, Clone, Copy)]
-struct Cubic([f64; 4]);
+struct CubicPolynomial([f64; 4]);
 
-impl Cubic {
+impl CubicPolynomial {
     /// Returns `det (F + a G) − bound`.
-    fn of(f: &Mat3, g: &Mat3, bound: f64) -> Self {
+    fn from_determinant(f: &Mat3, g: &Mat3, bound: f64) -> Self {
         Self([
             f.determinant() - bound,
             cofactor(f).dot(g),
@@ -66,25 +70,25 @@ impl Cubic {
     }
 
     /// Returns the cubic in `−a`.
-    fn mirrored(self) -> Self {
+    fn mirror(self) -> Self {
         let [a, b, c, d] = self.0;
         Self([a, -b, c, -d])
     }
 
-    fn at(&self, x: f64) -> f64 {
+    fn value_at(&self, x: f64) -> f64 {
         let [a, b, c, d] = self.0;
         a + x * (b + x * (c + x * d))
     }
 
     /// Returns the largest number up to `end` before which the cubic is nowhere negative.
-    fn stays_positive(&self, end: f64) -> f64 {
+    fn positive_until(&self, end: f64) -> f64 {
         let mut from = 0.0;
-        for to in self.turns().into_iter().chain([end]) {
+        for to in self.stationary_points().into_iter().chain([end]) {
             if !(to > from && to <= end) {
                 continue;
             }
-            if self.at(to) < 0.0 {
-                return self.crossing(from, to);
+            if self.value_at(to) < 0.0 {
+                return self.bisect_root(from, to);
             }
             from = to;
         }
@@ -92,7 +96,7 @@ impl Cubic {
     }
 
     /// Returns the stationary points, ascending; infinite for missing ones.
-    fn turns(&self) -> [f64; 2] {
+    fn stationary_points(&self) -> [f64; 2] {
         let [_, b, c, d] = self.0;
         // 3 d x² + 2 c x + b = 0, without cancellation.
         let q = c * c - 3.0 * b * d;
@@ -107,10 +111,10 @@ impl Cubic {
     }
 
     /// Bisects between a positive and a negative value of the cubic; returns the positive side of the root.
-    fn crossing(&self, mut positive: f64, mut negative: f64) -> f64 {
-        for _ in 0..HALVINGS {
+    fn bisect_root(&self, mut positive: f64, mut negative: f64) -> f64 {
+        for _ in 0..BISECTION_STEPS {
             let middle = 0.5 * (positive + negative);
-            if self.at(middle) < 0.0 {
+            if self.value_at(middle) < 0.0 {
                 negative = middle;
             } else {
                 positive = middle;
@@ -126,7 +130,7 @@ mod tests {
     use crate::elasticity::Material;
     use crate::surface::shapes::Random;
 
-    fn one_piece() -> (Elements, Vec<Vec3>) {
+    fn single_element() -> (Elements, Vec<Vec3>) {
         let x = vec![
             Vec3::zeros(),
             Vec3::new(0.3, 0.0, 0.1),
@@ -138,7 +142,7 @@ mod tests {
     }
 
     /// The volume of the piece over that at rest.
-    fn volume(x: &[Vec3], q: &[Vec3]) -> f64 {
+    fn volume_ratio(x: &[Vec3], q: &[Vec3]) -> f64 {
         let of = |p: &[Vec3]| (p[1] - p[0]).cross(&(p[2] - p[0])).dot(&(p[3] - p[0]));
         let p: Vec<Vec3> = x.iter().zip(q).map(|(x, q)| x + q).collect();
         of(&p) / of(x)
@@ -147,7 +151,7 @@ mod tests {
     /// Flesh is at its flattest at the ends of the room, and nowhere within it.
     #[test]
     fn room_ends_at_flattest() {
-        let (elements, x) = one_piece();
+        let (elements, x) = single_element();
         let mut random = Random(5);
         let mut found = 0;
         for _ in 0..300 {
@@ -159,24 +163,24 @@ mod tests {
             let (from, line) = (any(0.05), any(0.1));
             let at =
                 |a: f64| -> Vec<Vec3> { from.iter().zip(&line).map(|(q, d)| q + d * a).collect() };
-            let start = volume(&x, &from);
+            let start = volume_ratio(&x, &from);
             if start <= 0.0 {
                 continue;
             }
-            let bound = FLATTEST.min(0.5 * start);
-            let (least, most) = room(&elements, &from, &line);
+            let bound = MIN_VOLUME_RATIO.min(0.5 * start);
+            let (least, most) = unfolded_range(&elements, &from, &line);
             assert!(least < 0.0 && most > 0.0);
             for end in [least, most] {
                 // Far out rounding decides.
                 if end.abs() < 50.0 {
                     found += 1;
-                    assert!((volume(&x, &at(end)) - bound).abs() < 1e-9, "{end}");
-                    assert!(volume(&x, &at(end * (1.0 + 1e-6))) < bound);
+                    assert!((volume_ratio(&x, &at(end)) - bound).abs() < 1e-9, "{end}");
+                    assert!(volume_ratio(&x, &at(end * (1.0 + 1e-6))) < bound);
                 }
                 let far = end.clamp(-50.0, 50.0);
                 for i in 0..200 {
                     let a = far * f64::from(i) / 200.0;
-                    assert!(volume(&x, &at(a)) > bound, "{a} of {far}");
+                    assert!(volume_ratio(&x, &at(a)) > bound, "{a} of {far}");
                 }
             }
         }
@@ -186,17 +190,20 @@ mod tests {
     /// A displacement that flattens nothing has an unbounded room, and inverted elements do not limit it.
     #[test]
     fn room_unbounded_without_flattening() {
-        let (elements, x) = one_piece();
+        let (elements, x) = single_element();
         let still = vec![Vec3::zeros(); 4];
         let open = (f64::NEG_INFINITY, f64::INFINITY);
-        assert_eq!(room(&elements, &still, &still), open);
-        assert_eq!(room(&elements, &still, &[Vec3::x(); 4]), open);
+        assert_eq!(unfolded_range(&elements, &still, &still), open);
+        assert_eq!(unfolded_range(&elements, &still, &[Vec3::x(); 4]), open);
         // Growing: endless that way, and back until the last third of the volume.
-        let (least, most) = room(&elements, &still, &x);
+        let (least, most) = unfolded_range(&elements, &still, &x);
         assert_eq!(most, f64::INFINITY);
-        assert!((least + 1.0 - FLATTEST.cbrt()).abs() < 1e-9, "{least}");
+        assert!(
+            (least + 1.0 - MIN_VOLUME_RATIO.cbrt()).abs() < 1e-9,
+            "{least}"
+        );
         // What is inverted already has no say.
         let turned: Vec<Vec3> = x.iter().map(|x| Vec3::new(-2.0 * x.x, 0.0, 0.0)).collect();
-        assert_eq!(room(&elements, &turned, &x), open);
+        assert_eq!(unfolded_range(&elements, &turned, &x), open);
     }
 }

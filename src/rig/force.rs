@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rigs of the kind *force*: a template on a guide, and the integrals of its field over flesh.
 
-use super::quadrature::Integrals;
-use super::{Guide, GuideFrame, Motion, Placed, RigError, Spec, Template};
+use super::quadrature::FieldIntegrals;
+use super::{Guide, GuideFrame, GuideMotion, GuidePlacement, RigError, Spec, Template};
 use crate::Vec3;
 use crate::body::Body;
 
@@ -14,7 +14,7 @@ pub struct ForceRig {
 }
 
 /// Forces and their derivative by every parameter, `[nodes]` each.
-type Tangents = (Vec<Vec3>, Vec<Vec<Vec3>>);
+type ForcesAndTangents = (Vec<Vec3>, Vec<Vec<Vec3>>);
 
 impl ForceRig {
     pub(super) fn new(template: Template, guide: Guide) -> Self {
@@ -31,12 +31,12 @@ impl ForceRig {
         &self.guide
     }
 
-    pub(super) fn field(&self) -> &'static dyn Integrals {
+    pub(super) fn field(&self) -> &'static dyn FieldIntegrals {
         self.template.kind().field()
     }
 
     /// Returns what the parameters are.
-    pub(super) fn specs(&self) -> [&'static Spec; 2] {
+    pub(super) fn parameter_specs(&self) -> [&'static Spec; 2] {
         [self.template.kind().spec(), self.guide.spec()]
     }
 
@@ -45,20 +45,22 @@ impl ForceRig {
     }
 
     /// Returns η of the template and of the guide.
-    fn split<'a>(&self, eta: &'a [f64]) -> (&'a [f64], &'a [f64]) {
+    fn split_parameters<'a>(&self, eta: &'a [f64]) -> (&'a [f64], &'a [f64]) {
         eta.split_at(self.template.parameters().len().min(eta.len()))
     }
 
     pub(super) fn template_at(&self, eta: &[f64]) -> Result<Template, RigError> {
-        Template::new(self.template.kind(), self.split(eta).0)
+        Template::new(self.template.kind(), self.split_parameters(eta).0)
     }
 
-    pub(super) fn place(&self, body: &Body, eta: &[f64]) -> Result<Placed, RigError> {
-        self.guide.place(body, self.split(eta).1)
+    pub(super) fn place(&self, body: &Body, eta: &[f64]) -> Result<GuidePlacement, RigError> {
+        self.guide.place(body, self.split_parameters(eta).1)
     }
 
     pub(super) fn level(&self, body: &Body, eta: &[f64]) -> Result<u32, RigError> {
-        Ok(self.field().level(body, self.template_at(eta)?.values()))
+        Ok(self
+            .field()
+            .resolving_level(body, self.template_at(eta)?.parameter_values()))
     }
 
     /// Returns the integral at η; the level that resolves the template if none is given.
@@ -67,12 +69,15 @@ impl ForceRig {
         body: &'a Body,
         eta: &[f64],
         level: Option<u32>,
-    ) -> Result<Integral<'a>, RigError> {
+    ) -> Result<TemplateIntegral<'a>, RigError> {
         let template = self.template_at(eta)?;
         let placed = self.place(body, eta)?;
-        let resolving = || self.field().level(body, template.values());
+        let resolving = || {
+            self.field()
+                .resolving_level(body, template.parameter_values())
+        };
         let level = level.unwrap_or_else(resolving);
-        Ok(Integral {
+        Ok(TemplateIntegral {
             body,
             template,
             placed,
@@ -82,53 +87,53 @@ impl ForceRig {
 }
 
 /// A template placed in the flesh of a body, with the level of its quadrature.
-pub(super) struct Integral<'a> {
+pub(super) struct TemplateIntegral<'a> {
     body: &'a Body,
     template: Template,
-    placed: Placed,
+    placed: GuidePlacement,
     level: u32,
 }
 
-impl Integral<'_> {
-    fn parts(&self) -> (&'static dyn Integrals, &GuideFrame) {
+impl TemplateIntegral<'_> {
+    fn field_and_frame(&self) -> (&'static dyn FieldIntegrals, &GuideFrame) {
         (self.template.kind().field(), &self.placed.frame)
     }
 
     /// Returns the approximate number of flesh points in the template: the cost of an integral.
-    pub fn points(&self) -> f64 {
-        let (field, _) = self.parts();
-        field.points(self.body, self.level, self.template.values())
+    pub fn point_count(&self) -> f64 {
+        let (field, _) = self.field_and_frame();
+        field.point_count(self.body, self.level, self.template.parameter_values())
     }
 
     /// Returns the generalised forces `[nodes]`, N; `None` if the template lies outside the flesh.
     pub fn forces(&self) -> Result<Option<Vec<Vec3>>, RigError> {
         let mut out = vec![Vec3::zeros(); self.body.node_count()];
-        let ((field, frame), p) = (self.parts(), self.template.values());
+        let ((field, frame), p) = (self.field_and_frame(), self.template.parameter_values());
         let any = field.add_forces(self.body, self.level, p, frame, &mut out);
-        finite(out.iter().flatten())?;
+        check_finite(out.iter().flatten())?;
         Ok(any.then_some(out))
     }
 
     /// Returns the derivative of `Σ field·Q` by every parameter.
     pub fn forces_vjp(&self, field: &[Vec3]) -> Result<Vec<f64>, RigError> {
-        let ((own, frame), p) = (self.parts(), self.template.values());
-        let sums = own.vjp(self.body, self.level, p, frame, field);
+        let ((own, frame), p) = (self.field_and_frame(), self.template.parameter_values());
+        let sums = own.work_derivatives(self.body, self.level, p, frame, field);
         let sums = sums.ok_or(RigError::Outside)?;
         let of_template = &sums.by_parameter[..self.template.parameters().len()];
         let motions = self.placed.motions.iter();
         let of_guide =
             motions.map(|m| m.spin.dot(&sums.by_spin) + m.velocity.dot(&sums.by_velocity));
         let all: Vec<f64> = of_template.iter().copied().chain(of_guide).collect();
-        finite(&all)?;
+        check_finite(&all)?;
         Ok(all)
     }
 
     /// Returns the forces and their derivative by every parameter.
-    pub fn tangents(&self) -> Result<Tangents, RigError> {
-        let ((field, frame), p) = (self.parts(), self.template.values());
-        let tangents = field.tangents(self.body, self.level, p, frame);
+    pub fn tangents(&self) -> Result<ForcesAndTangents, RigError> {
+        let ((field, frame), p) = (self.field_and_frame(), self.template.parameter_values());
+        let tangents = field.force_tangents(self.body, self.level, p, frame);
         let tangents = tangents.ok_or(RigError::Outside)?;
-        let of_motion = |m: &Motion| -> Vec<Vec3> {
+        let of_motion = |m: &GuideMotion| -> Vec<Vec3> {
             let by = |v: usize| -> Vec3 {
                 let axes = 0..3;
                 axes.map(|a| {
@@ -142,13 +147,13 @@ impl Integral<'_> {
         let of_template = tangents.by_parameter.into_iter();
         let own = self.template.parameters().len();
         let slopes: Vec<Vec<Vec3>> = of_template.take(own).chain(of_guide).collect();
-        finite(slopes.iter().flatten().chain(&tangents.forces).flatten())?;
+        check_finite(slopes.iter().flatten().chain(&tangents.forces).flatten())?;
         Ok((tangents.forces, slopes))
     }
 }
 
 /// Refuses numbers that overflowed.
-fn finite<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> Result<(), RigError> {
+fn check_finite<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> Result<(), RigError> {
     match numbers.into_iter().all(|x| x.is_finite()) {
         true => Ok(()),
         false => Err(RigError::Overflow),

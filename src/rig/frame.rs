@@ -7,7 +7,7 @@ use crate::skeleton::polar;
 use crate::{Mat3, Mat4, Vec3};
 
 /// Largest deviation of a free frame's columns from a rotation's, as a share of their length.
-const RIGID_SLACK: f64 = 1e-4;
+const RIGIDITY_TOLERANCE: f64 = 1e-4;
 
 /// A rigid frame in rest space.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +36,7 @@ impl GuideFrame {
         if let Some(value) = matrix
             .iter()
             .copied()
-            .find(|x| x.is_nan() || x.abs() > range::FARTHEST)
+            .find(|x| x.is_nan() || x.abs() > range::MAX_COORDINATE)
         {
             return Err(RigError::NonFinite {
                 name: "matrix",
@@ -69,7 +69,7 @@ impl GuideFrame {
         if unit.determinant() < 0.0 {
             return refused("it mirrors");
         }
-        if range::largest(&(stretch - Mat3::identity())) > RIGID_SLACK {
+        if range::max_abs_entry(&(stretch - Mat3::identity())) > RIGIDITY_TOLERANCE {
             return refused("it shears, or scales its axes differently");
         }
         Ok(Self {
@@ -87,11 +87,11 @@ impl GuideFrame {
 
     /// Returns the coordinates in the frame of a point of rest space.
     #[inline]
-    pub fn local(&self, x: &Vec3) -> Vec3 {
+    pub fn to_local(&self, x: &Vec3) -> Vec3 {
         self.rotation.tr_mul(&(x - self.origin))
     }
 }
 
 fn is_rotation(m: &Mat3) -> bool {
-    range::largest(&(m.tr_mul(m) - Mat3::identity())) < 1e-14 && m.determinant() > 0.0
+    range::max_abs_entry(&(m.tr_mul(m) - Mat3::identity())) < 1e-14 && m.determinant() > 0.0
 }

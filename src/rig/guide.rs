@@ -11,7 +11,7 @@
 //! - **free**: a frame, then a translation (x, y, z) in it, then the rotation by the vector (rx, ry, rz).
 //!
 //! Tilt turns about Y: at +π/2, Z points along the former X. Lengths are metres, angles radians, `along` is a
-//! fraction of the bone. [`Placed`] holds the frame and its exact motion by each parameter: spin and velocity.
+//! fraction of the bone. [`GuidePlacement`] holds the frame and its exact motion by each parameter: spin and velocity.
 
 use super::{GuideFrame, Parameter, ParameterKind, RigError, Spec};
 use crate::body::Body;
@@ -22,16 +22,16 @@ use std::f64::consts::PI;
 
 /// A frame and its motion with each parameter of its guide.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct GuidePlacement {
     /// The frame.
     pub frame: GuideFrame,
     /// One motion per parameter, in order.
-    pub motions: Vec<Motion>,
+    pub motions: Vec<GuideMotion>,
 }
 
 /// Derivative of a frame by a parameter: `dR = [spin]ₓ R`, `d origin = velocity`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Motion {
+pub struct GuideMotion {
     /// Rotation vector, radians per unit of the parameter, rest axes.
     pub spin: Vec3,
     /// Velocity of the origin, metres per unit of the parameter, rest axes.
@@ -75,7 +75,7 @@ pub enum Guide {
     },
 }
 
-const fn length(name: &'static str, label: &'static str, doc: &'static str) -> Parameter {
+const fn length_parameter(name: &'static str, label: &'static str, doc: &'static str) -> Parameter {
     Parameter {
         name,
         kind: ParameterKind::Offset,
@@ -86,21 +86,21 @@ const fn length(name: &'static str, label: &'static str, doc: &'static str) -> P
     }
 }
 
-const fn angle(name: &'static str, label: &'static str, doc: &'static str) -> Parameter {
+const fn angle_parameter(name: &'static str, label: &'static str, doc: &'static str) -> Parameter {
     Parameter {
         kind: ParameterKind::Angle,
         range: (-PI, PI),
-        ..length(name, label, doc)
+        ..length_parameter(name, label, doc)
     }
 }
 
-const TILT: Parameter = angle(
+const TILT_PARAMETER: Parameter = angle_parameter(
     "tilt",
     "Tilt",
     "Turns the field's axis from straight out (0) towards the bone's tail, or along the skin (90 degrees)",
 );
 
-const BONE: Spec = Spec {
+const BONE_SPEC: Spec = Spec {
     name: "bone",
     label: "Bone",
     doc: "Hangs on a bone, at a position along, around and out from it",
@@ -110,13 +110,13 @@ const BONE: Spec = Spec {
             kind: ParameterKind::Share,
             default: 0.5,
             range: (0.0, 1.0),
-            ..length(
+            ..length_parameter(
                 "along",
                 "Along",
                 "Position along the bone: 0 at its head, 1 at its tail; values beyond are allowed",
             )
         },
-        angle(
+        angle_parameter(
             "angle",
             "Around",
             "Direction out from the bone; 0 is the front",
@@ -124,13 +124,13 @@ const BONE: Spec = Spec {
         Parameter {
             kind: ParameterKind::Distance,
             range: (0.0, 1.0),
-            ..length("distance", "Out", "Distance from the bone")
+            ..length_parameter("distance", "Out", "Distance from the bone")
         },
-        TILT,
+        TILT_PARAMETER,
     ],
 };
 
-const SKIN: Spec = Spec {
+const SKIN_SPEC: Spec = Spec {
     name: "skin",
     label: "Skin",
     doc: "Hangs under a point of the skin, at a depth and a rotation",
@@ -138,55 +138,55 @@ const SKIN: Spec = Spec {
     parameters: &[
         Parameter {
             range: (0.0, 1.0),
-            ..length(
+            ..length_parameter(
                 "depth",
                 "Depth",
                 "Depth under the skin; negative is outside",
             )
         },
-        angle(
+        angle_parameter(
             "roll",
             "Roll",
             "Turns the field about the skin's outward direction",
         ),
-        TILT,
+        TILT_PARAMETER,
     ],
 };
 
-const FREE: Spec = Spec {
+const FREE_SPEC: Spec = Spec {
     name: "free",
     label: "Free",
     doc: "Stands anywhere in the flesh of the rest pose",
     icon: "EMPTY_AXIS",
     parameters: &[
-        length("x", "X", "Moves the field along its first axis"),
-        length("y", "Y", "Moves the field along its second axis"),
-        length("z", "Z", "Moves the field along its third axis"),
-        angle(
+        length_parameter("x", "X", "Moves the field along its first axis"),
+        length_parameter("y", "Y", "Moves the field along its second axis"),
+        length_parameter("z", "Z", "Moves the field along its third axis"),
+        angle_parameter(
             "rx",
             "Turn X",
             "Turns the field about its first axis (the three are one rotation vector)",
         ),
-        angle("ry", "Turn Y", "Turns the field about its second axis"),
-        angle("rz", "Turn Z", "Turns the field about its third axis"),
+        angle_parameter("ry", "Turn Y", "Turns the field about its second axis"),
+        angle_parameter("rz", "Turn Z", "Turns the field about its third axis"),
     ],
 };
 
 /// Largest deviation from one of the sum of barycentric coordinates, which are then rescaled.
-const SUM_SLACK: f64 = 1e-3;
+const BARYCENTRIC_SUM_TOLERANCE: f64 = 1e-3;
 /// Cosine of 30°: bones closer to Y than this angle take +Z for their angle 0.
-const NEAR_Y: f64 = 0.866_025_403_784_438_6;
+const NEAR_Y_COSINE: f64 = 0.866_025_403_784_438_6;
 
 impl Guide {
     /// Kinds of guides.
-    pub const SPECS: [Spec; 3] = [BONE, SKIN, FREE];
+    pub const SPECS: [Spec; 3] = [BONE_SPEC, SKIN_SPEC, FREE_SPEC];
 
     /// Builds a guide at a bone; angle and tilt in radians, distance in metres.
     ///
     /// # Errors
     /// A value that is not finite.
     pub fn bone(bone: BoneRef, values: [f64; 4]) -> Result<Self, RigError> {
-        Self::Bone { bone, values }.checked()
+        Self::Bone { bone, values }.check_finite()
     }
 
     /// Builds a guide under a point of a triangle of the body's original surface; depth in metres, roll and tilt in
@@ -197,8 +197,10 @@ impl Guide {
     /// are rescaled.
     pub fn skin(face: u32, barycentric: [f64; 3], values: [f64; 3]) -> Result<Self, RigError> {
         let sum: f64 = barycentric.iter().sum();
-        let nonsense = barycentric.iter().any(|&w| w.is_nan() || w < -SUM_SLACK);
-        if nonsense || (sum - 1.0).abs() > SUM_SLACK || !sum.is_finite() {
+        let nonsense = barycentric
+            .iter()
+            .any(|&w| w.is_nan() || w < -BARYCENTRIC_SUM_TOLERANCE);
+        if nonsense || (sum - 1.0).abs() > BARYCENTRIC_SUM_TOLERANCE || !sum.is_finite() {
             return Err(RigError::Barycentric { barycentric });
         }
         // Coordinates that sum to one up to rounding are kept to the bit: files return exactly what was written.
@@ -209,7 +211,7 @@ impl Guide {
             barycentric,
             values,
         }
-        .checked()
+        .check_finite()
     }
 
     /// Builds a free guide; x, y, z in metres, rx, ry, rz in radians.
@@ -217,10 +219,10 @@ impl Guide {
     /// # Errors
     /// A value that is not finite.
     pub fn free(frame: GuideFrame, values: [f64; 6]) -> Result<Self, RigError> {
-        Self::Free { frame, values }.checked()
+        Self::Free { frame, values }.check_finite()
     }
 
-    fn checked(self) -> Result<Self, RigError> {
+    fn check_finite(self) -> Result<Self, RigError> {
         let mut named = self.spec().parameters.iter().zip(self.values());
         match named.find(|(_, value)| !range::is_sound(**value)) {
             Some((&Parameter { name, .. }, &value)) => Err(RigError::NonFinite { name, value }),
@@ -251,19 +253,19 @@ impl Guide {
     ///
     /// # Errors
     /// A bone or face that the body does not have, or that has no length or area; a wrong number of values.
-    pub fn place(&self, body: &Body, values: &[f64]) -> Result<Placed, RigError> {
+    pub fn place(&self, body: &Body, values: &[f64]) -> Result<GuidePlacement, RigError> {
         let placed = match (self, values) {
             (Self::Bone { bone, .. }, &[along, angle, distance, tilt]) => {
-                by_bone(body, bone, along, angle, distance, tilt)?
+                place_on_bone(body, bone, along, angle, distance, tilt)?
             }
             (
                 Self::Skin {
                     face, barycentric, ..
                 },
                 &[depth, roll, tilt],
-            ) => by_skin(body, *face, barycentric, depth, roll, tilt)?,
+            ) => place_under_skin(body, *face, barycentric, depth, roll, tilt)?,
             (Self::Free { frame, .. }, &[x, y, z, rx, ry, rz]) => {
-                freely(frame, Vec3::new(x, y, z), Vec3::new(rx, ry, rz))
+                place_freely(frame, Vec3::new(x, y, z), Vec3::new(rx, ry, rz))
             }
             _ => {
                 return Err(RigError::Count {
@@ -287,41 +289,41 @@ impl Guide {
     }
 }
 
-fn still(spin: Vec3) -> Motion {
-    Motion {
+fn pure_spin(spin: Vec3) -> GuideMotion {
+    GuideMotion {
         spin,
         velocity: Vec3::zeros(),
     }
 }
 
-fn sliding(velocity: Vec3) -> Motion {
-    Motion {
+fn pure_translation(velocity: Vec3) -> GuideMotion {
+    GuideMotion {
         spin: Vec3::zeros(),
         velocity,
     }
 }
 
 /// Returns a rotation with Z outward and X across at tilt 0, turned by tilt about Y.
-fn tilted(x: Vec3, z: Vec3, tilt: f64) -> Mat3 {
+fn tilted_rotation(x: Vec3, z: Vec3, tilt: f64) -> Mat3 {
     let (sin, cos) = tilt.sin_cos();
     let y = z.cross(&x);
     Mat3::from_columns(&[x * cos - z * sin, y, z * cos + x * sin])
 }
 
 /// Returns a unit vector turned about a perpendicular unit axis.
-fn turned(v: Vec3, axis: &Vec3, angle: f64) -> Vec3 {
+fn rotate_about(v: Vec3, axis: &Vec3, angle: f64) -> Vec3 {
     let (sin, cos) = angle.sin_cos();
     v * cos + axis.cross(&v) * sin
 }
 
-fn by_bone(
+fn place_on_bone(
     body: &Body,
     bone: &BoneRef,
     along: f64,
     angle: f64,
     distance: f64,
     tilt: f64,
-) -> Result<Placed, RigError> {
+) -> Result<GuidePlacement, RigError> {
     let skeleton = body.skeleton();
     let b = match bone {
         BoneRef::Name(name) => skeleton.names().iter().position(|n| n == name),
@@ -341,40 +343,40 @@ fn by_bone(
         .ok_or_else(|| RigError::NoLength {
             name: skeleton.names()[b].clone(),
         })?;
-    let start = if axis.y.abs() > NEAR_Y {
+    let start = if axis.y.abs() > NEAR_Y_COSINE {
         Vec3::z()
     } else {
         -Vec3::y()
     };
     let start = (start - axis * axis.dot(&start)).normalize();
-    let out = turned(start, &axis, angle);
-    let rotation = tilted(axis, out, tilt);
+    let out = rotate_about(start, &axis, angle);
+    let rotation = tilted_rotation(axis, out, tilt);
     let side = rotation.column(1).into_owned();
-    Ok(Placed {
+    Ok(GuidePlacement {
         frame: GuideFrame {
             rotation,
             origin: head + way * along + out * distance,
         },
         motions: vec![
-            sliding(way),
-            Motion {
+            pure_translation(way),
+            GuideMotion {
                 spin: axis,
                 velocity: axis.cross(&out) * distance,
             },
-            sliding(out),
-            still(side),
+            pure_translation(out),
+            pure_spin(side),
         ],
     })
 }
 
-fn by_skin(
+fn place_under_skin(
     body: &Body,
     face: u32,
     barycentric: &[f64; 3],
     depth: f64,
     roll: f64,
     tilt: f64,
-) -> Result<Placed, RigError> {
+) -> Result<GuidePlacement, RigError> {
     let surface = body.surface();
     let faces = surface.triangles().len();
     let corners = surface
@@ -390,24 +392,28 @@ fn by_skin(
         .cross(&(c - a))
         .try_normalize(1e-10 * longest * longest)
         .ok_or_else(flat)?;
-    let normal = match surface.outward(face) {
+    let normal = match surface.outward_normal(face) {
         Some(outward) if outward.dot(&given) < 0.0 => -given,
         _ => given,
     };
-    let across = turned(edge, &normal, roll);
-    let rotation = tilted(across, normal, tilt);
+    let across = rotate_about(edge, &normal, roll);
+    let rotation = tilted_rotation(across, normal, tilt);
     let side = rotation.column(1).into_owned();
     let [u, v, w] = *barycentric;
-    Ok(Placed {
+    Ok(GuidePlacement {
         frame: GuideFrame {
             rotation,
             origin: a * u + b * v + c * w - normal * depth,
         },
-        motions: vec![sliding(-normal), still(normal), still(side)],
+        motions: vec![
+            pure_translation(-normal),
+            pure_spin(normal),
+            pure_spin(side),
+        ],
     })
 }
 
-fn freely(base: &GuideFrame, place: Vec3, turn: Vec3) -> Placed {
+fn place_freely(base: &GuideFrame, place: Vec3, turn: Vec3) -> GuidePlacement {
     let frame = GuideFrame {
         rotation: base.rotation * rotation(&turn),
         origin: base.origin + base.rotation * place,
@@ -415,9 +421,9 @@ fn freely(base: &GuideFrame, place: Vec3, turn: Vec3) -> Placed {
     // The left derivative of exp [r]ₓ is the mean rotation on the path from 0 to r.
     let spins = base.rotation * mean_rotation(&turn);
     let column = |m: &Mat3, k: usize| m.column(k).into_owned();
-    let slides = (0..3).map(|k| sliding(column(&base.rotation, k)));
-    let turns = (0..3).map(|k| still(column(&spins, k)));
-    Placed {
+    let slides = (0..3).map(|k| pure_translation(column(&base.rotation, k)));
+    let turns = (0..3).map(|k| pure_spin(column(&spins, k)));
+    GuidePlacement {
         frame,
         motions: slides.chain(turns).collect(),
     }

@@ -56,14 +56,14 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub use compliance::{Compliance, FLATTEST, Lowered};
+pub use compliance::{LoweredStrength, MIN_VOLUME_RATIO, RigCompliance};
 pub use error::RigError;
-pub use field::Derivatives;
-pub use file::{load, parsed, save, written};
-pub use fit::{Fit, FitError, FitSettings, Fitted, Named, Target};
+pub use field::ForceDerivatives;
+pub use file::{format_rigs, load, parse_rigs, save};
+pub use fit::{NamedValues, RigFit, RigFitError, RigFitResult, RigFitSettings, SkinTarget};
 pub use force::ForceRig;
 pub use frame::GuideFrame;
-pub use guide::{BoneRef, Guide, Motion, Placed};
+pub use guide::{BoneRef, Guide, GuideMotion, GuidePlacement};
 pub use parameter::{Parameter, ParameterKind, Spec};
 pub use rig_forces::RigForces;
 pub use samples::Sample;
@@ -72,7 +72,7 @@ pub use template::{Template, TemplateKind};
 use crate::Vec3;
 use crate::body::Body;
 use crate::range::is_sound;
-use force::Integral;
+use force::TemplateIntegral;
 
 /// Kinds of rigs. Whatever depends on the kind matches on it.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,16 +105,16 @@ impl Rig {
         guide: Guide,
         samples: Vec<Sample>,
     ) -> Result<Self, RigError> {
-        Self::of(
+        Self::from_kind(
             name.into(),
             RigKind::Force(ForceRig::new(template, guide)),
             samples,
         )
     }
 
-    fn of(name: String, kind: RigKind, samples: Vec<Sample>) -> Result<Self, RigError> {
+    fn from_kind(name: String, kind: RigKind, samples: Vec<Sample>) -> Result<Self, RigError> {
         let specs = match &kind {
-            RigKind::Force(force) => force.specs(),
+            RigKind::Force(force) => force.parameter_specs(),
         };
         let mut rig = Self {
             name,
@@ -127,7 +127,7 @@ impl Rig {
             rig.check_parameters(&sample.parameters)
                 .map_err(|e| e.in_sample(index))?;
         }
-        rig.samples = samples::sorted(samples)?;
+        rig.samples = samples::sort_samples(samples)?;
         Ok(rig)
     }
 
@@ -136,7 +136,7 @@ impl Rig {
     /// # Errors
     /// Errors of [`new`](Self::new).
     pub fn with_samples(&self, samples: Vec<Sample>) -> Result<Self, RigError> {
-        Self::of(self.name.clone(), self.kind.clone(), samples)
+        Self::from_kind(self.name.clone(), self.kind.clone(), samples)
     }
 
     /// Returns the name that the artist chose.
@@ -188,7 +188,7 @@ impl Rig {
     /// Returns η at a control γ: linear between samples, constant outside; the own ones without samples. NaN counts
     /// as below all samples.
     pub fn parameters(&self, gamma: f64) -> Vec<f64> {
-        samples::at(&self.samples, gamma).unwrap_or_else(|| self.own_parameters())
+        samples::interpolate(&self.samples, gamma).unwrap_or_else(|| self.own_parameters())
     }
 
     /// Returns η of the last sample, or the own ones without samples: the state that is shown without a control.
@@ -200,14 +200,14 @@ impl Rig {
     ///
     /// # Errors
     /// A name that the rig does not have, or a value that is not finite.
-    pub fn with_named<'a>(
+    pub fn replace_parameters<'a>(
         &self,
         mut eta: Vec<f64>,
         named: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Result<Vec<f64>, RigError> {
         for (name, value) in named {
             let at = self.names.iter().position(|&n| n == name);
-            let at = at.ok_or_else(|| RigError::unknown(name, &self.names))?;
+            let at = at.ok_or_else(|| RigError::unknown_parameter(name, &self.names))?;
             if !is_sound(value) {
                 let name = self.names[at];
                 return Err(RigError::NonFinite { name, value });
@@ -259,7 +259,7 @@ impl Rig {
         body: &'a Body,
         eta: &[f64],
         level: Option<u32>,
-    ) -> Result<Integral<'a>, RigError> {
+    ) -> Result<TemplateIntegral<'a>, RigError> {
         self.check_numbers(eta)?;
         match &self.kind {
             RigKind::Force(force) => force.integral(body, eta, level),
@@ -270,7 +270,7 @@ impl Rig {
     ///
     /// # Errors
     /// Parameters as in [`template_at`](Self::template_at); a bone or face that the body does not have.
-    pub fn place(&self, body: &Body, eta: &[f64]) -> Result<Placed, RigError> {
+    pub fn place(&self, body: &Body, eta: &[f64]) -> Result<GuidePlacement, RigError> {
         self.check_parameters(eta)?;
         match &self.kind {
             RigKind::Force(force) => force.place(body, eta),
@@ -297,9 +297,9 @@ impl Rig {
     }
 
     /// Returns the range of radii (of a torus, those of its tube) for which a level is selected, metres.
-    pub(crate) fn radii_at(&self, body: &Body, level: u32) -> (f64, f64) {
+    pub(crate) fn level_radii(&self, body: &Body, level: u32) -> (f64, f64) {
         match &self.kind {
-            RigKind::Force(force) => force.field().radii(body, level),
+            RigKind::Force(force) => force.field().level_radii(body, level),
         }
     }
 
@@ -308,7 +308,7 @@ impl Rig {
     /// # Errors
     /// Errors of [`place`](Self::place); a template wholly outside the flesh; forces that overflow.
     pub fn forces(&self, body: &Body, eta: &[f64]) -> Result<Vec<Vec3>, RigError> {
-        self.forces_of(body, eta, None)
+        self.forces_at(body, eta, None)
     }
 
     /// Returns the forces of [`forces`](Self::forces) at a fixed level of the quadrature: C¹ in η.
@@ -321,10 +321,10 @@ impl Rig {
         eta: &[f64],
         level: u32,
     ) -> Result<Vec<Vec3>, RigError> {
-        self.forces_of(body, eta, Some(level))
+        self.forces_at(body, eta, Some(level))
     }
 
-    fn forces_of(
+    fn forces_at(
         &self,
         body: &Body,
         eta: &[f64],
@@ -382,13 +382,13 @@ impl Rig {
     }
 
     /// Returns the approximate number of flesh points in the rig's template at a level: the cost of an integral.
-    pub(crate) fn points_at_level(
+    pub(crate) fn point_count_at_level(
         &self,
         body: &Body,
         eta: &[f64],
         level: u32,
     ) -> Result<f64, RigError> {
-        Ok(self.integral(body, eta, Some(level))?.points())
+        Ok(self.integral(body, eta, Some(level))?.point_count())
     }
 
     /// Returns the forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every
@@ -431,7 +431,7 @@ impl Rig {
 ///
 /// # Errors
 /// Numbers of controls and rigs that differ; errors of [`Rig::add_forces`], naming the rig.
-pub fn sum(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, RigError> {
+pub fn sum_forces(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, RigError> {
     if rigs.len() != controls.len() {
         return Err(RigError::Controls {
             rigs: rigs.len(),

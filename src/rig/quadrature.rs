@@ -12,22 +12,22 @@
 //! guide.
 
 use super::GuideFrame;
-use super::field::{Field, MOST, Values};
+use super::field::{ForceField, MAX_PARAMETERS, ParameterValues};
 use crate::body::{Body, Brick};
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// One item for each function of a cell.
-type Cell<T> = SmallVec<[T; 8]>;
+type PerFunction<T> = SmallVec<[T; 8]>;
 
 /// Smallest resolved length of a template, as a part of its reach; a smaller one would take too many points.
-const THINNEST: f64 = 1.0 / 64.0;
+const MIN_RESOLVED_SHARE: f64 = 1.0 / 64.0;
 
 /// Derivatives of `Σ u·Q` by the template's parameters and by the frame's motion.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
-    pub by_parameter: [f64; MOST],
+pub(super) struct WorkDerivatives {
+    pub by_parameter: [f64; MAX_PARAMETERS],
     /// Derivative by the frame's spin about its origin, per radian, rest axes.
     pub by_spin: Vec3,
     /// Derivative by the frame's velocity, per metre, rest axes.
@@ -36,11 +36,11 @@ pub(super) struct Sums {
 
 /// Derivatives of the generalised forces themselves, `[nodes]` each, rest axes.
 #[derive(Debug)]
-pub(super) struct Tangents {
+pub(super) struct ForceTangents {
     /// Q, N.
     pub forces: Vec<Vec3>,
     /// Derivatives by each of the template's parameters; unused ones are zero.
-    pub by_parameter: [Vec<Vec3>; MOST],
+    pub by_parameter: [Vec<Vec3>; MAX_PARAMETERS],
     /// Derivatives by a spin of the frame about its origin around rest axes, N per radian.
     pub by_spin: [Vec<Vec3>; 3],
     /// Derivatives by a velocity of the frame along rest axes, N/m.
@@ -48,19 +48,19 @@ pub(super) struct Tangents {
 }
 
 /// Number of fields: force, parameters, spins, velocities.
-const TANGENTS: usize = 1 + MOST + 6;
+const FIELD_COUNT: usize = 1 + MAX_PARAMETERS + 6;
 
 /// Integrals of a field over flesh. Each field has its own compiled loops: a call per point would double the time.
-pub(super) trait Integrals: Field {
+pub(super) trait FieldIntegrals: ForceField {
     /// Returns the level that resolves a template.
-    fn level(&self, body: &Body, p: &Values) -> u32 {
-        let radius = p[self.resolved()].max(self.reach(p) * THINNEST);
-        body.points().level(radius / self.voxels())
+    fn resolving_level(&self, body: &Body, p: &ParameterValues) -> u32 {
+        let radius = p[self.resolved_index()].max(self.reach(p) * MIN_RESOLVED_SHARE);
+        body.points().level(radius / self.voxels_per_length())
     }
 
     /// Returns the range of resolved lengths of a level, metres.
-    fn radii(&self, body: &Body, level: u32) -> (f64, f64) {
-        let least = body.points().spacing(level) * self.voxels();
+    fn level_radii(&self, body: &Body, level: u32) -> (f64, f64) {
+        let least = body.points().spacing(level) * self.voxels_per_length();
         let most = if level == 0 {
             f64::INFINITY
         } else {
@@ -72,17 +72,24 @@ pub(super) trait Integrals: Field {
 
     /// Returns the approximate number of points of a level in a template: its volume in voxels, at most that of the
     /// body's box.
-    fn points(&self, body: &Body, level: u32, p: &Values) -> f64 {
+    fn point_count(&self, body: &Body, level: u32, p: &ParameterValues) -> f64 {
         self.volume(p).min(body.size().powi(3)) / body.points().spacing(level).powi(3)
     }
 
     /// Returns the bricks that a template reaches.
-    fn bricks(&self, body: &Body, level: u32, p: &Values, frame: &GuideFrame) -> Vec<Arc<Brick>> {
+    fn reached_bricks(
+        &self,
+        body: &Body,
+        level: u32,
+        p: &ParameterValues,
+        frame: &GuideFrame,
+    ) -> Vec<Arc<Brick>> {
         let extent = Vec3::repeat(self.reach(p));
         let around = (frame.origin - extent, frame.origin + extent);
-        body.points().within(level, around, |middle, radius| {
-            self.distance(p, &frame.local(&middle)) < radius
-        })
+        body.points()
+            .bricks_in_box(level, around, |middle, radius| {
+                self.distance(p, &frame.to_local(&middle)) < radius
+            })
     }
 
     /// Adds the generalised forces of a template to `out[nodes]`, N; returns `false` if it lies outside the flesh.
@@ -90,17 +97,18 @@ pub(super) trait Integrals: Field {
         &self,
         body: &Body,
         level: u32,
-        p: &Values,
+        p: &ParameterValues,
         frame: &GuideFrame,
         out: &mut [Vec3],
     ) -> bool {
         let mut any = false;
-        for brick in self.bricks(body, level, p, frame) {
+        for brick in self.reached_bricks(body, level, p, frame) {
             for run in brick.runs(body.basis()) {
-                let mut sums: Cell<_> = SmallVec::from_elem(Vec3::zeros(), run.functions.len());
+                let mut sums: PerFunction<_> =
+                    SmallVec::from_elem(Vec3::zeros(), run.functions.len());
                 let mut touched = false;
                 for (point, values) in run.points() {
-                    let Some(force) = self.force(p, &frame.local(&point.place)) else {
+                    let Some(force) = self.force(p, &frame.to_local(&point.place)) else {
                         continue;
                     };
                     touched = true;
@@ -121,23 +129,23 @@ pub(super) trait Integrals: Field {
     }
 
     /// Returns the derivatives of `Σ field·Q`; `None` if the template lies outside the flesh.
-    fn vjp(
+    fn work_derivatives(
         &self,
         body: &Body,
         level: u32,
-        p: &Values,
+        p: &ParameterValues,
         frame: &GuideFrame,
         field: &[Vec3],
-    ) -> Option<Sums> {
+    ) -> Option<WorkDerivatives> {
         let mut any = false;
         // In the template's frame.
-        let mut sums = Sums::default();
-        for brick in self.bricks(body, level, p, frame) {
+        let mut sums = WorkDerivatives::default();
+        for brick in self.reached_bricks(body, level, p, frame) {
             for run in brick.runs(body.basis()) {
                 let local = |&v: &u32| frame.rotation.tr_mul(&field[v as usize]);
-                let field: Cell<Vec3> = run.functions.iter().map(local).collect();
+                let field: PerFunction<Vec3> = run.functions.iter().map(local).collect();
                 for (point, values) in run.points() {
-                    let y = frame.local(&point.place);
+                    let y = frame.to_local(&point.place);
                     let Some(d) = self.derivatives(p, &y) else {
                         continue;
                     };
@@ -159,35 +167,36 @@ pub(super) trait Integrals: Field {
     }
 
     /// Returns the generalised forces and their derivatives; `None` if the template lies outside the flesh.
-    fn tangents(
+    fn force_tangents(
         &self,
         body: &Body,
         level: u32,
-        p: &Values,
+        p: &ParameterValues,
         frame: &GuideFrame,
-    ) -> Option<Tangents> {
+    ) -> Option<ForceTangents> {
         let mut any = false;
-        let mut out: [Vec<Vec3>; TANGENTS] =
+        let mut out: [Vec<Vec3>; FIELD_COUNT] =
             std::array::from_fn(|_| vec![Vec3::zeros(); body.node_count()]);
         let axes = Mat3::identity();
-        for brick in self.bricks(body, level, p, frame) {
+        for brick in self.reached_bricks(body, level, p, frame) {
             for run in brick.runs(body.basis()) {
                 // In the template's frame.
-                let none = [Vec3::zeros(); TANGENTS];
-                let mut sums: Cell<_> = SmallVec::from_elem(none, run.functions.len());
+                let none = [Vec3::zeros(); FIELD_COUNT];
+                let mut sums: PerFunction<_> = SmallVec::from_elem(none, run.functions.len());
                 let mut touched = false;
                 for (point, values) in run.points() {
-                    let y = frame.local(&point.place);
+                    let y = frame.to_local(&point.place);
                     let Some(d) = self.derivatives(p, &y) else {
                         continue;
                     };
                     touched = true;
-                    let mut each = [d.force; TANGENTS];
-                    each[1..=MOST].copy_from_slice(&d.by_parameter);
+                    let mut each = [d.force; FIELD_COUNT];
+                    each[1..=MAX_PARAMETERS].copy_from_slice(&d.by_parameter);
                     for axis in 0..3 {
                         let e = axes.column(axis);
-                        each[1 + MOST + axis] = e.cross(&d.force) - d.by_place * e.cross(&y);
-                        each[4 + MOST + axis] = -d.by_place.column(axis);
+                        each[1 + MAX_PARAMETERS + axis] =
+                            e.cross(&d.force) - d.by_place * e.cross(&y);
+                        each[4 + MAX_PARAMETERS + axis] = -d.by_place.column(axis);
                     }
                     for (sums, w) in sums.iter_mut().zip(values) {
                         let w = w * point.volume;
@@ -206,16 +215,16 @@ pub(super) trait Integrals: Field {
                 }
             }
         }
-        any.then(|| Tangents::new(out, frame))
+        any.then(|| ForceTangents::new(out, frame))
     }
 }
 
-impl<F: Field> Integrals for F {}
+impl<F: ForceField> FieldIntegrals for F {}
 
-impl Tangents {
+impl ForceTangents {
     /// Sorts the fields. Spins and velocities about the frame's own axes become those about rest axes.
-    fn new(mut fields: [Vec<Vec3>; TANGENTS], frame: &GuideFrame) -> Self {
-        for of_axes in fields[1 + MOST..].chunks_mut(3) {
+    fn new(mut fields: [Vec<Vec3>; FIELD_COUNT], frame: &GuideFrame) -> Self {
+        for of_axes in fields[1 + MAX_PARAMETERS..].chunks_mut(3) {
             for v in 0..of_axes[0].len() {
                 let own = Mat3::from_columns(&[of_axes[0][v], of_axes[1][v], of_axes[2][v]]);
                 let rest = own * frame.rotation.transpose();

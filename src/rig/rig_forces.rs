@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Rigs driven by controls, γ_r at frame f. The forces of a clip in rest axes are `Q(f) = Σ_r Q_r(γ_r(f))`.
 ///
 /// Rigs must not fold flesh: strengths that by themselves would press some of it flat at rest are lowered
-/// ([`Rig::clamped`]).
+/// ([`Rig::with_clamped_strengths`]).
 ///
 /// A rig is not evaluated again while its control is constant.
 #[derive(Debug)]
@@ -59,10 +59,10 @@ impl RigForces {
         let mut pushing = Vec::new();
         for rig in rigs {
             let named = |error: RigError| error.in_rig(rig.name());
-            if !reaches(&rig, &body).map_err(named)? {
+            if !reaches_flesh(&rig, &body).map_err(named)? {
                 warnings.push(named(RigError::Outside).to_string());
             }
-            let (kept, lowered) = rig.clamped(&body, progress).map_err(named)?;
+            let (kept, lowered) = rig.with_clamped_strengths(&body, progress).map_err(named)?;
             warnings.extend(lowered.iter().map(|l| l.sentence(rig.name())));
             pushing.push(if lowered.is_empty() {
                 rig
@@ -104,7 +104,7 @@ impl RigForces {
 }
 
 /// Returns whether a rig reaches the flesh at one sample at least.
-fn reaches(rig: &Rig, body: &Body) -> Result<bool, RigError> {
+fn reaches_flesh(rig: &Rig, body: &Body) -> Result<bool, RigError> {
     let own = rig.own_parameters();
     let sampled = rig.samples().iter().map(|s| &s.parameters);
     let mut states: Vec<&Vec<f64>> = sampled.collect();
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::body::fixture::BarOptions;
     use crate::progress::Silent;
-    use crate::rig::{BoneRef, Guide, Sample, Template, TemplateKind, sum};
+    use crate::rig::{BoneRef, Guide, Sample, Template, TemplateKind, sum_forces};
 
     fn rig(name: &str, along: f64) -> Arc<Rig> {
         let template = Template::new(TemplateKind::Bulge, &[0.12, 500.0]).unwrap();
@@ -177,12 +177,12 @@ mod tests {
             let mut out = vec![Vec3::zeros(); body.node_count()];
             rig_forces.write(frame, &mut out).unwrap();
             let row = &controls[2 * frame..2 * frame + 2];
-            assert_eq!(out, sum(&plain, &body, row).unwrap());
+            assert_eq!(out, sum_forces(&plain, &body, row).unwrap());
         }
         let still = RigForces::new(body.clone(), rigs, 4, None, &Silent).unwrap();
         let mut out = vec![Vec3::zeros(); body.node_count()];
         still.write(3, &mut out).unwrap();
-        assert_eq!(out, sum(&plain, &body, &[1.0, 1.0]).unwrap());
+        assert_eq!(out, sum_forces(&plain, &body, &[1.0, 1.0]).unwrap());
     }
 
     /// A warning names a rig that lies outside the flesh; a missing bone is an error.
@@ -258,10 +258,10 @@ mod tests {
             );
         }
         assert_eq!(forces(&far), forces(&farther));
-        let q = body.displaced_by(&forces(&far)).unwrap();
-        let x = body.rest();
+        let q = body.static_displacements(&forces(&far)).unwrap();
+        let x = body.rest_shape();
         let p: Vec<Vec3> = x.iter().zip(&q).map(|(x, q)| x + q).collect();
-        assert_eq!(body.inverted_cells(&p), 0);
+        assert_eq!(body.inverted_cell_count(&p), 0);
     }
 
     /// Controls of the wrong number or that are not finite are refused.

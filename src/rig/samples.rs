@@ -15,7 +15,7 @@ pub struct Sample {
 
 /// Sorts samples by ascending control; refuses two at one control, and controls that are not
 /// finite.
-pub(super) fn sorted(mut samples: Vec<Sample>) -> Result<Vec<Sample>, RigError> {
+pub(super) fn sort_samples(mut samples: Vec<Sample>) -> Result<Vec<Sample>, RigError> {
     for (index, sample) in samples.iter().enumerate() {
         let value = sample.control;
         if !is_sound(value) {
@@ -43,7 +43,7 @@ pub(super) fn sorted(mut samples: Vec<Sample>) -> Result<Vec<Sample>, RigError> 
 
 /// Returns the parameters at a control: linear between samples, constant outside; `None` without
 /// samples.
-pub(super) fn at(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
+pub(super) fn interpolate(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
     // NaN counts as below all samples.
     let control = if control.is_nan() {
         f64::NEG_INFINITY
@@ -67,7 +67,7 @@ pub(super) fn at(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
 
-    fn samples(of: &[(f64, f64)]) -> Vec<Sample> {
+    fn example_samples(of: &[(f64, f64)]) -> Vec<Sample> {
         let sample = |&(control, x): &(f64, f64)| Sample {
             control,
             parameters: vec![x, -x],
@@ -78,8 +78,8 @@ mod tests {
     /// Parameters are linear between samples and constant outside them.
     #[test]
     fn samples_interpolate_linearly() {
-        let s = samples(&[(-1.0, 2.0), (0.0, 3.0), (4.0, -1.0)]);
-        let x = |g: f64| at(&s, g).unwrap();
+        let s = example_samples(&[(-1.0, 2.0), (0.0, 3.0), (4.0, -1.0)]);
+        let x = |g: f64| interpolate(&s, g).unwrap();
         for sample in &s {
             assert_eq!(x(sample.control), sample.parameters);
         }
@@ -94,16 +94,16 @@ mod tests {
             (vec![-1.0, 1.0], vec![-1.0, 1.0])
         );
         assert_eq!(x(f64::NAN), [2.0, -2.0]);
-        assert_eq!(at(&[], 1.0), None);
-        let wide = samples(&[(-1e308, 0.0), (1e308, 2.0)]);
-        assert_eq!(at(&wide, 0.0).unwrap(), [1.0, -1.0]);
+        assert_eq!(interpolate(&[], 1.0), None);
+        let wide = example_samples(&[(-1e308, 0.0), (1e308, 2.0)]);
+        assert_eq!(interpolate(&wide, 0.0).unwrap(), [1.0, -1.0]);
     }
 
     /// Samples may come in any order, but no two with the same control.
     #[test]
     fn samples_sorted_and_distinct() {
         let controls = |of: &[(f64, f64)]| {
-            let sorted = sorted(samples(of))?;
+            let sorted = sort_samples(example_samples(of))?;
             Ok(sorted
                 .iter()
                 .map(|s| (s.control, s.parameters[0]))
@@ -111,7 +111,7 @@ mod tests {
         };
         let ascending: Result<Vec<_>, RigError> = controls(&[(2.0, 5.0), (0.0, 1.0), (-1.0, 3.0)]);
         assert_eq!(ascending, Ok(vec![(-1.0, 3.0), (0.0, 1.0), (2.0, 5.0)]));
-        let e = sorted(samples(&[(3.0, 1.0), (0.0, 1.0), (3.0, 2.0)])).unwrap_err();
+        let e = sort_samples(example_samples(&[(3.0, 1.0), (0.0, 1.0), (3.0, 2.0)])).unwrap_err();
         assert_eq!(
             e,
             RigError::Twice {
@@ -119,8 +119,8 @@ mod tests {
                 control: 3.0
             }
         );
-        assert!(sorted(samples(&[(0.0, 1.0), (-0.0, 2.0)])).is_err());
-        let e = sorted(samples(&[(0.0, 1.0), (f64::NAN, 2.0)])).unwrap_err();
+        assert!(sort_samples(example_samples(&[(0.0, 1.0), (-0.0, 2.0)])).is_err());
+        let e = sort_samples(example_samples(&[(0.0, 1.0), (f64::NAN, 2.0)])).unwrap_err();
         assert!(e.to_string().contains("sample 1"), "{e}");
     }
 }

@@ -2,8 +2,8 @@
 //! Force-field templates: the table of kinds, and a kind with its parameters. [capell2006, §4.2]
 
 use super::RigError;
-use super::field::{Derivatives, Values};
-use super::quadrature::Integrals;
+use super::field::{ForceDerivatives, ParameterValues};
+use super::quadrature::FieldIntegrals;
 use super::{ParameterKind, Spec, fields};
 use crate::Vec3;
 use crate::range::is_sound;
@@ -35,14 +35,14 @@ impl TemplateKind {
         Self::Vortex,
     ];
 
-    pub(super) fn field(self) -> &'static dyn Integrals {
+    pub(super) fn field(self) -> &'static dyn FieldIntegrals {
         match self {
-            Self::Bump => &fields::Bump,
-            Self::Radial => &fields::Radial,
-            Self::Bulge => &fields::Bulge,
-            Self::Torus => &fields::Torus,
+            Self::Bump => &fields::BumpField,
+            Self::Radial => &fields::RadialField,
+            Self::Bulge => &fields::BulgeField,
+            Self::Torus => &fields::TorusField,
             #[cfg(test)]
-            Self::Vortex => &fields::Vortex,
+            Self::Vortex => &fields::VortexField,
         }
     }
 
@@ -77,7 +77,7 @@ impl std::str::FromStr for TemplateKind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Template {
     kind: TemplateKind,
-    values: Values,
+    values: ParameterValues,
 }
 
 impl Template {
@@ -94,7 +94,7 @@ impl Template {
                 given: parameters.len(),
             });
         }
-        let mut values = Values::default();
+        let mut values = ParameterValues::default();
         for ((value, &given), p) in values.iter_mut().zip(parameters).zip(known) {
             let name = p.name;
             if !is_sound(given) {
@@ -113,8 +113,12 @@ impl Template {
     ///
     /// # Errors
     /// Errors of [`new`](Self::new).
-    pub fn sized(kind: TemplateKind, reach: f64, strength: f64) -> Result<Self, RigError> {
-        let lengths = kind.field().proportions().iter().map(|part| part * reach);
+    pub fn with_reach(kind: TemplateKind, reach: f64, strength: f64) -> Result<Self, RigError> {
+        let lengths = kind
+            .field()
+            .usual_proportions()
+            .iter()
+            .map(|part| part * reach);
         Self::new(kind, &lengths.chain([strength]).collect::<Vec<_>>())
     }
 
@@ -128,7 +132,7 @@ impl Template {
         &self.values[..self.kind.spec().parameters.len()]
     }
 
-    pub(super) fn values(&self) -> &Values {
+    pub(super) fn parameter_values(&self) -> &ParameterValues {
         &self.values
     }
 
@@ -144,7 +148,7 @@ impl Template {
 
     /// Returns the radius over which the force varies, metres; a quadrature has to resolve it.
     pub fn radius(&self) -> f64 {
-        self.values[self.kind.field().resolved()]
+        self.values[self.kind.field().resolved_index()]
     }
 
     /// Returns the depth of flesh that the template fills below a skin, metres.
@@ -163,7 +167,7 @@ impl Template {
     }
 
     /// Returns the force and its derivatives at a point of the frame; `None` outside the support.
-    pub fn derivatives(&self, y: &Vec3) -> Option<Derivatives> {
+    pub fn derivatives(&self, y: &Vec3) -> Option<ForceDerivatives> {
         self.kind.field().derivatives(&self.values, y)
     }
 

@@ -18,7 +18,7 @@ use crate::{Mat3, Vec3};
 use std::f64::consts::PI;
 
 /// Lower bound of lengths and heights, as a share of the hinge's rest length, which keeps derivatives finite.
-const FLOOR: f64 = 1e-5;
+const MIN_LENGTH_RATIO: f64 = 1e-5;
 
 /// One of the two triangles of a hinge.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,10 +47,10 @@ pub(super) struct Hinge {
 /// Returns the angle alone, bit for bit that of [`Hinge::new`].
 pub(super) fn angle(x: [Vec3; 4]) -> f64 {
     let (e, a, b) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
-    between(&e, &e.cross(&a), &b.cross(&e))
+    dihedral_angle(&e, &e.cross(&a), &b.cross(&e))
 }
 
-fn between(e: &Vec3, n1: &Vec3, n2: &Vec3) -> f64 {
+fn dihedral_angle(e: &Vec3, n1: &Vec3, n2: &Vec3) -> f64 {
     let length = e.norm();
     if length > 0.0 {
         (n2.cross(n1).dot(e) / length).atan2(n1.dot(n2))
@@ -60,7 +60,7 @@ fn between(e: &Vec3, n1: &Vec3, n2: &Vec3) -> f64 {
 }
 
 /// Wraps a difference of angles into (−π, π].
-pub(super) fn wrapped(difference: f64) -> f64 {
+pub(super) fn wrap_angle(difference: f64) -> f64 {
     if difference > PI {
         difference - 2.0 * PI
     } else if difference <= -PI {
@@ -74,7 +74,7 @@ impl Hinge {
     /// Computes the geometry at four corners. `length` is the edge's rest length, for the lower bounds.
     pub fn new(x: [Vec3; 4], length: f64) -> Self {
         let (e, a, b) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
-        let least = FLOOR * length;
+        let least = MIN_LENGTH_RATIO * length;
         let inverse = 1.0 / e.norm().max(least);
         let edge = e * inverse;
         let (n1, n2) = (e.cross(&a), b.cross(&e));
@@ -95,7 +95,7 @@ impl Hinge {
             }
         };
         Self {
-            angle: between(&e, &n1, &n2),
+            angle: dihedral_angle(&e, &n1, &n2),
             edge,
             inverse,
             wings: [wing(&a, &n1, 1.0), wing(&b, &n2, -1.0)],
@@ -103,7 +103,7 @@ impl Hinge {
     }
 
     /// Returns the largest rotation of the hinge when a corner moves by a distance, rad.
-    pub fn turn(&self, distance: f64) -> f64 {
+    pub fn max_rotation(&self, distance: f64) -> f64 {
         distance * self.wings[0].inverse.max(self.wings[1].inverse)
     }
 

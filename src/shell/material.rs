@@ -6,26 +6,26 @@ use crate::range::is_sound;
 
 /// One number for the whole shell, or one per vertex.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Painted {
+pub enum ShellParameter {
     /// A uniform value.
     Even(f64),
     /// A map on the vertices. A part with several vertices takes their mean.
     Map(Vec<f64>),
 }
 
-impl From<f64> for Painted {
+impl From<f64> for ShellParameter {
     fn from(number: f64) -> Self {
         Self::Even(number)
     }
 }
 
-impl From<Vec<f64>> for Painted {
+impl From<Vec<f64>> for ShellParameter {
     fn from(map: Vec<f64>) -> Self {
         Self::Map(map)
     }
 }
 
-impl Painted {
+impl ShellParameter {
     /// Returns the mean over some vertices.
     pub(super) fn mean(&self, corners: &[u32]) -> f64 {
         match self {
@@ -39,13 +39,13 @@ impl Painted {
 
     /// Checks that the numbers are finite and not negative, and that a map has one per vertex.
     fn check(&self, name: &'static str, vertices: usize) -> Result<(), ShellError> {
-        const RANGE: &str = "a finite number from 0 to 1e100";
+        const VALUE_RANGE: &str = "a finite number from 0 to 1e100";
         let good = |x: f64| is_sound(x) && x >= 0.0;
         match self {
             Self::Even(value) if !good(*value) => Err(ShellError::Material {
                 name,
                 value: *value,
-                range: RANGE,
+                range: VALUE_RANGE,
             }),
             Self::Map(map) if map.len() != vertices => Err(ShellError::Length {
                 what: name,
@@ -57,7 +57,7 @@ impl Painted {
                     name,
                     vertex,
                     value: map[vertex],
-                    range: RANGE,
+                    range: VALUE_RANGE,
                 }),
                 None => Ok(()),
             },
@@ -77,13 +77,13 @@ impl Painted {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShellMaterial {
     /// Stiffness against changes of edge lengths, `k_L`: energy per length, at a unit of one.
-    pub stretching: Painted,
+    pub stretching: ShellParameter,
     /// Stiffness against changes of triangle areas, `k_A`: energy per area, at a unit of one.
-    pub area: Painted,
+    pub area: ShellParameter,
     /// Stiffness against changes of the angles between triangles, `k_B`: energy, at a unit of one.
-    pub bending: Painted,
+    pub bending: ShellParameter,
     /// Mass per area, kg/m².
-    pub density: Painted,
+    pub density: ShellParameter,
     /// Length unit u of the three stiffnesses, m. The energy uses `k_L u³`, `k_A u²` and `k_B u⁴`, so that a body and its enlarged copy move
     /// alike. `None`: a tenth of the diameter of the mesh, as if that were ten \[hildebrandt2012, §5\]. With 1 the energy is the printed one.
     pub unit: Option<f64>,
@@ -91,7 +91,7 @@ pub struct ShellMaterial {
 
 impl Default for ShellMaterial {
     fn default() -> Self {
-        let one = || Painted::Even(1.0);
+        let one = || ShellParameter::Even(1.0);
         Self {
             stretching: one(),
             area: one(),
@@ -109,8 +109,8 @@ impl ShellMaterial {
         self.bending.check("bending", vertices)?;
         self.density.check("density", vertices)?;
         // The fourth power of any permitted position stays in range, and so does that of its inverse.
-        const UNITS: std::ops::RangeInclusive<f64> = 1e-50..=1e12;
-        if let Some(value) = self.unit.filter(|unit| !UNITS.contains(unit)) {
+        const UNIT_RANGE: std::ops::RangeInclusive<f64> = 1e-50..=1e12;
+        if let Some(value) = self.unit.filter(|unit| !UNIT_RANGE.contains(unit)) {
             return Err(ShellError::Material {
                 name: "unit",
                 value,

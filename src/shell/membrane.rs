@@ -4,18 +4,18 @@
 use crate::{Mat3, Vec3};
 
 /// Lower bound of an edge's length, as a share of its rest length, which keeps derivatives finite.
-const FLOOR: f64 = 1e-6;
+const MIN_LENGTH_RATIO: f64 = 1e-6;
 
 /// The geometry of an edge at given ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Edge {
+pub(super) struct EdgeGeometry {
     /// Length, m.
     pub length: f64,
     /// Unit vector from the first end to the second; zero where they coincide.
     pub along: Vec3,
 }
 
-impl Edge {
+impl EdgeGeometry {
     pub fn new(x: [Vec3; 2]) -> Self {
         let e = x[1] - x[0];
         let length = e.norm();
@@ -31,7 +31,7 @@ impl Edge {
     /// The convex form omits the buckling of compressed edges.
     pub fn hessian(&self, k: f64, rest: f64, least: f64, convex: bool) -> Mat3 {
         let line = self.along * self.along.transpose();
-        let mut across = 1.0 - rest / self.length.max(FLOOR * least);
+        let mut across = 1.0 - rest / self.length.max(MIN_LENGTH_RATIO * least);
         if convex {
             across = across.max(0.0);
         }
@@ -41,7 +41,7 @@ impl Edge {
 
 /// The geometry of a triangle at given corners.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Face {
+pub(super) struct FaceGeometry {
     /// Area, m².
     pub area: f64,
     /// Unit normal; zero without area.
@@ -50,7 +50,7 @@ pub(super) struct Face {
     sides: [Vec3; 3],
 }
 
-impl Face {
+impl FaceGeometry {
     pub fn new(x: [Vec3; 3]) -> Self {
         let sides = [x[2] - x[1], x[0] - x[2], x[1] - x[0]];
         let normal = sides[2].cross(&-sides[1]);

@@ -9,13 +9,13 @@ use crate::geometry::sets::DisjointSets;
 use rayon::prelude::*;
 
 /// Maximum number of pairs of triangles at edges.
-const MOST_HINGES: usize = 1 << 24;
+const MAX_HINGES: usize = 1 << 24;
 /// Maximum number of vertices and of triangles, so that indices of blocks fit in 32 bits.
-const MOST: usize = 1 << 24;
+const MAX_ELEMENTS: usize = 1 << 24;
 
 /// Irregularities of a mesh, counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct MeshDefects {
     /// Triangles that name a vertex twice.
     pub repeated_corners: usize,
     /// Triangles with the same vertices as another.
@@ -32,7 +32,7 @@ pub(super) struct Counts {
 
 /// Edges, faces and hinges of a triangle mesh.
 #[derive(Debug)]
-pub(super) struct Mesh {
+pub(super) struct ShellMesh {
     /// Number of vertices.
     pub nodes: usize,
     /// Triangles as passed in.
@@ -48,20 +48,20 @@ pub(super) struct Mesh {
     /// Number of each vertex's connected part; unused vertices are parts of their own.
     pub pieces: Vec<u32>,
     /// Irregularities.
-    pub counts: Counts,
+    pub counts: MeshDefects,
 }
 
 /// An edge of a face.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Side {
+struct FaceSide {
     edge: [u32; 2],
     face: u32,
     opposite: u32,
 }
 
-impl Mesh {
+impl ShellMesh {
     pub fn new(nodes: usize, triangles: Vec<[u32; 3]>) -> Result<Self, ShellError> {
-        if nodes > MOST || triangles.len() > MOST {
+        if nodes > MAX_ELEMENTS || triangles.len() > MAX_ELEMENTS {
             return Err(ShellError::TooLarge {
                 vertices: nodes,
                 triangles: triangles.len(),
@@ -86,10 +86,10 @@ impl Mesh {
         sides.par_sort_unstable();
         let mut mesh = Self {
             nodes,
-            counts: Counts {
+            counts: MeshDefects {
                 repeated_corners: triangles.len() - faces.len(),
-                doubled: doubled(&faces),
-                ..Counts::default()
+                doubled: count_doubled(&faces),
+                ..MeshDefects::default()
             },
             triangles,
             faces,
@@ -98,22 +98,22 @@ impl Mesh {
             wings: Vec::new(),
             pieces: Vec::new(),
         };
-        mesh.join(&sides)?;
-        mesh.part();
+        mesh.build_edges(&sides)?;
+        mesh.find_pieces();
         Ok(mesh)
     }
 
     /// Builds edges and hinges from the sides of all faces, sorted by edge.
-    fn join(&mut self, sides: &[Side]) -> Result<(), ShellError> {
+    fn build_edges(&mut self, sides: &[FaceSide]) -> Result<(), ShellError> {
         let around = || sides.chunk_by(|a, b| a.edge == b.edge);
         let pairs: usize = around().map(|s| s.len() * (s.len() - 1) / 2).sum();
-        if pairs > MOST_HINGES {
+        if pairs > MAX_HINGES {
             let most = around().max_by_key(|s| s.len());
             let (edge, triangles) = most.map_or(([0; 2], 0), |s| (s[0].edge, s.len()));
             return Err(ShellError::Crowded {
                 edge,
                 triangles,
-                most: MOST_HINGES,
+                most: MAX_HINGES,
             });
         }
         self.hinges.reserve_exact(pairs);
@@ -138,7 +138,7 @@ impl Mesh {
     }
 
     /// Finds the connected parts, and the vertices of no face.
-    fn part(&mut self) {
+    fn find_pieces(&mut self) {
         let mut sets = DisjointSets::new(self.nodes);
         let mut used = vec![false; self.nodes];
         for &[a, b, c] in &self.faces {
@@ -146,7 +146,7 @@ impl Mesh {
             sets.join(b, c);
             [a, b, c].iter().for_each(|&v| used[v as usize] = true);
         }
-        self.pieces = sets.numbers();
+        self.pieces = sets.set_numbers();
         self.counts.unused = used.iter().filter(|used| !**used).count();
         let pieces = self
             .pieces
@@ -157,11 +157,11 @@ impl Mesh {
     }
 }
 
-fn sides(faces: &[[u32; 3]]) -> Vec<Side> {
+fn sides(faces: &[[u32; 3]]) -> Vec<FaceSide> {
     let mut sides = Vec::with_capacity(3 * faces.len());
     for (face, &[a, b, c]) in faces.iter().enumerate() {
         for (from, to, opposite) in [(a, b, c), (b, c, a), (c, a, b)] {
-            sides.push(Side {
+            sides.push(FaceSide {
                 edge: [from.min(to), from.max(to)],
                 face: face as u32,
                 opposite,
@@ -172,7 +172,7 @@ fn sides(faces: &[[u32; 3]]) -> Vec<Side> {
 }
 
 /// Counts the faces with the same vertices as an earlier one.
-fn doubled(faces: &[[u32; 3]]) -> usize {
+fn count_doubled(faces: &[[u32; 3]]) -> usize {
     let mut sorted: Vec<[u32; 3]> = faces.to_vec();
     sorted.iter_mut().for_each(|face| face.sort_unstable());
     sorted.par_sort_unstable();

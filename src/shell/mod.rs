@@ -46,31 +46,31 @@ mod term;
 mod tests;
 
 pub use error::ShellError;
-pub use material::{Painted, ShellMaterial};
-pub use relax::Relaxed;
+pub use material::{ShellMaterial, ShellParameter};
+pub use relax::RelaxedShape;
 pub use slots::ShellPattern;
 pub use term::ShellTerm;
 
 use crate::Vec3;
-use crate::range::is_place;
+use crate::range::is_position;
 use crate::solve::BlockMatrix;
-use crate::solve::newton::Rounded;
-use mesh::Mesh;
-use rest::Rest;
+use crate::solve::newton::RoundedSum;
+use mesh::ShellMesh;
+use rest::ShellRest;
 use std::sync::Arc;
-use sums::Sums;
+use sums::ShellSums;
 
 /// A triangle mesh with a rest shape and an elastic energy.
 #[derive(Debug, Clone)]
 pub struct Shell {
     vertices: Vec<Vec3>,
-    mesh: Arc<Mesh>,
+    mesh: Arc<ShellMesh>,
     material: Arc<ShellMaterial>,
     pattern: Arc<ShellPattern>,
     masses: Arc<Vec<f64>>,
     /// Number of vertices whose mass was raised.
     light: usize,
-    rest: Rest,
+    rest: ShellRest,
 }
 
 impl Shell {
@@ -84,14 +84,14 @@ impl Shell {
         triangles: Vec<[u32; 3]>,
         material: &ShellMaterial,
     ) -> Result<Self, ShellError> {
-        check_places(&vertices, "the mesh")?;
-        let mesh = Mesh::new(vertices.len(), triangles)?;
+        check_finite(&vertices, "the mesh")?;
+        let mesh = ShellMesh::new(vertices.len(), triangles)?;
         material.check(vertices.len())?;
         let material = ShellMaterial {
             unit: Some(size::unit(material, &mesh, &vertices)),
             ..material.clone()
         };
-        let rest = at_rest(&mesh, &material, &vertices)?;
+        let rest = build_rest(&mesh, &material, &vertices)?;
         let (masses, light) = rest.masses(&mesh, &material);
         Ok(Self {
             pattern: Arc::new(ShellPattern::new(&mesh)),
@@ -109,10 +109,10 @@ impl Shell {
     ///
     /// # Errors
     /// [`ShellError::Length`], [`ShellError::Place`], [`ShellError::Extent`].
-    pub fn resting_at(&self, x: &[Vec3]) -> Result<Self, ShellError> {
+    pub fn with_rest_positions(&self, x: &[Vec3]) -> Result<Self, ShellError> {
         self.check(x, "the shape at rest")?;
         Ok(Self {
-            rest: at_rest(&self.mesh, &self.material, x)?,
+            rest: build_rest(&self.mesh, &self.material, x)?,
             vertices: x.to_vec(),
             ..self.clone()
         })
@@ -148,7 +148,7 @@ impl Shell {
         &self.mesh.pieces
     }
 
-    /// Returns the structure of all Hessians. Shells made by [`resting_at`](Self::resting_at) share one object.
+    /// Returns the structure of all Hessians. Shells made by [`with_rest_positions`](Self::with_rest_positions) share one object.
     pub fn pattern(&self) -> &Arc<ShellPattern> {
         &self.pattern
     }
@@ -165,11 +165,11 @@ impl Shell {
                 expected: self.node_count(),
             });
         }
-        check_places(x, what)
+        check_finite(x, what)
     }
 
-    fn sums<'a>(&'a self, x: &'a [Vec3]) -> Sums<'a> {
-        Sums {
+    fn sums<'a>(&'a self, x: &'a [Vec3]) -> ShellSums<'a> {
+        ShellSums {
             mesh: &self.mesh,
             rest: &self.rest,
             pattern: &self.pattern,
@@ -183,7 +183,7 @@ impl Shell {
     }
 
     /// Returns the energy with a bound on its rounding error.
-    pub fn rounded_energy(&self, x: &[Vec3]) -> Rounded {
+    pub fn rounded_energy(&self, x: &[Vec3]) -> RoundedSum {
         self.sums(x).energy()
     }
 
@@ -258,18 +258,22 @@ impl Shell {
     }
 }
 
-fn check_places(x: &[Vec3], what: &'static str) -> Result<(), ShellError> {
-    match x.iter().position(|x| !is_place(x)) {
+fn check_finite(x: &[Vec3], what: &'static str) -> Result<(), ShellError> {
+    match x.iter().position(|x| !is_position(x)) {
         Some(vertex) => Err(ShellError::Place { what, vertex }),
         None => Ok(()),
     }
 }
 
-fn at_rest(mesh: &Mesh, material: &ShellMaterial, x: &[Vec3]) -> Result<Rest, ShellError> {
+fn build_rest(
+    mesh: &ShellMesh,
+    material: &ShellMaterial,
+    x: &[Vec3],
+) -> Result<ShellRest, ShellError> {
     /// Shortest mean edge for which products of four lengths stay in range.
-    const LEAST: f64 = 1e-50;
-    let rest = Rest::new(mesh, material, x);
-    if rest.length < LEAST {
+    const MIN_MEAN_EDGE: f64 = 1e-50;
+    let rest = ShellRest::new(mesh, material, x);
+    if rest.length < MIN_MEAN_EDGE {
         return Err(ShellError::Extent(rest.length));
     }
     Ok(rest)

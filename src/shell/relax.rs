@@ -7,17 +7,17 @@
 
 use super::term::ShellTerm;
 use super::{Shell, ShellError};
-use crate::progress::{Part, Progress, step};
-use crate::solve::marquardt::{self, Course, Damped};
-use crate::solve::newton::{Forces, Newton, NewtonError, Problem, Rounded, minimise};
+use crate::progress::{Progress, StageProgress, report_progress};
+use crate::solve::marquardt::{self, DampedProblem, MarquardtSettings};
+use crate::solve::newton::{ForceMagnitude, Newton, NewtonError, Problem, RoundedSum, minimise};
 use crate::solve::nodal::{dot, norm};
-use crate::solve::potential::{Buffers, Potential};
+use crate::solve::potential::{Potential, PotentialBuffers};
 use crate::solve::{Assembly, Configuration, EnergyTerm, Pattern, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
 /// Result of a relaxation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Relaxed {
+pub struct RelaxedShape {
     /// Positions of the vertices.
     pub positions: Vec<Vec3>,
     /// The shell's energy before.
@@ -33,7 +33,7 @@ pub struct Relaxed {
 }
 
 /// The anchoring energy `w Σ mᵢ |yᵢ − xᵢ|²`.
-struct Anchor<'a> {
+struct AnchorTerm<'a> {
     /// Weight w.
     weight: f64,
     masses: &'a [f64],
@@ -41,32 +41,32 @@ struct Anchor<'a> {
     places: &'a [Vec3],
 }
 
-impl Anchor<'_> {
+impl AnchorTerm<'_> {
     /// Returns 2 w m and the distance vector from the anchored position.
-    fn pull(&self, at: &Configuration, node: usize) -> (f64, Vec3) {
+    fn weight_and_offset(&self, at: &Configuration, node: usize) -> (f64, Vec3) {
         let k = 2.0 * self.weight * self.masses[node];
         (k, at.position(node) - self.places[node])
     }
 }
 
-impl EnergyTerm for Anchor<'_> {
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+impl EnergyTerm for AnchorTerm<'_> {
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
         for (node, place) in self.places.iter().enumerate() {
-            let (k, off) = self.pull(at, node);
+            let (k, off) = self.weight_and_offset(at, node);
             sum.value += 0.5 * k * off.norm_squared();
             sum.rounding += k * off.norm() * f64::EPSILON * place.amax();
         }
     }
 
-    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
-        let mut forces = Forces::default();
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
+        let mut forces = ForceMagnitude::default();
         for (node, g) in gradient.iter_mut().enumerate() {
-            let (k, off) = self.pull(at, node);
+            let (k, off) = self.weight_and_offset(at, node);
             *g += off * k;
             forces.size += (off * k).norm_squared();
             forces.rounding += (k * f64::EPSILON * self.places[node].amax()).powi(2);
         }
-        Forces {
+        ForceMagnitude {
             size: forces.size.sqrt(),
             rounding: forces.rounding.sqrt(),
         }
@@ -95,20 +95,20 @@ impl EnergyTerm for Anchor<'_> {
 }
 
 /// Residual forces at convergence, as a share of those that balance: far below visibility.
-const TOLERANCE: f64 = 1e-8;
+const FORCE_TOLERANCE: f64 = 1e-8;
 /// Maximum number of damped steps, and of steps of Newton's method.
-const STEPS: [usize; 2] = [32, 10];
+const MAX_STEPS: [usize; 2] = [32, 10];
 /// Share of the damped steps in all of them, as progress counts.
-const DAMPED: f64 = STEPS[0] as f64 / (STEPS[0] + STEPS[1]) as f64;
+const DAMPED_STEP_SHARE: f64 = MAX_STEPS[0] as f64 / (MAX_STEPS[0] + MAX_STEPS[1]) as f64;
 /// Lower limit of the damping, which guards against rounding; and the limit beyond which nothing moves.
-const DAMPING: [f64; 2] = [1e-9, 1e6];
+const DAMPING_LIMITS: [f64; 2] = [1e-9, 1e6];
 
 /// A shell anchored near its initial positions.
-struct Held<'a> {
+struct AnchoredShell<'a> {
     shell: &'a Shell,
     pattern: &'a Pattern,
-    anchor: Anchor<'a>,
-    buffers: Buffers,
+    anchor: AnchorTerm<'a>,
+    buffers: PotentialBuffers,
     solver: SparseCholesky,
     progress: &'a dyn Progress,
     /// Number of steps made, those that were refused included.
@@ -116,14 +116,14 @@ struct Held<'a> {
 }
 
 /// Displacements of the free vertices from the anchor's positions, with their energy.
-struct Point {
+struct RelaxationState {
     moves: Vec<Vec3>,
     energy: f64,
 }
 
-impl Held<'_> {
+impl AnchoredShell<'_> {
     /// Calls `work` with the sum of both energies.
-    fn with<T>(
+    fn with_potential<T>(
         &mut self,
         damping: f64,
         work: impl FnOnce(&mut Potential, &mut SparseCholesky) -> T,
@@ -147,39 +147,39 @@ impl Held<'_> {
 
     /// Makes damped steps until forces balance, three steps in a row gain little, or a limit is reached.
     fn settle(&mut self, moves: Vec<Vec3>) -> Result<Vec<Vec3>, ShellError> {
-        let course = Course {
-            steps: STEPS[0],
-            tries: STEPS[0],
-            least: DAMPING[0],
+        let course = MarquardtSettings {
+            steps: MAX_STEPS[0],
+            tries: MAX_STEPS[0],
+            least: DAMPING_LIMITS[0],
             factors: [8.0, 20.0],
             little: (1e-3, 3),
             settled: 1e-6,
         };
-        let part = Part {
+        let part = StageProgress {
             whole: self.progress,
             from: 0.0,
-            to: DAMPED,
+            to: DAMPED_STEP_SHARE,
         };
-        let energy = self.with(0.0, |potential, _| potential.value(&moves).value);
-        let start = Point { moves, energy };
+        let energy = self.with_potential(0.0, |potential, _| potential.value(&moves).value);
+        let start = RelaxationState { moves, energy };
         Ok(marquardt::minimise(self, start, &course, (&part, "Relaxing"))?.moves)
     }
 
     /// Runs Newton's method and returns whether it converged.
-    fn finish(&mut self, moves: &mut [Vec3]) -> Result<bool, ShellError> {
+    fn refine(&mut self, moves: &mut [Vec3]) -> Result<bool, ShellError> {
         let options = Newton {
-            tolerance: TOLERANCE,
-            iterations: STEPS[1],
+            tolerance: FORCE_TOLERANCE,
+            iterations: MAX_STEPS[1],
         };
-        let part = Part {
+        let part = StageProgress {
             whole: self.progress,
-            from: DAMPED,
+            from: DAMPED_STEP_SHARE,
             to: 1.0,
         };
         let work = |potential: &mut Potential, solver: &mut _| {
             minimise(potential, solver, moves, &options, &part)
         };
-        match self.with(DAMPING[0], work) {
+        match self.with_potential(DAMPING_LIMITS[0], work) {
             Ok(outcome) => {
                 self.steps += outcome.iterations();
                 Ok(true)
@@ -197,37 +197,42 @@ impl Held<'_> {
     }
 }
 
-impl Damped for Held<'_> {
-    type State = Point;
-    type Slopes = Vec<Vec3>;
+impl DampedProblem for AnchoredShell<'_> {
+    type SearchPoint = RelaxationState;
+    type Derivatives = Vec<Vec3>;
     type Error = ShellError;
 
-    fn energy(&self, at: &Point) -> f64 {
+    fn energy(&self, at: &RelaxationState) -> f64 {
         at.energy
     }
 
-    fn slopes(&mut self, at: &Point) -> Result<Option<Vec<Vec3>>, ShellError> {
+    fn derivatives(&mut self, at: &RelaxationState) -> Result<Option<Vec<Vec3>>, ShellError> {
         let mut gradient = vec![Vec3::zeros(); at.moves.len()];
-        let forces = self.with(0.0, |potential, _| {
+        let forces = self.with_potential(0.0, |potential, _| {
             potential.gradient(&at.moves, &mut gradient)
         });
         let left = norm(&gradient);
         if !(at.energy.is_finite() && left.is_finite()) {
             return Err(ShellError::Overflow);
         }
-        let balanced = left <= (TOLERANCE * forces.size).max(forces.rounding);
+        let balanced = left <= (FORCE_TOLERANCE * forces.size).max(forces.rounding);
         Ok((!balanced).then_some(gradient))
     }
 
     /// Makes one step with the damped convex Hessian. Candidates are the full step, parts of it, and the step with outliers cut; the one
     /// with the lowest energy is taken. The share of a cut step counts as 0.1.
-    fn lower(&mut self, at: &Point, gradient: &Vec<Vec3>, damping: f64) -> Option<(Point, f64)> {
-        if self.steps >= STEPS[0] || damping >= DAMPING[1] {
+    fn find_lower(
+        &mut self,
+        at: &RelaxationState,
+        gradient: &Vec<Vec3>,
+        damping: f64,
+    ) -> Option<(RelaxationState, f64)> {
+        if self.steps >= MAX_STEPS[0] || damping >= DAMPING_LIMITS[1] {
             return None;
         }
         self.steps += 1;
         let (shell, pattern, places) = (self.shell, self.pattern, self.anchor.places);
-        self.with(damping, |potential, solver| {
+        self.with_potential(damping, |potential, solver| {
             potential.hessian(&at.moves, true, solver);
             solver.factor().ok()?;
             let mut direction: Vec<Vec3> = gradient.iter().map(|g| -g).collect();
@@ -239,7 +244,7 @@ impl Damped for Held<'_> {
                 .map(|&share| (share, direction.iter().map(|d| d * share).collect()))
                 .collect();
             for far in [0.5, 0.1] {
-                let cut = shell.cut(pattern, places, &at.moves, &direction, far);
+                let cut = shell.limit_step(pattern, places, &at.moves, &direction, far);
                 ways.push((0.1, cut));
             }
             let mut best = None;
@@ -248,7 +253,7 @@ impl Damped for Held<'_> {
                 let moves: Vec<Vec3> = at.moves.iter().zip(&way).map(|(x, d)| x + d).collect();
                 let energy = potential.value(&moves).value;
                 if energy < lowest {
-                    best = Some((Point { moves, energy }, share));
+                    best = Some((RelaxationState { moves, energy }, share));
                     lowest = energy;
                 }
             }
@@ -260,7 +265,7 @@ impl Damped for Held<'_> {
 impl Shell {
     /// Limits a step of the free vertices. No vertex deviates from the mean of its neighbours' steps by more than `far` times its
     /// shortest edge.
-    fn cut(
+    fn limit_step(
         &self,
         pattern: &Pattern,
         places: &[Vec3],
@@ -312,7 +317,7 @@ impl Shell {
         weight: f64,
         fixed: Option<&[bool]>,
         progress: &dyn Progress,
-    ) -> Result<Relaxed, ShellError> {
+    ) -> Result<RelaxedShape, ShellError> {
         self.check(x, "the shape to relax")?;
         if !(weight > 0.0 && weight.is_finite()) {
             return Err(ShellError::Weight(weight));
@@ -327,7 +332,7 @@ impl Shell {
             });
         }
         let before = self.energy(x);
-        let mut relaxed = Relaxed {
+        let mut relaxed = RelaxedShape {
             positions: x.to_vec(),
             before,
             after: before,
@@ -338,23 +343,23 @@ impl Shell {
         if held.iter().all(|held| *held) {
             return Ok(relaxed);
         }
-        step(progress, 0.0, "Order of elimination")?;
+        report_progress(progress, 0.0, "Order of elimination")?;
         let pattern = self.solve_pattern(held)?;
-        let mut held = Held {
+        let mut held = AnchoredShell {
             shell: self,
-            anchor: Anchor {
+            anchor: AnchorTerm {
                 weight,
                 masses: self.masses(),
                 places: x,
             },
-            buffers: Buffers::new(self.node_count()),
+            buffers: PotentialBuffers::new(self.node_count()),
             solver: SparseCholesky::new(pattern.symbolic().clone())?,
             pattern: &pattern,
             progress,
             steps: 0,
         };
         let mut moves = held.settle(vec![Vec3::zeros(); pattern.vertex_of_node().len()])?;
-        relaxed.converged = held.finish(&mut moves)?;
+        relaxed.converged = held.refine(&mut moves)?;
         relaxed.iterations = held.steps;
         for (d, &v) in moves.iter().zip(pattern.vertex_of_node()) {
             relaxed.positions[v as usize] += d;

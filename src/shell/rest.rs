@@ -5,25 +5,25 @@
 //! those of the material times u³, u² and u⁴ of its unit u ([`size`](super::size)).
 //!
 //! The factors divide by lengths and areas. Edges and triangles that are nearly degenerate would drown all others in rounding, so they
-//! count as a little larger ([`SHORT`], [`THIN`]). This affects only the factors: differences are taken from the actual rest values, so
+//! count as a little larger ([`MIN_EDGE_LENGTH_RATIO`], [`MIN_HEIGHT_RATIO`]). This affects only the factors: differences are taken from the actual rest values, so
 //! rest is exactly rest. A triangle without height has no angle with its neighbours. So the factor of a hinge with thinner triangles
 //! falls with the square of their height, to zero.
 
 use super::hinge::angle;
 use super::material::ShellMaterial;
-use super::membrane::{Edge, Face};
-use super::mesh::Mesh;
+use super::membrane::{EdgeGeometry, FaceGeometry};
+use super::mesh::ShellMesh;
 use crate::Vec3;
 use rayon::prelude::*;
 
 /// Lower bound of an edge's length in its factor, as a share of the mean length.
-pub(super) const SHORT: f64 = 1e-6;
+pub(super) const MIN_EDGE_LENGTH_RATIO: f64 = 1e-6;
 /// Lower bound of a triangle's height in its factor, as a share of its longest side.
-pub(super) const THIN: f64 = 1e-3;
+pub(super) const MIN_HEIGHT_RATIO: f64 = 1e-3;
 
 /// Rest data of an edge, a face or a hinge.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Part {
+pub(super) struct PartRest {
     /// Length, area or angle at rest.
     pub rest: f64,
     /// k: twice the energy per squared change.
@@ -34,10 +34,10 @@ pub(super) struct Part {
 
 /// Rest data of all parts.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Rest {
-    pub edges: Vec<Part>,
-    pub faces: Vec<Part>,
-    pub hinges: Vec<Part>,
+pub(super) struct ShellRest {
+    pub edges: Vec<PartRest>,
+    pub faces: Vec<PartRest>,
+    pub hinges: Vec<PartRest>,
     /// Mean length of the edges, m.
     pub length: f64,
     /// Number of edges below the lower bound.
@@ -46,27 +46,27 @@ pub(super) struct Rest {
     pub thin: usize,
 }
 
-impl Rest {
+impl ShellRest {
     /// Computes the rest data of a mesh with rest positions `x`. Where all edges are points, all factors are zero.
-    pub fn new(mesh: &Mesh, material: &ShellMaterial, x: &[Vec3]) -> Self {
+    pub fn new(mesh: &ShellMesh, material: &ShellMaterial, x: &[Vec3]) -> Self {
         let at = |v: u32| x[v as usize];
         let unit = material.unit.unwrap_or(1.0);
         let [per_length, per_area, per_angle] = [3, 2, 4].map(|power| unit.powi(power));
         let lengths: Vec<f64> = mesh
             .edges
             .par_iter()
-            .map(|ends| Edge::new(ends.map(at)).length)
+            .map(|ends| EdgeGeometry::new(ends.map(at)).length)
             .collect();
         let length = lengths.iter().sum::<f64>() / lengths.len() as f64;
-        let least = (SHORT * length).max(f64::MIN_POSITIVE.sqrt());
-        let edges: Vec<Part> = mesh
+        let least = (MIN_EDGE_LENGTH_RATIO * length).max(f64::MIN_POSITIVE.sqrt());
+        let edges: Vec<PartRest> = mesh
             .edges
             .par_iter()
             .zip(&lengths)
             .map(|(ends, &rest)| {
                 let scale = rest.max(least);
                 let k = 2.0 * per_length * material.stretching.mean(ends) / scale;
-                Part { rest, k, scale }
+                PartRest { rest, k, scale }
             })
             .collect();
         // Longest side and area of each face.
@@ -76,18 +76,18 @@ impl Rest {
             .map(|&[a, b, c]| {
                 let [a, b, c] = [a, b, c].map(at);
                 let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
-                (longest.max(least), Face::new([a, b, c]).area)
+                (longest.max(least), FaceGeometry::new([a, b, c]).area)
             })
             .collect();
-        let floor = |longest: f64| 0.5 * THIN * longest * longest;
-        let faces: Vec<Part> = mesh
+        let floor = |longest: f64| 0.5 * MIN_HEIGHT_RATIO * longest * longest;
+        let faces: Vec<PartRest> = mesh
             .faces
             .par_iter()
             .zip(&sizes)
             .map(|(corners, &(longest, rest))| {
                 let scale = rest.max(floor(longest));
                 let k = 2.0 * per_area * material.area.mean(corners) / scale;
-                Part { rest, k, scale }
+                PartRest { rest, k, scale }
             })
             .collect();
         let hinges = mesh
@@ -96,17 +96,17 @@ impl Rest {
             .zip(&mesh.wings)
             .map(|(corners, wings)| {
                 let ends = [corners[0], corners[1]];
-                let long = Edge::new(ends.map(at)).length;
+                let long = EdgeGeometry::new(ends.map(at)).length;
                 let scale = long.max(least);
                 let mut k = 6.0 * per_angle * material.bending.mean(&ends) * long * long
                     / wings.map(|w| faces[w as usize].scale).iter().sum::<f64>();
                 for &wing in wings {
                     let (longest, area) = sizes[wing as usize];
                     let height = 2.0 * area / scale;
-                    k *= (height / (THIN * longest)).min(1.0).powi(2);
+                    k *= (height / (MIN_HEIGHT_RATIO * longest)).min(1.0).powi(2);
                 }
                 let rest = angle(corners.map(at));
-                Part { rest, k, scale }
+                PartRest { rest, k, scale }
             })
             .collect();
         Self {
@@ -121,11 +121,11 @@ impl Rest {
 
     /// Returns the mass of each vertex: density times a third of the area of each face around it. Also returns the number of vertices
     /// whose mass was raised to a small share of the mean.
-    pub fn masses(&self, mesh: &Mesh, material: &ShellMaterial) -> (Vec<f64>, usize) {
+    pub fn masses(&self, mesh: &ShellMesh, material: &ShellMaterial) -> (Vec<f64>, usize) {
         /// Lower bound of a mass, as a share of the mean.
-        const LEAST: f64 = 1e-6;
+        const MIN_MASS_RATIO: f64 = 1e-6;
         let mut masses = vec![0.0; mesh.nodes];
-        let spread = |masses: &mut [f64], area: fn(&Part) -> f64| {
+        let spread = |masses: &mut [f64], area: fn(&PartRest) -> f64| {
             for (corners, part) in mesh.faces.iter().zip(&self.faces) {
                 let third = material.density.mean(corners) * area(part) / 3.0;
                 corners.iter().for_each(|&v| masses[v as usize] += third);
@@ -138,7 +138,11 @@ impl Rest {
             spread(&mut masses, |part| part.scale);
         }
         let mean = masses.iter().sum::<f64>() / masses.len() as f64;
-        let least = if mean > 0.0 { LEAST * mean } else { 1.0 };
+        let least = if mean > 0.0 {
+            MIN_MASS_RATIO * mean
+        } else {
+            1.0
+        };
         let light = masses.iter().filter(|m| **m < least).count();
         masses.iter_mut().for_each(|m| *m = m.max(least));
         (masses, light)

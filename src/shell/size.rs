@@ -7,16 +7,16 @@
 //! unscaled masses, frequencies are those of the scaled mesh.
 
 use super::material::ShellMaterial;
-use super::mesh::Mesh;
+use super::mesh::ShellMesh;
 use crate::Vec3;
 
 /// Diameter to which the stiffnesses refer, in units: that of [hildebrandt2012, §5].
-const DIAMETER: f64 = 10.0;
+const REFERENCE_DIAMETER: f64 = 10.0;
 /// Maximum number of sweeps. Each goes from one end to the point farthest from it; the second seldom gains.
-const SWEEPS: usize = 8;
+const MAX_SWEEPS: usize = 8;
 
 /// Returns the unit of a material on a mesh with rest positions `x`: the material's own, or a tenth of the diameter.
-pub(super) fn unit(material: &ShellMaterial, mesh: &Mesh, x: &[Vec3]) -> f64 {
+pub(super) fn unit(material: &ShellMaterial, mesh: &ShellMesh, x: &[Vec3]) -> f64 {
     let measured = || {
         let mut used = vec![false; x.len()];
         mesh.faces
@@ -24,7 +24,7 @@ pub(super) fn unit(material: &ShellMaterial, mesh: &Mesh, x: &[Vec3]) -> f64 {
             .flatten()
             .for_each(|&v| used[v as usize] = true);
         let used: Vec<Vec3> = (0..x.len()).filter(|&v| used[v]).map(|v| x[v]).collect();
-        diameter(&used) / DIAMETER
+        diameter(&used) / REFERENCE_DIAMETER
     };
     material.unit.unwrap_or_else(measured)
 }
@@ -42,7 +42,7 @@ fn diameter(points: &[Vec3]) -> f64 {
     };
     let (_, mut end) = farthest(centre);
     let mut longest = 0.0;
-    for _ in 0..SWEEPS {
+    for _ in 0..MAX_SWEEPS {
         let (distance, other) = farthest(end);
         if distance <= longest {
             break;
@@ -79,7 +79,7 @@ mod tests {
         Shell::new(vertices, triangles, &material).unwrap()
     }
 
-    fn shaken(shell: &Shell, size: f64) -> Vec<Vec3> {
+    fn perturb(shell: &Shell, size: f64) -> Vec<Vec3> {
         let moved = |(i, x): (usize, &Vec3)| x + Vec3::repeat(0.02 * size * (7.0 * i as f64).sin());
         shell.rest().iter().enumerate().map(moved).collect()
     }
@@ -104,7 +104,7 @@ mod tests {
         let accelerations = |size: f64, unit| -> Vec<Vec3> {
             let shell = shell(size, unit);
             let mut forces = vec![Vec3::zeros(); shell.node_count()];
-            shell.gradient(&shaken(&shell, size), &mut forces);
+            shell.gradient(&perturb(&shell, size), &mut forces);
             let each = forces.iter().zip(shell.masses());
             each.map(|(f, m)| f / (m * size)).collect()
         };
@@ -129,10 +129,10 @@ mod tests {
     fn resting_at_keeps_unit() {
         let shell = shell(0.6, None);
         let larger: Vec<Vec3> = shell.rest().iter().map(|x| x * 3.0).collect();
-        let other = shell.resting_at(&larger).unwrap();
+        let other = shell.with_rest_positions(&larger).unwrap();
         let given = self::shell(1.8, Some(shell.unit()));
-        let x = shaken(&other, 1.8);
+        let x = perturb(&other, 1.8);
         assert!((other.energy(&x) / given.energy(&x) - 1.0).abs() < 1e-12);
-        assert!((shell.unit() * DIAMETER - diameter(shell.rest())).abs() < 1e-12);
+        assert!((shell.unit() * REFERENCE_DIAMETER - diameter(shell.rest())).abs() < 1e-12);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Places of a shell's parts in its gradient and its Hessian, looked up once.
 
-use super::mesh::Mesh;
+use super::mesh::ShellMesh;
 use crate::geometry::groups::Groups;
 use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, ScalarMatrix};
@@ -9,7 +9,7 @@ use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// Number of row ranges of a Hessian that are assembled in parallel.
-const STRIPES: usize = 8;
+const STRIPE_COUNT: usize = 8;
 
 /// The structure of a shell's Hessian, and the entries of each part in it. All shells of one mesh share it, so one
 /// symbolic factorisation serves all of their Hessians.
@@ -28,21 +28,33 @@ pub struct ShellPattern {
 }
 
 impl ShellPattern {
-    pub(super) fn new(mesh: &Mesh) -> Self {
+    pub(super) fn new(mesh: &ShellMesh) -> Self {
         let elements = || {
             let faces = mesh.faces.iter().map(|c| &c[..]);
             faces.chain(mesh.hinges.iter().map(|c| &c[..]))
         };
         let (starts, columns, _) = zeros::<f64>(mesh.nodes, elements()).into_raw_storage();
         let (starts_of, columns_of) = (&starts, &columns);
-        let slots = Slots {
+        let slots = SlotLookup {
             starts: starts_of,
             columns: columns_of,
         };
         Self {
-            of_edges: mesh.edges.par_iter().map(|c| slots.of(c)).collect(),
-            of_faces: mesh.faces.par_iter().map(|c| slots.of(c)).collect(),
-            of_hinges: mesh.hinges.par_iter().map(|c| slots.of(c)).collect(),
+            of_edges: mesh
+                .edges
+                .par_iter()
+                .map(|c| slots.corner_entries(c))
+                .collect(),
+            of_faces: mesh
+                .faces
+                .par_iter()
+                .map(|c| slots.corner_entries(c))
+                .collect(),
+            of_hinges: mesh
+                .hinges
+                .par_iter()
+                .map(|c| slots.corner_entries(c))
+                .collect(),
             stripes: stripes(&starts),
             corners: corners(mesh),
             starts,
@@ -51,7 +63,7 @@ impl ShellPattern {
     }
 
     /// Returns the number of blocks of a Hessian.
-    pub fn blocks(&self) -> usize {
+    pub fn block_count(&self) -> usize {
         self.columns.len()
     }
 
@@ -89,7 +101,10 @@ impl ShellPattern {
     }
 
     /// Splits the blocks into ranges of whole rows, each with the index of its first block.
-    pub(super) fn cut<'a>(&self, mut blocks: &'a mut [Mat3]) -> Vec<(u32, &'a mut [Mat3])> {
+    pub(super) fn split_stripes<'a>(
+        &self,
+        mut blocks: &'a mut [Mat3],
+    ) -> Vec<(u32, &'a mut [Mat3])> {
         let mut first = 0;
         let mut all = Vec::with_capacity(self.stripes.len());
         for &end in &self.stripes {
@@ -101,12 +116,12 @@ impl ShellPattern {
     }
 
     /// Adds the force of each corner to its vertex, in a fixed order.
-    pub(super) fn gather(&self, forces: &[Vec3], into: &mut [Vec3]) {
+    pub(super) fn gather_forces(&self, forces: &[Vec3], into: &mut [Vec3]) {
         into.par_iter_mut()
             .with_min_len(256)
             .enumerate()
             .for_each(|(v, sum)| {
-                for &corner in self.corners.of(v) {
+                for &corner in self.corners.members(v) {
                     *sum += forces[corner as usize];
                 }
             });
@@ -114,13 +129,13 @@ impl ShellPattern {
 }
 
 /// Looks up entries in sorted rows.
-struct Slots<'a> {
+struct SlotLookup<'a> {
     starts: &'a [u32],
     columns: &'a [u32],
 }
 
-impl Slots<'_> {
-    fn of<const N: usize>(&self, corners: &[u32; N]) -> [[u32; N]; N] {
+impl SlotLookup<'_> {
+    fn corner_entries<const N: usize>(&self, corners: &[u32; N]) -> [[u32; N]; N] {
         corners.map(|row| {
             let (a, b) = (self.starts[row as usize], self.starts[row as usize + 1]);
             let here = &self.columns[a as usize..b as usize];
@@ -132,9 +147,9 @@ impl Slots<'_> {
 
 fn stripes(starts: &[u32]) -> Vec<u32> {
     let all = starts.last().map_or(0, |&end| end as usize);
-    let mut ends: Vec<u32> = (1..=STRIPES)
+    let mut ends: Vec<u32> = (1..=STRIPE_COUNT)
         .map(|i| {
-            let wanted = (all * i / STRIPES) as u32;
+            let wanted = (all * i / STRIPE_COUNT) as u32;
             let row = starts.partition_point(|&start| start < wanted);
             starts[row.min(starts.len() - 1)]
         })
@@ -144,7 +159,7 @@ fn stripes(starts: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the corners at each vertex, ascending.
-fn corners(mesh: &Mesh) -> Groups {
+fn corners(mesh: &ShellMesh) -> Groups {
     let edges = mesh.edges.iter().flatten();
     let all = edges.chain(mesh.faces.iter().flatten());
     let all = all.chain(mesh.hinges.iter().flatten());

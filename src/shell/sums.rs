@@ -4,32 +4,32 @@
 //! Parts are processed in parallel in chunks of fixed size, and their results are added in order: the same bits for any
 //! number of threads.
 
-use super::hinge::{Hinge, angle, wrapped};
-use super::membrane::{Edge, Face};
-use super::mesh::Mesh;
-use super::rest::{Part, Rest};
+use super::hinge::{Hinge, angle, wrap_angle};
+use super::membrane::{EdgeGeometry, FaceGeometry};
+use super::mesh::ShellMesh;
+use super::rest::{PartRest, ShellRest};
 use super::slots::ShellPattern;
-use crate::solve::newton::{Forces, Rounded};
+use crate::solve::newton::{ForceMagnitude, RoundedSum};
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// Number of parts that one thread takes at a time.
-const CHUNK: usize = 512;
+const CHUNK_SIZE: usize = 512;
 /// Number of parts whose blocks are buffered before they are added.
-const BATCH: usize = 8 * CHUNK;
+const BATCH_SIZE: usize = 8 * CHUNK_SIZE;
 /// Lower bound of a triangle's area in derivatives, as a share of its bounded rest area.
-const LEAST: f64 = 1e-6;
+const MIN_AREA_RATIO: f64 = 1e-6;
 
 /// The parts of a shell at given positions.
-pub(super) struct Sums<'a> {
-    pub mesh: &'a Mesh,
-    pub rest: &'a Rest,
+pub(super) struct ShellSums<'a> {
+    pub mesh: &'a ShellMesh,
+    pub rest: &'a ShellRest,
     pub pattern: &'a ShellPattern,
     pub x: &'a [Vec3],
 }
 
-impl Sums<'_> {
-    fn at<const N: usize>(&self, corners: &[u32; N]) -> [Vec3; N] {
+impl ShellSums<'_> {
+    fn corner_positions<const N: usize>(&self, corners: &[u32; N]) -> [Vec3; N] {
         corners.map(|v| self.x[v as usize])
     }
 
@@ -40,37 +40,37 @@ impl Sums<'_> {
     }
 
     /// Returns the energy and a bound on its rounding error.
-    pub fn energy(&self) -> Rounded {
+    pub fn energy(&self) -> RoundedSum {
         let (mesh, rest) = (self.mesh, self.rest);
         let rounding = self.rounding();
         // Half the square of a difference, and its error from that of the difference.
-        let square = |part: &Part, off: f64, error: f64| {
+        let square = |part: &PartRest, off: f64, error: f64| {
             let force = part.k * off;
             [
                 0.5 * force * off,
                 force.abs() * error + f64::EPSILON * force.abs() * off.abs(),
             ]
         };
-        let edges = add(&mesh.edges, &rest.edges, |ends, part| {
-            let off = Edge::new(self.at(ends)).length - part.rest;
+        let edges = sum_over_parts(&mesh.edges, &rest.edges, |ends, part| {
+            let off = EdgeGeometry::new(self.corner_positions(ends)).length - part.rest;
             square(part, off, rounding)
         });
-        let faces = add(&mesh.faces, &rest.faces, |corners, part| {
-            let off = Face::new(self.at(corners)).area - part.rest;
+        let faces = sum_over_parts(&mesh.faces, &rest.faces, |corners, part| {
+            let off = FaceGeometry::new(self.corner_positions(corners)).area - part.rest;
             square(part, off, rounding * part.scale.sqrt())
         });
-        let hinges = add(&mesh.hinges, &rest.hinges, |corners, part| {
-            let off = wrapped(angle(self.at(corners)) - part.rest);
+        let hinges = sum_over_parts(&mesh.hinges, &rest.hinges, |corners, part| {
+            let off = wrap_angle(angle(self.corner_positions(corners)) - part.rest);
             square(part, off, f64::EPSILON + rounding / part.scale)
         });
-        Rounded {
+        RoundedSum {
             value: edges[0] + faces[0] + hinges[0],
             rounding: edges[1] + faces[1] + hinges[1],
         }
     }
 
     /// Adds the gradient and returns the magnitude of the forces that add up to it.
-    pub fn add_gradient(&self, gradient: &mut [Vec3]) -> Forces {
+    pub fn add_gradient(&self, gradient: &mut [Vec3]) -> ForceMagnitude {
         let (mesh, rest) = (self.mesh, self.rest);
         let rounding = self.rounding();
         let (edges, faces) = (2 * mesh.edges.len(), 3 * mesh.faces.len());
@@ -78,28 +78,28 @@ impl Sums<'_> {
         let (of_edges, others) = forces.split_at_mut(edges);
         let (of_faces, of_hinges) = others.split_at_mut(faces);
         let parts = [
-            push(&mesh.edges, &rest.edges, of_edges, |ends, part| {
-                let edge = Edge::new(self.at(ends));
+            write_forces(&mesh.edges, &rest.edges, of_edges, |ends, part| {
+                let edge = EdgeGeometry::new(self.corner_positions(ends));
                 let force = edge.along * (part.k * (edge.length - part.rest));
                 ([-force, force], part.k * rounding)
             }),
-            push(&mesh.faces, &rest.faces, of_faces, |corners, part| {
-                let face = Face::new(self.at(corners));
+            write_forces(&mesh.faces, &rest.faces, of_faces, |corners, part| {
+                let face = FaceGeometry::new(self.corner_positions(corners));
                 let force = part.k * (face.area - part.rest);
                 let error = part.k * part.scale * rounding;
                 (face.gradient().map(|g| g * force), error)
             }),
-            push(&mesh.hinges, &rest.hinges, of_hinges, |corners, part| {
-                let hinge = Hinge::new(self.at(corners), part.scale);
-                let torque = part.k * wrapped(hinge.angle - part.rest);
-                let turn = hinge.turn(1.0);
+            write_forces(&mesh.hinges, &rest.hinges, of_hinges, |corners, part| {
+                let hinge = Hinge::new(self.corner_positions(corners), part.scale);
+                let torque = part.k * wrap_angle(hinge.angle - part.rest);
+                let turn = hinge.max_rotation(1.0);
                 let error = part.k * turn * (f64::EPSILON + turn * rounding);
                 (hinge.gradient().map(|g| g * torque), error)
             }),
         ];
-        self.pattern.gather(&forces, gradient);
+        self.pattern.gather_forces(&forces, gradient);
         let sum = |i: usize| parts.iter().map(|p| p[i]).sum::<f64>().sqrt();
-        Forces {
+        ForceMagnitude {
             size: sum(0),
             rounding: sum(1),
         }
@@ -108,30 +108,30 @@ impl Sums<'_> {
     /// Returns the blocks of the Hessian. With `convex`, each part contributes a positive semi-definite approximation.
     pub fn hessian(&self, convex: bool) -> Vec<Mat3> {
         let (mesh, rest, pattern) = (self.mesh, self.rest, self.pattern);
-        let mut blocks = vec![Mat3::zeros(); pattern.blocks()];
-        let mut stripes = pattern.cut(&mut blocks);
+        let mut blocks = vec![Mat3::zeros(); pattern.block_count()];
+        let mut stripes = pattern.split_stripes(&mut blocks);
         let edges = (&mesh.edges[..], &rest.edges[..], &pattern.of_edges[..]);
-        spread(
+        add_blocks(
             edges,
             &mut stripes,
             |ends, part, to: &mut [[Mat3; 2]; 2]| {
-                let edge = Edge::new(self.at(ends));
+                let edge = EdgeGeometry::new(self.corner_positions(ends));
                 let block = edge.hessian(part.k, part.rest, part.scale, convex);
                 *to = [[block, -block], [-block, block]];
             },
         );
         let faces = (&mesh.faces[..], &rest.faces[..], &pattern.of_faces[..]);
-        spread(faces, &mut stripes, |corners, part, to| {
-            let face = Face::new(self.at(corners));
-            let least = LEAST * part.scale;
+        add_blocks(faces, &mut stripes, |corners, part, to| {
+            let face = FaceGeometry::new(self.corner_positions(corners));
+            let least = MIN_AREA_RATIO * part.scale;
             face.hessian(part.k, part.rest, least, convex, |i, j, block| {
                 to[i][j] = *block;
             });
         });
         let hinges = (&mesh.hinges[..], &rest.hinges[..], &pattern.of_hinges[..]);
-        spread(hinges, &mut stripes, |corners, part, to| {
-            let hinge = Hinge::new(self.at(corners), part.scale);
-            let torque = part.k * wrapped(hinge.angle - part.rest);
+        add_blocks(hinges, &mut stripes, |corners, part, to| {
+            let hinge = Hinge::new(self.corner_positions(corners), part.scale);
+            let torque = part.k * wrap_angle(hinge.angle - part.rest);
             // The rest, without the second derivative of the angle, is positive semi-definite.
             let bent = if convex { 0.0 } else { torque };
             hinge.hessian(part.k, bent, |i, j, block| to[i][j] = *block);
@@ -141,12 +141,14 @@ impl Sums<'_> {
 }
 
 /// Sums two quantities over parts.
-fn add<const N: usize>(
+fn sum_over_parts<const N: usize>(
     corners: &[[u32; N]],
-    parts: &[Part],
-    of: impl Fn(&[u32; N], &Part) -> [f64; 2] + Sync,
+    parts: &[PartRest],
+    of: impl Fn(&[u32; N], &PartRest) -> [f64; 2] + Sync,
 ) -> [f64; 2] {
-    let chunks = corners.par_chunks(CHUNK).zip(parts.par_chunks(CHUNK));
+    let chunks = corners
+        .par_chunks(CHUNK_SIZE)
+        .zip(parts.par_chunks(CHUNK_SIZE));
     let sums: Vec<[f64; 2]> = chunks
         .map(|(corners, parts)| {
             let all = corners.iter().zip(parts).map(|(c, p)| of(c, p));
@@ -158,15 +160,19 @@ fn add<const N: usize>(
 }
 
 /// Writes the forces of all corners and returns the sums of their squares and of their squared errors.
-fn push<const N: usize>(
+fn write_forces<const N: usize>(
     corners: &[[u32; N]],
-    parts: &[Part],
+    parts: &[PartRest],
     forces: &mut [Vec3],
-    of: impl Fn(&[u32; N], &Part) -> ([Vec3; N], f64) + Sync,
+    of: impl Fn(&[u32; N], &PartRest) -> ([Vec3; N], f64) + Sync,
 ) -> [f64; 2] {
     let sums: Vec<[f64; 2]> = forces
-        .par_chunks_mut(N * CHUNK)
-        .zip(corners.par_chunks(CHUNK).zip(parts.par_chunks(CHUNK)))
+        .par_chunks_mut(N * CHUNK_SIZE)
+        .zip(
+            corners
+                .par_chunks(CHUNK_SIZE)
+                .zip(parts.par_chunks(CHUNK_SIZE)),
+        )
         .map(|(forces, (corners, parts))| {
             let mut sum = [0.0; 2];
             for ((to, c), p) in forces.chunks_exact_mut(N).zip(corners).zip(parts) {
@@ -183,22 +189,22 @@ fn push<const N: usize>(
 }
 
 /// Corners and rest data of parts, and the entries of all pairs of corners.
-type Placed<'a, const N: usize> = (&'a [[u32; N]], &'a [Part], &'a [[[u32; N]; N]]);
+type PartBlocks<'a, const N: usize> = (&'a [[u32; N]], &'a [PartRest], &'a [[[u32; N]; N]]);
 
 /// Adds the blocks of all parts; `of` writes those on and above the diagonal. Stripes of rows are filled in parallel, each
 /// from all parts in order.
-fn spread<const N: usize>(
-    (corners, parts, slots): Placed<N>,
+fn add_blocks<const N: usize>(
+    (corners, parts, slots): PartBlocks<N>,
     stripes: &mut [(u32, &mut [Mat3])],
-    of: impl Fn(&[u32; N], &Part, &mut [[Mat3; N]; N]) + Sync,
+    of: impl Fn(&[u32; N], &PartRest, &mut [[Mat3; N]; N]) + Sync,
 ) {
-    let mut blocks = vec![[[Mat3::zeros(); N]; N]; BATCH.min(corners.len())];
-    let batches = corners.chunks(BATCH).zip(parts.chunks(BATCH));
-    for ((corners, parts), slots) in batches.zip(slots.chunks(BATCH)) {
+    let mut blocks = vec![[[Mat3::zeros(); N]; N]; BATCH_SIZE.min(corners.len())];
+    let batches = corners.chunks(BATCH_SIZE).zip(parts.chunks(BATCH_SIZE));
+    for ((corners, parts), slots) in batches.zip(slots.chunks(BATCH_SIZE)) {
         let given = &mut blocks[..corners.len()];
         given
             .par_iter_mut()
-            .with_min_len(CHUNK / 4)
+            .with_min_len(CHUNK_SIZE / 4)
             .zip(corners.par_iter().zip(parts))
             .for_each(|(to, (c, p))| of(c, p, to));
         stripes.par_iter_mut().for_each(|(first, stripe)| {

@@ -3,8 +3,8 @@
 
 use super::Shell;
 use crate::solve::matrix::NodeMatrix;
-use crate::solve::newton::{Forces, Rounded};
-use crate::solve::{Assembly, Configuration, EnergyTerm, Pattern, Slot, SolveError};
+use crate::solve::newton::{ForceMagnitude, RoundedSum};
+use crate::solve::{Assembly, BlockSlot, Configuration, EnergyTerm, Pattern, SolveError};
 use crate::{Mat3, Vec3};
 
 /// A shell with the slots of its blocks in a factorisation.
@@ -13,7 +13,7 @@ pub struct ShellTerm<'a> {
     /// The shell.
     pub shell: &'a Shell,
     /// Slots of its entries: [`entry_slots`](Pattern::entry_slots) of its [`solve_pattern`](Shell::solve_pattern).
-    pub slots: &'a [Option<Slot>],
+    pub slots: &'a [Option<BlockSlot>],
     /// Isotropic increase of each diagonal block of the convex Hessian, as a share of the block's mean. Stiffnesses of crumpled
     /// shells are so far apart that rounding would make it indefinite; 1e-9 mostly prevents that. Larger values shorten steps, most
     /// at the stiffest vertices (Marquardt 1963).
@@ -55,13 +55,13 @@ fn positions(at: &Configuration) -> Vec<Vec3> {
 }
 
 impl EnergyTerm for ShellTerm<'_> {
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
         let own = self.shell.rounded_energy(&positions(at));
         sum.value += own.value;
         sum.rounding += own.rounding;
     }
 
-    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
         self.shell.sums(&positions(at)).add_gradient(gradient)
     }
 

@@ -33,23 +33,23 @@ mod stored;
 mod tests;
 
 use crate::clip::{
-    Clip, ClipError, ClipParts, ClipSettings, FrameForces, ModesOf, SceneMember, Texts,
+    Clip, ClipError, ClipParts, ClipSettings, FrameForces, ModeSelection, SceneMember, Texts,
 };
 use crate::contact::Contact;
 use crate::dynamics::SimulationError;
 use crate::modal::Modes;
 use crate::present::CarriedSurfaces;
 use crate::progress::Progress;
-use crate::rig::{Rig, RigError, RigForces, written};
+use crate::rig::{Rig, RigError, RigForces, format_rigs};
 use crate::skeleton::Pose;
-use restarts::{PartForces, parts, told};
+use restarts::{PartForces, part_progress, split_at_restarts};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Name of the text of a clip that holds its rigs, in the format of rig files.
-pub const RIGS: &str = "rigs";
+pub const RIGS_TEXT: &str = "rigs";
 /// Name of the text of a clip that holds the warnings about its rigs, one a line.
-pub const WARNINGS: &str = "warnings";
+pub const WARNINGS_TEXT: &str = "warnings";
 
 /// Modes that the modal method uses.
 #[derive(Debug, Clone, Default)]
@@ -148,7 +148,7 @@ impl Shot {
     /// Restarts that do not ascend or lie outside its frames; a cycle with any; with restarts a crease method, or a collider whose motion ends before
     /// the poses do.
     pub fn check(&self) -> Result<(), ClipError> {
-        self.parts().map(drop)
+        self.frame_parts().map(drop)
     }
 
     /// Simulates the shot. Returns its clip and the warnings about its rigs.
@@ -161,9 +161,9 @@ impl Shot {
     /// surface, or with colliders whose motion ends before the poses do; modes of another body or a body without free flesh; cancellation by the
     /// progress.
     pub fn simulate(&self, progress: &dyn Progress) -> Result<(Clip, Vec<String>), ShotError> {
-        let led = self.led(&|_: f64, stage: &str| progress.report(0.0, stage))?;
+        let led = self.rig_forces(&|_: f64, stage: &str| progress.report(0.0, stage))?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
-        self.finished(self.simulate_with(forces, progress)?, led.as_ref())
+        self.finish_clip(self.simulate_with_forces(forces, progress)?, led.as_ref())
     }
 
     /// Simulates the shot with forces of the caller in place of those of its rigs. They act at each pose and are linear in between; `None`: no
@@ -171,16 +171,16 @@ impl Shot {
     ///
     /// # Errors
     /// As [`simulate`](Self::simulate); forces that cannot be computed, by frame.
-    pub fn simulate_with(
+    pub fn simulate_with_forces(
         &self,
         forces: Option<&dyn FrameForces>,
         progress: &dyn Progress,
     ) -> Result<Clip, ClipError> {
-        let parts = self.parts()?;
+        let parts = self.frame_parts()?;
         let modes = match &self.modes {
-            ShotModes::These(modes) => ModesOf::These(modes.clone()),
-            ShotModes::Lowest(count) => ModesOf::Lowest(Some(*count)),
-            ShotModes::Usual => ModesOf::Lowest(None),
+            ShotModes::These(modes) => ModeSelection::These(modes.clone()),
+            ShotModes::Lowest(count) => ModeSelection::Lowest(Some(*count)),
+            ShotModes::Usual => ModeSelection::Lowest(None),
         };
         let how = ClipParts {
             surfaces: self.surfaces.clone(),
@@ -188,7 +188,7 @@ impl Shot {
             contact: self.contact.as_ref(),
         };
         let first = (&self.poses[parts[0].clone()], forces);
-        let told = |part: &Range<usize>| told(progress, part, self.poses.len());
+        let told = |part: &Range<usize>| part_progress(progress, part, self.poses.len());
         let clip = Clip::simulate(how, first, self.settings.clone(), &told(&parts[0]))?;
         for part in &parts[1..] {
             let forces = forces.map(|whole| PartForces {
@@ -216,7 +216,7 @@ impl Shot {
             _ => 0..shot.poses.len(),
         };
         let quietly = |_: f64, stage: &str| progress.report(0.0, stage);
-        let led = shots.iter().map(|shot| shot.led(&quietly));
+        let led = shots.iter().map(|shot| shot.rig_forces(&quietly));
         let led: Vec<Option<RigForces>> = led.collect::<Result<_, _>>()?;
         let members = shots.iter().zip(&led).map(|(shot, led)| SceneMember {
             name: shot.name.clone(),
@@ -227,7 +227,7 @@ impl Shot {
             settings: shot.settings.clone(),
         });
         let members: Vec<SceneMember> = members.collect();
-        let told = |part: &Range<usize>| told(progress, part, frames);
+        let told = |part: &Range<usize>| part_progress(progress, part, frames);
         let clips = Clip::simulate_scene(&members, &told(&parts[0]))?;
         for part in &parts[1..] {
             let forces = led.iter().map(|led| {
@@ -246,16 +246,16 @@ impl Shot {
             Clip::restart_scene(&clips, &new.collect::<Vec<_>>(), &told(part))?;
         }
         let all = shots.iter().zip(clips).zip(&led);
-        all.map(|((shot, clip), led)| shot.finished(clip, led.as_ref()))
+        all.map(|((shot, clip), led)| shot.finish_clip(clip, led.as_ref()))
             .collect()
     }
 
     /// Returns the frames of its parts; each part starts afresh.
-    fn parts(&self) -> Result<Vec<Range<usize>>, ClipError> {
+    fn frame_parts(&self) -> Result<Vec<Range<usize>>, ClipError> {
         if self.settings.cyclic && !self.restarts.is_empty() {
             return Err(ClipError::CyclicRestart);
         }
-        let parts = parts(self.poses.len(), &self.restarts)?;
+        let parts = split_at_restarts(self.poses.len(), &self.restarts)?;
         if let (Some(contact), true) = (&self.contact, parts.len() > 1) {
             contact.check_clip(self.poses.len())?;
         }
@@ -267,12 +267,12 @@ impl Shot {
         let Some(first) = shots.first() else {
             return Err(SimulationError::EmptyScene.into());
         };
-        let (mut parts, frames) = (first.parts()?, first.poses.len());
+        let (mut parts, frames) = (first.frame_parts()?, first.poses.len());
         for (body, shot) in shots.iter().enumerate() {
             if shot.restarts != first.restarts {
                 return Err(ClipError::SceneRestarts { body });
             }
-            parts = shot.parts()?;
+            parts = shot.frame_parts()?;
             if parts.len() > 1 && shot.poses.len() != frames {
                 return Err(ClipError::SceneFrames {
                     body,
@@ -286,7 +286,7 @@ impl Shot {
     }
 
     /// Returns the forces of the rigs; `None` without rigs.
-    fn led(&self, progress: &dyn Progress) -> Result<Option<RigForces>, RigError> {
+    fn rig_forces(&self, progress: &dyn Progress) -> Result<Option<RigForces>, RigError> {
         if self.rigs.is_empty() {
             return Ok(None);
         }
@@ -301,7 +301,7 @@ impl Shot {
         .map(Some)
     }
 
-    fn finished(
+    fn finish_clip(
         &self,
         clip: Clip,
         led: Option<&RigForces>,
@@ -309,14 +309,14 @@ impl Shot {
         let mut texts = self.texts.clone();
         let warnings = led.map_or(Vec::new(), |led| led.warnings().to_vec());
         if !self.rigs.is_empty() {
-            texts.insert(RIGS.into(), written(&plain(&self.rigs))?);
-            texts.insert(WARNINGS.into(), warnings.join("\n"));
+            texts.insert(RIGS_TEXT.into(), format_rigs(&clone_rigs(&self.rigs))?);
+            texts.insert(WARNINGS_TEXT.into(), warnings.join("\n"));
         }
         Ok((clip.with_texts(texts), warnings))
     }
 }
 
 /// Clones the rigs.
-fn plain(rigs: &[Arc<Rig>]) -> Vec<Rig> {
+fn clone_rigs(rigs: &[Arc<Rig>]) -> Vec<Rig> {
     rigs.iter().map(|rig| Rig::clone(rig)).collect()
 }

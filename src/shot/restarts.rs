@@ -3,14 +3,17 @@
 
 use crate::Vec3;
 use crate::clip::{ClipError, FrameForces};
-use crate::progress::{Part, Progress};
+use crate::progress::{Progress, StageProgress};
 use std::ops::Range;
 
 /// Splits `frames` frames at the restarts.
 ///
 /// # Errors
 /// [`ClipError::Restarts`]: restarts that do not ascend, the first frame, a frame beyond the end.
-pub(super) fn parts(frames: usize, restarts: &[usize]) -> Result<Vec<Range<usize>>, ClipError> {
+pub(super) fn split_at_restarts(
+    frames: usize,
+    restarts: &[usize],
+) -> Result<Vec<Range<usize>>, ClipError> {
     let mut parts = Vec::with_capacity(restarts.len() + 1);
     let mut begun = 0;
     for &restart in restarts {
@@ -37,9 +40,13 @@ impl FrameForces for PartForces<'_> {
 }
 
 /// Returns the progress of a part of a shot with `frames` frames.
-pub(super) fn told<'a>(progress: &'a dyn Progress, part: &Range<usize>, frames: usize) -> Part<'a> {
+pub(super) fn part_progress<'a>(
+    progress: &'a dyn Progress,
+    part: &Range<usize>,
+    frames: usize,
+) -> StageProgress<'a> {
     let at = |frame: usize| frame as f64 / frames.max(1) as f64;
-    Part {
+    StageProgress {
         whole: progress,
         from: at(part.start),
         to: at(part.end),

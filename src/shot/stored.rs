@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! File format of a shot. The container is that of [`crate::store`]. Contents of files are checked like arguments.
 
-use super::restarts::parts;
-use super::{Shot, ShotModes, plain};
+use super::restarts::split_at_restarts;
+use super::{Shot, ShotModes, clone_rigs};
 use crate::clip::{ClipSettings, Texts};
 use crate::contact::StoredContact;
 use crate::dynamics::Method;
 use crate::modal::{DeformSettings, StoredModes};
 use crate::present::CarriedSurfaces;
-use crate::range::is_kept;
-use crate::rig::{parsed, written};
+use crate::range::is_storable;
+use crate::rig::{format_rigs, parse_rigs};
 use crate::skeleton::Pose;
 use crate::store::{self, StoreError, named_texts, text};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -18,11 +18,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Kind of the file.
-const KIND: &str = "shot";
+const FILE_KIND: &str = "shot";
 
 /// All of a shot. `B` is the body with its carried surfaces, borrowed when writing.
 #[derive(Serialize, Deserialize)]
-struct Stored<'a, B> {
+struct StoredShot<'a, B> {
     #[serde(deserialize_with = "text")]
     name: String,
     body: B,
@@ -56,19 +56,19 @@ impl Shot {
             path: path.to_owned(),
             what,
         };
-        let rigs = written(&plain(&self.rigs)).map_err(|e| unwritable(e.to_string()))?;
+        let rigs = format_rigs(&clone_rigs(&self.rigs)).map_err(|e| unwritable(e.to_string()))?;
         let damped = self
             .settings
             .simulation
             .clone()
             .for_body(self.surfaces.body());
         let simulation = damped.map_err(|e| unwritable(e.to_string()))?;
-        let stored = Stored {
+        let stored = StoredShot {
             name: self.name.clone(),
             body: &self.surfaces,
             poses: Cow::Borrowed(&self.poses),
             restarts: self.restarts.iter().map(|&r| r as u64).collect(),
-            show: simulation.deform(),
+            show: simulation.deform_settings(),
             settings: ClipSettings {
                 simulation,
                 ..self.settings.clone()
@@ -85,7 +85,7 @@ impl Shot {
             controls: self.controls.as_deref().map(Cow::Borrowed),
             texts: self.texts.clone(),
         };
-        store::save(path, KIND, &stored)
+        store::save(path, FILE_KIND, &stored)
     }
 
     /// Reads a shot that [`save`](Self::save) wrote.
@@ -93,22 +93,22 @@ impl Shot {
     /// # Errors
     /// [`StoreError`]: not a Thew file, another version or kind, damaged, refused by the disk.
     pub fn load(path: &Path) -> Result<Self, StoreError> {
-        store::load::<Read>(path, KIND).map(|read| read.0)
+        store::load::<LoadedShot>(path, FILE_KIND).map(|read| read.0)
     }
 }
 
 /// A shot that was read.
-struct Read(Shot);
+struct LoadedShot(Shot);
 
-impl<'de> Deserialize<'de> for Read {
+impl<'de> Deserialize<'de> for LoadedShot {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::<CarriedSurfaces>::deserialize(deserializer)?;
+        let stored = StoredShot::<CarriedSurfaces>::deserialize(deserializer)?;
         let shot = stored.into_shot().map_err(serde::de::Error::custom)?;
         Ok(Self(shot))
     }
 }
 
-impl Stored<'_, CarriedSurfaces> {
+impl StoredShot<'_, CarriedSurfaces> {
     /// Builds the shot. Returns a sentence for parts that do not fit together.
     fn into_shot(mut self) -> Result<Shot, String> {
         let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
@@ -126,7 +126,7 @@ impl Stored<'_, CarriedSurfaces> {
             StoredShotModes::Usual => ShotModes::Usual,
             StoredShotModes::Lowest(count) => ShotModes::Lowest(count as usize),
             StoredShotModes::These(modes) => {
-                let modes = modes.of_body(&body);
+                let modes = modes.into_modes(&body);
                 ShotModes::These(Arc::new(modes.ok_or("its modes do not fit its body")?))
             }
         };
@@ -135,33 +135,33 @@ impl Stored<'_, CarriedSurfaces> {
             modal || matches!(modes, ShotModes::Usual),
             "its modes do not belong to its method",
         )?;
-        let contact = self.contact.map(StoredContact::contact).transpose();
+        let contact = self.contact.map(StoredContact::into_contact).transpose();
         let contact = contact.map_err(|e| e.to_string())?;
         if let Some(contact) = &contact {
             let checked = contact.check(body.surface());
             let checked = checked.and_then(|()| contact.check_clip(self.poses.len()));
             checked.map_err(|e| e.to_string())?;
             fits(
-                self.settings.simulation.method.touches(),
+                self.settings.simulation.method.supports_contact(),
                 "its method does not support contact",
             )?;
         }
-        let rigs = parsed("its list of rigs", &self.rigs).map_err(|e| e.to_string())?;
+        let rigs = parse_rigs("its list of rigs", &self.rigs).map_err(|e| e.to_string())?;
         let room = self.poses.len().checked_mul(rigs.len());
         let controls = self.controls.as_ref();
         fits(
-            controls.is_none_or(|c| Some(c.len()) == room && c.iter().all(|&c| is_kept(c))),
+            controls.is_none_or(|c| Some(c.len()) == room && c.iter().all(|&c| is_storable(c))),
             "its controls do not fit its rigs and poses",
         )?;
         let restarts = self.restarts.iter().map(|&r| usize::try_from(r));
         let restarts = restarts.collect::<Result<Vec<_>, _>>();
         let restarts = restarts.map_err(|e| e.to_string())?;
-        parts(self.poses.len(), &restarts).map_err(|e| e.to_string())?;
+        split_at_restarts(self.poses.len(), &restarts).map_err(|e| e.to_string())?;
         fits(
             restarts.is_empty() || !self.settings.cyclic,
             "it is a cycle that begins anew",
         )?;
-        self.settings.simulation.set_deform(self.show);
+        self.settings.simulation.set_deform_settings(self.show);
         Ok(Shot {
             restarts,
             name: self.name,

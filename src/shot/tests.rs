@@ -4,7 +4,7 @@
 use super::*;
 use crate::body::Body;
 use crate::body::fixture::BarOptions;
-use crate::disk::tests::Folder;
+use crate::disk::tests::TestFolder;
 use crate::dynamics::{Method, SimulationSettings};
 use crate::present::SurfaceId;
 use crate::progress::Silent;
@@ -49,7 +49,10 @@ fn rig() -> Arc<Rig> {
 fn shot(method: Method) -> Shot {
     let settings = ClipSettings {
         preroll: 2,
-        ..ClipSettings::new(24.0, SimulationSettings::damped().by(method))
+        ..ClipSettings::new(
+            24.0,
+            SimulationSettings::with_default_damping().with_method(method),
+        )
     };
     let controls = (0..5).map(|i| 0.25 * f64::from(i)).collect();
     let texts = [("maker".to_owned(), "a test".to_owned())].into();
@@ -62,7 +65,7 @@ fn shot(method: Method) -> Shot {
     }
 }
 
-fn shown(clip: &Clip) -> Vec<Vec<f32>> {
+fn displayed_positions(clip: &Clip) -> Vec<Vec<f32>> {
     (0..clip.len() as i64)
         .map(|f| clip.offsets(f, SurfaceId::OWN).unwrap())
         .collect()
@@ -71,13 +74,13 @@ fn shown(clip: &Clip) -> Vec<Vec<f32>> {
 /// A shot that is read from a file is simulated to the same bits.
 #[test]
 fn stored_shot_keeps_bits() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let path = folder.0.join("shot.thew");
     for method in [Method::Hyperelastic, Method::Modal] {
         let mut shot = shot(method);
         if method == Method::Modal {
-            let modes = Modes::of_body(shot.surfaces.body(), 6, &Silent).unwrap();
-            shot.modes = ShotModes::These(Arc::new(modes.scaled(2.0).unwrap()));
+            let modes = Modes::for_body(shot.surfaces.body(), 6, &Silent).unwrap();
+            shot.modes = ShotModes::These(Arc::new(modes.scale_stiffness(2.0).unwrap()));
         }
         shot.save(&path).unwrap();
         let again = Shot::load(&path).unwrap();
@@ -86,11 +89,21 @@ fn stored_shot_keeps_bits() {
         assert_eq!((&again.rigs, &again.controls), (&shot.rigs, &shot.controls));
         let (clip, _) = shot.simulate(&Silent).unwrap();
         let (twin, _) = again.simulate(&Silent).unwrap();
-        assert!(shown(&clip).concat().iter().any(|x| *x != 0.0));
-        assert_eq!(shown(&clip), shown(&twin), "{}", method.name());
+        assert!(
+            displayed_positions(&clip)
+                .concat()
+                .iter()
+                .any(|x| *x != 0.0)
+        );
+        assert_eq!(
+            displayed_positions(&clip),
+            displayed_positions(&twin),
+            "{}",
+            method.name()
+        );
         assert_eq!(twin.texts()["maker"], "a test");
         assert_eq!(twin.body_names(), ["arm"]);
-        assert!(twin.texts()[RIGS].contains("Bulge"));
+        assert!(twin.texts()[RIGS_TEXT].contains("Bulge"));
     }
     assert_eq!(folder.names(), ["shot.thew"], "no part is left behind");
 }
@@ -102,7 +115,7 @@ fn cut_shot_equals_parts() {
         restarts: vec![2, 3],
         ..shot(Method::Hyperelastic)
     };
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let path = folder.0.join("shot.thew");
     whole.save(&path).unwrap();
     let (clip, _) = Shot::load(&path).unwrap().simulate(&Silent).unwrap();
@@ -113,11 +126,14 @@ fn cut_shot_equals_parts() {
             controls: Some(controls),
             ..shot(Method::Hyperelastic)
         };
-        shown(&part.simulate(&Silent).unwrap().0)
+        displayed_positions(&part.simulate(&Silent).unwrap().0)
     });
-    assert_eq!(shown(&clip), parts.concat());
+    assert_eq!(displayed_positions(&clip), parts.concat());
     let together = Shot::simulate_together(&[&whole], &Silent).unwrap();
-    assert_eq!(shown(&together[0].0), shown(&clip));
+    assert_eq!(
+        displayed_positions(&together[0].0),
+        displayed_positions(&clip)
+    );
 }
 
 /// Cuts that do not divide the shot into parts are refused.
@@ -134,7 +150,7 @@ fn load_refuses_bad_cuts() {
         shot.restarts = restarts;
         let refused = shot.simulate(&Silent).unwrap_err().to_string();
         assert!(refused.contains("restarts"), "{refused}");
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.0.join("shot.thew");
         shot.save(&path).unwrap();
         assert!(matches!(Shot::load(&path), Err(StoreError::Damaged { .. })));
@@ -144,7 +160,7 @@ fn load_refuses_bad_cuts() {
 /// A stored shot whose parts do not fit together is refused.
 #[test]
 fn load_refuses_mismatched_parts() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let path = folder.0.join("shot.thew");
     let refused = |shot: Shot, words: &str| {
         shot.save(&path).unwrap();
@@ -207,7 +223,7 @@ fn load_refuses_mismatched_parts() {
         cells_along: 5,
         ..Default::default()
     };
-    let modes = Modes::of_body(&long.build(), 3, &Silent).unwrap();
+    let modes = Modes::for_body(&long.build(), 3, &Silent).unwrap();
     other.modes = ShotModes::These(Arc::new(modes));
     refused(other, "modes do not fit");
     // A file of another kind says so.

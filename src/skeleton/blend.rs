@@ -7,7 +7,7 @@
 //! result does not depend on the world's origin.
 
 use super::pose::{Affine, Pose, polar};
-use super::rigid::{Dual, Rigid, aligned, pivot};
+use super::rigid::{DualQuaternion, RigidTransform, aligned_weight, pivot_bone};
 use super::{Skeleton, SkeletonError};
 use crate::{Mat3, Vec3};
 use nalgebra::{Quaternion, UnitQuaternion};
@@ -21,17 +21,17 @@ pub struct BonePoses {
     /// Origins of the computation: the mean of the rest heads, and that of the posed ones.
     rest_origin: Vec3,
     posed_origin: Vec3,
-    bones: Vec<Bone>,
+    bones: Vec<PosedBone>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Bone {
+struct PosedBone {
     map: Affine,
     rest_head: Vec3,
     rotation: UnitQuaternion<f64>,
     /// U − 1: exactly zero for a bone that does not stretch.
     stretch: Mat3,
-    motion: Dual,
+    motion: DualQuaternion,
 }
 
 impl BonePoses {
@@ -62,13 +62,13 @@ impl BonePoses {
             let (rotation, stretch) = polar(&map.linear);
             let stretch = stretch - Mat3::identity();
             let noise = 1e-14 * (1.0 + map.linear.norm());
-            let rigid = Rigid {
+            let rigid = RigidTransform {
                 rotation,
                 translation: map.apply(rest_head)
                     - self.posed_origin
                     - rotation * (rest_head - self.rest_origin),
             };
-            self.bones.push(Bone {
+            self.bones.push(PosedBone {
                 map,
                 rest_head,
                 rotation,
@@ -101,7 +101,7 @@ impl BonePoses {
     }
 
     /// Returns a bone's whole map.
-    pub fn map(&self, bone: usize) -> &Affine {
+    pub fn bone_map(&self, bone: usize) -> &Affine {
         &self.bones[bone].map
     }
 
@@ -111,14 +111,14 @@ impl BonePoses {
     }
 
     /// Returns a bone's motion without its stretch, which is about its rest head.
-    pub fn rigid(&self, bone: usize) -> Rigid {
-        let Bone {
+    pub fn rigid_motion(&self, bone: usize) -> RigidTransform {
+        let PosedBone {
             map,
             rest_head,
             rotation,
             ..
         } = self.bones[bone];
-        Rigid {
+        RigidTransform {
             rotation,
             translation: map.apply(rest_head) - rotation * rest_head,
         }
@@ -137,22 +137,22 @@ impl BonePoses {
         &self,
         weights: impl Iterator<Item = (u32, f64)> + Clone,
     ) -> UnitQuaternion<f64> {
-        let Some(p) = pivot(weights.clone()) else {
+        let Some(p) = pivot_bone(weights.clone()) else {
             return UnitQuaternion::identity();
         };
         let pivot = self.bones[p as usize].rotation.into_inner();
         let mut sum = Quaternion::new(0.0, 0.0, 0.0, 0.0);
-        for (b, w) in weights.filter(positive) {
+        for (b, w) in weights.filter(has_positive_weight) {
             let q = self.bones[b as usize].rotation.into_inner();
-            sum += q * aligned(&q, w, &pivot);
+            sum += q * aligned_weight(&q, w, &pivot);
         }
         UnitQuaternion::new_normalize(sum)
     }
 
     /// Stretches and rotates a vector of the rest shape along with the bones that carry a point.
-    pub fn turn(&self, weights: impl Iterator<Item = (u32, f64)> + Clone, d: Vec3) -> Vec3 {
+    pub fn carry_vector(&self, weights: impl Iterator<Item = (u32, f64)> + Clone, d: Vec3) -> Vec3 {
         let (mut total, mut shift) = (0.0, Vec3::zeros());
-        for (b, w) in weights.clone().filter(positive) {
+        for (b, w) in weights.clone().filter(has_positive_weight) {
             total += w;
             shift += w * (self.bones[b as usize].stretch * d);
         }
@@ -180,32 +180,41 @@ impl BonePoses {
     /// Places a point by linear blend skinning `Σ w T_b(x) / Σ w`, as Blender's Armature modifier without Preserve Volume;
     /// for comparison.
     pub fn linear_blend(&self, weights: impl Iterator<Item = (u32, f64)> + Clone, x: Vec3) -> Vec3 {
-        let total: f64 = weights.clone().filter(positive).map(|(_, w)| w).sum();
+        let total: f64 = weights
+            .clone()
+            .filter(has_positive_weight)
+            .map(|(_, w)| w)
+            .sum();
         if total <= 0.0 {
             return x;
         }
         let mut place = Vec3::zeros();
-        for (b, w) in weights.filter(positive) {
+        for (b, w) in weights.filter(has_positive_weight) {
             place += w / total * (self.bones[b as usize].map.apply(x) - self.posed_origin);
         }
         place + self.posed_origin
     }
 
     /// Returns the blended rigid motion, relative to the two origins; `None` if no weight is positive.
-    fn blend(&self, weights: impl Iterator<Item = (u32, f64)> + Clone) -> Option<Rigid> {
-        let p = pivot(weights.clone())?;
+    fn blend(&self, weights: impl Iterator<Item = (u32, f64)> + Clone) -> Option<RigidTransform> {
+        let p = pivot_bone(weights.clone())?;
         let pivot = self.bones[p as usize].rotation.into_inner();
-        let mut sum = Dual::zero();
-        for (b, w) in weights.filter(positive) {
+        let mut sum = DualQuaternion::zero();
+        for (b, w) in weights.filter(has_positive_weight) {
             sum.add(&self.bones[b as usize].motion, w, &pivot);
         }
         Some(sum.to_rigid())
     }
 
     /// Stretches a point, then moves it.
-    fn carry(&self, motion: &Rigid, weights: impl Iterator<Item = (u32, f64)>, x: Vec3) -> Vec3 {
+    fn carry(
+        &self,
+        motion: &RigidTransform,
+        weights: impl Iterator<Item = (u32, f64)>,
+        x: Vec3,
+    ) -> Vec3 {
         let (mut total, mut shift) = (0.0, Vec3::zeros());
-        for (b, w) in weights.filter(positive) {
+        for (b, w) in weights.filter(has_positive_weight) {
             let bone = &self.bones[b as usize];
             total += w;
             shift += w * (bone.stretch * (x - bone.rest_head));
@@ -214,7 +223,7 @@ impl BonePoses {
     }
 }
 
-fn positive(pair: &(u32, f64)) -> bool {
+fn has_positive_weight(pair: &(u32, f64)) -> bool {
     pair.1 > 0.0
 }
 
@@ -308,7 +317,7 @@ mod tests {
             let s = skeleton(&h);
             let pose = Pose::new(m.to_vec()).unwrap();
             let plain = BonePoses::new(&s, &pose).unwrap();
-            let moved = BonePoses::new(&s, &pose.moved(&by)).unwrap();
+            let moved = BonePoses::new(&s, &pose.apply_map(&by)).unwrap();
             let (p, r) = plain.frame(row(w), x);
             let (pm, rm) = moved.frame(row(w), x);
             prop_assert!((by.apply(p) - pm).norm() < 1e-10);
@@ -341,7 +350,7 @@ mod tests {
         let poses = BonePoses::new(&s, &Pose::rest(3)).unwrap();
         let x = Vec3::new(0.25, 0.5, -3.0);
         assert!((poses.place(row([0.2, 0.3, 0.5]), x) - x).norm() < 1e-15);
-        let shifted = Pose::rest(3).moved(&Affine {
+        let shifted = Pose::rest(3).apply_map(&Affine {
             linear: Mat3::identity(),
             translation: Vec3::repeat(5.0),
         });

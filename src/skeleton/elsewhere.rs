@@ -29,7 +29,7 @@ impl Skeleton {
     }
 
     /// Returns the number of the character's bones, these and others.
-    pub fn character_len(&self) -> usize {
+    pub fn character_bone_count(&self) -> usize {
         self.len() + self.elsewhere.len()
     }
 }
@@ -45,10 +45,10 @@ mod tests {
         let ends = vec![Vec3::zeros(); 2];
         let names = vec!["a".to_owned(), "b".to_owned()];
         let leg = Skeleton::new(names, vec![None, Some(0)], ends.clone(), ends).unwrap();
-        assert_eq!(leg.character_len(), 2);
+        assert_eq!(leg.character_bone_count(), 2);
         let whole = leg.clone().with_elsewhere(vec![None, Some(1)]).unwrap();
         assert_eq!(whole.elsewhere(), [None, Some(1)]);
-        assert_eq!((whole.len(), whole.character_len()), (2, 4));
+        assert_eq!((whole.len(), whole.character_bone_count()), (2, 4));
         let beyond = leg.with_elsewhere(vec![None, Some(2)]).unwrap_err();
         assert_eq!(
             beyond.to_string(),

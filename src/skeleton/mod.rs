@@ -50,11 +50,11 @@ pub use crate::geometry::rotation_vector;
 pub use blend::BonePoses;
 pub use motion::FrameMotion;
 pub use pose::{Affine, Pose, polar};
-pub use rigid::{Rigid, blend, slerp};
+pub use rigid::{RigidTransform, blend, slerp};
 pub use skin::SkinWeights;
 
 use crate::Vec3;
-use crate::range::{FARTHEST, is_place};
+use crate::range::{MAX_COORDINATE, is_position};
 
 /// Bones at rest, in world space, metres.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +97,7 @@ pub enum SkeletonError {
         tails: usize,
     },
     /// The position of a bone is not finite or out of range.
-    #[error("the {end} of bone '{name}' is not finite, or farther away than {FARTHEST:e} m")]
+    #[error("the {end} of bone '{name}' is not finite, or farther away than {MAX_COORDINATE:e} m")]
     NonFinite {
         /// Name of the bone.
         name: String,
@@ -139,7 +139,7 @@ pub enum SkeletonError {
         given: usize,
     },
     /// A pose matrix has a number that is NaN, infinite or out of range.
-    #[error("the pose of bone {bone} is not finite, or beyond {FARTHEST:e}")]
+    #[error("the pose of bone {bone} is not finite, or beyond {MAX_COORDINATE:e}")]
     PoseNonFinite {
         /// Index of the bone.
         bone: usize,
@@ -209,12 +209,12 @@ impl Skeleton {
             });
         }
         for (places, end) in [(&heads, "head"), (&tails, "tail")] {
-            if let Some(b) = places.iter().position(|p| !is_place(p)) {
+            if let Some(b) = places.iter().position(|p| !is_position(p)) {
                 let name = names[b].clone();
                 return Err(SkeletonError::NonFinite { name, end });
             }
         }
-        let order = parents_first(&names, &parents)?;
+        let order = sort_parents_first(&names, &parents)?;
         Ok(Self {
             names,
             parents,
@@ -256,7 +256,7 @@ impl Skeleton {
     }
 
     /// Returns all bones, every parent before its children.
-    pub fn parents_first(&self) -> &[u32] {
+    pub fn topological_order(&self) -> &[u32] {
         &self.order
     }
 
@@ -273,7 +273,10 @@ impl Skeleton {
 }
 
 /// Orders bones such that parents come before children; among bones that could come next, by index.
-fn parents_first(names: &[String], parents: &[Option<u32>]) -> Result<Vec<u32>, SkeletonError> {
+fn sort_parents_first(
+    names: &[String],
+    parents: &[Option<u32>],
+) -> Result<Vec<u32>, SkeletonError> {
     let bones = parents.len();
     for (b, parent) in parents.iter().enumerate() {
         if let Some(p) = *parent
@@ -323,7 +326,7 @@ mod tests {
     #[test]
     fn children_may_precede_parents() {
         let s = bones(&[Some(2), None, Some(1), None, Some(0)]).unwrap();
-        let place = |b: u32| s.parents_first().iter().position(|&x| x == b).unwrap();
+        let place = |b: u32| s.topological_order().iter().position(|&x| x == b).unwrap();
         for b in 0..s.len() as u32 {
             if let Some(p) = s.parents()[b as usize] {
                 assert!(place(p) < place(b));

@@ -18,24 +18,24 @@ use crate::{Mat3, Vec3};
 use nalgebra::{Quaternion, SVector, UnitQuaternion, Vector4};
 
 /// Head (3), quaternion (4) and the upper triangle of the stretch (6) of one bone.
-type Track = SVector<f64, 13>;
+type BoneCoordinates = SVector<f64, 13>;
 
 /// Motion of all bones over one frame.
 #[derive(Debug, Clone)]
 pub struct FrameMotion {
     from: Pose,
     to: Pose,
-    bones: Vec<Curve>,
+    bones: Vec<BoneCurve>,
 }
 
 /// Hermite data of one bone: ends, and slopes per frame.
 #[derive(Debug, Clone)]
-struct Curve {
+struct BoneCurve {
     rest_head: Vec3,
-    start: Track,
-    end: Track,
-    start_slope: Track,
-    end_slope: Track,
+    start: BoneCoordinates,
+    end: BoneCoordinates,
+    start_slope: BoneCoordinates,
+    end_slope: BoneCoordinates,
 }
 
 impl FrameMotion {
@@ -49,7 +49,11 @@ impl FrameMotion {
     ///
     /// # Errors
     /// Fails if a pose has another number of bones, or if pose `i + 1` does not exist.
-    pub fn through(skeleton: &Skeleton, poses: &[Pose], i: usize) -> Result<Self, SkeletonError> {
+    pub fn from_pose_series(
+        skeleton: &Skeleton,
+        poses: &[Pose],
+        i: usize,
+    ) -> Result<Self, SkeletonError> {
         let first = i.saturating_sub(Self::STENCIL);
         let last = (i + 2 + Self::STENCIL).min(poses.len());
         let around = poses.get(first..last).unwrap_or_default();
@@ -66,10 +70,14 @@ impl FrameMotion {
         let curve = |(b, &rest_head): (usize, &Vec3)| {
             let mut tracks = Vec::with_capacity(around.len());
             for pose in around {
-                let next = track(&pose.maps()[b], rest_head);
-                tracks.push(tracks.last().map_or(next, |former| aligned(next, former)));
+                let next = bone_coordinates(&pose.maps()[b], rest_head);
+                tracks.push(
+                    tracks
+                        .last()
+                        .map_or(next, |former| align_quaternion(next, former)),
+                );
             }
-            Curve {
+            BoneCurve {
                 rest_head,
                 start: tracks[at],
                 end: tracks[at + 1],
@@ -89,8 +97,12 @@ impl FrameMotion {
     ///
     /// # Errors
     /// Fails if a pose has another number of bones.
-    pub fn between(skeleton: &Skeleton, from: &Pose, to: &Pose) -> Result<Self, SkeletonError> {
-        Self::through(skeleton, &[from.clone(), to.clone()], 0)
+    pub fn from_endpoints(
+        skeleton: &Skeleton,
+        from: &Pose,
+        to: &Pose,
+    ) -> Result<Self, SkeletonError> {
+        Self::from_pose_series(skeleton, &[from.clone(), to.clone()], 0)
     }
 
     /// Continues `former` to a new pose when later poses are unknown. The motion starts with the velocity at which the
@@ -100,7 +112,7 @@ impl FrameMotion {
     ///
     /// # Errors
     /// Fails if a pose has another number of bones.
-    pub fn following(
+    pub fn continue_from(
         skeleton: &Skeleton,
         former: &FrameMotion,
         to: &Pose,
@@ -113,10 +125,10 @@ impl FrameMotion {
         } else {
             0.0
         };
-        let curve = |(b, old): (usize, &Curve)| {
+        let curve = |(b, old): (usize, &BoneCurve)| {
             let start = old.end;
-            let end = aligned(track(&to.maps()[b], old.rest_head), &start);
-            Curve {
+            let end = align_quaternion(bone_coordinates(&to.maps()[b], old.rest_head), &start);
+            BoneCurve {
                 rest_head: old.rest_head,
                 start,
                 end,
@@ -132,28 +144,28 @@ impl FrameMotion {
     }
 
     /// Returns the pose at the start.
-    pub fn from(&self) -> &Pose {
+    pub fn start_pose(&self) -> &Pose {
         &self.from
     }
 
     /// Returns the pose at the end.
-    pub fn to(&self) -> &Pose {
+    pub fn end_pose(&self) -> &Pose {
         &self.to
     }
 
     /// Returns the pose at `s` from 0 to 1; at the ends exactly the poses of the motion.
-    pub fn at(&self, s: f64) -> Pose {
+    pub fn pose_at(&self, s: f64) -> Pose {
         let mut pose = self.from.clone();
         self.write(s, &mut pose);
         pose
     }
 
-    /// Writes the pose [`at`](Self::at) `s` into an existing pose; it allocates only if that has too few bones.
+    /// Writes the [pose](Self::pose_at) at `s` into an existing pose; it allocates only if that has too few bones.
     pub fn write(&self, s: f64, pose: &mut Pose) {
         let maps = pose.maps_mut();
         maps.clear();
         if s < 1.0 && s > 0.0 {
-            maps.extend(self.bones.iter().map(|c| c.at(s)));
+            maps.extend(self.bones.iter().map(|c| c.evaluate(s)));
         } else {
             let end = if s >= 1.0 { &self.to } else { &self.from };
             maps.extend_from_slice(end.maps());
@@ -161,8 +173,8 @@ impl FrameMotion {
     }
 }
 
-impl Curve {
-    fn at(&self, s: f64) -> Affine {
+impl BoneCurve {
+    fn evaluate(&self, s: f64) -> Affine {
         let (s2, s3) = (s * s, s * s * s);
         let up = 3.0 * s2 - 2.0 * s3;
         // Through the difference: a bone that does not move stays exactly in place.
@@ -170,19 +182,19 @@ impl Curve {
             + (self.end - self.start) * up
             + self.start_slope * (s3 - 2.0 * s2 + s)
             + self.end_slope * (s3 - s2);
-        map(&track, self.rest_head)
+        affine_map(&track, self.rest_head)
     }
 }
 
-fn track(map: &Affine, rest_head: Vec3) -> Track {
+fn bone_coordinates(map: &Affine, rest_head: Vec3) -> BoneCoordinates {
     let (rotation, u) = polar(&map.linear);
     let (head, q) = (map.apply(rest_head), rotation.coords);
-    Track::from_column_slice(&[
+    BoneCoordinates::from_column_slice(&[
         head.x, head.y, head.z, q.x, q.y, q.z, q.w, u.m11, u.m22, u.m33, u.m12, u.m13, u.m23,
     ])
 }
 
-fn map(t: &Track, rest_head: Vec3) -> Affine {
+fn affine_map(t: &BoneCoordinates, rest_head: Vec3) -> Affine {
     let q = Vector4::new(t[3], t[4], t[5], t[6]);
     let rotation = UnitQuaternion::new_normalize(Quaternion::from(q));
     let (u12, u13, u23) = (t[10], t[11], t[12]);
@@ -195,7 +207,7 @@ fn map(t: &Track, rest_head: Vec3) -> Affine {
 }
 
 /// Returns the track with its quaternion's sign aligned to the other's.
-fn aligned(mut track: Track, other: &Track) -> Track {
+fn align_quaternion(mut track: BoneCoordinates, other: &BoneCoordinates) -> BoneCoordinates {
     let dot: f64 = (3..7).map(|i| track[i] * other[i]).sum();
     if dot < 0.0 {
         for i in 3..7 {
@@ -206,7 +218,7 @@ fn aligned(mut track: Track, other: &Track) -> Track {
 }
 
 /// Returns the slope per frame at track `i`.
-fn slope(tracks: &[Track], i: usize) -> Track {
+fn slope(tracks: &[BoneCoordinates], i: usize) -> BoneCoordinates {
     let at = |k: isize| i.checked_add_signed(k).and_then(|i| tracks.get(i));
     let here = &tracks[i];
     match [at(-3), at(-2), at(-1), at(1), at(2), at(3)] {
@@ -224,7 +236,7 @@ fn slope(tracks: &[Track], i: usize) -> Track {
         [None, Some(a), Some(b), None, _, _] => (here - b) * 2.0 - (here - a) * 0.5,
         [_, _, None, Some(c), None, _] => c - here,
         [_, None, Some(b), None, _, _] => here - b,
-        [_, _, None, None, _, _] => Track::zeros(),
+        [_, _, None, None, _, _] => BoneCoordinates::zeros(),
     }
 }
 
@@ -263,20 +275,20 @@ mod tests {
 
     fn frame(h: f64, i: i32) -> FrameMotion {
         let poses: Vec<Pose> = (-2..=3).map(|j| pose(h * f64::from(i + j))).collect();
-        FrameMotion::through(&skeleton(), &poses, 2).unwrap()
+        FrameMotion::from_pose_series(&skeleton(), &poses, 2).unwrap()
     }
 
     /// The ends of the motion are the given poses, bit for bit.
     #[test]
     fn motion_ends_keep_bits() {
         let m = frame(0.1, 3);
-        assert_eq!(m.at(0.0), pose(0.1 * 3.0));
-        assert_eq!(m.at(1.0), pose(0.1 * 4.0));
-        assert_eq!(m.at(-1.0), m.at(0.0));
-        assert_eq!(m.at(2.0), m.at(1.0));
-        assert_eq!(m.at(f64::NAN), m.at(0.0));
-        assert!(difference(&m.at(1e-13), m.from()) < 1e-11);
-        assert!(difference(&m.at(1.0 - 1e-13), m.to()) < 1e-11);
+        assert_eq!(m.pose_at(0.0), pose(0.1 * 3.0));
+        assert_eq!(m.pose_at(1.0), pose(0.1 * 4.0));
+        assert_eq!(m.pose_at(-1.0), m.pose_at(0.0));
+        assert_eq!(m.pose_at(2.0), m.pose_at(1.0));
+        assert_eq!(m.pose_at(f64::NAN), m.pose_at(0.0));
+        assert!(difference(&m.pose_at(1e-13), m.start_pose()) < 1e-11);
+        assert!(difference(&m.pose_at(1.0 - 1e-13), m.end_pose()) < 1e-11);
     }
 
     /// The velocity is continuous from one frame to the next.
@@ -284,18 +296,19 @@ mod tests {
     fn velocity_is_continuous() {
         let e = 1e-5;
         let slope = |m: &FrameMotion, s: f64| {
-            let (a, b) = (m.at(s - 0.5 * e), m.at(s + 0.5 * e));
+            let (a, b) = (m.pose_at(s - 0.5 * e), m.pose_at(s + 0.5 * e));
             let pairs = a.maps().iter().zip(b.maps());
             pairs
                 .map(|(a, b)| (b.to_matrix() - a.to_matrix()) / e)
                 .collect::<Vec<_>>()
         };
-        let still = FrameMotion::between(&skeleton(), &pose(-0.3), &pose(-0.3)).unwrap();
-        let mut stream = FrameMotion::following(&skeleton(), &still, &pose(-0.1), 1.0).unwrap();
+        let still = FrameMotion::from_endpoints(&skeleton(), &pose(-0.3), &pose(-0.3)).unwrap();
+        let mut stream = FrameMotion::continue_from(&skeleton(), &still, &pose(-0.1), 1.0).unwrap();
         for i in 0..30 {
             let (a, b) = (frame(0.2, i), frame(0.2, i + 1));
-            let next = FrameMotion::following(&skeleton(), &stream, &pose(0.2 * f64::from(i)), 1.0)
-                .unwrap();
+            let next =
+                FrameMotion::continue_from(&skeleton(), &stream, &pose(0.2 * f64::from(i)), 1.0)
+                    .unwrap();
             for (a, b) in [(&a, &b), (&stream, &next)] {
                 let jump = slope(a, 1.0 - e).into_iter().zip(slope(b, e));
                 let jump = jump.map(|(x, y)| (x - y).norm()).fold(0.0, f64::max);
@@ -312,32 +325,32 @@ mod tests {
             let n = (2.0 / h).round() as i32;
             let at = |i: i32| {
                 let s = [0.2, 0.5, 0.8];
-                s.map(|s| difference(&frame(h, i).at(s), &pose(h * (f64::from(i) + s))))
+                s.map(|s| difference(&frame(h, i).pose_at(s), &pose(h * (f64::from(i) + s))))
             };
             (0..n).flat_map(at).fold(0.0, f64::max)
         };
         let (coarse, fine) = (error(0.08), error(0.04));
         assert!(coarse / fine > 14.0, "{coarse} {fine}");
         // Straight interpolation is far worse.
-        let straight = FrameMotion::between(&skeleton(), &pose(0.0), &pose(0.04)).unwrap();
-        assert!(difference(&straight.at(0.5), &pose(0.02)) > 10.0 * fine);
+        let straight = FrameMotion::from_endpoints(&skeleton(), &pose(0.0), &pose(0.04)).unwrap();
+        assert!(difference(&straight.pose_at(0.5), &pose(0.02)) > 10.0 * fine);
     }
 
     /// At the first and last frame uniformly accelerated travel is exact.
     #[test]
     fn one_sided_ends_are_exact() {
         let at = |t: f64| {
-            Pose::rest(2).moved(&Affine {
+            Pose::rest(2).apply_map(&Affine {
                 linear: Mat3::identity(),
                 translation: Vec3::new(t, t * t, 1.0),
             })
         };
         let s = skeleton();
-        let first = FrameMotion::through(&s, &[0.0, 1.0, 2.0].map(at), 0).unwrap();
-        let last = FrameMotion::through(&s, &[-1.0, 0.0, 1.0].map(at), 1).unwrap();
+        let first = FrameMotion::from_pose_series(&s, &[0.0, 1.0, 2.0].map(at), 0).unwrap();
+        let last = FrameMotion::from_pose_series(&s, &[-1.0, 0.0, 1.0].map(at), 1).unwrap();
         for motion in [first, last] {
             for t in [0.1, 0.4, 0.9] {
-                assert!(difference(&motion.at(t), &at(t)) < 1e-13);
+                assert!(difference(&motion.pose_at(t), &at(t)) < 1e-13);
             }
         }
     }
@@ -350,12 +363,14 @@ mod tests {
             linear: turn.to_rotation_matrix().into_inner(),
             translation: Vec3::new(4.0, 5.0, -6.0),
         };
-        let p = |i: i32| pose(0.2 * f64::from(i)).moved(&by);
+        let p = |i: i32| pose(0.2 * f64::from(i)).apply_map(&by);
         for i in 0..20 {
             let poses: Vec<Pose> = (i - 2..=i + 3).map(p).collect();
-            let m = FrameMotion::through(&skeleton(), &poses, 2).unwrap();
+            let m = FrameMotion::from_pose_series(&skeleton(), &poses, 2).unwrap();
             for s in [0.3, 0.6] {
-                assert!(difference(&m.at(s), &frame(0.2, i).at(s).moved(&by)) < 1e-12);
+                assert!(
+                    difference(&m.pose_at(s), &frame(0.2, i).pose_at(s).apply_map(&by)) < 1e-12
+                );
             }
         }
     }
@@ -365,22 +380,22 @@ mod tests {
     fn uniform_travel_is_exact() {
         let s = skeleton();
         let still = pose(0.7);
-        let m = FrameMotion::through(&s, &vec![still.clone(); 6], 2).unwrap();
-        let held = FrameMotion::following(&s, &m, &still, 1.0).unwrap();
+        let m = FrameMotion::from_pose_series(&s, &vec![still.clone(); 6], 2).unwrap();
+        let held = FrameMotion::continue_from(&s, &m, &still, 1.0).unwrap();
         for x in [0.25, 0.5] {
-            assert!(difference(&m.at(x), &still) < 1e-14);
-            assert!(difference(&held.at(x), &still) < 1e-14);
+            assert!(difference(&m.pose_at(x), &still) < 1e-14);
+            assert!(difference(&held.pose_at(x), &still) < 1e-14);
         }
         let at = |t: f64| {
-            still.moved(&Affine {
+            still.apply_map(&Affine {
                 linear: Mat3::identity(),
                 translation: Vec3::new(t, 2.0 * t, 0.0),
             })
         };
         // Frames of unequal length: half as long after the first.
-        let a = FrameMotion::between(&s, &at(0.0), &at(1.0)).unwrap();
-        let b = FrameMotion::following(&s, &a, &at(1.5), 0.5).unwrap();
-        assert!(difference(&b.at(0.5), &at(1.25)) < 1e-13);
+        let a = FrameMotion::from_endpoints(&s, &at(0.0), &at(1.0)).unwrap();
+        let b = FrameMotion::continue_from(&s, &a, &at(1.5), 0.5).unwrap();
+        assert!(difference(&b.pose_at(0.5), &at(1.25)) < 1e-13);
     }
 
     /// Mirrored and vanished bones give finite motion.
@@ -404,9 +419,9 @@ mod tests {
         for a in &poses {
             for b in &poses {
                 let around = [a, b, a, b, b, a].map(Pose::clone);
-                let m = FrameMotion::through(&s, &around, 2).unwrap();
+                let m = FrameMotion::from_pose_series(&s, &around, 2).unwrap();
                 for i in 0..=10 {
-                    let p = m.at(f64::from(i) / 10.0);
+                    let p = m.pose_at(f64::from(i) / 10.0);
                     assert!(p.maps().iter().all(Affine::is_finite));
                 }
             }

@@ -45,8 +45,8 @@ impl Affine {
 
     /// Returns whether all numbers are finite and small enough to compute with.
     pub fn is_finite(&self) -> bool {
-        let turns = self.linear.iter().all(|x| x.abs() <= range::FARTHEST);
-        turns && range::is_place(&self.translation)
+        let turns = self.linear.iter().all(|x| x.abs() <= range::MAX_COORDINATE);
+        turns && range::is_position(&self.translation)
     }
 
     /// Converts to a matrix that acts on column vectors.
@@ -92,7 +92,7 @@ impl Pose {
     /// Fails with the bone's index if a matrix is not finite or not affine.
     pub fn from_matrices(matrices: &[Mat4]) -> Result<Self, SkeletonError> {
         let map = |(bone, m): (usize, &Mat4)| {
-            Affine::from_matrix(m).ok_or(match m.iter().all(|x| x.abs() <= range::FARTHEST) {
+            Affine::from_matrix(m).ok_or(match m.iter().all(|x| x.abs() <= range::MAX_COORDINATE) {
                 true => SkeletonError::PoseNotAffine { bone },
                 false => SkeletonError::PoseNonFinite { bone },
             })
@@ -122,7 +122,7 @@ impl Pose {
     }
 
     /// Applies one more map to the whole posed skeleton.
-    pub fn moved(&self, by: &Affine) -> Self {
+    pub fn apply_map(&self, by: &Affine) -> Self {
         Self {
             maps: self.maps.iter().map(|m| by.compose(m)).collect(),
         }
@@ -139,7 +139,7 @@ impl Pose {
     /// Returns the pose with its scale made 1 about the origin, and the former scale. Dual quaternions blend bones that
     /// are scaled about their own heads, which does not scale the whole. If most bones are scaled to nothing, the pose
     /// is unchanged.
-    pub(crate) fn unscaled(&self) -> (Self, f64) {
+    pub(crate) fn remove_scale(&self) -> (Self, f64) {
         let scale = Some(self.scale())
             .filter(|scale| *scale > 0.0)
             .unwrap_or(1.0);
@@ -147,7 +147,7 @@ impl Pose {
             linear: Mat3::identity() / scale,
             ..Affine::identity()
         };
-        (self.moved(&by), scale)
+        (self.apply_map(&by), scale)
     }
 
     /// Checks that a pose has the skeleton's number of bones.
@@ -170,7 +170,7 @@ pub fn polar(a: &Mat3) -> (UnitQuaternion<f64>, Mat3) {
     let size = a.norm();
     let rotation = if size.is_finite() && size > 0.0 {
         let scaled = a / size;
-        newton(&scaled).unwrap_or_else(|| nearest_rotation(&scaled))
+        newton_rotation(&scaled).unwrap_or_else(|| nearest_rotation(&scaled))
     } else {
         Mat3::identity()
     };
@@ -182,7 +182,7 @@ pub fn polar(a: &Mat3) -> (UnitQuaternion<f64>, Mat3) {
 
 /// Finds the rotation by the scaled Newton iteration `Q ← ½(γQ + Q⁻ᵀ/γ)` \[higham1986\]; `None` if A is mirrored or
 /// nearly flat.
-fn newton(a: &Mat3) -> Option<Mat3> {
+fn newton_rotation(a: &Mat3) -> Option<Mat3> {
     if a.determinant() < 1e-6 {
         return None;
     }
@@ -222,7 +222,7 @@ mod tests {
             .prop_map(|a| UnitQuaternion::from_scaled_axis(Vec3::from(a)))
     }
 
-    fn proper(r: &UnitQuaternion<f64>) -> bool {
+    fn is_proper(r: &UnitQuaternion<f64>) -> bool {
         let m = r.to_rotation_matrix().into_inner();
         (m.determinant() - 1.0).abs() < 1e-12
             && (m * m.transpose() - Mat3::identity()).norm() < 1e-12
@@ -233,7 +233,7 @@ mod tests {
         #[test]
         fn polar_recovers_map(a in matrix()) {
             let (r, u) = polar(&a);
-            prop_assert!(proper(&r));
+            prop_assert!(is_proper(&r));
             prop_assert!((r.to_rotation_matrix().into_inner() * u - a).norm() < 1e-5 * a.norm());
             if a.determinant() > 0.01 {
                 prop_assert!((r.to_rotation_matrix().into_inner() * u - a).norm() < 1e-12);

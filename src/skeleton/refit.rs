@@ -10,21 +10,21 @@ use crate::Vec3;
 use crate::surface::Surface;
 
 /// Distance, as a share of the body's size, below which points coincide.
-const COINCIDENT: f64 = 1e-3;
+const COINCIDENCE_DISTANCE: f64 = 1e-3;
 /// Smallest share of a leaf bone's samples in or near the flesh for its tail to stay.
-const INSIDE_SHARE: f64 = 0.7;
+const MIN_INSIDE_SHARE: f64 = 0.7;
 /// Distance, as a share of the body's size, that counts as near.
-const NEAR: f64 = 0.01;
+const SURFACE_TOLERANCE: f64 = 0.01;
 /// Length of a lone bone, as a share of the distance to the far end of its skin, below which its tail is ignored.
 /// Importers give such stubs to joints. What hangs on one of them alone, such as a foot with its own control, would
 /// lean.
-const STUB: f64 = 0.1;
+const MAX_STUB_LENGTH: f64 = 0.1;
 /// Length of a new tail, as a share of the distance to the far end of the skin.
-const REACH: f64 = 0.85;
+const TAIL_LENGTH: f64 = 0.85;
 /// Number of steps in which a tail that leaves the body is shortened.
-const STEPS: u32 = 20;
+const SHORTENING_STEPS: u32 = 20;
 /// Number of samples along a bone.
-const SAMPLES: u32 = 9;
+const BONE_SAMPLES: u32 = 9;
 
 impl Skeleton {
     /// Returns the same bones with meaningful tails.
@@ -40,7 +40,7 @@ impl Skeleton {
     /// `skin` holds the weights of the surface's input vertices; rows beyond the surface's vertices are ignored.
     pub fn refit_tails(&self, surface: &Surface, skin: &SkinWeights) -> Skeleton {
         let size = surface.size();
-        let near = |a: Vec3, b: Vec3| (a - b).norm() <= COINCIDENT * size;
+        let near = |a: Vec3, b: Vec3| (a - b).norm() <= COINCIDENCE_DISTANCE * size;
         let children = self.children();
         let subtree = self.subtree_weights(skin);
         let mut tails = self.tails.clone();
@@ -66,15 +66,16 @@ impl Skeleton {
             tails[b] = match heaviest {
                 Some((_, joint)) => joint,
                 None => {
-                    let held = held(surface, skin, b as u32);
+                    let held = held_vertices(surface, skin, b as u32);
                     let kept = Some(self.tails[b])
-                        .filter(|tail| inside_share(surface, head, *tail) >= INSIDE_SHARE);
+                        .filter(|tail| inside_share(surface, head, *tail) >= MIN_INSIDE_SHARE);
                     let is_meant = |tail: &Vec3| {
                         self.parents[b].is_some()
-                            || (tail - head).norm() > STUB * far_end(head, &held)
+                            || (tail - head).norm()
+                                > MAX_STUB_LENGTH * max_skin_distance(head, &held)
                     };
                     kept.filter(is_meant)
-                        .or_else(|| into_flesh(surface, head, &held))
+                        .or_else(|| tail_into_flesh(surface, head, &held))
                         .or(kept)
                         .unwrap_or(head)
                 }
@@ -89,10 +90,10 @@ impl Skeleton {
     /// Returns the meaningful end of a bone at the end of a chain: its tail, unless the bone carries on to no other
     /// and is too short. Short is relative to the distance to the far end of the skin that it holds; the end then
     /// lies in that skin.
-    pub(crate) fn meant_tail(&self, surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec3 {
+    pub(crate) fn effective_tail(&self, surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec3 {
         /// Share of that distance; stubs of importers are at most a tenth, bones that artists made to the tip most of
         /// it.
-        const SHORT: f64 = 0.4;
+        const MIN_TAIL_LENGTH: f64 = 0.4;
         let b = bone as usize;
         let (head, tail) = (self.heads[b], self.tails[b]);
         let subtree = self.subtree_weights(skin);
@@ -102,11 +103,11 @@ impl Skeleton {
         {
             return tail;
         }
-        let held = held_area(surface, skin, bone);
-        if (tail - head).norm() >= SHORT * far_end(head, &held) {
+        let held = area_weighted_skin(surface, skin, bone);
+        if (tail - head).norm() >= MIN_TAIL_LENGTH * max_skin_distance(head, &held) {
             return tail;
         }
-        into_flesh(surface, head, &held).unwrap_or(tail)
+        tail_into_flesh(surface, head, &held).unwrap_or(tail)
     }
 
     /// Returns the skin weight of each bone with its subtree.
@@ -128,38 +129,38 @@ impl Skeleton {
 
 /// Returns the share of a segment's samples that lie in the body or near its surface.
 fn inside_share(surface: &Surface, head: Vec3, tail: Vec3) -> f64 {
-    let near = NEAR * surface.size();
+    let near = SURFACE_TOLERANCE * surface.size();
     let inside = |i: &u32| {
-        let p = head.lerp(&tail, f64::from(*i) / f64::from(SAMPLES - 1));
+        let p = head.lerp(&tail, f64::from(*i) / f64::from(BONE_SAMPLES - 1));
         surface.contains(p) || surface.closest_point(p).distance <= near
     };
-    let count = (0..SAMPLES).filter(inside).count();
-    count as f64 / f64::from(SAMPLES)
+    let count = (0..BONE_SAMPLES).filter(inside).count();
+    count as f64 / f64::from(BONE_SAMPLES)
 }
 
 /// Returns the weight with which a bone holds a vertex, if it is more than half.
-fn hold(skin: &SkinWeights, bone: u32, v: usize) -> Option<f64> {
+fn dominant_weight(skin: &SkinWeights, bone: u32, v: usize) -> Option<f64> {
     let row = skin.row(v).find(|r| r.0 == bone);
     row.map(|r| r.1).filter(|w| *w > 0.5)
 }
 
 /// Returns the vertices that a bone holds with more than half of the weight, with the weights.
-fn held(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
+fn held_vertices(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
     let vertices = surface.vertices().iter().enumerate().take(skin.len());
     vertices
-        .filter_map(|(v, p)| Some((*p, hold(skin, bone, v)?)))
+        .filter_map(|(v, p)| Some((*p, dominant_weight(skin, bone, v)?)))
         .collect()
 }
 
 /// Returns the held skin weighted by area: eyes and teeth have many vertices.
-fn held_area(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
+fn area_weighted_skin(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
     let x = surface.vertices();
     let mut pieces = Vec::new();
     for corners in surface.triangles() {
         let [a, b, c] = corners.map(|v| x[v as usize]);
         let third = (b - a).cross(&(c - a)).norm() / 6.0;
         let of_corner = |v: &u32| {
-            let weight = hold(skin, bone, *v as usize)?;
+            let weight = dominant_weight(skin, bone, *v as usize)?;
             Some((x[*v as usize], weight * third))
         };
         pieces.extend(corners.iter().filter_map(of_corner));
@@ -168,30 +169,30 @@ fn held_area(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64
 }
 
 /// Returns the largest distance of a bone's skin from its head.
-fn far_end(head: Vec3, skin: &[(Vec3, f64)]) -> f64 {
+fn max_skin_distance(head: Vec3, skin: &[(Vec3, f64)]) -> f64 {
     let far = skin.iter().map(|(p, _)| (p - head).norm());
     far.fold(0.0, f64::max)
 }
 
 /// Returns a tail in the direction of the skin's centroid; `None` if no length of it stays inside.
-fn into_flesh(surface: &Surface, head: Vec3, skin: &[(Vec3, f64)]) -> Option<Vec3> {
+fn tail_into_flesh(surface: &Surface, head: Vec3, skin: &[(Vec3, f64)]) -> Option<Vec3> {
     let total: f64 = skin.iter().map(|(_, w)| w).sum();
     if total <= 0.0 {
         return None;
     }
     let shift: Vec3 = skin.iter().map(|(p, w)| (p - head) * *w).sum::<Vec3>() / total;
     let size = surface.size();
-    let direction = shift.try_normalize(COINCIDENT * size)?;
+    let direction = shift.try_normalize(COINCIDENCE_DISTANCE * size)?;
     let along = skin.iter().map(|(p, _)| (p - head).dot(&direction));
-    let reach = REACH * along.fold(0.0, f64::max);
-    (1..=STEPS)
+    let reach = TAIL_LENGTH * along.fold(0.0, f64::max);
+    (1..=SHORTENING_STEPS)
         .rev()
-        .map(|i| reach * f64::from(i) / f64::from(STEPS))
+        .map(|i| reach * f64::from(i) / f64::from(SHORTENING_STEPS))
         .find(|&l| {
             let tail = head + direction * l;
             let inside =
-                || surface.contains(tail) && inside_share(surface, head, tail) >= INSIDE_SHARE;
-            l > COINCIDENT * size && inside()
+                || surface.contains(tail) && inside_share(surface, head, tail) >= MIN_INSIDE_SHARE;
+            l > COINCIDENCE_DISTANCE * size && inside()
         })
         .map(|l| head + direction * l)
 }

@@ -13,14 +13,14 @@ use nalgebra::{Quaternion, UnitQuaternion};
 
 /// Rigid motion `x → rotation x + translation`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rigid {
+pub struct RigidTransform {
     /// Rotation.
     pub rotation: UnitQuaternion<f64>,
     /// Image of the origin, m.
     pub translation: Vec3,
 }
 
-impl Rigid {
+impl RigidTransform {
     /// Returns the identity motion.
     pub fn identity() -> Self {
         Self {
@@ -34,9 +34,9 @@ impl Rigid {
         self.rotation * x + self.translation
     }
 
-    pub(super) fn to_dual(self) -> Dual {
+    pub(super) fn to_dual(self) -> DualQuaternion {
         let real = self.rotation.into_inner();
-        Dual {
+        DualQuaternion {
             real,
             dual: Quaternion::from_imag(0.5 * self.translation) * real,
         }
@@ -45,12 +45,12 @@ impl Rigid {
 
 /// A dual quaternion.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Dual {
+pub(super) struct DualQuaternion {
     pub real: Quaternion<f64>,
     pub dual: Quaternion<f64>,
 }
 
-impl Dual {
+impl DualQuaternion {
     pub fn zero() -> Self {
         let zero = Quaternion::new(0.0, 0.0, 0.0, 0.0);
         Self {
@@ -60,18 +60,18 @@ impl Dual {
     }
 
     /// Adds w q, or −w q if q points away from the pivot.
-    pub fn add(&mut self, q: &Dual, weight: f64, pivot: &Quaternion<f64>) {
-        let w = aligned(&q.real, weight, pivot);
+    pub fn add(&mut self, q: &DualQuaternion, weight: f64, pivot: &Quaternion<f64>) {
+        let w = aligned_weight(&q.real, weight, pivot);
         self.real += q.real * w;
         self.dual += q.dual * w;
     }
 
     /// Normalises to a unit dual quaternion and converts it to a motion. The part of the dual along the real
     /// one drops out of the translation.
-    pub fn to_rigid(self) -> Rigid {
+    pub fn to_rigid(self) -> RigidTransform {
         let norm = self.real.norm();
         let (real, dual) = (self.real / norm, self.dual / norm);
-        Rigid {
+        RigidTransform {
             rotation: UnitQuaternion::new_unchecked(real),
             translation: 2.0 * (dual * real.conjugate()).imag(),
         }
@@ -79,12 +79,12 @@ impl Dual {
 }
 
 /// Returns the weight with the sign that brings `q` to the pivot's side.
-pub(super) fn aligned(q: &Quaternion<f64>, weight: f64, pivot: &Quaternion<f64>) -> f64 {
+pub(super) fn aligned_weight(q: &Quaternion<f64>, weight: f64, pivot: &Quaternion<f64>) -> f64 {
     if q.dot(pivot) < 0.0 { -weight } else { weight }
 }
 
 /// Returns the index of largest weight, the lowest among equals; `None` if no weight is positive.
-pub(super) fn pivot(weights: impl Iterator<Item = (u32, f64)>) -> Option<u32> {
+pub(super) fn pivot_bone(weights: impl Iterator<Item = (u32, f64)>) -> Option<u32> {
     let mut best: Option<(u32, f64)> = None;
     for (i, w) in weights {
         let better = best.is_none_or(|(j, v)| w > v || (w == v && i < j));
@@ -96,13 +96,13 @@ pub(super) fn pivot(weights: impl Iterator<Item = (u32, f64)>) -> Option<u32> {
 }
 
 /// Blends rigid motions; the weights need not sum to one. Returns the identity if no weight is positive.
-pub fn blend(motions: &[Rigid], weights: &[f64]) -> Rigid {
+pub fn blend(motions: &[RigidTransform], weights: &[f64]) -> RigidTransform {
     let row = || weights.iter().zip(motions).enumerate();
-    let Some(p) = pivot(row().map(|(i, (&w, _))| (i as u32, w))) else {
-        return Rigid::identity();
+    let Some(p) = pivot_bone(row().map(|(i, (&w, _))| (i as u32, w))) else {
+        return RigidTransform::identity();
     };
     let pivot = motions[p as usize].rotation.into_inner();
-    let mut sum = Dual::zero();
+    let mut sum = DualQuaternion::zero();
     for (_, (&w, motion)) in row() {
         if w > 0.0 {
             sum.add(&motion.to_dual(), w, &pivot);
@@ -116,12 +116,12 @@ pub fn blend(motions: &[Rigid], weights: &[f64]) -> Rigid {
 ///
 /// With a common joint the result does not depend on the world's origin. At half a turn, which has many
 /// shortest arcs, the rotation is that of the nearer motion.
-pub fn slerp(a: &Rigid, b: &Rigid, t: f64, joint: Vec3) -> Rigid {
+pub fn slerp(a: &RigidTransform, b: &RigidTransform, t: f64, joint: Vec3) -> RigidTransform {
     let t = t.clamp(0.0, 1.0);
     let nearer = if t < 0.5 { a.rotation } else { b.rotation };
     let rotation = a.rotation.try_slerp(&b.rotation, t, 1e-9).unwrap_or(nearer);
     let moved = a.apply(joint).lerp(&b.apply(joint), t);
-    Rigid {
+    RigidTransform {
         rotation,
         translation: moved - rotation * joint,
     }
@@ -133,16 +133,16 @@ pub(super) mod tests {
     use approx::assert_relative_eq;
     use proptest::prelude::*;
 
-    pub fn rigid() -> impl Strategy<Value = Rigid> {
+    pub fn rigid() -> impl Strategy<Value = RigidTransform> {
         let three = || prop::array::uniform3(-3.0..3.0f64);
-        (three(), three()).prop_map(|(r, t)| Rigid {
+        (three(), three()).prop_map(|(r, t)| RigidTransform {
             rotation: UnitQuaternion::from_scaled_axis(Vec3::from(r)),
             translation: Vec3::from(t),
         })
     }
 
-    fn after(a: &Rigid, b: &Rigid) -> Rigid {
-        Rigid {
+    fn compose(a: &RigidTransform, b: &RigidTransform) -> RigidTransform {
+        RigidTransform {
             rotation: a.rotation * b.rotation,
             translation: a.apply(b.translation),
         }
@@ -162,11 +162,11 @@ pub(super) mod tests {
             l in rigid(), r in rigid(), x in prop::array::uniform3(-3.0..3.0f64),
         ) {
             // Rotations nearly opposite to the pivot may be taken either way round.
-            let p = pivot((0..3).map(|i| (i as u32, w[i]))).unwrap() as usize;
+            let p = pivot_bone((0..3).map(|i| (i as u32, w[i]))).unwrap() as usize;
             prop_assume!(m.iter().all(|q| q.rotation.angle_to(&m[p].rotation) < 3.0));
             let x = Vec3::from(x);
             let plain = blend(&m, &w).apply(x);
-            let moved = blend(&m.map(|q| after(&after(&l, &q), &r)), &w).apply(x);
+            let moved = blend(&m.map(|q| compose(&compose(&l, &q), &r)), &w).apply(x);
             prop_assert!((moved - l.apply(blend(&m, &w).apply(r.apply(x)))).norm() < 1e-9);
             let turned = blend(&[m[2], m[0], m[1]], &[w[2], w[0], w[1]]).apply(x);
             prop_assert!((plain - turned).norm() < 1e-12);
@@ -187,7 +187,7 @@ pub(super) mod tests {
     /// The blend of equal shares of two motions turns by half the angle.
     #[test]
     fn blend_halves_bend() {
-        let turn = |angle| Rigid {
+        let turn = |angle| RigidTransform {
             rotation: UnitQuaternion::from_axis_angle(&Vec3::z_axis(), angle),
             translation: Vec3::zeros(),
         };
@@ -200,12 +200,12 @@ pub(super) mod tests {
     /// Opposite rotations and missing weights give finite motions.
     #[test]
     fn opposite_motions_stay_finite() {
-        let half_turn = |axis| Rigid {
+        let half_turn = |axis| RigidTransform {
             rotation: UnitQuaternion::from_axis_angle(&axis, std::f64::consts::PI),
             translation: Vec3::x(),
         };
         let m = [
-            Rigid::identity(),
+            RigidTransform::identity(),
             half_turn(Vec3::z_axis()),
             half_turn(Vec3::x_axis()),
         ];
@@ -224,7 +224,7 @@ pub(super) mod tests {
                     .all(|x| x.is_finite())
             );
         }
-        assert_eq!(blend(&m, &[0.0; 3]), Rigid::identity());
+        assert_eq!(blend(&m, &[0.0; 3]), RigidTransform::identity());
         let s = slerp(&m[0], &m[1], 0.5, Vec3::y());
         assert!(s.translation.iter().all(|x| x.is_finite()));
     }

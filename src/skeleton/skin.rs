@@ -4,7 +4,7 @@
 use super::SkeletonError;
 
 /// Most negative weight that counts as zero with a rounding error.
-const ROUNDING: f64 = -1e-6;
+const MIN_WEIGHT: f64 = -1e-6;
 
 /// For each surface vertex, the bones that carry it, in index order; rows sum to one, or are empty.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,7 +63,7 @@ impl SkinWeights {
                         bones,
                     });
                 }
-                if !(weight.is_finite() && weight >= ROUNDING) {
+                if !(weight.is_finite() && weight >= MIN_WEIGHT) {
                     let bone = bone as usize;
                     return Err(SkeletonError::Weight {
                         vertex,

@@ -6,11 +6,11 @@ use crate::{Mat3, Vec3};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A map: the matrix by columns, then the translation.
-type Numbers = [f64; 12];
+type AffineNumbers = [f64; 12];
 
 impl Serialize for Pose {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let numbers = |m: &Affine| -> Numbers {
+        let numbers = |m: &Affine| -> AffineNumbers {
             let (linear, moved) = (m.linear.as_slice(), m.translation.as_slice());
             std::array::from_fn(|i| if i < 9 { linear[i] } else { moved[i - 9] })
         };
@@ -20,8 +20,8 @@ impl Serialize for Pose {
 
 impl<'de> Deserialize<'de> for Pose {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let maps = Vec::<Numbers>::deserialize(deserializer)?;
-        let map = |m: Numbers| Affine {
+        let maps = Vec::<AffineNumbers>::deserialize(deserializer)?;
+        let map = |m: AffineNumbers| Affine {
             linear: Mat3::from_column_slice(&m[..9]),
             translation: Vec3::from_column_slice(&m[9..]),
         };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sparse Cholesky factorisation of symmetric positive definite systems of 3x3 blocks.
 //!
-//! The symbolic part ([`Symbolic`]) is computed once per pattern. [`SparseCholesky`] holds the values: write blocks,
+//! The symbolic part ([`SymbolicCholesky`]) is computed once per pattern. [`SparseCholesky`] holds the values: write blocks,
 //! factor, solve. Every buffer is allocated beforehand. faer's own wrapper permutes the matrix at every factorisation;
 //! here each block is written directly to its permuted place.
 
 use super::SolveError;
-use super::symbolic::{Slot, Symbolic};
+use super::symbolic::{BlockSlot, SymbolicCholesky};
 use crate::{Mat3, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::ldlt::factor::{LdltError, LdltRegularization};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// A sparse Cholesky factorisation with a fixed pattern and changing values.
 pub struct SparseCholesky {
-    symbolic: Arc<Symbolic>,
+    symbolic: Arc<SymbolicCholesky>,
     values: Vec<f64>,
     factor: Vec<f64>,
     permuted: Vec<f64>,
@@ -34,7 +34,7 @@ impl SparseCholesky {
     ///
     /// # Errors
     /// [`SolveError::TooLarge`] when memory runs out.
-    pub fn new(symbolic: Arc<Symbolic>) -> Result<Self, SolveError> {
+    pub fn new(symbolic: Arc<SymbolicCholesky>) -> Result<Self, SolveError> {
         let scratch = symbolic.factor.as_ref().map_or(StackReq::EMPTY, |factor| {
             StackReq::any_of(&[
                 supernodal::factorize_supernodal_numeric_llt_scratch::<u32, f64>(
@@ -60,7 +60,7 @@ impl SparseCholesky {
     }
 
     /// Returns the symbolic factorisation.
-    pub fn symbolic(&self) -> &Arc<Symbolic> {
+    pub fn symbolic(&self) -> &Arc<SymbolicCholesky> {
         &self.symbolic
     }
 
@@ -88,7 +88,7 @@ impl SparseCholesky {
 
     /// Adds a block. Of an off-diagonal pair (a, b), (b, a) only one is added; a diagonal block is added whole.
     #[inline]
-    pub fn add(&mut self, slot: Slot, block: &Mat3) {
+    pub fn add(&mut self, slot: BlockSlot, block: &Mat3) {
         let (start, stride) = (slot.start as usize, slot.stride as usize);
         let turned;
         let block = match slot.transposed {
@@ -106,7 +106,7 @@ impl SparseCholesky {
 
     /// Adds a multiple of the identity as a block.
     #[inline]
-    pub fn add_scalar(&mut self, slot: Slot, value: f64) {
+    pub fn add_scalar(&mut self, slot: BlockSlot, value: f64) {
         for c in 0..3 {
             self.values[slot.start as usize + c * (slot.stride as usize + 1)] += value;
         }
@@ -140,14 +140,14 @@ impl SparseCholesky {
         .map(|_| ())
         .map_err(
             |LltError::NonPositivePivot { index }| SolveError::Singular {
-                node: self.symbolic.node_of(index),
+                node: self.symbolic.node_of_row(index),
             },
         )
     }
 
     /// Returns the smallest ratio of a pivot of the last factorisation to its diagonal entry, and the node of that pivot.
     /// Near rounding error for a singular matrix; 1 for an empty system.
-    pub fn smallest_pivot(&self) -> (f64, usize) {
+    pub fn smallest_pivot_ratio(&self) -> (f64, usize) {
         let mut smallest = (1.0, 0);
         let Some(factor) = &self.symbolic.factor else {
             return smallest;
@@ -162,7 +162,7 @@ impl SparseCholesky {
                     self.values[self.symbolic.expanded_starts[column] as usize + column % 3];
                 let ratio = pivot * pivot / diagonal;
                 if ratio < smallest.0 {
-                    smallest = (ratio, self.symbolic.node_of(column));
+                    smallest = (ratio, self.symbolic.node_of_row(column));
                 }
             }
         }
@@ -204,7 +204,7 @@ impl SparseCholesky {
             Default::default(),
         )
         .map_err(|LdltError::ZeroPivot { index }| SolveError::Singular {
-            node: self.symbolic.node_of(index),
+            node: self.symbolic.node_of_row(index),
         })?;
         let factored = supernodal::SupernodalLdltRef::new(factor, &self.factor);
         Ok((0..factor.n_supernodes())
@@ -223,8 +223,8 @@ impl SparseCholesky {
         }
         self.product.fill(Vec3::zeros());
         for column in 0..order.len() {
-            let rows = self.symbolic.below(column);
-            let (start, n) = self.symbolic.values_of(column);
+            let rows = self.symbolic.lower_rows(column);
+            let (start, n) = self.symbolic.column_values(column);
             let values = &self.values[start..start + 3 * n];
             let (first, rest) = values.split_at(n);
             let (second, third) = rest.split_at(n);
@@ -265,7 +265,7 @@ impl SparseCholesky {
 
     /// Returns the inverse's columns at some nodes by the last factorisation, times `scale`: `[3 nodes, 3 t]`, xyz interleaved.
     pub fn inverse_columns(&self, nodes: &[u32], scale: f64) -> DMatrix<f64> {
-        let place = |node: usize| 3 * self.symbolic.place_of(node);
+        let place = |node: usize| 3 * self.symbolic.elimination_position(node);
         let mut columns = Mat::zeros(3 * self.symbolic.node_count(), 3 * nodes.len());
         for (i, &node) in nodes.iter().enumerate() {
             let place = place(node as usize);
@@ -323,7 +323,7 @@ mod tests {
     use nalgebra::DVector;
 
     /// Builds a chain with two extra links, and a symmetric positive definite matrix on it.
-    fn system(n: usize) -> (Graph, DMatrix<f64>) {
+    fn chain_system(n: usize) -> (Graph, DMatrix<f64>) {
         let mut edges: Vec<(u32, u32)> = (1..n as u32).map(|i| (i - 1, i)).collect();
         edges.extend([(0, n as u32 - 1), (1, n as u32 / 2)]);
         let graph = Graph::from_edges(n, edges.iter().copied());
@@ -342,7 +342,7 @@ mod tests {
         (graph, a)
     }
 
-    fn filled(graph: &Graph, a: &DMatrix<f64>, symbolic: Symbolic) -> SparseCholesky {
+    fn fill_solver(graph: &Graph, a: &DMatrix<f64>, symbolic: SymbolicCholesky) -> SparseCholesky {
         let mut solver = SparseCholesky::new(Arc::new(symbolic)).unwrap();
         for i in 0..graph.len() {
             let others = graph
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn solve_matches_dense() {
         for n in [3, 20, 90] {
-            let (graph, a) = system(n);
+            let (graph, a) = chain_system(n);
             let centres: Vec<Vec3> = (0..n).map(|i| Vec3::new(i as f64, 0.0, 0.0)).collect();
             let rhs: Vec<Vec3> = (0..n)
                 .map(|i| Vec3::new(1.0, i as f64, (i as f64).sin()))
@@ -381,8 +381,8 @@ mod tests {
                     blocks: 0,
                     cost: 0.0,
                 };
-                let symbolic = Symbolic::with_ordering(&graph, ordering).unwrap();
-                let mut solver = filled(&graph, &a, symbolic);
+                let symbolic = SymbolicCholesky::with_ordering(&graph, ordering).unwrap();
+                let mut solver = fill_solver(&graph, &a, symbolic);
                 let mut back = vec![Vec3::zeros(); n];
                 let x: Vec<Vec3> = (0..n)
                     .map(|i| Vec3::from_column_slice(&expected.as_slice()[3 * i..3 * i + 3]))
@@ -407,9 +407,9 @@ mod tests {
     #[test]
     fn solve_columns_uses_elimination_order() {
         let n = 40;
-        let (graph, a) = system(n);
-        let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
-        let mut solver = filled(&graph, &a, symbolic);
+        let (graph, a) = chain_system(n);
+        let symbolic = SymbolicCholesky::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+        let mut solver = fill_solver(&graph, &a, symbolic);
         solver.factor().unwrap();
         let rhs = |row: usize, column: usize| ((row + 5 * column) as f64).sin();
         let order = solver.symbolic().ordering().order.clone();
@@ -433,9 +433,9 @@ mod tests {
     #[test]
     fn inverse_columns_match_inverse() {
         let n = 30;
-        let (graph, a) = system(n);
-        let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
-        let mut solver = filled(&graph, &a, symbolic);
+        let (graph, a) = chain_system(n);
+        let symbolic = SymbolicCholesky::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+        let mut solver = fill_solver(&graph, &a, symbolic);
         solver.factor().unwrap();
         let whole = a.try_inverse().unwrap();
         let nodes = [17, 3, 4, 29];
@@ -452,12 +452,12 @@ mod tests {
     #[test]
     fn negative_pivots_count_eigenvalues() {
         let n = 30;
-        let (graph, a) = system(n);
+        let (graph, a) = chain_system(n);
         let values = a.clone().symmetric_eigen().eigenvalues;
         for bound in [0.0, 0.5, 2.0, 7.0, 1e3] {
             let shifted = &a - DMatrix::identity(3 * n, 3 * n) * bound;
-            let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
-            let mut solver = filled(&graph, &shifted, symbolic);
+            let symbolic = SymbolicCholesky::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+            let mut solver = fill_solver(&graph, &shifted, symbolic);
             let below = values.iter().filter(|&&v| v < bound).count();
             assert_eq!(solver.count_negative(), Ok(below));
         }
@@ -467,11 +467,11 @@ mod tests {
     #[test]
     fn singular_matrix_has_tiny_pivot() {
         let n = 12;
-        let (graph, mut a) = system(n);
+        let (graph, mut a) = chain_system(n);
         let pivot = |a: &DMatrix<f64>| {
-            let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
-            let mut solver = filled(&graph, a, symbolic);
-            solver.factor().map(|()| solver.smallest_pivot().0)
+            let symbolic = SymbolicCholesky::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+            let mut solver = fill_solver(&graph, a, symbolic);
+            solver.factor().map(|()| solver.smallest_pivot_ratio().0)
         };
         assert!(pivot(&a).unwrap() > 1e-3);
         // Springs alone: a motion of all nodes together costs nothing.
@@ -484,21 +484,21 @@ mod tests {
     /// If nothing holds a node, the factorisation fails and the error names the node.
     #[test]
     fn unheld_node_is_named() {
-        let (graph, mut a) = system(8);
+        let (graph, mut a) = chain_system(8);
         for i in 0..24 {
             for j in 15..18 {
                 a[(i, j)] = 0.0;
                 a[(j, i)] = 0.0;
             }
         }
-        let symbolic = Symbolic::new(&graph, &[Vec3::zeros(); 8]).unwrap();
-        let mut solver = filled(&graph, &a, symbolic);
+        let symbolic = SymbolicCholesky::new(&graph, &[Vec3::zeros(); 8]).unwrap();
+        let mut solver = fill_solver(&graph, &a, symbolic);
         assert_eq!(solver.factor(), Err(SolveError::Singular { node: 5 }));
     }
 
     #[test]
     fn empty_system_is_solved() {
-        let symbolic = Symbolic::new(&Graph::from_edges(0, []), &[]).unwrap();
+        let symbolic = SymbolicCholesky::new(&Graph::from_edges(0, []), &[]).unwrap();
         let mut solver = SparseCholesky::new(Arc::new(symbolic)).unwrap();
         solver.factor().unwrap();
         solver.solve(&mut []);

@@ -6,8 +6,10 @@
 //! that leaves more than [`Chord::stale`] of the gradient causes A to be recomputed at the current point. In the worst case that is
 //! Newton's method. [dennis1996, ch. 6]
 
-use super::inverse::Linear;
-use super::newton::{Directions, Forces, NewtonError, Outcome, Problem, descend, descent};
+use super::inverse::LinearSolver;
+use super::newton::{
+    Directions, ForceMagnitude, NewtonError, Outcome, Problem, descend, newton_direction,
+};
 use super::nodal::dot;
 use crate::Vec3;
 use crate::progress::Progress;
@@ -30,25 +32,28 @@ pub struct Chord {
 /// As [`minimise`](super::newton::minimise).
 pub fn minimise_with_factor(
     problem: &mut dyn Problem,
-    solver: &mut dyn Linear,
+    solver: &mut dyn LinearSolver,
     x: &mut [Vec3],
     options: &Chord,
     progress: &dyn Progress,
 ) -> Result<Outcome, NewtonError> {
-    let mut directions = Kept {
+    let mut directions = ChordDirections {
         solver,
         limit: options.stale,
         stale: false,
         renewed: false,
     };
-    let wanted = |first: f64, _: Forces| options.tolerance * first;
-    let when = (options.corrections, &wanted as &dyn Fn(f64, Forces) -> f64);
+    let wanted = |first: f64, _: ForceMagnitude| options.tolerance * first;
+    let when = (
+        options.corrections,
+        &wanted as &dyn Fn(f64, ForceMagnitude) -> f64,
+    );
     descend(problem, &mut directions, x, when, progress)
 }
 
 /// Directions from the Hessian adopted last.
-struct Kept<'a> {
-    solver: &'a mut dyn Linear,
+struct ChordDirections<'a> {
+    solver: &'a mut dyn LinearSolver,
     /// [`Chord::stale`].
     limit: f64,
     /// Whether the Hessian must be recomputed for the next direction.
@@ -57,8 +62,8 @@ struct Kept<'a> {
     renewed: bool,
 }
 
-impl Directions for Kept<'_> {
-    fn find(
+impl Directions for ChordDirections<'_> {
+    fn write_direction(
         &mut self,
         problem: &mut dyn Problem,
         x: &[Vec3],
@@ -77,10 +82,10 @@ impl Directions for Kept<'_> {
             }
             self.renewed = true;
         }
-        descent(problem, self.solver, x, gradient, direction)
+        newton_direction(problem, self.solver, x, gradient, direction)
     }
 
-    fn judge(&mut self, left: Option<f64>) -> bool {
+    fn note_remaining(&mut self, left: Option<f64>) -> bool {
         self.stale = left.is_none_or(|left| left > self.limit);
         left.is_some() || !self.renewed
     }
@@ -91,37 +96,37 @@ mod tests {
     use super::*;
     use crate::Mat3;
     use crate::progress::Silent;
-    use crate::solve::newton::{Rounded, minimise};
+    use crate::solve::newton::{RoundedSum, minimise};
     use crate::solve::ordering::Graph;
-    use crate::solve::{Newton, SparseCholesky, Symbolic};
+    use crate::solve::{Newton, SparseCholesky, SymbolicCholesky};
     use std::sync::Arc;
 
     /// Points on springs that stiffen, each pulled aside: `½ k |x|² + ¼ c |x|⁴ − f · x`.
-    struct Springs {
+    struct StiffeningSprings {
         pulls: Vec<Vec3>,
         stiffening: f64,
         hessians: usize,
     }
 
-    impl Problem for Springs {
-        fn value(&mut self, x: &[Vec3]) -> Rounded {
+    impl Problem for StiffeningSprings {
+        fn value(&mut self, x: &[Vec3]) -> RoundedSum {
             let all = x.iter().zip(&self.pulls);
             let value = |(x, f): (&Vec3, &Vec3)| {
                 let square = x.norm_squared();
                 0.5 * square + 0.25 * self.stiffening * square * square - f.dot(x)
             };
             let value: f64 = all.map(value).sum();
-            Rounded {
+            RoundedSum {
                 value,
                 rounding: 1e-15 * value.abs(),
             }
         }
 
-        fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces {
+        fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> ForceMagnitude {
             for ((g, x), f) in gradient.iter_mut().zip(x).zip(&self.pulls) {
                 *g = x * (1.0 + self.stiffening * x.norm_squared()) - f;
             }
-            Forces {
+            ForceMagnitude {
                 size: 1.0,
                 rounding: 1e-15,
             }
@@ -141,13 +146,13 @@ mod tests {
         }
     }
 
-    fn springs(pull: f64, stiffening: f64) -> (Springs, SparseCholesky) {
+    fn springs(pull: f64, stiffening: f64) -> (StiffeningSprings, SparseCholesky) {
         let pulls: Vec<Vec3> = (0..5)
             .map(|i| Vec3::new(pull, 0.1 * i as f64, -0.3))
             .collect();
         let graph = Graph::from_edges(pulls.len(), std::iter::empty());
-        let symbolic = Arc::new(Symbolic::new(&graph, &pulls).unwrap());
-        let mut springs = Springs {
+        let symbolic = Arc::new(SymbolicCholesky::new(&graph, &pulls).unwrap());
+        let mut springs = StiffeningSprings {
             pulls,
             stiffening,
             hessians: 0,
@@ -159,7 +164,7 @@ mod tests {
         (springs, solver)
     }
 
-    const OPTIONS: Chord = Chord {
+    const SETTINGS: Chord = Chord {
         tolerance: 1e-10,
         stale: 0.3,
         corrections: 60,
@@ -171,7 +176,7 @@ mod tests {
         for (pull, stiffening, renewed) in [(0.2, 0.1, false), (3.0, 2.0, true)] {
             let (mut problem, mut solver) = springs(pull, stiffening);
             let mut ours = vec![Vec3::zeros(); 5];
-            minimise_with_factor(&mut problem, &mut solver, &mut ours, &OPTIONS, &Silent).unwrap();
+            minimise_with_factor(&mut problem, &mut solver, &mut ours, &SETTINGS, &Silent).unwrap();
             assert_eq!(problem.hessians > 0, renewed);
             let mut wanted = vec![Vec3::zeros(); 5];
             let newton = Newton::default();
@@ -189,7 +194,7 @@ mod tests {
         let mut x = vec![Vec3::zeros(); 5];
         let few = Chord {
             corrections: 2,
-            ..OPTIONS
+            ..SETTINGS
         };
         let start = problem.value(&x).value;
         let error = minimise_with_factor(&mut problem, &mut solver, &mut x, &few, &Silent);

@@ -19,9 +19,9 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Largest share of the factor in one subtree; larger subtrees are split.
-const SHARE: f64 = 0.15;
+const MAX_SUBTREE_SHARE: f64 = 0.15;
 /// Factors with fewer values are solved in one piece.
-const SMALL: usize = 100_000;
+const MIN_SUBTREE_VALUES: usize = 100_000;
 
 /// Independent subtrees of the supernodal elimination tree, and the supernodes above them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,8 @@ impl Subtrees {
             }
         }
         let size = |s: usize| (values[s + 1] - values[first[s]]) as usize;
-        let largest = ((factor.len_val() as f64 * SHARE) as usize).max(SMALL);
+        let largest =
+            ((factor.len_val() as f64 * MAX_SUBTREE_SHARE) as usize).max(MIN_SUBTREE_VALUES);
         let (mut parts, mut top) = (Vec::new(), Vec::new());
         let mut open = roots;
         while let Some(s) = open.pop() {
@@ -109,20 +110,20 @@ impl Subtrees {
         if width == 0 {
             return;
         }
-        let mut rows = side_by_side(x.rb());
+        let mut rows = to_row_major(x.rb());
         let longest = (0..factor.symbolic().n_supernodes())
             .map(|s| factor.supernode(s).pattern().len())
             .max()
             .unwrap_or(0);
         let mut top = vec![0.0; self.top_rows.len() * width];
         let mut update = vec![0.0; longest * width];
-        self.forwards(factor, &mut rows, &mut top, &mut update);
-        self.backwards(factor, &mut rows, &mut top, &mut update);
-        apart(&rows, x);
+        self.eliminate_forwards(factor, &mut rows, &mut top, &mut update);
+        self.substitute_backwards(factor, &mut rows, &mut top, &mut update);
+        copy_to_columns(&rows, x);
     }
 
     /// Eliminates subtrees, then the top. `update` is room for one supernode.
-    fn forwards(
+    fn eliminate_forwards(
         &self,
         factor: SupernodalLltRef<'_, u32, f64>,
         rows: &mut [f64],
@@ -131,7 +132,7 @@ impl Subtrees {
     ) {
         let (width, room) = (rows.len() / self.place.len().max(1), update.len());
         let above: Vec<Vec<f64>> = self
-            .rows_of(rows, width)
+            .subtree_rows(rows, width)
             .into_par_iter()
             .zip(&self.parts)
             .map(|((own, x), part)| {
@@ -175,7 +176,7 @@ impl Subtrees {
     }
 
     /// Substitutes in the top, then in subtrees. `update` is room for one supernode.
-    fn backwards(
+    fn substitute_backwards(
         &self,
         factor: SupernodalLltRef<'_, u32, f64>,
         rows: &mut [f64],
@@ -194,7 +195,7 @@ impl Subtrees {
         for (top, &row) in top.chunks_exact(width).zip(&self.top_rows) {
             rows[row as usize * width..][..width].copy_from_slice(top);
         }
-        let tasks = self.rows_of(rows, width).into_par_iter();
+        let tasks = self.subtree_rows(rows, width).into_par_iter();
         tasks.zip(&self.parts).for_each(|((own, x), part)| {
             let mut update = vec![0.0; room];
             for s in part.clone().rev() {
@@ -212,7 +213,11 @@ impl Subtrees {
     }
 
     /// Returns the rows of each subtree as mutable slices.
-    fn rows_of<'a>(&self, x: &'a mut [f64], width: usize) -> Vec<(Range<usize>, &'a mut [f64])> {
+    fn subtree_rows<'a>(
+        &self,
+        x: &'a mut [f64],
+        width: usize,
+    ) -> Vec<(Range<usize>, &'a mut [f64])> {
         let mut rest = x;
         let mut done = 0;
         let mut pieces = Vec::with_capacity(self.rows.len());
@@ -228,7 +233,7 @@ impl Subtrees {
 }
 
 /// Copies a column-major matrix to a row-major array.
-pub(super) fn side_by_side(x: MatRef<'_, f64>) -> Vec<f64> {
+pub(super) fn to_row_major(x: MatRef<'_, f64>) -> Vec<f64> {
     let width = x.ncols();
     let mut rows = vec![0.0; x.nrows() * width];
     for (j, column) in x.col_iter().enumerate() {
@@ -240,7 +245,7 @@ pub(super) fn side_by_side(x: MatRef<'_, f64>) -> Vec<f64> {
 }
 
 /// Copies a row-major array back to a column-major matrix.
-pub(super) fn apart(rows: &[f64], x: MatMut<'_, f64>) {
+pub(super) fn copy_to_columns(rows: &[f64], x: MatMut<'_, f64>) {
     let width = x.ncols();
     for (j, column) in x.col_iter_mut().enumerate() {
         for (row, value) in rows.chunks_exact(width).zip(column.iter_mut()) {
@@ -280,7 +285,7 @@ fn substitute(s: SupernodeRef<'_, u32, f64>, x: &mut [f64], above: &[f64], width
 
 #[cfg(test)]
 mod tests {
-    use crate::solve::{Graph, SparseCholesky, Symbolic};
+    use crate::solve::{Graph, SparseCholesky, SymbolicCholesky};
     use crate::{Mat3, Vec3};
     use faer::Mat;
     use std::sync::Arc;
@@ -311,7 +316,7 @@ mod tests {
             }
         }
         let graph = Graph::from_edges(centres.len(), edges.iter().copied());
-        let symbolic = Arc::new(Symbolic::new(&graph, &centres).unwrap());
+        let symbolic = Arc::new(SymbolicCholesky::new(&graph, &centres).unwrap());
         let trees = symbolic.subtrees.as_ref().unwrap();
         assert!(trees.parts.len() > 2 && !trees.top.is_empty());
         let mut solver = SparseCholesky::new(symbolic.clone()).unwrap();

@@ -2,7 +2,7 @@
 //! Nested dissection from coordinates [george1973].
 //!
 //! Planes split the nodes recursively. Both sides are eliminated before the separator between them. A plane has one
-//! of nine normals and leaves at least [`LEAST`] of the nodes on each side. Of these planes the one with the lowest
+//! of nine normals and leaves at least [`MIN_SIDE_SHARE`] of the nodes on each side. Of these planes the one with the lowest
 //! cost is taken: the number of nodes that it cuts, weighted by imbalance. One sweep along a normal counts them for
 //! every position. The separator is a minimum vertex cover of the links across the plane, from a maximum matching
 //! [konig1931]. Small parts are ordered by minimum degree.
@@ -13,12 +13,12 @@ use crate::Vec3;
 use std::collections::VecDeque;
 
 /// Largest part, in nodes, that is not dissected further.
-const LEAF: usize = 100;
+const MAX_LEAF_NODES: usize = 100;
 /// Smallest share of the nodes on each side of a cut.
-const LEAST: f64 = 0.35;
+const MIN_SIDE_SHARE: f64 = 0.35;
 
 /// Normals of the candidate planes.
-const DIRECTIONS: [[f64; 3]; 9] = [
+const CUT_NORMALS: [[f64; 3]; 9] = [
     [1.0, 0.0, 0.0],
     [0.0, 1.0, 0.0],
     [0.0, 0.0, 1.0],
@@ -39,25 +39,25 @@ pub fn nested_dissection(graph: &Graph, centres: &[Vec3]) -> Result<Vec<u32>, So
     let mut work = Dissection {
         graph,
         centres,
-        rank: vec![OUTSIDE; n],
+        rank: vec![OUTSIDE_RANK; n],
         order: Vec::with_capacity(n),
     };
     work.dissect((0..n as u32).collect())?;
     Ok(work.order)
 }
 
-const OUTSIDE: u32 = u32::MAX;
+const OUTSIDE_RANK: u32 = u32::MAX;
 
 struct Dissection<'a> {
     graph: &'a Graph,
     centres: &'a [Vec3],
-    /// Rank of each node of the current part along a normal; [`OUTSIDE`] for all other nodes.
+    /// Rank of each node of the current part along a normal; [`OUTSIDE_RANK`] for all other nodes.
     rank: Vec<u32>,
     order: Vec<u32>,
 }
 
 /// A cut of the nodes, sorted along the normal, after the first `below`.
-struct Cut {
+struct PlaneCut {
     nodes: Vec<u32>,
     below: usize,
     cost: f64,
@@ -65,17 +65,17 @@ struct Cut {
 
 impl Dissection<'_> {
     fn dissect(&mut self, nodes: Vec<u32>) -> Result<(), SolveError> {
-        if nodes.len() <= LEAF {
-            return self.leaf(&nodes);
+        if nodes.len() <= MAX_LEAF_NODES {
+            return self.order_leaf(&nodes);
         }
-        let mut best: Option<Cut> = None;
-        for direction in DIRECTIONS {
-            let cut = self.cut(&nodes, &direction.into());
+        let mut best: Option<PlaneCut> = None;
+        for direction in CUT_NORMALS {
+            let cut = self.best_cut(&nodes, &direction.into());
             if best.as_ref().is_none_or(|b| cut.cost < b.cost) {
                 best = Some(cut);
             }
         }
-        let Some(Cut {
+        let Some(PlaneCut {
             mut nodes, below, ..
         }) = best
         else {
@@ -86,7 +86,7 @@ impl Dissection<'_> {
         }
         let separator = self.separator(&nodes, below);
         for &node in &nodes {
-            self.rank[node as usize] = OUTSIDE;
+            self.rank[node as usize] = OUTSIDE_RANK;
         }
         let mut upper = nodes.split_off(below);
         let within = |node: &u32| separator.binary_search(node).is_err();
@@ -99,7 +99,7 @@ impl Dissection<'_> {
     }
 
     /// Finds the best cut across a direction.
-    fn cut(&mut self, nodes: &[u32], direction: &Vec3) -> Cut {
+    fn best_cut(&mut self, nodes: &[u32], direction: &Vec3) -> PlaneCut {
         let mut nodes = nodes.to_vec();
         let at = |i: &u32| self.centres[*i as usize].dot(direction);
         nodes.sort_by(|a, b| at(a).total_cmp(&at(b)).then(a.cmp(b)));
@@ -114,7 +114,7 @@ impl Dissection<'_> {
             let (mut lowest, mut highest) = (i, i);
             for &j in self.graph.neighbours(node as usize) {
                 let r = self.rank[j as usize];
-                if r != OUTSIDE {
+                if r != OUTSIDE_RANK {
                     lowest = lowest.min(r as usize);
                     highest = highest.max(r as usize);
                 }
@@ -125,9 +125,9 @@ impl Dissection<'_> {
             from_below[i + 1] -= 1;
         }
         for &node in &nodes {
-            self.rank[node as usize] = OUTSIDE;
+            self.rank[node as usize] = OUTSIDE_RANK;
         }
-        let least = ((n as f64 * LEAST) as usize).max(1);
+        let least = ((n as f64 * MIN_SIDE_SHARE) as usize).max(1);
         let (mut below, mut cost) = (n / 2, f64::INFINITY);
         let (mut above_sum, mut below_sum) = (0, 0);
         for place in 0..n {
@@ -143,7 +143,7 @@ impl Dissection<'_> {
                 (below, cost) = (place, width);
             }
         }
-        Cut { nodes, below, cost }
+        PlaneCut { nodes, below, cost }
     }
 
     /// Returns the fewest nodes that touch every link between the first `below` nodes and the rest, ascending.
@@ -151,24 +151,24 @@ impl Dissection<'_> {
         let across = |i: u32| {
             let neighbours = self.graph.neighbours(nodes[i as usize] as usize).iter();
             let ranks = neighbours.map(|&j| self.rank[j as usize]);
-            ranks.filter(|&r| r != OUTSIDE && r as usize >= below)
+            ranks.filter(|&r| r != OUTSIDE_RANK && r as usize >= below)
         };
         let lower: Vec<u32> = (0..below as u32)
             .filter(|&i| across(i).next().is_some())
             .collect();
-        let mut partner = vec![OUTSIDE; nodes.len()];
+        let mut partner = vec![OUTSIDE_RANK; nodes.len()];
         for &i in &lower {
-            if let Some(j) = across(i).find(|&j| partner[j as usize] == OUTSIDE) {
+            if let Some(j) = across(i).find(|&j| partner[j as usize] == OUTSIDE_RANK) {
                 partner[i as usize] = j;
                 partner[j as usize] = i;
             }
         }
         // Augmenting paths, each found breadth first from an unmatched node. Nodes reached by a failed search stay
         // excluded from later searches.
-        let mut came_from = vec![OUTSIDE; nodes.len()];
+        let mut came_from = vec![OUTSIDE_RANK; nodes.len()];
         let mut queue = VecDeque::new();
         for &start in &lower {
-            if partner[start as usize] != OUTSIDE {
+            if partner[start as usize] != OUTSIDE_RANK {
                 continue;
             }
             let mut reached = Vec::new();
@@ -177,12 +177,12 @@ impl Dissection<'_> {
             let mut end = None;
             'search: while let Some(i) = queue.pop_front() {
                 for j in across(i) {
-                    if came_from[j as usize] != OUTSIDE {
+                    if came_from[j as usize] != OUTSIDE_RANK {
                         continue;
                     }
                     came_from[j as usize] = i;
                     reached.push(j);
-                    if partner[j as usize] == OUTSIDE {
+                    if partner[j as usize] == OUTSIDE_RANK {
                         end = Some(j);
                         break 'search;
                     }
@@ -200,19 +200,19 @@ impl Dissection<'_> {
                     j = next;
                 }
                 for j in reached {
-                    came_from[j as usize] = OUTSIDE;
+                    came_from[j as usize] = OUTSIDE_RANK;
                 }
             }
         }
         // Upper nodes that failed searches reached cover their links; the remaining matched lower nodes cover the
         // rest.
         let mut cover: Vec<u32> = (below..nodes.len())
-            .filter(|&j| came_from[j] != OUTSIDE)
+            .filter(|&j| came_from[j] != OUTSIDE_RANK)
             .map(|j| nodes[j])
             .collect();
         let uncovered = |&&i: &&u32| {
             let j = partner[i as usize];
-            j != OUTSIDE && came_from[j as usize] == OUTSIDE
+            j != OUTSIDE_RANK && came_from[j as usize] == OUTSIDE_RANK
         };
         cover.extend(lower.iter().filter(uncovered).map(|&i| nodes[i as usize]));
         cover.sort_unstable();
@@ -220,7 +220,7 @@ impl Dissection<'_> {
     }
 
     /// Orders a small part by minimum degree.
-    fn leaf(&mut self, nodes: &[u32]) -> Result<(), SolveError> {
+    fn order_leaf(&mut self, nodes: &[u32]) -> Result<(), SolveError> {
         for (i, &node) in nodes.iter().enumerate() {
             self.rank[node as usize] = i as u32;
         }
@@ -230,7 +230,7 @@ impl Dissection<'_> {
                 .neighbours(node as usize)
                 .iter()
                 .map(|&j| rank[j as usize]);
-            let within = ranks.filter(move |&r| r != OUTSIDE && (r as usize) < i);
+            let within = ranks.filter(move |&r| r != OUTSIDE_RANK && (r as usize) < i);
             within.map(move |r| (i as u32, r))
         });
         let inside = Graph::from_edges(nodes.len(), edges);
@@ -238,7 +238,7 @@ impl Dissection<'_> {
         self.order
             .extend(order.into_iter().map(|i| nodes[i as usize]));
         for &node in nodes {
-            self.rank[node as usize] = OUTSIDE;
+            self.rank[node as usize] = OUTSIDE_RANK;
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     /// Builds a graph of points in a box, each linked to those nearby.
-    fn cloud(n: usize) -> (Graph, Vec<Vec3>) {
+    fn random_cloud(n: usize) -> (Graph, Vec<Vec3>) {
         let mut seed = 7;
         let centres: Vec<Vec3> = (0..n)
             .map(|_| {
@@ -281,8 +281,8 @@ mod tests {
     /// The order of dissection contains every node once.
     #[test]
     fn dissection_is_permutation() {
-        for n in [0, 1, LEAF, LEAF + 1, 700] {
-            let (graph, centres) = cloud(n);
+        for n in [0, 1, MAX_LEAF_NODES, MAX_LEAF_NODES + 1, 700] {
+            let (graph, centres) = random_cloud(n);
             let mut order = nested_dissection(&graph, &centres).unwrap();
             order.sort_unstable();
             assert!(order.into_iter().eq(0..n as u32));
@@ -295,7 +295,7 @@ mod tests {
     /// A separator covers every link across the cut with as few nodes as possible.
     #[test]
     fn separator_is_minimal_cover() {
-        let (graph, _) = cloud(60);
+        let (graph, _) = random_cloud(60);
         let mut work = Dissection {
             graph: &graph,
             centres: &[],

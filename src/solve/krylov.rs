@@ -9,7 +9,7 @@ use super::nodal::{dot, norm};
 use crate::Vec3;
 
 /// A matrix and its preconditioner.
-pub trait Preconditioned {
+pub trait PreconditionedSystem {
     /// Computes `y = A x`.
     fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]);
     /// Applies the preconditioner: `x ← P x`.
@@ -18,7 +18,7 @@ pub trait Preconditioned {
 
 /// Stopping criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stop {
+pub struct StoppingCriteria {
     /// Largest residual, as a share of the right-hand side.
     pub tolerance: f64,
     /// Maximum number of multiplications by A.
@@ -52,9 +52,9 @@ impl ConjugateGradients {
     /// leaves `b` unchanged.
     pub fn solve(
         &mut self,
-        system: &mut impl Preconditioned,
+        system: &mut impl PreconditionedSystem,
         b: &mut [Vec3],
-        stop: Stop,
+        stop: StoppingCriteria,
     ) -> Option<usize> {
         let small = stop.tolerance * norm(b);
         self.x.fill(Vec3::zeros());
@@ -78,20 +78,20 @@ impl ConjugateGradients {
             if !(now > 0.0 && curvature > 0.0) {
                 return None;
             }
-            add(&mut self.x, now / curvature, &self.direction);
-            add(&mut self.residual, -now / curvature, &self.image);
+            add_scaled(&mut self.x, now / curvature, &self.direction);
+            add_scaled(&mut self.residual, -now / curvature, &self.image);
             before = now;
         }
         None
     }
 }
 
-/// GMRES, right-preconditioned, restarted after [`Gmres::RESTART`] iterations; buffers grow with use.
+/// GMRES, right-preconditioned, restarted after [`Gmres::RESTART_LENGTH`] iterations; buffers grow with use.
 #[derive(Debug, Clone)]
 pub struct Gmres {
     basis: Vec<Vec<Vec3>>,
     /// Columns of the triangular matrix after the Givens rotations.
-    upper: Vec<[f64; Gmres::RESTART + 1]>,
+    upper: Vec<[f64; Gmres::RESTART_LENGTH + 1]>,
     rotations: Vec<(f64, f64)>,
     x: Vec<Vec3>,
     residual: Vec<Vec3>,
@@ -100,10 +100,10 @@ pub struct Gmres {
 
 impl Gmres {
     /// Residual that is accepted where rounding prevents a smaller one, as a share of the right-hand side.
-    const ENOUGH: f64 = 1e-10;
+    const ROUNDING_TOLERANCE: f64 = 1e-10;
 
     /// Krylov vectors before a restart.
-    pub const RESTART: usize = 64;
+    pub const RESTART_LENGTH: usize = 64;
 
     /// Allocates buffers for systems of `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
@@ -121,9 +121,9 @@ impl Gmres {
     /// Solves in place and returns the number of multiplications by A; otherwise as [`ConjugateGradients::solve`].
     pub fn solve(
         &mut self,
-        system: &mut impl Preconditioned,
+        system: &mut impl PreconditionedSystem,
         b: &mut [Vec3],
-        stop: Stop,
+        stop: StoppingCriteria,
     ) -> Option<usize> {
         let size = norm(b);
         let small = stop.tolerance * size;
@@ -133,7 +133,7 @@ impl Gmres {
         loop {
             let left = norm(&self.residual);
             // A pass that ended below the bound is right up to rounding.
-            if left <= small || (reached && left <= Self::ENOUGH * size) {
+            if left <= small || (reached && left <= Self::ROUNDING_TOLERANCE * size) {
                 b.copy_from_slice(&self.x);
                 return Some(done);
             }
@@ -143,9 +143,9 @@ impl Gmres {
                 return None;
             }
             last = left;
-            let most = Self::RESTART.min(stop.iterations - done);
+            let most = Self::RESTART_LENGTH.min(stop.iterations - done);
             let count;
-            (count, reached) = self.pass(system, left, small, most);
+            (count, reached) = self.run_cycle(system, left, small, most);
             done += count;
             system.apply(&self.x, &mut self.image);
             for ((r, b), y) in self.residual.iter_mut().zip(&*b).zip(&self.image) {
@@ -156,26 +156,26 @@ impl Gmres {
 
     /// Improves x in at most `most` iterations until the residual, of norm `left`, falls to half of `small`. Returns the
     /// number of iterations and whether the estimated residual got there.
-    fn pass(
+    fn run_cycle(
         &mut self,
-        system: &mut impl Preconditioned,
+        system: &mut impl PreconditionedSystem,
         left: f64,
         small: f64,
         most: usize,
     ) -> (usize, bool) {
-        let mut target = [0.0; Self::RESTART + 1];
+        let mut target = [0.0; Self::RESTART_LENGTH + 1];
         target[0] = left;
-        self.keep(0, 1.0 / left);
+        self.store_basis_vector(0, 1.0 / left);
         let (mut count, mut reached) = (0, false);
         while count < most {
             let k = count;
             self.residual.copy_from_slice(&self.basis[k]);
             system.precondition(&mut self.residual);
             system.apply(&self.residual, &mut self.image);
-            let mut column = [0.0; Self::RESTART + 1];
+            let mut column = [0.0; Self::RESTART_LENGTH + 1];
             for (h, v) in column.iter_mut().zip(&self.basis[..=k]) {
                 *h = dot(v, &self.image);
-                add(&mut self.image, -*h, v);
+                add_scaled(&mut self.image, -*h, v);
             }
             let below = norm(&self.image);
             for (i, &(c, s)) in self.rotations[..k].iter().enumerate() {
@@ -200,11 +200,11 @@ impl Gmres {
             (target[k], target[k + 1]) = (c * target[k], -s * target[k]);
             count += 1;
             reached = target[count].abs() <= 0.5 * small;
-            if reached || count == Self::RESTART {
+            if reached || count == Self::RESTART_LENGTH {
                 break;
             }
             std::mem::swap(&mut self.residual, &mut self.image);
-            self.keep(count, 1.0 / below);
+            self.store_basis_vector(count, 1.0 / below);
         }
         for k in (0..count).rev() {
             let known: f64 = (k + 1..count).map(|j| self.upper[j][k] * target[j]).sum();
@@ -212,15 +212,15 @@ impl Gmres {
         }
         self.residual.fill(Vec3::zeros());
         for (y, v) in target[..count].iter().zip(&self.basis) {
-            add(&mut self.residual, *y, v);
+            add_scaled(&mut self.residual, *y, v);
         }
         system.precondition(&mut self.residual);
-        add(&mut self.x, 1.0, &self.residual);
+        add_scaled(&mut self.x, 1.0, &self.residual);
         (count, reached)
     }
 
     /// Stores the scaled residual as basis vector `k`.
-    fn keep(&mut self, k: usize, scale: f64) {
+    fn store_basis_vector(&mut self, k: usize, scale: f64) {
         if self.basis.len() == k {
             self.basis.push(vec![Vec3::zeros(); self.x.len()]);
         }
@@ -230,7 +230,7 @@ impl Gmres {
     }
 }
 
-fn add(to: &mut [Vec3], factor: f64, x: &[Vec3]) {
+fn add_scaled(to: &mut [Vec3], factor: f64, x: &[Vec3]) {
     for (to, x) in to.iter_mut().zip(x) {
         *to += x * factor;
     }
@@ -242,9 +242,9 @@ mod tests {
     use nalgebra::{DMatrix, DVector};
 
     /// A dense matrix, preconditioned by its diagonal.
-    struct Dense(DMatrix<f64>);
+    struct DenseSystem(DMatrix<f64>);
 
-    impl Preconditioned for Dense {
+    impl PreconditionedSystem for DenseSystem {
         fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
             let x = DVector::from_iterator(3 * x.len(), x.iter().flat_map(|v| v.iter().copied()));
             let product = &self.0 * x;
@@ -261,13 +261,13 @@ mod tests {
         }
     }
 
-    fn rhs(nodes: usize) -> Vec<Vec3> {
+    fn right_hand_side(nodes: usize) -> Vec<Vec3> {
         let at = |i: usize| Vec3::new(1.0, (i as f64).sin(), 0.1 * i as f64);
         (0..nodes).map(at).collect()
     }
 
     /// Builds a symmetric positive definite matrix plus `skew` times a part that is not symmetric.
-    fn matrix(nodes: usize, skew: f64) -> DMatrix<f64> {
+    fn build_matrix(nodes: usize, skew: f64) -> DMatrix<f64> {
         let n = 3 * nodes;
         let b = DMatrix::from_fn(n, n, |i, j| ((i * 7 + j * 13) as f64).sin());
         let k = DMatrix::from_fn(n, n, |i, j| ((i * 3 + j * 5) as f64).cos());
@@ -275,14 +275,14 @@ mod tests {
         &b * b.transpose() / n as f64 + lift + (&k - k.transpose()) * skew
     }
 
-    fn residual(system: &mut Dense, x: &[Vec3], b: &[Vec3]) -> f64 {
+    fn residual(system: &mut DenseSystem, x: &[Vec3], b: &[Vec3]) -> f64 {
         let mut y = vec![Vec3::zeros(); b.len()];
         system.apply(x, &mut y);
         let off: Vec<Vec3> = y.iter().zip(b).map(|(y, b)| y - b).collect();
         norm(&off) / norm(b)
     }
 
-    const STOP: Stop = Stop {
+    const CRITERIA: StoppingCriteria = StoppingCriteria {
         tolerance: 1e-12,
         iterations: 500,
     };
@@ -291,18 +291,18 @@ mod tests {
     #[test]
     fn residuals_meet_tolerance() {
         for nodes in [1, 7, 40] {
-            let mut symmetric = Dense(matrix(nodes, 0.0));
-            let mut x = rhs(nodes);
+            let mut symmetric = DenseSystem(build_matrix(nodes, 0.0));
+            let mut x = right_hand_side(nodes);
             let mut cg = ConjugateGradients::new(nodes);
-            cg.solve(&mut symmetric, &mut x, STOP).unwrap();
-            assert!(residual(&mut symmetric, &x, &rhs(nodes)) < 2e-12);
+            cg.solve(&mut symmetric, &mut x, CRITERIA).unwrap();
+            assert!(residual(&mut symmetric, &x, &right_hand_side(nodes)) < 2e-12);
             let mut gmres = Gmres::new(nodes);
             for skew in [0.0, 0.3, 2.0] {
-                let mut system = Dense(matrix(nodes, skew));
-                let mut x = rhs(nodes);
-                gmres.solve(&mut system, &mut x, STOP).unwrap();
+                let mut system = DenseSystem(build_matrix(nodes, skew));
+                let mut x = right_hand_side(nodes);
+                gmres.solve(&mut system, &mut x, CRITERIA).unwrap();
                 assert!(
-                    residual(&mut system, &x, &rhs(nodes)) < 2e-12,
+                    residual(&mut system, &x, &right_hand_side(nodes)) < 2e-12,
                     "{nodes} {skew}"
                 );
             }
@@ -316,26 +316,26 @@ mod tests {
         let mut cg = ConjugateGradients::new(nodes);
         let mut gmres = Gmres::new(nodes);
         // Indefinite for the one, singular for the other, not a number for both.
-        let mut negative = Dense(-matrix(nodes, 0.0));
-        let mut x = rhs(nodes);
-        assert_eq!(cg.solve(&mut negative, &mut x, STOP), None);
-        let mut flat = matrix(nodes, 0.0);
+        let mut negative = DenseSystem(-build_matrix(nodes, 0.0));
+        let mut x = right_hand_side(nodes);
+        assert_eq!(cg.solve(&mut negative, &mut x, CRITERIA), None);
+        let mut flat = build_matrix(nodes, 0.0);
         flat.row_mut(0).fill(0.0);
         flat[(0, 0)] = 1e-300;
-        let mut flat = Dense(flat);
-        assert_eq!(gmres.solve(&mut flat, &mut x, STOP), None);
-        assert_eq!(x, rhs(nodes));
+        let mut flat = DenseSystem(flat);
+        assert_eq!(gmres.solve(&mut flat, &mut x, CRITERIA), None);
+        assert_eq!(x, right_hand_side(nodes));
         let mut nan = vec![Vec3::repeat(f64::NAN); nodes];
-        let mut good = Dense(matrix(nodes, 0.0));
-        assert_eq!(cg.solve(&mut good, &mut nan, STOP), None);
-        assert_eq!(gmres.solve(&mut good, &mut nan, STOP), None);
+        let mut good = DenseSystem(build_matrix(nodes, 0.0));
+        assert_eq!(cg.solve(&mut good, &mut nan, CRITERIA), None);
+        assert_eq!(gmres.solve(&mut good, &mut nan, CRITERIA), None);
         // Nothing is asked, nothing is found.
         let mut zero = vec![Vec3::zeros(); nodes];
-        assert_eq!(cg.solve(&mut good, &mut zero, STOP), Some(0));
-        assert_eq!(gmres.solve(&mut good, &mut zero, STOP), Some(0));
-        let few = Stop {
+        assert_eq!(cg.solve(&mut good, &mut zero, CRITERIA), Some(0));
+        assert_eq!(gmres.solve(&mut good, &mut zero, CRITERIA), Some(0));
+        let few = StoppingCriteria {
             iterations: 2,
-            ..STOP
+            ..CRITERIA
         };
         assert_eq!(cg.solve(&mut good, &mut x, few), None);
         assert_eq!(gmres.solve(&mut good, &mut x, few), None);

@@ -14,43 +14,46 @@
 //!
 //! `solve/lbfgsb` damps differently, as a box bounds its steps. Newton's method of `solve/newton` takes over where derivatives are exact.
 
-use crate::progress::{Cancelled, Progress, step};
+use crate::progress::{Cancelled, Progress, report_progress};
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
 /// Damping at the start. A step then differs from the undamped one by a thousandth where H is diagonal.
-const FIRST: f64 = 1e-3;
+const INITIAL_DAMPING: f64 = 1e-3;
 
 /// An energy, its derivatives, and the steps along them.
-pub(crate) trait Damped {
+pub(crate) trait DampedProblem {
     /// A point, with all that is known there.
-    type State;
+    type SearchPoint;
     /// Derivatives at a point.
-    type Slopes;
+    type Derivatives;
     /// Reason to stop without a result.
     type Error: From<Cancelled>;
 
     /// Returns the energy at a point.
-    fn energy(&self, at: &Self::State) -> f64;
+    fn energy(&self, at: &Self::SearchPoint) -> f64;
 
     /// Returns the derivatives at a point. `None`: it is the minimum.
     ///
     /// # Errors
     /// Derivatives that are not finite.
-    fn slopes(&mut self, at: &Self::State) -> Result<Option<Self::Slopes>, Self::Error>;
+    fn derivatives(
+        &mut self,
+        at: &Self::SearchPoint,
+    ) -> Result<Option<Self::Derivatives>, Self::Error>;
 
     /// Returns a lower point, and the share of the damped step that leads there. `None`: the step leads to no point that is accepted.
-    fn lower(
+    fn find_lower(
         &mut self,
-        at: &Self::State,
-        slopes: &Self::Slopes,
+        at: &Self::SearchPoint,
+        slopes: &Self::Derivatives,
         damping: f64,
-    ) -> Option<(Self::State, f64)>;
+    ) -> Option<(Self::SearchPoint, f64)>;
 }
 
 /// Course of a search.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Course {
+pub(crate) struct MarquardtSettings {
     /// Largest number of steps.
     pub steps: usize,
     /// Largest number of dampings tried per step.
@@ -65,7 +68,7 @@ pub(crate) struct Course {
     pub settled: f64,
 }
 
-impl Default for Course {
+impl Default for MarquardtSettings {
     /// The course of fits. With 4 per refusal the eighth damping is sixteen thousand times the first. Half and twice of the least damping leave fits
     /// to limbs the same to 0.001 % of the size.
     fn default() -> Self {
@@ -84,21 +87,21 @@ impl Default for Course {
 ///
 /// # Errors
 /// A stop by the progress, or the problem's own error.
-pub(crate) fn minimise<P: Damped>(
+pub(crate) fn minimise<P: DampedProblem>(
     problem: &mut P,
-    start: P::State,
-    course: &Course,
+    start: P::SearchPoint,
+    course: &MarquardtSettings,
     (progress, label): (&dyn Progress, &str),
-) -> Result<P::State, P::Error> {
-    let (mut state, mut damping, mut idle) = (start, FIRST, 0);
+) -> Result<P::SearchPoint, P::Error> {
+    let (mut state, mut damping, mut idle) = (start, INITIAL_DAMPING, 0);
     for k in 0..course.steps {
-        step(progress, k as f64 / course.steps as f64, label)?;
-        let Some(slopes) = problem.slopes(&state)? else {
+        report_progress(progress, k as f64 / course.steps as f64, label)?;
+        let Some(slopes) = problem.derivatives(&state)? else {
             break;
         };
         let mut taken = None;
         for _ in 0..course.tries {
-            taken = problem.lower(&state, &slopes, damping);
+            taken = problem.find_lower(&state, &slopes, damping);
             if taken.is_some() {
                 break;
             }
@@ -162,16 +165,19 @@ mod tests {
         tried: usize,
     }
 
-    impl Damped for Valley {
-        type State = [f64; 2];
-        type Slopes = (Vec<f64>, Mat<f64>);
+    impl DampedProblem for Valley {
+        type SearchPoint = [f64; 2];
+        type Derivatives = (Vec<f64>, Mat<f64>);
         type Error = Cancelled;
 
         fn energy(&self, [x, y]: &[f64; 2]) -> f64 {
             (1.0 - x).powi(2) + 100.0 * (y - x * x).powi(2)
         }
 
-        fn slopes(&mut self, [x, y]: &[f64; 2]) -> Result<Option<Self::Slopes>, Cancelled> {
+        fn derivatives(
+            &mut self,
+            [x, y]: &[f64; 2],
+        ) -> Result<Option<Self::Derivatives>, Cancelled> {
             let residuals = [1.0 - x, 10.0 * (y - x * x)];
             let rows = [[-1.0, 0.0], [-20.0 * x, 10.0]];
             let sum = |f: &dyn Fn(usize) -> f64| 2.0 * (f(0) + f(1));
@@ -180,10 +186,10 @@ mod tests {
             Ok(Some((gradient.collect(), hessian)))
         }
 
-        fn lower(
+        fn find_lower(
             &mut self,
             at: &[f64; 2],
-            (gradient, hessian): &Self::Slopes,
+            (gradient, hessian): &Self::Derivatives,
             damping: f64,
         ) -> Option<([f64; 2], f64)> {
             self.tried += 1;
@@ -198,10 +204,10 @@ mod tests {
     fn curved_valley_is_minimised() {
         for (blocked, least) in [([false; 2], [1.0, 1.0]), ([true, false], [-1.2, 1.44])] {
             let mut valley = Valley { blocked, tried: 0 };
-            let course = Course {
+            let course = MarquardtSettings {
                 steps: 100,
                 little: (1e-12, 1),
-                ..Course::default()
+                ..MarquardtSettings::default()
             };
             let found = minimise(&mut valley, [-1.2, 1.0], &course, (&Silent, "")).unwrap();
             let off = (found[0] - least[0]).hypot(found[1] - least[1]);

@@ -36,37 +36,37 @@ pub type ScalarMatrix = CsMatI<f64, u32>;
 pub type BlockMatrix = CsMatI<Mat3, u32>;
 
 /// An entry of a matrix over nodes: a linear map of the three axes.
-pub trait Entry: Copy + Default + AddAssign + Mul<Vec3, Output = Vec3> {
+pub trait MatrixEntry: Copy + Default + AddAssign + Mul<Vec3, Output = Vec3> {
     /// Whether the entry acts on each axis separately, so that only the diagonal of its 3x3 block is stored.
-    const DIAGONAL: bool;
+    const IS_DIAGONAL: bool;
 
     /// Returns an element of its 3x3 block.
-    fn part(&self, row: usize, column: usize) -> f64;
+    fn component(&self, row: usize, column: usize) -> f64;
 
     /// Returns its transpose.
-    fn transposed(&self) -> Self;
+    fn transpose_block(&self) -> Self;
 }
 
-impl Entry for f64 {
-    const DIAGONAL: bool = true;
+impl MatrixEntry for f64 {
+    const IS_DIAGONAL: bool = true;
 
-    fn part(&self, row: usize, column: usize) -> f64 {
+    fn component(&self, row: usize, column: usize) -> f64 {
         if row == column { *self } else { 0.0 }
     }
 
-    fn transposed(&self) -> Self {
+    fn transpose_block(&self) -> Self {
         *self
     }
 }
 
-impl Entry for Mat3 {
-    const DIAGONAL: bool = false;
+impl MatrixEntry for Mat3 {
+    const IS_DIAGONAL: bool = false;
 
-    fn part(&self, row: usize, column: usize) -> f64 {
+    fn component(&self, row: usize, column: usize) -> f64 {
         self[(row, column)]
     }
 
-    fn transposed(&self) -> Self {
+    fn transpose_block(&self) -> Self {
         self.transpose()
     }
 }
@@ -75,7 +75,7 @@ impl Entry for Mat3 {
 ///
 /// For matrices that own their arrays, in compressed rows whose first row starts at entry 0: all that this crate builds.
 /// Products have a fixed order of summation, by ascending column, so that the same input gives the same bits.
-pub trait NodeMatrix<T: Entry>: Sized {
+pub trait NodeMatrix<T: MatrixEntry>: Sized {
     /// Returns the range of a row's entries in `indices` and `data`.
     fn row_range(&self, row: usize) -> Range<usize>;
 
@@ -98,16 +98,16 @@ pub trait NodeMatrix<T: Entry>: Sized {
     fn row_sum(&self, row: usize) -> T;
 
     /// Returns the diagonal matrix of the row sums.
-    fn lumped(&self) -> Self;
+    fn lump_rows(&self) -> Self;
 
     /// Returns the rows and columns of the `kept` nodes (ascending), renumbered in that order.
-    fn restricted(&self, kept: &[u32]) -> Self;
+    fn restrict_to(&self, kept: &[u32]) -> Self;
 
     /// Expands to a matrix of plain numbers with three unknowns per node, xyz interleaved.
     fn expand(&self) -> CsMatI<f64, u32>;
 }
 
-impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
+impl<T: MatrixEntry> NodeMatrix<T> for CsMatI<T, u32> {
     #[inline]
     fn row_range(&self, row: usize) -> Range<usize> {
         // Reads the plain array: sprs's accessor for slices of matrices also looks up their start.
@@ -133,7 +133,7 @@ impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
     fn add_pair(&mut self, row: u32, column: u32, value: &T) {
         self.add(row, column, *value);
         if row != column {
-            self.add(column, row, value.transposed());
+            self.add(column, row, value.transpose_block());
         }
     }
 
@@ -164,7 +164,7 @@ impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
         sum
     }
 
-    fn lumped(&self) -> Self {
+    fn lump_rows(&self) -> Self {
         let rows = self.rows();
         Self::new(
             self.shape(),
@@ -174,9 +174,9 @@ impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
         )
     }
 
-    fn restricted(&self, kept: &[u32]) -> Self {
-        const GONE: u32 = u32::MAX;
-        let mut number = vec![GONE; self.rows()];
+    fn restrict_to(&self, kept: &[u32]) -> Self {
+        const REMOVED_NODE: u32 = u32::MAX;
+        let mut number = vec![REMOVED_NODE; self.rows()];
         for (i, &v) in kept.iter().enumerate() {
             number[v as usize] = i as u32;
         }
@@ -184,7 +184,7 @@ impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
         for &v in kept {
             for i in self.row_range(v as usize) {
                 let to = number[self.indices()[i] as usize];
-                if to != GONE {
+                if to != REMOVED_NODE {
                     columns.push(to);
                     entries.push(self.data()[i]);
                 }
@@ -195,7 +195,7 @@ impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
     }
 
     fn expand(&self) -> CsMatI<f64, u32> {
-        let count = if T::DIAGONAL { 3 } else { 9 } * self.nnz();
+        let count = if T::IS_DIAGONAL { 3 } else { 9 } * self.nnz();
         let (mut columns, mut data) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut starts = vec![0u32];
         for row in 0..self.rows() {
@@ -203,9 +203,9 @@ impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
                 for i in self.row_range(row) {
                     let (column, entry) = (self.indices()[i], &self.data()[i]);
                     for c in 0..3 {
-                        if !T::DIAGONAL || r == c {
+                        if !T::IS_DIAGONAL || r == c {
                             columns.push(3 * column + c as u32);
-                            data.push(entry.part(r, c));
+                            data.push(entry.component(r, c));
                         }
                     }
                 }
@@ -217,7 +217,7 @@ impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
 }
 
 /// Creates a zero matrix with an entry for every two nodes that share an element.
-pub fn zeros<'a, T: Entry>(
+pub fn zeros<'a, T: MatrixEntry>(
     nodes: usize,
     elements: impl IntoIterator<Item = &'a [u32]>,
 ) -> CsMatI<T, u32> {

@@ -54,16 +54,16 @@ pub mod term;
 
 pub use cholesky::SparseCholesky;
 pub use chord::Chord;
-pub use inverse::{Inverse, Linear};
+pub use inverse::{Inverse, LinearSolver};
 pub use krylov::ConjugateGradients;
-pub use lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
+pub use lbfgsb::{Evaluation, Lbfgsb, LbfgsbError, Minimum};
 pub use matrix::{BlockMatrix, NodeMatrix, ScalarMatrix};
 pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};
 pub use pattern::Pattern;
-pub use potential::{Buffers, Potential};
+pub use potential::{Potential, PotentialBuffers};
 pub use quadratic::{ConstantForces, ScalarTerm};
-pub use symbolic::{Slot, Symbolic};
+pub use symbolic::{BlockSlot, SymbolicCholesky};
 pub use term::{Assembly, Configuration, EnergyTerm};
 
 /// Reason why a system could not be solved.

@@ -8,15 +8,15 @@
 //!
 //! Converged means a gradient below a share of the forces that balance in it, or below its own rounding error.
 
-use super::inverse::Linear;
+use super::inverse::LinearSolver;
 use super::nodal::{dot, norm};
 use super::{SolveError, SparseCholesky};
 use crate::Vec3;
-use crate::progress::{Cancelled, Progress, step};
+use crate::progress::{Cancelled, Progress, report_progress};
 
 /// A sum and an estimate of its rounding error.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Rounded {
+pub struct RoundedSum {
     /// Value of the sum.
     pub value: f64,
     /// Rough bound on its rounding error.
@@ -25,7 +25,7 @@ pub struct Rounded {
 
 /// Magnitude of the forces that add up to a gradient.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Forces {
+pub struct ForceMagnitude {
     /// Root of the sum of their squares, N. It exceeds the gradient's norm where the forces balance.
     pub size: f64,
     /// Root of the sum of squares of their rounding errors, N.
@@ -35,10 +35,10 @@ pub struct Forces {
 /// An energy of displacements of nodes.
 pub trait Problem {
     /// Returns the energy, up to a constant.
-    fn value(&mut self, x: &[Vec3]) -> Rounded;
+    fn value(&mut self, x: &[Vec3]) -> RoundedSum;
 
     /// Writes the gradient, one vector per node, and returns the magnitude of the forces that balance in it.
-    fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces;
+    fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> ForceMagnitude;
 
     /// Writes the Hessian into the solver: the exact one, or with `convex` a positive definite one near it.
     fn hessian(&mut self, x: &[Vec3], convex: bool, solver: &mut SparseCholesky);
@@ -110,9 +110,9 @@ pub enum NewtonError {
 }
 
 /// Share of the predicted decrease that a step must achieve.
-const ARMIJO: f64 = 1e-4;
+const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// Shortest tried fraction of a step.
-const SHORTEST: f64 = 1e-12;
+const MIN_STEP_FRACTION: f64 = 1e-12;
 
 /// Minimises from `x`, in place. At the end `x` is the minimum; after an error, the best point found.
 ///
@@ -125,8 +125,8 @@ pub fn minimise(
     options: &Newton,
     progress: &dyn Progress,
 ) -> Result<Outcome, NewtonError> {
-    let wanted = |_: f64, forces: Forces| options.tolerance * forces.size;
-    let mut directions = Newest { solver };
+    let wanted = |_: f64, forces: ForceMagnitude| options.tolerance * forces.size;
+    let mut directions = NewtonDirections { solver };
     descend(
         problem,
         &mut directions,
@@ -142,7 +142,7 @@ pub(super) trait Directions {
     ///
     /// # Errors
     /// A system that stays singular.
-    fn find(
+    fn write_direction(
         &mut self,
         problem: &mut dyn Problem,
         x: &[Vec3],
@@ -152,26 +152,26 @@ pub(super) trait Directions {
 
     /// Notes the share of the gradient that remains after the last direction; `None`: the energy does not fall along
     /// it. Returns whether to continue: false where no better direction exists.
-    fn judge(&mut self, left: Option<f64>) -> bool;
+    fn note_remaining(&mut self, left: Option<f64>) -> bool;
 }
 
 /// Directions from the Hessian at the current point.
-struct Newest<'a> {
+struct NewtonDirections<'a> {
     solver: &'a mut SparseCholesky,
 }
 
-impl Directions for Newest<'_> {
-    fn find(
+impl Directions for NewtonDirections<'_> {
+    fn write_direction(
         &mut self,
         problem: &mut dyn Problem,
         x: &[Vec3],
         gradient: &[Vec3],
         direction: &mut [Vec3],
     ) -> Result<f64, NewtonError> {
-        descent(problem, self.solver, x, gradient, direction)
+        newton_direction(problem, self.solver, x, gradient, direction)
     }
 
-    fn judge(&mut self, left: Option<f64>) -> bool {
+    fn note_remaining(&mut self, left: Option<f64>) -> bool {
         left.is_some()
     }
 }
@@ -185,10 +185,10 @@ pub(super) fn descend(
     problem: &mut dyn Problem,
     directions: &mut dyn Directions,
     x: &mut [Vec3],
-    (most, wanted): (usize, &dyn Fn(f64, Forces) -> f64),
+    (most, wanted): (usize, &dyn Fn(f64, ForceMagnitude) -> f64),
     progress: &dyn Progress,
 ) -> Result<Outcome, NewtonError> {
-    let mut walk = Walk::start(problem, x)?;
+    let mut walk = DescentPoint::start(problem, x)?;
     let mut direction = vec![Vec3::zeros(); x.len()];
     let first = walk.residual();
     let mut outcome = Outcome {
@@ -210,28 +210,28 @@ pub(super) fn descend(
             return Err(not_converged);
         }
         let done = iterations as f64 / most as f64;
-        step(progress, done, "Balancing forces")?;
+        report_progress(progress, done, "Balancing forces")?;
 
-        let slope = directions.find(problem, x, &walk.gradient, &mut direction)?;
-        let fell = walk.go(problem, x, &direction, slope);
+        let slope = directions.write_direction(problem, x, &walk.gradient, &mut direction)?;
+        let fell = walk.search_line(problem, x, &direction, slope);
         let left = fell.then(|| walk.residual());
         outcome.residuals.extend(left);
-        if !directions.judge(left.map(|left| left / residual)) {
+        if !directions.note_remaining(left.map(|left| left / residual)) {
             return Err(not_converged);
         }
     }
 }
 
 /// The current point of a descent: its gradient, forces and value, and buffers of the next one.
-struct Walk {
+struct DescentPoint {
     gradient: Vec<Vec3>,
-    forces: Forces,
-    value: Rounded,
+    forces: ForceMagnitude,
+    value: RoundedSum,
     next_gradient: Vec<Vec3>,
     trial: Vec<Vec3>,
 }
 
-impl Walk {
+impl DescentPoint {
     /// Starts at `x`.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl Walk {
 
     /// Moves `x` along a direction until the energy has fallen by a share of the decrease that the slope predicts. Returns false
     /// where it does not fall, which leaves `x` unchanged.
-    fn go(
+    fn search_line(
         &mut self,
         problem: &mut dyn Problem,
         x: &mut [Vec3],
@@ -282,7 +282,7 @@ impl Walk {
                     if norm(&self.next_gradient) < residual {
                         break Some((next, next_forces));
                     }
-                } else if change <= ARMIJO * t * slope {
+                } else if change <= SUFFICIENT_DECREASE * t * slope {
                     let next_forces = problem.gradient(&self.trial, &mut self.next_gradient);
                     if norm(&self.next_gradient).is_finite() {
                         break Some((next, next_forces));
@@ -296,7 +296,7 @@ impl Walk {
             } else {
                 0.1 * t
             };
-            if t < SHORTEST {
+            if t < MIN_STEP_FRACTION {
                 break None;
             }
         };
@@ -311,9 +311,9 @@ impl Walk {
 }
 
 /// Writes the direction of Newton's step and returns the slope of the energy along it (negative).
-pub(super) fn descent(
+pub(super) fn newton_direction(
     problem: &mut dyn Problem,
-    solver: &mut dyn Linear,
+    solver: &mut dyn LinearSolver,
     x: &[Vec3],
     gradient: &[Vec3],
     direction: &mut [Vec3],
@@ -323,7 +323,7 @@ pub(super) fn descent(
         for (d, g) in direction.iter_mut().zip(gradient) {
             *d = -g;
         }
-        let solved = solver.renew().and_then(|()| solver.solve(direction));
+        let solved = solver.adopt_matrix().and_then(|()| solver.solve(direction));
         if let (Err(error), true) = (&solved, convex) {
             return Err(error.clone().into());
         }

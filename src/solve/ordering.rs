@@ -14,7 +14,7 @@ use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::amd;
 
 /// Smallest number of nodes for which nested dissection is tried in addition to minimum degree.
-pub const DISSECTION_FROM: usize = 5_000;
+pub const MIN_DISSECTION_NODES: usize = 5_000;
 
 /// An undirected graph without loops, with sorted neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Graph {
 
     /// Returns the sorted neighbours of a node.
     pub fn neighbours(&self, node: usize) -> &[u32] {
-        self.neighbours.of(node)
+        self.neighbours.members(node)
     }
 }
 
@@ -80,10 +80,10 @@ pub struct Ordering {
 }
 
 /// Returns the cheapest order by symbolic count. `centres` are the nodes' coordinates.
-pub fn cheapest(graph: &Graph, centres: &[Vec3]) -> Result<Ordering, SolveError> {
-    let mut best = counted(graph, minimum_degree(graph)?, OrderingKind::MinimumDegree);
-    if graph.len() >= DISSECTION_FROM {
-        let other = counted(
+pub fn find_cheapest(graph: &Graph, centres: &[Vec3]) -> Result<Ordering, SolveError> {
+    let mut best = count_factor(graph, minimum_degree(graph)?, OrderingKind::MinimumDegree);
+    if graph.len() >= MIN_DISSECTION_NODES {
+        let other = count_factor(
             graph,
             nested_dissection(graph, centres)?,
             OrderingKind::NestedDissection,
@@ -123,7 +123,7 @@ pub fn minimum_degree(graph: &Graph) -> Result<Vec<u32>, SolveError> {
 }
 
 /// Postorders `order` along its elimination tree and counts the factor's blocks.
-fn counted(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
+fn count_factor(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
     let parents = elimination_tree(graph, &order);
     let order: Vec<u32> = postorder(&parents).into_iter().map(|i| order[i]).collect();
     let counts = column_counts(graph, &order);
@@ -135,20 +135,20 @@ fn counted(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
     }
 }
 
-const NONE: usize = usize::MAX;
+const NO_PARENT: usize = usize::MAX;
 
 /// Returns the parents in the elimination tree, by position in the order [liu1990].
 fn elimination_tree(graph: &Graph, order: &[u32]) -> Vec<usize> {
-    let position = inverse(order);
-    let mut parents = vec![NONE; order.len()];
-    let mut ancestors = vec![NONE; order.len()];
+    let position = inverse_permutation(order);
+    let mut parents = vec![NO_PARENT; order.len()];
+    let mut ancestors = vec![NO_PARENT; order.len()];
     for (row, &node) in order.iter().enumerate() {
         for &j in graph.neighbours(node as usize) {
             let mut i = position[j as usize] as usize;
             while i < row {
                 let next = ancestors[i];
                 ancestors[i] = row;
-                if next == NONE {
+                if next == NO_PARENT {
                     parents[i] = row;
                     break;
                 }
@@ -162,10 +162,10 @@ fn elimination_tree(graph: &Graph, order: &[u32]) -> Vec<usize> {
 /// Orders children before parents, each subtree in one contiguous run.
 fn postorder(parents: &[usize]) -> Vec<usize> {
     let n = parents.len();
-    let (mut first_child, mut next) = (vec![NONE; n], vec![NONE; n]);
+    let (mut first_child, mut next) = (vec![NO_PARENT; n], vec![NO_PARENT; n]);
     let mut roots = Vec::new();
     for i in (0..n).rev() {
-        if parents[i] == NONE {
+        if parents[i] == NO_PARENT {
             roots.push(i);
         } else {
             next[i] = first_child[parents[i]];
@@ -177,7 +177,7 @@ fn postorder(parents: &[usize]) -> Vec<usize> {
         let mut stack = vec![root];
         while let Some(&i) = stack.last() {
             let child = first_child[i];
-            if child == NONE {
+            if child == NO_PARENT {
                 order.push(i);
                 stack.pop();
             } else {
@@ -192,9 +192,9 @@ fn postorder(parents: &[usize]) -> Vec<usize> {
 /// Counts the blocks in each column of the factor by walking every row's subtree.
 fn column_counts(graph: &Graph, order: &[u32]) -> Vec<u64> {
     let parents = elimination_tree(graph, order);
-    let position = inverse(order);
+    let position = inverse_permutation(order);
     let mut counts = vec![1; order.len()];
-    let mut seen = vec![NONE; order.len()];
+    let mut seen = vec![NO_PARENT; order.len()];
     for (row, &node) in order.iter().enumerate() {
         seen[row] = row;
         for &j in graph.neighbours(node as usize) {
@@ -210,7 +210,7 @@ fn column_counts(graph: &Graph, order: &[u32]) -> Vec<u64> {
 }
 
 /// Returns the position of each node in the order.
-pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
+pub(super) fn inverse_permutation(order: &[u32]) -> Vec<u32> {
     let mut position = vec![0; order.len()];
     for (i, &node) in order.iter().enumerate() {
         position[node as usize] = i as u32;
@@ -252,7 +252,7 @@ mod tests {
     }
 
     /// Counts the factor's blocks by eliminating the graph node by node.
-    fn brute_blocks(graph: &Graph, order: &[u32]) -> u64 {
+    fn count_blocks_by_elimination(graph: &Graph, order: &[u32]) -> u64 {
         let n = graph.len();
         let mut linked = vec![vec![false; n]; n];
         for (i, row) in linked.iter_mut().enumerate() {
@@ -289,19 +289,19 @@ mod tests {
             ((0..125).collect(), OrderingKind::MinimumDegree),
         ] {
             assert!(is_permutation(&order));
-            let before = brute_blocks(&graph, &order);
-            let counted = counted(&graph, order, kind);
+            let before = count_blocks_by_elimination(&graph, &order);
+            let counted = count_factor(&graph, order, kind);
             assert!(is_permutation(&counted.order));
             assert_eq!(counted.blocks, before);
-            assert_eq!(brute_blocks(&graph, &counted.order), before);
+            assert_eq!(count_blocks_by_elimination(&graph, &counted.order), before);
         }
     }
 
     #[test]
     fn dissection_beats_natural_order() {
         let (graph, centres) = grid(12);
-        let natural = counted(&graph, (0..1728).collect(), OrderingKind::MinimumDegree);
-        let dissected = counted(
+        let natural = count_factor(&graph, (0..1728).collect(), OrderingKind::MinimumDegree);
+        let dissected = count_factor(
             &graph,
             nested_dissection(&graph, &centres).unwrap(),
             OrderingKind::NestedDissection,
@@ -313,7 +313,7 @@ mod tests {
     fn small_systems_take_minimum_degree() {
         let (graph, centres) = grid(4);
         assert_eq!(
-            cheapest(&graph, &centres).unwrap().kind,
+            find_cheapest(&graph, &centres).unwrap().kind,
             OrderingKind::MinimumDegree
         );
     }
@@ -322,6 +322,6 @@ mod tests {
     fn empty_graph_has_empty_order() {
         let graph = Graph::from_edges(0, []);
         assert!(graph.is_empty());
-        assert!(cheapest(&graph, &[]).unwrap().order.is_empty());
+        assert!(find_cheapest(&graph, &[]).unwrap().order.is_empty());
     }
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Unknowns of a body, and the places of each cell's blocks in the system matrix.
 
-use super::{Graph, NodeMatrix, ScalarMatrix, Slot, SolveError, Symbolic};
+use super::{BlockSlot, Graph, NodeMatrix, ScalarMatrix, SolveError, SymbolicCholesky};
 use crate::Vec3;
 use std::sync::Arc;
 
 /// Marks a vertex that is not an unknown.
-const HELD: u32 = u32::MAX;
+const HELD_VERTEX: u32 = u32::MAX;
 
 /// The unknowns of a body and the symbolic factorisation of its systems.
 #[derive(Debug)]
 pub struct Pattern {
     node_of_vertex: Vec<u32>,
     vertex_of_node: Vec<u32>,
-    symbolic: Arc<Symbolic>,
-    pair_slots: Vec<Option<Slot>>,
-    entry_slots: Vec<Option<Slot>>,
+    symbolic: Arc<SymbolicCholesky>,
+    pair_slots: Vec<Option<BlockSlot>>,
+    entry_slots: Vec<Option<BlockSlot>>,
 }
 
 impl Pattern {
@@ -30,7 +30,7 @@ impl Pattern {
         held: &[bool],
         vertices: &[Vec3],
     ) -> Result<Self, SolveError> {
-        let mut node_of_vertex = vec![HELD; held.len()];
+        let mut node_of_vertex = vec![HELD_VERTEX; held.len()];
         let mut vertex_of_node = Vec::new();
         for v in 0..held.len() {
             if !held[v] {
@@ -38,7 +38,7 @@ impl Pattern {
                 vertex_of_node.push(v as u32);
             }
         }
-        let free = |v: u32| Some(node_of_vertex[v as usize]).filter(|&n| n != HELD);
+        let free = |v: u32| Some(node_of_vertex[v as usize]).filter(|&n| n != HELD_VERTEX);
         let mut edges = Vec::new();
         for row in 0..matrix.rows() as u32 {
             for i in matrix.row_range(row as usize) {
@@ -53,7 +53,7 @@ impl Pattern {
             .iter()
             .map(|&v| vertices[v as usize])
             .collect();
-        let symbolic = Symbolic::new(&graph, &centres)?;
+        let symbolic = SymbolicCholesky::new(&graph, &centres)?;
         let slot = |a: u32, b: u32| symbolic.slot(free(a)? as usize, free(b)? as usize);
         let mut pair_slots = Vec::new();
         for corners in cells {
@@ -86,12 +86,12 @@ impl Pattern {
 
     /// Returns the node of a vertex; `None` where it is held.
     pub fn node_of_vertex(&self, vertex: usize) -> Option<u32> {
-        Some(self.node_of_vertex[vertex]).filter(|&n| n != HELD)
+        Some(self.node_of_vertex[vertex]).filter(|&n| n != HELD_VERTEX)
     }
 
     /// Returns whether the system has an entry for the block of two vertices. This holds where they share a cell, or
     /// where one of them is held.
-    pub fn has_room(&self, a: usize, b: usize) -> bool {
+    pub fn has_entry(&self, a: usize, b: usize) -> bool {
         let count = self.node_of_vertex.len();
         if a >= count || b >= count {
             return false;
@@ -103,17 +103,17 @@ impl Pattern {
     }
 
     /// Returns the symbolic factorisation, shared by all systems of the body.
-    pub fn symbolic(&self) -> &Arc<Symbolic> {
+    pub fn symbolic(&self) -> &Arc<SymbolicCholesky> {
         &self.symbolic
     }
 
     /// Returns the slot of the stiffness block of each corner pair, cell by cell; `None` where a corner is held.
-    pub fn pair_slots(&self) -> &[Option<Slot>] {
+    pub fn pair_slots(&self) -> &[Option<BlockSlot>] {
         &self.pair_slots
     }
 
     /// Returns the slot of each entry of a [`ScalarMatrix`]; of a symmetric pair only the upper entry has one.
-    pub fn entry_slots(&self) -> &[Option<Slot>] {
+    pub fn entry_slots(&self) -> &[Option<BlockSlot>] {
         &self.entry_slots
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! Unknowns are the increments d of the free nodes from a first guess. Held nodes stay at the guess.
 
-use super::newton::{Forces, Problem, Rounded};
+use super::newton::{ForceMagnitude, Problem, RoundedSum};
 use super::term::{Assembly, Configuration, EnergyTerm};
 use super::{Pattern, SparseCholesky};
 use crate::Vec3;
 
 /// Buffers of a [`Potential`], allocated once for a pattern.
 #[derive(Debug, Clone)]
-pub struct Buffers {
+pub struct PotentialBuffers {
     displacements: Vec<Vec3>,
     /// Increment of every node, zero at held nodes.
     increment: Vec<Vec3>,
@@ -19,7 +19,7 @@ pub struct Buffers {
     base: Vec<f64>,
 }
 
-impl Buffers {
+impl PotentialBuffers {
     /// Allocates buffers for `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         let zero = vec![Vec3::zeros(); nodes];
@@ -38,7 +38,7 @@ pub struct Potential<'a> {
     pattern: &'a Pattern,
     origin: Option<&'a [Vec3]>,
     guess: &'a [Vec3],
-    buffers: &'a mut Buffers,
+    buffers: &'a mut PotentialBuffers,
 }
 
 impl<'a> Potential<'a> {
@@ -49,7 +49,7 @@ impl<'a> Potential<'a> {
         pattern: &'a Pattern,
         origin: Option<&'a [Vec3]>,
         guess: &'a [Vec3],
-        buffers: &'a mut Buffers,
+        buffers: &'a mut PotentialBuffers,
         solver: &mut SparseCholesky,
     ) -> Self {
         solver.clear();
@@ -73,8 +73,8 @@ impl<'a> Potential<'a> {
     }
 
     /// Applies increments of the free nodes to the guess.
-    fn place(&mut self, x: &[Vec3]) {
-        let Buffers {
+    fn apply_increments(&mut self, x: &[Vec3]) {
+        let PotentialBuffers {
             displacements,
             increment,
             ..
@@ -88,7 +88,7 @@ impl<'a> Potential<'a> {
 }
 
 /// Builds the configuration from the current buffers.
-fn placed<'b>(
+fn build_configuration<'b>(
     origin: Option<&'b [Vec3]>,
     displacements: &'b [Vec3],
     increment: &'b [Vec3],
@@ -101,31 +101,31 @@ fn placed<'b>(
 }
 
 impl Problem for Potential<'_> {
-    fn value(&mut self, x: &[Vec3]) -> Rounded {
-        self.place(x);
-        let at = placed(
+    fn value(&mut self, x: &[Vec3]) -> RoundedSum {
+        self.apply_increments(x);
+        let at = build_configuration(
             self.origin,
             &self.buffers.displacements,
             &self.buffers.increment,
         );
-        let mut sum = Rounded::default();
+        let mut sum = RoundedSum::default();
         for term in self.terms {
             term.add_value(&at, &mut sum);
         }
         sum
     }
 
-    fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces {
-        self.place(x);
-        let Buffers {
+    fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> ForceMagnitude {
+        self.apply_increments(x);
+        let PotentialBuffers {
             displacements,
             increment,
             gradient: whole,
             ..
         } = &mut *self.buffers;
-        let at = placed(self.origin, displacements, increment);
+        let at = build_configuration(self.origin, displacements, increment);
         whole.fill(Vec3::zeros());
-        let mut forces = Forces::default();
+        let mut forces = ForceMagnitude::default();
         for term in self.terms {
             let own = term.add_gradient(&at, whole);
             forces.size = forces.size.max(own.size);
@@ -138,9 +138,9 @@ impl Problem for Potential<'_> {
     }
 
     fn hessian(&mut self, x: &[Vec3], convex: bool, solver: &mut SparseCholesky) {
-        self.place(x);
+        self.apply_increments(x);
         solver.set_values(&self.buffers.base);
-        let at = placed(
+        let at = build_configuration(
             self.origin,
             &self.buffers.displacements,
             &self.buffers.increment,
@@ -195,7 +195,7 @@ mod tests {
             [&pins[1], &weight, &pins[0], &chain],
         ] {
             let mut solver = SparseCholesky::new(pattern.symbolic().clone()).unwrap();
-            let mut buffers = Buffers::new(6);
+            let mut buffers = PotentialBuffers::new(6);
             let mut problem = Potential::new(
                 &terms,
                 &pattern,

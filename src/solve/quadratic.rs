@@ -2,7 +2,7 @@
 //! Energy terms of the increment with a constant Hessian: constant forces, and one number per pair of nodes.
 
 use super::matrix::{NodeMatrix, ScalarMatrix};
-use super::newton::{Forces, Rounded};
+use super::newton::{ForceMagnitude, RoundedSum};
 use super::nodal::norm;
 use super::term::{Assembly, Configuration, EnergyTerm};
 use crate::Vec3;
@@ -15,7 +15,7 @@ pub struct ConstantForces<'a> {
 }
 
 impl EnergyTerm for ConstantForces<'_> {
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
         for (d, f) in at.increment.unwrap_or(&[]).iter().zip(self.forces) {
             let work = d.dot(f);
             sum.value -= work;
@@ -23,11 +23,11 @@ impl EnergyTerm for ConstantForces<'_> {
         }
     }
 
-    fn add_gradient(&self, _: &Configuration, gradient: &mut [Vec3]) -> Forces {
+    fn add_gradient(&self, _: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
         for (g, f) in gradient.iter_mut().zip(self.forces) {
             *g -= f;
         }
-        Forces {
+        ForceMagnitude {
             size: norm(self.forces),
             rounding: 0.0,
         }
@@ -58,7 +58,7 @@ pub struct ScalarTerm<'a> {
 }
 
 impl EnergyTerm for ScalarTerm<'_> {
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
         let Some(increment) = at.increment else {
             return;
         };
@@ -70,8 +70,8 @@ impl EnergyTerm for ScalarTerm<'_> {
         }
     }
 
-    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
-        let mut forces = Forces::default();
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
+        let mut forces = ForceMagnitude::default();
         for (v, g) in gradient.iter_mut().enumerate() {
             let mut force = self.matrix.row_times(v, self.slope);
             if let Some(increment) = at.increment {
@@ -86,7 +86,7 @@ impl EnergyTerm for ScalarTerm<'_> {
     }
 
     fn add_hessian(&self, _: &Configuration, _: bool, into: &mut Assembly) {
-        into.times(self.factor).add_scalars(self.matrix);
+        into.scaled_by(self.factor).add_scalars(self.matrix);
     }
 
     fn add_product(&self, _: &Configuration, _: bool, x: &[Vec3], y: &mut [Vec3]) {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::solve::Pattern;
     use crate::solve::matrix::zeros;
-    use crate::solve::term::tests::check;
+    use crate::solve::term::tests::check_derivatives;
 
     /// The gradients and Hessians of both terms are derivatives of their energies.
     #[test]
@@ -138,7 +138,7 @@ mod tests {
             factor: 7.0,
             slope: &z,
         };
-        check(&scalar, at, &pattern, 1e-3);
-        check(&ConstantForces { forces: &z }, at, &pattern, 1e-3);
+        check_derivatives(&scalar, at, &pattern, 1e-3);
+        check_derivatives(&ConstantForces { forces: &z }, at, &pattern, 1e-3);
     }
 }

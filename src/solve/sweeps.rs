@@ -16,8 +16,8 @@
 //!
 //! A solution depends on the system and the guess alone, not on earlier solutions.
 
-use super::krylov::Stop;
-use super::{Slot, SolveError, Symbolic};
+use super::krylov::StoppingCriteria;
+use super::{BlockSlot, SolveError, SymbolicCholesky};
 use crate::{Mat3, Vec3};
 use std::collections::VecDeque;
 
@@ -29,8 +29,8 @@ pub struct Sweeps {
     starts: Vec<u32>,
     columns: Vec<u32>,
     /// Slots of the blocks of L and of the diagonal in a [`SparseCholesky`](super::SparseCholesky).
-    slots: Vec<Slot>,
-    diagonal: Vec<Slot>,
+    slots: Vec<BlockSlot>,
+    diagonal: Vec<BlockSlot>,
     /// Blocks of L, and G⁻¹ of each place.
     lower: Vec<Mat3>,
     scales: Vec<Mat3>,
@@ -45,11 +45,11 @@ pub struct Sweeps {
 
 impl Sweeps {
     /// Lays out a pattern and allocates the buffers.
-    pub fn new(symbolic: &Symbolic) -> Self {
+    pub fn new(symbolic: &SymbolicCholesky) -> Self {
         let nodes = symbolic.node_count();
         let neighbours = symbolic.neighbours();
         let order = reverse_cuthill_mckee(&neighbours);
-        let place = super::ordering::inverse(&order);
+        let place = super::ordering::inverse_permutation(&order);
         let (mut starts, mut columns) = (vec![0], Vec::new());
         let (mut slots, mut diagonal) = (Vec::new(), Vec::with_capacity(nodes));
         for (row, &node) in order.iter().enumerate() {
@@ -86,7 +86,7 @@ impl Sweeps {
     ///
     /// # Errors
     /// [`SolveError::Singular`] with the node of a diagonal block that is not positive definite.
-    pub fn set(&mut self, values: &[f64]) -> Result<(), SolveError> {
+    pub fn set_matrix(&mut self, values: &[f64]) -> Result<(), SolveError> {
         for (place, slot) in self.diagonal.iter().enumerate() {
             let node = self.order[place] as usize;
             let factored = slot.read(values).cholesky();
@@ -105,24 +105,29 @@ impl Sweeps {
 
     /// Solves in place from a guess (`None`: zero): right-hand side in, solution out, one vector per node. Returns the number of
     /// iterations; `None` without convergence, which leaves `b` unchanged. The residual is measured in the norm of the preconditioner.
-    pub fn solve(&mut self, b: &mut [Vec3], guess: Option<&[Vec3]>, stop: Stop) -> Option<usize> {
+    pub fn solve(
+        &mut self,
+        b: &mut [Vec3],
+        guess: Option<&[Vec3]>,
+        stop: StoppingCriteria,
+    ) -> Option<usize> {
         let places = self.order.iter().zip(&self.scales);
         for (r, (&node, scale)) in self.residual.iter_mut().zip(places) {
             *r = scale * b[node as usize];
         }
-        down(&self.starts, &self.columns, &self.lower, &mut self.residual);
-        let small = stop.tolerance * stop.tolerance * square(&self.residual);
+        solve_lower(&self.starts, &self.columns, &self.lower, &mut self.residual);
+        let small = stop.tolerance * stop.tolerance * squared_norm(&self.residual);
         if small == 0.0 {
             b.fill(Vec3::zeros());
             return Some(0);
         }
         match guess {
-            Some(guess) => self.begin_at(guess),
+            Some(guess) => self.start_from_guess(guess),
             None => self.start.fill(Vec3::zeros()),
         }
         self.x.fill(Vec3::zeros());
         self.direction.copy_from_slice(&self.residual);
-        let mut square = square(&self.residual);
+        let mut square = squared_norm(&self.residual);
         let mut iterations = 0;
         while square > small {
             if iterations == stop.iterations {
@@ -135,7 +140,7 @@ impl Sweeps {
         if square.is_nan() || small.is_nan() {
             return None;
         }
-        up(&self.starts, &self.columns, &self.lower, &mut self.x);
+        solve_upper(&self.starts, &self.columns, &self.lower, &mut self.x);
         let places = self.order.iter().zip(&self.scales);
         for ((x, start), (&node, scale)) in self.x.iter().zip(&self.start).zip(places) {
             b[node as usize] = scale.tr_mul(&(start + x));
@@ -144,7 +149,7 @@ impl Sweeps {
     }
 
     /// Starts from a guess: with `x₀ = Gᵀ guess` the residual falls by `(1 + L)⁻¹ Â x₀ = x₀ + (1 + L)⁻¹ Lᵀ x₀`.
-    fn begin_at(&mut self, guess: &[Vec3]) {
+    fn start_from_guess(&mut self, guess: &[Vec3]) {
         self.swept.fill(Vec3::zeros());
         for (row, &node) in self.order.iter().enumerate() {
             let guess = &guess[node as usize];
@@ -156,22 +161,22 @@ impl Sweeps {
                 self.swept[self.columns[i] as usize] += self.lower[i].tr_mul(&start);
             }
         }
-        down(&self.starts, &self.columns, &self.lower, &mut self.swept);
+        solve_lower(&self.starts, &self.columns, &self.lower, &mut self.swept);
         for ((r, start), t) in self.residual.iter_mut().zip(&self.start).zip(&self.swept) {
             *r -= start + t;
         }
     }
 
-    /// Makes one iteration from a residual with norm squared `square` and returns that of the next residual. `None`: the matrix is not
+    /// Makes one iteration from a residual with norm squared `squared_norm` and returns that of the next residual. `None`: the matrix is not
     /// positive definite.
     fn iterate(&mut self, square: f64) -> Option<f64> {
         self.swept.copy_from_slice(&self.direction);
-        up(&self.starts, &self.columns, &self.lower, &mut self.swept);
+        solve_upper(&self.starts, &self.columns, &self.lower, &mut self.swept);
         let both = self.direction.iter().zip(&self.swept);
         for (image, (p, t)) in self.image.iter_mut().zip(both) {
             *image = p - t;
         }
-        down(&self.starts, &self.columns, &self.lower, &mut self.image);
+        solve_lower(&self.starts, &self.columns, &self.lower, &mut self.image);
         let mut curvature = 0.0;
         let both = self.direction.iter().zip(&self.swept);
         for (image, (p, t)) in self.image.iter_mut().zip(both) {
@@ -197,13 +202,13 @@ impl Sweeps {
     }
 
     /// Returns the number of blocks that an iteration reads: both triangles and the diagonal.
-    pub fn blocks(&self) -> usize {
+    pub fn block_count(&self) -> usize {
         2 * self.lower.len() + self.order.len()
     }
 }
 
 /// Computes `x ← (1 + L)⁻¹ x`.
-fn down(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
+fn solve_lower(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
     for row in 0..x.len() {
         let run = starts[row] as usize..starts[row + 1] as usize;
         let mut sum = x[row];
@@ -215,7 +220,7 @@ fn down(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
 }
 
 /// Computes `x ← (1 + Lᵀ)⁻¹ x`.
-fn up(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
+fn solve_upper(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
     for row in (0..x.len()).rev() {
         let run = starts[row] as usize..starts[row + 1] as usize;
         let own = x[row];
@@ -225,12 +230,12 @@ fn up(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
     }
 }
 
-fn square(x: &[Vec3]) -> f64 {
+fn squared_norm(x: &[Vec3]) -> f64 {
     x.iter().map(Vec3::norm_squared).sum()
 }
 
 /// Returns the nodes of a pattern in reverse Cuthill-McKee order, in which neighbours lie close together.
-pub fn banded(symbolic: &Symbolic) -> Vec<u32> {
+pub fn bandwidth_order(symbolic: &SymbolicCholesky) -> Vec<u32> {
     reverse_cuthill_mckee(&symbolic.neighbours())
 }
 

@@ -4,7 +4,7 @@
 
 use super::SolveError;
 use super::columns::Subtrees;
-use super::ordering::{self, Graph, Ordering, inverse};
+use super::ordering::{self, Graph, Ordering, inverse_permutation};
 use crate::{Mat3, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::sparse::SymbolicSparseColMatRef;
@@ -13,11 +13,12 @@ use faer::sparse::linalg::cholesky::{simplicial, supernodal};
 
 /// Relaxation of supernodes: (columns up to, share of explicit zeros below which two are merged). It is more
 /// eager than faer's default, since 3x3 blocks make its smallest supernodes pointless.
-const RELAX: &[(usize, f64)] = &[(12, 1.0), (24, 0.8), (48, 0.2), (usize::MAX, 0.05)];
+const SUPERNODE_RELAXATION: &[(usize, f64)] =
+    &[(12, 1.0), (24, 0.8), (48, 0.2), (usize::MAX, 0.05)];
 
 /// The parts of a factorisation that depend on the pattern alone.
 #[derive(Debug)]
-pub struct Symbolic {
+pub struct SymbolicCholesky {
     pub(super) ordering: Ordering,
     position: Vec<u32>,
     /// Node columns of the permuted lower triangle: starts, then row positions, diagonal first.
@@ -33,13 +34,13 @@ pub struct Symbolic {
 
 /// Place of a block among the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot {
+pub struct BlockSlot {
     pub(super) start: u32,
     pub(super) stride: u32,
     pub(super) transposed: bool,
 }
 
-impl Slot {
+impl BlockSlot {
     /// Reads the block from the values.
     #[inline]
     pub(super) fn read(&self, values: &[f64]) -> Mat3 {
@@ -54,20 +55,20 @@ impl Slot {
     }
 }
 
-impl Symbolic {
+impl SymbolicCholesky {
     /// Analyses a pattern of nodes at `centres`. The diagonal is always part of it.
     ///
     /// # Errors
     /// [`SolveError::TooLarge`] when indices or memory run out.
     pub fn new(graph: &Graph, centres: &[Vec3]) -> Result<Self, SolveError> {
-        Self::with_ordering(graph, ordering::cheapest(graph, centres)?)
+        Self::with_ordering(graph, ordering::find_cheapest(graph, centres)?)
     }
 
     /// Analyses a pattern with a given elimination order.
     pub fn with_ordering(graph: &Graph, ordering: Ordering) -> Result<Self, SolveError> {
         let n = graph.len();
         let too_large = || SolveError::TooLarge { nodes: n };
-        let position = inverse(&ordering.order);
+        let position = inverse_permutation(&ordering.order);
         let mut starts = vec![0u32];
         let mut rows: Vec<u32> = Vec::new();
         for (p, &node) in ordering.order.iter().enumerate() {
@@ -86,7 +87,7 @@ impl Symbolic {
         if rows.len() > u32::MAX as usize / 9 {
             return Err(too_large());
         }
-        let (expanded_starts, expanded_rows) = expand(&starts, &rows);
+        let (expanded_starts, expanded_rows) = expand_pattern(&starts, &rows);
         let factor = if n == 0 {
             None
         } else {
@@ -119,7 +120,7 @@ impl Symbolic {
         let order = &self.ordering.order;
         let mut all = vec![Vec::new(); order.len()];
         for (column, &node) in order.iter().enumerate() {
-            for &row in &self.below(column)[1..] {
+            for &row in &self.lower_rows(column)[1..] {
                 let other = order[row as usize];
                 all[node as usize].push(other);
                 all[other as usize].push(node);
@@ -135,36 +136,36 @@ impl Symbolic {
     }
 
     /// Returns the position of a node in the elimination order.
-    pub(super) fn place_of(&self, node: usize) -> usize {
+    pub(super) fn elimination_position(&self, node: usize) -> usize {
         self.position[node] as usize
     }
 
     /// Returns the caller's node of a single row of the expanded matrix.
-    pub(super) fn node_of(&self, row: usize) -> usize {
+    pub(super) fn node_of_row(&self, row: usize) -> usize {
         self.ordering.order.get(row / 3).map_or(0, |&n| n as usize)
     }
 
     /// Returns the rows of a node column of the permuted lower triangle, diagonal first.
-    pub(super) fn below(&self, column: usize) -> &[u32] {
+    pub(super) fn lower_rows(&self, column: usize) -> &[u32] {
         &self.rows[self.starts[column] as usize..self.starts[column + 1] as usize]
     }
 
     /// Returns the start of a node column's three single columns among the values, and the length of each.
-    pub(super) fn values_of(&self, column: usize) -> (usize, usize) {
+    pub(super) fn column_values(&self, column: usize) -> (usize, usize) {
         (
             9 * self.starts[column] as usize,
-            3 * self.below(column).len(),
+            3 * self.lower_rows(column).len(),
         )
     }
 
     /// Returns the slot of the block of row node `a`, column node `b`; `None` when it is not in the pattern.
-    pub fn slot(&self, a: usize, b: usize) -> Option<Slot> {
+    pub fn slot(&self, a: usize, b: usize) -> Option<BlockSlot> {
         let (pa, pb) = (self.position[a], self.position[b]);
         let (row, column) = (pa.max(pb), pa.min(pb));
         let range =
             self.starts[column as usize] as usize..self.starts[column as usize + 1] as usize;
         let within = self.rows[range.clone()].binary_search(&row).ok()?;
-        Some(Slot {
+        Some(BlockSlot {
             start: (9 * range.start + 3 * within) as u32,
             stride: 3 * range.len() as u32,
             transposed: pa < pb,
@@ -174,7 +175,7 @@ impl Symbolic {
 
 /// Expands the lower triangle to a scalar pattern. Diagonal blocks are stored whole; faer skips the entries
 /// above the diagonal.
-fn expand(starts: &[u32], rows: &[u32]) -> (Vec<u32>, Vec<u32>) {
+fn expand_pattern(starts: &[u32], rows: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut expanded_starts = vec![0u32];
     let mut expanded_rows = Vec::with_capacity(9 * rows.len());
     for column in starts.windows(2) {
@@ -227,7 +228,9 @@ fn supernodes(
         tree,
         &counts,
         stack,
-        SymbolicSupernodalParams { relax: Some(RELAX) },
+        SymbolicSupernodalParams {
+            relax: Some(SUPERNODE_RELAXATION),
+        },
     )
     .ok()
 }

@@ -9,10 +9,10 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
 
 /// Number of rows of a chunk.
-const CHUNK: usize = 3072;
+const CHUNK_ROWS: usize = 3072;
 
 /// Computes `aᵀ b`.
-pub(crate) fn inner(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+pub(crate) fn transposed_product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let (n, rows, columns) = (a.nrows(), a.ncols(), b.ncols());
     let partial = |from: usize, to: usize| {
         let mut product = Mat::zeros(rows, columns);
@@ -26,16 +26,23 @@ pub(crate) fn inner(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
         );
         product
     };
-    sum(0, n, &partial)
+    sum_chunks(0, n, &partial)
 }
 
 /// Sums over fixed chunks; splits between threads where a chunk ends.
-fn sum(from: usize, to: usize, partial: &(impl Fn(usize, usize) -> Mat<f64> + Sync)) -> Mat<f64> {
-    if to - from <= CHUNK {
+fn sum_chunks(
+    from: usize,
+    to: usize,
+    partial: &(impl Fn(usize, usize) -> Mat<f64> + Sync),
+) -> Mat<f64> {
+    if to - from <= CHUNK_ROWS {
         return partial(from, to);
     }
-    let middle = from + (to - from).div_ceil(CHUNK) / 2 * CHUNK;
-    let (mut left, right) = rayon::join(|| sum(from, middle, partial), || sum(middle, to, partial));
+    let middle = from + (to - from).div_ceil(CHUNK_ROWS) / 2 * CHUNK_ROWS;
+    let (mut left, right) = rayon::join(
+        || sum_chunks(from, middle, partial),
+        || sum_chunks(middle, to, partial),
+    );
     left += right;
     left
 }
@@ -49,7 +56,7 @@ pub(crate) fn add_product(
     accumulate: Accum,
 ) {
     // Wide products give a thread enough work with fewer rows.
-    let chunk = CHUNK.min((1 << 22) / (v.ncols() * c.ncols()).max(1) + 16);
+    let chunk = CHUNK_ROWS.min((1 << 22) / (v.ncols() * c.ncols()).max(1) + 16);
     if w.nrows() <= chunk {
         matmul(w, accumulate, v, c, factor, Par::Seq);
         return;
@@ -71,15 +78,19 @@ pub(crate) fn product(v: MatRef<'_, f64>, c: MatRef<'_, f64>) -> Mat<f64> {
 }
 
 /// Computes `a x`.
-pub(crate) fn times(a: &Mat<f64>, x: &[f64]) -> Vec<f64> {
+pub(crate) fn matrix_vector(a: &Mat<f64>, x: &[f64]) -> Vec<f64> {
     let x = MatRef::from_column_major_slice(x, x.len(), 1);
     product(a.as_ref(), x).col(0).iter().copied().collect()
 }
 
 /// Computes `aᵀ x`.
-pub(crate) fn transposed_times(a: &Mat<f64>, x: &[f64]) -> Vec<f64> {
+pub(crate) fn transposed_vector(a: &Mat<f64>, x: &[f64]) -> Vec<f64> {
     let x = MatRef::from_column_major_slice(x, x.len(), 1);
-    inner(a.as_ref(), x).col(0).iter().copied().collect()
+    transposed_product(a.as_ref(), x)
+        .col(0)
+        .iter()
+        .copied()
+        .collect()
 }
 
 /// Symmetrises a small matrix that is symmetric up to rounding.
@@ -115,7 +126,7 @@ pub(crate) fn symmetric_eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)
 }
 
 /// Returns the Euclidean norms of the columns.
-pub(crate) fn norms(a: MatRef<'_, f64>) -> Vec<f64> {
+pub(crate) fn column_norms(a: MatRef<'_, f64>) -> Vec<f64> {
     (0..a.ncols()).map(|j| a.col(j).norm_l2()).collect()
 }
 
@@ -127,10 +138,10 @@ mod tests {
     #[test]
     fn chunked_products_match_plain() {
         let at = |i: usize, j: usize| ((7 * i + 13 * j) as f64).sin();
-        for n in [1, CHUNK, 2 * CHUNK + 5] {
+        for n in [1, CHUNK_ROWS, 2 * CHUNK_ROWS + 5] {
             let (a, b) = (Mat::from_fn(n, 3, at), Mat::from_fn(n, 2, |i, j| at(j, i)));
             let plain = a.transpose() * &b;
-            assert!((inner(a.as_ref(), b.as_ref()) - &plain).norm_max() < 1e-10);
+            assert!((transposed_product(a.as_ref(), b.as_ref()) - &plain).norm_max() < 1e-10);
             let mut w = b.clone();
             add_product(w.as_mut(), a.as_ref(), plain.as_ref(), -0.5, Accum::Add);
             assert!((w - (b - 0.5 * (&a * &plain))).norm_max() < 1e-9);

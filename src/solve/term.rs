@@ -8,8 +8,8 @@
 //! Held nodes are part of a [`Configuration`] like others. Their gradient is not read, and the [`Assembly`] leaves out their
 //! blocks.
 
-use super::newton::{Forces, Rounded};
-use super::{Pattern, ScalarMatrix, Slot, SparseCholesky};
+use super::newton::{ForceMagnitude, RoundedSum};
+use super::{BlockSlot, Pattern, ScalarMatrix, SparseCholesky};
 use crate::{Mat3, Vec3};
 
 /// Positions of the nodes; each array holds one vector per node.
@@ -72,11 +72,11 @@ impl Configuration<'_> {
 /// ```
 pub trait EnergyTerm: Send + Sync {
     /// Adds the energy (up to a constant) and a bound on its rounding error.
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded);
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum);
 
     /// Adds the derivative by each node's displacement, N: minus the forces. Returns the magnitude of the forces that add up to
     /// it.
-    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces;
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude;
 
     /// Adds the second derivative, N/m: the exact one, or with `convex` a positive semi-definite one near it.
     fn add_hessian(&self, at: &Configuration, convex: bool, into: &mut Assembly);
@@ -106,9 +106,9 @@ pub trait EnergyTerm: Send + Sync {
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize));
 
     /// Returns whether its nodes exist and all its pairs have an entry in a pattern.
-    fn fits(&self, pattern: &Pattern) -> bool {
+    fn fits_pattern(&self, pattern: &Pattern) -> bool {
         let mut fits = true;
-        self.visit_pairs(&mut |a, b| fits &= pattern.has_room(a, b));
+        self.visit_pairs(&mut |a, b| fits &= pattern.has_entry(a, b));
         fits
     }
 }
@@ -131,7 +131,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Returns an assembly whose blocks are also multiplied by `factor`.
-    pub fn times(&mut self, factor: f64) -> Assembly<'_> {
+    pub fn scaled_by(&mut self, factor: f64) -> Assembly<'_> {
         Assembly {
             pattern: self.pattern,
             solver: self.solver,
@@ -157,7 +157,7 @@ impl<'a> Assembly<'a> {
 
     /// Adds a block at a slot that was looked up before, for example from [`Pattern::pair_slots`].
     #[inline]
-    pub fn add_at(&mut self, slot: Option<Slot>, block: &Mat3) {
+    pub fn add_at(&mut self, slot: Option<BlockSlot>, block: &Mat3) {
         if let Some(slot) = slot {
             self.solver.add(slot, &(block * self.factor));
         }
@@ -165,7 +165,7 @@ impl<'a> Assembly<'a> {
 
     /// Adds a block that already contains the factor.
     #[inline]
-    pub fn add_multiplied_at(&mut self, slot: Option<Slot>, block: &Mat3) {
+    pub fn add_multiplied_at(&mut self, slot: Option<BlockSlot>, block: &Mat3) {
         if let Some(slot) = slot {
             self.solver.add(slot, block);
         }
@@ -190,14 +190,19 @@ impl<'a> Assembly<'a> {
 pub(crate) mod tests {
     use super::*;
     use crate::solve::ConjugateGradients;
-    use crate::solve::krylov::{Preconditioned, Stop};
+    use crate::solve::krylov::{PreconditionedSystem, StoppingCriteria};
     use crate::solve::matrix::zeros;
     use crate::solve::nodal::norm;
 
     /// Asserts that a term's gradient is the derivative of its value and its Hessian that of its gradient. Also
     /// asserts that the Hessian is the same applied, assembled and in one pass with the gradient. Errors are parts of
     /// the size.
-    pub(crate) fn check(term: &dyn EnergyTerm, at: Configuration, pattern: &Pattern, step: f64) {
+    pub(crate) fn check_derivatives(
+        term: &dyn EnergyTerm,
+        at: Configuration,
+        pattern: &Pattern,
+        step: f64,
+    ) {
         let nodes = at.displacements.len();
         let free = pattern.vertex_of_node();
         let zero = vec![Vec3::zeros(); nodes];
@@ -221,7 +226,7 @@ pub(crate) mod tests {
             });
         };
         let value = |s: f64| {
-            let mut sum = Rounded::default();
+            let mut sum = RoundedSum::default();
             moved(s, &mut |at| term.add_value(at, &mut sum));
             sum.value
         };
@@ -240,7 +245,7 @@ pub(crate) mod tests {
             (slope - difference).abs() < 1e-5 * size,
             "{slope} {difference}"
         );
-        let mut rounded = Rounded::default();
+        let mut rounded = RoundedSum::default();
         term.add_value(&at, &mut rounded);
         let most = rounded.value.abs() + norm(&here) * norm(at.displacements);
         assert!(
@@ -266,11 +271,11 @@ pub(crate) mod tests {
             let mut assembly = Assembly::new(pattern, &mut solver);
             term.add_hessian(&at, convex, &mut assembly);
             let mut sum = zero.clone();
-            term.linearise(&at, convex, &mut sum, &mut assembly.times(1.0));
+            term.linearise(&at, convex, &mut sum, &mut assembly.scaled_by(1.0));
             assert_eq!(sum, here);
             assert_product(&mut solver, pattern, &direction, &product, 1e-10 * size);
         }
-        assert!(term.fits(pattern));
+        assert!(term.fits_pattern(pattern));
     }
 
     /// Asserts that half of an assembled matrix maps `x` to `y` on the free nodes.
@@ -298,17 +303,17 @@ pub(crate) mod tests {
     }
 
     impl EnergyTerm for Pin {
-        fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+        fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
             let off = at.position(self.node) - self.place;
             let value = 0.5 * self.stiffness * off.norm_squared();
             sum.value += value;
             sum.rounding += 4.0 * f64::EPSILON * value;
         }
-        fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+        fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
             let x = at.position(self.node);
             let pull = (x - self.place) * self.stiffness;
             gradient[self.node] += pull;
-            Forces {
+            ForceMagnitude {
                 size: pull.norm(),
                 rounding: f64::EPSILON * self.stiffness * x.amax(),
             }
@@ -326,12 +331,12 @@ pub(crate) mod tests {
     }
 
     /// Conjugate gradients on terms that are applied, never assembled.
-    struct Applied<'a> {
+    struct AppliedTerms<'a> {
         terms: &'a [&'a dyn EnergyTerm],
         at: Configuration<'a>,
     }
 
-    impl Preconditioned for Applied<'_> {
+    impl PreconditionedSystem for AppliedTerms<'_> {
         fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
             y.fill(Vec3::zeros());
             for term in self.terms {
@@ -362,7 +367,7 @@ pub(crate) mod tests {
             })
             .collect();
         for pin in &pins {
-            check(pin, at, &pattern, 1e-3);
+            check_derivatives(pin, at, &pattern, 1e-3);
         }
         let terms: Vec<&dyn EnergyTerm> = pins.iter().map(|p| p as &dyn EnergyTerm).collect();
         let mut down = vec![Vec3::zeros(); 4];
@@ -370,8 +375,8 @@ pub(crate) mod tests {
             term.add_gradient(&at, &mut down);
         }
         let mut step: Vec<Vec3> = down.iter().map(|g| -g).collect();
-        let mut system = Applied { terms: &terms, at };
-        let stop = Stop {
+        let mut system = AppliedTerms { terms: &terms, at };
+        let stop = StoppingCriteria {
             tolerance: 1e-13,
             iterations: 20,
         };
@@ -382,6 +387,6 @@ pub(crate) mod tests {
             assert!((at.position(x) + d - pin.place).norm() < 1e-12);
         }
         // Nodes that share no cell have no room for a block.
-        assert!(pattern.has_room(0, 2) && !pattern.has_room(0, 3) && !pattern.has_room(0, 4));
+        assert!(pattern.has_entry(0, 2) && !pattern.has_entry(0, 3) && !pattern.has_entry(0, 4));
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct Station {
 }
 
 /// Returns the linearisations before and after a time and the weight of the latter. `stations` ascend in time and are not empty.
-pub(super) fn share(stations: &[Station], time: f64) -> (usize, usize, f64) {
+pub(super) fn blend_at(stations: &[Station], time: f64) -> (usize, usize, f64) {
     let after = stations.partition_point(|s| s.time <= time);
     if after == 0 {
         let first = stations[0].linearisation;
@@ -46,12 +46,12 @@ mod tests {
             linearisation,
         };
         let all = [station(0.0, 7), station(4.0, 2), station(8.0, 2)];
-        assert_eq!(share(&all, -1.0), (7, 7, 0.0));
-        assert_eq!(share(&all, 1.0), (7, 2, 0.0));
-        assert_eq!(share(&all, 2.0), (7, 2, 0.5));
-        assert_eq!(share(&all, 3.0), (7, 2, 1.0));
-        assert_eq!(share(&all, 5.0), (2, 2, 0.0));
-        assert_eq!(share(&all, 9.0), (2, 2, 0.0));
-        assert!(share(&all, 2.5).2 > 0.5);
+        assert_eq!(blend_at(&all, -1.0), (7, 7, 0.0));
+        assert_eq!(blend_at(&all, 1.0), (7, 2, 0.0));
+        assert_eq!(blend_at(&all, 2.0), (7, 2, 0.5));
+        assert_eq!(blend_at(&all, 3.0), (7, 2, 1.0));
+        assert_eq!(blend_at(&all, 5.0), (2, 2, 0.0));
+        assert_eq!(blend_at(&all, 9.0), (2, 2, 0.0));
+        assert!(blend_at(&all, 2.5).2 > 0.5);
     }
 }

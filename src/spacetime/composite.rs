@@ -16,13 +16,15 @@ impl<'a> Composite<'a> {
     /// # Errors
     /// An empty list, segments of other bodies, segments that do not join in time or in shape.
     pub fn new(segments: Vec<&'a Spacetime>) -> Result<Self, SpacetimeError> {
-        let joined = Self::joined_before(segments)?;
+        let joined = Self::from_checked_segments(segments)?;
         joined.check_shapes()?;
         Ok(joined)
     }
 
     /// Joins segments whose shapes have been checked. Later changes of the shapes are accepted; sizes and times are checked.
-    pub(crate) fn joined_before(segments: Vec<&'a Spacetime>) -> Result<Self, SpacetimeError> {
+    pub(crate) fn from_checked_segments(
+        segments: Vec<&'a Spacetime>,
+    ) -> Result<Self, SpacetimeError> {
         let Some(first) = segments.first() else {
             return Err(SpacetimeError::TooFew { keys: 0 });
         };
@@ -36,7 +38,7 @@ impl<'a> Composite<'a> {
             }
         }
         for (k, pair) in segments.windows(2).enumerate() {
-            let (end, start) = (end(pair[0]), pair[1].times()[0]);
+            let (end, start) = (end_time(pair[0]), pair[1].times()[0]);
             if (end - start).abs() > 1e-9 * (1.0 + end.abs()) {
                 return Err(SpacetimeError::Gap {
                     segment: k + 1,
@@ -81,7 +83,7 @@ impl<'a> Composite<'a> {
     /// Returns the start times of the segments and the end of the last one, s.
     pub fn times(&self) -> Vec<f64> {
         let mut times: Vec<f64> = self.segments.iter().map(|s| s.times()[0]).collect();
-        times.extend(self.segments.last().map(|s| end(s)));
+        times.extend(self.segments.last().map(|s| end_time(s)));
         times
     }
 
@@ -92,16 +94,16 @@ impl<'a> Composite<'a> {
 
     /// Writes the positions at all times into `out[times · n · 3]`, frame by frame. At a joint the later segment applies.
     pub fn positions_into(&self, times: &[f64], out: &mut [f32]) {
-        self.gathered(times, out, Spacetime::positions_into);
+        self.write_by_segment(times, out, Spacetime::positions_into);
     }
 
     /// Writes the positions of cubic splines through the same keyframes, in the layout of
     /// [`positions_into`](Self::positions_into).
-    pub fn plain_into(&self, times: &[f64], out: &mut [f32]) {
-        self.gathered(times, out, Spacetime::plain_into);
+    pub fn cubic_positions_into(&self, times: &[f64], out: &mut [f32]) {
+        self.write_by_segment(times, out, Spacetime::cubic_positions_into);
     }
 
-    fn gathered(
+    fn write_by_segment(
         &self,
         times: &[f64],
         out: &mut [f32],
@@ -129,6 +131,6 @@ impl<'a> Composite<'a> {
     }
 }
 
-fn end(motion: &Spacetime) -> f64 {
+fn end_time(motion: &Spacetime) -> f64 {
     motion.times()[motion.times().len() - 1]
 }

@@ -3,23 +3,23 @@
 //!
 //! Conditions on a few vertices couple the modes, but only at the knots. Each mode's small system is factored once. The coupling is
 //! the Schur complement on the rows of the conditions, `(C A⁻¹ Cᵀ + E) μ = C u⁰ − p`, with a compliance E for soft conditions.
-//! Keyframes that attract with a weight in the norm of the mass stay decoupled: a [`Pull`] per mode.
+//! Keyframes that attract with a weight in the norm of the mass stay decoupled: a [`ValueAttraction`] per mode.
 
 use super::interval::Oscillator;
-use super::knots::{KnotData, Layout};
-use super::spline::{Mode, intervals};
-use super::system::{Pull, System, scatter};
+use super::knots::{KnotData, KnotLayout};
+use super::spline::{ModeSpline, build_intervals};
+use super::system::{SplineSystem, ValueAttraction, scatter_unknowns};
 use crate::solve::tall::product;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rayon::prelude::*;
 
 /// Rounds of iterative refinement of the conditions.
-const ROUNDS: usize = 2;
+const REFINEMENT_ROUNDS: usize = 2;
 
 /// Conditions at one knot on a vector of all modes' values: `C ω = wanted`.
 #[derive(Debug, Clone)]
-pub(super) struct Conditions {
+pub(super) struct KnotConditions {
     pub knot: usize,
     /// C: one row per condition, one column per mode.
     pub rows: Mat<f64>,
@@ -29,19 +29,19 @@ pub(super) struct Conditions {
 }
 
 /// Solves all modes together, with data in `given` and `pulls` for each mode and `conditions` across modes.
-pub(super) fn solve(
-    layout: &Layout,
+pub(super) fn solve_coupled(
+    layout: &KnotLayout,
     oscillators: &[Oscillator],
     given: Vec<KnotData>,
-    pulls: &[Vec<Pull>],
-    conditions: &[Conditions],
-) -> Vec<Mode> {
+    pulls: &[Vec<ValueAttraction>],
+    conditions: &[KnotConditions],
+) -> Vec<ModeSpline> {
     let modes = oscillators.par_iter().zip(given).zip(pulls);
-    let mut solved: Vec<Solved> = modes
+    let mut solved: Vec<CoupledMode> = modes
         .map(|((&oscillator, data), pulls)| {
-            let intervals = intervals(layout, oscillator);
-            let system = System::new(layout, &intervals, &data, pulls);
-            let unknowns = system.minimiser();
+            let intervals = build_intervals(layout, oscillator);
+            let system = SplineSystem::new(layout, &intervals, &data, pulls);
+            let unknowns = system.minimise();
             let answers = conditions.iter().filter_map(|c| {
                 let at = layout.value_unknown(c.knot)?;
                 let mut answer = vec![0.0; layout.len()];
@@ -50,7 +50,7 @@ pub(super) fn solve(
                 Some(answer)
             });
             let answers = answers.collect();
-            Solved {
+            CoupledMode {
                 oscillator,
                 intervals,
                 data,
@@ -59,15 +59,15 @@ pub(super) fn solve(
             }
         })
         .collect();
-    hold(layout, &mut solved, conditions);
-    let finish = |mut mode: Solved| {
-        scatter(layout, &mode.unknowns, &mut mode.data);
-        Mode::known(mode.oscillator, mode.intervals, mode.data)
+    enforce_conditions(layout, &mut solved, conditions);
+    let finish = |mut mode: CoupledMode| {
+        scatter_unknowns(layout, &mode.unknowns, &mut mode.data);
+        ModeSpline::from_knot_data(mode.oscillator, mode.intervals, mode.data)
     };
     solved.into_par_iter().map(finish).collect()
 }
 
-struct Solved {
+struct CoupledMode {
     oscillator: Oscillator,
     intervals: Vec<super::interval::Interval>,
     data: KnotData,
@@ -77,14 +77,14 @@ struct Solved {
 }
 
 /// Conditions on values at knots, and the position of each one's first row among all rows.
-struct Held<'a> {
+struct ConditionSystem<'a> {
     /// Start, conditions and the knot's value among the unknowns.
-    places: Vec<(usize, &'a Conditions, usize)>,
+    places: Vec<(usize, &'a KnotConditions, usize)>,
     total: usize,
 }
 
-impl<'a> Held<'a> {
-    fn new(layout: &Layout, conditions: &'a [Conditions]) -> Self {
+impl<'a> ConditionSystem<'a> {
+    fn new(layout: &KnotLayout, conditions: &'a [KnotConditions]) -> Self {
         let (mut places, mut total) = (Vec::new(), 0);
         for c in conditions {
             if let Some(value) = layout.value_unknown(c.knot) {
@@ -96,7 +96,7 @@ impl<'a> Held<'a> {
     }
 
     /// Returns the yield of each condition to a unit force on each other one.
-    fn schur(&self, modes: &[Solved]) -> Mat<f64> {
+    fn schur_complement(&self, modes: &[CoupledMode]) -> Mat<f64> {
         let mut schur = Mat::<f64>::zeros(self.total, self.total);
         for (a, (start, from, _)) in self.places.iter().enumerate() {
             for (beside, to, value) in &self.places {
@@ -117,7 +117,12 @@ impl<'a> Held<'a> {
     }
 
     /// Returns what conditions miss, scaled.
-    fn missing(&self, modes: &[Solved], multipliers: &[f64], scale: &[f64]) -> Mat<f64> {
+    fn condition_residual(
+        &self,
+        modes: &[CoupledMode],
+        multipliers: &[f64],
+        scale: &[f64],
+    ) -> Mat<f64> {
         let mut right = Mat::zeros(self.total, 1);
         for (start, c, value) in &self.places {
             for (r, wanted) in c.wanted.iter().enumerate() {
@@ -133,7 +138,7 @@ impl<'a> Held<'a> {
     }
 
     /// Moves the unknowns of all modes by forces on the conditions.
-    fn push(&self, modes: &mut [Solved], forces: &[f64]) {
+    fn apply_forces(&self, modes: &mut [CoupledMode], forces: &[f64]) {
         modes.par_iter_mut().enumerate().for_each(|(i, mode)| {
             for ((start, c, _), answer) in self.places.iter().zip(&mode.answers) {
                 let push: f64 = (0..c.wanted.len())
@@ -148,13 +153,17 @@ impl<'a> Held<'a> {
     }
 }
 
-fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
-    let held = Held::new(layout, conditions);
+fn enforce_conditions(
+    layout: &KnotLayout,
+    modes: &mut [CoupledMode],
+    conditions: &[KnotConditions],
+) {
+    let held = ConditionSystem::new(layout, conditions);
     let total = held.total;
     if total == 0 {
         return;
     }
-    let schur = held.schur(modes);
+    let schur = held.schur_complement(modes);
     // Stiff modes yield far less than soft ones. Scaling the diagonal to 1 gives all conditions equal weight.
     let scale: Vec<f64> = (0..total)
         .map(|r| 1.0 / schur[(r, r)].max(f64::MIN_POSITIVE).sqrt())
@@ -166,8 +175,8 @@ fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
     });
     let factor = scaled.ldlt(Side::Lower);
     let mut multipliers = vec![0.0; total];
-    for _ in 0..=ROUNDS {
-        let right = held.missing(modes, &multipliers, &scale);
+    for _ in 0..=REFINEMENT_ROUNDS {
+        let right = held.condition_residual(modes, &multipliers, &scale);
         let step = match &factor {
             Ok(factor) => factor.solve(&right),
             Err(_) => scaled.partial_piv_lu().solve(&right),
@@ -177,6 +186,6 @@ fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
             return;
         }
         multipliers.iter_mut().zip(&step).for_each(|(m, s)| *m += s);
-        held.push(modes, &step);
+        held.apply_forces(modes, &step);
     }
 }

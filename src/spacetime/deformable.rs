@@ -3,8 +3,8 @@
 
 use super::SpacetimeError;
 use crate::body::Body;
-use crate::elasticity::elements::Piece;
-use crate::elasticity::{Curvature, Elements, Material, Model};
+use crate::elasticity::elements::ElementPiece;
+use crate::elasticity::{Curvature, ElasticModel, Elements, Material};
 use crate::shell::Shell;
 use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, NodeMatrix};
@@ -31,11 +31,11 @@ pub trait Deformable: Send + Sync {
 
     /// Returns the same body with rest positions `x` and matrices of the same pattern; `None` where `x` is not a valid rest
     /// shape.
-    fn at_rest(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>>;
+    fn with_rest_shape(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>>;
 
     /// Returns the positive semi-definite second derivative at positions `x` of the same body at rest there.
     fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix> {
-        self.at_rest(x).map(|body| body.hessian(x))
+        self.with_rest_shape(x).map(|body| body.hessian(x))
     }
 }
 
@@ -62,8 +62,8 @@ impl Deformable for Shell {
         Shell::hessian(self, x)
     }
 
-    fn at_rest(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>> {
-        let shell = self.resting_at(x).ok()?;
+    fn with_rest_shape(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>> {
+        let shell = self.with_rest_positions(x).ok()?;
         Some(Arc::new(shell))
     }
 }
@@ -73,16 +73,16 @@ const UNITS: std::ops::RangeInclusive<f64> = 1e-50..=1e12;
 
 /// A solid of elements: tetrahedra, or the lattice of a body.
 #[derive(Debug, Clone)]
-pub struct Solid {
+pub struct ElasticSolid {
     rest: Vec<Vec3>,
     masses: Vec<f64>,
     elements: Elements,
-    model: Model,
+    model: ElasticModel,
 }
 
-impl Solid {
+impl ElasticSolid {
     /// Builds a solid from tetrahedra of one material.
-    pub fn of_tets(mesh: &TetMesh, material: &Material, model: Model) -> Self {
+    pub fn from_tets(mesh: &TetMesh, material: &Material, model: ElasticModel) -> Self {
         let mass = mesh.mass_matrix(material, MassKind::Lumped);
         Self {
             rest: mesh.vertices().to_vec(),
@@ -95,10 +95,10 @@ impl Solid {
     }
 
     /// Builds a solid from the control lattice of a body. Its nodes are the lattice vertices.
-    pub fn of_body(body: &Arc<Body>, model: Model) -> Self {
+    pub fn from_body(body: &Arc<Body>, model: ElasticModel) -> Self {
         let mass = body.mass_matrix();
         Self {
-            rest: body.rest().to_vec(),
+            rest: body.rest_shape().to_vec(),
             masses: (0..body.node_count()).map(|v| mass.row_sum(v)).collect(),
             elements: body.elements().clone(),
             model,
@@ -123,7 +123,7 @@ impl Solid {
         let volume = metres.powi(3);
         Ok(Self {
             masses: self.masses.iter().map(|m| m * volume).collect(),
-            elements: self.elements.stiffened(metres),
+            elements: self.elements.with_scaled_stiffness(metres),
             ..self.clone()
         })
     }
@@ -133,7 +133,7 @@ impl Solid {
     }
 }
 
-impl Deformable for Solid {
+impl Deformable for ElasticSolid {
     fn rest(&self) -> &[Vec3] {
         &self.rest
     }
@@ -161,11 +161,11 @@ impl Deformable for Solid {
         hessian
     }
 
-    fn at_rest(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>> {
+    fn with_rest_shape(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>> {
         Some(Arc::new(Self {
             rest: x.to_vec(),
             masses: self.masses.clone(),
-            elements: self.elements.carried_to(&self.displacements(x)),
+            elements: self.elements.rest_elements_at(&self.displacements(x)),
             model: self.model,
         }))
     }
@@ -174,9 +174,9 @@ impl Deformable for Solid {
 impl Elements {
     /// Returns the same elements at rest in the displaced configuration: gradients by `F⁻ᵀ`, volumes by det F. Pieces that are
     /// inverted or nearly flat there are unchanged.
-    fn carried_to(&self, u: &[Vec3]) -> Self {
+    fn rest_elements_at(&self, u: &[Vec3]) -> Self {
         /// Ratio of volumes below which gradients are meaningless.
-        const FLAT: f64 = 1e-3;
+        const MIN_VOLUME_RATIO: f64 = 1e-3;
         let mut carried = Self::new(self.node_count());
         for e in 0..self.len() {
             let corners = self.corners(e);
@@ -189,7 +189,7 @@ impl Elements {
                     }
                     let volume = f.determinant();
                     match f.try_inverse() {
-                        Some(inverse) if volume > FLAT => {
+                        Some(inverse) if volume > MIN_VOLUME_RATIO => {
                             let turned = piece.gradients.iter().map(|g| inverse.tr_mul(g));
                             (turned.collect(), volume * piece.volume)
                         }
@@ -198,8 +198,8 @@ impl Elements {
                 })
                 .collect();
             let pieces = self.pieces(e).zip(&moved);
-            let pieces: Vec<Piece> = pieces
-                .map(|(piece, (gradients, volume))| Piece {
+            let pieces: Vec<ElementPiece> = pieces
+                .map(|(piece, (gradients, volume))| ElementPiece {
                     gradients,
                     volume: *volume,
                     ..piece

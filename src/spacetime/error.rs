@@ -55,7 +55,7 @@ pub enum SpacetimeError {
         vertex: usize,
     },
     /// A setting out of range.
-    #[error("{name} must be {range}, not {}", short(*.value))]
+    #[error("{name} must be {range}, not {}", format_short(*.value))]
     Setting {
         /// Name of the setting.
         name: &'static str,
@@ -227,7 +227,7 @@ pub enum SpacetimeError {
 }
 
 /// Formats a number in few digits.
-fn short(value: f64) -> String {
+fn format_short(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) && size.is_finite() {
         format!("{value:e}")

@@ -8,12 +8,12 @@
 //! share the factor `e^(−κ)`, which cancels in every quotient.
 
 /// Largest argument at which divided differences come from their power series.
-const SERIES: f64 = 4.0;
+const MAX_SERIES_ARGUMENT: f64 = 4.0;
 /// Difference of exponents below which subtraction would lose digits.
-const NEAR: f64 = 1.0;
+const CANCELLATION_GAP: f64 = 1.0;
 
 /// Nodes and weights of Gauss-Legendre quadrature on [0, 1].
-const GAUSS: [(f64, f64); 8] = [
+const GAUSS_RULE: [(f64, f64); 8] = [
     (0.019_855_071_751_231_884, 0.050_614_268_145_188_13),
     (0.101_666_761_293_186_63, 0.111_190_517_226_687_23),
     (0.237_233_795_041_835_5, 0.156_853_322_938_943_64),
@@ -43,7 +43,7 @@ pub(super) struct Exponents {
 
 /// The six functions at one point, times `e^(−κx)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Functions {
+pub(super) struct IntervalFunctions {
     pub sigma1: f64,
     pub c1: f64,
     pub sigma2: f64,
@@ -76,24 +76,28 @@ impl Exponents {
     }
 
     /// Evaluates the functions at a share x of the interval.
-    pub fn at(&self, x: f64) -> Functions {
-        let (sigma1, c1) = hyperbolic(self.a, self.below(self.l.max(0.0) - self.l), x);
+    pub fn evaluate(&self, x: f64) -> IntervalFunctions {
+        let (sigma1, c1) = scaled_hyperbolic(
+            self.a,
+            self.exponent_difference(self.l.max(0.0) - self.l),
+            x,
+        );
         let (sigma2, c2) = if self.z2 < 0.0 {
-            trigonometric(self.b, self.kappa, x)
+            scaled_trigonometric(self.b, self.kappa, x)
         } else {
-            hyperbolic(self.b, self.below(self.l.max(0.0)), x)
+            scaled_hyperbolic(self.b, self.exponent_difference(self.l.max(0.0)), x)
         };
         let squared = x * x;
-        let (d1, d0) = if self.z1.max(self.z2.abs()) * squared <= SERIES {
-            let (s, c) = series(self.z1 * squared, self.z2 * squared);
+        let (d1, d0) = if self.z1.max(self.z2.abs()) * squared <= MAX_SERIES_ARGUMENT {
+            let (s, c) = series_differences(self.z1 * squared, self.z2 * squared);
             let scale = squared * (-self.kappa * x).exp();
             (x * scale * s, scale * c)
-        } else if self.gap * x < NEAR {
-            self.mean_derivatives(x)
+        } else if self.gap * x < CANCELLATION_GAP {
+            self.integrate_derivatives(x)
         } else {
             ((sigma1 - sigma2) / self.l, (c1 - c2) / self.l)
         };
-        Functions {
+        IntervalFunctions {
             sigma1,
             c1,
             sigma2,
@@ -104,7 +108,7 @@ impl Exponents {
     }
 
     /// Returns the difference between κ and a real exponent, from the difference of their squares.
-    fn below(&self, squares: f64) -> f64 {
+    fn exponent_difference(&self, squares: f64) -> f64 {
         if squares == 0.0 || self.z2 < 0.0 {
             return 0.0;
         }
@@ -113,13 +117,13 @@ impl Exponents {
     }
 
     /// Computes the divided differences as means of derivatives between both arguments, which are positive and not small.
-    fn mean_derivatives(&self, x: f64) -> (f64, f64) {
+    fn integrate_derivatives(&self, x: f64) -> (f64, f64) {
         let (mut d1, mut d0) = (0.0, 0.0);
-        for (at, weight) in GAUSS {
+        for (at, weight) in GAUSS_RULE {
             let z = self.z2 + at * self.l;
             let share = if self.l > 0.0 { 1.0 - at } else { at };
-            let below = self.below(share * self.l.abs());
-            let (sigma, c) = hyperbolic(z.max(0.0).sqrt(), below, x);
+            let below = self.exponent_difference(share * self.l.abs());
+            let (sigma, c) = scaled_hyperbolic(z.max(0.0).sqrt(), below, x);
             d1 += weight * (x * c - sigma) / (2.0 * z);
             d0 += weight * 0.5 * x * sigma;
         }
@@ -132,14 +136,14 @@ impl Exponents {
     }
 
     /// Returns the excess of the real exponent of Z₁ over that of Z₂.
-    pub fn lead(&self) -> f64 {
+    pub fn exponent_lead(&self) -> f64 {
         self.a - if self.z2 < 0.0 { 0.0 } else { self.b }
     }
 }
 
-/// Returns `sinh(rx)/r` and `cosh(rx)` times `e^(−κx)`, with r = κ − `below`.
+/// Returns `sinh(rx)/r` and `cosh(rx)` times `e^(−κx)`, with r = κ − `exponent_difference`.
 #[inline]
-fn hyperbolic(r: f64, below: f64, x: f64) -> (f64, f64) {
+fn scaled_hyperbolic(r: f64, below: f64, x: f64) -> (f64, f64) {
     let grown = if below == 0.0 {
         1.0
     } else {
@@ -154,7 +158,7 @@ fn hyperbolic(r: f64, below: f64, x: f64) -> (f64, f64) {
 
 /// Returns `sin(rx)/r` and `cos(rx)` times `e^(−κx)`.
 #[inline]
-fn trigonometric(r: f64, kappa: f64, x: f64) -> (f64, f64) {
+fn scaled_trigonometric(r: f64, kappa: f64, x: f64) -> (f64, f64) {
     let (sine, cosine) = (r * x).sin_cos();
     let fallen = if kappa == 0.0 {
         1.0
@@ -164,8 +168,8 @@ fn trigonometric(r: f64, kappa: f64, x: f64) -> (f64, f64) {
     (fallen * sine / r, fallen * cosine)
 }
 
-/// Returns the divided differences of S and C at two arguments of at most [`SERIES`].
-fn series(z1: f64, z2: f64) -> (f64, f64) {
+/// Returns the divided differences of S and C at two arguments of at most [`MAX_SERIES_ARGUMENT`].
+fn series_differences(z1: f64, z2: f64) -> (f64, f64) {
     // Σ cₖ (z₁ᵏ − z₂ᵏ)/(z₁ − z₂), by hₖ = z₁ hₖ₋₁ + z₂ᵏ⁻¹.
     let (mut h, mut power) = (1.0, 1.0);
     let (mut s, mut c) = (0.0, 0.0);
@@ -199,7 +203,7 @@ mod tests {
         for (lambda, delta) in cases {
             let e = Exponents::new(lambda, delta, 1.0);
             for x in [1e-3, 0.1, 0.4999, 0.7, 1.0] {
-                let at = e.at(x);
+                let at = e.evaluate(x);
                 assert!(
                     [at.sigma1, at.c1, at.sigma2, at.c2, at.d1, at.d0]
                         .iter()
@@ -216,8 +220,9 @@ mod tests {
                 // (D₁ e^κx)' = D₀ e^κx by a central difference.
                 let h = 1e-4 * x / (1.0 + e.kappa * x + e.z2.abs().sqrt() * x);
                 let grown = |y: f64| (e.kappa * (y - x)).exp();
-                let slope =
-                    (e.at(x + h).d1 * grown(x + h) - e.at(x - h).d1 * grown(x - h)) / (2.0 * h);
+                let slope = (e.evaluate(x + h).d1 * grown(x + h)
+                    - e.evaluate(x - h).d1 * grown(x - h))
+                    / (2.0 * h);
                 let size = at.d0.abs() + (at.d1 / x).abs();
                 assert!(
                     (slope - at.d0).abs() < 1e-6 * size,
@@ -231,8 +236,8 @@ mod tests {
     /// Without stiffness and damping the functions are those of cubics.
     #[test]
     fn functions_limit_is_cubic() {
-        let at = Exponents::new(0.0, 0.0, 3.0).at(1.0);
-        let limit = Functions {
+        let at = Exponents::new(0.0, 0.0, 3.0).evaluate(1.0);
+        let limit = IntervalFunctions {
             sigma1: 1.0,
             c1: 1.0,
             sigma2: 1.0,

@@ -10,34 +10,36 @@
 use super::Deformable;
 use crate::geometry::rotation::best_rotation;
 use crate::geometry::rotation_vector::rotation;
-use crate::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, Symbolic};
+use crate::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, SymbolicCholesky};
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
 /// Largest rotation between two linearisations without a ghost, radians.
-const TURN: f64 = 0.7;
+const MAX_ROTATION: f64 = 0.7;
 /// Maximum number of ghosts between two keyframes.
-const MOST: usize = 8;
+const MAX_GHOSTS: usize = 8;
 
 /// Builds the ghosts between keyframes: interval, share of it and shape.
-pub(super) fn between(
+pub(super) fn build_ghosts(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
     free: &[u32],
     notes: &mut Vec<String>,
 ) -> Vec<(usize, f64, Vec<Vec3>)> {
     let pattern = body.hessian(&keyframes[0]);
-    let Some(mut poisson) = Poisson::new(&pattern, body.rest(), free) else {
+    let Some(mut poisson) = PoissonSolver::new(&pattern, body.rest(), free) else {
         return Vec::new();
     };
     let mut all = Vec::new();
     for (k, pair) in keyframes.windows(2).enumerate() {
-        let turns = turns(&pattern, &pair[0], &pair[1]);
+        let turns = node_rotations(&pattern, &pair[0], &pair[1]);
         let mut angles: Vec<f64> = turns.iter().map(|t| t.0.norm()).collect();
         angles.sort_by(f64::total_cmp);
         // The 95th percentile, so that a few vertices do not decide.
         let large = angles.get(angles.len() * 19 / 20).copied().unwrap_or(0.0);
-        let count = ((large / TURN).ceil() as usize).saturating_sub(1).min(MOST);
+        let count = ((large / MAX_ROTATION).ceil() as usize)
+            .saturating_sub(1)
+            .min(MAX_GHOSTS);
         if count > 0 {
             notes.push(format!(
                 "{count} ghost shape{} between keyframes {k} and {}, which differ by turns of {:.0}°.",
@@ -48,13 +50,14 @@ pub(super) fn between(
         }
         let returns = match count {
             0 => Vec::new(),
-            _ => self::turns(&pattern, &pair[1], &pair[0]),
+            _ => self::node_rotations(&pattern, &pair[1], &pair[0]),
         };
         for i in 1..=count {
             let share = i as f64 / (count + 1) as f64;
             // Of the shapes from either side the one with less energy, so that the result does not depend on the direction of time.
-            let there = poisson.shape(&pattern, (&pair[0], &pair[1]), &turns, share);
-            let back = poisson.shape(&pattern, (&pair[1], &pair[0]), &returns, 1.0 - share);
+            let there = poisson.shape_at_share(&pattern, (&pair[0], &pair[1]), &turns, share);
+            let back =
+                poisson.shape_at_share(&pattern, (&pair[1], &pair[0]), &returns, 1.0 - share);
             let less = body.energy(&back) < body.energy(&there);
             all.push((k, share, if less { back } else { there }));
         }
@@ -63,7 +66,7 @@ pub(super) fn between(
 }
 
 /// Returns for each node the rotation vector from one shape to another, and the stretch before the rotation.
-fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)> {
+fn node_rotations(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)> {
     let nodes = from.len();
     let fit = |node: usize| -> (Mat3, Mat3) {
         let (mut covariance, mut spread) = (Mat3::zeros(), Mat3::zeros());
@@ -109,14 +112,17 @@ fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)>
         if vectors[start].is_some() {
             continue;
         }
-        vectors[start] = Some(super::rigid::vector(&fits[start].0));
+        vectors[start] = Some(super::rigid::to_rotation_vector(&fits[start].0));
         open.push_back(start);
         while let Some(node) = open.pop_front() {
             let Some(own) = vectors[node] else { continue };
             for e in pattern.row_range(node) {
                 let other = pattern.indices()[e] as usize;
                 if vectors[other].is_none() {
-                    vectors[other] = Some(nearest(&super::rigid::vector(&fits[other].0), &own));
+                    vectors[other] = Some(nearest_rotation_vector(
+                        &super::rigid::to_rotation_vector(&fits[other].0),
+                        &own,
+                    ));
                     open.push_back(other);
                 }
             }
@@ -127,7 +133,7 @@ fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)>
 }
 
 /// Returns the vector nearest to `to` among those of the rotation of `w`.
-fn nearest(w: &Vec3, to: &Vec3) -> Vec3 {
+fn nearest_rotation_vector(w: &Vec3, to: &Vec3) -> Vec3 {
     let angle = w.norm();
     if angle < 1e-9 {
         // Without an axis of its own: whole turns about the other's.
@@ -142,13 +148,13 @@ fn nearest(w: &Vec3, to: &Vec3) -> Vec3 {
 }
 
 /// A Poisson solver: positions from target differences along edges.
-struct Poisson {
+struct PoissonSolver {
     solver: SparseCholesky,
     free: Vec<u32>,
     number: Vec<u32>,
 }
 
-impl Poisson {
+impl PoissonSolver {
     fn new(pattern: &BlockMatrix, rest: &[Vec3], free: &[u32]) -> Option<Self> {
         let mut number = vec![u32::MAX; rest.len()];
         for (i, &v) in free.iter().enumerate() {
@@ -163,7 +169,7 @@ impl Poisson {
         });
         let graph = Graph::from_edges(free.len(), edges);
         let centres: Vec<Vec3> = free.iter().map(|&v| rest[v as usize]).collect();
-        let symbolic = Arc::new(Symbolic::new(&graph, &centres).ok()?);
+        let symbolic = Arc::new(SymbolicCholesky::new(&graph, &centres).ok()?);
         let mut solver = SparseCholesky::new(symbolic.clone()).ok()?;
         for i in 0..rest.len() {
             let own = number[i];
@@ -198,7 +204,7 @@ impl Poisson {
     }
 
     /// Builds the shape at a share of the way.
-    fn shape(
+    fn shape_at_share(
         &mut self,
         pattern: &BlockMatrix,
         (from, to): (&[Vec3], &[Vec3]),

@@ -6,16 +6,18 @@
 
 use super::linear::Linearisation;
 use super::motion::Spacetime;
-use super::options::{Settings, check_shape};
-use super::prepare::{Ghost, SAME, STAYS, Shape, check_times, columns};
-use super::rigid::Place;
-use super::show::Shown;
-use super::solved::{Slopes, Solved};
-use super::space::Space;
+use super::options::{SpacetimeSettings, check_shape};
+use super::prepare::{
+    EQUAL_SHAPE_TOLERANCE, FIXED_VERTEX_TOLERANCE, Ghost, NamedShape, check_times, space_columns,
+};
+use super::rigid::RigidPlacement;
+use super::show::FrameWriter;
+use super::solved::{KeyVelocities, MotionSolution};
+use super::space::ShapeSpace;
 use super::{SpacetimeError, passing};
 use crate::Vec3;
 use crate::geometry::aabb::diagonal;
-use crate::progress::{Part, Progress, step};
+use crate::progress::{Progress, StageProgress, report_progress};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -34,19 +36,19 @@ impl Spacetime {
         shape: &[Vec3],
         progress: &dyn Progress,
     ) -> Result<usize, SpacetimeError> {
-        let (key, times) = self.room(time, shape)?;
+        let (key, times) = self.check_insertion(time, shape)?;
         let size = diagonal(&self.keyframes[0]).max(diagonal(self.body.rest()));
-        let (laid, at) = self.laid(key, shape, size)?;
+        let (laid, at) = self.align_new_shape(key, shape, size)?;
         // Index of the same shape among the linearisations.
         let known = self.linearisations.iter().position(|linear| {
             let there = self.space.shape(&linear.centre);
             let mut pairs = there.iter().zip(&laid);
-            pairs.all(|(a, b)| (a - b).amax() <= SAME * size)
+            pairs.all(|(a, b)| (a - b).amax() <= EQUAL_SHAPE_TOLERANCE * size)
         });
         let mut notes = self.notes.clone();
         let (space, linearisations) = match known {
             Some(_) => (self.space.clone(), self.linearisations.clone()),
-            None => self.with_shape(&laid, key, &mut notes, progress)?,
+            None => self.add_shape(&laid, key, &mut notes, progress)?,
         };
         let mut linearisation_of = self.linearisation_of.clone();
         linearisation_of.insert(key, known.unwrap_or(linearisations.len() - 1));
@@ -63,19 +65,19 @@ impl Spacetime {
         let mut coordinates: Vec<Vec<f64>> = reached.map(|x| space.coordinates(&x)).collect();
         coordinates.insert(key, space.coordinates(&laid));
         let mut next = Self {
-            shown: Arc::new(Shown::new(&space)),
+            shown: Arc::new(FrameWriter::new(&space)),
             body: self.body.clone(),
             linearisations,
             linearisation_of,
-            ghosts: self.divided(key, time),
+            ghosts: self.divide_ghosts(key, time),
             cyclic: self.cyclic,
             rests: self.rests,
             modes: self.modes,
-            slopes: Slopes::none(keyframes.len()),
-            settings: shifted(&self.settings, key),
+            slopes: KeyVelocities::empty(keyframes.len()),
+            settings: shift_velocities(&self.settings, key),
             partials: self.partials.clone(),
             next: self.next,
-            solved: Solved::none(),
+            solved: MotionSolution::empty(),
             space,
             keyframes,
             coordinates,
@@ -84,14 +86,18 @@ impl Spacetime {
             times,
             notes,
         };
-        next.slopes = next.slopes_now();
+        next.slopes = next.key_velocities();
         next.solved = next.solve()?;
         *self = next;
         Ok(key)
     }
 
     /// Checks a new keyframe, and returns its index and all times with its own.
-    fn room(&self, time: f64, shape: &[Vec3]) -> Result<(usize, Vec<f64>), SpacetimeError> {
+    fn check_insertion(
+        &self,
+        time: f64,
+        shape: &[Vec3],
+    ) -> Result<(usize, Vec<f64>), SpacetimeError> {
         let (start, end) = (self.times[0], self.times[self.times.len() - 1]);
         if !(time > start && time < end) {
             return Err(SpacetimeError::Outside {
@@ -115,29 +121,30 @@ impl Spacetime {
     }
 
     /// Returns the space and the linearisations with one more shape. In a widened space all are computed anew.
-    fn with_shape(
+    fn add_shape(
         &self,
         laid: &[Vec3],
         key: usize,
         notes: &mut Vec<String>,
         progress: &dyn Progress,
-    ) -> Result<(Arc<Space>, Arc<Vec<Linearisation>>), SpacetimeError> {
-        let new = Shape {
+    ) -> Result<(Arc<ShapeSpace>, Arc<Vec<Linearisation>>), SpacetimeError> {
+        let new = NamedShape {
             positions: laid.to_vec(),
             name: format!("keyframe {key}"),
         };
         let linears = self.linearisations.iter().enumerate();
-        let shapes = linears.map(|(i, linear)| Shape {
+        let shapes = linears.map(|(i, linear)| NamedShape {
             positions: self.space.shape(&linear.centre),
             name: format!("shape {i}"),
         });
-        let (space, kept, all): (_, _, Vec<Shape>) = match self.widened(&new, notes, progress)? {
-            Some(wider) => (Arc::new(wider), Vec::new(), shapes.chain([new]).collect()),
-            None => (self.space.clone(), self.linearisations.to_vec(), vec![new]),
-        };
-        step(progress, 0.75, "Linearisations")?;
+        let (space, kept, all): (_, _, Vec<NamedShape>) =
+            match self.widen_space(&new, notes, progress)? {
+                Some(wider) => (Arc::new(wider), Vec::new(), shapes.chain([new]).collect()),
+                None => (self.space.clone(), self.linearisations.to_vec(), vec![new]),
+            };
+        report_progress(progress, 0.75, "Linearisations")?;
         let (body, rests) = (self.body.as_ref(), self.rests);
-        let linearise = |shape: &Shape| {
+        let linearise = |shape: &NamedShape| {
             let name = || shape.name.clone();
             Linearisation::new(body, &space, &shape.positions, rests, &name)
         };
@@ -147,17 +154,17 @@ impl Spacetime {
     }
 
     /// Aligns a shape as the keyframes are, with fixed vertices at their places.
-    fn laid(
+    fn align_new_shape(
         &self,
         key: usize,
         shape: &[Vec3],
         size: f64,
-    ) -> Result<(Vec<Vec3>, Option<Place>), SpacetimeError> {
-        let (mut laid, at) = self.aligned(shape);
+    ) -> Result<(Vec<Vec3>, Option<RigidPlacement>), SpacetimeError> {
+        let (mut laid, at) = self.align_shape(shape);
         for vertex in 0..shape.len() {
             if self.space.free.binary_search(&(vertex as u32)).is_err() {
                 let distance = (shape[vertex] - self.keyframes[0][vertex]).norm();
-                if distance > STAYS * size {
+                if distance > FIXED_VERTEX_TOLERANCE * size {
                     return Err(SpacetimeError::Fixed {
                         key,
                         vertex,
@@ -171,12 +178,12 @@ impl Spacetime {
     }
 
     /// Returns the space widened by a shape and its modes; `None` where it is the full space.
-    fn widened(
+    fn widen_space(
         &self,
-        new: &Shape,
+        new: &NamedShape,
         notes: &mut Vec<String>,
         progress: &dyn Progress,
-    ) -> Result<Option<Space>, SpacetimeError> {
+    ) -> Result<Option<ShapeSpace>, SpacetimeError> {
         let space = &self.space;
         if space.is_whole() {
             return Ok(None);
@@ -187,9 +194,9 @@ impl Spacetime {
             .col_iter()
             .map(|column| column.iter().copied().collect())
             .collect();
-        let missed: Vec<f64> = space.rows(|v| new.positions[v] - reached[v]);
+        let missed: Vec<f64> = space.field_rows(|v| new.positions[v] - reached[v]);
         all.push(missed);
-        let part = Part {
+        let part = StageProgress {
             whole: progress,
             from: 0.0,
             to: 0.7,
@@ -197,7 +204,7 @@ impl Spacetime {
         let mut told = Vec::new();
         let shape = std::slice::from_ref(new);
         let body = self.body.as_ref();
-        all.extend(columns(
+        all.extend(space_columns(
             body,
             shape,
             &space.free,
@@ -207,20 +214,20 @@ impl Spacetime {
         )?);
         told.retain(|note| !notes.contains(note));
         notes.append(&mut told);
-        step(progress, 0.7, "Reduced space")?;
+        report_progress(progress, 0.7, "Reduced space")?;
         let (reference, free) = (space.reference.clone(), space.free.clone());
-        Space::new(reference, free, self.body.masses(), &all, false)
+        ShapeSpace::new(reference, free, self.body.masses(), &all, false)
             .map(Some)
             .ok_or(SpacetimeError::NoSpace)
     }
 
     /// Returns the ghosts after the interval before keyframe `key` is divided at a time.
-    fn divided(&self, key: usize, time: f64) -> Vec<Ghost> {
+    fn divide_ghosts(&self, key: usize, time: f64) -> Vec<Ghost> {
         if self.ghosts.is_empty() {
             return Vec::new();
         }
         let (from, to) = (self.times[key - 1], self.times[key]);
-        let passed = passing::times(self, &self.plain_spline());
+        let passed = passing::ghost_times(self, &self.cubic_splines());
         let moved = |(ghost, at): (&Ghost, f64)| match ghost.interval {
             k if k + 1 < key => *ghost,
             k if k + 1 > key => Ghost {
@@ -245,10 +252,10 @@ impl Spacetime {
 }
 
 /// Shifts the velocities of later keyframes to their new indices.
-fn shifted(settings: &Settings, key: usize) -> Settings {
+fn shift_velocities(settings: &SpacetimeSettings, key: usize) -> SpacetimeSettings {
     let velocities = settings.velocities.iter();
     let velocities = velocities.map(|(&k, v)| (k + usize::from(k >= key), v.clone()));
-    Settings {
+    SpacetimeSettings {
         velocities: velocities.collect(),
         ..settings.clone()
     }

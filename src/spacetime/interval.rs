@@ -22,7 +22,7 @@
 //! P = (D₁(x) C₂(y) − D₀(y) σ₂(x) + D₀(x) σ₂(y) − D₁(y) C₂(x))/S[·]   Q = −(D₁(x) σ₂(y) − D₁(y) σ₂(x))/S[·]
 //! ```
 
-use super::functions::{Exponents, Functions};
+use super::functions::{Exponents, IntervalFunctions};
 
 /// Parameters of one mode.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -37,7 +37,7 @@ pub struct Oscillator {
 
 /// Values and slopes at both ends of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Ends {
+pub struct IntervalEnds {
     /// Values at the start and the end.
     pub values: [f64; 2],
     /// Slopes there, per second.
@@ -50,12 +50,12 @@ pub(super) struct Interval {
     length: f64,
     oscillator: Oscillator,
     exponents: Exponents,
-    whole: Functions,
+    whole: IntervalFunctions,
 }
 
 /// The energy `uᵀ K u + 2 fᵀ u + c` of `u = (y₀, v₀, y₁, v₁)`, without its boundary term.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Element {
+pub(super) struct IntervalElement {
     pub matrix: [[f64; 4]; 4],
     pub load: [f64; 4],
     pub constant: f64,
@@ -67,7 +67,7 @@ impl Interval {
         Self {
             length,
             oscillator,
-            whole: exponents.at(1.0),
+            whole: exponents.evaluate(1.0),
             exponents,
         }
     }
@@ -81,11 +81,11 @@ impl Interval {
     }
 
     /// Returns the coefficients of the energy of even and odd parts.
-    fn parts(&self) -> Parts {
+    fn energy_coefficients(&self) -> EnergyCoefficients {
         let w = &self.whole;
         let (even, odd) = (4.0 / (w.sigma1 + w.sigma2), 4.0 / w.d1);
         let c = w.c1 + w.c2;
-        Parts {
+        EnergyCoefficients {
             ee: even * c,
             ez: even * w.sigma2,
             zz: even * w.d0,
@@ -96,8 +96,8 @@ impl Interval {
     }
 
     /// Returns the interval as a finite element.
-    pub fn element(&self) -> Element {
-        let p = self.parts();
+    pub fn to_element(&self) -> IntervalElement {
+        let p = self.energy_coefficients();
         let t = self.length;
         let (l, g) = (self.exponents.l, self.oscillator.gravity * t * t);
         // Scale factors: energies by 1/T³, slopes by T.
@@ -110,7 +110,7 @@ impl Interval {
         let own = mixed * (even_dy + p.oy);
         let across = mixed * (even_dy - p.oy);
         let (of_y, of_v) = (2.0 * value * p.zz * l * g, 2.0 * mixed * p.ez * g);
-        Element {
+        IntervalElement {
             matrix: [
                 [y_same, -own, y_other, across],
                 [-own, v_same, -across, v_other],
@@ -124,11 +124,11 @@ impl Interval {
 
     /// Returns the coefficient of the square of a slope that is free at the end (+1) or at the start (−1), including the boundary
     /// term. It may be far smaller than both of its parts.
-    pub fn free_slope(&self, side: f64) -> f64 {
-        let p = self.parts();
+    pub fn free_slope_coefficient(&self, side: f64) -> f64 {
+        let p = self.energy_coefficients();
         let damping = side * self.oscillator.damping;
         let slope = 0.25 / self.length * (p.ee + p.oo);
-        if damping >= 0.0 || self.exponents.lead() < 1.0 {
+        if damping >= 0.0 || self.exponents.exponent_lead() < 1.0 {
             return slope + 2.0 * damping;
         }
         // (C₁S₁ − C₂S₂)/(S₁² − S₂²) − a with C₁ − aS₁ = e^(−a); κ is a here.
@@ -139,7 +139,7 @@ impl Interval {
     }
 
     /// Evaluates the minimiser's time derivative of order 0 to 3 at a share x of the interval.
-    pub fn evaluate(&self, ends: &Ends, x: f64, derivative: usize) -> f64 {
+    pub fn evaluate(&self, ends: &IntervalEnds, x: f64, derivative: usize) -> f64 {
         let t = self.length;
         let (e, w) = (&self.exponents, &self.whole);
         let [y0, y1] = ends.values;
@@ -147,7 +147,7 @@ impl Interval {
         let (even, odd) = (0.5 * (y0 + y1), 0.5 * (y1 - y0));
         let (turned, along) = (0.5 * (v1 - v0), 0.5 * (v0 + v1));
         let z = e.l * even + self.oscillator.gravity * t * t;
-        let (from, to) = (e.at(x), e.at(1.0 - x));
+        let (from, to) = (e.evaluate(x), e.evaluate(1.0 - x));
         let (sum, difference) = (w.sigma1 + w.sigma2, w.d1);
         if derivative == 0 {
             let g = -e.l * (to.d0 * from.d1 + to.d1 * from.d0) / sum;
@@ -157,8 +157,8 @@ impl Interval {
             let q = -(from.d1 * to.sigma2 - to.d1 * from.sigma2) / difference;
             return even + z * g + turned * turn + odd * p + along * q;
         }
-        let (from, to) = (Jets::new(e, &from), Jets::new(e, &to));
-        let times = |f: &[f64], g: &[f64]| product(f, g, derivative);
+        let (from, to) = (FunctionJets::new(e, &from), FunctionJets::new(e, &to));
+        let times = |f: &[f64], g: &[f64]| product_derivative(f, g, derivative);
         let g = -e.l * (times(&from.d1, to.d0()) + times(from.d0(), &to.d1)) / sum;
         let turn = -(times(&from.sigma1, &to.sigma2) + times(&from.sigma2, &to.sigma1)) / sum;
         let p = (times(&from.d1, to.c2()) - times(&from.sigma2, to.d0())
@@ -171,7 +171,7 @@ impl Interval {
     }
 }
 
-struct Parts {
+struct EnergyCoefficients {
     ee: f64,
     ez: f64,
     zz: f64,
@@ -181,14 +181,14 @@ struct Parts {
 }
 
 /// Functions and their derivatives with respect to x, up to the fourth.
-struct Jets {
+struct FunctionJets {
     sigma1: [f64; 5],
     sigma2: [f64; 5],
     d1: [f64; 5],
 }
 
-impl Jets {
-    fn new(e: &Exponents, at: &Functions) -> Self {
+impl FunctionJets {
+    fn new(e: &Exponents, at: &IntervalFunctions) -> Self {
         let of = |z: f64, sigma: f64, c: f64| [sigma, c, z * sigma, z * c, z * z * sigma];
         let sigma1 = of(e.z1, at.sigma1, at.c1);
         let sigma2 = of(e.z2, at.sigma2, at.c2);
@@ -213,7 +213,7 @@ impl Jets {
 }
 
 /// Returns a derivative of `f(½ + s) g(½ − s)` with respect to s.
-fn product(f: &[f64], g: &[f64], order: usize) -> f64 {
+fn product_derivative(f: &[f64], g: &[f64], order: usize) -> f64 {
     const BINOMIAL: [[f64; 4]; 4] = [
         [1.0, 0.0, 0.0, 0.0],
         [1.0, 1.0, 0.0, 0.0],

@@ -6,7 +6,7 @@
 
 /// Connection of both sides of a knot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Joint {
+pub enum KnotJoint {
     /// One slope for both sides, unknown.
     Smooth,
     /// One slope for both sides, given.
@@ -20,9 +20,9 @@ pub enum Joint {
     },
 }
 
-impl Joint {
+impl KnotJoint {
     /// Returns whether the slope before the knot is given, and the one behind it.
-    pub(super) fn given(self) -> (bool, bool) {
+    pub(super) fn given_slopes(self) -> (bool, bool) {
         match self {
             Self::Smooth => (false, false),
             Self::Given => (true, true),
@@ -39,12 +39,12 @@ pub struct Knot {
     /// Whether its value is given.
     pub valued: bool,
     /// Its slopes. The first knot uses only the one behind, the last only the one before.
-    pub joint: Joint,
+    pub joint: KnotJoint,
 }
 
 /// Numbers of a knot's unknowns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Unknowns {
+pub(super) struct KnotUnknowns {
     pub value: Option<usize>,
     pub incoming: Option<usize>,
     pub outgoing: Option<usize>,
@@ -52,10 +52,10 @@ pub(super) struct Unknowns {
 
 /// The knots of splines and the numbering of their unknowns, shared by all modes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layout {
+pub struct KnotLayout {
     knots: Vec<Knot>,
     cyclic: bool,
-    pub(super) unknowns: Vec<Unknowns>,
+    pub(super) unknowns: Vec<KnotUnknowns>,
     /// Number of unknowns in the band.
     pub(super) inner: usize,
     /// Number of unknowns in the border.
@@ -75,22 +75,22 @@ pub struct KnotData {
     pub outgoing: Vec<f64>,
 }
 
-impl Layout {
-    /// Numbers the unknowns of at least two knots at ascending times. With `cyclic`, the last knot is the first again.
+impl KnotLayout {
+    /// Numbers the unknowns of at least two knots at ascending times. With `is_cyclic`, the last knot is the first again.
     pub fn new(knots: Vec<Knot>, cyclic: bool) -> Self {
         let last = knots.len() - 1;
         let mut count = 0;
         let mut next = |given: bool| (!given).then(|| (count, count += 1).0);
-        let mut unknowns = vec![Unknowns::default(); knots.len()];
-        let mut number = |k: usize, unknowns: &mut Vec<Unknowns>| {
+        let mut unknowns = vec![KnotUnknowns::default(); knots.len()];
+        let mut number = |k: usize, unknowns: &mut Vec<KnotUnknowns>| {
             let (knot, own) = (&knots[k], &mut unknowns[k]);
-            let (incoming, outgoing) = knot.joint.given();
+            let (incoming, outgoing) = knot.joint.given_slopes();
             own.value = next(knot.valued);
             let ends = !cyclic && (k == 0 || k == last);
             if ends {
                 let slope = next(if k == 0 { outgoing } else { incoming });
                 (own.incoming, own.outgoing) = (slope, slope);
-            } else if let Joint::Cut { .. } = knot.joint {
+            } else if let KnotJoint::Cut { .. } = knot.joint {
                 (own.incoming, own.outgoing) = (next(incoming), next(outgoing));
             } else {
                 own.incoming = next(incoming);
@@ -108,7 +108,7 @@ impl Layout {
             number(0, &mut unknowns);
             unknowns[last] = unknowns[0];
         }
-        let all = |u: &Unknowns| [u.value, u.incoming, u.outgoing];
+        let all = |u: &KnotUnknowns| [u.value, u.incoming, u.outgoing];
         let within = inner.clone().flat_map(|k| all(&unknowns[k])).flatten();
         let inner_count = within.max().map_or(0, |most| most + 1);
         let border = all(&unknowns[0])
@@ -130,7 +130,7 @@ impl Layout {
             width: 0,
         };
         for k in 0..last {
-            let own = layout.of_interval(k).into_iter().flatten();
+            let own = layout.interval_unknowns(k).into_iter().flatten();
             let own: Vec<usize> = own.filter(|&u| u < inner_count).collect();
             let (low, high) = (own.iter().min(), own.iter().max());
             if let (Some(low), Some(high)) = (low, high) {
@@ -146,17 +146,17 @@ impl Layout {
     }
 
     /// Returns whether the last knot is the first again.
-    pub fn cyclic(&self) -> bool {
+    pub fn is_cyclic(&self) -> bool {
         self.cyclic
     }
 
     /// Returns the number of intervals.
-    pub fn intervals(&self) -> usize {
+    pub fn interval_count(&self) -> usize {
         self.knots.len() - 1
     }
 
     /// Returns the length of an interval, s.
-    pub fn length(&self, interval: usize) -> f64 {
+    pub fn interval_length(&self, interval: usize) -> f64 {
         self.knots[interval + 1].time - self.knots[interval].time
     }
 
@@ -176,7 +176,7 @@ impl Layout {
     }
 
     /// Returns the unknowns of an interval in the order of its element.
-    pub(super) fn of_interval(&self, interval: usize) -> [Option<usize>; 4] {
+    pub(super) fn interval_unknowns(&self, interval: usize) -> [Option<usize>; 4] {
         let (from, to) = (&self.unknowns[interval], &self.unknowns[interval + 1]);
         [from.value, from.outgoing, to.value, to.incoming]
     }
@@ -192,23 +192,23 @@ impl Layout {
         };
         let after = self.knots.partition_point(|knot| knot.time <= time);
         let interval = after.clamp(1, self.knots.len() - 1) - 1;
-        let share = (time - self.knots[interval].time) / self.length(interval);
+        let share = (time - self.knots[interval].time) / self.interval_length(interval);
         (interval, share.clamp(0.0, 1.0))
     }
 }
 
 impl KnotData {
     /// Returns the values and slopes at the ends of an interval.
-    pub(super) fn ends(&self, interval: usize) -> super::Ends {
-        super::Ends {
+    pub(super) fn interval_ends(&self, interval: usize) -> super::IntervalEnds {
+        super::IntervalEnds {
             values: [self.values[interval], self.values[interval + 1]],
             slopes: [self.outgoing[interval], self.incoming[interval + 1]],
         }
     }
 
     /// Returns the values of an interval's element unknowns.
-    pub(super) fn element(&self, interval: usize) -> [f64; 4] {
-        let ends = self.ends(interval);
+    pub(super) fn element_values(&self, interval: usize) -> [f64; 4] {
+        let ends = self.interval_ends(interval);
         [
             ends.values[0],
             ends.slopes[0],

@@ -2,11 +2,11 @@
 //! Decoupled equations of motion around one shape. [hildebrandt2012, §3.1, eqs 4 to 9]
 
 use super::interval::Oscillator;
-use super::options::Rests;
-use super::space::Space;
+use super::options::RestShape;
+use super::space::ShapeSpace;
 use super::{Deformable, SpacetimeError};
 use crate::Vec3;
-use crate::solve::tall::{product, symmetric_eigen, symmetrise, transposed_times};
+use crate::solve::tall::{product, symmetric_eigen, symmetrise, transposed_vector};
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
@@ -31,31 +31,31 @@ impl Linearisation {
     /// Linearises around a shape of a body. The rest shape of the energy is the body's own or the shape itself.
     pub fn new(
         body: &dyn Deformable,
-        space: &Space,
+        space: &ShapeSpace,
         shape: &[Vec3],
-        rests: Rests,
+        rests: RestShape,
         what: &dyn Fn() -> String,
     ) -> Result<Self, SpacetimeError> {
         let overflow = || SpacetimeError::Overflow { what: what() };
         let crumpled = || SpacetimeError::Crumpled { what: what() };
         let (gradient, hessian) = match rests {
-            Rests::Body => (body.gradient(shape), body.hessian(shape)),
-            Rests::Keyframes => {
+            RestShape::Body => (body.gradient(shape), body.hessian(shape)),
+            RestShape::Keyframes => {
                 let hessian = body.hessian_at_rest(shape).ok_or_else(crumpled)?;
                 (vec![Vec3::zeros(); shape.len()], hessian)
             }
         };
-        let reduced = space.reduced(&hessian);
+        let reduced = space.reduce_matrix(&hessian);
         let not_finite = gradient.iter().any(|g| !g.iter().all(|x| x.is_finite()));
         if not_finite || !reduced.norm_max().is_finite() {
             return Err(crumpled());
         }
-        let (values, modes) = decoupled(reduced, space).ok_or_else(overflow)?;
+        let (values, modes) = reduced_eigenpairs(reduced, space).ok_or_else(overflow)?;
         let to_modes = product(modes.transpose().to_owned().as_ref(), space.mass.as_ref());
-        let projected = space.projected(|v| gradient[v]);
+        let projected = space.project(|v| gradient[v]);
         Ok(Self {
             centre: space.coordinates(shape),
-            gradient: transposed_times(&modes, &projected),
+            gradient: transposed_vector(&modes, &projected),
             modes,
             to_modes,
             values,
@@ -70,7 +70,7 @@ impl Linearisation {
         (alpha, beta): (f64, f64),
         acceleration: &[f64],
     ) -> Vec<Oscillator> {
-        let pushed = transposed_times(&self.modes, acceleration);
+        let pushed = transposed_vector(&self.modes, acceleration);
         let numbers = self.values.iter().zip(&self.gradient).zip(pushed);
         numbers
             .map(|((value, gradient), pushed)| {
@@ -87,7 +87,7 @@ impl Linearisation {
 }
 
 /// Returns ascending eigenvalues and mass-orthonormal eigenvectors of a reduced stiffness.
-fn decoupled(mut reduced: Mat<f64>, space: &Space) -> Option<(Vec<f64>, Mat<f64>)> {
+fn reduced_eigenpairs(mut reduced: Mat<f64>, space: &ShapeSpace) -> Option<(Vec<f64>, Mat<f64>)> {
     let l = space.factor.as_ref();
     solve_lower_triangular_in_place(l, reduced.as_mut(), Par::Seq);
     solve_lower_triangular_in_place(l, reduced.as_mut().transpose_mut(), Par::Seq);

@@ -33,12 +33,12 @@ mod system;
 mod turning;
 
 pub use composite::Composite;
-pub use deformable::{Deformable, Solid};
+pub use deformable::{Deformable, ElasticSolid};
 pub use error::SpacetimeError;
-pub use interval::{Ends, Oscillator};
-pub use knots::{Joint, Knot, KnotData, Layout};
+pub use interval::{IntervalEnds, Oscillator};
+pub use knots::{Knot, KnotData, KnotJoint, KnotLayout};
 pub use motion::Spacetime;
-pub use options::{Ghosts, Rests, RigidMotion, Settings, SpaceSettings, Velocity};
+pub use options::{Ghosts, RestShape, RigidMotion, SpaceSettings, SpacetimeSettings, Velocity};
 pub use range::check_splines;
 pub use spline::WigglySpline;
 

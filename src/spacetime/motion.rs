@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A motion through keyframes. [hildebrandt2012, §4]
 
-use super::blend::share;
+use super::blend::blend_at;
 use super::interval::Oscillator;
-use super::knots::{KnotData, Layout};
+use super::knots::{KnotData, KnotLayout};
 use super::linear::Linearisation;
-use super::options::{Rests, Settings, SpaceSettings, check_shape};
-use super::partial::Partial;
-use super::prepare::{Ghost, check, check_times, prepare};
-use super::rigid::{Place, RigidPath, centre, place};
-use super::show::Shown;
-use super::solved::{Slopes, Solved};
-use super::space::Space;
+use super::options::{RestShape, SpaceSettings, SpacetimeSettings, check_shape};
+use super::partial::PartialKeyframe;
+use super::prepare::{Ghost, check_keyframes, check_times, prepare};
+use super::rigid::{RigidPath, RigidPlacement, best_placement, centre_of_mass};
+use super::show::FrameWriter;
+use super::solved::{KeyVelocities, MotionSolution};
+use super::space::ShapeSpace;
 use super::spline::WigglySpline;
 use super::{Deformable, SpacetimeError};
 use crate::Vec3;
@@ -26,27 +26,27 @@ use std::sync::Arc;
 /// change only solves the splines again.
 pub struct Spacetime {
     pub(super) body: Arc<dyn Deformable>,
-    pub(super) space: Arc<Space>,
-    pub(super) shown: Arc<Shown>,
+    pub(super) space: Arc<ShapeSpace>,
+    pub(super) shown: Arc<FrameWriter>,
     pub(super) linearisations: Arc<Vec<Linearisation>>,
     pub(super) linearisation_of: Vec<usize>,
     pub(super) ghosts: Vec<Ghost>,
     pub(super) cyclic: bool,
-    pub(super) rests: Rests,
+    pub(super) rests: RestShape,
     /// Number of modes per keyframe.
     pub(super) modes: usize,
     pub(super) keyframes: Vec<Vec<Vec3>>,
     pub(super) coordinates: Vec<Vec<f64>>,
-    pub(super) places: Option<Vec<Place>>,
+    pub(super) places: Option<Vec<RigidPlacement>>,
     pub(super) weights: Vec<Option<f64>>,
     pub(super) times: Vec<f64>,
-    pub(super) settings: Settings,
+    pub(super) settings: SpacetimeSettings,
     /// Prescribed velocities of the keyframes, in coordinates.
-    pub(super) slopes: Slopes,
-    pub(super) partials: Vec<Partial>,
+    pub(super) slopes: KeyVelocities,
+    pub(super) partials: Vec<PartialKeyframe>,
     pub(super) next: usize,
     pub(super) notes: Vec<String>,
-    pub(super) solved: Solved,
+    pub(super) solved: MotionSolution,
 }
 
 impl Spacetime {
@@ -59,11 +59,11 @@ impl Spacetime {
         body: Arc<dyn Deformable>,
         keyframes: Vec<Vec<Vec3>>,
         times: Vec<f64>,
-        settings: Settings,
+        settings: SpacetimeSettings,
         options: &SpaceSettings,
         progress: &dyn Progress,
     ) -> Result<Self, SpacetimeError> {
-        let size = check(body.as_ref(), &keyframes, &times, options)?;
+        let size = check_keyframes(body.as_ref(), &keyframes, &times, options)?;
         settings.check(body.rest().len(), keyframes.len())?;
         let mut keyframes = keyframes;
         if let (true, Some(first)) = (options.cyclic, keyframes.first().cloned()) {
@@ -80,7 +80,7 @@ impl Spacetime {
         )?;
         let space = Arc::new(prepared.space);
         let mut motion = Self {
-            shown: Arc::new(Shown::new(&space)),
+            shown: Arc::new(FrameWriter::new(&space)),
             body,
             space,
             linearisations: Arc::new(prepared.linearisations),
@@ -90,7 +90,7 @@ impl Spacetime {
             rests: options.rests,
             modes: options.modes,
             weights: vec![None; keyframes.len()],
-            slopes: Slopes::none(keyframes.len()),
+            slopes: KeyVelocities::empty(keyframes.len()),
             keyframes,
             coordinates: prepared.coordinates,
             places: prepared.places,
@@ -99,9 +99,9 @@ impl Spacetime {
             partials: Vec::new(),
             next: 0,
             notes: prepared.notes,
-            solved: Solved::none(),
+            solved: MotionSolution::empty(),
         };
-        motion.slopes = motion.slopes_now();
+        motion.slopes = motion.key_velocities();
         motion.solved = motion.solve()?;
         Ok(motion)
     }
@@ -127,7 +127,7 @@ impl Spacetime {
     }
 
     /// Returns the settings that can change without a new preprocess.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &SpacetimeSettings {
         &self.settings
     }
 
@@ -137,7 +137,7 @@ impl Spacetime {
     }
 
     /// Returns the number of linearisations, ghosts included.
-    pub fn linearisations(&self) -> usize {
+    pub fn linearisation_count(&self) -> usize {
         self.linearisations.len()
     }
 
@@ -165,7 +165,7 @@ impl Spacetime {
             .solved
             .rigid
             .as_ref()
-            .map_or(0.0, |r| mass * r.cost() + r.turning_cost());
+            .map_or(0.0, |r| mass * r.translation_cost() + r.rotation_cost());
         total / f64::from(count.max(1)) + rigid
     }
 
@@ -173,10 +173,10 @@ impl Spacetime {
     ///
     /// # Errors
     /// Those of [`Spacetime::new`] for times and settings.
-    pub fn set(
+    pub fn update(
         &mut self,
         times: Option<Vec<f64>>,
-        settings: Option<Settings>,
+        settings: Option<SpacetimeSettings>,
     ) -> Result<(), SpacetimeError> {
         if let Some(times) = &times {
             check_times(times, self.keyframes.len())?;
@@ -193,9 +193,9 @@ impl Spacetime {
             .is_some_and(|s| s.velocities != self.settings.velocities);
         let old_times = times.map(|times| std::mem::replace(&mut self.times, times));
         let old_settings = settings.map(|s| std::mem::replace(&mut self.settings, s));
-        let slopes = others.then(|| self.slopes_now());
+        let slopes = others.then(|| self.key_velocities());
         let old_slopes = slopes.map(|s| std::mem::replace(&mut self.slopes, s));
-        self.renew(|motion| {
+        self.solve_or_undo(|motion| {
             if let Some(times) = old_times {
                 motion.times = times;
             }
@@ -217,12 +217,12 @@ impl Spacetime {
         self.check_key(key)?;
         check_shape(shape, self.node_count(), || format!("keyframe {key}"))?;
         // Aligned with the reference of the preprocess: the first keyframe moves like the others.
-        let (laid, at) = self.aligned(shape);
+        let (laid, at) = self.align_shape(shape);
         let coordinates = self.space.coordinates(&laid);
         let reached = self.space.shape(&coordinates);
         let misses = reached.iter().zip(&laid).map(|(a, b)| (a - b).norm());
         let miss = misses.fold(0.0, f64::max);
-        let keys = self.mirrored(key);
+        let keys = self.keyframe_ends(key);
         let old = (
             self.keyframes.clone(),
             self.coordinates.clone(),
@@ -236,8 +236,8 @@ impl Spacetime {
                 places[key] = at;
             }
         }
-        self.slopes = self.slopes_now();
-        self.renew(|motion| {
+        self.slopes = self.key_velocities();
+        self.solve_or_undo(|motion| {
             (
                 motion.keyframes,
                 motion.coordinates,
@@ -249,13 +249,13 @@ impl Spacetime {
     }
 
     /// Returns a shape as it lies in the space: aligned with its reference, where rigid motion is factored out, with its place.
-    pub(super) fn aligned(&self, shape: &[Vec3]) -> (Vec<Vec3>, Option<Place>) {
+    pub(super) fn align_shape(&self, shape: &[Vec3]) -> (Vec<Vec3>, Option<RigidPlacement>) {
         if self.places.is_none() {
             return (shape.to_vec(), None);
         }
         let (reference, masses) = (&self.space.reference, self.body.masses());
-        let at = place(reference, shape, masses);
-        (at.aligned(shape, centre(reference, masses)), Some(at))
+        let at = best_placement(reference, shape, masses);
+        (at.align(shape, centre_of_mass(reference, masses)), Some(at))
     }
 
     /// Makes a keyframe soft, with a cost `weight |x − X|²` in the norm of the mass. `None` makes it exact again.
@@ -266,10 +266,10 @@ impl Spacetime {
         self.check_key(key)?;
         check_weight(weight)?;
         let old = self.weights.clone();
-        for key in self.mirrored(key) {
+        for key in self.keyframe_ends(key) {
             self.weights[key] = weight;
         }
-        self.renew(|motion| motion.weights = old)
+        self.solve_or_undo(|motion| motion.weights = old)
     }
 
     /// Prescribes positions of some vertices at a time, exactly or with a weight. Returns an identifier for
@@ -277,7 +277,7 @@ impl Spacetime {
     ///
     /// # Errors
     /// A time outside the motion, vertices that do not exist, positions that are not finite, a vertex at two positions at once.
-    pub fn partial(
+    pub fn add_partial(
         &mut self,
         time: f64,
         vertices: Vec<u32>,
@@ -285,7 +285,7 @@ impl Spacetime {
         weight: Option<f64>,
     ) -> Result<usize, SpacetimeError> {
         check_weight(weight)?;
-        let partial = Partial {
+        let partial = PartialKeyframe {
             id: self.next,
             time,
             vertices,
@@ -304,7 +304,7 @@ impl Spacetime {
         }
         self.partials.push(partial);
         self.next += 1;
-        self.renew(|motion| {
+        self.solve_or_undo(|motion| {
             motion.partials.pop();
         })?;
         Ok(self.next - 1)
@@ -324,16 +324,16 @@ impl Spacetime {
         };
         let old = self.partials.clone();
         self.partials.remove(at);
-        self.renew(|motion| motion.partials = old)
+        self.solve_or_undo(|motion| motion.partials = old)
     }
 
     /// Returns the identifier of each exact partial keyframe and the largest distance by which the space makes it miss a vertex.
-    pub fn misses(&self) -> &[(usize, f64)] {
+    pub fn partial_misses(&self) -> &[(usize, f64)] {
         &self.solved.misses
     }
 
     /// Solves again, or restores the previous state on an error.
-    fn renew(&mut self, undo: impl FnOnce(&mut Self)) -> Result<(), SpacetimeError> {
+    fn solve_or_undo(&mut self, undo: impl FnOnce(&mut Self)) -> Result<(), SpacetimeError> {
         match self.solve() {
             Ok(solved) => {
                 self.solved = solved;
@@ -347,7 +347,7 @@ impl Spacetime {
     }
 
     /// Returns a keyframe and, in a cycle, its other end.
-    fn mirrored(&self, key: usize) -> Vec<usize> {
+    fn keyframe_ends(&self, key: usize) -> Vec<usize> {
         let last = self.keyframes.len() - 1;
         match (self.cyclic, key) {
             (true, k) if k == 0 || k == last => vec![0, last],
@@ -368,7 +368,7 @@ impl Spacetime {
     }
 
     /// Maps a time into the motion: cycles repeat, times beyond the ends map to the ends.
-    pub(super) fn shown_time(&self, time: f64) -> f64 {
+    pub(super) fn wrap_time(&self, time: f64) -> f64 {
         let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
         if self.cyclic {
             first + (time - first).rem_euclid(last - first)
@@ -379,10 +379,10 @@ impl Spacetime {
 
     /// Returns the coordinates at times, one column each.
     pub(super) fn coordinates_at(&self, times: &[f64]) -> Mat<f64> {
-        let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
+        let times: Vec<f64> = times.iter().map(|&t| self.wrap_time(t)).collect();
         let shares: Vec<(usize, usize, f64)> = times
             .iter()
-            .map(|&t| share(&self.solved.stations, t))
+            .map(|&t| blend_at(&self.solved.stations, t))
             .collect();
         let mut sum = Mat::zeros(self.dimension(), times.len());
         for (l, linear) in self.linearisations.iter().enumerate() {
@@ -409,17 +409,17 @@ impl Spacetime {
     }
 
     /// Returns the coordinates of cubic splines through the same keyframes with the same prescribed velocities, one column per time.
-    pub(super) fn plain_coordinates_at(&self, times: &[f64]) -> Mat<f64> {
-        let spline = self.plain_spline();
-        let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
+    pub(super) fn cubic_coordinates_at(&self, times: &[f64]) -> Mat<f64> {
+        let spline = self.cubic_splines();
+        let times: Vec<f64> = times.iter().map(|&t| self.wrap_time(t)).collect();
         let sampled = spline.sample(&times, 0);
         MatRef::from_row_major_slice(&sampled, self.dimension(), times.len()).to_owned()
     }
 
     /// Returns the cubic splines of all coordinates.
-    pub(super) fn plain_spline(&self) -> WigglySpline {
+    pub(super) fn cubic_splines(&self) -> WigglySpline {
         let [incoming, outgoing] = &self.slopes.sides;
-        let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
+        let layout = Arc::new(KnotLayout::new(self.key_knots(|_| true), self.cyclic));
         let at = |of: &[Vec<f64>], i: usize| -> Vec<f64> {
             of.iter()
                 .map(|c| c.get(i).copied().unwrap_or(0.0))
@@ -436,7 +436,7 @@ impl Spacetime {
         WigglySpline::new(layout, free, given)
     }
 
-    pub(super) fn rigid(&self) -> Option<&RigidPath> {
+    pub(super) fn rigid_motion_path(&self) -> Option<&RigidPath> {
         self.solved.rigid.as_ref()
     }
 

@@ -47,7 +47,7 @@ pub enum RigidMotion {
 
 /// Parameters that change without a new preprocess. [hildebrandt2012, §4.4]
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct SpacetimeSettings {
     /// Factor of the elastic energy.
     pub stiffness: f64,
     /// α (1/s) and β (s): damping `αM + βK`.
@@ -58,7 +58,7 @@ pub struct Settings {
     pub velocities: BTreeMap<usize, Velocity>,
 }
 
-impl Default for Settings {
+impl Default for SpacetimeSettings {
     fn default() -> Self {
         Self {
             stiffness: 1.0,
@@ -71,7 +71,7 @@ impl Default for Settings {
 
 /// Rest shape of the elastic energy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Rests {
+pub enum RestShape {
     /// The body's own rest shape: keyframes are strained, and spring back. [hildebrandt2012, §3]
     #[default]
     Body,
@@ -93,7 +93,7 @@ pub struct SpaceSettings {
     /// Treatment of rigid motion.
     pub rigid: RigidMotion,
     /// Rest shape of the body.
-    pub rests: Rests,
+    pub rests: RestShape,
     /// Largest number of unknowns with which a body keeps its full space.
     pub full_below: usize,
 }
@@ -106,13 +106,13 @@ impl Default for SpaceSettings {
             cyclic: false,
             ghosts: Ghosts::None,
             rigid: RigidMotion::Auto,
-            rests: Rests::Body,
+            rests: RestShape::Body,
             full_below: 1500,
         }
     }
 }
 
-impl Settings {
+impl SpacetimeSettings {
     /// Checks that the settings are in range.
     pub(super) fn check(&self, nodes: usize, keys: usize) -> Result<(), SpacetimeError> {
         let setting = |name, range, value: f64, good: bool| match good {
@@ -193,7 +193,7 @@ pub(super) fn check_shape(
             nodes,
         });
     }
-    match shape.iter().position(|x| !crate::range::is_place(x)) {
+    match shape.iter().position(|x| !crate::range::is_position(x)) {
         Some(vertex) => Err(SpacetimeError::NotFinite {
             what: what(),
             vertex,

@@ -6,19 +6,19 @@
 //! in the least-squares sense, and reported as a miss.
 
 use super::SpacetimeError;
-use super::rigid::Place;
-use super::space::Space;
+use super::rigid::RigidPlacement;
+use super::space::ShapeSpace;
 use crate::Vec3;
-use crate::range::is_place;
-use crate::solve::tall::times;
+use crate::range::is_position;
+use crate::solve::tall::matrix_vector;
 use faer::Mat;
 
 /// Singular value, as a share of the largest, below which a row is dependent.
-const DEPENDENT: f64 = 1e-9;
+const RANK_TOLERANCE: f64 = 1e-9;
 
 /// Positions of some vertices at a time.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Partial {
+pub(super) struct PartialKeyframe {
     pub id: usize,
     pub time: f64,
     pub vertices: Vec<u32>,
@@ -28,7 +28,7 @@ pub(super) struct Partial {
 
 /// Conditions on coordinates at a time: `rows q = wanted`.
 #[derive(Debug, Clone)]
-pub(super) struct Rows {
+pub(super) struct PartialConditions {
     pub time: f64,
     pub rows: Mat<f64>,
     pub wanted: Vec<f64>,
@@ -37,7 +37,7 @@ pub(super) struct Rows {
     pub misses: Vec<(usize, f64)>,
 }
 
-impl Partial {
+impl PartialKeyframe {
     pub fn check_time(&self, (start, end): (f64, f64)) -> Result<(), SpacetimeError> {
         if self.time >= start && self.time <= end {
             return Ok(());
@@ -66,7 +66,7 @@ impl Partial {
                 count: nodes,
             });
         }
-        match self.positions.iter().position(|x| !is_place(x)) {
+        match self.positions.iter().position(|x| !is_position(x)) {
             Some(at) => Err(SpacetimeError::NotFinite {
                 what: format!("the partial keyframe at {} s", self.time),
                 vertex: self.vertices[at] as usize,
@@ -135,12 +135,12 @@ impl Partial {
     }
 
     /// Builds the conditions of all partial keyframes, by time: exact ones of one time together, then weighted ones singly.
-    pub fn rows(
+    pub fn all_conditions(
         all: &[Self],
-        space: &Space,
+        space: &ShapeSpace,
         masses: &[f64],
-        place: &dyn Fn(&Rows) -> Option<Place>,
-    ) -> Vec<Rows> {
+        place: &dyn Fn(&PartialConditions) -> Option<RigidPlacement>,
+    ) -> Vec<PartialConditions> {
         let mut times: Vec<f64> = all.iter().map(|p| p.time).collect();
         times.sort_by(f64::total_cmp);
         times.dedup();
@@ -152,21 +152,21 @@ impl Partial {
             };
             let exact: Vec<&Self> = here(true).collect();
             if !exact.is_empty() {
-                result.push(Self::together(&exact, space, masses, place));
+                result.push(Self::joint_conditions(&exact, space, masses, place));
             }
-            result.extend(here(false).map(|p| Self::together(&[p], space, masses, place)));
+            result.extend(here(false).map(|p| Self::joint_conditions(&[p], space, masses, place)));
         }
         result
     }
 
-    fn together(
+    fn joint_conditions(
         all: &[&Self],
-        space: &Space,
+        space: &ShapeSpace,
         masses: &[f64],
-        place: &dyn Fn(&Rows) -> Option<Place>,
-    ) -> Rows {
+        place: &dyn Fn(&PartialConditions) -> Option<RigidPlacement>,
+    ) -> PartialConditions {
         let weight = all[0].weight;
-        let mut rows = Rows {
+        let mut rows = PartialConditions {
             time: all[0].time,
             rows: Mat::new(),
             wanted: Vec::new(),
@@ -174,14 +174,14 @@ impl Partial {
             misses: Vec::new(),
         };
         let at = place(&rows);
-        let pivot = super::rigid::centre(&space.reference, masses);
+        let pivot = super::rigid::centre_of_mass(&space.reference, masses);
         let vertices: Vec<u32> = all
             .iter()
             .flat_map(|p| p.vertices.iter().copied())
             .collect();
         let wanted: Vec<Vec3> = all.iter().flat_map(|p| p.positions.clone()).collect();
-        let wanted = at.map_or(wanted.clone(), |at| at.aligned(&wanted, pivot));
-        let mut matrix = space.rows_of(&vertices);
+        let wanted = at.map_or(wanted.clone(), |at| at.align(&wanted, pivot));
+        let mut matrix = space.basis_rows(&vertices);
         let mut offsets: Vec<f64> = vertices
             .iter()
             .zip(&wanted)
@@ -207,7 +207,7 @@ impl Partial {
         let largest = values.first().copied().unwrap_or(0.0);
         let rank = values
             .iter()
-            .filter(|&&s| s > DEPENDENT * largest && s > 0.0)
+            .filter(|&&s| s > RANK_TOLERANCE * largest && s > 0.0)
             .count();
         let (u, v) = (svd.U(), svd.V());
         rows.rows = Mat::from_fn(rank, matrix.ncols(), |i, j| v[(j, i)]);
@@ -222,16 +222,20 @@ impl Partial {
             let reached: Vec<f64> = (0..matrix.ncols())
                 .map(|j| (0..rank).map(|i| v[(j, i)] * rows.wanted[i]).sum())
                 .collect();
-            rows.misses = misses(all, &times(&matrix, &reached), &offsets);
+            rows.misses = target_distances(all, &matrix_vector(&matrix, &reached), &offsets);
         }
         rows
     }
 }
 
 /// Returns for each partial keyframe the distance of its farthest vertex from its target.
-fn misses(all: &[&Partial], reached: &[f64], wanted: &[f64]) -> Vec<(usize, f64)> {
+fn target_distances(
+    all: &[&PartialKeyframe],
+    reached: &[f64],
+    wanted: &[f64],
+) -> Vec<(usize, f64)> {
     let mut from = 0;
-    let one = |partial: &&Partial| {
+    let one = |partial: &&PartialKeyframe| {
         let to = from + 3 * partial.vertices.len();
         let far = (from..to).step_by(3).map(|r| {
             let d = |k: usize| reached[r + k] - wanted[r + k];
@@ -243,9 +247,9 @@ fn misses(all: &[&Partial], reached: &[f64], wanted: &[f64]) -> Vec<(usize, f64)
     all.iter().map(one).collect()
 }
 
-impl Rows {
+impl PartialConditions {
     /// Returns the coordinates if exact conditions determine all of them.
-    pub fn whole(&self) -> Option<Vec<f64>> {
+    pub fn determined_coordinates(&self) -> Option<Vec<f64>> {
         let exact = self.compliance.iter().all(|&c| c == 0.0);
         let (rank, d) = (self.rows.nrows(), self.rows.ncols());
         if !exact || rank < d {

@@ -2,30 +2,32 @@
 //! The preprocess: aligned keyframes, the reduced space, linearisations. [hildebrandt2012, §4.4, §5]
 
 use super::linear::Linearisation;
-use super::options::{Ghosts, Rests, RigidMotion, Settings, SpaceSettings, check_shape};
-use super::rigid::{Place, part, place};
-use super::space::Space;
+use super::options::{
+    Ghosts, RestShape, RigidMotion, SpaceSettings, SpacetimeSettings, check_shape,
+};
+use super::rigid::{RigidPlacement, best_placement, split_velocities};
+use super::space::ShapeSpace;
 use super::{Deformable, SpacetimeError, ghosts};
 use crate::Vec3;
 use crate::geometry::aabb::diagonal;
-use crate::progress::{Cancelled, Part, Progress, step};
-use crate::solve::eigen::{EigenError, EigenSettings, analysed, lowest_of};
-use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, Symbolic};
+use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
+use crate::solve::eigen::{EigenError, EigenSettings, analyse_pattern, lowest_with_symbolic};
+use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SymbolicCholesky};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Tolerances, as shares of the size: for equal shapes, and for fixed vertices.
-pub(super) const SAME: f64 = 1e-9;
-pub(super) const STAYS: f64 = 1e-5;
+pub(super) const EQUAL_SHAPE_TOLERANCE: f64 = 1e-9;
+pub(super) const FIXED_VERTEX_TOLERANCE: f64 = 1e-5;
 /// Tolerance of modes, and the looser one where they do not converge.
-const TOLERANCE: f64 = 1e-6;
-const ROUGH: f64 = 1e-2;
+const MODE_TOLERANCE: f64 = 1e-6;
+const ROUGH_MODE_TOLERANCE: f64 = 1e-2;
 /// Maximum number of parts without a fixed vertex: each adds six motions of its own to every keyframe.
-const PARTS: usize = 8;
+const MAX_FREE_PARTS: usize = 8;
 
 /// An aligned shape to linearise around.
-pub(super) struct Shape {
+pub(super) struct NamedShape {
     pub positions: Vec<Vec3>,
     pub name: String,
 }
@@ -42,21 +44,21 @@ pub(super) struct Ghost {
 }
 
 /// Result of the preprocess.
-pub(super) struct Prepared {
-    pub space: Space,
+pub(super) struct PreprocessResult {
+    pub space: ShapeSpace,
     pub linearisations: Vec<Linearisation>,
     /// Index of each keyframe's linearisation.
     pub linearisation_of: Vec<usize>,
     pub ghosts: Vec<Ghost>,
     /// Places of the keyframes, if rigid motion is factored out.
-    pub places: Option<Vec<Place>>,
+    pub places: Option<Vec<RigidPlacement>>,
     /// Coordinates of the keyframes.
     pub coordinates: Vec<Vec<f64>>,
     pub notes: Vec<String>,
 }
 
 /// Checks the keyframes against the body and each other, and returns the size.
-pub(super) fn check(
+pub(super) fn check_keyframes(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
     times: &[f64],
@@ -77,7 +79,7 @@ pub(super) fn check(
         let last = &keyframes[keyframes.len() - 1];
         for (vertex, (a, b)) in keyframes[0].iter().zip(last).enumerate() {
             let distance = (a - b).norm();
-            if distance > STAYS * size {
+            if distance > FIXED_VERTEX_TOLERANCE * size {
                 return Err(SpacetimeError::Open { vertex, distance });
             }
         }
@@ -92,7 +94,7 @@ pub(super) fn check(
     for (vertex, _) in options.fixed.iter().enumerate().filter(|(_, f)| **f) {
         for (key, shape) in keyframes.iter().enumerate() {
             let distance = (shape[vertex] - keyframes[0][vertex]).norm();
-            if distance > STAYS * size {
+            if distance > FIXED_VERTEX_TOLERANCE * size {
                 return Err(SpacetimeError::Fixed {
                     key,
                     vertex,
@@ -133,23 +135,23 @@ pub(super) fn check_times(times: &[f64], keys: usize) -> Result<(), SpacetimeErr
 }
 
 /// Keyframes, and how they are aligned.
-struct Keys<'a> {
+struct AlignedKeyframes<'a> {
     keyframes: &'a [Vec<Vec3>],
     masses: &'a [f64],
     fixed: &'a [bool],
-    places: Vec<Place>,
+    places: Vec<RigidPlacement>,
     /// `true`: rigid motion is factored out.
     removed: bool,
 }
 
 /// A ghost to place: the interval, the share of it, the aligned shape.
-type Between = (usize, f64, Vec<Vec3>);
+type GhostShape = (usize, f64, Vec<Vec3>);
 
-impl Keys<'_> {
+impl AlignedKeyframes<'_> {
     /// Returns a shape in the frame of the space, with fixed vertices at their places.
-    fn laid(&self, x: &[Vec3], at: &Place) -> Vec<Vec3> {
+    fn align_shape(&self, x: &[Vec3], at: &RigidPlacement) -> Vec<Vec3> {
         let mut laid = match self.removed {
-            true => at.aligned(x, self.places[0].centre),
+            true => at.align(x, self.places[0].centre),
             false => x.to_vec(),
         };
         for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
@@ -159,17 +161,17 @@ impl Keys<'_> {
     }
 
     /// Returns the distinct shapes among aligned keyframes, and the index of each keyframe's.
-    fn distinct(laid: &[Vec<Vec3>], size: f64) -> (Vec<Shape>, Vec<usize>) {
-        let (mut shapes, mut of): (Vec<Shape>, _) = (Vec::new(), Vec::new());
+    fn distinct_shapes(laid: &[Vec<Vec3>], size: f64) -> (Vec<NamedShape>, Vec<usize>) {
+        let (mut shapes, mut of): (Vec<NamedShape>, _) = (Vec::new(), Vec::new());
         for (key, positions) in laid.iter().enumerate() {
-            let same = |s: &Shape| {
+            let same = |s: &NamedShape| {
                 let mut pairs = s.positions.iter().zip(positions);
-                pairs.all(|(a, b)| (a - b).amax() <= SAME * size)
+                pairs.all(|(a, b)| (a - b).amax() <= EQUAL_SHAPE_TOLERANCE * size)
             };
             let found = shapes.iter().position(same);
             of.push(found.unwrap_or(shapes.len()));
             if found.is_none() {
-                shapes.push(Shape {
+                shapes.push(NamedShape {
                     positions: positions.clone(),
                     name: format!("keyframe {key}"),
                 });
@@ -182,11 +184,11 @@ impl Keys<'_> {
     ///
     /// # Errors
     /// A shape of another body, a time outside.
-    fn given(
+    fn align_given_ghosts(
         &self,
         list: &[(f64, Vec<Vec3>)],
         times: &[f64],
-    ) -> Result<Vec<Between>, SpacetimeError> {
+    ) -> Result<Vec<GhostShape>, SpacetimeError> {
         let (start, end) = (times[0], times[times.len() - 1]);
         let one = |(number, (time, shape)): (usize, &(f64, Vec<Vec3>))| {
             check_shape(shape, self.masses.len(), || format!("ghost {number}"))?;
@@ -200,23 +202,31 @@ impl Keys<'_> {
             }
             let after = times.partition_point(|t| t <= time).min(times.len() - 1);
             let share = (time - times[after - 1]) / (times[after] - times[after - 1]);
-            let at = place(&self.keyframes[0], shape, self.masses);
-            Ok((after - 1, share, self.laid(shape, &at)))
+            let at = best_placement(&self.keyframes[0], shape, self.masses);
+            Ok((after - 1, share, self.align_shape(shape, &at)))
         };
         list.iter().enumerate().map(one).collect()
     }
 
     /// Returns the given velocities as columns of the space.
-    fn velocities(&self, settings: &Settings, free: &[u32]) -> Vec<Vec<f64>> {
+    fn velocity_columns(&self, settings: &SpacetimeSettings, free: &[u32]) -> Vec<Vec<f64>> {
         let mut columns = Vec::new();
         for (&key, velocity) in &settings.velocities {
             let both = [velocity.incoming(), velocity.outgoing()];
             for given in both.into_iter().flatten() {
                 let field = match self.removed {
-                    true => part(&self.keyframes[key], given, self.masses, &self.places[key]).rest,
+                    true => {
+                        split_velocities(
+                            &self.keyframes[key],
+                            given,
+                            self.masses,
+                            &self.places[key],
+                        )
+                        .rest
+                    }
                     false => given.to_vec(),
                 };
-                columns.push(flat(free, |v| field[v]));
+                columns.push(flatten_free(free, |v| field[v]));
             }
         }
         columns
@@ -224,7 +234,7 @@ impl Keys<'_> {
 }
 
 /// Appends ghosts to the shapes, and returns them in the order of their times.
-fn placed(given: Vec<Between>, timed: bool, shapes: &mut Vec<Shape>) -> Vec<Ghost> {
+fn append_ghosts(given: Vec<GhostShape>, timed: bool, shapes: &mut Vec<NamedShape>) -> Vec<Ghost> {
     let mut placed = Vec::new();
     for (number, (interval, share, positions)) in given.into_iter().enumerate() {
         placed.push(Ghost {
@@ -234,7 +244,7 @@ fn placed(given: Vec<Between>, timed: bool, shapes: &mut Vec<Shape>) -> Vec<Ghos
             linearisation: shapes.len(),
         });
         let name = format!("ghost {number}");
-        shapes.push(Shape { positions, name });
+        shapes.push(NamedShape { positions, name });
     }
     placed.sort_by(|a, b| {
         (a.interval, a.share)
@@ -245,21 +255,21 @@ fn placed(given: Vec<Between>, timed: bool, shapes: &mut Vec<Shape>) -> Vec<Ghos
 }
 
 /// Linearises a body at each shape.
-fn linearisations(
+fn linearise_shapes(
     body: &dyn Deformable,
-    space: &Space,
-    shapes: &[Shape],
-    rests: Rests,
+    space: &ShapeSpace,
+    shapes: &[NamedShape],
+    rests: RestShape,
     progress: &dyn Progress,
 ) -> Result<Vec<Linearisation>, SpacetimeError> {
-    step(progress, 0.78, "Linearisations")?;
+    report_progress(progress, 0.78, "Linearisations")?;
     let done = AtomicUsize::new(0);
-    let linearise = |shape: &Shape| {
+    let linearise = |shape: &NamedShape| {
         let name = || shape.name.clone();
         let linear = Linearisation::new(body, space, &shape.positions, rests, &name);
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         let share = 0.78 + 0.22 * count as f64 / shapes.len() as f64;
-        step(progress, share, "Linearisations")?;
+        report_progress(progress, share, "Linearisations")?;
         linear
     };
     shapes.par_iter().map(linearise).collect()
@@ -269,10 +279,10 @@ pub(super) fn prepare(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
     (times, size): (&[f64], f64),
-    settings: &Settings,
+    settings: &SpacetimeSettings,
     options: &SpaceSettings,
     progress: &dyn Progress,
-) -> Result<Prepared, SpacetimeError> {
+) -> Result<PreprocessResult, SpacetimeError> {
     let (masses, nodes) = (body.masses(), body.rest().len());
     let held = |v: usize| options.fixed.get(v).copied().unwrap_or(false);
     let free: Vec<u32> = (0..nodes as u32).filter(|&v| !held(v as usize)).collect();
@@ -284,8 +294,10 @@ pub(super) fn prepare(
     if options.rigid == RigidMotion::Removed && !removed {
         notes.push("Rigid motion is kept, since vertices are fixed.".to_owned());
     }
-    let places = keyframes.iter().map(|x| place(&keyframes[0], x, masses));
-    let keys = Keys {
+    let places = keyframes
+        .iter()
+        .map(|x| best_placement(&keyframes[0], x, masses));
+    let keys = AlignedKeyframes {
         places: places.collect(),
         fixed: &options.fixed,
         keyframes,
@@ -293,31 +305,31 @@ pub(super) fn prepare(
         removed,
     };
     let pairs = keyframes.iter().zip(&keys.places);
-    let laid: Vec<Vec<Vec3>> = pairs.map(|(x, at)| keys.laid(x, at)).collect();
-    let (mut shapes, linearisation_of) = Keys::distinct(&laid, size);
+    let laid: Vec<Vec<Vec3>> = pairs.map(|(x, at)| keys.align_shape(x, at)).collect();
+    let (mut shapes, linearisation_of) = AlignedKeyframes::distinct_shapes(&laid, size);
     let given = match &options.ghosts {
         Ghosts::None => Vec::new(),
-        Ghosts::Auto => ghosts::between(body, &laid, &free, &mut notes),
-        Ghosts::Given(list) => keys.given(list, times)?,
+        Ghosts::Auto => ghosts::build_ghosts(body, &laid, &free, &mut notes),
+        Ghosts::Given(list) => keys.align_given_ghosts(list, times)?,
     };
     let timed = matches!(options.ghosts, Ghosts::Given(_));
-    let ghosts = placed(given, timed, &mut shapes);
+    let ghosts = append_ghosts(given, timed, &mut shapes);
     let whole = 3 * free.len() <= options.full_below;
     let mut columns = Vec::new();
     if !whole {
-        let part = Part {
+        let part = StageProgress {
             whole: progress,
             from: 0.0,
             to: 0.7,
         };
-        columns = self::columns(body, &shapes, &free, options.modes, &mut notes, &part)?;
-        columns.extend(keys.velocities(settings, &free));
+        columns = self::space_columns(body, &shapes, &free, options.modes, &mut notes, &part)?;
+        columns.extend(keys.velocity_columns(settings, &free));
     }
-    step(progress, 0.7, "Reduced space")?;
-    let space = Space::new(laid[0].clone(), free, masses, &columns, whole);
+    report_progress(progress, 0.7, "Reduced space")?;
+    let space = ShapeSpace::new(laid[0].clone(), free, masses, &columns, whole);
     let space = space.ok_or(SpacetimeError::NoSpace)?;
-    let linearisations = linearisations(body, &space, &shapes, options.rests, progress)?;
-    Ok(Prepared {
+    let linearisations = linearise_shapes(body, &space, &shapes, options.rests, progress)?;
+    Ok(PreprocessResult {
         coordinates: laid.iter().map(|x| space.coordinates(x)).collect(),
         linearisations,
         linearisation_of,
@@ -328,7 +340,7 @@ pub(super) fn prepare(
     })
 }
 
-fn flat(free: &[u32], of: impl Fn(usize) -> Vec3) -> Vec<f64> {
+fn flatten_free(free: &[u32], of: impl Fn(usize) -> Vec3) -> Vec<f64> {
     let rows = free.iter().flat_map(|&v| {
         let x = of(v as usize);
         [x.x, x.y, x.z]
@@ -337,9 +349,9 @@ fn flat(free: &[u32], of: impl Fn(usize) -> Vec3) -> Vec<f64> {
 }
 
 /// Returns the columns of the reduced space: differences to the first shape, and modes of each shape at rest.
-pub(super) fn columns(
+pub(super) fn space_columns(
     body: &dyn Deformable,
-    shapes: &[Shape],
+    shapes: &[NamedShape],
     free: &[u32],
     count: usize,
     notes: &mut Vec<String>,
@@ -348,7 +360,7 @@ pub(super) fn columns(
     let first = &shapes[0].positions;
     let mut columns: Vec<Vec<f64>> = shapes[1..]
         .iter()
-        .map(|shape| flat(free, |v| shape.positions[v] - first[v]))
+        .map(|shape| flatten_free(free, |v| shape.positions[v] - first[v]))
         .collect();
     if count == 0 {
         return Ok(columns);
@@ -361,25 +373,29 @@ pub(super) fn columns(
         (0..n as u32).collect(),
         free.iter().map(|&v| masses[v as usize]).collect(),
     );
-    step(progress, 0.0, "Order of elimination")?;
+    report_progress(progress, 0.0, "Order of elimination")?;
     let stiffness = stiffness_at(body, &shapes[0])?;
-    let parts = free_parts(&stiffness, first.len(), free);
-    if parts > PARTS {
-        return Err(SpacetimeError::Parts { parts, most: PARTS });
+    let parts = count_free_parts(&stiffness, first.len(), free);
+    if parts > MAX_FREE_PARTS {
+        return Err(SpacetimeError::Parts {
+            parts,
+            most: MAX_FREE_PARTS,
+        });
     }
     // All share one pattern, which is analysed once, at the rest shape.
     let middles: Vec<Vec3> = free.iter().map(|&v| body.rest()[v as usize]).collect();
-    let stiffness = restricted(stiffness, free, first.len());
-    let symbolic = analysed(&stiffness, &mass, &middles).map_err(|e| no_modes(&shapes[0], e))?;
+    let stiffness = without_fixed(stiffness, free, first.len());
+    let symbolic =
+        analyse_pattern(&stiffness, &mass, &middles).map_err(|e| modes_error(&shapes[0], e))?;
     drop(stiffness);
     let done = AtomicUsize::new(0);
-    let modes = |shape: &Shape| {
+    let modes = |shape: &NamedShape| {
         let watch = |_: f64, _: &str| {
             let share = (0.5 + done.load(Ordering::Relaxed) as f64) / shapes.len() as f64;
             progress.report(0.05 + 0.95 * share.min(1.0), "Modes of the keyframes")
         };
-        let stiffness = restricted(stiffness_at(body, shape)?, free, first.len());
-        let found = modes_of(shape, (&stiffness, &mass), (free, &symbolic), count, &watch);
+        let stiffness = without_fixed(stiffness_at(body, shape)?, free, first.len());
+        let found = shape_modes(shape, (&stiffness, &mass), (free, &symbolic), count, &watch);
         done.fetch_add(1, Ordering::Relaxed);
         found
     };
@@ -400,11 +416,11 @@ pub(super) fn columns(
             "The mesh has {parts} separate parts, which move independently where keyframes say nothing."
         ));
     }
-    step(progress, 1.0, "Modes of the keyframes").map_err(|Cancelled| Cancelled)?;
+    report_progress(progress, 1.0, "Modes of the keyframes").map_err(|Cancelled| Cancelled)?;
     Ok(columns)
 }
 
-fn stiffness_at(body: &dyn Deformable, shape: &Shape) -> Result<BlockMatrix, SpacetimeError> {
+fn stiffness_at(body: &dyn Deformable, shape: &NamedShape) -> Result<BlockMatrix, SpacetimeError> {
     let hessian = body.hessian_at_rest(&shape.positions);
     hessian.ok_or_else(|| SpacetimeError::Crumpled {
         what: shape.name.clone(),
@@ -412,14 +428,14 @@ fn stiffness_at(body: &dyn Deformable, shape: &Shape) -> Result<BlockMatrix, Spa
 }
 
 /// Returns a matrix without the fixed vertices.
-fn restricted(matrix: BlockMatrix, free: &[u32], nodes: usize) -> BlockMatrix {
+fn without_fixed(matrix: BlockMatrix, free: &[u32], nodes: usize) -> BlockMatrix {
     match free.len() == nodes {
         true => matrix,
-        false => matrix.restricted(free),
+        false => matrix.restrict_to(free),
     }
 }
 
-fn no_modes(shape: &Shape, error: EigenError) -> SpacetimeError {
+fn modes_error(shape: &NamedShape, error: EigenError) -> SpacetimeError {
     match error {
         EigenError::Cancelled(c) => SpacetimeError::Cancelled(c),
         error => SpacetimeError::Modes {
@@ -430,16 +446,16 @@ fn no_modes(shape: &Shape, error: EigenError) -> SpacetimeError {
 }
 
 /// Returns the modes of a shape at rest; none where they do not converge.
-fn modes_of(
-    shape: &Shape,
+fn shape_modes(
+    shape: &NamedShape,
     (stiffness, mass): (&BlockMatrix, &ScalarMatrix),
-    (free, symbolic): (&[u32], &Arc<Symbolic>),
+    (free, symbolic): (&[u32], &Arc<SymbolicCholesky>),
     count: usize,
     watch: &dyn Progress,
 ) -> Result<Vec<Vec<Vec3>>, SpacetimeError> {
     let centres: Vec<Vec3> = free.iter().map(|&v| shape.positions[v as usize]).collect();
     // Rough modes span a space too; without modes the keyframes' differences remain.
-    for tolerance in [TOLERANCE, ROUGH] {
+    for tolerance in [MODE_TOLERANCE, ROUGH_MODE_TOLERANCE] {
         let options = EigenSettings {
             tolerance,
             beyond_free: true,
@@ -447,17 +463,17 @@ fn modes_of(
             ..EigenSettings::new(count.min(3 * free.len()))
         };
         let elimination = (symbolic, centres.as_slice());
-        match lowest_of(stiffness, mass, elimination, &options, watch) {
+        match lowest_with_symbolic(stiffness, mass, elimination, &options, watch) {
             Ok(pairs) => return Ok(pairs.vectors),
             Err(EigenError::NotConverged { .. } | EigenError::Overflow) => {}
-            Err(error) => return Err(no_modes(shape, error)),
+            Err(error) => return Err(modes_error(shape, error)),
         }
     }
     Ok(Vec::new())
 }
 
 /// Counts the connected parts of a body without a fixed vertex.
-fn free_parts(pattern: &BlockMatrix, nodes: usize, free: &[u32]) -> usize {
+fn count_free_parts(pattern: &BlockMatrix, nodes: usize, free: &[u32]) -> usize {
     let mut is_free = vec![false; nodes];
     let mut seen = is_free.clone();
     free.iter().for_each(|&v| is_free[v as usize] = true);

@@ -21,12 +21,12 @@ pub fn check_splines(times: &[f64], oscillators: &[Oscillator]) -> Result<(), Sp
 /// Checks that the parameters of oscillators over an interval do not overflow.
 pub(super) fn check_range(oscillators: &[Oscillator], longest: f64) -> Result<(), SpacetimeError> {
     /// Largest `|λ| T²`.
-    const STIFF: f64 = 1e24;
+    const MAX_STIFFNESS: f64 = 1e24;
     /// Largest `|δ| T`.
-    const DAMPED: f64 = 1e12;
+    const MAX_DAMPING: f64 = 1e12;
     let far = |o: &Oscillator| {
-        let bounded = o.stiffness.abs() * longest * longest <= STIFF
-            && o.damping.abs() * longest <= DAMPED
+        let bounded = o.stiffness.abs() * longest * longest <= MAX_STIFFNESS
+            && o.damping.abs() * longest <= MAX_DAMPING
             && crate::range::is_sound(o.gravity);
         !bounded
     };

@@ -10,10 +10,10 @@
 //! Translations move all linearisations alike, so removing them changes nothing. Rotations change the motion between keyframes in
 //! proportion to their angle, so no angle makes a motion jump.
 
-use super::interval::{Ends, Interval, Oscillator};
-use super::knots::{KnotData, Layout};
-use super::spline::{WigglySpline, intervals};
-use super::turning::{Turning, graded};
+use super::interval::{Interval, IntervalEnds, Oscillator};
+use super::knots::{KnotData, KnotLayout};
+use super::spline::{WigglySpline, build_intervals};
+use super::turning::{AngularMotion, integrate_graded};
 use crate::geometry::rotation::best_rotation;
 use crate::geometry::rotation_vector::rotation;
 use crate::{Mat3, Vec3};
@@ -22,25 +22,25 @@ use std::sync::Arc;
 
 /// Share of the identity added to a covariance, which decides where the covariance is degenerate. It is fifty times rounding error, and
 /// turns the best fit by no more than that.
-const UNDECIDED: f64 = 1e-14;
+const COVARIANCE_REGULARISATION: f64 = 1e-14;
 
 /// Place of a shape: `x = turn (y − pivot) + centre`, with y the aligned shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
+pub(super) struct RigidPlacement {
     pub turn: Mat3,
     pub centre: Vec3,
 }
 
-impl Place {
+impl RigidPlacement {
     /// Returns a shape as it lies aligned with the reference, turned and moved about `pivot`, the reference's centre.
-    pub fn aligned(&self, x: &[Vec3], pivot: Vec3) -> Vec<Vec3> {
+    pub fn align(&self, x: &[Vec3], pivot: Vec3) -> Vec<Vec3> {
         let back = self.turn.transpose();
         x.iter().map(|x| pivot + back * (x - self.centre)).collect()
     }
 }
 
 /// Returns the centre of mass.
-pub(super) fn centre(x: &[Vec3], masses: &[f64]) -> Vec3 {
+pub(super) fn centre_of_mass(x: &[Vec3], masses: &[f64]) -> Vec3 {
     let mut sum = Vec3::zeros();
     let mut mass = 0.0;
     for (x, m) in x.iter().zip(masses) {
@@ -51,21 +51,21 @@ pub(super) fn centre(x: &[Vec3], masses: &[f64]) -> Vec3 {
 }
 
 /// Returns the best rotation of a shape against a reference, and its centre.
-pub(super) fn place(reference: &[Vec3], x: &[Vec3], masses: &[f64]) -> Place {
-    let (from, to) = (centre(reference, masses), centre(x, masses));
+pub(super) fn best_placement(reference: &[Vec3], x: &[Vec3], masses: &[f64]) -> RigidPlacement {
+    let (from, to) = (centre_of_mass(reference, masses), centre_of_mass(x, masses));
     let mut covariance = Mat3::zeros();
     for ((r, x), m) in reference.iter().zip(x).zip(masses) {
         covariance += (x - to) * (r - from).transpose() * *m;
     }
     // Among equally good rotations, such as those of a line about itself, choose the smallest.
-    covariance += Mat3::identity() * (UNDECIDED * covariance.norm());
+    covariance += Mat3::identity() * (COVARIANCE_REGULARISATION * covariance.norm());
     let turn = best_rotation(&covariance).unwrap_or_else(Mat3::identity);
-    Place { turn, centre: to }
+    RigidPlacement { turn, centre: to }
 }
 
 /// Velocities of a shape, split into rigid motion and deformation.
 #[derive(Debug, Clone)]
-pub(super) struct Parted {
+pub(super) struct VelocitySplit {
     /// Velocity of the centre.
     pub linear: Vec3,
     /// Angular velocity in the frame of the aligned shape, radians per second.
@@ -75,8 +75,13 @@ pub(super) struct Parted {
 }
 
 /// Splits the velocities of a shape at a place.
-pub(super) fn part(x: &[Vec3], velocities: &[Vec3], masses: &[f64], at: &Place) -> Parted {
-    let linear = centre(velocities, masses);
+pub(super) fn split_velocities(
+    x: &[Vec3],
+    velocities: &[Vec3],
+    masses: &[f64],
+    at: &RigidPlacement,
+) -> VelocitySplit {
+    let linear = centre_of_mass(velocities, masses);
     let (mut inertia, mut momentum) = (Mat3::zeros(), Vec3::zeros());
     for ((x, v), m) in x.iter().zip(velocities).zip(masses) {
         let arm = x - at.centre;
@@ -88,7 +93,7 @@ pub(super) fn part(x: &[Vec3], velocities: &[Vec3], masses: &[f64], at: &Place) 
         .map_or(Vec3::zeros(), |inverse| inverse * momentum);
     let back = at.turn.transpose();
     let left = |(x, v): (&Vec3, &Vec3)| back * (v - linear - turning.cross(&(x - at.centre)));
-    Parted {
+    VelocitySplit {
         linear,
         angular: back * turning,
         rest: x.iter().zip(velocities).map(left).collect(),
@@ -110,23 +115,23 @@ pub(super) struct RigidPath {
 }
 
 impl RigidPath {
-    /// Interpolates places at the knots of a layout with all values given, for a shape with masses. Slopes are [`Parted`] velocities
+    /// Interpolates places at the knots of a layout with all values given, for a shape with masses. Slopes are [`VelocitySplit`] velocities
     /// before and behind each knot; damping is δ, gravity an acceleration.
     pub fn new(
-        layout: Arc<Layout>,
-        places: &[Place],
+        layout: Arc<KnotLayout>,
+        places: &[RigidPlacement],
         (reference, masses): (&[Vec3], &[f64]),
-        slopes: (&[Option<Parted>], &[Option<Parted>]),
+        slopes: (&[Option<VelocitySplit>], &[Option<VelocitySplit>]),
         damping: f64,
         gravity: Vec3,
     ) -> Self {
         let mut summed = vec![Vec3::zeros()];
         for pair in places.windows(2) {
-            let step = vector(&(pair[0].turn.transpose() * pair[1].turn));
+            let step = to_rotation_vector(&(pair[0].turn.transpose() * pair[1].turn));
             summed.push(summed[summed.len() - 1] + step);
         }
-        let slope = |of: &[Option<Parted>], linear: bool, axis: usize| {
-            let number = |parted: &Option<Parted>| {
+        let slope = |of: &[Option<VelocitySplit>], linear: bool, axis: usize| {
+            let number = |parted: &Option<VelocitySplit>| {
                 let parted = parted.as_ref();
                 parted.map_or(0.0, |p| (if linear { p.linear } else { p.angular })[axis])
             };
@@ -136,7 +141,7 @@ impl RigidPath {
         let mut oscillators = Vec::new();
         for linear in [true, false] {
             for axis in 0..3 {
-                let value = |(place, sum): (&Place, &Vec3)| -> f64 {
+                let value = |(place, sum): (&RigidPlacement, &Vec3)| -> f64 {
                     let of = if linear { &place.centre } else { sum };
                     of[axis]
                 };
@@ -152,7 +157,7 @@ impl RigidPath {
                 });
             }
         }
-        let pivot = centre(reference, masses);
+        let pivot = centre_of_mass(reference, masses);
         let mut moments = Mat3::zeros();
         for (x, m) in reference.iter().zip(masses) {
             moments += (x - pivot) * (x - pivot).transpose() * *m;
@@ -164,7 +169,7 @@ impl RigidPath {
         Self {
             pivot,
             turns: places.iter().map(|p| p.turn).collect(),
-            turning: intervals(&layout, free),
+            turning: build_intervals(&layout, free),
             path: WigglySpline::new(layout, oscillators, given),
             moments,
             damping,
@@ -172,14 +177,15 @@ impl RigidPath {
     }
 
     /// Returns the rotation vector from the knot before to a share of an interval, or its time derivative.
-    fn turned(&self, k: usize, share: f64, derivative: usize) -> Vec3 {
-        let component =
-            |of: &dyn Fn(&KnotData) -> f64| Vec3::from_fn(|axis, _| of(self.path.data(3 + axis)));
+    fn rotation_vector_at(&self, k: usize, share: f64, derivative: usize) -> Vec3 {
+        let component = |of: &dyn Fn(&KnotData) -> f64| {
+            Vec3::from_fn(|axis, _| of(self.path.knot_data(3 + axis)))
+        };
         let step = component(&|d| d.values[k + 1] - d.values[k]);
         let begin = component(&|d| d.outgoing[k]);
-        let end = to_vector_rate(&step, &component(&|d| d.incoming[k + 1]));
+        let end = rotation_vector_rate(&step, &component(&|d| d.incoming[k + 1]));
         Vec3::from_fn(|axis, _| {
-            let ends = Ends {
+            let ends = IntervalEnds {
                 values: [0.0, step[axis]],
                 slopes: [begin[axis], end[axis]],
             };
@@ -188,23 +194,23 @@ impl RigidPath {
     }
 
     /// Returns the place at a time.
-    pub fn at(&self, time: f64) -> Place {
+    pub fn placement_at(&self, time: f64) -> RigidPlacement {
         let layout = self.path.layout();
         let (k, share) = layout.locate(time);
-        Place {
-            turn: self.turns[k] * rotation(&self.turned(k, share, 0)),
-            centre: Vec3::from_fn(|axis, _| self.path.value(axis, time, 0)),
+        RigidPlacement {
+            turn: self.turns[k] * rotation(&self.rotation_vector_at(k, share, 0)),
+            centre: Vec3::from_fn(|axis, _| self.path.value_at(axis, time, 0)),
         }
     }
 
     /// Returns `∫ |r|²` of the centre, per mass.
-    pub fn cost(&self) -> f64 {
+    pub fn translation_cost(&self) -> f64 {
         (0..3).map(|axis| self.path.cost(axis)).sum()
     }
 
     /// Returns `∫ Σ m |r|²` of the rotation: with the inertia J of the rest shape and the torque `τ = Jω̇ + ω × Jω + αJω` in its frame,
     /// `∫ τᵀJ⁻¹τ dt`. Centripetal forces are left to the body's own stiffness, as in any rigid body.
-    pub fn turning_cost(&self) -> f64 {
+    pub fn rotation_cost(&self) -> f64 {
         let inertia = Mat3::identity() * self.moments.trace() - self.moments;
         // A line has no inertia about itself.
         let inverse = inertia
@@ -212,30 +218,31 @@ impl RigidPath {
             .unwrap_or_else(|_| Mat3::zeros());
         let layout = self.path.layout();
         let of_interval = |k: usize| {
-            let length = layout.length(k);
+            let length = layout.interval_length(k);
             let power = |share: f64| {
-                let turning = Turning::new([0, 1, 2].map(|d| self.turned(k, share, d)));
+                let turning =
+                    AngularMotion::new([0, 1, 2].map(|d| self.rotation_vector_at(k, share, d)));
                 let spin = inertia * turning.rate;
                 let torque = inertia * turning.acceleration
                     + turning.rate.cross(&spin)
                     + spin * (2.0 * self.damping);
                 torque.dot(&(inverse * torque))
             };
-            graded(length * self.damping.abs(), &power) * length
+            integrate_graded(length * self.damping.abs(), &power) * length
         };
-        (0..layout.intervals()).map(of_interval).sum()
+        (0..layout.interval_count()).map(of_interval).sum()
     }
 }
 
 /// Returns the rotation vector of a rotation.
-pub(super) fn vector(turn: &Mat3) -> Vec3 {
+pub(super) fn to_rotation_vector(turn: &Mat3) -> Vec3 {
     // By quaternions: the off-diagonal part of a half turn's matrix does not determine its axis.
     let turn = Rotation3::from_matrix_unchecked(*turn);
     UnitQuaternion::from_rotation_matrix(&turn).scaled_axis()
 }
 
 /// Returns the rate of a rotation vector φ whose rotation has angular velocity ω in its own frame: `J_r(φ)⁻¹ ω`.
-fn to_vector_rate(phi: &Vec3, omega: &Vec3) -> Vec3 {
+fn rotation_vector_rate(phi: &Vec3, omega: &Vec3) -> Vec3 {
     let square = phi.norm_squared();
     let factor = if square < 1e-6 {
         1.0 / 12.0 + square / 720.0
@@ -249,9 +256,9 @@ fn to_vector_rate(phi: &Vec3, omega: &Vec3) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spacetime::{Joint, Knot};
+    use crate::spacetime::{Knot, KnotJoint};
 
-    fn cloud() -> (Vec<Vec3>, Vec<f64>) {
+    fn point_cloud() -> (Vec<Vec3>, Vec<f64>) {
         let point = |i: usize| {
             let i = i as f64;
             Vec3::new(
@@ -269,7 +276,7 @@ mod tests {
     /// The rigid motion between two shapes is recovered, and so are its velocities.
     #[test]
     fn place_recovers_rigid_motion() {
-        let (x, masses) = cloud();
+        let (x, masses) = point_cloud();
         for w in [
             [0.1, 0.2, -0.3],
             [0.0, 3.1, 0.0],
@@ -283,14 +290,14 @@ mod tests {
                 .iter()
                 .map(|x| turn * x + Vec3::new(5.0, 1.0, -2.0))
                 .collect();
-            let place = place(&x, &moved, &masses);
+            let place = best_placement(&x, &moved, &masses);
             assert!((place.turn - turn).norm() < 1e-12);
-            assert!((rotation(&vector(&place.turn)) - turn).norm() < 1e-12);
+            assert!((rotation(&to_rotation_vector(&place.turn)) - turn).norm() < 1e-12);
             let spin = Vec3::new(0.4, -0.2, 0.9);
             let velocity =
                 |x: &Vec3| Vec3::new(1.0, 2.0, 3.0) + (turn * spin).cross(&(x - place.centre));
             let velocities: Vec<Vec3> = moved.iter().map(velocity).collect();
-            let parted = part(&moved, &velocities, &masses, &place);
+            let parted = split_velocities(&moved, &velocities, &masses, &place);
             assert!((parted.linear - Vec3::new(1.0, 2.0, 3.0)).norm() < 1e-12);
             assert!((parted.angular - spin).norm() < 1e-11);
             assert!(parted.rest.iter().all(|v| v.norm() < 1e-11));
@@ -300,12 +307,12 @@ mod tests {
     /// The path passes through its places, and its rate of rotation is continuous there.
     #[test]
     fn path_meets_its_places() {
-        let (x, masses) = cloud();
+        let (x, masses) = point_cloud();
         let turns = [[0.0; 3], [0.3, 1.0, -0.2], [0.5, 1.9, 0.4], [0.4, 2.0, 1.0]].map(Vec3::from);
-        let places: Vec<Place> = turns
+        let places: Vec<RigidPlacement> = turns
             .iter()
             .enumerate()
-            .map(|(i, w)| Place {
+            .map(|(i, w)| RigidPlacement {
                 turn: rotation(w),
                 centre: Vec3::new(i as f64, (2.0 * i as f64).sin(), 0.0),
             })
@@ -314,12 +321,12 @@ mod tests {
             .map(|k| Knot {
                 time: [0.0, 1.0, 1.5, 3.0][k],
                 valued: true,
-                joint: Joint::Smooth,
+                joint: KnotJoint::Smooth,
             })
             .collect();
         let none = vec![None; 4];
         let path = RigidPath::new(
-            Arc::new(Layout::new(knots, false)),
+            Arc::new(KnotLayout::new(knots, false)),
             &places,
             (&x, &masses),
             (&none, &none),
@@ -327,13 +334,17 @@ mod tests {
             Vec3::zeros(),
         );
         for (place, t) in places.iter().zip([0.0, 1.0, 1.5, 3.0]) {
-            let at = path.at(t);
+            let at = path.placement_at(t);
             assert!(
                 (at.turn - place.turn).norm() < 1e-12 && (at.centre - place.centre).norm() < 1e-12
             );
         }
         let h = 1e-5;
-        let rate = |t: f64| vector(&(path.at(t).turn.transpose() * path.at(t + h).turn)) / h;
+        let rate = |t: f64| {
+            to_rotation_vector(
+                &(path.placement_at(t).turn.transpose() * path.placement_at(t + h).turn),
+            ) / h
+        };
         for t in [1.0, 1.5] {
             assert!(
                 (rate(t - h) - rate(t)).norm() < 1e-3,
@@ -346,9 +357,9 @@ mod tests {
     /// The cost of turning agrees with Newton's and Euler's laws, by differences of the path.
     #[test]
     fn turning_cost_matches_torque() {
-        let (x, masses) = cloud();
-        let places: Vec<Place> = [[0.0; 3], [0.3, 1.4, -0.2], [-0.9, 0.4, 1.1]]
-            .map(|w| Place {
+        let (x, masses) = point_cloud();
+        let places: Vec<RigidPlacement> = [[0.0; 3], [0.3, 1.4, -0.2], [-0.9, 0.4, 1.1]]
+            .map(|w| RigidPlacement {
                 turn: rotation(&Vec3::from(w)),
                 centre: Vec3::zeros(),
             })
@@ -357,27 +368,28 @@ mod tests {
         let knot = |time| Knot {
             time,
             valued: true,
-            joint: Joint::Smooth,
+            joint: KnotJoint::Smooth,
         };
         let none = vec![None; 3];
         for damping in [0.0, 0.4, 3.0] {
             let path = RigidPath::new(
-                Arc::new(Layout::new(times.map(knot).to_vec(), false)),
+                Arc::new(KnotLayout::new(times.map(knot).to_vec(), false)),
                 &places,
                 (&x, &masses),
                 (&none, &none),
                 damping,
                 Vec3::zeros(),
             );
-            let middle = centre(&x, &masses);
+            let middle = centre_of_mass(&x, &masses);
             // The angular momentum in the world's frame, and the torque that changes it.
             let h = 1e-4;
             let spin = |t: f64| {
-                let turn = path.at(t + h).turn * path.at(t - h).turn.transpose();
-                vector(&turn) / (2.0 * h)
+                let turn =
+                    path.placement_at(t + h).turn * path.placement_at(t - h).turn.transpose();
+                to_rotation_vector(&turn) / (2.0 * h)
             };
             let inertia = |t: f64| {
-                let turn = path.at(t).turn;
+                let turn = path.placement_at(t).turn;
                 let mut sum = Mat3::zeros();
                 for (x, m) in x.iter().zip(&masses) {
                     let arm = turn * (x - middle);
@@ -400,7 +412,7 @@ mod tests {
                     .map(|i| step * power(pair[0] + (f64::from(i) + 0.5) * step))
                     .sum::<f64>();
             }
-            let found = path.turning_cost();
+            let found = path.rotation_cost();
             assert!(
                 (found / wanted - 1.0).abs() < 1e-4,
                 "{damping}: {found} {wanted}"
@@ -413,11 +425,11 @@ mod tests {
     fn place_takes_smallest_rotation() {
         let line: Vec<Vec3> = (0..9).map(|i| Vec3::new(f64::from(i), 0.0, 0.0)).collect();
         let masses = vec![1.0; 9];
-        let same = place(&line, &line, &masses);
+        let same = best_placement(&line, &line, &masses);
         assert!((same.turn - Mat3::identity()).norm() < 1e-12);
         let turn = rotation(&Vec3::new(0.0, 0.0, 0.7));
         let moved: Vec<Vec3> = line.iter().map(|x| turn * x).collect();
-        assert!((place(&line, &moved, &masses).turn - turn).norm() < 1e-9);
+        assert!((best_placement(&line, &moved, &masses).turn - turn).norm() < 1e-9);
     }
 
     /// The rate of the rotation vector gives the angular velocity it was made for.
@@ -428,10 +440,10 @@ mod tests {
         let h = 1e-5;
         for angle in [0.0, 1e-5, 5e-4, 9.9e-4, 1.1e-3, 0.3, 2.0, 3.0] {
             let phi = axis * angle;
-            let rate = to_vector_rate(&phi, &omega);
+            let rate = rotation_vector_rate(&phi, &omega);
             // Both ways by h, as a rotation in its own frame.
             let turned = rotation(&(phi - rate * h)).transpose() * rotation(&(phi + rate * h));
-            let found = vector(&turned) / (2.0 * h);
+            let found = to_rotation_vector(&turned) / (2.0 * h);
             assert!((found - omega).norm() < 1e-8, "{angle}: {found}");
         }
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Vertices from coordinates in f32: one product for many frames.
 
-use super::rigid::Place;
-use super::space::Space;
+use super::rigid::RigidPlacement;
+use super::space::ShapeSpace;
 use crate::Vec3;
 use faer::linalg::matmul::matmul;
 use faer::prelude::ReborrowMut;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 /// Number of rows of a task.
-const ROWS: usize = 3 * 512;
+const PANEL_ROWS: usize = 3 * 512;
 
 /// The reduced space, laid out for frames.
-pub(super) struct Shown {
-    /// U with a row for every coordinate of every vertex, zero at fixed ones, in panels of `ROWS` rows. Each panel is
+pub(super) struct FrameWriter {
+    /// U with a row for every coordinate of every vertex, zero at fixed ones, in panels of `PANEL_ROWS` rows. Each panel is
     /// column-major.
     basis: Vec<f32>,
     reference: Vec<Vec3>,
@@ -22,16 +22,16 @@ pub(super) struct Shown {
     fine: Vec<f32>,
 }
 
-impl Shown {
-    pub fn new(space: &Space) -> Self {
+impl FrameWriter {
+    pub fn new(space: &ShapeSpace) -> Self {
         let d = space.dimension();
         let rows = 3 * space.reference.len();
         let mut basis = vec![0.0; rows * d];
         for (i, &v) in space.free.iter().enumerate() {
             for r in 0..3 {
                 let row = 3 * v as usize + r;
-                let first = row / ROWS * ROWS;
-                let panel = ROWS.min(rows - first);
+                let first = row / PANEL_ROWS * PANEL_ROWS;
+                let panel = PANEL_ROWS.min(rows - first);
                 for j in 0..d {
                     basis[first * d + j * panel + row - first] = space.basis[(3 * i + r, j)] as f32;
                 }
@@ -49,7 +49,12 @@ impl Shown {
     }
 
     /// Writes frames in sequence: `out[frames][n][3]`.
-    pub fn write(&self, coordinates: &Mat<f64>, places: Option<(&[Place], Vec3)>, out: &mut [f32]) {
+    pub fn write_frames(
+        &self,
+        coordinates: &Mat<f64>,
+        places: Option<(&[RigidPlacement], Vec3)>,
+        out: &mut [f32],
+    ) {
         let (d, frames) = (coordinates.nrows(), coordinates.ncols());
         let rows = 3 * self.reference.len();
         if rows == 0 || frames == 0 {
@@ -60,23 +65,23 @@ impl Shown {
             .collect();
         let q = MatRef::from_column_major_slice(&small, d, frames);
         let out = MatMut::from_column_major_slice_mut(out, rows, frames);
-        self.part(0, q, places, out);
+        self.write_rows(0, q, places, out);
     }
 
-    fn part(
+    fn write_rows(
         &self,
         from: usize,
         q: MatRef<'_, f32>,
-        places: Option<(&[Place], Vec3)>,
+        places: Option<(&[RigidPlacement], Vec3)>,
         mut out: MatMut<'_, f32>,
     ) {
         let (rows, d) = (out.nrows(), q.nrows());
-        if rows > ROWS {
-            let middle = (rows / 2).div_ceil(ROWS) * ROWS;
+        if rows > PANEL_ROWS {
+            let middle = (rows / 2).div_ceil(PANEL_ROWS) * PANEL_ROWS;
             let (top, bottom) = out.split_at_row_mut(middle);
             rayon::join(
-                || self.part(from, q, places, top),
-                || self.part(from + middle, q, places, bottom),
+                || self.write_rows(from, q, places, top),
+                || self.write_rows(from + middle, q, places, bottom),
             );
             return;
         }
@@ -102,7 +107,7 @@ impl Shown {
                     column.iter_mut().zip(reference).for_each(sum);
                 }
                 Some((places, pivot)) => {
-                    let Place { turn, centre } = places[j];
+                    let RigidPlacement { turn, centre } = places[j];
                     column
                         .chunks_exact_mut(3)
                         .zip(reference)

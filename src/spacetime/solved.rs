@@ -2,11 +2,11 @@
 //! Solution of a motion, and the velocities prescribed in it.
 
 use super::blend::Station;
-use super::rigid::{Parted, RigidPath};
+use super::rigid::{RigidPath, VelocitySplit};
 use super::spline::WigglySpline;
 
 /// Solution of the splines.
-pub(super) struct Solved {
+pub(super) struct MotionSolution {
     pub stations: Vec<Station>,
     /// Splines around each linearisation.
     pub splines: Vec<WigglySpline>,
@@ -14,9 +14,9 @@ pub(super) struct Solved {
     pub misses: Vec<(usize, f64)>,
 }
 
-impl Solved {
+impl MotionSolution {
     /// Creates an empty solution.
-    pub fn none() -> Self {
+    pub fn empty() -> Self {
         Self {
             stations: Vec::new(),
             splines: Vec::new(),
@@ -28,15 +28,15 @@ impl Solved {
 
 /// Prescribed velocities before and behind each keyframe.
 #[derive(Debug, Clone)]
-pub(super) struct Slopes {
+pub(super) struct KeyVelocities {
     /// Coordinates of the velocities; empty where nothing is prescribed.
     pub sides: [Vec<Vec<f64>>; 2],
     /// Velocities of the rigid motion that is factored out.
-    pub parted: [Vec<Option<Parted>>; 2],
+    pub parted: [Vec<Option<VelocitySplit>>; 2],
 }
 
-impl Slopes {
-    pub fn none(keys: usize) -> Self {
+impl KeyVelocities {
+    pub fn empty(keys: usize) -> Self {
         Self {
             sides: [vec![Vec::new(); keys], vec![Vec::new(); keys]],
             parted: [vec![None; keys], vec![None; keys]],

@@ -2,18 +2,18 @@
 //! The fast part: splines of all modes around every linearisation, from the data of a motion. [hildebrandt2012, §4.1, §4.2]
 
 use super::blend::Station;
-use super::knots::{Joint, Knot, KnotData, Layout};
+use super::knots::{Knot, KnotData, KnotJoint, KnotLayout};
 use super::linear::Linearisation;
 use super::motion::Spacetime;
 use super::options::Velocity;
-use super::partial::{Partial, Rows};
+use super::partial::{PartialConditions, PartialKeyframe};
 use super::range::check_range;
-use super::rigid::{RigidPath, part};
-use super::solved::{Slopes, Solved};
+use super::rigid::{RigidPath, split_velocities};
+use super::solved::{KeyVelocities, MotionSolution};
 use super::spline::WigglySpline;
-use super::system::Pull;
+use super::system::ValueAttraction;
 use super::{SpacetimeError, coupled, passing};
-use crate::solve::tall::{product, times as matrix_times};
+use crate::solve::tall::{matrix_vector as matrix_times, product};
 use faer::Mat;
 use std::sync::Arc;
 
@@ -31,9 +31,9 @@ impl Spacetime {
     /// Returns the knots of the keyframes alone.
     pub(super) fn key_knots(&self, valued: impl Fn(usize) -> bool) -> Vec<Knot> {
         let joint = |k: usize| match self.velocity(k) {
-            None | Some(Velocity::Free) => Joint::Smooth,
-            Some(Velocity::Given(_)) => Joint::Given,
-            Some(Velocity::Cut(incoming, outgoing)) => Joint::Cut {
+            None | Some(Velocity::Free) => KnotJoint::Smooth,
+            Some(Velocity::Given(_)) => KnotJoint::Given,
+            Some(Velocity::Cut(incoming, outgoing)) => KnotJoint::Cut {
                 incoming: incoming.is_some(),
                 outgoing: outgoing.is_some(),
             },
@@ -46,30 +46,32 @@ impl Spacetime {
         self.times.iter().enumerate().map(knot).collect()
     }
 
-    pub(super) fn solve(&self) -> Result<Solved, SpacetimeError> {
-        let rigid = self.rigid_path();
+    pub(super) fn solve(&self) -> Result<MotionSolution, SpacetimeError> {
+        let rigid = self.build_rigid_path();
         let ghost_times = match self.ghosts.is_empty() {
             true => Vec::new(),
-            false => passing::times(self, &self.plain_spline()),
+            false => passing::ghost_times(self, &self.cubic_splines()),
         };
-        let back = |rows: &Rows| rigid.as_ref().map(|path| path.at(rows.time));
-        let rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
+        let back =
+            |rows: &PartialConditions| rigid.as_ref().map(|path| path.placement_at(rows.time));
+        let rows =
+            PartialKeyframe::all_conditions(&self.partials, &self.space, self.body.masses(), &back);
         let misses = rows.iter().flat_map(|r| r.misses.iter().copied()).collect();
-        let told = self.told(&ghost_times, rows);
+        let told = self.collect_conditions(&ghost_times, rows);
         let pushed = match &rigid {
             // A uniform acceleration moves only the centre.
             Some(_) => vec![0.0; self.dimension()],
-            None => self.space.projected_mass(|_| self.settings.gravity),
+            None => self.space.project_mass(|_| self.settings.gravity),
         };
-        let stations = self.stations(&ghost_times);
+        let stations = self.linearisation_stations(&ghost_times);
         let mut used = vec![false; self.linearisations.len()];
         stations.iter().for_each(|s| used[s.linearisation] = true);
         let linearisations = self.linearisations.iter().zip(used);
         let splines = linearisations.map(|(linear, used)| match used {
-            true => self.around(linear, &told, &pushed),
-            false => Ok(WigglySpline::of_modes(told.layout.clone(), Vec::new())),
+            true => self.solve_around(linear, &told, &pushed),
+            false => Ok(WigglySpline::from_modes(told.layout.clone(), Vec::new())),
         });
-        Ok(Solved {
+        Ok(MotionSolution {
             splines: splines.collect::<Result<_, _>>()?,
             stations,
             rigid,
@@ -78,7 +80,11 @@ impl Spacetime {
     }
 
     /// Collects the knots (keyframes, ghosts and partial keyframes) and the conditions at each.
-    fn told(&self, ghost_times: &[f64], rows: Vec<Rows>) -> Told {
+    fn collect_conditions(
+        &self,
+        ghost_times: &[f64],
+        rows: Vec<PartialConditions>,
+    ) -> SplineConditions {
         let keys = self.times.len();
         let mut knots = self.key_knots(|k| self.weights[k].is_none());
         let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
@@ -90,7 +96,7 @@ impl Spacetime {
         {
             let at = knots.partition_point(|k| k.time < time);
             if knots.get(at).is_none_or(|k| k.time != time) {
-                let (valued, joint) = (false, Joint::Smooth);
+                let (valued, joint) = (false, KnotJoint::Smooth);
                 let knot = Knot {
                     time,
                     valued,
@@ -109,7 +115,7 @@ impl Spacetime {
                 continue;
             }
             // A condition that determines all coordinates is a value like a keyframe's.
-            match row.whole() {
+            match row.determined_coordinates() {
                 Some(whole) => {
                     knots[at].valued = true;
                     places[at] = Some(whole);
@@ -125,22 +131,26 @@ impl Spacetime {
             if let (Some(key), false, false) = (*key, knots[knot].valued, again)
                 && let Some(weight) = self.weights[key]
             {
-                let (draw, to) = (Draw::Given(weight), self.coordinates[key].clone());
-                drawn.push(Drawn { knot, draw, to });
+                let (draw, to) = (
+                    AttractionStrength::Given(weight),
+                    self.coordinates[key].clone(),
+                );
+                drawn.push(ShapeAttraction { knot, draw, to });
             }
         }
         for (ghost, &time) in self.ghosts.iter().zip(ghost_times) {
             let knot = knots.partition_point(|k| k.time < time);
             let around = (knot > 0 && knot + 1 < knots.len()).then(|| [knot - 1, knot + 1]);
             if let (Some([before, behind]), false) = (around, knots[knot].valued) {
-                let draw = Draw::Ghost(0.5 * (knots[behind].time - knots[before].time));
+                let draw =
+                    AttractionStrength::Ghost(0.5 * (knots[behind].time - knots[before].time));
                 let to = self.linearisations[ghost.linearisation].centre.clone();
-                drawn.push(Drawn { knot, draw, to });
+                drawn.push(ShapeAttraction { knot, draw, to });
             }
         }
-        let layout = Arc::new(Layout::new(knots, self.cyclic));
-        let lengths = (0..layout.intervals()).map(|k| layout.length(k));
-        Told {
+        let layout = Arc::new(KnotLayout::new(knots, self.cyclic));
+        let lengths = (0..layout.interval_count()).map(|k| layout.interval_length(k));
+        SplineConditions {
             longest: lengths.fold(0.0, f64::max),
             layout,
             key_of,
@@ -151,10 +161,10 @@ impl Spacetime {
     }
 
     /// Solves the splines of all modes around a linearisation.
-    fn around(
+    fn solve_around(
         &self,
         linear: &Linearisation,
-        told: &Told,
+        told: &SplineConditions,
         pushed: &[f64],
     ) -> Result<WigglySpline, SpacetimeError> {
         let s = &self.settings;
@@ -162,12 +172,12 @@ impl Spacetime {
         check_range(&oscillators, told.longest)?;
         let layout = &told.layout;
         let knots = layout.knots().len();
-        let values = in_modes(linear, knots, |knot, i| {
+        let values = convert_to_modes(linear, knots, |knot, i| {
             let place = told.places[knot].as_ref();
             place.map_or(0.0, |c| c[i] - linear.centre[i])
         });
         let slope = |of: &[Vec<f64>]| {
-            in_modes(linear, knots, |knot, i| {
+            convert_to_modes(linear, knots, |knot, i| {
                 told.key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
             })
         };
@@ -184,25 +194,27 @@ impl Spacetime {
         let spline = if told.drawn.is_empty() && told.conditions.is_empty() {
             WigglySpline::new(layout.clone(), oscillators, given)
         } else {
-            let wanted = in_modes(linear, told.drawn.len(), |i, k| {
+            let wanted = convert_to_modes(linear, told.drawn.len(), |i, k| {
                 told.drawn[i].to[k] - linear.centre[k]
             });
             size = size.max(wanted.norm_max());
             let pulls = |mode: usize| {
-                let pull = |(i, drawn): (usize, &Drawn)| Pull {
+                let pull = |(i, drawn): (usize, &ShapeAttraction)| ValueAttraction {
                     knot: drawn.knot,
                     weight: match drawn.draw {
-                        Draw::Given(weight) => weight,
-                        Draw::Ghost(room) => passing::weight(&oscillators[mode], room),
+                        AttractionStrength::Given(weight) => weight,
+                        AttractionStrength::Ghost(room) => {
+                            passing::ghost_weight(&oscillators[mode], room)
+                        }
                     },
                     wanted: wanted[(mode, i)],
                 };
                 told.drawn.iter().enumerate().map(pull).collect()
             };
-            let pulls: Vec<Vec<Pull>> = (0..self.dimension()).map(pulls).collect();
+            let pulls: Vec<Vec<ValueAttraction>> = (0..self.dimension()).map(pulls).collect();
             let conditions = told.conditions.iter();
-            let held: Vec<coupled::Conditions> = conditions
-                .map(|(knot, rows)| rows.around(*knot, linear))
+            let held: Vec<coupled::KnotConditions> = conditions
+                .map(|(knot, rows)| rows.to_mode_conditions(*knot, linear))
                 .collect();
             // Keyframes of one moving shape have no size of their own: the size may come from partial conditions.
             for conditions in &held {
@@ -213,10 +225,10 @@ impl Spacetime {
                     }
                 }
             }
-            let modes = coupled::solve(layout, &oscillators, given, &pulls, &held);
-            WigglySpline::of_modes(layout.clone(), modes)
+            let modes = coupled::solve_coupled(layout, &oscillators, given, &pulls, &held);
+            WigglySpline::from_modes(layout.clone(), modes)
         };
-        match runaway(&spline, told.longest, size) {
+        match find_runaway(&spline, told.longest, size) {
             Some((knot, times)) => Err(SpacetimeError::Runaway {
                 keyframe: (0..=knot).rev().find_map(|k| told.key_of[k]).unwrap_or(0),
                 times,
@@ -226,9 +238,9 @@ impl Spacetime {
     }
 
     /// Returns the prescribed velocities in coordinates, as splines take them.
-    pub(super) fn slopes_now(&self) -> Slopes {
+    pub(super) fn key_velocities(&self) -> KeyVelocities {
         let masses = self.body.masses();
-        let mut slopes = Slopes::none(self.times.len());
+        let mut slopes = KeyVelocities::empty(self.times.len());
         for key in 0..self.times.len() {
             let Some(velocity) = self.velocity(key) else {
                 continue;
@@ -240,21 +252,22 @@ impl Spacetime {
                 let Some(given) = given else { continue };
                 slopes.sides[side][key] = match &self.places {
                     Some(places) => {
-                        let mut own = part(&self.keyframes[key], given, masses, &places[key]);
+                        let mut own =
+                            split_velocities(&self.keyframes[key], given, masses, &places[key]);
                         let rest = std::mem::take(&mut own.rest);
                         slopes.parted[side][key] = Some(own);
-                        self.space.nearest(|v| rest[v])
+                        self.space.nearest_coordinates(|v| rest[v])
                     }
-                    None => self.space.nearest(|v| given[v]),
+                    None => self.space.nearest_coordinates(|v| given[v]),
                 };
             }
         }
         slopes
     }
 
-    fn rigid_path(&self) -> Option<RigidPath> {
+    fn build_rigid_path(&self) -> Option<RigidPath> {
         let places = self.places.as_ref()?;
-        let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
+        let layout = Arc::new(KnotLayout::new(self.key_knots(|_| true), self.cyclic));
         let (damping, gravity) = (0.5 * self.settings.damping.0, self.settings.gravity);
         let [incoming, outgoing] = &self.slopes.parted;
         Some(RigidPath::new(
@@ -267,7 +280,7 @@ impl Spacetime {
         ))
     }
 
-    fn stations(&self, ghost_times: &[f64]) -> Vec<Station> {
+    fn linearisation_stations(&self, ghost_times: &[f64]) -> Vec<Station> {
         let mut stations = Vec::new();
         let mut ghosts = self.ghosts.iter().zip(ghost_times).peekable();
         for (key, &time) in self.times.iter().enumerate() {
@@ -287,8 +300,8 @@ impl Spacetime {
 }
 
 /// Conditions on all splines, in coordinates of the space.
-struct Told {
-    layout: Arc<Layout>,
+struct SplineConditions {
+    layout: Arc<KnotLayout>,
     /// The longest interval, s.
     longest: f64,
     /// Keyframe at each knot.
@@ -296,33 +309,33 @@ struct Told {
     /// Prescribed coordinates at each knot, or those of a soft keyframe.
     places: Vec<Option<Vec<f64>>>,
     /// Soft keyframes and ghosts.
-    drawn: Vec<Drawn>,
+    drawn: Vec<ShapeAttraction>,
     /// Partial keyframes that do not determine all coordinates, by knot.
-    conditions: Vec<(usize, Rows)>,
+    conditions: Vec<(usize, PartialConditions)>,
 }
 
 /// An attraction at a knot towards coordinates.
-struct Drawn {
+struct ShapeAttraction {
     knot: usize,
-    draw: Draw,
+    draw: AttractionStrength,
     to: Vec<f64>,
 }
 
 /// Strength of an attraction: a weight, or that of a ghost with this mean time to its neighbours, s.
-enum Draw {
+enum AttractionStrength {
     Given(f64),
     Ghost(f64),
 }
 
-/// Finds values and slopes so large that the keyframes are lost in rounding: with damping, a free start grows exponentially. `told` is the largest
-/// value of a mode that keyframes (whole, soft or partial) and prescribed velocities imply. Returns the knot and the ratio to `told`.
-fn runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64)> {
+/// Finds values and slopes so large that the keyframes are lost in rounding: with damping, a free start grows exponentially. `collect_conditions` is the largest
+/// value of a mode that keyframes (whole, soft or partial) and prescribed velocities imply. Returns the knot and the ratio to `collect_conditions`.
+fn find_runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64)> {
     /// Ratio to the implied size that counts as absurd.
-    const ABSURD: f64 = 1e12;
+    const MAX_GROWTH_RATIO: f64 = 1e12;
     let second = longest * longest;
     let (mut told, mut most, mut at) = (told, 0.0f64, 0);
     for mode in 0..spline.len() {
-        let (data, o) = (spline.data(mode), spline.oscillator(mode));
+        let (data, o) = (spline.knot_data(mode), spline.oscillator(mode));
         // The mode's rest position, or its fall.
         told = told.max(o.gravity.abs() * second / (o.stiffness.abs() * second).max(1.0));
         for knot in 0..data.values.len() {
@@ -333,20 +346,24 @@ fn runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64
             }
         }
     }
-    (told > 0.0 && most > ABSURD * told).then(|| (at, most / told))
+    (told > 0.0 && most > MAX_GROWTH_RATIO * told).then(|| (at, most / told))
 }
 
 /// Converts vectors from coordinates to modes, one column per knot.
-fn in_modes(linear: &Linearisation, knots: usize, of: impl Fn(usize, usize) -> f64) -> Mat<f64> {
+fn convert_to_modes(
+    linear: &Linearisation,
+    knots: usize,
+    of: impl Fn(usize, usize) -> f64,
+) -> Mat<f64> {
     let coordinates = Mat::from_fn(linear.centre.len(), knots, |i, knot| of(knot, i));
     product(linear.to_modes.as_ref(), coordinates.as_ref())
 }
 
-impl Rows {
+impl PartialConditions {
     /// Converts to conditions on the modes around a linearisation.
-    fn around(&self, knot: usize, linear: &Linearisation) -> coupled::Conditions {
+    fn to_mode_conditions(&self, knot: usize, linear: &Linearisation) -> coupled::KnotConditions {
         let here = matrix_times(&self.rows, &linear.centre);
-        coupled::Conditions {
+        coupled::KnotConditions {
             knot,
             rows: product(self.rows.as_ref(), linear.modes.as_ref()),
             wanted: self.wanted.iter().zip(here).map(|(w, h)| w - h).collect(),

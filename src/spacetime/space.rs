@@ -5,7 +5,7 @@
 //! makes them orthonormal and drops dependent ones. Fixed vertices have no rows. Small bodies keep their full space.
 
 use crate::Vec3;
-use crate::solve::tall::{inner, product, times, transposed_times};
+use crate::solve::tall::{matrix_vector, product, transposed_product, transposed_vector};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
@@ -15,13 +15,13 @@ use faer::{Mat, MatMut, MatRef, Par, Side};
 use rayon::prelude::*;
 
 /// Singular value, as a share of the largest, below which a column is dependent.
-const DEPENDENT: f64 = 1e-8;
+const RANK_TOLERANCE: f64 = 1e-8;
 /// Number of nodes of a task.
-const NODES: usize = 512;
+const NODES_PER_TASK: usize = 512;
 
 /// The space of shapes `reference + U q`.
 #[derive(Debug, Clone)]
-pub(super) struct Space {
+pub(super) struct ShapeSpace {
     pub reference: Vec<Vec3>,
     /// Vertices that are not fixed, ascending.
     pub free: Vec<u32>,
@@ -36,7 +36,7 @@ pub(super) struct Space {
     pub factor: Mat<f64>,
 }
 
-impl Space {
+impl ShapeSpace {
     /// Spans the columns over the free vertices, or the full space if `whole`; `None` where the span is empty.
     pub fn new(
         reference: Vec<Vec3>,
@@ -49,7 +49,7 @@ impl Space {
         let basis = if whole {
             Mat::identity(rows, rows)
         } else {
-            orthonormal(rows, columns)?
+            orthonormal_basis(rows, columns)?
         };
         let masses: Vec<f64> = free.iter().flat_map(|&v| [masses[v as usize]; 3]).collect();
         let mut weighted = basis.clone();
@@ -60,7 +60,7 @@ impl Space {
         let mass = if whole {
             weighted
         } else {
-            inner(basis.as_ref(), weighted.as_ref())
+            transposed_product(basis.as_ref(), weighted.as_ref())
         };
         let factor = mass.llt(Side::Lower).ok()?.L().to_owned();
         Some(Self {
@@ -85,7 +85,7 @@ impl Space {
     }
 
     /// Returns the rows of a field with one vector per vertex.
-    pub fn rows(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
+    pub fn field_rows(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
         let rows = self.free.iter().flat_map(|&v| {
             let x = of(v as usize);
             [x.x, x.y, x.z]
@@ -94,8 +94,8 @@ impl Space {
     }
 
     /// Returns the coordinates nearest to a field in the norm of the mass: `M̄⁻¹ Uᵀ M x`.
-    pub fn nearest(&self, field: impl Fn(usize) -> Vec3) -> Vec<f64> {
-        let mut rows = self.rows(field);
+    pub fn nearest_coordinates(&self, field: impl Fn(usize) -> Vec3) -> Vec<f64> {
+        let mut rows = self.field_rows(field);
         if self.whole {
             return rows;
         }
@@ -103,13 +103,13 @@ impl Space {
             return vec![0.0; self.dimension()];
         }
         rows.iter_mut().zip(&self.masses).for_each(|(x, m)| *x *= m);
-        let projected = transposed_times(&self.basis, &rows);
+        let projected = transposed_vector(&self.basis, &rows);
         self.solve_mass(projected)
     }
 
     /// Returns the coordinates nearest to a shape.
     pub fn coordinates(&self, shape: &[Vec3]) -> Vec<f64> {
-        self.nearest(|v| shape[v] - self.reference[v])
+        self.nearest_coordinates(|v| shape[v] - self.reference[v])
     }
 
     fn solve_mass(&self, mut x: Vec<f64>) -> Vec<f64> {
@@ -122,17 +122,17 @@ impl Space {
     }
 
     /// Returns `Uᵀ x` for one vector per vertex.
-    pub fn projected(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
-        let rows = self.rows(of);
+    pub fn project(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
+        let rows = self.field_rows(of);
         if self.whole {
             return rows;
         }
-        transposed_times(&self.basis, &rows)
+        transposed_vector(&self.basis, &rows)
     }
 
     /// Returns `Uᵀ M x` for one vector per vertex.
-    pub fn projected_mass(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
-        let mut rows = self.rows(of);
+    pub fn project_mass(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
+        let mut rows = self.field_rows(of);
         if rows.iter().all(|&x| x == 0.0) {
             return vec![0.0; self.dimension()];
         }
@@ -140,12 +140,12 @@ impl Space {
         if self.whole {
             return rows;
         }
-        transposed_times(&self.basis, &rows)
+        transposed_vector(&self.basis, &rows)
     }
 
     /// Returns the shape at coordinates.
     pub fn shape(&self, coordinates: &[f64]) -> Vec<Vec3> {
-        let moved = times(&self.basis, coordinates);
+        let moved = matrix_vector(&self.basis, coordinates);
         let mut shape = self.reference.clone();
         for (&v, u) in self.free.iter().zip(moved.chunks_exact(3)) {
             shape[v as usize] += Vec3::new(u[0], u[1], u[2]);
@@ -154,7 +154,7 @@ impl Space {
     }
 
     /// Returns `UᵀKU` for a matrix over all vertices.
-    pub fn reduced(&self, matrix: &BlockMatrix) -> Mat<f64> {
+    pub fn reduce_matrix(&self, matrix: &BlockMatrix) -> Mat<f64> {
         let d = self.dimension();
         let mut number = vec![u32::MAX; matrix.rows()];
         for (i, &v) in self.free.iter().enumerate() {
@@ -183,10 +183,10 @@ impl Space {
                 row[j] = *u;
             }
         }
-        let chunks = self.free.len().div_ceil(NODES);
+        let chunks = self.free.len().div_ceil(NODES_PER_TASK);
         let partial = |chunk: usize| {
-            let from = chunk * NODES;
-            let nodes = &self.free[from..(from + NODES).min(self.free.len())];
+            let from = chunk * NODES_PER_TASK;
+            let nodes = &self.free[from..(from + NODES_PER_TASK).min(self.free.len())];
             let mut product = vec![0.0; 3 * nodes.len() * d];
             for (&v, y) in nodes.iter().zip(product.chunks_exact_mut(3 * d)) {
                 for e in matrix.row_range(v as usize) {
@@ -206,7 +206,7 @@ impl Space {
             }
             let n = 3 * nodes.len();
             let product = MatRef::from_row_major_slice(&product, n, d);
-            inner(self.basis.subrows(3 * from, n), product)
+            transposed_product(self.basis.subrows(3 * from, n), product)
         };
         let partials: Vec<Mat<f64>> = (0..chunks).into_par_iter().map(partial).collect();
         let mut sum = Mat::zeros(d, d);
@@ -215,7 +215,7 @@ impl Space {
     }
 
     /// Returns the rows of U of some vertices; zero for fixed ones.
-    pub fn rows_of(&self, vertices: &[u32]) -> Mat<f64> {
+    pub fn basis_rows(&self, vertices: &[u32]) -> Mat<f64> {
         let d = self.dimension();
         let mut rows = Mat::zeros(3 * vertices.len(), d);
         for (i, v) in vertices.iter().enumerate() {
@@ -232,7 +232,7 @@ impl Space {
 }
 
 /// Returns an orthonormal basis of the span of columns; `None` where it is empty.
-fn orthonormal(rows: usize, columns: &[Vec<f64>]) -> Option<Mat<f64>> {
+fn orthonormal_basis(rows: usize, columns: &[Vec<f64>]) -> Option<Mat<f64>> {
     let norms = columns
         .iter()
         .map(|c| c.iter().map(|x| x * x).sum::<f64>().sqrt());
@@ -256,7 +256,7 @@ fn orthonormal(rows: usize, columns: &[Vec<f64>]) -> Option<Mat<f64>> {
     let values = svd.S().column_vector();
     let rank = values
         .iter()
-        .filter(|&&s| s > DEPENDENT * values[0])
+        .filter(|&&s| s > RANK_TOLERANCE * values[0])
         .count();
     Some(product(q.as_ref(), svd.U().subcols(0, rank)))
 }

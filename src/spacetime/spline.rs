@@ -15,29 +15,33 @@
 //! ```
 
 use super::interval::{Interval, Oscillator};
-use super::knots::{KnotData, Layout};
-use super::system::{System, cost, scatter};
+use super::knots::{KnotData, KnotLayout};
+use super::system::{SplineSystem, mode_cost, scatter_unknowns};
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Splines of independent modes over the same knots.
 #[derive(Debug, Clone)]
 pub struct WigglySpline {
-    layout: Arc<Layout>,
-    modes: Vec<Mode>,
+    layout: Arc<KnotLayout>,
+    modes: Vec<ModeSpline>,
 }
 
 /// The solution of one mode.
 #[derive(Debug, Clone)]
-pub(super) struct Mode {
+pub(super) struct ModeSpline {
     oscillator: Oscillator,
     intervals: Vec<Interval>,
     data: KnotData,
 }
 
-impl Mode {
+impl ModeSpline {
     /// Builds a mode from data known at all knots.
-    pub fn known(oscillator: Oscillator, intervals: Vec<Interval>, data: KnotData) -> Self {
+    pub fn from_knot_data(
+        oscillator: Oscillator,
+        intervals: Vec<Interval>,
+        data: KnotData,
+    ) -> Self {
         Self {
             oscillator,
             intervals,
@@ -47,10 +51,10 @@ impl Mode {
 }
 
 /// Builds the oscillator's elements over all intervals.
-pub(super) fn intervals(layout: &Layout, oscillator: Oscillator) -> Vec<Interval> {
-    let mut all: Vec<Interval> = Vec::with_capacity(layout.intervals());
-    for k in 0..layout.intervals() {
-        let length = layout.length(k);
+pub(super) fn build_intervals(layout: &KnotLayout, oscillator: Oscillator) -> Vec<Interval> {
+    let mut all: Vec<Interval> = Vec::with_capacity(layout.interval_count());
+    for k in 0..layout.interval_count() {
+        let length = layout.interval_length(k);
         let same = all.last().filter(|last| last.length() == length).copied();
         all.push(same.unwrap_or_else(|| Interval::new(oscillator, length)));
     }
@@ -60,14 +64,18 @@ pub(super) fn intervals(layout: &Layout, oscillator: Oscillator) -> Vec<Interval
 impl WigglySpline {
     /// Solves for the unknowns of each mode, from its oscillator and its given data at the knots. Entries that are not
     /// given are ignored.
-    pub fn new(layout: Arc<Layout>, oscillators: Vec<Oscillator>, given: Vec<KnotData>) -> Self {
+    pub fn new(
+        layout: Arc<KnotLayout>,
+        oscillators: Vec<Oscillator>,
+        given: Vec<KnotData>,
+    ) -> Self {
         let solve = |(oscillator, mut data): (Oscillator, KnotData)| {
-            let intervals = intervals(&layout, oscillator);
+            let intervals = build_intervals(&layout, oscillator);
             if !layout.is_empty() {
-                let system = System::new(&layout, &intervals, &data, &[]);
-                scatter(&layout, &system.minimiser(), &mut data);
+                let system = SplineSystem::new(&layout, &intervals, &data, &[]);
+                scatter_unknowns(&layout, &system.minimise(), &mut data);
             }
-            Mode::known(oscillator, intervals, data)
+            ModeSpline::from_knot_data(oscillator, intervals, data)
         };
         let pairs = oscillators.into_par_iter().zip(given).with_min_len(16);
         let modes = pairs.map(solve).collect();
@@ -75,12 +83,12 @@ impl WigglySpline {
     }
 
     /// Builds splines from modes that were solved together.
-    pub(super) fn of_modes(layout: Arc<Layout>, modes: Vec<Mode>) -> Self {
+    pub(super) fn from_modes(layout: Arc<KnotLayout>, modes: Vec<ModeSpline>) -> Self {
         Self { layout, modes }
     }
 
     /// Returns the knots.
-    pub fn layout(&self) -> &Arc<Layout> {
+    pub fn layout(&self) -> &Arc<KnotLayout> {
         &self.layout
     }
 
@@ -100,34 +108,34 @@ impl WigglySpline {
     }
 
     /// Returns the values and slopes of a mode at the knots.
-    pub fn data(&self, mode: usize) -> &KnotData {
+    pub fn knot_data(&self, mode: usize) -> &KnotData {
         &self.modes[mode].data
     }
 
     /// Returns `∫ r² dt` of a mode.
     pub fn cost(&self, mode: usize) -> f64 {
         let mode = &self.modes[mode];
-        cost(&self.layout, &mode.intervals, &mode.data)
+        mode_cost(&self.layout, &mode.intervals, &mode.data)
     }
 
     /// Returns a mode's derivative of order 0 to 3 at a time. Beyond the ends the end values apply; cyclic splines repeat.
-    pub fn value(&self, mode: usize, time: f64, derivative: usize) -> f64 {
+    pub fn value_at(&self, mode: usize, time: f64, derivative: usize) -> f64 {
         let (interval, share) = self.layout.locate(time);
-        self.at(mode, (interval, share, self.is_outside(time)), derivative)
+        self.evaluate_mode(mode, (interval, share, self.is_outside(time)), derivative)
     }
 
     fn is_outside(&self, time: f64) -> bool {
         let knots = self.layout.knots();
-        !self.layout.cyclic() && (time < knots[0].time || time > knots[knots.len() - 1].time)
+        !self.layout.is_cyclic() && (time < knots[0].time || time > knots[knots.len() - 1].time)
     }
 
-    fn at(&self, mode: usize, place: (usize, f64, bool), derivative: usize) -> f64 {
+    fn evaluate_mode(&self, mode: usize, place: (usize, f64, bool), derivative: usize) -> f64 {
         let (interval, share, outside) = place;
         let mode = &self.modes[mode];
         if derivative > 0 && outside {
             return 0.0;
         }
-        let ends = mode.data.ends(interval);
+        let ends = mode.data.interval_ends(interval);
         mode.intervals[interval].evaluate(&ends, share, derivative)
     }
 
@@ -148,7 +156,7 @@ impl WigglySpline {
         rows.with_min_len(1 + 64 / times.len())
             .for_each(|(mode, row)| {
                 for (value, &place) in row.iter_mut().zip(&places) {
-                    *value = self.at(mode, place, derivative);
+                    *value = self.evaluate_mode(mode, place, derivative);
                 }
             });
         values

@@ -4,15 +4,15 @@
 //! The energies of the [intervals](super::interval) are assembled like elements. With all values given the system is tridiagonal in the
 //! slopes. In a cyclic spline the first knot, which is also the last, closes the band: its unknowns form a border at the end.
 
-use super::interval::{Element, Interval};
-use super::knots::{Joint, KnotData, Layout};
+use super::interval::{Interval, IntervalElement};
+use super::knots::{KnotData, KnotJoint, KnotLayout};
 
 /// Pivot, as a share of the diagonal before elimination, below which it is rounding: free vibrations that pass all knots.
-const SINGULAR: f64 = 1e-14;
+const SINGULAR_PIVOT_RATIO: f64 = 1e-14;
 
 /// An attraction of a value: `weight (ω − wanted)²` at a knot.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Pull {
+pub(super) struct ValueAttraction {
     pub knot: usize,
     pub weight: f64,
     pub wanted: f64,
@@ -20,7 +20,7 @@ pub(super) struct Pull {
 
 /// The factored system of one mode.
 #[derive(Debug, Clone)]
-pub(super) struct System {
+pub(super) struct SplineSystem {
     inner: usize,
     width: usize,
     /// Rows of the lower band, diagonal last.
@@ -35,9 +35,14 @@ pub(super) struct System {
 
 // Entries of bands and triangles are addressed by index.
 #[allow(clippy::needless_range_loop)]
-impl System {
+impl SplineSystem {
     /// Assembles and factors the system. Entries of `given` that are not given are ignored.
-    pub fn new(layout: &Layout, intervals: &[Interval], given: &KnotData, pulls: &[Pull]) -> Self {
+    pub fn new(
+        layout: &KnotLayout,
+        intervals: &[Interval],
+        given: &KnotData,
+        pulls: &[ValueAttraction],
+    ) -> Self {
         let (n, w, p) = (layout.inner, layout.width, layout.border);
         let mut system = Self {
             inner: n,
@@ -49,8 +54,8 @@ impl System {
             slope: vec![0.0; n + p],
         };
         for (k, interval) in intervals.iter().enumerate() {
-            let (element, own) = (interval.element(), layout.of_interval(k));
-            let known = given.element(k);
+            let (element, own) = (interval.to_element(), layout.interval_unknowns(k));
+            let known = given.element_values(k);
             for (i, row) in own.iter().enumerate() {
                 let Some(row) = *row else { continue };
                 system.slope[row] += element.load[i];
@@ -62,20 +67,20 @@ impl System {
                 }
             }
         }
-        for (knot, interval, side) in sides(layout) {
+        for (knot, interval, side) in uncancelled_sides(layout) {
             let own = &layout.unknowns[knot];
             let slope = if side > 0.0 {
                 own.incoming
             } else {
                 own.outgoing
             };
-            let element = intervals[interval].element();
+            let element = intervals[interval].to_element();
             if let Some(slope) = slope {
                 let assembled = element.matrix[1][1];
                 // With heavy damping rounding hides the stiffness of a natural start.
                 let free = intervals[interval]
-                    .free_slope(side)
-                    .max(SINGULAR * assembled);
+                    .free_slope_coefficient(side)
+                    .max(SINGULAR_PIVOT_RATIO * assembled);
                 system.add(slope, slope, free - assembled);
             }
             if let Some(value) = own.value {
@@ -130,7 +135,7 @@ impl System {
                 pivot -= entry * scaled;
                 self.band[own + w + j - i] = scaled;
             }
-            self.band[own + w] = floored(pivot, before);
+            self.band[own + w] = floor_pivot(pivot, before);
         }
         self.coupled = self.border.clone();
         let mut coupled = std::mem::take(&mut self.coupled);
@@ -162,7 +167,7 @@ impl System {
                 let l = self.corner[r * p + k];
                 pivot -= l * l * self.corner[k * p + k];
             }
-            self.corner[r * p + r] = floored(pivot, before);
+            self.corner[r * p + r] = floor_pivot(pivot, before);
         }
     }
 
@@ -224,27 +229,27 @@ impl System {
     }
 
     /// Returns the unknowns that minimise the energy.
-    pub fn minimiser(&self) -> Vec<f64> {
+    pub fn minimise(&self) -> Vec<f64> {
         let mut x: Vec<f64> = self.slope.iter().map(|s| -s).collect();
         self.solve(&mut x);
         x
     }
 }
 
-fn floored(pivot: f64, before: f64) -> f64 {
-    let least = (SINGULAR * before).max(f64::MIN_POSITIVE / SINGULAR);
+fn floor_pivot(pivot: f64, before: f64) -> f64 {
+    let least = (SINGULAR_PIVOT_RATIO * before).max(f64::MIN_POSITIVE / SINGULAR_PIVOT_RATIO);
     if pivot > least { pivot } else { least }
 }
 
 /// Returns the sides of knots at which the boundary term of an interval does not cancel with its neighbour's: (knot, interval, +1 at
 /// its end or −1 at its start).
-fn sides(layout: &Layout) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
-    let last = layout.intervals();
+fn uncancelled_sides(layout: &KnotLayout) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+    let last = layout.interval_count();
     (0..=last).flat_map(move |k| {
-        let cut = matches!(layout.knots()[k].joint, Joint::Cut { .. });
+        let cut = matches!(layout.knots()[k].joint, KnotJoint::Cut { .. });
         let inside = k > 0 && k < last;
         // The knot that closes a cycle is visited once, as the first.
-        let (before, behind) = match (inside, layout.cyclic()) {
+        let (before, behind) = match (inside, layout.is_cyclic()) {
             (true, _) => (cut, cut),
             (false, false) => (k == last, k == 0),
             (false, true) => (cut && k == 0, cut && k == 0),
@@ -256,7 +261,7 @@ fn sides(layout: &Layout) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
 }
 
 /// Writes unknowns to their places in the knot data.
-pub(super) fn scatter(layout: &Layout, x: &[f64], into: &mut KnotData) {
+pub(super) fn scatter_unknowns(layout: &KnotLayout, x: &[f64], into: &mut KnotData) {
     for (k, own) in layout.unknowns.iter().enumerate() {
         let places = [
             (own.value, &mut into.values[k]),
@@ -272,22 +277,22 @@ pub(super) fn scatter(layout: &Layout, x: &[f64], into: &mut KnotData) {
 }
 
 /// Returns `∫ r²` of one mode.
-pub(super) fn cost(layout: &Layout, intervals: &[Interval], data: &KnotData) -> f64 {
+pub(super) fn mode_cost(layout: &KnotLayout, intervals: &[Interval], data: &KnotData) -> f64 {
     let mut sum = 0.0;
     for (k, interval) in intervals.iter().enumerate() {
-        let Element {
+        let IntervalElement {
             matrix,
             load,
             constant,
-        } = interval.element();
-        let u = data.element(k);
+        } = interval.to_element();
+        let u = data.element_values(k);
         sum += constant;
         for i in 0..4 {
             let row: f64 = (0..4).map(|j| matrix[i][j] * u[j]).sum();
             sum += u[i] * (row + 2.0 * load[i]);
         }
     }
-    for (knot, interval, side) in sides(layout) {
+    for (knot, interval, side) in uncancelled_sides(layout) {
         let o = intervals[interval].oscillator();
         let y = data.values[knot];
         let v = if side > 0.0 {
@@ -302,18 +307,18 @@ pub(super) fn cost(layout: &Layout, intervals: &[Interval], data: &KnotData) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::floored;
+    use super::floor_pivot;
 
     /// A pivot stays positive and divisible, however much of it is lost.
     #[test]
     fn floored_pivots_are_divisible() {
         for before in [0.0, f64::MIN_POSITIVE, 1.0, 1e200] {
             for pivot in [0.0, -1.0, -1e-200, 1e-300] {
-                let kept = floored(pivot, before);
+                let kept = floor_pivot(pivot, before);
                 assert!(kept > 0.0 && (1.0 / kept).is_finite(), "{pivot} {before}");
                 assert!(kept <= 1e-12 * before.max(1e-270), "{pivot} {before}");
             }
         }
-        assert_eq!(floored(3.0, 5.0), 3.0);
+        assert_eq!(floor_pivot(3.0, 5.0), 3.0);
     }
 }

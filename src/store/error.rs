@@ -76,7 +76,7 @@ pub enum StoreError {
 }
 
 /// Returns the error of a file that could not be read.
-pub(super) fn unread(path: &Path, source: io::Error) -> StoreError {
+pub(super) fn read_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Disk {
         path: path.to_owned(),
         action: "read",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Header of a file; the table is in [`crate::store`]'s docs.
 
-use super::error::{StoreError, unread};
+use super::error::{StoreError, read_error};
 use std::io::{self, BufRead};
 use std::path::Path;
 
@@ -11,17 +11,17 @@ pub const VERSION: u32 = 13;
 /// First bytes of a file.
 pub(super) const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
 /// Maximum length of a kind's name, bytes.
-const KIND: usize = 16;
+const KIND_LENGTH: usize = 16;
 /// Length of the header, bytes.
-pub(super) const HEADER: usize = 8 + 4 + KIND + 8 + 4;
+pub(super) const HEADER_LENGTH: usize = 8 + 4 + KIND_LENGTH + 8 + 4;
 
 /// Header of a file.
-pub(super) struct Header(pub [u8; HEADER]);
+pub(super) struct Header(pub [u8; HEADER_LENGTH]);
 
 impl Header {
     /// Returns the length of the content, bytes.
     pub fn length(&self) -> u64 {
-        long(&self.0[28..36])
+        read_u64(&self.0[28..36])
     }
 
     /// Checks that the checksum is that of the content, and then that the kind is the requested one.
@@ -31,14 +31,14 @@ impl Header {
         kind: &str,
         content: &mut dyn BufRead,
     ) -> Result<(), StoreError> {
-        let sum = checksum(&self.0, content).map_err(|e| unread(path, e))?;
+        let sum = checksum(&self.0, content).map_err(|e| read_error(path, e))?;
         if sum.to_le_bytes() != self.0[36..40] {
             return Err(StoreError::Damaged {
                 path: path.to_owned(),
                 what: "its checksum is wrong".into(),
             });
         }
-        let held = self.0[12..12 + KIND].split(|&b| b == 0).next();
+        let held = self.0[12..12 + KIND_LENGTH].split(|&b| b == 0).next();
         let held = held.unwrap_or_default();
         if held != kind.as_bytes() {
             return Err(StoreError::Kind {
@@ -52,11 +52,11 @@ impl Header {
 }
 
 /// Returns the header of a kind and its content; `None` if the kind's name is invalid.
-pub(super) fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
-    if kind.is_empty() || kind.len() > KIND || !kind.bytes().all(|b| b.is_ascii_graphic()) {
+pub(super) fn build_header(kind: &str, content: &[u8]) -> Option<[u8; HEADER_LENGTH]> {
+    if kind.is_empty() || kind.len() > KIND_LENGTH || !kind.bytes().all(|b| b.is_ascii_graphic()) {
         return None;
     }
-    let mut h = [0; HEADER];
+    let mut h = [0; HEADER_LENGTH];
     h[..8].copy_from_slice(MAGIC);
     h[8..12].copy_from_slice(&VERSION.to_le_bytes());
     h[12..12 + kind.len()].copy_from_slice(kind.as_bytes());
@@ -68,7 +68,7 @@ pub(super) fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
 }
 
 /// Returns the checksum of the header, without the checksum itself, and the content.
-pub(super) fn checksum(header: &[u8; HEADER], content: &mut dyn BufRead) -> io::Result<u32> {
+pub(super) fn checksum(header: &[u8; HEADER_LENGTH], content: &mut dyn BufRead) -> io::Result<u32> {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&header[..36]);
     loop {
@@ -82,6 +82,6 @@ pub(super) fn checksum(header: &[u8; HEADER], content: &mut dyn BufRead) -> io::
     }
 }
 
-fn long(bytes: &[u8]) -> u64 {
+fn read_u64(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
 }

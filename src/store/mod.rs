@@ -37,8 +37,8 @@ pub(crate) use text::{Text, named_texts, text, texts};
 pub use error::StoreError;
 pub use header::VERSION;
 
-use self::error::unread;
-use self::header::{HEADER, Header, MAGIC, header};
+use self::error::read_error;
+use self::header::{HEADER_LENGTH, Header, MAGIC, build_header};
 use crate::disk;
 use bincode::error::DecodeError;
 use serde::Serialize;
@@ -48,11 +48,11 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::Path;
 
 /// Maximum length of content, bytes; also bounds the allocations of decoding.
-const LONGEST: usize = 1 << 32;
+const MAX_CONTENT_LENGTH: usize = 1 << 32;
 /// Maximum length of content that is decoded from memory, bytes, which is a quarter faster.
-const AT_ONCE: u64 = 1 << 28;
+const MAX_BUFFERED_LENGTH: u64 = 1 << 28;
 /// Size of the read buffer otherwise, bytes.
-const BUFFER: usize = 1 << 16;
+const BUFFER_LENGTH: usize = 1 << 16;
 
 /// Writes a value. `kind` (1 to 16 ASCII characters) names its type.
 ///
@@ -65,13 +65,13 @@ pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), Stor
     };
     let content = bincode::serde::encode_to_vec(value, bincode::config::standard())
         .map_err(|e| unwritable(e.to_string()))?;
-    if content.len() > LONGEST {
+    if content.len() > MAX_CONTENT_LENGTH {
         return Err(unwritable(format!(
             "it would be {} bytes long",
             content.len()
         )));
     }
-    let header = header(kind, &content)
+    let header = build_header(kind, &content)
         .ok_or_else(|| unwritable(format!("'{kind}' is not a kind of content")))?;
     disk::write_together(&[(path, &[&header, &content])]).map_err(|source| StoreError::Disk {
         path: path.to_owned(),
@@ -85,22 +85,23 @@ pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), Stor
 /// # Errors
 /// Not a Thew file, another version or kind, cut off or damaged, refused by the disk.
 pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreError> {
-    let disk = |e| unread(path, e);
-    let (header, mut content) = content(path)?;
-    let decoded = if content.limit() <= AT_ONCE {
-        let bytes = at_once(content).map_err(disk)?;
+    let disk = |e| read_error(path, e);
+    let (header, mut content) = open_content(path)?;
+    let decoded = if content.limit() <= MAX_BUFFERED_LENGTH {
+        let bytes = read_all(content).map_err(disk)?;
         header.check(path, kind, &mut &bytes[..])?;
-        from_memory(&bytes)
+        decode_bytes(&bytes)
     } else {
         header.check(
             path,
             kind,
-            &mut BufReader::with_capacity(BUFFER, &mut content),
+            &mut BufReader::with_capacity(BUFFER_LENGTH, &mut content),
         )?;
         let length = header.length();
         let mut file = content.into_inner();
-        file.seek(SeekFrom::Start(HEADER as u64)).map_err(disk)?;
-        streamed(BufReader::with_capacity(BUFFER, file.take(length)))
+        file.seek(SeekFrom::Start(HEADER_LENGTH as u64))
+            .map_err(disk)?;
+        decode_stream(BufReader::with_capacity(BUFFER_LENGTH, file.take(length)))
     };
     decoded.map_err(|what| StoreError::Damaged {
         path: path.to_owned(),
@@ -108,7 +109,7 @@ pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreErro
     })
 }
 
-fn at_once(mut content: Take<File>) -> io::Result<Vec<u8>> {
+fn read_all(mut content: Take<File>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(usize::try_from(content.limit()).unwrap_or(usize::MAX))?;
     content.read_to_end(&mut bytes)?;
@@ -116,22 +117,22 @@ fn at_once(mut content: Take<File>) -> io::Result<Vec<u8>> {
 }
 
 /// Decodes a value from all of some bytes, or returns the defect.
-fn from_memory<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    let config = bincode::config::standard().with_limit::<LONGEST>();
-    let (value, used) = bincode::serde::decode_from_slice(bytes, config).map_err(words)?;
-    whole(value, used == bytes.len())
+fn decode_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let config = bincode::config::standard().with_limit::<MAX_CONTENT_LENGTH>();
+    let (value, used) = bincode::serde::decode_from_slice(bytes, config).map_err(error_text)?;
+    check_consumed(value, used == bytes.len())
 }
 
 /// Decodes a value from a stream, or returns the defect.
-fn streamed<T: DeserializeOwned>(mut content: impl BufRead) -> Result<T, String> {
-    let config = bincode::config::standard().with_limit::<LONGEST>();
-    let value = bincode::serde::decode_from_std_read(&mut content, config).map_err(words)?;
+fn decode_stream<T: DeserializeOwned>(mut content: impl BufRead) -> Result<T, String> {
+    let config = bincode::config::standard().with_limit::<MAX_CONTENT_LENGTH>();
+    let value = bincode::serde::decode_from_std_read(&mut content, config).map_err(error_text)?;
     let left = content.fill_buf().map_err(|e| e.to_string())?;
-    whole(value, left.is_empty())
+    check_consumed(value, left.is_empty())
 }
 
 /// Returns a decoder's complaint without its internal names.
-fn words(error: DecodeError) -> String {
+fn error_text(error: DecodeError) -> String {
     match error {
         DecodeError::OtherString(what) => what,
         DecodeError::Other(what) => what.into(),
@@ -141,7 +142,7 @@ fn words(error: DecodeError) -> String {
     }
 }
 
-fn whole<T>(value: T, all: bool) -> Result<T, String> {
+fn check_consumed<T>(value: T, all: bool) -> Result<T, String> {
     if all {
         Ok(value)
     } else {
@@ -162,17 +163,17 @@ pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     if u32::from_le_bytes(*version) != VERSION {
         return None;
     }
-    from_memory(content).ok()
+    decode_bytes(content).ok()
 }
 
 /// Opens a file of this version and returns its header, and its content with the length in the header.
-fn content(path: &Path) -> Result<(Header, Take<File>), StoreError> {
-    let disk = |source| unread(path, source);
+fn open_content(path: &Path) -> Result<(Header, Take<File>), StoreError> {
+    let disk = |source| read_error(path, source);
     let not_thew = || StoreError::NotThew {
         path: path.to_owned(),
     };
     let (mut file, length) = disk::open(path, u64::MAX).map_err(disk)?;
-    let mut h = [0; HEADER];
+    let mut h = [0; HEADER_LENGTH];
     match file.read_exact(&mut h) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Err(not_thew()),
@@ -187,8 +188,8 @@ fn content(path: &Path) -> Result<(Header, Take<File>), StoreError> {
         return Err(StoreError::Version { path, found });
     }
     let header = Header(h);
-    let (expected, found) = (header.length(), length.saturating_sub(HEADER as u64));
-    if expected != found || expected > LONGEST as u64 {
+    let (expected, found) = (header.length(), length.saturating_sub(HEADER_LENGTH as u64));
+    if expected != found || expected > MAX_CONTENT_LENGTH as u64 {
         return Err(StoreError::Length {
             path: path.to_owned(),
             expected,
@@ -202,29 +203,29 @@ fn content(path: &Path) -> Result<(Header, Take<File>), StoreError> {
 mod tests {
     use super::header::checksum;
     use super::*;
-    use crate::disk::tests::Folder;
+    use crate::disk::tests::TestFolder;
     use std::fs;
 
-    type Thing = (Vec<f64>, String, Option<Vec<u32>>);
+    type TestRecord = (Vec<f64>, String, Option<Vec<u32>>);
 
-    fn thing() -> Thing {
+    fn test_record() -> TestRecord {
         (vec![1.5, -0.0, 1e300], "bone.L é".into(), Some(vec![7; 40]))
     }
 
     /// A value that is saved is read back equal.
     #[test]
     fn load_reads_saved() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.0.join("a.thew");
-        save(&path, "body", &thing()).unwrap();
-        assert_eq!(load::<Thing>(&path, "body").unwrap(), thing());
+        save(&path, "body", &test_record()).unwrap();
+        assert_eq!(load::<TestRecord>(&path, "body").unwrap(), test_record());
         save(
             &path,
             "body",
             &(Vec::<f64>::new(), "again", None::<Vec<u32>>),
         )
         .unwrap();
-        assert_eq!(load::<Thing>(&path, "body").unwrap().1, "again");
+        assert_eq!(load::<TestRecord>(&path, "body").unwrap().1, "again");
         assert_eq!(folder.names().len(), 1, "no part is left behind");
     }
 
@@ -232,9 +233,14 @@ mod tests {
     #[test]
     fn stream_decodes_as_memory() {
         let config = bincode::config::standard();
-        let bytes = bincode::serde::encode_to_vec(thing(), config).unwrap();
-        let both = |bytes: &[u8]| (from_memory::<Thing>(bytes), streamed::<Thing>(bytes));
-        assert_eq!(both(&bytes), (Ok(thing()), Ok(thing())));
+        let bytes = bincode::serde::encode_to_vec(test_record(), config).unwrap();
+        let both = |bytes: &[u8]| {
+            (
+                decode_bytes::<TestRecord>(bytes),
+                decode_stream::<TestRecord>(bytes),
+            )
+        };
+        assert_eq!(both(&bytes), (Ok(test_record()), Ok(test_record())));
         let longer = [&bytes[..], &[0]].concat();
         for damaged in [&longer[..], &bytes[..bytes.len() - 1]] {
             let (memory, stream) = both(damaged);
@@ -245,16 +251,16 @@ mod tests {
     /// Every byte that is flipped in a file is detected.
     #[test]
     fn load_detects_flipped_bytes() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.0.join("a.thew");
-        save(&path, "body", &thing()).unwrap();
+        save(&path, "body", &test_record()).unwrap();
         let good = fs::read(&path).unwrap();
         for i in 0..good.len() {
             for flip in [0x01, 0x80, 0xff] {
                 let mut bad = good.clone();
                 bad[i] ^= flip;
                 fs::write(&path, bad).unwrap();
-                assert!(load::<Thing>(&path, "body").is_err(), "byte {i}");
+                assert!(load::<TestRecord>(&path, "body").is_err(), "byte {i}");
             }
         }
     }
@@ -262,19 +268,19 @@ mod tests {
     /// Every file that is cut or extended is detected.
     #[test]
     fn load_detects_wrong_length() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.0.join("a.thew");
-        save(&path, "body", &thing()).unwrap();
+        save(&path, "body", &test_record()).unwrap();
         let good = fs::read(&path).unwrap();
         for n in 0..good.len() {
             fs::write(&path, &good[..n]).unwrap();
-            let e = load::<Thing>(&path, "body").unwrap_err();
+            let e = load::<TestRecord>(&path, "body").unwrap_err();
             let noticed = matches!(e, StoreError::NotThew { .. } | StoreError::Length { .. });
             assert!(noticed, "{n}: {e}");
         }
         fs::write(&path, [good, vec![0]].concat()).unwrap();
         assert!(matches!(
-            load::<Thing>(&path, "body"),
+            load::<TestRecord>(&path, "body"),
             Err(StoreError::Length { .. })
         ));
     }
@@ -283,10 +289,10 @@ mod tests {
     #[test]
     fn load_refuses_false_lengths() {
         // Valid header and checksum, but a vector that claims 2^60 elements.
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.0.join("a.thew");
         let content = [[253].as_slice(), &(1u64 << 60).to_le_bytes()].concat();
-        let header = header("body", &content).unwrap();
+        let header = build_header("body", &content).unwrap();
         fs::write(&path, [header.as_slice(), &content].concat()).unwrap();
         let e = load::<Vec<f64>>(&path, "body").unwrap_err();
         assert!(matches!(e, StoreError::Damaged { .. }), "{e}");
@@ -301,21 +307,24 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn load_limits_memory() {
         // Four GiB of nothing, which take no room on disk either: once with a wrong checksum, once with the right one.
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.0.join("a.thew");
-        let mut h = header("body", &[]).unwrap();
-        h[28..36].copy_from_slice(&(LONGEST as u64).to_le_bytes());
+        let mut h = build_header("body", &[]).unwrap();
+        h[28..36].copy_from_slice(&(MAX_CONTENT_LENGTH as u64).to_le_bytes());
         for right in [false, true] {
             if right {
-                let mut nothing =
-                    BufReader::with_capacity(BUFFER, io::repeat(0).take(LONGEST as u64));
+                let mut nothing = BufReader::with_capacity(
+                    BUFFER_LENGTH,
+                    io::repeat(0).take(MAX_CONTENT_LENGTH as u64),
+                );
                 let sum = checksum(&h, &mut nothing).unwrap();
                 h[36..40].copy_from_slice(&sum.to_le_bytes());
             }
             fs::write(&path, h).unwrap();
             let file = File::options().write(true).open(&path).unwrap();
-            file.set_len((HEADER + LONGEST) as u64).unwrap();
-            let before = most_memory();
+            file.set_len((HEADER_LENGTH + MAX_CONTENT_LENGTH) as u64)
+                .unwrap();
+            let before = peak_memory();
             let e = load::<Vec<f64>>(&path, "body").unwrap_err().to_string();
             assert!(
                 e.contains(if right {
@@ -325,13 +334,13 @@ mod tests {
                 }),
                 "{e}"
             );
-            assert!(most_memory() < before + (1 << 28), "{right}");
+            assert!(peak_memory() < before + (1 << 28), "{right}");
         }
     }
 
     /// Returns the most memory that this process has held so far, bytes.
     #[cfg(target_os = "linux")]
-    fn most_memory() -> usize {
+    fn peak_memory() -> usize {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
         let kilobytes: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -341,7 +350,7 @@ mod tests {
     /// Errors name files of another program, kind or version.
     #[test]
     fn load_names_wrong_files() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.0.join("a.thew");
         fs::write(&path, b"not a cache at all, but long enough for a header").unwrap();
         assert!(matches!(
@@ -361,7 +370,7 @@ mod tests {
     /// A save that fails leaves no file behind.
     #[test]
     fn failed_save_leaves_no_file() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let missing = folder.0.join("no such folder").join("a.thew");
         assert!(matches!(
             save(&missing, "body", &1u8),

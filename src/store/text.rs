@@ -44,7 +44,7 @@ pub(crate) fn named_texts<'de, D: Deserializer<'de>>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{from_memory, streamed};
+    use super::super::{decode_bytes, decode_stream};
     use super::*;
 
     /// A text decodes as a string, and one with a false length or without valid UTF-8 is refused.
@@ -53,10 +53,10 @@ mod tests {
         let config = bincode::config::standard();
         let long = "ä bone".repeat(60);
         let bytes = bincode::serde::encode_to_vec(&long, config).unwrap();
-        assert_eq!(from_memory::<Text>(&bytes).map(|text| text.0), Ok(long));
+        assert_eq!(decode_bytes::<Text>(&bytes).map(|text| text.0), Ok(long));
         let nearly_four_gigabytes = [252, 0, 0, 0, 0xff, b'x'];
-        assert!(from_memory::<Text>(&nearly_four_gigabytes).is_err());
-        assert!(streamed::<Text>(&nearly_four_gigabytes[..]).is_err());
-        assert!(from_memory::<Text>(&[1, 0xff]).is_err(), "no UTF-8");
+        assert!(decode_bytes::<Text>(&nearly_four_gigabytes).is_err());
+        assert!(decode_stream::<Text>(&nearly_four_gigabytes[..]).is_err());
+        assert!(decode_bytes::<Text>(&[1, 0xff]).is_err(), "no UTF-8");
     }
 }

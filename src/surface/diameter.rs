@@ -9,15 +9,15 @@ use super::{OwnUnit, Surface};
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, map_parallel};
 
-/// Half the angle of the cone, radians, and (`RAYS`) the number of rays on it in addition to that along the normal.
-const CONE: f64 = 0.5;
-const RAYS: usize = 6;
+/// Half the angle of the cone, radians, and (`CONE_RAYS`) the number of rays on it in addition to that along the normal.
+const CONE_HALF_ANGLE: f64 = 0.5;
+const CONE_RAYS: usize = 6;
 /// Number of vertices from which each has a single ray.
-const FINE: usize = 60_000;
+const SINGLE_RAY_VERTICES: usize = 60_000;
 /// Start of a ray below the skin, and restart behind a hit, as a share of the size.
-const BELOW: f64 = 1e-5;
+const RAY_START_DEPTH: f64 = 1e-5;
 /// Largest number of surfaces that a ray may enter before it must leave.
-const ENTERED: usize = 8;
+const MAX_ENTERED_SURFACES: usize = 8;
 
 impl Surface {
     /// Returns the thickness of the body below each input vertex, m; infinite if no ray leaves the body.
@@ -29,7 +29,7 @@ impl Surface {
     pub(crate) fn diameters(&self, progress: &dyn Progress) -> Result<Vec<f64>, Cancelled> {
         match self.in_own_unit() {
             Some(own) => {
-                let scale = OwnUnit::of(self).scale;
+                let scale = OwnUnit::from_surface(self).scale;
                 Ok(own.chords(progress)?.iter().map(|d| d * scale).collect())
             }
             None => self.chords(progress),
@@ -39,21 +39,24 @@ impl Surface {
     fn chords(&self, progress: &dyn Progress) -> Result<Vec<f64>, Cancelled> {
         let welded = self.welded();
         let frames = frames(&welded.vertices, &welded.triangles);
-        let fine = welded.vertices.len() >= FINE;
+        let fine = welded.vertices.len() >= SINGLE_RAY_VERTICES;
         let chord = |v: usize| {
             let (x, Some((normal, tangent))) = (welded.vertices[v], &frames[v]) else {
                 return f64::INFINITY;
             };
             let side = normal.cross(tangent);
             let way = |k: usize| {
-                let a = k as f64 * std::f64::consts::TAU / RAYS as f64;
-                (tangent * a.cos() + side * a.sin()) * CONE.sin() - normal * CONE.cos()
+                let a = k as f64 * std::f64::consts::TAU / CONE_RAYS as f64;
+                (tangent * a.cos() + side * a.sin()) * CONE_HALF_ANGLE.sin()
+                    - normal * CONE_HALF_ANGLE.cos()
             };
-            let central = self.way_out(x, -normal);
+            let central = self.exit_distance(x, -normal);
             if fine {
                 return central;
             }
-            let mut all: Vec<f64> = (0..RAYS).map(|k| self.way_out(x, way(k))).collect();
+            let mut all: Vec<f64> = (0..CONE_RAYS)
+                .map(|k| self.exit_distance(x, way(k)))
+                .collect();
             all.push(central);
             all.retain(|d| d.is_finite());
             all.sort_by(f64::total_cmp);
@@ -68,11 +71,11 @@ impl Surface {
     }
 
     /// Returns the distance from a point of the skin to where a ray inwards leaves the body.
-    fn way_out(&self, from: Vec3, direction: Vec3) -> f64 {
-        let below = BELOW * self.size();
+    fn exit_distance(&self, from: Vec3, direction: Vec3) -> f64 {
+        let below = RAY_START_DEPTH * self.size();
         let mut gone = below;
-        for _ in 0..ENTERED {
-            let Some(hit) = self.ray(from + direction * gone, direction) else {
+        for _ in 0..MAX_ENTERED_SURFACES {
+            let Some(hit) = self.intersect_ray(from + direction * gone, direction) else {
                 break;
             };
             gone += hit.distance;
@@ -127,7 +130,7 @@ mod tests {
         let shape = sphere(0.7, 40);
         let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
         // The central ray is the diameter, those of the cone chords of 2 R cos α; the median is one of these.
-        let chord = 2.0 * 0.7 * CONE.cos();
+        let chord = 2.0 * 0.7 * CONE_HALF_ANGLE.cos();
         for d in surface.diameters(&Silent).unwrap() {
             assert!((d / chord - 1.0).abs() < 0.02, "{d} {chord}");
         }

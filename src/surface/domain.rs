@@ -8,8 +8,8 @@
 //! around nothing, and together with all others either still does not or lies inside.
 //!
 //! Each triangle then gets a [`TriangleRole`] from the winding number a small step to both sides.
-use super::nearest::Nearest;
-use super::orient::{Patch, boundary};
+use super::nearest::TriangleHierarchy;
+use super::orient::{SurfacePatch, uncancelled_edges};
 use super::winding::WindingTree;
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, map_parallel};
@@ -30,18 +30,18 @@ pub enum TriangleRole {
 }
 
 /// Half the thickness of the layer around thin triangles, as a fraction of the surface's size.
-pub const LAYER: f64 = 0.01;
+pub const LAYER_HALF_THICKNESS: f64 = 0.01;
 
 /// Mean thickness of a closed patch (twice volume over area), as a fraction of the size, below which it is a sheet.
-const LEAST_THICKNESS: f64 = 1e-4;
+const MIN_THICKNESS: f64 = 1e-4;
 /// Largest distance from 0 or 1 of the mean winding number on a sheet.
-const SHEET: f64 = 0.1;
+const SHEET_WINDING_TOLERANCE: f64 = 0.1;
 /// Step to both sides of a triangle, local units.
-const STEP: f64 = 1e-6;
+const SIDE_STEP: f64 = 1e-6;
 /// Distance from a whole number within which a winding number is taken as that number.
-const WHOLE: f64 = 0.02;
+const INTEGER_TOLERANCE: f64 = 0.02;
 /// Tolerance at one half, for the tree's rounding and for sheets that are nearly flat.
-const MARGIN: f64 = 0.05;
+const HALF_WINDING_TOLERANCE: f64 = 0.05;
 
 /// Ω in local coordinates.
 #[derive(Debug, Clone)]
@@ -54,8 +54,8 @@ pub(super) struct Domain {
     pub watertight: bool,
     /// Triangles that contribute to the winding number.
     pub bodies: Vec<u32>,
-    pub skin: Option<Nearest>,
-    pub thin: Option<Nearest>,
+    pub skin: Option<TriangleHierarchy>,
+    pub thin: Option<TriangleHierarchy>,
     /// Half the thickness of the layer, local units.
     pub layer: f64,
 }
@@ -64,12 +64,12 @@ impl Domain {
     /// Finds the domain of an oriented surface from its full winding tree.
     pub fn new(
         (vertices, triangles): (&[Vec3], &[[u32; 3]]),
-        patches: &[Patch],
+        patches: &[SurfacePatch],
         full: &Arc<WindingTree>,
         size: f64,
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
-        let (kept, mut winding) = without_sheets(vertices, triangles, patches, full, size);
+        let (kept, mut winding) = find_bounding_patches(vertices, triangles, patches, full, size);
         let mut body = vec![false; triangles.len()];
         let mut closed = vec![false; triangles.len()];
         for (patch, &kept) in patches.iter().zip(&kept) {
@@ -78,13 +78,18 @@ impl Domain {
                 closed[t as usize] = kept && patch.closed;
             }
         }
-        let found = |t: usize| match role(vertices, (t as u32, &triangles[t]), body[t], &winding) {
+        let found = |t: usize| match triangle_role(
+            vertices,
+            (t as u32, &triangles[t]),
+            body[t],
+            &winding,
+        ) {
             TriangleRole::Thin if closed[t] => TriangleRole::Interior,
             role => role,
         };
         let stage = (progress, "telling inside from outside");
         let mut roles = map_parallel(triangles.len(), stage, found)?;
-        keep_seams(triangles, &body, &mut roles);
+        mark_seams(triangles, &body, &mut roles);
         if !roles.contains(&TriangleRole::Skin) {
             roles.fill(TriangleRole::Thin);
             body.fill(false);
@@ -100,7 +105,7 @@ impl Domain {
             .filter(|(_, b)| **b)
             .map(|(t, _)| t)
             .collect();
-        let found = (roles, bodies, boundary(rims).is_empty());
+        let found = (roles, bodies, uncancelled_edges(rims).is_empty());
         Ok(Self::with_roles(
             (vertices, triangles),
             found,
@@ -111,7 +116,12 @@ impl Domain {
 
     /// Returns the same domain for the same triangles over other vertices (as in another unit), with their full winding
     /// tree.
-    pub fn over(&self, mesh: (&[Vec3], &[[u32; 3]]), full: &Arc<WindingTree>, size: f64) -> Self {
+    pub fn with_vertices(
+        &self,
+        mesh: (&[Vec3], &[[u32; 3]]),
+        full: &Arc<WindingTree>,
+        size: f64,
+    ) -> Self {
         let winding = if self.bodies.len() == mesh.1.len() {
             full.clone()
         } else {
@@ -134,12 +144,12 @@ impl Domain {
                 .filter(|(_, r)| **r == role)
                 .map(|(t, _)| t)
                 .collect();
-            (!chosen.is_empty()).then(|| Nearest::new(vertices, triangles, chosen))
+            (!chosen.is_empty()).then(|| TriangleHierarchy::new(vertices, triangles, chosen))
         };
         Self {
             skin: of_role(TriangleRole::Skin),
             thin: of_role(TriangleRole::Thin),
-            layer: LAYER * size,
+            layer: LAYER_HALF_THICKNESS * size,
             watertight,
             bodies,
             winding,
@@ -148,7 +158,7 @@ impl Domain {
     }
 
     /// Returns the triangles with a layer around them.
-    pub fn sheets(&self) -> Vec<u32> {
+    pub fn layer_triangles(&self) -> Vec<u32> {
         (0u32..)
             .zip(&self.roles)
             .filter(|(_, role)| **role == TriangleRole::Thin)
@@ -157,12 +167,12 @@ impl Domain {
     }
 
     /// Returns whether the winding number alone puts a point in Ω.
-    pub fn wound(&self, p: &Vec3) -> bool {
+    pub fn is_wound(&self, p: &Vec3) -> bool {
         self.winding.is_wound(p)
     }
 
     pub fn contains(&self, p: &Vec3) -> bool {
-        self.wound(p)
+        self.is_wound(p)
             || self
                 .thin
                 .as_ref()
@@ -171,9 +181,10 @@ impl Domain {
 
     /// Returns the distance to the boundary of Ω, negative inside; infinite at a point that is not finite.
     pub fn signed_distance(&self, p: &Vec3) -> f64 {
-        let to = |n: &Option<Nearest>| n.as_ref().and_then(|n| n.closest(p, f64::INFINITY));
+        let to =
+            |n: &Option<TriangleHierarchy>| n.as_ref().and_then(|n| n.closest(p, f64::INFINITY));
         let body = to(&self.skin).map_or(f64::INFINITY, |found| {
-            if self.wound(p) {
+            if self.is_wound(p) {
                 -found.distance
             } else {
                 found.distance
@@ -184,15 +195,15 @@ impl Domain {
 }
 
 /// Finds the patches that bound Ω, and builds their winding tree.
-fn without_sheets(
+fn find_bounding_patches(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
-    patches: &[Patch],
+    patches: &[SurfacePatch],
     full: &Arc<WindingTree>,
     size: f64,
 ) -> (Vec<bool>, Arc<WindingTree>) {
-    let flat = |p: &Patch| {
-        p.closed && p.orientable && 2.0 * p.volume.abs() < LEAST_THICKNESS * size * p.area
+    let flat = |p: &SurfacePatch| {
+        p.closed && p.orientable && 2.0 * p.volume.abs() < MIN_THICKNESS * size * p.area
     };
     let mut kept: Vec<bool> = patches.iter().map(|p| !flat(p)).collect();
     let open: Vec<usize> = (0..patches.len())
@@ -201,7 +212,7 @@ fn without_sheets(
             let patch = &patches[i];
             let alone = || WindingTree::new(vertices, triangles, patch.triangles.clone());
             !(patch.closed && patch.orientable)
-                && mean_winding(vertices, triangles, patch, &alone()) < SHEET
+                && mean_winding(vertices, triangles, patch, &alone()) < SHEET_WINDING_TOLERANCE
         })
         .collect();
     let tree = |kept: &[bool]| {
@@ -223,7 +234,7 @@ fn without_sheets(
             .filter(|&i| kept[i])
             .filter(|&i| {
                 let mean = mean_winding(vertices, triangles, &patches[i], &current);
-                !(SHEET..=1.0 - SHEET).contains(&mean)
+                !(SHEET_WINDING_TOLERANCE..=1.0 - SHEET_WINDING_TOLERANCE).contains(&mean)
             })
             .collect();
         if sheets.is_empty() {
@@ -239,7 +250,7 @@ fn without_sheets(
 fn mean_winding(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
-    patch: &Patch,
+    patch: &SurfacePatch,
     tree: &WindingTree,
 ) -> f64 {
     let step = patch.triangles.len().div_ceil(12).max(1);
@@ -247,7 +258,7 @@ fn mean_winding(
     for &t in patch.triangles.iter().step_by(step) {
         let (centre, normal) = centre_and_normal(vertices, &triangles[t as usize]);
         let area = normal.norm();
-        sum += area * tree.without(&centre, t);
+        sum += area * tree.winding_number_without(&centre, t);
         total += area;
     }
     if total > 0.0 { sum / total } else { 0.0 }
@@ -261,7 +272,7 @@ fn centre_and_normal(vertices: &[Vec3], t: &[u32; 3]) -> (Vec3, Vec3) {
 
 /// Finds the role of one triangle: from its centroid if that is skin, else from three more points that must agree.
 /// Triangles of sheets do not contribute to the winding number, and lie either in Ω or outside.
-fn role(
+fn triangle_role(
     vertices: &[Vec3],
     (number, t): (u32, &[u32; 3]),
     body: bool,
@@ -269,7 +280,7 @@ fn role(
 ) -> TriangleRole {
     let [a, b, c] = t.map(|v| vertices[v as usize]);
     let (centre, normal) = centre_and_normal(vertices, t);
-    let step = normal * (STEP / normal.norm().max(f64::MIN_POSITIVE));
+    let step = normal * (SIDE_STEP / normal.norm().max(f64::MIN_POSITIVE));
     let role_at = |p: Vec3| {
         if !body {
             return if tree.is_wound(&p) {
@@ -279,16 +290,22 @@ fn role(
             };
         }
         // The sides are half a turn above and below the sum of the others; unless that is whole, other surface is near.
-        let others = tree.without(&p, number);
-        let (below, above) = if (others - others.floor() - 0.5).abs() < WHOLE {
+        let others = tree.winding_number_without(&p, number);
+        let (below, above) = if (others - others.floor() - 0.5).abs() < INTEGER_TOLERANCE {
             (others + 0.5, others - 0.5)
         } else {
-            (tree.at(&(p - step)), tree.at(&(p + step)))
+            (
+                tree.winding_number(&(p - step)),
+                tree.winding_number(&(p + step)),
+            )
         };
-        match (below > 0.5 + MARGIN, above > 0.5 - MARGIN) {
+        match (
+            below > 0.5 + HALF_WINDING_TOLERANCE,
+            above > 0.5 - HALF_WINDING_TOLERANCE,
+        ) {
             (true, true) => TriangleRole::Interior,
             // A flat sheet has +½ below and −½ above; less is a fold, or a cavity that sticks out.
-            (false, false) if below > 0.5 - SHEET => TriangleRole::Thin,
+            (false, false) if below > 0.5 - SHEET_WINDING_TOLERANCE => TriangleRole::Thin,
             (false, false) => TriangleRole::Interior,
             _ => TriangleRole::Skin,
         }
@@ -309,7 +326,7 @@ fn role(
 }
 
 /// Turns interior triangles that touch skin into skin: where two bodies meet, triangles are partly inside.
-fn keep_seams(triangles: &[[u32; 3]], body: &[bool], roles: &mut [TriangleRole]) {
+fn mark_seams(triangles: &[[u32; 3]], body: &[bool], roles: &mut [TriangleRole]) {
     let last = triangles
         .iter()
         .flatten()

@@ -43,7 +43,7 @@ impl DistanceGrid {
         let frame = surface.frame;
         let (from, to) = (frame.to_local(&lo), frame.to_local(&hi));
         let samples =
-            NodeDistances::take(surface.domain(), from, to, spacing / frame.scale, progress)?;
+            NodeDistances::sample(surface.domain(), from, to, spacing / frame.scale, progress)?;
         Ok(Self {
             lo: frame.to_given(&samples.lo),
             spacing: samples.spacing * frame.scale,
@@ -76,7 +76,7 @@ impl DistanceGrid {
         self.lo + Vec3::from_fn(|k, _| at[k] as f64) * self.spacing
     }
 
-    /// Returns the signed distance at a node; `at` must lie within [`nodes`](Self::nodes).
+    /// Returns the signed distance at a node; `distance_at` must lie within [`nodes`](Self::nodes).
     pub fn value(&self, at: [usize; 3]) -> f64 {
         self.values[(at[2] * self.nodes[1] + at[1]) * self.nodes[0] + at[0]] as f64 * self.scale
     }
@@ -84,26 +84,26 @@ impl DistanceGrid {
     /// Returns the signed distance at a point, negative in Ω. Outside the grid it is the value at the
     /// nearest point of the grid's box plus the distance to the box. Infinite at a point that is not
     /// finite.
-    pub fn at(&self, p: Vec3) -> f64 {
-        if !is_point(&p) {
+    pub fn distance_at(&self, p: Vec3) -> f64 {
+        if !is_finite_point(&p) {
             return f64::INFINITY;
         }
-        let (cell, f, outside) = self.place(&p);
-        let c = self.corners(cell);
+        let (cell, f, outside) = self.locate(&p);
+        let c = self.corner_values(cell);
         let mix = |a: f64, b: f64, t: f64| a + (b - a) * t;
         let x = [0, 2, 4, 6].map(|i| mix(c[i], c[i + 1], f.x));
         let y = [mix(x[0], x[1], f.y), mix(x[2], x[3], f.y)];
         mix(y[0], y[1], f.z) + outside.norm()
     }
 
-    /// Returns the gradient of [`at`](Self::at): about unit length, away from Ω; zero at a point that is
+    /// Returns the gradient of [`distance_at`](Self::distance_at): about unit length, away from Ω; zero at a point that is
     /// not finite.
     pub fn gradient(&self, p: Vec3) -> Vec3 {
-        if !is_point(&p) {
+        if !is_finite_point(&p) {
             return Vec3::zeros();
         }
-        let (cell, f, outside) = self.place(&p);
-        let c = self.corners(cell);
+        let (cell, f, outside) = self.locate(&p);
+        let c = self.corner_values(cell);
         let mut inner = Vec3::zeros();
         for (i, value) in c.iter().enumerate() {
             let high = [i & 1 == 1, i & 2 == 2, i & 4 == 4];
@@ -129,7 +129,7 @@ impl DistanceGrid {
 
     /// Returns the lowest node of a point's cell (clamped to the box), the position in that cell, and the
     /// vector from the box.
-    fn place(&self, p: &Vec3) -> ([usize; 3], Vec3, Vec3) {
+    fn locate(&self, p: &Vec3) -> ([usize; 3], Vec3, Vec3) {
         let (lo, hi) = self.bounds();
         let inside = p.sup(&lo).inf(&hi);
         let g = (inside - lo) / self.spacing;
@@ -139,7 +139,7 @@ impl DistanceGrid {
     }
 
     /// Returns the values at the corners of a cell, in the order `i + 2j + 4k`.
-    fn corners(&self, cell: [usize; 3]) -> [f64; 8] {
+    fn corner_values(&self, cell: [usize; 3]) -> [f64; 8] {
         let (dy, dz) = (self.nodes[0], self.nodes[0] * self.nodes[1]);
         let first = cell[2] * dz + cell[1] * dy + cell[0];
         [0, 1, dy, dy + 1, dz, dz + 1, dz + dy, dz + dy + 1]
@@ -148,7 +148,7 @@ impl DistanceGrid {
 }
 
 /// Returns whether a point and its norm are finite.
-fn is_point(p: &Vec3) -> bool {
+fn is_finite_point(p: &Vec3) -> bool {
     p.norm_squared().is_finite()
 }
 
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::progress::Silent;
 
-    fn surface(shape: &Shape) -> Surface {
+    fn surface(shape: &TestMesh) -> Surface {
         Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
     }
 
@@ -167,10 +167,10 @@ mod tests {
     fn grid_distances_near_and_far() {
         let mut open = torus(1.0, 0.4, 60);
         open.triangles.drain(100..160);
-        let shells = sphere(1.0, 30).with(&sphere(0.5, 20).reversed());
-        let cape = sphere(1.0, 30).with(&plane(4).mapped(|v| v + Vec3::x() * 2.5));
+        let shells = sphere(1.0, 30).merge(&sphere(0.5, 20).flip_triangles());
+        let cape = sphere(1.0, 30).merge(&plane(4).map_vertices(|v| v + Vec3::x() * 2.5));
         for shape in [torus(1.0, 0.4, 60), open, shells, cape] {
-            let shape = shape.mapped(|v| v * 30.0 + Vec3::new(500.0, 0.0, -20.0));
+            let shape = shape.map_vertices(|v| v * 30.0 + Vec3::new(500.0, 0.0, -20.0));
             let s = surface(&shape);
             let h = s.size() / 60.0;
             let grid = DistanceGrid::new(&s, h, 10.0, &Silent).unwrap();
@@ -204,11 +204,11 @@ mod tests {
             let g = grid.gradient(p);
             for k in 0..3 {
                 let step = Vec3::ith(k, e);
-                let slope = (grid.at(p + step) - grid.at(p - step)) / (2.0 * e);
+                let slope = (grid.distance_at(p + step) - grid.distance_at(p - step)) / (2.0 * e);
                 assert!((slope - g[k]).abs() < 0.02, "{slope} {g}");
             }
             // Beyond the box the sum of two distances is at least the true one and of its order.
-            let (a, d) = (grid.at(p), p.norm() - 1.0);
+            let (a, d) = (grid.distance_at(p), p.norm() - 1.0);
             assert!(
                 a > d - 0.2 * d.abs() - 0.01 && a < 1.8 * d.abs() + 0.05,
                 "{a} {d}"
@@ -242,7 +242,7 @@ mod tests {
         let s = surface(&cuboid(Vec3::repeat(1.0)));
         for spacing in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
             let grid = DistanceGrid::new(&s, spacing, 0.1, &Silent).unwrap();
-            assert!(grid.at(Vec3::zeros()).is_finite());
+            assert!(grid.distance_at(Vec3::zeros()).is_finite());
         }
     }
 }

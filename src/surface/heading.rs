@@ -8,15 +8,15 @@ use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// Relative size of a second moment below which it gives no direction: a body as wide as deep.
-const ROUND: f64 = 1e-3;
+const MIN_SECOND_MOMENT: f64 = 1e-3;
 /// Relative size of a third moment below which it gives no direction: residue of half-turn symmetry in single precision.
-const EVEN: f64 = 1e-5;
+const MIN_THIRD_MOMENT: f64 = 1e-5;
 /// Horizontal extent of points, as a share of the size, below which they have no heading.
-const UPRIGHT: f64 = 0.01;
+const MIN_HORIZONTAL_EXTENT: f64 = 0.01;
 /// Angle, radians, below which a turn is rounding and the body stands along the world's axes.
-const STRAIGHT: f64 = 1e-9;
+const MIN_ANGLE: f64 = 1e-9;
 /// Tolerance, radians, in the choice between an angle and its opposite.
-const HALF: f64 = 1e-6;
+const ANGLE_TOLERANCE: f64 = 1e-6;
 
 /// A rotation about z, by its cosine and sine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,18 +27,18 @@ pub(crate) struct Heading {
 
 impl Heading {
     /// The heading of a body that stands along the world's axes.
-    pub const ALONG: Self = Self { cos: 1.0, sin: 0.0 };
+    pub const ALIGNED: Self = Self { cos: 1.0, sin: 0.0 };
 
     /// Returns the rotation from own axes to the world's of weighted points, in units of a size near 1; `None` if they
     /// lie above one another.
     ///
     /// Own axes are the principal axes of the points projected along z, or those of their fourth moments if they are as
     /// wide as deep. Of the four quarter turns, the one with own −y towards the farther points is taken. All of this
-    /// turns with the points. A body that is its own mirror image in x, with more towards −y, has the heading `ALONG`.
-    pub fn of(points: &[(f64, Vec3)]) -> Option<Self> {
+    /// turns with the points. A body that is its own mirror image in x, with more towards −y, has the heading `ALIGNED`.
+    pub fn from_points(points: &[(f64, Vec3)]) -> Option<Self> {
         let weight: f64 = points.iter().map(|(w, _)| w).sum();
         let middle = points.iter().map(|(w, p)| p * *w).sum::<Vec3>() / weight;
-        let [mut second, mut third, mut fourth] = [Planar::default(); 3];
+        let [mut second, mut third, mut fourth] = [PlanarSum::default(); 3];
         for (w, p) in points {
             let (x, y) = (p.x - middle.x, p.y - middle.y);
             let r2 = x * x + y * y;
@@ -48,38 +48,41 @@ impl Heading {
             // Rotated by an eighth turn: a box has it along its sides then.
             fourth.add(*w, [v * v - u * u, -2.0 * u * v], r2 * r2);
         }
-        let upright = second.lengths <= weight * UPRIGHT * UPRIGHT;
+        let upright = second.lengths <= weight * MIN_HORIZONTAL_EXTENT * MIN_HORIZONTAL_EXTENT;
         if upright || second.lengths.is_nan() {
             return None;
         }
-        let angle = match (second.angle(ROUND), fourth.angle(ROUND)) {
+        let angle = match (
+            second.angle(MIN_SECOND_MOMENT),
+            fourth.angle(MIN_SECOND_MOMENT),
+        ) {
             (Some(a), _) => a / 2.0,
             (None, Some(a)) => a / 4.0,
             (None, None) => 0.0,
         };
-        Some(match third.angle(EVEN) {
+        Some(match third.angle(MIN_THIRD_MOMENT) {
             // Own −y is a quarter turn back from own x.
             Some(a) => {
                 let front = a + FRAC_PI_2;
-                Self::by(angle + ((front - angle) / FRAC_PI_2).round() * FRAC_PI_2)
+                Self::from_angle(angle + ((front - angle) / FRAC_PI_2).round() * FRAC_PI_2)
             }
-            None if angle < HALF - FRAC_PI_2 => Self::by(angle + PI),
-            None => Self::by(angle),
+            None if angle < ANGLE_TOLERANCE - FRAC_PI_2 => Self::from_angle(angle + PI),
+            None => Self::from_angle(angle),
         })
     }
 
-    /// Returns the heading of triangles, weighted by area; `ALONG` if they lie above one another.
-    pub fn of_skin(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Self {
+    /// Returns the heading of triangles, weighted by area; `ALIGNED` if they lie above one another.
+    pub fn from_triangles(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Self {
         let points: Vec<(f64, Vec3)> = (triangles.iter())
-            .flat_map(|t| over(t.map(|v| vertices[v as usize])))
+            .flat_map(|t| quadrature_points(t.map(|v| vertices[v as usize])))
             .collect();
-        Self::of(&points).unwrap_or(Self::ALONG)
+        Self::from_points(&points).unwrap_or(Self::ALIGNED)
     }
 
-    fn by(angle: f64) -> Self {
+    fn from_angle(angle: f64) -> Self {
         let quarters = (angle / FRAC_PI_2).round();
         let rest = angle - quarters * FRAC_PI_2;
-        let (sin, cos) = if rest.abs() < STRAIGHT {
+        let (sin, cos) = if rest.abs() < MIN_ANGLE {
             (0.0, 1.0)
         } else {
             rest.sin_cos()
@@ -96,7 +99,7 @@ impl Heading {
 
     /// Converts a vector from own axes to the world's.
     pub fn to_given(self, v: &Vec3) -> Vec3 {
-        if self == Self::ALONG {
+        if self == Self::ALIGNED {
             return *v;
         }
         let (c, s) = (self.cos, self.sin);
@@ -119,19 +122,19 @@ impl Heading {
 }
 
 /// Returns quadrature points of a triangle, each with a third of its area: the midpoints of its edges.
-fn over([a, b, c]: [Vec3; 3]) -> [(f64, Vec3); 3] {
+fn quadrature_points([a, b, c]: [Vec3; 3]) -> [(f64, Vec3); 3] {
     let third = (b - a).cross(&(c - a)).norm() / 6.0;
     [(a, b), (b, c), (c, a)].map(|(p, q)| (third, (p + q) * 0.5))
 }
 
 /// A sum of vectors in the x-y plane, with the sum of their lengths.
 #[derive(Default, Clone, Copy)]
-struct Planar {
+struct PlanarSum {
     sum: [f64; 2],
     lengths: f64,
 }
 
-impl Planar {
+impl PlanarSum {
     fn add(&mut self, weight: f64, [x, y]: [f64; 2], length: f64) {
         self.sum[0] += weight * x;
         self.sum[1] += weight * y;
@@ -150,27 +153,27 @@ mod tests {
     use super::*;
     use std::f64::consts::TAU;
 
-    fn turned(points: &[(f64, Vec3)], by: Heading) -> Vec<(f64, Vec3)> {
+    fn rotate_points(points: &[(f64, Vec3)], by: Heading) -> Vec<(f64, Vec3)> {
         points.iter().map(|(w, p)| (*w, by.to_given(p))).collect()
     }
 
-    fn points(of: &[[f64; 3]]) -> Vec<(f64, Vec3)> {
+    fn unit_weight_points(of: &[[f64; 3]]) -> Vec<(f64, Vec3)> {
         of.iter().map(|p| (1.0, Vec3::from(*p))).collect()
     }
 
     /// The own axes of a body turn with its points.
     #[test]
     fn heading_turns_with_points() {
-        let lopsided = points(&[
+        let lopsided = unit_weight_points(&[
             [0.0, 0.0, 0.0],
             [1.0, 0.2, 0.5],
             [-0.4, 0.3, 1.0],
             [0.1, -2.0, 0.3],
         ]);
-        let first = Heading::of(&lopsided).unwrap();
+        let first = Heading::from_points(&lopsided).unwrap();
         for k in 1..24 {
-            let turn = Heading::by(TAU * f64::from(k) / 24.0 + 0.01);
-            let axes = Heading::of(&turned(&lopsided, turn)).unwrap();
+            let turn = Heading::from_angle(TAU * f64::from(k) / 24.0 + 0.01);
+            let axes = Heading::from_points(&rotate_points(&lopsided, turn)).unwrap();
             for (_, p) in &lopsided {
                 let own = axes.to_own(&turn.to_given(p));
                 assert!((own - first.to_own(p)).norm() < 1e-12, "{k}");
@@ -181,7 +184,7 @@ mod tests {
     /// A body that stands along the axes keeps them as its own.
     #[test]
     fn heading_keeps_aligned_body() {
-        let person = points(&[
+        let person = unit_weight_points(&[
             [1.0, 0.0, 1.4],
             [-1.0, 0.0, 1.4],
             [0.0, -1.0, 0.0],
@@ -194,15 +197,15 @@ mod tests {
             [-1.0, 1.0, 0.0],
             [-1.0, -1.0, 0.0],
         ];
-        for straight in [person, points(&corners)] {
-            assert_eq!(Heading::of(&straight), Some(Heading::ALONG));
+        for straight in [person, unit_weight_points(&corners)] {
+            assert_eq!(Heading::from_points(&straight), Some(Heading::ALIGNED));
         }
     }
 
     /// Points above one another have no heading.
     #[test]
     fn heading_none_for_tower() {
-        let tower = points(&[[0.0, 0.0, 0.0], [1e-4, 0.0, 1.0], [0.0, 1e-4, 2.0]]);
-        assert_eq!(Heading::of(&tower), None);
+        let tower = unit_weight_points(&[[0.0, 0.0, 0.0], [1e-4, 0.0, 1.0], [0.0, 1e-4, 2.0]]);
+        assert_eq!(Heading::from_points(&tower), None);
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Validation of the input, and removal of triangles without area.
-use super::Welded;
-use super::orient::Patch;
-use super::welding::Joined;
+use super::WeldedSurface;
+use super::orient::SurfacePatch;
+use super::welding::WeldResult;
 use crate::Vec3;
 use crate::geometry::sets::DisjointSets;
-use crate::range::{self, FARTHEST};
+use crate::range::{self, MAX_COORDINATE};
 
 /// Reason why a surface was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum SurfaceError {
     Empty,
     /// Coordinates are infinite, NaN or out of range.
     #[error(
-        "vertex {vertex} has a coordinate that is infinite, not a number or beyond {FARTHEST:e} m ({count} in all have): \
+        "vertex {vertex} has a coordinate that is infinite, not a number or beyond {MAX_COORDINATE:e} m ({count} in all have): \
          move or delete it"
     )]
     NonFinite {
@@ -57,7 +57,7 @@ pub enum SurfaceError {
 }
 
 /// Largest number of vertices or triangles: indices of triangle corners fit in 32 bits.
-const MOST: usize = u32::MAX as usize / 4;
+const MAX_ELEMENTS: usize = u32::MAX as usize / 4;
 
 /// Checks that the input can be computed with.
 pub(super) fn check(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Result<(), SurfaceError> {
@@ -65,10 +65,13 @@ pub(super) fn check(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Result<(), Sur
         return Err(SurfaceError::NoVertices);
     }
     let count = vertices.len().max(triangles.len());
-    if count > MOST {
-        return Err(SurfaceError::TooLarge { count, most: MOST });
+    if count > MAX_ELEMENTS {
+        return Err(SurfaceError::TooLarge {
+            count,
+            most: MAX_ELEMENTS,
+        });
     }
-    let bad = |v: &Vec3| !range::is_place(v);
+    let bad = |v: &Vec3| !range::is_position(v);
     if let Some(vertex) = vertices.iter().position(bad) {
         let count = vertices.iter().filter(|v| bad(v)).count();
         return Err(SurfaceError::NonFinite { vertex, count });
@@ -91,33 +94,33 @@ pub(super) fn check(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Result<(), Sur
 }
 
 /// Welded surface without triangles of zero area.
-pub(super) struct Kept {
-    pub welded: Welded,
+pub(super) struct CleanSurface {
+    pub welded: WeldedSurface,
     pub local: Vec<Vec3>,
-    pub patches: Vec<Patch>,
+    pub patches: Vec<SurfacePatch>,
     /// Number of triangles that were turned.
     pub flipped: usize,
 }
 
 /// Ratio of height to longest edge below which a triangle has no area.
-const NO_HEIGHT: f64 = 1e-10;
+const MIN_HEIGHT_RATIO: f64 = 1e-10;
 
 /// Removes triangles without area, which until now connected their neighbours, and vertices that are no
 /// longer used.
-pub(super) fn keep_areas(
+pub(super) fn drop_flat_triangles(
     given: &[Vec3],
-    joined: Joined,
-    patches: Vec<Patch>,
+    joined: WeldResult,
+    patches: Vec<SurfacePatch>,
     flipped: &[bool],
-) -> Kept {
+) -> CleanSurface {
     let has_area = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|v| joined.local[v as usize]);
         let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
-        (b - a).cross(&(c - a)).norm() > NO_HEIGHT * longest
+        (b - a).cross(&(c - a)).norm() > MIN_HEIGHT_RATIO * longest
     };
     let mut new_triangle = vec![u32::MAX; joined.triangles.len()];
     let mut new_vertex = vec![u32::MAX; joined.local.len()];
-    let mut welded = Welded::default();
+    let mut welded = WeldedSurface::default();
     let mut turned = 0;
     for (t, corners) in joined
         .triangles
@@ -152,7 +155,7 @@ pub(super) fn keep_areas(
         }
     };
     welded.of_vertex = joined.of_vertex.iter().map(|&v| welded_of(v)).collect();
-    let renumbered = |mut patch: Patch| {
+    let renumbered = |mut patch: SurfacePatch| {
         patch
             .triangles
             .iter_mut()
@@ -160,7 +163,7 @@ pub(super) fn keep_areas(
         patch.triangles.retain(|&t| t != u32::MAX);
         (!patch.triangles.is_empty()).then_some(patch)
     };
-    Kept {
+    CleanSurface {
         patches: patches.into_iter().filter_map(renumbered).collect(),
         welded,
         local,
@@ -169,7 +172,7 @@ pub(super) fn keep_areas(
 }
 
 /// Counts the pieces connected by vertices.
-pub(super) fn components(vertices: usize, triangles: &[[u32; 3]]) -> usize {
+pub(super) fn count_components(vertices: usize, triangles: &[[u32; 3]]) -> usize {
     let mut sets = DisjointSets::new(vertices);
     let mut pieces = vertices;
     for t in triangles {

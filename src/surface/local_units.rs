@@ -19,7 +19,7 @@ pub(super) struct LocalUnits {
 
 impl LocalUnits {
     /// Returns the frame of a set of points; `None` if they have no extent or one whose square overflows.
-    pub fn around(points: impl Iterator<Item = Vec3>) -> Option<Self> {
+    pub fn from_points(points: impl Iterator<Item = Vec3>) -> Option<Self> {
         let (lo, hi) = bounds(points);
         let size = (hi - lo).amax();
         let in_range = size > 1e-100 && lo.amax() < 1e100 && hi.amax() < 1e100;

@@ -15,7 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Surface`] keeps its input and computes on a welded, oriented copy ([`Welded`]). Queries use the input's
+//! A [`Surface`] keeps its input and computes on a welded, oriented copy ([`WeldedSurface`]). Queries use the input's
 //! coordinates. Internally everything is in a local frame of unit size, so that neither the position nor the scale of a
 //! character matters. The structures behind the queries are built on first use.
 //!
@@ -42,23 +42,23 @@ mod volume;
 mod welding;
 mod winding;
 
-pub use domain::{LAYER, TriangleRole};
+pub use domain::{LAYER_HALF_THICKNESS, TriangleRole};
 pub use grid::DistanceGrid;
 pub(crate) use heading::Heading;
 pub use intake::SurfaceError;
 pub(crate) use nearest::{
     closest_leaf, closest_leaf_towards, closest_of_triangle, closest_point_leaf,
 };
-pub use report::Report;
+pub use report::SurfaceReport;
 pub use scan::{cast_ray, closest_point};
 pub(crate) use unit::{OwnUnit, QUANTUM};
 
 use crate::Vec3;
-use crate::progress::{Cancelled, Progress, Silent, step};
+use crate::progress::{Cancelled, Progress, Silent, report_progress};
 use domain::Domain;
 use local_units::LocalUnits;
-use nearest::{Found, Nearest};
-use orient::Patch;
+use nearest::{TriangleHierarchy, TriangleHit};
+use orient::SurfacePatch;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 pub(crate) use winding::WindingTree;
@@ -68,7 +68,7 @@ pub(crate) use winding::WindingTree;
 pub struct Surface {
     vertices: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
-    welded: Welded,
+    welded: WeldedSurface,
     /// Smallest and largest coordinates of the welded vertices.
     bounds: (Vec3, Vec3),
     heading: Heading,
@@ -76,10 +76,10 @@ pub struct Surface {
     frame: LocalUnits,
     /// Welded vertices in the local frame.
     local: Vec<Vec3>,
-    patches: Vec<Patch>,
+    patches: Vec<SurfacePatch>,
     /// Findings of welding and orienting; the roles are added on request.
-    report: Report,
-    nearest: OnceLock<Nearest>,
+    report: SurfaceReport,
+    nearest: OnceLock<TriangleHierarchy>,
     winding: OnceLock<Arc<WindingTree>>,
     domain: OnceLock<Domain>,
     volume: OnceLock<f64>,
@@ -90,7 +90,7 @@ pub struct Surface {
 /// Welded copy of a surface: coincident vertices are merged, degenerate and duplicate triangles dropped, components
 /// oriented outward, unused vertices left out.
 #[derive(Debug, Clone, Default)]
-pub struct Welded {
+pub struct WeldedSurface {
     /// Distinct positions, in input coordinates.
     pub vertices: Vec<Vec3>,
     /// Triangles over `vertices`.
@@ -101,9 +101,9 @@ pub struct Welded {
     pub source: Vec<u32>,
 }
 
-impl Welded {
+impl WeldedSurface {
     /// Returns for each welded vertex the first input vertex merged into it.
-    pub(crate) fn given(&self) -> Vec<u32> {
+    pub(crate) fn first_input_vertices(&self) -> Vec<u32> {
         let mut given = vec![u32::MAX; self.vertices.len()];
         for (v, &w) in (0u32..).zip(&self.of_vertex) {
             if let Some(given) = given.get_mut(w as usize) {
@@ -116,7 +116,7 @@ impl Welded {
 
 /// Nearest point of a surface.
 #[derive(Debug, Clone, Copy)]
-pub struct Closest {
+pub struct ClosestPoint {
     /// The point.
     pub point: Vec3,
     /// Distance to the point.
@@ -154,10 +154,10 @@ impl Surface {
             .filter(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]);
         let used = proper.flatten().map(|&v| vertices[v as usize]);
         let (lo, hi) = crate::geometry::aabb::bounds(used.clone());
-        let frame = LocalUnits::around(used).ok_or(SurfaceError::Empty)?;
-        let mut joined = welding::join(&vertices, &triangles, frame, (hi - lo).norm());
+        let frame = LocalUnits::from_points(used).ok_or(SurfaceError::Empty)?;
+        let mut joined = welding::weld(&vertices, &triangles, frame, (hi - lo).norm());
         let oriented = orient::orient(&joined.local, &mut joined.triangles);
-        let mut report = Report {
+        let mut report = SurfaceReport {
             closed: oriented.boundary_edges == 0,
             manifold: oriented.non_manifold_edges == 0,
             oriented: oriented.consistent,
@@ -167,24 +167,24 @@ impl Surface {
             degenerate_triangles: joined.degenerate_triangles,
             duplicate_triangles: joined.duplicate_triangles,
             unused_vertices: joined.unused_vertices,
-            ..Report::default()
+            ..SurfaceReport::default()
         };
-        let intake::Kept {
+        let intake::CleanSurface {
             welded,
             local,
             patches,
             flipped,
-        } = intake::keep_areas(&vertices, joined, oriented.patches, &oriented.flipped);
+        } = intake::drop_flat_triangles(&vertices, joined, oriented.patches, &oriented.flipped);
         if welded.triangles.is_empty() {
             return Err(SurfaceError::Empty);
         }
         report.degenerate_triangles =
             triangles.len() - welded.triangles.len() - report.duplicate_triangles;
         report.flipped_triangles = flipped;
-        report.components = intake::components(local.len(), &welded.triangles);
+        report.components = intake::count_components(local.len(), &welded.triangles);
         report.vertices = welded.vertices.len();
         report.triangles = welded.triangles.len();
-        let heading = Heading::of_skin(&local, &welded.triangles);
+        let heading = Heading::from_triangles(&local, &welded.triangles);
         let mut surface = Self {
             bounds: crate::geometry::aabb::bounds(&welded.vertices),
             heading,
@@ -202,12 +202,12 @@ impl Surface {
             volume: OnceLock::new(),
             own: OnceLock::new(),
         };
-        surface.stand(heading);
+        surface.set_heading(heading);
         Ok(surface)
     }
 
     /// Sets the surface's own axes, and its size along them.
-    fn stand(&mut self, heading: Heading) {
+    fn set_heading(&mut self, heading: Heading) {
         self.heading = heading;
         let (lo, hi) = self.box_along(heading);
         self.size = (hi - lo).norm();
@@ -216,7 +216,7 @@ impl Surface {
     /// Returns the same surface without cavities: space enclosed by inner walls counts as inside.
     ///
     /// The inner walls' triangles are turned outward. A surface without inner walls is returned unchanged.
-    pub fn filled(&self) -> Self {
+    pub fn fill_cavities(&self) -> Self {
         let mut triangles = self.triangles.clone();
         let walls = self.patches.iter().filter(|patch| patch.is_cavity());
         let mut any = false;
@@ -240,12 +240,12 @@ impl Surface {
     }
 
     /// Returns the welded copy that the physics uses.
-    pub fn welded(&self) -> &Welded {
+    pub fn welded(&self) -> &WeldedSurface {
         &self.welded
     }
 
     /// Returns the outward unit normal of an input triangle; `None` if the welded copy left it out.
-    pub fn outward(&self, triangle: u32) -> Option<Vec3> {
+    pub fn outward_normal(&self, triangle: u32) -> Option<Vec3> {
         // Sources are in ascending order.
         let at = self.welded.source.binary_search(&triangle).ok()?;
         let [a, b, c] = self.welded.triangles[at].map(|v| self.local[v as usize]);
@@ -274,7 +274,7 @@ impl Surface {
     /// Returns the smallest and largest coordinates of the welded surface along the axes of `heading`.
     pub(crate) fn box_along(&self, heading: Heading) -> (Vec3, Vec3) {
         match heading {
-            Heading::ALONG => self.bounds,
+            Heading::ALIGNED => self.bounds,
             _ => crate::geometry::aabb::bounds(
                 self.welded.vertices.iter().map(|p| heading.to_own(p)),
             ),
@@ -282,10 +282,10 @@ impl Surface {
     }
 
     /// Returns the defects of the surface and their repairs.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> SurfaceReport {
         let [skin_triangles, interior_triangles, thin_triangles] =
             domain::count_roles(&self.domain().roles);
-        Report {
+        SurfaceReport {
             skin_triangles,
             interior_triangles,
             thin_triangles,
@@ -294,13 +294,13 @@ impl Surface {
     }
 
     /// Returns the nearest point of the welded surface; for a query that is not finite, a corner at infinite distance.
-    pub fn closest_point(&self, p: Vec3) -> Closest {
+    pub fn closest_point(&self, p: Vec3) -> ClosestPoint {
         match self
-            .nearest()
+            .hierarchy()
             .closest(&self.frame.to_local(&p), f64::INFINITY)
         {
-            Some(found) => self.closest(&found),
-            None => Closest {
+            Some(found) => self.to_closest_point(&found),
+            None => ClosestPoint {
                 point: self.welded.vertices[self.welded.triangles[0][0] as usize],
                 distance: f64::INFINITY,
                 triangle: 0,
@@ -310,14 +310,14 @@ impl Surface {
     }
 
     /// Returns the nearest point of the triangles that bound Ω; `None` without such triangles, or if `p` is not finite.
-    pub fn closest_skin_point(&self, p: Vec3) -> Option<Closest> {
+    pub fn closest_skin_point(&self, p: Vec3) -> Option<ClosestPoint> {
         let skin = self.domain().skin.as_ref()?;
         let found = skin.closest(&self.frame.to_local(&p), f64::INFINITY)?;
-        Some(self.closest(&found))
+        Some(self.to_closest_point(&found))
     }
 
-    fn closest(&self, found: &Found) -> Closest {
-        Closest {
+    fn to_closest_point(&self, found: &TriangleHit) -> ClosestPoint {
+        ClosestPoint {
             point: self.frame.to_given(&found.point),
             distance: found.distance * self.frame.scale,
             triangle: found.triangle,
@@ -326,20 +326,20 @@ impl Surface {
     }
 
     /// Returns the first intersection, front or back, of a ray with the welded surface; `direction` has any length.
-    pub fn ray(&self, origin: Vec3, direction: Vec3) -> Option<RayHit> {
+    pub fn intersect_ray(&self, origin: Vec3, direction: Vec3) -> Option<RayHit> {
         let length = direction.norm();
         if !(length.is_finite() && length > 0.0 && origin.iter().all(|x| x.is_finite())) {
             return None;
         }
         let direction = direction / length;
-        let Found {
+        let TriangleHit {
             point,
             distance,
             triangle,
             barycentric,
         } = self
-            .nearest()
-            .ray(&self.frame.to_local(&origin), &direction)?;
+            .hierarchy()
+            .intersect_ray(&self.frame.to_local(&origin), &direction)?;
         let [a, b, c] = self.welded.triangles[triangle as usize].map(|v| self.local[v as usize]);
         Some(RayHit {
             point: self.frame.to_given(&point),
@@ -359,23 +359,23 @@ impl Surface {
             self.frame.to_local(&lo) - slack,
             self.frame.to_local(&hi) + slack,
         );
-        self.nearest().in_box(&lo, &hi, found);
+        self.hierarchy().triangles_in_box(&lo, &hi, found);
     }
 
     /// Returns the generalised winding number of the oriented, welded surface, to about 0.01.
     pub fn winding_number(&self, p: Vec3) -> f64 {
-        self.winding().at(&self.frame.to_local(&p))
+        self.winding_tree().winding_number(&self.frame.to_local(&p))
     }
 
     /// Returns whether the winding number at a point is above one half, faster than the number itself.
     pub(crate) fn is_wound(&self, p: Vec3) -> bool {
-        self.winding().is_wound(&self.frame.to_local(&p))
+        self.winding_tree().is_wound(&self.frame.to_local(&p))
     }
 
     /// Returns the [`winding_number`](Self::winding_number) of many points, in parallel.
     pub fn winding_numbers(&self, points: &[Vec3]) -> Vec<f64> {
-        let tree = self.winding();
-        let number = |p: &Vec3| tree.at(&self.frame.to_local(p));
+        let tree = self.winding_tree();
+        let number = |p: &Vec3| tree.winding_number(&self.frame.to_local(p));
         points.par_iter().with_min_len(64).map(number).collect()
     }
 
@@ -416,7 +416,7 @@ impl Surface {
         let local = match self.volume.get() {
             Some(&volume) => volume,
             None => {
-                step(progress, 0.0, "measuring the volume")?;
+                report_progress(progress, 0.0, "measuring the volume")?;
                 let (domain, triangles) = (self.domain(), &self.welded.triangles);
                 let volume = volume::volume(&self.local, triangles, domain, progress)?;
                 *self.volume.get_or_init(|| volume)
@@ -431,28 +431,34 @@ impl Surface {
     }
 
     /// Returns half the thickness of the layer around [thin](TriangleRole::Thin) triangles.
-    pub fn layer(&self) -> f64 {
-        LAYER * self.size()
+    pub fn layer_half_thickness(&self) -> f64 {
+        LAYER_HALF_THICKNESS * self.size()
     }
 
-    fn nearest(&self) -> &Nearest {
-        self.nearest
-            .get_or_init(|| Nearest::new(&self.local, &self.welded.triangles, self.all()))
+    fn hierarchy(&self) -> &TriangleHierarchy {
+        self.nearest.get_or_init(|| {
+            TriangleHierarchy::new(&self.local, &self.welded.triangles, self.all_triangles())
+        })
     }
 
-    fn winding(&self) -> &Arc<WindingTree> {
+    fn winding_tree(&self) -> &Arc<WindingTree> {
         self.winding.get_or_init(|| {
             Arc::new(WindingTree::new(
                 &self.local,
                 &self.welded.triangles,
-                self.all(),
+                self.all_triangles(),
             ))
         })
     }
 
     /// Returns the surface in its own unit; `None` if it is in that unit already or cannot be converted.
     pub(crate) fn in_own_unit(&self) -> Option<&Arc<Surface>> {
-        let own = || OwnUnit::of(self).surface(self).ok().map(Arc::new);
+        let own = || {
+            OwnUnit::from_surface(self)
+                .convert_surface(self)
+                .ok()
+                .map(Arc::new)
+        };
         self.own.get_or_init(own).as_ref()
     }
 
@@ -469,13 +475,13 @@ impl Surface {
         match self.in_own_unit() {
             Some(own) if own.welded.triangles == self.welded.triangles => {
                 own.prepare(progress)?;
-                Ok(own.domain().over(mesh, self.winding(), size))
+                Ok(own.domain().with_vertices(mesh, self.winding_tree(), size))
             }
-            _ => Domain::new(mesh, &self.patches, self.winding(), size, progress),
+            _ => Domain::new(mesh, &self.patches, self.winding_tree(), size, progress),
         }
     }
 
-    fn all(&self) -> Vec<u32> {
+    fn all_triangles(&self) -> Vec<u32> {
         (0..self.welded.triangles.len() as u32).collect()
     }
 }

@@ -29,7 +29,7 @@ impl Default for Moments {
 
 impl Moments {
     /// Computes the moments of triangles about their area centroid.
-    pub fn of(triangles: &[[Vec3; 3]]) -> Self {
+    pub fn from_triangles(triangles: &[[Vec3; 3]]) -> Self {
         let each = triangles.iter().map(|[a, b, c]| {
             let n = (b - a).cross(&(c - a)) * 0.5;
             (n, n.norm(), (a + b + c) / 3.0)
@@ -37,7 +37,7 @@ impl Moments {
         let each: SmallVec<[(Vec3, f64, Vec3); 8]> = each.collect();
         let mut out = Self {
             area: each.iter().map(|(_, area, _)| area).sum(),
-            centre: weighted(each.iter().map(|&(_, area, centroid)| (area, centroid))),
+            centre: weighted_mean(each.iter().map(|&(_, area, centroid)| (area, centroid))),
             ..Self::default()
         };
         for (&(n, _, centroid), corners) in each.iter().zip(triangles) {
@@ -61,7 +61,7 @@ impl Moments {
     pub fn sum(a: &Self, b: &Self) -> Self {
         let mut out = Self {
             area: a.area + b.area,
-            centre: weighted([(a.area, a.centre), (b.area, b.centre)].into_iter()),
+            centre: weighted_mean([(a.area, a.centre), (b.area, b.centre)].into_iter()),
             ..Self::default()
         };
         for part in [a, b] {
@@ -122,7 +122,7 @@ impl Moments {
 }
 
 /// Returns the weighted mean; the plain mean if the weights vanish.
-fn weighted(points: impl Iterator<Item = (f64, Vec3)> + Clone) -> Vec3 {
+fn weighted_mean(points: impl Iterator<Item = (f64, Vec3)> + Clone) -> Vec3 {
     let total: f64 = points.clone().map(|(w, _)| w).sum();
     if total > 0.0 {
         points.map(|(w, x)| x * (w / total)).sum()

@@ -10,7 +10,7 @@ use parry3d_f64::shape::Triangle;
 
 /// Some triangles of a surface, in local coordinates, and a hierarchy of their boxes.
 #[derive(Clone)]
-pub(super) struct Nearest {
+pub(super) struct TriangleHierarchy {
     bvh: Bvh,
     triangles: Vec<Triangle>,
     ids: Vec<u32>,
@@ -18,7 +18,7 @@ pub(super) struct Nearest {
 
 /// A point of a triangle, as the result of a query.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct TriangleHit {
     pub point: Vec3,
     /// Distance from the query point, or along the ray in units of its direction.
     pub distance: f64,
@@ -27,14 +27,14 @@ pub(super) struct Found {
 }
 
 /// A candidate of the search, ordered by squared distance.
-struct Candidate {
+struct TriangleCandidate {
     distance2: f64,
     point: Vector,
     barycentric: [f64; 3],
 }
 
-impl Candidate {
-    fn of(triangle: &Triangle, q: Vector) -> Option<Self> {
+impl TriangleCandidate {
+    fn from_triangle(triangle: &Triangle, q: Vector) -> Option<Self> {
         let (projection, place) = triangle.project_local_point_and_get_location(q, false);
         Some(Self {
             distance2: projection.point.distance_squared(q),
@@ -47,8 +47,8 @@ impl Candidate {
 /// Returns the squared distance of a point from a triangle, and the barycentric coordinates of the nearest point;
 /// `None` if the triangle or the point is not finite.
 pub(crate) fn closest_of_triangle(corners: [Vec3; 3], p: &Vec3) -> Option<(f64, [f64; 3])> {
-    let [a, b, c] = corners.map(|x| glam(&x));
-    let found = Candidate::of(&Triangle::new(a, b, c), glam(p))?;
+    let [a, b, c] = corners.map(|x| to_glam(&x));
+    let found = TriangleCandidate::from_triangle(&Triangle::new(a, b, c), to_glam(p))?;
     Some((found.distance2, found.barycentric))
 }
 
@@ -60,13 +60,13 @@ pub(crate) fn closest_leaf(
     within: f64,
     corners: impl Fn(u32) -> [Vec3; 3],
 ) -> Option<(u32, f64, [f64; 3])> {
-    let q = glam(p);
+    let q = to_glam(p);
     let (leaf, best) = bvh.find_best(
         within * within,
-        |node: &BvhNode, _: f64| outside(node, q),
+        |node: &BvhNode, _: f64| squared_box_distance(node, q),
         |leaf, _| {
-            let [a, b, c] = corners(leaf).map(|x| glam(&x));
-            Candidate::of(&Triangle::new(a, b, c), q)
+            let [a, b, c] = corners(leaf).map(|x| to_glam(&x));
+            TriangleCandidate::from_triangle(&Triangle::new(a, b, c), q)
         },
     )?;
     Some((leaf, best.distance2, best.barycentric))
@@ -81,20 +81,20 @@ pub(crate) fn closest_leaf_towards(
     corners: impl Fn(u32) -> [Vec3; 3],
 ) -> Option<(u32, f64, [f64; 3])> {
     /// Relative difference below which squared distances are equal.
-    const ALIKE: f64 = 1e-9;
-    let (q, towards) = (glam(p), glam(towards).normalize_or_zero());
-    let near = |node: &BvhNode, _: f64| outside(node, q) * (1.0 - ALIKE);
+    const TIE_TOLERANCE: f64 = 1e-9;
+    let (q, towards) = (to_glam(p), to_glam(towards).normalize_or_zero());
+    let near = |node: &BvhNode, _: f64| squared_box_distance(node, q) * (1.0 - TIE_TOLERANCE);
     let (leaf, best) = bvh.find_best(f64::INFINITY, near, |leaf, _| {
-        let [a, b, c] = corners(leaf).map(|x| glam(&x));
-        let found = Candidate::of(&Triangle::new(a, b, c), q)?;
+        let [a, b, c] = corners(leaf).map(|x| to_glam(&x));
+        let found = TriangleCandidate::from_triangle(&Triangle::new(a, b, c), q)?;
         let distance = found.distance2.sqrt();
         let along = if distance > 0.0 {
             (found.point - q).dot(towards) / distance
         } else {
             0.0
         };
-        Some(Tied {
-            cost: found.distance2 * (1.0 + ALIKE * along),
+        Some(TieBreakCandidate {
+            cost: found.distance2 * (1.0 + TIE_TOLERANCE * along),
             found,
         })
     })?;
@@ -102,12 +102,12 @@ pub(crate) fn closest_leaf_towards(
 }
 
 /// A candidate whose cost breaks ties between equally near ones.
-struct Tied {
+struct TieBreakCandidate {
     cost: f64,
-    found: Candidate,
+    found: TriangleCandidate,
 }
 
-impl BvhLeafCost for Tied {
+impl BvhLeafCost for TieBreakCandidate {
     fn cost(&self) -> f64 {
         self.cost
     }
@@ -120,39 +120,39 @@ pub(crate) fn closest_point_leaf(
     p: &Vec3,
     point: impl Fn(u32) -> Vec3,
 ) -> Option<(u32, f64)> {
-    let q = glam(p);
+    let q = to_glam(p);
     bvh.find_best(
         f64::INFINITY,
-        |node: &BvhNode, _: f64| outside(node, q),
-        |leaf, _| Some(glam(&point(leaf)).distance_squared(q)),
+        |node: &BvhNode, _: f64| squared_box_distance(node, q),
+        |leaf, _| Some(to_glam(&point(leaf)).distance_squared(q)),
     )
 }
 
 /// Returns the squared distance of a point from a node's box.
-fn outside(node: &BvhNode, q: Vector) -> f64 {
+fn squared_box_distance(node: &BvhNode, q: Vector) -> f64 {
     let outside = (node.mins() - q).max(q - node.maxs()).max(Vector::ZERO);
     outside.length_squared()
 }
 
-impl BvhLeafCost for Candidate {
+impl BvhLeafCost for TriangleCandidate {
     fn cost(&self) -> f64 {
         self.distance2
     }
 }
 
-impl std::fmt::Debug for Nearest {
+impl std::fmt::Debug for TriangleHierarchy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Nearest({} triangles)", self.triangles.len())
     }
 }
 
-impl Nearest {
+impl TriangleHierarchy {
     /// Builds a hierarchy over the `chosen` triangles.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
         let triangles: Vec<Triangle> = chosen
             .iter()
             .map(|&t| {
-                let [a, b, c] = triangles[t as usize].map(|v| glam(&vertices[v as usize]));
+                let [a, b, c] = triangles[t as usize].map(|v| to_glam(&vertices[v as usize]));
                 Triangle::new(a, b, c)
             })
             .collect();
@@ -165,14 +165,14 @@ impl Nearest {
     }
 
     /// Returns the nearest point closer than `within`; `None` if every point is farther or `p` is not finite.
-    pub fn closest(&self, p: &Vec3, within: f64) -> Option<Found> {
-        let q = glam(p);
-        let node_cost = |node: &BvhNode, _: f64| outside(node, q);
+    pub fn closest(&self, p: &Vec3, within: f64) -> Option<TriangleHit> {
+        let q = to_glam(p);
+        let node_cost = |node: &BvhNode, _: f64| squared_box_distance(node, q);
         let (leaf, best) = self.bvh.find_best(within * within, node_cost, |leaf, _| {
-            Candidate::of(&self.triangles[leaf as usize], q)
+            TriangleCandidate::from_triangle(&self.triangles[leaf as usize], q)
         })?;
-        Some(Found {
-            point: ours(best.point),
+        Some(TriangleHit {
+            point: from_glam(best.point),
             distance: best.distance2.sqrt(),
             triangle: self.ids[leaf as usize],
             barycentric: best.barycentric,
@@ -180,8 +180,8 @@ impl Nearest {
     }
 
     /// Returns the first triangle, front or back, that a ray hits.
-    pub fn ray(&self, origin: &Vec3, direction: &Vec3) -> Option<Found> {
-        let ray = Ray::new(glam(origin), glam(direction));
+    pub fn intersect_ray(&self, origin: &Vec3, direction: &Vec3) -> Option<TriangleHit> {
+        let ray = Ray::new(to_glam(origin), to_glam(direction));
         let cost = |node: &BvhNode, best: f64| node.cast_ray(&ray, best);
         let hit = |leaf: u32| {
             let t = &self.triangles[leaf as usize];
@@ -191,8 +191,8 @@ impl Nearest {
             hit(leaf).map(|(at, _)| at.time_of_impact)
         })?;
         let (_, b) = hit(leaf)?;
-        Some(Found {
-            point: ours(ray.point_at(distance)),
+        Some(TriangleHit {
+            point: from_glam(ray.point_at(distance)),
             distance,
             triangle: self.ids[leaf as usize],
             barycentric: b.to_array(),
@@ -200,7 +200,7 @@ impl Nearest {
     }
 
     /// Appends the triangles whose boxes meet a box, in ascending order.
-    pub fn in_box(&self, lo: &Vec3, hi: &Vec3, found: &mut Vec<u32>) {
+    pub fn triangles_in_box(&self, lo: &Vec3, hi: &Vec3, found: &mut Vec<u32>) {
         let query = to_parry(lo, hi);
         let start = found.len();
         found.extend(
@@ -212,11 +212,11 @@ impl Nearest {
     }
 }
 
-fn glam(v: &Vec3) -> Vector {
+fn to_glam(v: &Vec3) -> Vector {
     Vector::new(v.x, v.y, v.z)
 }
 
-fn ours(v: Vector) -> Vec3 {
+fn from_glam(v: Vector) -> Vec3 {
     Vec3::new(v.x, v.y, v.z)
 }
 
@@ -225,9 +225,9 @@ mod tests {
     use super::super::shapes::*;
     use super::*;
 
-    fn nearest(shape: &Shape) -> Nearest {
+    fn nearest(shape: &TestMesh) -> TriangleHierarchy {
         let all = (0..shape.triangles.len() as u32).collect();
-        Nearest::new(&shape.vertices, &shape.triangles, all)
+        TriangleHierarchy::new(&shape.vertices, &shape.triangles, all)
     }
 
     /// The closest point of a box is the point clamped to it.
@@ -254,7 +254,7 @@ mod tests {
         let shape = cuboid(half);
         let nearest = nearest(&shape);
         for d in random_points(300, 1.0, 2) {
-            let found = nearest.ray(&Vec3::zeros(), &d).unwrap();
+            let found = nearest.intersect_ray(&Vec3::zeros(), &d).unwrap();
             let expected = half.component_div(&d.abs()).min();
             assert!((found.distance - expected).abs() < 1e-9 * expected);
             let t = shape.triangles[found.triangle as usize];
@@ -263,7 +263,11 @@ mod tests {
                 .sum();
             assert!((mixed - found.point).norm() < 1e-12);
         }
-        assert!(nearest.ray(&Vec3::new(2.0, 0.0, 0.0), &Vec3::x()).is_none());
+        assert!(
+            nearest
+                .intersect_ray(&Vec3::new(2.0, 0.0, 0.0), &Vec3::x())
+                .is_none()
+        );
     }
 
     /// The triangles found in a box are those whose own boxes meet it.
@@ -275,7 +279,7 @@ mod tests {
             let half = Vec3::repeat(0.01 * i as f64);
             let (lo, hi) = (c - half, c + half);
             let mut found = vec![];
-            nearest.in_box(&lo, &hi, &mut found);
+            nearest.triangles_in_box(&lo, &hi, &mut found);
             let expected: Vec<u32> = (0u32..)
                 .zip(&shape.triangles)
                 .filter(|(_, t)| {
@@ -293,7 +297,7 @@ mod tests {
     /// A single triangle has a closest point, and a query that is not finite finds none.
     #[test]
     fn nearest_single_triangle_and_nan() {
-        let shape = Shape {
+        let shape = TestMesh {
             vertices: vec![Vec3::zeros(), Vec3::x(), Vec3::y()],
             triangles: vec![[0, 1, 2]],
         };

@@ -7,15 +7,15 @@
 //! from it. The sign is that of Ω everywhere.
 use super::domain::Domain;
 use crate::Vec3;
-use crate::progress::{Cancelled, Progress, step};
+use crate::progress::{Cancelled, Progress, report_progress};
 use rayon::prelude::*;
 
 /// Edge of the coarsest cells, in spacings; the grid's size is a multiple of it along every axis.
-const COARSEST: usize = 8;
+const COARSEST_EDGE: usize = 8;
 /// Distance of a corner from the boundary, in edges of the cell, below which the cell is split.
-const NEAR: f64 = 1.5;
+const SPLIT_DISTANCE: f64 = 1.5;
 /// Largest number of nodes; a spacing that needs more is coarsened.
-const MOST_NODES: f64 = 3.0e7;
+const MAX_NODES: f64 = 3.0e7;
 
 /// Signed distances at grid nodes, local units, x fastest.
 pub(super) struct NodeDistances {
@@ -27,7 +27,7 @@ pub(super) struct NodeDistances {
 
 impl NodeDistances {
     /// Samples a box, or a little more.
-    pub fn take(
+    pub fn sample(
         domain: &Domain,
         lo: Vec3,
         hi: Vec3,
@@ -40,9 +40,10 @@ impl NodeDistances {
         } else {
             extent.norm() * 0.01
         };
-        let spacing = affordable(wanted, &extent);
-        let cells = [0, 1, 2]
-            .map(|k| ((extent[k] / spacing).ceil().max(1.0) as usize).next_multiple_of(COARSEST));
+        let spacing = limit_spacing(wanted, &extent);
+        let cells = [0, 1, 2].map(|k| {
+            ((extent[k] / spacing).ceil().max(1.0) as usize).next_multiple_of(COARSEST_EDGE)
+        });
         let nodes = cells.map(|n| n + 1);
         // Both ends share the excess of rounding up.
         let added = Vec3::from_fn(|k, _| cells[k] as f64 * spacing) - extent;
@@ -52,14 +53,14 @@ impl NodeDistances {
             nodes,
             values: vec![0.0; nodes[0] * nodes[1] * nodes[2]],
         };
-        let mut edge = COARSEST;
+        let mut edge = COARSEST_EDGE;
         samples.fill(edge, domain, None, progress)?;
         while edge > 1 {
-            let near = samples.near_cells(edge);
+            let near = samples.find_near_cells(edge);
             edge /= 2;
             samples.fill(edge, domain, Some(&near), progress)?;
         }
-        step(progress, 1.0, "measuring distances")?;
+        report_progress(progress, 1.0, "measuring distances")?;
         Ok(samples)
     }
 
@@ -72,9 +73,9 @@ impl NodeDistances {
     }
 
     /// Finds the cells of edge `edge` that may hold the boundary or lie close to it.
-    fn near_cells(&self, edge: usize) -> Cells {
+    fn find_near_cells(&self, edge: usize) -> LevelCells {
         let count = self.nodes.map(|n| (n - 1) / edge);
-        let reach = (NEAR * edge as f64 * self.spacing) as f32;
+        let reach = (SPLIT_DISTANCE * edge as f64 * self.spacing) as f32;
         let near = (0..count[0] * count[1] * count[2])
             .into_par_iter()
             .with_min_len(1024)
@@ -92,7 +93,7 @@ impl NodeDistances {
                     .any(|corner| value(corner).abs() < reach || (value(corner) > 0.0) != positive)
             })
             .collect();
-        Cells { edge, count, near }
+        LevelCells { edge, count, near }
     }
 
     /// Computes the nodes that are multiples of `edge` but not of the parent cells' edge.
@@ -100,14 +101,14 @@ impl NodeDistances {
         &mut self,
         edge: usize,
         domain: &Domain,
-        parents: Option<&Cells>,
+        parents: Option<&LevelCells>,
         progress: &dyn Progress,
     ) -> Result<(), Cancelled> {
         let layers: Vec<usize> = (0..self.nodes[2]).step_by(edge).collect();
         let share = 1.0 / (edge * edge) as f64;
         for (done, group) in layers.chunks(8).enumerate() {
             let within = (done * 8) as f64 / layers.len() as f64;
-            step(
+            report_progress(
                 progress,
                 share * (0.25 + 0.75 * within),
                 "measuring distances",
@@ -115,7 +116,7 @@ impl NodeDistances {
             let found: Vec<Vec<(usize, f32)>> = group
                 .par_iter()
                 .flat_map_iter(|&k| (0..self.nodes[1]).step_by(edge).map(move |j| (j, k)))
-                .map(|(j, k)| self.row(j, k, edge, domain, parents))
+                .map(|(j, k)| self.compute_row(j, k, edge, domain, parents))
                 .collect();
             for (at, value) in found.into_iter().flatten() {
                 self.values[at] = value;
@@ -125,13 +126,13 @@ impl NodeDistances {
     }
 
     /// Computes the new values of one row of nodes.
-    fn row(
+    fn compute_row(
         &self,
         j: usize,
         k: usize,
         edge: usize,
         domain: &Domain,
-        parents: Option<&Cells>,
+        parents: Option<&LevelCells>,
     ) -> Vec<(usize, f32)> {
         let rows = (0..self.nodes[0]).step_by(edge).map(|i| [i, j, k]);
         let Some(parents) = parents else {
@@ -146,12 +147,12 @@ impl NodeDistances {
         };
         rows.filter(|at| at.iter().any(|x| x % parents.edge != 0))
             .map(|at| {
-                let value = if parents.near_around(at) {
+                let value = if parents.is_near_node(at) {
                     let from = at.map(|x| x / parents.edge * parents.edge);
                     let known = self.values[self.index(from)] as f64;
                     distance_from(domain, &self.point(at), &self.point(from), known) as f32
                 } else {
-                    self.interpolated(at, edge, parents.edge)
+                    self.interpolate(at, edge, parents.edge)
                 };
                 (self.index(at), value)
             })
@@ -159,7 +160,7 @@ impl NodeDistances {
     }
 
     /// Returns the mean of the parent cell's corners around a node at the centre of its edge, face or inside.
-    fn interpolated(&self, at: [usize; 3], edge: usize, parent: usize) -> f32 {
+    fn interpolate(&self, at: [usize; 3], edge: usize, parent: usize) -> f32 {
         let shift = at.map(|x| if x % parent == 0 { 0 } else { edge });
         let mut sum = 0.0;
         for corner in 0..8 {
@@ -177,15 +178,15 @@ impl NodeDistances {
 }
 
 /// Cells of one level, each marked if near the boundary.
-struct Cells {
+struct LevelCells {
     edge: usize,
     count: [usize; 3],
     near: Vec<bool>,
 }
 
-impl Cells {
+impl LevelCells {
     /// Returns whether any cell that a node belongs to is near.
-    fn near_around(&self, at: [usize; 3]) -> bool {
+    fn is_near_node(&self, at: [usize; 3]) -> bool {
         let range = |k: usize| {
             let cell = at[k] / self.edge;
             let low = if at[k].is_multiple_of(self.edge) {
@@ -220,7 +221,7 @@ fn distance_from(domain: &Domain, x: &Vec3, from: &Vec3, known: f64) -> f64 {
     let inside = if one_ball {
         known < 0.0
     } else {
-        domain.wound(x)
+        domain.is_wound(x)
     };
     if inside {
         -found.distance
@@ -230,10 +231,14 @@ fn distance_from(domain: &Domain, x: &Vec3, from: &Vec3, known: f64) -> f64 {
 }
 
 /// Returns the spacing, coarsened to the largest allowed number of nodes.
-fn affordable(spacing: f64, extent: &Vec3) -> f64 {
-    let count = |h: f64| extent.map(|e| (e / h).ceil() + COARSEST as f64).product();
+fn limit_spacing(spacing: f64, extent: &Vec3) -> f64 {
+    let count = |h: f64| {
+        extent
+            .map(|e| (e / h).ceil() + COARSEST_EDGE as f64)
+            .product()
+    };
     let mut spacing = spacing;
-    while count(spacing) > MOST_NODES {
+    while count(spacing) > MAX_NODES {
         spacing *= 1.1;
     }
     spacing
@@ -247,10 +252,10 @@ mod tests {
     #[test]
     fn affordable_coarsens_fine_spacing() {
         let extent = Vec3::repeat(1.0);
-        let coarsened = affordable(1e-9, &extent);
+        let coarsened = limit_spacing(1e-9, &extent);
         assert!(
-            (1.0 / coarsened).powi(3) < MOST_NODES && (1.0 / coarsened).powi(3) > 0.5 * MOST_NODES
+            (1.0 / coarsened).powi(3) < MAX_NODES && (1.0 / coarsened).powi(3) > 0.5 * MAX_NODES
         );
-        assert_eq!(affordable(0.1, &extent), 0.1);
+        assert_eq!(limit_spacing(0.1, &extent), 0.1);
     }
 }

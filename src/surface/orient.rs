@@ -14,7 +14,7 @@ use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 
 /// Triangles connected across manifold edges, oriented.
 #[derive(Debug, Clone)]
-pub(super) struct Patch {
+pub(super) struct SurfacePatch {
     /// Triangles of the patch, ascending.
     pub triangles: Vec<u32>,
     /// Area, local units squared.
@@ -31,7 +31,7 @@ pub(super) struct Patch {
 
 /// Result of orienting a surface.
 pub(super) struct Orientation {
-    pub patches: Vec<Patch>,
+    pub patches: Vec<SurfacePatch>,
     /// For each triangle, whether it was turned.
     pub flipped: Vec<bool>,
     pub boundary_edges: usize,
@@ -42,17 +42,17 @@ pub(super) struct Orientation {
 
 /// Orients the triangles in place. Their corners must be distinct.
 pub(super) fn orient(vertices: &[Vec3], triangles: &mut [[u32; 3]]) -> Orientation {
-    let mut found = patches(vertices, triangles);
+    let mut found = find_patches(vertices, triangles);
     for (t, _) in found.flipped.iter().enumerate().filter(|(_, f)| **f) {
         triangles[t].swap(1, 2);
     }
     let trusted: Vec<bool> = found.patches.iter().map(|p| p.trusted).collect();
-    let measured: Vec<Patch> = found
+    let measured: Vec<SurfacePatch> = found
         .patches
         .into_iter()
-        .map(|raw| raw.measured(vertices, triangles))
+        .map(|raw| raw.into_patch(vertices, triangles))
         .collect();
-    let turn = outward(vertices, triangles, &measured, &trusted);
+    let turn = patches_to_flip(vertices, triangles, &measured, &trusted);
     let mut patches = measured;
     for (patch, _) in patches.iter_mut().zip(turn).filter(|(_, turn)| *turn) {
         patch.volume = -patch.volume;
@@ -90,15 +90,15 @@ struct RawPatches {
 
 /// Neighbour across one side of a triangle.
 #[derive(Clone, Copy)]
-enum Side {
+enum SideNeighbour {
     /// Neighbour, and whether it has the opposite direction.
     Manifold(u32, bool),
     Open,
 }
 
 /// Splits triangles into patches and finds the triangles to turn to make each consistent.
-fn patches(vertices: &[Vec3], triangles: &[[u32; 3]]) -> RawPatches {
-    let (sides, boundary_edges, non_manifold_edges) = sides(triangles);
+fn find_patches(vertices: &[Vec3], triangles: &[[u32; 3]]) -> RawPatches {
+    let (sides, boundary_edges, non_manifold_edges) = side_neighbours(triangles);
     let area = |t: u32| area(vertices, &triangles[t as usize]);
     let mut flipped = vec![false; triangles.len()];
     let mut seen = vec![false; triangles.len()];
@@ -115,7 +115,7 @@ fn patches(vertices: &[Vec3], triangles: &[[u32; 3]]) -> RawPatches {
             let t = members[next] as usize;
             next += 1;
             for side in sides[t] {
-                let Side::Manifold(other, opposed) = side else {
+                let SideNeighbour::Manifold(other, opposed) = side else {
                     closed = false;
                     continue;
                 };
@@ -156,7 +156,7 @@ fn patches(vertices: &[Vec3], triangles: &[[u32; 3]]) -> RawPatches {
 }
 
 /// Returns the neighbours across each triangle's sides, and the numbers of boundary and of non-manifold edges.
-fn sides(triangles: &[[u32; 3]]) -> (Vec<[Side; 3]>, usize, usize) {
+fn side_neighbours(triangles: &[[u32; 3]]) -> (Vec<[SideNeighbour; 3]>, usize, usize) {
     let mut edges: Vec<(u32, u32, u32, u8)> = (0u32..)
         .zip(triangles)
         .flat_map(|(t, c)| {
@@ -167,7 +167,7 @@ fn sides(triangles: &[[u32; 3]]) -> (Vec<[Side; 3]>, usize, usize) {
         })
         .collect();
     edges.sort_unstable();
-    let mut sides = vec![[Side::Open; 3]; triangles.len()];
+    let mut sides = vec![[SideNeighbour::Open; 3]; triangles.len()];
     let (mut boundary, mut non_manifold) = (0, 0);
     for group in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         match group {
@@ -175,8 +175,8 @@ fn sides(triangles: &[[u32; 3]]) -> (Vec<[Side; 3]>, usize, usize) {
             [(_, _, s, i), (_, _, t, j)] => {
                 let opposed =
                     triangles[*s as usize][*i as usize] == triangles[*t as usize][*j as usize];
-                sides[*s as usize][*i as usize] = Side::Manifold(*t, opposed);
-                sides[*t as usize][*j as usize] = Side::Manifold(*s, opposed);
+                sides[*s as usize][*i as usize] = SideNeighbour::Manifold(*t, opposed);
+                sides[*t as usize][*j as usize] = SideNeighbour::Manifold(*s, opposed);
             }
             _ => non_manifold += 1,
         }
@@ -185,15 +185,15 @@ fn sides(triangles: &[[u32; 3]]) -> (Vec<[Side; 3]>, usize, usize) {
 }
 
 impl RawPatch {
-    fn measured(self, vertices: &[Vec3], triangles: &[[u32; 3]]) -> Patch {
+    fn into_patch(self, vertices: &[Vec3], triangles: &[[u32; 3]]) -> SurfacePatch {
         let (area, volume) = measure(vertices, triangles, self.triangles.iter().copied());
         let rim = if self.closed && self.orientable {
             Vec::new()
         } else {
             let corners = self.triangles.iter().map(|&t| triangles[t as usize]);
-            boundary(corners.flat_map(|[a, b, c]| [(a, b), (b, c), (c, a)]))
+            uncancelled_edges(corners.flat_map(|[a, b, c]| [(a, b), (b, c), (c, a)]))
         };
-        Patch {
+        SurfacePatch {
             rim,
             triangles: self.triangles,
             area,
@@ -205,7 +205,7 @@ impl RawPatch {
 }
 
 /// Returns the directed edges that remain after opposite ones cancel.
-pub(super) fn boundary(edges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
+pub(super) fn uncancelled_edges(edges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
     let mut edges: Vec<(u32, u32, i32)> = edges
         .map(|(a, b)| if a < b { (a, b, 1) } else { (b, a, -1) })
         .collect();
@@ -254,29 +254,33 @@ fn area(vertices: &[Vec3], t: &[u32; 3]) -> f64 {
 }
 
 /// Volume over area^(3/2) below which an open patch does not define its outside (a sphere has 0.094).
-const OPEN_DECIDES: f64 = 0.005;
+const MIN_OPEN_VOLUME_RATIO: f64 = 0.005;
 
-impl Patch {
+impl SurfacePatch {
     /// Returns whether an oriented patch is the inner wall of something hollow: it is closed and faces inward.
     pub fn is_cavity(&self) -> bool {
-        self.closed && self.orientable && self.decides() && self.volume < 0.0
+        self.closed && self.orientable && self.defines_outside() && self.volume < 0.0
     }
 
     /// Returns whether the sign of the volume defines the outside.
-    fn decides(&self) -> bool {
-        let least = if self.closed { 1e-10 } else { OPEN_DECIDES };
+    fn defines_outside(&self) -> bool {
+        let least = if self.closed {
+            1e-10
+        } else {
+            MIN_OPEN_VOLUME_RATIO
+        };
         self.volume.abs() > least * self.area.powf(1.5)
     }
 }
 
 /// Returns for each patch whether to turn it so that bodies face outward.
-fn outward(
+fn patches_to_flip(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
-    patches: &[Patch],
+    patches: &[SurfacePatch],
     trusted: &[bool],
 ) -> Vec<bool> {
-    let parents = parents(vertices, triangles, patches);
+    let parents = enclosing_patches(vertices, triangles, patches);
     let mut turn = vec![false; patches.len()];
     // Larger boxes first: a parent is settled before its children.
     let mut order: Vec<usize> = (0..patches.len()).collect();
@@ -286,7 +290,7 @@ fn outward(
         .collect();
     order.sort_by(|&i, &j| sizes[j].total_cmp(&sizes[i]).then(i.cmp(&j)));
     for i in order {
-        let inside_out = patches[i].decides() && patches[i].volume < 0.0;
+        let inside_out = patches[i].defines_outside() && patches[i].volume < 0.0;
         turn[i] = match parents[i] {
             Some(parent) if trusted[parent] && trusted[i] => turn[parent],
             _ => inside_out,
@@ -294,27 +298,31 @@ fn outward(
     }
     // Flat outermost pieces decide nothing alone, but together they may (six walls of a box with gaps).
     let undecided: Vec<usize> = (0..patches.len())
-        .filter(|&i| parents[i].is_none() && !patches[i].decides())
+        .filter(|&i| parents[i].is_none() && !patches[i].defines_outside())
         .collect();
     let together = undecided
         .iter()
         .flat_map(|&i| patches[i].triangles.iter().copied());
     let (area, volume) = measure(vertices, triangles, together);
-    if volume < -OPEN_DECIDES * area.powf(1.5) {
+    if volume < -MIN_OPEN_VOLUME_RATIO * area.powf(1.5) {
         undecided.iter().for_each(|&i| turn[i] = true);
     }
     turn
 }
 
 /// Returns for each patch the smallest patch that encloses it.
-fn parents(vertices: &[Vec3], triangles: &[[u32; 3]], patches: &[Patch]) -> Vec<Option<usize>> {
+fn enclosing_patches(
+    vertices: &[Vec3],
+    triangles: &[[u32; 3]],
+    patches: &[SurfacePatch],
+) -> Vec<Option<usize>> {
     let boxes: Vec<Aabb> = patches
         .iter()
         .map(|p| bounding_box(vertices, triangles, p))
         .collect();
     let hollow: Vec<usize> = (0..patches.len())
         .filter(|&i| {
-            patches[i].orientable && patches[i].triangles.len() > 3 && patches[i].decides()
+            patches[i].orientable && patches[i].triangles.len() > 3 && patches[i].defines_outside()
         })
         .collect();
     let mut trees: Vec<Option<WindingTree>> = vec![None; patches.len()];
@@ -343,7 +351,7 @@ fn parents(vertices: &[Vec3], triangles: &[[u32; 3]], patches: &[Patch]) -> Vec<
             let tree = trees[j].get_or_insert_with(|| {
                 WindingTree::new(vertices, triangles, patches[j].triangles.clone())
             });
-            samples.iter().all(|x| tree.at(x).abs() > 0.5)
+            samples.iter().all(|x| tree.winding_number(x).abs() > 0.5)
         });
     }
     out
@@ -354,18 +362,18 @@ fn encloses(outer: &Aabb, inner: &Aabb) -> bool {
     outer.mins.cmple(inner.mins).all() && outer.maxs.cmpge(inner.maxs).all() && outer != inner
 }
 
-fn bounding_box(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &Patch) -> Aabb {
+fn bounding_box(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &SurfacePatch) -> Aabb {
     let corners = patch.triangles.iter().flat_map(|&t| triangles[t as usize]);
     let (lo, hi) = crate::geometry::aabb::bounds(corners.map(|v| vertices[v as usize]));
     Aabb::new(Vector::new(lo.x, lo.y, lo.z), Vector::new(hi.x, hi.y, hi.z))
 }
 
-fn diagonal(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &Patch) -> f64 {
+fn diagonal(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &SurfacePatch) -> f64 {
     bounding_box(vertices, triangles, patch).extents().length()
 }
 
 /// Returns the centroids of at most eight triangles spread over a patch.
-fn samples(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &Patch) -> Vec<Vec3> {
+fn samples(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &SurfacePatch) -> Vec<Vec3> {
     let step = patch.triangles.len().div_ceil(8).max(1);
     patch
         .triangles

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Defects found in the input surface. Edges and components are those of the welded surface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct SurfaceReport {
     /// Whether every edge belongs to at least two triangles.
     pub closed: bool,
     /// Whether every edge belongs to at most two triangles.
@@ -40,7 +40,7 @@ pub struct Report {
     pub triangles: usize,
 }
 
-impl Report {
+impl SurfaceReport {
     /// Returns whether the surface has no defects.
     pub fn is_clean(&self) -> bool {
         self.closed
@@ -59,48 +59,48 @@ impl Report {
     pub fn sentences(&self) -> Vec<String> {
         let mixed = "Neighbouring faces point in opposite directions.";
         let found = [
-            say(
+            count_sentence(
                 self.duplicate_vertices,
                 "vertex lies on top of another and is treated as one with it",
                 "vertices lie on top of another and are treated as one with it",
             ),
-            say(
+            count_sentence(
                 self.unused_vertices,
                 "vertex belongs to no face and is ignored by the simulation",
                 "vertices belong to no face and are ignored by the simulation",
             ),
-            say(
+            count_sentence(
                 self.degenerate_triangles,
                 "triangle has no area and is left out",
                 "triangles have no area and are left out",
             ),
-            say(
+            count_sentence(
                 self.duplicate_triangles,
                 "triangle repeats another and is left out",
                 "triangles repeat another and are left out",
             ),
-            say(
+            count_sentence(
                 self.boundary_edges,
                 "edge is open; what the surface mostly surrounds counts as its inside",
                 "edges are open; what the surface mostly surrounds counts as its inside",
             ),
-            say(
+            count_sentence(
                 self.non_manifold_edges,
                 "edge joins more than two faces",
                 "edges join more than two faces",
             ),
             (!self.oriented).then(|| mixed.to_owned()),
-            say(
+            count_sentence(
                 self.flipped_triangles,
                 "triangle faces the wrong way and is turned round inside Thew",
                 "triangles face the wrong way and are turned round inside Thew",
             ),
-            say(
+            count_sentence(
                 self.interior_triangles,
                 "triangle lies inside the body and does not bound the flesh",
                 "triangles lie inside the body and do not bound the flesh",
             ),
-            say(
+            count_sentence(
                 self.thin_triangles,
                 "triangle encloses nothing and is given a thin layer of flesh",
                 "triangles enclose nothing and are given a thin layer of flesh",
@@ -111,23 +111,23 @@ impl Report {
 }
 
 /// Returns a sentence with its number; `None` for zero.
-fn say(n: usize, one: &str, many: &str) -> Option<String> {
+fn count_sentence(n: usize, one: &str, many: &str) -> Option<String> {
     (n > 0).then(|| format!("{n} {}.", if n == 1 { one } else { many }))
 }
 
 /// Formats a number with its noun: "1 piece", "3 pieces".
-fn counted(n: usize, noun: &str, plural: &str) -> String {
+fn format_count(n: usize, noun: &str, plural: &str) -> String {
     format!("{n} {}", if n == 1 { noun } else { plural })
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SurfaceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_clean() {
             write!(f, "The mesh is closed and clean: ")?;
         }
-        let vertices = counted(self.vertices, "vertex", "vertices");
-        let triangles = counted(self.triangles, "triangle", "triangles");
-        let pieces = counted(self.components, "piece", "pieces");
+        let vertices = format_count(self.vertices, "vertex", "vertices");
+        let triangles = format_count(self.triangles, "triangle", "triangles");
+        let pieces = format_count(self.components, "piece", "pieces");
         write!(f, "{vertices} and {triangles} in {pieces}.")?;
         self.sentences().iter().try_for_each(|s| write!(f, " {s}"))
     }

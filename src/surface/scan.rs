@@ -3,14 +3,14 @@
 //! is quicker than building a hierarchy. Triangles are taken as they are; one with a corner that is not finite is never
 //! hit.
 
-use super::{Closest, RayHit};
+use super::{ClosestPoint, RayHit};
 use crate::Vec3;
 use parry3d_f64::query::PointQueryWithLocation;
 use parry3d_f64::shape::Triangle;
 use rayon::prelude::*;
 
 /// Number of triangles that one thread tests at a time.
-const CHUNK: usize = 4096;
+const CHUNK_SIZE: usize = 4096;
 
 /// Returns the first triangle, front or back, that a ray hits farther than `min_distance` away; `direction` has any
 /// length.
@@ -33,8 +33,8 @@ pub fn cast_ray(
     min_distance: f64,
 ) -> Option<RayHit> {
     let along = direction.try_normalize(0.0)?;
-    let (right, up) = across(&along);
-    let nearest = first(triangles, |t| {
+    let (right, up) = perpendicular_axes(&along);
+    let nearest = nearest_triangle(triangles, |t| {
         let corners = t.map(|v| vertices[v as usize] - origin);
         let flat = corners.map(|c| (c.dot(&right), c.dot(&up)));
         let area = |i: usize, j: usize| flat[i].0 * flat[j].1 - flat[i].1 * flat[j].0;
@@ -70,8 +70,12 @@ pub fn cast_ray(
 /// let closest = closest_point(&corners, &[[0, 1, 2]], Vec3::new(0.5, -2.0, 0.0)).unwrap();
 /// assert_eq!((closest.point, closest.distance), (Vec3::new(0.5, 0.0, 0.0), 2.0));
 /// ```
-pub fn closest_point(vertices: &[Vec3], triangles: &[[u32; 3]], point: Vec3) -> Option<Closest> {
-    let nearest = first(triangles, |t| {
+pub fn closest_point(
+    vertices: &[Vec3],
+    triangles: &[[u32; 3]],
+    point: Vec3,
+) -> Option<ClosestPoint> {
+    let nearest = nearest_triangle(triangles, |t| {
         // Relative to the point, so that rounding is relative to the distance.
         let [a, b, c] = t.map(|v| {
             let corner = vertices[v as usize] - point;
@@ -83,7 +87,7 @@ pub fn closest_point(vertices: &[Vec3], triangles: &[[u32; 3]], point: Vec3) -> 
     });
     let (distance, triangle, barycentric) = nearest?;
     let corners = triangles[triangle as usize].map(|v| vertices[v as usize]);
-    Some(Closest {
+    Some(ClosestPoint {
         point: (0..3).map(|i| corners[i] * barycentric[i]).sum(),
         distance,
         triangle,
@@ -92,16 +96,16 @@ pub fn closest_point(vertices: &[Vec3], triangles: &[[u32; 3]], point: Vec3) -> 
 }
 
 /// Returns the triangle with the least distance, the first of equal ones; distances that are not finite are left out.
-fn first(
+fn nearest_triangle(
     triangles: &[[u32; 3]],
     test: impl Fn(&[u32; 3]) -> Option<(f64, [f64; 3])> + Sync,
 ) -> Option<(f64, u32, [f64; 3])> {
     let nearer = |a: (f64, u32, [f64; 3]), b: (f64, u32, [f64; 3])| {
         if (b.0, b.1) < (a.0, a.1) { b } else { a }
     };
-    let chunks = triangles.par_chunks(CHUNK).enumerate();
+    let chunks = triangles.par_chunks(CHUNK_SIZE).enumerate();
     let of_chunk = |(i, chunk): (usize, &[[u32; 3]])| {
-        let ids = (i * CHUNK) as u32..;
+        let ids = (i * CHUNK_SIZE) as u32..;
         let found = ids.zip(chunk).filter_map(|(id, t)| {
             let (distance, barycentric) = test(t)?;
             distance.is_finite().then_some((distance, id, barycentric))
@@ -112,7 +116,7 @@ fn first(
 }
 
 /// Returns two unit vectors that form a right-handed orthonormal frame before `along`.
-fn across(along: &Vec3) -> (Vec3, Vec3) {
+fn perpendicular_axes(along: &Vec3) -> (Vec3, Vec3) {
     let axis = along.iamin();
     let right = Vec3::ith(axis, 1.0).cross(along).normalize();
     (right, along.cross(&right))
@@ -137,7 +141,7 @@ mod tests {
             assert!((ours.distance - theirs.distance).abs() < 1e-12);
             assert!(((ours.point - p).norm() - ours.distance).abs() < 1e-12);
             let ours = cast_ray(&shape.vertices, &shape.triangles, p, d, 0.0);
-            let theirs = surface.ray(p, d);
+            let theirs = surface.intersect_ray(p, d);
             assert_eq!(ours.is_some(), theirs.is_some());
             if let (Some(ours), Some(theirs)) = (ours, theirs) {
                 assert!((ours.distance - theirs.distance).abs() < 1e-10);

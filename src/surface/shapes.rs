@@ -4,19 +4,19 @@ use crate::Vec3;
 
 /// A triangle mesh made by code.
 #[derive(Clone)]
-pub struct Shape {
+pub struct TestMesh {
     pub vertices: Vec<Vec3>,
     pub triangles: Vec<[u32; 3]>,
 }
 
-impl Shape {
+impl TestMesh {
     /// The shape moved by a map of its vertices.
-    pub fn mapped(mut self, mut f: impl FnMut(Vec3) -> Vec3) -> Self {
+    pub fn map_vertices(mut self, mut f: impl FnMut(Vec3) -> Vec3) -> Self {
         self.vertices.iter_mut().for_each(|v| *v = f(*v));
         self
     }
     /// Two shapes in one mesh.
-    pub fn with(mut self, other: &Shape) -> Self {
+    pub fn merge(mut self, other: &TestMesh) -> Self {
         let base = self.vertices.len() as u32;
         self.vertices.extend(&other.vertices);
         self.triangles
@@ -24,7 +24,7 @@ impl Shape {
         self
     }
     /// All triangles turned round.
-    pub fn reversed(mut self) -> Self {
+    pub fn flip_triangles(mut self) -> Self {
         self.triangles.iter_mut().for_each(|t| t.swap(1, 2));
         self
     }
@@ -39,7 +39,7 @@ impl Shape {
 }
 
 /// A closed grid of `n` by `m` points; triangles that close at the poles are left out by `pole`.
-fn lathe(n: u32, m: u32, point: impl Fn(f64, f64) -> Vec3, wrap: bool) -> Shape {
+fn lathe(n: u32, m: u32, point: impl Fn(f64, f64) -> Vec3, wrap: bool) -> TestMesh {
     let rows = if wrap { n } else { n + 1 };
     let vertices = (0..rows)
         .flat_map(|i| (0..m).map(move |j| (i, j)))
@@ -54,14 +54,14 @@ fn lathe(n: u32, m: u32, point: impl Fn(f64, f64) -> Vec3, wrap: bool) -> Shape 
             triangles.push([a, c, d]);
         }
     }
-    Shape {
+    TestMesh {
         vertices,
         triangles,
     }
 }
 
 /// A sphere by latitude and longitude, poles included once.
-pub fn sphere(radius: f64, n: u32) -> Shape {
+pub fn sphere(radius: f64, n: u32) -> TestMesh {
     use std::f64::consts::PI;
     let m = 2 * n;
     let mut vertices = vec![Vec3::new(0.0, 0.0, radius)];
@@ -94,14 +94,14 @@ pub fn sphere(radius: f64, n: u32) -> Shape {
     for j in 0..m {
         triangles.push([south, at(n - 1, j + 1), at(n - 1, j)]);
     }
-    Shape {
+    TestMesh {
         vertices,
         triangles,
     }
 }
 
 /// A torus about the z axis.
-pub fn torus(ring: f64, tube: f64, n: u32) -> Shape {
+pub fn torus(ring: f64, tube: f64, n: u32) -> TestMesh {
     use std::f64::consts::TAU;
     lathe(
         n,
@@ -116,7 +116,7 @@ pub fn torus(ring: f64, tube: f64, n: u32) -> Shape {
 }
 
 /// An axis-aligned box from −half to half.
-pub fn cuboid(half: Vec3) -> Shape {
+pub fn cuboid(half: Vec3) -> TestMesh {
     let vertices = (0..8u32)
         .map(|c| {
             let sign = |bit: u32| if c >> bit & 1 == 1 { 1.0 } else { -1.0 };
@@ -135,14 +135,14 @@ pub fn cuboid(half: Vec3) -> Shape {
         .iter()
         .flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]])
         .collect();
-    Shape {
+    TestMesh {
         vertices,
         triangles,
     }
 }
 
 /// A flat n by n patch of the plane z = 0 with side 2.
-pub fn plane(n: u32) -> Shape {
+pub fn plane(n: u32) -> TestMesh {
     let at = |i: u32, j: u32| i * (n + 1) + j;
     let place = |i: u32| 2.0 * i as f64 / n as f64 - 1.0;
     let vertices = (0..=n)
@@ -156,14 +156,14 @@ pub fn plane(n: u32) -> Shape {
             [[a, b, c], [a, c, d]]
         })
         .collect();
-    Shape {
+    TestMesh {
         vertices,
         triangles,
     }
 }
 
 /// A Moebius band of unit radius and half width 0.3.
-pub fn moebius(n: u32) -> Shape {
+pub fn moebius(n: u32) -> TestMesh {
     use std::f64::consts::TAU;
     let vertices = (0..n)
         .flat_map(|i| [-0.3, 0.3].map(|s| (i, s)))
@@ -184,7 +184,7 @@ pub fn moebius(n: u32) -> Shape {
             [[a, b, d], [a, d, c]]
         })
         .collect();
-    Shape {
+    TestMesh {
         vertices,
         triangles,
     }
@@ -206,7 +206,7 @@ impl Random {
         (x >> 11) as f64 / (1u64 << 53) as f64
     }
     /// A random order of 0..n.
-    pub fn order(&mut self, n: usize) -> Vec<usize> {
+    pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {
             order.swap(i, (self.next() * (i + 1) as f64) as usize);
@@ -224,14 +224,14 @@ pub fn random_points(n: usize, half: f64, seed: u64) -> Vec<Vec3> {
 }
 
 /// Two cones on one rim, of needles from its points to the tips.
-pub fn spindle(n: u32) -> Shape {
+pub fn spindle(n: u32) -> TestMesh {
     let angle = |i: u32| f64::from(i) * 2.0 * std::f64::consts::PI / f64::from(n);
     let rim = (0..n).map(|i| Vec3::new(angle(i).cos(), angle(i).sin(), 0.0));
     let sides = (0..n).flat_map(|i| {
         let k = (i + 1) % n;
         [[i, k, n], [k, i, n + 1]]
     });
-    Shape {
+    TestMesh {
         vertices: rim.chain([Vec3::z(), -Vec3::z()]).collect(),
         triangles: sides.collect(),
     }

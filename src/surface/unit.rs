@@ -9,7 +9,7 @@ use super::{Heading, Surface, SurfaceError};
 use crate::Vec3;
 
 /// Size of a character in its own unit: between two powers of two, so that rounding reaches neither.
-const SIZE: f64 = 0.75;
+const UNIT_SIZE: f64 = 0.75;
 /// Rounding step of coordinates. A change of scale rounds far more finely, so hardly any coordinate ends at another
 /// multiple.
 pub(crate) const QUANTUM: f64 = 1.0 / (1u64 << 30) as f64;
@@ -26,26 +26,26 @@ pub(crate) struct OwnUnit {
 
 impl OwnUnit {
     /// Returns the unit of a character with this surface, along the world's axes.
-    pub fn of(surface: &Surface) -> Self {
-        Self::along(surface, Heading::ALONG)
+    pub fn from_surface(surface: &Surface) -> Self {
+        Self::with_heading(surface, Heading::ALIGNED)
     }
 
     /// Returns the unit of a character with this surface and heading.
-    pub fn along(surface: &Surface, heading: Heading) -> Self {
+    pub fn with_heading(surface: &Surface, heading: Heading) -> Self {
         let (lo, hi) = surface.box_along(heading);
         Self {
             origin: heading.to_given(&(lo + (hi - lo) * 0.5)),
-            scale: (hi - lo).norm() / SIZE,
+            scale: (hi - lo).norm() / UNIT_SIZE,
             heading,
         }
     }
 
     pub fn to_own(self, p: &Vec3) -> Vec3 {
-        Self::snapped(&(self.heading.to_own(&(p - self.origin)) / self.scale))
+        Self::snap(&(self.heading.to_own(&(p - self.origin)) / self.scale))
     }
 
     /// Rounds a point in an own unit to multiples of [`QUANTUM`].
-    pub fn snapped(p: &Vec3) -> Vec3 {
+    pub fn snap(p: &Vec3) -> Vec3 {
         p.map(|x| (x / QUANTUM).round() * QUANTUM)
     }
 
@@ -54,11 +54,11 @@ impl OwnUnit {
     }
 
     /// Converts a surface to this unit; [`Surface::in_own_unit`] stores the result.
-    pub(crate) fn surface(self, surface: &Surface) -> Result<Surface, SurfaceError> {
+    pub(crate) fn convert_surface(self, surface: &Surface) -> Result<Surface, SurfaceError> {
         let vertices = surface.vertices().iter().map(|p| self.to_own(p)).collect();
         let mut own = Surface::new(vertices, surface.triangles().to_vec())?;
         let _ = own.own.set(None);
-        own.stand(Heading::ALONG);
+        own.set_heading(Heading::ALIGNED);
         Ok(own)
     }
 }

@@ -9,10 +9,10 @@ use crate::Vec3;
 use std::collections::HashMap;
 
 /// Distance, as a fraction of the surface's size, within which vertices are one vertex.
-pub(super) const TOLERANCE: f64 = 1e-6;
+pub(super) const WELDING_TOLERANCE: f64 = 1e-6;
 
 /// Result of welding: distinct local positions and the distinct triangles over them.
-pub(super) struct Joined {
+pub(super) struct WeldResult {
     /// Local position of each distinct used vertex: that of its first input vertex.
     pub local: Vec<Vec3>,
     /// First input vertex of each distinct vertex.
@@ -30,22 +30,22 @@ pub(super) struct Joined {
 }
 
 /// Welds a surface with valid indices and coordinates.
-pub(super) fn join(
+pub(super) fn weld(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
     frame: LocalUnits,
     size: f64,
-) -> Joined {
+) -> WeldResult {
     let mut used = vec![false; vertices.len()];
     for &v in triangles.iter().flatten() {
         used[v as usize] = true;
     }
-    let tolerance = TOLERANCE * size / frame.scale;
-    let mut cells = Cells::new(tolerance);
+    let tolerance = WELDING_TOLERANCE * size / frame.scale;
+    let mut cells = PointCells::new(tolerance);
     let mut of_vertex = vec![u32::MAX; vertices.len()];
     let mut first = Vec::new();
     for (v, _) in used.iter().enumerate().filter(|(_, used)| **used) {
-        of_vertex[v] = cells.place(frame.to_local(&vertices[v]));
+        of_vertex[v] = cells.insert_point(frame.to_local(&vertices[v]));
         if of_vertex[v] as usize == first.len() {
             first.push(v as u32);
         }
@@ -67,7 +67,7 @@ pub(super) fn join(
     keyed.dedup_by_key(|(key, _)| *key);
     let mut source: Vec<u32> = keyed.iter().map(|&(_, i)| i).collect();
     source.sort_unstable();
-    Joined {
+    WeldResult {
         triangles: source
             .iter()
             .map(|&i| corners(&triangles[i as usize]))
@@ -84,7 +84,7 @@ pub(super) fn join(
 }
 
 /// Points hashed by cubic cells several tolerances wide, so that a search rarely visits more than one.
-struct Cells {
+struct PointCells {
     tolerance: f64,
     width: f64,
     points: Vec<Vec3>,
@@ -93,7 +93,7 @@ struct Cells {
     head: HashMap<[i64; 3], u32>,
 }
 
-impl Cells {
+impl PointCells {
     fn new(tolerance: f64) -> Self {
         Self {
             tolerance,
@@ -105,7 +105,7 @@ impl Cells {
     }
 
     /// Returns the index of the nearest point within the tolerance, or of the newly added point.
-    fn place(&mut self, p: Vec3) -> u32 {
+    fn insert_point(&mut self, p: Vec3) -> u32 {
         let cell = |x: f64| (x / self.width).floor() as i64;
         let lo = p.add_scalar(-self.tolerance).map(cell);
         let hi = p.add_scalar(self.tolerance).map(cell);

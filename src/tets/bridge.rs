@@ -5,9 +5,9 @@
 //! pieces are selected (a spanning tree). They are moved to the middle of the flesh and followed on the lattice
 //! by a thin tube.
 
-use super::bcc::{At, Bcc};
+use super::bcc::{Bcc, BccPoint};
 use super::faces;
-use super::stuffed::Stuffed;
+use super::stuffed::StuffedMesh;
 use crate::Vec3;
 use crate::geometry::sets::DisjointSets;
 use crate::geometry::tetrahedron::volume;
@@ -18,27 +18,27 @@ use std::collections::BinaryHeap;
 
 /// Radius of a tube, as a share of the cubes' edge: wide enough that its axis is not moved onto its own
 /// boundary.
-const RADIUS: f64 = 0.42;
+const TUBE_RADIUS: f64 = 0.42;
 /// Step along a path, as a share of the cubes' edge.
-const STEP: f64 = 0.05;
+const PATH_STEP: f64 = 0.05;
 
 /// Segment of a tube: the ends of its axis, relative to the lattice's centre.
-pub(super) type Axis = (Vec3, Vec3);
+pub(super) type TubeAxis = (Vec3, Vec3);
 
 /// Returns the depth of a point in the tubes, relative to the lattice's centre; negative outside.
-pub(super) fn depth(axes: &[Axis], grid: &Bcc, p: Vec3) -> f64 {
-    let distance = |a: &Axis| {
+pub(super) fn tube_depth(axes: &[TubeAxis], grid: &Bcc, p: Vec3) -> f64 {
+    let distance = |a: &TubeAxis| {
         let d = a.1 - a.0;
         let t = ((p - a.0).dot(&d) / d.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         (p - a.0 - d * t).norm()
     };
     let nearest = axes.iter().map(distance).fold(f64::INFINITY, f64::min);
-    RADIUS * 2.0 * grid.half - nearest
+    TUBE_RADIUS * 2.0 * grid.half - nearest
 }
 
 /// Returns for each tetrahedron its piece, numbered in order of appearance; `None` in crumbs not worth joining.
 fn pieces(
-    stuffed: &Stuffed,
+    stuffed: &StuffedMesh,
     edge: f64,
     progress: &dyn Progress,
 ) -> Result<Vec<Option<u32>>, Cancelled> {
@@ -55,8 +55,8 @@ fn pieces(
 }
 
 /// Counts the pieces worth joining.
-pub(super) fn count(
-    stuffed: &Stuffed,
+pub(super) fn count_pieces(
+    stuffed: &StuffedMesh,
     grid: &Bcc,
     progress: &dyn Progress,
 ) -> Result<usize, Cancelled> {
@@ -68,58 +68,62 @@ pub(super) fn count(
 }
 
 /// Builds tubes that join the pieces of a mesh as far as the surface connects them.
-pub(super) fn tubes(
+pub(super) fn build_tubes(
     surface: &Surface,
     grid: &Bcc,
-    stuffed: &Stuffed,
+    stuffed: &StuffedMesh,
     progress: &dyn Progress,
-) -> Result<Vec<Axis>, Cancelled> {
+) -> Result<Vec<TubeAxis>, Cancelled> {
     let of_tet = pieces(stuffed, 2.0 * grid.half, progress)?;
     let mut of_node = vec![None; stuffed.nodes.len()];
     for (t, &p) in stuffed.tets.iter().zip(&of_tet) {
         t.iter()
             .for_each(|&v| of_node[v as usize] = of_node[v as usize].or(p));
     }
-    let piece_at = |at: At| {
-        let node = stuffed.node_of_point[grid.number(at)];
+    let piece_at = |at: BccPoint| {
+        let node = stuffed.node_of_point[grid.index(at)];
         of_node.get(node as usize).copied().flatten()
     };
     let welded = surface.welded();
     // Each vertex of the surface starts in the piece of the nearest node of the lattice, if any is near.
-    let start: Vec<Option<(u32, At)>> = welded
+    let start: Vec<Option<(u32, BccPoint)>> = welded
         .vertices
         .iter()
-        .map(|x| nearest(grid, x - grid.centre, |at| piece_at(at).is_some()))
+        .map(|x| nearest_point(grid, x - grid.centre, |at| piece_at(at).is_some()))
         .map(|at| at.and_then(|at| Some((piece_at(at)?, at))))
         .collect();
-    let ways = Ways::new(&welded.vertices, &welded.triangles, &start);
+    let ways = SurfacePaths::new(&welded.vertices, &welded.triangles, &start);
     let count = of_tet.iter().flatten().max().map_or(0, |&p| p as usize + 1);
     let mut axes = Vec::new();
-    let middle = Middle::new(surface);
-    for (u, v) in ways.joints(&welded.triangles, &welded.vertices, count) {
-        let (mut way, to) = (ways.back(u), ways.back(v));
+    let middle = FleshMiddle::new(surface);
+    for (u, v) in ways.meeting_edges(&welded.triangles, &welded.vertices, count) {
+        let (mut way, to) = (ways.path_to_start(u), ways.path_to_start(v));
         let ends = [way.last(), to.last()].map(|w| w.and_then(|&w| start[w as usize]));
         way.reverse();
         way.extend(to);
         let mut line: Vec<Vec3> = Vec::new();
-        line.extend(ends[0].map(|e| grid.place(e.1)));
+        line.extend(ends[0].map(|e| grid.position(e.1)));
         line.extend(
             way.iter()
-                .map(|&w| middle.at(w, 2.0 * grid.half) - grid.centre),
+                .map(|&w| middle.middle_point(w, 2.0 * grid.half) - grid.centre),
         );
-        line.extend(ends[1].map(|e| grid.place(e.1)));
-        let points = along(grid, &line);
+        line.extend(ends[1].map(|e| grid.position(e.1)));
+        let points = points_along(grid, &line);
         axes.extend(
             points
                 .windows(2)
-                .map(|w| (grid.place(w[0]), grid.place(w[1]))),
+                .map(|w| (grid.position(w[0]), grid.position(w[1]))),
         );
     }
     Ok(axes)
 }
 
 /// Returns the nearest chosen point of the lattice within 1.7 half edges.
-pub(super) fn nearest(grid: &Bcc, p: Vec3, chosen: impl Fn(At) -> bool) -> Option<At> {
+pub(super) fn nearest_point(
+    grid: &Bcc,
+    p: Vec3,
+    chosen: impl Fn(BccPoint) -> bool,
+) -> Option<BccPoint> {
     let q = p / grid.half;
     let low: [i32; 3] = std::array::from_fn(|k| q[k].floor() as i32);
     let candidates = (0..64).filter_map(|i| {
@@ -129,11 +133,11 @@ pub(super) fn nearest(grid: &Bcc, p: Vec3, chosen: impl Fn(At) -> bool) -> Optio
             low[2] - 1 + i / 16,
         ];
         let odd = at.map(|x| x & 1);
-        let distance = (grid.place(at) - p).norm();
+        let distance = (grid.position(at) - p).norm();
         (odd[0] == odd[1]
             && odd[1] == odd[2]
             && distance <= 1.7 * grid.half
-            && grid.holds(at)
+            && grid.contains(at)
             && chosen(at))
         .then_some((distance, at))
     });
@@ -143,15 +147,15 @@ pub(super) fn nearest(grid: &Bcc, p: Vec3, chosen: impl Fn(At) -> bool) -> Optio
 }
 
 /// Returns the points of the lattice along a line: the nearest to each step of it.
-fn along(grid: &Bcc, line: &[Vec3]) -> Vec<At> {
-    let mut points: Vec<At> = Vec::new();
+fn points_along(grid: &Bcc, line: &[Vec3]) -> Vec<BccPoint> {
+    let mut points: Vec<BccPoint> = Vec::new();
     for pair in line.windows(2) {
-        let steps = ((pair[1] - pair[0]).norm() / (STEP * 2.0 * grid.half))
+        let steps = ((pair[1] - pair[0]).norm() / (PATH_STEP * 2.0 * grid.half))
             .ceil()
             .max(1.0) as usize;
         for i in 0..=steps {
             let p = pair[0] + (pair[1] - pair[0]) * (i as f64 / steps as f64);
-            points.extend(nearest(grid, p, |_| true));
+            points.extend(nearest_point(grid, p, |_| true));
         }
     }
     points.dedup();
@@ -159,15 +163,15 @@ fn along(grid: &Bcc, line: &[Vec3]) -> Vec<At> {
 }
 
 /// Shortest paths along the edges of a surface from its start vertices.
-struct Ways {
+struct SurfacePaths {
     length: Vec<f64>,
     piece: Vec<Option<u32>>,
     /// Previous vertex on the path; itself at a start.
     before: Vec<u32>,
 }
 
-impl Ways {
-    fn new(x: &[Vec3], triangles: &[[u32; 3]], start: &[Option<(u32, At)>]) -> Self {
+impl SurfacePaths {
+    fn new(x: &[Vec3], triangles: &[[u32; 3]], start: &[Option<(u32, BccPoint)>]) -> Self {
         let mut around: Vec<Vec<u32>> = vec![Vec::new(); x.len()];
         for t in triangles {
             for i in 0..3 {
@@ -205,7 +209,7 @@ impl Ways {
     }
 
     /// Returns the edges at which the shortest paths that join all pieces meet.
-    fn joints(&self, triangles: &[[u32; 3]], x: &[Vec3], pieces: usize) -> Vec<(u32, u32)> {
+    fn meeting_edges(&self, triangles: &[[u32; 3]], x: &[Vec3], pieces: usize) -> Vec<(u32, u32)> {
         let mut meetings: Vec<(f64, u32, u32)> = Vec::new();
         for t in triangles {
             for i in 0..3 {
@@ -232,7 +236,7 @@ impl Ways {
     }
 
     /// Returns the path back from a vertex to its start.
-    fn back(&self, mut v: u32) -> Vec<u32> {
+    fn path_to_start(&self, mut v: u32) -> Vec<u32> {
         let mut way = vec![v];
         while self.before[v as usize] != v {
             v = self.before[v as usize];
@@ -243,12 +247,12 @@ impl Ways {
 }
 
 /// Positions in the middle of the flesh under a surface.
-struct Middle<'a> {
+struct FleshMiddle<'a> {
     surface: &'a Surface,
     inward: Vec<Vec3>,
 }
 
-impl<'a> Middle<'a> {
+impl<'a> FleshMiddle<'a> {
     fn new(surface: &'a Surface) -> Self {
         let welded = surface.welded();
         let mut inward = vec![Vec3::zeros(); welded.vertices.len()];
@@ -261,13 +265,13 @@ impl<'a> Middle<'a> {
     }
 
     /// Returns the point half way through the flesh under a vertex, at most `most` deep.
-    fn at(&self, v: u32, most: f64) -> Vec3 {
+    fn middle_point(&self, v: u32, most: f64) -> Vec3 {
         let x = self.surface.welded().vertices[v as usize];
         let Some(n) = self.inward[v as usize].try_normalize(0.0) else {
             return x;
         };
         let from = x + n * (1e-6 * self.surface.size());
-        match self.surface.ray(from, n) {
+        match self.surface.intersect_ray(from, n) {
             Some(hit) if !hit.front => x + n * (hit.distance / 2.0).min(most),
             _ => x,
         }

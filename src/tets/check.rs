@@ -175,11 +175,11 @@ pub enum TetError {
 }
 
 /// Largest number of vertices and elements: indices of corners fit in 32 bits.
-const MOST: usize = u32::MAX as usize / 8;
+const MAX_COUNT: usize = u32::MAX as usize / 8;
 /// Ratio of six times the volume to the longest edge cubed below which a tetrahedron is flat.
-const FLAT: f64 = 1e-9;
+const MIN_VOLUME_RATIO: f64 = 1e-9;
 /// Ratio of the longest edge to the body's size below which a tetrahedron is flat as well.
-const SPECK: f64 = 1e-9;
+const MIN_EDGE_RATIO: f64 = 1e-9;
 
 /// Checks that coordinates and corners can be computed with.
 pub(super) fn check_indices<const N: usize>(
@@ -190,8 +190,11 @@ pub(super) fn check_indices<const N: usize>(
         return Err(TetError::Empty);
     }
     let count = vertices.len().max(elements.len());
-    if count > MOST {
-        return Err(TetError::TooLarge { count, most: MOST });
+    if count > MAX_COUNT {
+        return Err(TetError::TooLarge {
+            count,
+            most: MAX_COUNT,
+        });
     }
     let bad = |v: &Vec3| !v.iter().all(|x| x.is_finite());
     if let Some(vertex) = vertices.iter().position(bad) {
@@ -216,37 +219,37 @@ pub(super) fn check_indices<const N: usize>(
 
 /// Orientation of a tetrahedron.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lie {
+pub(super) enum TetOrientation {
     Upright,
     Inverted,
     Flat,
 }
 
 /// Classifies the orientation of a tetrahedron in a body of the given size.
-pub(super) fn lie(x: &[Vec3; 4], size: f64) -> Lie {
+pub(super) fn classify_orientation(x: &[Vec3; 4], size: f64) -> TetOrientation {
     let mut longest = 0.0f64;
     for i in 0..4 {
         for j in 0..i {
             longest = longest.max((x[i] - x[j]).norm());
         }
     }
-    if longest <= SPECK * size {
-        return Lie::Flat;
+    if longest <= MIN_EDGE_RATIO * size {
+        return TetOrientation::Flat;
     }
     let edge = |i: usize| (x[i] - x[0]) / longest;
     let volume = edge(1).cross(&edge(2)).dot(&edge(3));
-    if volume.abs() <= FLAT {
-        Lie::Flat
+    if volume.abs() <= MIN_VOLUME_RATIO {
+        TetOrientation::Flat
     } else if volume < 0.0 {
-        Lie::Inverted
+        TetOrientation::Inverted
     } else {
-        Lie::Upright
+        TetOrientation::Upright
     }
 }
 
 /// Returns the size of a body: the diagonal of its box. Fails if it is too large or too small to
 /// compute with.
-pub(super) fn size(vertices: &[Vec3]) -> Result<f64, TetError> {
+pub(super) fn body_size(vertices: &[Vec3]) -> Result<f64, TetError> {
     let size = aabb::diagonal(vertices);
     if (1e-50..=1e50).contains(&size) {
         Ok(size)
@@ -257,19 +260,19 @@ pub(super) fn size(vertices: &[Vec3]) -> Result<f64, TetError> {
 
 /// Checks for inverted and flat tetrahedra.
 pub(super) fn check_volumes(vertices: &[Vec3], tets: &[[u32; 4]]) -> Result<(), TetError> {
-    let size = size(vertices)?;
-    let lies: Vec<Lie> = tets
+    let size = body_size(vertices)?;
+    let lies: Vec<TetOrientation> = tets
         .iter()
-        .map(|t| lie(&t.map(|v| vertices[v as usize]), size))
+        .map(|t| classify_orientation(&t.map(|v| vertices[v as usize]), size))
         .collect();
     let total = tets.len();
-    let count = |kind: Lie| lies.iter().filter(|&&l| l == kind).count();
-    if let Some(tet) = lies.iter().position(|&l| l == Lie::Inverted) {
-        let count = count(Lie::Inverted);
+    let count = |kind: TetOrientation| lies.iter().filter(|&&l| l == kind).count();
+    if let Some(tet) = lies.iter().position(|&l| l == TetOrientation::Inverted) {
+        let count = count(TetOrientation::Inverted);
         return Err(TetError::Inverted { tet, count, total });
     }
-    if let Some(tet) = lies.iter().position(|&l| l == Lie::Flat) {
-        let count = count(Lie::Flat);
+    if let Some(tet) = lies.iter().position(|&l| l == TetOrientation::Flat) {
+        let count = count(TetOrientation::Flat);
         return Err(TetError::Flat { tet, count, total });
     }
     Ok(())
@@ -277,7 +280,7 @@ pub(super) fn check_volumes(vertices: &[Vec3], tets: &[[u32; 4]]) -> Result<(), 
 
 /// Checks for vertices that no element uses.
 pub(super) fn check_used(vertices: usize, tets: &[[u32; 4]]) -> Result<(), TetError> {
-    let used = used(vertices, tets);
+    let used = used_vertices(vertices, tets);
     match used.iter().position(|u| !u) {
         None => Ok(()),
         Some(vertex) => Err(TetError::Unused {
@@ -288,7 +291,7 @@ pub(super) fn check_used(vertices: usize, tets: &[[u32; 4]]) -> Result<(), TetEr
 }
 
 /// Returns for each vertex whether an element uses it.
-pub(super) fn used<const N: usize>(vertices: usize, elements: &[[u32; N]]) -> Vec<bool> {
+pub(super) fn used_vertices<const N: usize>(vertices: usize, elements: &[[u32; N]]) -> Vec<bool> {
     let mut used = vec![false; vertices];
     for &v in elements.iter().flatten() {
         used[v as usize] = true;

@@ -6,23 +6,23 @@
 
 use crate::geometry::sets::DisjointSets;
 use crate::lattice::Cell;
-use crate::progress::{Cancelled, Progress, Silent, step};
+use crate::progress::{Cancelled, Progress, Silent, report_progress};
 
 /// Stage of the progress, which is polled at the end of its part.
 const STAGE: &str = "looking for loose pieces";
 /// Number of nodes between polls of the progress.
-const ASKED: usize = 1 << 16;
+const POLL_NODES: usize = 1 << 16;
 
 /// A face of a group: its other two nodes ascending, and 4 times its tetrahedron plus its index there.
-type Face = ([u32; 2], u32);
+type GroupFace = ([u32; 2], u32);
 
 /// Calls `f` with the faces of each lowest node in turn, sorted.
-fn each_group(
+fn for_each_group(
     tets: &[[u32; 4]],
     progress: &dyn Progress,
-    mut f: impl FnMut(&[Face]),
+    mut f: impl FnMut(&[GroupFace]),
 ) -> Result<(), Cancelled> {
-    let ask = || step(progress, 1.0, STAGE);
+    let ask = || report_progress(progress, 1.0, STAGE);
     let corners = Cell::Tetrahedron([0; 4]).faces();
     let faces = |&tet: &[u32; 4]| {
         corners.iter().map(move |face| {
@@ -44,14 +44,14 @@ fn each_group(
         *n = sum;
     }
     ask()?;
-    let mut of_node: Vec<Face> = vec![([0; 2], 0); sum];
+    let mut of_node: Vec<GroupFace> = vec![([0; 2], 0); sum];
     for (i, [lowest, middle, highest]) in (0u32..).zip(tets.iter().flat_map(faces)) {
         let at = &mut begin[lowest as usize];
         *at -= 1;
         of_node[*at] = ([middle, highest], i);
     }
     for (v, range) in begin.windows(2).enumerate() {
-        if v % ASKED == 0 {
+        if v % POLL_NODES == 0 {
             ask()?;
         }
         let group = &mut of_node[range[0]..range[1]];
@@ -67,29 +67,29 @@ fn each_group(
 /// [`Cancelled`] if the progress stops it.
 pub(super) fn pieces(tets: &[[u32; 4]], progress: &dyn Progress) -> Result<Vec<u32>, Cancelled> {
     let mut sets = DisjointSets::new(tets.len());
-    each_group(tets, progress, |group| {
+    for_each_group(tets, progress, |group| {
         for pair in group.windows(2).filter(|w| w[0].0 == w[1].0) {
             sets.join(pair[0].1 / 4, pair[1].1 / 4);
         }
     })?;
-    Ok(sets.numbers())
+    Ok(sets.set_numbers())
 }
 
 /// Returns the faces with one tetrahedron only, counter-clockwise seen from outside, in the order of the tetrahedra.
 pub(super) fn boundary(tets: &[[u32; 4]]) -> Vec<[u32; 3]> {
-    boundary_watched(tets, &Silent).unwrap_or_default()
+    boundary_with_progress(tets, &Silent).unwrap_or_default()
 }
 
 /// Finds the [`boundary`] with a progress.
 ///
 /// # Errors
 /// [`Cancelled`] if the progress stops it.
-pub(super) fn boundary_watched(
+pub(super) fn boundary_with_progress(
     tets: &[[u32; 4]],
     progress: &dyn Progress,
 ) -> Result<Vec<[u32; 3]>, Cancelled> {
     let mut single: Vec<u32> = Vec::new();
-    each_group(tets, progress, |group| {
+    for_each_group(tets, progress, |group| {
         let alone = group
             .chunk_by(|a, b| a.0 == b.0)
             .filter(|same| same.len() == 1);
@@ -111,14 +111,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// Returns the tetrahedra of a bar, without every seventh.
-    fn holed() -> Vec<[u32; 4]> {
+    fn holed_bar() -> Vec<[u32; 4]> {
         let bar = TetMesh::grid([5, 3, 2], [5.0, 3.0, 2.0]).unwrap();
         let kept = bar.tets().iter().enumerate().filter(|(i, _)| i % 7 != 0);
         kept.map(|(_, t)| *t).collect()
     }
 
     /// Groups tetrahedra by the nodes of their faces.
-    fn by_nodes(tets: &[[u32; 4]]) -> BTreeMap<[u32; 3], Vec<usize>> {
+    fn group_by_nodes(tets: &[[u32; 4]]) -> BTreeMap<[u32; 3], Vec<usize>> {
         let mut all: BTreeMap<[u32; 3], Vec<usize>> = BTreeMap::new();
         for (t, tet) in tets.iter().enumerate() {
             for left_out in 0..4 {
@@ -134,21 +134,23 @@ mod tests {
     /// The boundary consists of the faces that belong to one tetrahedron only.
     #[test]
     fn boundary_faces_belong_to_one() {
-        let tets = holed();
+        let tets = holed_bar();
         let mut found = boundary(&tets);
         found.iter_mut().for_each(|f| f.sort_unstable());
         found.sort_unstable();
-        let single = by_nodes(&tets).into_iter().filter(|(_, of)| of.len() == 1);
+        let single = group_by_nodes(&tets)
+            .into_iter()
+            .filter(|(_, of)| of.len() == 1);
         assert_eq!(found, single.map(|(face, _)| face).collect::<Vec<_>>());
     }
 
     /// A piece contains all tetrahedra that are connected through faces.
     #[test]
     fn pieces_join_face_neighbours() {
-        let tets = holed();
+        let tets = holed_bar();
         let mut piece: Vec<usize> = (0..tets.len()).collect();
         // Each takes the lowest number of its neighbours until none changes.
-        let pairs: Vec<[usize; 2]> = by_nodes(&tets)
+        let pairs: Vec<[usize; 2]> = group_by_nodes(&tets)
             .into_values()
             .filter_map(|of| <[usize; 2]>::try_from(of).ok())
             .collect();

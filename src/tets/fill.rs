@@ -10,11 +10,11 @@ use super::bcc::Bcc;
 use super::bridge;
 use super::faces;
 use super::stuff::Depths;
-use super::stuffed::{NONE, Stuffed};
+use super::stuffed::{NO_NODE, StuffedMesh};
 use super::{TetError, TetMesh};
 use crate::Vec3;
 use crate::geometry::sets::DisjointSets;
-use crate::progress::{Cancelled, Part, Progress, step};
+use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
 use crate::surface::Surface;
 
 /// Settings of [`TetMesh::fill`].
@@ -27,31 +27,31 @@ pub struct FillSettings {
     pub nodes: Option<usize>,
 }
 
-/// Default resolutions, and (`LITTLE`) the share of surface and volume that the first sufficient one may leave
+/// Default resolutions, and (`MAX_UNFILLED_SHARE`) the share of surface and volume that the first sufficient one may leave
 /// unfilled.
-const USUAL: [f64; 4] = [12.0, 18.0, 27.0, 40.0];
-const LITTLE: f64 = 0.02;
+const DEFAULT_RESOLUTIONS: [f64; 4] = [12.0, 18.0, 27.0, 40.0];
+const MAX_UNFILLED_SHARE: f64 = 0.02;
 
 /// Largest number of lattice points, inside and outside together.
-const MOST: usize = 8_000_000;
+const MAX_POINTS: usize = 8_000_000;
 /// Coarsest and finest resolution.
-const ACROSS: std::ops::RangeInclusive<f64> = 2.0..=200.0;
-/// Attempts at a wanted number of nodes; the relative error that ends them (`CLOSE`); and the range of errors in which
-/// shifted lattices are tried (`NEAR`, `FAR`).
-const ATTEMPTS: usize = 12;
-const CLOSE: f64 = 0.01;
-const NEAR: f64 = 0.03;
-const FAR: f64 = 0.5;
+const RESOLUTION_RANGE: std::ops::RangeInclusive<f64> = 2.0..=200.0;
+/// Attempts at a wanted number of nodes; the relative error that ends them (`NODE_COUNT_TOLERANCE`); and the range of errors in which
+/// shifted lattices are tried (`MIN_SHIFT_ERROR`, `MAX_SHIFT_ERROR`).
+const MAX_ATTEMPTS: usize = 12;
+const NODE_COUNT_TOLERANCE: f64 = 0.01;
+const MIN_SHIFT_ERROR: f64 = 0.03;
+const MAX_SHIFT_ERROR: f64 = 0.5;
 /// Shifts of the lattice, in cube edges.
-const SHIFTS: [[f64; 3]; 4] = [
+const LATTICE_SHIFTS: [[f64; 3]; 4] = [
     [0.0, 0.0, 0.0],
     [0.25, 0.125, 0.0625],
     [0.4375, 0.1875, 0.3125],
     [0.125, 0.375, 0.25],
 ];
-/// Widest margin, as a share of the cubes' edge, and (`RIGHT`) the relative error of the volume that is accepted.
-const MARGIN: f64 = 0.2;
-const RIGHT: f64 = 0.003;
+/// Widest margin, as a share of the cubes' edge, and (`VOLUME_TOLERANCE`) the relative error of the volume that is accepted.
+const MAX_MARGIN: f64 = 0.2;
+const VOLUME_TOLERANCE: f64 = 0.003;
 
 impl TetMesh {
     /// Fills a surface with tetrahedra by isosurface stuffing: the boundary on the surface, the inside regular,
@@ -69,53 +69,53 @@ impl TetMesh {
     ) -> Result<Self, TetError> {
         let Some(nodes) = settings.nodes else {
             return match settings.cells_across {
-                Some(across) if ACROSS.contains(&across) => {
-                    Ok(filled(surface, across, progress)?.0)
+                Some(across) if RESOLUTION_RANGE.contains(&across) => {
+                    Ok(fill_at_resolution(surface, across, progress)?.0)
                 }
                 Some(across) => Err(TetError::CellsAcross(across)),
-                None => usual(surface, progress),
+                None => fill_at_default(surface, progress),
             };
         };
         if !(4..=1_000_000).contains(&nodes) {
             return Err(TetError::Nodes(nodes));
         }
-        search(surface, nodes, progress)
+        search_resolution(surface, nodes, progress)
     }
 }
 
 /// Fills at a resolution, and returns the share of the surface that no cell is near.
-fn filled(
+fn fill_at_resolution(
     surface: &Surface,
     across: f64,
     progress: &dyn Progress,
 ) -> Result<(TetMesh, f64), TetError> {
-    let grid = grid(surface, across, Vec3::zeros(), MOST).ok_or_else(|| {
+    let grid = bcc_grid(surface, across, Vec3::zeros(), MAX_POINTS).ok_or_else(|| {
         TetError::Unfillable(format!(
-            "{across} cells across would take over {MOST} points; use fewer"
+            "{across} cells across would take over {MAX_POINTS} points; use fewer"
         ))
     })?;
     fill_once(surface, grid, progress)
 }
 
 /// Fills at the coarsest default resolution that fills nearly everything, or at the finest.
-fn usual(surface: &Surface, progress: &dyn Progress) -> Result<TetMesh, TetError> {
+fn fill_at_default(surface: &Surface, progress: &dyn Progress) -> Result<TetMesh, TetError> {
     let mut last = Err(TetError::Empty);
-    for (i, across) in USUAL.into_iter().enumerate() {
+    for (i, across) in DEFAULT_RESOLUTIONS.into_iter().enumerate() {
         // Each takes about as long as all previous ones together.
-        let part = Part {
+        let part = StageProgress {
             whole: progress,
             from: if i == 0 {
                 0.0
             } else {
-                0.5f64.powi((USUAL.len() - i) as i32)
+                0.5f64.powi((DEFAULT_RESOLUTIONS.len() - i) as i32)
             },
-            to: 0.5f64.powi((USUAL.len() - i - 1) as i32),
+            to: 0.5f64.powi((DEFAULT_RESOLUTIONS.len() - i - 1) as i32),
         };
-        match filled(surface, across, &part) {
+        match fill_at_resolution(surface, across, &part) {
             Ok((mesh, bare)) => {
                 let lost = 1.0 - mesh.volume() / surface.volume();
-                if bare <= LITTLE && lost <= LITTLE {
-                    step(progress, 1.0, "done")?;
+                if bare <= MAX_UNFILLED_SHARE && lost <= MAX_UNFILLED_SHARE {
+                    report_progress(progress, 1.0, "done")?;
                     return Ok(mesh);
                 }
                 last = Ok(mesh);
@@ -131,14 +131,18 @@ fn usual(surface: &Surface, progress: &dyn Progress) -> Result<TetMesh, TetError
 ///
 /// On a body with flat sides the number jumps, as whole layers of points come in. If the lattice symmetric about the
 /// body's middle comes not near enough, shifted ones are tried.
-fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<TetMesh, TetError> {
+fn search_resolution(
+    surface: &Surface,
+    wanted: usize,
+    progress: &dyn Progress,
+) -> Result<TetMesh, TetError> {
     let mut best: Option<(f64, TetMesh)> = None;
     let mut failure = None;
-    for (i, shift) in SHIFTS.iter().enumerate() {
-        let part = Part {
+    for (i, shift) in LATTICE_SHIFTS.iter().enumerate() {
+        let part = StageProgress {
             whole: progress,
-            from: i as f64 / SHIFTS.len() as f64,
-            to: (i + 1) as f64 / SHIFTS.len() as f64,
+            from: i as f64 / LATTICE_SHIFTS.len() as f64,
+            to: (i + 1) as f64 / LATTICE_SHIFTS.len() as f64,
         };
         match search_shifted(surface, wanted, Vec3::from(*shift), &part) {
             Ok(found) => {
@@ -150,13 +154,16 @@ fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<T
             Err(e) => return Err(e),
         }
         // A shift helps only after a near miss.
-        if best.as_ref().is_none_or(|b| !(NEAR..FAR).contains(&b.0)) {
+        if best
+            .as_ref()
+            .is_none_or(|b| !(MIN_SHIFT_ERROR..MAX_SHIFT_ERROR).contains(&b.0))
+        {
             break;
         }
     }
     match (best, failure) {
         (Some((_, mesh)), _) => {
-            step(progress, 1.0, "done")?;
+            report_progress(progress, 1.0, "done")?;
             Ok(mesh)
         }
         (None, failure) => Err(failure.unwrap_or(TetError::Nodes(wanted))),
@@ -172,20 +179,21 @@ fn search_shifted(
 ) -> Result<(f64, TetMesh), TetError> {
     // Two lattice points per cube, and half as many again on the boundary.
     let density = 3.0 * surface.volume() / wanted as f64;
-    let mut across = (surface.size() / density.cbrt()).clamp(*ACROSS.start(), *ACROSS.end());
+    let mut across =
+        (surface.size() / density.cbrt()).clamp(*RESOLUTION_RANGE.start(), *RESOLUTION_RANGE.end());
     let mut best: Option<(f64, TetMesh)> = None;
     // Resolutions known to give too few and too many nodes.
-    let (mut low, mut high) = (*ACROSS.start(), *ACROSS.end());
+    let (mut low, mut high) = (*RESOLUTION_RANGE.start(), *RESOLUTION_RANGE.end());
     let mut failure = None;
     // A body for which this does not suffice fills too little of its box to be worth the wait.
-    let most = (60 * wanted).clamp(100_000, MOST);
-    for attempt in 0..ATTEMPTS {
-        let part = Part {
+    let most = (60 * wanted).clamp(100_000, MAX_POINTS);
+    for attempt in 0..MAX_ATTEMPTS {
+        let part = StageProgress {
             whole: progress,
-            from: attempt as f64 / ATTEMPTS as f64,
-            to: (attempt + 1) as f64 / ATTEMPTS as f64,
+            from: attempt as f64 / MAX_ATTEMPTS as f64,
+            to: (attempt + 1) as f64 / MAX_ATTEMPTS as f64,
         };
-        let (count, mesh) = match grid(surface, across, shift, most) {
+        let (count, mesh) = match bcc_grid(surface, across, shift, most) {
             None => (usize::MAX, None),
             Some(grid) => match fill_once(surface, grid, &part) {
                 Ok((mesh, _)) => (mesh.vertices.len(), Some(mesh)),
@@ -202,7 +210,7 @@ fn search_shifted(
             if best.as_ref().is_none_or(|b| error < b.0) {
                 best = Some((error, mesh));
             }
-            if error <= CLOSE {
+            if error <= NODE_COUNT_TOLERANCE {
                 break;
             }
         }
@@ -227,10 +235,10 @@ fn search_shifted(
 }
 
 /// Returns the lattice for a resolution; `None` if it would take more than `most` points.
-fn grid(surface: &Surface, across: f64, shift: Vec3, most: usize) -> Option<Bcc> {
+fn bcc_grid(surface: &Surface, across: f64, shift: Vec3, most: usize) -> Option<Bcc> {
     let (lo, hi) = surface.bounds();
-    let pad = Vec3::repeat(surface.layer());
-    Bcc::around(lo - pad, hi + pad, surface.size() / across, shift, most)
+    let pad = Vec3::repeat(surface.layer_half_thickness());
+    Bcc::covering_box(lo - pad, hi + pad, surface.size() / across, shift, most)
 }
 
 /// Fills a surface from a lattice.
@@ -241,24 +249,24 @@ fn fill_once(
 ) -> Result<(TetMesh, f64), TetError> {
     let edge = 2.0 * grid.half;
     let across = surface.size() / edge;
-    let part = Part {
+    let part = StageProgress {
         whole: progress,
         from: 0.0,
         to: 0.6,
     };
     let mut depths = Depths::measure(surface, grid, &part)?;
-    let mut stuffed = of_volume(&depths, surface.volume(), progress)?;
+    let mut stuffed = fill_to_volume(&depths, surface.volume(), progress)?;
     let mut notes = Vec::new();
-    let loose = Part {
+    let loose = StageProgress {
         whole: progress,
         from: 0.9,
         to: 0.9,
     };
     for _ in 0..2 {
-        if bridge::count(&stuffed, &depths.grid, &loose)? < 2 {
+        if bridge::count_pieces(&stuffed, &depths.grid, &loose)? < 2 {
             break;
         }
-        let tubes = bridge::tubes(surface, &depths.grid, &stuffed, &loose)?;
+        let tubes = bridge::build_tubes(surface, &depths.grid, &stuffed, &loose)?;
         if tubes.is_empty() {
             break;
         }
@@ -270,7 +278,7 @@ fn fill_once(
             );
         }
         depths.tubes.extend(tubes);
-        stuffed = of_volume(&depths, surface.volume(), progress)?;
+        stuffed = fill_to_volume(&depths, surface.volume(), progress)?;
     }
     let grid = &depths.grid;
     if stuffed.tets.is_empty() {
@@ -280,7 +288,7 @@ fn fill_once(
         )));
     }
     let node_of_point = stuffed.node_of_point;
-    let pieces = Pieces::new((stuffed.nodes, stuffed.tets), edge, &loose)?;
+    let pieces = MeshPieces::new((stuffed.nodes, stuffed.tets), edge, &loose)?;
     notes.extend(pieces.notes);
     let vertices = pieces.nodes.iter().map(|x| grid.centre + x).collect();
     let mut mesh = TetMesh::new(vertices, pieces.tets)
@@ -291,7 +299,7 @@ fn fill_once(
         share = bare;
     }
     mesh.notes = notes;
-    step(progress, 1.0, "done")?;
+    report_progress(progress, 1.0, "done")?;
     Ok((mesh, share))
 }
 
@@ -299,20 +307,20 @@ fn fill_once(
 ///
 /// Flat faces between points cut off some of a round surface, and parts thinner than a cell are lost. At useful
 /// resolutions that is a few percent, which a margin of a small part of a cell compensates.
-fn of_volume(
+fn fill_to_volume(
     depths: &Depths<'_>,
     wanted: f64,
     progress: &dyn Progress,
-) -> Result<Stuffed, TetError> {
+) -> Result<StuffedMesh, TetError> {
     let edge = 2.0 * depths.grid.half;
-    let limit = MARGIN * edge;
+    let limit = MAX_MARGIN * edge;
     let mut margin = 0.0;
     // Previous margin and its lack of volume.
     let mut before: Option<(f64, f64)> = None;
-    let mut best: Option<(f64, Stuffed)> = None;
+    let mut best: Option<(f64, StuffedMesh)> = None;
     for round in 0..5 {
         let from = 0.6 + 0.06 * f64::from(round);
-        let part = Part {
+        let part = StageProgress {
             whole: progress,
             from,
             to: from + 0.06,
@@ -332,7 +340,7 @@ fn of_volume(
         }
         before = Some((margin, lack));
         let next = (margin + lack / slope).clamp(-limit, limit);
-        if lack.abs() <= RIGHT * wanted || next == margin {
+        if lack.abs() <= VOLUME_TOLERANCE * wanted || next == margin {
             break;
         }
         margin = next;
@@ -341,13 +349,13 @@ fn of_volume(
 }
 
 /// Pieces of a mesh that are connected by whole faces.
-struct Pieces {
+struct MeshPieces {
     nodes: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
     notes: Vec<String>,
 }
 
-impl Pieces {
+impl MeshPieces {
     /// Separates pieces that touch only at an edge or a point, where they would swing without resistance. Drops
     /// crumbs smaller than one cube of the lattice next to larger pieces.
     fn new(
@@ -410,8 +418,8 @@ fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<(S
     let welded = surface.welded();
     let bare = |t: &[u32; 3]| {
         let centre = t.iter().map(|&v| welded.vertices[v as usize]).sum::<Vec3>() / 3.0;
-        bridge::nearest(grid, centre - grid.centre, |at| {
-            node_of_point[grid.number(at)] != NONE
+        bridge::nearest_point(grid, centre - grid.centre, |at| {
+            node_of_point[grid.index(at)] != NO_NODE
         })
         .is_none()
     };
@@ -433,7 +441,7 @@ fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<(S
         t.iter().for_each(|&v| used[v as usize] = true);
     }
     let mut parts: Vec<u32> = sets
-        .numbers()
+        .set_numbers()
         .into_iter()
         .zip(used)
         .filter(|n| n.1)

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! [`TetMesh::new`] takes a finished mesh and names the first element or vertex that does not make a body.
-//! [`TetMesh::mended`] first repairs what needs no guess. [`TetMesh::from_cubes`] splits cubes,
+//! [`TetMesh::with_repairs`] first repairs what needs no guess. [`TetMesh::from_cubes`] splits cubes,
 //! [`TetMesh::grid`] makes bars of them.
 //!
 //! A tetrahedron is positively oriented when `(b − a) × (c − a) · (d − a) > 0`: seen from its last corner, the
@@ -49,7 +49,7 @@ use crate::geometry::sets::DisjointSets;
 use crate::geometry::tetrahedron::volume;
 use crate::lattice::{Cell, Lattice};
 use crate::solve::{NodeMatrix, ScalarMatrix};
-use check::Lie;
+use check::TetOrientation;
 use std::str::FromStr;
 
 /// A tetrahedral mesh: positively oriented elements with volume, every vertex in one of them.
@@ -84,9 +84,9 @@ impl FromStr for MassKind {
     }
 }
 
-/// Repairs that [`TetMesh::mended`] may make.
+/// Repairs that [`TetMesh::with_repairs`] may make.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mend {
+pub struct MeshRepairs {
     /// Whether to turn inverted tetrahedra, by swapping their last two corners.
     pub orient: bool,
     /// Whether to drop vertices that no element uses; the others keep their order.
@@ -115,16 +115,18 @@ impl TetMesh {
     ///
     /// # Errors
     /// Those of [`TetMesh::new`], for the repaired mesh.
-    pub fn mended(
+    pub fn with_repairs(
         mut vertices: Vec<Vec3>,
         mut tets: Vec<[u32; 4]>,
-        mend: Mend,
+        mend: MeshRepairs,
     ) -> Result<Self, TetError> {
         check::check_indices(&vertices, &tets)?;
         if mend.orient {
-            let size = check::size(&vertices)?;
+            let size = check::body_size(&vertices)?;
             for t in &mut tets {
-                if check::lie(&t.map(|v| vertices[v as usize]), size) == Lie::Inverted {
+                if check::classify_orientation(&t.map(|v| vertices[v as usize]), size)
+                    == TetOrientation::Inverted
+                {
                     t.swap(2, 3);
                 }
             }
@@ -168,7 +170,7 @@ impl TetMesh {
 
     /// Returns the size: the diagonal of the bounding box, m.
     pub fn size(&self) -> f64 {
-        check::size(&self.vertices).unwrap_or_default()
+        check::body_size(&self.vertices).unwrap_or_default()
     }
 
     /// Returns the faces with one tetrahedron only, counter-clockwise seen from outside, in the order of the
@@ -185,7 +187,7 @@ impl TetMesh {
                 sets.join(t[0], v);
             }
         }
-        sets.numbers()
+        sets.set_numbers()
             .into_iter()
             .max()
             .map_or(0, |n| n as usize + 1)
@@ -211,14 +213,14 @@ impl TetMesh {
         let consistent = || tetrahedral_mass(&self.vertices, &self.tets, material.density());
         match kind {
             MassKind::Consistent => consistent(),
-            MassKind::Lumped => consistent().lumped(),
+            MassKind::Lumped => consistent().lump_rows(),
         }
     }
 }
 
 /// Drops vertices that no element uses and renumbers the others.
 fn drop_unused<const N: usize>(vertices: &mut Vec<Vec3>, elements: &mut [[u32; N]]) {
-    let used = check::used(vertices.len(), elements);
+    let used = check::used_vertices(vertices.len(), elements);
     let mut number = vec![0u32; vertices.len()];
     let of_used = number.iter_mut().zip(&used).filter(|(_, used)| **used);
     for (next, (number, _)) in (0u32..).zip(of_used) {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nodes and tetrahedra of a filled domain.
 
-use super::faces::boundary_watched;
+use super::faces::boundary_with_progress;
 use crate::Vec3;
 use crate::geometry::tetrahedron::volume;
 use crate::progress::{Cancelled, Progress};
 
 /// Marks a missing node.
-pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// Nodes relative to the lattice's centre, and tetrahedra.
-pub(super) struct Stuffed {
+pub(super) struct StuffedMesh {
     pub nodes: Vec<Vec3>,
     pub tets: Vec<[u32; 4]>,
-    /// For each lattice number, the node at the point; [`NONE`] without one.
+    /// For each lattice number, the node at the point; [`NO_NODE`] without one.
     pub node_of_point: Vec<u32>,
 }
 
-impl Stuffed {
+impl StuffedMesh {
     pub fn volume(&self) -> f64 {
         let one = |t: &[u32; 4]| volume(&t.map(|v| self.nodes[v as usize]));
         self.tets.iter().map(one).sum()
@@ -32,7 +32,7 @@ impl Stuffed {
             let [a, b, c] = t.map(|v| self.nodes[v as usize]);
             (b - a).cross(&(c - a)).norm() / 2.0
         };
-        let boundary = boundary_watched(&self.tets, progress)?;
+        let boundary = boundary_with_progress(&self.tets, progress)?;
         Ok(boundary.iter().map(one).sum())
     }
 }

@@ -3,14 +3,14 @@
 
 use super::*;
 
-fn unit() -> (Vec<Vec3>, Vec<[u32; 4]>) {
+fn unit_tetrahedron() -> (Vec<Vec3>, Vec<[u32; 4]>) {
     (
         vec![Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()],
         vec![[0, 1, 2, 3]],
     )
 }
 
-fn enclosed(vertices: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
+fn enclosed_volume(vertices: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     let corner = |v: u32| vertices[v as usize];
     triangles
         .iter()
@@ -21,7 +21,7 @@ fn enclosed(vertices: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
 /// Bad vertices and tetrahedra are refused, and the error gives their number.
 #[test]
 fn mesh_refuses_bad_input() {
-    let (x, t) = unit();
+    let (x, t) = unit_tetrahedron();
     let refused = |x: &[Vec3], t: &[[u32; 4]]| TetMesh::new(x.to_vec(), t.to_vec()).unwrap_err();
     assert_eq!(refused(&x, &[]), TetError::Empty);
     assert_eq!(refused(&[], &[]), TetError::Empty);
@@ -75,7 +75,7 @@ fn mesh_refuses_bad_input() {
 /// The test for flat tetrahedra depends neither on scale nor on place.
 #[test]
 fn flatness_test_ignores_scale() {
-    let (x, t) = unit();
+    let (x, t) = unit_tetrahedron();
     for scale in [1e-40, 1e-6, 1.0, 1e6, 1e40] {
         let moved: Vec<Vec3> = x.iter().map(|x| (x + Vec3::repeat(3.0)) * scale).collect();
         assert!(TetMesh::new(moved, t.clone()).is_ok());
@@ -88,32 +88,32 @@ fn flatness_test_ignores_scale() {
 /// Mending orients tetrahedra and drops unused vertices only if the options request it.
 #[test]
 fn mend_follows_options() {
-    let (mut x, _) = unit();
+    let (mut x, _) = unit_tetrahedron();
     x.insert(1, Vec3::repeat(7.0));
     let t = vec![[0, 2, 4, 3]];
-    let both = Mend {
+    let both = MeshRepairs {
         orient: true,
         drop_unused: true,
     };
-    let mesh = TetMesh::mended(x.clone(), t.clone(), both).unwrap();
+    let mesh = TetMesh::with_repairs(x.clone(), t.clone(), both).unwrap();
     assert_eq!(
         (mesh.vertices().len(), mesh.tets()),
         (4, &[[0, 1, 2, 3]][..])
     );
-    let orient = Mend {
+    let orient = MeshRepairs {
         orient: true,
-        ..Mend::default()
+        ..MeshRepairs::default()
     };
     assert!(matches!(
-        TetMesh::mended(x.clone(), t.clone(), orient),
+        TetMesh::with_repairs(x.clone(), t.clone(), orient),
         Err(TetError::Unused { vertex: 1, .. })
     ));
-    let drop = Mend {
+    let drop = MeshRepairs {
         drop_unused: true,
-        ..Mend::default()
+        ..MeshRepairs::default()
     };
     assert!(matches!(
-        TetMesh::mended(x, t, drop),
+        TetMesh::with_repairs(x, t, drop),
         Err(TetError::Inverted { .. })
     ));
 }
@@ -128,7 +128,7 @@ fn grid_measures_are_exact() {
     let surface = mesh.surface_triangles();
     assert_eq!(surface.len(), 2 * (2 * 2 * 2 + 4 * 10 * 2));
     approx::assert_relative_eq!(
-        enclosed(mesh.vertices(), &surface),
+        enclosed_volume(mesh.vertices(), &surface),
         0.04,
         max_relative = 1e-12
     );
@@ -227,8 +227,8 @@ fn bad_cubes_are_named() {
 /// Separate pieces are counted, and a point is embedded in the tetrahedron that contains it.
 #[test]
 fn mesh_counts_and_embeds_pieces() {
-    let (mut x, mut t) = unit();
-    x.extend(unit().0.iter().map(|x| x + Vec3::repeat(5.0)));
+    let (mut x, mut t) = unit_tetrahedron();
+    x.extend(unit_tetrahedron().0.iter().map(|x| x + Vec3::repeat(5.0)));
     t.push([4, 5, 6, 7]);
     let mesh = TetMesh::new(x, t).unwrap();
     assert_eq!(mesh.components(), 2);
@@ -237,6 +237,6 @@ fn mesh_counts_and_embeds_pieces() {
     let embedding = lattice.embed(&p);
     assert_eq!(embedding.cells(), [0, 1]);
     for (i, p) in p.iter().enumerate() {
-        assert!((embedding.place(i, mesh.vertices()) - p).norm() < 1e-12);
+        assert!((embedding.position(i, mesh.vertices()) - p).norm() < 1e-12);
     }
 }

@@ -85,7 +85,7 @@ pub fn bar(across: usize, along: usize) -> Arc<Body> {
     )
     .expect("a valid skeleton");
     let body = Body::new(
-        &Arc::new(flesh(0.95 * half)),
+        &Arc::new(box_surface(0.95 * half)),
         &Arc::new(skeleton),
         &Arc::new(lattice),
         Material::default(),
@@ -96,26 +96,26 @@ pub fn bar(across: usize, along: usize) -> Arc<Body> {
 }
 
 /// A box as a finely triangulated surface.
-fn flesh(half: f64) -> Surface {
-    const FINE: usize = 68;
+fn box_surface(half: f64) -> Surface {
+    const CELLS_PER_SIDE: usize = 68;
     let mut vertices = Vec::new();
     let mut triangles = Vec::new();
     let along = |z: f64| LENGTH * (0.02 + 0.96 * z);
     for axis in 0..3 {
         for side in [0.0, 1.0] {
             let first = vertices.len() as u32;
-            for j in 0..=FINE {
-                for i in 0..=FINE {
+            for j in 0..=CELLS_PER_SIDE {
+                for i in 0..=CELLS_PER_SIDE {
                     let mut p = [side; 3];
-                    p[(axis + 1) % 3] = i as f64 / FINE as f64;
-                    p[(axis + 2) % 3] = j as f64 / FINE as f64;
+                    p[(axis + 1) % 3] = i as f64 / CELLS_PER_SIDE as f64;
+                    p[(axis + 2) % 3] = j as f64 / CELLS_PER_SIDE as f64;
                     let wide = |x: f64| (2.0 * x - 1.0) * half;
                     vertices.push(Vec3::new(wide(p[0]), wide(p[1]), along(p[2])));
                 }
             }
-            let v = |i: usize, j: usize| first + (i + (FINE + 1) * j) as u32;
-            for j in 0..FINE {
-                for i in 0..FINE {
+            let v = |i: usize, j: usize| first + (i + (CELLS_PER_SIDE + 1) * j) as u32;
+            for j in 0..CELLS_PER_SIDE {
+                for i in 0..CELLS_PER_SIDE {
                     let q = [v(i, j), v(i + 1, j), v(i + 1, j + 1), v(i, j + 1)];
                     let flip = side == 0.0;
                     for t in [[q[0], q[1], q[2]], [q[0], q[2], q[3]]] {

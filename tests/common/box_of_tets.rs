@@ -66,8 +66,8 @@ impl Problem {
         let elements = Elements::tetrahedra(vertices, tets, &material);
         let mass = tetrahedral_mass(vertices, tets, material.density());
         Self {
-            stiffness: elements.stiffness().restricted(&kept),
-            mass: mass.restricted(&kept),
+            stiffness: elements.stiffness_matrix().restrict_to(&kept),
+            mass: mass.restrict_to(&kept),
             centres: kept.iter().map(|&i| vertices[i as usize]).collect(),
         }
     }

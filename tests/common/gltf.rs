@@ -8,12 +8,12 @@ use thew::skeleton::{Skeleton, SkinWeights};
 use thew::surface::Surface;
 use thew::{Mat3, Vec3};
 
-struct File {
+struct GltfFile {
     json: Value,
     blob: Vec<u8>,
 }
 
-impl File {
+impl GltfFile {
     fn read(path: &Path) -> Option<Self> {
         let data = std::fs::read(path).ok()?;
         let length = u32::from_le_bytes(data.get(12..16)?.try_into().ok()?) as usize;
@@ -25,7 +25,7 @@ impl File {
     }
 
     /// Rows of an accessor.
-    fn rows(&self, accessor: &Value) -> Vec<Vec<f64>> {
+    fn accessor_rows(&self, accessor: &Value) -> Vec<Vec<f64>> {
         let a = &self.json["accessors"][accessor.index()];
         let view = &self.json["bufferViews"][a["bufferView"].index()];
         let width = match a["type"].text() {
@@ -60,7 +60,7 @@ impl File {
 /// The file's first skin in its bind pose, Z up; none where the file is missing. Bones end at their child,
 /// or go on as far as their parent's.
 pub fn read(path: &Path) -> Option<Character> {
-    let file = File::read(path)?;
+    let file = GltfFile::read(path)?;
     let skin = &file.json["skins"][0];
     let joints: Vec<usize> = skin["joints"].items().iter().map(Value::index).collect();
     let (mut vertices, mut triangles, mut dense) = (Vec::new(), Vec::new(), Vec::new());
@@ -70,13 +70,13 @@ pub fn read(path: &Path) -> Option<Character> {
             let given = &part["attributes"];
             let base = vertices.len() as u32;
             vertices.extend(
-                file.rows(&given["POSITION"])
+                file.accessor_rows(&given["POSITION"])
                     .iter()
                     .map(|r| z_up(r[0], r[1], r[2])),
             );
             let (bones, weights) = (
-                file.rows(&given["JOINTS_0"]),
-                file.rows(&given["WEIGHTS_0"]),
+                file.accessor_rows(&given["JOINTS_0"]),
+                file.accessor_rows(&given["WEIGHTS_0"]),
             );
             for (bones, weights) in bones.iter().zip(&weights) {
                 let total: f64 = weights.iter().sum();
@@ -87,7 +87,7 @@ pub fn read(path: &Path) -> Option<Character> {
                 dense.extend(row);
             }
             let corners: Vec<u32> = if part.has("indices") {
-                file.rows(&part["indices"])
+                file.accessor_rows(&part["indices"])
                     .iter()
                     .map(|r| base + r[0] as u32)
                     .collect()
@@ -110,7 +110,7 @@ pub fn read(path: &Path) -> Option<Character> {
         })
         .collect();
     let heads: Vec<Vec3> = file
-        .rows(&skin["inverseBindMatrices"])
+        .accessor_rows(&skin["inverseBindMatrices"])
         .iter()
         .map(|m| {
             let turn = Mat3::new(m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]);

@@ -18,7 +18,7 @@ static NULL: Value = Value::Null;
 
 impl Value {
     pub fn parse(text: &str) -> Self {
-        Parser(text.as_bytes(), 0).value()
+        JsonParser(text.as_bytes(), 0).value()
     }
 
     pub fn has(&self, key: &str) -> bool {
@@ -66,9 +66,9 @@ impl Index<usize> for Value {
     }
 }
 
-struct Parser<'a>(&'a [u8], usize);
+struct JsonParser<'a>(&'a [u8], usize);
 
-impl Parser<'_> {
+impl JsonParser<'_> {
     fn peek(&mut self) -> u8 {
         while self.0.get(self.1).is_some_and(u8::is_ascii_whitespace) {
             self.1 += 1;
@@ -77,7 +77,7 @@ impl Parser<'_> {
     }
 
     /// Whether another item of a list or map follows.
-    fn more(&mut self) -> bool {
+    fn has_more(&mut self) -> bool {
         if self.peek() == b',' {
             self.1 += 1;
         }
@@ -93,7 +93,7 @@ impl Parser<'_> {
             b'{' => {
                 self.1 += 1;
                 let mut map = BTreeMap::new();
-                while self.more() {
+                while self.has_more() {
                     let key = self.text();
                     self.peek();
                     self.1 += 1;
@@ -104,7 +104,7 @@ impl Parser<'_> {
             b'[' => {
                 self.1 += 1;
                 let mut list = Vec::new();
-                while self.more() {
+                while self.has_more() {
                     list.push(self.value());
                 }
                 Value::List(list)

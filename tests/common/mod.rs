@@ -113,14 +113,14 @@ pub fn biped() -> Vec<Limb> {
 }
 
 /// Distance to the union of the capsules, and the limbs near a point with smooth weights.
-fn distance(limbs: &[Limb], p: Vec3) -> f64 {
+fn surface_distance(limbs: &[Limb], p: Vec3) -> f64 {
     limbs
         .iter()
-        .map(|l| to_axis(l, p) - l.radius)
+        .map(|l| axis_distance(l, p) - l.radius)
         .fold(f64::INFINITY, f64::min)
 }
 
-fn to_axis(l: &Limb, p: Vec3) -> f64 {
+fn axis_distance(l: &Limb, p: Vec3) -> f64 {
     let (a, b) = (Vec3::from(l.head), Vec3::from(l.tail));
     let d = b - a;
     let t = ((p - a).dot(&d) / d.norm_squared()).clamp(0.0, 1.0);
@@ -129,8 +129,8 @@ fn to_axis(l: &Limb, p: Vec3) -> f64 {
 
 /// Polygonises the limbs at a spacing.
 pub fn character(limbs: &[Limb], spacing: f64) -> Character {
-    let (vertices, triangles) = polygonise(&|p| distance(limbs, p), limbs, spacing);
-    let skin = weights(limbs, &vertices);
+    let (vertices, triangles) = polygonise(&|p| surface_distance(limbs, p), limbs, spacing);
+    let skin = skin_weights(limbs, &vertices);
     let skeleton = Skeleton::new(
         limbs.iter().map(|l| l.name.to_string()).collect(),
         limbs.iter().map(|l| l.parent).collect(),
@@ -146,13 +146,13 @@ pub fn character(limbs: &[Limb], spacing: f64) -> Character {
     }
 }
 
-fn weights(limbs: &[Limb], vertices: &[Vec3]) -> SkinWeights {
+fn skin_weights(limbs: &[Limb], vertices: &[Vec3]) -> SkinWeights {
     let mut dense = Vec::with_capacity(vertices.len() * limbs.len());
     for &p in vertices {
         let w: Vec<f64> = limbs
             .iter()
             .map(|l| {
-                let d = (to_axis(l, p) / l.radius).max(0.2);
+                let d = (axis_distance(l, p) / l.radius).max(0.2);
                 let w = (-6.0 * (d - 1.0)).exp();
                 if w < 0.02 { 0.0 } else { w.min(10.0) }
             })

@@ -9,13 +9,13 @@ use nalgebra::Rotation3;
 use std::sync::Arc;
 use thew::Vec3;
 use thew::kernel::{
-    CpuWarp, Form, Instructions, KernelError, Precision, Shown, Threads, WarpEngine, WarpInput,
-    WarpModel,
+    CpuWarp, FrameOutput, Instructions, KernelError, Precision, Threads, WarpEngine, WarpForm,
+    WarpInput, WarpModel,
 };
 use thew::lattice::Embedding;
 use thew::skeleton::{Affine, Pose, SkinWeights};
 
-pub const FORMS: [Form; 2] = [Form::Vertex, Form::Embedded];
+pub const FORMS: [WarpForm; 2] = [WarpForm::Vertex, WarpForm::Embedded];
 pub const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F16];
 
 /// A body about two metres large.
@@ -81,14 +81,20 @@ impl Case {
 
     /// The model in a form. In the per-vertex form every vertex follows one node, since half precision does not
     /// hold the means of numbers that it holds.
-    pub fn try_model(&self, form: Form, precision: Precision) -> Result<WarpModel, KernelError> {
+    pub fn try_model(
+        &self,
+        form: WarpForm,
+        precision: Precision,
+    ) -> Result<WarpModel, KernelError> {
         let make = match form {
-            Form::Vertex => WarpModel::per_vertex,
-            Form::Embedded => WarpModel::embedded,
+            WarpForm::Vertex => WarpModel::per_vertex,
+            WarpForm::Embedded => WarpModel::embedded,
         };
         let skin = Some(&self.skin);
         let embedding = self.embedding.as_ref();
-        let nearest = embedding.filter(|_| form == Form::Vertex).map(on_one_node);
+        let nearest = embedding
+            .filter(|_| form == WarpForm::Vertex)
+            .map(on_one_node);
         let embedding = nearest.as_ref().or(embedding);
         make(
             &self.shapes,
@@ -101,35 +107,42 @@ impl Case {
     }
 
     /// As [`try_model`](Self::try_model), of a case that fits.
-    pub fn model(&self, form: Form, precision: Precision) -> WarpModel {
+    pub fn model(&self, form: WarpForm, precision: Precision) -> WarpModel {
         self.try_model(form, precision).expect("a good case")
     }
 
     /// `Φ q` at the surface.
-    pub fn linear(&self, form: Form, q: &[f64]) -> Vec<Vec3> {
-        let sums = combined(&self.shapes, q);
-        self.carried(form, &sums)
+    pub fn linear(&self, form: WarpForm, q: &[f64]) -> Vec<Vec3> {
+        let sums = combine_modes(&self.shapes, q);
+        self.carry_to_vertices(form, &sums)
     }
 
     /// `R̃(Ψ q) Φ q` at the vertices, or at the nodes and carried to the vertices.
-    pub fn displacements(&self, form: Form, q: &[f64]) -> Vec<Vec3> {
-        let (a, w) = (combined(&self.shapes, q), combined(&self.rotations, q));
-        let turned: Vec<Vec3> = a.iter().zip(&w).map(|(a, w)| turn(*w, *a)).collect();
-        self.carried(form, &turned)
+    pub fn displacements(&self, form: WarpForm, q: &[f64]) -> Vec<Vec3> {
+        let (a, w) = (
+            combine_modes(&self.shapes, q),
+            combine_modes(&self.rotations, q),
+        );
+        let turned: Vec<Vec3> = a
+            .iter()
+            .zip(&w)
+            .map(|(a, w)| rotate_displacement(*w, *a))
+            .collect();
+        self.carry_to_vertices(form, &turned)
     }
 
     /// Values of nodes at the vertices. In the per-vertex form every vertex follows one node, where the two agree.
-    fn carried(&self, form: Form, of: &[Vec3]) -> Vec<Vec3> {
+    fn carry_to_vertices(&self, form: WarpForm, of: &[Vec3]) -> Vec<Vec3> {
         let Some(embedding) = &self.embedding else {
             return of[..self.rest.len()].to_vec();
         };
         let nearest = on_one_node(embedding);
         let embedding = match form {
-            Form::Vertex => &nearest,
-            Form::Embedded => embedding,
+            WarpForm::Vertex => &nearest,
+            WarpForm::Embedded => embedding,
         };
         (0..self.rest.len())
-            .map(|v| embedding.place(v, of))
+            .map(|v| embedding.position(v, of))
             .collect()
     }
 
@@ -188,13 +201,13 @@ pub fn with_rows(embedding: &Embedding, row: impl Fn(usize) -> Vec<(u32, f64)>) 
     Embedding::from_rows(1 << 20, rows).expect("no row has a node beyond")
 }
 
-fn combined(modes: &[Vec<Vec3>], q: &[f64]) -> Vec<Vec3> {
+fn combine_modes(modes: &[Vec<Vec3>], q: &[f64]) -> Vec<Vec3> {
     let nodes = modes.first().map_or(0, Vec::len);
     let at = |node: usize| modes.iter().zip(q).map(|(m, q)| m[node] * *q).sum();
     (0..nodes).map(at).collect()
 }
 
-fn turn(w: Vec3, a: Vec3) -> Vec3 {
+fn rotate_displacement(w: Vec3, a: Vec3) -> Vec3 {
     let t = w.norm();
     if t < 1e-6 {
         return a + w.cross(&a) / 2.0;
@@ -225,7 +238,7 @@ pub fn engines(model: &Arc<WarpModel>) -> Vec<Box<dyn WarpEngine>> {
     let mut all: Vec<Box<dyn WarpEngine>> = vec![
         Box::new(CpuWarp::new(model.clone(), Threads::One)),
         Box::new(CpuWarp::new(model.clone(), Threads::All)),
-        Box::new(CpuWarp::with(
+        Box::new(CpuWarp::with_instructions(
             model.clone(),
             Threads::All,
             Instructions::Plain,
@@ -255,7 +268,7 @@ pub fn device(_: &Arc<WarpModel>, _: u64) -> Option<Box<dyn WarpEngine>> {
     None
 }
 
-pub fn shown(engine: &dyn WarpEngine, amplitudes: &[f64], shown: Shown<'_>) -> Vec<f32> {
+pub fn shown(engine: &dyn WarpEngine, amplitudes: &[f64], shown: FrameOutput<'_>) -> Vec<f32> {
     let mut out = vec![f32::NAN; 3 * engine.model().vertices()];
     let done = engine.frame_into(WarpInput::new(amplitudes, shown), &mut out);
     done.unwrap_or_else(|e| panic!("{}: {e}", engine.name()));
@@ -263,7 +276,7 @@ pub fn shown(engine: &dyn WarpEngine, amplitudes: &[f64], shown: Shown<'_>) -> V
 }
 
 pub fn displacements(engine: &dyn WarpEngine, amplitudes: &[f64]) -> Vec<f32> {
-    shown(engine, amplitudes, Shown::Displacements)
+    shown(engine, amplitudes, FrameOutput::Displacements)
 }
 
 /// Runs a check on every engine, form and precision.

@@ -7,25 +7,25 @@
 //! O(n log n).
 
 use super::point_tree::PointTree;
-use super::scatter::scattered;
-use super::skin::Skin;
+use super::scatter::scatter_points;
+use super::skin::BodySkin;
 use super::statistics::quantile;
 use crate::Vec3;
 use rayon::prelude::*;
 
 /// Number of points over the skin in addition to its corners. Half of them change the map of one of ten known
 /// characters, by 0.014 on the mean; twice of them none.
-const POINTS: usize = 24_000;
+const SURFACE_POINTS: usize = 24_000;
 /// Most shrinking steps of a ball; most have settled after six. Ten leave the maps of ten known characters the same.
-const TIMES: usize = 40;
+const MAX_SHRINK_STEPS: usize = 40;
 /// Length over which thickness is smoothed over the skin, as a part of the size; it suppresses single outliers. Half
 /// of it leaves the maps of ten known characters the same; twice changes one by 0.014 on the mean.
-const SMOOTHED: f64 = 0.012;
+const SMOOTHING_RADIUS: f64 = 0.012;
 
 /// Returns diameters of inscribed balls at the skin's vertices, metres; the median at vertices without one. `chords`:
 /// chords of inward rays, which no ball exceeds by much and which therefore shorten the search.
-pub(super) fn diameters(skin: &Skin, chords: &[f64]) -> Vec<f64> {
-    let points = scattered(skin, POINTS, |_| true);
+pub(super) fn diameters(skin: &BodySkin, chords: &[f64]) -> Vec<f64> {
+    let points = scatter_points(skin, SURFACE_POINTS, |_| true);
     let tree = PointTree::new(&points);
     let (largest, tiny) = (0.5 * skin.span, 1e-3 * skin.span);
     let radius = |((x, n), chord): ((&Vec3, &Vec3), &f64)| {
@@ -36,7 +36,7 @@ pub(super) fn diameters(skin: &Skin, chords: &[f64]) -> Vec<f64> {
         if *n == Vec3::zeros() {
             return r;
         }
-        for _ in 0..TIMES {
+        for _ in 0..MAX_SHRINK_STEPS {
             let Some((i, _)) = tree.nearest_within(&(x - n * r), r * (1.0 - 1e-3)) else {
                 break;
             };
@@ -68,6 +68,6 @@ pub(super) fn diameters(skin: &Skin, chords: &[f64]) -> Vec<f64> {
         .iter()
         .map(|r| if known(r) { 2.0 * r } else { 2.0 * usual })
         .collect();
-    skin.smooth(&mut diameters, SMOOTHED * skin.span);
+    skin.smooth(&mut diameters, SMOOTHING_RADIUS * skin.span);
     diameters
 }

@@ -7,8 +7,8 @@
 //! middle, and links across the plane last. Helpers (twist bones, correctives) that lead no skin are left out.
 //! O(n + b²) of n vertices and b bones.
 
-use super::mirror::Plane;
-use super::skin::Skin;
+use super::mirror::MirrorPlane;
+use super::skin::BodySkin;
 use super::statistics::mean_point;
 use crate::Vec3;
 use crate::geometry::sets::DisjointSets;
@@ -16,24 +16,24 @@ use crate::skeleton::Skeleton;
 
 /// Smallest share of the skin's area with a bone as its leading one, from which the bone counts. Half of it leaves
 /// the maps of ten known characters the same to 0.001 on the mean; with twice a dragon's changes by 0.02.
-const LEADS: f64 = 0.001;
+const MIN_LEAD_SHARE: f64 = 0.001;
 /// Largest distance between a bone and its mirror image, as a part of the size. Half and twice of it leave the maps
 /// of ten known characters the same to 0.001.
-const TWINS: f64 = 0.03;
+const MAX_TWIN_DISTANCE: f64 = 0.03;
 /// Factor on the skin that parent and child share, and on their distance if they share no skin. With half of the first
 /// the maps of a fox, a horse and a bull change by 0.02 to 0.09 on the mean, and with twice those of a spider and a
 /// dragon by 0.02 and 0.03. Half and twice of the second change none by 0.001.
-const KIN: f64 = 2.0;
-const KIN_NEARER: f64 = 0.3;
+const KINSHIP_FACTOR: f64 = 2.0;
+const KINSHIP_DISTANCE_FACTOR: f64 = 0.3;
 /// Smallest skin that two bones share, as a part of the smaller one's area. Half and twice of it leave the maps of
 /// ten known characters the same.
-const SHARED: f64 = 1e-3;
+const MIN_SHARED_SHARE: f64 = 1e-3;
 /// Shared area of an edge between the skins of two bones, as a part of its length squared; low-poly models bind each
 /// vertex to one bone. Half of it changes a dragon's map by 0.004 on the mean, twice a spider's by 0.016.
-const EDGE: f64 = 0.1;
+const EDGE_AREA_FACTOR: f64 = 0.1;
 
 /// Bones, measured by the skin that they lead.
-pub(super) struct Bones {
+pub(super) struct BoneTree {
     /// `true`: the bone leads skin.
     pub live: Vec<bool>,
     /// `true`: its skin lies equally on both sides of the mirror plane.
@@ -58,29 +58,34 @@ struct Link {
     joint: Vec3,
 }
 
-impl Bones {
+impl BoneTree {
     /// Builds the tree; `diameters`: the body's thickness at the skin's vertices.
-    pub fn new(skin: &Skin, skeleton: &Skeleton, diameters: &[f64], plane: &Plane) -> Self {
+    pub fn new(
+        skin: &BodySkin,
+        skeleton: &Skeleton,
+        diameters: &[f64],
+        plane: &MirrorPlane,
+    ) -> Self {
         let n = skeleton.len();
-        let mut bones = Self::measured(skin, n, diameters, plane);
+        let mut bones = Self::measure(skin, n, diameters, plane);
         let twin = bones.twins(plane, skin.span);
-        let plain = shared(skin, n);
+        let plain = shared_areas(skin, n);
         let strength = |i: usize, j: usize| {
             let both = 0.5 * (plain[i * n + j] + plain[twin[i] * n + twin[j]]);
             both / bones.area[i].min(bones.area[j]).max(f64::MIN_POSITIVE)
         };
-        let kin = kin(skeleton, &bones.live);
+        let kin = leading_ancestors(skeleton, &bones.live);
         let is_kin = |i: usize, j: usize| kin[i] == Some(j) || kin[j] == Some(i);
         let live: Vec<usize> = (0..n).filter(|&b| bones.live[b]).collect();
         let (mut pairs, mut rest) = (Vec::new(), Vec::new());
         for (k, &i) in live.iter().enumerate() {
             for &j in &live[k + 1..] {
                 let (s, kin) = (strength(i, j), is_kin(i, j));
-                if s > SHARED {
-                    pairs.push((-s * if kin { KIN } else { 1.0 }, i, j));
+                if s > MIN_SHARED_SHARE {
+                    pairs.push((-s * if kin { KINSHIP_FACTOR } else { 1.0 }, i, j));
                 }
                 let gap = (bones.centre[i] - bones.centre[j]).norm();
-                rest.push((gap * if kin { KIN_NEARER } else { 1.0 }, i, j));
+                rest.push((gap * if kin { KINSHIP_DISTANCE_FACTOR } else { 1.0 }, i, j));
             }
         }
         for list in [&mut pairs, &mut rest] {
@@ -88,7 +93,7 @@ impl Bones {
         }
         let inner = |q: &&(f64, usize, usize)| bones.middle[q.1] && bones.middle[q.2];
         let one_side = |q: &&(f64, usize, usize)| {
-            let outer = !bones.middle[q.1] && !bones.middle[q.2] && plane.is_there();
+            let outer = !bones.middle[q.1] && !bones.middle[q.2] && plane.exists();
             !(outer && bones.side[q.1] * bones.side[q.2] < 0.0)
         };
         let both = || pairs.iter().chain(&rest);
@@ -116,7 +121,7 @@ impl Bones {
     }
 
     /// Returns the neighbours of a bone.
-    pub fn linked(&self, bone: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn neighbours(&self, bone: usize) -> impl Iterator<Item = usize> + '_ {
         self.links[bone].iter().map(|l| l.to)
     }
 
@@ -127,13 +132,13 @@ impl Bones {
     }
 
     /// Returns all bones on `bone`'s side of its link with `from`, breadth first from `bone`.
-    pub fn beyond(&self, bone: usize, from: usize) -> Vec<usize> {
+    pub fn bones_beyond(&self, bone: usize, from: usize) -> Vec<usize> {
         let mut seen = vec![false; self.len()];
         (seen[bone], seen[from]) = (true, true);
         let mut found = vec![bone];
         let mut at = 0;
         while at < found.len() {
-            for other in self.linked(found[at]) {
+            for other in self.neighbours(found[at]) {
                 if !std::mem::replace(&mut seen[other], true) {
                     found.push(other);
                 }
@@ -144,19 +149,19 @@ impl Bones {
     }
 
     /// Returns a mark per bone, `true` for those in a list.
-    pub fn marked(&self, list: &[usize]) -> Vec<bool> {
+    pub fn bone_mask(&self, list: &[usize]) -> Vec<bool> {
         let mut marked = vec![false; self.len()];
         list.iter().for_each(|&b| marked[b] = true);
         marked
     }
 
     /// Measures the skin of bones, without links.
-    fn measured(skin: &Skin, n: usize, diameters: &[f64], plane: &Plane) -> Self {
+    fn measure(skin: &BodySkin, n: usize, diameters: &[f64], plane: &MirrorPlane) -> Self {
         let (mut area, mut volume, mut main) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
         let (mut side, mut spread) = (vec![0.0; n], vec![0.0; n]);
         let mut centre = vec![Vec3::zeros(); n];
         for (v, row) in skin.rows.iter().enumerate() {
-            let away = plane.away(&skin.x[v]) / skin.span;
+            let away = plane.signed_distance(&skin.x[v]) / skin.span;
             let most = row.iter().map(|r| r.1).fold(0.0, f64::max);
             let firsts = || row.iter().filter(|r| r.1 >= most * (1.0 - 1e-6));
             for &(b, _) in firsts() {
@@ -172,7 +177,7 @@ impl Bones {
             }
         }
         let whole: f64 = area.iter().sum();
-        let mut live: Vec<bool> = main.iter().map(|m| *m > LEADS * whole).collect();
+        let mut live: Vec<bool> = main.iter().map(|m| *m > MIN_LEAD_SHARE * whole).collect();
         if !live.contains(&true) {
             let most = main.iter().copied().fold(0.0, f64::max);
             live = main.iter().map(|m| *m >= most).collect();
@@ -185,9 +190,7 @@ impl Bones {
         }
         Self {
             middle: (0..n)
-                .map(|b| {
-                    live[b] && plane.is_there() && side[b].abs() < (0.35 * spread[b]).max(0.002)
-                })
+                .map(|b| live[b] && plane.exists() && side[b].abs() < (0.35 * spread[b]).max(0.002))
                 .collect(),
             radius: (0..n).map(|b| 2.0 * volume[b] / each(b)).collect(),
             links: vec![Vec::new(); n],
@@ -200,7 +203,7 @@ impl Bones {
     }
 
     /// Returns, for each bone, the one with its skin at the mirror image, or the bone itself if there is none.
-    fn twins(&self, plane: &Plane, size: f64) -> Vec<usize> {
+    fn twins(&self, plane: &MirrorPlane, size: f64) -> Vec<usize> {
         let n = self.len();
         let nearest = |b: usize| {
             let image = plane.image(&self.centre[b]);
@@ -210,8 +213,8 @@ impl Bones {
         };
         let best: Vec<Option<usize>> = (0..n)
             .map(|b| {
-                let found = nearest(b).filter(|_| self.live[b] && plane.is_there())?;
-                (found.0 < TWINS * size).then_some(found.1)
+                let found = nearest(b).filter(|_| self.live[b] && plane.exists())?;
+                (found.0 < MAX_TWIN_DISTANCE * size).then_some(found.1)
             })
             .collect();
         let mutual = |b: usize| best[b].filter(|&c| best[c] == Some(b));
@@ -219,7 +222,7 @@ impl Bones {
     }
 
     /// Returns the joint of each link.
-    fn joints(&self, skin: &Skin, links: &[(usize, usize)]) -> Vec<Vec3> {
+    fn joints(&self, skin: &BodySkin, links: &[(usize, usize)]) -> Vec<Vec3> {
         let n = self.len();
         let mut number = vec![u32::MAX; n * n];
         for (k, &(i, j)) in (0u32..).zip(links) {
@@ -283,7 +286,7 @@ impl Bones {
 }
 
 /// Returns the skin that two bones share, m², dense: on its vertices and along its edges.
-fn shared(skin: &Skin, n: usize) -> Vec<f64> {
+fn shared_areas(skin: &BodySkin, n: usize) -> Vec<f64> {
     let mut table = vec![0.0; n * n];
     let mut add = |i: u32, j: u32, value: f64| {
         if i != j {
@@ -300,7 +303,7 @@ fn shared(skin: &Skin, n: usize) -> Vec<f64> {
     }
     for e in &skin.edges {
         let [a, b] = e.map(|v| v as usize);
-        let wide = EDGE * (skin.x[a] - skin.x[b]).norm_squared();
+        let wide = EDGE_AREA_FACTOR * (skin.x[a] - skin.x[b]).norm_squared();
         for &(i, wi) in &skin.rows[a] {
             for &(j, wj) in &skin.rows[b] {
                 add(i, j, wide * wi * wj);
@@ -311,7 +314,7 @@ fn shared(skin: &Skin, n: usize) -> Vec<f64> {
 }
 
 /// Returns, for each bone that leads skin, its nearest ancestor that does.
-fn kin(skeleton: &Skeleton, live: &[bool]) -> Vec<Option<usize>> {
+fn leading_ancestors(skeleton: &Skeleton, live: &[bool]) -> Vec<Option<usize>> {
     let above = |b: usize| {
         let mut at = skeleton.parents()[b];
         for _ in 0..live.len() {
@@ -328,7 +331,7 @@ fn kin(skeleton: &Skeleton, live: &[bool]) -> Vec<Option<usize>> {
 }
 
 /// Restricts each vertex to bones that lead skin; a vertex they hardly carry copies the nearest one they do.
-pub(super) fn keep_leading(skin: &mut Skin, live: &[bool]) {
+pub(super) fn keep_leading(skin: &mut BodySkin, live: &[bool]) {
     let mut led = vec![false; skin.len()];
     for (row, led) in skin.rows.iter_mut().zip(&mut led) {
         row.retain(|r| live[r.0 as usize]);
@@ -337,7 +340,7 @@ pub(super) fn keep_leading(skin: &mut Skin, live: &[bool]) {
         row.iter_mut().for_each(|r| r.1 /= total);
     }
     if led.contains(&true) {
-        for (v, near) in skin.nearest_of(&led) {
+        for (v, near) in skin.nearest_chosen(&led) {
             skin.rows[v] = skin.rows[near].clone();
         }
     } else {
@@ -347,7 +350,7 @@ pub(super) fn keep_leading(skin: &mut Skin, live: &[bool]) {
 
 /// Returns the reach of the skin of bones from a point, and its mean distance from the line through its middle,
 /// metres.
-pub(super) fn reach_of(skin: &Skin, share: &[f64], start: &Vec3) -> (f64, f64) {
+pub(super) fn skin_reach(skin: &BodySkin, share: &[f64], start: &Vec3) -> (f64, f64) {
     let mine: Vec<usize> = (0..skin.len()).filter(|&v| share[v] > 0.5).collect();
     let Some(middle) = mean_point(mine.iter().map(|&v| (skin.x[v], skin.area[v]))) else {
         return (0.0, 0.0);

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kind of character, which decides which parts may be soft. [`Kind::Automatic`] follows from the shape and the rig.
+/// Kind of character, which decides which parts may be soft. [`CharacterKind::Automatic`] follows from the shape and the rig.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-pub enum Kind {
+pub enum CharacterKind {
     /// Derived from the shape: upright if limbs continue along the trunk, hard throughout if made of rigid pieces.
     #[default]
     Automatic,
@@ -25,7 +25,7 @@ pub enum Kind {
     Robot,
 }
 
-impl Kind {
+impl CharacterKind {
     /// All kinds.
     pub const ALL: [Self; 6] = [
         Self::Automatic,
@@ -49,12 +49,12 @@ impl Kind {
     }
 
     /// Returns the kind of a name; `None` for other names.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// Returns whether it stands upright; `None`: its limbs decide.
-    pub(super) fn upright(self) -> Option<bool> {
+    pub(super) fn upright_override(self) -> Option<bool> {
         match self {
             Self::Human => Some(true),
             Self::Animal | Self::Insect => Some(false),
@@ -63,7 +63,7 @@ impl Kind {
     }
 
     /// Returns whether it is hard throughout; `None`: rigid pieces decide.
-    pub(super) fn machine(self) -> Option<bool> {
+    pub(super) fn machine_override(self) -> Option<bool> {
         match self {
             Self::Automatic => None,
             Self::Robot => Some(true),
@@ -79,9 +79,9 @@ mod tests {
     /// Every kind is found again by its own name, and an unknown name gives nothing.
     #[test]
     fn kind_names_are_unique() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::named(kind.name()), Some(kind));
+        for kind in CharacterKind::ALL {
+            assert_eq!(CharacterKind::from_name(kind.name()), Some(kind));
         }
-        assert_eq!(Kind::named("fish"), None);
+        assert_eq!(CharacterKind::from_name("fish"), None);
     }
 }

@@ -2,18 +2,18 @@
 //! The fraction along limbs, from 0 on the trunk to 1 at their tips, and their compact ends: skulls, hands, feet,
 //! stings.
 
-use super::bones::Bones;
-use super::skin::Skin;
+use super::bones::BoneTree;
+use super::skin::BodySkin;
 use super::statistics::quantile;
 use super::trunk::{Trunk, is_compact};
 use crate::Vec3;
 
 /// Smallest fraction along paired limbs at which ends begin, which excludes haunches. Half and twice of it change
 /// maps of three of ten known characters, by 0.002 on the mean at most.
-const END_BEGINS: f64 = 0.3;
+const MIN_END_FRACTION: f64 = 0.3;
 
 /// Fractions along limbs for each vertex of the skin.
-pub(super) struct Along {
+pub(super) struct LimbFractions {
     /// 0 on the trunk, 1 at tips and on compact ends.
     pub way: Vec<f64>,
     /// The fraction without regard to ends.
@@ -24,43 +24,48 @@ pub(super) struct Along {
 
 /// Beginning of a limb.
 #[derive(Clone, Copy)]
-enum Start {
+enum LimbStart {
     /// At its joint with a bone.
     Bone(usize),
     /// At a point, if its parent bone carries no skin.
     Place(Vec3),
 }
 
-impl Along {
+impl LimbFractions {
     /// Measures all limbs by their joints. `limb`: the first bone of a mesh that is a limb by itself, and its
     /// starting point.
-    pub fn measure(skin: &Skin, bones: &Bones, trunk: &Trunk, limb: Option<(usize, Vec3)>) -> Self {
+    pub fn measure(
+        skin: &BodySkin,
+        bones: &BoneTree,
+        trunk: &Trunk,
+        limb: Option<(usize, Vec3)>,
+    ) -> Self {
         let mut all = Self {
             way: vec![0.0; skin.len()],
             plain: vec![0.0; skin.len()],
             ends: vec![false; bones.len()],
         };
         match limb {
-            Some((first, place)) => all.add(skin, bones, first, Start::Place(place)),
+            Some((first, place)) => all.add_limb(skin, bones, first, LimbStart::Place(place)),
             None => {
                 for &(first, from) in &trunk.limbs {
-                    all.add(skin, bones, first, Start::Bone(from));
+                    all.add_limb(skin, bones, first, LimbStart::Bone(from));
                 }
             }
         }
         all
     }
 
-    fn add(&mut self, skin: &Skin, bones: &Bones, first: usize, start: Start) {
+    fn add_limb(&mut self, skin: &BodySkin, bones: &BoneTree, first: usize, start: LimbStart) {
         let limb = Limb::new(bones, first, start);
-        let own = skin.share(&limb.marked);
+        let own = skin.bone_share(&limb.marked);
         let reached = limb.reached(skin, &own);
         let far = (0..skin.len()).filter(|&v| own[v] > 0.5);
         let far = far.map(|v| reached[v]).collect();
         let length = quantile(far, 0.98).unwrap_or(1.0).max(1e-9 * skin.span);
 
         let hard = limb.compact_ends(skin, length);
-        let share = skin.share(&hard);
+        let share = skin.bone_share(&hard);
         for v in (0..skin.len()).filter(|&v| own[v] > 0.0) {
             let way = (reached[v] / length).clamp(0.0, 1.0);
             let end = (share[v] / own[v].max(1e-9)).clamp(0.0, 1.0);
@@ -75,9 +80,9 @@ impl Along {
 
 /// Bones of a limb, with the way to each along their joints.
 struct Limb<'a> {
-    bones: &'a Bones,
+    bones: &'a BoneTree,
     first: usize,
-    start: Start,
+    start: LimbStart,
     /// Bones of the limb, from its beginning.
     list: Vec<usize>,
     /// `true`: the bone belongs to the limb.
@@ -89,17 +94,17 @@ struct Limb<'a> {
 }
 
 impl<'a> Limb<'a> {
-    fn new(bones: &'a Bones, first: usize, start: Start) -> Self {
+    fn new(bones: &'a BoneTree, first: usize, start: LimbStart) -> Self {
         let from = match start {
-            Start::Bone(from) => from,
-            Start::Place(_) => first,
+            LimbStart::Bone(from) => from,
+            LimbStart::Place(_) => first,
         };
-        let list = bones.beyond(first, from);
+        let list = bones.bones_beyond(first, from);
         let mut limb = Self {
             bones,
             first,
             start,
-            marked: bones.marked(&list),
+            marked: bones.bone_mask(&list),
             back: vec![usize::MAX; bones.len()],
             begins: vec![0.0; bones.len()],
             list,
@@ -107,7 +112,7 @@ impl<'a> Limb<'a> {
         limb.back[first] = from;
         for &b in &limb.list {
             let before = limb.back[b];
-            for c in bones.linked(b).filter(|&c| c != before) {
+            for c in bones.neighbours(b).filter(|&c| c != before) {
                 limb.back[c] = b;
                 let step = limb.joint(b, c) - limb.joint(before, b);
                 limb.begins[c] = limb.begins[b] + step.norm();
@@ -119,7 +124,7 @@ impl<'a> Limb<'a> {
     /// Returns the joint of a bone with the one before it.
     fn joint(&self, before: usize, b: usize) -> Vec3 {
         match self.start {
-            Start::Place(place) if b == self.first => place,
+            LimbStart::Place(place) if b == self.first => place,
             _ => self.bones.joint(before, b),
         }
     }
@@ -129,7 +134,7 @@ impl<'a> Limb<'a> {
         let (bones, before) = (self.bones, self.back[b]);
         let joint = self.joint(before, b);
         let away = |x: &Vec3| (x - joint).norm();
-        let out = bones.linked(b).filter(|&c| c != before);
+        let out = bones.neighbours(b).filter(|&c| c != before);
         let far = out
             .map(|c| bones.joint(b, c))
             .max_by(|p, q| away(p).total_cmp(&away(q)));
@@ -143,7 +148,7 @@ impl<'a> Limb<'a> {
     }
 
     /// Returns the distance of each vertex along the limb, m. `own`: share of the limb's bones in its weights.
-    fn reached(&self, skin: &Skin, own: &[f64]) -> Vec<f64> {
+    fn reached(&self, skin: &BodySkin, own: &[f64]) -> Vec<f64> {
         let direction = |b: usize| match self.marked[b] {
             true => self.direction(b),
             false => Vec3::zeros(),
@@ -166,16 +171,16 @@ impl<'a> Limb<'a> {
     }
 
     /// Marks the bones of compact ends of a limb of a `length`, m.
-    fn compact_ends(&self, skin: &Skin, length: f64) -> Vec<bool> {
+    fn compact_ends(&self, skin: &BodySkin, length: f64) -> Vec<bool> {
         let bones = self.bones;
         let mut hard = vec![false; bones.len()];
         // Largest ends first: all bones behind one belong to it.
         for &b in &self.list {
             let (along, before) = (self.begins[b] / length, self.back[b]);
-            let beyond = bones.middle[b] || along > END_BEGINS;
+            let beyond = bones.middle[b] || along > MIN_END_FRACTION;
             let hangs = before != b;
             if !hard[b] && beyond && hangs && is_compact(skin, bones, b, before, 1.0) {
-                for c in bones.beyond(b, before) {
+                for c in bones.bones_beyond(b, before) {
                     hard[c] = true;
                 }
             }

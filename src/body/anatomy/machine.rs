@@ -5,26 +5,26 @@
 //! piece does, nothing bends, and what does not bend is not flesh. One piece on one bone of a skeleton that carries
 //! much else is part of a machine, or a head: any flesh of it would end where the mesh does.
 
-use super::skin::Skin;
+use super::skin::BodySkin;
 
 /// Smallest weight of a vertex that hangs on one bone. Weights of eight bits are off by 0.002.
-const RIGID: f64 = 0.99;
+const MIN_RIGID_WEIGHT: f64 = 0.99;
 /// Smallest rigid part of a machine's area, and of its trunk's: of known bodies of flesh at most half is rigid. With
 /// half of it a robot and ten characters of flesh are classified the same.
-const MACHINE: f64 = 0.7;
+const MIN_RIGID_SHARE: f64 = 0.7;
 /// Fewest bones of a machine's pieces: one piece on the only bone can be a ball of flesh as well.
-const BONES: usize = 4;
+const MIN_MACHINE_BONES: usize = 4;
 /// Fewest bones of a skeleton that carries much else than a mesh on one of them.
-const ELSE: usize = 8;
+const MIN_SKELETON_BONES: usize = 8;
 
 /// Returns whether a body is a machine. `trunk`: the share of each vertex that the trunk carries; `skeleton`: the
 /// number of the character's bones.
-pub(super) fn is_machine(skin: &Skin, trunk: &[f64], skeleton: usize) -> bool {
+pub(super) fn is_machine(skin: &BodySkin, trunk: &[f64], skeleton: usize) -> bool {
     let mut bone = vec![None; skin.islands];
     let mut rigid = vec![true; skin.islands];
     for (row, &island) in skin.rows.iter().zip(&skin.island) {
         let island = island as usize;
-        let own = row.iter().find(|r| r.1 >= RIGID).map(|r| r.0);
+        let own = row.iter().find(|r| r.1 >= MIN_RIGID_WEIGHT).map(|r| r.0);
         rigid[island] &= own.is_some() && bone[island].is_none_or(|b| Some(b) == own);
         bone[island] = own;
     }
@@ -44,6 +44,7 @@ pub(super) fn is_machine(skin: &Skin, trunk: &[f64], skeleton: usize) -> bool {
         .collect();
     bones.sort_unstable();
     bones.dedup();
-    let part = bones.len() == 1 && skeleton >= ELSE;
-    (part || bones.len() >= BONES) && (0..2).all(|k| hard[k] >= MACHINE * whole[k])
+    let part = bones.len() == 1 && skeleton >= MIN_SKELETON_BONES;
+    (part || bones.len() >= MIN_MACHINE_BONES)
+        && (0..2).all(|k| hard[k] >= MIN_RIGID_SHARE * whole[k])
 }

@@ -6,36 +6,36 @@
 //! that a prop, a parting or a scar does not count. O(n log n).
 
 use super::point_tree::PointTree;
-use super::scatter::{sampled, scattered};
-use super::skin::Skin;
+use super::scatter::{scatter_points, thin_points};
+use super::skin::BodySkin;
 use super::statistics::quantile;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// Largest error of a mirror plane, as a part of the size: half of it loses scanned people, twice it finds mirror
 /// planes in hands.
-pub(super) const MIRROR: f64 = 0.02;
+pub(super) const MAX_MIRROR_ERROR: f64 = 0.02;
 /// Number of points over the skin in addition to its corners, and number of mirrored points among all of them. Half
 /// and twice of them leave the maps of ten known characters the same to 0.001.
-const POINTS: usize = 4000;
-const ASKED: usize = 3000;
+const SURFACE_POINTS: usize = 4000;
+const MIRRORED_POINTS: usize = 3000;
 /// Rounds of refinement; the direction settles after two or three. Half and twice of them leave the maps of ten known
 /// characters the same to 0.001.
-const ROUNDS: usize = 6;
+const REFINEMENT_ROUNDS: usize = 6;
 
 /// A mirror plane: points x with `normal · x = offset`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plane {
+pub(super) struct MirrorPlane {
     pub normal: Vec3,
     pub offset: f64,
     /// 80th percentile of the distance of mirrored points from the skin, as a part of the size.
     pub error: f64,
 }
 
-impl Plane {
+impl MirrorPlane {
     /// Finds the better of the mirror planes of all skin and of its largest piece, as props stand aside.
-    pub fn find(skin: &Skin) -> Self {
-        let whole = of_points(skin, &scattered(skin, POINTS, |_| true));
+    pub fn find(skin: &BodySkin) -> Self {
+        let whole = from_points(skin, &scatter_points(skin, SURFACE_POINTS, |_| true));
         let mut area = vec![0.0; skin.islands];
         for (a, &island) in skin.area.iter().zip(&skin.island) {
             area[island as usize] += a;
@@ -46,8 +46,8 @@ impl Plane {
             return whole;
         };
         let mine = |f: usize| skin.island[skin.triangles[f][0] as usize] as usize == largest;
-        let one = of_points(skin, &scattered(skin, POINTS, mine));
-        let rounded = |p: &Plane| (p.error * 1e4).round();
+        let one = from_points(skin, &scatter_points(skin, SURFACE_POINTS, mine));
+        let rounded = |p: &MirrorPlane| (p.error * 1e4).round();
         match rounded(&one) <= rounded(&whole) {
             true => one,
             false => whole,
@@ -55,39 +55,38 @@ impl Plane {
     }
 
     /// Returns whether the body has a mirror plane.
-    pub fn is_there(&self) -> bool {
-        self.error < MIRROR
+    pub fn exists(&self) -> bool {
+        self.error < MAX_MIRROR_ERROR
     }
 
     /// Returns the signed distance to the plane.
-    pub fn away(&self, x: &Vec3) -> f64 {
+    pub fn signed_distance(&self, x: &Vec3) -> f64 {
         x.dot(&self.normal) - self.offset
     }
 
     /// Returns the mirror image of a point.
     pub fn image(&self, x: &Vec3) -> Vec3 {
-        x - self.normal * (2.0 * self.away(x))
+        x - self.normal * (2.0 * self.signed_distance(x))
     }
 
     /// Returns the projection of a direction onto the plane.
-    pub fn within(&self, v: &Vec3) -> Vec3 {
+    pub fn project_direction(&self, v: &Vec3) -> Vec3 {
         v - self.normal * v.dot(&self.normal)
     }
 }
 
-fn of_points(skin: &Skin, points: &[Vec3]) -> Plane {
+fn from_points(skin: &BodySkin, points: &[Vec3]) -> MirrorPlane {
     let middle = points.iter().sum::<Vec3>() / points.len().max(1) as f64;
     let spread: Mat3 = points
         .iter()
         .map(|x| (x - middle) * (x - middle).transpose())
         .sum();
     let tree = PointTree::new(points);
-    let asked = sampled(points, ASKED);
+    let asked = thin_points(points, MIRRORED_POINTS);
     let axes = spread.symmetric_eigen().eigenvectors;
-    let planes =
-        (0..3).map(|k| bettered(skin, &tree, points, &asked, axes.column(k).into(), middle));
+    let planes = (0..3).map(|k| refine(skin, &tree, points, &asked, axes.column(k).into(), middle));
     let best = planes.min_by(|a, b| a.error.total_cmp(&b.error));
-    best.unwrap_or(Plane {
+    best.unwrap_or(MirrorPlane {
         normal: Vec3::x(),
         offset: middle.x,
         error: f64::INFINITY,
@@ -95,27 +94,27 @@ fn of_points(skin: &Skin, points: &[Vec3]) -> Plane {
 }
 
 /// Refines a plane through the middle by the points nearest to mirror images.
-fn bettered(
-    skin: &Skin,
+fn refine(
+    skin: &BodySkin,
     tree: &PointTree,
     points: &[Vec3],
     asked: &[Vec3],
     normal: Vec3,
     middle: Vec3,
-) -> Plane {
-    let mut plane = Plane {
+) -> MirrorPlane {
+    let mut plane = MirrorPlane {
         normal,
         offset: normal.dot(&middle),
         error: f64::INFINITY,
     };
-    let partners = |plane: &Plane| -> Vec<(f64, Vec3)> {
+    let partners = |plane: &MirrorPlane| -> Vec<(f64, Vec3)> {
         let of = |x: &Vec3| match tree.nearest(&plane.image(x)) {
             Some((i, distance)) => (distance, x - points[i]),
             None => (f64::INFINITY, Vec3::zeros()),
         };
         asked.par_iter().with_min_len(256).map(of).collect()
     };
-    for _ in 0..ROUNDS {
+    for _ in 0..REFINEMENT_ROUNDS {
         let found = partners(&plane);
         let Some(limit) = quantile(found.iter().map(|f| f.0).collect(), 0.7) else {
             return plane;

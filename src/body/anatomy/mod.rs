@@ -25,38 +25,38 @@ mod statistics;
 mod tests;
 mod trunk;
 
-pub use kind::Kind;
+pub use kind::CharacterKind;
 pub use parts::{BodyPart, PartName};
 
 use super::bone_distance::{bone_distance, last_bones};
-use crate::progress::{Cancelled, Part, Progress, step};
+use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
-use bones::Bones;
-use limbs::Along;
-use mirror::Plane;
-use regions::OnTrunk;
-use skin::Skin;
+use bones::BoneTree;
+use limbs::LimbFractions;
+use mirror::MirrorPlane;
+use regions::TrunkCoordinates;
+use skin::BodySkin;
 use stance::Stance;
 use trunk::Trunk;
 
 /// Upper bound of depth on limbs, as a part of the thickness there: more than the half for a bone in the middle, as a
 /// calf hangs behind its bone. Half of it changes the maps of ten known characters by 0.023 on the mean at most,
 /// twice by 0.009.
-const OF_DIAMETER: f64 = 0.75;
+const MAX_DEPTH_SHARE: f64 = 0.75;
 /// Length over which depth is smoothed over the skin, as a part of the size. Half and twice of it change the maps of
 /// ten known characters by 0.021 on the mean at most.
-const SMOOTHED: f64 = 0.03;
+const SMOOTHING_RADIUS: f64 = 0.03;
 
 /// The anatomy of a character's body.
 pub struct Anatomy {
-    kind: Kind,
-    skin: Skin,
-    plane: Plane,
-    bones: Bones,
+    kind: CharacterKind,
+    skin: BodySkin,
+    plane: MirrorPlane,
+    bones: BoneTree,
     trunk: Trunk,
-    along: Along,
-    stance: Option<(Stance, OnTrunk)>,
+    along: LimbFractions,
+    stance: Option<(Stance, TrunkCoordinates)>,
     /// Thickness by rays and depth of flesh at the skin's vertices, metres.
     diameters: Vec<f64>,
     depth: Vec<f64>,
@@ -87,24 +87,24 @@ impl Anatomy {
         surface: &Surface,
         skeleton: &Skeleton,
         weights: &SkinWeights,
-        kind: Kind,
+        kind: CharacterKind,
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
         const STAGE: &str = "Telling flesh from bone";
-        let rays = Part {
+        let rays = StageProgress {
             whole: progress,
             from: 0.0,
             to: 0.5,
         };
-        let mut skin = Skin::new(surface, skeleton, weights);
-        let by_rays = skin.gathered(&surface.diameters(&rays)?);
-        step(progress, 0.5, STAGE)?;
+        let mut skin = BodySkin::new(surface, skeleton, weights);
+        let by_rays = skin.gather_values(&surface.diameters(&rays)?);
+        report_progress(progress, 0.5, STAGE)?;
         let by_balls = balls::diameters(&skin, &by_rays);
-        step(progress, 0.7, STAGE)?;
-        let plane = Plane::find(&skin);
-        step(progress, 0.8, STAGE)?;
+        report_progress(progress, 0.7, STAGE)?;
+        let plane = MirrorPlane::find(&skin);
+        report_progress(progress, 0.8, STAGE)?;
         let carried = skin.rows.iter().map(|row| !row.is_empty()).collect();
-        let bones = Bones::new(&skin, skeleton, &by_balls, &plane);
+        let bones = BoneTree::new(&skin, skeleton, &by_balls, &plane);
         bones::keep_leading(&mut skin, &bones.live);
         let known = by_rays.iter().zip(&by_balls);
         let diameters: Vec<f64> = known
@@ -119,11 +119,11 @@ impl Anatomy {
         let limb = trunk::limb_root(skeleton, &bones.live);
         let trunk = Trunk::find(&skin, &bones, &diameters, limb);
         let limb_starts = limb.map(|root| (root, skeleton.heads()[root]));
-        let along = Along::measure(&skin, &bones, &trunk, limb_starts);
-        step(progress, 0.9, STAGE)?;
-        let machine = kind
-            .machine()
-            .unwrap_or_else(|| machine::is_machine(&skin, &trunk.share, skeleton.character_len()));
+        let along = LimbFractions::measure(&skin, &bones, &trunk, limb_starts);
+        report_progress(progress, 0.9, STAGE)?;
+        let machine = kind.machine_override().unwrap_or_else(|| {
+            machine::is_machine(&skin, &trunk.share, skeleton.character_bone_count())
+        });
         let depth = depths(&skin, skeleton, &trunk, &diameters);
         let stance = match limb {
             Some(_) => None,
@@ -145,9 +145,9 @@ impl Anatomy {
         };
         let mask = anatomy.on_trunk_mask();
         anatomy.stance = stance.map(|stance| {
-            let upright = kind.upright().unwrap_or(stance.upright);
+            let upright = kind.upright_override().unwrap_or(stance.upright);
             let stance = Stance { upright, ..stance };
-            let places = OnTrunk::measure(&anatomy.skin, &stance, &mask, anatomy.thick);
+            let places = TrunkCoordinates::measure(&anatomy.skin, &stance, &mask, anatomy.thick);
             (stance, places)
         });
         Ok(anatomy)
@@ -157,8 +157,9 @@ impl Anatomy {
     ///
     /// `hard`: share of hard material at each of them, 0 to 1; `None`: 0.
     pub fn flesh(&self, hard: Option<&[f64]>) -> Vec<f64> {
-        let hard = hard.map(|hard| self.skin.gathered(hard));
-        self.skin.to_given(&map::flesh(self, hard.as_deref()), 0.0)
+        let hard = hard.map(|hard| self.skin.gather_values(hard));
+        self.skin
+            .to_original(&map::skin_flesh_map(self, hard.as_deref()), 0.0)
     }
 
     /// Returns the median thickness of the trunk, metres.
@@ -172,7 +173,7 @@ impl Anatomy {
     }
 
     /// Returns, for each vertex of the original surface, whether it belongs to the body.
-    pub fn of_body(&self) -> Vec<bool> {
+    pub fn body_mask(&self) -> Vec<bool> {
         self.skin.of_given.iter().map(|&v| v != u32::MAX).collect()
     }
 
@@ -187,7 +188,7 @@ impl Anatomy {
     }
 
     /// Returns a one-line summary for people.
-    pub fn about(&self) -> String {
+    pub fn summary(&self) -> String {
         let count = |marks: &[bool]| marks.iter().filter(|m| **m).count();
         format!(
             "{} bones of the trunk, {} branches, {} bones of ends, {}",
@@ -215,30 +216,34 @@ impl Anatomy {
     fn head_share(&self) -> Vec<f64> {
         let ends = self.along.ends.iter().zip(&self.bones.middle);
         let heads: Vec<bool> = ends.map(|(end, middle)| *end && *middle).collect();
-        self.skin.share(&heads)
+        self.skin.bone_share(&heads)
     }
 }
 
 /// Returns which vertices of a surface belong to the body: those of faces, without distant props.
-pub(super) fn of_body(surface: &Surface, skeleton: &Skeleton, weights: &SkinWeights) -> Vec<bool> {
-    let skin = Skin::new(surface, skeleton, weights);
+pub(super) fn body_vertices(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    weights: &SkinWeights,
+) -> Vec<bool> {
+    let skin = BodySkin::new(surface, skeleton, weights);
     skin.of_given.iter().map(|&v| v != u32::MAX).collect()
 }
 
 /// Returns the depth of the flesh at the skin's vertices, metres.
-fn depths(skin: &Skin, skeleton: &Skeleton, trunk: &Trunk, diameters: &[f64]) -> Vec<f64> {
+fn depths(skin: &BodySkin, skeleton: &Skeleton, trunk: &Trunk, diameters: &[f64]) -> Vec<f64> {
     let carrying = skin.rows.iter().flatten().filter(|r| r.1 > 0.0);
     let last = last_bones(skeleton, carrying.map(|r| r.0));
     let depth = |v: usize| {
         let row = skin.rows[v].iter().copied();
         let distance = bone_distance(skeleton, &last, row, skin.x[v]);
         let limb = match distance.is_finite() {
-            true => distance.min(OF_DIAMETER * diameters[v]),
+            true => distance.min(MAX_DEPTH_SHARE * diameters[v]),
             false => 0.0,
         };
         limb + trunk.share[v].clamp(0.0, 1.0) * (0.5 * diameters[v] - limb)
     };
     let mut depths: Vec<f64> = (0..skin.len()).map(depth).collect();
-    skin.smooth(&mut depths, SMOOTHED * skin.span);
+    skin.smooth(&mut depths, SMOOTHING_RADIUS * skin.span);
     depths
 }

@@ -6,7 +6,7 @@
 //! the hips, the head that at the chest. Paired parts are mirror images of each other.
 
 use super::Anatomy;
-use super::regions::OnTrunk;
+use super::regions::TrunkCoordinates;
 use super::stance::Stance;
 use super::statistics::{mean_point, quantile, smoothstep};
 use crate::Vec3;
@@ -60,7 +60,7 @@ pub struct BodyPart {
 struct Finder<'a> {
     anatomy: &'a Anatomy,
     stance: &'a Stance,
-    places: &'a OnTrunk,
+    places: &'a TrunkCoordinates,
     /// Signed distance from the mirror plane, and its 0.9-quantile on the trunk, metres.
     aside: Vec<f64>,
     width: f64,
@@ -85,14 +85,18 @@ pub(super) fn find(anatomy: &Anatomy) -> Vec<BodyPart> {
 /// Returns the membership of each vertex of the skin in breasts; `None` if they cannot be located.
 pub(super) fn chest_share(anatomy: &Anatomy) -> Option<Vec<f64>> {
     let finder = Finder::new(anatomy)?;
-    Some(anatomy.skin.gathered(&finder.chest()?.share))
+    Some(anatomy.skin.gather_values(&finder.chest()?.share))
 }
 
 impl<'a> Finder<'a> {
     fn new(anatomy: &'a Anatomy) -> Option<Self> {
         let (stance, places) = anatomy.stance.as_ref()?;
         let skin = &anatomy.skin;
-        let aside: Vec<f64> = skin.x.iter().map(|x| anatomy.plane.away(x)).collect();
+        let aside: Vec<f64> = skin
+            .x
+            .iter()
+            .map(|x| anatomy.plane.signed_distance(x))
+            .collect();
         let on: Vec<bool> = anatomy.trunk.share.iter().map(|s| *s > 0.5).collect();
         let wide = (0..skin.len()).filter(|&v| on[v]).map(|v| aside[v].abs());
         Some(Finder {
@@ -114,10 +118,10 @@ impl<'a> Finder<'a> {
             self.on[v] && middle && t[v] > 0.10 && t[v] < above
         };
         // Weighted by protrusion.
-        let ahead = |v: usize| self.stance.ahead(&self.anatomy.skin.x[v]);
+        let ahead = |v: usize| self.stance.forward_distance(&self.anatomy.skin.x[v]);
         let low = self.quantile(is, ahead, 0.3)?;
-        let centre = self.mean(is, |v| (ahead(v) - low).max(0.0) + 1e-6 * self.half)?;
-        Some(self.part(PartName::Belly, vec![(centre, 1.1 * self.half)]))
+        let centre = self.mean_position(is, |v| (ahead(v) - low).max(0.0) + 1e-6 * self.half)?;
+        Some(self.round_part(PartName::Belly, vec![(centre, 1.1 * self.half)]))
     }
 
     fn chest(&self) -> Option<BodyPart> {
@@ -130,13 +134,13 @@ impl<'a> Finder<'a> {
             let breast = t[v] > 0.55 && t[v] < 0.92 && u[v] > 0.2;
             self.on[v] && breast && aside > 0.25 * w && aside < 0.9 * w
         };
-        let ahead = |v: usize| self.stance.ahead(&self.anatomy.skin.x[v]);
+        let ahead = |v: usize| self.stance.forward_distance(&self.anatomy.skin.x[v]);
         let middle = self.quantile(is, ahead, 0.5)?;
         let score = |v: usize| (ahead(v) - middle).max(0.0) * (0.1 + self.places.round[v]);
         let best = self.quantile(is, score, 0.8)?;
         let foremost = |v: usize| is(v) && score(v) >= best;
-        let centre = self.mean_aside(foremost, score)?;
-        Some(self.pair(PartName::Chest, centre, 0.6 * self.half))
+        let centre = self.mean_mirrored_position(foremost, score)?;
+        Some(self.paired_part(PartName::Chest, centre, 0.6 * self.half))
     }
 
     fn buttocks(&self) -> Option<BodyPart> {
@@ -147,9 +151,9 @@ impl<'a> Finder<'a> {
             !anatomy.bones.middle[c] && joint.dot(&axis) < 0.4 * self.stance.length()
         });
         let legs: Vec<usize> = legs
-            .flat_map(|&(c, b)| anatomy.bones.beyond(c, b))
+            .flat_map(|&(c, b)| anatomy.bones.bones_beyond(c, b))
             .collect();
-        let leg = anatomy.skin.share(&anatomy.bones.marked(&legs));
+        let leg = anatomy.skin.bone_share(&anatomy.bones.bone_mask(&legs));
         let upright = self.stance.upright;
         let is = |v: usize| match upright {
             true => {
@@ -160,12 +164,12 @@ impl<'a> Finder<'a> {
             false => leg[v] > 0.2 && anatomy.along.way[v] < 0.4,
         };
         let behind = |v: usize| match upright {
-            true => -self.stance.ahead(&anatomy.skin.x[v]),
+            true => -self.stance.forward_distance(&anatomy.skin.x[v]),
             false => -(anatomy.skin.x[v] - self.stance.hips).dot(&axis),
         };
         let most = self.quantile(is, behind, 0.8)?;
-        let centre = self.mean_aside(is, |v| (behind(v) - most).max(0.0))?;
-        Some(self.pair(PartName::Buttocks, centre, 0.8 * self.half))
+        let centre = self.mean_mirrored_position(is, |v| (behind(v) - most).max(0.0))?;
+        Some(self.paired_part(PartName::Buttocks, centre, 0.8 * self.half))
     }
 
     /// Adds tail, cheeks, jowls and ears, found on the branches in the plane.
@@ -173,7 +177,7 @@ impl<'a> Finder<'a> {
         let (anatomy, axis) = (self.anatomy, self.stance.axis());
         let mut branches: Vec<(f64, Vec<usize>)> = Vec::new();
         for &(c, b) in &anatomy.trunk.limbs {
-            let list = anatomy.bones.beyond(c, b);
+            let list = anatomy.bones.bones_beyond(c, b);
             if list.iter().any(|&b| anatomy.bones.middle[b]) {
                 let joint = anatomy.bones.joint(b, c) - self.stance.hips;
                 branches.push((joint.dot(&axis), list));
@@ -192,7 +196,7 @@ impl<'a> Finder<'a> {
             .filter(|&b| anatomy.along.ends[b])
             .collect();
         let chosen = if ends.is_empty() { head } else { &ends };
-        let share = anatomy.skin.share(&anatomy.bones.marked(chosen));
+        let share = anatomy.skin.bone_share(&anatomy.bones.bone_mask(chosen));
         let head: Vec<bool> = share.iter().map(|s| *s > 0.5).collect();
         if head.iter().filter(|h| **h).count() > 20 {
             self.add_face(&head, parts);
@@ -201,9 +205,9 @@ impl<'a> Finder<'a> {
 
     fn tail(&self, bones: &[usize]) -> Option<BodyPart> {
         let anatomy = self.anatomy;
-        let share = anatomy.skin.share(&anatomy.bones.marked(bones));
+        let share = anatomy.skin.bone_share(&anatomy.bones.bone_mask(bones));
         let is = |v: usize| share[v] > 0.5;
-        let centre = self.mean(is, |_| 1.0)?;
+        let centre = self.mean_position(is, |_| 1.0)?;
         let mine = (0..anatomy.skin.len()).filter(|&v| is(v));
         let radius = mine.map(|v| (anatomy.skin.x[v] - centre).norm());
         let radius = radius.fold(0.0, f64::max);
@@ -214,7 +218,7 @@ impl<'a> Finder<'a> {
         Some(BodyPart {
             name: PartName::Tail,
             patches: vec![(centre, radius)],
-            share: anatomy.skin.to_given(&share, 0.0),
+            share: anatomy.skin.to_original(&share, 0.0),
         })
     }
 
@@ -255,8 +259,8 @@ impl<'a> Finder<'a> {
                 let face = head[v] && a(v) > lo + 0.55 * (hi - lo);
                 face && level > low && level < high && l(v) > from * wide && l(v) < 0.85 * wide
             };
-            if let Some(centre) = self.mean_aside(is, |_| 1.0) {
-                parts.push(self.pair(name, centre, 0.16 * height));
+            if let Some(centre) = self.mean_mirrored_position(is, |_| 1.0) {
+                parts.push(self.paired_part(name, centre, 0.16 * height));
             }
         }
         parts.extend(self.ears(head, |v| a(v) < lo + 0.75 * (hi - lo), 0.2 * height));
@@ -268,11 +272,11 @@ impl<'a> Finder<'a> {
         let usual = self.quantile(own, thick, 0.5)?;
         let far = self.quantile(own, l, 0.99)?;
         let is = |v: usize| head[v] && thick(v) < 0.35 * usual && behind(v) && l(v) > 0.75 * far;
-        let centre = self.mean_aside(is, |_| 1.0)?;
-        Some(self.pair(PartName::Ears, centre, radius))
+        let centre = self.mean_mirrored_position(is, |_| 1.0)?;
+        Some(self.paired_part(PartName::Ears, centre, radius))
     }
 
-    fn chosen(&self, is: impl Fn(usize) -> bool) -> impl Iterator<Item = usize> {
+    fn selected_vertices(&self, is: impl Fn(usize) -> bool) -> impl Iterator<Item = usize> {
         (0..self.anatomy.skin.len()).filter(move |&v| is(v))
     }
 
@@ -282,42 +286,46 @@ impl<'a> Finder<'a> {
         of: impl Fn(usize) -> f64,
         q: f64,
     ) -> Option<f64> {
-        quantile(self.chosen(is).map(of).collect(), q)
+        quantile(self.selected_vertices(is).map(of).collect(), q)
     }
 
     /// Returns the mean position of selected skin, weighted by area and `weight`.
-    fn mean(&self, is: impl Fn(usize) -> bool, weight: impl Fn(usize) -> f64) -> Option<Vec3> {
+    fn mean_position(
+        &self,
+        is: impl Fn(usize) -> bool,
+        weight: impl Fn(usize) -> f64,
+    ) -> Option<Vec3> {
         let skin = &self.anatomy.skin;
         mean_point(
-            self.chosen(is)
+            self.selected_vertices(is)
                 .map(|v| (skin.x[v], weight(v) * skin.area[v])),
         )
     }
 
     /// Returns the mean position of selected skin after both sides are mirrored onto one.
-    fn mean_aside(
+    fn mean_mirrored_position(
         &self,
         is: impl Fn(usize) -> bool,
         weight: impl Fn(usize) -> f64,
     ) -> Option<Vec3> {
         let (skin, plane) = (&self.anatomy.skin, &self.anatomy.plane);
-        let on_one_side = |x: Vec3| match plane.away(&x) < 0.0 {
+        let on_one_side = |x: Vec3| match plane.signed_distance(&x) < 0.0 {
             true => plane.image(&x),
             false => x,
         };
         mean_point(
-            self.chosen(is)
+            self.selected_vertices(is)
                 .map(|v| (on_one_side(skin.x[v]), weight(v) * skin.area[v])),
         )
     }
 
-    fn pair(&self, name: PartName, centre: Vec3, radius: f64) -> BodyPart {
+    fn paired_part(&self, name: PartName, centre: Vec3, radius: f64) -> BodyPart {
         let image = self.anatomy.plane.image(&centre);
-        self.part(name, vec![(centre, radius), (image, radius)])
+        self.round_part(name, vec![(centre, radius), (image, radius)])
     }
 
     /// Returns a part of round patches: 1 at their centres on the skin, falling to 0 at their radius.
-    fn part(&self, name: PartName, mut patches: Vec<(Vec3, f64)>) -> BodyPart {
+    fn round_part(&self, name: PartName, mut patches: Vec<(Vec3, f64)>) -> BodyPart {
         let skin = &self.anatomy.skin;
         // A mean of skin positions lies below the skin.
         for (centre, _) in &mut patches {
@@ -330,7 +338,7 @@ impl<'a> Finder<'a> {
             patches.iter().map(of).fold(0.0, f64::max)
         };
         let share: Vec<f64> = skin.x.iter().map(share).collect();
-        let share = skin.to_given(&share, 0.0);
+        let share = skin.to_original(&share, 0.0);
         BodyPart {
             name,
             patches,

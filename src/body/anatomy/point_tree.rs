@@ -4,7 +4,7 @@
 use crate::Vec3;
 
 /// Most points of a leaf. It changes the speed alone.
-const LEAF: usize = 8;
+const LEAF_SIZE: usize = 8;
 
 /// A k-d tree; its nodes are the medians of ranges of `order`.
 pub(super) struct PointTree {
@@ -42,9 +42,9 @@ impl PointTree {
 
     /// Searches a range; `beyond`: lower bound of the range's distance from `p` along each axis.
     fn search(&self, (from, to): (usize, usize), p: &Vec3, beyond: Vec3, best: &mut (f64, u32)) {
-        if to - from <= LEAF {
+        if to - from <= LEAF_SIZE {
             for i in from..to {
-                self.look(i, p, best);
+                self.compare_point(i, p, best);
             }
             return;
         }
@@ -56,7 +56,7 @@ impl PointTree {
             false => ((middle + 1, to), (from, middle)),
         };
         self.search(near, p, beyond, best);
-        self.look(middle, p, best);
+        self.compare_point(middle, p, best);
         let mut across = beyond;
         across[axis] = apart;
         if across.norm_squared() <= best.0 {
@@ -64,7 +64,7 @@ impl PointTree {
         }
     }
 
-    fn look(&self, i: usize, p: &Vec3, best: &mut (f64, u32)) {
+    fn compare_point(&self, i: usize, p: &Vec3, best: &mut (f64, u32)) {
         let found = ((self.points[i] - p).norm_squared(), self.order[i]);
         if found.0 < best.0 || (found.0 == best.0 && found.1 < best.1) {
             *best = found;
@@ -74,7 +74,7 @@ impl PointTree {
 
 /// Partitions a range about the median of its longest axis, and both halves recursively.
 fn split(points: &[Vec3], order: &mut [u32], axes: &mut [u8]) {
-    if order.len() <= LEAF {
+    if order.len() <= LEAF_SIZE {
         return;
     }
     let (lo, hi) = crate::geometry::aabb::bounds(order.iter().map(|&i| &points[i as usize]));

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Coordinates on the trunk: along it, from its back to its front, and its bulges.
 
-use super::skin::Skin;
+use super::skin::BodySkin;
 use super::stance::Stance;
 use super::statistics::{quantile, smoothstep};
 
 /// Number of slices along the trunk, from below its hips to above its chest, and half the width of each. With half of
 /// them, or half as wide, an apatosaurus' trunk has 0.97 of flesh instead of 0.66; twice changes maps by 0.006 on the
 /// mean at most.
-const SLICES: usize = 15;
-const FROM: f64 = -0.2;
-const TO: f64 = 1.2;
-const HALF_SLICE: f64 = 0.1;
+const SLICE_COUNT: usize = 15;
+const SLICES_START: f64 = -0.2;
+const SLICES_END: f64 = 1.2;
+const SLICE_HALF_WIDTH: f64 = 0.1;
 
 /// Coordinates on the trunk of each vertex of the skin.
-pub(super) struct OnTrunk {
+pub(super) struct TrunkCoordinates {
     /// 0 at the hips to 1 at the chest, extrapolated beyond.
     pub along: Vec<f64>,
     /// -1 at the back to 1 at the front.
@@ -23,16 +23,18 @@ pub(super) struct OnTrunk {
     pub round: Vec<f64>,
 }
 
-impl OnTrunk {
+impl TrunkCoordinates {
     /// Measures them; `mine`: marks the trunk's skin, `thick`: its thickness, metres.
-    pub fn measure(skin: &Skin, stance: &Stance, mine: &[bool], thick: f64) -> Self {
-        let along: Vec<f64> = skin.x.iter().map(|x| stance.along(x)).collect();
-        let ahead: Vec<f64> = skin.x.iter().map(|x| stance.ahead(x)).collect();
+    pub fn measure(skin: &BodySkin, stance: &Stance, mine: &[bool], thick: f64) -> Self {
+        let along: Vec<f64> = skin.x.iter().map(|x| stance.trunk_coordinate(x)).collect();
+        let ahead: Vec<f64> = skin.x.iter().map(|x| stance.forward_distance(x)).collect();
         // The middle between back and front, and half the depth, in slices along the axis.
         let mut slices: Vec<[f64; 3]> = Vec::new();
-        for k in 0..SLICES {
-            let at = FROM + (TO - FROM) * k as f64 / (SLICES - 1) as f64;
-            let near = (0..skin.len()).filter(|&v| mine[v] && (along[v] - at).abs() < HALF_SLICE);
+        for k in 0..SLICE_COUNT {
+            let at =
+                SLICES_START + (SLICES_END - SLICES_START) * k as f64 / (SLICE_COUNT - 1) as f64;
+            let near =
+                (0..skin.len()).filter(|&v| mine[v] && (along[v] - at).abs() < SLICE_HALF_WIDTH);
             let near: Vec<f64> = near.map(|v| ahead[v]).collect();
             if near.len() < 8 {
                 continue;
@@ -42,7 +44,7 @@ impl OnTrunk {
             }
         }
         let front = |v: usize| {
-            let [middle, half] = interpolated(&slices, along[v])?;
+            let [middle, half] = interpolate_columns(&slices, along[v])?;
             Some(((ahead[v] - middle) / half.max(1e-9 * skin.span)).clamp(-1.0, 1.0))
         };
         Self {
@@ -54,7 +56,7 @@ impl OnTrunk {
 }
 
 /// Interpolates columns 1 and 2 of rows that ascend in column 0, constant outside; `None` for fewer than two rows.
-fn interpolated(rows: &[[f64; 3]], at: f64) -> Option<[f64; 2]> {
+fn interpolate_columns(rows: &[[f64; 3]], at: f64) -> Option<[f64; 2]> {
     if rows.len() < 2 {
         return None;
     }
@@ -68,7 +70,7 @@ fn interpolated(rows: &[[f64; 3]], at: f64) -> Option<[f64; 2]> {
 
 /// Returns the distance of the skin above itself smoothed by a length, scaled from 0 at the trunk's median to 1 at
 /// its 0.95-quantile.
-fn bulges(skin: &Skin, mine: &[bool], reach: f64) -> Vec<f64> {
+fn bulges(skin: &BodySkin, mine: &[bool], reach: f64) -> Vec<f64> {
     let mut smoothed = skin.x.clone();
     skin.smooth(&mut smoothed, reach);
     let lift: Vec<f64> = (0..skin.len())

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Points spread evenly over the skin: regular, without randomness, the same for the same shape.
 
-use super::skin::Skin;
+use super::skin::BodySkin;
 use crate::Vec3;
 
 /// Returns points of the skin: every corner, and a regular grid on every triangle large enough for one, about `count`
 /// points without the corners. `only`: selects the triangles.
-pub(super) fn scattered(skin: &Skin, count: usize, only: impl Fn(usize) -> bool) -> Vec<Vec3> {
+pub(super) fn scatter_points(
+    skin: &BodySkin,
+    count: usize,
+    only: impl Fn(usize) -> bool,
+) -> Vec<Vec3> {
     let faces: Vec<usize> = (0..skin.triangles.len()).filter(|&f| only(f)).collect();
     let whole: f64 = faces.iter().map(|&f| skin.face_area[f]).sum();
     let mut corner = vec![false; skin.len()];
@@ -35,7 +39,7 @@ pub(super) fn scattered(skin: &Skin, count: usize, only: impl Fn(usize) -> bool)
 
 /// Returns about `count` of many points, independent of their order: those at even ranks of their distance from the
 /// mean.
-pub(super) fn sampled(points: &[Vec3], count: usize) -> Vec<Vec3> {
+pub(super) fn thin_points(points: &[Vec3], count: usize) -> Vec<Vec3> {
     let middle = points.iter().sum::<Vec3>() / points.len().max(1) as f64;
     let mut order: Vec<(f64, usize)> = points
         .iter()

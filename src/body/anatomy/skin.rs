@@ -4,7 +4,7 @@
 
 use super::point_tree::PointTree;
 use crate::geometry::aabb;
-use crate::geometry::groups::{Groups, links};
+use crate::geometry::groups::{Groups, directed_edges};
 use crate::geometry::sets::DisjointSets;
 use crate::lattice;
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -15,15 +15,15 @@ use std::ops::{Add, Mul};
 
 /// Most passes of smoothing. One pass spreads by an edge, this number by 7.7. Half and twice of them change the map
 /// of one of ten known characters, by 0.002 on the mean.
-const PASSES: usize = 60;
+const MAX_SMOOTHING_PASSES: usize = 60;
 /// Largest distance of a piece from the body, as a part of the body's own size. Twice of it would count a thrown
 /// spear for the size; half of it would lose a floating halo or an eye without a visible stalk.
-const NEAR: f64 = 0.5;
+const MAX_PIECE_DISTANCE: f64 = 0.5;
 /// Largest size of a piece on one bone, relative to the extent of all bones; a larger one is ground, sky or a cage.
-const SURROUNDS: f64 = 4.0;
+const MAX_PIECE_SIZE: f64 = 4.0;
 
 /// The welded skin of the body, and the bones that carry it.
-pub(super) struct Skin {
+pub(super) struct BodySkin {
     pub x: Vec<Vec3>,
     pub triangles: Vec<[u32; 3]>,
     /// A third of the area of the triangles around each vertex, m².
@@ -49,13 +49,13 @@ pub(super) struct Skin {
     neighbours: Groups,
 }
 
-impl Skin {
+impl BodySkin {
     /// Extracts the body's skin from a surface.
     pub fn new(surface: &Surface, skeleton: &Skeleton, weights: &SkinWeights) -> Self {
         let welded = surface.welded();
         let rows = welded_rows(surface, weights);
         let (piece_of, pieces) = pieces(welded.vertices.len(), &welded.triangles);
-        let kept = near_pieces(surface, skeleton, &rows, &piece_of, pieces);
+        let kept = mark_body_pieces(surface, skeleton, &rows, &piece_of, pieces);
 
         let mut new = vec![u32::MAX; welded.vertices.len()];
         let (mut x, mut island, mut own_rows) = (Vec::new(), Vec::new(), Vec::new());
@@ -95,7 +95,7 @@ impl Skin {
             triangles,
         };
         skin.measure();
-        skin.link();
+        skin.link_neighbours();
         skin
     }
 
@@ -104,14 +104,14 @@ impl Skin {
     }
 
     /// Returns values of the skin at the vertices of the original surface, and `missing` outside the body.
-    pub fn to_given(&self, values: &[f64], missing: f64) -> Vec<f64> {
+    pub fn to_original(&self, values: &[f64], missing: f64) -> Vec<f64> {
         let of = |&v: &u32| values.get(v as usize).copied().unwrap_or(missing);
         self.of_given.iter().map(of).collect()
     }
 
     /// Returns values of the original surface at the skin's vertices; a welded vertex takes that of its first
     /// original.
-    pub fn gathered(&self, values: &[f64]) -> Vec<f64> {
+    pub fn gather_values(&self, values: &[f64]) -> Vec<f64> {
         let mut own = vec![f64::NAN; self.len()];
         for (v, &value) in self.of_given.iter().zip(values) {
             if let Some(own) = own.get_mut(*v as usize).filter(|own| own.is_nan()) {
@@ -130,11 +130,11 @@ impl Skin {
         let mean = self.edges.iter().map(length).sum::<f64>() / self.edges.len().max(1) as f64;
         // A pass spreads by about one edge, n of them by √n.
         let wanted = (reach / mean.max(1e-9 * self.span)).powi(2).ceil();
-        let passes = (wanted as usize).clamp(1, PASSES);
+        let passes = (wanted as usize).clamp(1, MAX_SMOOTHING_PASSES);
         let mut next = values.clone();
         for _ in 0..passes {
             let of = |(v, next): (usize, &mut T)| {
-                let own = self.neighbours.of(v);
+                let own = self.neighbours.members(v);
                 if let Some((first, rest)) = own.split_first() {
                     let sum = rest
                         .iter()
@@ -151,7 +151,7 @@ impl Skin {
     }
 
     /// Returns the share of each vertex that chosen bones carry.
-    pub fn share(&self, chosen: &[bool]) -> Vec<f64> {
+    pub fn bone_share(&self, chosen: &[bool]) -> Vec<f64> {
         let of = |row: &Vec<(u32, f64)>| {
             let mine = row.iter().filter(|(bone, _)| chosen[*bone as usize]);
             mine.map(|(_, w)| w).sum()
@@ -160,7 +160,7 @@ impl Skin {
     }
 
     /// Returns the nearest chosen vertex to each of the others: (vertex, nearest).
-    pub fn nearest_of(&self, chosen: &[bool]) -> Vec<(usize, usize)> {
+    pub fn nearest_chosen(&self, chosen: &[bool]) -> Vec<(usize, usize)> {
         let list: Vec<usize> = (0..self.len()).filter(|&v| chosen[v]).collect();
         let points: Vec<Vec3> = list.iter().map(|&v| self.x[v]).collect();
         let tree = PointTree::new(&points);
@@ -197,8 +197,8 @@ impl Skin {
         self.span = aabb::diagonal(along).max(f64::MIN_POSITIVE);
     }
 
-    fn link(&mut self) {
-        let mut links = links(self.triangles.iter().copied());
+    fn link_neighbours(&mut self) {
+        let mut links = directed_edges(self.triangles.iter().copied());
         links.dedup();
         let once = links.iter().filter(|(a, b)| a < b);
         self.edges = once.map(|&(a, b)| [a, b]).collect();
@@ -239,7 +239,7 @@ fn pieces(vertices: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, usize) {
         sets.join(t[0], t[1]);
         sets.join(t[1], t[2]);
     }
-    let of = sets.numbers();
+    let of = sets.set_numbers();
     let count = of.iter().max().map_or(0, |&most| most as usize + 1);
     (of, count)
 }
@@ -247,7 +247,7 @@ fn pieces(vertices: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, usize) {
 /// Marks the pieces of the body: the one that shares in most bones, and those near pieces already marked.
 ///
 /// A prop hangs on one bone, however large it is; the body is carried by most bones.
-fn near_pieces(
+fn mark_body_pieces(
     surface: &Surface,
     skeleton: &Skeleton,
     rows: &[Vec<(u32, f64)>],
@@ -292,7 +292,7 @@ fn near_pieces(
         .flat_map(|&b| [skeleton.heads()[b], skeleton.tails()[b]].map(|x| heading.to_own(&x)));
     let surrounds = match carrying.len() {
         0..3 => f64::INFINITY,
-        _ => SURROUNDS * aabb::diagonal(ends),
+        _ => MAX_PIECE_SIZE * aabb::diagonal(ends),
     };
     let hangs_around =
         |p: usize| score[p] <= 1.0 + 1e-9 && (boxes[p].1 - boxes[p].0).norm() > surrounds;
@@ -309,7 +309,7 @@ fn grow(first: usize, boxes: &[(Vec3, Vec3)], excluded: impl Fn(usize) -> bool) 
     kept[first] = true;
     let mut body = boxes[first];
     loop {
-        let reach = NEAR * (body.1 - body.0).norm();
+        let reach = MAX_PIECE_DISTANCE * (body.1 - body.0).norm();
         let gap = |(lo, hi): &(Vec3, Vec3)| {
             let apart = (lo - body.1).sup(&(body.0 - hi)).sup(&Vec3::zeros());
             apart.norm()

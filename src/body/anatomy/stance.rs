@@ -5,17 +5,17 @@
 //! most finely modelled far half; the chest is its end of the trunk. The belly faces the direction across the axis in
 //! which paired limbs lead: legs of beasts hang below them, toes stand before the hips of men.
 
-use super::bones::{Bones, reach_of};
-use super::limbs::Along;
-use super::mirror::Plane;
-use super::skin::Skin;
+use super::bones::{BoneTree, skin_reach};
+use super::limbs::LimbFractions;
+use super::mirror::MirrorPlane;
+use super::skin::BodySkin;
 use super::statistics::{mean_point, quantile};
-use super::trunk::{LIMB, REACH, Trunk};
+use super::trunk::{MIN_LIMB_AREA, MIN_LIMB_REACH, Trunk};
 use crate::{Mat3, Vec3};
 
 /// Largest lead of limbs across the trunk, as a part of their reach, of upright characters. With half of it the maps
 /// of a man and a spider change by 0.02 on the mean, with twice a frog's by 0.01.
-const UPRIGHT: f64 = 0.35;
+const MAX_UPRIGHT_LEAD: f64 = 0.35;
 
 /// A frame of the trunk.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub(super) struct Stance {
 }
 
 /// Points of a paired limb from which the stance follows.
-struct Limb {
+struct PairedLimb {
     joint: Vec3,
     tip: Vec3,
     /// Vector from the shank to the toes.
@@ -41,12 +41,12 @@ struct Limb {
 impl Stance {
     /// Finds the stance; `None` for a body without two paired limbs, a possible head, or a distinct belly side.
     pub fn find(
-        skin: &Skin,
-        bones: &Bones,
+        skin: &BodySkin,
+        bones: &BoneTree,
         trunk: &Trunk,
-        along: &Along,
+        along: &LimbFractions,
         diameters: &[f64],
-        plane: &Plane,
+        plane: &MirrorPlane,
     ) -> Option<Self> {
         let (limbs, heads) = branches(skin, bones, trunk, along, diameters);
         if limbs.len() < 2 {
@@ -59,15 +59,20 @@ impl Stance {
         let own = || (0..skin.len()).filter(|&v| trunk.share[v] > 0.5);
         let centre = mean_point(own().map(|v| (skin.x[v], skin.area[v])))?;
         let joints = limbs.iter().map(|l| l.joint).sum::<Vec3>() / limbs.len() as f64;
-        let (girdles, spread) = longest(
+        let (girdles, spread) = principal_direction(
             limbs
                 .iter()
-                .map(|l| (plane.within(&(l.joint - joints)), 1.0)),
+                .map(|l| (plane.project_direction(&(l.joint - joints)), 1.0)),
         );
         // The spread of two girdles is more reliable than the shape between them.
         let mut axis = match spread.sqrt() > 0.15 * skin.span {
             true => girdles,
-            false => longest(own().map(|v| (plane.within(&(skin.x[v] - centre)), skin.area[v]))).0,
+            false => {
+                principal_direction(
+                    own().map(|v| (plane.project_direction(&(skin.x[v] - centre)), skin.area[v])),
+                )
+                .0
+            }
         };
         if (head - centre).dot(&axis) < 0.0 {
             axis = -axis;
@@ -76,17 +81,17 @@ impl Stance {
         let (low, high) = (quantile(heights.clone(), 0.05)?, quantile(heights, 0.95)?);
 
         let across = |v: Vec3| {
-            let v = plane.within(&v);
+            let v = plane.project_direction(&v);
             v - axis * v.dot(&axis)
         };
         let leads = limbs.iter().map(|l| l.tip - l.joint);
         let reach: f64 = leads.clone().map(|l| l.norm()).sum();
         let mut lead: Vec3 = leads.map(across).sum();
-        let upright = lead.norm() < UPRIGHT * reach;
+        let upright = lead.norm() < MAX_UPRIGHT_LEAD * reach;
         if upright {
             // Limbs continue along the trunk, so the belly faces where feet point.
-            let mut order: Vec<&Limb> = limbs.iter().collect();
-            let height = |l: &Limb| (l.tip - l.joint).dot(&axis);
+            let mut order: Vec<&PairedLimb> = limbs.iter().collect();
+            let height = |l: &PairedLimb| (l.tip - l.joint).dot(&axis);
             order.sort_by(|a, b| height(a).total_cmp(&height(b)));
             lead = order.iter().take(2).map(|l| across(l.foot)).sum();
         }
@@ -109,29 +114,29 @@ impl Stance {
     }
 
     /// Returns the coordinate along the trunk: 0 at the hips, 1 at the chest.
-    pub fn along(&self, x: &Vec3) -> f64 {
+    pub fn trunk_coordinate(&self, x: &Vec3) -> f64 {
         (x - self.hips).dot(&self.axis()) / self.length()
     }
 
     /// Returns the distance ahead of the hips in the direction of the belly, metres.
-    pub fn ahead(&self, x: &Vec3) -> f64 {
+    pub fn forward_distance(&self, x: &Vec3) -> f64 {
         (x - self.hips).dot(&self.ventral)
     }
 }
 
 /// Returns paired limbs, and branches of the middle as (score as a head, joint with the trunk).
 fn branches(
-    skin: &Skin,
-    bones: &Bones,
+    skin: &BodySkin,
+    bones: &BoneTree,
     trunk: &Trunk,
-    along: &Along,
+    along: &LimbFractions,
     diameters: &[f64],
-) -> (Vec<Limb>, Vec<(f64, Vec3)>) {
+) -> (Vec<PairedLimb>, Vec<(f64, Vec3)>) {
     let whole: f64 = bones.area.iter().sum();
     let (mut limbs, mut heads) = (Vec::new(), Vec::new());
     for &(c, b) in &trunk.limbs {
-        let list = bones.beyond(c, b);
-        let own = skin.share(&bones.marked(&list));
+        let list = bones.bones_beyond(c, b);
+        let own = skin.bone_share(&bones.bone_mask(&list));
         let joint = bones.joint(b, c);
         let mine = |v: &usize| own[*v] > 0.5;
         if list.iter().any(|&b| bones.middle[b]) {
@@ -144,7 +149,9 @@ fn branches(
             continue;
         }
         let area: f64 = list.iter().map(|&b| bones.area[b]).sum();
-        if reach_of(skin, &own, &joint).0 <= REACH * skin.span || area <= LIMB * whole {
+        if skin_reach(skin, &own, &joint).0 <= MIN_LIMB_REACH * skin.span
+            || area <= MIN_LIMB_AREA * whole
+        {
             continue;
         }
         let middle = |chosen: &dyn Fn(usize) -> bool| {
@@ -158,7 +165,7 @@ fn branches(
         let toes = middle(&|v| plain(v) > 0.9);
         let shank = middle(&|v| plain(v) > 0.55 && plain(v) < 0.8);
         let foot = toes.zip(shank).map(|(toes, shank)| toes - shank);
-        limbs.push(Limb {
+        limbs.push(PairedLimb {
             joint,
             tip,
             foot: foot.unwrap_or_default(),
@@ -168,7 +175,7 @@ fn branches(
 }
 
 /// Returns the principal direction of weighted vectors, and the sum of their squares along it.
-fn longest(vectors: impl Iterator<Item = (Vec3, f64)>) -> (Vec3, f64) {
+fn principal_direction(vectors: impl Iterator<Item = (Vec3, f64)>) -> (Vec3, f64) {
     let spread: Mat3 = vectors.map(|(v, w)| v * v.transpose() * w).sum();
     let eigen = spread.symmetric_eigen();
     let most = eigen.eigenvalues.imax();

@@ -14,7 +14,7 @@ pub(super) fn quantile(mut values: Vec<f64>, q: f64) -> Option<f64> {
 }
 
 /// Returns the value that this part of the area exceeds; 0 without area.
-pub(super) fn exceeded(pairs: impl Iterator<Item = (f64, f64)>, part: f64) -> f64 {
+pub(super) fn area_quantile(pairs: impl Iterator<Item = (f64, f64)>, part: f64) -> f64 {
     let mut all: Vec<(f64, f64)> = pairs.filter(|(_, area)| *area > 0.0).collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let wanted = part * all.iter().map(|x| x.1).sum::<f64>();
@@ -51,8 +51,14 @@ mod tests {
         assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.5), Some(2.0));
         assert_eq!(quantile(vec![0.0, 10.0], 0.25), Some(2.5));
         assert_eq!(quantile(vec![], 0.5), None);
-        assert_eq!(exceeded([(1.0, 9.0), (5.0, 1.0)].into_iter(), 0.1), 5.0);
-        assert_eq!(exceeded([(1.0, 9.0), (5.0, 1.0)].into_iter(), 0.2), 1.0);
+        assert_eq!(
+            area_quantile([(1.0, 9.0), (5.0, 1.0)].into_iter(), 0.1),
+            5.0
+        );
+        assert_eq!(
+            area_quantile([(1.0, 9.0), (5.0, 1.0)].into_iter(), 0.2),
+            1.0
+        );
         assert_eq!(smoothstep((1.0, 2.0), 1.5), 0.5);
     }
 }

@@ -20,7 +20,7 @@ struct Character {
 }
 
 impl Character {
-    fn anatomy(&self, kind: Kind) -> Anatomy {
+    fn anatomy(&self, kind: CharacterKind) -> Anatomy {
         let names = (0..self.heads.len()).map(|b| format!("b{b:03}")).collect();
         let parents = self.parents.clone();
         let skeleton = Skeleton::new(names, parents, self.heads.clone(), self.tails.clone())
@@ -33,11 +33,11 @@ impl Character {
     }
 
     fn flesh(&self) -> Vec<f64> {
-        self.anatomy(Kind::Automatic).flesh(None)
+        self.anatomy(CharacterKind::Automatic).flesh(None)
     }
 
     /// Returns the character with every point moved.
-    fn moved(&self, to: impl Fn(&Vec3) -> Vec3) -> Self {
+    fn map_points(&self, to: impl Fn(&Vec3) -> Vec3) -> Self {
         let all = |points: &[Vec3]| points.iter().map(&to).collect();
         Self {
             x: all(&self.x),
@@ -48,7 +48,7 @@ impl Character {
     }
 
     /// Returns the same mesh with only those bones that carry it, and the parents of the bones elsewhere.
-    fn by_its_own_bones(&self) -> Self {
+    fn with_own_bones(&self) -> Self {
         let carries = |b: usize| self.rows.iter().flatten().any(|r| r.0 as usize == b);
         let (own, others): (Vec<usize>, Vec<usize>) =
             (0..self.heads.len()).partition(|&b| carries(b));
@@ -85,7 +85,7 @@ impl Character {
     }
 
     /// Returns the mean of a map over the skin that a bone mostly carries.
-    fn mean(&self, map: &[f64], bone: u32) -> f64 {
+    fn mean_over_bone(&self, map: &[f64], bone: u32) -> f64 {
         let mine = |row: &[(u32, f64)]| row.iter().any(|r| r.0 == bone && r.1 > 0.7);
         let own: Vec<f64> = map
             .iter()
@@ -106,10 +106,10 @@ const FOOT: u32 = 12;
 const THIGH: u32 = 10;
 
 /// Head, tail, radius and parent of a bone.
-type Bone = ([f64; 3], [f64; 3], f64, Option<u32>);
+type BoneSpec = ([f64; 3], [f64; 3], f64, Option<u32>);
 
 /// Returns the bones of a person who stands upright along z and looks along −y.
-fn bones() -> Vec<Bone> {
+fn bones() -> Vec<BoneSpec> {
     let mut all = vec![
         ([0.0, 0.0, 0.95], [0.0, 0.0, 1.1], 0.17, None),
         ([0.0, 0.0, 1.1], [0.0, 0.0, 1.42], 0.17, Some(0)),
@@ -165,7 +165,7 @@ fn bones() -> Vec<Bone> {
     all
 }
 
-fn away(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
+fn segment_distance(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
     let axis = b - a;
     let s = (p - a).dot(&axis) / axis.norm_squared();
     (p - a - axis * s.clamp(0.0, 1.0)).norm()
@@ -174,7 +174,7 @@ fn away(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
 /// Builds the person: the smoothed skin of all voxels within the capsules of its bones and a belly, with weights by
 /// distance.
 fn person() -> Character {
-    const CELL: f64 = 0.03;
+    const VOXEL_SIZE: f64 = 0.03;
     let list: Vec<(Vec3, Vec3, f64, Option<u32>)> = bones()
         .into_iter()
         .map(|(a, b, r, p)| (Vec3::from(a), Vec3::from(b), r, p))
@@ -182,17 +182,20 @@ fn person() -> Character {
     let belly = Vec3::new(0.0, -0.1, 1.08);
     let inside = |cell: [i32; 3]| {
         // Cells lie evenly about the middle.
-        let p = Vec3::from_fn(|k, _| (f64::from(cell[k]) + 0.5) * CELL);
-        (p - belly).norm() < 0.14 || list.iter().any(|(a, b, r, _)| away(&p, a, b) < *r)
+        let p = Vec3::from_fn(|k, _| (f64::from(cell[k]) + 0.5) * VOXEL_SIZE);
+        (p - belly).norm() < 0.14
+            || list
+                .iter()
+                .any(|(a, b, r, _)| segment_distance(&p, a, b) < *r)
     };
-    let (mut x, triangles) = voxel_skin(inside, CELL);
+    let (mut x, triangles) = voxel_skin(inside, VOXEL_SIZE);
     for _ in 0..4 {
         smooth(&mut x, &triangles);
     }
     let row = |p: &Vec3| {
         let near: Vec<f64> = list
             .iter()
-            .map(|(a, b, r, _)| away(p, a, b) / r.sqrt())
+            .map(|(a, b, r, _)| segment_distance(p, a, b) / r.sqrt())
             .collect();
         let least = near.iter().copied().fold(f64::INFINITY, f64::min);
         let close = (0u32..).zip(&near).filter(|(_, d)| **d < 1.6 * least);
@@ -264,7 +267,7 @@ fn smooth(x: &mut [Vec3], triangles: &[[u32; 3]]) {
 }
 
 /// Asserts that two maps agree on average, and nowhere differ by much.
-fn assert_alike(a: &[f64], b: &[f64]) {
+fn assert_maps_agree(a: &[f64], b: &[f64]) {
     assert_eq!(a.len(), b.len());
     let apart: Vec<f64> = a.iter().zip(b).map(|(a, b)| (a - b).abs()).collect();
     let mean = apart.iter().sum::<f64>() / apart.len() as f64;
@@ -276,16 +279,16 @@ fn assert_alike(a: &[f64], b: &[f64]) {
 #[test]
 fn flesh_map_of_person() {
     let person = person();
-    let anatomy = person.anatomy(Kind::Automatic);
+    let anatomy = person.anatomy(CharacterKind::Automatic);
     let f = anatomy.flesh(None);
     for bone in [HEAD, HAND, FOOT] {
         assert!(
-            person.mean(&f, bone) < 0.1,
+            person.mean_over_bone(&f, bone) < 0.1,
             "{bone}: {}",
-            person.mean(&f, bone)
+            person.mean_over_bone(&f, bone)
         );
     }
-    assert!(person.mean(&f, SHIN) < 0.2 && person.mean(&f, THIGH) > 0.2);
+    assert!(person.mean_over_bone(&f, SHIN) < 0.2 && person.mean_over_bone(&f, THIGH) > 0.2);
     let stance = anatomy.stance.as_ref().unwrap().0;
     assert!(stance.upright && stance.ventral.y < -0.9 && stance.axis().z > 0.9);
     let at = |p: Vec3| {
@@ -307,16 +310,16 @@ fn flesh_map_is_invariant() {
     let person = person();
     let f = person.flesh();
     let turn = nalgebra::Rotation3::from_euler_angles(0.4, -1.1, 2.3);
-    assert_alike(
+    assert_maps_agree(
         &f,
         &person
-            .moved(|x| turn * x + Vec3::new(3.0, -8.0, 1.0))
+            .map_points(|x| turn * x + Vec3::new(3.0, -8.0, 1.0))
             .flesh(),
     );
-    assert_alike(&f, &person.moved(|x| x * 0.01).flesh());
-    let mut mirrored = person.moved(|x| Vec3::new(-x.x, x.y, x.z));
+    assert_maps_agree(&f, &person.map_points(|x| x * 0.01).flesh());
+    let mut mirrored = person.map_points(|x| Vec3::new(-x.x, x.y, x.z));
     mirrored.triangles.iter_mut().for_each(|t| t.swap(0, 1));
-    assert_alike(&f, &mirrored.flesh());
+    assert_maps_agree(&f, &mirrored.flesh());
 
     // Vertices, triangles and bones in another order.
     let (n, b) = (person.x.len(), person.heads.len());
@@ -343,7 +346,7 @@ fn flesh_map_is_invariant() {
     let back: Vec<f64> = (0..n as u32)
         .map(|v| renumbered[vertex(v) as usize])
         .collect();
-    assert_alike(&f, &back);
+    assert_maps_agree(&f, &back);
     assert_eq!(person.flesh(), f, "the same input gives the same bits");
 }
 
@@ -351,11 +354,14 @@ fn flesh_map_is_invariant() {
 #[test]
 fn flesh_map_ignores_props() {
     let person = person();
-    let (f, size) = (person.flesh(), person.anatomy(Kind::Automatic).size());
+    let (f, size) = (
+        person.flesh(),
+        person.anatomy(CharacterKind::Automatic).size(),
+    );
     let mut loose = person.clone();
     loose.x.push(Vec3::new(50.0, 0.0, 0.0));
     loose.rows.push(vec![(HIPS, 1.0)]);
-    let anatomy = loose.anatomy(Kind::Automatic);
+    let anatomy = loose.anatomy(CharacterKind::Automatic);
     assert_eq!(anatomy.flesh(None)[..f.len()], f[..]);
     assert_eq!((anatomy.flesh(None)[f.len()], anatomy.size()), (0.0, size));
     // A cube far away, as large as the person, and a dome around everything.
@@ -363,7 +369,7 @@ fn flesh_map_ignores_props() {
         let prop = person
             .clone()
             .with_prop(half, Vec3::new(at, 0.0, 0.0), HIPS);
-        let anatomy = prop.anatomy(Kind::Automatic);
+        let anatomy = prop.anatomy(CharacterKind::Automatic);
         assert!(
             (anatomy.size() / size - 1.0).abs() < 1e-9,
             "{}",
@@ -371,7 +377,7 @@ fn flesh_map_ignores_props() {
         );
         assert!(anatomy.flesh(None)[f.len()..].iter().all(|f| *f == 0.0));
         if at > 0.0 {
-            assert_alike(&anatomy.flesh(None)[..f.len()], &f);
+            assert_maps_agree(&anatomy.flesh(None)[..f.len()], &f);
         }
     }
     // A tool in the hand counts for the size, and changes hardly anything else.
@@ -389,15 +395,19 @@ fn kind_limits_softness() {
     let person = person();
     let flesh = |kind| person.anatomy(kind).flesh(None);
     assert_eq!(
-        flesh(Kind::Human),
-        flesh(Kind::Automatic),
+        flesh(CharacterKind::Human),
+        flesh(CharacterKind::Automatic),
         "it is told to be one"
     );
-    let (toon, human) = (flesh(Kind::Toon), flesh(Kind::Human));
-    assert!(person.mean(&toon, HEAD) > 0.2 && person.mean(&human, HEAD) < 0.1);
-    assert!(person.mean(&toon, SHIN) > 2.0 * person.mean(&human, SHIN));
-    assert!(flesh(Kind::Robot).iter().all(|f| *f == map::FIRM));
-    let (insect, animal) = (flesh(Kind::Insect), flesh(Kind::Animal));
+    let (toon, human) = (flesh(CharacterKind::Toon), flesh(CharacterKind::Human));
+    assert!(person.mean_over_bone(&toon, HEAD) > 0.2 && person.mean_over_bone(&human, HEAD) < 0.1);
+    assert!(person.mean_over_bone(&toon, SHIN) > 2.0 * person.mean_over_bone(&human, SHIN));
+    assert!(
+        flesh(CharacterKind::Robot)
+            .iter()
+            .all(|f| *f == map::HARD_PART_FLESH)
+    );
+    let (insect, animal) = (flesh(CharacterKind::Insect), flesh(CharacterKind::Animal));
     assert!(insect.iter().sum::<f64>() < animal.iter().sum::<f64>());
 }
 
@@ -412,10 +422,15 @@ fn rigid_pieces_are_machine() {
         let at = (person.heads[bone] + person.tails[bone]) * 0.5;
         robot = robot.with_prop(half, at, bone as u32);
     }
-    let anatomy = robot.anatomy(Kind::Automatic);
+    let anatomy = robot.anatomy(CharacterKind::Automatic);
     assert!(anatomy.is_machine());
-    assert!(anatomy.flesh(None).iter().all(|f| *f == map::FIRM));
-    let toon = robot.anatomy(Kind::Toon);
+    assert!(
+        anatomy
+            .flesh(None)
+            .iter()
+            .all(|f| *f == map::HARD_PART_FLESH)
+    );
+    let toon = robot.anatomy(CharacterKind::Toon);
     assert!(!toon.is_machine() && toon.flesh(None).iter().any(|f| *f > 0.5));
 }
 
@@ -423,7 +438,7 @@ fn rigid_pieces_are_machine() {
 #[test]
 fn parts_are_placed_and_mirrored() {
     let person = person();
-    let anatomy = person.anatomy(Kind::Human);
+    let anatomy = person.anatomy(CharacterKind::Human);
     let parts = anatomy.parts();
     let part = |name: PartName| parts.iter().find(|p| p.name == name).unwrap();
     let belly = &part(PartName::Belly).patches[0].0;
@@ -465,7 +480,7 @@ fn flesh_map_without_limbs() {
     );
     let none = one(vec![Vec::new(); n]);
     assert!(none.flesh().iter().all(|f| *f == 0.0));
-    assert!(none.anatomy(Kind::Automatic).parts().is_empty());
+    assert!(none.anatomy(CharacterKind::Automatic).parts().is_empty());
 }
 
 /// A mesh on one bone of many is a piece of a machine; on the only bone it is a ball of flesh.
@@ -473,12 +488,12 @@ fn flesh_map_without_limbs() {
 fn single_bone_mesh_kind() {
     let mut piece = person();
     piece.rows = vec![vec![(HEAD, 1.0)]; piece.x.len()];
-    assert!(piece.anatomy(Kind::Automatic).is_machine());
-    assert!(!piece.anatomy(Kind::Toon).is_machine());
+    assert!(piece.anatomy(CharacterKind::Automatic).is_machine());
+    assert!(!piece.anatomy(CharacterKind::Toon).is_machine());
     assert!(
         piece
-            .by_its_own_bones()
-            .anatomy(Kind::Automatic)
+            .with_own_bones()
+            .anatomy(CharacterKind::Automatic)
             .is_machine()
     );
     let head = HEAD as usize;
@@ -486,7 +501,7 @@ fn single_bone_mesh_kind() {
     piece.tails = vec![piece.tails[head]];
     piece.parents = vec![None];
     piece.rows = vec![vec![(0, 1.0)]; piece.x.len()];
-    assert!(!piece.anatomy(Kind::Automatic).is_machine());
+    assert!(!piece.anatomy(CharacterKind::Automatic).is_machine());
 }
 
 /// A leg that is a separate mesh has the same flesh as in the whole person: it is a limb and not a trunk.
@@ -519,7 +534,7 @@ fn separate_leg_is_limb() {
         foot < 0.1 && shin < 0.2 * thigh && thigh > 0.3,
         "{thigh} {shin} {foot}"
     );
-    let alone = leg.by_its_own_bones();
+    let alone = leg.with_own_bones();
     assert_eq!(
         (alone.heads.len(), alone.elsewhere.len()),
         (3, leg.heads.len() - 3)
@@ -537,7 +552,7 @@ fn separate_leg_is_limb() {
 #[test]
 fn painted_hardness_removes_flesh() {
     let person = person();
-    let anatomy = person.anatomy(Kind::Automatic);
+    let anatomy = person.anatomy(CharacterKind::Automatic);
     let f = anatomy.flesh(None);
     let n = f.len();
     assert_eq!(anatomy.flesh(Some(&vec![0.0; n])), f);
@@ -545,7 +560,7 @@ fn painted_hardness_removes_flesh() {
         anatomy
             .flesh(Some(&vec![1.0; n]))
             .iter()
-            .all(|f| *f == map::FIRM)
+            .all(|f| *f == map::HARD_PART_FLESH)
     );
     // Armour around the hips.
     let hard: Vec<f64> = person
@@ -554,10 +569,15 @@ fn painted_hardness_removes_flesh() {
         .map(|row| f64::from(row.iter().any(|r| r.0 == HIPS && r.1 > 0.7)))
         .collect();
     let armoured = anatomy.flesh(Some(&hard));
-    assert!(person.mean(&f, HIPS) > 0.4 && person.mean(&armoured, HIPS) < 0.1);
-    assert!((person.mean(&armoured, SHIN) - person.mean(&f, SHIN)).abs() < 1e-3);
+    assert!(person.mean_over_bone(&f, HIPS) > 0.4 && person.mean_over_bone(&armoured, HIPS) < 0.1);
+    assert!(
+        (person.mean_over_bone(&armoured, SHIN) - person.mean_over_bone(&f, SHIN)).abs() < 1e-3
+    );
     assert!(armoured.iter().zip(&f).all(|(a, b)| *a <= b + 1e-12));
     let half: Vec<f64> = hard.iter().map(|h| 0.5 * h).collect();
-    let between = person.mean(&anatomy.flesh(Some(&half)), HIPS);
-    assert!(person.mean(&armoured, HIPS) < between && between < person.mean(&f, HIPS));
+    let between = person.mean_over_bone(&anatomy.flesh(Some(&half)), HIPS);
+    assert!(
+        person.mean_over_bone(&armoured, HIPS) < between
+            && between < person.mean_over_bone(&f, HIPS)
+    );
 }

@@ -5,43 +5,43 @@
 //! trunk belong to it (abdomens, tail roots), except for compact ends (heads). Short branches (ribs, bellies) belong
 //! to it too.
 
-use super::bones::{Bones, reach_of};
-use super::skin::Skin;
-use super::statistics::exceeded;
+use super::bones::{BoneTree, skin_reach};
+use super::skin::BodySkin;
+use super::statistics::area_quantile;
 use crate::skeleton::Skeleton;
 
 /// Smallest area of either side of a pair of limbs, as a part of the skin's, and smallest reach from its joint, as a
 /// part of the size: ears, horns and teeth have less. Half and twice of the area leave the maps of ten known
 /// characters the same; half of the reach changes two of them, twice three, by 0.02 to 0.08 on the mean.
-pub(super) const LIMB: f64 = 0.012;
-pub(super) const REACH: f64 = 0.12;
+pub(super) const MIN_LIMB_AREA: f64 = 0.012;
+pub(super) const MIN_LIMB_REACH: f64 = 0.12;
 /// Smallest mean thickness of a bone beyond the junctions that belongs to the trunk, as a part of the trunk's; the
 /// second is for bodies without paired limbs (snakes, worms, fish on a chain). With 0.64 a bull's trunk takes in what
 /// changes its map by 0.02 on the mean, and with 0.4 an apatosaurus' head and feet get 0.35 instead of 0.02; with
 /// 0.96 a spider's legs get 0.20 instead of 0.10. Half and twice of the second, which no known character exercises,
 /// change none.
-const AS_THICK: f64 = 0.80;
-const AS_THICK_ALONE: f64 = 0.5;
+const MIN_THICKNESS_RATIO: f64 = 0.80;
+const MIN_LIMBLESS_RATIO: f64 = 0.5;
 /// Largest reach, in half thicknesses of the trunk, of branches in the plane that belong to it. The first is for the
 /// two that reach farthest, neck and tail, the second for others: bones of bellies and ribs. Half of the first
 /// changes none of ten known characters; with twice a man's head and hands have 0.17 instead of 0.02. Half of the
 /// second changes a horse's map by 0.04 on the mean, twice none.
-const INSIDE: f64 = 0.5;
-const INSIDE_MORE: f64 = 2.0;
+const MAX_NECK_REACH: f64 = 0.5;
+const MAX_BRANCH_REACH: f64 = 2.0;
 /// Largest reach of a compact end, in mean distances from its own axis. With half of it heads and hands of a fox and
 /// two people are not found, and have 0.60 to 0.94 instead of 0.04 at most; twice changes maps by 0.02 on the mean at
 /// most.
-const END_LENGTH: f64 = 3.5;
+const MAX_END_REACH: f64 = 3.5;
 /// Largest share of the body's volume of a compact end of several bones; of one bone, if no limbs were found
 /// (unlimited otherwise). With half of the first a fox's head and feet have 0.14 instead of 0.02, with twice a
 /// spider's legs 0.21 instead of 0.10.
-const LUMP_SHARE: f64 = 0.20;
-const END_SHARE: f64 = 0.20;
+const MAX_LUMP_SHARE: f64 = 0.20;
+const MAX_END_SHARE: f64 = 0.20;
 
 /// Fewest bones of the skeleton outside a mesh's common ancestor for which the mesh may be a limb. Below that
 /// ancestor, at most as many bones may carry nothing of the mesh as carry it: a trunk has arms and legs below its
 /// hips.
-const ELSEWHERE: usize = 8;
+const MIN_BONES_ELSEWHERE: usize = 8;
 
 /// The trunk, and the branches that leave it.
 pub(super) struct Trunk {
@@ -58,35 +58,35 @@ pub(super) struct Trunk {
 impl Trunk {
     /// Finds the trunk. `diameters`: the body's thickness at the skin's vertices. `root`: for a mesh that is a limb
     /// by itself, the bone on which it hangs ([`limb_root`]), taken as the trunk.
-    pub fn find(skin: &Skin, bones: &Bones, diameters: &[f64], root: Option<usize>) -> Self {
+    pub fn find(skin: &BodySkin, bones: &BoneTree, diameters: &[f64], root: Option<usize>) -> Self {
         if let Some(root) = root {
             let mut inside = vec![false; bones.len()];
             inside[root] = true;
-            return Self::of(skin, bones, diameters, &inside);
+            return Self::from_bones(skin, bones, diameters, &inside);
         }
         let junctions = junctions(skin, bones);
         let found = junctions.contains(&true);
-        let mut inside = between(bones, &junctions);
+        let mut inside = bones_between(bones, &junctions);
         if !found {
             let live = (0..bones.len()).filter(|&b| bones.live[b]);
             let most =
                 live.max_by(|&a, &b| bones.volume[a].total_cmp(&bones.volume[b]).then(b.cmp(&a)));
             most.into_iter().for_each(|b| inside[b] = true);
         }
-        while let Some(more) = as_thick(skin, bones, &inside, found) {
+        while let Some(more) = thick_neighbours(skin, bones, &inside, found) {
             more.into_iter().for_each(|b| inside[b] = true);
         }
         add_short_branches(skin, bones, diameters, &mut inside);
-        Self::of(skin, bones, diameters, &inside)
+        Self::from_bones(skin, bones, diameters, &inside)
     }
 
-    fn of(skin: &Skin, bones: &Bones, diameters: &[f64], inside: &[bool]) -> Self {
+    fn from_bones(skin: &BodySkin, bones: &BoneTree, diameters: &[f64], inside: &[bool]) -> Self {
         let listed: Vec<usize> = (0..bones.len()).filter(|&b| inside[b]).collect();
         let leaving = listed
             .iter()
-            .flat_map(|&b| bones.linked(b).map(move |c| (c, b)));
+            .flat_map(|&b| bones.neighbours(b).map(move |c| (c, b)));
         let limbs = leaving.filter(|(c, _)| !inside[*c]).collect();
-        let share = skin.share(inside);
+        let share = skin.bone_share(inside);
         Self {
             thick: median_thickness(skin, &share, diameters),
             bones: listed,
@@ -118,14 +118,14 @@ pub(super) fn limb_root(skeleton: &Skeleton, live: &[bool]) -> Option<usize> {
     let elsewhere = skeleton.elsewhere().iter().flatten();
     let below = (0..live.len()).filter(|&b| is_below(b)).count()
         + elsewhere.filter(|&&b| is_below(b as usize)).count();
-    let beside = skeleton.character_len() - below;
-    let is_limb = live[root] && beside >= ELSEWHERE && below <= 2 * own.len();
+    let beside = skeleton.character_bone_count() - below;
+    let is_limb = live[root] && beside >= MIN_BONES_ELSEWHERE && below <= 2 * own.len();
     is_limb.then_some(root)
 }
 
 /// Returns the median thickness of the vertices that a share of bones mostly carries; of all vertices if there are
 /// none.
-fn median_thickness(skin: &Skin, share: &[f64], diameters: &[f64]) -> f64 {
+fn median_thickness(skin: &BodySkin, share: &[f64], diameters: &[f64]) -> f64 {
     let pairs = |least: f64| {
         let mine = (0..skin.len()).filter(move |&v| share[v] > least);
         mine.map(|v| (diameters[v], skin.area[v]))
@@ -135,32 +135,32 @@ fn median_thickness(skin: &Skin, share: &[f64], diameters: &[f64]) -> f64 {
     } else {
         -1.0
     };
-    exceeded(pairs(least), 0.5)
+    area_quantile(pairs(least), 0.5)
 }
 
 /// Marks the bones of the middle from which paired limbs branch off.
-fn junctions(skin: &Skin, bones: &Bones) -> Vec<bool> {
+fn junctions(skin: &BodySkin, bones: &BoneTree) -> Vec<bool> {
     let whole: f64 = bones.area.iter().sum();
     let is_junction = |b: usize| {
         if !bones.middle[b] {
             return false;
         }
         let mut sides = [0.0; 2];
-        for c in bones.linked(b).filter(|&c| !bones.middle[c]) {
-            let list = bones.beyond(c, b);
-            let share = skin.share(&bones.marked(&list));
-            if reach_of(skin, &share, &bones.joint(b, c)).0 > REACH * skin.span {
+        for c in bones.neighbours(b).filter(|&c| !bones.middle[c]) {
+            let list = bones.bones_beyond(c, b);
+            let share = skin.bone_share(&bones.bone_mask(&list));
+            if skin_reach(skin, &share, &bones.joint(b, c)).0 > MIN_LIMB_REACH * skin.span {
                 let side = usize::from(bones.side[c] > 0.0);
                 sides[side] += list.iter().map(|&b| bones.area[b]).sum::<f64>();
             }
         }
-        sides[0].min(sides[1]) > LIMB * whole
+        sides[0].min(sides[1]) > MIN_LIMB_AREA * whole
     };
     (0..bones.len()).map(is_junction).collect()
 }
 
 /// Marks all bones on the paths between junctions.
-fn between(bones: &Bones, junctions: &[bool]) -> Vec<bool> {
+fn bones_between(bones: &BoneTree, junctions: &[bool]) -> Vec<bool> {
     let mut inside = junctions.to_vec();
     let Some(root) = junctions.iter().position(|j| *j) else {
         return inside;
@@ -170,7 +170,7 @@ fn between(bones: &Bones, junctions: &[bool]) -> Vec<bool> {
     let mut at = 0;
     while at < order.len() {
         let (b, from) = order[at];
-        order.extend(bones.linked(b).filter(|&c| c != from).map(|c| (c, b)));
+        order.extend(bones.neighbours(b).filter(|&c| c != from).map(|c| (c, b)));
         at += 1;
     }
     for &(b, from) in order.iter().rev() {
@@ -182,7 +182,12 @@ fn between(bones: &Bones, junctions: &[bool]) -> Vec<bool> {
 }
 
 /// Returns neighbours of the trunk that continue it as thick as it is; `None` if there are none.
-fn as_thick(skin: &Skin, bones: &Bones, inside: &[bool], found: bool) -> Option<Vec<usize>> {
+fn thick_neighbours(
+    skin: &BodySkin,
+    bones: &BoneTree,
+    inside: &[bool],
+    found: bool,
+) -> Option<Vec<usize>> {
     let own = || (0..bones.len()).filter(|&b| inside[b]);
     let volume: f64 = own().map(|b| bones.volume[b]).sum();
     let thick = own()
@@ -190,12 +195,12 @@ fn as_thick(skin: &Skin, bones: &Bones, inside: &[bool], found: bool) -> Option<
         .sum::<f64>()
         / volume.max(f64::MIN_POSITIVE);
     let (part, share) = match found {
-        true => (AS_THICK, 1.0),
-        false => (AS_THICK_ALONE, END_SHARE),
+        true => (MIN_THICKNESS_RATIO, 1.0),
+        false => (MIN_LIMBLESS_RATIO, MAX_END_SHARE),
     };
     let mut more: Vec<usize> = Vec::new();
     for b in own() {
-        for c in bones.linked(b) {
+        for c in bones.neighbours(b) {
             let new = !inside[c] && !more.contains(&c) && (bones.middle[c] || !found);
             if new && bones.radius[c] >= part * thick && !is_compact(skin, bones, c, b, share) {
                 more.push(c);
@@ -206,39 +211,52 @@ fn as_thick(skin: &Skin, bones: &Bones, inside: &[bool], found: bool) -> Option<
 }
 
 /// Adds branches in the plane that hardly leave the trunk.
-fn add_short_branches(skin: &Skin, bones: &Bones, diameters: &[f64], inside: &mut [bool]) {
-    let half = 0.5 * median_thickness(skin, &skin.share(inside), diameters);
+fn add_short_branches(skin: &BodySkin, bones: &BoneTree, diameters: &[f64], inside: &mut [bool]) {
+    let half = 0.5 * median_thickness(skin, &skin.bone_share(inside), diameters);
     let mut branches: Vec<(f64, Vec<usize>)> = Vec::new();
     for b in (0..bones.len()).filter(|&b| inside[b]) {
-        for c in bones.linked(b).filter(|&c| !inside[c] && bones.middle[c]) {
-            let list = bones.beyond(c, b);
-            let share = skin.share(&bones.marked(&list));
-            branches.push((reach_of(skin, &share, &bones.joint(b, c)).0, list));
+        for c in bones
+            .neighbours(b)
+            .filter(|&c| !inside[c] && bones.middle[c])
+        {
+            let list = bones.bones_beyond(c, b);
+            let share = skin.bone_share(&bones.bone_mask(&list));
+            branches.push((skin_reach(skin, &share, &bones.joint(b, c)).0, list));
         }
     }
     branches.sort_by(|a, b| b.0.total_cmp(&a.0));
     for (k, (reach, list)) in branches.into_iter().enumerate() {
-        let most = if k < 2 { INSIDE } else { INSIDE_MORE };
+        let most = if k < 2 {
+            MAX_NECK_REACH
+        } else {
+            MAX_BRANCH_REACH
+        };
         if reach < most * half && list.iter().all(|&b| bones.middle[b]) {
             list.into_iter().for_each(|b| inside[b] = true);
         }
     }
 }
 
-/// Returns whether a bone and all bones behind it are a lump: short for its thickness, and at most `share` of the
+/// Returns whether a bone and all bones behind it are a lump: short for its thickness, and at most `bone_share` of the
 /// body's volume.
-pub(super) fn is_compact(skin: &Skin, bones: &Bones, bone: usize, from: usize, share: f64) -> bool {
-    let list = bones.beyond(bone, from);
+pub(super) fn is_compact(
+    skin: &BodySkin,
+    bones: &BoneTree,
+    bone: usize,
+    from: usize,
+    share: f64,
+) -> bool {
+    let list = bones.bones_beyond(bone, from);
     let volume: f64 = list.iter().map(|&b| bones.volume[b]).sum();
     let largest = list.iter().map(|&b| bones.volume[b]).fold(0.0, f64::max);
     let most = match largest > 0.8 * volume {
         true => share,
-        false => share.min(LUMP_SHARE),
+        false => share.min(MAX_LUMP_SHARE),
     };
     if volume > most * bones.volume.iter().sum::<f64>() {
         return false;
     }
-    let own = skin.share(&bones.marked(&list));
-    let (reach, off) = reach_of(skin, &own, &bones.joint(bone, from));
-    reach <= END_LENGTH * off
+    let own = skin.bone_share(&bones.bone_mask(&list));
+    let (reach, off) = skin_reach(skin, &own, &bones.joint(bone, from));
+    reach <= MAX_END_REACH * off
 }

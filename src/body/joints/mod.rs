@@ -9,9 +9,9 @@
 //! | symbol | meaning |
 //! | --- | --- |
 //! | `DQ(x)` | the skin at rest carried by dual quaternions of the artist's own weights [kavan2007] |
-//! | S | [`NEAR`] rounds of smoothing over half the flesh's thickness ([`smoothing`]) |
+//! | S | [`HALF_DEPTH_ROUNDS`] rounds of smoothing over half the flesh's thickness ([`smoothing`]) |
 //! | R | the bones' rotations, blended by weights that S has smoothed |
-//! | slow part | [`SLOW`] rounds of smoothing over the thickness: smoothing pulls the outer side of a joint in, and subtracting this part restores it |
+//! | slow part | [`FULL_DEPTH_ROUNDS`] rounds of smoothing over the thickness: smoothing pulls the outer side of a joint in, and subtracting this part restores it |
 //! | E u | volume lost in the bend, restored on the lattice (`dynamics/volume.rs`) and embedded; K hides the faces of cells |
 //!
 //! Smoothing a skin and restoring its details is delta mush [mancewicz2014]; on linear skinning it loses a third of a
@@ -36,17 +36,17 @@ use smoothing::{Links, Shares};
 use std::sync::Arc;
 
 /// Rounds that smooth over half the thickness. They spread over √(16 · 0.6) = 3.1 edges at most.
-const NEAR: usize = 16;
+const HALF_DEPTH_ROUNDS: usize = 16;
 /// Rounds that smooth over the thickness. They spread over √(24 · 0.6) = 3.8 edges at most.
-const SLOW: usize = 24;
+const FULL_DEPTH_ROUNDS: usize = 24;
 /// Smoothed weights below this are dropped. They move skin by less than a thousandth of their bone's displacement.
-const LEAST_WEIGHT: f32 = 1e-3;
-/// Largest sum of differences between weights of coincident vertices that count as the same: as much as [`LEAST_WEIGHT`] drops.
-const SAME: f64 = 1e-3;
+const MIN_WEIGHT: f32 = 1e-3;
+/// Largest sum of differences between weights of coincident vertices that count as the same: as much as [`MIN_WEIGHT`] drops.
+const WEIGHT_TOLERANCE: f64 = 1e-3;
 /// Fewest vertices per parallel task.
-const SOME: usize = 512;
+const MIN_TASK_VERTICES: usize = 512;
 /// Marks a vertex without a node.
-const NONE: u32 = u32::MAX;
+const NO_NODE: u32 = u32::MAX;
 
 /// The skin of a body, prepared for bent joints. A node is a vertex, or several coincident ones that move as one.
 #[derive(Debug)]
@@ -87,23 +87,23 @@ impl JointShape {
             None => flesh::thickness(surface, &body.skeleton, skin, body.size),
         };
         let deep = |v: usize| thickness[nodes.first[v] as usize];
-        let near = links.shares(NEAR, |v| 0.5 * deep(v));
-        let slow = links.shares(SLOW, deep);
+        let near = links.shares(HALF_DEPTH_ROUNDS, |v| 0.5 * deep(v));
+        let slow = links.shares(FULL_DEPTH_ROUNDS, deep);
         let rest_origin = body.rest_origin();
-        let wide = |x: &Vec3| narrow(&(x - rest_origin));
+        let wide = |x: &Vec3| to_f32(&(x - rest_origin));
         let given: Vec<[f32; 3]> = rest.iter().map(wide).collect();
         let mut smooth = given.clone();
         links.smooth(&near, &mut smooth);
         let pairs = given.iter().zip(&smooth);
-        let details = pairs.map(|(x, s)| wider(x) - wider(s)).collect();
+        let details = pairs.map(|(x, s)| to_f64(x) - to_f64(s)).collect();
         Self {
             skeleton: body.skeleton.clone(),
             skin: skin.clone(),
             embedding: body.embedding.clone(),
             rest_origin,
             rest: surface.vertices().to_vec(),
-            smoothed: smoothed(skin, &nodes.first, &links, &near),
-            around: Groups::around(rest.len(), &nodes.triangles),
+            smoothed: smooth_weights(skin, &nodes.first, &links, &near),
+            around: Groups::from_elements(rest.len(), &nodes.triangles),
             node_of_vertex: nodes.of_vertex,
             vertex_of_node: nodes.first,
             triangles: nodes.triangles,
@@ -121,33 +121,36 @@ impl JointShape {
         let Ok(pose) = maps.pose(self.rest_origin) else {
             return still();
         };
-        let (own, scale) = pose.unscaled();
+        let (own, scale) = pose.remove_scale();
         let Ok(bones) = BonePoses::new(&self.skeleton, &own) else {
             return still();
         };
         let unscaled = |u: &[f32; 3]| u.map(|x| x / scale as f32);
         let u: Vec<[f32; 3]> = u.iter().map(unscaled).collect();
-        let shown = self.shown(&bones, &u);
+        let shown = self.displayed_positions(&bones, &u);
         let lift = |(v, &node): (usize, &u32)| {
-            if node == NONE {
+            if node == NO_NODE {
                 return [0.0; 3];
             }
             let (x, mut skin) = (self.rest[v], Vec3::zeros());
             for (bone, weight) in self.skin.row(v) {
                 skin += pose.maps()[bone as usize].apply(x) * weight;
             }
-            narrow(&(shown[node as usize] * scale - skin))
+            to_f32(&(shown[node as usize] * scale - skin))
         };
-        let vertices = self.node_of_vertex.par_iter().with_min_len(SOME);
+        let vertices = self
+            .node_of_vertex
+            .par_iter()
+            .with_min_len(MIN_TASK_VERTICES);
         vertices.enumerate().map(lift).collect()
     }
 
     /// Returns the shown positions of nodes, in the pose's own space.
-    fn shown(&self, bones: &BonePoses, u: &[[f32; 3]]) -> Vec<Vec3> {
+    fn displayed_positions(&self, bones: &BonePoses, u: &[[f32; 3]]) -> Vec<Vec3> {
         // DQ(x) and E u side by side: one pass smooths both.
         let carried = |&v: &u32| {
             let v = v as usize;
-            let g = narrow(&bones.place(self.skin.row(v), self.rest[v]));
+            let g = to_f32(&bones.place(self.skin.row(v), self.rest[v]));
             let mut moved = [0.0f32; 3];
             for (a, share) in self.embedding.row(v) {
                 let u = u.get(a).copied().unwrap_or_default();
@@ -155,26 +158,33 @@ impl JointShape {
             }
             [g[0], g[1], g[2], 0.0, moved[0], moved[1], moved[2], 0.0]
         };
-        let vertices = self.vertex_of_node.par_iter().with_min_len(SOME);
+        let vertices = self
+            .vertex_of_node
+            .par_iter()
+            .with_min_len(MIN_TASK_VERTICES);
         let given: Vec<[f32; 8]> = vertices.map(carried).collect();
-        let nodes = || (0..given.len()).into_par_iter().with_min_len(SOME);
+        let nodes = || {
+            (0..given.len())
+                .into_par_iter()
+                .with_min_len(MIN_TASK_VERTICES)
+        };
         let mut smooth = given.clone();
         self.links.smooth(&self.near, &mut smooth);
         let detailed = |node: usize| {
-            let detail = bones.turn(self.smoothed.row(node), self.details[node]);
-            wider(&first(&smooth[node])) + detail
+            let detail = bones.carry_vector(self.smoothed.row(node), self.details[node]);
+            to_f64(&first_three(&smooth[node])) + detail
         };
         let mut shown: Vec<Vec3> = nodes().map(detailed).collect();
         let normals = self.normals(&shown);
         let along = |node: usize| {
-            let moved = shown[node] - wider(&first(&given[node]));
+            let moved = shown[node] - to_f64(&first_three(&given[node]));
             [moved.dot(&normals[node]) as f32]
         };
         let mut slow: Vec<[f32; 1]> = nodes().map(along).collect();
         self.links.smooth(&self.slow, &mut slow);
         for (node, p) in shown.iter_mut().enumerate() {
             let [.., x, y, z, _] = smooth[node];
-            *p += wider(&[x, y, z]) - normals[node] * f64::from(slow[node][0]);
+            *p += to_f64(&[x, y, z]) - normals[node] * f64::from(slow[node][0]);
         }
         shown
     }
@@ -185,18 +195,24 @@ impl JointShape {
             let [a, b, c] = t.map(|v| places[v as usize]);
             (b - a).cross(&(c - a))
         };
-        let areas = self.triangles.par_iter().with_min_len(SOME).map(area);
+        let areas = self
+            .triangles
+            .par_iter()
+            .with_min_len(MIN_TASK_VERTICES)
+            .map(area);
         let areas: Vec<Vec3> = areas.collect();
         let normal = |node: usize| {
             let sum: Vec3 = self
                 .around
-                .of(node)
+                .members(node)
                 .iter()
                 .map(|&t| areas[t as usize])
                 .sum();
             sum.try_normalize(0.0).unwrap_or_default()
         };
-        let nodes = (0..places.len()).into_par_iter().with_min_len(SOME);
+        let nodes = (0..places.len())
+            .into_par_iter()
+            .with_min_len(MIN_TASK_VERTICES);
         nodes.map(normal).collect()
     }
 }
@@ -211,7 +227,7 @@ struct Nodes {
 impl Nodes {
     fn new(body: &Body) -> Self {
         let (welded, skin) = (body.surface.welded(), &body.skin);
-        let mut of_vertex = vec![NONE; welded.of_vertex.len()];
+        let mut of_vertex = vec![NO_NODE; welded.of_vertex.len()];
         let mut first: Vec<u32> = Vec::new();
         let mut at = vec![Vec::<u32>::new(); welded.vertices.len()];
         for (v, &w) in welded.of_vertex.iter().enumerate() {
@@ -221,7 +237,7 @@ impl Nodes {
             if skin.row(v).next().is_none() {
                 continue;
             }
-            let same = |node: &&u32| are_same(skin, first[**node as usize] as usize, v);
+            let same = |node: &&u32| have_same_weights(skin, first[**node as usize] as usize, v);
             let known = here.iter().find(same).copied();
             of_vertex[v] = known.unwrap_or_else(|| {
                 first.push(v as u32);
@@ -233,7 +249,7 @@ impl Nodes {
         let corners =
             |&t: &u32| body.surface.triangles()[t as usize].map(|v| of_vertex[v as usize]);
         let whole = |&[a, b, c]: &[u32; 3]| {
-            [a, b, c].iter().all(|&v| v != NONE) && a != b && b != c && c != a
+            [a, b, c].iter().all(|&v| v != NO_NODE) && a != b && b != c && c != a
         };
         let triangles = welded.source.iter().map(corners).filter(whole).collect();
         Self {
@@ -245,7 +261,7 @@ impl Nodes {
 }
 
 /// Returns whether two vertices have the same weights.
-fn are_same(skin: &SkinWeights, a: usize, b: usize) -> bool {
+fn have_same_weights(skin: &SkinWeights, a: usize, b: usize) -> bool {
     let of =
         |v: usize, bone: u32| -> f64 { skin.row(v).filter(|p| p.0 == bone).map(|p| p.1).sum() };
     let from = |v: usize, other: usize| -> f64 {
@@ -253,12 +269,17 @@ fn are_same(skin: &SkinWeights, a: usize, b: usize) -> bool {
             .map(|(bone, w)| (w - of(other, bone)).abs())
             .sum()
     };
-    from(a, b) + from(b, a) <= 2.0 * SAME
+    from(a, b) + from(b, a) <= 2.0 * WEIGHT_TOLERANCE
 }
 
 /// Returns the smoothed weights of nodes.
-fn smoothed(skin: &SkinWeights, vertices: &[u32], links: &Links, shares: &Shares) -> SkinWeights {
-    const WIDE: usize = 8;
+fn smooth_weights(
+    skin: &SkinWeights,
+    vertices: &[u32],
+    links: &Links,
+    shares: &Shares,
+) -> SkinWeights {
+    const BONES_AT_ONCE: usize = 8;
     let mut rows = vec![Vec::<(u32, f64)>::new(); vertices.len()];
     let mut carries = vec![false; skin.bone_count];
     for &v in vertices {
@@ -268,9 +289,9 @@ fn smoothed(skin: &SkinWeights, vertices: &[u32], links: &Links, shares: &Shares
     let bones: Vec<u32> = (0..skin.bone_count as u32)
         .filter(|&b| carries[b as usize])
         .collect();
-    for bones in bones.chunks(WIDE) {
+    for bones in bones.chunks(BONES_AT_ONCE) {
         let row = |&v: &u32| {
-            let mut row = [0.0f32; WIDE];
+            let mut row = [0.0f32; BONES_AT_ONCE];
             for (bone, weight) in skin.row(v as usize) {
                 if let Ok(k) = bones.binary_search(&bone) {
                     row[k] = weight as f32;
@@ -278,10 +299,10 @@ fn smoothed(skin: &SkinWeights, vertices: &[u32], links: &Links, shares: &Shares
             }
             row
         };
-        let mut values: Vec<[f32; WIDE]> = vertices.iter().map(row).collect();
+        let mut values: Vec<[f32; BONES_AT_ONCE]> = vertices.iter().map(row).collect();
         links.smooth(shares, &mut values);
         for (row, values) in rows.iter_mut().zip(&values) {
-            let pairs = bones.iter().zip(values).filter(|(_, w)| **w > LEAST_WEIGHT);
+            let pairs = bones.iter().zip(values).filter(|(_, w)| **w > MIN_WEIGHT);
             row.extend(pairs.map(|(&bone, &w)| (bone, f64::from(w))));
         }
     }
@@ -289,14 +310,14 @@ fn smoothed(skin: &SkinWeights, vertices: &[u32], links: &Links, shares: &Shares
     SkinWeights::from_rows(skin.bone_count, rows).unwrap_or_default()
 }
 
-fn narrow(v: &Vec3) -> [f32; 3] {
+fn to_f32(v: &Vec3) -> [f32; 3] {
     v.cast::<f32>().into()
 }
 
-fn wider(&[x, y, z]: &[f32; 3]) -> Vec3 {
+fn to_f64(&[x, y, z]: &[f32; 3]) -> Vec3 {
     Vec3::new(f64::from(x), f64::from(y), f64::from(z))
 }
 
-fn first(&[x, y, z, ..]: &[f32; 8]) -> [f32; 3] {
+fn first_three(&[x, y, z, ..]: &[f32; 8]) -> [f32; 3] {
     [x, y, z]
 }

@@ -2,18 +2,18 @@
 //! Smoothing over the skin: rounds of `x ← x + λ (mean of the neighbours − x)`, with a share λ per vertex.
 //!
 //! n rounds of share λ spread a vertex's value over √(n λ) of its edges. Shares are chosen to spread over a wanted
-//! length, independent of the resolution. The number of rounds bounds that length: a share above [`LARGEST`] would
+//! length, independent of the resolution. The number of rounds bounds that length: a share above [`MAX_SHARE`] would
 //! oscillate.
 
 use crate::Vec3;
-use crate::geometry::groups::{Groups, links};
+use crate::geometry::groups::{Groups, directed_edges};
 use rayon::prelude::*;
 
 /// Largest share. An alternation from vertex to vertex is then multiplied by −0.2 each round, and vanishes after a
 /// few.
-const LARGEST: f64 = 0.6;
+const MAX_SHARE: f64 = 0.6;
 /// Fewest vertices per parallel task.
-const SOME: usize = 2048;
+const MIN_TASK_VERTICES: usize = 2048;
 
 /// Neighbours of each vertex.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ impl Links {
     /// Links vertices along the edges of triangles. Vertices on edges that do not belong to exactly two triangles are
     /// fixed.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Self {
-        let mut edges = links(triangles.iter().copied());
+        let mut edges = directed_edges(triangles.iter().copied());
         let mut stays = vec![false; vertices.len()];
         for same in edges.chunk_by(|a, b| a == b) {
             if same.len() != 2 {
@@ -44,7 +44,7 @@ impl Links {
         edges.dedup();
         let neighbours = Groups::new(vertices.len(), edges.iter().copied());
         let square = |v: usize| {
-            let near = neighbours.of(v);
+            let near = neighbours.members(v);
             if stays[v] || near.is_empty() {
                 return 0.0;
             }
@@ -60,7 +60,7 @@ impl Links {
     /// Returns shares by which `rounds` rounds smooth over `length` metres at each vertex.
     pub fn shares(&self, rounds: usize, length: impl Fn(usize) -> f64) -> Shares {
         let share = |(v, &square): (usize, &f64)| match square > 0.0 {
-            true => (length(v).powi(2) / (rounds as f64 * square)).clamp(0.0, LARGEST) as f32,
+            true => (length(v).powi(2) / (rounds as f64 * square)).clamp(0.0, MAX_SHARE) as f32,
             false => 0.0,
         };
         Shares {
@@ -79,7 +79,7 @@ impl Links {
                 if share == 0.0 {
                     return;
                 }
-                let near = self.neighbours.of(v);
+                let near = self.neighbours.members(v);
                 let mut sum = [0.0; N];
                 for &n in near {
                     let x = &from[n as usize];
@@ -89,7 +89,10 @@ impl Links {
                 let own = &from[v];
                 (0..N).for_each(|k| to[k] = own[k] * (1.0 - share) + sum[k] * part);
             };
-            let all = next.par_iter_mut().with_min_len(SOME).enumerate();
+            let all = next
+                .par_iter_mut()
+                .with_min_len(MIN_TASK_VERTICES)
+                .enumerate();
             all.for_each(round);
             std::mem::swap(values, &mut next);
         }
@@ -160,6 +163,6 @@ mod tests {
             assert!((found - 0.12).abs() < 0.003, "{found}");
         }
         // Sixteen rounds reach no farther than their largest shares.
-        assert!(spread(81, 0.05, 9.0) < 0.05 * 1.2 * (16.0 * LARGEST).sqrt());
+        assert!(spread(81, 0.05, 9.0) < 0.05 * 1.2 * (16.0 * MAX_SHARE).sqrt());
     }
 }

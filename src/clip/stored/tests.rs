@@ -5,7 +5,7 @@ use super::*;
 use crate::body::fixture::BarOptions;
 use crate::clip::{ClipError, FrameForces, SceneMember};
 use crate::contact::Contact;
-use crate::disk::tests::Folder;
+use crate::disk::tests::TestFolder;
 use crate::dynamics::{Method, SimulationSettings};
 use crate::present::SurfaceId;
 use crate::progress::Silent;
@@ -22,7 +22,7 @@ fn body() -> Arc<Body> {
     BarOptions { settings, ..bar }.build()
 }
 
-fn swings(frames: std::ops::Range<usize>) -> Vec<Pose> {
+fn swing_poses(frames: std::ops::Range<usize>) -> Vec<Pose> {
     let pose = |i: usize| {
         let turn = Vec3::new(0.4 * (i as f64 * 0.6).sin(), 0.0, 0.0);
         let r = UnitQuaternion::from_scaled_axis(turn);
@@ -40,7 +40,7 @@ fn settings(method: Method) -> ClipSettings {
     let simulation = SimulationSettings {
         max_offset: Some(0.2),
         elastic_joints: 0.5,
-        ..SimulationSettings::damped().by(method)
+        ..SimulationSettings::with_default_damping().with_method(method)
     };
     ClipSettings {
         preroll: 2,
@@ -49,17 +49,17 @@ fn settings(method: Method) -> ClipSettings {
 }
 
 /// Returns forces that grow with the frames.
-fn pushes(nodes: usize, frames: usize) -> Vec<Vec<Vec3>> {
+fn push_forces(nodes: usize, frames: usize) -> Vec<Vec<Vec3>> {
     let push = |f: usize| vec![Vec3::new(0.0, 0.02 * (f + 1) as f64, 0.0); nodes];
     (0..frames).map(push).collect()
 }
 
 fn clip(method: Method, frames: usize) -> Clip {
     let body = body();
-    let forces = pushes(body.node_count(), frames);
+    let forces = push_forces(body.node_count(), frames);
     let forces = Some(&forces as &dyn FrameForces);
-    let shot = Shot::new(body, swings(0..frames), settings(method));
-    shot.simulate_with(forces, &Silent).unwrap()
+    let shot = Shot::new(body, swing_poses(0..frames), settings(method));
+    shot.simulate_with_forces(forces, &Silent).unwrap()
 }
 
 /// Returns everything that a clip holds.
@@ -88,8 +88,8 @@ fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
     )
 }
 
-fn through_a_file(clip: &Clip) -> Clip {
-    let folder = Folder::new();
+fn save_and_load(clip: &Clip) -> Clip {
+    let folder = TestFolder::new();
     let path = folder.0.join("clip.thew");
     clip.save(&path).unwrap();
     assert_eq!(folder.names(), ["clip.thew"], "no part is left behind");
@@ -108,14 +108,14 @@ fn stored_clip_keeps_bits() {
         (Method::NeoHookean, 4),
     ] {
         let clip = clip(method, frames);
-        let again = through_a_file(&clip);
+        let again = save_and_load(&clip);
         assert_eq!(contents(&again), contents(&clip), "{}", method.name());
         let moved = |c: &Clip| c.offsets(frames as i64 - 1, SurfaceId::OWN).unwrap();
         assert!(moved(&clip).iter().any(|x| *x != 0.0));
-        let forces = pushes(clip.body().node_count(), 3);
+        let forces = push_forces(clip.body().node_count(), 3);
         for clip in [&clip, &again] {
             let forces = Some(&forces as &dyn FrameForces);
-            clip.extend(&swings(frames..frames + 3), forces, &Silent)
+            clip.extend(&swing_poses(frames..frames + 3), forces, &Silent)
                 .unwrap();
         }
         assert_eq!(
@@ -138,23 +138,23 @@ fn stored_cycle_keeps_texts() {
     let texts: Texts = [("maker".to_owned(), "ünïcode\n".to_owned())].into();
     let shot = Shot {
         texts: texts.clone(),
-        ..Shot::new(body(), swings(0..10), settings)
+        ..Shot::new(body(), swing_poses(0..10), settings)
     };
     let (clip, _) = shot.simulate(&Silent).unwrap();
-    let again = through_a_file(&clip);
+    let again = save_and_load(&clip);
     assert_eq!(contents(&again), contents(&clip));
     assert_eq!(again.texts(), &texts);
-    let refused = again.extend(&swings(0..1), None, &Silent).unwrap_err();
+    let refused = again.extend(&swing_poses(0..1), None, &Silent).unwrap_err();
     assert!(refused.to_string().contains("cyclic"), "{refused}");
 }
 
 /// Returns the error of a clip that is loaded after a change to its content.
-fn refusal(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &CarriedSurfaces>)) -> String {
-    let folder = Folder::new();
+fn load_error(clip: &Clip, forge: impl FnOnce(&mut StoredClip<'_, &CarriedSurfaces>)) -> String {
+    let folder = TestFolder::new();
     let path = folder.0.join("clip.thew");
     let saved = clip.with_stored(|mut stored| {
         forge(&mut stored);
-        store::save(&path, KIND, &stored)
+        store::save(&path, FILE_KIND, &stored)
     });
     saved.unwrap().unwrap();
     let e = Clip::load(&path).unwrap_err();
@@ -168,8 +168,8 @@ fn stored_refuses_forged_clip() {
     let clip = clip(Method::Warped, 9);
     let frame = "one of its frames does not fit its body";
     let going = "what it needs to continue does not fit its body";
-    let refuses = |forge: &dyn Fn(&mut Stored<'_, &CarriedSurfaces>), words: &str| {
-        let sentence = refusal(&clip, forge);
+    let refuses = |forge: &dyn Fn(&mut StoredClip<'_, &CarriedSurfaces>), words: &str| {
+        let sentence = load_error(&clip, forge);
         assert!(sentence.contains(words), "{sentence}");
     };
     refuses(&|s| s.frames.clear(), "it has no frames");
@@ -178,8 +178,8 @@ fn stored_refuses_forged_clip() {
     refuses(&|s| s.frames[8].points.to_mut().truncate(5), frame);
     refuses(&|s| s.frames[0].inverted = u32::MAX, frame);
     refuses(&|s| s.frames[0].folded = Some(u32::MAX), frame);
-    let shown = |s: &mut Stored<'_, &CarriedSurfaces>| {
-        s.frames[2].shown = StoredShown::Modes {
+    let shown = |s: &mut StoredClip<'_, &CarriedSurfaces>| {
+        s.frames[2].shown = StoredDisplay::Modes {
             amplitudes: Cow::Owned(vec![0.0]),
             pose: Cow::Owned(Pose::rest(2)),
         }
@@ -207,7 +207,7 @@ fn stored_refuses_forged_clip() {
     refuses(&|s| s.membership.to_mut().names.clear(), none);
     // Without contact there are no others.
     refuses(&|s| s.membership.to_mut().names.push("other".into()), none);
-    let run = |forge: &dyn Fn(&mut StoredDrive<'_>), words: &str| {
+    let run = |forge: &dyn Fn(&mut StoredRun<'_>), words: &str| {
         refuses(&|s| forge(s.run.as_mut().unwrap()), words);
     };
     run(&|d| drop(d.poses.to_mut().pop()), going);
@@ -216,11 +216,11 @@ fn stored_refuses_forged_clip() {
         &|d| d.forces[0] = Some(Cow::Owned(vec![Vec3::zeros()])),
         going,
     );
-    let lost = |d: &mut StoredDrive<'_>| d.forces[0].as_mut().unwrap().to_mut()[0].x = f64::NAN;
+    let lost = |d: &mut StoredRun<'_>| d.forces[0].as_mut().unwrap().to_mut()[0].x = f64::NAN;
     run(&lost, going);
     run(&|d| d.state.to_mut().clear(), going);
     run(&|d| d.state.to_mut().truncate(200), "state");
-    let far = |d: &mut StoredDrive<'_>| {
+    let far = |d: &mut StoredRun<'_>| {
         let state = d.state.to_mut();
         let end = state.len() - 8;
         state[end..].copy_from_slice(&f64::NAN.to_le_bytes());
@@ -235,8 +235,8 @@ fn stored_refuses_forged_scene() {
         translation: Vec3::new(3.0, 0.0, 0.0),
         ..Affine::identity()
     };
-    let poses = swings(0..9);
-    let others: Vec<Pose> = poses.iter().map(|pose| pose.moved(&aside)).collect();
+    let poses = swing_poses(0..9);
+    let others: Vec<Pose> = poses.iter().map(|pose| pose.apply_map(&aside)).collect();
     let member = |name: &str, poses| SceneMember {
         name: name.into(),
         surfaces: CarriedSurfaces::new(body()),
@@ -247,35 +247,35 @@ fn stored_refuses_forged_scene() {
     };
     let members = [member("one", &poses), member("other", &others)];
     let clips = Clip::simulate_scene(&members, &Silent).unwrap();
-    let again = through_a_file(&clips[1]);
+    let again = save_and_load(&clips[1]);
     assert_eq!(contents(&again), contents(&clips[1]));
     assert_eq!(
         (again.body_index(), again.body_names()[0].as_str()),
         (1, "one")
     );
     let state = |forge: &dyn Fn(&mut Vec<u8>)| {
-        let forge = |s: &mut Stored<'_, &CarriedSurfaces>| {
+        let forge = |s: &mut StoredClip<'_, &CarriedSurfaces>| {
             forge(s.run.as_mut().unwrap().state.to_mut());
         };
-        refusal(&clips[1], forge)
+        load_error(&clips[1], forge)
     };
     let sentence = state(&|bytes| bytes.truncate(100));
     assert!(sentence.contains("not belong to its scene"), "{sentence}");
     let sentence = state(&|bytes| bytes[8] = 3);
     assert!(sentence.contains("not belong to its scene"), "{sentence}");
-    let sentence = refusal(&clips[1], |s| s.membership.to_mut().body = 2);
+    let sentence = load_error(&clips[1], |s| s.membership.to_mut().body = 2);
     assert!(sentence.contains("scene that cannot exist"), "{sentence}");
-    let sentence = refusal(&clips[1], |s| {
+    let sentence = load_error(&clips[1], |s| {
         s.membership.to_mut().names.push("third".into());
     });
     assert!(sentence.contains("not belong to its scene"), "{sentence}");
     // What is of the others shows when they go on together.
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let path = folder.0.join("clip.thew");
     let saved = clips[1].with_stored(|mut stored| {
         let bytes = stored.run.as_mut().unwrap().state.to_mut();
         bytes[40] ^= 0xff;
-        store::save(&path, KIND, &stored)
+        store::save(&path, FILE_KIND, &stored)
     });
     saved.unwrap().unwrap();
     let forged = Clip::load(&path).unwrap();
@@ -290,36 +290,36 @@ fn stored_refuses_forged_scene() {
 #[test]
 fn stored_refuses_forged_modes() {
     let clip = clip(Method::Modal, 4);
-    let other = |s: &mut Stored<'_, &CarriedSurfaces>| {
+    let other = |s: &mut StoredClip<'_, &CarriedSurfaces>| {
         let long = BarOptions {
             cells_along: 5,
             ..Default::default()
         };
-        let modes = Modes::of_body(&long.build(), 3, &Silent).unwrap();
+        let modes = Modes::for_body(&long.build(), 3, &Silent).unwrap();
         s.modal.as_mut().unwrap().0 = StoredModes::new(&modes);
     };
-    let sentence = refusal(&clip, other);
+    let sentence = load_error(&clip, other);
     assert!(sentence.contains("modes do not fit"), "{sentence}");
-    let amplitude = |s: &mut Stored<'_, &CarriedSurfaces>| {
-        if let StoredShown::Modes { amplitudes, .. } = &mut s.frames[1].shown {
+    let amplitude = |s: &mut StoredClip<'_, &CarriedSurfaces>| {
+        if let StoredDisplay::Modes { amplitudes, .. } = &mut s.frames[1].shown {
             amplitudes.to_mut()[0] = f64::INFINITY;
         }
     };
-    let sentence = refusal(&clip, amplitude);
+    let sentence = load_error(&clip, amplitude);
     assert!(sentence.contains("one of its frames"), "{sentence}");
 }
 
 /// A clip cannot be saved from the progress callback of its own extension.
 #[test]
 fn save_refused_during_extend() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let (clip, path) = (clip(Method::Warped, 4), folder.0.join("clip.thew"));
     let saved = std::sync::Mutex::new(None);
     let progress = |_: f64, _: &str| {
         saved.lock().unwrap().get_or_insert(clip.save(&path));
         true
     };
-    clip.extend(&swings(4..5), None, &progress).unwrap();
+    clip.extend(&swing_poses(4..5), None, &progress).unwrap();
     let refused = saved.into_inner().unwrap().unwrap().unwrap_err();
     assert!(
         matches!(refused, StoreError::Unwritable { .. }),

@@ -16,22 +16,22 @@
 //! the basis.
 
 use crate::Vec3;
-use crate::contact::response::compliance::{Compliance, Flexible};
+use crate::contact::response::compliance::{ComplianceColumns, FlexibleBody};
 use nalgebra::linalg::{Cholesky, ColPivQR};
 use nalgebra::{DMatrix, DVector, RowDVector};
 
 /// Remainder, relative to the largest row, below which a row counts as a combination of others. Neighbouring points of one cell differ by so little;
 /// holding these differences too would let forces grow without bound.
-const RANK: f64 = 1e-2;
+const RANK_TOLERANCE: f64 = 1e-2;
 /// Term added to the diagonal of `C A⁻¹ Cᵀ`, relative to its largest entry, so that it can be factored with dependent rows.
 /// It is half a million times rounding, and too small to change a force visibly.
-const FORETOLD: f64 = 1e-10;
+const DIAGONAL_SHIFT: f64 = 1e-10;
 /// Rounds in which closing rows are added; later rounds only release pulls. Rows that close and open in turn would never end otherwise.
-const ROUNDS: usize = 40;
+const MAX_CLOSING_ROUNDS: usize = 40;
 
 /// χ at the end of a step as a linear function of the displacements of free nodes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Row {
+pub(super) struct CreaseRow {
     pub entries: Vec<(u32, Vec3)>,
     /// χ without displacements, metres.
     pub gap: f64,
@@ -53,7 +53,7 @@ pub(super) struct Equalities {
 
 /// A set of held rows.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct ActiveSet {
     /// Indices of the held rows.
     pub rows: Vec<usize>,
     /// Multiplier of each held row, N: positive pushes apart, negative pulls together; zero for combinations of others.
@@ -68,15 +68,15 @@ pub(super) struct Held {
 }
 
 impl Equalities {
-    pub fn new(rows: &[Row], free: usize, flesh: &mut dyn Flexible) -> Self {
+    pub fn new(rows: &[CreaseRow], free: usize, flesh: &mut dyn FlexibleBody) -> Self {
         let mut nodes: Vec<u32> = rows
             .iter()
             .flat_map(|row| row.entries.iter().map(|(node, _)| *node))
             .collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let mut compliance = Compliance::default();
-        compliance.cover(&nodes, free, flesh);
+        let mut compliance = ComplianceColumns::default();
+        compliance.add_nodes(&nodes, free, flesh);
         let mut columns = DMatrix::zeros(3 * nodes.len(), rows.len());
         for (j, row) in rows.iter().enumerate() {
             for (node, direction) in &row.entries {
@@ -96,8 +96,8 @@ impl Equalities {
         }
     }
 
-    fn nothing(&self) -> Held {
-        Held {
+    fn empty_set(&self) -> ActiveSet {
+        ActiveSet {
             rows: Vec::new(),
             multipliers: Vec::new(),
             #[cfg(test)]
@@ -108,21 +108,22 @@ impl Equalities {
     }
 
     /// Holds some rows; `None` where it fails numerically.
-    pub fn hold(&self, rows: Vec<usize>) -> Option<Held> {
+    pub fn hold(&self, rows: Vec<usize>) -> Option<ActiveSet> {
         if rows.is_empty() || self.nodes.is_empty() {
-            return Some(self.nothing());
+            return Some(self.empty_set());
         }
         let qr = ColPivQR::new(self.columns.select_columns(&rows));
         let upper = qr.r();
         let largest = upper[(0, 0)].abs();
         let count = upper.nrows().min(upper.ncols());
-        let independent = (0..count).take_while(|&j| upper[(j, j)].abs() > RANK * largest);
+        let independent =
+            (0..count).take_while(|&j| upper[(j, j)].abs() > RANK_TOLERANCE * largest);
         let rank = independent.count();
         if rank == 0 {
-            return Some(Held {
+            return Some(ActiveSet {
                 multipliers: vec![0.0; rows.len()],
                 rows,
-                ..self.nothing()
+                ..self.empty_set()
             });
         }
         // Row numbers and required openings, in the order of the pivots.
@@ -141,7 +142,7 @@ impl Equalities {
         for j in 0..rank {
             multipliers[order[j]] = pushes[j];
         }
-        let held = Held {
+        let held = ActiveSet {
             rows,
             multipliers,
             #[cfg(test)]
@@ -153,18 +154,18 @@ impl Equalities {
     }
 
     /// Returns χ of all rows, held or not, at the end of the step, metres.
-    pub fn values(&self, held: &Held) -> DVector<f64> {
+    pub fn values(&self, held: &ActiveSet) -> DVector<f64> {
         &self.gaps + &held.opened
     }
 
     /// Returns the opening of all rows in the step, metres.
-    pub fn openings(&self, held: &Held) -> DVector<f64> {
+    pub fn openings(&self, held: &ActiveSet) -> DVector<f64> {
         &self.motions + &held.opened
     }
 
     /// Holds the first n rows, where n is the smallest number with which all later ones are exterior. `[capell2006, eq. 12]`
-    pub fn hold_first(&self) -> Option<Held> {
-        for n in self.foretold() {
+    pub fn hold_first(&self) -> Option<ActiveSet> {
+        for n in self.predict_counts() {
             let held = self.hold((0..n).collect())?;
             if self.values(&held).iter().skip(n).all(|&x| x > 0.0) {
                 return Some(held);
@@ -174,12 +175,12 @@ impl Equalities {
     }
 
     /// Predicts the numbers of held rows with which all later rows are exterior, ascending.
-    fn foretold(&self) -> Vec<usize> {
+    fn predict_counts(&self) -> Vec<usize> {
         let n = self.gaps.len();
         let mut square = self.columns.tr_mul(&(&self.compliance * &self.columns));
         let largest = square.diagonal().amax();
         for j in 0..n {
-            square[(j, j)] += largest * FORETOLD;
+            square[(j, j)] += largest * DIAGONAL_SHIFT;
         }
         let Some(lower) = Cholesky::new(square).map(Cholesky::unpack) else {
             return (0..=n).collect();
@@ -202,7 +203,7 @@ impl Equalities {
 
     /// Holds rows that push, releasing rows by the sign of their multipliers. At the end none pulls, and, if the rounds suffice, no other row
     /// overlaps and closes. `None` where it fails numerically.
-    pub fn hold_pushing(&self) -> Option<Held> {
+    pub fn hold_pushing(&self) -> Option<ActiveSet> {
         let closing = |gap: f64, motion: f64| gap < 0.0 && motion < 0.0;
         let pairs = self.gaps.iter().zip(&self.motions).enumerate();
         let mut rows: Vec<usize> = pairs
@@ -216,7 +217,7 @@ impl Equalities {
                 .filter(|(_, push)| **push >= 0.0)
                 .map(|(j, _)| *j)
                 .collect();
-            if kept.len() == held.rows.len() && round < ROUNDS {
+            if kept.len() == held.rows.len() && round < MAX_CLOSING_ROUNDS {
                 let (values, openings) = (self.values(&held), self.openings(&held));
                 let pairs = values.iter().zip(&openings).enumerate();
                 let missing = pairs
@@ -234,7 +235,7 @@ impl Equalities {
     }
 
     /// Returns the displacements of all free nodes, metres, computed with A itself.
-    pub fn displaced(&self, held: &Held, flesh: &mut dyn Flexible) -> Vec<Vec3> {
+    pub fn displacements(&self, held: &ActiveSet, flesh: &mut dyn FlexibleBody) -> Vec<Vec3> {
         let mut moved = vec![Vec3::zeros(); self.free];
         for (&node, force) in self
             .nodes
@@ -251,38 +252,38 @@ impl Equalities {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::tests::Springs;
+    use crate::contact::tests::CoupledSprings;
 
     const NODES: usize = 12;
 
     /// A row between two nodes; the same number gives the same row.
-    fn row(seed: u32, gap: f64, motion: f64) -> Row {
+    fn build_row(seed: u32, gap: f64, motion: f64) -> CreaseRow {
         let wave = |k: u32| f64::from(17 * seed + 5 * k + 1).sin();
         let n = Vec3::new(wave(0), wave(1), wave(2)).normalize();
         let (a, b) = (seed % 12, (seed * 5 + 3) % 12);
-        Row {
+        CreaseRow {
             entries: vec![(a, n), (b, -n * 0.8)],
             gap,
             motion,
         }
     }
 
-    fn opened(row: &Row, moved: &[Vec3]) -> f64 {
+    fn row_opening(row: &CreaseRow, moved: &[Vec3]) -> f64 {
         let part = |(node, n): &(u32, Vec3)| n.dot(&moved[*node as usize]);
         row.entries.iter().map(part).sum()
     }
 
-    fn made(rows: &[Row]) -> (Equalities, Springs) {
-        let mut springs = Springs::new(NODES, 1.0);
+    fn build_equalities(rows: &[CreaseRow]) -> (Equalities, CoupledSprings) {
+        let mut springs = CoupledSprings::new(NODES, 1.0);
         (Equalities::new(rows, NODES, &mut springs), springs)
     }
 
     /// Rows of which some overlap and close, some open, and some are apart.
-    fn mixed() -> Vec<Row> {
+    fn mixed_rows() -> Vec<CreaseRow> {
         (0..14)
             .map(|i| {
                 let wave = (1.7 * f64::from(i)).sin();
-                row(i, 0.02 - 0.004 * f64::from(13 - i), -0.01 + 0.012 * wave)
+                build_row(i, 0.02 - 0.004 * f64::from(13 - i), -0.01 + 0.012 * wave)
             })
             .collect()
     }
@@ -290,13 +291,13 @@ mod tests {
     /// Rows that are held as equalities do not move, while flesh elsewhere does.
     #[test]
     fn held_rows_do_not_open() {
-        let rows = mixed();
-        let (equalities, mut springs) = made(&rows);
+        let rows = mixed_rows();
+        let (equalities, mut springs) = build_equalities(&rows);
         let held = equalities.hold((0..9).collect()).unwrap();
         assert_eq!(held.rank, 9);
-        let moved = equalities.displaced(&held, &mut springs);
+        let moved = equalities.displacements(&held, &mut springs);
         for (j, row) in rows.iter().enumerate() {
-            let opened = opened(row, &moved);
+            let opened = row_opening(row, &moved);
             assert!((equalities.openings(&held)[j] - row.motion - opened).abs() < 1e-9);
             if j < 9 {
                 assert!((row.motion + opened).abs() < 1e-9, "{j}");
@@ -308,27 +309,31 @@ mod tests {
     /// Rows that depend on others add nothing to the rank and do not change the displacements.
     #[test]
     fn duplicate_rows_count_once() {
-        let single = [row(0, -1.0, -0.02), row(1, -1.0, 0.01), row(2, -1.0, -0.03)];
+        let single = [
+            build_row(0, -1.0, -0.02),
+            build_row(1, -1.0, 0.01),
+            build_row(2, -1.0, -0.03),
+        ];
         let mut double = single.to_vec();
         double.extend(single.iter().cloned());
         // The sum of two rows, which moves as they do.
-        double.push(Row {
+        double.push(CreaseRow {
             entries: [&single[0].entries[..], &single[1].entries[..]].concat(),
             gap: -2.0,
             motion: single[0].motion + single[1].motion,
         });
-        let (once, mut springs) = made(&single);
+        let (once, mut springs) = build_equalities(&single);
         let held = once.hold((0..3).collect()).unwrap();
-        let moved = once.displaced(&held, &mut springs);
-        let (twice, mut springs) = made(&double);
+        let moved = once.displacements(&held, &mut springs);
+        let (twice, mut springs) = build_equalities(&double);
         let all = twice.hold((0..double.len()).collect()).unwrap();
         assert_eq!((held.rank, all.rank), (3, 3));
-        let again = twice.displaced(&all, &mut springs);
+        let again = twice.displacements(&all, &mut springs);
         for (a, b) in moved.iter().zip(&again) {
             assert!((a - b).norm() < 1e-12);
         }
         for row in &double {
-            assert!((row.motion + opened(row, &again)).abs() < 1e-9);
+            assert!((row.motion + row_opening(row, &again)).abs() < 1e-9);
         }
     }
 
@@ -337,9 +342,9 @@ mod tests {
     fn hold_first_finds_fewest_rows() {
         let mut numbers = Vec::new();
         for open in [0.0, 0.01, 0.02, 0.03, 0.08] {
-            let mut rows = mixed();
+            let mut rows = mixed_rows();
             rows.iter_mut().for_each(|row| row.gap += open);
-            let (equalities, _) = made(&rows);
+            let (equalities, _) = build_equalities(&rows);
             let suffices = |n: &usize| {
                 let held = equalities.hold((0..*n).collect()).unwrap();
                 equalities.values(&held).iter().skip(*n).all(|&x| x > 0.0)
@@ -357,8 +362,8 @@ mod tests {
     /// After rows that pull are released, all held rows push, and no other row both overlaps and closes.
     #[test]
     fn hold_pushing_leaves_no_overlap() {
-        let rows = mixed();
-        let (equalities, _) = made(&rows);
+        let rows = mixed_rows();
+        let (equalities, _) = build_equalities(&rows);
         let all = equalities.hold((0..rows.len()).collect()).unwrap();
         assert!(all.multipliers.iter().any(|&push| push < 0.0));
         let held = equalities.hold_pushing().unwrap();
@@ -375,17 +380,18 @@ mod tests {
     /// Rows without entries add nothing to the rank and have no multiplier.
     #[test]
     fn immovable_rows_are_skipped() {
-        let mut still = row(0, -1.0, -0.1);
+        let mut still = build_row(0, -1.0, -0.1);
         still.entries.clear();
-        let (equalities, mut springs) = made(&[still.clone(), row(1, -1.0, -0.1)]);
+        let (equalities, mut springs) =
+            build_equalities(&[still.clone(), build_row(1, -1.0, -0.1)]);
         let held = equalities.hold(vec![0, 1]).unwrap();
         assert_eq!((held.rank, held.multipliers[0]), (1, 0.0));
-        let (alone, _) = made(&[still]);
+        let (alone, _) = build_equalities(&[still]);
         let held = alone.hold_first().unwrap();
         assert_eq!(held.rank, 0);
         assert!(
             equalities
-                .displaced(&equalities.nothing(), &mut springs)
+                .displacements(&equalities.empty_set(), &mut springs)
                 .iter()
                 .all(|d| d.norm() == 0.0)
         );

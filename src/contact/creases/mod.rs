@@ -16,14 +16,14 @@
 mod equalities;
 mod fronts;
 
-use super::posed::{Posed, ShownVertices, Slopes};
-use super::record::{are_weights, index};
+use super::posed::{DisplayedVertices, PosedFlesh, SwayDerivatives};
+use super::record::{are_weights, to_index};
 use super::skin::{ContactSkin, SkinPoint};
-use super::{ContactError, ContactPoint, ContactResponse, Flexible};
-use crate::contact::response::shorten::displace;
+use super::{ContactError, ContactPoint, ContactResponse, FlexibleBody};
+use crate::contact::response::shorten::displace_sway;
 use crate::{Mat3, Vec3};
-use equalities::{Equalities, Held, Row};
-use fronts::{corner, normal, value};
+use equalities::{ActiveSet, CreaseRow, Equalities};
+use fronts::{signed_distance, triangle_normal, vertex_point};
 use std::collections::BTreeSet;
 
 /// An element of the collision list.
@@ -36,24 +36,24 @@ pub(crate) struct Crease {
 
 impl Crease {
     /// Number of values that store one element.
-    pub const NUMBERS: usize = 5;
+    pub const NUMBER_COUNT: usize = 5;
 
     /// Returns the values that store the element.
-    pub fn numbers(&self) -> [f64; Self::NUMBERS] {
+    pub fn numbers(&self) -> [f64; Self::NUMBER_COUNT] {
         let [a, b, c] = self.target.weights;
         let [vertex, triangle] = [self.vertex, self.target.triangle].map(f64::from);
         [vertex, triangle, a, b, c]
     }
 
     /// Reads stored values; `None` where they do not fit the skin.
-    pub fn read(numbers: &[f64], skin: &ContactSkin) -> Option<Self> {
+    pub fn from_numbers(numbers: &[f64], skin: &ContactSkin) -> Option<Self> {
         let &[vertex, triangle, a, b, c] = numbers else {
             return None;
         };
-        let vertex = index(vertex, skin.body().surface().vertices().len())?;
-        let triangle = index(triangle, skin.triangles())?;
+        let vertex = to_index(vertex, skin.body().surface().vertices().len())?;
+        let triangle = to_index(triangle, skin.triangles())?;
         let weights = [a, b, c];
-        corner(skin, vertex)?;
+        vertex_point(skin, vertex)?;
         (are_weights(&weights) && skin.is_skin(triangle)).then_some(Self {
             vertex,
             target: SkinPoint { triangle, weights },
@@ -116,7 +116,7 @@ impl Creases {
         skin: &ContactSkin,
     ) -> Result<(), ContactError> {
         let count = skin.body().surface().vertices().len();
-        let skinned = |v: u32| (v as usize) < count && corner(skin, v).is_some();
+        let skinned = |v: u32| (v as usize) < count && vertex_point(skin, v).is_some();
         let wrong = |&[i, j]: &[u32; 2]| i == j || !skinned(i) || !skinned(j);
         if let Some(index) = seeds.iter().position(wrong) {
             return Err(ContactError::Seed { index });
@@ -128,17 +128,17 @@ impl Creases {
     /// Returns the displacements of the free nodes at the end of a step, metres; `None` where nothing is held.
     pub fn step(
         &mut self,
-        before: &Posed,
-        after: &Posed,
-        flesh: &mut dyn Flexible,
+        before: &PosedFlesh,
+        after: &PosedFlesh,
+        flesh: &mut dyn FlexibleBody,
     ) -> Option<Vec<Vec3>> {
         self.points.clear();
-        self.look(before);
+        self.update_list(before);
         if self.list.is_empty() {
             return None;
         }
-        let row = |crease: &Crease| row(crease, before, after);
-        let rows: Vec<Row> = self.list.iter().map(row).collect();
+        let row = |crease: &Crease| build_row(crease, before, after);
+        let rows: Vec<CreaseRow> = self.list.iter().map(row).collect();
         let free = after.skin.body().pattern().vertex_of_node().len();
         let equalities = Equalities::new(&rows, free, flesh);
         let held = match self.released {
@@ -148,17 +148,17 @@ impl Creases {
         if held.rows.is_empty() {
             return None;
         }
-        let moved = equalities.displaced(&held, flesh);
+        let moved = equalities.displacements(&held, flesh);
         self.report(&held, after, &moved);
         Some(moved)
     }
 
     /// Updates the list on the skin at the end of the last step.
-    fn look(&mut self, now: &Posed) {
+    fn update_list(&mut self, now: &PosedFlesh) {
         let live = self.list.iter().map(|c| (c.vertex, c.target));
-        let pairs = fronts::pairs(now.skin, &self.seeds, live);
+        let pairs = fronts::test_pairs(now.skin, &self.seeds, live);
         let mut found = fronts::penetrations(now, &pairs);
-        let exterior = |c: &Crease| value(now, c.vertex, &c.target) > 0.0;
+        let exterior = |c: &Crease| signed_distance(now, c.vertex, &c.target) > 0.0;
         self.list.retain(|c| !exterior(c));
         let listed: BTreeSet<u32> = self.list.iter().map(|c| c.vertex).collect();
         found.retain(|p| !listed.contains(&p.vertex));
@@ -170,23 +170,23 @@ impl Creases {
         }));
     }
 
-    fn report(&mut self, held: &Held, after: &Posed, moved: &[Vec3]) {
+    fn report(&mut self, held: &ActiveSet, after: &PosedFlesh, moved: &[Vec3]) {
         let mut sway = Vec::new();
-        displace(after, moved, &mut sway);
-        let mut shown = ShownVertices::default();
+        displace_sway(after, moved, &mut sway);
+        let mut shown = DisplayedVertices::default();
         shown.clear(after.skin.body().surface().vertices().len());
-        let end = Posed {
+        let end = PosedFlesh {
             sway: &sway,
             shown: &shown,
             ..*after
         };
         for (&j, &force) in held.rows.iter().zip(&held.multipliers) {
             let crease = &self.list[j];
-            let n = normal(after, crease.target.triangle);
+            let n = triangle_normal(after, crease.target.triangle);
             self.points.push(ContactPoint {
                 point: end.vertex(crease.vertex),
                 normal: n,
-                gap: value(&end, crease.vertex, &crease.target),
+                gap: signed_distance(&end, crease.vertex, &crease.target),
                 force: n * force,
                 body: 0,
                 vertex: crease.vertex,
@@ -199,20 +199,21 @@ impl Creases {
 }
 
 /// Builds the row of an element: χ at the predicted end of a step, its change in the step, and its derivatives with respect to the free nodes.
-fn row(crease: &Crease, before: &Posed, after: &Posed) -> Row {
-    let n = normal(after, crease.target.triangle);
-    let apart = |body: &Posed| n.dot(&(body.vertex(crease.vertex) - body.point(&crease.target)));
-    let mut slopes = Slopes::new();
-    if let Some(vertex) = corner(after.skin, crease.vertex) {
-        after.add_slopes(&vertex, 1.0, &mut slopes);
-        after.add_slopes(&crease.target, -1.0, &mut slopes);
+fn build_row(crease: &Crease, before: &PosedFlesh, after: &PosedFlesh) -> CreaseRow {
+    let n = triangle_normal(after, crease.target.triangle);
+    let apart =
+        |body: &PosedFlesh| n.dot(&(body.vertex(crease.vertex) - body.point(&crease.target)));
+    let mut slopes = SwayDerivatives::new();
+    if let Some(vertex) = vertex_point(after.skin, crease.vertex) {
+        after.add_derivatives(&vertex, 1.0, &mut slopes);
+        after.add_derivatives(&crease.target, -1.0, &mut slopes);
     }
     let pattern = after.skin.body().pattern();
     let entry = |(v, slope): &(u32, Mat3)| {
         let node = pattern.node_of_vertex(*v as usize)?;
         Some((node, slope.tr_mul(&n)))
     };
-    Row {
+    CreaseRow {
         entries: slopes.iter().filter_map(entry).collect(),
         gap: apart(after),
         motion: apart(after) - apart(before),
@@ -222,27 +223,29 @@ fn row(crease: &Crease, before: &Posed, after: &Posed) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::tests::Shaped;
+    use crate::contact::tests::ShapedBar;
     use std::f64::consts::TAU;
 
     /// A bar rolled up by 1.2 turns of which each lies so far outside of the one before; it is 0.1 thick.
-    fn rolled(apart: f64) -> Shaped {
+    fn rolled_bar(apart: f64) -> ShapedBar {
         let place = |x: &Vec3| {
             let angle = (x.z / 1.6 - 0.5) * 1.2 * TAU;
             let out = 1.6 / (1.2 * TAU) + x.x + apart * angle / TAU;
             Vec3::new(out * angle.cos(), x.y, out * angle.sin())
         };
-        Shaped::new(place, 0.0)
+        ShapedBar::new(place, 0.0)
     }
 
     /// All pairs of vertices a turn apart at rest.
     fn all_pairs(skin: &ContactSkin) -> Vec<[u32; 2]> {
         let count = skin.body().surface().vertices().len() as u32;
-        let skinned: Vec<u32> = (0..count).filter(|&v| corner(skin, v).is_some()).collect();
+        let skinned: Vec<u32> = (0..count)
+            .filter(|&v| vertex_point(skin, v).is_some())
+            .collect();
         let mut pairs = Vec::new();
         for &i in &skinned {
             for &j in skinned.iter().filter(|&&j| j > i) {
-                if (skin.rest(i).z - skin.rest(j).z).abs() > 1.2 {
+                if (skin.rest_vertex(i).z - skin.rest_vertex(j).z).abs() > 1.2 {
                     pairs.push([i, j]);
                 }
             }
@@ -262,12 +265,12 @@ mod tests {
     /// overlaps.
     #[test]
     fn look_keeps_listed_creases_first() {
-        let (close, apart) = (rolled(0.095), rolled(0.12));
+        let (close, apart) = (rolled_bar(0.095), rolled_bar(0.12));
         let mut every = creases();
         every
             .set_seeds(&all_pairs(&close.skin), &close.skin)
             .unwrap();
-        every.look(&close.posed());
+        every.update_list(&close.posed_flesh());
         assert!(every.list.len() > 10, "{}", every.list.len());
         let mut some = creases();
         some.set_seeds(every.seeds(), &close.skin).unwrap();
@@ -275,38 +278,38 @@ mod tests {
         // Not where it would be found now.
         some.list[2].target.weights = [0.2, 0.3, 0.5];
         let first = some.list.clone();
-        some.look(&close.posed());
+        some.update_list(&close.posed_flesh());
         assert_eq!(some.list[..5], first[..]);
         assert_eq!(some.list.len(), every.list.len());
         let values: Vec<f64> = some.list[5..]
             .iter()
-            .map(|c| value(&close.posed(), c.vertex, &c.target))
+            .map(|c| signed_distance(&close.posed_flesh(), c.vertex, &c.target))
             .collect();
         assert!(values.windows(2).all(|w| w[0] < w[1] + 1e-12) && values.iter().all(|&x| x < 0.0));
         let before = some.list.clone();
-        some.look(&close.posed());
+        some.update_list(&close.posed_flesh());
         assert_eq!(some.list, before);
-        some.look(&apart.posed());
+        some.update_list(&apart.posed_flesh());
         assert!(some.list.is_empty());
     }
 
     /// A front that starts at one seed finds the same creases as a search over all pairs.
     #[test]
     fn front_from_one_seed_finds_all() {
-        let close = rolled(0.095);
+        let close = rolled_bar(0.095);
         let mut every = creases();
         every
             .set_seeds(&all_pairs(&close.skin), &close.skin)
             .unwrap();
-        every.look(&close.posed());
+        every.update_list(&close.posed_flesh());
         let first = &every.list[0];
         let seed = [first.vertex, close.skin.vertex_at(&first.target)];
         let mut grown = creases();
         grown.set_seeds(&[seed], &close.skin).unwrap();
-        grown.look(&close.posed());
+        grown.update_list(&close.posed_flesh());
         let begun = grown.list.len();
         for _ in 0..60 {
-            grown.look(&close.posed());
+            grown.update_list(&close.posed_flesh());
         }
         let (mut all, mut reached) = (vertices(&every), vertices(&grown));
         all.sort_unstable();
@@ -314,26 +317,26 @@ mod tests {
         assert!(begun < all.len());
         assert_eq!(reached, all);
         let mut nowhere = creases();
-        nowhere.look(&close.posed());
+        nowhere.update_list(&close.posed_flesh());
         assert!(nowhere.list.is_empty());
     }
 
     /// A crease comes back from its numbers unchanged; numbers and seeds of another skin are refused.
     #[test]
     fn crease_numbers_round_trip() {
-        let close = rolled(0.095);
+        let close = rolled_bar(0.095);
         let mut creases = creases();
         creases
             .set_seeds(&all_pairs(&close.skin), &close.skin)
             .unwrap();
-        creases.look(&close.posed());
+        creases.update_list(&close.posed_flesh());
         for crease in &creases.list {
             let numbers = crease.numbers();
-            assert_eq!(Crease::read(&numbers, &close.skin), Some(*crease));
+            assert_eq!(Crease::from_numbers(&numbers, &close.skin), Some(*crease));
             for (at, wrong) in [(0, 1e9), (0, 0.5), (1, -1.0), (2, 3.0), (4, f64::NAN)] {
                 let mut other = numbers;
                 other[at] = wrong;
-                assert_eq!(Crease::read(&other, &close.skin), None);
+                assert_eq!(Crease::from_numbers(&other, &close.skin), None);
             }
         }
         let count = close.skin.body().surface().vertices().len() as u32;

@@ -10,25 +10,25 @@ use crate::contact::skin::{ContactSkin, SkinPoint};
 use crate::surface::{WindingTree, closest_of_triangle};
 use rayon::prelude::*;
 
-/// Distance outside of the skin at which a point is tested, in sizes of the body: more than rounding, less than [`HAIR`]. Half and twice the value
+/// Distance outside of the skin at which a point is tested, in sizes of the body: more than rounding, less than [`PARTING_MARGIN`]. Half and twice the value
 /// give the same.
-const OUTSIDE: f64 = 1e-6;
+const OUTWARD_OFFSET: f64 = 1e-6;
 /// Ratios of a point's distance at rest to its present distance: up to the first, skin is its own; from the second on, other skin counts in full. The
 /// first is the definition. The wider the range, the softer skin begins to part; twice the second keeps a fourth more of an elbow at 148° double.
-const OTHER: [f64; 2] = [1.0, 1.5];
+const REST_DISTANCE_RATIOS: [f64; 2] = [1.0, 1.5];
 /// Cosines between the point's inward normal and the outward normal of the skin, at which a pair begins to count and counts in full. Skin that faces
 /// the same way is not another side. With half the second modal flesh keeps 0.39 % double instead of 0.06.
-const FACING: [f64; 2] = [0.0, 0.3];
+const FACING_COSINES: [f64; 2] = [0.0, 0.3];
 /// Depths from which a point counts less, and not at all, in cells: at a depth of the flesh's thickness no way out is the intended one. Half or twice
 /// the values change the vertices of an elbow in other flesh by a fifth at most.
-const DEEP: [f64; 2] = [1.0, 3.0];
+const FADING_DEPTHS: [f64; 2] = [1.0, 3.0];
 /// Additional distance between parted skins, in sizes: they would show through each other. Half the value leaves 0.20 % double where it leaves 0.06,
 /// twice 0.01.
-const HAIR: f64 = 3e-4;
+const PARTING_MARGIN: f64 = 3e-4;
 
 /// A point of the skin that overlaps skin or a collider.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::contact) struct Overlap {
+pub(in crate::contact) struct SkinOverlap {
     /// Number of the proxy.
     pub proxy: u32,
     pub point: SkinPoint,
@@ -42,14 +42,14 @@ pub(in crate::contact) struct Overlap {
 
 /// The skin triangles that may touch, as the boundary of flesh, and the proxies that lie in other flesh in the sculpt.
 #[derive(Debug)]
-pub(in crate::contact) struct Bounding {
+pub(in crate::contact) struct FleshBoundary {
     triangles: Vec<[u32; 3]>,
     /// Their numbers among the triangles of the skin.
     numbers: Vec<u32>,
     modelled: Vec<bool>,
 }
 
-impl Bounding {
+impl FleshBoundary {
     pub fn new(skin: &ContactSkin) -> Self {
         let all = 0..skin.triangles() as u32;
         let numbers: Vec<u32> = all.filter(|&t| skin.is_skin(t)).collect();
@@ -58,7 +58,7 @@ impl Bounding {
             numbers,
             modelled: Vec::new(),
         };
-        let rest = Shown::new(skin, skin.rest_vertices());
+        let rest = DisplayedSkin::new(skin, skin.rest_vertices());
         let tree = made.tree(rest.vertices);
         let proxies = 0..skin.proxies().len() as u32;
         let inside = |proxy: u32| rest.is_inside(&tree, &skin.proxies()[proxy as usize].point);
@@ -72,33 +72,33 @@ impl Bounding {
     }
 
     /// Finds the overlaps of `proxies`, in their order, at displayed vertices; also within `thickness` (metres) around the skin.
-    pub fn overlaps(
+    pub fn find_overlaps(
         &self,
         skin: &ContactSkin,
         vertices: &[Vec3],
         proxies: &[u32],
         thickness: f64,
-    ) -> Vec<Overlap> {
+    ) -> Vec<SkinOverlap> {
         let tree = self.tree(vertices);
-        self.overlaps_with(skin, vertices, &tree, proxies, thickness)
+        self.find_overlaps_in(skin, vertices, &tree, proxies, thickness)
             .0
     }
 
     /// Returns for each proxy whether it lies in other flesh in the sculpt.
-    pub fn modelled(&self) -> &[bool] {
+    pub fn sculpted_overlaps(&self) -> &[bool] {
         &self.modelled
     }
 
     /// Finds the overlaps with an existing tree of the skin. Also returns the proxies that lie in other flesh.
-    pub fn overlaps_with(
+    pub fn find_overlaps_in(
         &self,
         skin: &ContactSkin,
         vertices: &[Vec3],
         tree: &WindingTree,
         proxies: &[u32],
         thickness: f64,
-    ) -> (Vec<Overlap>, Vec<u32>) {
-        let shown = Shown::new(skin, vertices);
+    ) -> (Vec<SkinOverlap>, Vec<u32>) {
+        let shown = DisplayedSkin::new(skin, vertices);
         let looked = proxies.par_iter().map(|&proxy| {
             let point = skin.proxies()[proxy as usize].point;
             let modelled = self.modelled[proxy as usize];
@@ -116,32 +116,32 @@ impl Bounding {
         let of = (&self.numbers[..], tree);
         let met = looked
             .par_iter()
-            .map(|&(proxy, inside)| shown.met(of, proxy, inside, thickness));
-        let found: Vec<Option<Overlap>> = met.collect();
+            .map(|&(proxy, inside)| shown.find_partner(of, proxy, inside, thickness));
+        let found: Vec<Option<SkinOverlap>> = met.collect();
         (found.into_iter().flatten().collect(), inside)
     }
 
-    /// Returns a winding tree of the skin, to be [set](Self::set) to displayed vertices.
-    pub fn movable(&self, skin: &ContactSkin) -> WindingTree {
+    /// Returns a winding tree of the skin, to be [set](Self::move_tree) to displayed vertices.
+    pub fn build_tree(&self, skin: &ContactSkin) -> WindingTree {
         let all = (0..self.triangles.len() as u32).collect();
-        WindingTree::movable(skin.rest_vertices(), &self.triangles, all)
+        WindingTree::new_movable(skin.rest_vertices(), &self.triangles, all)
     }
 
-    /// Moves a [`movable`](Self::movable) tree to displayed vertices.
-    pub fn set(&self, tree: &mut WindingTree, vertices: &[Vec3]) {
-        tree.set(vertices, &self.triangles);
+    /// Moves a [movable](Self::build_tree) tree to displayed vertices.
+    pub fn move_tree(&self, tree: &mut WindingTree, vertices: &[Vec3]) {
+        tree.move_vertices(vertices, &self.triangles);
     }
 }
 
 /// A displayed skin.
-struct Shown<'a> {
+struct DisplayedSkin<'a> {
     skin: &'a ContactSkin,
     vertices: &'a [Vec3],
     normals: Vec<Vec3>,
     size: f64,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> DisplayedSkin<'a> {
     fn new(skin: &'a ContactSkin, vertices: &'a [Vec3]) -> Self {
         let mut normals = vec![Vec3::zeros(); vertices.len()];
         for t in (0..skin.triangles() as u32).filter(|&t| skin.is_skin(t)) {
@@ -159,7 +159,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn place(&self, point: &SkinPoint) -> Vec3 {
+    fn position(&self, point: &SkinPoint) -> Vec3 {
         self.skin.blend(point, self.vertices)
     }
 
@@ -169,22 +169,26 @@ impl<'a> Shown<'a> {
     }
 
     fn is_inside(&self, tree: &WindingTree, point: &SkinPoint) -> bool {
-        let out = self.place(point) + self.normal(point) * (OUTSIDE * self.size);
+        let out = self.position(point) + self.normal(point) * (OUTWARD_OFFSET * self.size);
         tree.is_wound(&out)
     }
 
     /// Finds the skin through which a point inside other flesh came in, or the skin that an outside point is nearer to than the thickness.
-    fn met(
+    fn find_partner(
         &self,
         (numbers, tree): (&[u32], &WindingTree),
         proxy: u32,
         inside: bool,
         thickness: f64,
-    ) -> Option<Overlap> {
+    ) -> Option<SkinOverlap> {
         let of = &self.skin.proxies()[proxy as usize];
-        let (x, out) = (self.place(&of.point), self.normal(&of.point));
-        let cell = self.skin.cell();
-        let within = if inside { DEEP[1] * cell } else { thickness };
+        let (x, out) = (self.position(&of.point), self.normal(&of.point));
+        let cell = self.skin.cell_size();
+        let within = if inside {
+            FADING_DEPTHS[1] * cell
+        } else {
+            thickness
+        };
         let apart = |point: &SkinPoint| (of.rest - self.skin.rest_point(point)).norm();
         let other = |id: u32| {
             let triangle = numbers[id as usize];
@@ -200,10 +204,10 @@ impl<'a> Shown<'a> {
                 closest_of_triangle(corners.map(|v| self.vertices[v as usize]), &x)?;
             let point = SkinPoint { triangle, weights };
             let n = self.normal(&point);
-            let behind = n.dot(&(x - self.place(&point))) <= 0.0;
-            let is_other = out.dot(&n) < -FACING[0]
+            let behind = n.dot(&(x - self.position(&point))) <= 0.0;
+            let is_other = out.dot(&n) < -FACING_COSINES[0]
                 && behind == inside
-                && apart(&point).powi(2) > OTHER[0].powi(2) * distance2;
+                && apart(&point).powi(2) > REST_DISTANCE_RATIOS[0].powi(2) * distance2;
             is_other.then_some((distance2, point))
         };
         let (_, distance2, partner) = tree.nearest(&x, within, other)?;
@@ -211,18 +215,18 @@ impl<'a> Shown<'a> {
         let n = self.normal(&partner);
         // Both sides leave along the same line.
         let normal = (n - out).try_normalize(0.0)?;
-        let deep = normal.dot(&(self.place(&partner) - x));
+        let deep = normal.dot(&(self.position(&partner) - x));
         // Skin that the sculpt has nearer than the thickness may stay so.
         let kept = thickness.min(rest);
         let short = match inside {
-            true => deep + (HAIR * self.size).min(deep.max(0.0)) + kept,
+            true => deep + (PARTING_MARGIN * self.size).min(deep.max(0.0)) + kept,
             false => deep + kept,
         };
-        let whole = ramp(-out.dot(&n), FACING)
-            * ramp(rest, OTHER.map(|o| o * distance))
-            * (1.0 - ramp(distance / cell, DEEP));
+        let whole = ramp(-out.dot(&n), FACING_COSINES)
+            * ramp(rest, REST_DISTANCE_RATIOS.map(|o| o * distance))
+            * (1.0 - ramp(distance / cell, FADING_DEPTHS));
         let depth = short * whole;
-        (depth > 0.0).then_some(Overlap {
+        (depth > 0.0).then_some(SkinOverlap {
             proxy,
             point: of.point,
             partner: Some(partner),

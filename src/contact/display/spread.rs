@@ -3,23 +3,23 @@
 //!
 //! The skin is a membrane on springs: a displacement d that is left alone fades by ∇²d = d/ℓ². Pairs are unilateral rows on it, `n·(d_x − d_y) ≥
 //! depth`, projected one after the other between sweeps over the membrane. The numbers of sweeps and projections are fixed, so that the result is a
-//! continuous function of depths, normals and positions. Vertices farther than [`SWEEPS`] edges from all pairs do not move.
+//! continuous function of depths, normals and positions. Vertices farther than [`MEMBRANE_SWEEPS`] edges from all pairs do not move.
 
 use crate::Vec3;
-use crate::contact::display::overlaps::Overlap;
+use crate::contact::display::overlaps::SkinOverlap;
 use crate::contact::skin::{ContactSkin, SkinPoint};
-use crate::geometry::groups::{Groups, links};
+use crate::geometry::groups::{Groups, directed_edges};
 
 /// Distance over which displacements fade by e, in cells. With half the value modal flesh of an elbow at 136° keeps 168 vertices in other flesh
 /// instead of 66, and the excess of its sharpest edges over rest grows from 24° to 36. Twice the value leaves 43, and at 120° 6 instead of 4.
-const FADE: f64 = 1.0;
+const FADE_LENGTH: f64 = 1.0;
 /// Sweeps over the membrane; rows are projected before each. Half of them leave the elbow 114 vertices in other flesh instead of 66, twice 44.
-const SWEEPS: usize = 24;
+const MEMBRANE_SWEEPS: usize = 24;
 /// Final projections of the rows alone. Half and twice the number leave the same.
-const LAST: usize = 6;
+const FINAL_PROJECTIONS: usize = 6;
 /// Relaxation factor of a sweep: it multiplies displacements that alternate from vertex to vertex by −0.4. At half the value the elbow keeps 124
 /// vertices in other flesh instead of 66; at 0.98, where it would go on to swing, 44.
-const RELAXED: f64 = 0.7;
+const RELAXATION_FACTOR: f64 = 0.7;
 
 /// A skin as a membrane.
 #[derive(Debug)]
@@ -36,21 +36,21 @@ impl Membrane {
     pub fn new(skin: &ContactSkin) -> Self {
         let surface = skin.body().surface();
         let count = surface.vertices().len();
-        let mut edges = links((0..skin.triangles() as u32).map(|t| skin.corners(t)));
+        let mut edges = directed_edges((0..skin.triangles() as u32).map(|t| skin.corners(t)));
         edges.dedup();
         let mut squares = vec![0.0; count];
         for &(a, b) in &edges {
-            squares[a as usize] += (skin.rest(a) - skin.rest(b)).norm_squared();
+            squares[a as usize] += (skin.rest_vertex(a) - skin.rest_vertex(b)).norm_squared();
         }
         let neighbours = Groups::new(count, edges.into_iter());
         // The mean of neighbours at a distance h exceeds a value by h²/4 ∇².
-        let fade = (2.0 * FADE * skin.cell()).powi(2);
+        let fade = (2.0 * FADE_LENGTH * skin.cell_size()).powi(2);
         let share = |v: usize| {
-            let around = (neighbours.of(v).len() as f64).max(1.0);
+            let around = (neighbours.members(v).len() as f64).max(1.0);
             1.0 / (1.0 + squares[v] / around / fade)
         };
         let welded = surface.welded();
-        let given = welded.given();
+        let given = welded.first_input_vertices();
         let of = (0u32..).zip(&welded.of_vertex);
         let copy = |(v, &w): (u32, &u32)| Some((v, *given.get(w as usize)?));
         Self {
@@ -60,12 +60,17 @@ impl Membrane {
         }
     }
 
-    fn around(&self, v: u32) -> &[u32] {
-        self.neighbours.of(v as usize)
+    fn neighbours(&self, v: u32) -> &[u32] {
+        self.neighbours.members(v as usize)
     }
 
     /// Returns the distance by which displacements part a pair along its normal, metres.
-    pub fn apart(&self, skin: &ContactSkin, overlap: &Overlap, moves: &[(u32, Vec3)]) -> f64 {
+    pub fn parting_distance(
+        &self,
+        skin: &ContactSkin,
+        overlap: &SkinOverlap,
+        moves: &[(u32, Vec3)],
+    ) -> f64 {
         let at = |v: u32| match moves.binary_search_by_key(&v, |(v, _)| *v) {
             Ok(i) => moves[i].1,
             Err(_) => Vec3::zeros(),
@@ -79,13 +84,13 @@ impl Membrane {
     }
 
     /// Returns displacements that part overlaps, metres, for the vertices that move, ascending.
-    pub fn parted(&self, skin: &ContactSkin, overlaps: &[Overlap]) -> Vec<(u32, Vec3)> {
+    pub fn part_overlaps(&self, skin: &ContactSkin, overlaps: &[SkinOverlap]) -> Vec<(u32, Vec3)> {
         let mut region = Region::new(self, skin, overlaps);
-        for sweep in 1..=SWEEPS {
+        for sweep in 1..=MEMBRANE_SWEEPS {
             region.project();
             region.relax(self, sweep);
         }
-        for _ in 0..LAST {
+        for _ in 0..FINAL_PROJECTIONS {
             region.project();
         }
         let deepest = overlaps.iter().map(|o| o.depth).fold(0.0, f64::max);
@@ -110,11 +115,11 @@ impl Membrane {
 }
 
 /// One side of a row: up to three vertices of the region with a factor each.
-type Side = [(u32, f64); 3];
+type WeightedCorners = [(u32, f64); 3];
 
-struct Row {
+struct PartingRow {
     /// For each side the barycentric coordinates of the point, and the displacement of each corner that moves the point by one.
-    sides: [(Side, Side); 2],
+    sides: [(WeightedCorners, WeightedCorners); 2],
     normal: Vec3,
     depth: f64,
     /// Share of the missing distance that each side moves.
@@ -131,11 +136,11 @@ struct Region {
     starts: Vec<u32>,
     moves: Vec<Vec3>,
     relaxed: Vec<Vec3>,
-    rows: Vec<Row>,
+    rows: Vec<PartingRow>,
 }
 
 impl Region {
-    fn new(membrane: &Membrane, skin: &ContactSkin, overlaps: &[Overlap]) -> Self {
+    fn new(membrane: &Membrane, skin: &ContactSkin, overlaps: &[SkinOverlap]) -> Self {
         let mut at = vec![u32::MAX; membrane.shares.len()];
         let mut vertices: Vec<u32> = Vec::new();
         let mut reach = |v: u32, vertices: &mut Vec<u32>| {
@@ -151,10 +156,10 @@ impl Region {
             }
         }
         let mut within = vec![vertices.len()];
-        for _ in 0..SWEEPS {
+        for _ in 0..MEMBRANE_SWEEPS {
             let begin = within.len().checked_sub(2).map_or(0, |i| within[i]);
             for i in begin..vertices.len() {
-                for &v in membrane.around(vertices[i]) {
+                for &v in membrane.neighbours(vertices[i]) {
                     reach(v, &mut vertices);
                 }
             }
@@ -162,7 +167,7 @@ impl Region {
         }
         let (mut around, mut starts) = (Vec::new(), vec![0]);
         for &v in &vertices {
-            let known = membrane.around(v).iter().map(|&w| at[w as usize]);
+            let known = membrane.neighbours(v).iter().map(|&w| at[w as usize]);
             around.extend(known.filter(|&w| w != u32::MAX));
             starts.push(around.len() as u32);
         }
@@ -174,7 +179,7 @@ impl Region {
             let way = |k: usize| (at[corners[k] as usize], weights[k] / squares);
             ([0, 1, 2].map(part), [0, 1, 2].map(way))
         };
-        let row = |overlap: &Overlap| Row {
+        let row = |overlap: &SkinOverlap| PartingRow {
             sides: [
                 side(overlap.point),
                 overlap.partner.map_or((none, none), side),
@@ -199,8 +204,9 @@ impl Region {
     fn project(&mut self) {
         for row in &self.rows {
             let moves = &self.moves;
-            let of =
-                |side: &Side| -> Vec3 { side.iter().map(|&(v, w)| moves[v as usize] * w).sum() };
+            let of = |side: &WeightedCorners| -> Vec3 {
+                side.iter().map(|&(v, w)| moves[v as usize] * w).sum()
+            };
             let parted = row.normal.dot(&(of(&row.sides[0].0) - of(&row.sides[1].0)));
             let short = row.depth - parted;
             if short <= 0.0 {
@@ -222,9 +228,9 @@ impl Region {
             let around = &self.around[self.starts[i] as usize..self.starts[i + 1] as usize];
             let share = membrane.shares[self.vertices[i] as usize];
             let sum: Vec3 = around.iter().map(|&w| self.moves[w as usize]).sum();
-            let whole = membrane.around(self.vertices[i]).len().max(1);
+            let whole = membrane.neighbours(self.vertices[i]).len().max(1);
             let balance = sum * (share / whole as f64);
-            self.relaxed[i] = self.moves[i] + (balance - self.moves[i]) * RELAXED;
+            self.relaxed[i] = self.moves[i] + (balance - self.moves[i]) * RELAXATION_FACTOR;
         }
         self.moves[..reached].copy_from_slice(&self.relaxed[..reached]);
     }

@@ -9,22 +9,22 @@ use crate::contact::skin::ContactSkin;
 use std::collections::BTreeMap;
 
 /// Distance at rest below which proxies are neighbours, in distances between proxies. Half and twice the value leave the same depths.
-const NEAR: f64 = 2.5;
+const NEIGHBOUR_DISTANCE: f64 = 2.5;
 /// Most neighbours that a way passes. Half and twice the number leave the same depths.
-const PASSED: usize = 24;
+const MAX_NEIGHBOURS: usize = 24;
 
 /// The proxies of a skin and their neighbours.
 #[derive(Debug)]
-pub(in crate::contact) struct WaysOut {
+pub(in crate::contact) struct ProxyGraph {
     /// Neighbours of all proxies; and the first index of each proxy's.
     neighbours: Vec<u32>,
     starts: Vec<usize>,
     ways: Vec<f64>,
 }
 
-impl WaysOut {
+impl ProxyGraph {
     pub fn new(skin: &ContactSkin) -> Self {
-        let far = NEAR * skin.proxy_distance();
+        let far = NEIGHBOUR_DISTANCE * skin.proxy_distance();
         let key = |x: &Vec3| [0, 1, 2].map(|k| (x[k] / far).floor() as i64);
         let mut cubes: BTreeMap<[i64; 3], Vec<u32>> = BTreeMap::new();
         for (i, proxy) in (0u32..).zip(skin.proxies()) {
@@ -54,7 +54,7 @@ impl WaysOut {
 
     /// Finds the lengths of the ways out of the proxies in `inside`, which lie in other flesh, metres, in their order. `unknown` marks proxies
     /// through which no way leads; `place` returns the position of a proxy.
-    pub fn find(
+    pub fn exit_distances(
         &mut self,
         inside: &[u32],
         unknown: &[bool],
@@ -72,13 +72,13 @@ impl WaysOut {
             .map(|&i| {
                 let x = place(i);
                 let far = |&j: &u32| (place(j) - x).norm();
-                self.around(i).iter().map(far).collect()
+                self.neighbours(i).iter().map(far).collect()
             })
             .collect();
-        for _ in 0..PASSED {
+        for _ in 0..MAX_NEIGHBOURS {
             let mut changed = false;
             for (&i, lengths) in inside.iter().zip(&lengths) {
-                let ways = self.around(i).iter().zip(lengths);
+                let ways = self.neighbours(i).iter().zip(lengths);
                 let ways = ways.map(|(&j, length)| step(j, &self.ways) + length);
                 let way = ways.fold(f64::INFINITY, f64::min);
                 if way < self.ways[i as usize] {
@@ -98,14 +98,14 @@ impl WaysOut {
 
     /// Returns proxies and their neighbours, ascending.
     pub fn with_neighbours(&self, proxies: &[u32]) -> Vec<u32> {
-        let beside = proxies.iter().flat_map(|&i| self.around(i)).copied();
+        let beside = proxies.iter().flat_map(|&i| self.neighbours(i)).copied();
         let mut all: Vec<u32> = proxies.iter().copied().chain(beside).collect();
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    fn around(&self, i: u32) -> &[u32] {
+    fn neighbours(&self, i: u32) -> &[u32] {
         &self.neighbours[self.starts[i as usize]..self.starts[i as usize + 1]]
     }
 }
@@ -113,22 +113,22 @@ impl WaysOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::tests::Shaped;
+    use crate::contact::tests::ShapedBar;
 
     /// The bar of the tests, and what is found for it where its points are at rest.
-    fn ways(inside: &[u32], unknown: impl Fn(u32) -> bool) -> (Shaped, Vec<f64>) {
-        let flesh = Shaped::new(|x| *x, 0.0);
+    fn find_exits(inside: &[u32], unknown: impl Fn(u32) -> bool) -> (ShapedBar, Vec<f64>) {
+        let flesh = ShapedBar::new(|x| *x, 0.0);
         let all = flesh.skin.proxies();
         let unknown: Vec<bool> = (0..all.len() as u32).map(unknown).collect();
         let place = |i: u32| all[i as usize].rest;
-        let ways = WaysOut::new(&flesh.skin).find(inside, &unknown, place);
+        let ways = ProxyGraph::new(&flesh.skin).exit_distances(inside, &unknown, place);
         (flesh, ways)
     }
 
     /// A way out is no shorter than the distance to the nearest free point; for a single point it equals it.
     #[test]
     fn way_out_at_least_nearest_distance() {
-        let (flesh, alone) = ways(&[7], |_| false);
+        let (flesh, alone) = find_exits(&[7], |_| false);
         let rest = |i: usize| flesh.skin.proxies()[i].rest;
         let count = flesh.skin.proxies().len();
         let nearest = |i: usize, but: &[u32]| {
@@ -141,7 +141,7 @@ mod tests {
         let half: Vec<u32> = (0..count as u32)
             .filter(|&i| rest(i as usize).z > 0.8)
             .collect();
-        let (_, found) = ways(&half, |_| false);
+        let (_, found) = find_exits(&half, |_| false);
         for (&i, way) in half.iter().zip(&found) {
             let least = nearest(i as usize, &half);
             assert!(way.is_finite() && *way >= least - 1e-12, "{way} {least}");
@@ -156,7 +156,7 @@ mod tests {
     /// Points whose place is unknown set no bound, so the way out is infinite.
     #[test]
     fn way_out_infinite_if_unknown() {
-        let (_, found) = ways(&[3, 4], |_| true);
+        let (_, found) = find_exits(&[3, 4], |_| true);
         assert_eq!(found, [f64::INFINITY; 2]);
     }
 }

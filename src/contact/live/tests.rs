@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::contact::skin::SkinPoint;
-use crate::contact::tests::Shaped;
+use crate::contact::tests::ShapedBar;
 
 const TARGET: SkinPoint = SkinPoint {
     triangle: 0,
@@ -26,11 +26,11 @@ fn shortened_step_scales_forces() {
     let whole = (8.0, Vec3::new(2.0, -4.0, 0.0));
     // The shorter of two bodies' parts counts; a collider has none.
     for (other, part) in [(0, 0.5), (1, 0.25), (2, 0.5)] {
-        let (force, friction) = moving(&parts, None, &touch(other), whole);
+        let (force, friction) = effective_forces(&parts, None, &touch(other), whole);
         assert!((force - part * 8.0).abs() < 1e-12);
         assert!((friction - whole.1 * part).norm() < 1e-12);
         // Forces of the step before moved it whole.
-        let before = |proxy: u32| Live {
+        let before = |proxy: u32| LiveContact {
             body: 0,
             proxy,
             other,
@@ -40,19 +40,19 @@ fn shortened_step_scales_forces() {
             side: 1.0,
         };
         let former = [before(1), before(4), before(9)];
-        let (force, friction) = moving(&parts, Some(&former), &touch(other), whole);
+        let (force, friction) = effective_forces(&parts, Some(&former), &touch(other), whole);
         assert!((force - (3.0 + 5.0 * part)).abs() < 1e-12);
         let wanted = Vec3::repeat(1.0) * (1.0 - part) + whole.1 * part;
         assert!((friction - wanted).norm() < 1e-12);
     }
-    assert_eq!(moving(&[1.0, 1.0], None, &touch(1), whole), whole);
+    assert_eq!(effective_forces(&[1.0, 1.0], None, &touch(1), whole), whole);
 }
 
 /// A touch is kept while its points are near each other and not lost inside the flesh.
 #[test]
 fn touches_kept_while_near() {
     // Bars of 10 cm beside each other along x, with cells of about 5 cm.
-    let here = Shaped::new(|x| *x, 0.0);
+    let here = ShapedBar::new(|x| *x, 0.0);
     let proxies = here.skin.proxies();
     let on = |side: f64| {
         let inside = move |rest: &Vec3| (rest.x - side).abs() < 1e-9 && rest.y.abs() < 0.02;
@@ -65,7 +65,7 @@ fn touches_kept_while_near() {
         .unwrap();
     let contacts = |force: f64| {
         let mut contacts = Contacts::new(&[ContactSettings::default(); 2], &[]);
-        let live = Live {
+        let live = LiveContact {
             body: 0,
             proxy,
             other: 1,
@@ -87,21 +87,21 @@ fn touches_kept_while_near() {
         (0.0, -0.002, true),
         (0.0, -0.005, false),
     ] {
-        let there = Shaped::new(|x| x + Vec3::x() * (0.1 + gap), 0.0);
-        let bodies = [here.posed(), there.posed()];
-        let at = Instant {
+        let there = ShapedBar::new(|x| x + Vec3::x() * (0.1 + gap), 0.0);
+        let bodies = [here.posed_flesh(), there.posed_flesh()];
+        let at = ContactInstant {
             bodies: &bodies,
             colliders: &[],
         };
         let mut touches = Vec::new();
-        contacts(force).add_former(&at, &at, &mut touches);
+        contacts(force).add_former_contacts(&at, &at, &mut touches);
         assert_eq!(touches.len(), usize::from(kept), "{force} {gap}");
         for touch in &touches {
             assert_eq!((touch.body, touch.proxy, touch.other), (0, proxy, 1));
             assert!(touch.normal.x < -0.9, "{}", touch.normal);
         }
         // What the search has found again is there once.
-        contacts(force).add_former(&at, &at, &mut touches);
+        contacts(force).add_former_contacts(&at, &at, &mut touches);
         assert_eq!(touches.len(), usize::from(kept));
     }
 }

@@ -12,14 +12,14 @@ fn sway_bound_matches_kernel() {
     };
     for d in [0.0, 0.1, 0.24, 0.26, 0.3, 0.5, 2.0] {
         let sway = Vec3::new(0.6, -0.64, 0.48) * d;
-        let shown = Bound(bound).apply(sway, Vec3::zeros());
+        let shown = SwayLimiter(bound).apply(sway, Vec3::zeros());
         let kernel = bound.apply(sway.cast::<f32>().into());
         assert!((0..3).all(|k| (shown[k] - f64::from(kernel[k])).abs() < 1e-6));
         for fold in [Vec3::zeros(), Vec3::new(0.05, 0.2, -0.1)] {
-            let slope = Bound(bound).slope(&sway, &fold);
+            let slope = SwayLimiter(bound).slope(&sway, &fold);
             for k in 0..3 {
                 let step = Vec3::ith(k, 1e-6);
-                let at = |sway| Bound(bound).apply(sway, fold);
+                let at = |sway| SwayLimiter(bound).apply(sway, fold);
                 let change = at(sway + step) - at(sway - step);
                 assert!((change / 2e-6 - slope.column(k)).norm() < 1e-6);
             }
@@ -30,11 +30,11 @@ fn sway_bound_matches_kernel() {
 /// Posed skin with folds and bent joints lies where the kernel displays it.
 #[test]
 fn posed_skin_matches_kernel() {
-    use crate::contact::tests::Shaped;
-    use crate::kernel::{LocalMaps, Target};
-    use crate::present::{Presenter, Showing, Snapshot, SurfaceId};
+    use crate::contact::tests::ShapedBar;
+    use crate::kernel::{LocalMaps, OutputSpace};
+    use crate::present::{DisplaySettings, Presenter, Snapshot, SurfaceId};
 
-    let flesh = Shaped::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.01);
+    let flesh = ShapedBar::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.01);
     let body = flesh.skin.body();
     let folds: Vec<f64> = (0..body.node_count())
         .map(|v| (0.7 * v as f64).sin().max(0.0))
@@ -52,15 +52,15 @@ fn posed_skin_matches_kernel() {
             bones.rotation(body.skin().row(v)).inverse() * lift
         };
         let lifts: Vec<Vec3> = lifts.iter().enumerate().map(turned).collect();
-        let posed = Posed {
+        let posed = PosedFlesh {
             joints: if bent { 0.0 } else { joints },
-            lifts: Lifts::new(if bent { &lifts } else { &[] }, Some(&bones)),
+            lifts: SkinLifts::new(if bent { &lifts } else { &[] }, Some(&bones)),
             folds: &folds,
             bounded: true,
-            ..flesh.posed()
+            ..flesh.posed_flesh()
         };
         let nodes: Vec<Vec3> = (0..body.node_count()).map(|a| posed.node(a)).collect();
-        let showing = Showing {
+        let showing = DisplaySettings {
             elastic_joints: joints,
             max_offset: None,
         };
@@ -74,24 +74,24 @@ fn posed_skin_matches_kernel() {
             .positions(
                 SurfaceId::OWN,
                 snapshot.instant(),
-                &Target::WORLD,
+                &OutputSpace::WORLD,
                 &mut shown,
             )
             .unwrap();
         let (mut moved, mut lifted) = (0.0_f64, 0.0_f64);
         for (v, p) in (0u32..).zip(shown.chunks_exact(3)) {
             let p = Vec3::new(f64::from(p[0]), f64::from(p[1]), f64::from(p[2]));
-            assert!((posed.compute(v) - p).norm() < 1e-5);
-            let without = Posed {
+            assert!((posed.compute_vertex(v) - p).norm() < 1e-5);
+            let without = PosedFlesh {
                 folds: &[],
                 ..posed
             };
-            moved = moved.max((posed.compute(v) - without.compute(v)).norm());
-            let plain = Posed {
-                lifts: Lifts::NONE,
+            moved = moved.max((posed.compute_vertex(v) - without.compute_vertex(v)).norm());
+            let plain = PosedFlesh {
+                lifts: SkinLifts::ZERO,
                 ..without
             };
-            lifted = lifted.max((plain.compute(v) - without.compute(v)).norm());
+            lifted = lifted.max((plain.compute_vertex(v) - without.compute_vertex(v)).norm());
         }
         assert!(moved > 0.05, "{moved}");
         assert_eq!(lifted > 0.02, bent, "{lifted}");

@@ -4,30 +4,30 @@
 //! Where flesh folds, cells invert before skins meet, and positions in them then mean nothing. J is the determinant of the deformation at a corner of
 //! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
-use crate::contact::posed::Posed;
-use crate::contact::response::complementarity::{Constraint, Constraints, Entry};
+use crate::contact::posed::PosedFlesh;
+use crate::contact::response::complementarity::{Constraint, ConstraintEntry, ConstraintSet};
 use crate::contact::response::rows::largest_pressure;
-use crate::contact::search::boxes::meet;
-use crate::contact::search::broad::{Candidate, STILL};
-use crate::contact::search::narrow::FLAT;
-use crate::contact::search::path::around;
+use crate::contact::search::boxes::boxes_meet;
+use crate::contact::search::broad::{ContactCandidate, MAX_REST_DISPLACEMENT};
+use crate::contact::search::narrow::FLAT_DETERMINANT;
+use crate::contact::search::path::cell_bounds;
 use crate::lattice::{Corners, corner_volume};
 use smallvec::SmallVec;
 
 /// Least J that rows leave a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
 /// value an elbow that has stopped goes on by a sixth more.
-pub(crate) const LEAST: f64 = 0.1;
+pub(crate) const MIN_DETERMINANT: f64 = 0.1;
 /// J below which a cell gets a row: two and a half times the bound. No cell loses that much in a step. At half the value one more cell is inverted as
 /// a frog falls.
-pub(in crate::contact) const NEAR: f64 = 0.25;
+pub(in crate::contact) const ACTIVE_DETERMINANT: f64 = 0.25;
 
 /// Distance up to which a point is near a cell, in its local coordinates: about the distance between the displayed skin and the skin that the lattice
 /// carries.
-const BESIDE: f64 = 0.25;
+const CELL_MARGIN: f64 = 0.25;
 
 /// Visits the corners of a cell, each with the vertices of its frame, J, and the frame's determinant at rest, m³.
-pub(in crate::contact) fn determinants(
-    body: &Posed,
+pub(in crate::contact) fn visit_determinants(
+    body: &PosedFlesh,
     cell: u32,
     mut visit: impl FnMut([u32; 4], f64, f64),
 ) {
@@ -43,21 +43,21 @@ pub(in crate::contact) fn determinants(
 }
 
 /// Returns the least J of a cell.
-pub(crate) fn least(body: &Posed, cell: u32) -> f64 {
+pub(crate) fn min_determinant(body: &PosedFlesh, cell: u32) -> f64 {
     let mut least = f64::INFINITY;
-    determinants(body, cell, |_, j, _| least = least.min(j));
+    visit_determinants(body, cell, |_, j, _| least = least.min(j));
     least
 }
 
 /// Finds the cells of each body that contact depends on, ascending: cells that candidates are in at one of the instants, cells that embed these or
 /// other points of the skin, and all that share a vertex with one of them.
-pub(crate) fn beside(
-    instants: [&[Posed]; 2],
-    candidates: &[Candidate],
+pub(crate) fn find_dependent_cells(
+    instants: [&[PosedFlesh]; 2],
+    candidates: &[ContactCandidate],
     points: impl Iterator<Item = (u32, u32)>,
 ) -> Vec<Vec<u32>> {
     let bodies = instants[0];
-    let none = |body: &Posed| vec![false; body.skin.body().lattice().cells().len()];
+    let none = |body: &PosedFlesh| vec![false; body.skin.body().lattice().cells().len()];
     let mut met: Vec<Vec<bool>> = bodies.iter().map(none).collect();
     let own = |body: u32, proxy: u32| bodies[body as usize].skin.cell_of(proxy) as usize;
     for (body, proxy) in points {
@@ -70,7 +70,7 @@ pub(crate) fn beside(
             candidate.cell as usize,
         );
         let known = met[body][own] && met[other][into];
-        if !known && instants.iter().any(|at| is_in(at, candidate)) {
+        if !known && instants.iter().any(|at| is_in_cell(at, candidate)) {
             met[body][own] = true;
             met[other][into] = true;
         }
@@ -88,33 +88,36 @@ pub(crate) fn beside(
 
 /// Returns whether a point is in or near the cell that it may come into, and away from its own position at rest. For a flat cell its enlarged box
 /// decides. Every such point is a candidate, because boxes are no wider than in the search.
-fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
+fn is_in_cell(bodies: &[PosedFlesh], candidate: &ContactCandidate) -> bool {
     let (body, other) = (
         &bodies[candidate.body as usize],
         &bodies[candidate.other as usize],
     );
     let proxy = &body.skin.proxies()[candidate.proxy as usize];
     let place = body.point(&proxy.point);
-    let own = corners(body, body.skin.cell_of(candidate.proxy));
-    let into = corners(other, candidate.cell);
-    let (own, box_of) = (around(body.skin, &own), around(other.skin, &into));
-    if !meet(&box_of, &(place, place)) || !meet(&box_of, &own) {
+    let own = cell_corners(body, body.skin.cell_of(candidate.proxy));
+    let into = cell_corners(other, candidate.cell);
+    let (own, box_of) = (cell_bounds(body.skin, &own), cell_bounds(other.skin, &into));
+    if !boxes_meet(&box_of, &(place, place)) || !boxes_meet(&box_of, &own) {
         return false;
     }
     let lattice = other.skin.body().lattice();
     let cell = &lattice.cells()[candidate.cell as usize];
     let rest = &lattice.corners(candidate.cell);
-    let is_flat = cell.volume(&into) < FLAT * cell.volume(rest);
-    let local = (!is_flat).then(|| cell.local(&into, place)).flatten();
+    let is_flat = cell.volume(&into) < FLAT_DETERMINANT * cell.volume(rest);
+    let local = (!is_flat)
+        .then(|| cell.local_coordinates(&into, place))
+        .flatten();
     local.is_none_or(|local| {
         let moved = (cell.position(rest, local) - proxy.rest).norm();
-        let is_own = candidate.body == candidate.other && moved <= STILL * other.skin.cell();
-        cell.inside(local) >= -BESIDE && !is_own
+        let is_own = candidate.body == candidate.other
+            && moved <= MAX_REST_DISPLACEMENT * other.skin.cell_size();
+        cell.inside_margin(local) >= -CELL_MARGIN && !is_own
     })
 }
 
 /// Returns the present corners of a cell.
-fn corners(body: &Posed, cell: u32) -> Corners {
+fn cell_corners(body: &PosedFlesh, cell: u32) -> Corners {
     let cell = &body.skin.body().lattice().cells()[cell as usize];
     let corners = cell.corners().iter();
     corners.map(|&a| body.node(a as usize)).collect()
@@ -122,18 +125,18 @@ fn corners(body: &Posed, cell: u32) -> Corners {
 
 /// Adds rows for the cells of a body that are or come near inversion within a step. Returns the number of inverting corners that no free vertex can
 /// help.
-pub(crate) fn rows(
+pub(crate) fn add_cell_rows(
     (index, cells): (u32, &[u32]),
-    (before, after): (&Posed, &Posed),
+    (before, after): (&PosedFlesh, &PosedFlesh),
     (recovery, compliance): (f64, f64),
-    constraints: &mut Constraints,
+    constraints: &mut ConstraintSet,
 ) -> usize {
     let (mut held, body) = (0, after.skin.body());
     let pattern = body.pattern();
     for &cell in cells {
         let mut is_held = false;
-        determinants(after, cell, |vertices, j, whole| {
-            if j >= NEAR {
+        visit_determinants(after, cell, |vertices, j, whole| {
+            if j >= ACTIVE_DETERMINANT {
                 return;
             }
             let [o, a, b, c] = vertices.map(|v| after.node(v as usize));
@@ -145,10 +148,10 @@ pub(crate) fn rows(
                 slopes[1],
                 slopes[2],
             ];
-            let mut normal = SmallVec::<[Entry; 4]>::new();
+            let mut normal = SmallVec::<[ConstraintEntry; 4]>::new();
             for (&v, slope) in vertices.iter().zip(all) {
                 if let Some(node) = pattern.node_of_vertex(v as usize) {
-                    normal.push(Entry {
+                    normal.push(ConstraintEntry {
                         body: index,
                         node,
                         direction: slope,
@@ -160,13 +163,13 @@ pub(crate) fn rows(
                 .map(|e| e.direction.norm_squared())
                 .sum::<f64>();
             let size = size.sqrt();
-            if size.is_nan() || size * before.skin.cell() <= 1e-6 {
-                is_held |= j < LEAST;
+            if size.is_nan() || size * before.skin.cell_size() <= 1e-6 {
+                is_held |= j < MIN_DETERMINANT;
                 return;
             }
             normal.iter_mut().for_each(|e| e.direction /= size);
             let was = corner_volume(vertices, |v| before.node(v as usize)) / whole;
-            let gap = (j - LEAST) / size;
+            let gap = (j - MIN_DETERMINANT) / size;
             let joints = vertices.map(|v| after.elastic_joints_of_node(v as usize));
             let joints = joints.iter().sum::<f64>() / 4.0;
             let normal = constraints.add_entries(normal);
@@ -178,7 +181,7 @@ pub(crate) fn rows(
                 compliance,
                 give: 1.0,
                 limit: largest_pressure(after.young_of_cell(cell), joints)
-                    * after.skin.cell().powi(2),
+                    * after.skin.cell_size().powi(2),
                 force: 0.0,
             });
         });

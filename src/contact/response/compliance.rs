@@ -5,7 +5,7 @@ use crate::Vec3;
 use nalgebra::DMatrix;
 
 /// Flesh of one body that forces displace.
-pub(crate) trait Flexible {
+pub(crate) trait FlexibleBody {
     /// Applies `A⁻¹` to forces on the free nodes, in place.
     fn displace(&mut self, forces: &mut [Vec3]);
     /// Returns the columns of A⁻¹ at some free nodes, `[3 nodes, 3 t]`.
@@ -14,7 +14,7 @@ pub(crate) trait Flexible {
 
 /// Columns of A⁻¹ at some nodes of one body; nodes can be added.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Compliance {
+pub(crate) struct ComplianceColumns {
     /// Free nodes, in the order of their addition; and the position of each free node in that list.
     nodes: Vec<u32>,
     places: Vec<u32>,
@@ -23,9 +23,9 @@ pub(crate) struct Compliance {
     height: usize,
 }
 
-impl Compliance {
+impl ComplianceColumns {
     /// Marks a node that is not in the list: no list grows as long.
-    pub const NONE: u32 = u32::MAX;
+    pub const UNLISTED_NODE: u32 = u32::MAX;
 
     /// Returns the number of nodes.
     pub fn len(&self) -> usize {
@@ -40,13 +40,13 @@ impl Compliance {
     }
 
     /// Adds further nodes, at the present state of the flesh.
-    pub fn cover(&mut self, nodes: &[u32], free: usize, flesh: &mut dyn Flexible) {
-        self.places.resize(free, Self::NONE);
+    pub fn add_nodes(&mut self, nodes: &[u32], free: usize, flesh: &mut dyn FlexibleBody) {
+        self.places.resize(free, Self::UNLISTED_NODE);
         self.height = 3 * free;
         let known = self.nodes.len();
         for &node in nodes {
             let place = &mut self.places[node as usize];
-            if *place == Self::NONE {
+            if *place == Self::UNLISTED_NODE {
                 *place = self.nodes.len() as u32;
                 self.nodes.push(node);
             }
@@ -61,12 +61,12 @@ impl Compliance {
     pub fn matrix(&self) -> DMatrix<f64> {
         let all: Vec<u32> = (0..self.nodes.len() as u32).collect();
         let mut values = Vec::new();
-        self.gather(&all, &mut values);
+        self.gather_matrix(&all, &mut values);
         DMatrix::from_vec(3 * all.len(), 3 * all.len(), values)
     }
 
     /// Gathers W between some of the nodes, column by column. `places` are positions in the list, ascending.
-    pub fn gather(&self, places: &[u32], matrix: &mut Vec<f64>) {
+    pub fn gather_matrix(&self, places: &[u32], matrix: &mut Vec<f64>) {
         let count = 3 * places.len();
         matrix.clear();
         matrix.resize(count * count, 0.0);
@@ -87,7 +87,7 @@ impl Compliance {
     }
 
     /// Returns the position of a node in the list.
-    pub fn place(&self, node: u32) -> usize {
+    pub fn node_index(&self, node: u32) -> usize {
         self.places.get(node as usize).map_or(0, |&p| p as usize)
     }
 }

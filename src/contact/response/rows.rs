@@ -2,10 +2,12 @@
 //! One contact as a row of the complementarity problem, with its tangents. [docs/methods/contact.md]
 
 use crate::contact::ContactSettings;
-use crate::contact::instant::Instant;
-use crate::contact::posed::{Posed, Slopes};
-use crate::contact::record::Live;
-use crate::contact::response::complementarity::{Constraint, Constraints, Entry, Friction};
+use crate::contact::instant::ContactInstant;
+use crate::contact::posed::{PosedFlesh, SwayDerivatives};
+use crate::contact::record::LiveContact;
+use crate::contact::response::complementarity::{
+    Constraint, ConstraintEntry, ConstraintSet, Friction,
+};
 use crate::contact::search::narrow::Touch;
 use crate::contact::skin::SkinPoint;
 use crate::{Mat3, Vec3};
@@ -13,21 +15,21 @@ use smallvec::SmallVec;
 
 /// Speed at which overlaps are parted, sizes of the body per second: a tenth in a fifth of a second, which is no jump. Half and twice the value leave
 /// the same depths.
-pub(in crate::contact) const RECOVERY: f64 = 0.5;
+pub(in crate::contact) const RECOVERY_SPEED: f64 = 0.5;
 /// Distance kept for skin that bulges between the proxies, in cells. With half the value an elbow at 136° keeps 0.07 % of the size double instead of
 /// nothing.
-const BETWEEN: f64 = 0.005;
+const BULGE_MARGIN: f64 = 0.005;
 /// Largest pressure of a contact, in Young's moduli of the flesh there, and the increase where joints are elastic, whose folds are of flesh. Where
 /// plain skinning folds skin through itself, flesh cannot make up for it, and ever larger forces would do harm. Half the first leaves 102 vertices of
 /// an elbow at 148° in other flesh instead of 98, twice 87. Where joints are elastic half the second leaves 76 instead of 62, twice 54.
-const PRESSURE: f64 = 1.0;
-const ELASTIC: f64 = 3.0;
+const MAX_PRESSURE: f64 = 1.0;
+const JOINT_PRESSURE_GAIN: f64 = 3.0;
 
 /// Parameters of contact of each body, and their combination for pairs.
 #[derive(Debug)]
-pub(in crate::contact) struct Pairing(Vec<ContactSettings>);
+pub(in crate::contact) struct PairParameters(Vec<ContactSettings>);
 
-impl Pairing {
+impl PairParameters {
     pub fn new(options: &[ContactSettings]) -> Self {
         Self(options.to_vec())
     }
@@ -44,14 +46,14 @@ impl Pairing {
     }
 
     /// Returns the compliance of a touch: for two bodies the mean of both.
-    fn compliance_of(&self, touch: &Touch) -> f64 {
+    fn touch_compliance(&self, touch: &Touch) -> f64 {
         let own = self.compliance(touch.body as usize);
         let other = self.0.get(touch.other as usize);
         other.map_or(own, |other| 0.5 * (own + other.compliance))
     }
 
     /// Returns the requested thickness between a body and what it touches, metres: for two bodies the mean of both.
-    fn asked(&self, touch: &Touch, at: &Instant) -> f64 {
+    fn requested_thickness(&self, touch: &Touch, at: &ContactInstant) -> f64 {
         let own = self.0[touch.body as usize].thickness;
         match at.collider(touch.other) {
             Some(collider) => own + collider.collider().thickness(),
@@ -60,42 +62,44 @@ impl Pairing {
     }
 
     /// Returns the distance kept in addition, for skin between proxies, metres.
-    fn besides(touch: &Touch, at: &Instant) -> f64 {
+    fn bulge_distance(touch: &Touch, at: &ContactInstant) -> f64 {
         let other = at.bodies.get(touch.other as usize);
-        other.map_or(0.0, |other| BETWEEN * other.skin.cell())
+        other.map_or(0.0, |other| BULGE_MARGIN * other.skin.cell_size())
     }
 
     /// Returns the reported gap: the distance less the requested thickness, metres.
-    pub(in crate::contact) fn told_gap(&self, touch: &Touch, at: &Instant) -> f64 {
-        let apart = at.proxy(touch.body, touch.proxy) - at.place(touch.other, &touch.target);
-        touch.normal.dot(&apart) - self.asked(touch, at)
+    pub(in crate::contact) fn reported_gap(&self, touch: &Touch, at: &ContactInstant) -> f64 {
+        let apart = at.proxy_position(touch.body, touch.proxy)
+            - at.target_position(touch.other, &touch.target);
+        touch.normal.dot(&apart) - self.requested_thickness(touch, at)
     }
 
     /// Returns the gap that the constraint uses, metres.
-    pub(in crate::contact) fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
-        self.told_gap(touch, at) - Self::besides(touch, at)
+    pub(in crate::contact) fn gap(&self, touch: &Touch, at: &ContactInstant) -> f64 {
+        self.reported_gap(touch, at) - Self::bulge_distance(touch, at)
     }
 
     /// Adds the row of a touch, with its tangents, at the end of a step of `h` seconds. `former` is its contact in the last step.
     pub(in crate::contact) fn add_row(
         &self,
         touch: &Touch,
-        (before, after): (&Instant, &Instant),
-        former: Option<&Live>,
+        (before, after): (&ContactInstant, &ContactInstant),
+        former: Option<&LiveContact>,
         h: f64,
-        constraints: &mut Constraints,
+        constraints: &mut ConstraintSet,
     ) {
         let body = &after.bodies[touch.body as usize];
         let proxy = &body.skin.proxies()[touch.proxy as usize];
-        let at = |instant: &Instant| {
-            instant.proxy(touch.body, touch.proxy) - instant.place(touch.other, &touch.target)
+        let at = |instant: &ContactInstant| {
+            instant.proxy_position(touch.body, touch.proxy)
+                - instant.target_position(touch.other, &touch.target)
         };
         let (n, slid) = (touch.normal, at(after) - at(before));
         let gap = self.gap(touch, after) + self.modelled_overlap(touch, after);
-        let recovery = RECOVERY * body.skin.body().size() * h;
+        let recovery = RECOVERY_SPEED * body.skin.body().size() * h;
         let (slopes, give) = node_slopes(touch, after);
         let mut entries = |direction: Vec3| {
-            let entry = |&(body, node, slope): &(u32, u32, Mat3)| Entry {
+            let entry = |&(body, node, slope): &(u32, u32, Mat3)| ConstraintEntry {
                 body,
                 node,
                 direction: slope.tr_mul(&direction),
@@ -104,7 +108,7 @@ impl Pairing {
         };
         let normal = entries(n);
         let tangents = tangents(after, touch);
-        let coefficient = self.coefficient(touch, after);
+        let coefficient = self.friction_coefficient(touch, after);
         let friction = (coefficient > 0.0).then(|| Friction {
             tangents: tangents.map(&mut entries),
             slides: tangents.map(|t| t.dot(&slid)),
@@ -115,7 +119,7 @@ impl Pairing {
             normal,
             gap: gap.max(n.dot(&slid) - recovery),
             friction,
-            compliance: self.compliance_of(touch),
+            compliance: self.touch_compliance(touch),
             give,
             limit: pressure(touch, after) * proxy.area,
             force: former.map_or(0.0, |l| l.force),
@@ -123,18 +127,19 @@ impl Pairing {
     }
 
     /// Returns by how much a body's own skin is nearer at rest than the distance kept, metres: it may stay so.
-    fn modelled_overlap(&self, touch: &Touch, at: &Instant) -> f64 {
+    fn modelled_overlap(&self, touch: &Touch, at: &ContactInstant) -> f64 {
         if touch.body != touch.other {
             return 0.0;
         }
         let skin = at.bodies[touch.body as usize].skin;
         let rest = skin.proxies()[touch.proxy as usize].rest;
         let apart = rest - skin.rest_point(&touch.target);
-        (self.asked(touch, at) + Self::besides(touch, at) - apart.norm()).max(0.0)
+        (self.requested_thickness(touch, at) + Self::bulge_distance(touch, at) - apart.norm())
+            .max(0.0)
     }
 
     /// Returns Coulomb's friction coefficient: the geometric mean of both sides.
-    fn coefficient(&self, touch: &Touch, at: &Instant) -> f64 {
+    fn friction_coefficient(&self, touch: &Touch, at: &ContactInstant) -> f64 {
         let own = self.0[touch.body as usize].friction;
         let other = match at.collider(touch.other) {
             Some(collider) => collider.collider().friction(),
@@ -152,7 +157,7 @@ impl Pairing {
 type NodeSlopes = SmallVec<[(u32, u32, Mat3); 64]>;
 
 /// Returns the derivatives of a touch's separation, and the largest `Bound::held_back` of its corners, at least 1.
-fn node_slopes(touch: &Touch, at: &Instant) -> (NodeSlopes, f64) {
+fn node_slopes(touch: &Touch, at: &ContactInstant) -> (NodeSlopes, f64) {
     let proxy = &at.bodies[touch.body as usize].skin.proxies()[touch.proxy as usize];
     let other = at.collider(touch.other).is_none();
     let other = other.then_some((touch.other, &touch.target, -1.0));
@@ -160,8 +165,8 @@ fn node_slopes(touch: &Touch, at: &Instant) -> (NodeSlopes, f64) {
     let mut joint = NodeSlopes::new();
     for (index, point, sign) in [(touch.body, &proxy.point, 1.0)].into_iter().chain(other) {
         let body = &at.bodies[index as usize];
-        let mut slopes = Slopes::new();
-        give = give.max(body.add_slopes(point, sign, &mut slopes));
+        let mut slopes = SwayDerivatives::new();
+        give = give.max(body.add_derivatives(point, sign, &mut slopes));
         for (vertex, slope) in slopes {
             let Some(node) = body.skin.body().pattern().node_of_vertex(vertex as usize) else {
                 continue;
@@ -177,10 +182,10 @@ fn node_slopes(touch: &Touch, at: &Instant) -> (NodeSlopes, f64) {
 }
 
 /// Returns the largest pressure of a touch, Pa: of two bodies the larger one.
-fn pressure(touch: &Touch, at: &Instant) -> f64 {
+fn pressure(touch: &Touch, at: &ContactInstant) -> f64 {
     // Contact with other bodies is not a fold of the skin.
     let fold = touch.body == touch.other;
-    let of = |body: &Posed, point: &SkinPoint| {
+    let of = |body: &PosedFlesh, point: &SkinPoint| {
         let joints = if fold {
             body.elastic_joints_at(point)
         } else {
@@ -196,11 +201,11 @@ fn pressure(touch: &Touch, at: &Instant) -> f64 {
 
 /// Returns the largest contact pressure, Pa, for a Young's modulus, Pa, and the share of the joints' elastic shape that is shown.
 pub(in crate::contact) fn largest_pressure(young: f64, joints: f64) -> f64 {
-    (PRESSURE + ELASTIC * joints) * young
+    (MAX_PRESSURE + JOINT_PRESSURE_GAIN * joints) * young
 }
 
 /// Returns two unit tangents, which turn with the touched skin; for colliders they depend on the normal alone.
-pub(in crate::contact) fn tangents(at: &Instant, touch: &Touch) -> [Vec3; 2] {
+pub(in crate::contact) fn tangents(at: &ContactInstant, touch: &Touch) -> [Vec3; 2] {
     let n = touch.normal;
     let along = at.bodies.get(touch.other as usize).and_then(|other| {
         let corners = other.skin.corners(touch.target.triangle);

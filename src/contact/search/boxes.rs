@@ -7,20 +7,20 @@ use crate::Vec3;
 pub(in crate::contact) type Bounds = (Vec3, Vec3);
 
 /// Returns whether two boxes meet.
-pub(in crate::contact) fn meet(a: &Bounds, b: &Bounds) -> bool {
+pub(in crate::contact) fn boxes_meet(a: &Bounds, b: &Bounds) -> bool {
     let on = |k: usize| (a.0[k] <= b.1[k]) & (a.1[k] >= b.0[k]);
     on(0) & on(1) & on(2)
 }
 
 /// Returns the box around boxes. Without boxes, or with empty ones only, the result meets nothing.
-pub(in crate::contact) fn union<'a>(all: impl Iterator<Item = &'a Bounds>) -> Bounds {
+pub(in crate::contact) fn enclosing_box<'a>(all: impl Iterator<Item = &'a Bounds>) -> Bounds {
     let far = Vec3::repeat(f64::INFINITY);
     all.fold((far, -far), |(lo, hi), b| (lo.inf(&b.0), hi.sup(&b.1)))
 }
 
 /// Numbered boxes.
 #[derive(Default)]
-pub(in crate::contact) struct Boxes {
+pub(in crate::contact) struct NumberedBoxes {
     all: Vec<(Bounds, u32)>,
     /// Coordinates of the lower and upper corners, rounded outwards to single precision.
     lower: [Vec<f32>; 3],
@@ -28,7 +28,7 @@ pub(in crate::contact) struct Boxes {
     hits: Vec<bool>,
 }
 
-impl Boxes {
+impl NumberedBoxes {
     pub fn clear(&mut self) {
         self.all.clear();
         self.lower.iter_mut().for_each(Vec::clear);
@@ -44,7 +44,7 @@ impl Boxes {
     }
 
     /// Returns the numbers of the boxes that meet a box, in order.
-    pub fn meeting(&mut self, with: &Bounds) -> impl Iterator<Item = u32> {
+    pub fn find_meeting(&mut self, with: &Bounds) -> impl Iterator<Item = u32> {
         let (lo, hi) = with;
         let (lo, hi) = (
             lo.map(|x| (x as f32).next_down()),
@@ -64,7 +64,7 @@ impl Boxes {
                 & (f[i] >= lo.z);
         }
         let near = self.hits.iter().zip(&self.all).filter(|(hit, _)| **hit);
-        near.filter_map(|(_, (bounds, number))| meet(bounds, with).then_some(*number))
+        near.filter_map(|(_, (bounds, number))| boxes_meet(bounds, with).then_some(*number))
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn boxes_touching_faces_meet() {
         let unit = (Vec3::zeros(), Vec3::repeat(1.0));
-        let mut boxes = Boxes::default();
+        let mut boxes = NumberedBoxes::default();
         // Beside one another, and a little less than single precision tells apart.
         for (number, x) in [(0, 1.0), (1, 1.0 + 1e-12), (2, -1.0), (3, 3.0)] {
             boxes.push(
@@ -85,7 +85,7 @@ mod tests {
                 number,
             );
         }
-        let meeting: Vec<u32> = boxes.meeting(&unit).collect();
+        let meeting: Vec<u32> = boxes.find_meeting(&unit).collect();
         assert_eq!(meeting, [0, 2]);
     }
 
@@ -98,14 +98,14 @@ mod tests {
             .zip(&size)
             .map(|(x, s)| (x - s.abs(), x + s.abs()))
             .collect();
-        let mut boxes = Boxes::default();
+        let mut boxes = NumberedBoxes::default();
         all.iter().zip(0..).for_each(|(b, i)| boxes.push(b, i));
         let apart = |a: &Bounds, b: &Bounds| (0..3).any(|k| a.0[k] > b.1[k] || b.0[k] > a.1[k]);
         for with in &all {
             let expected: Vec<u32> = (0..300)
                 .filter(|&i| !apart(&all[i as usize], with))
                 .collect();
-            assert_eq!(boxes.meeting(with).collect::<Vec<_>>(), expected);
+            assert_eq!(boxes.find_meeting(with).collect::<Vec<_>>(), expected);
         }
     }
 }

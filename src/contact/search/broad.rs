@@ -5,9 +5,9 @@
 //! flesh is subtracted. Cells that share a vertex are not paired, nor are cells that lie beside each other as at rest. Points that stay beyond one
 //! side of a cell at both ends of the frame do not come into it.
 
-use crate::contact::search::boxes::{Boxes, meet, union};
-use crate::contact::search::path::{Path, Swept};
-use crate::contact::search::warped::{Warped, edges};
+use crate::contact::search::boxes::{NumberedBoxes, boxes_meet, enclosing_box};
+use crate::contact::search::path::{BodyPath, SweptBody};
+use crate::contact::search::warped::{WarpedLattice, origin_and_edges};
 use crate::contact::skin::ContactSkin;
 use crate::geometry::aabb;
 use crate::{Mat3, Vec3};
@@ -17,11 +17,11 @@ use std::sync::OnceLock;
 
 /// Displacement from rest, in the axes of another cell, up to which a cell has not come to that one, in cells: half of the distance from its own
 /// position at which a point can touch.
-pub(in crate::contact) const STILL: f64 = 0.25;
+pub(in crate::contact) const MAX_REST_DISPLACEMENT: f64 = 0.25;
 
 /// A point of one body that may come into a cell of another body or of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Candidate {
+pub(crate) struct ContactCandidate {
     pub body: u32,
     pub proxy: u32,
     pub other: u32,
@@ -30,63 +30,68 @@ pub(crate) struct Candidate {
 
 /// Candidates within a frame.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct FrameCandidates {
     /// Sorted candidates.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<ContactCandidate>,
     /// Displacements with which each lattice carries the displayed skin at the start of the frame, `[nodes]`, metres: valid where candidates may come
     /// into its cells.
     pub warps: Vec<Vec<Vec3>>,
 }
 
 /// Number of clusters, and least number of candidates, per task. Results do not depend on the number of threads.
-const CLUSTERS: usize = 12;
-const SOME: usize = 256;
+const CLUSTERS_PER_TASK: usize = 12;
+const MIN_TASK_CANDIDATES: usize = 256;
 
 /// Finds all candidates.
-pub(crate) fn candidates(bodies: &[Swept]) -> Found {
+pub(crate) fn find_candidates(bodies: &[SweptBody]) -> FrameCandidates {
     if let [body] = bodies
         && !body.itself
     {
-        return Found {
+        return FrameCandidates {
             candidates: Vec::new(),
             warps: vec![Vec::new()],
         };
     }
-    let drift = drift(bodies);
+    let drift = mean_drift(bodies);
     let ends = if bodies.iter().all(|b| b.to.is_none()) {
         1
     } else {
         2
     };
-    let paths: Vec<Path> = bodies.iter().map(|b| Path::new(b, drift, ends)).collect();
-    let mut candidates = near(bodies, &paths);
-    let own = |c: &Candidate| bodies[c.body as usize].from.skin.cell_of(c.proxy);
+    let paths: Vec<BodyPath> = bodies
+        .iter()
+        .map(|b| BodyPath::new(b, drift, ends))
+        .collect();
+    let mut candidates = find_near_points(bodies, &paths);
+    let own = |c: &ContactCandidate| bodies[c.body as usize].from.skin.cell_of(c.proxy);
     let mut cells: Vec<Vec<u32>> = vec![Vec::new(); bodies.len()];
     for candidate in &candidates {
         cells[candidate.body as usize].push(own(candidate));
         cells[candidate.other as usize].push(candidate.cell);
     }
     let warped = bodies.iter().zip(&paths).zip(&cells);
-    let warped: Vec<Warped> = warped.map(|((b, p), c)| Warped::new(b, p, c)).collect();
+    let warped: Vec<WarpedLattice> = warped
+        .map(|((b, p), c)| WarpedLattice::new(b, p, c))
+        .collect();
     // Tests the point alone, then the whole cell that embeds it.
-    let parted = |candidate: &Candidate| {
+    let parted = |candidate: &ContactCandidate| {
         let (body, into) = (candidate.body as usize, &warped[candidate.other as usize]);
         let point = &paths[body].points[candidate.proxy as usize];
         let lattice = bodies[body].from.skin.body().lattice().cells();
         let corners = lattice[own(candidate) as usize].corners().iter();
         let corners = corners.map(|&a| &warped[body].nodes[a as usize]);
-        into.are_beside(candidate.cell, std::iter::once(point))
-            || into.are_beside(candidate.cell, corners)
+        into.are_beyond_face(candidate.cell, std::iter::once(point))
+            || into.are_beyond_face(candidate.cell, corners)
     };
     let parted: Vec<bool> = candidates
         .par_iter()
-        .with_min_len(SOME)
+        .with_min_len(MIN_TASK_CANDIDATES)
         .map(parted)
         .collect();
     let mut parted = parted.into_iter();
     candidates.retain(|_| !parted.next().unwrap_or(false));
     candidates.sort_unstable();
-    Found {
+    FrameCandidates {
         candidates,
         warps: warped.into_iter().map(|w| w.warps).collect(),
     }
@@ -94,17 +99,18 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Found {
 
 /// Finds the points whose boxes meet cells, except neighbours of their own cell and cells beside which it lies as at rest. Boxes of clusters of cells
 /// are compared first.
-fn near(bodies: &[Swept], paths: &[Path]) -> Vec<Candidate> {
+fn find_near_points(bodies: &[SweptBody], paths: &[BodyPath]) -> Vec<ContactCandidate> {
     let trees = bodies.iter().zip(paths).map(|(body, path)| {
         let clusters = body.from.skin.clusters().iter();
-        let clusters = clusters.map(|all| union(all.iter().map(|&c| &path.cells[c as usize])));
+        let clusters =
+            clusters.map(|all| enclosing_box(all.iter().map(|&c| &path.cells[c as usize])));
         aabb::hierarchy(clusters)
     });
     let trees: Vec<Bvh> = trees.collect();
     let mut candidates = Vec::new();
     for (i, body) in bodies.iter().enumerate() {
         let (skin, path) = (body.from.skin, &paths[i]);
-        let moved = body.itself.then(|| Moved::new(skin, path));
+        let moved = body.itself.then(|| RelativeMotion::new(skin, path));
         for (j, other) in bodies.iter().enumerate() {
             if i == j && !body.itself {
                 continue;
@@ -116,9 +122,9 @@ fn near(bodies: &[Swept], paths: &[Path]) -> Vec<Candidate> {
                 tree: &trees[j],
                 moved: moved.as_ref().filter(|_| i == j),
             };
-            let tasks = skin.clusters().par_chunks(CLUSTERS);
+            let tasks = skin.clusters().par_chunks(CLUSTERS_PER_TASK);
             let found = tasks.map(|clusters| pair.candidates(clusters));
-            let found: Vec<Vec<Candidate>> = found.collect();
+            let found: Vec<Vec<ContactCandidate>> = found.collect();
             candidates.extend(found.into_iter().flatten());
         }
     }
@@ -129,21 +135,21 @@ fn near(bodies: &[Swept], paths: &[Path]) -> Vec<Candidate> {
 struct BodyPair<'a> {
     numbers: (usize, usize),
     skins: (&'a ContactSkin, &'a ContactSkin),
-    paths: (&'a Path, &'a Path),
+    paths: (&'a BodyPath, &'a BodyPath),
     /// Clusters of the other's cells.
     tree: &'a Bvh,
     /// Relative positions of the cells, if they are of one body.
-    moved: Option<&'a Moved<'a>>,
+    moved: Option<&'a RelativeMotion<'a>>,
 }
 
 impl BodyPair<'_> {
     /// Finds candidates among the points of some clusters of cells.
-    fn candidates(&self, clusters: &[Vec<u32>]) -> Vec<Candidate> {
+    fn candidates(&self, clusters: &[Vec<u32>]) -> Vec<ContactCandidate> {
         let ((body, other), (path, into_path)) = (self.numbers, self.paths);
         let skin = self.skins.0;
         let mut found = Vec::new();
         let mut neighbour_of = vec![u32::MAX; path.cells.len()];
-        let (mut close, mut beside) = (Boxes::default(), Vec::new());
+        let (mut close, mut beside) = (NumberedBoxes::default(), Vec::new());
         for cluster in clusters {
             let with_points = cluster.iter().filter(|&&c| !skin.proxies_in(c).is_empty());
             let cells: Vec<u32> = with_points.copied().collect();
@@ -155,18 +161,20 @@ impl BodyPair<'_> {
                     }
                 }
                 let own = &path.cells[cell as usize];
-                let near = close.meeting(&path.skins[cell as usize]).filter(|&into| {
-                    (body != other || neighbour_of[into as usize] != cell)
-                        && meet(own, &into_path.cells[into as usize])
-                });
+                let near = close
+                    .find_meeting(&path.skins[cell as usize])
+                    .filter(|&into| {
+                        (body != other || neighbour_of[into as usize] != cell)
+                            && boxes_meet(own, &into_path.cells[into as usize])
+                    });
                 beside.clear();
                 beside.extend(near.map(|into| (into, into_path.cells[into as usize], None)));
-                let has = |into| self.moved.is_none_or(|m| m.has(cell, into));
+                let has = |into| self.moved.is_none_or(|m| m.differs_from_rest(cell, into));
                 for proxy in skin.proxies_in(cell) {
                     let bounds = aabb::bounds(path.points[proxy as usize]);
                     for (into, around, known) in &mut beside {
-                        if meet(around, &bounds) && *known.get_or_insert_with(|| has(*into)) {
-                            found.push(Candidate {
+                        if boxes_meet(around, &bounds) && *known.get_or_insert_with(|| has(*into)) {
+                            found.push(ContactCandidate {
                                 body: body as u32,
                                 proxy,
                                 other: other as u32,
@@ -181,17 +189,17 @@ impl BodyPair<'_> {
     }
 
     /// Sets the other's cells whose boxes meet the skin in some cells of a cluster.
-    fn set_close(&self, cells: &[u32], close: &mut Boxes) {
+    fn set_close(&self, cells: &[u32], close: &mut NumberedBoxes) {
         close.clear();
         if cells.is_empty() {
             return;
         }
-        let around = union(cells.iter().map(|&c| &self.paths.0.skins[c as usize]));
+        let around = enclosing_box(cells.iter().map(|&c| &self.paths.0.skins[c as usize]));
         let bounds = aabb::to_parry(&around.0, &around.1);
         let near = self.tree.intersect_aabb(&bounds);
         for &c in near.flat_map(|c| &self.skins.1.clusters()[c as usize]) {
             let bounds = &self.paths.1.cells[c as usize];
-            if meet(bounds, &around) {
+            if boxes_meet(bounds, &around) {
                 close.push(bounds, c);
             }
         }
@@ -199,45 +207,45 @@ impl BodyPair<'_> {
 }
 
 /// Affine map that carries the surroundings of a cell back to rest: posed origin, matrix, rest origin; `None` for a flat cell.
-type Back = Option<(Vec3, Mat3, Vec3)>;
+type RestMap = Option<(Vec3, Mat3, Vec3)>;
 
 /// Relative positions of cells of one body at both ends of a frame, compared with those at rest. A cell does not come into another beside which it
 /// lies as at rest.
-struct Moved<'a> {
+struct RelativeMotion<'a> {
     body: &'a ContactSkin,
-    path: &'a Path,
+    path: &'a BodyPath,
     still: f64,
-    backs: Vec<OnceLock<[Back; 2]>>,
+    backs: Vec<OnceLock<[RestMap; 2]>>,
 }
 
-impl<'a> Moved<'a> {
-    fn new(body: &'a ContactSkin, path: &'a Path) -> Self {
+impl<'a> RelativeMotion<'a> {
+    fn new(body: &'a ContactSkin, path: &'a BodyPath) -> Self {
         Self {
-            still: (STILL * body.cell()).powi(2),
+            still: (MAX_REST_DISPLACEMENT * body.cell_size()).powi(2),
             backs: vec![OnceLock::new(); path.cells.len()],
             path,
             body,
         }
     }
 
-    fn back(&self, into: u32) -> [Back; 2] {
+    fn rest_maps(&self, into: u32) -> [RestMap; 2] {
         let lattice = self.body.body().lattice();
         let corners = lattice.cells()[into as usize].corners();
-        let (at, shape) = edges(corners, |a| lattice.vertices()[a]);
+        let (at, shape) = origin_and_edges(corners, |a| lattice.vertices()[a]);
         [0, 1].map(|end| {
             if end >= self.path.ends {
                 return None;
             }
-            let (origin, now) = edges(corners, |a| self.path.nodes[a][end]);
+            let (origin, now) = origin_and_edges(corners, |a| self.path.nodes[a][end]);
             Some((origin, shape * now.try_inverse()?, at))
         })
     }
 
     /// Returns whether the position of a cell relative to another differs from rest at an end of the frame.
-    fn has(&self, cell: u32, into: u32) -> bool {
+    fn differs_from_rest(&self, cell: u32, into: u32) -> bool {
         let lattice = self.body.body().lattice();
         let corners = lattice.cells()[cell as usize].corners();
-        let backs = self.backs[into as usize].get_or_init(|| self.back(into));
+        let backs = self.backs[into as usize].get_or_init(|| self.rest_maps(into));
         (0..self.path.ends).any(|end| {
             let Some((origin, map, at)) = &backs[end] else {
                 return true;
@@ -252,7 +260,7 @@ impl<'a> Moved<'a> {
 }
 
 /// Returns the mean displacement of all lattice vertices in the frame, metres.
-fn drift(bodies: &[Swept]) -> Vec3 {
+fn mean_drift(bodies: &[SweptBody]) -> Vec3 {
     let (mut sum, mut count) = (Vec3::zeros(), 0);
     for body in bodies {
         for a in 0..body.from.base.len() {
@@ -266,10 +274,10 @@ fn drift(bodies: &[Swept]) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::tests::Shaped;
+    use crate::contact::tests::ShapedBar;
     use nalgebra::Rotation3;
 
-    fn turned(x: &Vec3) -> Vec3 {
+    fn rotate_and_shift(x: &Vec3) -> Vec3 {
         Rotation3::from_euler_angles(0.4, -1.1, 0.7) * x + Vec3::new(2.0, -1.0, 0.5)
     }
 
@@ -277,20 +285,20 @@ mod tests {
     #[test]
     fn drift_of_common_motion() {
         let shift = Vec3::new(0.3, -0.2, 0.9);
-        let [from, to] = [Vec3::zeros(), shift].map(|by| Shaped::new(|x| x + by, 0.0));
-        let swept = || Swept {
-            from: from.posed(),
-            to: Some(to.posed()),
+        let [from, to] = [Vec3::zeros(), shift].map(|by| ShapedBar::new(|x| x + by, 0.0));
+        let swept = || SweptBody {
+            from: from.posed_flesh(),
+            to: Some(to.posed_flesh()),
             itself: true,
         };
-        let still = || Swept {
+        let still = || SweptBody {
             to: None,
             ..swept()
         };
-        assert!((drift(&[swept()]) - shift).norm() < 1e-12);
-        assert!((drift(&[swept(), swept()]) - shift).norm() < 1e-12);
-        assert!((drift(&[swept(), still()]) - shift / 2.0).norm() < 1e-12);
-        assert_eq!(drift(&[still()]), Vec3::zeros());
+        assert!((mean_drift(&[swept()]) - shift).norm() < 1e-12);
+        assert!((mean_drift(&[swept(), swept()]) - shift).norm() < 1e-12);
+        assert!((mean_drift(&[swept(), still()]) - shift / 2.0).norm() < 1e-12);
+        assert_eq!(mean_drift(&[still()]), Vec3::zeros());
     }
 
     /// Pairs of cells that lie beside each other as at rest do not count as moved, wherever the body goes; pairs of
@@ -301,22 +309,25 @@ mod tests {
             let angle = 3.0 * x.z;
             Vec3::new((0.3 + x.x) * angle.cos(), x.y, (0.3 + x.x) * angle.sin())
         };
-        let (rest, away) = (Shaped::new(|x| *x, 0.0), Shaped::new(turned, 0.0));
-        let bent = Shaped::new(rolled, 0.0);
+        let (rest, away) = (
+            ShapedBar::new(|x| *x, 0.0),
+            ShapedBar::new(rotate_and_shift, 0.0),
+        );
+        let bent = ShapedBar::new(rolled, 0.0);
         let count = rest.skin.body().lattice().cells().len() as u32;
         for (from, to, wanted) in [(&rest, &away, false), (&rest, &bent, true)] {
-            let body = Swept {
-                from: from.posed(),
-                to: Some(to.posed()),
+            let body = SweptBody {
+                from: from.posed_flesh(),
+                to: Some(to.posed_flesh()),
                 itself: true,
             };
-            let path = Path::new(&body, Vec3::zeros(), 2);
-            let moved = Moved::new(&from.skin, &path);
+            let path = BodyPath::new(&body, Vec3::zeros(), 2);
+            let moved = RelativeMotion::new(&from.skin, &path);
             // A cell at one end beside one at the other, and one beside itself.
             for (cell, into) in [(0, count - 1), (count - 1, 0), (count / 2, 0)] {
-                assert_eq!(moved.has(cell, into), wanted, "{cell} {into}");
+                assert_eq!(moved.differs_from_rest(cell, into), wanted, "{cell} {into}");
             }
-            assert!(!moved.has(3, 3) || wanted);
+            assert!(!moved.differs_from_rest(3, 3) || wanted);
         }
     }
 }

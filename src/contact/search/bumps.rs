@@ -2,23 +2,23 @@
 //! Points that come to colliders: chosen once a frame, looked up in each step.
 
 use crate::Vec3;
-use crate::contact::instant::Instant;
-use crate::contact::placed::Placed;
-use crate::contact::posed::Posed;
-use crate::contact::record::Live;
+use crate::contact::instant::ContactInstant;
+use crate::contact::placed::PlacedCollider;
+use crate::contact::posed::PosedFlesh;
+use crate::contact::record::LiveContact;
 use crate::contact::search::narrow::Touch;
 use crate::contact::skin::SkinPoint;
 use crate::geometry::aabb;
 
 /// Margin beyond the distance by which points and colliders approach in a frame, in cells: sway goes on within the frame. Half and twice the value
 /// lay a limb on a floor alike.
-const WIDER: f64 = 0.25;
+const APPROACH_MARGIN: f64 = 0.25;
 /// Least depth at which flesh behind skin is looked for, in cells: thinner flesh has no side. Half and twice the value lay a limb on a floor alike.
-const INWARD: f64 = 0.1;
+const MIN_INWARD_DEPTH: f64 = 0.1;
 
 /// A point that may come to a collider within a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Bump {
+pub(crate) struct ColliderCandidate {
     pub body: u32,
     pub proxy: u32,
     /// Index of the collider, counted after the bodies.
@@ -26,12 +26,18 @@ pub(crate) struct Bump {
 }
 
 /// Finds all points that may come to colliders between two instants, in order. `thickness` is the distance kept from skin, metres.
-pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> {
+pub(crate) fn find_collider_candidates(
+    from: &ContactInstant,
+    to: &ContactInstant,
+    thickness: f64,
+) -> Vec<ColliderCandidate> {
     let mut found = Vec::new();
     for (i, (body, end)) in from.bodies.iter().zip(to.bodies).enumerate() {
         for (k, (collider, later)) in from.colliders.iter().zip(to.colliders).enumerate() {
             let other = (from.bodies.len() + k) as u32;
-            let margin = WIDER * body.skin.cell() + thickness + collider.collider().thickness();
+            let margin = APPROACH_MARGIN * body.skin.cell_size()
+                + thickness
+                + collider.collider().thickness();
             let bounds = collider.bounds().zip(later.bounds()).map(|(a, b)| {
                 let wider = Vec3::repeat(margin);
                 (a.0.inf(&b.0) - wider, a.1.sup(&b.1) + wider)
@@ -44,17 +50,17 @@ pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> 
                         continue;
                     }
                 }
-                let near = |at: &Placed, x: &Vec3| {
-                    at.nearest(x, i, &|_, _, height| height.signum())
+                let near = |at: &PlacedCollider, x: &Vec3| {
+                    at.nearest_point(x, i, &|_, _, height| height.signum())
                         .map(|near| (near.normal.dot(&(x - near.point)), near))
                 };
                 // Keep points that are inside at the start, or nearer than the two approach in the frame.
                 let Some((height, at)) = near(collider, &x) else {
                     continue;
                 };
-                let gone = (after - x) - (later.point(&at.target) - at.point);
+                let gone = (after - x) - (later.position(&at.target) - at.point);
                 if height < margin + gone.norm() {
-                    found.push(Bump {
+                    found.push(ColliderCandidate {
                         body: i as u32,
                         proxy,
                         other,
@@ -67,19 +73,19 @@ pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> 
 }
 
 /// Adds the touches of chosen points with colliders at the end of a step. `former` returns the contact of the last step.
-pub(crate) fn touches<'a>(
-    bumps: &[Bump],
-    before: &Instant,
-    after: &Instant,
-    former: impl Fn(&Bump) -> Option<&'a Live>,
+pub(crate) fn add_touches<'a>(
+    bumps: &[ColliderCandidate],
+    before: &ContactInstant,
+    after: &ContactInstant,
+    former: impl Fn(&ColliderCandidate) -> Option<&'a LiveContact>,
     touches: &mut Vec<Touch>,
 ) {
     for bump in bumps {
         let Some((was, now)) = before.collider(bump.other).zip(after.collider(bump.other)) else {
             continue;
         };
-        let began = before.proxy(bump.body, bump.proxy);
-        let x = after.proxy(bump.body, bump.proxy);
+        let began = before.proxy_position(bump.body, bump.proxy);
+        let x = after.proxy_position(bump.body, bump.proxy);
         let body = &after.bodies[bump.body as usize];
         let side = |target: &SkinPoint, outward: &Vec3, height: f64| match former(bump) {
             Some(live) => live.side,
@@ -89,11 +95,11 @@ pub(crate) fn touches<'a>(
                     // The point came through within the step.
                     before.signum()
                 } else {
-                    side_of_flesh(body, bump.proxy, outward, height)
+                    flesh_side(body, bump.proxy, outward, height)
                 }
             }
         };
-        let Some(near) = now.nearest(&x, bump.body as usize, &side) else {
+        let Some(near) = now.nearest_point(&x, bump.body as usize, &side) else {
             continue;
         };
         touches.push(Touch {
@@ -110,62 +116,70 @@ pub(crate) fn touches<'a>(
 
 /// Returns the side of a sheet on which a new point of skin belongs: the side of the flesh behind it. `height` is the point's signed distance in
 /// front of the sheet, metres. If the skin came through the sheet, there is flesh as far behind the sheet as the skin is before it.
-fn side_of_flesh(body: &Posed, proxy: u32, outward: &Vec3, height: f64) -> f64 {
+fn flesh_side(body: &PosedFlesh, proxy: u32, outward: &Vec3, height: f64) -> f64 {
     let here = if height < 0.0 { -1.0 } else { 1.0 };
     let proxy = &body.skin.proxies()[proxy as usize];
     if body.normal(&proxy.point).dot(outward) * here <= 0.0 {
         return here;
     }
-    let inward = (2.0 * height.abs()).max(INWARD * body.skin.cell());
+    let inward = (2.0 * height.abs()).max(MIN_INWARD_DEPTH * body.skin.cell_size());
     let behind = proxy.rest - body.skin.rest_normal(&proxy.point) * inward;
-    let deeper = body.skin.depth(proxy.rest) - body.skin.depth(behind);
+    let deeper = body.skin.rest_distance(proxy.rest) - body.skin.rest_distance(behind);
     if deeper > 0.5 * inward { -here } else { here }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::placed::{Moving, Span, tree_at_rest};
-    use crate::contact::tests::Shaped;
+    use crate::contact::placed::{ColliderSpan, MovingCollider, build_rest_tree};
+    use crate::contact::tests::ShapedBar;
     use crate::contact::{Collider, ColliderMotion};
     use crate::surface::Surface;
     use crate::surface::shapes::cuboid;
     use std::sync::Arc;
 
-    fn moving(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Moving {
+    fn moving_mesh(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> MovingCollider {
         let surface = Arc::new(Surface::new(vertices, triangles).unwrap());
         let collider = Arc::new(Collider::mesh(surface, ColliderMotion::Still).unwrap());
-        let tree = tree_at_rest(&collider);
-        Moving::new(&collider, tree.as_ref(), &Span::between(0, 0))
+        let tree = build_rest_tree(&collider);
+        MovingCollider::new(
+            &collider,
+            tree.as_ref(),
+            &ColliderSpan::between_entries(0, 0),
+        )
     }
 
     /// A block whose lower side, toward −x, is at so much.
-    fn block(x: f64) -> Moving {
+    fn block(x: f64) -> MovingCollider {
         let shape = cuboid(Vec3::repeat(0.3));
         let middle = Vec3::new(x + 0.3, 0.0, 0.8);
         let vertices = shape.vertices.iter().map(|v| v + middle).collect();
-        moving(vertices, shape.triangles)
+        moving_mesh(vertices, shape.triangles)
     }
 
     /// A sheet across the x axis at so much, larger than the bar.
-    fn sheet(x: f64) -> Moving {
+    fn sheet(x: f64) -> MovingCollider {
         let corner = |y: f64, z: f64| Vec3::new(x, y, z);
         let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 3.0), (-1.0, 3.0)];
         let vertices = corners.map(|(y, z)| corner(y, z)).to_vec();
-        moving(vertices, vec![[0, 1, 2], [0, 2, 3]])
+        moving_mesh(vertices, vec![[0, 1, 2], [0, 2, 3]])
     }
 
-    fn met(before: &Shaped, after: &Shaped, collider: &Moving) -> (Vec<Bump>, Vec<Touch>) {
-        let (before, after) = ([before.posed()], [after.posed()]);
-        let colliders = [collider.at(0.0)];
-        let instant = |bodies| Instant {
+    fn find_touches(
+        before: &ShapedBar,
+        after: &ShapedBar,
+        collider: &MovingCollider,
+    ) -> (Vec<ColliderCandidate>, Vec<Touch>) {
+        let (before, after) = ([before.posed_flesh()], [after.posed_flesh()]);
+        let colliders = [collider.place_at(0.0)];
+        let instant = |bodies| ContactInstant {
             bodies,
             colliders: &colliders,
         };
         let (before, after) = (instant(&before), instant(&after));
-        let bumps = chosen(&before, &after, 0.0);
+        let bumps = find_collider_candidates(&before, &after, 0.0);
         let mut found = Vec::new();
-        touches(&bumps, &before, &after, |_| None, &mut found);
+        add_touches(&bumps, &before, &after, |_| None, &mut found);
         (bumps, found)
     }
 
@@ -173,12 +187,12 @@ mod tests {
     #[test]
     fn bumps_find_near_or_approaching() {
         // The bar is 5 cm thick to each side.
-        let bar = |aside: f64| Shaped::new(move |x| x + Vec3::x() * aside, 0.0);
+        let bar = |aside: f64| ShapedBar::new(move |x| x + Vec3::x() * aside, 0.0);
         let (here, away) = (bar(0.0), bar(-0.4));
-        assert!(met(&here, &here, &block(0.5)).0.is_empty());
-        let margin = WIDER * here.skin.cell();
+        assert!(find_touches(&here, &here, &block(0.5)).0.is_empty());
+        let margin = APPROACH_MARGIN * here.skin.cell_size();
         for (before, after, x) in [(&here, &here, 0.04), (&away, &here, 0.04)] {
-            let (bumps, _) = met(before, after, &block(x));
+            let (bumps, _) = find_touches(before, after, &block(x));
             let is_met = |proxy: u32| bumps.iter().any(|b| b.proxy == proxy);
             assert!(bumps.iter().all(|b| (b.body, b.other) == (0, 1)));
             for (number, proxy) in (0u32..).zip(here.skin.proxies()) {
@@ -205,7 +219,7 @@ mod tests {
     /// Skin that crosses a sheet is pushed back to the side from which its flesh comes.
     #[test]
     fn bumps_push_back_to_flesh_side() {
-        let bar = |aside: f64| Shaped::new(move |x| x + Vec3::x() * aside, 0.0);
+        let bar = |aside: f64| ShapedBar::new(move |x| x + Vec3::x() * aside, 0.0);
         let here = bar(0.0);
         // Through it from the start, or within the step; then still before it.
         let cases = [
@@ -214,7 +228,7 @@ mod tests {
             (bar(0.0), 0.055, false),
         ];
         for (before, x, through) in cases {
-            let (_, found) = met(&before, &here, &sheet(x));
+            let (_, found) = find_touches(&before, &here, &sheet(x));
             // Of the face toward +x, where flesh is behind.
             let side = |t: &&Touch| {
                 let proxy = &here.skin.proxies()[t.proxy as usize];

@@ -6,24 +6,24 @@
 
 use crate::Vec3;
 use crate::contact::bone_points::BonePoint;
-use crate::contact::placed::Placed;
-use crate::contact::search::narrow::FLAT;
+use crate::contact::placed::PlacedCollider;
+use crate::contact::search::narrow::FLAT_DETERMINANT;
 use crate::contact::skin::ContactSkin;
 use crate::geometry::aabb;
 use crate::lattice::Corners;
-use crate::range::is_kept;
+use crate::range::is_storable;
 use std::collections::BTreeMap;
 
 /// Depth below which a bone does not count as buried, in sizes: a millimetre of a person, invisible.
-const DEEP: f64 = 5e-4;
+const MIN_BURIED_DEPTH: f64 = 5e-4;
 /// Distance at rest, in cells and in depths of the bone, up to which flesh of the same body around a bone is its own. A bend
 /// moves flesh of the bone's own cell; two depths reach from the bone to its skin and as far again.
-const APART: f64 = 1.0;
-const OWN: f64 = 2.0;
+const OWN_FLESH_CELLS: f64 = 1.0;
+const OWN_FLESH_DEPTHS: f64 = 2.0;
 /// Share of a body's bones inside a collider from which on it is a room: hardly more than half of a body lies in what it touches. And the number of
 /// points tested, which gives the share to a twentieth.
-const WITHIN: f64 = 0.8;
-const ASKED: usize = 64;
+const MIN_ROOM_SHARE: f64 = 0.8;
+const ROOM_TEST_POINTS: usize = 64;
 
 /// A bone of a body that lies in flesh or in a collider.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -40,14 +40,14 @@ pub struct BuriedBone {
 
 impl BuriedBone {
     /// Returns whether stored values are valid for a body with `bones` bones.
-    pub(crate) fn is_kept(&self, bones: usize) -> bool {
-        (self.bone as usize) < bones && self.depth > 0.0 && is_kept(self.depth)
+    pub(crate) fn is_valid(&self, bones: usize) -> bool {
+        (self.bone as usize) < bones && self.depth > 0.0 && is_storable(self.depth)
     }
 }
 
 /// A body with its present lattice.
 #[derive(Clone, Copy)]
-pub(crate) struct Standing<'a> {
+pub(crate) struct StandingBody<'a> {
     pub skin: &'a ContactSkin,
     /// Lattice vertices, `[nodes]`, metres, world axes.
     pub places: &'a [Vec3],
@@ -55,34 +55,42 @@ pub(crate) struct Standing<'a> {
     pub itself: bool,
 }
 
-impl Standing<'_> {
-    fn place(&self, point: &BonePoint) -> Vec3 {
+impl StandingBody<'_> {
+    fn position(&self, point: &BonePoint) -> Vec3 {
         self.places[point.node as usize]
     }
 
     /// Returns whether the body stands in a collider that encloses it: a room.
-    pub fn is_in_room(&self, collider: &Placed) -> bool {
+    pub fn is_in_room(&self, collider: &PlacedCollider) -> bool {
         let all = self.skin.bone_points();
         let Some((lo, hi)) = collider.bounds() else {
             return false;
         };
-        let every = all.len().div_ceil(ASKED).max(1);
-        let asked: Vec<Vec3> = all.iter().step_by(every).map(|p| self.place(p)).collect();
-        let least = (WITHIN * asked.len() as f64).ceil() as usize;
-        let is_in = |x: &&Vec3| is_within(x, &(lo, hi));
-        asked.iter().filter(is_in).count() >= least.max(1) && collider.enclosed(&asked) >= least
+        let every = all.len().div_ceil(ROOM_TEST_POINTS).max(1);
+        let asked: Vec<Vec3> = all
+            .iter()
+            .step_by(every)
+            .map(|p| self.position(p))
+            .collect();
+        let least = (MIN_ROOM_SHARE * asked.len() as f64).ceil() as usize;
+        let is_in = |x: &&Vec3| is_in_box(x, &(lo, hi));
+        asked.iter().filter(is_in).count() >= least.max(1)
+            && collider.count_enclosed(&asked) >= least
     }
 }
 
-fn is_within(x: &Vec3, (lo, hi): &(Vec3, Vec3)) -> bool {
+fn is_in_box(x: &Vec3, (lo, hi): &(Vec3, Vec3)) -> bool {
     (0..3).all(|k| x[k] >= lo[k] && x[k] <= hi[k])
 }
 
 /// Finds the bones of each body that lie in other flesh or in colliders, in order. Sheets have no inside.
-pub(crate) fn buried(bodies: &[Standing], colliders: &[Placed]) -> Vec<Vec<BuriedBone>> {
-    let boxes: Vec<Boxes> = bodies.iter().map(Boxes::new).collect();
-    let of = |(i, body): (usize, &Standing)| {
-        let least = DEEP * body.skin.body().size();
+pub(crate) fn find_buried_bones(
+    bodies: &[StandingBody],
+    colliders: &[PlacedCollider],
+) -> Vec<Vec<BuriedBone>> {
+    let boxes: Vec<ClusterBoxes> = bodies.iter().map(ClusterBoxes::new).collect();
+    let of = |(i, body): (usize, &StandingBody)| {
+        let least = MIN_BURIED_DEPTH * body.skin.body().size();
         let mut deepest: BTreeMap<(u32, u32, u32), f64> = BTreeMap::new();
         let mut add = |bone, other, partner, depth: f64| {
             if depth > least {
@@ -91,13 +99,13 @@ pub(crate) fn buried(bodies: &[Standing], colliders: &[Placed]) -> Vec<Vec<Burie
             }
         };
         for point in body.skin.bone_points() {
-            let x = body.place(point);
+            let x = body.position(point);
             for (j, (other, boxes)) in bodies.iter().zip(&boxes).enumerate() {
                 if i == j && !body.itself {
                     continue;
                 }
                 let own = (i == j).then_some(point);
-                for (partner, depth) in boxes.depths(other, own, &x) {
+                for (partner, depth) in boxes.covering_bones(other, own, &x) {
                     add(point.bone, j as u32, partner, depth);
                 }
             }
@@ -117,10 +125,10 @@ pub(crate) fn buried(bodies: &[Standing], colliders: &[Placed]) -> Vec<Vec<Burie
 }
 
 /// Boxes around the clusters of a body's cells.
-struct Boxes(Vec<(Vec3, Vec3)>);
+struct ClusterBoxes(Vec<(Vec3, Vec3)>);
 
-impl Boxes {
-    fn new(body: &Standing) -> Self {
+impl ClusterBoxes {
+    fn new(body: &StandingBody) -> Self {
         let cells = body.skin.body().lattice().cells();
         let clusters = body.skin.clusters().iter();
         let of = |cluster: &Vec<u32>| {
@@ -132,21 +140,26 @@ impl Boxes {
 
     /// Returns the bones whose flesh covers a position, with its depth, metres. `own`: the bone point of the same body at that position, whose own
     /// flesh does not count.
-    fn depths<'a>(
+    fn covering_bones<'a>(
         &'a self,
-        body: &'a Standing,
+        body: &'a StandingBody,
         own: Option<&'a BonePoint>,
         x: &'a Vec3,
     ) -> impl Iterator<Item = (u32, f64)> + 'a {
         let clusters = body.skin.clusters().iter().zip(&self.0);
-        let near = clusters.filter(|(_, bounds)| is_within(x, bounds));
+        let near = clusters.filter(|(_, bounds)| is_in_box(x, bounds));
         let cells = near.flat_map(|(cluster, _)| cluster);
-        cells.filter_map(move |&cell| depth_in(body, cell, own, x))
+        cells.filter_map(move |&cell| depth_in_cell(body, cell, own, x))
     }
 }
 
 /// Returns the bone whose flesh a cell is, and the depth of a position in it, metres; `None` outside or in flesh of its own.
-fn depth_in(body: &Standing, number: u32, own: Option<&BonePoint>, x: &Vec3) -> Option<(u32, f64)> {
+fn depth_in_cell(
+    body: &StandingBody,
+    number: u32,
+    own: Option<&BonePoint>,
+    x: &Vec3,
+) -> Option<(u32, f64)> {
     let of = body.skin.body();
     let lattice = of.lattice();
     let cell = &lattice.cells()[number as usize];
@@ -155,26 +168,27 @@ fn depth_in(body: &Standing, number: u32, own: Option<&BonePoint>, x: &Vec3) -> 
         return None;
     }
     let places = corners.iter().map(|&a| body.places[a as usize]);
-    if !is_within(x, &aabb::bounds(places.clone())) {
+    if !is_in_box(x, &aabb::bounds(places.clone())) {
         return None;
     }
     let posed = &places.collect::<Corners>();
     let rest = &lattice.corners(number);
-    if cell.volume(posed) < FLAT * cell.volume(rest) {
+    if cell.volume(posed) < FLAT_DETERMINANT * cell.volume(rest) {
         return None;
     }
-    let local = cell.local(posed, *x)?;
-    if cell.inside(local) < -1e-9 {
+    let local = cell.local_coordinates(posed, *x)?;
+    if cell.inside_margin(local) < -1e-9 {
         return None;
     }
     let found = cell.position(rest, local);
-    let depth = -body.skin.depth(found);
+    let depth = -body.skin.rest_distance(found);
     let weighs = of.cell_weights().row(number as usize);
     let (bone, _) = weighs.max_by(|a, b| a.1.total_cmp(&b.1))?;
     if let Some(point) = own {
         let apart = (found - lattice.vertices()[point.node as usize]).norm();
         let is_beside = |a, b| body.skin.bone_above(a) == Some(b);
-        let is_own = apart <= (APART * body.skin.cell()).max(OWN * depth);
+        let is_own =
+            apart <= (OWN_FLESH_CELLS * body.skin.cell_size()).max(OWN_FLESH_DEPTHS * depth);
         let beside =
             bone == point.bone || is_beside(bone, point.bone) || is_beside(point.bone, bone);
         // Adjacent bones may bend into each other at their joint.
@@ -188,38 +202,42 @@ fn depth_in(body: &Standing, number: u32, own: Option<&BonePoint>, x: &Vec3) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::placed::{Moving, Span, tree_at_rest};
-    use crate::contact::tests::Shaped;
+    use crate::contact::placed::{ColliderSpan, MovingCollider, build_rest_tree};
+    use crate::contact::tests::ShapedBar;
     use crate::contact::{Collider, ColliderMotion};
     use crate::surface::Surface;
     use crate::surface::shapes::cuboid;
     use std::sync::Arc;
 
-    fn standing<'a>(flesh: &'a Shaped, itself: bool) -> Standing<'a> {
-        Standing {
+    fn standing_body<'a>(flesh: &'a ShapedBar, itself: bool) -> StandingBody<'a> {
+        StandingBody {
             skin: &flesh.skin,
             places: &flesh.base,
             itself,
         }
     }
 
-    fn moving(collider: Collider) -> Moving {
+    fn moving_collider(collider: Collider) -> MovingCollider {
         let collider = Arc::new(collider);
-        let tree = tree_at_rest(&collider);
-        Moving::new(&collider, tree.as_ref(), &Span::between(0, 0))
+        let tree = build_rest_tree(&collider);
+        MovingCollider::new(
+            &collider,
+            tree.as_ref(),
+            &ColliderSpan::between_entries(0, 0),
+        )
     }
 
-    fn floor(height: f64) -> Moving {
-        moving(Collider::plane(Vec3::x() * height, Vec3::x()).unwrap())
+    fn floor(height: f64) -> MovingCollider {
+        moving_collider(Collider::plane(Vec3::x() * height, Vec3::x()).unwrap())
     }
 
     /// A box about the bar's middle, of which these are half the edges, still or deforming.
-    fn hall(half: Vec3, deforming: bool) -> Moving {
+    fn hall(half: Vec3, deforming: bool) -> MovingCollider {
         let shape = cuboid(half);
         let places = shape.vertices.iter().map(|x| x + Vec3::z() * 0.8);
         let places: Vec<Vec3> = places.collect();
         let surface = Arc::new(Surface::new(places.clone(), shape.triangles).unwrap());
-        moving(match deforming {
+        moving_collider(match deforming {
             true => Collider::mesh(surface, ColliderMotion::Deforming(vec![places])).unwrap(),
             false => Collider::mesh(surface, ColliderMotion::Still).unwrap(),
         })
@@ -228,10 +246,10 @@ mod tests {
     /// Bones below a floor are buried as deep as they lie under it.
     #[test]
     fn buried_depth_below_floor() {
-        let bar = Shaped::new(|x| *x, 0.0);
+        let bar = ShapedBar::new(|x| *x, 0.0);
         let at = |height: f64| {
             let floor = floor(height);
-            buried(&[standing(&bar, true)], &[floor.at(1.0)]).remove(0)
+            find_buried_bones(&[standing_body(&bar, true)], &[floor.place_at(1.0)]).remove(0)
         };
         assert!(at(-0.06).is_empty());
         let (shallow, deep) = (at(0.02), at(0.05));
@@ -246,10 +264,15 @@ mod tests {
     #[test]
     fn buried_in_other_body() {
         let (here, there) = (
-            Shaped::new(|x| *x, 0.0),
-            Shaped::new(|x| x + Vec3::x() * 0.3, 0.0),
+            ShapedBar::new(|x| *x, 0.0),
+            ShapedBar::new(|x| x + Vec3::x() * 0.3, 0.0),
         );
-        let all = |other| buried(&[standing(&here, true), standing(other, true)], &[]);
+        let all = |other| {
+            find_buried_bones(
+                &[standing_body(&here, true), standing_body(other, true)],
+                &[],
+            )
+        };
         assert!(all(&there).concat().is_empty());
         let same = all(&here);
         for (body, found) in same.iter().enumerate() {
@@ -268,25 +291,29 @@ mod tests {
             true => Vec3::new(-x.x, x.y, 1.6 - x.z),
             false => *x,
         };
-        let bar = Shaped::new(fold, 0.0);
-        assert!(buried(&[standing(&bar, true)], &[]).concat().is_empty());
+        let bar = ShapedBar::new(fold, 0.0);
+        assert!(
+            find_buried_bones(&[standing_body(&bar, true)], &[])
+                .concat()
+                .is_empty()
+        );
     }
 
     /// A collider is a room for a body only if it encloses enough of it; a floor never is.
     #[test]
     fn room_must_enclose_body() {
-        let bar = Shaped::new(|x| *x, 0.0);
+        let bar = ShapedBar::new(|x| *x, 0.0);
         for deforming in [false, true] {
             let is_room = |half: Vec3| {
                 let hall = hall(half, deforming);
-                standing(&bar, true).is_in_room(&hall.at(1.0))
+                standing_body(&bar, true).is_in_room(&hall.place_at(1.0))
             };
             assert!(is_room(Vec3::new(0.4, 0.4, 1.0)));
             // Less of it than counts, and none.
             assert!(!is_room(Vec3::new(0.4, 0.4, 0.6)));
             assert!(!is_room(Vec3::new(0.4, 0.4, 0.01)));
         }
-        assert!(!standing(&bar, true).is_in_room(&floor(1.0).at(1.0)));
+        assert!(!standing_body(&bar, true).is_in_room(&floor(1.0).place_at(1.0)));
     }
 
     /// A room is solid outside its walls for the body within it, and inside them for all other bodies.
@@ -295,8 +322,8 @@ mod tests {
         for deforming in [false, true] {
             let half = Vec3::new(0.4, 0.5, 1.0);
             let room = hall(half, deforming).with_rooms(&[true]);
-            let (room, solid) = (room.at(1.0), hall(half, deforming));
-            let solid = solid.at(1.0);
+            let (room, solid) = (room.place_at(1.0), hall(half, deforming));
+            let solid = solid.place_at(1.0);
             for x in [0.1, 0.39, 0.41, 0.7] {
                 let point = Vec3::new(x, 0.05, 0.9);
                 let depth = room.depth(&point, 0);
@@ -305,7 +332,7 @@ mod tests {
                 let other = room.depth(&point, 1);
                 assert!(x > 0.4 && other < 0.0 || (other + depth).abs() < 1e-12);
                 assert_eq!(other, solid.depth(&point, 0));
-                let near = room.nearest(&point, 0, &|_, _, _| 1.0).unwrap();
+                let near = room.nearest_point(&point, 0, &|_, _, _| 1.0).unwrap();
                 assert!((near.normal + Vec3::x()).norm() < 1e-9);
             }
         }
@@ -320,9 +347,9 @@ mod tests {
             partner: 0,
             depth: 0.01,
         };
-        assert!(good.is_kept(2) && !good.is_kept(1));
+        assert!(good.is_valid(2) && !good.is_valid(1));
         for depth in [0.0, -0.01, f64::NAN, f64::INFINITY] {
-            assert!(!BuriedBone { depth, ..good }.is_kept(2), "{depth}");
+            assert!(!BuriedBone { depth, ..good }.is_valid(2), "{depth}");
         }
     }
 }

@@ -5,8 +5,8 @@
 //! that is where it was modelled lies only at its own position, so that a sculpt never touches itself. Cells are first warped by the difference
 //! between the displayed skin and the skin that the lattice carries.
 
-use crate::contact::posed::Posed;
-use crate::contact::search::broad::{Candidate, Found};
+use crate::contact::posed::PosedFlesh;
+use crate::contact::search::broad::{ContactCandidate, FrameCandidates};
 use crate::contact::skin::SkinPoint;
 use crate::geometry::aabb;
 use crate::lattice::{Cell, Corners};
@@ -19,26 +19,26 @@ use std::sync::OnceLock;
 
 /// Farthest distance outside of the skin at which a point is taken up, in cells, so that contacts that close within a step exist already. Twice the
 /// value takes up half as many contacts more, which part no more.
-const MARGIN: f64 = 0.1;
+const CONTACT_MARGIN: f64 = 0.1;
 /// Determinant below which a cell counts as flat, so that positions in it mean nothing: errors of coordinates are then fifty times those of points.
 /// Half and twice the value give the same depths.
-pub(crate) const FLAT: f64 = 0.02;
+pub(crate) const FLAT_DETERMINANT: f64 = 0.02;
 /// Distance at rest below which flesh does not touch itself, in cells: within a cell nothing can fold onto itself. Half and twice the value give the
 /// same depths.
-const APART: f64 = 0.5;
+const MIN_REST_DISTANCE: f64 = 0.5;
 /// Least distance of a point from its own rest position, over its depth below the skin that it came through. A ratio of one would take stretched
 /// flesh for other flesh. Half and twice the value give the same depths.
-const OWN: f64 = 2.0;
+const MIN_DEPTH_RATIO: f64 = 2.0;
 /// Farthest that skin may be shown from a point: this multiple of their distance at rest, plus this many cells. Skin farther away was found through a
 /// cell that is far from its rest shape. Half and twice the value give the same depths.
-const STRETCH: f64 = 2.0;
-const MISLED: f64 = 0.25;
+const MAX_STRETCH: f64 = 2.0;
+const STRETCH_ALLOWANCE: f64 = 0.25;
 /// Depth below which flesh of the same body is not taken up, in cells: beyond the middle of a cell the way out is the other one. Half and twice the
 /// value give the same depths.
-const DEEPEST: f64 = 0.5;
+const MAX_SELF_DEPTH: f64 = 0.5;
 /// Largest cosine between normals that meet in a crease, which face each other. Above it skin lies upon skin. Half and twice the value give the same
 /// depths.
-pub(crate) const ALIKE: f64 = 0.3;
+pub(crate) const MAX_NORMAL_COSINE: f64 = 0.3;
 
 /// Contact pair: a point of one skin at a point of another.
 #[derive(Debug, Clone, Copy)]
@@ -57,12 +57,12 @@ pub(crate) struct Touch {
 
 /// Search in the steps of a frame, with the data kept from one step to the next.
 #[derive(Default)]
-pub(crate) struct Narrow {
-    candidates: Vec<Candidate>,
-    /// Index in `rooms` of each candidate's cell; and of each cell of each body.
-    of: Vec<u32>,
+pub(crate) struct NarrowPhase {
+    candidates: Vec<ContactCandidate>,
+    /// Index in `warped_cells` of each candidate's cell; and of each cell of each body.
+    cell_numbers: Vec<u32>,
     numbers: Vec<Vec<u32>>,
-    rooms: Vec<Room>,
+    warped_cells: Vec<WarpedCell>,
     /// Lattice vertices of these cells, by body, ascending.
     nodes: Vec<Vec<u32>>,
     /// Displacements with which the lattice carries the displayed skin: at the start of the frame, and turned since.
@@ -74,41 +74,44 @@ pub(crate) struct Narrow {
 }
 
 /// A warped cell that candidates may come into, at one instant.
-struct Room {
+struct WarpedCell {
     body: u32,
     cell: u32,
     bounds: (Vec3, Vec3),
     /// Computed when a point is in the box; `None` for a flat cell.
-    inside: OnceLock<Option<Inside>>,
+    inside: OnceLock<Option<RejectionTest>>,
 }
 
 /// Quick rejection test for a tetrahedron: a corner, and the inverse matrix of the edges from it.
-struct Inside(Option<(Vec3, Mat3)>);
+struct RejectionTest(Option<(Vec3, Mat3)>);
 
-impl Narrow {
+impl NarrowPhase {
     /// Marks a cell without a number: no list grows as long.
-    const NONE: u32 = u32::MAX;
+    const UNNUMBERED_CELL: u32 = u32::MAX;
     /// Approximate number of candidates of one task. It changes the speed alone.
-    const TASK: usize = 256;
+    const TASK_CANDIDATES: usize = 256;
 
     /// Takes over the candidates of a frame.
-    pub fn begin(&mut self, bodies: &[Posed], found: Found) {
+    pub fn begin(&mut self, bodies: &[PosedFlesh], found: FrameCandidates) {
         (self.candidates, self.warps) = (found.candidates, found.warps);
-        self.rooms.clear();
-        self.of.clear();
+        self.warped_cells.clear();
+        self.cell_numbers.clear();
         self.numbers.resize_with(bodies.len(), Vec::new);
         self.nodes.resize_with(bodies.len(), Vec::new);
         self.nodes.iter_mut().for_each(Vec::clear);
         for (numbers, body) in self.numbers.iter_mut().zip(bodies) {
             numbers.clear();
-            numbers.resize(body.skin.body().lattice().cells().len(), Self::NONE);
+            numbers.resize(
+                body.skin.body().lattice().cells().len(),
+                Self::UNNUMBERED_CELL,
+            );
         }
         for candidate in &self.candidates {
             let (i, cell) = (candidate.other as usize, candidate.cell as usize);
             let number = &mut self.numbers[i][cell];
-            if *number == Self::NONE {
-                *number = self.rooms.len() as u32;
-                self.rooms.push(Room {
+            if *number == Self::UNNUMBERED_CELL {
+                *number = self.warped_cells.len() as u32;
+                self.warped_cells.push(WarpedCell {
                     body: candidate.other,
                     cell: candidate.cell,
                     bounds: (Vec3::zeros(), Vec3::zeros()),
@@ -117,26 +120,26 @@ impl Narrow {
                 let lattice = bodies[i].skin.body().lattice().cells();
                 self.nodes[i].extend(lattice[cell].corners());
             }
-            self.of.push(*number);
+            self.cell_numbers.push(*number);
         }
         for nodes in &mut self.nodes {
             nodes.sort_unstable();
             nodes.dedup();
         }
         self.turned.clone_from(&self.warps);
-        self.part();
+        self.split_tasks();
     }
 
     /// Returns the candidates of the frame, in order.
-    pub fn candidates(&self) -> &[Candidate] {
+    pub fn candidates(&self) -> &[ContactCandidate] {
         &self.candidates
     }
 
-    fn part(&mut self) {
+    fn split_tasks(&mut self) {
         let (mut count, mut start) = (0, 0);
-        let key = |c: &Candidate| (c.body, c.proxy);
+        let key = |c: &ContactCandidate| (c.body, c.proxy);
         while start < self.candidates.len() {
-            let mut end = (start + Self::TASK).min(self.candidates.len());
+            let mut end = (start + Self::TASK_CANDIDATES).min(self.candidates.len());
             let last = key(&self.candidates[end - 1]);
             while self.candidates.get(end).is_some_and(|c| key(c) == last) {
                 end += 1;
@@ -153,9 +156,9 @@ impl Narrow {
 
     /// Finds all touches among the candidates, one for each point and touched body, in order. `turn` returns the rotation of a lattice vertex since
     /// the frame began.
-    pub fn touches(
+    pub fn find_touches(
         &mut self,
-        bodies: &[Posed],
+        bodies: &[PosedFlesh],
         turn: &dyn Fn(usize, usize) -> Mat3,
         touches: &mut Vec<Touch>,
     ) {
@@ -166,7 +169,7 @@ impl Narrow {
             }
         }
         let warped = &self.turned;
-        for room in &mut self.rooms {
+        for room in &mut self.warped_cells {
             let body = &bodies[room.body as usize];
             let warp = &warped[room.body as usize];
             let cell = &body.skin.body().lattice().cells()[room.cell as usize];
@@ -174,11 +177,11 @@ impl Narrow {
             room.bounds = aabb::bounds(corners.map(|a| body.node(a) + warp[a]));
             room.inside.take();
         }
-        let (rooms, of, candidates) = (&self.rooms, &self.of, &self.candidates);
+        let (rooms, of, candidates) = (&self.warped_cells, &self.cell_numbers, &self.candidates);
         let task = |(range, found): &mut (Range<usize>, Vec<Touch>)| {
             let of = candidates[range.clone()].iter().zip(&of[range.clone()]);
             found.clear();
-            among(of, rooms, bodies, warped, found);
+            collect_touches(of, rooms, bodies, warped, found);
         };
         match &mut self.parts[..] {
             [part] => task(part),
@@ -191,10 +194,10 @@ impl Narrow {
 }
 
 /// Finds the touches among candidates. All candidates of a point must be in one call.
-fn among<'a>(
-    candidates: impl Iterator<Item = (&'a Candidate, &'a u32)>,
-    rooms: &[Room],
-    bodies: &[Posed],
+fn collect_touches<'a>(
+    candidates: impl Iterator<Item = (&'a ContactCandidate, &'a u32)>,
+    rooms: &[WarpedCell],
+    bodies: &[PosedFlesh],
     warped: &[Vec<Vec3>],
     found: &mut Vec<Touch>,
 ) {
@@ -212,7 +215,7 @@ fn among<'a>(
         }
         let other = &bodies[candidate.other as usize];
         let warp = &warped[candidate.other as usize];
-        let Some(touch) = touch(body, (other, warp), room, candidate, place) else {
+        let Some(touch) = find_touch(body, (other, warp), room, candidate, place) else {
             continue;
         };
         let key = |t: &Touch| (t.body, t.proxy, t.other);
@@ -229,14 +232,14 @@ fn among<'a>(
         let (body, other) = (&bodies[touch.body as usize], &bodies[touch.other as usize]);
         touch.normal = other.normal(&touch.target);
         let own = body.normal(&body.skin.proxies()[touch.proxy as usize].point);
-        touch.normal != Vec3::zeros() && own.dot(&touch.normal) < ALIKE
+        touch.normal != Vec3::zeros() && own.dot(&touch.normal) < MAX_NORMAL_COSINE
     });
 }
 
-impl Inside {
+impl RejectionTest {
     /// Prepares the test; `None` for a flat cell.
     fn new(cell: &Cell, posed: &[Vec3], rest: &[Vec3]) -> Option<Self> {
-        if cell.volume(posed) < FLAT * cell.volume(rest) {
+        if cell.volume(posed) < FLAT_DETERMINANT * cell.volume(rest) {
             return None;
         }
         let edges = |p: &[Vec3]| Mat3::from_columns(&[p[1] - p[0], p[2] - p[0], p[3] - p[0]]);
@@ -255,11 +258,11 @@ impl Inside {
     }
 }
 
-fn touch(
-    body: &Posed,
-    (other, warp): (&Posed, &[Vec3]),
-    room: &Room,
-    candidate: &Candidate,
+fn find_touch(
+    body: &PosedFlesh,
+    (other, warp): (&PosedFlesh, &[Vec3]),
+    room: &WarpedCell,
+    candidate: &ContactCandidate,
     place: Vec3,
 ) -> Option<Touch> {
     let lattice = other.skin.body().lattice();
@@ -272,34 +275,36 @@ fn touch(
     let rest = &lattice.corners(candidate.cell);
     let inside = room
         .inside
-        .get_or_init(|| Inside::new(cell, &posed(), rest));
+        .get_or_init(|| RejectionTest::new(cell, &posed(), rest));
     if inside.as_ref()?.excludes(&place) {
         return None;
     }
-    let local = cell.local(&posed(), place)?;
-    if cell.inside(local) < -1e-9 {
+    let local = cell.local_coordinates(&posed(), place)?;
+    if cell.inside_margin(local) < -1e-9 {
         return None;
     }
     let found = cell.position(rest, local);
-    let depth = other.skin.depth(found);
+    let depth = other.skin.rest_distance(found);
     let proxy = &body.skin.proxies()[candidate.proxy as usize];
     // Flesh beside its own position touches nothing. A point that came in through skin is nearer to that skin than to its own position.
     let own = (found - proxy.rest).norm();
-    if candidate.body == candidate.other && own <= (APART * other.skin.cell()).max(-OWN * depth) {
+    if candidate.body == candidate.other
+        && own <= (MIN_REST_DISTANCE * other.skin.cell_size()).max(-MIN_DEPTH_RATIO * depth)
+    {
         return None;
     }
-    if depth > MARGIN * other.skin.cell() {
+    if depth > CONTACT_MARGIN * other.skin.cell_size() {
         return None;
     }
     // A point so deep did not come in through the nearest skin.
-    if candidate.body == candidate.other && depth < -DEEPEST * other.skin.cell() {
+    if candidate.body == candidate.other && depth < -MAX_SELF_DEPTH * other.skin.cell_size() {
         return None;
     }
-    let target = other.skin.nearest(found)?;
+    let target = other.skin.nearest_point(found)?;
     // Skin shown far from this point means that the search was misled.
     let at_rest = other.skin.rest_point(&target);
     let apart = (place - other.point(&target)).norm();
-    if apart > farthest((found - at_rest).norm(), other.skin.cell()) {
+    if apart > max_display_distance((found - at_rest).norm(), other.skin.cell_size()) {
         return None;
     }
     // The nearest skin must belong to this copy of the flesh.
@@ -321,17 +326,17 @@ fn touch(
 }
 
 /// Returns the farthest that skin may be shown from a point at a given distance at rest.
-pub(crate) fn farthest(at_rest: f64, cell: f64) -> f64 {
-    STRETCH * at_rest + MISLED * cell
+pub(crate) fn max_display_distance(at_rest: f64, cell: f64) -> f64 {
+    MAX_STRETCH * at_rest + STRETCH_ALLOWANCE * cell
 }
 
 /// Returns the point nearest to a position on the posed triangles that share a corner with that of `from`.
-pub(crate) fn slid(other: &Posed, from: &SkinPoint, place: Vec3) -> Option<SkinPoint> {
+pub(crate) fn slide_point(other: &PosedFlesh, from: &SkinPoint, place: Vec3) -> Option<SkinPoint> {
     let mut best: Option<(f64, SkinPoint)> = None;
     let corners = other.skin.corners(from.triangle);
     let mut around: SmallVec<[u32; 32]> = corners
         .iter()
-        .flat_map(|&v| other.skin.around(v))
+        .flat_map(|&v| other.skin.vertex_triangles(v))
         .copied()
         .collect();
     around.sort_unstable();
@@ -359,7 +364,7 @@ mod tests {
         let map = Mat3::new(1.2, 0.3, -0.1, 0.0, 0.8, 0.4, -0.5, 0.2, 1.1);
         let posed = rest.map(|x| map * x + Vec3::new(3.0, -1.0, 2.0));
         let cell = Cell::Tetrahedron([0, 1, 2, 3]);
-        let inside = Inside::new(&cell, &posed, &rest).unwrap();
+        let inside = RejectionTest::new(&cell, &posed, &rest).unwrap();
         let place = |weights: [f64; 4]| -> Vec3 { (0..4).map(|k| posed[k] * weights[k]).sum() };
         assert!(!inside.excludes(&place([0.25; 4])));
         for k in 0..4 {
@@ -373,16 +378,16 @@ mod tests {
             assert!(inside.excludes(&place(beyond)));
         }
         let flat = rest.map(|x| Vec3::new(x.x, x.y, 0.01 * x.z));
-        assert!(Inside::new(&cell, &flat, &rest).is_none());
+        assert!(RejectionTest::new(&cell, &flat, &rest).is_none());
     }
 
     /// The bound on the displayed distance exceeds the distance at rest and scales with size.
     #[test]
     fn farthest_scales_with_size() {
         for (rest, cell) in [(0.3, 0.1), (0.0, 2.0), (5.0, 0.01)] {
-            let far = farthest(rest, cell);
+            let far = max_display_distance(rest, cell);
             assert!(far > rest && far < 3.0 * (rest + cell));
-            assert!((farthest(7.0 * rest, 7.0 * cell) - 7.0 * far).abs() < 1e-9 * far);
+            assert!((max_display_distance(7.0 * rest, 7.0 * cell) - 7.0 * far).abs() < 1e-9 * far);
         }
     }
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Classifies points against cell faces over a frame, with cells displaced to carry the displayed skin.
 
-use crate::contact::posed::Posed;
-use crate::contact::search::path::{Path, Swept};
+use crate::contact::posed::PosedFlesh;
+use crate::contact::search::path::{BodyPath, SweptBody};
 use crate::lattice::Cell;
 use crate::{Mat3, Vec3};
 use std::sync::OnceLock;
 
 /// Distance beyond a face of a cell, in cells, from which a point does not come into it within a frame. Half the value moves a folding elbow by 0.06
 /// % of the size, twice the value not at all.
-const BEYOND: f64 = 0.6;
+const MIN_FACE_DISTANCE: f64 = 0.6;
 
 /// Returns the displacement of each node with which the lattice carries the displayed skin, `[nodes]`, metres: valid at the nodes of
 /// `cells`.
-pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
+pub(crate) fn node_warps(body: &PosedFlesh, cells: &[u32]) -> Vec<Vec3> {
     let (basis, nodes) = (body.skin.body().basis(), body.base.len());
     let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);
     if body.joints >= 1.0 && !body.bounded {
@@ -48,7 +48,7 @@ pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
 }
 
 /// A lattice warped to carry the displayed skin, where candidates may come into its cells.
-pub(in crate::contact) struct Warped<'a> {
+pub(in crate::contact) struct WarpedLattice<'a> {
     lattice: &'a [Cell],
     ends: usize,
     pub nodes: Vec<[Vec3; 2]>,
@@ -58,12 +58,12 @@ pub(in crate::contact) struct Warped<'a> {
     frames: Vec<OnceLock<[LocalFrame; 2]>>,
 }
 
-impl<'a> Warped<'a> {
-    pub fn new(body: &Swept<'a>, path: &Path, cells: &[u32]) -> Self {
+impl<'a> WarpedLattice<'a> {
+    pub fn new(body: &SweptBody<'a>, path: &BodyPath, cells: &[u32]) -> Self {
         let mut nodes = path.nodes.clone();
         let (from, to) = rayon::join(
-            || warps(&body.from, cells),
-            || (path.ends > 1).then(|| warps(body.end(), cells)),
+            || node_warps(&body.from, cells),
+            || (path.ends > 1).then(|| node_warps(body.end(), cells)),
         );
         for (k, warps) in std::iter::once(&from).chain(&to).enumerate() {
             for (node, warp) in nodes.iter_mut().zip(warps) {
@@ -79,8 +79,8 @@ impl<'a> Warped<'a> {
         }
     }
 
-    /// Returns whether all points lie more than [`BEYOND`] beyond one face of a cell, the same face at all ends of the frame.
-    pub fn are_beside<'b>(
+    /// Returns whether all points lie more than [`MIN_FACE_DISTANCE`] beyond one face of a cell, the same face at all ends of the frame.
+    pub fn are_beyond_face<'b>(
         &self,
         cell: u32,
         mut points: impl Iterator<Item = &'b [Vec3; 2]>,
@@ -89,12 +89,12 @@ impl<'a> Warped<'a> {
         let mut beyond = [true; 6];
         points.all(|point| {
             for (frame, x) in frames.iter().zip(point) {
-                let Some(outside) = frame.outside(x) else {
+                let Some(outside) = frame.face_distances(x) else {
                     beyond = [false; 6];
                     break;
                 };
                 for (beyond, outside) in beyond.iter_mut().zip(outside) {
-                    *beyond &= outside > BEYOND;
+                    *beyond &= outside > MIN_FACE_DISTANCE;
                 }
             }
             beyond.contains(&true)
@@ -106,7 +106,7 @@ impl<'a> Warped<'a> {
         let made = self.frames[cell as usize].get_or_init(|| {
             let corners = self.lattice[cell as usize].corners();
             [0, self.ends - 1].map(|end| {
-                let (origin, edges) = edges(corners, |a| self.nodes[a][end]);
+                let (origin, edges) = origin_and_edges(corners, |a| self.nodes[a][end]);
                 match corners.len() {
                     4 => LocalFrame::new(origin, edges, LocalShape::Tetrahedron),
                     8 => LocalFrame::new(origin, edges, LocalShape::Cube),
@@ -146,7 +146,7 @@ impl LocalFrame {
     }
 
     /// Returns the distance of a point beyond each face, in local coordinates; `None` without a shape.
-    fn outside(&self, point: &Vec3) -> Option<[f64; 6]> {
+    fn face_distances(&self, point: &Vec3) -> Option<[f64; 6]> {
         let x = self.inverse * (point - self.origin);
         let [a, b, c] = [x.x, x.y, x.z];
         Some(match self.shape? {
@@ -160,7 +160,10 @@ impl LocalFrame {
 }
 
 /// Returns a corner of a cell and three edges from it; for a hexahedron its centre and mean edges.
-pub(in crate::contact) fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> (Vec3, Mat3) {
+pub(in crate::contact) fn origin_and_edges(
+    corners: &[u32],
+    at: impl Fn(usize) -> Vec3,
+) -> (Vec3, Mat3) {
     let at = |k: usize| at(corners[k] as usize);
     if corners.len() < 8 {
         let o = at(0);
@@ -190,7 +193,7 @@ mod tests {
         let shift = Vec3::new(3.0, -1.0, 2.0);
         for (corners, middle) in [(tetrahedron, Vec3::zeros()), (cube, Vec3::repeat(0.5))] {
             let numbers: Vec<u32> = (0..corners.len() as u32).collect();
-            let (origin, found) = edges(&numbers, |a| map * corners[a] + shift);
+            let (origin, found) = origin_and_edges(&numbers, |a| map * corners[a] + shift);
             assert!((origin - (map * middle + shift)).norm() < 1e-12);
             assert!((found - map).norm() < 1e-12);
         }

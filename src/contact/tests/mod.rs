@@ -10,9 +10,11 @@ use super::response::{cells, shorten};
 use super::search::narrow;
 use super::*;
 use crate::body::fixture::BarOptions;
-use crate::contact::response::complementarity::{Constraint, Constraints, Entry, Friction, Rows};
-use crate::contact::response::compliance::Compliance;
-use crate::contact::search::broad::candidates;
+use crate::contact::response::complementarity::{
+    Constraint, ConstraintEntry, ConstraintSet, Friction, ProjectedGaussSeidel,
+};
+use crate::contact::response::compliance::ComplianceColumns;
+use crate::contact::search::broad::find_candidates;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};
@@ -20,12 +22,12 @@ use nalgebra::DMatrix;
 use std::sync::Arc;
 
 /// Nodes on springs that are coupled, A dense; the compliance that it tells may be off.
-pub(super) struct Springs {
+pub(super) struct CoupledSprings {
     inverse: DMatrix<f64>,
     told: f64,
 }
 
-impl Springs {
+impl CoupledSprings {
     pub(super) fn new(nodes: usize, told: f64) -> Self {
         let n = 3 * nodes;
         let wave = DMatrix::from_fn(n, n, |i, j| ((7 * i + 3 * j) as f64).sin());
@@ -35,7 +37,7 @@ impl Springs {
     }
 }
 
-impl Flexible for Springs {
+impl FlexibleBody for CoupledSprings {
     fn displace(&mut self, forces: &mut [Vec3]) {
         let flat =
             nalgebra::DVector::from_iterator(3 * forces.len(), forces.iter().flatten().copied());
@@ -53,15 +55,15 @@ impl Flexible for Springs {
     }
 }
 
-fn entry(node: u32, direction: Vec3) -> Entry {
-    Entry {
+fn entry(node: u32, direction: Vec3) -> ConstraintEntry {
+    ConstraintEntry {
         body: 0,
         node,
         direction,
     }
 }
 
-fn constraint(all: &mut Constraints, entries: &[Entry], gap: f64) -> Constraint {
+fn constraint(all: &mut ConstraintSet, entries: &[ConstraintEntry], gap: f64) -> Constraint {
     Constraint {
         normal: all.add_entries(entries.iter().copied()),
         gap,
@@ -71,17 +73,21 @@ fn constraint(all: &mut Constraints, entries: &[Entry], gap: f64) -> Constraint 
     }
 }
 
-fn solved(springs: &mut Springs, constraints: &mut Constraints, compliance: f64) -> Vec<Vec3> {
+fn solve_springs(
+    springs: &mut CoupledSprings,
+    constraints: &mut ConstraintSet,
+    compliance: f64,
+) -> Vec<Vec3> {
     let nodes = springs.inverse.nrows() / 3;
     (constraints.rows.iter_mut()).for_each(|row| row.compliance = compliance);
-    let mut all = [Compliance::default()];
+    let mut all = [ComplianceColumns::default()];
     // In two parts, and in any order.
     let (late, early): (Vec<u32>, Vec<u32>) =
         (0..nodes as u32).rev().partition(|node| node % 2 == 0);
-    all[0].cover(&early, nodes, springs);
-    all[0].cover(&late, nodes, springs);
+    all[0].add_nodes(&early, nodes, springs);
+    all[0].add_nodes(&late, nodes, springs);
     let (mut moved, mut pushes) = (Vec::new(), Vec::new());
-    Rows::default().solve(
+    ProjectedGaussSeidel::default().solve(
         constraints,
         &all,
         &mut [springs],
@@ -91,16 +97,16 @@ fn solved(springs: &mut Springs, constraints: &mut Constraints, compliance: f64)
     moved.remove(0)
 }
 
-fn measured(entries: &[Entry], moved: &[Vec3]) -> f64 {
-    let part = |e: &Entry| e.direction.dot(&moved[e.node as usize]);
+fn entry_displacement(entries: &[ConstraintEntry], moved: &[Vec3]) -> f64 {
+    let part = |e: &ConstraintEntry| e.direction.dot(&moved[e.node as usize]);
     entries.iter().map(part).sum()
 }
 
 /// Contact forces are never negative, and they act only where the gap is closed.
 #[test]
 fn forces_push_only_closed_gaps() {
-    let mut springs = Springs::new(5, 1.0);
-    let mut all = Constraints::default();
+    let mut springs = CoupledSprings::new(5, 1.0);
+    let mut all = ConstraintSet::default();
     for i in 0..12 {
         let n = Vec3::new((i as f64).sin(), (2.0 * i as f64).cos(), 0.3).normalize();
         let (a, b) = (i % 5, (i + 2) % 5);
@@ -109,7 +115,7 @@ fn forces_push_only_closed_gaps() {
         all.rows.push(made);
     }
     let compliance = 0.03;
-    let moved = solved(&mut springs, &mut all, compliance);
+    let moved = solve_springs(&mut springs, &mut all, compliance);
     let pushing = all.rows.iter().filter(|c| c.force > 0.0).count();
     assert!(pushing > 2 && pushing < all.rows.len(), "{pushing}");
     for c in &all.rows {
@@ -120,9 +126,9 @@ fn forces_push_only_closed_gaps() {
                 .iter()
                 .for_each(|e| forces[e.node as usize] += e.direction);
             springs.displace(&mut forces);
-            measured(normal, &forces)
+            entry_displacement(normal, &forces)
         };
-        let left = c.gap + measured(normal, &moved) + compliance * own * c.force;
+        let left = c.gap + entry_displacement(normal, &moved) + compliance * own * c.force;
         assert!(c.force >= 0.0 && left > -2e-4, "{left}");
         assert!(
             c.force * left < 2e-4 * (1.0 + c.force),
@@ -136,7 +142,7 @@ fn forces_push_only_closed_gaps() {
 #[test]
 fn stale_compliance_is_corrected() {
     let make = || {
-        let mut all = Constraints::default();
+        let mut all = ConstraintSet::default();
         for node in 0..4 {
             let made = constraint(&mut all, &[entry(node, Vec3::z())], -0.1);
             all.rows.push(made);
@@ -144,9 +150,9 @@ fn stale_compliance_is_corrected() {
         all
     };
     let mut exact = make();
-    let moved = solved(&mut Springs::new(4, 1.0), &mut exact, 1e-3);
+    let moved = solve_springs(&mut CoupledSprings::new(4, 1.0), &mut exact, 1e-3);
     let mut old = make();
-    let corrected = solved(&mut Springs::new(4, 1.05), &mut old, 1e-3);
+    let corrected = solve_springs(&mut CoupledSprings::new(4, 1.05), &mut old, 1e-3);
     for ((a, b), node) in moved.iter().zip(&corrected).zip(0..) {
         // 5 % off would leave 5 mm of 100; what is left is the square.
         assert!((a - b).norm() < 4e-4, "{node} {a} {b}");
@@ -157,13 +163,13 @@ fn stale_compliance_is_corrected() {
 #[test]
 fn friction_holds_without_creep() {
     // Flesh that would go back to where it came from by 0.1 in every step is held for good.
-    let mut springs = Springs {
+    let mut springs = CoupledSprings {
         inverse: DMatrix::identity(3, 3),
         told: 1.0,
     };
     let (mut place, mut forces, mut slips) = (0.0, [0.0; 2], Vec::new());
     for _ in 0..100 {
-        let mut all = Constraints::default();
+        let mut all = ConstraintSet::default();
         let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));
         let made = Constraint {
             friction: Some(Friction {
@@ -175,7 +181,7 @@ fn friction_holds_without_creep() {
             ..constraint(&mut all, &[entry(0, Vec3::z())], -0.5)
         };
         all.rows.push(made);
-        let moved = solved(&mut springs, &mut all, 0.03);
+        let moved = solve_springs(&mut springs, &mut all, 0.03);
         forces = all.rows[0].friction.as_ref().unwrap().forces;
         let step = -0.1 - place + moved[0].x;
         place += step;
@@ -191,11 +197,11 @@ fn friction_holds_without_creep() {
 #[test]
 fn friction_obeys_its_cone() {
     for (pull, slides) in [(0.02, false), (0.5, true)] {
-        let mut springs = Springs {
+        let mut springs = CoupledSprings {
             inverse: DMatrix::identity(3, 3),
             told: 1.0,
         };
-        let mut all = Constraints::default();
+        let mut all = ConstraintSet::default();
         let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));
         let made = Constraint {
             friction: Some(Friction {
@@ -207,7 +213,7 @@ fn friction_obeys_its_cone() {
             ..constraint(&mut all, &[entry(0, Vec3::z())], -0.5)
         };
         all.rows.push(made);
-        let moved = solved(&mut springs, &mut all, 1e-6);
+        let moved = solve_springs(&mut springs, &mut all, 1e-6);
         let [x, y] = all.rows[0].friction.as_ref().unwrap().forces;
         assert!((moved[0].z - 0.5).abs() < 1e-4 && (all.rows[0].force - 0.5).abs() < 1e-4);
         if slides {
@@ -221,23 +227,23 @@ fn friction_obeys_its_cone() {
 }
 
 /// A bar of flesh in a shape of its own.
-pub(crate) struct Shaped {
+pub(crate) struct ShapedBar {
     pub(crate) skin: Arc<ContactSkin>,
     pub(crate) pose: Pose,
     pub(crate) base: Vec<Vec3>,
     sway: Vec<Vec3>,
-    vertices: ShownVertices,
+    vertices: DisplayedVertices,
     joints: f64,
 }
 
-impl Shaped {
+impl ShapedBar {
     /// A bar along z whose lattice is moved to `place`, with a sway of this size.
     pub(crate) fn new(place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
-        Self::of(false, place, sway)
+        Self::with_cells(false, place, sway)
     }
 
     /// The same of hexahedra or tetrahedra.
-    fn of(hexahedra: bool, place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
+    fn with_cells(hexahedra: bool, place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
         let bar = BarOptions {
             cells_along: 32,
             half: 0.05,
@@ -246,7 +252,7 @@ impl Shaped {
         };
         let body = bar.build();
         let skin = ContactSkin::new(&body, None, &Silent).unwrap();
-        let mut vertices = ShownVertices::default();
+        let mut vertices = DisplayedVertices::default();
         vertices.clear(body.surface().vertices().len());
         let rest = body.lattice().vertices();
         Self {
@@ -262,7 +268,7 @@ impl Shaped {
     }
 
     /// Rolled up by so many turns, each farther out by the bar's half thickness.
-    pub(crate) fn rolled(turns: f64) -> Self {
+    pub(crate) fn from_turns(turns: f64) -> Self {
         let place = |x: &Vec3| {
             let angle = (x.z / 1.6 - 0.5) * turns * std::f64::consts::TAU;
             if turns == 0.0 {
@@ -275,14 +281,14 @@ impl Shaped {
         Self::new(place, 0.0)
     }
 
-    pub(crate) fn posed(&self) -> Posed<'_> {
-        Posed {
+    pub(crate) fn posed_flesh(&self) -> PosedFlesh<'_> {
+        PosedFlesh {
             skin: &self.skin,
             pose: &self.pose,
             base: &self.base,
             sway: &self.sway,
             joints: self.joints,
-            lifts: Lifts::NONE,
+            lifts: SkinLifts::ZERO,
             folds: &[],
             bounded: self.joints < 1.0,
             shown: &self.vertices,
@@ -293,20 +299,20 @@ impl Shaped {
 /// The slopes of posed skin agree with finite differences of its displayed position.
 #[test]
 fn posed_slopes_match_differences() {
-    let mut bent = Shaped::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.05);
+    let mut bent = ShapedBar::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.05);
     bent.joints = 0.4;
-    let posed = bent.posed();
+    let posed = bent.posed_flesh();
     for proxy in bent.skin.proxies().iter().step_by(17) {
-        let mut slopes = posed::Slopes::new();
-        posed.add_slopes(&proxy.point, 1.0, &mut slopes);
+        let mut slopes = posed::SwayDerivatives::new();
+        posed.add_derivatives(&proxy.point, 1.0, &mut slopes);
         for (node, slope) in slopes {
             for k in 0..3 {
                 let place = |sign: f64| {
                     let mut sway = bent.sway.clone();
                     sway[node as usize] += Vec3::ith(k, sign * 1e-6);
-                    let mut shown = ShownVertices::default();
+                    let mut shown = DisplayedVertices::default();
                     shown.clear(bent.skin.body().surface().vertices().len());
-                    let moved = Posed {
+                    let moved = PosedFlesh {
                         sway: &sway,
                         shown: &shown,
                         ..posed
@@ -320,31 +326,31 @@ fn posed_slopes_match_differences() {
     }
 }
 
-pub(crate) fn found(bent: &Shaped) -> Vec<narrow::Touch> {
-    let swept = || Swept {
-        from: bent.posed(),
+pub(crate) fn find_touches(bent: &ShapedBar) -> Vec<narrow::Touch> {
+    let swept = || SweptBody {
+        from: bent.posed_flesh(),
         to: None,
         itself: true,
     };
-    let posed = [bent.posed()];
-    let (mut narrow, mut touches) = (narrow::Narrow::default(), Vec::new());
-    narrow.begin(&posed, candidates(&[swept()]));
-    narrow.touches(&posed, &|_, _| Mat3::identity(), &mut touches);
+    let posed = [bent.posed_flesh()];
+    let (mut narrow, mut touches) = (narrow::NarrowPhase::default(), Vec::new());
+    narrow.begin(&posed, find_candidates(&[swept()]));
+    narrow.find_touches(&posed, &|_, _| Mat3::identity(), &mut touches);
     touches
 }
 
 /// A body that stands still and one that sweeps to its own place give the same candidates.
 #[test]
 fn candidates_same_still_or_swept() {
-    let bent = Shaped::rolled(1.2);
-    let [still, swept] = [None, Some(bent.posed())].map(|to| {
-        let from = bent.posed();
-        let body = Swept {
+    let bent = ShapedBar::from_turns(1.2);
+    let [still, swept] = [None, Some(bent.posed_flesh())].map(|to| {
+        let from = bent.posed_flesh();
+        let body = SweptBody {
             from,
             to,
             itself: true,
         };
-        candidates(&[body])
+        find_candidates(&[body])
     });
     assert!(!still.candidates.is_empty());
     assert_eq!(still.candidates, swept.candidates);
@@ -355,23 +361,26 @@ fn candidates_same_still_or_swept() {
 #[test]
 fn no_touches_without_overlap() {
     for turns in [0.0, 0.3, 0.9] {
-        assert!(found(&Shaped::rolled(turns)).is_empty(), "{turns}");
+        assert!(
+            find_touches(&ShapedBar::from_turns(turns)).is_empty(),
+            "{turns}"
+        );
     }
 }
 
 /// A bar that is rolled up touches itself where its ends meet, with normals that part them.
 #[test]
 fn rolled_bar_touches_at_ends() {
-    let bent = Shaped::rolled(1.2);
-    let found = found(&bent);
+    let bent = ShapedBar::from_turns(1.2);
+    let found = find_touches(&bent);
     assert!(found.len() > 10, "{}", found.len());
-    let posed = bent.posed();
+    let posed = bent.posed_flesh();
     for touch in &found {
         let proxy = &bent.skin.proxies()[touch.proxy as usize];
         let corners = bent
             .skin
             .corners(touch.target.triangle)
-            .map(|v| bent.skin.rest(v));
+            .map(|v| bent.skin.rest_vertex(v));
         let target: Vec3 = (0..3).map(|k| corners[k] * touch.target.weights[k]).sum();
         // A turn is four thirds long.
         assert!(((proxy.rest.z - target.z).abs() - 4.0 / 3.0).abs() < 0.15);
@@ -384,12 +393,12 @@ fn rolled_bar_touches_at_ends() {
 /// The rows that keep cells from collapsing are the derivatives of their determinants.
 #[test]
 fn cell_rows_match_determinant_derivatives() {
-    let bent = Shaped::new(|x| Vec3::new(x.x, x.y, 0.15 * x.z), 2e-4);
-    let posed = bent.posed();
+    let bent = ShapedBar::new(|x| Vec3::new(x.x, x.y, 0.15 * x.z), 2e-4);
+    let posed = bent.posed_flesh();
     let body = bent.skin.body();
     let every: Vec<u32> = (0..body.lattice().cells().len() as u32).collect();
-    let mut all = Constraints::default();
-    cells::rows(
+    let mut all = ConstraintSet::default();
+    cells::add_cell_rows(
         (0, &every),
         (&posed, &posed),
         (f64::INFINITY, 0.03),
@@ -398,11 +407,11 @@ fn cell_rows_match_determinant_derivatives() {
     // The corners that rows are made for, in their order.
     let mut near: Vec<(u32, [u32; 4])> = Vec::new();
     for cell in 0..body.lattice().cells().len() as u32 {
-        cells::determinants(&posed, cell, |corners, j, _| {
+        cells::visit_determinants(&posed, cell, |corners, j, _| {
             let free = corners
                 .iter()
                 .any(|&v| body.pattern().node_of_vertex(v as usize).is_some());
-            if j < cells::NEAR && free {
+            if j < cells::ACTIVE_DETERMINANT && free {
                 near.push((cell, corners));
             }
         });
@@ -413,19 +422,19 @@ fn cell_rows_match_determinant_derivatives() {
         let determinant = |v: u32, k: usize, step: f64| {
             let mut sway = bent.sway.clone();
             sway[v as usize] += Vec3::ith(k, step);
-            let moved = Posed {
+            let moved = PosedFlesh {
                 sway: &sway,
                 ..posed
             };
             let mut found = f64::NAN;
-            cells::determinants(&moved, cell, |of, j, _| {
+            cells::visit_determinants(&moved, cell, |of, j, _| {
                 if of == corners {
                     found = j;
                 }
             });
             found
         };
-        let slope = |e: &Entry| {
+        let slope = |e: &ConstraintEntry| {
             let v = body.pattern().vertex_of_node()[e.node as usize];
             Vec3::from_fn(|k, _| (determinant(v, k, 1e-7) - determinant(v, k, -1e-7)) / 2e-7)
         };

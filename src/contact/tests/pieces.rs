@@ -2,7 +2,7 @@
 //! Pieces of contact by themselves: the prepared skin, displacements that are shortened, what is asked for.
 
 use super::*;
-use crate::contact::response::shorten::Shortening;
+use crate::contact::response::shorten::DisplacementLimiter;
 use crate::surface::Surface;
 use crate::surface::shapes::cuboid;
 
@@ -73,14 +73,14 @@ fn proxies_one_per_grid_cube() {
     }
     // Corners of triangles are among those to choose from.
     for triangle in 0..skin.triangles() as u32 {
-        for x in skin.corners(triangle).map(|v| skin.rest(v)) {
+        for x in skin.corners(triangle).map(|v| skin.rest_vertex(v)) {
             assert!(proxies[&key(&x)] <= far(&x) + 2e-9);
         }
     }
     let area: f64 = skin.proxies().iter().map(|p| p.area).sum();
     let whole: f64 = (0..skin.triangles() as u32)
         .map(|t| {
-            let [a, b, c] = skin.corners(t).map(|v| skin.rest(v));
+            let [a, b, c] = skin.corners(t).map(|v| skin.rest_vertex(v));
             0.5 * (b - a).cross(&(c - a)).norm()
         })
         .sum();
@@ -90,7 +90,7 @@ fn proxies_one_per_grid_cube() {
 /// A displacement that would flatten cells is halved until it does not.
 #[test]
 fn step_halved_before_flattening() {
-    let bar = Shaped::new(|x| *x, 0.0);
+    let bar = ShapedBar::new(|x| *x, 0.0);
     let body = bar.skin.body().clone();
     let pressed = |by: f64| -> Vec<Vec3> {
         let nodes = body.pattern().vertex_of_node().iter();
@@ -101,30 +101,30 @@ fn step_halved_before_flattening() {
     };
     let least = |moved: &[Vec3]| {
         let mut sway = Vec::new();
-        shorten::displace(&bar.posed(), moved, &mut sway);
-        let end = Posed {
+        shorten::displace_sway(&bar.posed_flesh(), moved, &mut sway);
+        let end = PosedFlesh {
             sway: &sway,
-            ..bar.posed()
+            ..bar.posed_flesh()
         };
         let cells = 0..body.lattice().cells().len() as u32;
         cells
-            .map(|c| cells::least(&end, c))
+            .map(|c| cells::min_determinant(&end, c))
             .fold(f64::INFINITY, f64::min)
     };
     for by in [0.5, 1.5, 5.0] {
         let whole = pressed(by);
         let mut moved = [whole.clone()];
-        let mut shortening = Shortening::default();
-        shortening.shorten(&[bar.posed()], &mut moved);
+        let mut shortening = DisplacementLimiter::default();
+        shortening.shorten(&[bar.posed_flesh()], &mut moved);
         let part = shortening.parts[0];
         assert_eq!(part, 2.0f64.powi(part.log2().round() as i32), "{by}");
         assert_eq!(part < 1.0, by > 1.0, "{by}");
         for (moved, whole) in moved[0].iter().zip(&whole) {
             assert!((moved - whole * part).norm() < 1e-12);
         }
-        assert!(least(&moved[0]) >= narrow::FLAT);
+        assert!(least(&moved[0]) >= narrow::FLAT_DETERMINANT);
         let twice: Vec<Vec3> = moved[0].iter().map(|d| d * 2.0).collect();
-        assert!(part == 1.0 || least(&twice) < narrow::FLAT);
+        assert!(part == 1.0 || least(&twice) < narrow::FLAT_DETERMINANT);
     }
 }
 
@@ -135,11 +135,15 @@ fn block_corner_normal_is_symmetric() {
     let shape = cuboid(Vec3::repeat(1.0));
     let surface = Arc::new(Surface::new(shape.vertices.clone(), shape.triangles).unwrap());
     let block = Arc::new(Collider::mesh(surface, ColliderMotion::Still).unwrap());
-    let tree = placed::tree_at_rest(&block);
-    let moving = placed::Moving::new(&block, tree.as_ref(), &placed::Span::between(0, 0));
-    let at = moving.at(0.0);
+    let tree = placed::build_rest_tree(&block);
+    let moving = placed::MovingCollider::new(
+        &block,
+        tree.as_ref(),
+        &placed::ColliderSpan::between_entries(0, 0),
+    );
+    let at = moving.place_at(0.0);
     for corner in &shape.vertices {
-        let near = at.nearest(corner, 0, &|_, _, _| 1.0).unwrap();
+        let near = at.nearest_point(corner, 0, &|_, _, _| 1.0).unwrap();
         assert!((near.normal - corner.normalize()).norm() < 1e-9, "{corner}");
     }
 }

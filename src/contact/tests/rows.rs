@@ -2,8 +2,8 @@
 //! Rows of touches and of cells: their derivatives, what is kept, and how large forces may be.
 
 use super::*;
-use crate::contact::instant::Instant;
-use crate::contact::response::rows::{Pairing, largest_pressure, tangents};
+use crate::contact::instant::ContactInstant;
+use crate::contact::response::rows::{PairParameters, largest_pressure, tangents};
 use crate::contact::search::narrow::Touch;
 
 const OPTIONS: ContactSettings = ContactSettings {
@@ -14,8 +14,12 @@ const OPTIONS: ContactSettings = ContactSettings {
     response: ContactResponse::Complementarity,
 };
 
-fn row(pairing: &Pairing, touch: &Touch, at: &Instant) -> (Constraint, Vec<Entry>) {
-    let mut all = Constraints::default();
+fn touch_row(
+    pairing: &PairParameters,
+    touch: &Touch,
+    at: &ContactInstant,
+) -> (Constraint, Vec<ConstraintEntry>) {
+    let mut all = ConstraintSet::default();
     // So long a step that all overlap may be parted in it.
     pairing.add_row(touch, (at, at), None, 10.0, &mut all);
     let row = all.rows.remove(0);
@@ -24,8 +28,12 @@ fn row(pairing: &Pairing, touch: &Touch, at: &Instant) -> (Constraint, Vec<Entry
 }
 
 /// With another sway.
-fn swayed<'a>(posed: Posed<'a>, sway: &'a [Vec3], shown: &'a ShownVertices) -> Posed<'a> {
-    Posed {
+fn with_sway<'a>(
+    posed: PosedFlesh<'a>,
+    sway: &'a [Vec3],
+    shown: &'a DisplayedVertices,
+) -> PosedFlesh<'a> {
+    PosedFlesh {
         sway,
         shown,
         ..posed
@@ -35,16 +43,16 @@ fn swayed<'a>(posed: Posed<'a>, sway: &'a [Vec3], shown: &'a ShownVertices) -> P
 /// The entries of a row are the derivatives of its gap, and its tangents are unit vectors across the normal.
 #[test]
 fn row_is_gap_derivative() {
-    let bent = Shaped::rolled(1.2);
-    let posed = [bent.posed()];
-    let at = Instant {
+    let bent = ShapedBar::from_turns(1.2);
+    let posed = [bent.posed_flesh()];
+    let at = ContactInstant {
         bodies: &posed,
         colliders: &[],
     };
-    let pairing = Pairing::new(&[OPTIONS]);
+    let pairing = PairParameters::new(&[OPTIONS]);
     let pattern = bent.skin.body().pattern();
-    for touch in found(&bent).iter().step_by(5) {
-        let (row, entries) = row(&pairing, touch, &at);
+    for touch in find_touches(&bent).iter().step_by(5) {
+        let (row, entries) = touch_row(&pairing, touch, &at);
         let gap = pairing.gap(touch, &at);
         assert!(
             (row.gap - gap).abs() < 1e-12,
@@ -60,10 +68,10 @@ fn row_is_gap_derivative() {
                 for (node, &v) in (0u32..).zip(pattern.vertex_of_node()) {
                     sway[v as usize] += way(node) * (sign * by);
                 }
-                let mut shown = ShownVertices::default();
+                let mut shown = DisplayedVertices::default();
                 shown.clear(bent.skin.body().surface().vertices().len());
-                let posed = [swayed(bent.posed(), &sway, &shown)];
-                let at = Instant {
+                let posed = [with_sway(bent.posed_flesh(), &sway, &shown)];
+                let at = ContactInstant {
                     bodies: &posed,
                     colliders: &[],
                 };
@@ -83,9 +91,9 @@ fn row_is_gap_derivative() {
 /// Skin that lies nearer to itself at rest than the thickness may stay so; skin of another body may not.
 #[test]
 fn gap_allows_rest_proximity() {
-    let (bar, twin) = (Shaped::new(|x| *x, 0.0), Shaped::new(|x| *x, 0.0));
-    let posed = [bar.posed(), twin.posed()];
-    let at = Instant {
+    let (bar, twin) = (ShapedBar::new(|x| *x, 0.0), ShapedBar::new(|x| *x, 0.0));
+    let posed = [bar.posed_flesh(), twin.posed_flesh()];
+    let at = ContactInstant {
         bodies: &posed,
         colliders: &[],
     };
@@ -93,13 +101,13 @@ fn gap_allows_rest_proximity() {
         thickness: 0.2,
         ..OPTIONS
     };
-    let pairing = Pairing::new(&[thick, thick]);
+    let pairing = PairParameters::new(&[thick, thick]);
     let proxies = bar.skin.proxies();
     let (first, second) = (&proxies[0], &proxies[proxies.len() / 2]);
     let apart = first.rest - second.rest;
     for far in [1.0, 0.5] {
         let thick = far * apart.norm();
-        let pairing = Pairing::new(&[
+        let pairing = PairParameters::new(&[
             ContactSettings {
                 thickness: 2.0 * thick,
                 ..OPTIONS
@@ -118,12 +126,12 @@ fn gap_allows_rest_proximity() {
             depth: 0.0,
             side: 1.0,
         };
-        let own = row(&pairing, &touch(0), &at).0.gap;
+        let own = touch_row(&pairing, &touch(0), &at).0.gap;
         // Of its own flesh at rest nothing is asked, but what is left is told.
         let wanted = (pairing.gap(&touch(0), &at)).max(0.0);
         assert!((own - wanted).abs() < 1e-9, "{own} {wanted}");
         // Of another's all of it is.
-        let others = row(&pairing, &touch(1), &at).0.gap;
+        let others = touch_row(&pairing, &touch(1), &at).0.gap;
         assert!((others - pairing.gap(&touch(1), &at)).abs() < 1e-12);
         assert!(others < 0.0 || far < 1.0);
     }
@@ -137,9 +145,9 @@ fn gap_allows_rest_proximity() {
         depth: 0.0,
         side: 1.0,
     };
-    let besides = pairing.told_gap(&touch, &at) - pairing.gap(&touch, &at);
-    assert!(besides > 0.0 && besides < 0.02 * bar.skin.cell());
-    assert!((pairing.told_gap(&touch, &at) - (apart.norm() - 0.2)).abs() < 1e-9);
+    let besides = pairing.reported_gap(&touch, &at) - pairing.gap(&touch, &at);
+    assert!(besides > 0.0 && besides < 0.02 * bar.skin.cell_size());
+    assert!((pairing.reported_gap(&touch, &at) - (apart.norm() - 0.2)).abs() < 1e-9);
 }
 
 /// Contact forces are limited by what flesh bears, and the limit rises with the share of elastic joints.
@@ -151,25 +159,25 @@ fn force_limit_follows_elastic_joints() {
     let middle = 0.5 * (largest_pressure(young, 0.0) + largest_pressure(young, 1.0));
     assert!((largest_pressure(young, 0.5) - middle).abs() < 1e-9 * middle);
 
-    let (mut bar, twin) = (Shaped::new(|x| *x, 0.0), Shaped::new(|x| *x, 0.0));
+    let (mut bar, twin) = (ShapedBar::new(|x| *x, 0.0), ShapedBar::new(|x| *x, 0.0));
     bar.joints = 0.25;
     let nodes = bar.base.len();
     let own = bar.skin.body().material().young();
     for fold in [0.0, 0.6] {
         let folds = vec![fold; nodes];
         let posed = [
-            Posed {
+            PosedFlesh {
                 folds: &folds,
-                ..bar.posed()
+                ..bar.posed_flesh()
             },
-            twin.posed(),
+            twin.posed_flesh(),
         ];
         let joints = 0.25 + 0.75 * fold;
-        let at = Instant {
+        let at = ContactInstant {
             bodies: &posed,
             colliders: &[],
         };
-        let pairing = Pairing::new(&[OPTIONS, OPTIONS]);
+        let pairing = PairParameters::new(&[OPTIONS, OPTIONS]);
         let proxy = &bar.skin.proxies()[5];
         assert!((posed[0].elastic_joints_at(&proxy.point) - joints).abs() < 1e-12);
         assert!((posed[0].elastic_joints_of_node(3) - joints).abs() < 1e-12);
@@ -184,7 +192,7 @@ fn force_limit_follows_elastic_joints() {
                 depth: 0.0,
                 side: 1.0,
             };
-            let limit = row(&pairing, &touch, &at).0.limit;
+            let limit = touch_row(&pairing, &touch, &at).0.limit;
             let wanted = largest_pressure(own, joints) * proxy.area;
             assert!((limit - wanted).abs() < 1e-6 * wanted, "{limit} {wanted}");
         }
@@ -194,14 +202,14 @@ fn force_limit_follows_elastic_joints() {
 /// Volume that a cell had lost before the step is won back at the given rate; new loss is undone at once.
 #[test]
 fn lost_cell_volume_recovers_slowly() {
-    let squeezed = |z: f64| Shaped::new(move |x| Vec3::new(x.x, x.y, z * x.z), 0.0);
+    let squeezed = |z: f64| ShapedBar::new(move |x| Vec3::new(x.x, x.y, z * x.z), 0.0);
     let after = squeezed(0.05);
     let every: Vec<u32> = (0..after.skin.body().lattice().cells().len() as u32).collect();
     let recovery = 1e-4;
-    let rows = |before: &Shaped, recovery: f64| {
-        let mut all = Constraints::default();
-        let (before, after) = (before.posed(), after.posed());
-        cells::rows((0, &every), (&before, &after), (recovery, 0.03), &mut all);
+    let rows = |before: &ShapedBar, recovery: f64| {
+        let mut all = ConstraintSet::default();
+        let (before, after) = (before.posed_flesh(), after.posed_flesh());
+        cells::add_cell_rows((0, &every), (&before, &after), (recovery, 0.03), &mut all);
         all.rows.iter().map(|row| row.gap).collect::<Vec<f64>>()
     };
     // At once, all that is missing; what was so before, by as much as may be won back.
@@ -211,7 +219,7 @@ fn lost_cell_volume_recovers_slowly() {
         assert!(*whole < -recovery && (gap + recovery).abs() < 1e-12);
     }
     // What had more before gives back what the step would take, up to what is missing.
-    let missing = cells::LEAST - 0.05;
+    let missing = cells::MIN_DETERMINANT - 0.05;
     for (z, taken) in [(0.06, 0.01), (0.5, 0.45)] {
         for (gap, whole) in rows(&squeezed(z), recovery).iter().zip(&whole) {
             let wanted = (whole * taken / missing - recovery).max(*whole);
@@ -224,11 +232,11 @@ fn lost_cell_volume_recovers_slowly() {
 #[test]
 fn friction_ends_with_normal_force() {
     for forces in [[0.0, 0.1], [0.2, 0.0], [0.0, 0.0]] {
-        let mut springs = Springs {
+        let mut springs = CoupledSprings {
             inverse: DMatrix::identity(3, 3),
             told: 1.0,
         };
-        let mut all = Constraints::default();
+        let mut all = ConstraintSet::default();
         let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));
         let made = Constraint {
             friction: Some(Friction {
@@ -240,7 +248,7 @@ fn friction_ends_with_normal_force() {
             ..constraint(&mut all, &[entry(0, Vec3::z())], 0.3)
         };
         all.rows.push(made);
-        let moved = solved(&mut springs, &mut all, 0.03);
+        let moved = solve_springs(&mut springs, &mut all, 0.03);
         assert_eq!(all.rows[0].force, 0.0);
         assert_eq!(all.rows[0].friction.as_ref().unwrap().forces, [0.0; 2]);
         assert!(moved[0].norm() < 1e-9);
@@ -251,12 +259,16 @@ fn friction_ends_with_normal_force() {
 #[test]
 fn degenerate_cell_counts_once() {
     // All flesh in one line: no corner of a hexahedron has a direction in which its volume grows.
-    let line = Shaped::of(true, |x| Vec3::z() * x.z, 0.0);
-    let posed = line.posed();
+    let line = ShapedBar::with_cells(true, |x| Vec3::z() * x.z, 0.0);
+    let posed = line.posed_flesh();
     let cells = line.skin.body().lattice().cells().len();
     let every: Vec<u32> = (0..cells as u32).collect();
-    let mut all = Constraints::default();
-    let held =
-        crate::contact::response::cells::rows((0, &every), (&posed, &posed), (0.0, 0.03), &mut all);
+    let mut all = ConstraintSet::default();
+    let held = crate::contact::response::cells::add_cell_rows(
+        (0, &every),
+        (&posed, &posed),
+        (0.0, 0.03),
+        &mut all,
+    );
     assert_eq!((held, all.rows.len()), (cells, 0));
 }

@@ -5,19 +5,24 @@ use super::*;
 
 /// What rows leave of their conditions, the largest of all: for pushing rows that which their value is off zero, for others
 /// what they lack; of tangents that hold how far they slide. Rows give alone, and by their force: there was none before.
-fn left(springs: &mut Springs, all: &Constraints, moved: &[Vec3], compliance: f64) -> f64 {
-    let own = |springs: &mut Springs, of: &[Entry]| {
+fn row_residual(
+    springs: &mut CoupledSprings,
+    all: &ConstraintSet,
+    moved: &[Vec3],
+    compliance: f64,
+) -> f64 {
+    let own = |springs: &mut CoupledSprings, of: &[ConstraintEntry]| {
         let mut forces = vec![Vec3::zeros(); moved.len()];
-        let add = |e: &Entry| forces[e.node as usize] += e.direction;
+        let add = |e: &ConstraintEntry| forces[e.node as usize] += e.direction;
         of.iter().for_each(add);
         springs.displace(&mut forces);
-        measured(of, &forces)
+        entry_displacement(of, &forces)
     };
     let mut largest = 0.0_f64;
     for row in &all.rows {
         let normal = all.entries(&row.normal);
         let give = compliance * own(springs, normal);
-        let value = row.gap + measured(normal, moved) + give * row.force;
+        let value = row.gap + entry_displacement(normal, moved) + give * row.force;
         let off = if row.force > 0.0 {
             value.abs()
         } else {
@@ -39,7 +44,7 @@ fn left(springs: &mut Springs, all: &Constraints, moved: &[Vec3], compliance: f6
                 .zip(friction.slides)
                 .zip(friction.forces)
             {
-                let slid = slide + measured(all.entries(tangent), moved) + give * force;
+                let slid = slide + entry_displacement(all.entries(tangent), moved) + give * force;
                 largest = largest.max(slid.abs());
             }
         }
@@ -52,10 +57,10 @@ fn left(springs: &mut Springs, all: &Constraints, moved: &[Vec3], compliance: f6
 fn coupled_rows_reach_balance() {
     // Nearly all of what flesh gives is in one direction of 24: rows push the same way, and sweeps would pass it on from one to the next.
     let nodes = 8;
-    let mut springs = Springs::new(nodes, 1.0);
+    let mut springs = CoupledSprings::new(nodes, 1.0);
     let soft = DMatrix::from_fn(3 * nodes, 1, |i, _| 1.0 + 0.2 * (i as f64).cos());
     springs.inverse += &soft * soft.transpose() * 4.0;
-    let (mut all, compliance) = (Constraints::default(), 0.01);
+    let (mut all, compliance) = (ConstraintSet::default(), 0.01);
     for i in 0..60_u32 {
         let (t, node) = (f64::from(i), |k: u32| (i + k) % 8);
         let n = Vec3::new(1.0 + 0.2 * t.sin(), 1.0, 1.0 + 0.2 * t.cos()).normalize();
@@ -75,8 +80,8 @@ fn coupled_rows_reach_balance() {
         });
         all.rows.push(made);
     }
-    let moved = solved(&mut springs, &mut all, compliance);
-    let left = left(&mut springs, &all, &moved, compliance);
+    let moved = solve_springs(&mut springs, &mut all, compliance);
+    let left = row_residual(&mut springs, &all, &moved, compliance);
     assert!(all.rows.iter().any(|row| row.force > 0.0));
     assert!(left < 1e-4, "{left}");
 }

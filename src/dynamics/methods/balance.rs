@@ -4,14 +4,14 @@
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::linearised::linearised;
+use crate::dynamics::methods::linearised::linearised_balance;
 use crate::dynamics::methods::{hyperelastic, nonlinear};
 use crate::dynamics::{Method, SimulationError, SkinnedLattice};
 use crate::progress::Progress;
 use crate::skeleton::Pose;
 
 /// Returns the positions in balance by a method other than the modal one, as its steps represent them.
-pub(in crate::dynamics) fn settled(
+pub(in crate::dynamics) fn balanced_positions(
     body: &Body,
     method: Method,
     pose: &Pose,
@@ -21,7 +21,7 @@ pub(in crate::dynamics) fn settled(
 ) -> Result<Vec<Vec3>, SimulationError> {
     match (method, method.model()) {
         (_, Some(model)) => {
-            nonlinear::settled(body, (method, model), (pose, skinned), load, progress)
+            nonlinear::balanced_positions(body, (method, model), (pose, skinned), load, progress)
         }
         (Method::Hyperelastic, _) => {
             let sway = hyperelastic::balance(body, skinned, load, progress)?;
@@ -32,6 +32,6 @@ pub(in crate::dynamics) fn settled(
                 .map(|(p, u)| p + u)
                 .collect())
         }
-        (_, None) => linearised(body, method, skinned, load),
+        (_, None) => linearised_balance(body, method, skinned, load),
     }
 }

@@ -8,19 +8,19 @@
 //! steps. If the iterations do not converge, the matrix is factored.
 
 use crate::body::Body;
-use crate::dynamics::methods::flesh::{Twist, add_cells};
-use crate::dynamics::methods::further::Linearised;
+use crate::dynamics::methods::flesh::{TwistTerm, add_cells};
+use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::{SkinnedLattice, Solver};
-use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
-use crate::solve::{Assembly, EnergyTerm, Inverse, Linear, SolveError, SparseCholesky};
+use crate::solve::krylov::{ConjugateGradients, PreconditionedSystem, StoppingCriteria};
+use crate::solve::{Assembly, EnergyTerm, Inverse, LinearSolver, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
 /// Number of 3x3 blocks of a factor from which conjugate gradients are no slower than factoring anew at every step, however far the
 /// flesh is bent: `cargo bench --bench warped`, also with `-- 14 40`. At slight bends they are faster much earlier.
-const LARGE: u64 = 1_000_000;
+const MIN_ITERATIVE_BLOCKS: u64 = 1_000_000;
 
 /// Stopping criteria of conjugate gradients.
-const STOP: Stop = Stop {
+const CG_CRITERIA: StoppingCriteria = StoppingCriteria {
     tolerance: 1e-11,
     iterations: 60,
 };
@@ -34,11 +34,11 @@ pub(in crate::dynamics) struct CellMatrix {
     /// Cell rotations of the present matrix, and whether it includes further terms.
     turns: Vec<Mat3>,
     with_terms: bool,
-    iterating: Option<Iterating>,
+    iterating: Option<IterativeSolver>,
 }
 
 /// Conjugate gradients and their preconditioner.
-struct Iterating {
+struct IterativeSolver {
     /// K₀.
     rest: SparseCholesky,
     /// R_n of each free vertex.
@@ -51,32 +51,32 @@ impl CellMatrix {
         let symbolic = body.pattern().symbolic();
         let nodes = symbolic.node_count();
         let iterate = match solver {
-            Solver::Automatic => symbolic.ordering().blocks >= LARGE,
+            Solver::Automatic => symbolic.ordering().blocks >= MIN_ITERATIVE_BLOCKS,
             Solver::Factor => false,
             Solver::Iterate => true,
         };
         let iterating = match iterate {
-            true => Some(Iterating {
+            true => Some(IterativeSolver {
                 rest: SparseCholesky::new(symbolic.clone())?,
                 turns: vec![Mat3::identity(); nodes],
                 method: ConjugateGradients::new(nodes),
             }),
             false => None,
         };
-        Self::with(body, Inverse::by_factor(symbolic)?, iterating)
+        Self::with_inverse(body, Inverse::with_factor(symbolic)?, iterating)
     }
 
     /// Creates a matrix for one or two solves at each pose, by sweeps where these cost less than a factorisation.
-    pub fn swept(body: &Body) -> Result<Self, SolveError> {
-        let mut inverse = Inverse::by_sweeps(body.pattern().symbolic())?;
-        inverse.set_tolerance(STOP.tolerance);
-        Self::with(body, inverse, None)
+    pub fn with_sweeps(body: &Body) -> Result<Self, SolveError> {
+        let mut inverse = Inverse::with_sweeps(body.pattern().symbolic())?;
+        inverse.set_tolerance(CG_CRITERIA.tolerance);
+        Self::with_inverse(body, inverse, None)
     }
 
-    fn with(
+    fn with_inverse(
         body: &Body,
         mut now: Inverse,
-        iterating: Option<Iterating>,
+        iterating: Option<IterativeSolver>,
     ) -> Result<Self, SolveError> {
         Ok(Self {
             base: vec![0.0; now.matrix().values().len()],
@@ -95,7 +95,7 @@ impl CellMatrix {
         skinned: &SkinnedLattice,
         mass: f64,
         stiffness: f64,
-        further: &Linearised,
+        further: &LinearisedTerms,
     ) -> Result<(), SolveError> {
         if let Some(iterating) = &mut self.iterating {
             let free = body.pattern().vertex_of_node();
@@ -116,18 +116,22 @@ impl CellMatrix {
         if !same {
             now.clear();
             let mut assembly = Assembly::new(pattern, now);
-            assembly.times(mass).add_scalars(body.mass_matrix());
-            let twist = Twist { body, skinned };
-            twist.add_hessian(&further.at(), true, &mut assembly.times(stiffness));
+            assembly.scaled_by(mass).add_scalars(body.mass_matrix());
+            let twist = TwistTerm { body, skinned };
+            twist.add_hessian(
+                &further.configuration(),
+                true,
+                &mut assembly.scaled_by(stiffness),
+            );
             self.base.copy_from_slice(now.values());
-            if let Some(Iterating { rest, .. }) = &mut self.iterating {
+            if let Some(IterativeSolver { rest, .. }) = &mut self.iterating {
                 rest.set_values(&self.base);
                 let mut assembly = Assembly::new(pattern, rest);
                 let unturned = Mat3::identity();
                 add_cells(
                     body,
                     std::iter::repeat(&unturned),
-                    &mut assembly.times(stiffness),
+                    &mut assembly.scaled_by(stiffness),
                 );
                 rest.factor()?;
             }
@@ -135,13 +139,17 @@ impl CellMatrix {
         now.set_values(&self.base);
         let mut assembly = Assembly::new(pattern, now);
         let turns = skinned.cell_turns.iter();
-        add_cells(body, turns, &mut assembly.times(stiffness));
+        add_cells(body, turns, &mut assembly.scaled_by(stiffness));
         for term in further.terms {
-            term.add_hessian(&further.at(), true, &mut assembly.times(further.factor));
+            term.add_hessian(
+                &further.configuration(),
+                true,
+                &mut assembly.scaled_by(further.factor),
+            );
         }
         match self.iterating {
-            Some(_) => self.now.postpone(),
-            None => self.now.renew()?,
+            Some(_) => self.now.postpone_factor(),
+            None => self.now.adopt_matrix()?,
         }
         self.turns.copy_from_slice(&skinned.cell_turns);
         self.scales = Some((mass, stiffness));
@@ -150,25 +158,25 @@ impl CellMatrix {
 
     /// Factors the matrix at the pose if necessary.
     pub fn factor(&mut self) -> Result<(), SolveError> {
-        self.now.factored().map(|_| ())
+        self.now.factored_matrix().map(|_| ())
     }
 
     /// Returns the factored matrix.
-    pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
-        self.now.factored()
+    pub fn factored_matrix(&mut self) -> Result<&mut SparseCholesky, SolveError> {
+        self.now.factored_matrix()
     }
 
     /// Solves in place, one entry per free vertex.
     pub fn solve(&mut self, x: &mut [Vec3]) -> Result<(), SolveError> {
         if let Some(iterating) = &mut self.iterating {
-            let Iterating {
+            let IterativeSolver {
                 rest,
                 turns,
                 method,
             } = iterating;
             let now = self.now.matrix();
-            let mut system = Turned { now, rest, turns };
-            if method.solve(&mut system, x, STOP).is_some() {
+            let mut system = PosedMatrix { now, rest, turns };
+            if method.solve(&mut system, x, CG_CRITERIA).is_some() {
                 return Ok(());
             }
         }
@@ -183,7 +191,7 @@ impl CellMatrix {
     /// Applies an approximate inverse by one substitution; it is exact if the matrix is factored at every step.
     pub fn precondition(&mut self, x: &mut [Vec3]) {
         match &mut self.iterating {
-            Some(Iterating { rest, turns, .. }) => turned_back(rest, turns, x),
+            Some(IterativeSolver { rest, turns, .. }) => apply_rotated_inverse(rest, turns, x),
             None => self.substitute(x),
         }
     }
@@ -195,23 +203,23 @@ impl CellMatrix {
 }
 
 /// The matrix at a pose, preconditioned by the one at rest.
-struct Turned<'a> {
+struct PosedMatrix<'a> {
     now: &'a mut SparseCholesky,
     rest: &'a mut SparseCholesky,
     turns: &'a [Mat3],
 }
 
-impl Preconditioned for Turned<'_> {
+impl PreconditionedSystem for PosedMatrix<'_> {
     fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
         self.now.multiply(x, y);
     }
     fn precondition(&mut self, x: &mut [Vec3]) {
-        turned_back(self.rest, self.turns, x);
+        apply_rotated_inverse(self.rest, self.turns, x);
     }
 }
 
 /// Computes `R K₀⁻¹ Rᵀ x` in place.
-fn turned_back(rest: &mut SparseCholesky, turns: &[Mat3], x: &mut [Vec3]) {
+fn apply_rotated_inverse(rest: &mut SparseCholesky, turns: &[Mat3], x: &mut [Vec3]) {
     for (x, turn) in x.iter_mut().zip(turns) {
         *x = turn.tr_mul(x);
     }

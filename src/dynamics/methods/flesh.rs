@@ -2,12 +2,12 @@
 //! Energies of the linearised methods as energy terms; displacements are positions.
 //!
 //! [`WarpedCells`] is the cell form of [`crate::dynamics::methods::system`]. It has an energy because its rotations do not depend on the flesh. The
-//! vertex form has no energy, as its matrix is not symmetric. [`Twist`] acts on both.
+//! vertex form has no energy, as its matrix is not symmetric. [`TwistTerm`] acts on both.
 
 use crate::body::Body;
 use crate::dynamics::SkinnedLattice;
 use crate::dynamics::forces::Load;
-use crate::solve::newton::{Forces, Rounded};
+use crate::solve::newton::{ForceMagnitude, RoundedSum};
 use crate::solve::nodal::norm;
 use crate::solve::{Assembly, Configuration, EnergyTerm, NodeMatrix};
 use crate::{Mat3, Vec3};
@@ -23,10 +23,10 @@ pub(in crate::dynamics) struct WarpedCells<'a> {
 
 /// Displacements and forces at the nodes of one cell, in room that is kept from cell to cell.
 #[derive(Default)]
-struct OfCell([SmallVec<[Vec3; 8]>; 2]);
+struct CellBuffers([SmallVec<[Vec3; 8]>; 2]);
 
-impl OfCell {
-    fn fit(&mut self, nodes: usize) -> (&mut [Vec3], &mut [Vec3]) {
+impl CellBuffers {
+    fn resize(&mut self, nodes: usize) -> (&mut [Vec3], &mut [Vec3]) {
         let [d, force] = &mut self.0;
         d.resize(nodes, Vec3::zeros());
         force.resize(nodes, Vec3::zeros());
@@ -38,11 +38,11 @@ impl WarpedCells<'_> {
     /// Sets `sums[nodes]` to `scale · (b + f_g) − A z`, A and b without the twist, in one pass. With z = scale · p this is scale times
     /// the force at p.
     pub fn forces(&self, scale: f64, z: &[Vec3], sums: &mut [Vec3]) {
-        let rest = self.body.rest();
+        let rest = self.body.rest_shape();
         sums.fill(Vec3::zeros());
-        let mut of_cell = OfCell::default();
+        let mut of_cell = CellBuffers::default();
         for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
-            let (d, force) = of_cell.fit(cell.nodes.len());
+            let (d, force) = of_cell.resize(cell.nodes.len());
             for (d, &a) in d.iter_mut().zip(cell.nodes) {
                 *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
             }
@@ -59,13 +59,13 @@ impl WarpedCells<'_> {
 }
 
 impl EnergyTerm for WarpedCells<'_> {
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
-        let rest = self.body.rest();
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
+        let rest = self.body.rest_shape();
         let p = at.displacements;
-        let mut of_cell = OfCell::default();
+        let mut of_cell = CellBuffers::default();
         for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
             let first = cell.nodes[0] as usize;
-            let (d, force) = of_cell.fit(cell.nodes.len());
+            let (d, force) = of_cell.resize(cell.nodes.len());
             for (d, &a) in d.iter_mut().zip(cell.nodes) {
                 let a = a as usize;
                 *d = turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]);
@@ -81,12 +81,12 @@ impl EnergyTerm for WarpedCells<'_> {
         }
     }
 
-    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
         let mut forces = vec![Vec3::zeros(); gradient.len()];
         self.forces(1.0, at.displacements, &mut forces);
         gradient.iter_mut().zip(&forces).for_each(|(g, f)| *g -= f);
         let size = norm(&forces);
-        Forces {
+        ForceMagnitude {
             size,
             rounding: f64::EPSILON * size,
         }
@@ -135,13 +135,13 @@ pub(in crate::dynamics) fn add_cells<'a>(
 }
 
 /// The term `½ pᵀ Mt p − pᵀ Σ_β Mt_β T_β(x)`, which keeps flesh from spinning about straight bones.
-pub(in crate::dynamics) struct Twist<'a> {
+pub(in crate::dynamics) struct TwistTerm<'a> {
     pub body: &'a Body,
     pub skinned: &'a SkinnedLattice,
 }
 
-impl EnergyTerm for Twist<'_> {
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+impl EnergyTerm for TwistTerm<'_> {
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
         for (v, p) in at.displacements.iter().enumerate() {
             let pull = self.body.twist_matrix().row_times(v, at.displacements);
             let (square, line) = (0.5 * p.dot(&pull), p.dot(&self.skinned.twist_loads[v]));
@@ -150,8 +150,8 @@ impl EnergyTerm for Twist<'_> {
         }
     }
 
-    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
-        let mut forces = Forces::default();
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
+        let mut forces = ForceMagnitude::default();
         for (v, g) in gradient.iter_mut().enumerate() {
             let pull = self.body.twist_matrix().row_times(v, at.displacements);
             let force = pull - self.skinned.twist_loads[v];
@@ -159,7 +159,7 @@ impl EnergyTerm for Twist<'_> {
             forces.size += force.norm_squared();
             forces.rounding += pull.norm_squared();
         }
-        Forces {
+        ForceMagnitude {
             size: forces.size.sqrt(),
             rounding: 4.0 * f64::EPSILON * forces.rounding.sqrt(),
         }

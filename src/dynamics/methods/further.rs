@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 /// Further energy terms, the positions at which they are linearised, and the factor of their Hessians.
 #[derive(Clone, Copy)]
-pub(in crate::dynamics) struct Linearised<'a> {
+pub(in crate::dynamics) struct LinearisedTerms<'a> {
     pub terms: &'a [Arc<dyn EnergyTerm>],
     /// Positions, `[nodes]`.
     pub positions: &'a [Vec3],
     pub factor: f64,
 }
 
-impl Linearised<'_> {
-    pub const NONE: Linearised<'static> = Linearised {
+impl LinearisedTerms<'_> {
+    pub const EMPTY: LinearisedTerms<'static> = LinearisedTerms {
         terms: &[],
         positions: &[],
         factor: 1.0,
     };
 
-    pub fn at(&self) -> Configuration<'_> {
+    pub fn configuration(&self) -> Configuration<'_> {
         Configuration {
             origin: None,
             displacements: self.positions,

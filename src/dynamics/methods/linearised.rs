@@ -4,31 +4,31 @@
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::further::Linearised;
-use crate::dynamics::methods::system::System;
-use crate::dynamics::{Method, SimulationError, SkinnedLattice, Solver, lost};
+use crate::dynamics::methods::further::LinearisedTerms;
+use crate::dynamics::methods::system::LinearSystem;
+use crate::dynamics::{Method, SimulationError, SkinnedLattice, Solver, position_error};
 
 /// Returns the positions in balance by a linearised method.
-pub(in crate::dynamics) fn linearised(
+pub(in crate::dynamics) fn linearised_balance(
     body: &Body,
     method: Method,
     skinned: &SkinnedLattice,
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    let mut system = System::new(body, method, Solver::Factor)?;
-    balanced(&mut system, body, skinned, load)
+    let mut system = LinearSystem::new(body, method, Solver::Factor)?;
+    solve_balance(&mut system, body, skinned, load)
 }
 
 /// Returns the positions in balance by a system: one Newton step from the skinned shape, exact as forces are linear. Further
 /// terms are linearised there.
-pub(in crate::dynamics) fn balanced(
-    system: &mut System,
+pub(in crate::dynamics) fn solve_balance(
+    system: &mut LinearSystem,
     body: &Body,
     skinned: &SkinnedLattice,
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let mut p = skinned.places.clone();
-    let further = Linearised {
+    let further = LinearisedTerms {
         terms: load.terms,
         positions: &skinned.places,
         factor: 1.0,
@@ -40,5 +40,5 @@ pub(in crate::dynamics) fn balanced(
     for (d, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {
         p[v as usize] += d;
     }
-    lost(&p).map_or(Ok(p), Err)
+    position_error(&p).map_or(Ok(p), Err)
 }

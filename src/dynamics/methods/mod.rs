@@ -15,8 +15,8 @@ pub(super) mod vertex;
 pub(super) mod warped;
 
 use crate::body::Body;
-use crate::dynamics::{MODES, Method, SimulationError, SimulationSettings};
-use crate::elasticity::Model;
+use crate::dynamics::{DEFAULT_MODE_COUNT, Method, SimulationError, SimulationSettings};
+use crate::elasticity::ElasticModel;
 use crate::modal::Modes;
 use crate::progress::Silent;
 use hyperelastic::HyperelasticStepper;
@@ -26,8 +26,8 @@ use std::sync::Arc;
 use stepper::Stepper;
 use warped::LinearisedStepper;
 
-/// Returns the stepper of a method. `modes` are for the modal method; `None`: [`MODES`] modes are computed.
-pub(in crate::dynamics) fn stepper(
+/// Returns the stepper of a method. `modes` are for the modal method; `None`: [`DEFAULT_MODE_COUNT`] modes are computed.
+pub(in crate::dynamics) fn build_stepper(
     body: &Arc<Body>,
     modes: Option<Arc<Modes>>,
     settings: &SimulationSettings,
@@ -38,12 +38,19 @@ pub(in crate::dynamics) fn stepper(
         Method::Warped | Method::WarpedVertex | Method::Linear => {
             Box::new(LinearisedStepper::new(body, method, settings.solver)?)
         }
-        Method::Nonlinear => Box::new(NonlinearStepper::new(body, Model::StVenantKirchhoff)?),
-        Method::NeoHookean => Box::new(NonlinearStepper::new(body, Model::NeoHookean)?),
+        Method::Nonlinear => Box::new(NonlinearStepper::new(
+            body,
+            ElasticModel::StVenantKirchhoff,
+        )?),
+        Method::NeoHookean => Box::new(NonlinearStepper::new(body, ElasticModel::NeoHookean)?),
         Method::Modal => {
             let modes = match modes {
                 Some(modes) => modes,
-                None => Arc::new(Modes::of_body(body, MODES.min(body.free_dofs()), &Silent)?),
+                None => Arc::new(Modes::for_body(
+                    body,
+                    DEFAULT_MODE_COUNT.min(body.free_dofs()),
+                    &Silent,
+                )?),
             };
             Box::new(ModalStepper::new(body, modes, settings)?)
         }

@@ -18,12 +18,12 @@
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::stepper::{NodalState, Start, Step, Stepper};
-use crate::dynamics::sections::{Kind, Sections, Writer};
-use crate::dynamics::skinned::{SkinnedLattice, place};
+use crate::dynamics::methods::stepper::{NodalState, ResetInput, Step, Stepper};
+use crate::dynamics::sections::{SectionKind, SectionReader, SectionWriter};
+use crate::dynamics::skinned::{SkinnedLattice, carried_position};
 use crate::dynamics::{SimulationError, SimulationSettings};
 use crate::geometry::rotation_vector::{mean_rotation, mean_rotation_derivative};
-use crate::modal::{Damping, Integrator, ModalError, Modes, Oscillators, State, balance};
+use crate::modal::{Damping, Integrator, ModalError, ModalState, Modes, Oscillators, balance};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub(in crate::dynamics) struct ModalStepper {
     modes: Arc<Modes>,
     damping: Vec<f64>,
     oscillators: Option<Oscillators>,
-    state: State,
-    next: State,
+    state: ModalState,
+    next: ModalState,
     /// Present velocities of T(x), `[nodes]`, m/s.
     velocities: Vec<Vec3>,
     /// Scratch: f_g of one instant, and positions.
@@ -44,12 +44,14 @@ pub(in crate::dynamics) struct ModalStepper {
 }
 
 /// Section of the amplitudes, then their velocities.
-pub(in crate::dynamics) const AMPLITUDES: Kind = Kind::required("modal amplitudes", 1);
+pub(in crate::dynamics) const AMPLITUDES: SectionKind =
+    SectionKind::required("modal amplitudes", 1);
 /// Section of the velocities of T(x).
-pub(in crate::dynamics) const SKIN_VELOCITIES: Kind = Kind::required("skin velocities", 1);
+pub(in crate::dynamics) const SKIN_VELOCITIES: SectionKind =
+    SectionKind::required("skin velocities", 1);
 
 /// Offset of the finite differences for velocities, as a share of a step. Their error falls with its square, to 1e-4.
-const INSTANT: f64 = 1e-2;
+const DIFFERENCE_OFFSET: f64 = 1e-2;
 
 impl ModalStepper {
     pub fn new(
@@ -64,8 +66,8 @@ impl ModalStepper {
         Ok(Self {
             damping: damping.coefficients(modes.eigenvalues())?,
             oscillators: None,
-            state: State::zero(modes.len()),
-            next: State::zero(modes.len()),
+            state: ModalState::zero(modes.len()),
+            next: ModalState::zero(modes.len()),
             velocities: zero(),
             weight: zero(),
             places: zero(),
@@ -84,8 +86,8 @@ impl ModalStepper {
         part: f64,
         step: f64,
     ) -> Result<Vec<Vec3>, SimulationError> {
-        let d = INSTANT * part;
-        let time = INSTANT * step;
+        let d = DIFFERENCE_OFFSET * part;
+        let time = DIFFERENCE_OFFSET * step;
         // A central difference within the frame, a one-sided one of the same order at its ends.
         let weights: [(f64, f64); 3] = if s - d < 0.0 {
             [(0.0, -1.5), (d, 2.0), (2.0 * d, -0.5)]
@@ -103,8 +105,8 @@ impl ModalStepper {
             motion.write(s + offset, &mut self.pose);
             self.poses.set(body.skeleton(), &self.pose)?;
             for (v, sum) in sums.iter_mut().enumerate() {
-                let x = body.rest()[v];
-                let p = place(body, &self.poses, &self.pose, v, x);
+                let x = body.rest_shape()[v];
+                let p = carried_position(body, &self.poses, &self.pose, v, x);
                 // Differences from the first position keep the digits of characters far from the origin.
                 if i == 0 {
                     origin[v] = p;
@@ -119,8 +121,12 @@ impl ModalStepper {
 
 impl Stepper for ModalStepper {
     /// Starts in balance with the loads if `settled`, else undeformed.
-    fn reset(&mut self, start: &Start, _nodes: &mut NodalState) -> Result<(), SimulationError> {
-        self.state = State::zero(self.modes.len());
+    fn reset(
+        &mut self,
+        start: &ResetInput,
+        _nodes: &mut NodalState,
+    ) -> Result<(), SimulationError> {
+        self.state = ModalState::zero(self.modes.len());
         self.velocities.fill(Vec3::zeros());
         if start.settled {
             let (now, load) = (start.skinned, start.load);
@@ -185,10 +191,10 @@ impl Stepper for ModalStepper {
     fn show(&self, body: &Body, now: &SkinnedLattice, pose: &Pose, nodes: &mut NodalState) {
         let (q, rate) = (&self.state.q, &self.state.v);
         for v in 0..body.node_count() {
-            let x = body.rest()[v];
+            let x = body.rest_shape()[v];
             let (u, w) = (self.modes.displacement(q, v), self.modes.rotation(q, v));
             let turn = mean_rotation(&w);
-            nodes.positions[v] = now.place(body, pose, v, x + turn * u);
+            nodes.positions[v] = now.carried_position(body, pose, v, x + turn * u);
             let (du, dw) = (
                 self.modes.displacement(rate, v),
                 self.modes.rotation(rate, v),
@@ -198,7 +204,7 @@ impl Stepper for ModalStepper {
         }
     }
 
-    fn modal(&self) -> Option<(&Arc<Modes>, &[f64])> {
+    fn modal_amplitudes(&self) -> Option<(&Arc<Modes>, &[f64])> {
         Some((&self.modes, &self.state.q))
     }
 
@@ -206,20 +212,20 @@ impl Stepper for ModalStepper {
         true
     }
 
-    fn save(&self, _nodes: &NodalState, state: &mut Writer) {
+    fn save(&self, _nodes: &NodalState, state: &mut SectionWriter) {
         let amplitudes = self.state.q.iter().chain(&self.state.v);
-        state.numbers(AMPLITUDES, amplitudes.copied());
-        state.vectors(SKIN_VELOCITIES, &self.velocities);
+        state.add_numbers(AMPLITUDES, amplitudes.copied());
+        state.add_vectors(SKIN_VELOCITIES, &self.velocities);
     }
 
     fn restore(
         &mut self,
         nodes: &mut NodalState,
-        mut state: Sections,
+        mut state: SectionReader,
     ) -> Result<(), SimulationError> {
         let count = self.modes.len();
-        let amplitudes = state.exactly(AMPLITUDES, 2 * count)?;
-        let velocities = state.vectors(SKIN_VELOCITIES, nodes.positions.len())?;
+        let amplitudes = state.take_required_numbers(AMPLITUDES, 2 * count)?;
+        let velocities = state.take_vectors(SKIN_VELOCITIES, nodes.positions.len())?;
         state.finish()?;
         self.state.q.copy_from_slice(&amplitudes[..count]);
         self.state.v.copy_from_slice(&amplitudes[count..]);

@@ -7,10 +7,10 @@
 
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::Flexible;
+use crate::contact::FlexibleBody;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::balance;
-use crate::dynamics::sections::{Kind, Sections, Writer};
+use crate::dynamics::sections::{SectionKind, SectionReader, SectionWriter};
 use crate::dynamics::{Method, SimulationError, SkinnedLattice};
 use crate::modal::Modes;
 use crate::progress::Progress;
@@ -37,7 +37,7 @@ impl NodalState {
 }
 
 /// Pose, loads and options of a reset.
-pub(in crate::dynamics) struct Start<'a> {
+pub(in crate::dynamics) struct ResetInput<'a> {
     pub body: &'a Body,
     pub method: Method,
     pub pose: &'a Pose,
@@ -81,7 +81,7 @@ impl<'a> Step<'a> {
     }
 
     /// Returns the step with other forces in world axes; `None` keeps its own.
-    pub fn under<'b>(&self, forces: Option<&'b [Vec3]>) -> Step<'b>
+    pub fn with_forces<'b>(&self, forces: Option<&'b [Vec3]>) -> Step<'b>
     where
         'a: 'b,
     {
@@ -96,9 +96,9 @@ impl<'a> Step<'a> {
 /// A method of motion, as the steps that it takes.
 pub(in crate::dynamics) trait Stepper: Send + Sync {
     /// Puts the flesh at rest at a pose.
-    fn reset(&mut self, start: &Start, nodes: &mut NodalState) -> Result<(), SimulationError> {
+    fn reset(&mut self, start: &ResetInput, nodes: &mut NodalState) -> Result<(), SimulationError> {
         nodes.positions = if start.settled {
-            balance::settled(
+            balance::balanced_positions(
                 start.body,
                 start.method,
                 start.pose,
@@ -127,7 +127,7 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError>;
 
     /// Returns the interface for steps in two parts, between which contact displaces them; `None` without contact.
-    fn in_parts(&mut self) -> Option<&mut dyn StepInParts> {
+    fn split_step(&mut self) -> Option<&mut dyn SplitStep> {
         None
     }
 
@@ -135,12 +135,12 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
     fn show(&self, _body: &Body, _now: &SkinnedLattice, _pose: &Pose, _nodes: &mut NodalState) {}
 
     /// Returns the modes and their amplitudes; `None` for methods other than the modal one.
-    fn modal(&self) -> Option<(&Arc<Modes>, &[f64])> {
+    fn modal_amplitudes(&self) -> Option<(&Arc<Modes>, &[f64])> {
         None
     }
 
     /// Returns the total number of steps whose minimisation stopped short of its tolerance.
-    fn unconverged(&self) -> usize {
+    fn unconverged_steps(&self) -> usize {
         0
     }
 
@@ -150,9 +150,9 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
     }
 
     /// Writes all that the next steps depend on, except what the simulation itself saves.
-    fn save(&self, nodes: &NodalState, state: &mut Writer) {
-        state.vectors(POSITIONS, &nodes.positions);
-        state.vectors(VELOCITIES, &nodes.velocities);
+    fn save(&self, nodes: &NodalState, state: &mut SectionWriter) {
+        state.add_vectors(POSITIONS, &nodes.positions);
+        state.add_vectors(VELOCITIES, &nodes.velocities);
     }
 
     /// Restores the output of [`save`](Self::save). It reads a state last, and calls [`finish`](Sections::finish) before anything
@@ -160,11 +160,11 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
     fn restore(
         &mut self,
         nodes: &mut NodalState,
-        mut state: Sections,
+        mut state: SectionReader,
     ) -> Result<(), SimulationError> {
         let count = nodes.positions.len();
-        let positions = state.vectors(POSITIONS, count)?;
-        let velocities = state.vectors(VELOCITIES, count)?;
+        let positions = state.take_vectors(POSITIONS, count)?;
+        let velocities = state.take_vectors(VELOCITIES, count)?;
         state.finish()?;
         (nodes.positions, nodes.velocities) = (positions, velocities);
         Ok(())
@@ -172,7 +172,7 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
 }
 
 /// A step that contact can displace before it is taken.
-pub(in crate::dynamics) trait StepInParts: Send {
+pub(in crate::dynamics) trait SplitStep: Send {
     /// Computes the end of the step. Changes no state.
     ///
     /// # Errors
@@ -202,38 +202,38 @@ pub(in crate::dynamics) struct Proposal<'a> {
     /// `[nodes]`, metres, in the method's own representation.
     pub positions: &'a [Vec3],
     /// The step's matrix, and the factor that turns its inverse into displacements per force.
-    pub factored: Factored<'a>,
+    pub factored: FactoredStep<'a>,
 }
 
 /// A step's matrix, factored at the latest when contact needs its inverse.
-pub(in crate::dynamics) struct Factored<'a> {
-    pub solver: Factor<'a>,
+pub(in crate::dynamics) struct FactoredStep<'a> {
+    pub solver: StepFactor<'a>,
     pub scale: f64,
 }
 
 /// A factored matrix, or one to be factored on first use.
-pub(in crate::dynamics) enum Factor<'a> {
+pub(in crate::dynamics) enum StepFactor<'a> {
     Made(&'a mut SparseCholesky),
     Pending(&'a mut Inverse),
 }
 
-impl Flexible for Factored<'_> {
+impl FlexibleBody for FactoredStep<'_> {
     fn displace(&mut self, forces: &mut [Vec3]) {
         match &mut self.solver {
-            Factor::Made(solver) => solver.solve(forces),
-            Factor::Pending(solver) => solver.displace(forces),
+            StepFactor::Made(solver) => solver.solve(forces),
+            StepFactor::Pending(solver) => solver.solve_by_factor(forces),
         }
         forces.iter_mut().for_each(|d| *d *= self.scale);
     }
 
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64> {
         match &mut self.solver {
-            Factor::Made(solver) => solver.inverse_columns(nodes, self.scale),
-            Factor::Pending(solver) => solver.inverse_columns(nodes, self.scale),
+            StepFactor::Made(solver) => solver.inverse_columns(nodes, self.scale),
+            StepFactor::Pending(solver) => solver.inverse_columns(nodes, self.scale),
         }
     }
 }
 
 /// Sections of nodal states.
-pub(in crate::dynamics) const POSITIONS: Kind = Kind::required("positions", 1);
-pub(in crate::dynamics) const VELOCITIES: Kind = Kind::required("velocities", 1);
+pub(in crate::dynamics) const POSITIONS: SectionKind = SectionKind::required("positions", 1);
+pub(in crate::dynamics) const VELOCITIES: SectionKind = SectionKind::required("velocities", 1);

@@ -16,44 +16,46 @@ use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
 use crate::dynamics::methods::flesh::WarpedCells;
-use crate::dynamics::methods::further::Linearised;
+use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::vertex::VertexMatrix;
 use crate::dynamics::{Method, SkinnedLattice, Solver};
 use crate::solve::{NodeMatrix, SolveError, SparseCholesky};
 
 /// Sparse system `m M + s A` on the free vertices of one body; all buffers are allocated once.
-pub(in crate::dynamics) struct System {
-    form: Form,
+pub(in crate::dynamics) struct LinearSystem {
+    form: MatrixForm,
     /// Right-hand side, then solution, one entry per free vertex.
     pub nodes: Vec<Vec3>,
     /// Scratch, one entry per lattice vertex.
     sums: Vec<Vec3>,
 }
 
-enum Form {
+enum MatrixForm {
     Cells(Box<CellMatrix>),
     Vertices(Box<VertexMatrix>),
 }
 
-impl System {
+impl LinearSystem {
     /// Creates the system of a linearised method.
     pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
         let form = match method {
-            Method::WarpedVertex => Form::Vertices(Box::new(VertexMatrix::new(body, solver)?)),
-            _ => Form::Cells(Box::new(CellMatrix::new(body, solver)?)),
+            Method::WarpedVertex => {
+                MatrixForm::Vertices(Box::new(VertexMatrix::new(body, solver)?))
+            }
+            _ => MatrixForm::Cells(Box::new(CellMatrix::new(body, solver)?)),
         };
-        Ok(Self::of(form, body))
+        Ok(Self::from_form(form, body))
     }
 
     /// Creates the system of the cell form for one or two balances at each of many poses.
-    pub fn of_balances(body: &Body) -> Result<Self, SolveError> {
-        Ok(Self::of(
-            Form::Cells(Box::new(CellMatrix::swept(body)?)),
+    pub fn for_balances(body: &Body) -> Result<Self, SolveError> {
+        Ok(Self::from_form(
+            MatrixForm::Cells(Box::new(CellMatrix::with_sweeps(body)?)),
             body,
         ))
     }
 
-    fn of(form: Form, body: &Body) -> Self {
+    fn from_form(form: MatrixForm, body: &Body) -> Self {
         Self {
             form,
             nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
@@ -68,11 +70,13 @@ impl System {
         skinned: &SkinnedLattice,
         mass: f64,
         stiffness: f64,
-        further: &Linearised,
+        further: &LinearisedTerms,
     ) -> Result<(), SolveError> {
         match &mut self.form {
-            Form::Cells(cells) => cells.prepare(body, skinned, mass, stiffness, further),
-            Form::Vertices(vertices) => vertices.prepare(body, skinned, mass, stiffness, further),
+            MatrixForm::Cells(cells) => cells.prepare(body, skinned, mass, stiffness, further),
+            MatrixForm::Vertices(vertices) => {
+                vertices.prepare(body, skinned, mass, stiffness, further)
+            }
         }
     }
 
@@ -88,11 +92,13 @@ impl System {
         z: &[Vec3],
     ) {
         match &self.form {
-            Form::Cells(_) => {
+            MatrixForm::Cells(_) => {
                 let turns = &skinned.cell_turns;
                 WarpedCells { body, turns, load }.forces(scale, z, &mut self.sums);
             }
-            Form::Vertices(form) => form.forces(body, skinned, load, scale, z, &mut self.sums),
+            MatrixForm::Vertices(form) => {
+                form.forces(body, skinned, load, scale, z, &mut self.sums)
+            }
         }
         for (node, &v) in self.nodes.iter_mut().zip(body.pattern().vertex_of_node()) {
             let v = v as usize;
@@ -105,13 +111,13 @@ impl System {
     }
 
     /// Adds `scale` times the forces of further terms to the right-hand side.
-    pub fn add_further_forces(&mut self, body: &Body, further: &Linearised, scale: f64) {
+    pub fn add_further_forces(&mut self, body: &Body, further: &LinearisedTerms, scale: f64) {
         if further.terms.is_empty() {
             return;
         }
         self.sums.fill(Vec3::zeros());
         for term in further.terms {
-            term.add_gradient(&further.at(), &mut self.sums);
+            term.add_gradient(&further.configuration(), &mut self.sums);
         }
         for (node, &v) in self.nodes.iter_mut().zip(body.pattern().vertex_of_node()) {
             *node -= self.sums[v as usize] * scale;
@@ -122,10 +128,10 @@ impl System {
     ///
     /// # Errors
     /// Iterations do not converge and factoring fails too.
-    pub fn solve(&mut self, body: &Body, further: &Linearised) -> Result<(), SolveError> {
+    pub fn solve(&mut self, body: &Body, further: &LinearisedTerms) -> Result<(), SolveError> {
         match &mut self.form {
-            Form::Cells(cells) => cells.solve(&mut self.nodes),
-            Form::Vertices(vertices) => vertices.solve(&mut self.nodes, false, body, further),
+            MatrixForm::Cells(cells) => cells.solve(&mut self.nodes),
+            MatrixForm::Vertices(vertices) => vertices.solve(&mut self.nodes, false, body, further),
         }
     }
 
@@ -133,10 +139,10 @@ impl System {
     ///
     /// # Errors
     /// The matrix is singular.
-    pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
+    pub fn factored_matrix(&mut self) -> Result<&mut SparseCholesky, SolveError> {
         match &mut self.form {
-            Form::Cells(cells) => cells.factored(),
-            Form::Vertices(vertices) => vertices.factored(),
+            MatrixForm::Cells(cells) => cells.factored_matrix(),
+            MatrixForm::Vertices(vertices) => vertices.factored_matrix(),
         }
     }
 
@@ -145,10 +151,10 @@ impl System {
     /// # Errors
     /// As [`solve`](Self::solve).
     pub fn solve_transposed(&mut self, body: &Body) -> Result<(), SolveError> {
-        let none = &Linearised::NONE;
+        let none = &LinearisedTerms::EMPTY;
         match &mut self.form {
-            Form::Cells(cells) => cells.solve(&mut self.nodes),
-            Form::Vertices(vertices) => vertices.solve(&mut self.nodes, true, body, none),
+            MatrixForm::Cells(cells) => cells.solve(&mut self.nodes),
+            MatrixForm::Vertices(vertices) => vertices.solve(&mut self.nodes, true, body, none),
         }
     }
 }

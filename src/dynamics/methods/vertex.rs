@@ -19,20 +19,20 @@
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
-use crate::dynamics::methods::further::Linearised;
+use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::{SkinnedLattice, Solver};
-use crate::solve::krylov::{Gmres, Preconditioned, Stop};
+use crate::solve::krylov::{Gmres, PreconditionedSystem, StoppingCriteria};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
 /// Stopping criteria of GMRES.
-const STOP: Stop = Stop {
+const GMRES_CRITERIA: StoppingCriteria = StoppingCriteria {
     tolerance: 1e-12,
     iterations: 512,
 };
 
 /// Maximum number of iterations with the preconditioner that is not factored at the pose.
-const FEW: usize = 60;
+const MAX_STALE_ITERATIONS: usize = 60;
 
 /// Matrices and solver of the vertex form of one body.
 pub(in crate::dynamics) struct VertexMatrix {
@@ -61,12 +61,12 @@ impl VertexMatrix {
                 shares[a as usize] += w;
             }
         }
-        let between = stiffness.restricted(free);
+        let between = stiffness.restrict_to(free);
         Ok(Self {
             stiffness,
             shares,
-            mass: body.mass_matrix().restricted(free),
-            twist: body.twist_matrix().restricted(free),
+            mass: body.mass_matrix().restrict_to(free),
+            twist: body.twist_matrix().restrict_to(free),
             matrix: between.clone(),
             between,
             scales: None,
@@ -77,8 +77,8 @@ impl VertexMatrix {
     }
 
     /// Returns the factored symmetric matrix of the cell form, which preconditions the vertex form.
-    pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
-        self.preconditioner.factored()
+    pub fn factored_matrix(&mut self) -> Result<&mut SparseCholesky, SolveError> {
+        self.preconditioner.factored_matrix()
     }
 
     /// Prepares `mass · M + stiffness · A` for [`solve`](Self::solve), with further terms in its preconditioner; does nothing if
@@ -89,7 +89,7 @@ impl VertexMatrix {
         skinned: &SkinnedLattice,
         mass: f64,
         stiffness: f64,
-        further: &Linearised,
+        further: &LinearisedTerms,
     ) -> Result<(), SolveError> {
         let free = body.pattern().vertex_of_node();
         let turns = || free.iter().map(|&v| &skinned.turns[v as usize]);
@@ -122,7 +122,7 @@ impl VertexMatrix {
         z: &[Vec3],
         sums: &mut [Vec3],
     ) {
-        let rest = body.rest();
+        let rest = body.rest_shape();
         for (v, sum) in sums.iter_mut().enumerate() {
             let turn = &skinned.turns[v];
             let mut force = Vec3::zeros();
@@ -142,13 +142,13 @@ impl VertexMatrix {
         x: &mut [Vec3],
         transposed: bool,
         body: &Body,
-        further: &Linearised,
+        further: &LinearisedTerms,
     ) -> Result<(), SolveError> {
         let whole = match further.terms {
             [] => Vec::new(),
             _ => vec![Vec3::zeros(); body.node_count()],
         };
-        let mut system = Helped {
+        let mut system = PreconditionedVertexMatrix {
             matrix: &self.matrix,
             preconditioner: &mut self.preconditioner,
             transposed,
@@ -158,9 +158,9 @@ impl VertexMatrix {
             whole: (whole.clone(), whole),
         };
         if system.preconditioner.is_iterating() {
-            let few = Stop {
-                iterations: FEW,
-                ..STOP
+            let few = StoppingCriteria {
+                iterations: MAX_STALE_ITERATIONS,
+                ..GMRES_CRITERIA
             };
             if self.method.solve(&mut system, x, few).is_some() {
                 return Ok(());
@@ -168,7 +168,7 @@ impl VertexMatrix {
             system.preconditioner.factor()?;
             system.exactly = true;
         }
-        match self.method.solve(&mut system, x, STOP) {
+        match self.method.solve(&mut system, x, GMRES_CRITERIA) {
             Some(_) => Ok(()),
             None => Err(SolveError::NotConverged),
         }
@@ -176,18 +176,18 @@ impl VertexMatrix {
 }
 
 /// Vertex form's matrix, preconditioned by the cell form's.
-struct Helped<'a> {
+struct PreconditionedVertexMatrix<'a> {
     matrix: &'a BlockMatrix,
     preconditioner: &'a mut CellMatrix,
     transposed: bool,
     exactly: bool,
     body: &'a Body,
-    further: &'a Linearised<'a>,
+    further: &'a LinearisedTerms<'a>,
     /// Input and product of further terms, one entry per vertex; empty without further terms.
     whole: (Vec<Vec3>, Vec<Vec3>),
 }
 
-impl Preconditioned for Helped<'_> {
+impl PreconditionedSystem for PreconditionedVertexMatrix<'_> {
     fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
         if self.transposed {
             y.fill(Vec3::zeros());
@@ -210,7 +210,7 @@ impl Preconditioned for Helped<'_> {
         }
         product.fill(Vec3::zeros());
         for term in self.further.terms {
-            term.add_product(&self.further.at(), true, given, product);
+            term.add_product(&self.further.configuration(), true, given, product);
         }
         for (y, &v) in y.iter_mut().zip(free) {
             *y += product[v as usize] * self.further.factor;

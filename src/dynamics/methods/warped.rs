@@ -21,17 +21,17 @@
 
 use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::methods::further::Linearised;
+use crate::dynamics::methods::further::LinearisedTerms;
 use crate::dynamics::methods::stepper::{
-    Factor, Factored, NodalState, Proposal, Step, StepInParts, Stepper,
+    FactoredStep, NodalState, Proposal, SplitStep, Step, StepFactor, Stepper,
 };
-use crate::dynamics::methods::system::System;
-use crate::dynamics::{Method, SimulationError, Solver, lost};
+use crate::dynamics::methods::system::LinearSystem;
+use crate::dynamics::{Method, SimulationError, Solver, position_error};
 use crate::solve::{NodeMatrix, SolveError};
 
 /// Stepper of the linearised methods: system and buffers of a step.
 pub(in crate::dynamics) struct LinearisedStepper {
-    system: System,
+    system: LinearSystem,
     /// One entry per lattice vertex each: operand of A, operand of M, next positions, next velocities.
     elastic: Vec<Vec3>,
     inertial: Vec<Vec3>,
@@ -43,7 +43,7 @@ impl LinearisedStepper {
     pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
         let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
-            system: System::new(body, method, solver)?,
+            system: LinearSystem::new(body, method, solver)?,
             elastic: zero.clone(),
             inertial: zero.clone(),
             positions: zero.clone(),
@@ -58,12 +58,12 @@ impl Stepper for LinearisedStepper {
         self.accept(step, nodes, None)
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn StepInParts> {
+    fn split_step(&mut self) -> Option<&mut dyn SplitStep> {
         Some(self)
     }
 }
 
-impl StepInParts for LinearisedStepper {
+impl SplitStep for LinearisedStepper {
     fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
         let (body, from, to) = (step.body, step.from, step.to);
         let (h, alpha) = (step.duration, step.mass_damping);
@@ -86,7 +86,7 @@ impl StepInParts for LinearisedStepper {
             }
         }
         // Free vertices at the start of the step, held ones at its end.
-        let further = Linearised {
+        let further = LinearisedTerms {
             terms: step.load.terms,
             positions: &self.positions,
             factor: h * h,
@@ -104,14 +104,14 @@ impl StepInParts for LinearisedStepper {
             self.velocities[v as usize] = *velocity;
             self.positions[v as usize] = positions[v as usize] + velocity * h;
         }
-        lost(&self.positions).map_or(Ok(()), Err)
+        position_error(&self.positions).map_or(Ok(()), Err)
     }
 
     fn proposal(&mut self, step: &Step) -> Result<Proposal<'_>, SimulationError> {
         Ok(Proposal {
             positions: &self.positions,
-            factored: Factored {
-                solver: Factor::Made(self.system.factored()?),
+            factored: FactoredStep {
+                solver: StepFactor::Made(self.system.factored_matrix()?),
                 scale: step.duration * step.duration,
             },
         })
@@ -128,7 +128,7 @@ impl StepInParts for LinearisedStepper {
                 self.positions[v as usize] += d;
                 self.velocities[v as usize] += d / step.duration;
             }
-            if let Some(error) = lost(&self.positions) {
+            if let Some(error) = position_error(&self.positions) {
                 return Err(error);
             }
         }

@@ -13,12 +13,12 @@ pub use table::{Kind, SettingField, Value};
 
 use super::{Method, Solver};
 use crate::Vec3;
-use crate::kernel::{EngineChoice, Form, Precision};
+use crate::kernel::{EngineChoice, Precision, WarpForm};
 use crate::modal::DeformSettings;
-use crate::present::Showing;
+use crate::present::DisplaySettings;
 
 /// Damping (1/s, s) of a body of two metres at the middle of the dial, for bodies without a swing of their own.
-pub(super) const USUAL: (f64, f64) = (4.4, 0.004);
+pub(super) const DEFAULT_DAMPING: (f64, f64) = (4.4, 0.004);
 
 /// Number of settings that files and digests always hold, the first of the table.
 const FORMER: usize = 11;
@@ -46,7 +46,7 @@ table::settings! {
         /// joints are round and keep their volume; other methods show the flesh that bones bend. Sway is always shown in full.
         elastic_joints: f64 = 1.0, "", |x| (0.0..=1.0).contains(&x), "between 0 (the plain skin) and 1";
         /// Form in which the method "modal" warps modes: "vertex" or "embedded" (at the body's nodes).
-        form: Form = Form::Embedded, "", |_| true, "";
+        form: WarpForm = WarpForm::Embedded, "", |_| true, "";
         /// Precision in which the method "modal" stores modes: "f32" or "f16".
         precision: Precision = Precision::F32, "", |_| true, "";
         /// Engine that shows the method "modal": "auto" (the quickest), "cpu", "gpu", or "gpu:NAME" for a device by its number or a part of its name.
@@ -56,7 +56,7 @@ table::settings! {
 
 impl SimulationSettings {
     /// Returns the default settings of a method.
-    pub fn of(method: Method) -> Self {
+    pub fn for_method(method: Method) -> Self {
         Self {
             method,
             ..Self::default()
@@ -70,20 +70,20 @@ impl SimulationSettings {
     }
 
     /// Returns the settings with which surfaces are shown.
-    pub fn showing(&self) -> Showing {
-        Showing {
+    pub fn display_settings(&self) -> DisplaySettings {
+        DisplaySettings {
             elastic_joints: self.elastic_joints,
             max_offset: self.max_offset,
         }
     }
 
     /// Takes the settings with which modes are shown.
-    pub(crate) fn set_deform(&mut self, shown: DeformSettings) {
+    pub(crate) fn set_deform_settings(&mut self, shown: DeformSettings) {
         (self.form, self.precision, self.engine) = (shown.form, shown.precision, shown.engine);
     }
 
     /// Returns the settings with which modes are shown.
-    pub fn deform(&self) -> DeformSettings {
+    pub fn deform_settings(&self) -> DeformSettings {
         DeformSettings {
             form: self.form,
             precision: self.precision,

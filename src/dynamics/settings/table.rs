@@ -3,7 +3,7 @@
 
 use crate::Vec3;
 use crate::dynamics::{Method, SimulationError, Solver};
-use crate::kernel::{EngineChoice, Form, Precision};
+use crate::kernel::{EngineChoice, Precision, WarpForm};
 use serde::{Deserialize, Serialize};
 
 /// Row of the table.
@@ -139,9 +139,9 @@ macro_rules! named {
 named! {
     Method: |it| it.name().into(), str::parse;
     Solver: |it| it.name().into(), str::parse;
-    Form: |it| it.name().into(), |name| Ok(crate::modal::form(name)?);
-    Precision: |it| it.name().into(), |name| Ok(crate::modal::precision(name)?);
-    EngineChoice: ToString::to_string, |name| Ok(crate::modal::engine(name)?);
+    WarpForm: |it| it.name().into(), |name| Ok(crate::modal::parse_form(name)?);
+    Precision: |it| it.name().into(), |name| Ok(crate::modal::parse_precision(name)?);
+    EngineChoice: ToString::to_string, |name| Ok(crate::modal::parse_engine(name)?);
 }
 
 /// Sum of a stream of bytes: FNV-1a of 128 bits, the same on every machine.
@@ -152,7 +152,7 @@ impl Digest {
         Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    fn add_bytes(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 ^= u128::from(byte);
             self.0 = self
@@ -162,20 +162,20 @@ impl Digest {
     }
 
     /// Adds a text with its length, so that no two sequences of texts are alike.
-    fn text(&mut self, text: &str) {
-        self.bytes(&(text.len() as u64).to_le_bytes());
-        self.bytes(text.as_bytes());
+    fn add_text(&mut self, text: &str) {
+        self.add_bytes(&(text.len() as u64).to_le_bytes());
+        self.add_bytes(text.as_bytes());
     }
 
     pub fn add(&mut self, name: &str, value: &Value) {
-        self.text(name);
+        self.add_text(name);
         match value {
-            Value::Name(name) => self.text(name),
+            Value::Name(name) => self.add_text(name),
             numbers => {
-                self.bytes(&[numbers.numbers().len() as u8]);
+                self.add_bytes(&[numbers.numbers().len() as u8]);
                 for x in numbers.numbers() {
                     // 0 and -0 are equal.
-                    self.bytes(&(x + 0.0).to_bits().to_le_bytes());
+                    self.add_bytes(&(x + 0.0).to_bits().to_le_bytes());
                 }
             }
         }

@@ -7,7 +7,7 @@ use crate::dynamics::default_damping;
 
 impl SimulationSettings {
     /// Returns the default settings with the damping of a body of two metres, whatever the body.
-    pub(crate) fn damped() -> Self {
+    pub(crate) fn with_default_damping() -> Self {
         Self {
             mass_damping: Some(4.4),
             stiffness_damping: Some(0.004),
@@ -16,7 +16,7 @@ impl SimulationSettings {
     }
 
     /// Returns the settings with another method.
-    pub(crate) fn by(&self, method: Method) -> Self {
+    pub(crate) fn with_method(&self, method: Method) -> Self {
         Self {
             method,
             ..self.clone()
@@ -25,7 +25,7 @@ impl SimulationSettings {
 }
 
 /// Returns a value of a setting in its range, other than its default.
-fn another(field: &SettingField) -> Value {
+fn other_value(field: &SettingField) -> Value {
     match (field.name, field.kind) {
         ("elastic_joints", _) => Value::Number(0.25),
         ("method", _) => Value::Name("modal".into()),
@@ -46,12 +46,12 @@ fn fields_reach_values_and_digest() {
     usual.check().unwrap();
     for (i, field) in SimulationSettings::FIELDS.iter().enumerate() {
         let mut settings = usual.clone();
-        settings.set(field.name, another(field)).unwrap();
+        settings.set(field.name, other_value(field)).unwrap();
         settings.check().unwrap();
         for (j, (value, default)) in settings.values().iter().zip(usual.values()).enumerate() {
             assert_eq!(*value != default, i == j, "{}", field.name);
         }
-        assert_eq!(settings.values()[i], another(field));
+        assert_eq!(settings.values()[i], other_value(field));
         assert_ne!(settings, usual);
         assert_ne!(settings.digest(), usual.digest(), "{}", field.name);
         let text = serde_json::to_string(&settings).unwrap();
@@ -108,7 +108,7 @@ fn digest_is_stable() {
 
 /// A copy of the table with one more setting.
 mod copy {
-    use super::super::{EngineChoice, Form, Method, Precision, Solver, table};
+    use super::super::{EngineChoice, Method, Precision, Solver, WarpForm, table};
     use crate::Vec3;
     use crate::dynamics::SimulationError;
 
@@ -134,7 +134,7 @@ mod copy {
             /// H.
             elastic_joints: f64 = 1.0, "", |x| (0.0..=1.0).contains(&x), "between 0 (the plain skin) and 1";
             /// I.
-            form: Form = Form::Embedded, "", |_| true, "";
+            form: WarpForm = WarpForm::Embedded, "", |_| true, "";
             /// J.
             precision: Precision = Precision::F32, "", |_| true, "";
             /// K.

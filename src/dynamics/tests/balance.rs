@@ -22,12 +22,12 @@ fn motion_ends_in_equilibrium() {
             mass_damping: Some(2.0),
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
-        sim.reset(&still(), true, None).unwrap();
-        let target = bent(&bar, 0.8);
-        let forces = wobbly(&body, force);
+        let mut sim = Simulation::new(body.clone(), settings.with_method(method)).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
+        let target = bent_pose(&bar, 0.8);
+        let forces = wobble_displacements(&body, force);
         for i in 1..skinned {
-            let pose = bent(&bar, 0.8 * f64::from(i) / f64::from(skinned));
+            let pose = bent_pose(&bar, 0.8 * f64::from(i) / f64::from(skinned));
             sim.advance(&pose, 1.0 / 24.0, Some(&forces), None).unwrap();
         }
         let mut hold = |seconds: u32| {
@@ -47,11 +47,15 @@ fn motion_ends_in_equilibrium() {
             method,
         )
         .unwrap();
-        let p: Vec<Vec3> = q.iter().zip(body.rest()).map(|(q, x)| q + x).collect();
-        let before = largest(&first, &p);
-        let after = largest(&hold(3), &p);
+        let p: Vec<Vec3> = q
+            .iter()
+            .zip(body.rest_shape())
+            .map(|(q, x)| q + x)
+            .collect();
+        let before = max_difference(&first, &p);
+        let after = max_difference(&hold(3), &p);
         assert!(after < 0.05 * before && before > 1e-3, "{before} {after}");
-        assert!(largest(&hold(16), &p) < 1e-8);
+        assert!(max_difference(&hold(16), &p) < 1e-8);
     }
 }
 
@@ -62,8 +66,8 @@ fn equilibrium_forces_invert_equilibrium() {
     let body = bar.build();
     // The modal method has no balance of lattice vertices.
     for method in Method::ALL.into_iter().filter(|m| *m != Method::Modal) {
-        let p = bent(&bar, 1.1);
-        let forces = wobbly(&body, 5.0);
+        let p = bent_pose(&bar, 1.1);
+        let forces = wobble_displacements(&body, 5.0);
         let q = equilibrium(&body, &p, Some(&forces), None, settings().gravity, method).unwrap();
         let back = equilibrium_forces(&body, &p, &q, settings().gravity, method).unwrap();
         for v in 0..body.node_count() {
@@ -80,7 +84,7 @@ fn equilibrium_forces_invert_equilibrium() {
 fn nonlinear_balance_cancels_at_once() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let (pose, gravity) = (bent(&bar, 0.9), settings().gravity);
+    let (pose, gravity) = (bent_pose(&bar, 0.9), settings().gravity);
     for method in [Method::Hyperelastic, Method::Nonlinear, Method::NeoHookean] {
         let mut balance = Equilibrium::new(&body, method).unwrap();
         balance.set_pose(&pose).unwrap();
@@ -89,7 +93,9 @@ fn nonlinear_balance_cancels_at_once() {
             asked.fetch_add(1, Ordering::Relaxed);
             true
         };
-        let whole = balance.solve_watched(gravity, (None, None), &free).unwrap();
+        let whole = balance
+            .solve_with_progress(gravity, (None, None), &free)
+            .unwrap();
         let whole_asked = asked.swap(0, Ordering::Relaxed);
         assert!(whole_asked > 2, "{method:?}");
         // From any of them on: nobody is asked again, nothing is found, nothing is lost.
@@ -97,18 +103,18 @@ fn nonlinear_balance_cancels_at_once() {
             asked.store(0, Ordering::Relaxed);
             let until = |_: f64, _: &str| asked.fetch_add(1, Ordering::Relaxed) + 1 < stop;
             let error = balance
-                .solve_watched(gravity, (None, None), &until)
+                .solve_with_progress(gravity, (None, None), &until)
                 .unwrap_err();
             assert!(is_stop(&error), "{method:?} {error}");
             assert_eq!(asked.load(Ordering::Relaxed), stop, "{method:?}");
         }
         assert_eq!(balance.solve(gravity, None, None).unwrap(), whole);
 
-        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
-        sim.reset(&still(), true, None).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
         let before = sim.state();
         let error = sim
-            .reset_watched(&pose, true, None, &|_: f64, _: &str| false)
+            .reset_with_progress(&pose, true, None, &|_: f64, _: &str| false)
             .unwrap_err();
         assert!(is_stop(&error), "{method:?} {error}");
         assert_eq!(sim.state(), before);

@@ -3,13 +3,13 @@
 
 use super::*;
 
-fn turned(body: &Body, by: &Isometry3<f64>) -> Vec<Vec3> {
+fn transform_rest(body: &Body, by: &Isometry3<f64>) -> Vec<Vec3> {
     let turn = |x: &Vec3| by.transform_point(&(*x).into()).coords;
-    body.rest().iter().map(turn).collect()
+    body.rest_shape().iter().map(turn).collect()
 }
 
-fn places(body: &Body, q: &[Vec3]) -> Vec<Vec3> {
-    let rest = body.rest();
+fn node_positions(body: &Body, q: &[Vec3]) -> Vec<Vec3> {
+    let rest = body.rest_shape();
     q.iter().zip(rest).map(|(q, x)| q + x).collect()
 }
 
@@ -18,19 +18,19 @@ fn places(body: &Body, q: &[Vec3]) -> Vec<Vec3> {
 fn forms_agree_without_bend() {
     let body = BarOptions::default().build();
     let by = Isometry3::new(Vec3::new(3.0, -2.0, 5.0), Vec3::new(0.4, 1.9, -0.8));
-    let forces = wobbly(&body, 2.0);
-    for p in [still(), pose(&[by; 2])] {
+    let forces = wobble_displacements(&body, 2.0);
+    for p in [rest_pose(), pose(&[by; 2])] {
         let solve = |method| {
             equilibrium(&body, &p, Some(&forces), None, settings().gravity, method).unwrap()
         };
         let (cells, vertices) = (solve(Method::Warped), solve(Method::WarpedVertex));
-        assert!(largest(&cells, &vertices) < 1e-10);
-        assert!(largest(&cells, &vec![Vec3::zeros(); body.node_count()]) > 1e-3);
+        assert!(max_difference(&cells, &vertices) < 1e-10);
+        assert!(max_difference(&cells, &vec![Vec3::zeros(); body.node_count()]) > 1e-3);
     }
     // And on a bend they do not.
-    let bent = bent(&BarOptions::default(), 1.0);
+    let bent = bent_pose(&BarOptions::default(), 1.0);
     let solve = |method| equilibrium(&body, &bent, None, None, Vec3::zeros(), method).unwrap();
-    assert!(largest(&solve(Method::Warped), &solve(Method::WarpedVertex)) > 1e-4);
+    assert!(max_difference(&solve(Method::Warped), &solve(Method::WarpedVertex)) > 1e-4);
 }
 
 /// If all bones move rigidly together, the flesh moves with them.
@@ -44,17 +44,17 @@ fn forms_are_rigidly_invariant() {
         translation: by.translation.vector,
     };
     // What turns along: forces in rest axes.
-    let (none, forces) = (Vec3::zeros(), wobbly(&body, 2.0));
+    let (none, forces) = (Vec3::zeros(), wobble_displacements(&body, 2.0));
     for method in [Method::Warped, Method::WarpedVertex] {
         let still = equilibrium(&body, &pose(&[by; 2]), None, None, none, method).unwrap();
-        let off = largest(&places(&body, &still), &turned(&body, &by));
+        let off = max_difference(&node_positions(&body, &still), &transform_rest(&body, &by));
         assert!(off < 1e-9, "{} {off}", method.name());
-        let bent = bent(&bar, 0.9);
+        let bent = bent_pose(&bar, 0.9);
         let solve = |pose: &Pose| {
             let q = equilibrium(&body, pose, None, Some(&forces), none, method);
-            places(&body, &q.unwrap())
+            node_positions(&body, &q.unwrap())
         };
-        for (a, b) in solve(&bent).iter().zip(solve(&bent.moved(&whole))) {
+        for (a, b) in solve(&bent).iter().zip(solve(&bent.apply_map(&whole))) {
             assert!((by.transform_point(&(*a).into()).coords - b).norm() < 1e-8);
         }
     }
@@ -67,21 +67,21 @@ fn vertex_form_matches_formula() {
     let bar = BarOptions::default();
     let body = bar.build();
     let mut skinned = SkinnedLattice::new(&body).unwrap();
-    let target = bent(&bar, 1.1);
+    let target = bent_pose(&bar, 1.1);
     skinned.set(&body, Method::WarpedVertex, &target).unwrap();
-    let x = body.rest();
+    let x = body.rest_shape();
     let q: Vec<Vec3> = skinned
         .places
         .iter()
         .zip(x)
-        .zip(wobbly(&body, 0.03))
+        .zip(wobble_displacements(&body, 0.03))
         .map(|((p, x), d)| p - x + d)
         .collect();
     let mut balance = Equilibrium::new(&body, Method::WarpedVertex).unwrap();
     balance.set_pose(&target).unwrap();
     let forces = balance.forces_at(Vec3::zeros(), &q).unwrap();
     let stiffness = body.stiffness_matrix(false);
-    let p = places(&body, &q);
+    let p = node_positions(&body, &q);
     for &v in body.pattern().vertex_of_node() {
         let v = v as usize;
         let turn = skinned.turns[v];
@@ -97,17 +97,17 @@ fn vertex_form_matches_formula() {
 }
 
 /// Plays a bend with a solver and returns the positions.
-fn play(body: &Arc<Body>, method: Method, solver: Solver) -> Vec<Vec3> {
+fn simulate_bend(body: &Arc<Body>, method: Method, solver: Solver) -> Vec<Vec3> {
     let settings = SimulationSettings {
         solver,
         ..settings()
     };
     let bar = BarOptions::default();
-    let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
-    let forces = wobbly(body, 1.0);
+    let mut sim = Simulation::new(body.clone(), settings.with_method(method)).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
+    let forces = wobble_displacements(body, 1.0);
     for i in 1..=24 {
-        let pose = bent(&bar, 0.1 * f64::from(i));
+        let pose = bent_pose(&bar, 0.1 * f64::from(i));
         sim.advance(&pose, 1.0 / 24.0, None, Some(&forces)).unwrap();
     }
     sim.lattice_positions().to_vec()
@@ -118,14 +118,14 @@ fn play(body: &Arc<Body>, method: Method, solver: Solver) -> Vec<Vec3> {
 fn solvers_agree() {
     let body = BarOptions::default().build();
     for method in [Method::Warped, Method::WarpedVertex, Method::Linear] {
-        let factored = play(&body, method, Solver::Factor);
-        let iterated = play(&body, method, Solver::Iterate);
+        let factored = simulate_bend(&body, method, Solver::Factor);
+        let iterated = simulate_bend(&body, method, Solver::Iterate);
         assert!(
-            largest(&factored, &iterated) < 1e-8 * SIZE,
+            max_difference(&factored, &iterated) < 1e-8 * SIZE,
             "{}",
             method.name()
         );
-        assert_eq!(iterated, play(&body, method, Solver::Iterate));
+        assert_eq!(iterated, simulate_bend(&body, method, Solver::Iterate));
     }
 }
 
@@ -139,18 +139,19 @@ fn iterative_step_depends_on_state() {
         ..settings()
     };
     for method in [Method::Warped, Method::WarpedVertex] {
-        let new = || Simulation::new(body.clone(), settings.by(method)).unwrap();
+        let new = || Simulation::new(body.clone(), settings.with_method(method)).unwrap();
         let mut sim = new();
-        sim.reset(&still(), true, None).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
         for i in 1..8 {
-            sim.advance(&bent(&bar, 0.2 * f64::from(i)), 0.1, None, None)
+            sim.advance(&bent_pose(&bar, 0.2 * f64::from(i)), 0.1, None, None)
                 .unwrap();
         }
         let mut other = new();
         other.restore(&sim.state()).unwrap();
         for sim in [&mut sim, &mut other] {
-            sim.advance(&bent(&bar, 1.6), 0.1, None, None).unwrap();
-            sim.advance(&bent(&bar, 1.6), 0.03, None, None).unwrap();
+            sim.advance(&bent_pose(&bar, 1.6), 0.1, None, None).unwrap();
+            sim.advance(&bent_pose(&bar, 1.6), 0.03, None, None)
+                .unwrap();
         }
         assert!(sim.state() == other.state());
     }

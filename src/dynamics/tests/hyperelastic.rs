@@ -3,13 +3,13 @@
 
 use super::*;
 use crate::clip::ClipSettings;
-use crate::present::{Presenter, SurfaceId, Target};
+use crate::present::{OutputSpace, Presenter, SurfaceId};
 use crate::progress::Silent;
 use crate::shot::Shot;
 
 /// Returns the farthest sway of a bar that turns about the end of its bone: it reaches `turns` per second in one second
 /// and turns at that speed for two more.
-fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
+fn max_spin_sway(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
     let fps = 48.0;
     let pose_at = |t: f64| {
         let angle = if t < 1.0 { 0.5 * t * t } else { t - 0.5 };
@@ -24,7 +24,7 @@ fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
         .collect();
     let free = SimulationSettings {
         gravity: Vec3::zeros(),
-        ..settings().by(method)
+        ..settings().with_method(method)
     };
     let shot = Shot::new(body.clone(), poses.clone(), ClipSettings::new(fps, free));
     let (clip, _) = shot.simulate(&Silent).unwrap();
@@ -51,15 +51,15 @@ fn fast_turn_stays_bounded() {
     }
     .build();
     for turns in [1.0, 2.0, 4.0, 8.0] {
-        let ours = turning(&body, Method::Hyperelastic, turns);
-        let exact = turning(&body, Method::NeoHookean, turns);
+        let ours = max_spin_sway(&body, Method::Hyperelastic, turns);
+        let exact = max_spin_sway(&body, Method::NeoHookean, turns);
         assert!(ours < 1.2 * exact, "{turns}: {ours} {exact}");
         assert!(ours < 1.0, "{turns}: {ours}");
     }
     // What it is for.
-    let lost = turning(&body, Method::Warped, 8.0);
+    let lost = max_spin_sway(&body, Method::Warped, 8.0);
     assert!(
-        lost > 3.0 * turning(&body, Method::Hyperelastic, 8.0),
+        lost > 3.0 * max_spin_sway(&body, Method::Hyperelastic, 8.0),
         "{lost}"
     );
 }
@@ -70,8 +70,8 @@ fn small_motion_matches_warped() {
     let bar = BarOptions::default();
     let body = bar.build();
     let run = |method| {
-        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
-        sim.reset(&still(), true, None).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
         let mut path = Vec::new();
         for i in 1..=24 {
             // The drag is quadratic: a share of the motion that grows with it.
@@ -92,12 +92,12 @@ fn small_motion_matches_warped() {
         path
     };
     let (ours, warped) = (run(Method::Hyperelastic), run(Method::Warped));
-    let still: Vec<Vec3> = body.rest().repeat(24);
-    let own = largest(&warped, &still);
+    let still: Vec<Vec3> = body.rest_shape().repeat(24);
+    let own = max_difference(&warped, &still);
     assert!(
-        own > 1e-4 && largest(&ours, &warped) < 0.01 * own,
+        own > 1e-4 && max_difference(&ours, &warped) < 0.01 * own,
         "{own} {}",
-        largest(&ours, &warped)
+        max_difference(&ours, &warped)
     );
 }
 
@@ -108,10 +108,18 @@ fn slow_bend_matches_warped() {
     let body = bar.build();
     for angle in [0.3, 1.2, 2.4] {
         let solve = |method| {
-            equilibrium(&body, &bent(&bar, angle), None, None, Vec3::zeros(), method).unwrap()
+            equilibrium(
+                &body,
+                &bent_pose(&bar, angle),
+                None,
+                None,
+                Vec3::zeros(),
+                method,
+            )
+            .unwrap()
         };
         let [ours, warped] = [Method::Hyperelastic, Method::Warped].map(solve);
-        assert!(largest(&ours, &warped) < 1e-9);
+        assert!(max_difference(&ours, &warped) < 1e-9);
     }
 }
 
@@ -120,18 +128,19 @@ fn slow_bend_matches_warped() {
 fn wild_bones_keep_flesh_finite() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), settings().by(Method::Hyperelastic)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
+    let mut sim =
+        Simulation::new(body.clone(), settings().with_method(Method::Hyperelastic)).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     for i in 0..40 {
-        let at = bent(&bar, if i % 2 == 0 { 2.6 } else { -2.6 });
+        let at = bent_pose(&bar, if i % 2 == 0 { 2.6 } else { -2.6 });
         sim.advance(&at, 1.0 / 24.0, None, None).unwrap();
         let sway = sim.sway().unwrap();
         assert!(sway.iter().all(|u| u.norm() < SIZE), "{i}");
     }
     for _ in 0..72 {
-        sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
+        sim.advance(&rest_pose(), 1.0 / 24.0, None, None).unwrap();
     }
-    assert!(largest(sim.lattice_positions(), body.rest()) < 1e-3 * SIZE);
+    assert!(max_difference(sim.lattice_positions(), body.rest_shape()) < 1e-3 * SIZE);
 }
 
 /// The sway is the displacement beyond the balance without loads.
@@ -139,14 +148,14 @@ fn wild_bones_keep_flesh_finite() {
 fn sway_excludes_unloaded_balance() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let target = bent(&bar, 1.1);
-    let forces = wobbly(&body, 2.0);
+    let target = bent_pose(&bar, 1.1);
+    let forces = wobble_displacements(&body, 2.0);
     let parted = SimulationSettings {
         elastic_joints: 0.3,
         ..settings()
     };
     for method in [Method::Hyperelastic, Method::Warped, Method::NeoHookean] {
-        let mut sim = Simulation::new(body.clone(), parted.by(method)).unwrap();
+        let mut sim = Simulation::new(body.clone(), parted.with_method(method)).unwrap();
         sim.reset(&target, true, Some(&forces)).unwrap();
         let solve =
             |gravity, forces| equilibrium(&body, &target, None, forces, gravity, method).unwrap();
@@ -155,16 +164,19 @@ fn sway_excludes_unloaded_balance() {
             solve(Vec3::zeros(), None),
         );
         let wanted: Vec<Vec3> = loaded.iter().zip(&bare).map(|(a, b)| a - b).collect();
-        assert!(largest(sim.sway().unwrap(), &wanted) < 1e-7, "{method:?}");
-        let rest = body.rest();
+        assert!(
+            max_difference(sim.sway().unwrap(), &wanted) < 1e-7,
+            "{method:?}"
+        );
+        let rest = body.rest_shape();
         let places: Vec<Vec3> = loaded.iter().zip(rest).map(|(q, x)| q + x).collect();
         assert!(
-            largest(sim.lattice_positions(), &places) < 1e-7,
+            max_difference(sim.lattice_positions(), &places) < 1e-7,
             "{method:?}"
         );
     }
     // Whole, other methods part nothing off.
-    let sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
+    let sim = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
     assert!(sim.sway().is_none());
 }
 
@@ -173,23 +185,26 @@ fn sway_excludes_unloaded_balance() {
 fn elastic_joints_interpolate() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let target = bent(&bar, 1.3);
+    let target = bent_pose(&bar, 1.3);
     let shown = |joints: f64| {
         let settings = SimulationSettings {
             elastic_joints: joints,
             gravity: Vec3::zeros(),
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
+        let mut sim =
+            Simulation::new(body.clone(), settings.with_method(Method::Hyperelastic)).unwrap();
         sim.reset(&target, true, None).unwrap();
         let (snapshot, presenter) = (sim.snapshot(), Presenter::new(body.clone()));
         let mut both = [(); 2].map(|()| vec![0.0; body.surface().vertices().len() * 3]);
         let [positions, offsets] = &mut both;
         let (own, at) = (SurfaceId::OWN, snapshot.instant());
         presenter
-            .positions(own, at, &Target::WORLD, positions)
+            .positions(own, at, &OutputSpace::WORLD, positions)
             .unwrap();
-        presenter.offsets(own, at, &Target::WORLD, offsets).unwrap();
+        presenter
+            .offsets(own, at, &OutputSpace::WORLD, offsets)
+            .unwrap();
         let [positions, offsets] = both;
         (positions, offsets)
     };

@@ -9,7 +9,7 @@ use nalgebra::Rotation3;
 const METHODS: [Method; 2] = [Method::Hyperelastic, Method::Warped];
 
 /// Plays a short motion: a bend and a hold, with forces.
-fn play(
+fn simulate_motion(
     method: Method,
     bar: &BarOptions,
     settings: SimulationSettings,
@@ -18,20 +18,20 @@ fn play(
     fps: usize,
 ) -> Vec<Vec3> {
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings.with_method(method)).unwrap();
     let mut forces = vec![Vec3::zeros(); body.node_count()];
     let tip = bar.vertex(0, 1, bar.cells_along);
     forces[tip] = turn * Vec3::new(3.0, 1.0, -2.0) * scale.powi(4);
-    sim.reset(&still(), true, None).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     // The same smooth bend, whatever the frames.
     let at = |i: usize| {
         let t = (i as f64 / fps as f64 / 0.25).min(1.0);
-        bent(bar, 0.7 * t * t * (3.0 - 2.0 * t))
+        bent_pose(bar, 0.7 * t * t * (3.0 - 2.0 * t))
     };
     // Held before it begins, as it is after its end.
     let poses: Vec<Pose> = (0..fps / 2 + 6).map(|i| at(i.saturating_sub(2))).collect();
     for i in 0..fps / 2 {
-        let motion = FrameMotion::through(body.skeleton(), &poses, i + 2).unwrap();
+        let motion = FrameMotion::from_pose_series(body.skeleton(), &poses, i + 2).unwrap();
         let forces = (i >= fps / 4).then_some(forces.as_slice());
         sim.advance_motion(&motion, 1.0 / fps as f64, (forces, None), &Silent)
             .unwrap();
@@ -40,16 +40,16 @@ fn play(
 }
 
 /// Returns the motion of the bar without changes.
-fn plain(method: Method) -> Vec<Vec3> {
+fn plain_motion(method: Method) -> Vec<Vec3> {
     let bar = BarOptions::default();
-    play(method, &bar, settings(), 1.0, Rotation3::identity(), 24)
+    simulate_motion(method, &bar, settings(), 1.0, Rotation3::identity(), 24)
 }
 
 /// A turned and moved body has the same motion, turned and moved.
 #[test]
 fn motion_is_rigidly_invariant() {
     for method in METHODS {
-        let plain = plain(method);
+        let plain = plain_motion(method);
         let turn = Rotation3::from_euler_angles(0.4, -0.9, 2.0);
         let frame = Isometry3::from_parts(Translation3::new(4.0, -2.0, 7.0), turn.into());
         let moved = BarOptions {
@@ -60,12 +60,16 @@ fn motion_is_rigidly_invariant() {
             gravity: turn * settings().gravity,
             ..settings()
         };
-        let other = play(method, &moved, settings, 1.0, turn, 24);
+        let other = simulate_motion(method, &moved, settings, 1.0, turn, 24);
         let back: Vec<Vec3> = other
             .iter()
             .map(|p| frame.inverse_transform_point(&(*p).into()).coords)
             .collect();
-        assert!(largest(&plain, &back) < 1e-9, "{}", largest(&plain, &back));
+        assert!(
+            max_difference(&plain, &back) < 1e-9,
+            "{}",
+            max_difference(&plain, &back)
+        );
     }
 }
 
@@ -73,7 +77,7 @@ fn motion_is_rigidly_invariant() {
 #[test]
 fn motion_scales_with_body() {
     for method in METHODS {
-        let plain = plain(method);
+        let plain = plain_motion(method);
         let s = 37.0;
         let scaled = BarOptions {
             length: 1.6 * s,
@@ -85,9 +89,9 @@ fn motion_scales_with_body() {
             gravity: settings().gravity * s,
             ..settings()
         };
-        let other = play(method, &scaled, settings, s, Rotation3::identity(), 24);
+        let other = simulate_motion(method, &scaled, settings, s, Rotation3::identity(), 24);
         let back: Vec<Vec3> = other.iter().map(|p| p / s).collect();
-        assert!(largest(&plain, &back) < 1e-9);
+        assert!(max_difference(&plain, &back) < 1e-9);
     }
 }
 
@@ -95,12 +99,12 @@ fn motion_scales_with_body() {
 #[test]
 fn motion_ignores_numbering() {
     for method in METHODS {
-        let plain = plain(method);
+        let plain = plain_motion(method);
         let reversed = BarOptions {
             reversed: true,
             ..Default::default()
         };
-        let mut other = play(
+        let mut other = simulate_motion(
             method,
             &reversed,
             settings(),
@@ -109,7 +113,7 @@ fn motion_ignores_numbering() {
             24,
         );
         other.reverse();
-        assert!(largest(&plain, &other) < 1e-10);
+        assert!(max_difference(&plain, &other) < 1e-10);
     }
 }
 
@@ -118,7 +122,7 @@ fn motion_ignores_numbering() {
 fn motion_ignores_frame_rate() {
     for method in METHODS {
         let [a, b, c] = [24, 48, 60].map(|fps| {
-            play(
+            simulate_motion(
                 method,
                 &BarOptions::default(),
                 settings(),
@@ -128,7 +132,7 @@ fn motion_ignores_frame_rate() {
             )
         });
         // Only the curve between the frames differs, by the cube of their length.
-        let (far, near) = (largest(&a, &b), largest(&b, &c));
+        let (far, near) = (max_difference(&a, &b), max_difference(&b, &c));
         assert!(
             far < 1e-3 * SIZE && near < 1e-4 * SIZE,
             "{method:?}: {far} {near}"
@@ -141,12 +145,12 @@ fn motion_ignores_frame_rate() {
 fn drop_frame_rate_keeps_steps() {
     let rate = settings().rate;
     let body = BarOptions::default().build();
-    let mut sim = Simulation::new(body, settings().by(Method::Warped)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
+    let mut sim = Simulation::new(body, settings().with_method(Method::Warped)).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     for per_second in [12, 15, 24, 25, 30, 48, 50, 60, 120] {
         let steps = |slower: f64| {
             let frame = slower / f64::from(per_second);
-            let steps = sim.steps_to_take(frame, (None, None)).unwrap();
+            let steps = sim.check_frame(frame, (None, None)).unwrap();
             // No step is longer than was asked for but by a hundredth.
             assert!(frame / steps as f64 <= 1.01 / rate + 1e-12);
             steps

@@ -3,17 +3,17 @@
 
 use super::*;
 use crate::body::BodySettings;
-use crate::dynamics::bends::Bends;
-use crate::dynamics::lifts::Lifts;
+use crate::dynamics::bends::BendCache;
+use crate::dynamics::lifts::PoseLifts;
 use crate::lattice::{EncloseSettings, Lattice};
-use crate::present::{Presenter, SurfaceId, Target};
+use crate::present::{OutputSpace, Presenter, SurfaceId};
 use crate::progress::Silent;
 use crate::skeleton::{Affine, BonePoses, Skeleton, SkinWeights};
 use crate::surface::Surface;
 use nalgebra::Rotation3;
 
 const RINGS: usize = 40;
-const AROUND: usize = 20;
+const RING_VERTICES: usize = 20;
 
 /// Builds a tube along x from −0.1 to 1.1 m, 0.2 m thick, whose skin blends from one bone to the other about the
 /// middle.
@@ -22,14 +22,14 @@ fn tube() -> Arc<Body> {
     for i in 1..=RINGS {
         let turn = std::f64::consts::PI * i as f64 / (RINGS + 1) as f64;
         let radius = 0.1 * turn.sin().powf(0.3);
-        for j in 0..AROUND {
-            let (s, c) = (std::f64::consts::TAU * j as f64 / AROUND as f64).sin_cos();
+        for j in 0..RING_VERTICES {
+            let (s, c) = (std::f64::consts::TAU * j as f64 / RING_VERTICES as f64).sin_cos();
             vertices.push(Vec3::new(0.5 - 0.6 * turn.cos(), radius * c, radius * s));
         }
     }
-    let at = |ring: usize, j: usize| (2 + ring * AROUND + j % AROUND) as u32;
+    let at = |ring: usize, j: usize| (2 + ring * RING_VERTICES + j % RING_VERTICES) as u32;
     let mut triangles = Vec::new();
-    for j in 0..AROUND {
+    for j in 0..RING_VERTICES {
         triangles.push([0, at(0, j + 1), at(0, j)]);
         triangles.push([1, at(RINGS - 1, j), at(RINGS - 1, j + 1)]);
         for i in 0..RINGS - 1 {
@@ -63,7 +63,7 @@ fn tube() -> Arc<Body> {
     Arc::new(body.unwrap())
 }
 
-fn bent(degrees: f64) -> Pose {
+fn bent_pose(degrees: f64) -> Pose {
     let joint = Vec3::new(0.5, 0.0, 0.0);
     let turn = Rotation3::from_scaled_axis(Vec3::z() * degrees.to_radians()).into_inner();
     let lower = Affine {
@@ -74,13 +74,14 @@ fn bent(degrees: f64) -> Pose {
 }
 
 /// Returns the displayed shape of unloaded flesh at a pose.
-fn shown(body: &Arc<Body>, pose: &Pose, share: f64) -> Vec<Vec3> {
+fn displayed_shape(body: &Arc<Body>, pose: &Pose, share: f64) -> Vec<Vec3> {
     let settings = SimulationSettings {
         gravity: Vec3::zeros(),
         elastic_joints: share,
-        ..SimulationSettings::damped()
+        ..SimulationSettings::with_default_damping()
     };
-    let mut simulation = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
+    let mut simulation =
+        Simulation::new(body.clone(), settings.with_method(Method::Hyperelastic)).unwrap();
     simulation.reset(pose, true, None).unwrap();
     positions(&simulation, &Presenter::new(body.clone()), SurfaceId::OWN)
 }
@@ -89,14 +90,14 @@ fn positions(simulation: &Simulation, presenter: &Presenter, id: SurfaceId) -> V
     let mut out = vec![0.0; 3 * presenter.vertices(id).unwrap()];
     let snapshot = simulation.snapshot();
     presenter
-        .positions(id, snapshot.instant(), &Target::WORLD, &mut out)
+        .positions(id, snapshot.instant(), &OutputSpace::WORLD, &mut out)
         .unwrap();
     let vector = |v: &[f32]| Vec3::new(v[0].into(), v[1].into(), v[2].into());
     out.chunks_exact(3).map(vector).collect()
 }
 
 /// Returns the skin by linear blending and by dual quaternions.
-fn skinned(body: &Body, pose: &Pose) -> [Vec<Vec3>; 2] {
+fn skinned_positions(body: &Body, pose: &Pose) -> [Vec<Vec3>; 2] {
     let bones = BonePoses::new(body.skeleton(), pose).unwrap();
     let rest = body.surface().vertices();
     let each = |place: &dyn Fn(usize, Vec3) -> Vec3| -> Vec<Vec3> {
@@ -118,7 +119,7 @@ fn volume(body: &Body, places: &[Vec3]) -> f64 {
     six.sum::<f64>() / 6.0
 }
 
-fn farthest(a: &[Vec3], b: &[Vec3]) -> f64 {
+fn max_distance(a: &[Vec3], b: &[Vec3]) -> f64 {
     let pairs = a.iter().zip(b);
     pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
 }
@@ -127,43 +128,43 @@ fn farthest(a: &[Vec3], b: &[Vec3]) -> f64 {
 fn rest_pose_shows_rest_shape() {
     let body = tube();
     let rest = body.surface().vertices();
-    assert!(farthest(&shown(&body, &bent(0.0), 1.0), rest) < 1e-6);
+    assert!(max_distance(&displayed_shape(&body, &bent_pose(0.0), 1.0), rest) < 1e-6);
 }
 
 /// A share of zero shows the plain skin, and a share of one half shows the mean of skin and full lift.
 #[test]
 fn lift_share_interpolates() {
-    let (body, pose) = (tube(), bent(100.0));
-    let [linear, _] = skinned(&body, &pose);
-    let none = shown(&body, &pose, 0.0);
-    assert!(farthest(&none, &linear) < 1e-6);
-    let whole = shown(&body, &pose, 1.0);
-    assert!(farthest(&none, &whole) > 0.03);
+    let (body, pose) = (tube(), bent_pose(100.0));
+    let [linear, _] = skinned_positions(&body, &pose);
+    let none = displayed_shape(&body, &pose, 0.0);
+    assert!(max_distance(&none, &linear) < 1e-6);
+    let whole = displayed_shape(&body, &pose, 1.0);
+    assert!(max_distance(&none, &whole) > 0.03);
     let half: Vec<Vec3> = none
         .iter()
         .zip(&whole)
         .map(|(a, b)| (a + b) / 2.0)
         .collect();
-    assert!(farthest(&shown(&body, &pose, 0.5), &half) < 1e-6);
+    assert!(max_distance(&displayed_shape(&body, &pose, 0.5), &half) < 1e-6);
 }
 
 /// The lifted shape moves, turns and scales with the bones.
 #[test]
 fn lift_is_equivariant() {
-    let (body, pose) = (tube(), bent(100.0));
-    let alone = shown(&body, &pose, 1.0);
+    let (body, pose) = (tube(), bent_pose(100.0));
+    let alone = displayed_shape(&body, &pose, 1.0);
     for scale in [1.0, 3.0] {
         let by = Affine {
             linear: Rotation3::from_euler_angles(0.7, -0.4, 2.0).into_inner() * scale,
             translation: Vec3::new(5.0, -7.0, 2.0),
         };
         let moved: Vec<Vec3> = alone.iter().map(|p| by.apply(*p)).collect();
-        let found = shown(&body, &pose.moved(&by), 1.0);
+        let found = displayed_shape(&body, &pose.apply_map(&by), 1.0);
         // Places ten metres off have a micrometre in f32.
         assert!(
-            farthest(&moved, &found) < 2e-5,
+            max_distance(&moved, &found) < 2e-5,
             "{}",
-            farthest(&moved, &found)
+            max_distance(&moved, &found)
         );
     }
 }
@@ -175,10 +176,10 @@ fn bent_tube_keeps_volume() {
     let whole = volume(&body, body.surface().vertices());
     // At 60° dual quaternions lose a quarter per cent: there is little to put back.
     for degrees in [90.0, 110.0, 120.0] {
-        let pose = bent(degrees);
+        let pose = bent_pose(degrees);
         let off = |places: &[Vec3]| (volume(&body, places) / whole - 1.0).abs();
-        let [linear, dual] = skinned(&body, &pose).map(|places| off(&places));
-        let ours = off(&shown(&body, &pose, 1.0));
+        let [linear, dual] = skinned_positions(&body, &pose).map(|places| off(&places));
+        let ours = off(&displayed_shape(&body, &pose, 1.0));
         assert!(
             ours < linear && ours < dual,
             "{degrees}: {ours} {linear} {dual}"
@@ -191,7 +192,7 @@ fn bent_tube_keeps_volume() {
 fn lift_is_smooth_in_angle() {
     let body = tube();
     let at: Vec<_> = (0..=65)
-        .map(|i| shown(&body, &bent(2.0 * f64::from(i)), 1.0))
+        .map(|i| displayed_shape(&body, &bent_pose(2.0 * f64::from(i)), 1.0))
         .collect();
     let mut farthest = 0.0_f64;
     for three in at.windows(3) {
@@ -206,7 +207,7 @@ fn lift_is_smooth_in_angle() {
 /// A surface that the body carries is lifted with it.
 #[test]
 fn carried_surface_is_lifted() {
-    let (body, pose) = (tube(), bent(100.0));
+    let (body, pose) = (tube(), bent_pose(100.0));
     let presenter = Presenter::new(body.clone());
     let vertices: Vec<Vec3> = body.surface().vertices().iter().rev().copied().collect();
     let last = vertices.len() as u32 - 1;
@@ -216,22 +217,23 @@ fn carried_surface_is_lifted() {
     let id = presenter.surfaces().carry(&sleeve);
     let settings = SimulationSettings {
         gravity: Vec3::zeros(),
-        ..SimulationSettings::damped()
+        ..SimulationSettings::with_default_damping()
     };
-    let mut simulation = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
+    let mut simulation =
+        Simulation::new(body.clone(), settings.with_method(Method::Hyperelastic)).unwrap();
     simulation.reset(&pose, true, None).unwrap();
     let snapshot = simulation.snapshot();
     let offsets = |id| {
         let mut out = vec![0.0; 3 * presenter.vertices(id).unwrap()];
-        let shown = presenter.offsets(id, snapshot.instant(), &Target::WORLD, &mut out);
+        let shown = presenter.offsets(id, snapshot.instant(), &OutputSpace::WORLD, &mut out);
         shown.unwrap();
         let vector = |v: &[f32]| Vec3::new(v[0].into(), v[1].into(), v[2].into());
         out.chunks_exact(3).map(vector).collect::<Vec<_>>()
     };
     let (own, mut worn) = (offsets(SurfaceId::OWN), offsets(id));
     worn.reverse();
-    assert!(farthest(&own, &vec![Vec3::zeros(); own.len()]) > 0.03);
-    assert!(farthest(&own, &worn) < 1e-5);
+    assert!(max_distance(&own, &vec![Vec3::zeros(); own.len()]) > 0.03);
+    assert!(max_distance(&own, &worn) < 1e-5);
 }
 
 /// Bones that are scaled to zero or mirrored give finite positions.
@@ -244,7 +246,11 @@ fn degenerate_bones_stay_finite() {
             translation: Vec3::new(0.5, 0.0, 0.0) * (1.0 - scale),
         };
         let pose = Pose::new(vec![Affine::identity(), bone]).unwrap();
-        assert!(shown(&body, &pose, 1.0).iter().all(|p| p.norm() < 10.0));
+        assert!(
+            displayed_shape(&body, &pose, 1.0)
+                .iter()
+                .all(|p| p.norm() < 10.0)
+        );
     }
 }
 
@@ -252,13 +258,13 @@ fn degenerate_bones_stay_finite() {
 #[test]
 fn lifts_cache_frame_ends() {
     let body = tube();
-    let mut bends = Bends::new(&body, Method::Warped, Solver::Automatic, true).unwrap();
-    let mut at = |lifts: &mut Lifts, pose: &Pose| -> Vec<Vec3> {
-        let found = lifts.at(&body, &mut bends, pose).unwrap();
+    let mut bends = BendCache::new(&body, Method::Warped, Solver::Automatic, true).unwrap();
+    let mut at = |lifts: &mut PoseLifts, pose: &Pose| -> Vec<Vec3> {
+        let found = lifts.lifts_at(&body, &mut bends, pose).unwrap();
         found.to_vec()
     };
-    let [mut whole, mut half, mut none] = [1.0, 0.5, 0.0].map(Lifts::new);
-    let (some, more) = (bent(60.0), bent(100.0));
+    let [mut whole, mut half, mut none] = [1.0, 0.5, 0.0].map(PoseLifts::new);
+    let (some, more) = (bent_pose(60.0), bent_pose(100.0));
     let first = at(&mut whole, &some);
     assert_eq!(first.len(), body.surface().vertices().len());
     let largest = |all: &[Vec3]| all.iter().map(Vec3::norm).fold(0.0, f64::max);

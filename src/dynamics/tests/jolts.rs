@@ -19,13 +19,13 @@ fn bar(scale: f64) -> BarOptions {
     }
 }
 
-fn moved(x: f64) -> Pose {
+fn shifted_pose(x: f64) -> Pose {
     let to = Isometry3::from_parts(Translation3::new(x, 0.0, 0.0), UnitQuaternion::identity());
     pose(&[to; 2])
 }
 
 /// Returns the settings of a body `scale` times as large, whose motion looks the same at √scale times the speed.
-fn scaled(scale: f64, rate: f64) -> SimulationSettings {
+fn scaled_settings(scale: f64, rate: f64) -> SimulationSettings {
     let time = scale.sqrt();
     SimulationSettings {
         rate: rate / time,
@@ -39,23 +39,28 @@ fn scaled(scale: f64, rate: f64) -> SimulationSettings {
 /// Returns the largest sway of a vertex, as a part of the size, and the number of steps that did not converge. The
 /// bones move at `speed` m/s for a quarter of a second and stop, in frames of `1/fps` s; times and speeds are those
 /// at scale 1.
-fn swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f64, usize) {
+fn simulate_swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f64, usize) {
     let bar = bar(scale);
     let body = bar.build();
     let time = scale.sqrt();
-    let mut sim = Simulation::new(body.clone(), scaled(scale, rate).by(method)).unwrap();
-    sim.reset(&moved(0.0), false, None).unwrap();
+    let mut sim = Simulation::new(
+        body.clone(),
+        scaled_settings(scale, rate).with_method(method),
+    )
+    .unwrap();
+    sim.reset(&shifted_pose(0.0), false, None).unwrap();
     let (mut x, mut farthest) = (0.0, 0.0f64);
     let frames = |seconds: f64| (seconds * fps).round() as usize;
     for i in 0..frames(0.75) {
         if i < frames(0.25) {
             x += speed * time * time / fps;
         }
-        let target = moved(x);
-        let line = FrameMotion::between(body.skeleton(), sim.pose().unwrap(), &target).unwrap();
+        let target = shifted_pose(x);
+        let line =
+            FrameMotion::from_endpoints(body.skeleton(), sim.pose().unwrap(), &target).unwrap();
         sim.advance_motion(&line, time / fps, (None, None), &crate::progress::Silent)
             .unwrap();
-        let rest = body.rest();
+        let rest = body.rest_shape();
         let sway = sim.lattice_positions().iter().zip(rest);
         let sway = sway.map(|(p, r)| (p - r - Vec3::x() * x).norm());
         farthest = sway.fold(farthest, f64::max);
@@ -68,7 +73,7 @@ fn swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f6
 fn jolt_sway_matches_exact() {
     let mut before = 0.0;
     for speed in [0.3, 0.8, 1.2, 2.0, 3.0, 5.0, 8.0, 12.0] {
-        let (ours, unconverged) = swing(Method::Hyperelastic, speed, 1.0, (240.0, 240.0));
+        let (ours, unconverged) = simulate_swing(Method::Hyperelastic, speed, 1.0, (240.0, 240.0));
         assert_eq!(unconverged, 0);
         assert!(ours > before, "{speed}: {ours} {before}");
         before = ours;
@@ -77,7 +82,7 @@ fn jolt_sway_matches_exact() {
             s if s <= 2.0 => 0.35,
             _ => continue,
         };
-        let (exact, _) = swing(Method::NeoHookean, speed, 1.0, (240.0, 240.0));
+        let (exact, _) = simulate_swing(Method::NeoHookean, speed, 1.0, (240.0, 240.0));
         let ratio = ours / exact;
         assert!((ratio - 1.0).abs() < within, "{speed}: {ours} {exact}");
     }
@@ -87,7 +92,7 @@ fn jolt_sway_matches_exact() {
 #[test]
 fn jolt_sway_ignores_size() {
     for speed in [0.3, 1.2, 3.0] {
-        let of = |scale| swing(Method::Hyperelastic, speed, scale, (240.0, 240.0)).0;
+        let of = |scale| simulate_swing(Method::Hyperelastic, speed, scale, (240.0, 240.0)).0;
         let usual = of(1.0);
         for scale in [0.1, 10.0] {
             assert!((of(scale) / usual - 1.0).abs() < 1e-3, "{speed} {scale}");
@@ -99,7 +104,7 @@ fn jolt_sway_ignores_size() {
 #[test]
 fn jolt_sway_ignores_step_rate() {
     for method in [Method::Hyperelastic, Method::Warped, Method::NeoHookean] {
-        let of = |rate| swing(method, 0.8, 1.0, (24.0, rate)).0;
+        let of = |rate| simulate_swing(method, 0.8, 1.0, (24.0, rate)).0;
         let ratio = of(240.0) / of(960.0);
         assert!((ratio - 1.0).abs() < 0.02, "{method:?}: {ratio}");
     }
@@ -113,23 +118,24 @@ fn shaken_joint_matches_warped() {
         ..Default::default()
     };
     let body = bar.build();
-    let still = bent(&bar, 0.0);
+    let still = bent_pose(&bar, 0.0);
     let run = |method| {
         let settings = SimulationSettings {
             gravity: Vec3::zeros(),
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.with_method(method)).unwrap();
         sim.reset(&still, true, None).unwrap();
         let mut path = Vec::new();
         for i in 1..=48 {
             let angle = 0.03 * (f64::from(i) * 0.5).sin();
-            let to = bent(&bar, angle);
-            let line = FrameMotion::between(body.skeleton(), sim.pose().unwrap(), &to).unwrap();
+            let to = bent_pose(&bar, angle);
+            let line =
+                FrameMotion::from_endpoints(body.skeleton(), sim.pose().unwrap(), &to).unwrap();
             sim.advance_motion(&line, 1.0 / 48.0, (None, None), &crate::progress::Silent)
                 .unwrap();
             let bend = equilibrium(&body, &to, None, None, Vec3::zeros(), Method::Warped).unwrap();
-            let rest = body.rest().iter().zip(bend);
+            let rest = body.rest_shape().iter().zip(bend);
             let places = sim.lattice_positions().iter().zip(rest);
             path.extend(places.map(|(p, (x, q))| p - x - q));
         }
@@ -147,17 +153,18 @@ fn shaken_joint_matches_warped() {
 fn state_between_bends_keeps_bits() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let new = || Simulation::new(body.clone(), settings().by(Method::Hyperelastic)).unwrap();
+    let new =
+        || Simulation::new(body.clone(), settings().with_method(Method::Hyperelastic)).unwrap();
     let mut sim = new();
-    sim.reset(&still(), true, None).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     for i in 1..4 {
-        let to = bent(&bar, 0.3 * f64::from(i));
+        let to = bent_pose(&bar, 0.3 * f64::from(i));
         sim.advance(&to, 1.0 / 24.0, None, None).unwrap();
     }
     let mut other = new();
     other.restore(&sim.state()).unwrap();
     for one in [&mut sim, &mut other] {
-        one.advance(&bent(&bar, 0.7), 1.0 / 24.0, None, None)
+        one.advance(&bent_pose(&bar, 0.7), 1.0 / 24.0, None, None)
             .unwrap();
     }
     assert!(sim.state() == other.state());
@@ -187,23 +194,24 @@ fn default_damping_ends_swings() {
             stiffness_damping: Some(stiffness_damping),
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
+        let mut sim =
+            Simulation::new(body.clone(), settings.with_method(Method::Hyperelastic)).unwrap();
         let weights = vec![Vec3::x() * 2.0; body.node_count()];
         let forces: Vec<Vec3> = (0..body.node_count())
             .map(|v| body.mass_matrix().row_times(v, &weights))
             .collect();
-        sim.reset_under(
-            &still(),
+        sim.reset_with_forces(
+            &rest_pose(),
             true,
             (Some(&forces), None),
             &crate::progress::Silent,
         )
         .unwrap();
-        let far = |sim: &Simulation| largest(sim.lattice_positions(), body.rest());
+        let far = |sim: &Simulation| max_difference(sim.lattice_positions(), body.rest_shape());
         let first = far(&sim);
         let mut last = 0.0;
         for i in 1..=360 {
-            sim.advance(&still(), 1.0 / 240.0, None, None).unwrap();
+            sim.advance(&rest_pose(), 1.0 / 240.0, None, None).unwrap();
             if far(&sim) > 0.05 * first {
                 last = f64::from(i) / 240.0;
             }

@@ -7,7 +7,7 @@ use super::simulation::PoseHistory;
 use super::*;
 use crate::body::fixture::BarOptions;
 use crate::body::{Body, BodySettings};
-use crate::elasticity::{Material, Model};
+use crate::elasticity::{ElasticModel, Material};
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::NodeMatrix;
 use crate::{Mat3, Mat4, Vec3};
@@ -36,12 +36,12 @@ fn pose(maps: &[Isometry3<f64>]) -> Pose {
     Pose::from_matrices(&matrices).unwrap()
 }
 
-fn still() -> Pose {
+fn rest_pose() -> Pose {
     pose(&[Isometry3::identity(); 2])
 }
 
 /// Returns the pose with the upper bone turned about the x axis at the joint in the middle.
-fn bent(bar: &BarOptions, angle: f64) -> Pose {
+fn bent_pose(bar: &BarOptions, angle: f64) -> Pose {
     let joint = Translation3::new(0.0, 0.0, 0.5 * bar.length);
     let turn = joint
         * UnitQuaternion::from_axis_angle(&nalgebra::Vector3::x_axis(), angle)
@@ -52,17 +52,17 @@ fn bent(bar: &BarOptions, angle: f64) -> Pose {
     ])
 }
 
-fn wobbly(body: &Body, size: f64) -> Vec<Vec3> {
+fn wobble_displacements(body: &Body, size: f64) -> Vec<Vec3> {
     (0..body.node_count())
         .map(|v| {
-            let x = body.rest()[v];
+            let x = body.rest_shape()[v];
             let f = |a: f64| (a * (x.x + 2.0 * x.y + 3.0 * x.z)).sin() * size;
             Vec3::new(f(11.0), f(7.0), f(5.0))
         })
         .collect()
 }
 
-fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
+fn max_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter()
         .zip(b)
         .map(|(a, b)| (a - b).norm())
@@ -70,10 +70,10 @@ fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
 }
 
 fn settings() -> SimulationSettings {
-    SimulationSettings::damped()
+    SimulationSettings::with_default_damping()
 }
 
-fn undamped(rate: f64) -> SimulationSettings {
+fn undamped_settings(rate: f64) -> SimulationSettings {
     SimulationSettings {
         rate,
         gravity: Vec3::zeros(),
@@ -100,13 +100,13 @@ fn rest_pose_stays_still() {
             ..Default::default()
         };
         let body = bar.build();
-        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
         for settled in [false, true] {
-            sim.reset(&still(), settled, None).unwrap();
+            sim.reset(&rest_pose(), settled, None).unwrap();
             for _ in 0..24 {
-                sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
+                sim.advance(&rest_pose(), 1.0 / 24.0, None, None).unwrap();
             }
-            assert!(largest(sim.lattice_positions(), body.rest()) < 1e-12);
+            assert!(max_difference(sim.lattice_positions(), body.rest_shape()) < 1e-12);
         }
     }
 }
@@ -124,7 +124,7 @@ fn sag_without_rest_gravity() {
     let body = bar.build();
     let q = equilibrium(
         &body,
-        &still(),
+        &rest_pose(),
         None,
         None,
         settings().gravity,
@@ -144,7 +144,7 @@ fn sag_without_rest_gravity() {
     let q = equilibrium(&body, &over, None, None, settings().gravity, Method::Warped).unwrap();
     let sag: f64 = (0..body.node_count())
         .map(|v| {
-            let x = body.rest()[v];
+            let x = body.rest_shape()[v];
             q[v].z + x.z + x.z
         })
         .sum();
@@ -155,15 +155,15 @@ fn sag_without_rest_gravity() {
 #[test]
 fn uniform_travel_has_no_lag() {
     let body = BarOptions::default().build();
-    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
     let speed = Vec3::new(3.0, -1.0, 0.5);
-    sim.reset(&still(), true, None).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     sim.nodes.velocities.fill(speed);
     let carried =
         |t: f64| pose(&[Isometry3::from_parts((speed * t).into(), UnitQuaternion::identity()); 2]);
     sim.history = Some(PoseHistory {
         before: carried(-1.0 / 24.0),
-        pose: still(),
+        pose: rest_pose(),
         duration: 1.0 / 24.0,
     });
     for frame in 1..=48 {
@@ -176,7 +176,7 @@ fn uniform_travel_has_no_lag() {
             .iter()
             .map(|x| x + shift)
             .collect();
-        assert!(largest(sim.lattice_positions(), &moved) < 1e-10);
+        assert!(max_difference(sim.lattice_positions(), &moved) < 1e-10);
     }
 }
 
@@ -188,8 +188,8 @@ fn slow_turn_has_no_lag() {
         gravity: Vec3::zeros(),
         ..settings()
     };
-    let mut sim = Simulation::new(body.clone(), free.by(Method::Warped)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
+    let mut sim = Simulation::new(body.clone(), free.with_method(Method::Warped)).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     let at = |t: f64| {
         let axis = nalgebra::Unit::new_normalize(Vec3::new(1.0, 0.4, 0.2));
         UnitQuaternion::from_axis_angle(&axis, 0.06 * t)
@@ -206,7 +206,7 @@ fn slow_turn_has_no_lag() {
             .collect();
         // The start from rest is a jerk of its own; it has died away after three seconds.
         if frame > 72 {
-            assert!(largest(sim.lattice_positions(), &moved) < 1e-4 * SIZE);
+            assert!(max_difference(sim.lattice_positions(), &moved) < 1e-4 * SIZE);
         }
     }
 }
@@ -229,9 +229,9 @@ fn rigid_motion_has_no_drag() {
         let settings = SimulationSettings {
             mass_damping: Some(mass_damping),
             stiffness_damping: Some(stiffness_damping),
-            ..undamped(24.0)
+            ..undamped_settings(24.0)
         };
-        let mut sim = Simulation::new(body.clone(), settings.by(Method::Warped)).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.with_method(Method::Warped)).unwrap();
         sim.reset(&turn(0.0), false, None).unwrap();
         // Inertia is balanced by a velocity that equals the step's own.
         let mut after = SkinnedLattice::new(&body).unwrap();
@@ -240,7 +240,7 @@ fn rigid_motion_has_no_drag() {
             sim.nodes.velocities[v] = (after.places[v] - sim.nodes.positions[v]) * 24.0;
         }
         sim.advance(&turn(0.7), 1.0 / 24.0, None, None).unwrap();
-        (largest(&after.places, sim.lattice_positions()), sim)
+        (max_difference(&after.places, sim.lattice_positions()), sim)
     };
     let (lag, _) = run(50.0, 0.1);
     assert!(lag < 1e-12, "{lag}");
@@ -253,16 +253,16 @@ fn rigid_motion_has_no_drag() {
 fn bone_vertices_follow_bones() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     // A stretched and sheared bone: the whole affine map counts.
-    let mut maps = bent(&bar, 0.5).maps().to_vec();
+    let mut maps = bent_pose(&bar, 0.5).maps().to_vec();
     maps[1].linear *= Mat3::from_diagonal(&Vec3::new(1.1, 0.9, 1.2));
     let target = Pose::new(maps.clone()).unwrap();
     sim.advance(&target, 0.1, None, None).unwrap();
     for v in body.bone_vertices() {
         let bone = body.bone_of_vertex()[v as usize].unwrap();
-        let x = body.rest()[v as usize];
+        let x = body.rest_shape()[v as usize];
         let place = maps[bone as usize].apply(x);
         assert!((sim.lattice_positions()[v as usize] - place).norm() < 1e-12);
     }
@@ -273,17 +273,18 @@ fn bone_vertices_follow_bones() {
 fn integrator_is_first_order() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let forces = wobbly(&body, 5.0);
+    let forces = wobble_displacements(&body, 5.0);
     let run = |rate: f64| {
         let settings = SimulationSettings { rate, ..settings() };
-        let mut sim = Simulation::new(body.clone(), settings.by(Method::Warped)).unwrap();
-        sim.reset(&still(), true, None).unwrap();
-        sim.advance(&still(), 0.25, Some(&forces), None).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.with_method(Method::Warped)).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
+        sim.advance(&rest_pose(), 0.25, Some(&forces), None)
+            .unwrap();
         sim.lattice_positions().to_vec()
     };
     let [a, b, c] = [960.0, 1920.0, 3840.0].map(run);
     // Richardson: successive differences of a first-order method halve.
-    let ratio = largest(&a, &b) / largest(&b, &c);
+    let ratio = max_difference(&a, &b) / max_difference(&b, &c);
     assert!((1.6..2.4).contains(&ratio), "{ratio}");
 }
 
@@ -300,15 +301,19 @@ fn clamped_bar_frequency() {
     };
     let body = bar.build();
     let exact = (2e4f64 / 1000.0).sqrt() / (4.0 * bar.length);
-    let mut sim = Simulation::new(body.clone(), undamped(2000.0).by(Method::Warped)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
-    for (p, x) in sim.nodes.positions.iter_mut().zip(body.rest()) {
+    let mut sim = Simulation::new(
+        body.clone(),
+        undamped_settings(2000.0).with_method(Method::Warped),
+    )
+    .unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
+    for (p, x) in sim.nodes.positions.iter_mut().zip(body.rest_shape()) {
         p.z += 0.02 * (std::f64::consts::FRAC_PI_2 * x.z / bar.length).sin();
     }
     let tip = bar.vertex(0, 0, 24);
     let (mut crossings, mut last) = (Vec::new(), 0.02);
     for i in 1..=4000 {
-        sim.advance(&still(), 5e-4, None, None).unwrap();
+        sim.advance(&rest_pose(), 5e-4, None, None).unwrap();
         let now = sim.lattice_positions()[tip].z - bar.length;
         if last > 0.0 && now <= 0.0 {
             crossings.push((f64::from(i) - now / (now - last)) * 5e-4);
@@ -325,10 +330,10 @@ fn clamped_bar_frequency() {
 fn energy_never_grows() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let p = bent(&bar, 0.6);
+    let p = bent_pose(&bar, 0.6);
     let mut skinned = SkinnedLattice::new(&body).unwrap();
     skinned.set(&body, Method::Warped, &p).unwrap();
-    let balance = super::methods::linearised::linearised(
+    let balance = super::methods::linearised::linearised_balance(
         &body,
         Method::Warped,
         &skinned,
@@ -359,15 +364,15 @@ fn energy_never_grows() {
         e
     };
     for damping in [
-        undamped(240.0),
+        undamped_settings(240.0),
         SimulationSettings {
             gravity: Vec3::zeros(),
             ..settings()
         },
     ] {
-        let mut sim = Simulation::new(body.clone(), damping.by(Method::Warped)).unwrap();
+        let mut sim = Simulation::new(body.clone(), damping.with_method(Method::Warped)).unwrap();
         sim.reset(&p, true, None).unwrap();
-        for (v, d) in wobbly(&body, 0.05).into_iter().enumerate() {
+        for (v, d) in wobble_displacements(&body, 0.05).into_iter().enumerate() {
             if body.bone_of_vertex()[v].is_none() {
                 sim.nodes.positions[v] += d;
             }
@@ -401,11 +406,11 @@ fn elastic_forces_sum_to_zero() {
     skinned
         .set(&body, Method::Warped, &pose(&[far; 2]))
         .unwrap();
-    let mut system = system::System::new(&body, Method::Warped, Solver::Factor).unwrap();
+    let mut system = system::LinearSystem::new(&body, Method::Warped, Solver::Factor).unwrap();
     let p: Vec<Vec3> = skinned
         .places
         .iter()
-        .zip(wobbly(&body, 0.01))
+        .zip(wobble_displacements(&body, 0.01))
         .map(|(x, d)| x + d)
         .collect();
     let load = Load::new(&body, Vec3::zeros(), None, &[]);
@@ -442,10 +447,10 @@ fn warping_keeps_turned_shape() {
     );
     let edge = |method| {
         let q = equilibrium(&body, &over, None, None, Vec3::zeros(), method).unwrap();
-        let x = body.rest();
+        let x = body.rest_shape();
         let turned: Vec<Vec3> = x.iter().map(|x| over.maps()[0].apply(*x)).collect();
         let p: Vec<Vec3> = q.iter().zip(x).map(|(q, x)| q + x).collect();
-        largest(&p, &turned)
+        max_difference(&p, &turned)
     };
     assert!(edge(Method::Warped) < 1e-10);
     assert!(edge(Method::Linear) > 0.1);
@@ -456,9 +461,9 @@ fn warping_keeps_turned_shape() {
 fn stiffness_matrix_matches_forces() {
     let body = BarOptions::default().build();
     let mut skinned = SkinnedLattice::new(&body).unwrap();
-    skinned.set(&body, Method::Warped, &still()).unwrap();
-    let mut system = system::System::new(&body, Method::Warped, Solver::Factor).unwrap();
-    let d = wobbly(&body, 0.01);
+    skinned.set(&body, Method::Warped, &rest_pose()).unwrap();
+    let mut system = system::LinearSystem::new(&body, Method::Warped, Solver::Factor).unwrap();
+    let d = wobble_displacements(&body, 0.01);
     let p: Vec<Vec3> = body
         .lattice()
         .vertices()
@@ -486,7 +491,7 @@ fn stiffness_matrix_matches_forces() {
             assert!((sum + f[r]).abs() < 1e-9 * (1.0 + sum.abs()));
         }
     }
-    let energy = body.elements().energy(Model::Linear, &d);
+    let energy = body.elements().energy(ElasticModel::Linear, &d);
     let twistless = body.stiffness(false);
     let mut half = 0.0;
     for row in 0..3 * body.node_count() {

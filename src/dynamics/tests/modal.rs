@@ -7,20 +7,20 @@ use crate::skeleton::Affine;
 use nalgebra::Rotation3;
 
 /// Builds a simulation of a body with its 24 lowest modes.
-fn modal(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
-    let modes = Modes::of_body(body, 24, &crate::progress::Silent).unwrap();
-    Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
+fn modal_simulation(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
+    let modes = Modes::for_body(body, 24, &crate::progress::Silent).unwrap();
+    Simulation::with_modes(body.clone(), Arc::new(modes), settings).unwrap()
 }
 
-fn moved(by: &Affine) -> Pose {
+fn moved_pose(by: &Affine) -> Pose {
     Pose::new(vec![*by; 2]).unwrap()
 }
 
-fn off_bones(body: &Body, sim: &Simulation, pose: &Pose) -> f64 {
+fn max_bone_distance(body: &Body, sim: &Simulation, pose: &Pose) -> f64 {
     let held = body
         .bone_of_vertex()
         .iter()
-        .zip(body.rest())
+        .zip(body.rest_shape())
         .zip(sim.lattice_positions());
     held.filter_map(|((bone, x), p)| bone.map(|b| (pose.maps()[b as usize].apply(*x) - p).norm()))
         .fold(0.0, f64::max)
@@ -31,16 +31,16 @@ fn off_bones(body: &Body, sim: &Simulation, pose: &Pose) -> f64 {
 fn modal_rest_and_bones_are_exact() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = modal(&body, settings());
-    sim.reset(&still(), true, None).unwrap();
+    let mut sim = modal_simulation(&body, settings());
+    sim.reset(&rest_pose(), true, None).unwrap();
     for _ in 0..10 {
-        sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
+        sim.advance(&rest_pose(), 1.0 / 24.0, None, None).unwrap();
     }
-    assert!(largest(sim.lattice_positions(), body.rest()) < 1e-12);
+    assert!(max_difference(sim.lattice_positions(), body.rest_shape()) < 1e-12);
     for i in 1..12 {
-        let pose = bent(&bar, 0.1 * f64::from(i));
+        let pose = bent_pose(&bar, 0.1 * f64::from(i));
         sim.advance(&pose, 1.0 / 24.0, None, None).unwrap();
-        assert!(off_bones(&body, &sim, &pose) < 1e-12);
+        assert!(max_bone_distance(&body, &sim, &pose) < 1e-12);
     }
 }
 
@@ -48,9 +48,9 @@ fn modal_rest_and_bones_are_exact() {
 #[test]
 fn modal_rigid_motion_is_free() {
     let body = BarOptions::default().build();
-    let mut sim = modal(&body, settings());
+    let mut sim = modal_simulation(&body, settings());
     let carried = |i: usize| {
-        moved(&Affine {
+        moved_pose(&Affine {
             linear: crate::Mat3::identity(),
             translation: Vec3::new(2.0, -1.0, 0.5) * (i as f64 / 24.0),
         })
@@ -97,12 +97,18 @@ fn modal_motion_is_rigidly_invariant() {
             gravity,
             ..settings()
         };
-        let mut sim = modal(&body, settings);
-        sim.reset(&bent(&bar, 0.0).moved(by), true, None).unwrap();
+        let mut sim = modal_simulation(&body, settings);
+        sim.reset(&bent_pose(&bar, 0.0).apply_map(by), true, None)
+            .unwrap();
         for i in 1..20 {
             let angle = 0.8 * (0.3 * f64::from(i)).sin();
-            sim.advance(&bent(&bar, angle).moved(by), 1.0 / 24.0, None, None)
-                .unwrap();
+            sim.advance(
+                &bent_pose(&bar, angle).apply_map(by),
+                1.0 / 24.0,
+                None,
+                None,
+            )
+            .unwrap();
         }
         sim.lattice_positions().to_vec()
     };
@@ -110,7 +116,7 @@ fn modal_motion_is_rigidly_invariant() {
     let plain = run(&Affine::identity(), Vec3::zeros());
     let turned = run(&turn, Vec3::zeros());
     let back: Vec<Vec3> = plain.iter().map(|p| turn.apply(*p)).collect();
-    assert!(largest(&turned, &back) < 1e-8);
+    assert!(max_difference(&turned, &back) < 1e-8);
 }
 
 /// Twice as many steps hardly change the motion.
@@ -119,12 +125,12 @@ fn modal_motion_converges() {
     let bar = BarOptions::default();
     let body = bar.build();
     let run = |rate: f64| {
-        let mut sim = modal(&body, SimulationSettings { rate, ..settings() });
-        sim.reset(&still(), true, None).unwrap();
+        let mut sim = modal_simulation(&body, SimulationSettings { rate, ..settings() });
+        sim.reset(&rest_pose(), true, None).unwrap();
         let mut path = Vec::new();
         for i in 1..40 {
             let angle = 0.9 * (0.35 * f64::from(i)).sin();
-            sim.advance(&bent(&bar, angle), 1.0 / 24.0, None, None)
+            sim.advance(&bent_pose(&bar, angle), 1.0 / 24.0, None, None)
                 .unwrap();
             path.extend(sim.amplitudes().unwrap().to_vec());
         }
@@ -145,34 +151,35 @@ fn modal_motion_converges() {
 fn modal_state_and_scaling() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = modal(&body, settings());
-    sim.reset(&still(), true, None).unwrap();
-    sim.advance(&bent(&bar, 0.4), 1.0 / 24.0, None, None)
+    let mut sim = modal_simulation(&body, settings());
+    sim.reset(&rest_pose(), true, None).unwrap();
+    sim.advance(&bent_pose(&bar, 0.4), 1.0 / 24.0, None, None)
         .unwrap();
     let kept = sim.state();
     assert_eq!(kept.len(), 120 + 16 * 24 + 24 * body.node_count() + 192 * 2);
-    let mut other = modal(&body, settings());
+    let mut other = modal_simulation(&body, settings());
     other.restore(&kept).unwrap();
     assert_eq!(other.lattice_positions(), sim.lattice_positions());
     assert_eq!(other.lattice_velocities(), sim.lattice_velocities());
     for s in [&mut sim, &mut other] {
-        s.advance(&bent(&bar, 0.7), 1.0 / 24.0, None, None).unwrap();
+        s.advance(&bent_pose(&bar, 0.7), 1.0 / 24.0, None, None)
+            .unwrap();
     }
     assert_eq!(other.lattice_positions(), sim.lattice_positions());
-    let mut warped = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
+    let mut warped = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
     assert!(warped.restore(&kept).is_err());
 
-    let soft = Modes::of_body(&body, 8, &crate::progress::Silent).unwrap();
-    let stiffer = Arc::new(body.stiffened(3.0).unwrap());
-    let hard: Modes = Modes::of_body(&stiffer, 8, &crate::progress::Silent).unwrap();
+    let soft = Modes::for_body(&body, 8, &crate::progress::Silent).unwrap();
+    let stiffer = Arc::new(body.with_scaled_stiffness(3.0).unwrap());
+    let hard: Modes = Modes::for_body(&stiffer, 8, &crate::progress::Silent).unwrap();
     // They may drive the stiffer body, and no body of other flesh.
-    let scaled = soft.scaled(3.0).unwrap();
-    assert!(Simulation::modal(stiffer, Arc::new(scaled.clone()), settings()).is_ok());
+    let scaled = soft.scale_stiffness(3.0).unwrap();
+    assert!(Simulation::with_modes(stiffer, Arc::new(scaled.clone()), settings()).is_ok());
     let longer = BarOptions {
         length: 2.0,
         ..BarOptions::default()
     };
-    let other = Simulation::modal(longer.build(), Arc::new(scaled.clone()), settings());
+    let other = Simulation::with_modes(longer.build(), Arc::new(scaled.clone()), settings());
     assert!(matches!(
         other.err(),
         Some(SimulationError::OtherModes { .. })
@@ -184,20 +191,20 @@ fn modal_state_and_scaling() {
 
 /// Builds a simulation with all modes, so that small motions are those of the lattice.
 fn all_modes(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
-    let modes = Modes::of_body(body, body.free_dofs(), &crate::progress::Silent).unwrap();
-    Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
+    let modes = Modes::for_body(body, body.free_dofs(), &crate::progress::Silent).unwrap();
+    Simulation::with_modes(body.clone(), Arc::new(modes), settings).unwrap()
 }
 
 /// Returns the largest difference within the pairs of shapes, as a part of the largest displacement of the first
 /// ones.
-fn unlike(pairs: &[[Vec<Vec3>; 2]]) -> f64 {
+fn relative_difference(pairs: &[[Vec<Vec3>; 2]]) -> f64 {
     let still = vec![Vec3::zeros(); pairs[0][0].len()];
-    let apart = pairs.iter().map(|[a, b]| largest(a, b));
-    let off = pairs.iter().map(|[a, _]| largest(a, &still));
+    let apart = pairs.iter().map(|[a, b]| max_difference(a, b));
+    let off = pairs.iter().map(|[a, _]| max_difference(a, &still));
     apart.fold(0.0, f64::max) / off.fold(0.0, f64::max)
 }
 
-fn less(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
+fn subtract(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
@@ -210,7 +217,7 @@ fn modal_shake_matches_warped() {
         ..settings()
     };
     let mut sims = [
-        Simulation::new(body.clone(), fine.by(Method::Warped)).unwrap(),
+        Simulation::new(body.clone(), fine.with_method(Method::Warped)).unwrap(),
         all_modes(&body, fine),
     ];
     let mut skin = SkinnedLattice::new(&body).unwrap();
@@ -218,7 +225,7 @@ fn modal_shake_matches_warped() {
         .map(|i| {
             let t = f64::from(i) / 24.0;
             let turn = Rotation3::from_euler_angles(0.004 * (7.0 * t).sin(), 0.002, 0.0);
-            let pose = moved(&Affine {
+            let pose = moved_pose(&Affine {
                 linear: turn.into_inner(),
                 translation: Vec3::y() * 0.004 * (9.0 * t).sin(),
             });
@@ -229,11 +236,14 @@ fn modal_shake_matches_warped() {
                 }
             }
             skin.set(&body, Method::Warped, &pose).unwrap();
-            let offsets = |sim: &Simulation| less(sim.lattice_positions(), &skin.places);
+            let offsets = |sim: &Simulation| subtract(sim.lattice_positions(), &skin.places);
             [offsets(&sims[0]), offsets(&sims[1])]
         })
         .collect();
-    let (settled, moving) = (unlike(&pairs[..1]), unlike(&pairs));
+    let (settled, moving) = (
+        relative_difference(&pairs[..1]),
+        relative_difference(&pairs),
+    );
     assert!(settled < 0.01 && moving < 0.01, "{settled} {moving}");
 }
 
@@ -242,7 +252,7 @@ fn modal_shake_matches_warped() {
 fn modal_sag_matches_warped() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let pose = bent(&bar, 0.02);
+    let pose = bent_pose(&bar, 0.02);
     let sag = |method| {
         let settled = |gravity| {
             let settings = SimulationSettings {
@@ -251,13 +261,13 @@ fn modal_sag_matches_warped() {
             };
             let mut sim = match method {
                 Method::Modal => all_modes(&body, settings),
-                method => Simulation::new(body.clone(), settings.by(method)).unwrap(),
+                method => Simulation::new(body.clone(), settings.with_method(method)).unwrap(),
             };
             sim.reset(&pose, true, None).unwrap();
             sim.lattice_positions().to_vec()
         };
-        less(&settled(settings().gravity), &settled(Vec3::zeros()))
+        subtract(&settled(settings().gravity), &settled(Vec3::zeros()))
     };
-    let apart = unlike(&[[sag(Method::Warped), sag(Method::Modal)]]);
+    let apart = relative_difference(&[[sag(Method::Warped), sag(Method::Modal)]]);
     assert!(apart < 0.01, "{apart}");
 }

@@ -9,12 +9,12 @@ use crate::shot::Shot;
 const METHODS: [Method; 2] = [Method::Nonlinear, Method::NeoHookean];
 
 /// Returns a rotation and a shift of everything.
-fn by(angle: Vec3, shift: Vec3) -> Isometry3<f64> {
+fn rigid_motion(angle: Vec3, shift: Vec3) -> Isometry3<f64> {
     Isometry3::from_parts(shift.into(), UnitQuaternion::from_scaled_axis(angle))
 }
 
-fn moved(q: &[Vec3], body: &Body) -> Vec<Vec3> {
-    let rest = body.rest();
+fn node_positions(q: &[Vec3], body: &Body) -> Vec<Vec3> {
+    let rest = body.rest_shape();
     q.iter().zip(rest).map(|(q, x)| q + x).collect()
 }
 
@@ -23,8 +23,8 @@ fn moved(q: &[Vec3], body: &Body) -> Vec<Vec3> {
 fn small_displacements_match_warped() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let target = bent(&bar, 1e-4);
-    let forces = wobbly(&body, 1e-4);
+    let target = bent_pose(&bar, 1e-4);
+    let forces = wobble_displacements(&body, 1e-4);
     let run = |method| {
         equilibrium(
             &body,
@@ -39,7 +39,7 @@ fn small_displacements_match_warped() {
     let warped = run(Method::Warped);
     let size = warped.iter().map(|q| q.norm()).fold(0.0, f64::max);
     for method in METHODS {
-        assert!(largest(&run(method), &warped) < 1e-2 * size);
+        assert!(max_difference(&run(method), &warped) < 1e-2 * size);
     }
 }
 
@@ -48,15 +48,15 @@ fn small_displacements_match_warped() {
 fn nonlinear_is_rigidly_invariant() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let pose = bent(&bar, 1.2);
-    let whole = by(Vec3::new(0.0, 0.0, 2.2), Vec3::new(300.0, -200.0, 10.0));
-    let carried = pose.moved(&crate::skeleton::Affine {
+    let pose = bent_pose(&bar, 1.2);
+    let whole = rigid_motion(Vec3::new(0.0, 0.0, 2.2), Vec3::new(300.0, -200.0, 10.0));
+    let carried = pose.apply_map(&crate::skeleton::Affine {
         linear: whole.rotation.to_rotation_matrix().into_inner(),
         translation: whole.translation.vector,
     });
     for method in METHODS {
         let run = |pose: &Pose| {
-            moved(
+            node_positions(
                 &equilibrium(&body, pose, None, None, settings().gravity, method).unwrap(),
                 &body,
             )
@@ -65,7 +65,7 @@ fn nonlinear_is_rigidly_invariant() {
             .iter()
             .map(|p| (whole * nalgebra::Point3::from(*p)).coords)
             .collect();
-        assert!(largest(&run(&carried), &here) < 1e-7);
+        assert!(max_difference(&run(&carried), &here) < 1e-7);
     }
 }
 
@@ -75,19 +75,19 @@ fn bent_flesh_balances() {
     let bar = BarOptions::default();
     let body = bar.build();
     for angle in [0.7, 1.5, 2.2] {
-        let pose = bent(&bar, angle);
+        let pose = bent_pose(&bar, angle);
         for method in METHODS {
             let q = equilibrium(&body, &pose, None, None, settings().gravity, method).unwrap();
             let left = equilibrium_forces(&body, &pose, &q, settings().gravity, method).unwrap();
             assert!(left.iter().all(|f| f.norm() < 1e-8));
             for v in body.bone_vertices() {
                 let bone = body.bone_of_vertex()[v as usize].unwrap();
-                let x = body.rest()[v as usize];
+                let x = body.rest_shape()[v as usize];
                 let place = pose.maps()[bone as usize].apply(x);
                 assert!((q[v as usize] + x - place).norm() < 1e-14);
             }
             assert!(
-                body.elements().inverted(&q) < body.blocks().len() / 10,
+                body.elements().inverted_piece_count(&q) < body.blocks().len() / 10,
                 "{method:?} {angle}"
             );
         }
@@ -104,18 +104,18 @@ fn pose_jumps_stay_finite() {
             rate: 60.0,
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
-        sim.reset(&still(), true, None).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.with_method(method)).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
         for angle in [2.9, -2.5, 0.0] {
-            sim.advance(&bent(&bar, angle), 1.0 / 24.0, None, None)
+            sim.advance(&bent_pose(&bar, angle), 1.0 / 24.0, None, None)
                 .unwrap();
             assert!(sim.lattice_positions().iter().all(|p| p.norm() < 10.0));
         }
         for _ in 0..72 {
-            sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
+            sim.advance(&rest_pose(), 1.0 / 24.0, None, None).unwrap();
         }
-        let rest = body.rest();
-        let off = largest(sim.lattice_positions(), rest);
+        let rest = body.rest_shape();
+        let off = max_difference(sim.lattice_positions(), rest);
         // St. Venant-Kirchhoff flesh that such blows invert stays inverted; neo-Hookean flesh comes back.
         assert!(
             off < if method == Method::NeoHookean {
@@ -134,12 +134,12 @@ fn divergence_keeps_state() {
     let bar = BarOptions::default();
     let body = bar.build();
     for method in METHODS {
-        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
-        sim.reset(&still(), true, None).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
         let before = sim.state();
         let huge = vec![Vec3::repeat(1e99); body.node_count()];
         let error = sim
-            .advance(&still(), 1.0 / 240.0, Some(&huge), None)
+            .advance(&rest_pose(), 1.0 / 240.0, Some(&huge), None)
             .unwrap_err();
         assert!(
             matches!(
@@ -149,14 +149,14 @@ fn divergence_keeps_state() {
             "{error}"
         );
         assert_eq!(sim.state(), before);
-        sim.advance(&bent(&bar, 0.1), 1.0 / 24.0, None, None)
+        sim.advance(&bent_pose(&bar, 0.1), 1.0 / 24.0, None, None)
             .unwrap();
 
         // A clip says in which frame.
-        let far = pose(&[by(Vec3::zeros(), Vec3::repeat(1e11)); 2]);
-        let settings = ClipSettings::new(24.0, super::settings().by(method));
-        let poses = vec![still(), bent(&bar, 0.1), bent(&bar, 0.2), far];
-        match Shot::new(body.clone(), poses, settings).simulate_with(None, &Silent) {
+        let far = pose(&[rigid_motion(Vec3::zeros(), Vec3::repeat(1e11)); 2]);
+        let settings = ClipSettings::new(24.0, super::settings().with_method(method));
+        let poses = vec![rest_pose(), bent_pose(&bar, 0.1), bent_pose(&bar, 0.2), far];
+        match Shot::new(body.clone(), poses, settings).simulate_with_forces(None, &Silent) {
             Ok(clip) => assert_eq!(clip.len(), 4),
             Err(ClipError::Frame { frame, .. }) => assert!(frame > 0),
             Err(error) => panic!("{error}"),
@@ -177,15 +177,15 @@ fn nonlinear_rigid_motion_has_no_drag() {
             rate: 24.0,
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), free.by(method)).unwrap();
-        sim.reset(&still(), true, None).unwrap();
+        let mut sim = Simulation::new(body.clone(), free.with_method(method)).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
         for i in 1..=24 {
-            let at = by(Vec3::zeros(), Vec3::new(0.1, 0.02, 0.0) * f64::from(i));
+            let at = rigid_motion(Vec3::zeros(), Vec3::new(0.1, 0.02, 0.0) * f64::from(i));
             sim.advance(&pose(&[at; 2]), 1.0 / 24.0, None, None)
                 .unwrap();
         }
         let last = Vec3::new(0.1, 0.02, 0.0) * 24.0;
-        let carried: Vec<Vec3> = body.rest().iter().map(|x| x + last).collect();
-        assert!(largest(sim.lattice_positions(), &carried) < 1e-9);
+        let carried: Vec<Vec3> = body.rest_shape().iter().map(|x| x + last).collect();
+        assert!(max_difference(sim.lattice_positions(), &carried) < 1e-9);
     }
 }

@@ -12,7 +12,7 @@ use nalgebra::Vector3;
 const FRAME: f64 = 1.0 / 24.0;
 
 /// Returns the pose of a bar across the z axis, moved aside.
-fn across(aside: f64) -> Pose {
+fn across_pose(aside: f64) -> Pose {
     let turn = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), 1.2);
     let middle = Translation3::new(0.0, 0.0, 0.8);
     let whole = Translation3::new(aside, 0.0, 0.0) * middle * turn * middle.inverse();
@@ -31,7 +31,7 @@ fn scene(colliders: Vec<Arc<Collider>>) -> Scene {
             gravity: Vec3::zeros(),
             ..settings()
         };
-        let bar = Simulation::new(body, settings.by(Method::Hyperelastic));
+        let bar = Simulation::new(body, settings.with_method(Method::Hyperelastic));
         (bar.unwrap(), prepared)
     };
     Scene::new(vec![member(), member()]).unwrap()
@@ -43,7 +43,7 @@ fn advance(scene: &mut Scene, poses: &[Pose]) {
 }
 
 /// Returns the force along the normal, and the force across it.
-fn parts(contact: &ContactPoint) -> (f64, Vec3) {
+fn split_force(contact: &ContactPoint) -> (f64, Vec3) {
     let along = contact.force.dot(&contact.normal);
     (along, contact.force - contact.normal * along)
 }
@@ -52,7 +52,7 @@ fn parts(contact: &ContactPoint) -> (f64, Vec3) {
 #[test]
 fn pressed_bars_separate() {
     let mut both = scene(Vec::new());
-    let poses = [still(), across(0.37)];
+    let poses = [rest_pose(), across_pose(0.37)];
     let told = std::sync::Mutex::new(Vec::new());
     let listen = |share: f64, _: &str| {
         told.lock().unwrap().push(share);
@@ -73,7 +73,7 @@ fn pressed_bars_separate() {
     assert!(contacts.len() > 3 && contacts.len().is_multiple_of(2));
     let mut pushed = 0.0;
     for c in &contacts {
-        let (along, across) = parts(c);
+        let (along, across) = split_force(c);
         assert!(
             (c.normal.norm() - 1.0).abs() < 1e-9 && c.gap > -3e-3,
             "{}",
@@ -91,8 +91,8 @@ fn pressed_bars_separate() {
     assert!(pushed > 1.0, "{pushed}");
     // Settled, they stay about where they are, though they were parted from 3 cm of overlap.
     for (body, rest) in both.bodies().iter().zip(&rest) {
-        let gone = largest(body.lattice_positions(), rest);
-        let pressed = largest(rest, body.carried_positions());
+        let gone = max_difference(body.lattice_positions(), rest);
+        let pressed = max_difference(rest, body.carried_positions());
         assert!(
             pressed > 8e-3 && gone < 0.15 * pressed,
             "{gone} of {pressed}"
@@ -107,7 +107,7 @@ fn plane_contact_pushes_out() {
     let plane = Arc::new(Collider::plane(Vec3::x() * -0.19, Vec3::x()).unwrap());
     let mut both = scene(vec![plane]);
     // The second bar touches nothing.
-    let poses = [still(), across(2.0)];
+    let poses = [rest_pose(), across_pose(2.0)];
     both.reset(&poses, true, &[None, None], &Silent).unwrap();
     advance(&mut both, &poses);
     let contacts = both.contacts();
@@ -138,7 +138,7 @@ fn plane_contact_pushes_out() {
 #[test]
 fn contact_state_keeps_bits() {
     let mut first = scene(Vec::new());
-    let poses = |frame: usize| [still(), across(0.41 - 0.01 * frame as f64)];
+    let poses = |frame: usize| [rest_pose(), across_pose(0.41 - 0.01 * frame as f64)];
     first
         .reset(&poses(0), true, &[None, None], &Silent)
         .unwrap();
@@ -160,7 +160,7 @@ fn contact_state_keeps_bits() {
 }
 
 /// Builds a block beside the bar that comes nearer with each entry of its motion, and overlaps it in the last.
-fn coming() -> Arc<Collider> {
+fn approaching_collider() -> Arc<Collider> {
     let shape = cuboid(Vec3::new(0.1, 0.3, 0.3));
     let surface = Arc::new(Surface::new(shape.vertices, shape.triangles).unwrap());
     let at = |x: f64| Affine {
@@ -171,14 +171,18 @@ fn coming() -> Arc<Collider> {
     Arc::new(Collider::mesh(surface, ColliderMotion::Carried(way)).unwrap())
 }
 
-fn beside(collider: Arc<Collider>) -> Simulation {
+fn build_beside(collider: Arc<Collider>) -> Simulation {
     let body = BarOptions::default().build();
     let contact = Contact {
         colliders: vec![collider],
         ..Contact::default()
     };
     let prepared = contact.prepare(&body, &Silent).unwrap();
-    let mut sim = Simulation::new(body, undamped(240.0).by(Method::Hyperelastic)).unwrap();
+    let mut sim = Simulation::new(
+        body,
+        undamped_settings(240.0).with_method(Method::Hyperelastic),
+    )
+    .unwrap();
     sim.set_contact(Some(prepared)).unwrap();
     sim
 }
@@ -187,15 +191,15 @@ fn beside(collider: Arc<Collider>) -> Simulation {
 #[test]
 fn colliders_advance_with_frames() {
     for first in [0, 2, 3] {
-        let mut sim = beside(coming());
-        sim.begin_colliders_at(first);
-        sim.reset(&still(), false, None).unwrap();
+        let mut sim = build_beside(approaching_collider());
+        sim.set_first_collider_entry(first);
+        sim.reset(&rest_pose(), false, None).unwrap();
         for entry in first + 1..5 {
-            sim.advance(&still(), FRAME, None, None).unwrap();
+            sim.advance(&rest_pose(), FRAME, None, None).unwrap();
             assert_eq!(sim.contacts().is_empty(), entry < 4, "{first} {entry}");
         }
         // After the last one it stays.
-        sim.advance(&still(), FRAME, None, None).unwrap();
+        sim.advance(&rest_pose(), FRAME, None, None).unwrap();
         assert!(!sim.contacts().is_empty());
         let pushed: Vec3 = sim.contacts().iter().map(|c| c.force).sum();
         assert!(
@@ -208,26 +212,26 @@ fn colliders_advance_with_frames() {
 /// A frame can lead colliders from any entry to any other.
 #[test]
 fn collider_span_moves_colliders() {
-    use crate::contact::Span;
-    let mut sim = beside(coming());
-    sim.reset(&still(), false, None).unwrap();
-    sim.set_collider_span(Span::between(3, 4));
-    sim.advance(&still(), FRAME, None, None).unwrap();
+    use crate::contact::ColliderSpan;
+    let mut sim = build_beside(approaching_collider());
+    sim.reset(&rest_pose(), false, None).unwrap();
+    sim.set_collider_span(ColliderSpan::between_entries(3, 4));
+    sim.advance(&rest_pose(), FRAME, None, None).unwrap();
     assert!(!sim.contacts().is_empty());
-    sim.reset(&still(), false, None).unwrap();
-    sim.set_collider_span(Span::between(4, 0));
-    sim.advance(&still(), FRAME, None, None).unwrap();
-    sim.advance(&still(), FRAME, None, None).unwrap();
+    sim.reset(&rest_pose(), false, None).unwrap();
+    sim.set_collider_span(ColliderSpan::between_entries(4, 0));
+    sim.advance(&rest_pose(), FRAME, None, None).unwrap();
+    sim.advance(&rest_pose(), FRAME, None, None).unwrap();
     assert!(sim.contacts().is_empty());
 }
 
 /// A simulation returns the settings it was built with.
 #[test]
 fn simulation_keeps_settings() {
-    let asked = undamped(120.0);
+    let asked = undamped_settings(120.0);
     let bar = BarOptions::default().build();
-    let sim = Simulation::new(bar, asked.by(Method::Warped)).unwrap();
-    assert_eq!(*sim.settings(), asked.by(Method::Warped));
+    let sim = Simulation::new(bar, asked.with_method(Method::Warped)).unwrap();
+    assert_eq!(*sim.settings(), asked.with_method(Method::Warped));
 }
 
 /// The search for seeds of creases visits each pose, reports its progress and leaves the state unchanged.
@@ -237,9 +241,9 @@ fn crease_seeds_scan_poses() {
     let mut contact = Contact::default();
     contact.options.response = crate::contact::ContactResponse::Creases;
     let prepared = contact.prepare(&body, &Silent).unwrap();
-    let mut sim = Simulation::new(body, settings().by(Method::Hyperelastic)).unwrap();
+    let mut sim = Simulation::new(body, settings().with_method(Method::Hyperelastic)).unwrap();
     sim.set_contact(Some(prepared)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     let before = sim.lattice_positions().to_vec();
     let told = std::sync::Mutex::new(Vec::new());
     let listen = |share: f64, _: &str| {
@@ -247,7 +251,7 @@ fn crease_seeds_scan_poses() {
         true
     };
     let bar = BarOptions::default();
-    let poses = [bent(&bar, 0.2), bent(&bar, 0.3)];
+    let poses = [bent_pose(&bar, 0.2), bent_pose(&bar, 0.3)];
     sim.find_crease_seeds(&poses, 2.0 * FRAME, &listen).unwrap();
     // Two frames on the way to each of two poses.
     let told = told.into_inner().unwrap();

@@ -4,9 +4,9 @@
 use super::*;
 
 /// One section: its name, version, flags and payload.
-type Section<'a> = (&'a str, u32, u32, &'a [u8]);
+type TestSection<'a> = (&'a str, u32, u32, &'a [u8]);
 
-fn written(sections: &[Section]) -> Vec<u8> {
+fn write_state(sections: &[TestSection]) -> Vec<u8> {
     let mut bytes = b"thewst02".to_vec();
     bytes.extend((sections.len() as u64).to_le_bytes());
     for (name, version, flags, payload) in sections {
@@ -27,19 +27,19 @@ fn bytes_of<'a>(vectors: impl IntoIterator<Item = &'a Vec3>) -> Vec<u8> {
 }
 
 /// Builds a simulation in the middle of a motion, with forces in rest axes.
-fn moving(method: Method) -> (Simulation, Arc<Body>, Pose) {
+fn moving_simulation(method: Method) -> (Simulation, Arc<Body>, Pose) {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
-    let forces = wobbly(&body, 0.1);
-    sim.advance(&bent(&bar, 0.4), 0.1, None, Some(&forces))
+    let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
+    let forces = wobble_displacements(&body, 0.1);
+    sim.advance(&bent_pose(&bar, 0.4), 0.1, None, Some(&forces))
         .unwrap();
-    (sim, body, bent(&bar, 0.6))
+    (sim, body, bent_pose(&bar, 0.6))
 }
 
 /// Asserts that both simulations continue in the same way.
-fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
+fn assert_alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
     for sim in [&mut a, &mut b] {
         sim.advance(next, 0.1, None, None).unwrap();
     }
@@ -51,16 +51,16 @@ fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
 /// An unknown optional section of a state is skipped, and a section that is required is refused by name.
 #[test]
 fn optional_sections_are_skipped() {
-    let (sim, body, next) = moving(Method::Warped);
+    let (sim, body, next) = moving_simulation(Method::Warped);
     let state = sim.state();
-    let with = |section: Section| {
+    let with = |section: TestSection| {
         let count = u64::from_le_bytes(state[8..16].try_into().unwrap());
         let mut bytes = state.clone();
         bytes[8..16].copy_from_slice(&(count + 1).to_le_bytes());
-        bytes.extend(&written(&[section])[16..]);
+        bytes.extend(&write_state(&[section])[16..]);
         bytes
     };
-    let mut other = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
+    let mut other = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
     other
         .restore(&with(("notes", 7, 0, b"of any length")))
         .unwrap();
@@ -72,10 +72,10 @@ fn optional_sections_are_skipped() {
     let message = error.to_string();
     assert!(message.contains("'contact' of version 1"), "{message}");
     let positions = bytes_of(&sim.nodes.positions);
-    let later = written(&[("positions", 2, 1, &positions)]);
+    let later = write_state(&[("positions", 2, 1, &positions)]);
     let error = other.restore(&later).unwrap_err().to_string();
     assert!(error.contains("'positions' of version 2"), "{error}");
-    let error = other.restore(&written(&[("velocities", 1, 1, &positions)]));
+    let error = other.restore(&write_state(&[("velocities", 1, 1, &positions)]));
     let error = error.unwrap_err().to_string();
     assert!(error.contains("no positions"), "{error}");
     // A layout from before sections.
@@ -87,16 +87,16 @@ fn optional_sections_are_skipped() {
         with(("a\nb", 1, 0, b"")),
         state[..state.len() - 1].to_vec(),
         [state.as_slice(), &[0; 3]].concat(),
-        written(&[]),
+        write_state(&[]),
     ] {
         assert!(other.restore(&bad).is_err());
         assert!(other.state() == state);
     }
     // In any order.
     let velocities = bytes_of(&sim.nodes.velocities);
-    let mut still_standing = Simulation::new(body, settings().by(Method::Warped)).unwrap();
+    let mut still_standing = Simulation::new(body, settings().with_method(Method::Warped)).unwrap();
     still_standing
-        .restore(&written(&[
+        .restore(&write_state(&[
             ("velocities", 1, 1, &velocities),
             ("positions", 1, 1, &positions),
         ]))
@@ -104,16 +104,16 @@ fn optional_sections_are_skipped() {
     assert_eq!(still_standing.nodes.positions, sim.nodes.positions);
     assert_eq!(still_standing.nodes.velocities, sim.nodes.velocities);
     assert!(still_standing.history.is_none());
-    alike(sim, other, &next);
+    assert_alike(sim, other, &next);
 }
 
 /// A state with forged sections is refused, and the state before stays.
 #[test]
 fn restore_refuses_forged_sections() {
     for method in [Method::Warped, Method::Modal] {
-        let (sim, body, _) = moving(method);
+        let (sim, body, _) = moving_simulation(method);
         let good = sim.state();
-        let mut other = Simulation::new(body, settings().by(method)).unwrap();
+        let mut other = Simulation::new(body, settings().with_method(method)).unwrap();
         other.restore(&good).unwrap();
         // Every header word of every section in turn, and numbers in every payload.
         let mut at = 16;

@@ -8,17 +8,19 @@ use super::*;
 fn restore_is_exact() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
     let never = sim.state();
-    sim.reset(&still(), true, None).unwrap();
-    sim.advance(&bent(&bar, 0.4), 0.1, None, None).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
+    sim.advance(&bent_pose(&bar, 0.4), 0.1, None, None).unwrap();
     let kept = sim.state();
     assert_eq!(kept.len(), 120 + 48 * body.node_count() + 384);
-    sim.advance(&bent(&bar, 0.9), 0.1, None, None).unwrap();
+    sim.advance(&bent_pose(&bar, 0.9), 0.1, None, None).unwrap();
     let first = sim.state();
-    let mut other = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
+    let mut other = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
     other.restore(&kept).unwrap();
-    other.advance(&bent(&bar, 0.9), 0.1, None, None).unwrap();
+    other
+        .advance(&bent_pose(&bar, 0.9), 0.1, None, None)
+        .unwrap();
     assert!(other.state() == first);
     for bad in [&kept[..20], &kept[..kept.len() - 8], &[0u8; 64][..]] {
         assert!(matches!(other.restore(bad), Err(SimulationError::State(_))));
@@ -26,7 +28,7 @@ fn restore_is_exact() {
     }
     other.restore(&never).unwrap();
     assert_eq!(
-        other.advance(&still(), 0.1, None, None),
+        other.advance(&rest_pose(), 0.1, None, None),
         Err(SimulationError::NotReset)
     );
 }
@@ -35,24 +37,29 @@ fn restore_is_exact() {
 #[test]
 fn explosion_keeps_last_state() {
     let body = BarOptions::default().build();
-    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
-    sim.reset(&still(), true, None).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
+    sim.reset(&rest_pose(), true, None).unwrap();
     let before = sim.state();
     let refused = vec![Vec3::repeat(1e308); body.node_count()];
-    let error = sim.advance(&still(), 0.1, Some(&refused), None);
+    let error = sim.advance(&rest_pose(), 0.1, Some(&refused), None);
     assert_eq!(error, Err(SimulationError::Vector { index: 0 }));
     let huge = vec![Vec3::repeat(1e99); body.node_count()];
-    let error = sim.advance(&still(), 0.1, Some(&huge), None).unwrap_err();
+    let error = sim
+        .advance(&rest_pose(), 0.1, Some(&huge), None)
+        .unwrap_err();
     assert!(matches!(error, SimulationError::NonFinite { .. }));
     assert!(sim.state() == before);
-    sim.advance(&still(), 0.1, None, None).unwrap();
+    sim.advance(&rest_pose(), 0.1, None, None).unwrap();
     let nan = vec![Vec3::repeat(f64::NAN); body.node_count()];
     assert_eq!(
-        sim.advance(&still(), 0.1, Some(&nan), None),
+        sim.advance(&rest_pose(), 0.1, Some(&nan), None),
         Err(SimulationError::Vector { index: 0 })
     );
-    assert!(sim.advance(&still(), f64::INFINITY, None, None).is_err());
-    assert!(sim.advance(&still(), 0.1, Some(&[]), None).is_err());
+    assert!(
+        sim.advance(&rest_pose(), f64::INFINITY, None, None)
+            .is_err()
+    );
+    assert!(sim.advance(&rest_pose(), 0.1, Some(&[]), None).is_err());
     assert!(
         sim.advance(&pose(&[Isometry3::identity()]), 0.1, None, None)
             .is_err()
@@ -93,7 +100,7 @@ fn bad_settings_are_named() {
             "gravity",
         ),
     ] {
-        let error = Simulation::new(body.clone(), settings.by(Method::Warped))
+        let error = Simulation::new(body.clone(), settings.with_method(Method::Warped))
             .err()
             .unwrap();
         assert!(error.to_string().starts_with(name));

@@ -2,10 +2,10 @@
 //! Energy terms: those of the flesh are their own derivatives, and one that nobody knows acts in every balance and step.
 
 use super::*;
-use crate::dynamics::methods::flesh::{Twist, WarpedCells};
-use crate::elasticity::{Elastic, Tangent};
-use crate::solve::newton::Rounded;
-use crate::solve::term::tests::{Pin, check};
+use crate::dynamics::methods::flesh::{TwistTerm, WarpedCells};
+use crate::elasticity::{Elastic, TangentChoice};
+use crate::solve::newton::RoundedSum;
+use crate::solve::term::tests::{Pin, check_derivatives};
 use crate::solve::{Configuration, EnergyTerm, NodeMatrix};
 
 /// Builds a bar with a twist, at a bend, with displaced flesh.
@@ -14,9 +14,9 @@ fn flesh() -> (Arc<Body>, SkinnedLattice, Vec<Vec3>) {
     let body = bar.build();
     let mut skinned = SkinnedLattice::new(&body).unwrap();
     skinned
-        .set(&body, Method::Warped, &bent(&bar, 0.7))
+        .set(&body, Method::Warped, &bent_pose(&bar, 0.7))
         .unwrap();
-    let off = wobbly(&body, 0.02);
+    let off = wobble_displacements(&body, 0.02);
     (body, skinned, off)
 }
 
@@ -42,21 +42,25 @@ fn flesh_terms_match_derivatives() {
         turns,
         load: &load,
     };
-    let twist = Twist {
+    let twist = TwistTerm {
         body: &body,
         skinned: &skinned,
     };
-    check(&cells, at, body.pattern(), 1e-4);
-    check(&twist, at, body.pattern(), 1e-4);
+    check_derivatives(&cells, at, body.pattern(), 1e-4);
+    check_derivatives(&twist, at, body.pattern(), 1e-4);
     let at = Configuration {
         origin: Some(&skinned.places),
         displacements: &off,
         increment: None,
     };
-    for model in [Model::StVenantKirchhoff, Model::NeoHookean, Model::Yeoh] {
+    for model in [
+        ElasticModel::StVenantKirchhoff,
+        ElasticModel::NeoHookean,
+        ElasticModel::Yeoh,
+    ] {
         for (turns, tangent) in [
-            (None, Tangent::Exact(1e-3)),
-            (Some(turns.as_slice()), Tangent::Exact(0.0)),
+            (None, TangentChoice::Exact(1e-3)),
+            (Some(turns.as_slice()), TangentChoice::Exact(0.0)),
         ] {
             let elastic = Elastic {
                 elements: body.elements(),
@@ -65,7 +69,7 @@ fn flesh_terms_match_derivatives() {
                 slots: body.pattern().pair_slots(),
                 tangent,
             };
-            check(&elastic, at, body.pattern(), 1e-6);
+            check_derivatives(&elastic, at, body.pattern(), 1e-6);
         }
     }
 }
@@ -75,7 +79,7 @@ fn pin(bar: &BarOptions, body: &Body, stiffness: f64, off: Vec3) -> Arc<Pin> {
     let node = bar.vertex(0, 0, bar.cells_along);
     Arc::new(Pin {
         node,
-        place: body.rest()[node] + off,
+        place: body.rest_shape()[node] + off,
         stiffness,
     })
 }
@@ -96,10 +100,10 @@ fn custom_term_is_balanced() {
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
     for method in METHODS {
-        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
-        sim.reset(&still(), true, None).unwrap();
-        let rest = body.rest();
+        sim.reset(&rest_pose(), true, None).unwrap();
+        let rest = body.rest_shape();
         let q: Vec<Vec3> = sim
             .lattice_positions()
             .iter()
@@ -107,7 +111,7 @@ fn custom_term_is_balanced() {
             .map(|(p, x)| p - x)
             .collect();
         // The flesh pulls with what the pin pulls with, and nothing else does.
-        let held = equilibrium_forces(&body, &still(), &q, settings().gravity, method).unwrap();
+        let held = equilibrium_forces(&body, &rest_pose(), &q, settings().gravity, method).unwrap();
         let pull = (pin.place - sim.lattice_positions()[pin.node]) * pin.stiffness;
         assert!(pull.norm() > 0.1, "{method:?} {pull}");
         for (v, f) in held.iter().enumerate() {
@@ -145,16 +149,16 @@ fn steps_reach_term_balance() {
             ..settings()
         };
         let pin = pin(&bar, &body, stiffness, off);
-        let mut sim = Simulation::new(body.clone(), damped.by(method)).unwrap();
+        let mut sim = Simulation::new(body.clone(), damped.with_method(method)).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
-        sim.reset(&still(), true, None).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
         let balance = sim.lattice_positions().to_vec();
-        sim.reset(&still(), false, None).unwrap();
-        let start = largest(sim.lattice_positions(), &balance);
+        sim.reset(&rest_pose(), false, None).unwrap();
+        let start = max_difference(sim.lattice_positions(), &balance);
         for _ in 0..5 {
-            sim.advance(&still(), 1.0, None, None).unwrap();
+            sim.advance(&rest_pose(), 1.0, None, None).unwrap();
         }
-        let end = largest(sim.lattice_positions(), &balance);
+        let end = max_difference(sim.lattice_positions(), &balance);
         assert!(
             start > 1e-3 && end < 1e-6 * start,
             "{method:?} {start} {end}"
@@ -169,10 +173,10 @@ fn removed_term_leaves_no_trace() {
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.1, 0.0, 0.0));
     for method in [Method::Linear, Method::Warped, Method::WarpedVertex] {
-        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
-        sim.reset(&still(), true, None).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
+        sim.reset(&rest_pose(), true, None).unwrap();
         let before = sim.state();
-        let step = |sim: &mut Simulation| sim.advance(&still(), 0.1, None, None).unwrap();
+        let step = |sim: &mut Simulation| sim.advance(&rest_pose(), 0.1, None, None).unwrap();
         step(&mut sim);
         let plain = sim.state();
         sim.restore(&before).unwrap();
@@ -197,10 +201,10 @@ fn set_terms_refuses_bad_terms() {
         place: Vec3::zeros(),
         stiffness: 1.0,
     });
-    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
     let error = sim.set_terms(vec![good.clone(), beyond]).unwrap_err();
     assert_eq!(error, SimulationError::Term { index: 1 });
-    let mut modal = Simulation::new(body, settings().by(Method::Modal)).unwrap();
+    let mut modal = Simulation::new(body, settings().with_method(Method::Modal)).unwrap();
     assert_eq!(
         modal.set_terms(vec![good]),
         Err(SimulationError::ModalTerms)
@@ -226,16 +230,16 @@ fn implicit_step_evaluates_term_at_end() {
     ] {
         let settings = SimulationSettings {
             solver,
-            ..undamped(48.0)
+            ..undamped_settings(48.0)
         };
-        let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.with_method(method)).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
-        sim.reset(&still(), false, None).unwrap();
-        sim.advance(&still(), h, None, None).unwrap();
+        sim.reset(&rest_pose(), false, None).unwrap();
+        sim.advance(&rest_pose(), h, None, None).unwrap();
         let after = sim.lattice_positions();
-        let rest = body.rest();
+        let rest = body.rest_shape();
         let q: Vec<Vec3> = after.iter().zip(rest).map(|(p, x)| p - x).collect();
-        let held = equilibrium_forces(&body, &still(), &q, Vec3::zeros(), method).unwrap();
+        let held = equilibrium_forces(&body, &rest_pose(), &q, Vec3::zeros(), method).unwrap();
         // M v'/h = − ∇V(q') − k (p' − a), from a standstill.
         let pull = (pin.place - after[pin.node]) * pin.stiffness;
         for &v in body.pattern().vertex_of_node() {
@@ -259,9 +263,9 @@ fn equilibrium_accepts_terms() {
     let bar = BarOptions::default();
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
-    let (pose, gravity) = (still(), settings().gravity);
+    let (pose, gravity) = (rest_pose(), settings().gravity);
     for method in METHODS {
-        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().with_method(method)).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
         sim.reset(&pose, true, None).unwrap();
         let mut balance = Equilibrium::new(&body, method).unwrap();
@@ -269,7 +273,7 @@ fn equilibrium_accepts_terms() {
         let free = balance.solve(gravity, None, None).unwrap();
         balance.set_terms(vec![pin.clone()]).unwrap();
         let held = balance.solve(gravity, None, None).unwrap();
-        let rest = body.rest();
+        let rest = body.rest_shape();
         for ((q, x), p) in held.iter().zip(rest).zip(sim.lattice_positions()) {
             assert!((q + x - p).norm() < 1e-9, "{method:?}");
         }
@@ -295,9 +299,9 @@ fn equilibrium_accepts_terms() {
 fn twist_rounding_scales_with_energy() {
     let (body, _, off) = flesh();
     let bounds = [1.0, 1e3, 1e6].map(|factor| {
-        let body = body.stiffened(factor).unwrap();
+        let body = body.with_scaled_stiffness(factor).unwrap();
         let mut skinned = SkinnedLattice::new(&body).unwrap();
-        let pose = bent(&BarOptions::default(), 0.7);
+        let pose = bent_pose(&BarOptions::default(), 0.7);
         skinned.set(&body, Method::Warped, &pose).unwrap();
         let pairs = skinned.places.iter().zip(&off);
         let places: Vec<Vec3> = pairs.map(|(p, d)| p + d).collect();
@@ -306,11 +310,11 @@ fn twist_rounding_scales_with_energy() {
             displacements: &places,
             increment: None,
         };
-        let twist = Twist {
+        let twist = TwistTerm {
             body: &body,
             skinned: &skinned,
         };
-        let mut sum = Rounded::default();
+        let mut sum = RoundedSum::default();
         twist.add_value(&at, &mut sum);
         // Both are in proportion to the flesh's stiffness.
         (sum.value / factor, sum.rounding / factor)

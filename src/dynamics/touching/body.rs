@@ -5,9 +5,9 @@
 //! displacement from the skinned shape turns along with the bones. The lifts of bent joints from the artist's skin are known at
 //! the frame's ends; between them they are interpolated in the axes of the bones.
 
-use crate::contact::{ContactSkin, Lifts, Posed, ShownVertices};
+use crate::contact::{ContactSkin, DisplayedVertices, PosedFlesh, SkinLifts};
 use crate::dynamics::methods::stepper::Step;
-use crate::dynamics::shape::Shape;
+use crate::dynamics::shape::FleshShape;
 use crate::dynamics::{Method, SimulationError, SkinnedLattice};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use crate::{Mat3, Vec3};
@@ -15,17 +15,17 @@ use std::sync::Arc;
 
 /// Display options of a simulation's flesh.
 #[derive(Clone, Copy)]
-pub(in crate::dynamics) struct Shown {
+pub(in crate::dynamics) struct FleshDisplay {
     pub method: Method,
     /// True: sway is separate from the joints' own shape.
-    pub parted: bool,
+    pub separate_sway: bool,
     pub joints: f64,
 }
 
-impl Shown {
+impl FleshDisplay {
     /// Returns the share of the lattice's own bend that is shown.
-    fn bend(&self) -> f64 {
-        match (self.parted, self.method) {
+    fn bend_share(&self) -> f64 {
+        match (self.separate_sway, self.method) {
             (true, Method::Hyperelastic) => 0.0,
             (true, _) => self.joints,
             (false, _) => 1.0,
@@ -34,16 +34,16 @@ impl Shown {
 }
 
 /// State of a body at the beginning of a frame, and its motion in the frame.
-pub(in crate::dynamics) struct Begun<'a> {
-    pub shown: Shown,
+pub(in crate::dynamics) struct FrameStart<'a> {
+    pub shown: FleshDisplay,
     /// Skinned lattice at the present pose.
     pub skinned: &'a SkinnedLattice,
     pub positions: &'a [Vec3],
-    pub shape: &'a Shape,
+    pub shape: &'a FleshShape,
     pub motion: &'a FrameMotion,
-    /// [`Shape::folds`] at the frame's end.
+    /// [`FleshShape::folds`] at the frame's end.
     pub folds: Vec<f64>,
-    /// [`Shape::lifts_at`] at the frame's beginning and end.
+    /// [`FleshShape::lifts_at`] at the frame's beginning and end.
     pub lifts: [Arc<Vec<Vec3>>; 2],
 }
 
@@ -60,25 +60,25 @@ pub(super) struct TouchingBody {
     folds: [Vec<f64>; 2],
     /// Lifts of bent joints at the frame's beginning and end; empty: zero.
     lifts: [Arc<Vec<Vec3>>; 2],
-    pub before: Lattice,
-    pub after: Lattice,
+    pub before: DisplayedLattice,
+    pub after: DisplayedLattice,
 }
 
 /// Displayed lattice for contact, at one time.
 #[derive(Default)]
-pub(super) struct Lattice {
+pub(super) struct DisplayedLattice {
     base: Vec<Vec3>,
     sway: Vec<Vec3>,
     folds: Vec<f64>,
     lifts: Vec<Vec3>,
     bones: Option<BonePoses>,
-    vertices: ShownVertices,
+    vertices: DisplayedVertices,
 }
 
-impl Lattice {
+impl DisplayedLattice {
     fn set(
         &mut self,
-        (skin, shown): (&ContactSkin, Shown),
+        (skin, shown): (&ContactSkin, FleshDisplay),
         skinned: &SkinnedLattice,
         bend: &[Vec3],
         positions: &[Vec3],
@@ -88,7 +88,7 @@ impl Lattice {
         self.sway.clear();
         for (v, p) in positions.iter().enumerate() {
             let place = skinned.places[v];
-            let base = match shown.parted {
+            let base = match shown.separate_sway {
                 true => place + skinned.turns[v] * bend[v],
                 false => place,
             };
@@ -102,13 +102,13 @@ impl Lattice {
     }
 
     /// Interpolates folds and lifts at the share `s` of the frame; lifts are in the axes of the bones there.
-    fn share(
+    fn interpolate(
         &mut self,
         (folds, [from, to]): (&[Vec<f64>; 2], &[Arc<Vec<Vec3>>; 2]),
         s: f64,
         skinned: &SkinnedLattice,
     ) {
-        fold(folds, s, &mut self.folds);
+        interpolate_folds(folds, s, &mut self.folds);
         self.lifts.clear();
         let between = |(a, b): (&Vec3, &Vec3)| a * (1.0 - s) + b * s;
         self.lifts.extend(from.iter().zip(to.iter()).map(between));
@@ -119,16 +119,21 @@ impl Lattice {
         }
     }
 
-    pub fn posed<'a>(&'a self, skin: &'a ContactSkin, pose: &'a Pose, shown: Shown) -> Posed<'a> {
-        Posed {
+    pub fn posed_flesh<'a>(
+        &'a self,
+        skin: &'a ContactSkin,
+        pose: &'a Pose,
+        shown: FleshDisplay,
+    ) -> PosedFlesh<'a> {
+        PosedFlesh {
             skin,
             pose,
             base: &self.base,
             sway: &self.sway,
-            joints: shown.bend(),
-            lifts: Lifts::new(&self.lifts, self.bones.as_ref()),
+            joints: shown.bend_share(),
+            lifts: SkinLifts::new(&self.lifts, self.bones.as_ref()),
             folds: &self.folds,
-            bounded: shown.parted,
+            bounded: shown.separate_sway,
             shown: &self.vertices,
         }
     }
@@ -143,17 +148,17 @@ impl TouchingBody {
             end: SkinnedLattice::new(body)?,
             folds: [Vec::new(), Vec::new()],
             lifts: [Arc::default(), Arc::default()],
-            before: Lattice::default(),
-            after: Lattice::default(),
+            before: DisplayedLattice::default(),
+            after: DisplayedLattice::default(),
             skin: skin.clone(),
         })
     }
 
     /// Prepares for a frame: `before` is the present flesh, `after` the flesh carried by the bones to the frame's end.
-    pub fn begin(&mut self, begun: &Begun) -> Result<(), SimulationError> {
+    pub fn begin(&mut self, begun: &FrameStart) -> Result<(), SimulationError> {
         let (now, shape, shown) = (begun.skinned, begun.shape, begun.shown);
         for (v, bend) in self.bend.iter_mut().enumerate() {
-            *bend = match shown.parted {
+            *bend = match shown.separate_sway {
                 true => {
                     let bent = shape.places[v] - shape.sway[v];
                     now.turns[v].tr_mul(&(bent - now.places[v]))
@@ -166,10 +171,11 @@ impl TouchingBody {
         self.folds[1].clone_from(&begun.folds);
         self.lifts.clone_from(&begun.lifts);
         self.end
-            .set(self.skin.body(), shown.method, begun.motion.to())?;
+            .set(self.skin.body(), shown.method, begun.motion.end_pose())?;
         let of = (&*self.skin, shown);
         self.before.set(of, now, &self.bend, begun.positions);
-        self.before.share((&self.folds, &self.lifts), 0.0, now);
+        self.before
+            .interpolate((&self.folds, &self.lifts), 0.0, now);
         let carried: Vec<Vec3> = begun
             .positions
             .iter()
@@ -177,33 +183,35 @@ impl TouchingBody {
             .map(|(v, p)| now.carry(&self.end, v, *p))
             .collect();
         self.after.set(of, &self.end, &self.bend, &carried);
-        self.after.share((&self.folds, &self.lifts), 1.0, &self.end);
+        self.after
+            .interpolate((&self.folds, &self.lifts), 1.0, &self.end);
         Ok(())
     }
 
     /// Sets `before` to the flesh at the start of a step.
-    pub fn set_before(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
+    pub fn set_before(&mut self, shown: FleshDisplay, step: &Step, positions: &[Vec3]) {
         let of = (&*self.skin, shown);
         self.before.set(of, step.from, &self.bend, positions);
         let at = step.end - step.part;
-        self.before.share((&self.folds, &self.lifts), at, step.from);
+        self.before
+            .interpolate((&self.folds, &self.lifts), at, step.from);
     }
 
     /// Sets `after` to the flesh at the proposed end of a step.
-    pub fn set_after(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
+    pub fn set_after(&mut self, shown: FleshDisplay, step: &Step, positions: &[Vec3]) {
         let of = (&*self.skin, shown);
         self.after.set(of, step.to, &self.bend, positions);
         self.after
-            .share((&self.folds, &self.lifts), step.end, step.to);
+            .interpolate((&self.folds, &self.lifts), step.end, step.to);
     }
 
     /// Returns the rotation of a lattice vertex from the frame's beginning to a step's end.
-    pub fn turn(&self, step: &Step, v: usize) -> Mat3 {
+    pub fn rotation(&self, step: &Step, v: usize) -> Mat3 {
         step.to.turns[v] * self.begun[v].transpose()
     }
 
     /// Computes the last step's contact forces on all `[nodes]`, N, turned along to the step's end, from those on the free nodes.
-    pub fn turn_along(&self, step: &Step, pushes: &[Vec3], turned: &mut Vec<Vec3>) {
+    pub fn rotate_pushes(&self, step: &Step, pushes: &[Vec3], turned: &mut Vec<Vec3>) {
         turned.clear();
         turned.resize(step.body.node_count(), Vec3::zeros());
         let free = step.body.pattern().vertex_of_node();
@@ -215,7 +223,7 @@ impl TouchingBody {
 }
 
 /// Interpolates folds at the share `s` of a frame; empty if both ends are empty.
-fn fold([from, to]: &[Vec<f64>; 2], s: f64, folds: &mut Vec<f64>) {
+fn interpolate_folds([from, to]: &[Vec<f64>; 2], s: f64, folds: &mut Vec<f64>) {
     folds.clear();
     let count = from.len().max(to.len());
     let at = |folds: &[f64], v: usize| folds.get(v).copied().unwrap_or(0.0);
@@ -237,9 +245,9 @@ mod tests {
             Arc::new(vec![Vec3::x(), Vec3::y() * 3.0]),
             Arc::new(vec![Vec3::y(), Vec3::z()]),
         ];
-        let mut lattice = Lattice::default();
+        let mut lattice = DisplayedLattice::default();
         for s in [0.0, 0.25, 0.7, 1.0] {
-            lattice.share((&folds, &[lifts[0].clone(), lifts[1].clone()]), s, &skinned);
+            lattice.interpolate((&folds, &[lifts[0].clone(), lifts[1].clone()]), s, &skinned);
             for k in 0..2 {
                 let fold = folds[0][k] + (folds[1][k] - folds[0][k]) * s;
                 let lift = lifts[0][k] + (lifts[1][k] - lifts[0][k]) * s;
@@ -249,7 +257,7 @@ mod tests {
             assert!(lattice.bones.is_some());
         }
         let none = [Arc::default(), Arc::default()];
-        lattice.share((&[Vec::new(), Vec::new()], &none), 0.5, &skinned);
+        lattice.interpolate((&[Vec::new(), Vec::new()], &none), 0.5, &skinned);
         assert!(lattice.bones.is_none() && lattice.lifts.is_empty() && lattice.folds.is_empty());
     }
 }

@@ -4,34 +4,34 @@
 mod body;
 mod state;
 
-pub(super) use body::{Begun, Shown};
+pub(super) use body::{FleshDisplay, FrameStart};
 
 use super::SimulationError;
-use super::in_step::InStep;
+use super::in_step::BodyStep;
 use crate::Vec3;
 use crate::contact::{
-    BuriedBone, Collider, ContactError, ContactPoint, ContactSettings, ContactSkin, Contacts,
-    Crease, Creases, Flexible, Posed, PreparedContact, Span, Standing, Swept,
+    BuriedBone, Collider, ColliderSpan, ContactError, ContactPoint, ContactSettings, ContactSkin,
+    Contacts, Crease, Creases, FlexibleBody, PosedFlesh, PreparedContact, StandingBody, SweptBody,
 };
-use crate::dynamics::methods::stepper::{NodalState, Step, StepInParts};
+use crate::dynamics::methods::stepper::{NodalState, SplitStep, Step};
 use body::TouchingBody;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// One entry for each body; that of a single body is not allocated.
-type Each<T> = SmallVec<[T; 1]>;
+type PerBody<T> = SmallVec<[T; 1]>;
 
 /// Index of the body that could not take a step, and the error.
 pub(super) type Failure = (usize, SimulationError);
 
 /// Contact of some bodies with themselves, with each other and with colliders.
-pub(super) struct Touching {
+pub(super) struct ContactSystem {
     bodies: Vec<TouchingBody>,
     /// Contact options of each body.
     options: Vec<ContactSettings>,
     colliders: Vec<Arc<Collider>>,
     /// Span of the colliders' motions for the next frame; `None`: one entry onwards.
-    span: Option<Span>,
+    span: Option<ColliderSpan>,
     /// Entries of the colliders' motions after a reset and at present.
     first: usize,
     pub(super) entry: usize,
@@ -40,25 +40,25 @@ pub(super) struct Touching {
     creases: Option<Creases>,
     /// True before the frame's first step, in parallel with which contact pairs are searched for; and the frame's collider span.
     fresh: bool,
-    way: Option<Span>,
+    frame_span: Option<ColliderSpan>,
     /// True if the last step was displaced; and the displacements of the free nodes of each body.
     touched: bool,
     moved: Vec<Vec<Vec3>>,
-    pushed: Pushed,
+    pushed: PushLoads,
 }
 
 /// Contact forces of the last step, N, for each body at all lattice vertices, turned along to the end of the present step; and their
 /// sums with the external forces there.
 #[derive(Default)]
-struct Pushed {
+struct PushLoads {
     pushes: Vec<Vec<Vec3>>,
     loads: Vec<Vec<Vec3>>,
 }
 
-impl Touching {
+impl ContactSystem {
     /// Creates the contact of one body.
     pub fn new(contact: &PreparedContact) -> Result<Self, SimulationError> {
-        let mut touching = Self::of(
+        let mut touching = Self::for_bodies(
             std::slice::from_ref(contact),
             contact.contact().colliders.clone(),
         )?;
@@ -67,7 +67,7 @@ impl Touching {
     }
 
     /// Creates the contact of bodies among each other, with colliders for all of them.
-    pub fn of(
+    pub fn for_bodies(
         contacts: &[PreparedContact],
         colliders: Vec<Arc<Collider>>,
     ) -> Result<Self, SimulationError> {
@@ -82,10 +82,10 @@ impl Touching {
             entry: 0,
             creases: None,
             fresh: false,
-            way: None,
+            frame_span: None,
             touched: false,
             moved: Vec::new(),
-            pushed: Pushed::default(),
+            pushed: PushLoads::default(),
             options,
         })
     }
@@ -102,7 +102,7 @@ impl Touching {
     }
 
     /// Returns whether the last step was displaced.
-    pub fn has_touched(&self) -> bool {
+    pub fn was_displaced(&self) -> bool {
         self.touched
     }
 
@@ -127,24 +127,24 @@ impl Touching {
         self.restore_creases(Vec::new());
     }
 
-    /// Resets contact for bodies at `places`: colliders are at the [first](Self::begin_at) entry of their motions, and a collider that
+    /// Resets contact for bodies at `places`: colliders are at the [first](Self::set_first_entry) entry of their motions, and a collider that
     /// encloses a body becomes a room of it.
-    pub fn stand(&mut self, places: &[&[Vec3]]) {
+    pub fn reset(&mut self, places: &[&[Vec3]]) {
         self.clear();
         self.set_entry(self.first);
-        let standing = standing(&self.bodies, &self.options, places);
+        let standing = standing_bodies(&self.bodies, &self.options, places);
         self.contacts.find_rooms(&standing, self.first);
     }
 
     /// Returns for each body the bones that lie in other flesh or in colliders.
-    pub fn buried(&self, places: &[&[Vec3]]) -> Vec<Vec<BuriedBone>> {
-        let standing = standing(&self.bodies, &self.options, places);
-        self.contacts.buried(&standing, self.entry)
+    pub fn find_buried_bones(&self, places: &[&[Vec3]]) -> Vec<Vec<BuriedBone>> {
+        let standing = standing_bodies(&self.bodies, &self.options, places);
+        self.contacts.find_buried_bones(&standing, self.entry)
     }
 
     /// Copies the contacts of `other`, which has the same bodies.
-    pub fn follow(&mut self, other: &Self) {
-        let (live, pushes) = (other.contacts.live(), other.contacts.pushes());
+    pub fn copy_contacts(&mut self, other: &Self) {
+        let (live, pushes) = (other.contacts.live_contacts(), other.contacts.pushes());
         self.contacts.restore(live.to_vec(), pushes.to_vec());
     }
 
@@ -166,18 +166,18 @@ impl Touching {
     }
 
     /// Returns the prepared skin and the contact options of a body.
-    pub fn setting(&self, body: usize) -> (&Arc<ContactSkin>, ContactSettings) {
+    pub fn body_contact(&self, body: usize) -> (&Arc<ContactSkin>, ContactSettings) {
         (&self.bodies[body].skin, self.options[body])
     }
 
     /// Sets the entry of the colliders' motions at which resets put them.
-    pub fn begin_at(&mut self, entry: usize) {
+    pub fn set_first_entry(&mut self, entry: usize) {
         self.first = entry;
     }
 
     /// Returns the constant span at which colliders stay while bodies come to rest after a reset.
-    pub fn resting_span(&self) -> Span {
-        Span::between(self.first, self.first)
+    pub fn resting_span(&self) -> ColliderSpan {
+        ColliderSpan::between_entries(self.first, self.first)
     }
 
     /// Puts the colliders at an entry of their motions.
@@ -187,30 +187,34 @@ impl Touching {
     }
 
     /// Sets the span of the colliders' motions for the next frame.
-    pub fn set_span(&mut self, span: Span) {
+    pub fn set_span(&mut self, span: ColliderSpan) {
         self.span = Some(span);
     }
 
     /// Returns the colliders' span in the frame that begins, and moves them to its end.
-    pub fn next_span(&mut self) -> Span {
-        let next = Span::between(self.entry, self.entry + 1);
+    pub fn advance_span(&mut self) -> ColliderSpan {
+        let next = ColliderSpan::between_entries(self.entry, self.entry + 1);
         let span = self.span.take().unwrap_or(next);
         self.entry = span.to;
         span
     }
 
     /// Prepares for a frame in which colliders move through a span of their motions; `None`: no colliders.
-    pub fn begin(&mut self, begun: &[Begun], span: Option<&Span>) -> Result<(), SimulationError> {
+    pub fn begin(
+        &mut self,
+        begun: &[FrameStart],
+        span: Option<&ColliderSpan>,
+    ) -> Result<(), SimulationError> {
         for (body, begun) in self.bodies.iter_mut().zip(begun) {
             body.begin(begun)?;
         }
         self.fresh = self.creases.is_none();
-        self.way = span.copied();
+        self.frame_span = span.copied();
         Ok(())
     }
 
     /// Takes one step of all bodies. An error names the body; those before it have taken the step.
-    pub fn step(&mut self, bodies: &mut [InStep]) -> Result<(), Failure> {
+    pub fn step(&mut self, bodies: &mut [BodyStep]) -> Result<(), Failure> {
         if !self.fresh {
             for (seen, body) in self.bodies.iter_mut().zip(&*bodies) {
                 seen.set_before(body.shown, &body.step, &body.nodes.positions);
@@ -218,27 +222,27 @@ impl Touching {
         }
         // The proposal includes the last step's contact forces: contacts are then found in place, and flesh is not strained to be pushed back.
         let mut pushed = std::mem::take(&mut self.pushed);
-        let any = self.load(bodies, &mut pushed);
-        let mut steps = Each::with_capacity(bodies.len());
+        let any = self.compute_loads(bodies, &mut pushed);
+        let mut steps = PerBody::with_capacity(bodies.len());
         for (k, body) in bodies.iter().enumerate() {
             let forces = any.then(|| &pushed.loads[k][..]);
-            steps.push(body.step.under(forces));
+            steps.push(body.step.with_forces(forces));
         }
-        let done = self.take(bodies, &steps, any.then_some(&pushed.pushes[..]));
+        let done = self.take_step(bodies, &steps, any.then_some(&pushed.pushes[..]));
         drop(steps);
         self.pushed = pushed;
         done
     }
 
     /// Computes the contact forces of the last step and the loads with them; returns false if there were none.
-    fn load(&self, bodies: &[InStep], pushed: &mut Pushed) -> bool {
+    fn compute_loads(&self, bodies: &[BodyStep], pushed: &mut PushLoads) -> bool {
         let pushes = self.contacts.pushes();
-        let Pushed { pushes: all, loads } = pushed;
+        let PushLoads { pushes: all, loads } = pushed;
         all.resize_with(pushes.len(), Vec::new);
         loads.resize_with(pushes.len(), Vec::new);
         for (k, pushes) in pushes.iter().enumerate() {
             let step = &bodies[k].step;
-            self.bodies[k].turn_along(step, pushes, &mut all[k]);
+            self.bodies[k].rotate_pushes(step, pushes, &mut all[k]);
             loads[k].clone_from(&all[k]);
             for (load, force) in loads[k]
                 .iter_mut()
@@ -251,17 +255,17 @@ impl Touching {
     }
 
     /// Takes one step of all bodies under the last step's contact forces.
-    fn take(
+    fn take_step(
         &mut self,
-        bodies: &mut [InStep],
+        bodies: &mut [BodyStep],
         steps: &[Step],
         pushed: Option<&[Vec<Vec3>]>,
     ) -> Result<(), Failure> {
         let former = self.creases.as_ref().map(|c| c.list().to_vec());
-        let displaced = self.displaced(bodies, steps, pushed)?;
+        let displaced = self.displacements(bodies, steps, pushed)?;
         for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
             let moved = displaced.then(|| &self.moved[k][..]);
-            let stepper = in_parts(body);
+            let stepper = split_step(body);
             let accepted = stepper.and_then(|(s, nodes)| s.accept(step, nodes, moved));
             if let Err(error) = accepted {
                 match former {
@@ -276,26 +280,26 @@ impl Touching {
     }
 
     /// Proposes the steps. In parallel with the first ones of a frame, the frame's contact pairs are searched for.
-    fn propose(&mut self, bodies: &mut [InStep], steps: &[Step]) -> Result<(), Failure> {
+    fn propose(&mut self, bodies: &mut [BodyStep], steps: &[Step]) -> Result<(), Failure> {
         let fresh = std::mem::take(&mut self.fresh);
         let all = self.bodies.iter().zip(&self.options).zip(&*bodies);
         let swept = all.filter(|_| fresh).map(|((seen, options), body)| {
-            let (from, to) = (body.poses.0, body.step.motion.to());
-            Swept {
-                from: seen.before.posed(&seen.skin, from, body.shown),
-                to: Some(seen.after.posed(&seen.skin, to, body.shown)),
+            let (from, to) = (body.poses.0, body.step.motion.end_pose());
+            SweptBody {
+                from: seen.before.posed_flesh(&seen.skin, from, body.shown),
+                to: Some(seen.after.posed_flesh(&seen.skin, to, body.shown)),
                 itself: options.self_contact,
             }
         });
-        let swept: Each<Swept> = swept.collect();
-        let (contacts, span) = (&mut self.contacts, self.way.as_ref());
+        let swept: PerBody<SweptBody> = swept.collect();
+        let (contacts, span) = (&mut self.contacts, self.frame_span.as_ref());
         // Only this thread checks for cancellation.
         rayon::in_place_scope(|scope| {
             if fresh {
                 scope.spawn(|_| contacts.begin(&swept, span));
             }
             for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
-                let parts = in_parts(body);
+                let parts = split_step(body);
                 let proposed = parts.and_then(|(stepper, nodes)| stepper.propose(step, nodes));
                 proposed.map_err(|error| (k, error))?;
             }
@@ -304,27 +308,28 @@ impl Touching {
     }
 
     /// Proposes the steps and computes the displacements of each body's free nodes at their ends; returns false without contact.
-    fn displaced(
+    fn displacements(
         &mut self,
-        bodies: &mut [InStep],
+        bodies: &mut [BodyStep],
         steps: &[Step],
         pushed: Option<&[Vec<Vec3>]>,
     ) -> Result<bool, Failure> {
         self.propose(bodies, steps)?;
-        let (mut proposals, mut seen) = (Each::new(), Each::new());
+        let (mut proposals, mut seen) = (PerBody::new(), PerBody::new());
         for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
             let (shown, poses) = (body.shown, body.poses);
-            let (stepper, _) = in_parts(body).map_err(|error| (k, error))?;
+            let (stepper, _) = split_step(body).map_err(|error| (k, error))?;
             let proposal = stepper.proposal(step).map_err(|error| (k, error))?;
             self.bodies[k].set_after(shown, step, proposal.positions);
             proposals.push(proposal);
             seen.push((shown, poses));
         }
         let all = || self.bodies.iter().zip(&seen);
-        let before = all().map(|(b, (shown, (from, _)))| b.before.posed(&b.skin, from, *shown));
-        let before: Each<Posed> = before.collect();
-        let after = all().map(|(b, (shown, (_, to)))| b.after.posed(&b.skin, to, *shown));
-        let after: Each<Posed> = after.collect();
+        let before =
+            all().map(|(b, (shown, (from, _)))| b.before.posed_flesh(&b.skin, from, *shown));
+        let before: PerBody<PosedFlesh> = before.collect();
+        let after = all().map(|(b, (shown, (_, to)))| b.after.posed_flesh(&b.skin, to, *shown));
+        let after: PerBody<PosedFlesh> = after.collect();
         if let Some(creases) = &mut self.creases {
             let flesh = &mut proposals[0].factored;
             let moved = creases.step(&before[0], &after[0], flesh);
@@ -332,12 +337,12 @@ impl Touching {
             return Ok(!self.moved.is_empty());
         }
         let flesh = proposals.iter_mut().map(|p| &mut p.factored as _);
-        let mut flesh: Each<&mut dyn Flexible> = flesh.collect();
+        let mut flesh: PerBody<&mut dyn FlexibleBody> = flesh.collect();
         let (bodies, step) = (&self.bodies, &steps[0]);
         Ok(self.contacts.step(
             (&before, &after),
             ((step.end - step.part, step.end), step.duration),
-            &|body, v| bodies[body].turn(&steps[body], v),
+            &|body, v| bodies[body].rotation(&steps[body], v),
             &mut flesh,
             pushed,
             &mut self.moved,
@@ -345,13 +350,13 @@ impl Touching {
     }
 }
 
-fn standing<'a>(
+fn standing_bodies<'a>(
     bodies: &'a [TouchingBody],
     options: &[ContactSettings],
     places: &[&'a [Vec3]],
-) -> Each<Standing<'a>> {
+) -> PerBody<StandingBody<'a>> {
     let all = bodies.iter().zip(options).zip(places);
-    let standing = all.map(|((body, options), places)| Standing {
+    let standing = all.map(|((body, options), places)| StandingBody {
         skin: &body.skin,
         places,
         itself: options.self_contact,
@@ -360,11 +365,11 @@ fn standing<'a>(
 }
 
 /// Returns the stepper of a body that takes steps in parts, and the body's nodal state.
-fn in_parts<'a>(
-    body: &'a mut InStep,
-) -> Result<(&'a mut dyn StepInParts, &'a mut NodalState), SimulationError> {
+fn split_step<'a>(
+    body: &'a mut BodyStep,
+) -> Result<(&'a mut dyn SplitStep, &'a mut NodalState), SimulationError> {
     let method = body.shown.method;
-    let stepper = body.stepper.in_parts();
+    let stepper = body.stepper.split_step();
     let stepper = stepper.ok_or(SimulationError::ContactMethod { method })?;
     Ok((stepper, body.nodes))
 }

@@ -2,17 +2,17 @@
 //! Integrals against closed forms.
 
 use super::*;
-use crate::geometry::tetrahedron::OF_CUBE;
+use crate::geometry::tetrahedron::CUBE_TETRAHEDRA;
 use crate::lattice::Cell;
 use crate::progress::Silent;
 use approx::assert_relative_eq;
 
 /// A ball or everything.
-struct Ball {
+struct BallFlesh {
     centre: Vec3,
     radius: f64,
 }
-impl Flesh for Ball {
+impl FleshDomain for BallFlesh {
     fn signed_distance(&self, p: Vec3) -> f64 {
         (p - self.centre).norm() - self.radius
     }
@@ -23,7 +23,7 @@ impl Flesh for Ball {
         cell
     }
 }
-const EVERYWHERE: Ball = Ball {
+const FULL_FLESH: BallFlesh = BallFlesh {
     centre: Vec3::new(0.0, 0.0, 0.0),
     radius: 1e6,
 };
@@ -47,7 +47,7 @@ fn cube(n: usize, tetrahedra: bool) -> Lattice {
                     (i + (c & 1) + m * (j + (c >> 1 & 1) + m * (k + (c >> 2)))) as u32
                 });
                 if tetrahedra {
-                    for t in OF_CUBE {
+                    for t in CUBE_TETRAHEDRA {
                         cells.push(Cell::Tetrahedron(t.map(|c| h[c])));
                     }
                 } else {
@@ -63,7 +63,7 @@ fn basis(lattice: &Lattice) -> Basis {
     Basis::new(lattice.clone().into())
 }
 
-fn run(lattice: &Lattice, flesh: &dyn Flesh, level: usize) -> Vec<CellIntegrals> {
+fn integrate_all(lattice: &Lattice, flesh: &dyn FleshDomain, level: usize) -> Vec<CellIntegrals> {
     integrate(
         &basis(lattice),
         flesh,
@@ -99,14 +99,14 @@ fn energy(lattice: &Lattice, all: &[CellIntegrals], d: impl Fn(Vec3) -> Vec3) ->
 /// The integrals over the cells add up to the volume of a ball.
 #[test]
 fn ball_volume() {
-    let ball = Ball {
+    let ball = BallFlesh {
         centre: Vec3::new(0.52, 0.47, 0.5),
         radius: 0.4,
     };
     let exact = 4.0 / 3.0 * std::f64::consts::PI * 0.4f64.powi(3);
     for tetrahedra in [false, true] {
         let lattice = cube(4, tetrahedra);
-        let all = run(&lattice, &ball, 1);
+        let all = integrate_all(&lattice, &ball, 1);
         let volume: f64 = all.iter().map(|c| c.volume).sum();
         assert_relative_eq!(volume, exact, max_relative = 0.005);
         for c in &all {
@@ -124,12 +124,12 @@ fn ball_volume() {
 /// Flesh that fills little of its cells gets hardly more mass than its own.
 #[test]
 fn sparse_flesh_keeps_mass() {
-    let thin = Ball {
+    let thin = BallFlesh {
         centre: Vec3::new(0.52, 0.47, 0.5),
         radius: 0.1,
     };
     for tetrahedra in [false, true] {
-        let all = run(&cube(4, tetrahedra), &thin, 1);
+        let all = integrate_all(&cube(4, tetrahedra), &thin, 1);
         let full: Vec<_> = all.iter().filter(|c| c.fraction > 0.0).collect();
         let volume: f64 = full.iter().map(|c| c.volume).sum();
         let mass: f64 = full.iter().flat_map(|c| &c.weight).sum();
@@ -149,7 +149,7 @@ fn affine_strain_energy_is_exact() {
     let exact = m.shear() * e.norm_squared() + 0.5 * m.lame() * e.trace().powi(2);
     for (tetrahedra, level) in [(false, 0), (false, 1), (true, 0), (true, 2)] {
         let lattice = cube(2, tetrahedra);
-        let all = run(&lattice, &EVERYWHERE, level);
+        let all = integrate_all(&lattice, &FULL_FLESH, level);
         let u = energy(&lattice, &all, |x| h * x);
         assert_relative_eq!(u, exact, max_relative = 1e-10);
         // Rigid motions to first order cost nothing.
@@ -165,7 +165,7 @@ fn mass_integrates_quadratics_exactly() {
     // Σ_ab f_a M_ab f_b = ρ ∫ f² for a linear f; over the unit cube with f = x: 1/3.
     for (tetrahedra, level) in [(false, 2), (true, 0), (true, 1)] {
         let lattice = cube(2, tetrahedra);
-        let all = run(&lattice, &EVERYWHERE, level);
+        let all = integrate_all(&lattice, &FULL_FLESH, level);
         let mut sum = 0.0;
         for (cell, c) in lattice.cells().iter().zip(&all) {
             let f: Vec<f64> = cell
@@ -189,7 +189,10 @@ fn mass_integrates_quadratics_exactly() {
 #[test]
 fn subdivision_keeps_full_tetrahedron() {
     let lattice = cube(1, true);
-    let (coarse, fine) = (run(&lattice, &EVERYWHERE, 0), run(&lattice, &EVERYWHERE, 2));
+    let (coarse, fine) = (
+        integrate_all(&lattice, &FULL_FLESH, 0),
+        integrate_all(&lattice, &FULL_FLESH, 2),
+    );
     for (a, b) in coarse.iter().zip(&fine) {
         for (a, b) in a.stiffness.iter().zip(&b.stiffness) {
             assert!((a - b).norm() < 1e-9 * a.norm().max(1.0));
@@ -204,13 +207,13 @@ fn subdivision_keeps_full_tetrahedron() {
 #[test]
 fn paint_scales_own_cell() {
     let lattice = cube(1, true);
-    let mut painted = vec![Painted::default(); 6];
+    let mut painted = vec![PaintFactors::default(); 6];
     painted[2].stiffness = 3.0;
     painted[3].density = 0.5;
-    let plain = run(&lattice, &EVERYWHERE, 1);
+    let plain = integrate_all(&lattice, &FULL_FLESH, 1);
     let all = integrate(
         &basis(&lattice),
-        &EVERYWHERE,
+        &FULL_FLESH,
         &Material::default(),
         &painted,
         1,
@@ -228,8 +231,8 @@ fn paint_scales_own_cell() {
 /// Copies of a cell divide its flesh between them.
 #[test]
 fn copies_share_flesh() {
-    struct Halves;
-    impl Flesh for Halves {
+    struct HalvedFlesh;
+    impl FleshDomain for HalvedFlesh {
         fn signed_distance(&self, p: Vec3) -> f64 {
             -(p.x - 0.5).abs()
         }
@@ -247,7 +250,7 @@ fn copies_share_flesh() {
         Cell::Hexahedron([8, 9, 10, 11, 12, 13, 14, 15]),
     ];
     let lattice = Lattice::new(both, cells).unwrap();
-    let all = run(&lattice, &Halves, 2);
+    let all = integrate_all(&lattice, &HalvedFlesh, 2);
     assert_relative_eq!(all[0].volume + all[1].volume, 1.0, max_relative = 1e-9);
     assert_relative_eq!(all[0].volume, 0.5, max_relative = 0.02);
     // The flesh of copy 0 is on the left: corner 0 carries more than corner 1.
@@ -262,7 +265,7 @@ fn integrate_obeys_stop() {
     assert!(
         integrate(
             &basis(&lattice),
-            &EVERYWHERE,
+            &FULL_FLESH,
             &Material::default(),
             &[],
             1,
@@ -276,11 +279,11 @@ fn integrate_obeys_stop() {
 #[test]
 fn pieces_sum_to_cell_stiffness() {
     // A ball that leaves most cells nearly empty: floored ones count in the pieces as they do in the matrix.
-    let ball = Ball {
+    let ball = BallFlesh {
         centre: Vec3::new(0.4, 0.5, 0.6),
         radius: 0.35,
     };
-    let painted = Painted {
+    let painted = PaintFactors {
         stiffness: 3.0,
         poisson: 0.7,
         density: 2.0,
@@ -327,7 +330,7 @@ fn pieces_sum_to_cell_stiffness() {
 #[test]
 fn painted_factors_equal_material() {
     let material = Material::default();
-    let painted = Painted {
+    let painted = PaintFactors {
         stiffness: 3.0,
         density: 0.5,
         poisson: 0.6,
@@ -337,7 +340,7 @@ fn painted_factors_equal_material() {
         0.6 * material.poisson(),
         0.5 * material.density(),
     );
-    let ball = Ball {
+    let ball = BallFlesh {
         centre: Vec3::new(0.5, 0.5, 0.5),
         radius: 0.4,
     };
@@ -370,7 +373,7 @@ fn integrate_reports_progress() {
     };
     integrate(
         &basis(&cube(6, false)),
-        &EVERYWHERE,
+        &FULL_FLESH,
         &Material::default(),
         &[],
         1,

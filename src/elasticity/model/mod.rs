@@ -23,14 +23,14 @@
 
 mod tangent;
 
-pub(super) use tangent::{Tangent, TurnedGradient};
+pub(super) use tangent::{StressTangent, TangentProducts};
 
 use crate::geometry::matrix::cofactor;
 use crate::{Mat3, Vec3};
 
 /// Model of the resistance of flesh to deformation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Model {
+pub enum ElasticModel {
     /// Linear in small strain: rotations cost energy. The stiffness is the same at every displacement.
     Linear,
     /// Green's strain with the linear law: rotations are free.
@@ -44,13 +44,13 @@ pub enum Model {
 
 /// The name is not that of a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("there is no model '{name}'; there are: {}", Model::names())]
-pub struct ModelError {
+#[error("there is no model '{name}'; there are: {}", ElasticModel::names())]
+pub struct ElasticModelError {
     /// The unknown name.
     pub name: String,
 }
 
-impl Model {
+impl ElasticModel {
     /// All models.
     pub const ALL: [Self; 4] = [
         Self::Linear,
@@ -74,14 +74,14 @@ impl Model {
     }
 }
 
-impl std::str::FromStr for Model {
-    type Err = ModelError;
+impl std::str::FromStr for ElasticModel {
+    type Err = ElasticModelError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL
             .into_iter()
             .find(|m| m.name() == name)
-            .ok_or_else(|| ModelError {
+            .ok_or_else(|| ElasticModelError {
                 name: name.to_owned(),
             })
     }
@@ -90,7 +90,7 @@ impl std::str::FromStr for Model {
 /// A model with its moduli.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Density {
-    pub model: Model,
+    pub model: ElasticModel,
     /// λ, Pa.
     pub lame: f64,
     /// G, Pa.
@@ -98,10 +98,10 @@ pub(super) struct Density {
 }
 
 /// k of Yeoh's second term: a stretch of 1.3 takes 2 % more force than without it, one of 2 half as much again.
-const STIFFENING: f64 = 0.1;
+const YEOH_STIFFENING: f64 = 0.1;
 
 /// Coefficients of the neo-Hookean form and of Yeoh's.
-struct Coefficients {
+struct ElasticCoefficients {
     mu: f64,
     /// Λ.
     bulk: f64,
@@ -110,10 +110,10 @@ struct Coefficients {
     stiffening: f64,
 }
 
-impl Coefficients {
+impl ElasticCoefficients {
     /// Returns `2 ∂ψ/∂I` and `4 ∂²ψ/∂I²` at I = F:F.
     #[inline]
-    fn spring(&self, square: f64) -> (f64, f64) {
+    fn spring_coefficients(&self, square: f64) -> (f64, f64) {
         let i = square + 1.0;
         let (mu, k) = (self.mu, self.stiffening);
         (
@@ -137,9 +137,9 @@ impl Density {
     #[inline]
     pub fn value(&self, h: &Mat3) -> f64 {
         match self.model {
-            Model::Linear => self.quadratic(&symmetric(h)),
-            Model::StVenantKirchhoff => self.quadratic(&green(h)),
-            Model::NeoHookean | Model::Yeoh => {
+            ElasticModel::Linear => self.quadratic_energy(&symmetric_strain(h)),
+            ElasticModel::StVenantKirchhoff => self.quadratic_energy(&green_strain(h)),
+            ElasticModel::NeoHookean | ElasticModel::Yeoh => {
                 let c = self.coefficients();
                 // I − 3 and J − 1, without cancellation at small strains.
                 let trace = h.trace();
@@ -153,28 +153,28 @@ impl Density {
 
     /// Returns `λ/2 tr²E + G E:E`.
     #[inline]
-    fn quadratic(&self, e: &Mat3) -> f64 {
+    fn quadratic_energy(&self, e: &Mat3) -> f64 {
         0.5 * self.lame * e.trace().powi(2) + self.shear * e.norm_squared()
     }
 
     /// Returns `λ tr E I + 2G E`.
     #[inline]
-    fn law(&self, e: &Mat3) -> Mat3 {
+    fn hooke_stress(&self, e: &Mat3) -> Mat3 {
         Mat3::from_diagonal_element(self.lame * e.trace()) + e * (2.0 * self.shear)
     }
 
     /// Returns the coefficients of the neo-Hookean form or of Yeoh's.
     #[inline]
-    fn coefficients(&self) -> Coefficients {
+    fn coefficients(&self) -> ElasticCoefficients {
         let mu = self.shear * 4.0 / 3.0;
         // Positive for every Poisson's ratio above -1.
         let bulk = self.lame + self.shear * 5.0 / 6.0;
         let stiffening = match self.model {
-            Model::Yeoh => STIFFENING.min(0.125 * bulk / mu),
+            ElasticModel::Yeoh => YEOH_STIFFENING.min(0.125 * bulk / mu),
             _ => 0.0,
         };
         let bulk = bulk - 4.0 * mu * stiffening;
-        Coefficients {
+        ElasticCoefficients {
             mu,
             bulk,
             alpha: 1.0 + 0.75 * mu / bulk,
@@ -186,12 +186,14 @@ impl Density {
     #[inline]
     pub fn stress(&self, h: &Mat3) -> Mat3 {
         match self.model {
-            Model::Linear => self.law(&symmetric(h)),
-            Model::StVenantKirchhoff => (Mat3::identity() + h) * self.law(&green(h)),
-            Model::NeoHookean | Model::Yeoh => {
+            ElasticModel::Linear => self.hooke_stress(&symmetric_strain(h)),
+            ElasticModel::StVenantKirchhoff => {
+                (Mat3::identity() + h) * self.hooke_stress(&green_strain(h))
+            }
+            ElasticModel::NeoHookean | ElasticModel::Yeoh => {
                 let c = self.coefficients();
                 let f = Mat3::identity() + h;
-                let (spring, _) = c.spring(f.norm_squared());
+                let (spring, _) = c.spring_coefficients(f.norm_squared());
                 f * spring + cofactor(&f) * (c.bulk * (f.determinant() - c.alpha))
             }
         }
@@ -199,25 +201,25 @@ impl Density {
 
     /// Returns the derivative of the stress at a displacement gradient.
     #[inline]
-    pub fn tangent(&self, h: &Mat3, curvature: Curvature) -> Tangent {
+    pub fn tangent(&self, h: &Mat3, curvature: Curvature) -> StressTangent {
         let f = Mat3::identity() + h;
         match (self.model, curvature) {
-            (Model::Linear, _) => Tangent::Linear {
+            (ElasticModel::Linear, _) => StressTangent::Linear {
                 lame: self.lame,
                 shear: self.shear,
             },
-            (_, Curvature::Convex(floor)) => self.convex(&f, floor * self.shear),
-            (Model::StVenantKirchhoff, Curvature::Exact) => Tangent::Kirchhoff {
+            (_, Curvature::Convex(floor)) => self.convex_tangent(&f, floor * self.shear),
+            (ElasticModel::StVenantKirchhoff, Curvature::Exact) => StressTangent::Kirchhoff {
                 lame: self.lame,
                 shear: self.shear,
-                stress: self.law(&green(h)),
+                stress: self.hooke_stress(&green_strain(h)),
                 square: f * f.transpose(),
                 f,
             },
-            (Model::NeoHookean | Model::Yeoh, Curvature::Exact) => {
+            (ElasticModel::NeoHookean | ElasticModel::Yeoh, Curvature::Exact) => {
                 let c = self.coefficients();
-                let (spring, slope) = c.spring(f.norm_squared());
-                Tangent::NeoHookean {
+                let (spring, slope) = c.spring_coefficients(f.norm_squared());
+                StressTangent::NeoHookean {
                     spring,
                     slope,
                     bulk: c.bulk,
@@ -230,9 +232,9 @@ impl Density {
     }
 
     /// Returns the derivative in the frame of the singular vectors, its eigenvalues clamped at a floor.
-    fn convex(&self, f: &Mat3, floor: f64) -> Tangent {
-        let Some((u, s, v)) = singular(f) else {
-            return Tangent::Linear {
+    fn convex_tangent(&self, f: &Mat3, floor: f64) -> StressTangent {
+        let Some((u, s, v)) = rotation_svd(f) else {
+            return StressTangent::Linear {
                 lame: 0.0,
                 shear: self.shear.max(floor),
             };
@@ -242,9 +244,9 @@ impl Density {
         let mut block = Mat3::zeros();
         let (mut own, mut crossed) = (Mat3::zeros(), Mat3::zeros());
         for i in 0..3 {
-            block[(i, i)] = self.straight(&s, i);
+            block[(i, i)] = self.second_derivative(&s, i);
             for k in (0..3).filter(|&k| k != i) {
-                let (mixed, sheared, turned) = self.pair(&s, i, k);
+                let (mixed, sheared, turned) = self.mixed_derivatives(&s, i, k);
                 block[(i, k)] = mixed;
                 let (sheared, turned) = (sheared.max(floor), turned.max(floor));
                 own[(i, k)] = 0.5 * (sheared + turned);
@@ -253,7 +255,7 @@ impl Density {
         }
         let mut eigen = block.symmetric_eigen();
         eigen.eigenvalues.apply(|x| *x = x.max(floor));
-        Tangent::Principal {
+        StressTangent::Principal {
             u,
             v,
             block: eigen.recompose(),
@@ -263,30 +265,30 @@ impl Density {
     }
 
     /// Returns `∂²ψ/∂s_i²`.
-    fn straight(&self, s: &Vec3, i: usize) -> f64 {
+    fn second_derivative(&self, s: &Vec3, i: usize) -> f64 {
         let total = s.norm_squared();
         let square = s[i] * s[i];
         match self.model {
-            Model::Linear => self.lame + 2.0 * self.shear,
-            Model::StVenantKirchhoff => {
+            ElasticModel::Linear => self.lame + 2.0 * self.shear,
+            ElasticModel::StVenantKirchhoff => {
                 self.lame * (square + 0.5 * (total - 3.0)) + self.shear * (3.0 * square - 1.0)
             }
-            Model::NeoHookean | Model::Yeoh => {
+            ElasticModel::NeoHookean | ElasticModel::Yeoh => {
                 let c = self.coefficients();
                 let others = s[(i + 1) % 3] * s[(i + 2) % 3];
-                let (spring, slope) = c.spring(total);
+                let (spring, slope) = c.spring_coefficients(total);
                 spring + slope * square + c.bulk * others * others
             }
         }
     }
 
     /// Returns `∂²ψ/∂s_i∂s_k`, `(ψ_i − ψ_k)/(s_i − s_k)` and `(ψ_i + ψ_k)/(s_i + s_k)`, without the divisions.
-    fn pair(&self, s: &Vec3, i: usize, k: usize) -> (f64, f64, f64) {
+    fn mixed_derivatives(&self, s: &Vec3, i: usize, k: usize) -> (f64, f64, f64) {
         let total = s.norm_squared();
         let product = s[i] * s[k];
         match self.model {
-            Model::Linear => (self.lame, 2.0 * self.shear, 0.0),
-            Model::StVenantKirchhoff => {
+            ElasticModel::Linear => (self.lame, 2.0 * self.shear, 0.0),
+            ElasticModel::StVenantKirchhoff => {
                 let squares = s[i] * s[i] + s[k] * s[k] - 1.0;
                 let spring = 0.5 * self.lame * (total - 3.0);
                 (
@@ -295,11 +297,11 @@ impl Density {
                     spring + self.shear * (squares - product),
                 )
             }
-            Model::NeoHookean | Model::Yeoh => {
+            ElasticModel::NeoHookean | ElasticModel::Yeoh => {
                 let c = self.coefficients();
                 let third = s[3 - i - k];
                 let pressure = c.bulk * (product * third - c.alpha);
-                let (spring, slope) = c.spring(total);
+                let (spring, slope) = c.spring_coefficients(total);
                 (
                     slope * product + c.bulk * product * third * third + pressure * third,
                     spring - pressure * third,
@@ -312,18 +314,18 @@ impl Density {
 
 /// Returns `½(H + Hᵀ)`.
 #[inline]
-fn symmetric(h: &Mat3) -> Mat3 {
+fn symmetric_strain(h: &Mat3) -> Mat3 {
     (h + h.transpose()) * 0.5
 }
 
 /// Returns Green's strain `½(H + Hᵀ + HᵀH)`.
 #[inline]
-fn green(h: &Mat3) -> Mat3 {
+fn green_strain(h: &Mat3) -> Mat3 {
     (h + h.transpose() + h.tr_mul(h)) * 0.5
 }
 
 /// Decomposes `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative if det F is.
-fn singular(f: &Mat3) -> Option<(Mat3, Vec3, Mat3)> {
+fn rotation_svd(f: &Mat3) -> Option<(Mat3, Vec3, Mat3)> {
     if !f.iter().all(|x| x.is_finite()) {
         return None;
     }

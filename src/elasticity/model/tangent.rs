@@ -6,7 +6,7 @@ use crate::{Mat3, Vec3};
 /// Derivative of the stress, prepared for the 3x3 block of two corners with gradients a and b:
 /// `K_ik = Σ_jl a_j ∂P_ij/∂H_kl b_l`.
 #[derive(Debug, Clone)]
-pub(in crate::elasticity) enum Tangent {
+pub(in crate::elasticity) enum StressTangent {
     Linear {
         lame: f64,
         shear: f64,
@@ -40,7 +40,7 @@ pub(in crate::elasticity) enum Tangent {
 
 /// Gradient g of a corner's function with its products with the tangent, shared by all pairs of the corner.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::elasticity) struct TurnedGradient {
+pub(in crate::elasticity) struct TangentProducts {
     gradient: Vec3,
     /// F g; in the frame of the singular vectors Vᵀ g.
     carried: Vec3,
@@ -48,39 +48,39 @@ pub(in crate::elasticity) struct TurnedGradient {
     other: Vec3,
 }
 
-impl Tangent {
+impl StressTangent {
     /// Prepares the gradient of a corner's function for [`add_blocks`](Self::add_blocks).
     #[inline]
-    fn turned(&self, gradient: &Vec3) -> TurnedGradient {
+    fn prepare_gradient(&self, gradient: &Vec3) -> TangentProducts {
         let (carried, other) = match self {
             Self::Linear { .. } => (*gradient, *gradient),
             Self::Kirchhoff { stress, f, .. } => (f * gradient, stress * gradient),
             Self::NeoHookean { cofactor, f, .. } => (f * gradient, cofactor * gradient),
             Self::Principal { v, .. } => (v.tr_mul(gradient), *gradient),
         };
-        TurnedGradient {
+        TangentProducts {
             gradient: *gradient,
             carried,
             other,
         }
     }
 
-    /// Adds `volume` times the blocks of all pairs of corners a ≤ b to `blocks`; `turned` is scratch space for the
+    /// Adds `volume` times the blocks of all pairs of corners a ≤ b to `blocks`; `prepare_gradient` is scratch space for the
     /// corners.
     #[inline]
     pub fn add_blocks(
         &self,
         gradients: &[Vec3],
         volume: f64,
-        turned: &mut [TurnedGradient],
+        turned: &mut [TangentProducts],
         blocks: &mut [Mat3],
     ) {
         for (turned, g) in turned.iter_mut().zip(gradients) {
-            *turned = self.turned(g);
+            *turned = self.prepare_gradient(g);
         }
         // Branch on the kind once for all pairs.
         match self {
-            Self::Linear { lame, shear } => add(turned, blocks, |a, b| {
+            Self::Linear { lame, shear } => add_pair_blocks(turned, blocks, |a, b| {
                 let dot = a.gradient.dot(&b.gradient);
                 (a.gradient * (b.gradient * *lame).transpose()
                     + b.gradient * (a.gradient * *shear).transpose()
@@ -92,7 +92,7 @@ impl Tangent {
                 shear,
                 square,
                 ..
-            } => add(turned, blocks, |a, b| {
+            } => add_pair_blocks(turned, blocks, |a, b| {
                 let dot = a.gradient.dot(&b.gradient);
                 (a.carried * (b.carried * *lame).transpose()
                     + b.carried * (a.carried * *shear).transpose()
@@ -110,7 +110,7 @@ impl Tangent {
             } => {
                 let (slope, bulk) = (slope * volume, bulk * volume);
                 let (spring, pressed) = (spring * volume, f * (-pressure * volume));
-                add(turned, blocks, |a, b| {
+                add_pair_blocks(turned, blocks, |a, b| {
                     let (carried, other) = (b.carried * slope, b.other * bulk);
                     let [x, y, z] = (pressed * a.gradient.cross(&b.gradient)).into();
                     let straight = spring * a.gradient.dot(&b.gradient);
@@ -129,7 +129,7 @@ impl Tangent {
                 own,
                 crossed,
                 ..
-            } => add(turned, blocks, |a, b| {
+            } => add_pair_blocks(turned, blocks, |a, b| {
                 let k = principal_block((block, own, crossed), a.carried, b.carried);
                 u * k * u.transpose() * volume
             }),
@@ -153,10 +153,10 @@ fn principal_block((block, own, crossed): (&Mat3, &Mat3, &Mat3), a: Vec3, b: Vec
 
 /// Adds the blocks of all pairs of corners a ≤ b.
 #[inline]
-fn add(
-    turned: &[TurnedGradient],
+fn add_pair_blocks(
+    turned: &[TangentProducts],
     blocks: &mut [Mat3],
-    block: impl Fn(&TurnedGradient, &TurnedGradient) -> Mat3,
+    block: impl Fn(&TangentProducts, &TangentProducts) -> Mat3,
 ) {
     let mut blocks = blocks.iter_mut();
     for (i, a) in turned.iter().enumerate() {

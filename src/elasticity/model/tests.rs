@@ -3,7 +3,7 @@
 
 use super::*;
 
-fn density(model: Model) -> Density {
+fn density(model: ElasticModel) -> Density {
     Density {
         model,
         lame: 1.7,
@@ -29,12 +29,12 @@ fn shapes() -> Vec<Mat3> {
 }
 
 /// Returns `δH : ∂P/∂H : δH'`, from the blocks of unit gradients.
-fn curvature(tangent: &Tangent, d: &Mat3, e: &Mat3) -> f64 {
+fn curvature(tangent: &StressTangent, d: &Mat3, e: &Mat3) -> f64 {
     let mut sum = 0.0;
     for j in 0..3 {
         for l in 0..3 {
             let unit = |i: usize| Vec3::from_fn(|r, _| f64::from(u8::from(r == i)));
-            let (mut turned, mut blocks) = ([TurnedGradient::default(); 2], [Mat3::zeros(); 3]);
+            let (mut turned, mut blocks) = ([TangentProducts::default(); 2], [Mat3::zeros(); 3]);
             tangent.add_blocks(&[unit(j), unit(l)], 1.0, &mut turned, &mut blocks);
             let block = blocks[1];
             sum += d.column(j).dot(&(block * e.column(l)));
@@ -50,7 +50,7 @@ fn directions() -> impl Iterator<Item = Mat3> {
 /// Stress and tangent are the first and second derivatives of the energy density.
 #[test]
 fn stress_and_tangent_match_differences() {
-    for model in Model::ALL {
+    for model in ElasticModel::ALL {
         let w = density(model);
         for h in shapes() {
             let size = 1.0 + h.norm();
@@ -73,8 +73,8 @@ fn stress_and_tangent_match_differences() {
 /// Near rest every model equals the linear model.
 #[test]
 fn models_are_linear_near_rest() {
-    let linear = density(Model::Linear);
-    for model in Model::ALL {
+    let linear = density(ElasticModel::Linear);
+    for model in ElasticModel::ALL {
         let w = density(model);
         for d in directions() {
             let h = d * 1e-4;
@@ -92,7 +92,7 @@ fn models_are_linear_near_rest() {
 /// The convex curvature equals the exact one if that is convex, and is positive otherwise.
 #[test]
 fn convex_curvature_matches_exact() {
-    for model in Model::ALL {
+    for model in ElasticModel::ALL {
         let w = density(model);
         for h in shapes() {
             let exact = w.tangent(&h, Curvature::Exact);
@@ -106,7 +106,7 @@ fn convex_curvature_matches_exact() {
                 }
                 let (a, b) = (curvature(&exact, &d, &d), curvature(&convex, &d, &d));
                 assert!(b >= a - 1e-9 * scale);
-                if model != Model::Linear {
+                if model != ElasticModel::Linear {
                     assert!(b >= 0.005 * w.shear * d.norm_squared());
                 }
             }
@@ -117,10 +117,10 @@ fn convex_curvature_matches_exact() {
 /// Every model is found by its name, and an unknown name is refused with a list.
 #[test]
 fn model_names_parse() {
-    for model in Model::ALL {
+    for model in ElasticModel::ALL {
         assert_eq!(model.name().parse(), Ok(model));
     }
-    let error = "rubber".parse::<Model>().unwrap_err().to_string();
+    let error = "rubber".parse::<ElasticModel>().unwrap_err().to_string();
     assert!(error.contains("'rubber'") && error.contains("'linear', 'stvk', 'neohookean'"));
 }
 
@@ -128,14 +128,14 @@ fn model_names_parse() {
 #[test]
 fn principal_curvatures_match_density() {
     let step = 1e-3;
-    for model in Model::ALL {
+    for model in ElasticModel::ALL {
         let w = density(model);
         let at = |s: Vec3| w.value(&(Mat3::from_diagonal(&s) - Mat3::identity()));
         for s in [[1.0, 1.0, 1.0], [1.3, 0.8, 1.1], [0.5, 0.7, 1.9]].map(Vec3::from) {
             for i in 0..3 {
                 let by = |t: f64| at(s + Vec3::from_fn(|k, _| if k == i { t } else { 0.0 }));
                 let second = (by(step) + by(-step) - 2.0 * by(0.0)) / (step * step);
-                let found = w.straight(&s, i);
+                let found = w.second_derivative(&s, i);
                 assert!((found - second).abs() < 1e-4, "{model:?} {found} {second}");
             }
         }
@@ -148,7 +148,7 @@ fn rest_resists_for_every_poisson() {
     for poisson in [-0.99, -0.9, -0.5, 0.0, 0.45] {
         let material = crate::elasticity::Material::new(1.0, poisson, 1000.0).unwrap();
         let (lame, shear) = (material.lame(), material.shear());
-        for model in Model::ALL {
+        for model in ElasticModel::ALL {
             let w = Density { model, lame, shear };
             let c = w.coefficients();
             assert!(c.bulk > 0.0 && c.alpha > 1.0, "{model:?} {poisson}");

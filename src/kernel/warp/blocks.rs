@@ -40,24 +40,24 @@ impl Precision {
 }
 
 /// Rows of a mode in a block.
-pub(super) const ROWS: usize = 6;
+pub(super) const ROWS_PER_MODE: usize = 6;
 
 /// One component of one mode at the points of a block.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Single(pub [f32; LANES]);
+pub(super) struct SingleRow(pub [f32; LANES]);
 
 /// One component of one mode at the points of a block, in half precision.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
-pub(super) struct Half(pub [u16; LANES]);
+pub(super) struct HalfRow(pub [u16; LANES]);
 
 /// The packed modes of a surface or a body.
 #[derive(Debug, Clone)]
-pub(super) struct Blocks {
+pub(super) struct ModeBlocks {
     pub points: usize,
     pub modes: usize,
-    pub values: Values,
+    pub values: ModeValues,
     /// Powers of two that multiply the amplitudes of shape and rotation, per mode.
     pub scales: Vec<[f64; 2]>,
     /// Largest displacement and rotation at an amplitude of one, per mode.
@@ -66,36 +66,36 @@ pub(super) struct Blocks {
 
 /// Rows `[block][mode][6]`.
 #[derive(Debug, Clone)]
-pub(super) enum Values {
-    F32(Vec<Single>),
-    F16(Vec<Half>),
+pub(super) enum ModeValues {
+    F32(Vec<SingleRow>),
+    F16(Vec<HalfRow>),
 }
 
 /// A row that is filled from the numbers of its points.
 trait Pack: Copy + Send + Sync {
     const EMPTY: Self;
     /// Largest stored value, as a power of two.
-    const EXPONENT: i32;
+    const MAX_EXPONENT: i32;
     fn set(&mut self, lane: usize, value: f64);
 }
 
-impl Pack for Single {
+impl Pack for SingleRow {
     const EMPTY: Self = Self([0.0; LANES]);
-    const EXPONENT: i32 = 0;
+    const MAX_EXPONENT: i32 = 0;
     fn set(&mut self, lane: usize, value: f64) {
         self.0[lane] = value as f32;
     }
 }
 
-impl Pack for Half {
+impl Pack for HalfRow {
     const EMPTY: Self = Self([0; LANES]);
-    const EXPONENT: i32 = 14;
+    const MAX_EXPONENT: i32 = 14;
     fn set(&mut self, lane: usize, value: f64) {
         self.0[lane] = half::f16::from_f64(value).to_bits();
     }
 }
 
-impl Blocks {
+impl ModeBlocks {
     /// Packs shape and rotation vector, returned by `value(mode, point)`.
     pub(super) fn new(
         precision: Precision,
@@ -112,12 +112,12 @@ impl Blocks {
             .collect();
         let (values, scales) = match precision {
             Precision::F32 => {
-                let scales = scales::<Single>(&peaks);
-                (Values::F32(pack(points, &scales, value)), scales)
+                let scales = scales::<SingleRow>(&peaks);
+                (ModeValues::F32(pack(points, &scales, value)), scales)
             }
             Precision::F16 => {
-                let scales = scales::<Half>(&peaks);
-                (Values::F16(pack(points, &scales, value)), scales)
+                let scales = scales::<HalfRow>(&peaks);
+                (ModeValues::F16(pack(points, &scales, value)), scales)
             }
         };
         Self {
@@ -131,16 +131,16 @@ impl Blocks {
 
     pub(super) fn precision(&self) -> Precision {
         match self.values {
-            Values::F32(_) => Precision::F32,
-            Values::F16(_) => Precision::F16,
+            ModeValues::F32(_) => Precision::F32,
+            ModeValues::F16(_) => Precision::F16,
         }
     }
 
     /// Returns the memory of the values, bytes.
     pub(super) fn bytes(&self) -> usize {
         match &self.values {
-            Values::F32(v) => size_of_val(v.as_slice()),
-            Values::F16(v) => size_of_val(v.as_slice()),
+            ModeValues::F32(v) => size_of_val(v.as_slice()),
+            ModeValues::F16(v) => size_of_val(v.as_slice()),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Blocks {
 fn scales<P: Pack>(peaks: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let scale = |peak: f64| {
         if peak > 0.0 {
-            2f64.powi((peak.log2().floor() as i32 - P::EXPONENT).max(-1000))
+            2f64.powi((peak.log2().floor() as i32 - P::MAX_EXPONENT).max(-1000))
         } else {
             1.0
         }
@@ -161,11 +161,11 @@ fn pack<P: Pack>(
     scales: &[[f64; 2]],
     value: impl Fn(usize, usize) -> [Vec3; 2] + Sync,
 ) -> Vec<P> {
-    let per_block = ROWS * scales.len();
+    let per_block = ROWS_PER_MODE * scales.len();
     let mut rows = vec![P::EMPTY; points.div_ceil(LANES) * per_block];
     let blocks = rows.par_chunks_mut(per_block.max(1)).enumerate();
     blocks.for_each(|(block, rows)| {
-        let modes = rows.chunks_exact_mut(ROWS).zip(scales).enumerate();
+        let modes = rows.chunks_exact_mut(ROWS_PER_MODE).zip(scales).enumerate();
         for (mode, (rows, scales)) in modes {
             for point in (block * LANES)..((block + 1) * LANES).min(points) {
                 let both = value(mode, point);
@@ -195,18 +195,18 @@ mod tests {
             ]
         };
         for precision in [Precision::F32, Precision::F16] {
-            let blocks = Blocks::new(precision, 37, 5, value);
+            let blocks = ModeBlocks::new(precision, 37, 5, value);
             let bound = if precision == Precision::F32 {
                 6e-8
             } else {
                 5e-4
             };
             for (m, p) in (0..5).flat_map(|m| (0..37).map(move |p| (m, p))) {
-                for k in 0..ROWS {
-                    let row = ((p / LANES) * 5 + m) * ROWS + k;
+                for k in 0..ROWS_PER_MODE {
+                    let row = ((p / LANES) * 5 + m) * ROWS_PER_MODE + k;
                     let stored = match &blocks.values {
-                        Values::F32(v) => v[row].0[p % LANES],
-                        Values::F16(v) => half::f16::from_bits(v[row].0[p % LANES]).to_f32(),
+                        ModeValues::F32(v) => v[row].0[p % LANES],
+                        ModeValues::F16(v) => half::f16::from_bits(v[row].0[p % LANES]).to_f32(),
                     };
                     let got = f64::from(stored) * blocks.scales[m][k / 3];
                     let wanted = value(m, p)[k / 3][k % 3];
@@ -220,9 +220,9 @@ mod tests {
     /// Modes of zero displacement are stored as zero with scale one.
     #[test]
     fn still_modes_store_zero() {
-        let blocks = Blocks::new(Precision::F16, 3, 1, |_, _| [Vec3::zeros(); 2]);
+        let blocks = ModeBlocks::new(Precision::F16, 3, 1, |_, _| [Vec3::zeros(); 2]);
         assert_eq!(blocks.scales, [[1.0; 2]]);
-        let Values::F16(rows) = &blocks.values else {
+        let ModeValues::F16(rows) = &blocks.values else {
             panic!("asked for f16");
         };
         assert!(rows.iter().all(|r| r.0 == [0; LANES]));

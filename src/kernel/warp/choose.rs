@@ -2,21 +2,21 @@
 //! Choice of an engine by the measured cost of a frame, on this machine and for this surface.
 //!
 //! The real kernels are run a few times, transfers included. A graphics device takes a tenth of a second to open, so
-//! it is tried only if the processor needs more than [`WORTH_A_DEVICE`] for a frame. Software devices are used only
+//! it is tried only if the processor needs more than [`MIN_DEVICE_TIME`] for a frame. Software devices are used only
 //! on request.
 
 use super::cpu::{CpuWarp, Threads};
 use super::gpu::{self, Adapter};
-use super::{KernelError, Shown, WarpEngine, WarpInput, WarpModel};
+use super::{FrameOutput, KernelError, WarpEngine, WarpInput, WarpModel};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Time of a frame on the processor above which a graphics device is tried, s.
-const WORTH_A_DEVICE: f64 = 1e-3;
+const MIN_DEVICE_TIME: f64 = 1e-3;
 /// Measured runs after a first unmeasured one; the shortest counts.
-const RUNS: usize = 3;
+const TIMED_RUNS: usize = 3;
 /// Time after which no further run is begun, s.
-const LONG: f64 = 0.05;
+const MAX_TIMING: f64 = 0.05;
 
 /// Requested engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -50,8 +50,8 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the engine on a device, a part of its name or its number. An engine other than "gpu" stays, and so does any if `device` is empty.
-    pub(crate) fn on(self, device: &str) -> Self {
+    /// Returns the engine on a device, a part of its name or its number. An engine other than "gpu" stays, and so does any if `open_device` is empty.
+    pub(crate) fn with_device(self, device: &str) -> Self {
         match (self, device.trim()) {
             (Self::Gpu, device) if !device.is_empty() => Self::Adapter(device.into()),
             (engine, _) => engine,
@@ -87,36 +87,36 @@ impl TryFrom<String> for EngineChoice {
 
 /// Measured cost of a frame on an engine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct EngineTiming {
     /// Name of the engine.
     pub engine: String,
     /// Time of a frame, transfers included, s.
     pub seconds: f64,
 }
 
-impl std::fmt::Display for Measured {
+impl std::fmt::Display for EngineTiming {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {:.3} ms", self.engine, 1e3 * self.seconds)
     }
 }
 
 /// An engine and the measurements that led to it.
-pub(super) struct Choice {
+pub(super) struct MeasuredEngine {
     pub engine: Arc<dyn WarpEngine>,
-    pub measured: Vec<Measured>,
+    pub measured: Vec<EngineTiming>,
     /// Warning about a request that could not be met.
     pub warning: Option<String>,
 }
 
-impl Choice {
+impl MeasuredEngine {
     /// Chooses the engine for a model.
     pub(super) fn new(model: &Arc<WarpModel>, wanted: &EngineChoice) -> Self {
         let adapter = match wanted {
-            EngineChoice::Cpu => return Self::processor(model),
+            EngineChoice::Cpu => return Self::fastest_cpu(model),
             EngineChoice::Auto => {
-                let mut choice = Self::processor(model);
+                let mut choice = Self::fastest_cpu(model);
                 let cost = choice.cost();
-                if cost > WORTH_A_DEVICE {
+                if cost > MIN_DEVICE_TIME {
                     choice.try_device(model, cost);
                 }
                 return choice;
@@ -124,18 +124,18 @@ impl Choice {
             EngineChoice::Gpu => Adapter::Any,
             EngineChoice::Adapter(name) => Adapter::Named(name),
         };
-        match device(model, adapter) {
+        match open_device(model, adapter) {
             Ok(choice) => choice,
             Err(error) => {
-                let mut choice = Self::processor(model);
-                choice.warning = Some(fallen(&error));
+                let mut choice = Self::fastest_cpu(model);
+                choice.warning = Some(fallback_warning(&error));
                 choice
             }
         }
     }
 
     /// Returns the faster engine on the processor.
-    pub(super) fn processor(model: &Arc<WarpModel>) -> Self {
+    pub(super) fn fastest_cpu(model: &Arc<WarpModel>) -> Self {
         let one: Arc<dyn WarpEngine> = Arc::new(CpuWarp::new(model.clone(), Threads::One));
         let mut measured = vec![measure(one.as_ref())];
         let mut engine = one;
@@ -161,62 +161,65 @@ impl Choice {
 
     /// Switches to the best graphics device if it is faster.
     fn try_device(&mut self, model: &Arc<WarpModel>, cost: f64) {
-        if gpu::hardware() {
-            match device(model, Adapter::Hardware) {
+        if gpu::has_hardware() {
+            match open_device(model, Adapter::Hardware) {
                 Ok(device) => {
                     if device.cost() < cost {
                         self.engine = device.engine;
                     }
                     self.measured.extend(device.measured);
                 }
-                Err(error) => self.warning = Some(fallen(&error)),
+                Err(error) => self.warning = Some(fallback_warning(&error)),
             }
         }
     }
 }
 
 /// Returns the warning when the processor replaces a device.
-pub(super) fn fallen(error: &KernelError) -> String {
+pub(super) fn fallback_warning(error: &KernelError) -> String {
     format!("{error}; the processor is used instead")
 }
 
 /// Opens an engine on a device and runs it once to show that it works.
-fn device(model: &Arc<WarpModel>, adapter: Adapter<'_>) -> Result<Choice, KernelError> {
+fn open_device(
+    model: &Arc<WarpModel>,
+    adapter: Adapter<'_>,
+) -> Result<MeasuredEngine, KernelError> {
     let engine = gpu::open(model, adapter)?;
     let measured = try_measure(engine.as_ref())?;
-    Ok(Choice {
+    Ok(MeasuredEngine {
         engine,
         measured: vec![measured],
         warning: None,
     })
 }
 
-fn measure(engine: &dyn WarpEngine) -> Measured {
+fn measure(engine: &dyn WarpEngine) -> EngineTiming {
     // Engines on the processor cannot fail on amplitudes of zero.
-    try_measure(engine).unwrap_or_else(|_| Measured {
+    try_measure(engine).unwrap_or_else(|_| EngineTiming {
         engine: engine.name().into(),
         seconds: f64::INFINITY,
     })
 }
 
-fn try_measure(engine: &dyn WarpEngine) -> Result<Measured, KernelError> {
+fn try_measure(engine: &dyn WarpEngine) -> Result<EngineTiming, KernelError> {
     let model = engine.model();
     let amplitudes = vec![0.0; model.modes()];
     let mut out = vec![0.0; 3 * model.vertices()];
     let mut seconds = f64::INFINITY;
     let all = Instant::now();
-    for run in 0..=RUNS {
+    for run in 0..=TIMED_RUNS {
         let start = Instant::now();
-        engine.frame_into(WarpInput::new(&amplitudes, Shown::Rest), &mut out)?;
+        engine.frame_into(WarpInput::new(&amplitudes, FrameOutput::Rest), &mut out)?;
         // The first run wakes threads and fetches pages; it counts only if it is the only one.
-        if run > 0 || all.elapsed().as_secs_f64() > LONG {
+        if run > 0 || all.elapsed().as_secs_f64() > MAX_TIMING {
             seconds = seconds.min(start.elapsed().as_secs_f64());
         }
-        if all.elapsed().as_secs_f64() > LONG {
+        if all.elapsed().as_secs_f64() > MAX_TIMING {
             break;
         }
     }
-    Ok(Measured {
+    Ok(EngineTiming {
         engine: engine.name().into(),
         seconds,
     })

@@ -6,23 +6,23 @@
 //! is computed chunk by chunk rather than frame by frame: the modes of a chunk are read from memory once and stay in
 //! the cache for its other frames.
 
-use super::super::cpu::{Packed, Rows, Weights, with_rows};
-use super::super::target::{Form as Writing, Put, with_form};
-use super::blocks::{Half, ROWS, Single, Values};
-use super::finish::{shown, with_finish};
-use super::model::{Finish, Prepared, WarpInput, WarpModel};
+use super::super::cpu::{PackedRows, RowSource, WeightedRow, with_rows};
+use super::super::target::{OutputForm as Writing, OutputWriter, with_form};
+use super::blocks::{HalfRow, ModeValues, ROWS_PER_MODE, SingleRow};
+use super::finish::{finish_vertex, with_finish};
+use super::model::{Finish, PreparedFrame, WarpInput, WarpModel};
 use super::turn::{LANES, Lanes, turn};
 use super::{KernelError, WarpEngine};
-use crate::progress::{Progress, step};
+use crate::progress::{Progress, report_progress};
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Approximate bytes of mode values per chunk.
 const CHUNK_BYTES: usize = 1 << 19;
 /// Vertices per chunk of the embedded form.
-const CHUNK: usize = 8192;
+const CHUNK_VERTICES: usize = 8192;
 /// Frames between two reports to the progress.
-const FRAMES: usize = 16;
+const REPORT_FRAMES: usize = 16;
 
 /// Threads of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum Instructions {
 
 impl Instructions {
     /// Returns the best set that this processor supports.
-    pub fn best() -> Self {
+    pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("fma")
@@ -68,13 +68,13 @@ pub struct CpuWarp {
 impl CpuWarp {
     /// Builds the engine with the best instructions of this processor.
     pub fn new(model: Arc<WarpModel>, threads: Threads) -> Self {
-        Self::with(model, threads, Instructions::best())
+        Self::with_instructions(model, threads, Instructions::detect())
     }
 
     /// Builds the engine with the best instructions of this processor, or with plain ones on request.
-    pub fn with(model: Arc<WarpModel>, threads: Threads, asked: Instructions) -> Self {
+    pub fn with_instructions(model: Arc<WarpModel>, threads: Threads, asked: Instructions) -> Self {
         let instructions = match asked {
-            Instructions::Avx2 => Instructions::best(),
+            Instructions::Avx2 => Instructions::detect(),
             Instructions::Plain => Instructions::Plain,
         };
         let name = match threads {
@@ -92,17 +92,20 @@ impl CpuWarp {
         }
     }
 
-    fn run(&self, frames: &[Prepared<'_>], out: &mut [f32]) {
-        let warp = |out: &mut [f32], frames: &[Prepared<'_>]| match &self.model.blocks.values {
-            Values::F32(rows) => self.blocks(rows, frames, out),
-            Values::F16(rows) => self.blocks(rows, frames, out),
+    fn run(&self, frames: &[PreparedFrame<'_>], out: &mut [f32]) {
+        let warp = |out: &mut [f32], frames: &[PreparedFrame<'_>]| match &self.model.blocks.values {
+            ModeValues::F32(rows) => self.warp_blocks(rows, frames, out),
+            ModeValues::F16(rows) => self.warp_blocks(rows, frames, out),
         };
         let Some(rows) = &self.model.rows else {
             return warp(out, frames);
         };
         let nodes = self.model.blocks.points;
         let mut moved = vec![0.0; 3 * nodes * frames.len()];
-        let bare: Vec<Prepared<'_>> = frames.iter().map(Prepared::bare).collect();
+        let bare: Vec<PreparedFrame<'_>> = frames
+            .iter()
+            .map(PreparedFrame::displacements_only)
+            .collect();
         warp(&mut moved, &bare);
         let wide: Vec<[f32; 4]> = moved
             .chunks_exact(3)
@@ -112,48 +115,48 @@ impl CpuWarp {
     }
 
     /// Warps all points that have mode values.
-    fn blocks<R: Lane>(&self, rows: &[R], frames: &[Prepared<'_>], out: &mut [f32]) {
-        let (points, per_block) = (self.model.blocks.points, ROWS * self.model.modes());
+    fn warp_blocks<R: ModeRow>(&self, rows: &[R], frames: &[PreparedFrame<'_>], out: &mut [f32]) {
+        let (points, per_block) = (self.model.blocks.points, ROWS_PER_MODE * self.model.modes());
         let blocks = (CHUNK_BYTES / (per_block * size_of::<R>())).clamp(2, 512);
         let work = |first: usize, out: &mut [&mut [f32]]| {
             let from = first / LANES * per_block;
             let to = (from + blocks * per_block).min(rows.len());
             let rows = &rows[from..to];
             match self.instructions {
-                Instructions::Plain => chunk::<false, R>(rows, per_block, first, frames, out),
-                // SAFETY: `with` sets these instructions only if the processor was detected to have them.
+                Instructions::Plain => warp_chunk::<false, R>(rows, per_block, first, frames, out),
+                // SAFETY: `with_instructions` sets these instructions only if the processor was detected to have them.
                 #[cfg(target_arch = "x86_64")]
                 Instructions::Avx2 => unsafe {
-                    chunk_avx2::<R>(rows, per_block, first, frames, out);
+                    warp_chunk_avx2::<R>(rows, per_block, first, frames, out);
                 },
                 #[cfg(not(target_arch = "x86_64"))]
-                Instructions::Avx2 => chunk::<false, R>(rows, per_block, first, frames, out),
+                Instructions::Avx2 => warp_chunk::<false, R>(rows, per_block, first, frames, out),
             }
         };
-        self.each_chunk(points, blocks * LANES, out, work);
+        self.for_each_chunk(points, blocks * LANES, out, work);
     }
 
     /// Moves the surface with displacements `[frame][node]`.
     fn embed(
         &self,
-        rows: impl Packed,
-        frames: &[Prepared<'_>],
+        rows: impl RowSource,
+        frames: &[PreparedFrame<'_>],
         moved: &[[f32; 4]],
         out: &mut [f32],
     ) {
         let work = |first: usize, out: &mut [&mut [f32]]| match self.instructions {
             Instructions::Plain => embed_chunk::<false>(rows, first, frames, moved, out),
-            // SAFETY: `with` sets these instructions only if the processor was detected to have them.
+            // SAFETY: `with_instructions` sets these instructions only if the processor was detected to have them.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { embed_chunk_avx2(rows, first, frames, moved, out) },
             #[cfg(not(target_arch = "x86_64"))]
             Instructions::Avx2 => embed_chunk::<false>(rows, first, frames, moved, out),
         };
-        self.each_chunk(rows.count(), CHUNK, out, work);
+        self.for_each_chunk(rows.count(), CHUNK_VERTICES, out, work);
     }
 
     /// Splits an output `[frame][point][3]` into chunks of points and passes each, with all its frames, to `work`.
-    fn each_chunk(
+    fn for_each_chunk(
         &self,
         points: usize,
         chunk: usize,
@@ -200,20 +203,22 @@ impl WarpEngine for CpuWarp {
     ) -> Result<(), KernelError> {
         let prepared = self.model.prepare_all(frames, out.len())?;
         let size = (3 * self.model.vertices()).max(1);
-        let groups = prepared.chunks(FRAMES).zip(out.chunks_mut(FRAMES * size));
+        let groups = prepared
+            .chunks(REPORT_FRAMES)
+            .zip(out.chunks_mut(REPORT_FRAMES * size));
         for (i, (frames, out)) in groups.enumerate() {
-            let done = (i * FRAMES) as f64 / prepared.len() as f64;
-            step(progress, done, "deforming")?;
+            let done = (i * REPORT_FRAMES) as f64 / prepared.len() as f64;
+            report_progress(progress, done, "deforming")?;
             self.run(frames, out);
         }
         Ok(())
     }
 }
 
-impl Prepared<'_> {
+impl PreparedFrame<'_> {
     /// Returns the same frame with displacements as output.
-    fn bare(&self) -> Prepared<'static> {
-        Prepared {
+    fn displacements_only(&self) -> PreparedFrame<'static> {
+        PreparedFrame {
             amplitudes: self.amplitudes.clone(),
             finish: Finish::Displacements,
             writing: Writing::Plain,
@@ -222,19 +227,19 @@ impl Prepared<'_> {
 }
 
 /// A stored row.
-trait Lane: Copy + Sync {
+trait ModeRow: Copy + Sync {
     /// Returns its numbers in f32. `F16C`: the processor converts half precision itself.
     fn load<const F16C: bool>(&self) -> Lanes;
 }
 
-impl Lane for Single {
+impl ModeRow for SingleRow {
     #[inline(always)]
     fn load<const F16C: bool>(&self) -> Lanes {
         self.0
     }
 }
 
-impl Lane for Half {
+impl ModeRow for HalfRow {
     #[inline(always)]
     fn load<const F16C: bool>(&self) -> Lanes {
         #[cfg(target_arch = "x86_64")]
@@ -263,9 +268,9 @@ impl Lane for Half {
 /// biases, which handles the smallest numbers too.
 #[inline(always)]
 fn widen(bits: u16) -> f32 {
-    const BIASES: f32 = f32::from_bits((127 + 127 - 15) << 23);
+    const BIAS_SCALE: f32 = f32::from_bits((127 + 127 - 15) << 23);
     let bits = u32::from(bits);
-    let size = f32::from_bits((bits & 0x7fff) << 13) * BIASES;
+    let size = f32::from_bits((bits & 0x7fff) << 13) * BIAS_SCALE;
     f32::from_bits(size.to_bits() | ((bits & 0x8000) << 16))
 }
 
@@ -277,30 +282,30 @@ fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn chunk_avx2<R: Lane>(
+fn warp_chunk_avx2<R: ModeRow>(
     rows: &[R],
     per_block: usize,
     first: usize,
-    frames: &[Prepared<'_>],
+    frames: &[PreparedFrame<'_>],
     out: &mut [&mut [f32]],
 ) {
-    chunk::<true, R>(rows, per_block, first, frames, out);
+    warp_chunk::<true, R>(rows, per_block, first, frames, out);
 }
 
 /// Computes the blocks of a chunk with first point `first`; `out` has one part per frame.
 #[inline(always)]
-fn chunk<const FMA: bool, R: Lane>(
+fn warp_chunk<const FMA: bool, R: ModeRow>(
     rows: &[R],
     per_block: usize,
     first: usize,
-    frames: &[Prepared<'_>],
+    frames: &[PreparedFrame<'_>],
     out: &mut [&mut [f32]],
 ) {
     for (frame, out) in frames.iter().zip(out.iter_mut()) {
         let blocks = rows.chunks_exact(per_block).zip((first..).step_by(LANES));
         let blocks = blocks.zip(out.chunks_mut(3 * LANES));
         with_form!(frame.writing, put => for ((rows, first), out) in blocks {
-            let [a, b, c, d, e, f] = sum::<FMA, R>(rows, &frame.amplitudes);
+            let [a, b, c, d, e, f] = mode_sums::<FMA, R>(rows, &frame.amplitudes);
             let u = turn(&[a, b, c], &[d, e, f]);
             write::<FMA>(&frame.finish, put, first, &u, out);
         });
@@ -309,10 +314,13 @@ fn chunk<const FMA: bool, R: Lane>(
 
 /// Returns `Φ q` and `Ψ q` of a block.
 #[inline(always)]
-fn sum<const FMA: bool, R: Lane>(rows: &[R], amplitudes: &[[f32; 2]]) -> [Lanes; ROWS] {
-    let mut sums = [[0.0f32; LANES]; ROWS];
-    for (rows, q) in rows.chunks_exact(ROWS).zip(amplitudes) {
-        for k in 0..ROWS {
+fn mode_sums<const FMA: bool, R: ModeRow>(
+    rows: &[R],
+    amplitudes: &[[f32; 2]],
+) -> [Lanes; ROWS_PER_MODE] {
+    let mut sums = [[0.0f32; LANES]; ROWS_PER_MODE];
+    for (rows, q) in rows.chunks_exact(ROWS_PER_MODE).zip(amplitudes) {
+        for k in 0..ROWS_PER_MODE {
             let values = rows[k].load::<FMA>();
             for l in 0..LANES {
                 sums[k][l] = multiply_add::<FMA>(values[l], q[k / 3], sums[k][l]);
@@ -326,23 +334,23 @@ fn sum<const FMA: bool, R: Lane>(rows: &[R], amplitudes: &[[f32; 2]]) -> [Lanes;
 #[inline(always)]
 fn write<const FMA: bool>(
     finish: &Finish<'_>,
-    put: impl Put,
+    put: impl OutputWriter,
     first: usize,
     u: &[Lanes; 3],
     out: &mut [f32],
 ) {
     for (l, out) in out.chunks_exact_mut(3).enumerate() {
         let u = [u[0][l], u[1][l], u[2][l]];
-        put.put(out, shown::<FMA>(finish, first + l, u));
+        put.put(out, finish_vertex::<FMA>(finish, first + l, u));
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn embed_chunk_avx2(
-    rows: impl Packed,
+    rows: impl RowSource,
     first: usize,
-    frames: &[Prepared<'_>],
+    frames: &[PreparedFrame<'_>],
     moved: &[[f32; 4]],
     out: &mut [&mut [f32]],
 ) {
@@ -351,9 +359,9 @@ fn embed_chunk_avx2(
 
 #[inline(always)]
 fn embed_chunk<const FMA: bool>(
-    rows: impl Packed,
+    rows: impl RowSource,
     first: usize,
-    frames: &[Prepared<'_>],
+    frames: &[PreparedFrame<'_>],
     moved: &[[f32; 4]],
     out: &mut [&mut [f32]],
 ) {
@@ -389,7 +397,7 @@ mod tests {
     /// A row is one cache line in single precision and half of one in half precision.
     #[test]
     fn rows_fit_cache_lines() {
-        assert_eq!((size_of::<Single>(), align_of::<Single>()), (64, 64));
-        assert_eq!((size_of::<Half>(), align_of::<Half>()), (32, 32));
+        assert_eq!((size_of::<SingleRow>(), align_of::<SingleRow>()), (64, 64));
+        assert_eq!((size_of::<HalfRow>(), align_of::<HalfRow>()), (32, 32));
     }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A warped surface: its model, the chosen engine, and the processor as fallback.
 
-use super::choose::{Choice, fallen};
-use super::{Bones, EngineChoice, KernelError, Measured, Shown, WarpEngine, WarpInput, WarpModel};
+use super::choose::{MeasuredEngine, fallback_warning};
+use super::{
+    BoneMaps, EngineChoice, EngineTiming, FrameOutput, KernelError, WarpEngine, WarpInput,
+    WarpModel,
+};
 use crate::progress::{Progress, Silent};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -10,12 +13,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// right.
 pub struct Deformer {
     model: Arc<WarpModel>,
-    state: RwLock<State>,
+    state: RwLock<DeformerState>,
 }
 
-struct State {
+struct DeformerState {
     engine: Arc<dyn WarpEngine>,
-    measured: Vec<Measured>,
+    measured: Vec<EngineTiming>,
     /// All warnings; the first `taken` of them have been returned.
     warnings: Vec<String>,
     taken: usize,
@@ -25,10 +28,10 @@ impl Deformer {
     /// Chooses the engine. Failures of a device are [`warnings`](Self::warnings), not errors.
     pub fn new(model: WarpModel, wanted: &EngineChoice) -> Self {
         let model = Arc::new(model);
-        let choice = Choice::new(&model, wanted);
+        let choice = MeasuredEngine::new(&model, wanted);
         Self {
             model,
-            state: RwLock::new(State {
+            state: RwLock::new(DeformerState {
                 engine: choice.engine,
                 measured: choice.measured,
                 warnings: choice.warning.into_iter().collect(),
@@ -41,7 +44,7 @@ impl Deformer {
     pub fn with_engine(engine: Arc<dyn WarpEngine>) -> Self {
         Self {
             model: engine.model().clone(),
-            state: RwLock::new(State {
+            state: RwLock::new(DeformerState {
                 engine,
                 measured: Vec::new(),
                 warnings: Vec::new(),
@@ -57,18 +60,18 @@ impl Deformer {
 
     /// Returns the current device's name: "CPU, 2 threads", "GPU NAME".
     pub fn engine(&self) -> String {
-        self.current().name().to_string()
+        self.current_engine().name().to_string()
     }
 
     /// Returns the cost of a frame on each engine that was tried.
-    pub fn measured(&self) -> Vec<Measured> {
-        self.read().measured.clone()
+    pub fn timings(&self) -> Vec<EngineTiming> {
+        self.read_state().measured.clone()
     }
 
     /// Returns measurements and choice in one line: "CPU, 1 thread: 0.620 ms; CPU, 2 threads: 0.310 ms; chosen: CPU,
     /// 2 threads".
     pub fn report(&self) -> String {
-        let state = self.read();
+        let state = self.read_state();
         let tried = state.measured.iter();
         let mut parts: Vec<String> = tried.map(ToString::to_string).collect();
         parts.push(format!("chosen: {}", state.engine.name()));
@@ -78,7 +81,7 @@ impl Deformer {
 
     /// Returns all warnings about the engine.
     pub fn warnings(&self) -> Vec<String> {
-        self.read().warnings.clone()
+        self.read_state().warnings.clone()
     }
 
     /// Returns the warnings since the last call, to be shown once.
@@ -102,7 +105,7 @@ impl Deformer {
         amplitudes: &[f64],
         out: &mut [f32],
     ) -> Result<(), KernelError> {
-        self.frame_into(WarpInput::new(amplitudes, Shown::Displacements), out)
+        self.frame_into(WarpInput::new(amplitudes, FrameOutput::Displacements), out)
     }
 
     /// Writes world positions `[vertices · 3]`, metres; at rest without bones.
@@ -112,10 +115,13 @@ impl Deformer {
     pub fn positions_into(
         &self,
         amplitudes: &[f64],
-        bones: Option<&Bones>,
+        bones: Option<&BoneMaps>,
         out: &mut [f32],
     ) -> Result<(), KernelError> {
-        self.frame_into(WarpInput::new(amplitudes, Shown::positions(bones)), out)
+        self.frame_into(
+            WarpInput::new(amplitudes, FrameOutput::positions(bones)),
+            out,
+        )
     }
 
     /// Writes one frame `[vertices · 3]`, metres.
@@ -136,7 +142,7 @@ impl Deformer {
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), KernelError> {
-        let engine = self.current();
+        let engine = self.current_engine();
         match engine.frames_into(frames, progress, out) {
             Err(error @ KernelError::Device { .. }) => {
                 let engine = self.fall_back(&engine, &error);
@@ -146,22 +152,22 @@ impl Deformer {
         }
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, State> {
+    fn read_state(&self) -> std::sync::RwLockReadGuard<'_, DeformerState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn current(&self) -> Arc<dyn WarpEngine> {
-        self.read().engine.clone()
+    fn current_engine(&self) -> Arc<dyn WarpEngine> {
+        self.read_state().engine.clone()
     }
 
     /// Replaces an engine that failed, once even if several threads see the failure; returns the current engine.
     fn fall_back(&self, failed: &Arc<dyn WarpEngine>, error: &KernelError) -> Arc<dyn WarpEngine> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&state.engine, failed) {
-            let choice = Choice::processor(&self.model);
+            let choice = MeasuredEngine::fastest_cpu(&self.model);
             state.engine = choice.engine;
             state.measured.extend(choice.measured);
-            state.warnings.push(fallen(error));
+            state.warnings.push(fallback_warning(error));
         }
         state.engine.clone()
     }

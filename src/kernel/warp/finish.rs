@@ -4,13 +4,13 @@
 //! `L u` alone. All are relative to the origin near the body, from which they are then written.
 
 use super::super::LocalPositions;
-use super::super::limit::{Columns, Pair, SkinPairs, image, shrink};
-use super::model::{Bones, Finish};
+use super::super::limit::{BoneWeight, MapColumns, SkinPairs, image, shrink};
+use super::model::{BoneMaps, Finish};
 
 /// Runs a loop with the finish known at compile time, as a function of a vertex and its displacement.
 macro_rules! with_finish {
     ($fma:ident, $finish:expr, $show:ident => $work:expr) => {{
-        use $crate::kernel::warp::finish::{plus, posed};
+        use $crate::kernel::warp::finish::{add_vectors, posed_vertex};
         use $crate::kernel::warp::model::Finish;
         match $finish {
             Finish::Displacements => {
@@ -18,18 +18,18 @@ macro_rules! with_finish {
                 $work
             }
             Finish::Rest(rest) => {
-                let $show = |vertex: usize, u| plus(rest.points[vertex], u);
+                let $show = |vertex: usize, u| add_vectors(rest.points[vertex], u);
                 $work
             }
             Finish::Posed(rest, skin, bones) => {
                 let $show = |vertex, u| {
-                    let (skin, away) = posed::<$fma>(rest, u, vertex, skin, bones);
-                    plus(skin, away)
+                    let (skin, away) = posed_vertex::<$fma>(rest, u, vertex, skin, bones);
+                    add_vectors(skin, away)
                 };
                 $work
             }
             Finish::Offsets(rest, skin, bones) => {
-                let $show = |vertex, u| posed::<$fma>(rest, u, vertex, skin, bones).1;
+                let $show = |vertex, u| posed_vertex::<$fma>(rest, u, vertex, skin, bones).1;
                 $work
             }
         }
@@ -39,23 +39,27 @@ pub(super) use with_finish;
 
 /// Returns the output of a vertex with displacement `u`. `FMA`: the caller enables AVX2 and FMA.
 #[inline(always)]
-pub(super) fn shown<const FMA: bool>(finish: &Finish<'_>, vertex: usize, u: [f32; 3]) -> [f32; 3] {
+pub(super) fn finish_vertex<const FMA: bool>(
+    finish: &Finish<'_>,
+    vertex: usize,
+    u: [f32; 3],
+) -> [f32; 3] {
     with_finish!(FMA, finish, show => show(vertex, u))
 }
 
 #[inline(always)]
-pub(super) fn plus(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+pub(super) fn add_vectors(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
 /// Returns the skin's position, and the offset from it.
 #[inline(always)]
-pub(super) fn posed<const FMA: bool>(
+pub(super) fn posed_vertex<const FMA: bool>(
     rest: &LocalPositions,
     u: [f32; 3],
     vertex: usize,
     skin: &SkinPairs,
-    bones: &Bones,
+    bones: &BoneMaps,
 ) -> ([f32; 3], [f32; 3]) {
     let (x, maps) = (rest.points[vertex], bones.maps.maps());
     #[cfg(target_arch = "x86_64")]
@@ -79,7 +83,7 @@ fn images(
     u: [f32; 3],
     skin: &SkinPairs,
     vertex: usize,
-    maps: &[Columns],
+    maps: &[MapColumns],
 ) -> ([f32; 3], [f32; 3]) {
     let map = skin.blend(vertex, maps).unwrap_or_default();
     let linear = [map[0], map[1], map[2], [0.0; 4]];
@@ -90,7 +94,12 @@ fn images(
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn images_avx2(x: [f32; 3], u: [f32; 3], row: &[Pair], maps: &[Columns]) -> ([f32; 3], [f32; 3]) {
+fn images_avx2(
+    x: [f32; 3],
+    u: [f32; 3],
+    row: &[BoneWeight],
+    maps: &[MapColumns],
+) -> ([f32; 3], [f32; 3]) {
     use std::arch::x86_64::{
         __m256, _mm_add_ps, _mm_set1_ps, _mm_storeu_ps, _mm256_castps256_ps128,
         _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_set_m128,

@@ -35,13 +35,13 @@ mod model;
 mod turn;
 
 pub use blocks::Precision;
-pub use choose::{EngineChoice, Measured};
+pub use choose::{EngineChoice, EngineTiming};
 pub use cpu::{CpuWarp, Instructions, Threads};
 pub use deformer::Deformer;
 #[cfg(feature = "gpu")]
 pub use gpu::GpuWarp;
 pub use gpu::{Adapter, gpu_adapters};
-pub use model::{Bones, Form, Shown, WarpInput, WarpModel};
+pub use model::{BoneMaps, FrameOutput, WarpForm, WarpInput, WarpModel};
 
 use super::KernelError;
 use crate::progress::{Progress, Silent};
@@ -80,7 +80,7 @@ pub trait WarpEngine: Send + Sync {
     /// # Errors
     /// Errors of [`frames_into`](Self::frames_into).
     fn displacements_into(&self, amplitudes: &[f64], out: &mut [f32]) -> Result<(), KernelError> {
-        self.frame_into(WarpInput::new(amplitudes, Shown::Displacements), out)
+        self.frame_into(WarpInput::new(amplitudes, FrameOutput::Displacements), out)
     }
 
     /// Writes world positions `[vertices · 3]`, metres; at rest without bones.
@@ -90,9 +90,12 @@ pub trait WarpEngine: Send + Sync {
     fn positions_into(
         &self,
         amplitudes: &[f64],
-        bones: Option<&Bones>,
+        bones: Option<&BoneMaps>,
         out: &mut [f32],
     ) -> Result<(), KernelError> {
-        self.frame_into(WarpInput::new(amplitudes, Shown::positions(bones)), out)
+        self.frame_into(
+            WarpInput::new(amplitudes, FrameOutput::positions(bones)),
+            out,
+        )
     }
 }

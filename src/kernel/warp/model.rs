@@ -4,28 +4,28 @@
 //! Everything is checked here, once: engines take frames that this file prepared, and meet no index out of range and
 //! no number that is not finite. Bounds on amplitudes, maps and rest positions keep every product in f32.
 
-use super::super::cpu::Rows;
+use super::super::cpu::PackedRows;
 use super::super::limit::{LocalMaps, SkinPairs};
-use super::super::target::Form as Writing;
-use super::super::{KernelError, LocalPositions, Target};
-use super::blocks::{Blocks, Precision};
+use super::super::target::OutputForm as Writing;
+use super::super::{KernelError, LocalPositions, OutputSpace};
+use super::blocks::{ModeBlocks, Precision};
 use crate::Vec3;
 use crate::lattice::Embedding;
 use crate::skeleton::{Pose, SkinWeights};
 
 /// Largest displacement, rest coordinate and number of a bone's map, metres.
-const LARGEST: f64 = 1e12;
+const MAX_LENGTH: f64 = 1e12;
 /// Largest rotation vector, radians. Beyond a thousand turns it has no meaning, but stays finite.
-const LARGEST_ROTATION: f64 = 1e12;
+const MAX_ROTATION: f64 = 1e12;
 /// Largest weight of an embedding; above one only outside the cell.
-const LARGEST_WEIGHT: f64 = 1e3;
+const MAX_WEIGHT: f64 = 1e3;
 /// Smallest soft limit, metres.
-const SMALLEST_LIMIT: f64 = 1e-30;
+const MIN_LIMIT: f64 = 1e-30;
 
 /// Points at which the warp is computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum WarpForm {
     /// The vertices of the surface \[choi2003\].
     #[default]
     Vertex,
@@ -33,7 +33,7 @@ pub enum Form {
     Embedded,
 }
 
-impl Form {
+impl WarpForm {
     /// Returns "vertex" or "embedded".
     pub fn name(self) -> &'static str {
         match self {
@@ -55,17 +55,17 @@ impl Form {
 /// The modes of one surface, packed, with its rest shape and its skin.
 #[derive(Debug, Clone)]
 pub struct WarpModel {
-    form: Form,
-    pub(super) blocks: Blocks,
+    form: WarpForm,
+    pub(super) blocks: ModeBlocks,
     /// Embedding of the surface in the nodes; embedded form only.
-    pub(super) rows: Option<Rows>,
+    pub(super) rows: Option<PackedRows>,
     pub(super) rest: LocalPositions,
-    pub(super) skin: Option<Skin>,
+    pub(super) skin: Option<WarpSkin>,
 }
 
 /// Skin weights; vertices that no bone carries follow one extra bone that never moves.
 #[derive(Debug, Clone)]
-pub(super) struct Skin {
+pub(super) struct WarpSkin {
     pub pairs: SkinPairs,
     bones: usize,
     /// Share of the surface that each bone carries; they sum to one.
@@ -91,13 +91,13 @@ impl WarpModel {
         let nodes = check_modes(shapes, rotations)?;
         check_surface(nodes, embedding, rest)?;
         let at = |of: &[Vec3], point: usize| match embedding {
-            Some(e) => e.place(point, of),
+            Some(e) => e.position(point, of),
             None => of[point],
         };
-        let blocks = Blocks::new(precision, rest.len(), shapes.len(), |mode, point| {
+        let blocks = ModeBlocks::new(precision, rest.len(), shapes.len(), |mode, point| {
             [at(&shapes[mode], point), at(&rotations[mode], point)]
         });
-        Self::new(Form::Vertex, blocks, None, rest, skin)
+        Self::new(WarpForm::Vertex, blocks, None, rest, skin)
     }
 
     /// Packs the embedded form from the same arguments. The precision is that of the modes at the nodes; weights are
@@ -116,19 +116,19 @@ impl WarpModel {
         let nodes = check_modes(shapes, rotations)?;
         check_surface(nodes, embedding, rest)?;
         let rows = match embedding {
-            Some(e) => Rows::new(e, nodes)?,
-            None => Rows::identity(nodes),
+            Some(e) => PackedRows::new(e, nodes)?,
+            None => PackedRows::identity(nodes),
         };
-        let blocks = Blocks::new(precision, nodes, shapes.len(), |mode, node| {
+        let blocks = ModeBlocks::new(precision, nodes, shapes.len(), |mode, node| {
             [shapes[mode][node], rotations[mode][node]]
         });
-        Self::new(Form::Embedded, blocks, Some(rows), rest, skin)
+        Self::new(WarpForm::Embedded, blocks, Some(rows), rest, skin)
     }
 
     fn new(
-        form: Form,
-        blocks: Blocks,
-        rows: Option<Rows>,
+        form: WarpForm,
+        blocks: ModeBlocks,
+        rows: Option<PackedRows>,
         rest: &[Vec3],
         skin: Option<&SkinWeights>,
     ) -> Result<Self, KernelError> {
@@ -137,12 +137,12 @@ impl WarpModel {
             blocks,
             rows,
             rest: LocalPositions::new(rest),
-            skin: skin.map(|s| Skin::new(s, rest.len())).transpose()?,
+            skin: skin.map(|s| WarpSkin::new(s, rest.len())).transpose()?,
         })
     }
 
     /// Returns the form of the warp.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> WarpForm {
         self.form
     }
 
@@ -183,7 +183,7 @@ impl WarpModel {
     /// # Errors
     /// No skin weights, a pose of another skeleton, maps too large for single precision, or a limit that is not
     /// positive.
-    pub fn pose(&self, pose: &Pose, limit: Option<f64>) -> Result<Bones, KernelError> {
+    pub fn pose(&self, pose: &Pose, limit: Option<f64>) -> Result<BoneMaps, KernelError> {
         let skin = self.skin.as_ref().ok_or(KernelError::NoSkin)?;
         let (expected, given) = (skin.bones, pose.maps().len());
         if expected != given {
@@ -197,15 +197,15 @@ impl WarpModel {
         let mut middle = rest_origin;
         for (bone, (map, share)) in pose.maps().iter().zip(&skin.shares).enumerate() {
             let there = map.apply(rest_origin);
-            let fits = |x: &f64| x.abs() <= LARGEST;
+            let fits = |x: &f64| x.abs() <= MAX_LENGTH;
             if !(there.iter().all(fits) && map.linear.iter().all(fits)) {
                 return Err(KernelError::BoneTooLarge { bone });
             }
             middle += (there - rest_origin) * *share;
         }
         let origin = [middle.x as f32, middle.y as f32, middle.z as f32];
-        let limit = limit.map_or(f32::INFINITY, |l| l.clamp(SMALLEST_LIMIT, LARGEST) as f32);
-        Ok(Bones {
+        let limit = limit.map_or(f32::INFINITY, |l| l.clamp(MIN_LIMIT, MAX_LENGTH) as f32);
+        Ok(BoneMaps {
             maps: LocalMaps::with_rest(pose, rest_origin, origin),
             limit,
         })
@@ -215,20 +215,24 @@ impl WarpModel {
     pub(super) fn prepare<'a>(
         &'a self,
         frame: &WarpInput<'a>,
-    ) -> Result<Prepared<'a>, KernelError> {
+    ) -> Result<PreparedFrame<'a>, KernelError> {
         let finish = match frame.shown {
-            Shown::Displacements => Finish::Displacements,
-            Shown::Rest => Finish::Rest(&self.rest),
-            Shown::Posed(bones) => Finish::Posed(&self.rest, self.carried(bones)?, bones),
-            Shown::Offsets(bones) => Finish::Offsets(&self.rest, self.carried(bones)?, bones),
+            FrameOutput::Displacements => Finish::Displacements,
+            FrameOutput::Rest => Finish::Rest(&self.rest),
+            FrameOutput::Posed(bones) => {
+                Finish::Posed(&self.rest, self.checked_skin(bones)?, bones)
+            }
+            FrameOutput::Offsets(bones) => {
+                Finish::Offsets(&self.rest, self.checked_skin(bones)?, bones)
+            }
         };
         let target = &frame.target;
         let writing = match frame.shown {
-            Shown::Displacements | Shown::Offsets(_) => target.vectors(),
-            Shown::Rest => target.places(self.rest.origin),
-            Shown::Posed(bones) => target.places(bones.origin()),
+            FrameOutput::Displacements | FrameOutput::Offsets(_) => target.vector_form(),
+            FrameOutput::Rest => target.position_form(self.rest.origin),
+            FrameOutput::Posed(bones) => target.position_form(bones.origin()),
         };
-        Ok(Prepared {
+        Ok(PreparedFrame {
             amplitudes: self.amplitudes(frame.amplitudes, frame.warp)?,
             finish,
             writing,
@@ -236,7 +240,7 @@ impl WarpModel {
     }
 
     /// Returns the skin; checks that these bones belong to it.
-    fn carried(&self, bones: &Bones) -> Result<&SkinPairs, KernelError> {
+    fn checked_skin(&self, bones: &BoneMaps) -> Result<&SkinPairs, KernelError> {
         let skin = self.skin.as_ref().ok_or(KernelError::NoSkin)?;
         let (expected, given) = (skin.bones, bones.maps.maps().len() - 1);
         if expected != given {
@@ -250,7 +254,7 @@ impl WarpModel {
         &'a self,
         frames: &[WarpInput<'a>],
         room: usize,
-    ) -> Result<Vec<Prepared<'a>>, KernelError> {
+    ) -> Result<Vec<PreparedFrame<'a>>, KernelError> {
         let (expected, given) = (3 * self.vertices() * frames.len(), room);
         if expected != given {
             return Err(KernelError::Output { expected, given });
@@ -270,8 +274,8 @@ impl WarpModel {
                 return Err(KernelError::Amplitude { mode });
             }
             let part = [
-                q.abs() * peaks[0] / LARGEST,
-                q.abs() * peaks[1] / LARGEST_ROTATION,
+                q.abs() * peaks[0] / MAX_LENGTH,
+                q.abs() * peaks[1] / MAX_ROTATION,
             ];
             reach = [reach[0] + part[0], reach[1] + part[1]];
             if part[0].max(part[1]) > worst.0 {
@@ -289,7 +293,7 @@ impl WarpModel {
     }
 }
 
-impl Skin {
+impl WarpSkin {
     fn new(weights: &SkinWeights, vertices: usize) -> Result<Self, KernelError> {
         let bones = weights.bone_count;
         let (mut shares, mut rows) = (vec![0.0; bones + 1], Vec::with_capacity(vertices));
@@ -326,12 +330,12 @@ impl Skin {
 
 /// Returns whether a weight is in range; `false` for NaN.
 fn is_weight(w: f64) -> bool {
-    w.abs() <= LARGEST_WEIGHT
+    w.abs() <= MAX_WEIGHT
 }
 
 /// The bones' maps of one frame: see [`WarpModel::pose`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bones {
+pub struct BoneMaps {
     pub(super) maps: LocalMaps,
     /// Soft limit, metres; infinite: no limit.
     pub(super) limit: f32,
@@ -345,12 +349,12 @@ pub struct WarpInput<'a> {
     /// `true`: local rotations are applied; otherwise `u = Φ q`.
     pub warp: bool,
     /// Kind of output.
-    pub shown: Shown<'a>,
+    pub shown: FrameOutput<'a>,
     /// Space of the output.
-    pub target: Target,
+    pub target: OutputSpace,
 }
 
-impl Bones {
+impl BoneMaps {
     /// Returns a point of the world near the surface, metres: the origin of posed positions.
     pub fn origin(&self) -> [f32; 3] {
         self.maps.origin()
@@ -359,44 +363,44 @@ impl Bones {
 
 /// Kind of output of a frame.
 #[derive(Debug, Clone, Copy)]
-pub enum Shown<'a> {
+pub enum FrameOutput<'a> {
     /// Displacements u in rest space.
     Displacements,
     /// World positions `x + u`.
     Rest,
     /// World positions `T(x + u)`.
-    Posed(&'a Bones),
+    Posed(&'a BoneMaps),
     /// Offsets from the skin, `T(x + u) − T(x)`.
-    Offsets(&'a Bones),
+    Offsets(&'a BoneMaps),
 }
 
-impl<'a> Shown<'a> {
+impl<'a> FrameOutput<'a> {
     /// Returns posed positions if there are bones, else positions at rest.
-    pub fn positions(bones: Option<&'a Bones>) -> Self {
+    pub fn positions(bones: Option<&'a BoneMaps>) -> Self {
         bones.map_or(Self::Rest, Self::Posed)
     }
 }
 
 impl<'a> WarpInput<'a> {
     /// Builds the input of a warped frame in the world.
-    pub fn new(amplitudes: &'a [f64], shown: Shown<'a>) -> Self {
+    pub fn new(amplitudes: &'a [f64], shown: FrameOutput<'a>) -> Self {
         Self {
             amplitudes,
             warp: true,
             shown,
-            target: Target::WORLD,
+            target: OutputSpace::WORLD,
         }
     }
 
     /// Returns the same input with output in the space of a target.
     #[must_use]
-    pub fn to(self, target: Target) -> Self {
+    pub fn with_target(self, target: OutputSpace) -> Self {
         Self { target, ..self }
     }
 }
 
 /// A checked frame.
-pub(super) struct Prepared<'a> {
+pub(super) struct PreparedFrame<'a> {
     /// Factors on shape and rotation of each mode as stored.
     pub amplitudes: Vec<[f32; 2]>,
     pub finish: Finish<'a>,
@@ -408,14 +412,14 @@ pub(super) struct Prepared<'a> {
 pub(super) enum Finish<'a> {
     Displacements,
     Rest(&'a LocalPositions),
-    Posed(&'a LocalPositions, &'a SkinPairs, &'a Bones),
-    Offsets(&'a LocalPositions, &'a SkinPairs, &'a Bones),
+    Posed(&'a LocalPositions, &'a SkinPairs, &'a BoneMaps),
+    Offsets(&'a LocalPositions, &'a SkinPairs, &'a BoneMaps),
 }
 
 impl Finish<'_> {
     /// Returns the bones' maps and the soft limit, for kernels of graphics devices.
     #[cfg(feature = "gpu")]
-    pub(super) fn numbers(&self) -> (&[super::super::limit::Columns], f32) {
+    pub(super) fn maps_and_limit(&self) -> (&[super::super::limit::MapColumns], f32) {
         match self {
             Self::Displacements | Self::Rest(_) => (&[], f32::INFINITY),
             Self::Posed(.., bones) | Self::Offsets(.., bones) => (bones.maps.maps(), bones.limit),
@@ -424,7 +428,7 @@ impl Finish<'_> {
 
     /// Returns the output's code in the kernels of graphics devices.
     #[cfg(feature = "gpu")]
-    pub(super) fn code(&self) -> u32 {
+    pub(super) fn output_code(&self) -> u32 {
         match self {
             Self::Displacements => 0,
             Self::Rest(_) => 1,
@@ -471,7 +475,7 @@ fn check_surface(
     if expected != given {
         return Err(KernelError::Surface { expected, given });
     }
-    let fits = |p: &Vec3| p.iter().all(|x| x.abs() <= LARGEST);
+    let fits = |p: &Vec3| p.iter().all(|x| x.abs() <= MAX_LENGTH);
     if let Some(vertex) = rest.iter().position(|p| !fits(p)) {
         return Err(KernelError::Rest { vertex });
     }

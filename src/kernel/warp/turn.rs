@@ -13,7 +13,7 @@ pub(super) const LANES: usize = 16;
 pub(super) type Lanes = [f32; LANES];
 
 /// Largest angle with a phase in f32; larger ones are replaced by it for the phase only.
-const LARGEST_ANGLE: f32 = 1_048_576.0;
+const MAX_PHASE_ANGLE: f32 = 1_048_576.0;
 
 /// Returns displacements from linear ones `a` and rotation vectors `w`, components first.
 #[inline(always)]
@@ -80,15 +80,15 @@ fn coefficients(square: &Lanes) -> (Lanes, Lanes) {
 #[inline(always)]
 fn sine_and_cosine(angle: f32) -> (f32, f32) {
     /// Adding this rounds to a whole number, which is then in the lowest bits.
-    const ROUND: f32 = 12_582_912.0;
-    let angle = if angle < LARGEST_ANGLE {
+    const ROUNDING_OFFSET: f32 = 12_582_912.0;
+    let angle = if angle < MAX_PHASE_ANGLE {
         angle
     } else {
-        LARGEST_ANGLE
+        MAX_PHASE_ANGLE
     };
-    let shifted = angle * std::f32::consts::FRAC_2_PI + ROUND;
+    let shifted = angle * std::f32::consts::FRAC_2_PI + ROUNDING_OFFSET;
     let quarter = shifted.to_bits();
-    let turns = shifted - ROUND;
+    let turns = shifted - ROUNDING_OFFSET;
     let r = ((angle - turns * 1.570_312_5) - turns * 4.837_513e-4) - turns * 7.549_79e-8;
     let z = r * r;
     let s = r + r * z * (-0.166_666_55 + z * (8.332_161e-3 + z * -1.951_529_6e-4));
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::Vec3;
 
-    fn exact(w: Vec3, a: Vec3) -> Vec3 {
+    fn exact_displacement(w: Vec3, a: Vec3) -> Vec3 {
         let t = w.norm();
         if t < 1e-4 {
             return a + w.cross(&a) / 2.0 + w.cross(&w.cross(&a)) / 6.0;
@@ -137,7 +137,7 @@ mod tests {
             let held = Vec3::new(w[0][3].into(), w[1][3].into(), w[2][3].into());
             let u = turn(&lanes(a), &w);
             let got = Vec3::new(u[0][3].into(), u[1][3].into(), u[2][3].into());
-            let error = (got - exact(held, a)).norm();
+            let error = (got - exact_displacement(held, a)).norm();
             assert!(error < 4e-7, "angle {angle}: {error}");
         }
     }

@@ -11,22 +11,22 @@ use crate::geometry::aabb::bounds;
 use crate::{Mat3, Vec3};
 
 /// Slack in local coordinates, so that a point on a face lies in both cells.
-pub(in crate::lattice) const SLACK: f64 = 1e-9;
+pub(in crate::lattice) const LOCAL_TOLERANCE: f64 = 1e-9;
 
 /// Largest number of halvings of a box: Newton's method converges from the middle of a much larger one.
-const HALVINGS: u32 = 6;
+const MAX_HALVINGS: u32 = 6;
 
 /// Largest number of boxes searched for one point. A sound cell needs a few; a crumpled one never ends.
-const BOXES: u32 = 600;
+const MAX_BOXES: u32 = 600;
 
 impl Cell {
     /// Returns local coordinates of a point: inside the cell if possible, else others that the continued map
     /// takes there. `None` if the cell is degenerate or the search fails (far outside a warped cell).
-    pub fn local(&self, corners: &[Vec3], p: Vec3) -> Option<Vec3> {
+    pub fn local_coordinates(&self, corners: &[Vec3], p: Vec3) -> Option<Vec3> {
         if matches!(self, Cell::Tetrahedron(_)) {
             let l = Vec3::repeat(0.25);
             let step = self.jacobian(corners, l).try_inverse()? * (p - self.position(corners, l));
-            return Some(l + step).filter(within_reach);
+            return Some(l + step).filter(is_meaningful);
         }
         // Relative to the point, no digits are lost far from the origin.
         let mut about = [Vec3::zeros(); 8];
@@ -38,25 +38,25 @@ impl Cell {
             Cell::Prism(_) => Vec3::new(1.0 / 3.0, 1.0 / 3.0, 0.5),
             _ => Vec3::repeat(0.5),
         };
-        let found = self.newton(x, centre);
-        if found.is_some_and(|l| self.inside(l) >= -SLACK) {
+        let found = self.solve_newton(x, centre);
+        if found.is_some_and(|l| self.inside_margin(l) >= -LOCAL_TOLERANCE) {
             return found;
         }
-        let whole = Boxed {
+        let whole = LocalCube {
             low: Vec3::zeros(),
             size: 1.0,
             halvings: 0,
         };
-        self.search(x, whole, &mut BOXES.clone()).or(found)
+        self.search(x, whole, &mut MAX_BOXES.clone()).or(found)
     }
 
     /// Solves for the local coordinates of the origin by Newton's method.
-    fn newton(&self, x: &[Vec3], mut l: Vec3) -> Option<Vec3> {
+    fn solve_newton(&self, x: &[Vec3], mut l: Vec3) -> Option<Vec3> {
         let mut last = f64::INFINITY;
         for _ in 0..24 {
             let step = self.jacobian(x, l).try_inverse()? * self.position(x, l);
             l -= step;
-            if !within_reach(&l) {
+            if !is_meaningful(&l) {
                 return None;
             }
             let length = step.norm();
@@ -70,30 +70,30 @@ impl Cell {
     }
 
     /// Searches a box recursively for local coordinates of the origin inside the cell.
-    fn search(&self, x: &[Vec3], part: Boxed, left: &mut u32) -> Option<Vec3> {
+    fn search(&self, x: &[Vec3], part: LocalCube, left: &mut u32) -> Option<Vec3> {
         let beyond = matches!(self, Cell::Prism(_)) && part.low.x + part.low.y >= 1.0;
         *left = left.saturating_sub(1);
-        if beyond || *left == 0 || !self.may_hold(x, &part) {
+        if beyond || *left == 0 || !self.may_contain_origin(x, &part) {
             return None;
         }
         let middle = part.low + Vec3::repeat(0.5 * part.size);
         if part.halvings > 0 {
-            let found = self.newton(x, middle);
-            if found.is_some_and(|l| self.inside(l) >= -SLACK) {
+            let found = self.solve_newton(x, middle);
+            if found.is_some_and(|l| self.inside_margin(l) >= -LOCAL_TOLERANCE) {
                 return found;
             }
         }
-        if part.halvings == HALVINGS {
+        if part.halvings == MAX_HALVINGS {
             return None;
         }
-        part.parts()
+        part.octants()
             .into_iter()
             .find_map(|part| self.search(x, part, left))
     }
 
     /// Returns whether the origin may lie in the image of a box: in the bounding box of the image's hull, along
     /// directions that follow the cell.
-    fn may_hold(&self, x: &[Vec3], part: &Boxed) -> bool {
+    fn may_contain_origin(&self, x: &[Vec3], part: &LocalCube) -> bool {
         let middle = part.low + Vec3::repeat(0.5 * part.size);
         let inverse = self.jacobian(x, middle).try_inverse();
         let straight = inverse.unwrap_or_else(Mat3::identity);
@@ -108,20 +108,20 @@ impl Cell {
 }
 
 /// Returns whether local coordinates are finite and below 1e6 in size, beyond which they are meaningless.
-fn within_reach(l: &Vec3) -> bool {
+fn is_meaningful(l: &Vec3) -> bool {
     l.iter().all(|x| x.abs() < 1e6)
 }
 
 /// Cube in local coordinates.
 #[derive(Clone, Copy)]
-struct Boxed {
+struct LocalCube {
     low: Vec3,
     size: f64,
     halvings: u32,
 }
 
-impl Boxed {
-    fn parts(&self) -> [Self; 8] {
+impl LocalCube {
+    fn octants(&self) -> [Self; 8] {
         let size = 0.5 * self.size;
         std::array::from_fn(|i| Self {
             low: self.low + Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64) * size,
@@ -134,14 +134,14 @@ impl Boxed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lattice::limb::crumpled;
+    use crate::lattice::limb::crumpled_cell;
     use crate::surface::shapes::Random;
 
     /// Whether the map is sound at places on a grid.
     fn is_sound(cell: &Cell, x: &[Vec3]) -> bool {
         (0..7 * 7 * 7).all(|i| {
             let l = Vec3::new((i % 7) as f64, (i / 7 % 7) as f64, (i / 49) as f64) / 6.0;
-            cell.inside(l) < 0.0 || cell.jacobian(x, l).determinant() > 0.005
+            cell.inside_margin(l) < 0.0 || cell.jacobian(x, l).determinant() > 0.005
         })
     }
 
@@ -151,18 +151,18 @@ mod tests {
         let mut random = Random(4);
         let mut searched = 0;
         for i in 0..20000 {
-            let (cell, x) = crumpled(i, 0.9 * random.next(), &mut random);
+            let (cell, x) = crumpled_cell(i, 0.9 * random.next(), &mut random);
             if !is_sound(&cell, &x) {
                 continue;
             }
             for _ in 0..20 {
                 let l = cell.clamp(Vec3::from_fn(|_, _| 1.2 * random.next() - 0.1));
                 let p = cell.position(&x, l);
-                let found = cell.local(&x, p).expect("found");
+                let found = cell.local_coordinates(&x, p).expect("found");
                 assert!((found - l).norm() < 1e-10, "{found} {l} {cell:?} {x:?}");
                 // By Newton's method from the middle alone it would not always be.
                 let about: Vec<Vec3> = x.iter().map(|x| x - p).collect();
-                let plain = cell.newton(&about, Vec3::repeat(0.4));
+                let plain = cell.solve_newton(&about, Vec3::repeat(0.4));
                 searched += u32::from(plain.is_none_or(|q| (q - l).norm() > 1e-6));
             }
         }
@@ -174,12 +174,14 @@ mod tests {
     fn local_accuracy_far_from_origin() {
         let mut random = Random(9);
         for i in 0..200 {
-            let (cell, x) = crumpled(i, 0.2, &mut random);
+            let (cell, x) = crumpled_cell(i, 0.2, &mut random);
             // A cell of a centimetre, a kilometre away: positions are good to 1e-13 m, a part of 1e-11.
             let far = Vec3::new(800.0, -500.0, 300.0);
             let x: Vec<Vec3> = x.iter().map(|x| far + x * 0.01).collect();
             let l = cell.clamp(Vec3::from_fn(|_, _| random.next()));
-            let found = cell.local(&x, cell.position(&x, l)).expect("found");
+            let found = cell
+                .local_coordinates(&x, cell.position(&x, l))
+                .expect("found");
             assert!((found - l).norm() < 1e-9, "{found} {l}");
         }
     }
@@ -189,15 +191,15 @@ mod tests {
     fn local_rejects_outside_points() {
         let mut random = Random(6);
         for i in 0..300 {
-            let (cell, x) = crumpled(i, 0.3, &mut random);
+            let (cell, x) = crumpled_cell(i, 0.3, &mut random);
             let (low, high) = bounds(&x);
             let p = Vec3::from_fn(|k, _| low[k] + (high[k] - low[k]) * random.next());
-            if let Some(l) = cell.local(&x, p) {
+            if let Some(l) = cell.local_coordinates(&x, p) {
                 assert!((cell.position(&x, l) - p).norm() < 1e-9);
             }
             let beyond = high + (high - low) * random.next();
-            let found = cell.local(&x, beyond);
-            assert!(found.is_none_or(|l| cell.inside(l) < 0.0));
+            let found = cell.local_coordinates(&x, beyond);
+            assert!(found.is_none_or(|l| cell.inside_margin(l) < 0.0));
         }
     }
 
@@ -206,12 +208,12 @@ mod tests {
     fn local_terminates_on_degenerate_cell() {
         // All corners in one point, or on a line: every place goes to it, or none does.
         for kind in 0..3 {
-            let (cell, x) = crumpled(kind, 0.0, &mut Random(0));
+            let (cell, x) = crumpled_cell(kind, 0.0, &mut Random(0));
             let point = vec![Vec3::repeat(0.5); x.len()];
             let line: Vec<Vec3> = x.iter().map(|p| Vec3::x() * p.sum()).collect();
             for x in [point, line] {
                 for p in [Vec3::repeat(0.5), Vec3::x()] {
-                    let found = cell.local(&x, p);
+                    let found = cell.local_coordinates(&x, p);
                     assert!(found.is_none_or(|l| (cell.position(&x, l) - p).norm() < 1e-6));
                 }
             }

@@ -12,8 +12,8 @@
 mod inverse;
 
 use crate::Vec3;
-use crate::geometry::tetrahedron::OF_CUBE;
-pub(super) use inverse::SLACK;
+use crate::geometry::tetrahedron::CUBE_TETRAHEDRA;
+pub(super) use inverse::LOCAL_TOLERANCE;
 
 /// A cell of a control lattice.
 ///
@@ -31,10 +31,10 @@ pub enum Cell {
 }
 
 /// Values of a cell's (at most eight) level-0 functions at a point; unused entries are zero.
-pub type Shape = [f64; 8];
+pub type ShapeValues = [f64; 8];
 
 /// A tetrahedron inside a cell: the cell's functions at its four corners.
-pub type SubTetrahedron = [Shape; 4];
+pub type SubTetrahedron = [ShapeValues; 4];
 
 const TETRAHEDRON_EDGES: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
 const PRISM_EDGES: [[usize; 2]; 9] = [
@@ -81,11 +81,11 @@ const HEXAHEDRON_FACES: [&[usize]; 6] = [
 ];
 
 /// A corner and its three neighbours, right-handed in a valid cell.
-type Frame = [usize; 4];
+type CornerFrame = [usize; 4];
 
 // One corner decides for a tetrahedron: its others have the same volume.
-const TETRAHEDRON_FRAMES: [Frame; 1] = [[0, 1, 2, 3]];
-const PRISM_FRAMES: [Frame; 6] = [
+const TETRAHEDRON_FRAMES: [CornerFrame; 1] = [[0, 1, 2, 3]];
+const PRISM_FRAMES: [CornerFrame; 6] = [
     [0, 1, 2, 3],
     [1, 2, 0, 4],
     [2, 0, 1, 5],
@@ -93,7 +93,7 @@ const PRISM_FRAMES: [Frame; 6] = [
     [4, 3, 5, 1],
     [5, 4, 3, 2],
 ];
-const HEXAHEDRON_FRAMES: [Frame; 8] = [
+const HEXAHEDRON_FRAMES: [CornerFrame; 8] = [
     [0, 1, 2, 4],
     [1, 3, 0, 5],
     [2, 0, 3, 6],
@@ -112,7 +112,7 @@ pub(crate) fn corner_volume<I>(frame: [I; 4], x: impl Fn(I) -> Vec3) -> f64 {
 
 impl Cell {
     /// Returns the same cell with its vertices renumbered.
-    pub(crate) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
+    pub(crate) fn renumber(&self, number: impl Fn(u32) -> u32) -> Self {
         match self {
             Self::Tetrahedron(c) => Self::Tetrahedron(c.map(number)),
             Self::Prism(c) => Self::Prism(c.map(number)),
@@ -158,7 +158,7 @@ impl Cell {
     }
 
     /// Returns corners with their three neighbours, as local corner numbers; right-handed while the cell is valid.
-    pub(crate) fn corner_frames(&self) -> &'static [Frame] {
+    pub(crate) fn corner_frames(&self) -> &'static [CornerFrame] {
         match self {
             Cell::Tetrahedron(_) => &TETRAHEDRON_FRAMES,
             Cell::Prism(_) => &PRISM_FRAMES,
@@ -185,7 +185,7 @@ impl Cell {
     }
 
     /// Returns the corner functions at local coordinates.
-    pub fn shape(&self, l: Vec3) -> Shape {
+    pub fn shape_values(&self, l: Vec3) -> ShapeValues {
         let (a, b, c) = (l.x, l.y, l.z);
         match self {
             Cell::Tetrahedron(_) => [1.0 - a - b - c, a, b, c, 0.0, 0.0, 0.0, 0.0],
@@ -246,7 +246,7 @@ impl Cell {
 
     /// Returns the position of local coordinates in a cell with the given corner positions.
     pub fn position(&self, corners: &[Vec3], l: Vec3) -> Vec3 {
-        let s = self.shape(l);
+        let s = self.shape_values(l);
         corners.iter().zip(s).map(|(x, w)| x * w).sum()
     }
 
@@ -257,7 +257,7 @@ impl Cell {
     }
 
     /// Returns the smallest margin of local coordinates inside the reference cell; negative outside.
-    pub fn inside(&self, l: Vec3) -> f64 {
+    pub fn inside_margin(&self, l: Vec3) -> f64 {
         match self {
             Cell::Tetrahedron(_) => l.min().min(1.0 - l.sum()),
             Cell::Prism(_) => l.min().min(1.0 - l.x - l.y).min(1.0 - l.z),
@@ -290,10 +290,10 @@ impl Cell {
     /// Extrapolates the corner functions to a point outside, linearly from local coordinates `from`.
     ///
     /// They reproduce the point exactly. `None` if the cell is degenerate at `from`.
-    pub fn extrapolate(&self, corners: &[Vec3], p: Vec3, from: Vec3) -> Option<Shape> {
+    pub fn extrapolate(&self, corners: &[Vec3], p: Vec3, from: Vec3) -> Option<ShapeValues> {
         let g = self.shape_derivatives(from);
         let step = self.jacobian(corners, from).try_inverse()? * (p - self.position(corners, from));
-        let mut s = self.shape(from);
+        let mut s = self.shape_values(from);
         for (s, g) in s.iter_mut().zip(g) {
             *s += g.dot(&step);
         }
@@ -303,13 +303,13 @@ impl Cell {
     /// Returns the signed volume, by the tetrahedra of [`Cell::subtetrahedra`] at level 0.
     pub fn volume(&self, corners: &[Vec3]) -> f64 {
         let of = |t: &SubTetrahedron| {
-            let x = t.map(|s| place(corners, &s));
+            let x = t.map(|s| weighted_position(corners, &s));
             (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0
         };
         match self {
-            Cell::Tetrahedron(_) => of(&std::array::from_fn(corner)),
+            Cell::Tetrahedron(_) => of(&std::array::from_fn(corner_shape)),
             Cell::Prism(_) => prism_tetrahedra().iter().map(of).sum(),
-            Cell::Hexahedron(_) => cut_hexahedron(&std::array::from_fn(corner))
+            Cell::Hexahedron(_) => cut_hexahedron(&std::array::from_fn(corner_shape))
                 .iter()
                 .map(of)
                 .sum(),
@@ -325,9 +325,9 @@ impl Cell {
     pub fn subtetrahedra(&self, level: usize) -> Vec<SubTetrahedron> {
         if level == 0 {
             return match self {
-                Cell::Tetrahedron(_) => vec![std::array::from_fn(corner)],
+                Cell::Tetrahedron(_) => vec![std::array::from_fn(corner_shape)],
                 Cell::Prism(_) => prism_tetrahedra().to_vec(),
-                Cell::Hexahedron(_) => cut_hexahedron(&std::array::from_fn(corner)).to_vec(),
+                Cell::Hexahedron(_) => cut_hexahedron(&std::array::from_fn(corner_shape)).to_vec(),
             };
         }
         let mut hexahedra = self.first_subdivision();
@@ -338,7 +338,7 @@ impl Cell {
     }
 
     /// Splits the cell into one hexahedron per corner: corner, edge centres, face centres, cell centre.
-    fn first_subdivision(&self) -> Vec<[Shape; 8]> {
+    fn first_subdivision(&self) -> Vec<[ShapeValues; 8]> {
         let n = self.corners().len();
         let mean = |corners: &[usize]| {
             let mut s = [0.0; 8];
@@ -401,25 +401,25 @@ impl Cell {
 }
 
 /// Returns the position with the given corner functions.
-pub fn place(corners: &[Vec3], shape: &[f64]) -> Vec3 {
+pub fn weighted_position(corners: &[Vec3], shape: &[f64]) -> Vec3 {
     corners.iter().zip(shape).map(|(x, w)| x * *w).sum()
 }
 
-fn mix(points: &[Shape; 8], l: Vec3) -> Shape {
-    let w = Cell::Hexahedron([0; 8]).shape(l);
+fn interpolate(points: &[ShapeValues; 8], l: Vec3) -> ShapeValues {
+    let w = Cell::Hexahedron([0; 8]).shape_values(l);
     std::array::from_fn(|k| points.iter().zip(w).map(|(p, w)| p[k] * w).sum())
 }
 
 /// Splits a hexahedron into eight by the averaging rule.
-fn split_hexahedron(h: &[Shape; 8]) -> Vec<[Shape; 8]> {
+fn split_hexahedron(h: &[ShapeValues; 8]) -> Vec<[ShapeValues; 8]> {
     let corner = |i: usize| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2 & 1) as f64);
     (0..8)
-        .map(|o| std::array::from_fn(|i| mix(h, (corner(o) + corner(i)) * 0.5)))
+        .map(|o| std::array::from_fn(|i| interpolate(h, (corner(o) + corner(i)) * 0.5)))
         .collect()
 }
 
 /// Returns the shape that is one at corner `i`.
-fn corner(i: usize) -> Shape {
+fn corner_shape(i: usize) -> ShapeValues {
     let mut s = [0.0; 8];
     s[i] = 1.0;
     s
@@ -427,12 +427,12 @@ fn corner(i: usize) -> Shape {
 
 /// Returns the three tetrahedra of a prism.
 fn prism_tetrahedra() -> [SubTetrahedron; 3] {
-    [[0, 1, 2, 3], [1, 4, 2, 3], [2, 4, 5, 3]].map(|t| t.map(corner))
+    [[0, 1, 2, 3], [1, 4, 2, 3], [2, 4, 5, 3]].map(|t| t.map(corner_shape))
 }
 
 /// Cuts a hexahedron into six tetrahedra around the diagonal from corner 0 to corner 7.
-fn cut_hexahedron(h: &[Shape; 8]) -> [SubTetrahedron; 6] {
-    OF_CUBE.map(|t| t.map(|i| h[i]))
+fn cut_hexahedron(h: &[ShapeValues; 8]) -> [SubTetrahedron; 6] {
+    CUBE_TETRAHEDRA.map(|t| t.map(|i| h[i]))
 }
 
 #[cfg(test)]

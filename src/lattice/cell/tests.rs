@@ -42,7 +42,7 @@ fn examples() -> Vec<(Cell, Vec<Vec3>)> {
     ]
 }
 
-/// Shape functions sum to one, and `local` inverts `position`.
+/// Shape functions sum to one, and `local_coordinates` inverts `position`.
 #[test]
 fn shape_functions_are_consistent() {
     for (cell, x) in examples() {
@@ -53,8 +53,10 @@ fn shape_functions_are_consistent() {
             [0.0, 0.5, 0.2],
         ] {
             let l = Vec3::from(l);
-            assert!((cell.shape(l).iter().sum::<f64>() - 1.0).abs() < 1e-14);
-            let found = cell.local(&x, cell.position(&x, l)).expect("inside");
+            assert!((cell.shape_values(l).iter().sum::<f64>() - 1.0).abs() < 1e-14);
+            let found = cell
+                .local_coordinates(&x, cell.position(&x, l))
+                .expect("inside");
             assert!((found - l).norm() < 1e-10, "{} {found} {l}", cell.name());
         }
     }
@@ -68,7 +70,7 @@ fn extrapolate_reproduces_point() {
         let s = cell
             .extrapolate(&x, p, cell.clamp(Vec3::new(1.4, -0.3, 0.6)))
             .expect("regular");
-        assert!((place(&x, &s) - p).norm() < 1e-12);
+        assert!((weighted_position(&x, &s) - p).norm() < 1e-12);
         assert!((s.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 }
@@ -82,7 +84,7 @@ fn subtetrahedra_fill_cell() {
                 cell.subtetrahedra(level)
                     .iter()
                     .map(|t| {
-                        let y = t.map(|s| place(&x, &s));
+                        let y = t.map(|s| weighted_position(&x, &s));
                         let v = (y[1] - y[0]).cross(&(y[2] - y[0])).dot(&(y[3] - y[0])) / 6.0;
                         assert!(v > 0.0, "{} level {level}: {v}", cell.name());
                         v
@@ -106,8 +108,10 @@ fn subtetrahedra_weights_match_shape() {
     for (cell, x) in examples() {
         for t in cell.subtetrahedra(2) {
             for s in t {
-                let l = cell.local(&x, place(&x, &s)).expect("inside");
-                let direct = cell.shape(l);
+                let l = cell
+                    .local_coordinates(&x, weighted_position(&x, &s))
+                    .expect("inside");
+                let direct = cell.shape_values(l);
                 for (a, b) in s.iter().zip(direct) {
                     assert!((a - b).abs() < 1e-9, "{}", cell.name());
                 }

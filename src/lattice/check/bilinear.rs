@@ -5,13 +5,13 @@ use crate::Vec3;
 use crate::geometry::aabb::bounds;
 
 /// Relative slack beyond the ends of a segment or a patch, and tolerance of a crossing.
-const SLACK: f64 = 1e-9;
+const CROSSING_TOLERANCE: f64 = 1e-9;
 
 /// Bilinear patch of four corners in order around it. For a triangle the last two corners coincide.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patch([Vec3; 4]);
+pub(super) struct BilinearPatch([Vec3; 4]);
 
-impl Patch {
+impl BilinearPatch {
     /// Builds a face of a cell with corners at `x`.
     pub fn new(face: &[usize], x: &[Vec3]) -> Self {
         Self(std::array::from_fn(|k| x[face[k.min(face.len() - 1)]]))
@@ -54,7 +54,7 @@ impl Patch {
 
     /// Returns whether the hulls of two patches are separated along a coordinate axis or a normal of either
     /// patch.
-    fn is_apart(&self, other: &Self) -> bool {
+    fn is_separated(&self, other: &Self) -> bool {
         let ((lo, hi), (low, high)) = (bounds(self.0), bounds(other.0));
         if (0..3).any(|k| hi[k] < low[k] || high[k] < lo[k]) {
             return true;
@@ -79,31 +79,33 @@ impl Patch {
         // If a segment is parallel to one family of the patch's lines, the other family finds the crossing.
         [[p, q, r, s], [p, s, r, q]]
             .into_iter()
-            .flat_map(move |corners| across(corners, a, b - a))
+            .flat_map(move |corners| line_crossings(corners, a, b - a))
             .flatten()
     }
 
     /// Returns a point on both patches. Pieces that are bent by less than `flat` count as flat. A penetration
     /// shallower than about `flat`, without an edge of a piece crossing, is missed.
-    pub fn meet(&self, other: &Self, flat: f64) -> Option<Vec3> {
-        if self.is_apart(other) {
+    pub fn intersection_point(&self, other: &Self, flat: f64) -> Option<Vec3> {
+        if self.is_separated(other) {
             return None;
         }
         let (mine, its) = (self.warp(), other.warp());
         if mine.max(its) <= flat {
-            return self.pierced(other).or_else(|| other.pierced(self));
+            return self
+                .edge_crossing(other)
+                .or_else(|| other.edge_crossing(self));
         }
         if mine >= its {
             let mut parts = self.quarters().into_iter();
-            parts.find_map(|part| part.meet(other, flat))
+            parts.find_map(|part| part.intersection_point(other, flat))
         } else {
             let mut parts = other.quarters().into_iter();
-            parts.find_map(|part| self.meet(&part, flat))
+            parts.find_map(|part| self.intersection_point(&part, flat))
         }
     }
 
     /// Returns a point where an edge of the other patch crosses this one.
-    fn pierced(&self, other: &Self) -> Option<Vec3> {
+    fn edge_crossing(&self, other: &Self) -> Option<Vec3> {
         (0..4).find_map(|k| {
             let (a, b) = (other.0[k], other.0[(k + 1) % 4]);
             let at = self.crossings(a, b).next();
@@ -117,28 +119,30 @@ impl Patch {
 ///
 /// The line at `u` starts at `e(u)` and leads along `s(u)`, both linear in `u`. It meets the segment's line where
 /// the three directions `e(u) − a`, `s(u)` and `d` are coplanar: a quadratic equation in `u`.
-fn across([p, q, r, s]: [Vec3; 4], a: Vec3, d: Vec3) -> [Option<f64>; 2] {
+fn line_crossings([p, q, r, s]: [Vec3; 4], a: Vec3, d: Vec3) -> [Option<f64>; 2] {
     let (e, along) = (p - a, q - p);
     let (start, turn) = (s - p, (r - q) - (s - p));
     let constant = d.dot(&e.cross(&start));
     let linear = d.dot(&(e.cross(&turn) + along.cross(&start)));
     let square = d.dot(&along.cross(&turn));
     let size = d.norm().max(along.norm()).max(start.norm());
-    roots(constant, linear, square).map(|u| {
-        let u = u.filter(|u| (-SLACK..=1.0 + SLACK).contains(u))?;
+    quadratic_roots(constant, linear, square).map(|u| {
+        let u = u.filter(|u| (-CROSSING_TOLERANCE..=1.0 + CROSSING_TOLERANCE).contains(u))?;
         let (e, s) = (e + along * u, start + turn * u);
         let n = d.cross(&s);
         let n = n / n.norm_squared();
         let (v, t) = (e.cross(&d).dot(&n), e.cross(&s).dot(&n));
-        let on_both = [v, t].iter().all(|x| (-SLACK..=1.0 + SLACK).contains(x))
-            && (e + s * v - d * t).norm() <= SLACK * size;
+        let on_both = [v, t]
+            .iter()
+            .all(|x| (-CROSSING_TOLERANCE..=1.0 + CROSSING_TOLERANCE).contains(x))
+            && (e + s * v - d * t).norm() <= CROSSING_TOLERANCE * size;
         on_both.then_some(t.clamp(0.0, 1.0))
     })
 }
 
 /// Returns the real roots of `c + b x + a x²`. A double root that rounding has made complex counts. If all
 /// coefficients are zero, the result is empty or not finite.
-fn roots(c: f64, b: f64, a: f64) -> [Option<f64>; 2] {
+fn quadratic_roots(c: f64, b: f64, a: f64) -> [Option<f64>; 2] {
     let discriminant = b * b - 4.0 * a * c;
     if discriminant < -1e-12 * (b * b + (4.0 * a * c).abs()) {
         return [None, None];
@@ -153,17 +157,17 @@ mod tests {
     use super::*;
     use crate::surface::shapes::Random;
 
-    impl Patch {
+    impl BilinearPatch {
         /// The point `u` along the first edge and `v` towards the opposite one.
-        fn at(&self, u: f64, v: f64) -> Vec3 {
+        fn point(&self, u: f64, v: f64) -> Vec3 {
             let [a, b, c, d] = self.0;
             (a * (1.0 - u) + b * u) * (1.0 - v) + (d * (1.0 - u) + c * u) * v
         }
     }
 
-    fn random_patch(random: &mut Random) -> Patch {
+    fn random_patch(random: &mut Random) -> BilinearPatch {
         let square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
-        Patch(
+        BilinearPatch(
             square.map(|[x, y]| {
                 Vec3::new(x, y, 0.0) + Vec3::from_fn(|_, _| 0.6 * random.next() - 0.3)
             }),
@@ -180,14 +184,14 @@ mod tests {
                 // A triangle.
                 patch.0[3] = patch.0[2];
             }
-            let p = patch.at(random.next(), random.next());
+            let p = patch.point(random.next(), random.next());
             let d = Vec3::from_fn(|_, _| 2.0 * random.next() - 1.0);
             let t = 0.05 + 0.9 * random.next();
             let (a, b) = (p - d * t, p + d * (1.0 - t));
             let found: Vec<f64> = patch.crossings(a, b).collect();
             assert!(found.iter().any(|x| (x - t).abs() < 1e-6), "{t} {found:?}");
             // Whatever is found lies on the patch: its corners and that point are in one plane with a line of it.
-            assert!(found.iter().all(|&t| on(&patch, a + (b - a) * t)));
+            assert!(found.iter().all(|&t| lies_on(&patch, a + (b - a) * t)));
             // Cut off before the crossing, it is not there.
             let short = patch.crossings(a, p - d * 0.01);
             assert!(short.into_iter().all(|x| (x * (t - 0.01) - t).abs() > 1e-3));
@@ -195,13 +199,13 @@ mod tests {
     }
 
     /// Whether a point lies on a patch, by smaller and smaller quarters.
-    fn on(patch: &Patch, p: Vec3) -> bool {
+    fn lies_on(patch: &BilinearPatch, p: Vec3) -> bool {
         let (low, high) = bounds(patch.0);
         let slack = 1e-8;
         if (0..3).any(|k| p[k] < low[k] - slack || p[k] > high[k] + slack) {
             return false;
         }
-        (high - low).max() < 1e-6 || patch.quarters().iter().any(|part| on(part, p))
+        (high - low).max() < 1e-6 || patch.quarters().iter().any(|part| lies_on(part, p))
     }
 
     /// A segment parallel to a line of the patch has no crossing that does not lie on the patch.
@@ -212,11 +216,11 @@ mod tests {
             let patch = random_patch(&mut random);
             let u = random.next();
             // A segment that is parallel to a line of the patch at some height above it.
-            let (a, b) = (patch.at(u, 0.2), patch.at(u, 0.8));
+            let (a, b) = (patch.point(u, 0.2), patch.point(u, 0.8));
             let up = patch.normal().normalize() * 0.01;
             let lifted = patch.crossings(a + up, b + up);
             for t in lifted {
-                assert!(on(&patch, a + up + (b - a) * t));
+                assert!(lies_on(&patch, a + up + (b - a) * t));
             }
         }
     }
@@ -230,8 +234,8 @@ mod tests {
             let (u, v) = (random.next(), random.next());
             let [a, b, c, d] = patch.quarters();
             for (part, i, j) in [(a, 0.0, 0.0), (b, 1.0, 0.0), (c, 1.0, 1.0), (d, 0.0, 1.0)] {
-                let whole = patch.at(0.5 * (u + i), 0.5 * (v + j));
-                assert!((part.at(u, v) - whole).norm() < 1e-14);
+                let whole = patch.point(0.5 * (u + i), 0.5 * (v + j));
+                assert!((part.point(u, v) - whole).norm() < 1e-14);
             }
         }
     }
@@ -240,7 +244,7 @@ mod tests {
     #[test]
     fn warp_is_diagonal_distance() {
         let at = |z: f64| {
-            Patch([
+            BilinearPatch([
                 Vec3::new(0.0, 0.0, z),
                 Vec3::new(2.0, 0.0, 0.0),
                 Vec3::new(2.0, 1.0, z),
@@ -265,7 +269,7 @@ mod tests {
             } else {
                 (a * x * y, -a * (x + y))
             };
-            let found = roots(c, b, a);
+            let found = quadratic_roots(c, b, a);
             for root in if i % 3 == 0 { vec![x] } else { vec![x, y] } {
                 assert!(
                     found.iter().flatten().any(|t| (t - root).abs() < 1e-7),
@@ -273,6 +277,6 @@ mod tests {
                 );
             }
         }
-        assert_eq!(roots(1.0, 0.0, 1.0), [None, None]);
+        assert_eq!(quadratic_roots(1.0, 0.0, 1.0), [None, None]);
     }
 }

@@ -12,15 +12,15 @@ use crate::lattice::Cell;
 
 /// Largest number of boxes examined for one cell. If more are needed, the determinant is so near to zero along a
 /// whole surface that the cell is as good as flat there.
-const BOXES: usize = 4096;
+const MAX_BOXES: usize = 4096;
 
 /// Returns local coordinates where the determinant of the cell with corners at `x` is at most `flat`. The corners
 /// themselves are not examined.
-pub(super) fn fold(cell: &Cell, x: &[Vec3], flat: f64) -> Option<Vec3> {
+pub(super) fn find_fold(cell: &Cell, x: &[Vec3], flat: f64) -> Option<Vec3> {
     match cell {
         Cell::Tetrahedron(_) => None,
-        Cell::Prism(_) => fold_of_prism(x, flat),
-        Cell::Hexahedron(_) => fold_of_hexahedron(x, flat),
+        Cell::Prism(_) => find_prism_fold(x, flat),
+        Cell::Hexahedron(_) => find_hexahedron_fold(x, flat),
     }
 }
 
@@ -28,7 +28,7 @@ fn det(a: &Vec3, b: &Vec3, c: &Vec3) -> f64 {
     a.cross(b).dot(c)
 }
 
-fn fold_of_prism(x: &[Vec3], flat: f64) -> Option<Vec3> {
+fn find_prism_fold(x: &[Vec3], flat: f64) -> Option<Vec3> {
     let [low, high] = [0, 3].map(|first| [x[first + 1] - x[first], x[first + 2] - x[first]]);
     let corners = [Vec3::zeros(), Vec3::x(), Vec3::y()];
     corners.iter().enumerate().find_map(|(i, corner)| {
@@ -61,7 +61,7 @@ struct Determinant {
 const STRIDES: [usize; 3] = [1, 3, 9];
 
 impl Determinant {
-    fn of_hexahedron(x: &[Vec3]) -> Self {
+    fn from_hexahedron(x: &[Vec3]) -> Self {
         let mut coefficients = [0.0; 27];
         // Edges in each direction, by their position in the other two.
         let edges: [[Vec3; 4]; 3] = std::array::from_fn(|axis| {
@@ -91,7 +91,7 @@ impl Determinant {
     }
 
     /// Returns the least coefficient, a lower bound of the determinant.
-    fn bound(&self) -> f64 {
+    fn lower_bound(&self) -> f64 {
         self.coefficients
             .iter()
             .copied()
@@ -116,7 +116,7 @@ impl Determinant {
         let bend = |axis: usize| {
             let c = |at: usize| self.coefficients[at];
             let s = STRIDES[axis];
-            starts(axis)
+            row_starts(axis)
                 .map(|at| (c(at) - 2.0 * c(at + s) + c(at + 2 * s)).abs())
                 .fold(0.0, f64::max)
         };
@@ -124,7 +124,7 @@ impl Determinant {
         let axis = (1..3).fold(0, |best, k| if bends[k] > bends[best] { k } else { best });
         let (mut lower, mut upper) = (*self, *self);
         let s = STRIDES[axis];
-        for at in starts(axis) {
+        for at in row_starts(axis) {
             let [p, q, r] = [0, 1, 2].map(|k| self.coefficients[at + k * s]);
             let (pq, qr) = (0.5 * (p + q), 0.5 * (q + r));
             let middle = 0.5 * (pq + qr);
@@ -142,15 +142,15 @@ impl Determinant {
 }
 
 /// Returns the first indices of the rows of coefficients along a coordinate.
-fn starts(axis: usize) -> impl Iterator<Item = usize> {
+fn row_starts(axis: usize) -> impl Iterator<Item = usize> {
     (0..27usize).filter(move |at| (at / STRIDES[axis]).is_multiple_of(3))
 }
 
-fn fold_of_hexahedron(x: &[Vec3], flat: f64) -> Option<Vec3> {
-    let mut left = vec![Determinant::of_hexahedron(x)];
-    for _ in 0..BOXES {
+fn find_hexahedron_fold(x: &[Vec3], flat: f64) -> Option<Vec3> {
+    let mut left = vec![Determinant::from_hexahedron(x)];
+    for _ in 0..MAX_BOXES {
         let part = left.pop()?;
-        if part.bound() > flat {
+        if part.lower_bound() > flat {
             continue;
         }
         let (value, place) = part.least_corner();

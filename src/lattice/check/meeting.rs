@@ -2,8 +2,8 @@
 //! Condition 1 (how cells meet), and the lattice with its virtual copies merged.
 
 use super::Violation;
-use super::bilinear::Patch;
-use super::overlap::{ROUNDING, Solid, common_point, extent};
+use super::bilinear::BilinearPatch;
+use super::overlap::{CellSolid, OVERLAP_TOLERANCE, common_point, extent};
 use crate::Vec3;
 use crate::lattice::{Cell, Lattice};
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ impl Lattice {
     /// Tests condition 1. `sound` holds for each cell whether it fulfils condition 4.
     pub(super) fn check_meeting(
         &self,
-        geometry: &Geometry,
+        geometry: &MergedGeometry,
         sound: &[bool],
         found: &mut Vec<Violation>,
     ) {
@@ -29,7 +29,7 @@ impl Lattice {
             }
             // The inside of an inverted cell is undefined; condition 4 has reported it.
             sound[i] && sound[j] && {
-                let solid = |c: usize| Solid::new(&self.cells[c], self.corners(c as u32));
+                let solid = |c: usize| CellSolid::new(&self.cells[c], self.corners(c as u32));
                 common_point(&solid(i), &solid(j)).is_some()
             }
         };
@@ -38,10 +38,10 @@ impl Lattice {
             .flat_map_iter(|i| {
                 let overlap = &overlap;
                 self.locator
-                    .near(i)
+                    .touching_cells(i)
                     .into_iter()
                     .filter(move |&j| j > i)
-                    .filter(|&j| geometry.cells[i] != geometry.cells[j] && !self.parted(i, j))
+                    .filter(|&j| geometry.cells[i] != geometry.cells[j] && !self.are_parted(i, j))
                     .filter(|&j| overlap(i, j))
                     .map(move |j| Violation::Overlap(i, j))
                     .collect::<Vec<_>>()
@@ -76,10 +76,10 @@ impl Lattice {
     }
 
     /// Finds vertices inside cells of their own part.
-    fn hanging_vertices(&self, geometry: &Geometry) -> Vec<Violation> {
+    fn hanging_vertices(&self, geometry: &MergedGeometry) -> Vec<Violation> {
         let parts = self.parts_of_vertices();
         let foreign = |v: usize, cell: u32| {
-            let mine = self.parts.as_ref().map(|p| p.of(cell as usize));
+            let mine = self.parts.as_ref().map(|p| p.part_of_cell(cell as usize));
             let of = parts.as_ref().map(|p| &p[v]);
             of.zip(mine).is_some_and(|(of, mine)| !of.contains(&mine))
         };
@@ -89,10 +89,10 @@ impl Lattice {
                 let p = self.vertices[v];
                 let foreign = &foreign;
                 self.locator
-                    .boxes_around(p)
+                    .cells_around(p)
                     .filter(move |&c| !foreign(v, c))
                     .filter(|&c| !geometry.cells[c as usize].contains(&geometry.vertices[v]))
-                    .filter(|&c| self.holds(c, p))
+                    .filter(|&c| self.contains(c, p))
                     .map(|cell| Violation::Hanging {
                         vertex: v as u32,
                         cell: cell as usize,
@@ -107,9 +107,11 @@ impl Lattice {
         let c = &self.cells[cell as usize];
         let x = self.corners(cell);
         let size = extent(&x);
-        let warp = |f: &&[usize]| Patch::new(f, &x).warp();
+        let warp = |f: &&[usize]| BilinearPatch::new(f, &x).warp();
         let quadrilaterals = c.faces().iter().filter(|f| f.len() == 4);
-        quadrilaterals.map(warp).any(|w| w > ROUNDING * size)
+        quadrilaterals
+            .map(warp)
+            .any(|w| w > OVERLAP_TOLERANCE * size)
     }
 
     /// Returns whether the interiors of the convex hulls of two cells meet, by separating axes. Cells with
@@ -130,7 +132,7 @@ impl Lattice {
                     })
             };
             let ((p, q), (r, s)) = (range(x), range(y));
-            q.min(s) - p.max(r) < ROUNDING * size
+            q.min(s) - p.max(r) < OVERLAP_TOLERANCE * size
         };
         let normals = |c: &Cell, x: &[Vec3]| -> Vec<Vec3> {
             c.faces()
@@ -163,14 +165,14 @@ impl Lattice {
 }
 
 /// Lattice with its virtual copies merged: vertices and cells by position.
-pub(super) struct Geometry {
+pub(super) struct MergedGeometry {
     /// For each vertex, the first vertex at the same position.
     vertices: Vec<u32>,
     /// For each cell, its merged corner vertices, ascending.
     cells: Vec<Vec<u32>>,
 }
 
-impl Geometry {
+impl MergedGeometry {
     pub(super) fn new(lattice: &Lattice) -> Self {
         let mut first: BTreeMap<[u64; 3], u32> = BTreeMap::new();
         let vertices: Vec<u32> = lattice

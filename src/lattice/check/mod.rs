@@ -23,19 +23,19 @@ use super::{Cell, Lattice, corner_volume, heading};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
-use meeting::Geometry;
+use meeting::MergedGeometry;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
 /// Largest distance of a chain's vertex from its bone, as a share of the cell size: joints may be welded.
-const WELD_LIMIT: f64 = super::bones::WELD;
+const MAX_BONE_DISTANCE: f64 = super::bones::WELD_DISTANCE;
 
 impl Lattice {
     /// Tests the four conditions for the used bones and returns the violations; empty if all hold.
     pub fn check(&self, surface: &Surface, skeleton: &Skeleton) -> Vec<Violation> {
         let mut found = Vec::new();
         let sound = self.check_cells(&mut found);
-        let geometry = Geometry::new(self);
+        let geometry = MergedGeometry::new(self);
         self.check_meeting(&geometry, &sound, &mut found);
         self.check_bones(surface, skeleton, &mut found);
         self.check_containment(surface, &geometry, &mut found);
@@ -43,7 +43,7 @@ impl Lattice {
     }
 
     /// Returns the cells that violate condition 4.
-    pub(crate) fn faults(&self) -> Vec<usize> {
+    pub(crate) fn faulty_cells(&self) -> Vec<usize> {
         let sound = self.check_cells(&mut Vec::new());
         (0..sound.len()).filter(|cell| !sound[*cell]).collect()
     }
@@ -53,10 +53,10 @@ impl Lattice {
     fn check_cells(&self, found: &mut Vec<Violation>) -> Vec<bool> {
         let of_cell = |cell: usize| {
             let kind = self.cells[cell].name();
-            self.fault(cell).map(|fault| match fault {
-                Fault::Repeated(vertex) => Violation::RepeatedCorner { cell, kind, vertex },
-                Fault::Corner(vertex) => Violation::Inverted { cell, kind, vertex },
-                Fault::Inside(at) => Violation::Folded { cell, kind, at },
+            self.find_fault(cell).map(|fault| match fault {
+                CellFault::Repeated(vertex) => Violation::RepeatedCorner { cell, kind, vertex },
+                CellFault::Corner(vertex) => Violation::Inverted { cell, kind, vertex },
+                CellFault::Inside(at) => Violation::Folded { cell, kind, at },
             })
         };
         let faults: Vec<Option<Violation>> =
@@ -66,12 +66,12 @@ impl Lattice {
         sound
     }
 
-    fn fault(&self, cell: usize) -> Option<Fault> {
+    fn find_fault(&self, cell: usize) -> Option<CellFault> {
         let c = &self.cells[cell];
         let corners = c.corners();
         let mut numbered = corners.iter().enumerate();
         if let Some((_, &v)) = numbered.find(|(i, v)| corners[..*i].contains(v)) {
-            return Some(Fault::Repeated(v));
+            return Some(CellFault::Repeated(v));
         }
         let x = self.corners(cell as u32);
         let length = |e: &[usize; 2]| (x[e[0]] - x[e[1]]).norm();
@@ -79,9 +79,9 @@ impl Lattice {
         let flat = 1e-12 * scale.powi(3);
         let mut frames = c.corner_frames().iter();
         if let Some([i, ..]) = frames.find(|frame| corner_volume(**frame, |i| x[i]) <= flat) {
-            return Some(Fault::Corner(corners[*i]));
+            return Some(CellFault::Corner(corners[*i]));
         }
-        folding::fold(c, &x, flat).map(|l| Fault::Inside(c.position(&x, l)))
+        folding::find_fold(c, &x, flat).map(|l| CellFault::Inside(c.position(&x, l)))
     }
 
     /// Tests condition 2.
@@ -97,7 +97,7 @@ impl Lattice {
             return;
         }
         let edges = self.edges();
-        let limit = WELD_LIMIT * self.cell_size();
+        let limit = MAX_BONE_DISTANCE * self.cell_size();
         let vicinity = Vicinity::new(surface, heading(surface, skeleton));
         for (i, chain) in bones.chains.iter().enumerate() {
             let used = bones.used_bones.get(i);
@@ -131,7 +131,7 @@ impl Lattice {
             };
             let tail = if chain.len() == 1 { head } else { tail };
             // A bone that leads far away from the body may be followed within its vicinity only.
-            let near = vicinity.part(head, tail).unwrap_or((head, tail));
+            let near = vicinity.followed_part(head, tail).unwrap_or((head, tail));
             for (k, &vertex) in chain.iter().enumerate() {
                 let x = at(vertex);
                 let distance = match k {
@@ -181,7 +181,7 @@ impl Lattice {
     fn check_containment(
         &self,
         surface: &Surface,
-        geometry: &Geometry,
+        geometry: &MergedGeometry,
         found: &mut Vec<Violation>,
     ) {
         let welded = surface.welded();
@@ -219,10 +219,10 @@ impl Lattice {
                 .sum::<Vec3>()
                 / face.len() as f64;
             // Cells of another part may continue there.
-            let goes_on = |c: u32| self.parted(cell, c as usize) && self.holds(c, centre);
+            let goes_on = |c: u32| self.are_parted(cell, c as usize) && self.contains(c, centre);
             if surface.contains(centre)
                 && surface.signed_distance(centre) < -1e-3 * size
-                && !self.locator.boxes_around(centre).any(goes_on)
+                && !self.locator.cells_around(centre).any(goes_on)
             {
                 found.push(Violation::Opening { face, cell });
             }
@@ -231,7 +231,7 @@ impl Lattice {
 }
 
 /// Defect of a cell.
-enum Fault {
+enum CellFault {
     /// Vertex that the cell uses twice.
     Repeated(u32),
     /// Corner that is flat or inverted.

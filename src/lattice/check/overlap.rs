@@ -9,19 +9,19 @@
 //! only touch are disjoint, so shared faces, edges and corners need no special case. If cores overlap, their
 //! boundaries cross or one holds the middle of the other.
 
-use super::bilinear::Patch;
+use super::bilinear::BilinearPatch;
 use crate::Vec3;
 use crate::geometry::aabb::bounds;
 use crate::lattice::{Cell, Corners};
 
 /// Thickness of an overlap, as a share of a cell's size, below which it is rounding.
-pub(super) const ROUNDING: f64 = 1e-7;
+pub(super) const OVERLAP_TOLERANCE: f64 = 1e-7;
 
 /// Size of a cell's core, as a share of the cell in local coordinates.
-const CORE: f64 = 0.998;
+const CORE_SCALE: f64 = 0.998;
 
 /// Bend of a piece of a face, as a share of the smaller cell's size, below which the piece counts as flat.
-const FLAT: f64 = 1e-4;
+const FLATNESS_TOLERANCE: f64 = 1e-4;
 
 /// Returns the largest distance of a point from the first.
 pub(super) fn extent(x: &[Vec3]) -> f64 {
@@ -29,7 +29,7 @@ pub(super) fn extent(x: &[Vec3]) -> f64 {
 }
 
 /// A cell as a solid in space, with its bounding box and its size.
-pub(super) struct Solid<'a> {
+pub(super) struct CellSolid<'a> {
     cell: &'a Cell,
     x: Corners,
     low: Vec3,
@@ -37,7 +37,7 @@ pub(super) struct Solid<'a> {
     size: f64,
 }
 
-impl<'a> Solid<'a> {
+impl<'a> CellSolid<'a> {
     /// Wraps a cell whose map folds nowhere, with its corners at `x`.
     pub fn new(cell: &'a Cell, x: Corners) -> Self {
         let ((low, high), size) = (bounds(&x), extent(&x));
@@ -50,8 +50,11 @@ impl<'a> Solid<'a> {
         }
     }
 
-    fn faces(&self) -> impl Iterator<Item = Patch> + '_ {
-        self.cell.faces().iter().map(|f| Patch::new(f, &self.x))
+    fn faces(&self) -> impl Iterator<Item = BilinearPatch> + '_ {
+        self.cell
+            .faces()
+            .iter()
+            .map(|f| BilinearPatch::new(f, &self.x))
     }
 
     fn edges(&self) -> impl Iterator<Item = [Vec3; 2]> + '_ {
@@ -59,7 +62,7 @@ impl<'a> Solid<'a> {
     }
 
     /// Returns the local coordinates of the middle and of the corners.
-    fn reference(&self) -> (Vec3, [Vec3; 8]) {
+    fn reference_points(&self) -> (Vec3, [Vec3; 8]) {
         let mut at = [Vec3::zeros(); 8];
         let triangle = [Vec3::zeros(), Vec3::x(), Vec3::y()];
         let middle = match self.cell {
@@ -84,14 +87,14 @@ impl<'a> Solid<'a> {
     }
 
     fn middle(&self) -> Vec3 {
-        self.cell.position(&self.x, self.reference().0)
+        self.cell.position(&self.x, self.reference_points().0)
     }
 
     /// Returns the corners of the cell's core.
     fn core(&self) -> [Vec3; 8] {
-        let (middle, at) = self.reference();
+        let (middle, at) = self.reference_points();
         at.map(|l| {
-            let l = middle + (l - middle) * CORE;
+            let l = middle + (l - middle) * CORE_SCALE;
             self.cell.position(&self.x, l)
         })
     }
@@ -102,7 +105,11 @@ impl<'a> Solid<'a> {
             return 0.0;
         }
         let x = &self.x;
-        let Some(l) = self.cell.local(x, p).filter(|&l| self.cell.inside(l) > 0.0) else {
+        let Some(l) = self
+            .cell
+            .local_coordinates(x, p)
+            .filter(|&l| self.cell.inside_margin(l) > 0.0)
+        else {
             return 0.0;
         };
         let Some(inverse) = self.cell.jacobian(x, l).try_inverse() else {
@@ -130,22 +137,22 @@ impl<'a> Solid<'a> {
 ///
 /// `None` if they share only boundary points or overlap by rounding. If no edge of one enters the other, overlaps
 /// thinner than about 0.3 % of their size are missed too.
-pub(super) fn common_point(a: &Solid, b: &Solid) -> Option<Vec3> {
-    let least = ROUNDING * a.size.max(b.size);
-    let middle = |of: &Solid, within: &Solid| {
+pub(super) fn common_point(a: &CellSolid, b: &CellSolid) -> Option<Vec3> {
+    let least = OVERLAP_TOLERANCE * a.size.max(b.size);
+    let middle = |of: &CellSolid, within: &CellSolid| {
         let p = of.middle();
         (within.depth(p) > least).then_some(p)
     };
     middle(a, b)
         .or_else(|| middle(b, a))
-        .or_else(|| edge_inside(a, b, least))
-        .or_else(|| edge_inside(b, a, least))
-        .or_else(|| cores_meet(a, b))
+        .or_else(|| find_edge_inside(a, b, least))
+        .or_else(|| find_edge_inside(b, a, least))
+        .or_else(|| core_intersection(a, b))
 }
 
 /// Returns a point on an edge of `of` deeper than `least` inside `within`.
-fn edge_inside(of: &Solid, within: &Solid, least: f64) -> Option<Vec3> {
-    let faces: Vec<Patch> = within.faces().collect();
+fn find_edge_inside(of: &CellSolid, within: &CellSolid, least: f64) -> Option<Vec3> {
+    let faces: Vec<BilinearPatch> = within.faces().collect();
     of.edges().find_map(|[p, q]| {
         let (low, high) = (p.inf(&q), p.sup(&q));
         if (0..3).any(|k| high[k] <= within.low[k] || low[k] >= within.high[k]) {
@@ -162,27 +169,27 @@ fn edge_inside(of: &Solid, within: &Solid, least: f64) -> Option<Vec3> {
 }
 
 /// Returns a point on the boundaries of both cores.
-fn cores_meet(a: &Solid, b: &Solid) -> Option<Vec3> {
-    let flat = FLAT * a.size.min(b.size);
+fn core_intersection(a: &CellSolid, b: &CellSolid) -> Option<Vec3> {
+    let flat = FLATNESS_TOLERANCE * a.size.min(b.size);
     let (x, y) = (a.core(), b.core());
-    let others: Vec<(Patch, Patch)> = b
+    let others: Vec<(BilinearPatch, BilinearPatch)> = b
         .cell
         .faces()
         .iter()
-        .map(|f| (Patch::new(f, &b.x), Patch::new(f, &y)))
+        .map(|f| (BilinearPatch::new(f, &b.x), BilinearPatch::new(f, &y)))
         .collect();
     a.cell.faces().iter().find_map(|f| {
-        let (face, mine) = (Patch::new(f, &a.x), Patch::new(f, &x));
+        let (face, mine) = (BilinearPatch::new(f, &a.x), BilinearPatch::new(f, &x));
         others
             .iter()
             // A common face separates the two cells.
             .filter(|(other, _)| !are_opposite(&face, other))
-            .find_map(|(_, its)| mine.meet(its, flat))
+            .find_map(|(_, its)| mine.intersection_point(its, flat))
     })
 }
 
 /// Returns whether two faces coincide with opposite orientation.
-fn are_opposite(face: &Patch, other: &Patch) -> bool {
+fn are_opposite(face: &BilinearPatch, other: &BilinearPatch) -> bool {
     let (x, y) = (face.corners(), other.corners());
     (0..4).any(|turn| (0..4).all(|k| x[k] == y[(turn + 4 - k) % 4]))
 }

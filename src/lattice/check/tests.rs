@@ -3,10 +3,10 @@
 
 use super::*;
 use crate::lattice::BoneChains;
-use crate::lattice::limb::Limb;
+use crate::lattice::limb::LimbShape;
 
 /// Two tetrahedra on a common face, and one that hangs on it.
-fn pair() -> (Vec<Vec3>, Vec<Cell>) {
+fn joined_tetrahedra() -> (Vec<Vec3>, Vec<Cell>) {
     let x = [
         [0.0, 0.0, 0.0],
         [1.0, 0.0, 0.0],
@@ -27,27 +27,27 @@ fn violations(x: Vec<Vec3>, cells: Vec<Cell>) -> Vec<Violation> {
     let lattice = Lattice::with_bones(x, cells, BoneChains::default()).expect("well-formed");
     let mut found = Vec::new();
     let sound = lattice.check_cells(&mut found);
-    lattice.check_meeting(&Geometry::new(&lattice), &sound, &mut found);
+    lattice.check_meeting(&MergedGeometry::new(&lattice), &sound, &mut found);
     found
 }
 
 #[test]
 fn valid_complex_has_no_violations() {
-    let (x, cells) = pair();
+    let (x, cells) = joined_tetrahedra();
     assert_eq!(violations(x, cells), vec![]);
 }
 
 /// Each kind of fault is reported as its own violation.
 #[test]
 fn each_violation_is_reported() {
-    let (mut x, mut cells) = pair();
+    let (mut x, mut cells) = joined_tetrahedra();
     cells[1] = Cell::Tetrahedron([0, 1, 2, 4]);
     assert!(matches!(
         violations(x.clone(), cells)[..],
         [Violation::Inverted { cell: 1, .. }]
     ));
 
-    let (_, mut cells) = pair();
+    let (_, mut cells) = joined_tetrahedra();
     cells.push(Cell::Tetrahedron([2, 0, 3, 1]));
     let found = violations(x.clone(), cells);
     assert!(
@@ -62,7 +62,7 @@ fn each_violation_is_reported() {
             .any(|v| matches!(v, Violation::FaceShared { cells: 3, .. }))
     );
 
-    let (_, mut cells) = pair();
+    let (_, mut cells) = joined_tetrahedra();
     cells[1] = Cell::Tetrahedron([0, 2, 2, 4]);
     assert!(matches!(
         violations(x.clone(), cells)[..],
@@ -74,7 +74,7 @@ fn each_violation_is_reported() {
     ));
 
     // A vertex in the middle of the common face.
-    let (_, mut cells) = pair();
+    let (_, mut cells) = joined_tetrahedra();
     x.push(Vec3::new(0.25, 0.25, 0.0));
     cells.pop();
     cells.push(Cell::Tetrahedron([0, 5, 1, 4]));
@@ -87,7 +87,7 @@ fn each_violation_is_reported() {
     );
 
     // A cell pushed into its neighbour.
-    let (mut x, cells) = pair();
+    let (mut x, cells) = joined_tetrahedra();
     x.extend([[0.0, 0.0, 0.1], [1.0, 0.0, 0.1], [0.0, 1.0, 0.1]].map(Vec3::from));
     let cells = vec![cells[0], Cell::Tetrahedron([5, 7, 6, 4])];
     let found = violations(x, cells);
@@ -100,7 +100,7 @@ fn each_violation_is_reported() {
 /// A cell on a duplicated vertex is reported for its shared face, but not as overlapping.
 #[test]
 fn shared_copies_may_overlap() {
-    let (mut x, mut cells) = pair();
+    let (mut x, mut cells) = joined_tetrahedra();
     x.push(x[3]);
     cells.push(Cell::Tetrahedron([0, 1, 2, 5]));
     let found = violations(x, cells);
@@ -118,7 +118,7 @@ fn shared_copies_may_overlap() {
 fn warped_limbs_have_no_violations() {
     let mut warped = 0;
     for i in 0..12u64 {
-        let limb = Limb {
+        let limb = LimbShape {
             twist: 0.15 * i as f64,
             bend: 1.5 - 0.2 * (i % 6) as f64,
             jitter: 0.03 * (i % 4) as f64,
@@ -144,7 +144,7 @@ fn warped_limbs_have_no_violations() {
 fn misplaced_vertex_is_reported() {
     // One vertex inside a limb is moved far enough to come through the faces around it: cells overlap or are turned
     // over. A small move makes neither.
-    let limb = Limb {
+    let limb = LimbShape {
         twist: 1.0,
         bend: 1.0,
         jitter: 0.0,
@@ -162,7 +162,7 @@ fn misplaced_vertex_is_reported() {
 /// Limbs that pass through each other are reported, and limbs that lie apart are not.
 #[test]
 fn interpenetrating_limbs_are_reported() {
-    let limb = |twist: f64| Limb {
+    let limb = |twist: f64| LimbShape {
         twist,
         bend: 0.8,
         jitter: 0.04,

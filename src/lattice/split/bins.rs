@@ -7,13 +7,13 @@ use crate::geometry::groups::Groups;
 use rayon::prelude::*;
 
 /// Number of triangles above which a voxel is subdivided.
-const CROWDED: usize = 48;
+const MAX_UNDIVIDED: usize = 48;
 /// Approximate number of triangles per subdivision.
-const FEW: usize = 6;
+const TRIANGLES_PER_PART: usize = 6;
 /// Largest number of subdivisions along an axis.
-const MOST_PARTS: usize = 16;
+const MAX_PARTS: usize = 16;
 /// Marks a voxel that is not subdivided.
-const WHOLE: u32 = u32::MAX;
+const NO_SUBDIVISION: u32 = u32::MAX;
 
 /// A grid of cubes over a box.
 #[derive(Debug, Clone, Copy)]
@@ -36,27 +36,27 @@ impl Grid {
     }
 
     /// Returns the position of a cube along each axis.
-    pub fn place(&self, cube: usize) -> [usize; 3] {
+    pub fn coordinates(&self, cube: usize) -> [usize; 3] {
         let [x, y, _] = self.dims;
         [cube % x, cube / x % y, cube / (x * y)]
     }
 
     /// Returns the cube that holds a point, clamped to the grid.
-    pub fn cell(&self, p: Vec3) -> [usize; 3] {
+    pub fn cube_at(&self, p: Vec3) -> [usize; 3] {
         let g = (p - self.lo) / self.spacing;
         [0, 1, 2].map(|k| (g[k].max(0.0) as usize).min(self.dims[k] - 1))
     }
 
     /// Returns the cubes in the bounding box of a segment.
-    pub fn around(&self, segment: &Segment) -> impl Iterator<Item = [usize; 3]> + use<> {
-        let (p, q) = (self.cell(segment.lo), self.cell(segment.hi));
+    pub fn cubes_around(&self, segment: &ProbeSegment) -> impl Iterator<Item = [usize; 3]> + use<> {
+        let (p, q) = (self.cube_at(segment.lo), self.cube_at(segment.hi));
         (p[2]..=q[2]).flat_map(move |k| {
             (p[1]..=q[1]).flat_map(move |j| (p[0]..=q[0]).map(move |i| [i, j, k]))
         })
     }
 
     /// Returns whether a segment passes through a cube (slightly enlarged).
-    pub fn passes(&self, segment: &Segment, at: [usize; 3]) -> bool {
+    pub fn is_passed(&self, segment: &ProbeSegment, at: [usize; 3]) -> bool {
         let (a, inverse) = (segment.from, segment.inverse);
         let (mut enter, mut leave) = (0.0f64, 1.0f64);
         for k in 0..3 {
@@ -75,13 +75,13 @@ impl Grid {
 
     /// Returns the cubes that a triangle may cross: it is halved until its box spans at most two cubes along every
     /// axis.
-    fn crossed(&self, triangle: [Vec3; 3]) -> Vec<u32> {
+    fn crossed_cubes(&self, triangle: [Vec3; 3]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut stack = vec![triangle];
         let slack = Vec3::repeat(1e-6 * self.spacing);
         while let Some(t) = stack.pop() {
-            let lo = self.cell(t[0].inf(&t[1]).inf(&t[2]) - slack);
-            let hi = self.cell(t[0].sup(&t[1]).sup(&t[2]) + slack);
+            let lo = self.cube_at(t[0].inf(&t[1]).inf(&t[2]) - slack);
+            let hi = self.cube_at(t[0].sup(&t[1]).sup(&t[2]) + slack);
             if (0..3).any(|k| hi[k] > lo[k] + 1) {
                 let length = |k: usize| (t[(k + 1) % 3] - t[k]).norm_squared();
                 let longest = (0..3).max_by(|&i, &j| length(i).total_cmp(&length(j)));
@@ -105,7 +105,7 @@ impl Grid {
     }
 
     /// Returns pairs (cube, triangle), sorted.
-    pub fn pairs(
+    pub fn cube_pairs(
         &self,
         triangles: &[u32],
         corners: &(impl Fn(u32) -> [Vec3; 3] + Sync),
@@ -113,7 +113,11 @@ impl Grid {
         let mut pairs: Vec<(u32, u32)> = triangles
             .par_iter()
             .with_min_len(256)
-            .flat_map_iter(|&t| self.crossed(corners(t)).into_iter().map(move |v| (v, t)))
+            .flat_map_iter(|&t| {
+                self.crossed_cubes(corners(t))
+                    .into_iter()
+                    .map(move |v| (v, t))
+            })
             .collect();
         pairs.par_sort_unstable();
         pairs
@@ -122,14 +126,14 @@ impl Grid {
 
 /// Segment between two points, prepared for tests against boxes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Segment {
+pub(super) struct ProbeSegment {
     from: Vec3,
     inverse: Vec3,
     lo: Vec3,
     hi: Vec3,
 }
 
-impl Segment {
+impl ProbeSegment {
     pub fn new(from: Vec3, along: Vec3) -> Self {
         Self {
             from,
@@ -144,7 +148,7 @@ impl Segment {
 #[derive(Debug, Default)]
 pub(super) struct Bins {
     whole: Groups,
-    /// For each voxel, its index in `parts`, or [`WHOLE`]. Empty if no voxel is crowded.
+    /// For each voxel, its index in `parts`, or [`NO_SUBDIVISION`]. Empty if no voxel is crowded.
     part_of: Vec<u32>,
     parts: Vec<(Grid, Groups)>,
 }
@@ -158,25 +162,28 @@ impl Bins {
     ) -> Self {
         let crowded: Vec<&[(u32, u32)]> = pairs
             .chunk_by(|a, b| a.0 == b.0)
-            .filter(|group| group.len() > CROWDED)
+            .filter(|group| group.len() > MAX_UNDIVIDED)
             .collect();
         let part = |group: &&[(u32, u32)]| {
             // The number of surface triangles grows with the square of the subdivisions along an axis.
-            let along = ((group.len() / FEW) as f64).sqrt().round() as usize;
-            let along = along.clamp(2, MOST_PARTS);
-            let at = grid.place(group[0].0 as usize);
+            let along = ((group.len() / TRIANGLES_PER_PART) as f64).sqrt().round() as usize;
+            let along = along.clamp(2, MAX_PARTS);
+            let at = grid.coordinates(group[0].0 as usize);
             let inner = Grid {
                 lo: grid.lo + Vec3::from_fn(|k, _| at[k] as f64) * grid.spacing,
                 spacing: grid.spacing / along as f64,
                 dims: [along; 3],
             };
             let triangles: Vec<u32> = group.iter().map(|pair| pair.1).collect();
-            let runs = Groups::new(inner.len(), inner.pairs(&triangles, &corners).into_iter());
+            let runs = Groups::new(
+                inner.len(),
+                inner.cube_pairs(&triangles, &corners).into_iter(),
+            );
             (inner, runs)
         };
         let mut part_of = Vec::new();
         if !crowded.is_empty() {
-            part_of = vec![WHOLE; grid.len()];
+            part_of = vec![NO_SUBDIVISION; grid.len()];
             for (i, group) in crowded.iter().enumerate() {
                 part_of[group[0].0 as usize] = i as u32;
             }
@@ -189,19 +196,19 @@ impl Bins {
     }
 
     /// Returns all triangles of a voxel.
-    pub fn of(&self, voxel: usize) -> &[u32] {
-        self.whole.of(voxel)
+    pub fn triangles(&self, voxel: usize) -> &[u32] {
+        self.whole.members(voxel)
     }
 
     /// Visits the triangles of a voxel that a segment may cross, some more than once.
-    pub fn near(&self, voxel: usize, segment: &Segment, mut visit: impl FnMut(u32)) {
+    pub fn visit_near(&self, voxel: usize, segment: &ProbeSegment, mut visit: impl FnMut(u32)) {
         match self.part_of.get(voxel) {
-            None | Some(&WHOLE) => self.of(voxel).iter().for_each(|&t| visit(t)),
+            None | Some(&NO_SUBDIVISION) => self.triangles(voxel).iter().for_each(|&t| visit(t)),
             Some(&part) => {
                 let (grid, runs) = &self.parts[part as usize];
-                for at in grid.around(segment) {
-                    let triangles = runs.of(grid.index(at));
-                    if !triangles.is_empty() && grid.passes(segment, at) {
+                for at in grid.cubes_around(segment) {
+                    let triangles = runs.members(grid.index(at));
+                    if !triangles.is_empty() && grid.is_passed(segment, at) {
                         triangles.iter().for_each(|&t| visit(t));
                     }
                 }
@@ -227,19 +234,19 @@ mod tests {
             spacing: 0.5,
             dims: [5; 3],
         };
-        let pairs = grid.pairs(&all, &corners);
+        let pairs = grid.cube_pairs(&all, &corners);
         let bins = Bins::new(&grid, &pairs, corners);
         let (mut crossed, mut seen, mut binned) = (0, 0, 0);
         let points = random_points(400, 1.1, 5);
         for pair in points.chunks(2) {
             let along = (pair[1] - pair[0]) * 0.2;
-            let segment = Segment::new(pair[0], along);
+            let segment = ProbeSegment::new(pair[0], along);
             let mut near = Vec::new();
-            for at in grid.around(&segment) {
+            for at in grid.cubes_around(&segment) {
                 let voxel = grid.index(at);
-                binned += bins.of(voxel).len();
-                if grid.passes(&segment, at) {
-                    bins.near(voxel, &segment, |t| near.push(t));
+                binned += bins.triangles(voxel).len();
+                if grid.is_passed(&segment, at) {
+                    bins.visit_near(voxel, &segment, |t| near.push(t));
                 }
             }
             seen += near.len();

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Assignment of bones to copies of cells.
 
-use super::NONE;
-use super::complex::{Complex, Conflict};
+use super::NO_CELL;
+use super::complex::{Conflict, CopyComplex};
 use super::copies::Copies;
 use super::flesh_graph::FleshGraph;
 use super::tiling::Tiling;
 use crate::geometry::tetrahedron::closest_on_segment;
 
 /// Returns for each bone edge (a point if both ends are equal) the copy that holds the flesh at the bone,
-/// or the flesh nearest to it; [`NONE`] if no cell has the edge.
+/// or the flesh nearest to it; [`NO_CELL`] if no cell has the edge.
 pub(super) fn holders(
     edges: &[(u32, u32)],
     samples: &FleshGraph,
     tiling: &Tiling,
     copies: &Copies,
 ) -> Vec<u32> {
-    let nearest = Nearest::new(samples, tiling.cells.len());
+    let nearest = CellSamples::new(samples, tiling.cells.len());
     edges
         .iter()
         .map(|&(a, b)| {
-            let ring: Vec<u32> = tiling.around_edge(a, b).collect();
-            on_bone(a, b, &ring, samples, copies)
-                .or_else(|| nearest.holder(a, b, &ring, samples, tiling, copies))
-                .or_else(|| ring.first().map(|&c| copies.of_cell(c).start))
-                .unwrap_or(NONE)
+            let ring: Vec<u32> = tiling.edge_cells(a, b).collect();
+            bone_owner(a, b, &ring, samples, copies)
+                .or_else(|| nearest.nearest_holder(a, b, &ring, samples, tiling, copies))
+                .or_else(|| ring.first().map(|&c| copies.cell_copies(c).start))
+                .unwrap_or(NO_CELL)
         })
         .collect()
 }
@@ -32,14 +32,14 @@ pub(super) fn holders(
 /// Merges the ends of the holders along every chain of bone edges, so that together they carry all of
 /// them. Returns the corner at which each bone vertex is pinned.
 pub(super) fn pin(
-    complex: &mut Complex,
+    complex: &mut CopyComplex,
     edges: &[(u32, u32)],
     holders: &[u32],
 ) -> Result<Vec<(u32, u32)>, Conflict> {
     let mut ends: Vec<(u32, u32)> = Vec::new();
     for (&(a, b), &copy) in edges.iter().zip(holders) {
         let held = [a, b].into_iter().filter_map(|v| {
-            let corner = (copy != NONE).then(|| complex.corner(copy, v))?;
+            let corner = (copy != NO_CELL).then(|| complex.corner_at(copy, v))?;
             Some((v, corner?))
         });
         ends.extend(held);
@@ -53,9 +53,13 @@ pub(super) fn pin(
 }
 
 /// Returns the copy that owns most points of the bone in Ω.
-fn on_bone(a: u32, b: u32, ring: &[u32], samples: &FleshGraph, copies: &Copies) -> Option<u32> {
+fn bone_owner(a: u32, b: u32, ring: &[u32], samples: &FleshGraph, copies: &Copies) -> Option<u32> {
     let mut votes: Vec<(u32, u32)> = Vec::new();
-    let mut simplices = vec![[a, NONE, NONE], [b, NONE, NONE], [a.min(b), a.max(b), NONE]];
+    let mut simplices = vec![
+        [a, NO_CELL, NO_CELL],
+        [b, NO_CELL, NO_CELL],
+        [a.min(b), a.max(b), NO_CELL],
+    ];
     simplices.dedup();
     for simplex in simplices {
         // Joints are in the order of their simplices.
@@ -65,7 +69,7 @@ fn on_bone(a: u32, b: u32, ring: &[u32], samples: &FleshGraph, copies: &Copies) 
             .take_while(|j| j.corners == simplex);
         for s in here.flat_map(|j| j.first..j.first + j.count) {
             let copy = copies.of_sample[s as usize];
-            if copy == NONE || ring.binary_search(&samples.cell[s as usize]).is_err() {
+            if copy == NO_CELL || ring.binary_search(&samples.cell[s as usize]).is_err() {
                 continue;
             }
             match votes.iter_mut().find(|v| v.0 == copy) {
@@ -79,15 +83,15 @@ fn on_bone(a: u32, b: u32, ring: &[u32], samples: &FleshGraph, copies: &Copies) 
 }
 
 /// Samples grouped by cell.
-struct Nearest {
+struct CellSamples {
     of_cell: Vec<Vec<u32>>,
 }
 
-impl Nearest {
+impl CellSamples {
     fn new(samples: &FleshGraph, cells: usize) -> Self {
         let mut of_cell = vec![Vec::new(); cells];
         for (s, &c) in samples.cell.iter().enumerate() {
-            if c != NONE {
+            if c != NO_CELL {
                 of_cell[c as usize].push(s as u32);
             }
         }
@@ -95,7 +99,7 @@ impl Nearest {
     }
 
     /// Returns the copy of the sample nearest to an edge, among the cells of a ring.
-    fn holder(
+    fn nearest_holder(
         &self,
         a: u32,
         b: u32,
@@ -112,7 +116,7 @@ impl Nearest {
         let near = ring
             .iter()
             .flat_map(|&c| self.of_cell[c as usize].iter().copied());
-        near.filter(|&s| copies.of_sample[s as usize] != NONE)
+        near.filter(|&s| copies.of_sample[s as usize] != NO_CELL)
             .map(|s| (distance(s), copies.of_sample[s as usize]))
             .min_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)))
             .map(|n| n.1)

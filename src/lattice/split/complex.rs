@@ -6,12 +6,12 @@
 //! crotch below the hip), all but one of them keep a corner of their own: the one farthest from the flesh
 //! between them.
 
-use super::copies::{Copies, Key};
+use super::copies::{Copies, PointKey};
 use super::flesh_graph::FleshGraph;
 use super::flows::{Flow, neighbours};
-use super::space::Space;
+use super::space::VoxelSpace;
 use super::tiling::Tiling;
-use super::{NONE, Vec3};
+use super::{NO_CELL, Vec3};
 use crate::geometry::sets::DisjointSets;
 
 /// Two copies of a cell that would share a face and must become one copy.
@@ -19,14 +19,14 @@ use crate::geometry::sets::DisjointSets;
 pub(super) struct Conflict(pub u32, pub u32);
 
 /// Smallest cosine between a normal and the direction to the other skin at which skin faces skin.
-const FACING: f64 = 0.35;
+const MIN_FACING_COSINE: f64 = 0.35;
 /// Largest number of skin samples compared, per side.
-const FACES: usize = 64;
+const MAX_COMPARED_SAMPLES: usize = 64;
 /// Largest number of steps from copy to copy over which flesh connects two cells at a vertex.
-const STEPS: usize = 3;
+const MAX_FLESH_STEPS: usize = 3;
 
 /// Copies of cells with merged corners. Corner `k` of copy `c` is number `4 c + k`.
-pub(super) struct Complex<'a> {
+pub(super) struct CopyComplex<'a> {
     pub tiling: &'a Tiling<'a>,
     pub copies: &'a Copies,
     sets: DisjointSets,
@@ -36,7 +36,7 @@ pub(super) struct Complex<'a> {
     pub beside: Vec<Vec<u32>>,
 }
 
-impl<'a> Complex<'a> {
+impl<'a> CopyComplex<'a> {
     /// Starts with all corners unmerged.
     pub fn new(tiling: &'a Tiling<'a>, copies: &'a Copies, flows: &[Flow]) -> Self {
         let corners = copies.len() * 4;
@@ -49,18 +49,18 @@ impl<'a> Complex<'a> {
         }
     }
 
-    pub fn cell(&self, copy: u32) -> [u32; 4] {
+    pub fn cell_vertices(&self, copy: u32) -> [u32; 4] {
         self.tiling.cells[self.copies.cell[copy as usize] as usize]
     }
 
     /// Returns the original vertex of a corner.
-    pub fn original(&self, corner: u32) -> u32 {
-        self.cell(corner / 4)[corner as usize % 4]
+    pub fn original_vertex(&self, corner: u32) -> u32 {
+        self.cell_vertices(corner / 4)[corner as usize % 4]
     }
 
     /// Returns the corner of a copy at an original vertex; `None` if its cell lacks the vertex.
-    pub fn corner(&self, copy: u32, vertex: u32) -> Option<u32> {
-        let k = self.cell(copy).iter().position(|&v| v == vertex)?;
+    pub fn corner_at(&self, copy: u32, vertex: u32) -> Option<u32> {
+        let k = self.cell_vertices(copy).iter().position(|&v| v == vertex)?;
         Some(copy * 4 + k as u32)
     }
 
@@ -84,7 +84,7 @@ impl<'a> Complex<'a> {
         if a == b {
             return Ok(false);
         }
-        if let Some(conflict) = self.conflict(a, b) {
+        if let Some(conflict) = self.find_conflict(a, b) {
             return Err(conflict);
         }
         self.sets.join(a, b);
@@ -93,7 +93,7 @@ impl<'a> Complex<'a> {
         Ok(true)
     }
 
-    fn conflict(&mut self, a: u32, b: u32) -> Option<Conflict> {
+    fn find_conflict(&mut self, a: u32, b: u32) -> Option<Conflict> {
         let twins = |complex: &Self, root: u32| -> Vec<u32> {
             let of = complex.members[root as usize].iter().map(|m| m / 4);
             of.filter(|&c| complex.copies.is_twin(c)).collect()
@@ -120,8 +120,8 @@ impl<'a> Complex<'a> {
         order.sort_by_key(|f| (std::cmp::Reverse(f.weight), f.copies, f.vertex));
         for f in order {
             let ends = self
-                .corner(f.copies.0, f.vertex)
-                .zip(self.corner(f.copies.1, f.vertex));
+                .corner_at(f.copies.0, f.vertex)
+                .zip(self.corner_at(f.copies.1, f.vertex));
             if let Some((a, b)) = ends {
                 // A refusal keeps branches apart.
                 let _ = self.join(a, b);
@@ -131,7 +131,7 @@ impl<'a> Complex<'a> {
 
     /// Merges vertices between which there is neither flesh at the spot nor a gap (outside a convex body):
     /// flesh connects them a little farther off, no cell has copies at both, and no skin faces skin.
-    pub fn merge_unopposed(&mut self, samples: &FleshGraph, space: &Space) {
+    pub fn merge_unopposed(&mut self, samples: &FleshGraph, space: &VoxelSpace) {
         let by_copy = skin_by_copy(samples, self.copies);
         for at_vertex in self.corners_by_vertex() {
             let mut roots: Vec<u32> = at_vertex.iter().map(|&c| self.root(c)).collect();
@@ -147,8 +147,8 @@ impl<'a> Complex<'a> {
                     let (a, b) = (self.root(roots[i]), self.root(roots[j]));
                     if a != b
                         && !self.has_twins(a, b)
-                        && self.connected(a, b)
-                        && !self.facing(a, b, &by_copy, samples, space)
+                        && self.are_connected(a, b)
+                        && !self.is_facing(a, b, &by_copy, samples, space)
                     {
                         let _ = self.join(a, b);
                     }
@@ -160,22 +160,23 @@ impl<'a> Complex<'a> {
     fn corners_by_vertex(&self) -> Vec<Vec<u32>> {
         let mut all = vec![Vec::new(); self.tiling.vertices.len()];
         for corner in 0..self.copies.len() as u32 * 4 {
-            all[self.original(corner) as usize].push(corner);
+            all[self.original_vertex(corner) as usize].push(corner);
         }
         all
     }
 
-    fn cells_of(&self, root: u32) -> impl Iterator<Item = u32> + '_ {
+    fn vertex_cells(&self, root: u32) -> impl Iterator<Item = u32> + '_ {
         self.members(root)
             .iter()
             .map(|m| self.copies.cell[*m as usize / 4])
     }
 
     fn has_twins(&self, a: u32, b: u32) -> bool {
-        self.cells_of(a).any(|c| self.cells_of(b).any(|d| c == d))
+        self.vertex_cells(a)
+            .any(|c| self.vertex_cells(b).any(|d| c == d))
     }
 
-    fn connected(&self, a: u32, b: u32) -> bool {
+    fn are_connected(&self, a: u32, b: u32) -> bool {
         let goal: Vec<u32> = self.members(b).iter().map(|m| m / 4).collect();
         let from: Vec<u32> = self.members(a).iter().map(|m| m / 4).collect();
         self.reaches(from, &goal)
@@ -184,7 +185,7 @@ impl<'a> Complex<'a> {
     /// Returns whether flesh leads from one of the copies `from` to one of `goal` in a few steps.
     pub fn reaches(&self, from: Vec<u32>, goal: &[u32]) -> bool {
         let (mut seen, mut front) = (from.clone(), from);
-        for _ in 0..STEPS {
+        for _ in 0..MAX_FLESH_STEPS {
             let mut next = Vec::new();
             for &c in &front {
                 for &n in &self.beside[c as usize] {
@@ -203,21 +204,23 @@ impl<'a> Complex<'a> {
     }
 
     /// Returns whether skin of the cells at one vertex faces skin of those at the other across a gap.
-    fn facing(
+    fn is_facing(
         &self,
         a: u32,
         b: u32,
         by_copy: &[Vec<u32>],
         samples: &FleshGraph,
-        space: &Space,
+        space: &VoxelSpace,
     ) -> bool {
         let skin = |root: u32| -> Vec<u32> {
             let of = self.members(root).iter().map(|m| *m as usize / 4);
             let mut all: Vec<u32> = of.flat_map(|c| by_copy[c].iter().copied()).collect();
-            if all.len() > FACES {
-                all.sort_by_cached_key(|&s| Key(samples.position[s as usize]));
+            if all.len() > MAX_COMPARED_SAMPLES {
+                all.sort_by_cached_key(|&s| PointKey(samples.position[s as usize]));
                 let n = all.len();
-                all = (0..FACES).map(|i| all[i * n / FACES]).collect();
+                all = (0..MAX_COMPARED_SAMPLES)
+                    .map(|i| all[i * n / MAX_COMPARED_SAMPLES])
+                    .collect();
             }
             all
         };
@@ -225,9 +228,9 @@ impl<'a> Complex<'a> {
             let skin = &samples.skin[s as usize];
             let c = skin.normal.dot(&d);
             if skin.both_sides {
-                c.abs() > FACING
+                c.abs() > MIN_FACING_COSINE
             } else {
-                c > FACING
+                c > MIN_FACING_COSINE
             }
         };
         let (one, other) = (skin(a), skin(b));
@@ -237,7 +240,7 @@ impl<'a> Complex<'a> {
                 let Some(d) = (q - p).try_normalize(0.0) else {
                     return false;
                 };
-                looks(s, d) && looks(t, -d) && !space.holds((p + q) * 0.5)
+                looks(s, d) && looks(t, -d) && !space.contains((p + q) * 0.5)
             })
         })
     }
@@ -245,7 +248,7 @@ impl<'a> Complex<'a> {
     /// Gives each cell without flesh the vertices of the neighbouring copy with most flesh, so that it
     /// never holds two parts together.
     pub fn place_empty(&mut self) {
-        let faces = self.tiling.faces();
+        let faces = self.tiling.face_neighbours();
         let mut waiting: Vec<u32> = (0..self.copies.len() as u32)
             .filter(|&c| self.copies.size[c as usize] == 0)
             .collect();
@@ -253,9 +256,9 @@ impl<'a> Complex<'a> {
         while !waiting.is_empty() {
             let host = |copy: u32, placed: &[bool]| {
                 let cell = self.copies.cell[copy as usize];
-                let around = faces[cell as usize].iter().filter(|&&n| n != NONE);
+                let around = faces[cell as usize].iter().filter(|&&n| n != NO_CELL);
                 around
-                    .flat_map(|&n| self.copies.of_cell(n))
+                    .flat_map(|&n| self.copies.cell_copies(n))
                     .filter(|&c| placed[c as usize])
                     .max_by_key(|&c| (self.copies.size[c as usize], std::cmp::Reverse(c)))
             };
@@ -271,25 +274,25 @@ impl<'a> Complex<'a> {
                 next
             };
             for &(copy, host) in &next {
-                self.adopt(copy, host, &placed);
+                self.adopt_vertices(copy, host, &placed);
                 placed[copy as usize] = true;
             }
             waiting.retain(|&c| !placed[c as usize]);
         }
     }
 
-    fn adopt(&mut self, copy: u32, host: Option<u32>, placed: &[bool]) {
-        for v in self.cell(copy) {
+    fn adopt_vertices(&mut self, copy: u32, host: Option<u32>, placed: &[bool]) {
+        for v in self.cell_vertices(copy) {
             let ends = host
-                .and_then(|h| self.corner(h, v))
-                .zip(self.corner(copy, v));
+                .and_then(|h| self.corner_at(h, v))
+                .zip(self.corner_at(copy, v));
             if let Some((a, b)) = ends {
                 let _ = self.join(a, b);
             }
         }
         // Corners that the host lacks take the vertex there that is already attached to the rest.
         let mine = self.roots(copy);
-        for (k, v) in self.cell(copy).into_iter().enumerate() {
+        for (k, v) in self.cell_vertices(copy).into_iter().enumerate() {
             if self
                 .members(mine[k])
                 .iter()
@@ -297,11 +300,11 @@ impl<'a> Complex<'a> {
             {
                 continue;
             }
-            let around = self.tiling.around(v).to_vec();
+            let around = self.tiling.vertex_cells(v).to_vec();
             let mut best: Option<(usize, u32, u32)> = None;
             let mut choices = Vec::new();
-            for c in around.into_iter().flat_map(|c| self.copies.of_cell(c)) {
-                let Some(corner) = self.corner(c, v).filter(|_| placed[c as usize]) else {
+            for c in around.into_iter().flat_map(|c| self.copies.cell_copies(c)) {
+                let Some(corner) = self.corner_at(c, v).filter(|_| placed[c as usize]) else {
                     continue;
                 };
                 let root = self.root(corner);
@@ -327,7 +330,7 @@ impl<'a> Complex<'a> {
 fn skin_by_copy(samples: &FleshGraph, copies: &Copies) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new(); copies.len()];
     for s in 0..samples.voxels {
-        if copies.of_sample[s] != NONE {
+        if copies.of_sample[s] != NO_CELL {
             all[copies.of_sample[s] as usize].push(s as u32);
         }
     }

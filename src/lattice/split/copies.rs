@@ -6,16 +6,16 @@
 //! only of points on the lattice, get no copy.
 
 use super::flesh_graph::FleshGraph;
-use super::space::Space;
-use super::{NONE, Vec3};
+use super::space::VoxelSpace;
+use super::{NO_CELL, Vec3};
 use crate::geometry::sets::DisjointSets;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
 /// Largest number of sample pairs tried before two pieces count as separate.
-const LOOKS: usize = 24;
+const MAX_PAIR_TRIALS: usize = 24;
 /// Number of other pieces that a piece is tested against, nearest first.
-const PIECES: usize = 8;
+const MAX_TESTED_PIECES: usize = 8;
 
 /// The copies of every cell.
 #[derive(Debug, Clone)]
@@ -26,12 +26,12 @@ pub(super) struct Copies {
     pub size: Vec<u32>,
     /// Ranges of copies: `first[c] .. first[c + 1]` for cell `c`, at least one.
     pub first: Vec<u32>,
-    /// Copy of each sample; [`NONE`] for samples without one.
+    /// Copy of each sample; [`NO_CELL`] for samples without one.
     pub of_sample: Vec<u32>,
 }
 
 impl Copies {
-    pub fn find(samples: &FleshGraph, space: &Space, cells: usize) -> Self {
+    pub fn find(samples: &FleshGraph, space: &VoxelSpace, cells: usize) -> Self {
         let mut sets = DisjointSets::new(samples.position.len());
         for &(a, b) in &samples.links {
             if samples.cell[a as usize] == samples.cell[b as usize] {
@@ -41,17 +41,17 @@ impl Copies {
         let seen: Vec<(u32, u32)> = pieces(samples, &mut sets, cells)
             .par_iter()
             .filter(|p| p.len() > 1)
-            .flat_map_iter(|pieces| look(samples, space, pieces))
+            .flat_map_iter(|pieces| find_visible_pairs(samples, space, pieces))
             .collect();
         for (a, b) in seen {
             sets.join(a, b);
         }
-        let leaves = leaving(samples, &mut sets);
+        let leaves = mark_leaving(samples, &mut sets);
         let mut copies = Self {
             cell: Vec::new(),
             size: Vec::new(),
             first: vec![0],
-            of_sample: vec![NONE; samples.position.len()],
+            of_sample: vec![NO_CELL; samples.position.len()],
         };
         for (c, pieces) in pieces(samples, &mut sets, cells).into_iter().enumerate() {
             copies.add(c as u32, pieces, samples, &leaves);
@@ -63,13 +63,13 @@ impl Copies {
         self.cell.len()
     }
 
-    pub fn of_cell(&self, cell: u32) -> std::ops::Range<u32> {
+    pub fn cell_copies(&self, cell: u32) -> std::ops::Range<u32> {
         self.first[cell as usize]..self.first[cell as usize + 1]
     }
 
     /// Returns whether another copy has the same cell.
     pub fn is_twin(&self, copy: u32) -> bool {
-        self.of_cell(self.cell[copy as usize]).len() > 1
+        self.cell_copies(self.cell[copy as usize]).len() > 1
     }
 
     /// Merges two copies of the same cell into one.
@@ -84,7 +84,7 @@ impl Copies {
         for copy in &mut self.of_sample {
             match (*copy).cmp(&gone) {
                 Ordering::Equal => *copy = keep,
-                Ordering::Greater if *copy != NONE => *copy -= 1,
+                Ordering::Greater if *copy != NO_CELL => *copy -= 1,
                 _ => {}
             }
         }
@@ -117,7 +117,7 @@ impl Copies {
 /// Returns the pieces of every cell, each an ascending list of samples, the largest first.
 fn pieces(samples: &FleshGraph, sets: &mut DisjointSets, cells: usize) -> Vec<Vec<Vec<u32>>> {
     let mut order: Vec<(u32, u32, u32)> = (0..samples.position.len() as u32)
-        .filter(|&s| samples.cell[s as usize] != NONE)
+        .filter(|&s| samples.cell[s as usize] != NO_CELL)
         .map(|s| (samples.cell[s as usize], sets.root(s), s))
         .collect();
     order.par_sort_unstable();
@@ -129,7 +129,7 @@ fn pieces(samples: &FleshGraph, sets: &mut DisjointSets, cells: usize) -> Vec<Ve
         pieces.sort_by_cached_key(|piece| {
             let lowest = piece
                 .iter()
-                .map(|&s| Key(samples.position[s as usize]))
+                .map(|&s| PointKey(samples.position[s as usize]))
                 .min();
             (std::cmp::Reverse(piece.len()), lowest)
         });
@@ -139,17 +139,17 @@ fn pieces(samples: &FleshGraph, sets: &mut DisjointSets, cells: usize) -> Vec<Ve
 
 /// A point as a sort key, so that the order of equal pieces does not depend on the triangles' order.
 #[derive(PartialEq)]
-pub(super) struct Key(pub Vec3);
+pub(super) struct PointKey(pub Vec3);
 
-impl Eq for Key {}
+impl Eq for PointKey {}
 
-impl PartialOrd for Key {
+impl PartialOrd for PointKey {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Key {
+impl Ord for PointKey {
     fn cmp(&self, other: &Self) -> Ordering {
         let by = |k: usize| self.0[k].total_cmp(&other.0[k]);
         by(0).then(by(1)).then(by(2))
@@ -157,22 +157,26 @@ impl Ord for Key {
 }
 
 /// Returns pairs of samples that see each other, from different pieces of a cell.
-fn look(samples: &FleshGraph, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)> {
+fn find_visible_pairs(
+    samples: &FleshGraph,
+    space: &VoxelSpace,
+    pieces: &[Vec<u32>],
+) -> Vec<(u32, u32)> {
     let mut seen = Vec::new();
     let mut sets = DisjointSets::new(pieces.len());
     for (k, small) in pieces.iter().enumerate().skip(1) {
         let others = pieces[..k].iter().enumerate();
-        let mut near: Vec<(usize, Vec<Pair>)> = others
+        let mut near: Vec<(usize, Vec<SamplePair>)> = others
             .map(|(j, large)| (j, nearest_pairs(samples, small, large)))
             .collect();
         near.sort_by(|a, b| a.1[0].0.total_cmp(&b.1[0].0));
-        for (j, pairs) in near.into_iter().take(PIECES) {
+        for (j, pairs) in near.into_iter().take(MAX_TESTED_PIECES) {
             if sets.root(j as u32) == sets.root(k as u32) {
                 continue;
             }
-            let open = pairs
-                .iter()
-                .find(|(_, p, q)| space.stays(samples.place(*p), samples.place(*q)));
+            let open = pairs.iter().find(|(_, p, q)| {
+                space.stays_inside(samples.segment_start(*p), samples.segment_start(*q))
+            });
             if let Some(&(_, p, q)) = open {
                 sets.join(j as u32, k as u32);
                 seen.push((p, q));
@@ -183,21 +187,21 @@ fn look(samples: &FleshGraph, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u
 }
 
 /// Squared distance of two samples, and the samples.
-type Pair = (f64, u32, u32);
+type SamplePair = (f64, u32, u32);
 
 /// Returns the nearest pairs of samples of two pieces, some for each sample of the first.
-fn nearest_pairs(samples: &FleshGraph, small: &[u32], large: &[u32]) -> Vec<Pair> {
+fn nearest_pairs(samples: &FleshGraph, small: &[u32], large: &[u32]) -> Vec<SamplePair> {
     let at = |s: u32| samples.position[s as usize];
-    let by_distance = |a: &Pair, b: &Pair| a.0.total_cmp(&b.0);
-    let each = LOOKS.div_ceil(small.len()).min(8);
-    let mut pairs: Vec<Pair> = Vec::new();
+    let by_distance = |a: &SamplePair, b: &SamplePair| a.0.total_cmp(&b.0);
+    let each = MAX_PAIR_TRIALS.div_ceil(small.len()).min(8);
+    let mut pairs: Vec<SamplePair> = Vec::new();
     for &p in small {
         let to = |&q: &u32| ((at(p) - at(q)).norm_squared(), p, q);
         if each == 1 {
             pairs.extend(large.iter().map(to).min_by(by_distance));
             continue;
         }
-        let mut nearest: Vec<Pair> = large.iter().map(to).collect();
+        let mut nearest: Vec<SamplePair> = large.iter().map(to).collect();
         if nearest.len() > each {
             nearest.select_nth_unstable_by(each, by_distance);
             nearest.truncate(each);
@@ -205,16 +209,16 @@ fn nearest_pairs(samples: &FleshGraph, small: &[u32], large: &[u32]) -> Vec<Pair
         pairs.append(&mut nearest);
     }
     pairs.sort_unstable_by(|a, b| by_distance(a, b).then((a.1, a.2).cmp(&(b.1, b.2))));
-    pairs.truncate(LOOKS);
+    pairs.truncate(MAX_PAIR_TRIALS);
     pairs
 }
 
 /// Returns for each sample whether flesh leads from its piece into another cell.
-fn leaving(samples: &FleshGraph, sets: &mut DisjointSets) -> Vec<bool> {
+fn mark_leaving(samples: &FleshGraph, sets: &mut DisjointSets) -> Vec<bool> {
     let mut leaves = vec![false; samples.position.len()];
     for &(a, b) in &samples.links {
         let (c, d) = (samples.cell[a as usize], samples.cell[b as usize]);
-        if c != d && c != NONE && d != NONE {
+        if c != d && c != NO_CELL && d != NO_CELL {
             leaves[sets.root(a) as usize] = true;
             leaves[sets.root(b) as usize] = true;
         }

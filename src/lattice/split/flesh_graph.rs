@@ -3,25 +3,25 @@
 //!
 //! Samples are, in this order: points of the surface (the welded vertices first, then midpoints until
 //! neighbours are closer than a voxel), voxel centres in Ω, and points of the lattice's own vertices, edges
-//! and faces in Ω, one sample for each cell around them (a [`Joint`]). The last group detects flesh that
+//! and faces in Ω, one sample for each cell around them (a [`SimplexPoint`]). The last group detects flesh that
 //! crosses a face between the other links.
 
-use super::space::{Place, Space};
+use super::space::{SegmentStart, VoxelSpace};
 use super::tiling::Tiling;
-use super::{NONE, Vec3};
-use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
+use super::{NO_CELL, Vec3};
+use crate::progress::{Cancelled, Progress, StageProgress, map_parallel, report_progress};
 use crate::surface::{Surface, TriangleRole};
 use rayon::prelude::*;
 
 /// Largest number of surface samples.
-const MOST_SAMPLES: usize = 400_000;
+const MAX_SKIN_SAMPLES: usize = 400_000;
 
 /// Stage reported to the progress.
 const STAGE: &str = "separating parts";
 
 /// Returns two fifths of a progress, starting at `from`.
-fn part(whole: &dyn Progress, from: f64) -> Part<'_> {
-    Part {
+fn progress_part(whole: &dyn Progress, from: f64) -> StageProgress<'_> {
+    StageProgress {
         whole,
         from,
         to: from + 0.4,
@@ -31,12 +31,12 @@ fn part(whole: &dyn Progress, from: f64) -> Part<'_> {
 /// Samples of Ω and the links between them.
 pub(super) struct FleshGraph {
     pub position: Vec<Vec3>,
-    /// Cell of each sample; [`NONE`] outside the lattice.
+    /// Cell of each sample; [`NO_CELL`] outside the lattice.
     pub cell: Vec<u32>,
     /// Skin at each surface sample.
-    pub skin: Vec<Skin>,
+    pub skin: Vec<SkinNormal>,
     pub links: Vec<(u32, u32)>,
-    pub joints: Vec<Joint>,
+    pub joints: Vec<SimplexPoint>,
     /// Index of the first voxel sample; `lattice` is that of the first sample on the lattice.
     pub voxels: usize,
     pub lattice: usize,
@@ -44,32 +44,32 @@ pub(super) struct FleshGraph {
 
 /// Unit normal of a surface sample.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Skin {
+pub(super) struct SkinNormal {
     pub normal: Vec3,
     /// Whether flesh may be on both sides.
     pub both_sides: bool,
 }
 
 /// Point of Ω on a vertex, an edge or a face of the lattice.
-pub(super) struct Joint {
+pub(super) struct SimplexPoint {
     /// First of its samples `first .. first + count`, one for each cell around it.
     pub first: u32,
     pub count: u32,
-    /// Lattice vertices of its simplex, with its barycentric coordinates as `weights`; [`NONE`] for unused
+    /// Lattice vertices of its simplex, with its barycentric coordinates as `weights`; [`NO_CELL`] for unused
     /// ones.
     pub corners: [u32; 3],
     pub weights: [f64; 3],
 }
 
 impl FleshGraph {
-    pub fn take(
+    pub fn sample(
         surface: &Surface,
-        space: &Space,
+        space: &VoxelSpace,
         tiling: &Tiling,
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
         let (points, triangles, skin) = refine(surface, space.spacing);
-        let mut cell = map_parallel(points.len(), (&part(progress, 0.0), STAGE), |p| {
+        let mut cell = map_parallel(points.len(), (&progress_part(progress, 0.0), STAGE), |p| {
             tiling.locate(points[p])
         })?;
         let mut position = points;
@@ -88,18 +88,18 @@ impl FleshGraph {
 
         let voxels = position.len();
         let of_voxel = tiling.voxel_cells(space);
-        let mut number = vec![NONE; space.len()];
-        for v in (0..space.len()).filter(|&v| of_voxel[v] != NONE) {
+        let mut number = vec![NO_CELL; space.len()];
+        for v in (0..space.len()).filter(|&v| of_voxel[v] != NO_CELL) {
             number[v] = position.len() as u32;
             position.push(space.centre(v));
             cell.push(of_voxel[v]);
         }
         link_voxels(space, &number, &mut links);
-        let on_skin = map_parallel(voxels, (&part(progress, 0.4), STAGE), |s| {
+        let on_skin = map_parallel(voxels, (&progress_part(progress, 0.4), STAGE), |s| {
             link_skin(space, &number, &cell, position[s], s)
         })?;
         links.extend(on_skin.into_iter().flatten());
-        step(progress, 0.8, STAGE)?;
+        report_progress(progress, 0.8, STAGE)?;
 
         let mut samples = Self {
             lattice: position.len(),
@@ -115,8 +115,8 @@ impl FleshGraph {
     }
 
     /// Returns a sample as the start of a segment.
-    pub fn place(&self, sample: u32) -> Place {
-        Place {
+    pub fn segment_start(&self, sample: u32) -> SegmentStart {
+        SegmentStart {
             at: self.position[sample as usize],
             // A point of the lattice may lie on skin by chance.
             interior: (self.voxels..self.lattice).contains(&(sample as usize)),
@@ -124,20 +124,20 @@ impl FleshGraph {
     }
 
     /// Adds the points on the lattice's vertices, edges and faces that lie in Ω.
-    fn add_lattice(&mut self, space: &Space, tiling: &Tiling, number: &[u32]) {
+    fn add_lattice(&mut self, space: &VoxelSpace, tiling: &Tiling, number: &[u32]) {
         let simplices = tiling.simplices();
         let points: Vec<_> = simplices
             .par_iter()
             .flat_map_iter(|s| {
                 let x = s.corners().map(|v| tiling.vertices[v as usize]);
-                points_of(x.collect(), space.spacing)
+                simplex_points(x.collect(), space.spacing)
                     .into_iter()
-                    .filter(|(p, _)| space.holds(*p))
+                    .filter(|(p, _)| space.contains(*p))
                     .map(move |(p, weights)| (s, p, weights))
             })
             .collect();
         for (simplex, p, weights) in points {
-            self.joints.push(Joint {
+            self.joints.push(SimplexPoint {
                 first: self.position.len() as u32,
                 count: simplex.cells.len() as u32,
                 corners: simplex.vertices,
@@ -158,40 +158,51 @@ impl FleshGraph {
     }
 
     /// Links each sample of a joint to a voxel around it in the same cell.
-    fn link_joint(&self, space: &Space, number: &[u32], joint: &Joint) -> Vec<(u32, u32)> {
-        let from = self.place(joint.first);
+    fn link_joint(
+        &self,
+        space: &VoxelSpace,
+        number: &[u32],
+        joint: &SimplexPoint,
+    ) -> Vec<(u32, u32)> {
+        let from = self.segment_start(joint.first);
         let sides = joint.first..joint.first + joint.count;
         let own = |side: u32| {
             let cell = self.cell[side as usize];
-            let near = space.around(from.at).filter(|&v| number[v] != NONE);
+            let near = space
+                .voxels_around(from.at)
+                .filter(|&v| number[v] != NO_CELL);
             let of_cell: Vec<usize> = near
                 .filter(|&v| self.cell[number[v] as usize] == cell)
                 .collect();
-            reach(space, from, of_cell).map(|v| (side, number[v]))
+            reachable_voxel(space, from, of_cell).map(|v| (side, number[v]))
         };
         sides.filter_map(own).collect()
     }
 }
 
 /// Returns the nearest voxel that a segment in Ω leads to, preferably without crossing skin.
-fn reach(space: &Space, from: Place, mut voxels: Vec<usize>) -> Option<usize> {
+fn reachable_voxel(
+    space: &VoxelSpace,
+    from: SegmentStart,
+    mut voxels: Vec<usize>,
+) -> Option<usize> {
     let distance = |v: &usize| (space.centre(*v) - from.at).norm_squared();
     voxels.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     let clear = voxels
         .iter()
         .find(|&&v| space.is_clear(from.at, space.centre(v)));
     let stays = |v: &&usize| {
-        let to = Place {
+        let to = SegmentStart {
             at: space.centre(**v),
             interior: true,
         };
-        space.stays(from, to)
+        space.stays_inside(from, to)
     };
     clear.or_else(|| voxels.iter().take(3).find(stays)).copied()
 }
 
 /// Returns points at a vertex, or inside an edge or a face about a voxel apart, with their weights.
-fn points_of(x: Vec<Vec3>, spacing: f64) -> Vec<(Vec3, [f64; 3])> {
+fn simplex_points(x: Vec<Vec3>, spacing: f64) -> Vec<(Vec3, [f64; 3])> {
     let longest = |a: usize, b: usize| (x[a] - x[b]).norm();
     match x.len() {
         1 => vec![(x[0], [1.0, 0.0, 0.0])],
@@ -219,22 +230,23 @@ fn points_of(x: Vec<Vec3>, spacing: f64) -> Vec<(Vec3, [f64; 3])> {
 }
 
 /// Links neighbouring voxels inside the lattice along the axes if the segment between them stays in Ω.
-fn link_voxels(space: &Space, number: &[u32], links: &mut Vec<(u32, u32)>) {
+fn link_voxels(space: &VoxelSpace, number: &[u32], links: &mut Vec<(u32, u32)>) {
     let [x, y, z] = space.dims;
     let steps = [(1, x), (x, y), (x * y, z)];
     let found: Vec<(u32, u32)> = (0..space.len())
         .into_par_iter()
         .with_min_len(4096)
-        .filter(|&v| number[v] != NONE)
+        .filter(|&v| number[v] != NO_CELL)
         .flat_map_iter(|v| {
-            let place = |v: usize| Place {
+            let place = |v: usize| SegmentStart {
                 at: space.centre(v),
                 interior: true,
             };
             steps.into_iter().filter_map(move |(step, n)| {
                 let next = v + step;
-                let fits = v / step % n + 1 < n && number[next] != NONE;
-                (fits && space.stays(place(v), place(next))).then(|| (number[v], number[next]))
+                let fits = v / step % n + 1 < n && number[next] != NO_CELL;
+                (fits && space.stays_inside(place(v), place(next)))
+                    .then(|| (number[v], number[next]))
             })
         })
         .collect();
@@ -243,31 +255,31 @@ fn link_voxels(space: &Space, number: &[u32], links: &mut Vec<(u32, u32)>) {
 
 /// Links a surface sample to a voxel around it, preferably of its own cell.
 fn link_skin(
-    space: &Space,
+    space: &VoxelSpace,
     number: &[u32],
     cell: &[u32],
     at: Vec3,
     sample: usize,
 ) -> Option<(u32, u32)> {
-    if cell[sample] == NONE {
+    if cell[sample] == NO_CELL {
         return None;
     }
-    let from = Place {
+    let from = SegmentStart {
         at,
         interior: false,
     };
     let of_cell = |v: &usize| cell[number[*v] as usize] == cell[sample];
     let (own, other): (Vec<usize>, Vec<usize>) = space
-        .around(at)
-        .filter(|&v| number[v] != NONE)
+        .voxels_around(at)
+        .filter(|&v| number[v] != NO_CELL)
         .partition(of_cell);
-    let found = reach(space, from, own).or_else(|| reach(space, from, other));
+    let found = reachable_voxel(space, from, own).or_else(|| reachable_voxel(space, from, other));
     found.map(|v| (sample as u32, number[v]))
 }
 
 /// Halves edges of the welded surface until none is longer than `spacing` (or there are too many samples).
 /// Returns points, triangles, and the skin at each point.
-fn refine(surface: &Surface, spacing: f64) -> (Vec<Vec3>, Vec<[u32; 3]>, Vec<Skin>) {
+fn refine(surface: &Surface, spacing: f64) -> (Vec<Vec3>, Vec<[u32; 3]>, Vec<SkinNormal>) {
     let welded = surface.welded();
     let mut points = welded.vertices.clone();
     let mut done: Vec<([u32; 3], u32)> = Vec::new();
@@ -282,7 +294,7 @@ fn refine(surface: &Surface, spacing: f64) -> (Vec<Vec3>, Vec<[u32; 3]>, Vec<Ski
             .collect();
         edges.par_sort_unstable();
         edges.dedup();
-        if edges.is_empty() || points.len() + edges.len() > MOST_SAMPLES {
+        if edges.is_empty() || points.len() + edges.len() > MAX_SKIN_SAMPLES {
             break;
         }
         let first = points.len() as u32;
@@ -300,18 +312,22 @@ fn refine(surface: &Surface, spacing: f64) -> (Vec<Vec3>, Vec<[u32; 3]>, Vec<Ski
             if m == [None; 3] {
                 done.push((t, source));
             } else {
-                next.extend(pieces(t, m, &points).into_iter().map(|t| (t, source)));
+                next.extend(
+                    split_triangle(t, m, &points)
+                        .into_iter()
+                        .map(|t| (t, source)),
+                );
             }
         }
         active = next;
     }
     done.append(&mut active);
-    let skin = skin_of(surface, &points, &done);
+    let skin = skin_normals(surface, &points, &done);
     (points, done.into_iter().map(|d| d.0).collect(), skin)
 }
 
 /// Splits a triangle with midpoints on some of its edges.
-fn pieces([a, b, c]: [u32; 3], m: [Option<u32>; 3], points: &[Vec3]) -> Vec<[u32; 3]> {
+fn split_triangle([a, b, c]: [u32; 3], m: [Option<u32>; 3], points: &[Vec3]) -> Vec<[u32; 3]> {
     match m {
         [Some(d), Some(e), Some(f)] => vec![[a, d, f], [d, b, e], [f, e, c], [d, e, f]],
         [Some(d), None, None] => vec![[a, d, c], [d, b, c]],
@@ -328,14 +344,18 @@ fn pieces([a, b, c]: [u32; 3], m: [Option<u32>; 3], points: &[Vec3]) -> Vec<[u32
         }
         [None, None, None] => vec![[a, b, c]],
         // The same case with the corners rotated.
-        _ => pieces([b, c, a], [m[1], m[2], m[0]], points),
+        _ => split_triangle([b, c, a], [m[1], m[2], m[0]], points),
     }
 }
 
-fn skin_of(surface: &Surface, points: &[Vec3], triangles: &[([u32; 3], u32)]) -> Vec<Skin> {
+fn skin_normals(
+    surface: &Surface,
+    points: &[Vec3],
+    triangles: &[([u32; 3], u32)],
+) -> Vec<SkinNormal> {
     let roles = surface.triangle_roles();
     let mut skin = vec![
-        Skin {
+        SkinNormal {
             normal: Vec3::zeros(),
             both_sides: false,
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flows of flesh between copies, weighted by their nearness to each corner.
 
-use super::NONE;
+use super::NO_CELL;
 use super::copies::Copies;
 use super::flesh_graph::FleshGraph;
 use super::tiling::Tiling;
@@ -20,7 +20,7 @@ pub(super) struct Flow {
 }
 
 /// The number one in fixed point.
-const ONE: f64 = 1024.0;
+const FIXED_POINT_ONE: f64 = 1024.0;
 
 /// Returns all flows, one for each pair of copies and common vertex, ascending.
 pub(super) fn flows(samples: &FleshGraph, tiling: &Tiling, copies: &Copies) -> Vec<Flow> {
@@ -30,48 +30,48 @@ pub(super) fn flows(samples: &FleshGraph, tiling: &Tiling, copies: &Copies) -> V
         .par_iter()
         .with_min_len(4096)
         .filter(|&&(a, b)| samples.cell[a as usize] != samples.cell[b as usize])
-        .filter(|&&(a, b)| copy(a) != NONE && copy(b) != NONE)
+        .filter(|&&(a, b)| copy(a) != NO_CELL && copy(b) != NO_CELL)
         .flat_map_iter(|&(a, b)| {
             let (c, d) = (samples.cell[a as usize], samples.cell[b as usize]);
             let middle = (samples.position[a as usize] + samples.position[b as usize]) * 0.5;
-            let near = tiling.coordinates(c, middle);
+            let near = tiling.barycentric(c, middle);
             let other = tiling.cells[d as usize];
             (0..4).filter_map(move |k| {
                 let vertex = tiling.cells[c as usize][k];
                 other
                     .contains(&vertex)
-                    .then(|| flow(copy(a), copy(b), vertex, near[k]))
+                    .then(|| make_flow(copy(a), copy(b), vertex, near[k]))
             })
         })
         .collect();
     for j in &samples.joints {
         let sides: Vec<u32> = (j.first..j.first + j.count)
             .map(copy)
-            .filter(|&c| c != NONE)
+            .filter(|&c| c != NO_CELL)
             .collect();
         let twins = sides.iter().any(|&c| copies.is_twin(c));
         // Around an edge or a vertex one copy may represent all, unless some of them must stay apart.
         let hubs = if twins { sides.len() } else { 1 };
         for (i, &a) in sides.iter().enumerate().take(hubs) {
             for &b in &sides[i + 1..] {
-                let corners = j.corners.iter().zip(j.weights).filter(|c| *c.0 != NONE);
-                all.extend(corners.map(|(&v, w)| flow(a, b, v, w)));
+                let corners = j.corners.iter().zip(j.weights).filter(|c| *c.0 != NO_CELL);
+                all.extend(corners.map(|(&v, w)| make_flow(a, b, v, w)));
             }
         }
     }
-    gather(all)
+    merge_duplicates(all)
 }
 
-fn flow(a: u32, b: u32, vertex: u32, near: f64) -> Flow {
+fn make_flow(a: u32, b: u32, vertex: u32, near: f64) -> Flow {
     Flow {
         copies: (a.min(b), a.max(b)),
         vertex,
-        weight: 1 + (near.clamp(0.0, 1.0) * ONE) as u64,
+        weight: 1 + (near.clamp(0.0, 1.0) * FIXED_POINT_ONE) as u64,
     }
 }
 
 /// Sums flows of the same copies and vertex.
-fn gather(mut all: Vec<Flow>) -> Vec<Flow> {
+fn merge_duplicates(mut all: Vec<Flow>) -> Vec<Flow> {
     all.par_sort_unstable();
     all.dedup_by(|next, kept| {
         let same = (next.copies, next.vertex) == (kept.copies, kept.vertex);
@@ -96,7 +96,7 @@ pub(super) fn glue(flows: &mut Vec<Flow>, a: u32, b: u32) {
         f.copies = (a.min(b), a.max(b));
     }
     flows.retain(|f| f.copies.0 != f.copies.1);
-    *flows = gather(std::mem::take(flows));
+    *flows = merge_duplicates(std::mem::take(flows));
 }
 
 /// Returns for each copy those that flesh leads to directly, ascending.

@@ -20,15 +20,15 @@ mod support;
 mod tests;
 mod tiling;
 
-use super::flesh::{Flesh, FleshSample, NONE};
+use super::flesh::{FleshOwnership, FleshSample, NO_CELL};
 use crate::Vec3;
-use crate::progress::{Cancelled, Part, Progress, step};
+use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
 use crate::surface::Surface;
-use complex::{Complex, Conflict};
+use complex::{Conflict, CopyComplex};
 use copies::Copies;
 use flesh_graph::FleshGraph;
 use flows::Flow;
-use space::Space;
+use space::VoxelSpace;
 use tiling::Tiling;
 
 /// Input of the splitting.
@@ -62,31 +62,31 @@ pub(crate) struct Split {
     /// For each cell, its original (itself for the originals).
     pub group: Vec<u32>,
     /// Ownership of flesh among the copies.
-    pub flesh: Flesh,
+    pub flesh: FleshOwnership,
 }
 
-/// Voxels per cell size, and (`PER_SIZE`) the most voxels per size of the surface, along an axis.
-const PER_CELL: f64 = 6.0;
-const PER_SIZE: f64 = 260.0;
+/// Voxels per cell size, and (`MAX_VOXELS_ACROSS`) the most voxels per size of the surface, along an axis.
+const VOXELS_PER_CELL: f64 = 6.0;
+const MAX_VOXELS_ACROSS: f64 = 260.0;
 
 /// Splits the cells that separate parts of the flesh share.
 pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Split, Cancelled> {
     const STAGE: &str = "separating parts";
-    step(progress, 0.0, STAGE)?;
-    let spacing = (input.h / PER_CELL).max(input.surface.size() / PER_SIZE);
+    report_progress(progress, 0.0, STAGE)?;
+    let spacing = (input.h / VOXELS_PER_CELL).max(input.surface.size() / MAX_VOXELS_ACROSS);
     let tiling = Tiling::new(input.vertices, input.cells);
-    let space = Space::new(input.surface, spacing);
-    step(progress, 0.3, STAGE)?;
-    let part = Part {
+    let space = VoxelSpace::new(input.surface, spacing);
+    report_progress(progress, 0.3, STAGE)?;
+    let part = StageProgress {
         whole: progress,
         from: 0.3,
         to: 0.7,
     };
-    let samples = FleshGraph::take(input.surface, &space, &tiling, &part)?;
-    step(progress, 0.7, STAGE)?;
+    let samples = FleshGraph::sample(input.surface, &space, &tiling, &part)?;
+    report_progress(progress, 0.7, STAGE)?;
     let mut copies = Copies::find(&samples, &space, input.cells.len());
     let mut flows = flows::flows(&samples, &tiling, &copies);
-    step(progress, 0.9, STAGE)?;
+    report_progress(progress, 0.9, STAGE)?;
     let edges: Vec<(u32, u32)> = input.bone_edges.iter().map(|e| (e.0, e.1)).collect();
     // Every round removes a copy, so this ends.
     let split = loop {
@@ -102,25 +102,25 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
                 }
             }
         }
-        step(progress, 0.9, STAGE)?;
+        report_progress(progress, 0.9, STAGE)?;
     };
-    step(progress, 1.0, STAGE)?;
+    report_progress(progress, 1.0, STAGE)?;
     Ok(split)
 }
 
 /// A complex, and the corner at which each bone vertex is pinned.
-type Merged<'a> = (Complex<'a>, Vec<(u32, u32)>);
+type PinnedComplex<'a> = (CopyComplex<'a>, Vec<(u32, u32)>);
 
 /// Merges corners: along bones, where flesh passes, where nothing separates, and to support hanging parts.
 fn merge<'a>(
     edges: &[(u32, u32)],
     samples: &FleshGraph,
-    space: &Space,
+    space: &VoxelSpace,
     tiling: &'a Tiling<'a>,
     copies: &'a Copies,
     flows: &[Flow],
-) -> Result<Merged<'a>, Vec<Conflict>> {
-    let mut complex = Complex::new(tiling, copies, flows);
+) -> Result<PinnedComplex<'a>, Vec<Conflict>> {
+    let mut complex = CopyComplex::new(tiling, copies, flows);
     let holders = bones::holders(edges, samples, tiling, copies);
     let pins = bones::pin(&mut complex, edges, &holders).map_err(|c| vec![c])?;
     complex.merge_flows(flows);
@@ -132,7 +132,7 @@ fn merge<'a>(
 
 /// Numbers merged corners and copies; the first of each keeps its original number.
 fn number(
-    mut complex: Complex,
+    mut complex: CopyComplex,
     pins: &[(u32, u32)],
     samples: &FleshGraph,
     surface: &Surface,
@@ -143,14 +143,14 @@ fn number(
     let mut roots: Vec<Vec<u32>> = vec![Vec::new(); before];
     for corner in 0..copies.len() as u32 * 4 {
         if complex.root(corner) == corner {
-            roots[complex.original(corner) as usize].push(corner);
+            roots[complex.original_vertex(corner) as usize].push(corner);
         }
     }
-    let mut pinned = vec![NONE; before];
+    let mut pinned = vec![NO_CELL; before];
     for &(v, corner) in pins {
         pinned[v as usize] = complex.root(corner);
     }
-    let mut of_root = vec![NONE; copies.len() * 4];
+    let mut of_root = vec![NO_CELL; copies.len() * 4];
     let mut vertices = tiling.vertices.to_vec();
     let mut original: Vec<u32> = (0..before as u32).collect();
     for (v, mut roots) in roots.into_iter().enumerate() {
@@ -170,7 +170,7 @@ fn number(
         }
     }
     let first: Vec<u32> = (0..tiling.cells.len() as u32)
-        .map(|c| copies.of_cell(c).start)
+        .map(|c| copies.cell_copies(c).start)
         .collect();
     let others = (0..copies.len() as u32).filter(|&c| first[copies.cell[c as usize] as usize] != c);
     let order: Vec<u32> = first.iter().copied().chain(others).collect();
@@ -179,11 +179,11 @@ fn number(
         .map(|&c| complex.roots(c).map(|r| of_root[r as usize]))
         .collect();
     let group = order.iter().map(|&c| copies.cell[c as usize]).collect();
-    let mut of_copy = vec![NONE; copies.len()];
+    let mut of_copy = vec![NO_CELL; copies.len()];
     for (cell, &copy) in order.iter().enumerate() {
         of_copy[copy as usize] = cell as u32;
     }
-    let flesh = flesh(copies, &order, &of_copy, samples, surface);
+    let flesh = collect_flesh(copies, &order, &of_copy, samples, surface);
     Split {
         vertices,
         original,
@@ -193,29 +193,29 @@ fn number(
     }
 }
 
-fn flesh(
+fn collect_flesh(
     copies: &Copies,
     order: &[u32],
     of_copy: &[u32],
     samples: &FleshGraph,
     surface: &Surface,
-) -> Flesh {
+) -> FleshOwnership {
     let owner = |s: usize| match copies.of_sample[s] {
-        NONE => NONE,
+        NO_CELL => NO_CELL,
         copy => of_copy[copy as usize],
     };
-    let mut group = vec![NONE; order.len()];
+    let mut group = vec![NO_CELL; order.len()];
     let mut groups = 0;
     for c in 0..copies.first.len() as u32 - 1 {
-        if copies.of_cell(c).len() > 1 {
-            for copy in copies.of_cell(c) {
+        if copies.cell_copies(c).len() > 1 {
+            for copy in copies.cell_copies(c) {
                 group[of_copy[copy as usize] as usize] = groups;
             }
             groups += 1;
         }
     }
     let mut owned: Vec<FleshSample> = (0..samples.position.len())
-        .filter(|&s| owner(s) != NONE && group[owner(s) as usize] != NONE)
+        .filter(|&s| owner(s) != NO_CELL && group[owner(s) as usize] != NO_CELL)
         .map(|s| FleshSample {
             group: group[owner(s) as usize],
             position: samples.position[s],
@@ -228,5 +228,5 @@ fn flesh(
         .collect();
     owned.sort_by_key(|s| s.group);
     let vertex_owner = (0..surface.welded().vertices.len()).map(owner).collect();
-    Flesh::new(group, &owned, vertex_owner, surface)
+    FleshOwnership::new(group, &owned, vertex_owner, surface)
 }

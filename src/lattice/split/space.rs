@@ -5,13 +5,13 @@
 //! tested. That finds gaps far narrower than a voxel. Where Ω is not bounded by skin (across holes, around sheets), a
 //! segment is also tested at quarter points.
 
-use super::bins::{Bins, Grid, Segment};
+use super::bins::{Bins, Grid, ProbeSegment};
 use crate::Vec3;
 use crate::surface::{Surface, TriangleRole};
 use rayon::prelude::*;
 
 /// Voxels over the bounds of a surface, and the triangles in them.
-pub(super) struct Space<'a> {
+pub(super) struct VoxelSpace<'a> {
     surface: &'a Surface,
     /// Edge of a voxel, m.
     pub spacing: f64,
@@ -28,13 +28,13 @@ pub(super) struct Space<'a> {
 
 /// A point from which a segment starts.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SegmentStart {
     pub at: Vec3,
     /// Whether the point is known to lie in Ω, off its boundary.
     pub interior: bool,
 }
 
-impl<'a> Space<'a> {
+impl<'a> VoxelSpace<'a> {
     pub fn new(surface: &'a Surface, spacing: f64) -> Self {
         let (from, to) = surface.bounds();
         // Odd fractions of a voxel keep voxel centres off the planes of a boxy mesh.
@@ -60,7 +60,7 @@ impl<'a> Space<'a> {
     }
 
     pub fn centre(&self, voxel: usize) -> Vec3 {
-        let at = self.grid.place(voxel);
+        let at = self.grid.coordinates(voxel);
         self.grid.lo + Vec3::from_fn(|k, _| at[k] as f64 + 0.5) * self.spacing
     }
 
@@ -70,12 +70,12 @@ impl<'a> Space<'a> {
 
     /// Returns the voxel that holds a point, clamped to the grid.
     pub fn voxel_of(&self, p: Vec3) -> usize {
-        self.grid.index(self.grid.cell(p))
+        self.grid.index(self.grid.cube_at(p))
     }
 
     /// Returns the inside voxels among the eight whose centres surround a point.
-    pub fn around(&self, p: Vec3) -> impl Iterator<Item = usize> + '_ {
-        let base = self.grid.cell(p - Vec3::repeat(0.5 * self.spacing));
+    pub fn voxels_around(&self, p: Vec3) -> impl Iterator<Item = usize> + '_ {
+        let base = self.grid.cube_at(p - Vec3::repeat(0.5 * self.spacing));
         (0..8)
             .map(move |c: usize| {
                 self.index([0, 1, 2].map(|k| (base[k] + (c >> k & 1)).min(self.dims[k] - 1)))
@@ -84,7 +84,7 @@ impl<'a> Space<'a> {
     }
 
     /// Returns the range of voxels along each axis whose centres lie in a box: lowest, and one past the highest.
-    pub fn range(&self, lo: Vec3, hi: Vec3) -> [(usize, usize); 3] {
+    pub fn voxel_range(&self, lo: Vec3, hi: Vec3) -> [(usize, usize); 3] {
         [0, 1, 2].map(|k| {
             let to = |x: f64| (x - self.grid.lo[k]) / self.spacing - 0.5;
             let first = to(lo[k]).ceil().max(0.0) as usize;
@@ -98,7 +98,7 @@ impl<'a> Space<'a> {
     }
 
     /// Returns whether a point lies in Ω.
-    pub fn holds(&self, p: Vec3) -> bool {
+    pub fn contains(&self, p: Vec3) -> bool {
         let voxel = self.voxel_of(p);
         let (cuts, loose) = self.crossings(self.centre(voxel), p - self.centre(voxel));
         if cuts.is_empty() && !loose {
@@ -115,7 +115,7 @@ impl<'a> Space<'a> {
     }
 
     /// Returns whether the segment between two points of the closure of Ω stays in Ω.
-    pub fn stays(&self, a: Place, b: Place) -> bool {
+    pub fn stays_inside(&self, a: SegmentStart, b: SegmentStart) -> bool {
         let d = b.at - a.at;
         let length = d.norm();
         if length < 1e-6 * self.spacing {
@@ -133,7 +133,7 @@ impl<'a> Space<'a> {
         for (i, &to) in cuts.iter().enumerate() {
             let known = (i == 0 && a.interior || i == last && b.interior) && !loose;
             let middle = a.at + d * (0.5 * (from + to));
-            if !known && to - from > least && !self.holds(middle) {
+            if !known && to - from > least && !self.contains(middle) {
                 return false;
             }
             from = to;
@@ -144,19 +144,19 @@ impl<'a> Space<'a> {
     /// Returns the parameters at which a segment crosses skin, strictly between its ends and possibly repeated, and
     /// whether Ω may end elsewhere on it.
     fn crossings(&self, a: Vec3, d: Vec3) -> (Vec<f64>, bool) {
-        let segment = Segment::new(a, d);
+        let segment = ProbeSegment::new(a, d);
         let slack = 1e-7 * self.spacing / d.norm();
         let mut cuts = Vec::new();
         let mut loose = false;
-        for at in self.grid.around(&segment) {
+        for at in self.grid.cubes_around(&segment) {
             let voxel = self.grid.index(at);
-            let empty = !self.loose[voxel] && self.skin.of(voxel).is_empty();
-            if empty || !self.grid.passes(&segment, at) {
+            let empty = !self.loose[voxel] && self.skin.triangles(voxel).is_empty();
+            if empty || !self.grid.is_passed(&segment, at) {
                 continue;
             }
             loose |= self.loose[voxel];
-            self.skin.near(voxel, &segment, |t| {
-                let t = crossing(&self.corners(t), a, d);
+            self.skin.visit_near(voxel, &segment, |t| {
+                let t = line_crossing(&self.corners(t), a, d);
                 cuts.extend(t.filter(|&t| t > slack && t < 1.0 - slack));
             });
         }
@@ -171,15 +171,15 @@ impl<'a> Space<'a> {
         let roles = self.surface.triangle_roles();
         let all: Vec<u32> = (0..roles.len() as u32).collect();
         let corners = |t: u32| corners(self.surface, t);
-        let mut pairs = self.grid.pairs(&all, &corners);
+        let mut pairs = self.grid.cube_pairs(&all, &corners);
         self.loose = vec![false; self.len()];
-        let reach = (self.surface.layer() / self.spacing).ceil() as usize + 1;
+        let reach = (self.surface.layer_half_thickness() / self.spacing).ceil() as usize + 1;
         for group in pairs.chunk_by(|a, b| a.0 == b.0) {
             if group
                 .iter()
                 .any(|&(_, t)| roles[t as usize] == TriangleRole::Thin)
             {
-                self.loosen(group[0].0 as usize, reach);
+                self.mark_surroundings(group[0].0 as usize, reach);
             }
         }
         pairs.retain(|&(_, t)| roles[t as usize] == TriangleRole::Skin);
@@ -187,9 +187,9 @@ impl<'a> Space<'a> {
     }
 
     /// Marks the voxels up to `reach` steps from one.
-    fn loosen(&mut self, voxel: usize, reach: usize) {
+    fn mark_surroundings(&mut self, voxel: usize, reach: usize) {
         let [x, y, z] = self.dims;
-        let at = self.grid.place(voxel);
+        let at = self.grid.coordinates(voxel);
         let span = |k: usize, n: usize| at[k].saturating_sub(reach)..=(at[k] + reach).min(n - 1);
         for k in span(2, z) {
             for j in span(1, y) {
@@ -219,7 +219,7 @@ impl<'a> Space<'a> {
                 } else {
                     end < x - 1 && ask(end)
                 };
-                complete(row, start, end, &ask);
+                complete_row(row, start, end, &ask);
                 start = end + 1;
             }
         });
@@ -242,8 +242,8 @@ impl<'a> Space<'a> {
         let all = (0..self.len()).into_par_iter().with_min_len(4096);
         let open: Vec<(usize, usize)> = all.flat_map_iter(opens).collect();
         for (a, b) in open {
-            self.loosen(a, 1);
-            self.loosen(b, 1);
+            self.mark_surroundings(a, 1);
+            self.mark_surroundings(b, 1);
         }
     }
 
@@ -252,10 +252,10 @@ impl<'a> Space<'a> {
         let a = self.centre(voxel);
         let d = Vec3::ith(axis, self.spacing);
         let cut = |&t: &u32| {
-            crossing(&self.corners(t), a, d).is_some_and(|t| (-1e-9..=1.0 + 1e-9).contains(&t))
+            line_crossing(&self.corners(t), a, d).is_some_and(|t| (-1e-9..=1.0 + 1e-9).contains(&t))
         };
         let next = voxel + [1, self.dims[0], self.dims[0] * self.dims[1]][axis];
-        self.skin.of(voxel).iter().any(cut) || self.skin.of(next).iter().any(cut)
+        self.skin.triangles(voxel).iter().any(cut) || self.skin.triangles(next).iter().any(cut)
     }
 }
 
@@ -266,7 +266,7 @@ fn corners(surface: &Surface, triangle: u32) -> [Vec3; 3] {
 }
 
 /// Fills a row between two known voxels; bisects for the change, if any.
-fn complete(row: &mut [bool], from: usize, to: usize, ask: &impl Fn(usize) -> bool) {
+fn complete_row(row: &mut [bool], from: usize, to: usize, ask: &impl Fn(usize) -> bool) {
     let (first, last) = (row[from], row[to]);
     let (mut a, mut b) = (from, to);
     while first != last && b - a > 1 {
@@ -283,8 +283,8 @@ fn complete(row: &mut [bool], from: usize, to: usize, ask: &impl Fn(usize) -> bo
 
 /// Returns the parameter at which the line `a + t d` meets a triangle (edges belong to both their triangles)
 /// [moeller1997].
-fn crossing(t: &[Vec3; 3], a: Vec3, d: Vec3) -> Option<f64> {
-    const SLACK: f64 = 1e-9;
+fn line_crossing(t: &[Vec3; 3], a: Vec3, d: Vec3) -> Option<f64> {
+    const EDGE_TOLERANCE: f64 = 1e-9;
     let (e, f) = (t[1] - t[0], t[2] - t[0]);
     let h = d.cross(&f);
     let det = e.dot(&h);
@@ -293,10 +293,10 @@ fn crossing(t: &[Vec3; 3], a: Vec3, d: Vec3) -> Option<f64> {
     }
     let s = a - t[0];
     let u = s.dot(&h) / det;
-    if !(-SLACK..=1.0 + SLACK).contains(&u) {
+    if !(-EDGE_TOLERANCE..=1.0 + EDGE_TOLERANCE).contains(&u) {
         return None;
     }
     let q = s.cross(&e);
     let v = d.dot(&q) / det;
-    (v >= -SLACK && u + v <= 1.0 + SLACK).then(|| f.dot(&q) / det)
+    (v >= -EDGE_TOLERANCE && u + v <= 1.0 + EDGE_TOLERANCE).then(|| f.dot(&q) / det)
 }

@@ -6,30 +6,30 @@
 //! would swing about them without resistance. It is joined to them, or merged with the cells it was split
 //! from. A part that touches no other is left alone (the body pins loose parts as a whole).
 
-use super::complex::{Complex, Conflict};
+use super::complex::{Conflict, CopyComplex};
 use super::flows::Flow;
-use super::{NONE, Vec3};
+use super::{NO_CELL, Vec3};
 use crate::geometry::sets::DisjointSets;
 
 /// Distance of a third point from a line, as a share of the points' distance, beyond which three points are
 /// not collinear.
-const OFF_LINE: f64 = 0.05;
+const COLLINEARITY_TOLERANCE: f64 = 0.05;
 
 /// Joins loosely hanging parts to others until all are supported or nothing more can be done.
 pub(super) fn brace(
-    complex: &mut Complex,
+    complex: &mut CopyComplex,
     flows: &[Flow],
     pins: &[(u32, u32)],
 ) -> Result<(), Vec<Conflict>> {
     let mut order: Vec<Flow> = flows.to_vec();
     order.sort_by_key(|f| (std::cmp::Reverse(f.weight), f.copies, f.vertex));
-    let faces = complex.tiling.faces();
+    let faces = complex.tiling.face_neighbours();
     loop {
-        let hanging = hanging(complex, pins);
+        let hanging = hanging_parts(complex, pins);
         let mut conflicts = Vec::new();
         let mut joined = false;
         for part in &hanging {
-            match hold(complex, part, &order, &faces) {
+            match hold_part(complex, part, &order, &faces) {
                 Ok(any) => joined |= any,
                 Err(conflict) => conflicts.push(conflict),
             }
@@ -45,16 +45,16 @@ pub(super) fn brace(
 }
 
 /// Joins a part to its surroundings at one more vertex or face. Fails with the conflict that prevented it.
-fn hold(
-    complex: &mut Complex,
+fn hold_part(
+    complex: &mut CopyComplex,
     part: &[u32],
     flows: &[Flow],
     faces: &[[u32; 4]],
 ) -> Result<bool, Conflict> {
     let inside = |c: u32| part.binary_search(&c).is_ok();
     let mut refused = None;
-    let mut try_join = |complex: &mut Complex, p: u32, q: u32, v: u32| {
-        let ends = complex.corner(p, v).zip(complex.corner(q, v));
+    let mut try_join = |complex: &mut CopyComplex, p: u32, q: u32, v: u32| {
+        let ends = complex.corner_at(p, v).zip(complex.corner_at(q, v));
         match ends.map(|(a, b)| complex.join(a, b)) {
             Some(Ok(joined)) => joined,
             Some(Err(conflict)) => {
@@ -72,13 +72,13 @@ fn hold(
     }
     for &p in part {
         let cell = complex.copies.cell[p as usize];
-        for n in faces[cell as usize].into_iter().filter(|&n| n != NONE) {
-            for q in complex.copies.of_cell(n) {
+        for n in faces[cell as usize].into_iter().filter(|&n| n != NO_CELL) {
+            for q in complex.copies.cell_copies(n) {
                 if inside(q) || !complex.reaches(vec![p], &[q]) {
                     continue;
                 }
                 let mut any = false;
-                for v in complex.cell(q) {
+                for v in complex.cell_vertices(q) {
                     any |= try_join(complex, p, q, v);
                 }
                 if any {
@@ -89,7 +89,7 @@ fn hold(
     }
     // Nothing to join it to: merge it with the copy it was split from.
     let twin = |&p: &u32| {
-        let of = complex.copies.of_cell(complex.copies.cell[p as usize]);
+        let of = complex.copies.cell_copies(complex.copies.cell[p as usize]);
         of.filter(|&q| !inside(q))
             .map(|q| Conflict(p.min(q), p.max(q)))
             .next()
@@ -100,8 +100,8 @@ fn hold(
 }
 
 /// Returns the parts that hang on others without support, each an ascending list of copies.
-fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
-    let parts = parts(complex);
+fn hanging_parts(complex: &mut CopyComplex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
+    let parts = face_connected_parts(complex);
     let mut of_vertex: Vec<(u32, u32)> = Vec::new();
     for (i, part) in parts.iter().enumerate() {
         for &c in part {
@@ -146,9 +146,9 @@ fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
             let at: Vec<Vec3> = vertices[i]
                 .iter()
                 .filter(|r| anchors.binary_search(r).is_ok())
-                .map(|&r| complex.tiling.vertices[complex.original(r) as usize])
+                .map(|&r| complex.tiling.vertices[complex.original_vertex(r) as usize])
                 .collect();
-            if !supported[i] && span(&at) {
+            if !supported[i] && spans_plane(&at) {
                 supported[i] = true;
                 changed = true;
             }
@@ -184,7 +184,7 @@ fn support_largest(parts: &[Vec<u32>], touching: &mut DisjointSets, supported: &
 }
 
 /// Returns whether some three of the points are not collinear.
-fn span(points: &[Vec3]) -> bool {
+fn spans_plane(points: &[Vec3]) -> bool {
     let Some(&a) = points.first() else {
         return false;
     };
@@ -195,11 +195,11 @@ fn span(points: &[Vec3]) -> bool {
     let d = far.unwrap_or_else(Vec3::zeros);
     points
         .iter()
-        .any(|p| d.cross(&(p - a)).norm() > OFF_LINE * d.norm_squared())
+        .any(|p| d.cross(&(p - a)).norm() > COLLINEARITY_TOLERANCE * d.norm_squared())
 }
 
 /// Groups copies that are connected through common faces.
-fn parts(complex: &mut Complex) -> Vec<Vec<u32>> {
+fn face_connected_parts(complex: &mut CopyComplex) -> Vec<Vec<u32>> {
     let n = complex.copies.len() as u32;
     let mut faces: Vec<([u32; 3], u32)> = Vec::with_capacity(4 * n as usize);
     for c in 0..n {

@@ -3,12 +3,12 @@
 
 use super::super::cell::Cell;
 use super::super::embed::Locator;
-use super::space::Space;
-use super::{NONE, Vec3};
+use super::space::VoxelSpace;
+use super::{NO_CELL, Vec3};
 use crate::Mat3;
 
 /// Slack in barycentric coordinates within which a point outside still belongs to a cell.
-const SLACK: f64 = 1e-6;
+const BARYCENTRIC_TOLERANCE: f64 = 1e-6;
 
 /// Tetrahedra that tile the space around the flesh.
 pub(super) struct Tiling<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Tiling<'a> {
 
 /// A vertex, an edge or a face of the tiling.
 pub(super) struct Simplex {
-    /// Vertices, ascending; [`NONE`] for unused ones.
+    /// Vertices, ascending; [`NO_CELL`] for unused ones.
     pub vertices: [u32; 3],
     /// Cells around it, ascending.
     pub cells: Vec<u32>,
@@ -31,7 +31,7 @@ pub(super) struct Simplex {
 
 impl Simplex {
     pub fn corners(&self) -> impl Iterator<Item = u32> + '_ {
-        self.vertices.iter().copied().filter(|&v| v != NONE)
+        self.vertices.iter().copied().filter(|&v| v != NO_CELL)
     }
 }
 
@@ -68,47 +68,47 @@ impl<'a> Tiling<'a> {
     }
 
     /// Returns the cells around a vertex, ascending.
-    pub fn around(&self, vertex: u32) -> &[u32] {
+    pub fn vertex_cells(&self, vertex: u32) -> &[u32] {
         &self.around[vertex as usize]
     }
 
     /// Returns the cells around an edge (around a vertex if both ends are equal), ascending.
-    pub fn around_edge(&self, a: u32, b: u32) -> impl Iterator<Item = u32> + '_ {
-        let of = self.around(a).iter().copied();
+    pub fn edge_cells(&self, a: u32, b: u32) -> impl Iterator<Item = u32> + '_ {
+        let of = self.vertex_cells(a).iter().copied();
         of.filter(move |&c| self.cells[c as usize].contains(&b))
     }
 
-    /// Returns for each cell the cells across the faces opposite its corners; [`NONE`] at free
+    /// Returns for each cell the cells across the faces opposite its corners; [`NO_CELL`] at free
     /// faces.
-    pub fn faces(&self) -> Vec<[u32; 4]> {
-        let mut across = vec![[NONE; 4]; self.cells.len()];
+    pub fn face_neighbours(&self) -> Vec<[u32; 4]> {
+        let mut across = vec![[NO_CELL; 4]; self.cells.len()];
         for (c, corners) in self.cells.iter().enumerate() {
             for k in 0..4 {
                 let face = [1, 2, 3].map(|i| corners[(k + i) % 4]);
-                let beyond = self.around(face[0]).iter().find(|&&d| {
+                let beyond = self.vertex_cells(face[0]).iter().find(|&&d| {
                     d != c as u32 && face.iter().all(|v| self.cells[d as usize].contains(v))
                 });
-                across[c][k] = beyond.copied().unwrap_or(NONE);
+                across[c][k] = beyond.copied().unwrap_or(NO_CELL);
             }
         }
         across
     }
 
     /// Returns the barycentric coordinates of a point in a cell.
-    pub fn coordinates(&self, cell: u32, p: Vec3) -> [f64; 4] {
+    pub fn barycentric(&self, cell: u32, p: Vec3) -> [f64; 4] {
         let (origin, map) = &self.maps[cell as usize];
         let l = map * (p - origin);
         [1.0 - l.x - l.y - l.z, l.x, l.y, l.z]
     }
 
     fn depth(&self, cell: u32, p: Vec3) -> f64 {
-        let l = self.coordinates(cell, p);
+        let l = self.barycentric(cell, p);
         l[0].min(l[1]).min(l[2].min(l[3]))
     }
 
-    /// Returns the cell in which a point lies deepest, the first of several; [`NONE`] outside.
+    /// Returns the cell in which a point lies deepest, the first of several; [`NO_CELL`] outside.
     pub fn locate(&self, p: Vec3) -> u32 {
-        let mut best = (-SLACK, NONE);
+        let mut best = (-BARYCENTRIC_TOLERANCE, NO_CELL);
         for &c in self.locator.iter().flat_map(|l| l.candidates(p)) {
             let depth = self.depth(c, p);
             if depth > best.0 {
@@ -118,17 +118,17 @@ impl<'a> Tiling<'a> {
         best.1
     }
 
-    /// Returns the cell of each voxel centre in Ω; [`NONE`] for the others.
-    pub fn voxel_cells(&self, space: &Space) -> Vec<u32> {
-        let mut found = vec![NONE; space.len()];
-        let mut deepest = vec![-SLACK; space.len()];
+    /// Returns the cell of each voxel centre in Ω; [`NO_CELL`] for the others.
+    pub fn voxel_cells(&self, space: &VoxelSpace) -> Vec<u32> {
+        let mut found = vec![NO_CELL; space.len()];
+        let mut deepest = vec![-BARYCENTRIC_TOLERANCE; space.len()];
         for (c, corners) in self.cells.iter().enumerate() {
             let x = corners.map(|v| self.vertices[v as usize]);
             let (lo, hi) = (
                 x[0].inf(&x[1]).inf(&x[2].inf(&x[3])),
                 x[0].sup(&x[1]).sup(&x[2].sup(&x[3])),
             );
-            let [i, j, k] = space.range(lo, hi);
+            let [i, j, k] = space.voxel_range(lo, hi);
             for k in k.0..k.1 {
                 for j in j.0..j.1 {
                     for i in i.0..i.1 {
@@ -154,7 +154,7 @@ impl<'a> Tiling<'a> {
         for (c, corners) in self.cells.iter().enumerate() {
             // Every choice of one to three corners.
             for chosen in (1..15u32).filter(|m| m.count_ones() <= 3) {
-                let mut key = [NONE; 3];
+                let mut key = [NO_CELL; 3];
                 let picked = (0..4).filter(|k| chosen >> k & 1 == 1).map(|k| corners[k]);
                 for (k, v) in key.iter_mut().zip(picked) {
                     *k = v;

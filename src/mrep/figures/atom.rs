@@ -4,9 +4,9 @@
 //! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]; the fan is ours.
 
 use super::fan::Fan;
-use crate::geometry::rotation::{logarithm, renormalised};
+use crate::geometry::rotation::{logarithm, renormalise};
 use crate::mrep::error::MRepError;
-use crate::range::{self, largest};
+use crate::range::{self, max_abs_entry};
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -38,7 +38,7 @@ pub(in crate::mrep) enum Role {
 
 impl Role {
     /// Returns whether the boundary closes around the atom.
-    pub fn closes(self) -> bool {
+    pub fn is_closing(self) -> bool {
         match self {
             Self::Sheet { border } => border,
             Self::Axis { first, last } => first || last,
@@ -46,7 +46,7 @@ impl Role {
     }
 
     /// Returns the largest object angle; for a tube it is exclusive.
-    fn widest(self) -> f64 {
+    fn max_object_angle(self) -> f64 {
         match self {
             Self::Sheet { .. } => FRAC_PI_2,
             Self::Axis { .. } => PI,
@@ -54,7 +54,7 @@ impl Role {
     }
 
     /// Returns the component of spoke `q` of `count` across b, a unit vector in the atom's axes.
-    fn across(self, q: usize, count: usize) -> Vec3 {
+    fn transverse_direction(self, q: usize, count: usize) -> Vec3 {
         match self {
             Self::Sheet { .. } => Vec3::new(0.0, 0.0, if q == 0 { 1.0 } else { -1.0 }),
             Self::Axis { .. } => {
@@ -65,7 +65,7 @@ impl Role {
     }
 
     /// Returns the sign of the end spoke along b, and the angle between it and the spokes; a tube's first end points along −b.
-    fn outward(self, angle: f64) -> (f64, f64) {
+    fn end_spoke_angle(self, angle: f64) -> (f64, f64) {
         match self {
             Self::Axis { first: true, .. } => (-1.0, PI - angle),
             _ => (1.0, angle),
@@ -73,44 +73,44 @@ impl Role {
     }
 
     /// Returns the number of vectors per atom: hub, spokes, and where the boundary closes the end spoke and two tangents per fan.
-    pub fn vectors(self, spokes: usize) -> usize {
-        if self.closes() {
-            Self::tangents(0, spokes, spokes)
+    pub fn vector_count(self, spokes: usize) -> usize {
+        if self.is_closing() {
+            Self::tangent_index(0, spokes, spokes)
         } else {
-            Self::spoke(spokes)
+            Self::spoke_index(spokes)
         }
     }
 
     /// Returns the index of spoke `q` among an atom's vectors.
-    pub fn spoke(q: usize) -> usize {
+    pub fn spoke_index(q: usize) -> usize {
         1 + q
     }
 
     /// Returns the index of the end spoke among an atom's vectors.
-    pub fn end_spoke(spokes: usize) -> usize {
+    pub fn end_spoke_index(spokes: usize) -> usize {
         1 + spokes
     }
 
     /// Returns the index of a fan's tangent: at spoke `q` (`which` 0) or at the end spoke (1).
-    pub fn tangents(which: usize, q: usize, spokes: usize) -> usize {
+    pub fn tangent_index(which: usize, q: usize, spokes: usize) -> usize {
         2 + spokes + 2 * q + which
     }
 
     /// Returns the number of unknowns per atom: hub 3, log r, rotation 3, θ, log η where the boundary closes, log ρ of each spoke.
-    pub fn unknowns(self, spokes: usize) -> usize {
-        8 + usize::from(self.closes()) + spokes
+    pub fn unknown_count(self, spokes: usize) -> usize {
+        8 + usize::from(self.is_closing()) + spokes
     }
 
     /// Returns the index of log ρ of spoke `q` among the unknowns.
-    pub fn length(self, q: usize) -> usize {
-        8 + usize::from(self.closes()) + q
+    pub fn length_index(self, q: usize) -> usize {
+        8 + usize::from(self.is_closing()) + q
     }
 }
 
 /// Index of log r. Unknowns 0 to 2 are the hub's displacement over r, in the atom's axes.
 pub(in crate::mrep) const LOG_RADIUS: usize = 3;
 /// First index of the rotation vector in the atom's axes, of three.
-pub(in crate::mrep) const TURN: usize = 4;
+pub(in crate::mrep) const ROTATION: usize = 4;
 /// Index of the object angle.
 pub(in crate::mrep) const ANGLE: usize = 7;
 /// Index of log η, where the boundary closes.
@@ -131,18 +131,18 @@ impl Atom {
 
     /// Returns the mean length of the spokes, metres: r times the geometric mean of ρ. The boundary depends on the products r ρ alone, and so does
     /// this length.
-    pub fn reach(&self) -> f64 {
+    pub fn mean_spoke_length(&self) -> f64 {
         let logarithms = self.lengths.iter().map(|x| x.ln()).sum::<f64>();
         self.radius * (logarithms / self.lengths.len().max(1) as f64).exp()
     }
 
     /// Returns the atom with its frame made an exact rotation; refuses numbers out of range, with `name` in the error.
-    pub(in crate::mrep) fn checked(
+    pub(in crate::mrep) fn validated(
         mut self,
         role: Role,
         name: &dyn Fn() -> String,
     ) -> Result<Self, MRepError> {
-        if !range::is_place(&self.hub) {
+        if !range::is_position(&self.hub) {
             return Err(MRepError::Place(name()));
         }
         let wrong = |what, value, range| MRepError::Atom {
@@ -151,18 +151,18 @@ impl Atom {
             value,
             range,
         };
-        const POSITIVE: &str = "a number above zero";
-        let positive = |x: f64| (1e-12..=range::FARTHEST).contains(&x);
+        const POSITIVE_NUMBER: &str = "a number above zero";
+        let positive = |x: f64| (1e-12..=range::MAX_COORDINATE).contains(&x);
         if !positive(self.radius) {
-            return Err(wrong("the radius", self.radius, POSITIVE));
+            return Err(wrong("the radius", self.radius, POSITIVE_NUMBER));
         }
         if !positive(self.end) {
-            return Err(wrong("the end factor", self.end, POSITIVE));
+            return Err(wrong("the end factor", self.end, POSITIVE_NUMBER));
         }
         if let Some(&length) = self.lengths.iter().find(|x| !positive(**x)) {
-            return Err(wrong("a relative length", length, POSITIVE));
+            return Err(wrong("a relative length", length, POSITIVE_NUMBER));
         }
-        let widest = role.widest();
+        let widest = role.max_object_angle();
         if !(self.angle > 0.0 && self.angle <= widest + 1e-12) || self.angle >= PI {
             let range = match role {
                 Role::Sheet { .. } => "above 0 and at most π/2",
@@ -171,36 +171,36 @@ impl Atom {
             return Err(wrong("the object angle", self.angle, range));
         }
         self.angle = self.angle.min(widest);
-        let off = largest(&(self.frame.transpose() * self.frame - Mat3::identity()));
+        let off = max_abs_entry(&(self.frame.transpose() * self.frame - Mat3::identity()));
         // Frames in single precision, or from files with few digits, still count as rotations.
         if !(off < 1e-4 && self.frame.determinant() > 0.0) {
             return Err(MRepError::Frame(name()));
         }
         if off > 1e-14 {
-            self.frame = renormalised(&self.frame);
+            self.frame = renormalise(&self.frame);
         }
         Ok(self)
     }
 
-    /// Returns the vectors from which the boundary is interpolated, in world axes; order: hub, then as [`Role::spoke`] and its siblings.
+    /// Returns the vectors from which the boundary is interpolated, in world axes; order: hub, then as [`Role::spoke_index`] and its siblings.
     pub(in crate::mrep) fn vectors(&self, role: Role) -> Vec<Vec3> {
         let spokes = self.lengths.len();
-        let mut out = vec![Vec3::zeros(); role.vectors(spokes)];
+        let mut out = vec![Vec3::zeros(); role.vector_count(spokes)];
         out[0] = self.hub;
         let axes = self.frame * self.radius;
-        let (facing, angle) = role.outward(self.angle);
+        let (facing, angle) = role.end_spoke_angle(self.angle);
         for (q, &length) in self.lengths.iter().enumerate() {
-            let across = role.across(q, spokes);
+            let across = role.transverse_direction(q, spokes);
             let [fan, ..] = Fan::new(angle, length, self.end);
             let place = |v: [f64; 2]| axes * (Vec3::x() * (facing * v[0]) + across * v[1]);
-            out[Role::spoke(q)] = place(fan.spoke);
-            if role.closes() {
-                out[Role::tangents(0, q, spokes)] = place(fan.leave);
-                out[Role::tangents(1, q, spokes)] = place(fan.arrive);
+            out[Role::spoke_index(q)] = place(fan.spoke);
+            if role.is_closing() {
+                out[Role::tangent_index(0, q, spokes)] = place(fan.leave);
+                out[Role::tangent_index(1, q, spokes)] = place(fan.arrive);
             }
         }
-        if role.closes() {
-            out[Role::end_spoke(spokes)] = axes * Vec3::x() * (facing * self.end);
+        if role.is_closing() {
+            out[Role::end_spoke_index(spokes)] = axes * Vec3::x() * (facing * self.end);
         }
         out
     }
@@ -208,9 +208,9 @@ impl Atom {
     /// Returns the derivatives of all vectors by all unknowns: `[vector][unknown]`.
     pub(in crate::mrep) fn derivatives(&self, role: Role) -> Vec<Vec<Vec3>> {
         let spokes = self.lengths.len();
-        let count = role.unknowns(spokes);
+        let count = role.unknown_count(spokes);
         let axes = self.frame * self.radius;
-        let mut out = vec![vec![Vec3::zeros(); count]; role.vectors(spokes)];
+        let mut out = vec![vec![Vec3::zeros(); count]; role.vector_count(spokes)];
         for (slot, axis) in out[0].iter_mut().zip(axes.column_iter()) {
             *slot = axis.into_owned();
         }
@@ -218,35 +218,35 @@ impl Atom {
         for (row, vector) in out.iter_mut().zip(self.vectors(role)).skip(1) {
             row[LOG_RADIUS] = vector;
             for k in 0..3 {
-                row[TURN + k] = self.frame.column(k).cross(&vector);
+                row[ROTATION + k] = self.frame.column(k).cross(&vector);
             }
         }
-        let (facing, angle) = role.outward(self.angle);
+        let (facing, angle) = role.end_spoke_angle(self.angle);
         for (q, &length) in self.lengths.iter().enumerate() {
-            let across = role.across(q, spokes);
+            let across = role.transverse_direction(q, spokes);
             let place = |v: [f64; 2]| axes * (Vec3::x() * (facing * v[0]) + across * v[1]);
             let mut set = |unknown: usize, sign: f64, fan: &Fan| {
-                out[Role::spoke(q)][unknown] = place(fan.spoke) * sign;
-                if role.closes() {
-                    out[Role::tangents(0, q, spokes)][unknown] = place(fan.leave) * sign;
-                    out[Role::tangents(1, q, spokes)][unknown] = place(fan.arrive) * sign;
+                out[Role::spoke_index(q)][unknown] = place(fan.spoke) * sign;
+                if role.is_closing() {
+                    out[Role::tangent_index(0, q, spokes)][unknown] = place(fan.leave) * sign;
+                    out[Role::tangent_index(1, q, spokes)][unknown] = place(fan.arrive) * sign;
                 }
             };
             let [_, turned, longer, farther] = Fan::new(angle, length, self.end);
             // At an end that points along −b, the angle to the end spoke falls as θ grows.
             set(ANGLE, facing, &turned);
-            set(role.length(q), 1.0, &longer);
-            if role.closes() {
+            set(role.length_index(q), 1.0, &longer);
+            if role.is_closing() {
                 set(LOG_END, 1.0, &farther);
             }
         }
-        if role.closes() {
-            out[Role::end_spoke(spokes)][LOG_END] = axes * Vec3::x() * (facing * self.end);
+        if role.is_closing() {
+            out[Role::end_spoke_index(spokes)][LOG_END] = axes * Vec3::x() * (facing * self.end);
         }
         out
     }
 
-    /// Returns the step by which [`Self::moved`] leads from this atom to another.
+    /// Returns the step by which [`Self::apply_step`] leads from this atom to another.
     pub(in crate::mrep) fn difference(&self, role: Role, other: &Self) -> Vec<f64> {
         let axes = self.frame.transpose();
         let hub = axes * (other.hub - self.hub) / self.radius;
@@ -255,7 +255,7 @@ impl Atom {
         out.push((other.radius / self.radius).ln());
         out.extend(turn.iter());
         out.push(other.angle - self.angle);
-        if role.closes() {
+        if role.is_closing() {
             out.push((other.end / self.end).ln());
         }
         let lengths = self.lengths.iter().zip(&other.lengths);
@@ -264,27 +264,27 @@ impl Atom {
     }
 
     /// Returns the atom after a step of its unknowns, with angles clamped to their range.
-    pub(in crate::mrep) fn moved(&self, role: Role, step: &[f64]) -> Self {
+    pub(in crate::mrep) fn apply_step(&self, role: Role, step: &[f64]) -> Self {
         /// Margin of object angles to the ends of their range, radians: 1.1°. Nearer angles leave no body between the spokes.
-        const NARROWEST: f64 = 0.02;
-        let turn = nalgebra::Rotation3::new(Vec3::from_column_slice(&step[TURN..TURN + 3]));
+        const ANGLE_MARGIN: f64 = 0.02;
+        let turn = nalgebra::Rotation3::new(Vec3::from_column_slice(&step[ROTATION..ROTATION + 3]));
         let widest = match role {
             Role::Sheet { .. } => FRAC_PI_2,
-            Role::Axis { .. } => PI - NARROWEST,
+            Role::Axis { .. } => PI - ANGLE_MARGIN,
         };
         let mut lengths = self.lengths.clone();
         for (q, length) in lengths.iter_mut().enumerate() {
-            *length *= step[role.length(q)].exp();
+            *length *= step[role.length_index(q)].exp();
         }
         Self {
             hub: self.hub + self.frame * Vec3::from_column_slice(&step[..3]) * self.radius,
             radius: self.radius * step[LOG_RADIUS].exp(),
-            frame: renormalised(&(self.frame * turn.matrix())),
+            frame: renormalise(&(self.frame * turn.matrix())),
             // An atom that is already narrower keeps its angle, unless the step opens it.
             angle: (self.angle + step[ANGLE])
-                .clamp(NARROWEST.min(self.angle), widest.max(self.angle)),
+                .clamp(ANGLE_MARGIN.min(self.angle), widest.max(self.angle)),
             end: self.end
-                * if role.closes() {
+                * if role.is_closing() {
                     step[LOG_END].exp()
                 } else {
                     1.0
@@ -338,9 +338,9 @@ pub(in crate::mrep) mod tests {
         let mut random = crate::surface::shapes::Random(2);
         for role in ROLES {
             let atom = atom(role);
-            let count = role.unknowns(atom.lengths.len());
+            let count = role.unknown_count(atom.lengths.len());
             let step: Vec<f64> = (0..count).map(|_| 0.6 * (random.next() - 0.5)).collect();
-            let found = atom.difference(role, &atom.moved(role, &step));
+            let found = atom.difference(role, &atom.apply_step(role, &step));
             for (a, b) in step.iter().zip(&found) {
                 assert!((a - b).abs() < 1e-12, "{role:?} {step:?} {found:?}");
             }
@@ -353,13 +353,13 @@ pub(in crate::mrep) mod tests {
         for role in ROLES {
             let atom = atom(role);
             let exact = atom.derivatives(role);
-            for unknown in 0..role.unknowns(atom.lengths.len()) {
+            for unknown in 0..role.unknown_count(atom.lengths.len()) {
                 let h = 1e-6;
-                let mut step = vec![0.0; role.unknowns(atom.lengths.len())];
+                let mut step = vec![0.0; role.unknown_count(atom.lengths.len())];
                 step[unknown] = h;
-                let after = atom.moved(role, &step).vectors(role);
+                let after = atom.apply_step(role, &step).vectors(role);
                 step[unknown] = -h;
-                let before = atom.moved(role, &step).vectors(role);
+                let before = atom.apply_step(role, &step).vectors(role);
                 for (v, row) in exact.iter().enumerate() {
                     let difference = (after[v] - before[v]) / (2.0 * h);
                     let error = (difference - row[unknown]).norm();

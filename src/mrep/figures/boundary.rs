@@ -10,11 +10,11 @@
 use crate::Vec3;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::atom::Role;
-use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::figures::pieces::{HERMITE, Part, fan};
+use crate::mrep::figures::figure::{Figure, FigureKind};
+use crate::mrep::figures::pieces::{HERMITE, VolumePart, fan};
 pub(in crate::mrep) use crate::mrep::figures::sites::Site;
-use crate::mrep::figures::sites::{coordinates, laid_out, vertices};
-use crate::mrep::spline::{Spline, powers};
+use crate::mrep::figures::sites::{build_sites, coordinates, vertex_count};
+use crate::mrep::spline::{Spline, power_derivatives};
 use crate::progress::{Progress, map_parallel};
 use sprs::CsMatI;
 use std::f64::consts::{FRAC_PI_2, TAU};
@@ -24,7 +24,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 const MAX_ENTRIES: usize = 1 << 25;
 
 /// A sparse matrix of weights.
-pub(in crate::mrep) type Map = CsMatI<f64, u32>;
+pub(in crate::mrep) type WeightMatrix = CsMatI<f64, u32>;
 
 /// Sample sites on the boundary, triangles over them, and the sparse matrices that place them.
 #[derive(Debug, Clone)]
@@ -34,27 +34,27 @@ pub struct Boundary {
     /// Vertices of each triangle, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
     /// Matrix from the vectors of all atoms to vertex positions.
-    pub(in crate::mrep) value: Map,
+    pub(in crate::mrep) value: WeightMatrix,
     /// Matrices from the same vectors to two tangents per vertex.
-    pub(in crate::mrep) tangents: [Map; 2],
+    pub(in crate::mrep) tangents: [WeightMatrix; 2],
     /// Matrix from values per atom (hubs, radii) to values per vertex.
-    pub(in crate::mrep) atoms: Map,
+    pub(in crate::mrep) atoms: WeightMatrix,
 }
 
 /// Builder of the matrices' rows.
-pub(in crate::mrep) struct Rows {
-    kind: Kind,
+pub(in crate::mrep) struct BoundaryRows {
+    kind: FigureKind,
     splines: [Spline; 2],
     /// Index of each atom's first vector; the last entry is the number of vectors.
     first: Vec<usize>,
 }
 
-impl Rows {
+impl BoundaryRows {
     pub fn new(figure: &Figure) -> Self {
         let kind = figure.kind();
         let mut first = vec![0];
-        for i in 0..kind.atoms() {
-            first.push(first[i] + kind.role(i).vectors(kind.spokes()));
+        for i in 0..kind.atom_count() {
+            first.push(first[i] + kind.role(i).vector_count(kind.spoke_count()));
         }
         Self {
             kind,
@@ -64,15 +64,15 @@ impl Rows {
     }
 
     /// Returns the index of each atom's first vector; the last entry is the number of vectors.
-    pub fn first(&self) -> &[usize] {
+    pub fn first_vectors(&self) -> &[usize] {
         &self.first
     }
 
     /// Returns the weights of atoms at a site, differentiated `along` times by s and `across` times by t.
-    fn atoms(&self, site: &Site, along: usize, across: usize) -> Vec<(usize, f64)> {
+    fn atom_weights(&self, site: &Site, along: usize, across: usize) -> Vec<(usize, f64)> {
         let [u, v] = &self.splines;
         match (self.kind, site.part) {
-            (Kind::Slab { cols, .. }, Part::Sheet { .. }) => {
+            (FigureKind::Slab { cols, .. }, VolumePart::Sheet { .. }) => {
                 let (a, b) = (u.weights(site.s, along), v.weights(site.t, across));
                 let all = a.iter().enumerate().flat_map(|(i, x)| {
                     b.iter()
@@ -81,12 +81,12 @@ impl Rows {
                 });
                 all.collect()
             }
-            (Kind::Slab { rows, cols }, Part::Rim { edge, .. }) => {
+            (FigureKind::Slab { rows, cols }, VolumePart::Rim { edge, .. }) => {
                 let spline = if edge.is_row() { v } else { u };
                 let weights = spline.weights(site.s, along);
                 edge.atoms(rows, cols).into_iter().zip(weights).collect()
             }
-            (Kind::Tube { atoms, .. }, Part::Cap { last }) => {
+            (FigureKind::Tube { atoms, .. }, VolumePart::Cap { last }) => {
                 vec![(if last { atoms - 1 } else { 0 }, 1.0)]
             }
             _ => u.weights(site.s, along).into_iter().enumerate().collect(),
@@ -95,15 +95,15 @@ impl Rows {
 
     /// Returns the row of a vertex (0, 0) or of its derivative, `along` times by s and `across` times by t, at most once in all.
     pub fn row(&self, site: &Site, along: usize, across: usize) -> Vec<(usize, f64)> {
-        let spokes = self.kind.spokes();
+        let spokes = self.kind.spoke_count();
         let hermite = |p: f64, derivative: usize| -> [f64; 4] {
-            let powers = powers(p)[derivative];
+            let powers = power_derivatives(p)[derivative];
             std::array::from_fn(|k| (0..4).map(|i| powers[i] * HERMITE[i][k]).sum())
         };
         // Weights of the vectors of each atom.
         let (local, hub): (Vec<(usize, f64)>, f64) = match site.part {
-            Part::Sheet { up } => (vec![(Role::spoke(usize::from(!up)), 1.0)], 1.0),
-            Part::Rim { up, .. } => {
+            VolumePart::Sheet { up } => (vec![(Role::spoke_index(usize::from(!up)), 1.0)], 1.0),
+            VolumePart::Rim { up, .. } => {
                 let fan = fan(usize::from(!up), spokes);
                 let weights = hermite(site.t, across);
                 (
@@ -111,15 +111,15 @@ impl Rows {
                     f64::from(u8::from(across == 0)),
                 )
             }
-            Part::Body => {
+            VolumePart::Body => {
                 let weights = self.splines[1].weights(site.t.rem_euclid(TAU), across);
                 let all = weights.into_iter().enumerate();
                 (
-                    all.map(|(q, w)| (Role::spoke(q), w)).collect(),
+                    all.map(|(q, w)| (Role::spoke_index(q), w)).collect(),
                     f64::from(u8::from(across == 0)),
                 )
             }
-            Part::Cap { .. } => {
+            VolumePart::Cap { .. } => {
                 let around = self.splines[1].weights(site.t.rem_euclid(TAU), across);
                 let powers = hermite(site.s, along);
                 let mut all = Vec::with_capacity(4 * spokes);
@@ -131,9 +131,9 @@ impl Rows {
         };
         let atoms = match site.part {
             // Across, the fans of a rim and the spokes of a tube have no spline over atoms; a cap's have none in either direction.
-            Part::Sheet { .. } => self.atoms(site, along, across),
-            Part::Rim { .. } | Part::Body => self.atoms(site, along, 0),
-            Part::Cap { .. } => self.atoms(site, 0, 0),
+            VolumePart::Sheet { .. } => self.atom_weights(site, along, across),
+            VolumePart::Rim { .. } | VolumePart::Body => self.atom_weights(site, along, 0),
+            VolumePart::Cap { .. } => self.atom_weights(site, 0, 0),
         };
         let mut row = Vec::with_capacity(atoms.len() * (1 + local.len()));
         for (atom, w) in atoms {
@@ -145,13 +145,16 @@ impl Rows {
     }
 
     /// Builds a matrix from rows, with one column per vector.
-    pub fn map(&self, rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>) -> Map {
-        matrix(rows, self.first[self.kind.atoms()])
+    pub fn weight_matrix(
+        &self,
+        rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>,
+    ) -> WeightMatrix {
+        matrix(rows, self.first[self.kind.atom_count()])
     }
 
     /// Returns the row of a tangent by s or by t. At a cap's pole the second one is the derivative by s a quarter turn farther around.
     fn tangent(&self, site: &Site, by_t: bool) -> Vec<(usize, f64)> {
-        let pole = matches!(site.part, Part::Cap { .. }) && site.s == 1.0;
+        let pole = matches!(site.part, VolumePart::Cap { .. }) && site.s == 1.0;
         match (by_t, pole) {
             (false, _) => self.row(site, 1, 0),
             (true, false) => self.row(site, 0, 1),
@@ -163,21 +166,21 @@ impl Rows {
     }
 
     /// Returns an upper bound of the number of entries in a row.
-    fn longest(&self) -> usize {
-        let spokes = self.kind.spokes();
+    fn max_row_entries(&self) -> usize {
+        let spokes = self.kind.spoke_count();
         match self.kind {
-            Kind::Slab { rows, cols } => (2 * rows * cols).max(5 * rows.max(cols)),
-            Kind::Tube { atoms, .. } => (atoms * (1 + spokes)).max(1 + 4 * spokes),
+            FigureKind::Slab { rows, cols } => (2 * rows * cols).max(5 * rows.max(cols)),
+            FigureKind::Tube { atoms, .. } => (atoms * (1 + spokes)).max(1 + 4 * spokes),
         }
     }
 }
 
-/// Builds a sparse matrix from its rows, each [`merged`].
-fn matrix(rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>, columns: usize) -> Map {
+/// Builds a sparse matrix from its rows, each [`merge_entries`].
+fn matrix(rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>, columns: usize) -> WeightMatrix {
     let count = rows.len();
     let (mut ends, mut indices, mut weights) = (vec![0], Vec::new(), Vec::new());
     for row in rows {
-        for (column, weight) in merged(row) {
+        for (column, weight) in merge_entries(row) {
             indices.push(column as u32);
             weights.push(weight);
         }
@@ -187,7 +190,7 @@ fn matrix(rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>, columns: usize
 }
 
 /// Sorts a row by columns, and adds up entries of one column in their order.
-fn merged(mut row: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
+fn merge_entries(mut row: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
     row.sort_by_key(|(column, _)| *column);
     row.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
@@ -201,7 +204,7 @@ fn merged(mut row: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
 }
 
 /// Returns the product of a matrix with vectors.
-pub(in crate::mrep) fn times(map: &Map, vectors: &[Vec3]) -> Vec<Vec3> {
+pub(in crate::mrep) fn multiply(map: &WeightMatrix, vectors: &[Vec3]) -> Vec<Vec3> {
     let sum = |row: sprs::CsVecViewI<'_, f64, u32>| {
         row.iter()
             .map(|(column, weight)| vectors[column] * *weight)
@@ -220,10 +223,10 @@ pub(in crate::mrep) fn mesh(
     level: u32,
     progress: &dyn Progress,
 ) -> Result<(Vec<Vec3>, Vec<[u32; 3]>), MRepError> {
-    let (sites, triangles) = laid_out(figure, level)?;
-    let (rows, vectors) = (Rows::new(figure), vectors(figure));
+    let (sites, triangles) = build_sites(figure, level)?;
+    let (rows, vectors) = (BoundaryRows::new(figure), figure_vectors(figure));
     let place = |i: usize| {
-        let row = merged(rows.row(&sites[i], 0, 0)).into_iter();
+        let row = merge_entries(rows.row(&sites[i], 0, 0)).into_iter();
         row.map(|(column, weight)| vectors[column] * weight).sum()
     };
     let vertices = map_parallel(sites.len(), (progress, "boundary"), place)?;
@@ -235,7 +238,7 @@ pub(in crate::mrep) fn mesh(
 /// # Errors
 /// A level that needs too many vertices.
 pub(crate) fn site_coordinates(figure: &Figure, level: u32) -> Result<Vec<[f64; 4]>, MRepError> {
-    let (sites, _) = laid_out(figure, level)?;
+    let (sites, _) = build_sites(figure, level)?;
     Ok(sites.iter().map(coordinates).collect())
 }
 
@@ -248,9 +251,9 @@ pub(crate) fn site_radii(
     level: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<f64>, MRepError> {
-    let (sites, _) = laid_out(figure, level)?;
-    let (rows, radii) = (Rows::new(figure), AtomRadii::new(figure));
-    let radius = |i: usize| radii.at(merged(rows.atoms(&sites[i], 0, 0)));
+    let (sites, _) = build_sites(figure, level)?;
+    let (rows, radii) = (BoundaryRows::new(figure), AtomRadii::new(figure));
+    let radius = |i: usize| radii.interpolate(merge_entries(rows.atom_weights(&sites[i], 0, 0)));
     Ok(map_parallel(sites.len(), (progress, "radii"), radius)?)
 }
 
@@ -262,7 +265,11 @@ struct AtomRadii {
 
 impl AtomRadii {
     fn new(figure: &Figure) -> Self {
-        let each: Vec<f64> = figure.atoms().iter().map(|atom| atom.reach()).collect();
+        let each: Vec<f64> = figure
+            .atoms()
+            .iter()
+            .map(|atom| atom.mean_spoke_length())
+            .collect();
         let bounds = (each.iter()).fold((f64::INFINITY, 0.0_f64), |(lo, hi), r| {
             (lo.min(*r), hi.max(*r))
         });
@@ -270,7 +277,7 @@ impl AtomRadii {
     }
 
     /// Interpolates by weights of atoms, clamped between the least and the largest radius.
-    fn at(&self, weights: impl IntoIterator<Item = (usize, f64)>) -> f64 {
+    fn interpolate(&self, weights: impl IntoIterator<Item = (usize, f64)>) -> f64 {
         let r: f64 = weights
             .into_iter()
             .map(|(atom, weight)| self.each[atom] * weight)
@@ -286,9 +293,9 @@ impl Boundary {
     /// A level that needs too many vertices, or too many weights for them.
     pub fn new(figure: &Figure, level: u32) -> Result<Self, MRepError> {
         let kind = figure.kind();
-        let rows = Rows::new(figure);
-        let most = MAX_ENTRIES / rows.longest();
-        let vertices = vertices(figure, level)?;
+        let rows = BoundaryRows::new(figure);
+        let most = MAX_ENTRIES / rows.max_row_entries();
+        let vertices = vertex_count(figure, level)?;
         if vertices > most {
             return Err(MRepError::Level {
                 level,
@@ -296,16 +303,16 @@ impl Boundary {
                 most,
             });
         }
-        let (sites, triangles) = laid_out(figure, level)?;
+        let (sites, triangles) = build_sites(figure, level)?;
         Ok(Self {
             coordinates: sites.iter().map(coordinates).collect(),
             triangles,
-            value: rows.map(sites.iter().map(|site| rows.row(site, 0, 0))),
+            value: rows.weight_matrix(sites.iter().map(|site| rows.row(site, 0, 0))),
             tangents: [false, true]
-                .map(|by_t| rows.map(sites.iter().map(|site| rows.tangent(site, by_t)))),
+                .map(|by_t| rows.weight_matrix(sites.iter().map(|site| rows.tangent(site, by_t)))),
             atoms: matrix(
-                sites.iter().map(|site| rows.atoms(site, 0, 0)),
-                kind.atoms(),
+                sites.iter().map(|site| rows.atom_weights(site, 0, 0)),
+                kind.atom_count(),
             ),
         })
     }
@@ -322,16 +329,16 @@ impl Boundary {
 
     /// Returns the vertex positions for a figure of the same kind and knots, metres.
     pub fn positions(&self, figure: &Figure) -> Vec<Vec3> {
-        times(&self.value, &vectors(figure))
+        multiply(&self.value, &figure_vectors(figure))
     }
 
     /// Returns vertices, outward unit normals and radii; normals are zero where the tangents are parallel.
-    pub(in crate::mrep) fn shape(&self, figure: &Figure) -> Shape {
-        let vectors = vectors(figure);
-        let positions = times(&self.value, &vectors);
-        let [a, b] = [0, 1].map(|k| times(&self.tangents[k], &vectors));
+    pub(in crate::mrep) fn shape(&self, figure: &Figure) -> BoundaryShape {
+        let vectors = figure_vectors(figure);
+        let positions = multiply(&self.value, &vectors);
+        let [a, b] = [0, 1].map(|k| multiply(&self.tangents[k], &vectors));
         let hubs: Vec<Vec3> = figure.atoms().iter().map(|atom| atom.hub).collect();
-        let hubs = times(&self.atoms, &hubs);
+        let hubs = multiply(&self.atoms, &hubs);
         let normals = (0..positions.len())
             .map(|i| {
                 let n = a[i].cross(&b[i]);
@@ -339,31 +346,33 @@ impl Boundary {
                 n * (positions[i] - hubs[i]).dot(&n).signum()
             })
             .collect();
-        Shape {
+        BoundaryShape {
             positions,
             normals,
             radii: self.radii(figure),
         }
     }
 
-    /// Returns the mean length of the spokes below each vertex ([`Atom::reach`](crate::mrep::Atom::reach)), interpolated between the atoms and
+    /// Returns the [mean length of the spokes](crate::mrep::Atom::mean_spoke_length) below each vertex, interpolated between the atoms and
     /// clamped to their range, metres.
     pub fn radii(&self, figure: &Figure) -> Vec<f64> {
         let radii = AtomRadii::new(figure);
-        let sum = |row: sprs::CsVecViewI<'_, f64, u32>| radii.at(row.iter().map(|(a, w)| (a, *w)));
+        let sum = |row: sprs::CsVecViewI<'_, f64, u32>| {
+            radii.interpolate(row.iter().map(|(a, w)| (a, *w)))
+        };
         self.atoms.outer_iterator().map(sum).collect()
     }
 }
 
 /// Vertex positions, unit normals and radii of a boundary in space.
-pub(in crate::mrep) struct Shape {
+pub(in crate::mrep) struct BoundaryShape {
     pub positions: Vec<Vec3>,
     pub normals: Vec<Vec3>,
     pub radii: Vec<f64>,
 }
 
 /// Returns the vectors of all atoms, concatenated.
-pub(in crate::mrep) fn vectors(figure: &Figure) -> Vec<Vec3> {
+pub(in crate::mrep) fn figure_vectors(figure: &Figure) -> Vec<Vec3> {
     let of =
         |(i, atom): (usize, &crate::mrep::figures::atom::Atom)| atom.vectors(figure.kind().role(i));
     figure.atoms().iter().enumerate().flat_map(of).collect()

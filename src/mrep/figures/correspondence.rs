@@ -9,7 +9,7 @@ use crate::Vec3;
 use crate::geometry::frames;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::coordinates::Coordinates;
-use crate::mrep::figures::figure::{Figure, Kind};
+use crate::mrep::figures::figure::{Figure, FigureKind};
 
 /// Map from one figure to another.
 pub struct Correspondence {
@@ -60,7 +60,7 @@ impl Correspondence {
             from: Coordinates::new(from),
             to: Coordinates::new(to),
             stations: [whole(a), whole(b)],
-            roll: roll(from, to, mirrored),
+            roll: roll_between(from, to, mirrored),
             mirrored: mirrored && is_tube(from),
         })
     }
@@ -74,7 +74,7 @@ impl Correspondence {
     pub fn coordinates(&self, coordinates: &[f64; 4]) -> [f64; 4] {
         let [u, v, around, depth] = *coordinates;
         [
-            stretched(u, &self.stations[0], &self.stations[1]),
+            map_stations(u, &self.stations[0], &self.stations[1]),
             v,
             self.roll + if self.mirrored { -around } else { around },
             depth,
@@ -88,7 +88,7 @@ impl Correspondence {
     pub fn points(&self, points: &[Vec3]) -> Result<Vec<Vec3>, MRepError> {
         let there: Vec<[f64; 4]> = self
             .from
-            .of(points)
+            .at_points(points)
             .iter()
             .map(|c| self.coordinates(c))
             .collect();
@@ -97,19 +97,19 @@ impl Correspondence {
 }
 
 fn is_tube(figure: &Figure) -> bool {
-    matches!(figure.kind(), Kind::Tube { .. })
+    matches!(figure.kind(), FigureKind::Tube { .. })
 }
 
 /// Returns the angle between the beginnings of φ of a bent and a straight tube, radians. The first is rotated the shortest way onto the
 /// second's initial direction: between rest poses a limb is lifted or lowered, hardly rolled. 0 for two bent or two straight tubes, for
 /// slabs, and for tubes that face away from each other. `mirrored`: the first is reflected at x = 0 before.
-fn roll(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
+fn roll_between(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
     let bends = [from, to].map(|figure| {
         let directions = figure
             .atoms()
             .iter()
             .map(|a| a.frame.column(0).into_owned());
-        frames::bend(&directions.collect::<Vec<Vec3>>()).is_some()
+        frames::total_bend(&directions.collect::<Vec<Vec3>>()).is_some()
     });
     let [a, b] = [from, to].map(|figure| figure.atoms()[0].frame);
     let seen = |v: Vec3| {
@@ -123,12 +123,13 @@ fn roll(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
     if !is_tube(from) || bends[0] == bends[1] || way.dot(&onto) <= 0.0 {
         return 0.0;
     }
-    let turned = frames::shortest(&way, &onto).map(|turn| turn * seen(a.column(2).into_owned()));
+    let turned =
+        frames::shortest_rotation(&way, &onto).map(|turn| turn * seen(a.column(2).into_owned()));
     turned.map_or(0.0, |n| n.dot(&b.column(1)).atan2(n.dot(&b.column(2))))
 }
 
 /// Maps u piecewise linearly from stations to stations; caps beyond both ends stay.
-fn stretched(u: f64, from: &[f64], to: &[f64]) -> f64 {
+fn map_stations(u: f64, from: &[f64], to: &[f64]) -> f64 {
     if !(u > 0.0 && u < 1.0) {
         return u;
     }
@@ -150,12 +151,12 @@ mod tests {
     fn limbs() -> [Figure; 2] {
         let with_joints = |figure: Figure, joints: Vec<f64>| {
             let knots = figure.knots().to_vec();
-            Figure::tube_with(figure.atoms().to_vec(), Some(knots), joints).unwrap()
+            Figure::tube_with_knots(figure.atoms().to_vec(), Some(knots), joints).unwrap()
         };
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
         [
             with_joints(helix(7, 8), vec![0.0, 0.45, 1.0]),
-            with_joints(helix(11, 6), vec![0.0, 0.6, 1.0]).transformed(
+            with_joints(helix(11, 6), vec![0.0, 0.6, 1.0]).apply_similarity(
                 0.5,
                 &turn,
                 Vec3::repeat(3.0),
@@ -168,7 +169,11 @@ mod tests {
     fn correspondence_round_trip() {
         let slabs = [
             ellipsoid([2.0, 1.2, 0.6], 3, 7, 0.8),
-            ellipsoid([1.0, 0.8, 0.3], 5, 6, 0.75).transformed(2.0, &Mat3::identity(), Vec3::x()),
+            ellipsoid([1.0, 0.8, 0.3], 5, 6, 0.75).apply_similarity(
+                2.0,
+                &Mat3::identity(),
+                Vec3::x(),
+            ),
         ];
         for [a, b] in [limbs(), slabs] {
             let (there, back) = (
@@ -220,7 +225,7 @@ mod tests {
     }
 
     /// A limb of two bones that begins so, and bends by so much at its middle.
-    fn limb(begins: &Vec3, bends: &Vec3, angle: f64) -> Figure {
+    fn bent_limb(begins: &Vec3, bends: &Vec3, angle: f64) -> Figure {
         let (sin, cos) = angle.sin_cos();
         let hubs: Vec<Vec3> = (0..7)
             .map(|i| {
@@ -228,10 +233,10 @@ mod tests {
                 begins * (f64::from(i).min(3.0) + beyond * cos) + bends * (beyond * sin)
             })
             .collect();
-        let frames = frames::along_hubs(&hubs, 1.0);
+        let frames = frames::hub_frames(&hubs, 1.0);
         let atom = |(hub, frame): (&Vec3, &Mat3)| Atom::new(*hub, 0.5, *frame, FRAC_PI_2, 8);
         let atoms = hubs.iter().zip(&frames).map(atom).collect();
-        Figure::tube_with(atoms, None, vec![0.0, 0.5, 1.0]).unwrap()
+        Figure::tube_with_knots(atoms, None, vec![0.0, 0.5, 1.0]).unwrap()
     }
 
     /// A point in front of a straight limb maps to the front of a bent one, whichever spoke comes first.
@@ -239,7 +244,10 @@ mod tests {
     fn correspondence_keeps_front_of_limb() {
         let front = -Vec3::y();
         let down = Vec3::new(1.0, 0.0, -1.0).normalize();
-        let (straight, bent) = (limb(&Vec3::x(), &front, 0.0), limb(&down, &front, 0.6));
+        let (straight, bent) = (
+            bent_limb(&Vec3::x(), &front, 0.0),
+            bent_limb(&down, &front, 0.6),
+        );
         let before = Vec3::x() + front * 0.4;
         let there = Correspondence::new(&straight, &bent, false).unwrap();
         let back = Correspondence::new(&bent, &straight, false).unwrap();
@@ -256,7 +264,7 @@ mod tests {
         // Limbs of a sort begin alike, however they lie.
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.3)).matrix();
         for one in [straight, bent] {
-            let other = one.transformed(2.0, &turn, Vec3::y());
+            let other = one.apply_similarity(2.0, &turn, Vec3::y());
             let found = Correspondence::new(&one, &other, false)
                 .unwrap()
                 .points(&[before]);
@@ -275,14 +283,15 @@ mod tests {
             Err(why) => why.to_string(),
         };
         assert!(said(&a, &slab).contains("a tube and the other a slab"));
-        let more = Figure::tube_with(helix(7, 8).atoms().to_vec(), None, vec![0.0, 0.3, 0.6, 1.0])
-            .unwrap();
+        let more =
+            Figure::tube_with_knots(helix(7, 8).atoms().to_vec(), None, vec![0.0, 0.3, 0.6, 1.0])
+                .unwrap();
         assert!(said(&a, &more).contains("along 2 bones and the other along 3"));
         assert!(Correspondence::new(&a, &helix(5, 5), false).is_ok());
     }
 
     /// A tube in the mirror x = 0.
-    fn in_mirror(figure: &Figure) -> Figure {
+    fn mirror_figure(figure: &Figure) -> Figure {
         let seen = Mat3::from_diagonal(&Vec3::new(-1.0, 1.0, 1.0));
         let atom = |a: &Atom| {
             let [b, n] = [0, 2].map(|k| seen * a.frame.column(k));
@@ -297,7 +306,7 @@ mod tests {
         };
         let atoms = figure.atoms().iter().map(atom).collect();
         let (knots, joints) = (figure.knots().to_vec(), figure.joints().to_vec());
-        Figure::tube_with(atoms, Some(knots), joints).unwrap()
+        Figure::tube_with_knots(atoms, Some(knots), joints).unwrap()
     }
 
     /// Between a left and a right figure, points map to their mirror images.
@@ -308,7 +317,7 @@ mod tests {
         let points = Boundary::new(&a, 1).unwrap().positions(&a);
         for to in [&a, &b] {
             let plain = Correspondence::new(&a, to, false).unwrap().points(&points);
-            let there = Correspondence::new(&a, &in_mirror(to), true).unwrap();
+            let there = Correspondence::new(&a, &mirror_figure(to), true).unwrap();
             for (x, y) in there.points(&points).unwrap().iter().zip(plain.unwrap()) {
                 assert!((x - seen(&y)).norm() < 1e-6, "{x} {y}");
             }

@@ -16,10 +16,10 @@ pub(super) struct Fan {
 
 /// Lower bound of the distance to the intersection of a fan's tangents, in chords. Without it, spokes of very unlike lengths let the tangents meet
 /// behind. Half and twice of it miss limbs of five known characters by as much.
-const NEAREST_CORNER: f64 = 0.2;
+const MIN_CORNER_DISTANCE: f64 = 0.2;
 /// Lower bound of the square of a fan's weight; a circle's is above it up to an angle of 163°. Half and twice of it leave fits to limbs of five
 /// known characters the same.
-const LEAST_WEIGHT: f64 = 0.02;
+const MIN_FAN_WEIGHT: f64 = 0.02;
 
 impl Fan {
     /// Builds the fan from a spoke of relative length ρ at the angle θ to an end spoke of relative length η, in the plane of both. Entries 1 to 3
@@ -27,9 +27,9 @@ impl Fan {
     ///
     /// The directions of both tangents are known. The cubic approximates the conic that has them and its vertex at the end spoke.
     pub fn new(angle: f64, length: f64, end: f64) -> [Self; 4] {
-        let (sin, cos) = Dual::new(angle, 0, 1.0).sin_cos();
-        let length = Dual::new(length, 1, length);
-        let end = Dual::new(end, 2, end);
+        let (sin, cos) = DualNumber::new(angle, 0, 1.0).sin_cos();
+        let length = DualNumber::new(length, 1, length);
+        let end = DualNumber::new(end, 2, end);
         let spoke = [length * cos, length * sin];
         let chord = {
             let across = [spoke[0] - end, spoke[1]];
@@ -40,10 +40,10 @@ impl Fan {
         let chord_or_one = if chord.value > 0.0 {
             chord
         } else {
-            Dual::constant(1.0)
+            DualNumber::constant(1.0)
         };
         // Distances from both ends to the intersection of the tangents, in chords.
-        let corner = |x: Dual| (x / sin / chord_or_one).at_least(NEAREST_CORNER);
+        let corner = |x: DualNumber| (x / sin / chord_or_one).soft_floor(MIN_CORNER_DISTANCE);
         let leaves = corner(end - length * cos);
         let arrives = corner(length - end * cos);
         // Squared weight of the conic, from its radius of curvature at the vertex; a circle's weight is the cosine of half its angle.
@@ -51,16 +51,16 @@ impl Fan {
         let way = arrives * chord_or_one;
         let square = rise / (way * way * 2.0);
         let weight = square
-            .at_least(LEAST_WEIGHT)
-            .compressed()
+            .soft_floor(MIN_FAN_WEIGHT)
+            .soft_cap()
             .map(f64::sqrt, |x| 0.5 / x.sqrt());
-        let handle = weight * 4.0 / (weight + Dual::constant(1.0)) * chord;
+        let handle = weight * 4.0 / (weight + DualNumber::constant(1.0)) * chord;
         let (leave, arrive) = (handle * leaves, handle * arrives);
         let leave = [leave * sin, leave * cos * -1.0];
         let pick = |k: usize| Self {
-            spoke: spoke.map(|x| x.part(k)),
-            leave: leave.map(|x| x.part(k)),
-            arrive: [0.0, -arrive.part(k)],
+            spoke: spoke.map(|x| x.component(k)),
+            leave: leave.map(|x| x.component(k)),
+            arrive: [0.0, -arrive.component(k)],
         };
         std::array::from_fn(pick)
     }
@@ -68,12 +68,12 @@ impl Fan {
 
 /// A dual number with derivatives by three variables.
 #[derive(Debug, Clone, Copy)]
-struct Dual {
+struct DualNumber {
     value: f64,
     slopes: Vec3,
 }
 
-impl Dual {
+impl DualNumber {
     fn constant(value: f64) -> Self {
         Self {
             value,
@@ -88,7 +88,7 @@ impl Dual {
     }
 
     /// Returns the value (`k` = 0) or the derivative by variable `k − 1`.
-    fn part(self, k: usize) -> f64 {
+    fn component(self, k: usize) -> f64 {
         if k == 0 {
             self.value
         } else {
@@ -111,7 +111,7 @@ impl Dual {
     }
 
     /// Returns the number itself down to `least`, and a smooth positive curve below.
-    fn at_least(self, least: f64) -> Self {
+    fn soft_floor(self, least: f64) -> Self {
         if self.value >= least {
             return self;
         }
@@ -120,7 +120,7 @@ impl Dual {
     }
 
     /// Returns the number itself up to 1, and a smooth curve below 2 beyond.
-    fn compressed(self) -> Self {
+    fn soft_cap(self) -> Self {
         if self.value <= 1.0 {
             return self;
         }
@@ -128,7 +128,7 @@ impl Dual {
     }
 }
 
-impl std::ops::Add for Dual {
+impl std::ops::Add for DualNumber {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
@@ -138,14 +138,14 @@ impl std::ops::Add for Dual {
     }
 }
 
-impl std::ops::Sub for Dual {
+impl std::ops::Sub for DualNumber {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
         self + other * -1.0
     }
 }
 
-impl std::ops::Mul for Dual {
+impl std::ops::Mul for DualNumber {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
         Self {
@@ -155,7 +155,7 @@ impl std::ops::Mul for Dual {
     }
 }
 
-impl std::ops::Mul<f64> for Dual {
+impl std::ops::Mul<f64> for DualNumber {
     type Output = Self;
     fn mul(self, factor: f64) -> Self {
         Self {
@@ -165,7 +165,7 @@ impl std::ops::Mul<f64> for Dual {
     }
 }
 
-impl std::ops::Div for Dual {
+impl std::ops::Div for DualNumber {
     type Output = Self;
     fn div(self, other: Self) -> Self {
         let value = self.value / other.value;

@@ -8,7 +8,7 @@ use crate::mrep::spline::Spline;
 
 /// Kind of a figure, with its counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FigureKind {
     /// A sheet of atoms, each with one spoke up and one down; u runs over the rows, v over the columns.
     Slab {
         /// Atoms along u.
@@ -26,13 +26,13 @@ pub enum Kind {
 }
 
 /// Largest number of atoms along a row: splines through more would be dense matrices of millions of numbers.
-const MOST: usize = 512;
+const MAX_ROW_ATOMS: usize = 512;
 /// Largest number of spokes around an atom. One every 2.8°.
-const MOST_SPOKES: usize = 128;
+const MAX_SPOKES: usize = 128;
 
-impl Kind {
+impl FigureKind {
     /// Returns the number of atoms.
-    pub fn atoms(self) -> usize {
+    pub fn atom_count(self) -> usize {
         match self {
             Self::Slab { rows, cols } => rows * cols,
             Self::Tube { atoms, .. } => atoms,
@@ -40,7 +40,7 @@ impl Kind {
     }
 
     /// Returns the number of spokes of an atom, without end spokes.
-    pub fn spokes(self) -> usize {
+    pub fn spoke_count(self) -> usize {
         match self {
             Self::Slab { .. } => 2,
             Self::Tube { spokes, .. } => spokes,
@@ -105,17 +105,27 @@ impl Kind {
         };
         match self {
             Self::Slab { rows, cols } => {
-                within("the number of rows of atoms in the slab", rows, 2, MOST)?;
-                within("the number of columns of atoms in the slab", cols, 2, MOST)?;
+                within(
+                    "the number of rows of atoms in the slab",
+                    rows,
+                    2,
+                    MAX_ROW_ATOMS,
+                )?;
+                within(
+                    "the number of columns of atoms in the slab",
+                    cols,
+                    2,
+                    MAX_ROW_ATOMS,
+                )?;
                 within("the number of atoms in the slab", rows * cols, 4, 4096)
             }
             Self::Tube { atoms, spokes } => {
-                within("the number of atoms in the tube", atoms, 2, MOST)?;
+                within("the number of atoms in the tube", atoms, 2, MAX_ROW_ATOMS)?;
                 within(
                     "the number of spokes around the tube",
                     spokes,
                     3,
-                    MOST_SPOKES,
+                    MAX_SPOKES,
                 )?;
                 within(
                     "the number of spokes in the tube",
@@ -131,7 +141,7 @@ impl Kind {
 /// A slab or a tube of medial atoms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    kind: Kind,
+    kind: FigureKind,
     atoms: Vec<Atom>,
     /// u of each atom of a tube, ascending from 0 to 1; empty for a slab, whose rows and columns are evenly spaced.
     knots: Vec<f64>,
@@ -145,7 +155,12 @@ impl Figure {
     /// # Errors
     /// Too few or too many atoms; the first atom with an invalid number.
     pub fn slab(rows: usize, cols: usize, atoms: Vec<Atom>) -> Result<Self, MRepError> {
-        Self::checked(Kind::Slab { rows, cols }, atoms, Vec::new(), Vec::new())
+        Self::from_parts(
+            FigureKind::Slab { rows, cols },
+            atoms,
+            Vec::new(),
+            Vec::new(),
+        )
     }
 
     /// Builds a tube from atoms with equal numbers of spokes; it closes at both ends. u is proportional to the distance
@@ -154,19 +169,19 @@ impl Figure {
     /// # Errors
     /// Too few or too many atoms or spokes; the first atom with an invalid number; successive hubs at one point.
     pub fn tube(atoms: Vec<Atom>) -> Result<Self, MRepError> {
-        Self::tube_with(atoms, None, Vec::new())
+        Self::tube_with_knots(atoms, None, Vec::new())
     }
 
     /// Builds a tube whose atoms lie at given `knots` in u (those of the template of a fit), with `joints` in u.
     ///
     /// # Errors
     /// See [`Self::tube`]; knots that do not ascend from 0 to 1; joints outside `[0, 1]`.
-    pub fn tube_with(
+    pub fn tube_with_knots(
         atoms: Vec<Atom>,
         knots: Option<Vec<f64>>,
         joints: Vec<f64>,
     ) -> Result<Self, MRepError> {
-        let kind = Kind::Tube {
+        let kind = FigureKind::Tube {
             atoms: atoms.len(),
             spokes: atoms.first().map_or(0, |a| a.lengths.len()),
         };
@@ -175,28 +190,28 @@ impl Figure {
             Some(knots) => knots,
             None => hub_distances(&atoms)?,
         };
-        Self::checked(kind, atoms, knots, joints)
+        Self::from_parts(kind, atoms, knots, joints)
     }
 
-    fn checked(
-        kind: Kind,
+    fn from_parts(
+        kind: FigureKind,
         atoms: Vec<Atom>,
         knots: Vec<f64>,
         joints: Vec<f64>,
     ) -> Result<Self, MRepError> {
         kind.check()?;
         let length = MRepError::check_length;
-        length("the list of atoms", atoms.len(), kind.atoms())?;
+        length("the list of atoms", atoms.len(), kind.atom_count())?;
         let checked = atoms.into_iter().enumerate().map(|(i, atom)| {
             length(
                 "the lengths of an atom's spokes",
                 atom.lengths.len(),
-                kind.spokes(),
+                kind.spoke_count(),
             )?;
-            atom.checked(kind.role(i), &|| kind.name(i))
+            atom.validated(kind.role(i), &|| kind.name(i))
         });
         let atoms = checked.collect::<Result<Vec<_>, _>>()?;
-        if let Kind::Tube { atoms: n, .. } = kind {
+        if let FigureKind::Tube { atoms: n, .. } = kind {
             length("the list of knots", knots.len(), n)?;
             let ascend = knots.windows(2).all(|w| w[1] - w[0] > 1e-9);
             if !(ascend && knots[0] == 0.0 && knots[n - 1] == 1.0) {
@@ -223,12 +238,12 @@ impl Figure {
     }
 
     /// Checks all atoms again, and makes their frames exact rotations.
-    pub(in crate::mrep) fn checked_again(self) -> Result<Self, MRepError> {
-        Self::checked(self.kind, self.atoms, self.knots, self.joints)
+    pub(in crate::mrep) fn revalidate(self) -> Result<Self, MRepError> {
+        Self::from_parts(self.kind, self.atoms, self.knots, self.joints)
     }
 
     /// Returns the kind, with its counts of atoms and spokes.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FigureKind {
         self.kind
     }
 
@@ -254,10 +269,10 @@ impl Figure {
     }
 
     /// Builds a tube from a subset of this tube's atoms, which includes the first and the last; joints keep their u.
-    pub(in crate::mrep) fn of_atoms(&self, kept: &[usize]) -> Result<Self, MRepError> {
+    pub(in crate::mrep) fn with_atom_subset(&self, kept: &[usize]) -> Result<Self, MRepError> {
         let atoms = kept.iter().map(|i| self.atoms[*i].clone()).collect();
         let knots = kept.iter().map(|i| self.knots[*i]).collect();
-        Self::tube_with(atoms, Some(knots), self.joints.clone())
+        Self::tube_with_knots(atoms, Some(knots), self.joints.clone())
     }
 
     /// Returns the figure with other atoms.
@@ -272,8 +287,8 @@ impl Figure {
     pub(in crate::mrep) fn splines(&self) -> [Spline; 2] {
         let even = |n: usize| -> Vec<f64> { (0..n).map(|i| i as f64 / (n - 1) as f64).collect() };
         match self.kind {
-            Kind::Slab { rows, cols } => [rows, cols].map(|n| Spline::not_a_knot(&even(n))),
-            Kind::Tube { spokes, .. } => {
+            FigureKind::Slab { rows, cols } => [rows, cols].map(|n| Spline::not_a_knot(&even(n))),
+            FigureKind::Tube { spokes, .. } => {
                 [Spline::not_a_knot(&self.knots), Spline::periodic(spokes)]
             }
         }
@@ -281,7 +296,7 @@ impl Figure {
 
     /// Returns the mean length of the atoms' spokes, metres.
     pub(in crate::mrep) fn mean_radius(&self) -> f64 {
-        self.atoms.iter().map(Atom::reach).sum::<f64>() / self.atoms.len() as f64
+        self.atoms.iter().map(Atom::mean_spoke_length).sum::<f64>() / self.atoms.len() as f64
     }
 
     /// Returns the diagonal of the bounding box of the hubs and the ends of all spokes, metres.
@@ -289,15 +304,15 @@ impl Figure {
         crate::geometry::aabb::diagonal(self.atoms.iter().enumerate().flat_map(|(i, atom)| {
             let role = self.kind.role(i);
             let vectors = atom.vectors(role);
-            let spokes =
-                Role::spoke(0)..Role::spoke(self.kind.spokes()) + usize::from(role.closes());
+            let spokes = Role::spoke_index(0)
+                ..Role::spoke_index(self.kind.spoke_count()) + usize::from(role.is_closing());
             let ends = vectors[spokes].iter().map(|s| atom.hub + s);
             ends.chain([atom.hub]).collect::<Vec<_>>()
         }))
     }
 
     /// Returns the figure after a similarity: `x → scale · turn · x + shift`.
-    pub fn transformed(&self, scale: f64, turn: &crate::Mat3, shift: crate::Vec3) -> Self {
+    pub fn apply_similarity(&self, scale: f64, turn: &crate::Mat3, shift: crate::Vec3) -> Self {
         let moved = |atom: &Atom| Atom {
             hub: turn * atom.hub * scale + shift,
             radius: atom.radius * scale,
@@ -316,7 +331,9 @@ pub(in crate::mrep) fn hub_distances(atoms: &[Atom]) -> Result<Vec<f64>, MRepErr
     }
     let total = along[along.len() - 1];
     if !total.is_finite() {
-        let lost = atoms.iter().position(|a| !crate::range::is_place(&a.hub));
+        let lost = atoms
+            .iter()
+            .position(|a| !crate::range::is_position(&a.hub));
         return Err(MRepError::Place(format!("[{}]", lost.unwrap_or(0))));
     }
     // Closer knots would give splines of rounding errors.
@@ -344,8 +361,8 @@ impl Figure {
     pub(in crate::mrep) fn nearest_atom(&self, u: f64, v: f64) -> usize {
         let nearest = |n: usize, x: f64| (x.clamp(0.0, 1.0) * (n - 1) as f64).round() as usize;
         match self.kind {
-            Kind::Slab { rows, cols } => nearest(rows, u) * cols + nearest(cols, v),
-            Kind::Tube { .. } => {
+            FigureKind::Slab { rows, cols } => nearest(rows, u) * cols + nearest(cols, v),
+            FigureKind::Tube { .. } => {
                 let far = |i: &usize| (self.knots[*i] - u).abs();
                 let order = |a: &usize, b: &usize| far(a).total_cmp(&far(b));
                 (0..self.knots.len()).min_by(order).unwrap_or(0)

@@ -2,15 +2,15 @@
 //! Models of several named figures: the content of a file, and their common boundary.
 
 use crate::mrep::error::MRepError;
-use crate::mrep::figures::blend::blended;
+use crate::mrep::figures::blend::blended_boundary;
 use crate::mrep::figures::boundary::mesh;
 use crate::mrep::figures::figure::Figure;
 use crate::progress::Progress;
-use crate::range::largest;
+use crate::range::max_abs_entry;
 use crate::{Mat3, Vec3};
 
 /// Finest level of a boundary around several figures. At level 7 the grid around a ball alone would have four times the largest number of nodes.
-const HIGHEST: u32 = 6;
+const MAX_BLEND_LEVEL: u32 = 6;
 
 /// Figures, each with a name.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +47,7 @@ impl Model {
     ///
     /// # Errors
     /// See [`Self::new`]; the numbers of names and figures differ.
-    pub fn join(figures: Vec<Figure>, names: Vec<String>) -> Result<Self, MRepError> {
+    pub fn from_figures(figures: Vec<Figure>, names: Vec<String>) -> Result<Self, MRepError> {
         MRepError::check_length("the list of names", names.len(), figures.len())?;
         Self::new(names.into_iter().zip(figures).collect())
     }
@@ -61,7 +61,12 @@ impl Model {
     ///
     /// # Errors
     /// A scale outside `[1e-12, 1e12]`, a matrix that is not a rotation, a figure that leaves the computable range.
-    pub fn transformed(&self, scale: f64, turn: &Mat3, shift: Vec3) -> Result<Self, MRepError> {
+    pub fn apply_similarity(
+        &self,
+        scale: f64,
+        turn: &Mat3,
+        shift: Vec3,
+    ) -> Result<Self, MRepError> {
         if !(1e-12..=1e12).contains(&scale) {
             return Err(MRepError::Setting {
                 name: "the scale",
@@ -69,7 +74,7 @@ impl Model {
                 range: "a number above zero",
             });
         }
-        let off = largest(&(turn.transpose() * turn - Mat3::identity()));
+        let off = max_abs_entry(&(turn.transpose() * turn - Mat3::identity()));
         if off > 1e-6 || turn.determinant() < 0.0 {
             return Err(MRepError::Setting {
                 name: "the rotation",
@@ -80,7 +85,7 @@ impl Model {
         let moved = |(name, figure): &(String, Figure)| {
             Ok((
                 name.clone(),
-                figure.transformed(scale, turn, shift).checked_again()?,
+                figure.apply_similarity(scale, turn, shift).revalidate()?,
             ))
         };
         let figures = self
@@ -118,7 +123,7 @@ impl Model {
         if rest.is_empty() {
             return mesh(first, level, progress);
         }
-        if level > HIGHEST {
+        if level > MAX_BLEND_LEVEL {
             return Err(MRepError::Setting {
                 name: "the level of a boundary around several figures",
                 value: level.to_string(),
@@ -127,11 +132,13 @@ impl Model {
         }
         // The grid uses the axes and the size of an atom, so that it moves with the model.
         let atom = &first.atoms()[0];
-        let (turn, size) = (atom.frame.transpose(), atom.reach());
+        let (turn, size) = (atom.frame.transpose(), atom.mean_spoke_length());
         let figures: Vec<Figure> = (self.figures.iter())
-            .map(|(_, figure)| figure.transformed(1.0 / size, &turn, -(turn * atom.hub) / size))
+            .map(|(_, figure)| {
+                figure.apply_similarity(1.0 / size, &turn, -(turn * atom.hub) / size)
+            })
             .collect();
-        let (vertices, triangles) = blended(&figures, level, blend, progress)?;
+        let (vertices, triangles) = blended_boundary(&figures, level, blend, progress)?;
         let back = |p: Vec3| atom.frame * p * size + atom.hub;
         Ok((vertices.into_iter().map(back).collect(), triangles))
     }
@@ -140,7 +147,7 @@ impl Model {
     ///
     /// # Errors
     /// The model has several figures.
-    pub fn one(&self) -> Result<&Figure, MRepError> {
+    pub fn single_figure(&self) -> Result<&Figure, MRepError> {
         match &self.figures[..] {
             [(_, figure)] => Ok(figure),
             several => {

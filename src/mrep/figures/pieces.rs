@@ -12,13 +12,13 @@
 
 use crate::Vec3;
 use crate::mrep::figures::atom::Role;
-use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::spline::{Spline, powers};
+use crate::mrep::figures::figure::{Figure, FigureKind};
+use crate::mrep::spline::{Spline, power_derivatives};
 use std::f64::consts::TAU;
 
 /// Edge of a slab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mrep) enum Edge {
+pub(in crate::mrep) enum SlabEdge {
     /// The edge u = 0.
     FirstRow,
     /// The edge u = 1.
@@ -29,21 +29,21 @@ pub(in crate::mrep) enum Edge {
     LastColumn,
 }
 
-pub(in crate::mrep) const EDGES: [Edge; 4] = [
-    Edge::FirstRow,
-    Edge::LastRow,
-    Edge::FirstColumn,
-    Edge::LastColumn,
+pub(in crate::mrep) const EDGES: [SlabEdge; 4] = [
+    SlabEdge::FirstRow,
+    SlabEdge::LastRow,
+    SlabEdge::FirstColumn,
+    SlabEdge::LastColumn,
 ];
 
-impl Edge {
+impl SlabEdge {
     /// Returns whether v runs along the edge.
     pub fn is_row(self) -> bool {
         matches!(self, Self::FirstRow | Self::LastRow)
     }
 
     /// Returns the coordinate that is constant on the edge.
-    fn constant(self) -> f64 {
+    fn constant_coordinate(self) -> f64 {
         match self {
             Self::FirstRow | Self::FirstColumn => 0.0,
             Self::LastRow | Self::LastColumn => 1.0,
@@ -51,11 +51,11 @@ impl Edge {
     }
 
     /// Returns (u, v) at a parameter along the edge.
-    pub fn place(self, s: f64) -> [f64; 2] {
+    pub fn coordinates_at(self, s: f64) -> [f64; 2] {
         if self.is_row() {
-            [self.constant(), s]
+            [self.constant_coordinate(), s]
         } else {
-            [s, self.constant()]
+            [s, self.constant_coordinate()]
         }
     }
 
@@ -72,16 +72,16 @@ impl Edge {
 
 /// Part of a figure's volume that a piece covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mrep) enum Part {
+pub(in crate::mrep) enum VolumePart {
     Sheet { up: bool },
-    Rim { edge: Edge, up: bool },
+    Rim { edge: SlabEdge, up: bool },
     Body,
     Cap { last: bool },
 }
 
 /// Hub and spoke at (s, t), with their derivatives.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::mrep) struct Local {
+pub(in crate::mrep) struct MedialPoint {
     pub hub: Vec3,
     pub hub_s: Vec3,
     pub hub_t: Vec3,
@@ -92,24 +92,28 @@ pub(in crate::mrep) struct Local {
 }
 
 /// Coefficients of products of powers of both fractions of an interval.
-type Bicubic = [[Vec3; 4]; 4];
+type BicubicCoefficients = [[Vec3; 4]; 4];
 
 /// A piece of the volume: bicubic patches over intervals of s and t.
 #[derive(Debug, Clone)]
-pub(in crate::mrep) struct Piece {
-    pub part: Part,
+pub(in crate::mrep) struct FigurePiece {
+    pub part: VolumePart,
     /// Sign that det ∂X has to have; its columns are the derivatives by s, t and τ, less the factors τ and 1 − p.
     pub sign: f64,
     /// Knots of s; those of t follow.
     s: Vec<f64>,
     t: Vec<f64>,
     /// Patches of hub and spoke; for each interval of s those of t.
-    patches: Vec<(Bicubic, Bicubic)>,
+    patches: Vec<(BicubicCoefficients, BicubicCoefficients)>,
 }
 
 /// Returns the tensor product of two splines over values `value(i, j)`.
-fn product(a: &[Vec<f64>; 4], b: &[Vec<f64>; 4], value: impl Fn(usize, usize) -> Vec3) -> Bicubic {
-    let mut out = Bicubic::default();
+fn product(
+    a: &[Vec<f64>; 4],
+    b: &[Vec<f64>; 4],
+    value: impl Fn(usize, usize) -> Vec3,
+) -> BicubicCoefficients {
+    let mut out = BicubicCoefficients::default();
     for i in 0..a[0].len() {
         // Summing over one direction first takes a quarter of the work.
         let mut row = [Vec3::zeros(); 4];
@@ -128,7 +132,7 @@ fn product(a: &[Vec<f64>; 4], b: &[Vec<f64>; 4], value: impl Fn(usize, usize) ->
     out
 }
 
-/// Powers of p in Hermite's cubic from `spoke` with tangent `leave` to `end` with tangent `arrive`.
+/// Powers of p in Hermite's cubic from `spoke_index` with tangent `leave` to `end` with tangent `arrive`.
 pub(in crate::mrep) const HERMITE: [[f64; 4]; 4] = [
     [1.0, 0.0, 0.0, 0.0],
     [0.0, 1.0, 0.0, 0.0],
@@ -139,15 +143,15 @@ pub(in crate::mrep) const HERMITE: [[f64; 4]; 4] = [
 /// Returns the vectors of an atom that form the fan from spoke `q`, in the order of [`HERMITE`].
 pub(in crate::mrep) fn fan(q: usize, spokes: usize) -> [usize; 4] {
     [
-        Role::spoke(q),
-        Role::tangents(0, q, spokes),
-        Role::end_spoke(spokes),
-        Role::tangents(1, q, spokes),
+        Role::spoke_index(q),
+        Role::tangent_index(0, q, spokes),
+        Role::end_spoke_index(spokes),
+        Role::tangent_index(1, q, spokes),
     ]
 }
 
 /// Returns the weights of a polynomial that is constant in one direction.
-fn constant() -> [Vec<f64>; 4] {
+fn constant_weights() -> [Vec<f64>; 4] {
     [vec![1.0], vec![0.0], vec![0.0], vec![0.0]]
 }
 
@@ -156,16 +160,16 @@ fn hermite() -> [Vec<f64>; 4] {
     HERMITE.map(|power| power.to_vec())
 }
 
-impl Piece {
+impl FigurePiece {
     /// Builds all pieces of a figure.
-    pub fn all(figure: &Figure) -> Vec<Self> {
+    pub fn for_figure(figure: &Figure) -> Vec<Self> {
         let vectors: Vec<Vec<Vec3>> = (figure.atoms().iter().enumerate())
             .map(|(i, atom)| atom.vectors(figure.kind().role(i)))
             .collect();
         let [along, across] = figure.splines();
         match figure.kind() {
-            Kind::Slab { rows, cols } => slab(&vectors, &along, &across, rows, cols),
-            Kind::Tube { atoms, spokes } => tube(&vectors, &along, &across, atoms, spokes),
+            FigureKind::Slab { rows, cols } => slab(&vectors, &along, &across, rows, cols),
+            FigureKind::Tube { atoms, spokes } => tube(&vectors, &along, &across, atoms, spokes),
         }
     }
 
@@ -181,25 +185,25 @@ impl Piece {
     }
 
     /// Returns whether t is periodic.
-    pub fn is_round(&self) -> bool {
-        matches!(self.part, Part::Body | Part::Cap { .. })
+    pub fn is_periodic(&self) -> bool {
+        matches!(self.part, VolumePart::Body | VolumePart::Cap { .. })
     }
 
     /// Returns hub, spoke and derivatives; beyond the ends the last polynomials continue.
-    pub fn at(&self, s: f64, t: f64) -> Local {
+    pub fn evaluate(&self, s: f64, t: f64) -> MedialPoint {
         let find = |knots: &[f64], x: f64| {
             let i = knots[1..knots.len() - 1].partition_point(|&k| k <= x);
             let length = knots[i + 1] - knots[i];
-            (i, powers((x - knots[i]) / length), length)
+            (i, power_derivatives((x - knots[i]) / length), length)
         };
-        let t = if self.is_round() {
+        let t = if self.is_periodic() {
             t.rem_euclid(TAU)
         } else {
             t
         };
         let ((i, p, ps), (j, q, qt)) = (find(&self.s, s), find(&self.t, t));
         let (hub, spoke) = &self.patches[i * (self.t.len() - 1) + j];
-        let value = |c: &Bicubic, a: usize, b: usize| {
+        let value = |c: &BicubicCoefficients, a: usize, b: usize| {
             let mut sum = Vec3::zeros();
             for (row, x) in c.iter().zip(&p[a]) {
                 let inner =
@@ -208,7 +212,7 @@ impl Piece {
             }
             sum / (ps.powi(a as i32) * qt.powi(b as i32))
         };
-        Local {
+        MedialPoint {
             hub: value(hub, 0, 0),
             hub_s: value(hub, 1, 0),
             hub_t: value(hub, 0, 1),
@@ -221,19 +225,21 @@ impl Piece {
 
     /// Returns the columns of ∂X by s, t and τ. Polar pieces lack the factor τ in columns that contain it, caps τ and (1 −
     /// p).
-    pub fn columns(&self, at: &Local, s: f64, depth: f64) -> [Vec3; 3] {
+    pub fn columns(&self, at: &MedialPoint, s: f64, depth: f64) -> [Vec3; 3] {
         /// Distance from the pole below which the quotient by 1 − p is replaced by its limit. It is near the root of rounding, 1.5e-8, where rounding
         /// of the quotient and the error of the limit are alike.
-        const POLE: f64 = 1e-7;
+        const MIN_POLE_DISTANCE: f64 = 1e-7;
         match self.part {
-            Part::Sheet { .. } => [
+            VolumePart::Sheet { .. } => [
                 at.hub_s + at.spoke_s * depth,
                 at.hub_t + at.spoke_t * depth,
                 at.spoke,
             ],
-            Part::Rim { .. } | Part::Body => [at.hub_s + at.spoke_s * depth, at.spoke_t, at.spoke],
-            Part::Cap { .. } => {
-                let around = if 1.0 - s > POLE {
+            VolumePart::Rim { .. } | VolumePart::Body => {
+                [at.hub_s + at.spoke_s * depth, at.spoke_t, at.spoke]
+            }
+            VolumePart::Cap { .. } => {
+                let around = if 1.0 - s > MIN_POLE_DISTANCE {
                     at.spoke_t / (1.0 - s)
                 } else {
                     -at.spoke_st
@@ -247,14 +253,14 @@ impl Piece {
     pub fn coordinates(&self, s: f64, t: f64) -> [f64; 3] {
         let side = |up: bool| if up { 1.0 } else { -1.0 };
         match self.part {
-            Part::Sheet { up } => [s, t, side(up)],
-            Part::Rim { edge, up } => {
-                let [u, v] = edge.place(s);
+            VolumePart::Sheet { up } => [s, t, side(up)],
+            VolumePart::Rim { edge, up } => {
+                let [u, v] = edge.coordinates_at(s);
                 [u, v, side(up) * (1.0 - t)]
             }
-            Part::Body => [s, 0.0, t.rem_euclid(TAU)],
-            Part::Cap { last: true } => [1.0 + s, 0.0, t.rem_euclid(TAU)],
-            Part::Cap { last: false } => [-s, 0.0, t.rem_euclid(TAU)],
+            VolumePart::Body => [s, 0.0, t.rem_euclid(TAU)],
+            VolumePart::Cap { last: true } => [1.0 + s, 0.0, t.rem_euclid(TAU)],
+            VolumePart::Cap { last: false } => [-s, 0.0, t.rem_euclid(TAU)],
         }
     }
 }
@@ -265,11 +271,11 @@ fn slab(
     across: &Spline,
     rows: usize,
     cols: usize,
-) -> Vec<Piece> {
+) -> Vec<FigurePiece> {
     let (u, v) = (along.knots(), across.knots());
     let mut pieces = Vec::new();
     for up in [true, false] {
-        let spoke = Role::spoke(usize::from(!up));
+        let spoke = Role::spoke_index(usize::from(!up));
         let patches = intervals(u, v)
             .map(|(i, j)| {
                 let of = |vector: usize| {
@@ -280,8 +286,8 @@ fn slab(
                 (of(0), of(spoke))
             })
             .collect();
-        pieces.push(Piece {
-            part: Part::Sheet { up },
+        pieces.push(FigurePiece {
+            part: VolumePart::Sheet { up },
             sign: 1.0,
             s: u.to_vec(),
             t: v.to_vec(),
@@ -289,7 +295,7 @@ fn slab(
         });
     }
     // Orientation of the sheet: its upper side decides for all pieces.
-    let side = facing(&pieces[0]);
+    let side = spoke_side(&pieces[0]);
     (pieces[0].sign, pieces[1].sign) = (side, -side);
     for edge in EDGES {
         let atoms = edge.atoms(rows, cols);
@@ -298,13 +304,13 @@ fn slab(
             let fan = fan(usize::from(!up), 2);
             let patch = |i: usize| {
                 let edge = spline.interval(i);
-                let hub = product(edge, &constant(), |i, _| vectors[atoms[i]][0]);
+                let hub = product(edge, &constant_weights(), |i, _| vectors[atoms[i]][0]);
                 let spoke = product(edge, &hermite(), |i, k| vectors[atoms[i]][fan[k]]);
                 (hub, spoke)
             };
-            let turns = matches!(edge, Edge::FirstRow | Edge::LastColumn);
-            pieces.push(Piece {
-                part: Part::Rim { edge, up },
+            let turns = matches!(edge, SlabEdge::FirstRow | SlabEdge::LastColumn);
+            pieces.push(FigurePiece {
+                part: VolumePart::Rim { edge, up },
                 sign: if turns == up { side } else { -side },
                 s: spline.knots().to_vec(),
                 t: vec![0.0, 1.0],
@@ -321,16 +327,16 @@ fn tube(
     around: &Spline,
     atoms: usize,
     spokes: usize,
-) -> Vec<Piece> {
+) -> Vec<FigurePiece> {
     let (u, angle) = (along.knots(), around.knots());
     let patch = |(i, j): (usize, usize)| {
         let (a, b) = (along.interval(i), around.interval(j));
-        let hub = product(a, &constant(), |i, _| vectors[i][0]);
-        let spoke = product(a, b, |i, q| vectors[i][Role::spoke(q)]);
+        let hub = product(a, &constant_weights(), |i, _| vectors[i][0]);
+        let spoke = product(a, b, |i, q| vectors[i][Role::spoke_index(q)]);
         (hub, spoke)
     };
-    let mut pieces = vec![Piece {
-        part: Part::Body,
+    let mut pieces = vec![FigurePiece {
+        part: VolumePart::Body,
         sign: 1.0,
         s: u.to_vec(),
         t: angle.to_vec(),
@@ -339,14 +345,14 @@ fn tube(
     for last in [false, true] {
         let end = &vectors[if last { atoms - 1 } else { 0 }];
         let patch = |j: usize| {
-            let hub = product(&constant(), &constant(), |_, _| end[0]);
+            let hub = product(&constant_weights(), &constant_weights(), |_, _| end[0]);
             let spoke = product(&hermite(), around.interval(j), |k, q| {
                 end[fan(q, spokes)[k]]
             });
             (hub, spoke)
         };
-        pieces.push(Piece {
-            part: Part::Cap { last },
+        pieces.push(FigurePiece {
+            part: VolumePart::Cap { last },
             sign: if last { 1.0 } else { -1.0 },
             s: vec![0.0, 1.0],
             t: angle.to_vec(),
@@ -365,19 +371,19 @@ fn intervals(a: &[f64], b: &[f64]) -> impl Iterator<Item = (usize, usize)> {
 /// Returns on which side of a slab's sheet its upper spokes mostly lie: 1 where they point to a viewer who sees u then v
 /// counter-clockwise, else −1. Tubes return 1, as their frames are right-handed.
 pub(in crate::mrep) fn handedness(figure: &Figure) -> f64 {
-    match (figure.kind(), Piece::all(figure).first()) {
-        (Kind::Slab { .. }, Some(sheet)) => facing(sheet),
+    match (figure.kind(), FigurePiece::for_figure(figure).first()) {
+        (FigureKind::Slab { .. }, Some(sheet)) => spoke_side(sheet),
         _ => 1.0,
     }
 }
 
 /// Returns on which side of a sheet its spokes mostly lie, 1 or −1.
-fn facing(sheet: &Piece) -> f64 {
+fn spoke_side(sheet: &FigurePiece) -> f64 {
     let mut sum = 0.0;
     for s in sheet.s.windows(2) {
         for t in sheet.t.windows(2) {
             let (s, t) = (0.5 * (s[0] + s[1]), 0.5 * (t[0] + t[1]));
-            let at = sheet.at(s, t);
+            let at = sheet.evaluate(s, t);
             sum += at.hub_s.cross(&at.hub_t).dot(&at.spoke);
         }
     }

@@ -5,44 +5,46 @@
 //! and the level alone.
 
 use crate::mrep::error::MRepError;
-use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::figures::pieces::{EDGES, Edge, Part, handedness};
+use crate::mrep::figures::figure::{Figure, FigureKind};
+use crate::mrep::figures::pieces::{EDGES, SlabEdge, VolumePart, handedness};
 use std::f64::consts::TAU;
 
 /// Largest number of vertices of a boundary mesh. Their positions and triangles take 100 MB.
-const MOST: usize = 2_000_000;
-/// Highest level, for any figure. At it any figure has more than [`MOST`] vertices.
-const HIGHEST: u32 = 10;
+const MAX_VERTICES: usize = 2_000_000;
+/// Highest level, for any figure. At it any figure has more than [`MAX_VERTICES`] vertices.
+const MAX_LEVEL: u32 = 10;
 
 /// A sample site on the boundary: a part, and parameters in it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::mrep) struct Site {
-    pub part: Part,
+    pub part: VolumePart,
     pub s: f64,
     pub t: f64,
 }
 
 /// Sites, and triangles over them.
-type Mesh = (Vec<Site>, Vec<[u32; 3]>);
+type SiteMesh = (Vec<Site>, Vec<[u32; 3]>);
 
 /// Counts the vertices of a figure's boundary at a level, before memory is allocated for them.
 ///
 /// # Errors
 /// A level that needs too many vertices.
-pub(in crate::mrep) fn vertices(figure: &Figure, level: u32) -> Result<usize, MRepError> {
-    let n = f64::from(1u32 << level.min(HIGHEST));
+pub(in crate::mrep) fn vertex_count(figure: &Figure, level: u32) -> Result<usize, MRepError> {
+    let n = f64::from(1u32 << level.min(MAX_LEVEL));
     let vertices = match figure.kind() {
-        Kind::Slab { rows, cols } => {
+        FigureKind::Slab { rows, cols } => {
             let (a, b) = ((rows - 1) as f64 * n, (cols - 1) as f64 * n);
             2.0 * (a + 1.0) * (b + 1.0) + (2.0 * n - 1.0) * 2.0 * (a + b)
         }
-        Kind::Tube { atoms, spokes } => spokes as f64 * n * ((atoms + 1) as f64 * n - 1.0) + 2.0,
+        FigureKind::Tube { atoms, spokes } => {
+            spokes as f64 * n * ((atoms + 1) as f64 * n - 1.0) + 2.0
+        }
     };
-    if level > HIGHEST || vertices > MOST as f64 {
+    if level > MAX_LEVEL || vertices > MAX_VERTICES as f64 {
         return Err(MRepError::Level {
             level,
             vertices,
-            most: MOST,
+            most: MAX_VERTICES,
         });
     }
     Ok(vertices as usize)
@@ -51,9 +53,9 @@ pub(in crate::mrep) fn vertices(figure: &Figure, level: u32) -> Result<usize, MR
 /// Returns the sites of a figure's boundary at a level, and the triangles over them.
 ///
 /// # Errors
-/// See [`vertices`].
-pub(in crate::mrep) fn laid_out(figure: &Figure, level: u32) -> Result<Mesh, MRepError> {
-    let count = vertices(figure, level)?;
+/// See [`vertex_count`].
+pub(in crate::mrep) fn build_sites(figure: &Figure, level: u32) -> Result<SiteMesh, MRepError> {
+    let count = vertex_count(figure, level)?;
     let parts = 1usize << level;
     let mesh = (
         Vec::with_capacity(count),
@@ -61,8 +63,8 @@ pub(in crate::mrep) fn laid_out(figure: &Figure, level: u32) -> Result<Mesh, MRe
         Vec::with_capacity(2 * count),
     );
     let (sites, mut triangles) = match figure.kind() {
-        Kind::Slab { rows, cols } => slab(rows, cols, parts, mesh),
-        Kind::Tube { spokes, .. } => tube(figure.knots(), spokes, parts, mesh),
+        FigureKind::Slab { rows, cols } => add_slab_sites(rows, cols, parts, mesh),
+        FigureKind::Tube { spokes, .. } => add_tube_sites(figure.knots(), spokes, parts, mesh),
     };
     if handedness(figure) < 0.0 {
         triangles.iter_mut().for_each(|t| t.swap(1, 2));
@@ -75,26 +77,31 @@ pub(in crate::mrep) fn coordinates(site: &Site) -> [f64; 4] {
     let side = |up: bool| if up { 1.0 } else { -1.0 };
     let (s, t) = (site.s, site.t);
     match site.part {
-        Part::Sheet { up } => [s, t, side(up), 1.0],
-        Part::Rim { edge, up } => {
-            let [u, v] = edge.place(s);
+        VolumePart::Sheet { up } => [s, t, side(up), 1.0],
+        VolumePart::Rim { edge, up } => {
+            let [u, v] = edge.coordinates_at(s);
             [u, v, side(up) * (1.0 - t), 1.0]
         }
-        Part::Body => [s, 0.0, t, 1.0],
-        Part::Cap { last: true } => [1.0 + s, 0.0, t, 1.0],
-        Part::Cap { last: false } => [-s, 0.0, t, 1.0],
+        VolumePart::Body => [s, 0.0, t, 1.0],
+        VolumePart::Cap { last: true } => [1.0 + s, 0.0, t, 1.0],
+        VolumePart::Cap { last: false } => [-s, 0.0, t, 1.0],
     }
 }
 
 /// Adds both sheets, then rings around the border from the upper one to the lower.
-fn slab(rows: usize, cols: usize, parts: usize, (mut sites, mut triangles): Mesh) -> Mesh {
+fn add_slab_sites(
+    rows: usize,
+    cols: usize,
+    parts: usize,
+    (mut sites, mut triangles): SiteMesh,
+) -> SiteMesh {
     let (a, b) = ((rows - 1) * parts, (cols - 1) * parts);
     for up in [true, false] {
         let first = sites.len();
         for i in 0..=a {
             for j in 0..=b {
                 sites.push(Site {
-                    part: Part::Sheet { up },
+                    part: VolumePart::Sheet { up },
                     s: i as f64 / a as f64,
                     t: j as f64 / b as f64,
                 });
@@ -109,7 +116,7 @@ fn slab(rows: usize, cols: usize, parts: usize, (mut sites, mut triangles): Mesh
         }
     }
     // Once around the border: from (0, 0) along the first row, the last column, the last row and the first column.
-    let around: Vec<(usize, usize, Edge, f64)> = {
+    let around: Vec<(usize, usize, SlabEdge, f64)> = {
         let [first_row, last_row, first_column, last_column] = EDGES;
         let u = |i: usize| i as f64 / a as f64;
         let v = |j: usize| j as f64 / b as f64;
@@ -130,7 +137,7 @@ fn slab(rows: usize, cols: usize, parts: usize, (mut sites, mut triangles): Mesh
             let p = if up { k } else { 2 * parts - k } as f64 / parts as f64;
             let first = sites.len();
             sites.extend(around.iter().map(|&(.., edge, s)| Site {
-                part: Part::Rim { edge, up },
+                part: VolumePart::Rim { edge, up },
                 s,
                 t: p,
             }));
@@ -146,7 +153,12 @@ fn slab(rows: usize, cols: usize, parts: usize, (mut sites, mut triangles): Mesh
 }
 
 /// Adds rings along the tube, then those of both caps and their poles.
-fn tube(knots: &[f64], spokes: usize, parts: usize, (mut sites, mut triangles): Mesh) -> Mesh {
+fn add_tube_sites(
+    knots: &[f64],
+    spokes: usize,
+    parts: usize,
+    (mut sites, mut triangles): SiteMesh,
+) -> SiteMesh {
     let m = spokes * parts;
     let angle = |j: usize| TAU * j as f64 / m as f64;
     let mut along: Vec<f64> = Vec::new();
@@ -154,7 +166,7 @@ fn tube(knots: &[f64], spokes: usize, parts: usize, (mut sites, mut triangles): 
         along.extend((0..parts).map(|k| pair[0] + (pair[1] - pair[0]) * k as f64 / parts as f64));
     }
     along.push(1.0);
-    let ring = |sites: &mut Vec<Site>, part: Part, s: f64| -> usize {
+    let ring = |sites: &mut Vec<Site>, part: VolumePart, s: f64| -> usize {
         let first = sites.len();
         sites.extend((0..m).map(|j| Site {
             part,
@@ -171,13 +183,13 @@ fn tube(knots: &[f64], spokes: usize, parts: usize, (mut sites, mut triangles): 
     };
     let body: Vec<usize> = along
         .iter()
-        .map(|&u| ring(&mut sites, Part::Body, u))
+        .map(|&u| ring(&mut sites, VolumePart::Body, u))
         .collect();
     for pair in body.windows(2) {
         band(&mut triangles, pair[0], pair[1]);
     }
     for last in [false, true] {
-        let part = Part::Cap { last };
+        let part = VolumePart::Cap { last };
         let mut from = if last { body[body.len() - 1] } else { body[0] };
         for k in 1..parts {
             let to = ring(&mut sites, part, k as f64 / parts as f64);

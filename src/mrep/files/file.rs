@@ -33,7 +33,7 @@
 use crate::disk;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::atom::Atom;
-use crate::mrep::figures::figure::{Figure, Kind};
+use crate::mrep::figures::figure::{Figure, FigureKind};
 use crate::mrep::figures::model::Model;
 use crate::mrep::files::srep;
 use crate::{Mat3, Vec3};
@@ -43,13 +43,13 @@ use std::path::Path;
 use toml::Spanned;
 
 /// Version of the format.
-const FORMAT: i64 = 1;
+const FORMAT_VERSION: i64 = 1;
 /// Largest file that is read, bytes. About seventy thousand atoms of eight spokes, each of 23 numbers with 20 characters.
-const LONGEST: u64 = 1 << 25;
+const MAX_FILE_SIZE: u64 = 1 << 25;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ModelTable {
     format: Spanned<i64>,
     figure: Vec<Spanned<FigureTable>>,
 }
@@ -80,21 +80,21 @@ struct AtomTable {
 }
 
 /// Format of a file, from its name.
-enum Format {
+enum ModelFileFormat {
     Toml,
     Srep,
 }
 
-fn format(path: &Path) -> Result<Format, MRepError> {
+fn format(path: &Path) -> Result<ModelFileFormat, MRepError> {
     let name = path
         .file_name()
         .map(|n| n.to_string_lossy().to_lowercase())
         .unwrap_or_default();
     if name.ends_with(".toml") {
-        return Ok(Format::Toml);
+        return Ok(ModelFileFormat::Toml);
     }
     if name.ends_with(".json") {
-        return Ok(Format::Srep);
+        return Ok(ModelFileFormat::Srep);
     }
     Err(MRepError::File {
         path: path.to_owned(),
@@ -110,7 +110,7 @@ impl Model {
     /// [`MRepError::Disk`]; [`MRepError::File`] with the line or the place; an invalid scale.
     pub fn load(path: &Path, scale: f64) -> Result<Self, MRepError> {
         let format = format(path)?;
-        let bytes = disk::read(path, LONGEST).map_err(|e| MRepError::Disk {
+        let bytes = disk::read(path, MAX_FILE_SIZE).map_err(|e| MRepError::Disk {
             path: path.to_owned(),
             action: "read",
             what: disk::reason(&e),
@@ -123,15 +123,15 @@ impl Model {
         let not_text = |line| wrong((Some(line), "this is not text (UTF-8)".into()));
         let text = disk::text(bytes).map_err(not_text)?;
         let model = match format {
-            Format::Toml => Self::parsed(&text).map_err(wrong)?,
-            Format::Srep => srep::parsed(&text)
+            ModelFileFormat::Toml => Self::parse(&text).map_err(wrong)?,
+            ModelFileFormat::Srep => srep::parse(&text)
                 .map_err(|what| wrong((None, what)))?
                 .into(),
         };
         if scale == 1.0 {
             return Ok(model);
         }
-        model.transformed(scale, &Mat3::identity(), Vec3::zeros())
+        model.apply_similarity(scale, &Mat3::identity(), Vec3::zeros())
     }
 
     /// Writes a file: `.mrep.toml`, or `.srep.json` for a single slab. On failure the former file stays as it was.
@@ -140,12 +140,14 @@ impl Model {
     /// [`MRepError::Disk`]; content that this kind of file cannot hold.
     pub fn save(&self, path: &Path) -> Result<(), MRepError> {
         let text = match format(path)? {
-            Format::Toml => self.written(),
-            Format::Srep => srep::written(self.one()?).map_err(|what| MRepError::File {
-                path: path.to_owned(),
-                line: None,
-                what,
-            })?,
+            ModelFileFormat::Toml => self.to_text(),
+            ModelFileFormat::Srep => {
+                srep::write_text(self.single_figure()?).map_err(|what| MRepError::File {
+                    path: path.to_owned(),
+                    line: None,
+                    what,
+                })?
+            }
         };
         disk::write_together(&[(path, &[text.as_bytes()])]).map_err(|e| MRepError::Disk {
             path: path.to_owned(),
@@ -155,9 +157,9 @@ impl Model {
     }
 
     /// Returns the model as the text of a file.
-    pub fn written(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut text = format!(
-            "# Medial models of Thew. Lengths in metres, angles in radians.\nformat = {FORMAT}\n"
+            "# Medial models of Thew. Lengths in metres, angles in radians.\nformat = {FORMAT_VERSION}\n"
         );
         for (name, figure) in self.figures() {
             // Writing to a string does not fail.
@@ -167,14 +169,14 @@ impl Model {
     }
 
     /// Parses the text of a file; an error has the line, if known, and the reason.
-    fn parsed(text: &str) -> Result<Self, (Option<usize>, String)> {
+    fn parse(text: &str) -> Result<Self, (Option<usize>, String)> {
         let line = |span: std::ops::Range<usize>| disk::line_of(text.as_bytes(), span.start);
-        let file: File = toml::from_str(text)
+        let file: ModelTable = toml::from_str(text)
             .map_err(|e| (e.span().map(line), e.message().trim().replace('\n', "; ")))?;
         let format = *file.format.get_ref();
-        if format != FORMAT {
+        if format != FORMAT_VERSION {
             let what = format!(
-                "it has format {format}, but this version of Thew reads {FORMAT}: update Thew to read it"
+                "it has format {format}, but this version of Thew reads {FORMAT_VERSION}: update Thew to read it"
             );
             return Err((Some(line(file.format.span())), what));
         }
@@ -188,7 +190,7 @@ impl Model {
                 false => "figure".into(),
             });
             let figure = table
-                .figure()
+                .into_figure()
                 .map_err(|what| (Some(at), format!("figure '{name}': {what}")))?;
             figures.push((name, figure));
         }
@@ -197,12 +199,15 @@ impl Model {
 }
 
 impl FigureTable {
-    fn figure(self) -> Result<Figure, String> {
+    fn into_figure(self) -> Result<Figure, String> {
         let count = |what: Option<usize>, name: &str| {
             what.ok_or_else(|| format!("a {} needs the key '{name}'", self.kind))
         };
         let atoms = |spokes: usize| -> Vec<Atom> {
-            self.atom.iter().map(|table| table.atom(spokes)).collect()
+            self.atom
+                .iter()
+                .map(|table| table.to_atom(spokes))
+                .collect()
         };
         let found = self.atom.len();
         let foreign = match &self.kind[..] {
@@ -231,7 +236,7 @@ impl FigureTable {
                     ));
                 }
                 let joints = self.joints.clone().unwrap_or_default();
-                Figure::tube_with(atoms(spokes), self.knots.clone(), joints)
+                Figure::tube_with_knots(atoms(spokes), self.knots.clone(), joints)
             }
             other => return Err(format!("its kind is '{other}': it must be slab or tube")),
         };
@@ -240,7 +245,7 @@ impl FigureTable {
 }
 
 impl AtomTable {
-    fn atom(&self, spokes: usize) -> Atom {
+    fn to_atom(&self, spokes: usize) -> Atom {
         let rows = self.frame.concat();
         Atom {
             end: self.end.unwrap_or(1.0),
@@ -267,10 +272,10 @@ fn write_figure(text: &mut String, name: &str, figure: &Figure) -> std::fmt::Res
         toml::Value::String(name.into())
     )?;
     match figure.kind() {
-        Kind::Slab { rows, cols } => {
+        FigureKind::Slab { rows, cols } => {
             writeln!(text, "kind = \"slab\"\nrows = {rows}\ncols = {cols}")?
         }
-        Kind::Tube { atoms, spokes } => {
+        FigureKind::Tube { atoms, spokes } => {
             writeln!(text, "kind = \"tube\"\natoms = {atoms}\nspokes = {spokes}")?;
             writeln!(
                 text,

@@ -6,18 +6,18 @@
 
 use crate::Vec3;
 use crate::geometry::aabb;
-use crate::mrep::figures::boundary::Shape;
+use crate::mrep::figures::boundary::BoundaryShape;
 use crate::surface::{closest_leaf, closest_leaf_towards};
 use parry3d_f64::partitioning::Bvh;
 
 /// A point of a triangle that approximates a curved piece.
-pub(super) struct Piece {
+pub(super) struct CurvedPiece {
     corners: [Vec3; 3],
     normals: [Vec3; 3],
     barycentric: [f64; 3],
 }
 
-impl Piece {
+impl CurvedPiece {
     /// Returns the interpolated unit normal; zero where the corners have none.
     pub fn normal(&self) -> Vec3 {
         let sum = (0..3)
@@ -49,13 +49,13 @@ impl Piece {
 
 /// A point of a mesh: a triangle and barycentric coordinates.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct MeshPoint {
     pub triangle: u32,
     pub barycentric: [f64; 3],
 }
 
 /// A mesh with a hierarchy for nearest-point queries.
-pub(super) struct Pieces<'a> {
+pub(super) struct CurvedMesh<'a> {
     positions: &'a [Vec3],
     triangles: &'a [[u32; 3]],
     /// Outward unit normals of the vertices, zero where undefined.
@@ -64,7 +64,7 @@ pub(super) struct Pieces<'a> {
     towards: Vec3,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> CurvedMesh<'a> {
     /// Builds the hierarchy. Among equally near points, queries choose the one farthest back along `towards`.
     pub fn new(
         positions: &'a [Vec3],
@@ -84,7 +84,11 @@ impl<'a> Pieces<'a> {
     }
 
     /// Builds the hierarchy of a boundary, with the tie direction of another mesh.
-    pub fn of_shape(shape: &'a Shape, triangles: &'a [[u32; 3]], other: &Pieces<'_>) -> Self {
+    pub fn from_shape(
+        shape: &'a BoundaryShape,
+        triangles: &'a [[u32; 3]],
+        other: &CurvedMesh<'_>,
+    ) -> Self {
         Self::new(
             &shape.positions,
             triangles,
@@ -94,10 +98,10 @@ impl<'a> Pieces<'a> {
     }
 
     /// Returns the point of the mesh nearest to a point.
-    pub fn nearest(&self, p: &Vec3) -> Option<Place> {
+    pub fn nearest_point(&self, p: &Vec3) -> Option<MeshPoint> {
         let (triangle, _, barycentric) =
             closest_leaf_towards(&self.tree, p, &self.towards, |t| self.corners(t))?;
-        Some(Place {
+        Some(MeshPoint {
             triangle,
             barycentric,
         })
@@ -110,9 +114,9 @@ impl<'a> Pieces<'a> {
     }
 
     /// Returns the curved piece at a point of the mesh.
-    pub fn piece(&self, at: Place) -> Piece {
+    pub fn piece_at(&self, at: MeshPoint) -> CurvedPiece {
         let corners = self.triangles[at.triangle as usize];
-        Piece {
+        CurvedPiece {
             corners: self.corners(at.triangle),
             normals: corners.map(|v| self.normals[v as usize]),
             barycentric: at.barycentric,

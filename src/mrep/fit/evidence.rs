@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Likelihood of a boundary given the target: an energy with Gauss-Newton derivatives by boundary vertices.
 
-use crate::mrep::figures::boundary::Shape;
+use crate::mrep::figures::boundary::BoundaryShape;
 use crate::{Mat3, Vec3};
 use faer::Mat;
 
@@ -20,7 +20,7 @@ pub(super) struct Evidence {
 /// A target of a fit.
 pub(super) trait Likelihood: Sync {
     /// Evaluates the energy and its derivatives at a boundary.
-    fn evidence(&self, shape: &Shape) -> Evidence;
+    fn evidence(&self, shape: &BoundaryShape) -> Evidence;
 }
 
 impl Evidence {
@@ -38,7 +38,7 @@ impl Evidence {
     }
 
     /// Returns the product of the second derivatives with the vertices' derivatives, with the columns of `jacobian`.
-    pub fn times(&self, jacobian: &Mat<f64>) -> Mat<f64> {
+    pub fn hessian_product(&self, jacobian: &Mat<f64>) -> Mat<f64> {
         let mut out = Mat::zeros(jacobian.nrows(), jacobian.ncols());
         let mut add = |to: u32, from: u32, block: &Mat3| {
             for a in 0..3 {

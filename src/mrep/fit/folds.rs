@@ -2,26 +2,26 @@
 //! Penalty near folds of the boundary: a fit steers around folds, where a mere test would stop it in front of one.
 //!
 //! At boundary vertices the volume element det(∂y/∂s, ∂y/∂t, S) is divided by the lengths of its columns, at the hub or here. It is penalised below
-//! [`NEAR`]. It is the quantity that [legality](crate::mrep::figures::legality) measures at depth 1.
+//! [`PENALTY_THRESHOLD`]. It is the quantity that [legality](crate::mrep::figures::legality) measures at depth 1.
 
-use super::unknowns::{Derivatives, Unknowns};
+use super::unknowns::{AtomUnknowns, VectorDerivatives};
 use crate::Vec3;
-use crate::mrep::figures::boundary::{Boundary, Map, times, vectors};
+use crate::mrep::figures::boundary::{Boundary, WeightMatrix, figure_vectors, multiply};
 use crate::mrep::figures::figure::Figure;
 use faer::Mat;
 
 /// Relative volume element above which there is no penalty. With half of it a leg keeps a legality of 0.12 instead of 0.21, with twice 0.39, and is
 /// missed by no more.
-const NEAR: f64 = 0.25;
-/// Standard deviation of the shortfall below [`NEAR`], over [`NEAR`]. With half of it a horse's leg is missed by 0.12 % of the size instead of 0.13,
+const PENALTY_THRESHOLD: f64 = 0.25;
+/// Standard deviation of the shortfall below [`PENALTY_THRESHOLD`], over [`PENALTY_THRESHOLD`]. With half of it a horse's leg is missed by 0.12 % of the size instead of 0.13,
 /// with twice by 0.22.
-const DEVIATION: f64 = 0.15;
+const SHORTFALL_DEVIATION: f64 = 0.15;
 /// Effective number of observations per atom, over all its vertices. With half of them a horse's leg is missed by 0.16 % of the size instead of 0.13,
 /// with twice by 0.09.
-const PER_ATOM: f64 = 8.0;
+const OBSERVATIONS_PER_ATOM: f64 = 8.0;
 
 /// Fold penalty over the vertices of a boundary.
-pub(super) struct Folds<'a> {
+pub(super) struct FoldPenalty<'a> {
     boundary: &'a Boundary,
     /// Mask of the vectors that are hubs.
     hubs: Vec<bool>,
@@ -31,15 +31,15 @@ pub(super) struct Folds<'a> {
 }
 
 /// Columns of a vertex's volume element, and the two of the hub below.
-struct Element {
+struct VolumeElement {
     columns: [Vec3; 3],
     hub: [Vec3; 2],
 }
 
-impl Element {
+impl VolumeElement {
     /// Returns the two columns of reference, and whether they are the hub's: those with the larger product of lengths. Where the hub does not move,
     /// its second column is that of the spokes.
-    fn reference(&self) -> ([Vec3; 2], bool) {
+    fn reference_columns(&self) -> ([Vec3; 2], bool) {
         let [a, b, _] = self.columns;
         let [c, d] = self.hub;
         let d = if d == Vec3::zeros() { b } else { d };
@@ -50,9 +50,9 @@ impl Element {
         }
     }
 
-    fn value(&self) -> f64 {
+    fn relative_volume(&self) -> f64 {
         let [a, b, spoke] = self.columns;
-        let ([c, d], _) = self.reference();
+        let ([c, d], _) = self.reference_columns();
         let span = c.norm() * d.norm() * spoke.norm();
         if span > 0.0 {
             a.cross(&b).dot(&spoke) / span
@@ -63,33 +63,38 @@ impl Element {
 }
 
 /// Tangents at the vertices, the hubs' part of them, and spokes.
-struct Elements {
+struct VolumeElements {
     tangents: [Vec<Vec3>; 2],
     hub_tangents: [Vec<Vec3>; 2],
     spokes: Vec<Vec3>,
 }
 
-impl<'a> Folds<'a> {
+impl<'a> FoldPenalty<'a> {
     /// Builds the penalty for figures like a template that does not fold.
     pub fn new(boundary: &'a Boundary, template: &Figure) -> Self {
         let kind = template.kind();
         let mut hubs = Vec::new();
-        for i in 0..kind.atoms() {
+        for i in 0..kind.atom_count() {
             hubs.push(true);
-            hubs.resize(hubs.len() + kind.role(i).vectors(kind.spokes()) - 1, false);
+            hubs.resize(
+                hubs.len() + kind.role(i).vector_count(kind.spoke_count()) - 1,
+                false,
+            );
         }
         let mut folds = Self {
             boundary,
             hubs,
             signs: Vec::new(),
-            weight: (PER_ATOM * kind.atoms() as f64 / boundary.len() as f64).sqrt() / DEVIATION,
+            weight: (OBSERVATIONS_PER_ATOM * kind.atom_count() as f64 / boundary.len() as f64)
+                .sqrt()
+                / SHORTFALL_DEVIATION,
         };
-        let elements = folds.elements(&vectors(template));
+        let elements = folds.elements(&figure_vectors(template));
         /// Relative volume element below that of any legal figure.
-        const VANISHING: f64 = 1e-3;
+        const MIN_VOLUME_ELEMENT: f64 = 1e-3;
         let sign = |v: usize| {
-            let value = elements.at(v).value();
-            if value.abs() < VANISHING {
+            let value = elements.element(v).relative_volume();
+            if value.abs() < MIN_VOLUME_ELEMENT {
                 0.0
             } else {
                 value.signum()
@@ -99,7 +104,7 @@ impl<'a> Folds<'a> {
         folds
     }
 
-    fn elements(&self, vectors: &[Vec3]) -> Elements {
+    fn elements(&self, vectors: &[Vec3]) -> VolumeElements {
         let hubs_alone: Vec<Vec3> = (vectors.iter().zip(&self.hubs))
             .map(|(v, is_hub)| if *is_hub { *v } else { Vec3::zeros() })
             .collect();
@@ -109,22 +114,24 @@ impl<'a> Folds<'a> {
             .map(|(v, h)| v - h)
             .collect();
         let [a, b] = &self.boundary.tangents;
-        Elements {
-            tangents: [times(a, vectors), times(b, vectors)],
-            hub_tangents: [times(a, &hubs_alone), times(b, &hubs_alone)],
-            spokes: times(&self.boundary.value, &without),
+        VolumeElements {
+            tangents: [multiply(a, vectors), multiply(b, vectors)],
+            hub_tangents: [multiply(a, &hubs_alone), multiply(b, &hubs_alone)],
+            spokes: multiply(&self.boundary.value, &without),
         }
     }
 
-    /// Returns the weighted shortfall below [`NEAR`] at a vertex. `None`: no shortfall.
-    fn missing(&self, element: &Element, v: usize) -> Option<f64> {
-        let value = element.value() * self.signs[v];
-        (self.signs[v] != 0.0 && value < NEAR).then(|| self.weight * (1.0 - value / NEAR))
+    /// Returns the weighted shortfall below [`PENALTY_THRESHOLD`] at a vertex. `None`: no shortfall.
+    fn weighted_shortfall(&self, element: &VolumeElement, v: usize) -> Option<f64> {
+        let value = element.relative_volume() * self.signs[v];
+        (self.signs[v] != 0.0 && value < PENALTY_THRESHOLD)
+            .then(|| self.weight * (1.0 - value / PENALTY_THRESHOLD))
     }
 
     pub fn energy(&self, vectors: &[Vec3]) -> f64 {
         let elements = self.elements(vectors);
-        let all = (0..self.boundary.len()).filter_map(|v| self.missing(&elements.at(v), v));
+        let all = (0..self.boundary.len())
+            .filter_map(|v| self.weighted_shortfall(&elements.element(v), v));
         all.map(|x| 0.5 * x * x).sum()
     }
 
@@ -132,19 +139,19 @@ impl<'a> Folds<'a> {
     pub fn residuals(
         &self,
         vectors: &[Vec3],
-        unknowns: &Unknowns,
-        derivatives: &Derivatives,
+        unknowns: &AtomUnknowns,
+        derivatives: &VectorDerivatives,
     ) -> (Vec<f64>, Mat<f64>) {
         let elements = self.elements(vectors);
         let seen: Vec<(usize, f64)> = (0..self.boundary.len())
-            .filter_map(|v| Some((v, self.missing(&elements.at(v), v)?)))
+            .filter_map(|v| Some((v, self.weighted_shortfall(&elements.element(v), v)?)))
             .collect();
         let mut slopes = Mat::zeros(unknowns.len(), seen.len());
         for (column, (v, _)) in seen.iter().enumerate() {
-            let element = elements.at(*v);
-            let factor = -self.weight * self.signs[*v] / NEAR;
-            for (vector, pull) in self.pulls(&element, *v) {
-                let first = unknowns.of_vector(vector);
+            let element = elements.element(*v);
+            let factor = -self.weight * self.signs[*v] / PENALTY_THRESHOLD;
+            for (vector, pull) in self.element_derivatives(&element, *v) {
+                let first = unknowns.first_unknown_of_vector(vector);
                 for (u, d) in derivatives[vector].iter().enumerate() {
                     slopes[(first + u, column)] += factor * pull.dot(d);
                 }
@@ -154,10 +161,10 @@ impl<'a> Folds<'a> {
     }
 
     /// Returns the derivatives of a vertex's relative element by the vectors that it depends on.
-    fn pulls(&self, element: &Element, v: usize) -> Vec<(usize, Vec3)> {
+    fn element_derivatives(&self, element: &VolumeElement, v: usize) -> Vec<(usize, Vec3)> {
         let [a, b, spoke] = element.columns;
-        let ([c, d], at_hub) = element.reference();
-        let value = element.value();
+        let ([c, d], at_hub) = element.reference_columns();
+        let value = element.relative_volume();
         let span = c.norm() * d.norm() * spoke.norm();
         // Derivatives of the determinant, and of the logarithms of the lengths of reference.
         let log = |x: &Vec3| x * (value / x.norm_squared());
@@ -166,7 +173,7 @@ impl<'a> Folds<'a> {
         let (from_c, from_d) = (log(&c), log(&d));
         let whole_d = !at_hub || element.hub[1] == Vec3::zeros();
         let mut out = Vec::new();
-        let mut add = |map: &Map, pull: &dyn Fn(bool) -> Vec3| {
+        let mut add = |map: &WeightMatrix, pull: &dyn Fn(bool) -> Vec3| {
             if let Some(row) = map.outer_view(v) {
                 out.extend(
                     row.iter()
@@ -196,9 +203,9 @@ impl<'a> Folds<'a> {
     }
 }
 
-impl Elements {
-    fn at(&self, v: usize) -> Element {
-        Element {
+impl VolumeElements {
+    fn element(&self, v: usize) -> VolumeElement {
+        VolumeElement {
             columns: [self.tangents[0][v], self.tangents[1][v], self.spokes[v]],
             hub: [self.hub_tangents[0][v], self.hub_tangents[1][v]],
         }
@@ -215,29 +222,30 @@ mod tests {
     fn folds_energy_and_derivatives() {
         for sound in [ellipsoid([2.0, 1.2, 0.6], 3, 5, 0.8), helix(5, 6)] {
             let boundary = Boundary::new(&sound, 1).unwrap();
-            let folds = Folds::new(&boundary, &sound);
-            assert!(folds.energy(&vectors(&sound)) < 1.0);
-            let unknowns = Unknowns::new(&sound, &[]);
+            let folds = FoldPenalty::new(&boundary, &sound);
+            assert!(folds.energy(&figure_vectors(&sound)) < 1.0);
+            let unknowns = AtomUnknowns::new(&sound, &[]);
             let mut random = crate::surface::shapes::Random(3);
             let mut step: Vec<f64> = (0..unknowns.len())
                 .map(|_| 0.6 * (random.next() - 0.5))
                 .collect();
             // Narrower than a right angle, where object angles can go both ways.
-            for i in 0..sound.kind().atoms() {
-                step[unknowns.of(i) + crate::mrep::figures::atom::ANGLE] = -0.3;
-                step[unknowns.of(i) + crate::mrep::figures::atom::LOG_RADIUS] = 0.6;
+            for i in 0..sound.kind().atom_count() {
+                step[unknowns.first_unknown(i) + crate::mrep::figures::atom::ANGLE] = -0.3;
+                step[unknowns.first_unknown(i) + crate::mrep::figures::atom::LOG_RADIUS] = 0.6;
             }
-            let figure = unknowns.moved(&sound, &step);
+            let figure = unknowns.apply_step(&sound, &step);
             let derivatives = unknowns.derivatives(&figure);
-            let (values, slopes) = folds.residuals(&vectors(&figure), &unknowns, &derivatives);
+            let (values, slopes) =
+                folds.residuals(&figure_vectors(&figure), &unknowns, &derivatives);
             assert!(values.len() > 5, "{}", values.len());
             let energy: f64 = values.iter().map(|x| 0.5 * x * x).sum();
-            assert!((energy - folds.energy(&vectors(&figure))).abs() < 1e-9 * energy);
+            assert!((energy - folds.energy(&figure_vectors(&figure))).abs() < 1e-9 * energy);
             for unknown in 0..unknowns.len() {
                 let at = |h: f64| {
                     let mut step = vec![0.0; unknowns.len()];
                     step[unknown] = h;
-                    folds.energy(&vectors(&unknowns.moved(&figure, &step)))
+                    folds.energy(&figure_vectors(&unknowns.apply_step(&figure, &step)))
                 };
                 let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                 let slope: f64 = values

@@ -2,17 +2,17 @@
 //! Search for the most probable figure by damped steps `[marquardt1963]` that lower the energy and create no folds.
 
 use super::evidence::{Evidence, Likelihood};
-use super::folds::Folds;
-use super::medial::Medial;
+use super::folds::FoldPenalty;
+use super::medial::MedialPenalty;
 use super::prior::Prior;
-use super::sections::Sections;
-use super::ties::{self, Tie};
-use super::unknowns::Unknowns;
-use crate::mrep::figures::boundary::{Boundary, vectors};
+use super::sections::FigureSections;
+use super::ties::{self, HubTie};
+use super::unknowns::AtomUnknowns;
+use crate::mrep::figures::boundary::{Boundary, figure_vectors};
 use crate::mrep::figures::figure::Figure;
-use crate::mrep::figures::legality::LEAST_LEGALITY;
+use crate::mrep::figures::legality::MIN_LEGALITY;
 use crate::progress::{Cancelled, Progress};
-use crate::solve::marquardt::{Course, Damped, damped_step, minimise};
+use crate::solve::marquardt::{DampedProblem, MarquardtSettings, damped_step, minimise};
 use crate::solve::tall;
 use faer::Mat;
 
@@ -20,49 +20,49 @@ use faer::Mat;
 pub(super) struct Posterior<'a> {
     pub expected: Prior<'a>,
     pub boundary: &'a Boundary,
-    pub unknowns: &'a Unknowns,
-    pub medial: &'a Medial,
-    pub folds: &'a Folds<'a>,
+    pub unknowns: &'a AtomUnknowns,
+    pub medial: &'a MedialPenalty,
+    pub folds: &'a FoldPenalty<'a>,
     /// Hub positions that other figures predict.
-    pub ties: &'a [Tie],
+    pub ties: &'a [HubTie],
     /// Factor on prior, medial term and ties.
     pub prior: f64,
     pub likelihood: &'a dyn Likelihood,
 }
 
 /// A figure with its energies.
-pub(super) struct State {
+pub(super) struct PosteriorState {
     pub figure: Figure,
     pub evidence: Evidence,
     /// Energy of prior, medial term, ties and folds.
     expected: f64,
 }
 
-impl State {
+impl PosteriorState {
     /// Returns minus the logarithm of the posterior at the deviation for which steps are made.
     pub fn energy(&self) -> f64 {
         self.expected + self.evidence.energy
     }
 
     /// Returns minus the logarithm of the posterior at the reported deviation.
-    pub fn reported(&self) -> f64 {
+    pub fn reported_energy(&self) -> f64 {
         self.expected + self.evidence.reported
     }
 
     /// Returns whether both energies are lower than another state's.
-    pub fn is_below(&self, other: &Self) -> bool {
-        self.energy() < other.energy() && self.reported() < other.reported()
+    pub fn is_better_than(&self, other: &Self) -> bool {
+        self.energy() < other.energy() && self.reported_energy() < other.reported_energy()
     }
 }
 
 impl Posterior<'_> {
-    pub fn state(&self, figure: Figure) -> State {
+    pub fn evaluate(&self, figure: Figure) -> PosteriorState {
         let known = self.expected.energy(&figure, self.unknowns);
-        let vectors = vectors(&figure);
+        let vectors = figure_vectors(&figure);
         let known = known + self.medial.energy(&vectors) + ties::energy(self.ties, &figure);
         let expected = self.prior * known + self.folds.energy(&vectors);
         let evidence = self.likelihood.evidence(&self.boundary.shape(&figure));
-        State {
+        PosteriorState {
             figure,
             evidence,
             expected,
@@ -70,14 +70,14 @@ impl Posterior<'_> {
     }
 
     /// Returns the gradient and the Gauss-Newton second derivatives.
-    pub fn derivatives(&self, state: &State) -> (Vec<f64>, Mat<f64>) {
+    pub fn derivatives(&self, state: &PosteriorState) -> (Vec<f64>, Mat<f64>) {
         let unknowns = self.unknowns;
         let derivatives = unknowns.derivatives(&state.figure);
         let jacobian = unknowns.jacobian(&self.boundary.value, &derivatives);
         let mut gradient = state.evidence.gradient(&jacobian);
-        let product = state.evidence.times(&jacobian);
-        let mut hessian = tall::inner(jacobian.transpose(), product.transpose());
-        let vectors = vectors(&state.figure);
+        let product = state.evidence.hessian_product(&jacobian);
+        let mut hessian = tall::transposed_product(jacobian.transpose(), product.transpose());
+        let vectors = figure_vectors(&state.figure);
         let mut add = |(values, slopes): (Vec<f64>, Mat<f64>), factor: f64| {
             for (u, g) in gradient.iter_mut().enumerate() {
                 let row = slopes.row(u);
@@ -89,8 +89,8 @@ impl Posterior<'_> {
                         .sum::<f64>();
             }
             if !values.is_empty() {
-                hessian +=
-                    tall::inner(slopes.transpose(), slopes.transpose()) * faer::Scale(factor);
+                hessian += tall::transposed_product(slopes.transpose(), slopes.transpose())
+                    * faer::Scale(factor);
             }
         };
         add(
@@ -104,23 +104,23 @@ impl Posterior<'_> {
         add(self.folds.residuals(&vectors, unknowns, &derivatives), 1.0);
         let figure = &state.figure;
         self.expected
-            .add(figure, unknowns, self.prior, &mut gradient, &mut hessian);
+            .add_derivatives(figure, unknowns, self.prior, &mut gradient, &mut hessian);
         (gradient, hessian)
     }
 
     /// Returns a damped step of all unknowns, or of sections alone. `None`: the system has no solution.
-    fn change(
+    fn propose_step(
         &self,
         figure: &Figure,
         (gradient, hessian): (&[f64], &Mat<f64>),
-        sections: Option<&Sections>,
+        sections: Option<&FigureSections>,
         damping: f64,
     ) -> Option<Vec<f64>> {
-        let blocked = self.unknowns.blocked(figure, gradient);
+        let blocked = self.unknowns.find_blocked(figure, gradient);
         let Some(sections) = sections else {
             return damped_step(hessian, gradient, &blocked, damping);
         };
-        let ways = sections.ways(figure, self.unknowns, &blocked);
+        let ways = sections.motion_directions(figure, self.unknowns, &blocked);
         let count = ways.ncols();
         let column = Mat::from_fn(gradient.len(), 1, |i, _| gradient[i]);
         let gradient = ways.transpose() * &column;
@@ -136,22 +136,22 @@ impl Posterior<'_> {
     pub fn minimise(
         &self,
         start: Figure,
-        (most, sections): (usize, Option<&Sections>),
+        (most, sections): (usize, Option<&FigureSections>),
         energies: &mut Vec<f64>,
         progress: &dyn Progress,
         stage: &str,
     ) -> Result<Figure, Cancelled> {
-        let start = self.state(start);
+        let start = self.evaluate(start);
         if energies.is_empty() {
-            energies.push(start.reported());
+            energies.push(start.reported_energy());
         }
         // With half and twice of the little fall tubes miss limbs of five known characters by no more than 0.001 % of the size more.
-        let course = Course {
+        let course = MarquardtSettings {
             steps: most,
-            ..Course::default()
+            ..MarquardtSettings::default()
         };
         let legality = start.figure.legality();
-        let mut search = Search {
+        let mut search = PosteriorSearch {
             posterior: self,
             sections,
             energies,
@@ -162,48 +162,51 @@ impl Posterior<'_> {
 }
 
 /// Search for the most probable figure.
-struct Search<'a> {
+struct PosteriorSearch<'a> {
     posterior: &'a Posterior<'a>,
     /// Sections that move, instead of all atoms.
-    sections: Option<&'a Sections>,
+    sections: Option<&'a FigureSections>,
     /// Reported energies of accepted figures.
     energies: &'a mut Vec<f64>,
 }
 
-impl Damped for Search<'_> {
+impl DampedProblem for PosteriorSearch<'_> {
     /// A figure with its energies, and its legality.
-    type State = (State, f64);
-    type Slopes = (Vec<f64>, Mat<f64>);
+    type SearchPoint = (PosteriorState, f64);
+    type Derivatives = (Vec<f64>, Mat<f64>);
     type Error = Cancelled;
 
-    fn energy(&self, (at, _): &(State, f64)) -> f64 {
+    fn energy(&self, (at, _): &(PosteriorState, f64)) -> f64 {
         at.energy()
     }
 
-    fn slopes(&mut self, (at, _): &(State, f64)) -> Result<Option<Self::Slopes>, Cancelled> {
+    fn derivatives(
+        &mut self,
+        (at, _): &(PosteriorState, f64),
+    ) -> Result<Option<Self::Derivatives>, Cancelled> {
         Ok(Some(self.posterior.derivatives(at)))
     }
 
-    fn lower(
+    fn find_lower(
         &mut self,
-        (at, legality): &(State, f64),
-        (gradient, hessian): &Self::Slopes,
+        (at, legality): &(PosteriorState, f64),
+        (gradient, hessian): &Self::Derivatives,
         damping: f64,
-    ) -> Option<((State, f64), f64)> {
+    ) -> Option<((PosteriorState, f64), f64)> {
         /// Share of the legality that one step has to leave: no step leads on from the edge of a fold. Half of it leaves fits to limbs the same to
         /// 0.002 % of the size; with a share of 1 a fox's tail would be missed by 0.5 % instead of 0.1.
-        const MOST_LOST: f64 = 0.5;
+        const MIN_LEGALITY_RATIO: f64 = 0.5;
         let posterior = self.posterior;
         let slopes = (&gradient[..], hessian);
-        let mut change = posterior.change(&at.figure, slopes, self.sections, damping)?;
-        posterior.unknowns.shortened(&mut change);
-        let figure = posterior.unknowns.moved(&at.figure, &change);
+        let mut change = posterior.propose_step(&at.figure, slopes, self.sections, damping)?;
+        posterior.unknowns.limit_step(&mut change);
+        let figure = posterior.unknowns.apply_step(&at.figure, &change);
         let after = figure.legality();
-        if after < *legality && after <= LEAST_LEGALITY.max(MOST_LOST * legality) {
+        if after < *legality && after <= MIN_LEGALITY.max(MIN_LEGALITY_RATIO * legality) {
             return None;
         }
-        let next = Some(posterior.state(figure)).filter(|next| next.is_below(at))?;
-        self.energies.push(next.reported());
+        let next = Some(posterior.evaluate(figure)).filter(|next| next.is_better_than(at))?;
+        self.energies.push(next.reported_energy());
         Some(((next, after), 1.0))
     }
 }

@@ -5,17 +5,17 @@
 //! as the nearest points change. [oguz2005, slide 14]
 
 use crate::Vec3;
-use crate::mrep::figures::boundary::Shape;
+use crate::mrep::figures::boundary::BoundaryShape;
 use crate::mrep::figures::figure::Figure;
-use crate::progress::{Cancelled, Progress, step};
+use crate::progress::{Cancelled, Progress, report_progress};
 use faer::Side;
 use faer::prelude::Solve;
 use faer::sparse::{SparseColMat, Triplet};
 
 /// A target that returns its distances from a boundary one by one.
-pub(super) trait Seen {
+pub(super) trait ObservedTarget {
     /// Returns the distances, and the misfit of the boundary as a mean squared distance.
-    fn observations(&self, shape: &Shape) -> (Vec<Observation>, f64);
+    fn observations(&self, shape: &BoundaryShape) -> (Vec<Observation>, f64);
 }
 
 /// One distance between target and boundary.
@@ -32,20 +32,20 @@ pub(super) struct Observation {
 }
 
 /// Largest offset, in radii. Half and twice of it leave fits to a superquadric the same.
-const FARTHEST: f64 = 0.5;
+const MAX_OFFSET: f64 = 0.5;
 /// Largest number of times that nearest points are looked up: offsets are linear between, and move points little after the first. Half and twice of
 /// them leave fits to a superquadric the same.
-const ROUNDS: usize = 4;
+const MAX_LOOKUPS: usize = 4;
 
 /// Moves a boundary's vertices onto the target, along the normals of the figure. `smooth`: length of smoothing, in mean radii.
 pub(super) fn minimise(
-    target: &dyn Seen,
+    target: &dyn ObservedTarget,
     smooth: f64,
-    mut shape: Shape,
+    mut shape: BoundaryShape,
     triangles: &[[u32; 3]],
     energies: &mut Vec<f64>,
     progress: &dyn Progress,
-) -> Result<Shape, Cancelled> {
+) -> Result<BoundaryShape, Cancelled> {
     let base = shape.positions.clone();
     let edges = edges(&base, triangles);
     let mean = shape.radii.iter().sum::<f64>() / shape.radii.len() as f64;
@@ -57,8 +57,12 @@ pub(super) fn minimise(
     let (mut seen, misfit) = target.observations(&shape);
     let mut energy = cost(misfit, &offsets);
     energies.push(energy);
-    for round in 0..ROUNDS {
-        step(progress, round as f64 / ROUNDS as f64, "laying the skin on")?;
+    for round in 0..MAX_LOOKUPS {
+        report_progress(
+            progress,
+            round as f64 / MAX_LOOKUPS as f64,
+            "laying the skin on",
+        )?;
         let Some(wanted) = solve(&seen, &edges, &offsets, &shape, triangles, smooth) else {
             break;
         };
@@ -66,15 +70,15 @@ pub(super) fn minimise(
         let mut taken = None;
         for share in [1.0, 0.5, 0.25, 0.125] {
             let next: Vec<f64> = (offsets.iter().zip(&wanted).zip(&shape.radii))
-                .map(|((t, w), r)| (t + share * w).clamp(-FARTHEST * r, FARTHEST * r))
+                .map(|((t, w), r)| (t + share * w).clamp(-MAX_OFFSET * r, MAX_OFFSET * r))
                 .collect();
             let positions: Vec<Vec3> = (base.iter().zip(&shape.normals).zip(&next))
                 .map(|((p, n), t)| p + n * *t)
                 .collect();
-            if turned(&base, &positions, triangles) {
+            if has_flipped_triangle(&base, &positions, triangles) {
                 continue;
             }
-            let moved = Shape {
+            let moved = BoundaryShape {
                 positions,
                 normals: shape.normals.clone(),
                 radii: shape.radii.clone(),
@@ -139,7 +143,7 @@ fn solve(
     seen: &[Observation],
     edges: &[(u32, u32, f64)],
     offsets: &[f64],
-    shape: &Shape,
+    shape: &BoundaryShape,
     triangles: &[[u32; 3]],
     smooth: f64,
 ) -> Option<Vec<f64>> {
@@ -184,7 +188,7 @@ fn solve(
 }
 
 /// Returns whether a triangle has turned over.
-fn turned(before: &[Vec3], after: &[Vec3], triangles: &[[u32; 3]]) -> bool {
+fn has_flipped_triangle(before: &[Vec3], after: &[Vec3], triangles: &[[u32; 3]]) -> bool {
     let normal = |positions: &[Vec3], t: &[u32; 3]| {
         let [a, b, c] = t.map(|v| positions[v as usize]);
         (b - a).cross(&(c - a))
@@ -196,7 +200,7 @@ fn turned(before: &[Vec3], after: &[Vec3], triangles: &[[u32; 3]]) -> bool {
 
 /// Returns the level of the offsets' mesh, one or two finer than that of the fit.
 pub(super) fn level(figure: &Figure) -> u32 {
-    if figure.kind().atoms() * figure.kind().spokes() > 400 {
+    if figure.kind().atom_count() * figure.kind().spoke_count() > 400 {
         2
     } else {
         3

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Quality of a fit.
 
-use super::Fit;
-use super::curved::Pieces;
+use super::FigureFit;
+use super::curved::CurvedMesh;
 use super::offsets::Observation;
-use super::target::Target;
+use super::target::SurfaceTarget;
 use super::volume::Levels;
 use crate::Vec3;
-use crate::geometry::samples::evenly;
-use crate::mrep::figures::boundary::{Boundary, Shape};
-use crate::mrep::figures::figure::Kind;
+use crate::geometry::samples::even_points;
+use crate::mrep::figures::boundary::{Boundary, BoundaryShape};
+use crate::mrep::figures::figure::FigureKind;
 use crate::mrep::volume::Volume;
 use crate::surface::Surface;
 use rayon::prelude::*;
 
 /// Distances between a surface and a boundary, and the overlap of both bodies.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Report {
+pub struct FitReport {
     /// Mean distance from the surface to the boundary, weighted by area, metres.
     pub mean: f64,
     /// Distance within which 99 % of the area lie, metres.
@@ -28,7 +28,7 @@ pub struct Report {
     pub dice: f64,
 }
 
-impl Report {
+impl FitReport {
     /// Report without any comparison: all NaN.
     pub(super) const UNKNOWN: Self = Self {
         mean: f64::NAN,
@@ -37,8 +37,12 @@ impl Report {
         dice: f64::NAN,
     };
 
-    pub(super) fn new(target: &Target<'_>, boundary: &Boundary, shape: &Shape) -> Self {
-        let mesh = Pieces::of_shape(shape, &boundary.triangles, &target.pieces);
+    pub(super) fn new(
+        target: &SurfaceTarget<'_>,
+        boundary: &Boundary,
+        shape: &BoundaryShape,
+    ) -> Self {
+        let mesh = CurvedMesh::from_shape(shape, &boundary.triangles, &target.pieces);
         let welded = target.surface.welded();
         let far = |p: &Vec3| mesh.distance(p);
         let distances: Vec<Option<f64>> = welded
@@ -51,39 +55,39 @@ impl Report {
             .filter_map(|(d, area)| d.map(|d| (d, *area)))
             .collect();
         // The overlap is undefined for a part of a body.
-        let dice = match target.is_whole() {
+        let dice = match target.has_uniform_weight() {
             true => dice(target.surface, shape, &boundary.triangles),
             false => f64::NAN,
         };
-        Self::of(seen, dice)
+        Self::from_distances(seen, dice)
     }
 
     /// Measures a fit to a volume: distances of the boundary's vertices from the step along their normals, and the overlap with the voxels
     /// beyond the mean of both levels, in a box around the body.
-    pub(super) fn of_volume(
+    pub(super) fn from_volume(
         volume: &Volume,
         levels: Levels,
         seen: &[Observation],
         boundary: &Boundary,
-        shape: &Shape,
+        shape: &BoundaryShape,
     ) -> Self {
         let seen = seen.iter().map(|o| (o.distance.abs(), o.weight)).collect();
         let Ok(body) = Surface::new(shape.positions.clone(), boundary.triangles.clone()) else {
-            return Self::of(seen, f64::NAN);
+            return Self::from_distances(seen, f64::NAN);
         };
-        let margin = Vec3::repeat(0.05 * body.size() + volume.voxel());
+        let margin = Vec3::repeat(0.05 * body.size() + volume.voxel_size());
         let (lo, hi) = body.bounds();
         let middle = 0.5 * (levels.inside + levels.outside);
-        let voxels = volume.voxels_in(&(lo - margin), &(hi + margin));
+        let voxels = volume.voxels_in_box(&(lo - margin), &(hi + margin));
         let counts = voxels.into_par_iter().map(|(p, value)| {
             let seen = (value > middle) == (levels.inside > middle);
             (body.is_wound(p), seen)
         });
-        Self::of(seen, overlap(counts))
+        Self::from_distances(seen, dice_coefficient(counts))
     }
 
     /// Computes the statistics of distances and weights.
-    fn of(mut seen: Vec<(f64, f64)>, dice: f64) -> Self {
+    fn from_distances(mut seen: Vec<(f64, f64)>, dice: f64) -> Self {
         seen.retain(|(_, area)| *area > 0.0);
         seen.sort_by(|a, b| a.0.total_cmp(&b.0));
         let whole: f64 = seen.iter().map(|(_, area)| area).sum();
@@ -103,30 +107,34 @@ impl Report {
     }
 }
 
-impl Fit {
+impl FigureFit {
     /// Returns a sentence about the model `name` if the target is not a body of its figure's kind.
     pub fn notes(&self, name: &str) -> Vec<String> {
         /// Largest mean distance of the target without a note, in mean radii: the share that `tolerance` takes for uncertain.
-        const FAR: f64 = 0.1;
+        const MAX_DISTANCE_WITHOUT_NOTE: f64 = 0.1;
         /// Largest mean distance without a note for a part of a body, beside which lies skin that belongs to it in part.
-        const FAR_OF_A_PART: f64 = 0.25;
+        const MAX_PART_DISTANCE_WITHOUT_NOTE: f64 = 0.25;
         let coarse = ["similarity", "object", "sections"];
         let last = self.stages.last();
         let Some(stage) = last.filter(|s| !coarse.contains(&&s.name[..])) else {
             return Vec::new();
         };
-        let Report { mean, dice, .. } = stage.report;
+        let FitReport { mean, dice, .. } = stage.report;
         let radius = self.figure.mean_radius();
-        let most = if dice.is_nan() { FAR_OF_A_PART } else { FAR };
+        let most = if dice.is_nan() {
+            MAX_PART_DISTANCE_WITHOUT_NOTE
+        } else {
+            MAX_DISTANCE_WITHOUT_NOTE
+        };
         if mean.is_nan() || mean <= most * radius {
             return Vec::new();
         }
         let (what, why) = match self.figure.kind() {
-            Kind::Slab { rows, cols } => (
+            FigureKind::Slab { rows, cols } => (
                 format!("the slab '{name}' of {rows} x {cols} atoms"),
                 "has a hole or is as narrow as it is thick is not a slab: use a tube",
             ),
-            Kind::Tube { atoms, .. } => (
+            FigureKind::Tube { atoms, .. } => (
                 format!("the tube '{name}' of {atoms} atoms"),
                 "closes to a ring or is much wider than thick is not a tube: use a slab",
             ),
@@ -141,7 +149,7 @@ impl Fit {
 }
 
 /// Returns Dice's coefficient of pairs of memberships.
-fn overlap(pairs: impl ParallelIterator<Item = (bool, bool)>) -> f64 {
+fn dice_coefficient(pairs: impl ParallelIterator<Item = (bool, bool)>) -> f64 {
     let counts = pairs
         .map(|(a, b)| [usize::from(a && b), usize::from(a) + usize::from(b)])
         .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
@@ -149,16 +157,16 @@ fn overlap(pairs: impl ParallelIterator<Item = (bool, bool)>) -> f64 {
 }
 
 /// Number of points at which the overlap is sampled. At a share of one half the standard error is 0.006 for random points.
-const POINTS: usize = 8_000;
+const OVERLAP_SAMPLES: usize = 8_000;
 
 /// Returns Dice's coefficient of both bodies, sampled.
-fn dice(target: &Surface, shape: &Shape, triangles: &[[u32; 3]]) -> f64 {
+fn dice(target: &Surface, shape: &BoundaryShape, triangles: &[[u32; 3]]) -> f64 {
     let Ok(body) = Surface::new(shape.positions.clone(), triangles.to_vec()) else {
         return f64::NAN;
     };
     let ((a, b), (c, d)) = (target.bounds(), body.bounds());
     let (lo, hi) = (a.inf(&c), b.sup(&d));
-    overlap(evenly(POINTS).into_par_iter().map(|x| {
+    dice_coefficient(even_points(OVERLAP_SAMPLES).into_par_iter().map(|x| {
         let p = lo + (hi - lo).component_mul(&x);
         (body.is_wound(p), target.is_wound(p))
     }))

@@ -7,18 +7,18 @@
 //!
 //! Source: [oguz2005, slide 14]. The turns of the figures and the assignment of vertices are ours.
 
-use super::sections::Sections;
-use super::stages::{CLEARLY, COARSE, FINE, Stages};
+use super::sections::FigureSections;
+use super::stages::{FitProcess, IMPROVEMENT_FACTOR, MAX_COARSE_STEPS, MAX_FINE_STEPS};
 use super::surface::SurfaceLikelihood;
-use super::target::Target;
-use super::ties::{Tie, meeting};
-use super::{Fit, FitSettings, Report, similarity, start};
+use super::target::SurfaceTarget;
+use super::ties::{HubTie, nearest_hubs};
+use super::{FigureFit, FigureFitSettings, FitReport, similarity, start};
 use crate::Vec3;
-use crate::geometry::moments::{Moments, areas};
+use crate::geometry::moments::{BodyMoments, vertex_areas};
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::Figure;
 use crate::mrep::figures::model::Model;
-use crate::progress::{Part, Progress};
+use crate::progress::{Progress, StageProgress};
 use crate::surface::Surface;
 use rayon::prelude::*;
 
@@ -33,9 +33,9 @@ impl Model {
         &self,
         surface: &Surface,
         weights: Option<&[Vec<f64>]>,
-        settings: &FitSettings,
+        settings: &FigureFitSettings,
         progress: &dyn Progress,
-    ) -> Result<Vec<Fit>, MRepError> {
+    ) -> Result<Vec<FigureFit>, MRepError> {
         let count = self.figures().len();
         if let Some(weights) = weights {
             MRepError::check_length("the list of weights by figure", weights.len(), count)?;
@@ -51,42 +51,42 @@ impl Model {
                 "held hubs and a family belong to one figure: fit the figures one by one, or without them".into(),
             ));
         }
-        Several::new(self, surface, weights, settings, progress)?.run()
+        ModelFit::new(self, surface, weights, settings, progress)?.run()
     }
 }
 
 /// State of a fit of several figures.
-struct Several<'a> {
+struct ModelFit<'a> {
     names: Vec<&'a str>,
     templates: Vec<&'a Figure>,
-    stages: Vec<Stages<'a>>,
+    stages: Vec<FitProcess<'a>>,
     /// Pairs of figures that meet in the template, and their hubs there.
     meetings: Vec<([usize; 2], [usize; 2])>,
     surface: &'a Surface,
     weights: Option<&'a [Vec<f64>]>,
-    settings: &'a FitSettings,
+    settings: &'a FigureFitSettings,
     progress: &'a dyn Progress,
 }
 
-impl<'a> Several<'a> {
+impl<'a> ModelFit<'a> {
     fn new(
         model: &'a Model,
         surface: &'a Surface,
         weights: Option<&'a [Vec<f64>]>,
-        settings: &'a FitSettings,
+        settings: &'a FigureFitSettings,
         progress: &'a dyn Progress,
     ) -> Result<Self, MRepError> {
         let names = model.figures().iter().map(|(name, _)| &name[..]).collect();
         let templates: Vec<&Figure> = model.figures().iter().map(|(_, figure)| figure).collect();
         let pairs = (0..templates.len()).flat_map(|i| (0..i).map(move |j| [j, i]));
         let meetings = pairs.filter_map(|[i, j]| {
-            let hubs = meeting(templates[i], templates[j])?;
+            let hubs = nearest_hubs(templates[i], templates[j])?;
             Some(([i, j], hubs))
         });
         let meetings = meetings.collect();
         let begin = |figure: &&'a Figure| {
             settings.check(figure)?;
-            Stages::new(figure, settings, progress)
+            FitProcess::new(figure, settings, progress)
         };
         Ok(Self {
             names,
@@ -100,22 +100,27 @@ impl<'a> Several<'a> {
         })
     }
 
-    fn run(mut self) -> Result<Vec<Fit>, MRepError> {
+    fn run(mut self) -> Result<Vec<FigureFit>, MRepError> {
         if self.settings.similarity {
-            self.place(0.0, 0.2)?;
-            self.scale("object", |f| Some(Sections::whole(f)), 0.2, 0.35)?;
+            self.fit_similarity(0.0, 0.2)?;
+            self.fit_sections(
+                "object",
+                |f| Some(FigureSections::from_whole_figure(f)),
+                0.2,
+                0.35,
+            )?;
         }
         if self.settings.sections {
-            self.scale("sections", Sections::between_joints, 0.35, 0.5)?;
+            self.fit_sections("sections", FigureSections::between_joints, 0.35, 0.5)?;
         }
         if self.settings.atoms {
-            self.atoms(0.5, 0.9)?;
+            self.fit_atoms(0.5, 0.9)?;
         }
-        self.finish()
+        self.fit_offsets()
     }
 
-    fn part(&self, from: f64, to: f64) -> Part<'a> {
-        Part {
+    fn progress_part(&self, from: f64, to: f64) -> StageProgress<'a> {
+        StageProgress {
             whole: self.progress,
             from,
             to,
@@ -123,24 +128,24 @@ impl<'a> Several<'a> {
     }
 
     /// Returns the k-th figure's equal share of a range of the progress.
-    fn turn(&self, k: usize, from: f64, to: f64) -> Part<'a> {
+    fn figure_progress(&self, k: usize, from: f64, to: f64) -> StageProgress<'a> {
         let each = (to - from) / self.stages.len() as f64;
-        self.part(from + k as f64 * each, from + (k + 1) as f64 * each)
+        self.progress_part(from + k as f64 * each, from + (k + 1) as f64 * each)
     }
 
     /// Prepares the surface for each figure at its current position.
-    fn targets(&self, figures: &[Figure]) -> Result<Vec<Target<'a>>, MRepError> {
+    fn prepare_targets(&self, figures: &[Figure]) -> Result<Vec<SurfaceTarget<'a>>, MRepError> {
         let nearest;
         let weights = match self.weights {
             Some(weights) => weights,
             None => {
-                nearest = self.nearest(figures)?;
+                nearest = self.nearest_vertex_weights(figures)?;
                 &nearest
             }
         };
         let each = self.names.iter().zip(&self.templates).zip(weights);
         let made = each.map(|((name, template), weights)| {
-            Target::new(self.surface, Some(weights), template).map_err(|e| match e {
+            SurfaceTarget::new(self.surface, Some(weights), template).map_err(|e| match e {
                 MRepError::Target(why) => MRepError::Target(format!("figure '{name}': {why}")),
                 other => other,
             })
@@ -149,8 +154,8 @@ impl<'a> Several<'a> {
     }
 
     /// Returns for each figure the vertices of the surface that are nearest to its boundary, as weights 0 or 1.
-    fn nearest(&self, figures: &[Figure]) -> Result<Vec<Vec<f64>>, MRepError> {
-        let boundary = |(stages, figure): (&Stages<'_>, &Figure)| {
+    fn nearest_vertex_weights(&self, figures: &[Figure]) -> Result<Vec<Vec<f64>>, MRepError> {
+        let boundary = |(stages, figure): (&FitProcess<'_>, &Figure)| {
             let triangles = stages.boundary.triangles.clone();
             Surface::new(stages.boundary.positions(figure), triangles)
                 .map_err(|e| MRepError::Target(e.to_string()))
@@ -174,52 +179,54 @@ impl<'a> Several<'a> {
     }
 
     /// Returns the sum of the figures' reported energies, each with its own target.
-    fn reported(&self, figures: &[Figure], targets: &[Target<'_>]) -> f64 {
+    fn reported_energy(&self, figures: &[Figure], targets: &[SurfaceTarget<'_>]) -> f64 {
         let each = self.stages.iter().zip(figures).zip(targets);
         each.map(|((stages, figure), target)| {
-            let seen = seen(stages, target, figure);
-            let folds = stages.folds();
+            let seen = build_likelihood(stages, target, figure);
+            let folds = stages.fold_penalty();
             let posterior = stages.posterior(&seen, &folds);
-            posterior.state(figure.clone()).reported()
+            posterior.evaluate(figure.clone()).reported_energy()
         })
         .sum()
     }
 
     /// Moves, rotates and scales all figures as one. It starts from their positions or from where the surface's moments place them.
-    fn place(&mut self, from: f64, to: f64) -> Result<(), MRepError> {
+    fn fit_similarity(&mut self, from: f64, to: f64) -> Result<(), MRepError> {
         let now: Vec<Figure> = self.templates.iter().map(|f| (*f).clone()).collect();
         let shapes: Vec<_> = (self.stages.iter().zip(&now))
             .map(|(stages, figure)| stages.boundary.positions(figure))
             .collect();
         let own: Vec<(Vec3, f64)> = (self.stages.iter().zip(&shapes))
             .flat_map(|(stages, positions)| {
-                let areas = areas(positions, &stages.boundary.triangles);
+                let areas = vertex_areas(positions, &stages.boundary.triangles);
                 positions.iter().copied().zip(areas).collect::<Vec<_>>()
             })
             .collect();
         let welded = self.surface.welded();
-        let there = areas(&welded.vertices, &welded.triangles);
+        let there = vertex_areas(&welded.vertices, &welded.triangles);
         let there = welded.vertices.iter().copied().zip(there);
         let there: Vec<(Vec3, f64)> = there.collect();
         let moved = start::similarities(
-            Moments::of_points(own.into_iter()),
-            Moments::of_points(there.into_iter()),
+            BodyMoments::from_points(own.into_iter()),
+            BodyMoments::from_points(there.into_iter()),
         );
-        let moved = moved.iter().map(|s| now.iter().map(|f| s.of(f)).collect());
+        let moved = moved
+            .iter()
+            .map(|s| now.iter().map(|f| s.apply(f)).collect());
         let starts = std::iter::once(now.clone()).chain(moved);
-        let mut best: Option<(f64, Vec<Figure>, Vec<Target<'a>>)> = None;
+        let mut best: Option<(f64, Vec<Figure>, Vec<SurfaceTarget<'a>>)> = None;
         let mut refused = None;
         for figures in starts {
-            let targets = match self.targets(&figures) {
+            let targets = match self.prepare_targets(&figures) {
                 Ok(targets) => targets,
                 Err(why) => {
                     refused.get_or_insert(why);
                     continue;
                 }
             };
-            let energy = self.reported(&figures, &targets);
+            let energy = self.reported_energy(&figures, &targets);
             let known = best.as_ref().map(|(known, ..)| *known);
-            if known.is_none_or(|known| energy < CLEARLY * known) {
+            if known.is_none_or(|known| energy < IMPROVEMENT_FACTOR * known) {
                 best = Some((energy, figures, targets));
             }
         }
@@ -230,27 +237,32 @@ impl<'a> Several<'a> {
         let placed = {
             let each = self.stages.iter().zip(&figures).zip(&targets);
             let likelihoods: Vec<_> = each
-                .map(|((stages, figure), target)| seen(stages, target, figure))
+                .map(|((stages, figure), target)| build_likelihood(stages, target, figure))
                 .collect();
-            let folds: Vec<_> = self.stages.iter().map(Stages::folds).collect();
+            let folds: Vec<_> = self.stages.iter().map(FitProcess::fold_penalty).collect();
             let each = self.stages.iter().zip(&likelihoods).zip(&folds);
             let posteriors: Vec<_> = each
                 .map(|((stages, likelihood), folds)| stages.posterior(likelihood, folds))
                 .collect();
-            similarity::minimise(&posteriors, figures, &mut energies, &self.part(from, to))?
+            similarity::minimise(
+                &posteriors,
+                figures,
+                &mut energies,
+                &self.progress_part(from, to),
+            )?
         };
         let each = self.stages.iter_mut().zip(placed).zip(&targets);
         for ((stages, figure), target) in each {
             stages.figure = figure;
             let boundary = stages.boundary.clone();
-            let report = |f: &Figure| Report::new(target, &boundary, &boundary.shape(f));
-            stages.ended("similarity", energies.clone(), &report);
+            let report = |f: &Figure| FitReport::new(target, &boundary, &boundary.shape(f));
+            stages.record_stage("similarity", energies.clone(), &report);
         }
         Ok(())
     }
 
     /// Returns the ties that other figures predict for the hubs of a figure.
-    fn ties(&self, k: usize) -> Vec<Tie> {
+    fn ties(&self, k: usize) -> Vec<HubTie> {
         let met = self.meetings.iter().filter_map(|([a, b], [i, j])| {
             let (other, hubs) = match k {
                 _ if k == *a => (*b, [*i, *j]),
@@ -258,7 +270,7 @@ impl<'a> Several<'a> {
                 _ => return None,
             };
             let now = &self.stages[other].figure;
-            Some(Tie::new(
+            Some(HubTie::new(
                 hubs,
                 self.templates[k],
                 self.templates[other],
@@ -269,78 +281,81 @@ impl<'a> Several<'a> {
     }
 
     /// Moves the sections that `sections` returns for each figure, one figure after the other; figures without sections stay.
-    fn scale(
+    fn fit_sections(
         &mut self,
         name: &str,
-        sections: impl Fn(&Figure) -> Option<Sections>,
+        sections: impl Fn(&Figure) -> Option<FigureSections>,
         from: f64,
         to: f64,
     ) -> Result<(), MRepError> {
-        self.each(name, from, to, |figure| {
-            sections(figure).map(|sections| (COARSE, Some(sections)))
+        self.fit_each_figure(name, from, to, |figure| {
+            sections(figure).map(|sections| (MAX_COARSE_STEPS, Some(sections)))
         })
     }
 
-    fn atoms(&mut self, from: f64, to: f64) -> Result<(), MRepError> {
-        self.each("atoms", from, to, |_| Some((FINE, None)))
+    fn fit_atoms(&mut self, from: f64, to: f64) -> Result<(), MRepError> {
+        self.fit_each_figure("atoms", from, to, |_| Some((MAX_FINE_STEPS, None)))
     }
 
-    fn each(
+    fn fit_each_figure(
         &mut self,
         name: &str,
         from: f64,
         to: f64,
-        which: impl Fn(&Figure) -> Option<([usize; 2], Option<Sections>)>,
+        which: impl Fn(&Figure) -> Option<([usize; 2], Option<FigureSections>)>,
     ) -> Result<(), MRepError> {
-        let targets = self.targets(&self.now())?;
+        let targets = self.prepare_targets(&self.current_figures())?;
         for (k, target) in targets.iter().enumerate() {
             let Some((most, sections)) = which(self.templates[k]) else {
                 continue;
             };
             self.stages[k].ties = self.ties(k);
-            let whole = self.turn(k, from, to);
+            let whole = self.figure_progress(k, from, to);
             let stages = &mut self.stages[k];
             let boundary = stages.boundary.clone();
             let mut likelihood = SurfaceLikelihood::new(
                 target,
                 &boundary,
                 &boundary.shape(&stages.figure),
-                stages.figure.kind().atoms(),
+                stages.figure.kind().atom_count(),
             );
-            let energies = stages.scale(&mut likelihood, most, sections.as_ref(), &whole)?;
-            let report = |f: &Figure| Report::new(target, &boundary, &boundary.shape(f));
-            stages.ended(name, energies, &report);
+            let energies =
+                stages.fit_coarse_to_fine(&mut likelihood, most, sections.as_ref(), &whole)?;
+            let report = |f: &Figure| FitReport::new(target, &boundary, &boundary.shape(f));
+            stages.record_stage(name, energies, &report);
         }
         Ok(())
     }
 
-    fn now(&self) -> Vec<Figure> {
+    fn current_figures(&self) -> Vec<Figure> {
         self.stages.iter().map(|s| s.figure.clone()).collect()
     }
 
     /// Offsets finer boundaries onto the surface.
-    fn finish(self) -> Result<Vec<Fit>, MRepError> {
-        let targets = self.targets(&self.now())?;
-        let parts: Vec<Part<'_>> = (0..targets.len()).map(|k| self.turn(k, 0.9, 1.0)).collect();
+    fn fit_offsets(self) -> Result<Vec<FigureFit>, MRepError> {
+        let targets = self.prepare_targets(&self.current_figures())?;
+        let parts: Vec<StageProgress<'_>> = (0..targets.len())
+            .map(|k| self.figure_progress(k, 0.9, 1.0))
+            .collect();
         let (lays, each) = (self.settings.boundary, self.stages.into_iter());
         let fits = each
             .zip(&targets)
             .zip(parts)
             .map(|((stages, target), part)| match lays {
-                true => stages.laid(target, &part),
-                false => stages.unlaid(),
+                true => stages.fit_offsets(target, &part),
+                false => stages.finish_without_offsets(),
             });
         fits.collect()
     }
 }
 
 /// Prepares the likelihood of a figure at its position.
-fn seen<'b>(
-    stages: &'b Stages<'_>,
-    target: &'b Target<'_>,
+fn build_likelihood<'b>(
+    stages: &'b FitProcess<'_>,
+    target: &'b SurfaceTarget<'_>,
     figure: &Figure,
 ) -> SurfaceLikelihood<'b> {
-    let (boundary, atoms) = (&stages.boundary, figure.kind().atoms());
+    let (boundary, atoms) = (&stages.boundary, figure.kind().atom_count());
     SurfaceLikelihood::new(target, boundary, &boundary.shape(figure), atoms)
 }
 

@@ -10,18 +10,20 @@ use crate::mrep::volume::Volume;
 use crate::surface::Surface;
 
 /// Largest number of sampled nodes. 46 along each side of a cube.
-const MOST: f64 = 1e5;
+const MAX_SAMPLED_NODES: f64 = 1e5;
 /// Margin around the figure, over the diagonal of its box. Half a radius of a ball, as far as offsets can move its boundary.
-const AROUND: f64 = 0.15;
+const BOX_MARGIN: f64 = 0.15;
 
 impl Volume {
     /// Returns the largest piece of the isosurface near a figure's boundary, closed where it leaves the volume. `None`: there is
     /// no isosurface.
-    pub(super) fn skin(&self, boundary: &[Vec3], levels: Levels) -> Option<Surface> {
+    pub(super) fn body_surface(&self, boundary: &[Vec3], levels: Levels) -> Option<Surface> {
         let (lo, hi) = aabb::bounds(boundary);
-        let margin = Vec3::repeat(AROUND * (hi - lo).norm());
+        let margin = Vec3::repeat(BOX_MARGIN * (hi - lo).norm());
         let (lo, hi) = (lo - margin, hi + margin);
-        let spacing = self.voxel().max(((hi - lo).product() / MOST).cbrt());
+        let spacing = self
+            .voxel_size()
+            .max(((hi - lo).product() / MAX_SAMPLED_NODES).cbrt());
         let nodes: [usize; 3] =
             std::array::from_fn(|a| ((hi[a] - lo[a]) / spacing).ceil() as usize + 3);
         let [nx, ny, nz] = nodes;
@@ -36,7 +38,7 @@ impl Volume {
                         .zip(nodes)
                         .any(|(x, n)| *x == 0 || x + 1 == n);
                     let at = origin + Vec3::new(i as f64, j as f64, k as f64) * spacing;
-                    let value = self.at(&at).filter(|_| !outermost);
+                    let value = self.sample(&at).filter(|_| !outermost);
                     values.push(value.map_or(1.0, |(value, _)| {
                         (middle - value) / (levels.inside - levels.outside)
                     }));
@@ -57,7 +59,7 @@ fn largest_piece(vertices: usize, triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
         sets.join(t[0], t[1]);
         sets.join(t[1], t[2]);
     }
-    let numbers = sets.numbers();
+    let numbers = sets.set_numbers();
     let piece = |t: &[u32; 3]| numbers[t[0] as usize];
     let mut counts = vec![0_usize; vertices];
     triangles
@@ -87,35 +89,35 @@ mod tests {
         Volume::new(values.collect(), shape, one, Vec3::zeros()).unwrap()
     }
 
-    fn skin(lo: f64, hi: f64) -> Option<Surface> {
+    fn ball_surface(lo: f64, hi: f64) -> Option<Surface> {
         let corners = [Vec3::new(lo, 6.0, 6.0), Vec3::new(hi, 22.0, 22.0)];
         let levels = Levels {
             inside: 50.0,
             outside: 150.0,
         };
-        balls().skin(&corners, levels)
+        balls().body_surface(&corners, levels)
     }
 
     /// The surface shown is the largest body near the figure.
     #[test]
     fn shown_is_largest_nearby_body() {
-        let ball = skin(6.0, 35.0).unwrap();
+        let ball = ball_surface(6.0, 35.0).unwrap();
         let report = ball.report();
         assert!(report.closed && report.components == 1);
         let known = 4.0 / 3.0 * std::f64::consts::PI * 512.0;
         assert!((ball.volume() / known - 1.0).abs() < 0.03);
         assert!((ball.bounds().1.x - 22.0).abs() < 0.2);
         // The small one, where the other is far.
-        assert!((skin(27.0, 35.0).unwrap().bounds().0.x - 25.0).abs() < 0.2);
+        assert!((ball_surface(27.0, 35.0).unwrap().bounds().0.x - 25.0).abs() < 0.2);
     }
 
     /// The surface is closed where the region that is read ends, and absent where there is no body.
     #[test]
     fn shown_closed_at_volume_edge() {
         // Half of the ball is beyond what is looked at.
-        let half = skin(18.0, 19.0).unwrap();
+        let half = ball_surface(18.0, 19.0).unwrap();
         assert!(half.report().closed);
         assert!(half.bounds().0.x > 14.0);
-        assert!(skin(400.0, 420.0).is_none());
+        assert!(ball_surface(400.0, 420.0).is_none());
     }
 }

@@ -2,43 +2,46 @@
 //! The course of a fit: a figure that improves, and the records of its stages.
 
 use super::evidence::Likelihood;
-use super::folds::Folds;
+use super::folds::FoldPenalty;
 use super::marquardt::Posterior;
-use super::medial::Medial;
+use super::medial::MedialPenalty;
 use super::prior::Prior;
-use super::sections::Sections;
-use super::surface::{DEVIATIONS, SurfaceLikelihood};
-use super::target::Target;
-use super::ties::Tie;
-use super::unknowns::Unknowns;
-use super::volume::{Levels, Picture};
-use super::{Fit, FitSettings, Report, SURFACE_SMOOTH, Stage, offsets, similarity};
+use super::sections::FigureSections;
+use super::surface::{SURFACE_DEVIATIONS, SurfaceLikelihood};
+use super::target::SurfaceTarget;
+use super::ties::HubTie;
+use super::unknowns::AtomUnknowns;
+use super::volume::{BlurredVolume, Levels};
+use super::{
+    FigureFit, FigureFitSettings, FitReport, FitStage, SURFACE_SMOOTHING_LENGTH, offsets,
+    similarity,
+};
 use crate::Vec3;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::boundary::Boundary;
 use crate::mrep::figures::figure::Figure;
-use crate::progress::{Cancelled, Part, Progress};
+use crate::progress::{Cancelled, Progress, StageProgress};
 
 /// State of a fit.
-pub(super) struct Stages<'a> {
+pub(super) struct FitProcess<'a> {
     template: &'a Figure,
     expected: Prior<'a>,
-    settings: &'a FitSettings,
+    settings: &'a FigureFitSettings,
     progress: &'a dyn Progress,
     /// Mesh with which the figure is fitted.
     pub boundary: Boundary,
-    unknowns: Unknowns,
-    medial: Medial,
+    unknowns: AtomUnknowns,
+    medial: MedialPenalty,
     /// Hub positions that other figures predict.
-    pub ties: Vec<Tie>,
+    pub ties: Vec<HubTie>,
     /// Current figure.
     pub figure: Figure,
-    stages: Vec<Stage>,
+    stages: Vec<FitStage>,
 }
 
 /// Returns the level of the mesh with which figures are fitted: few atoms need more points between them.
 fn level(figure: &Figure) -> u32 {
-    if figure.kind().atoms() * figure.kind().spokes() > 200 {
+    if figure.kind().atom_count() * figure.kind().spoke_count() > 200 {
         1
     } else {
         2
@@ -46,17 +49,17 @@ fn level(figure: &Figure) -> u32 {
 }
 
 /// Factor below which an energy counts as better: rounding must not decide.
-pub(super) const CLEARLY: f64 = 0.999;
+pub(super) const IMPROVEMENT_FACTOR: f64 = 0.999;
 
 /// Largest numbers of steps for each deviation: objects and sections have few unknowns, atoms many. Half and twice of the first leave fits to a
 /// superquadric the same; half of the second changes those to five limbs by 0.002 % of the size at most, twice not at all.
-pub(super) const COARSE: [usize; 2] = [10, 10];
-pub(super) const FINE: [usize; 2] = [10, 30];
+pub(super) const MAX_COARSE_STEPS: [usize; 2] = [10, 10];
+pub(super) const MAX_FINE_STEPS: [usize; 2] = [10, 30];
 
-impl<'a> Stages<'a> {
+impl<'a> FitProcess<'a> {
     pub fn new(
         template: &'a Figure,
-        settings: &'a FitSettings,
+        settings: &'a FigureFitSettings,
         progress: &'a dyn Progress,
     ) -> Result<Self, MRepError> {
         Ok(Self {
@@ -65,8 +68,8 @@ impl<'a> Stages<'a> {
             settings,
             progress,
             boundary: Boundary::new(template, level(template))?,
-            unknowns: Unknowns::new(template, &settings.held),
-            medial: Medial::new(template),
+            unknowns: AtomUnknowns::new(template, &settings.held),
+            medial: MedialPenalty::new(template),
             ties: Vec::new(),
             figure: template.clone(),
             stages: Vec::new(),
@@ -74,22 +77,22 @@ impl<'a> Stages<'a> {
     }
 
     /// Returns a share of the progress.
-    pub fn part(&self, from: f64, to: f64) -> Part<'a> {
-        Part {
+    pub fn progress_part(&self, from: f64, to: f64) -> StageProgress<'a> {
+        StageProgress {
             whole: self.progress,
             from,
             to,
         }
     }
 
-    pub fn folds(&self) -> Folds<'_> {
-        Folds::new(&self.boundary, self.template)
+    pub fn fold_penalty(&self) -> FoldPenalty<'_> {
+        FoldPenalty::new(&self.boundary, self.template)
     }
 
     pub fn posterior<'b>(
         &'b self,
         likelihood: &'b dyn Likelihood,
-        folds: &'b Folds<'b>,
+        folds: &'b FoldPenalty<'b>,
     ) -> Posterior<'b> {
         Posterior {
             expected: self.expected,
@@ -104,7 +107,7 @@ impl<'a> Stages<'a> {
     }
 
     /// Moves, rotates and scales the whole from the most probable start, and returns its energies. `seen` builds the likelihood of a start.
-    pub fn similarity<L: Likelihood>(
+    pub fn fit_similarity<L: Likelihood>(
         &mut self,
         starts: &[Figure],
         seen: impl Fn(&Figure) -> Result<L, MRepError>,
@@ -113,7 +116,7 @@ impl<'a> Stages<'a> {
     ) -> Result<Vec<f64>, MRepError> {
         let mut best: Option<(f64, &Figure, L)> = None;
         let mut refused = None;
-        let folds = self.folds();
+        let folds = self.fold_penalty();
         for (k, start) in starts.iter().enumerate() {
             let likelihood = match seen(start) {
                 Ok(likelihood) => likelihood,
@@ -126,11 +129,11 @@ impl<'a> Stages<'a> {
             };
             let energy = self
                 .posterior(&likelihood, &folds)
-                .state(start.clone())
-                .reported();
+                .evaluate(start.clone())
+                .reported_energy();
             if best
                 .as_ref()
-                .is_none_or(|(known, ..)| energy < CLEARLY * known)
+                .is_none_or(|(known, ..)| energy < IMPROVEMENT_FACTOR * known)
             {
                 best = Some((energy, start, likelihood));
             }
@@ -138,7 +141,7 @@ impl<'a> Stages<'a> {
         let Some((_, start, likelihood)) = best else {
             return Err(refused.unwrap_or(MRepError::Target("there is nothing to fit".into())));
         };
-        let (part, mut energies) = (self.part(from, to), Vec::new());
+        let (part, mut energies) = (self.progress_part(from, to), Vec::new());
         let posterior = self.posterior(&likelihood, &folds);
         let figures =
             similarity::minimise(&[posterior], vec![start.clone()], &mut energies, &part)?;
@@ -149,7 +152,7 @@ impl<'a> Stages<'a> {
     }
 
     /// Moves all atoms, in at most `most` steps.
-    pub fn atoms(
+    pub fn fit_atoms(
         &mut self,
         likelihood: &dyn Likelihood,
         most: usize,
@@ -157,15 +160,15 @@ impl<'a> Stages<'a> {
         from: f64,
         to: f64,
     ) -> Result<(), Cancelled> {
-        let part = self.part(from, to);
-        self.steps(likelihood, (most, None), energies, &part)
+        let part = self.progress_part(from, to);
+        self.run_steps(likelihood, (most, None), energies, &part)
     }
 
     /// Moves all atoms, or each section as one.
-    pub fn steps(
+    pub fn run_steps(
         &mut self,
         likelihood: &dyn Likelihood,
-        which: (usize, Option<&Sections>),
+        which: (usize, Option<&FigureSections>),
         energies: &mut Vec<f64>,
         progress: &dyn Progress,
     ) -> Result<(), Cancelled> {
@@ -173,7 +176,7 @@ impl<'a> Stages<'a> {
             (_, None) => "fitting the atoms",
             _ => "fitting sections",
         };
-        let folds = self.folds();
+        let folds = self.fold_penalty();
         let posterior = self.posterior(likelihood, &folds);
         let figure = posterior.minimise(self.figure.clone(), which, energies, progress, stage)?;
         self.figure = figure;
@@ -181,72 +184,77 @@ impl<'a> Stages<'a> {
     }
 
     /// Fits to a surface at its deviations from coarse to fine, in at most `most` steps each, and returns the energies.
-    pub fn scale(
+    pub fn fit_coarse_to_fine(
         &mut self,
         likelihood: &mut SurfaceLikelihood<'_>,
         most: [usize; 2],
-        sections: Option<&Sections>,
+        sections: Option<&FigureSections>,
         progress: &dyn Progress,
     ) -> Result<Vec<f64>, Cancelled> {
         let mut energies = Vec::new();
-        for (round, (deviation, most)) in DEVIATIONS.into_iter().zip(most).enumerate() {
+        for (round, (deviation, most)) in SURFACE_DEVIATIONS.into_iter().zip(most).enumerate() {
             likelihood.deviation = deviation;
-            let part = Part {
+            let part = StageProgress {
                 whole: progress,
                 from: 0.5 * round as f64,
                 to: 0.5 * (round + 1) as f64,
             };
-            self.steps(likelihood, (most, sections), &mut energies, &part)?;
+            self.run_steps(likelihood, (most, sections), &mut energies, &part)?;
         }
         Ok(energies)
     }
 
     /// Fits the atoms to the isosurface of a sharper picture, and keeps the result if it is more probable in a soft picture than the current figure.
     /// Profiles alone do not see far.
-    pub fn begin_at_skin(
+    pub fn start_from_isosurface(
         &mut self,
-        sharper: &Picture,
-        soft: &Picture,
+        sharper: &BlurredVolume,
+        soft: &BlurredVolume,
         from: f64,
         to: f64,
     ) -> Result<(), MRepError> {
-        let (known, levels) = self.energy_in(soft)?;
+        let (known, levels) = self.energy_in_volume(soft)?;
         let boundary = self.boundary.clone();
         let shape = boundary.shape(&self.figure);
-        let skin = sharper.volume.skin(&shape.positions, levels);
+        let skin = sharper.volume.body_surface(&shape.positions, levels);
         let Some(skin) = skin else {
             return Ok(());
         };
-        let Ok(target) = Target::new(&skin, None, self.template) else {
+        let Ok(target) = SurfaceTarget::new(&skin, None, self.template) else {
             return Ok(());
         };
-        let atoms = self.template.kind().atoms();
+        let atoms = self.template.kind().atom_count();
         let mut near = SurfaceLikelihood::new(&target, &boundary, &shape, atoms);
         let before = self.figure.clone();
-        let part = self.part(from, to);
-        self.scale(&mut near, COARSE, None, &part)?;
-        let after = self.energy_in(soft);
-        if !after.is_ok_and(|(energy, _)| energy < CLEARLY * known) {
+        let part = self.progress_part(from, to);
+        self.fit_coarse_to_fine(&mut near, MAX_COARSE_STEPS, None, &part)?;
+        let after = self.energy_in_volume(soft);
+        if !after.is_ok_and(|(energy, _)| energy < IMPROVEMENT_FACTOR * known) {
             self.figure = before;
         }
         Ok(())
     }
 
     /// Returns the reported energy of the figure in a picture, and the levels on both sides of it.
-    fn energy_in(&self, picture: &Picture) -> Result<(f64, Levels), MRepError> {
+    fn energy_in_volume(&self, picture: &BlurredVolume) -> Result<(f64, Levels), MRepError> {
         let shape = self.boundary.shape(&self.figure);
-        let atoms = self.template.kind().atoms();
+        let atoms = self.template.kind().atom_count();
         let likelihood = picture.likelihood(&self.boundary, &shape, atoms)?;
-        let folds = self.folds();
+        let folds = self.fold_penalty();
         let state = self
             .posterior(&likelihood, &folds)
-            .state(self.figure.clone());
-        Ok((state.reported(), likelihood.levels))
+            .evaluate(self.figure.clone());
+        Ok((state.reported_energy(), likelihood.levels))
     }
 
     /// Records a stage that has ended.
-    pub fn ended(&mut self, name: &str, energies: Vec<f64>, report: &dyn Fn(&Figure) -> Report) {
-        self.stages.push(Stage {
+    pub fn record_stage(
+        &mut self,
+        name: &str,
+        energies: Vec<f64>,
+        report: &dyn Fn(&Figure) -> FitReport,
+    ) {
+        self.stages.push(FitStage {
             name: name.to_string(),
             energies,
             report: report(&self.figure),
@@ -254,36 +262,45 @@ impl<'a> Stages<'a> {
     }
 
     /// Offsets a finer boundary onto a surface (the last stage), and returns the fit.
-    pub fn laid(mut self, target: &Target<'_>, progress: &dyn Progress) -> Result<Fit, MRepError> {
+    pub fn fit_offsets(
+        mut self,
+        target: &SurfaceTarget<'_>,
+        progress: &dyn Progress,
+    ) -> Result<FigureFit, MRepError> {
         let fine = Boundary::new(&self.figure, offsets::level(&self.figure))?;
         let shape = fine.shape(&self.figure);
-        let atoms = self.template.kind().atoms();
+        let atoms = self.template.kind().atom_count();
         let likelihood = SurfaceLikelihood::new(target, &fine, &shape, atoms);
         let mut energies = Vec::new();
         let laid = offsets::minimise(
             &likelihood,
-            SURFACE_SMOOTH,
+            SURFACE_SMOOTHING_LENGTH,
             shape,
             &fine.triangles,
             &mut energies,
             progress,
         )?;
-        let report = |_: &Figure| Report::new(target, &fine, &laid);
-        self.ended("boundary", energies, &report);
+        let report = |_: &Figure| FitReport::new(target, &fine, &laid);
+        self.record_stage("boundary", energies, &report);
         let positions = laid.positions.clone();
-        Ok(self.fit(fine, positions, None))
+        Ok(self.into_fit(fine, positions, None))
     }
 
     /// Returns the fit without the last stage.
-    pub fn unlaid(self) -> Result<Fit, MRepError> {
+    pub fn finish_without_offsets(self) -> Result<FigureFit, MRepError> {
         let fine = Boundary::new(&self.figure, offsets::level(&self.figure))?;
         let positions = fine.positions(&self.figure);
-        Ok(self.fit(fine, positions, None))
+        Ok(self.into_fit(fine, positions, None))
     }
 
     /// Returns the fit with a boundary and its positions.
-    pub fn fit(self, boundary: Boundary, positions: Vec<Vec3>, levels: Option<Levels>) -> Fit {
-        Fit {
+    pub fn into_fit(
+        self,
+        boundary: Boundary,
+        positions: Vec<Vec3>,
+        levels: Option<Levels>,
+    ) -> FigureFit {
+        FigureFit {
             figure: self.figure,
             boundary,
             positions,

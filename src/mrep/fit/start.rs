@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Starts of a fit: the template as it lies, or moved by the target's moments.
 
-use crate::geometry::moments::Moments;
+use crate::geometry::moments::BodyMoments;
 use crate::mrep::figures::figure::Figure;
 use crate::{Mat3, Vec3};
 
@@ -15,24 +15,29 @@ pub(super) struct Similarity {
 
 impl Similarity {
     /// Returns the figure after the similarity.
-    pub fn of(&self, figure: &Figure) -> Figure {
-        figure.transformed(self.scale, &self.turn, self.shift)
+    pub fn apply(&self, figure: &Figure) -> Figure {
+        figure.apply_similarity(self.scale, &self.turn, self.shift)
     }
 }
 
 /// Returns the figure as it is, and moved by [`similarities`].
 pub(super) fn candidates(
     figure: &Figure,
-    own: Option<Moments>,
-    target: Option<Moments>,
+    own: Option<BodyMoments>,
+    target: Option<BodyMoments>,
 ) -> Vec<Figure> {
-    let moved = similarities(own, target).into_iter().map(|s| s.of(figure));
+    let moved = similarities(own, target)
+        .into_iter()
+        .map(|s| s.apply(figure));
     std::iter::once(figure.clone()).chain(moved).collect()
 }
 
 /// Returns similarities to the centroid and size of the target: without rotation, and with the principal axes aligned by the smallest
 /// rotation.
-pub(super) fn similarities(own: Option<Moments>, target: Option<Moments>) -> Vec<Similarity> {
+pub(super) fn similarities(
+    own: Option<BodyMoments>,
+    target: Option<BodyMoments>,
+) -> Vec<Similarity> {
     let mut all = Vec::new();
     let (Some(own), Some(target)) = (own, target) else {
         return all;

@@ -9,25 +9,25 @@
 //!
 //! Source: [oguz2005, slide 13]; distances as here are ours.
 
-use super::curved::Pieces;
+use super::curved::CurvedMesh;
 use super::evidence::{Evidence, Likelihood};
-use super::offsets::{Observation, Seen};
-use super::target::Target;
-use crate::geometry::moments::areas;
-use crate::mrep::figures::boundary::{Boundary, Shape};
+use super::offsets::{Observation, ObservedTarget};
+use super::target::SurfaceTarget;
+use crate::geometry::moments::vertex_areas;
+use crate::mrep::figures::boundary::{Boundary, BoundaryShape};
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// Standard deviations of the surface from the boundary, in radii: steps use one after the other, the last is reported. With half of both limbs of
 /// five known characters are missed by 0.07 to 0.20 % of the size instead of 0.08 to 0.31, with twice by 0.09 to 0.28.
-pub(super) const DEVIATIONS: [f64; 2] = [0.1, 0.03];
+pub(super) const SURFACE_DEVIATIONS: [f64; 2] = [0.1, 0.03];
 /// Effective number of observations per atom, for any number of vertices: neighbours repeat each other. With half and twice of them limbs of five
 /// known characters are missed by 0.07 to 0.26 % of the size instead of 0.08 to 0.31.
-pub(super) const PER_ATOM: f64 = 8.0;
+pub(super) const OBSERVATIONS_PER_ATOM: f64 = 8.0;
 
 /// Likelihood of a figure's boundary given a surface.
 pub(super) struct SurfaceLikelihood<'a> {
-    target: &'a Target<'a>,
+    target: &'a SurfaceTarget<'a>,
     triangles: &'a [[u32; 3]],
     /// Area of each boundary vertex, and its radius, at the start, m² and m.
     areas: Vec<f64>,
@@ -42,25 +42,25 @@ pub(super) struct SurfaceLikelihood<'a> {
 
 impl<'a> SurfaceLikelihood<'a> {
     pub fn new(
-        target: &'a Target<'a>,
+        target: &'a SurfaceTarget<'a>,
         boundary: &'a Boundary,
-        start: &Shape,
+        start: &BoundaryShape,
         atoms: usize,
     ) -> Self {
-        let areas = areas(&start.positions, &boundary.triangles);
+        let areas = vertex_areas(&start.positions, &boundary.triangles);
         Self {
             target,
             triangles: &boundary.triangles,
             sums: [target.areas.iter().sum(), areas.iter().sum()],
             areas,
             radii: start.radii.clone(),
-            observations: 0.5 * PER_ATOM * atoms as f64,
-            deviation: DEVIATIONS[0],
+            observations: 0.5 * OBSERVATIONS_PER_ATOM * atoms as f64,
+            deviation: SURFACE_DEVIATIONS[0],
         }
     }
 
     /// Compares each vertex of the surface with the boundary; the distance is NaN where that faces away.
-    fn of_surface(&self, mesh: &Pieces<'_>) -> Vec<Option<Observation>> {
+    fn observe_surface(&self, mesh: &CurvedMesh<'_>) -> Vec<Option<Observation>> {
         let welded = self.target.surface.welded();
         let one = |(v, p): (usize, &Vec3)| {
             let area = self.target.areas[v];
@@ -68,8 +68,8 @@ impl<'a> SurfaceLikelihood<'a> {
                 return None;
             }
             let normal = &self.target.pieces.normals[v];
-            let at = mesh.nearest(p)?;
-            let piece = mesh.piece(at);
+            let at = mesh.nearest_point(p)?;
+            let piece = mesh.piece_at(at);
             let (distance, directions) = piece.distance(p);
             let corners = self.triangles[at.triangle as usize];
             let radius = (0..3)
@@ -94,15 +94,15 @@ impl<'a> SurfaceLikelihood<'a> {
     }
 
     /// Compares a vertex of the boundary with the surface: returns distance, weight, and the direction in which it falls.
-    fn of_vertex(&self, shape: &Shape, v: usize) -> Option<(f64, f64, Vec3)> {
+    fn observe_vertex(&self, shape: &BoundaryShape, v: usize) -> Option<(f64, f64, Vec3)> {
         let (y, normal) = (&shape.positions[v], &shape.normals[v]);
         let target = &self.target.pieces;
-        let at = target.nearest(y)?;
-        let counts = self.target.counts(at);
+        let at = target.nearest_point(y)?;
+        let counts = self.target.weight_at(at);
         if counts == 0.0 || normal.norm_squared() == 0.0 {
             return None;
         }
-        let piece = target.piece(at);
+        let piece = target.piece_at(at);
         let (distance, directions) = piece.distance(y);
         let direction: Vec3 = directions.iter().sum();
         let facing = direction.dot(normal) > 0.0;
@@ -116,8 +116,8 @@ impl<'a> SurfaceLikelihood<'a> {
 }
 
 impl Likelihood for SurfaceLikelihood<'_> {
-    fn evidence(&self, shape: &Shape) -> Evidence {
-        let mesh = Pieces::of_shape(shape, self.triangles, &self.target.pieces);
+    fn evidence(&self, shape: &BoundaryShape) -> Evidence {
+        let mesh = CurvedMesh::from_shape(shape, self.triangles, &self.target.pieces);
         let mut squares = 0.0;
         let mut gradient = vec![Vec3::zeros(); shape.positions.len()];
         let mut own = vec![Mat3::zeros(); shape.positions.len()];
@@ -132,7 +132,7 @@ impl Likelihood for SurfaceLikelihood<'_> {
                 distance / radius
             }
         };
-        for seen in self.of_surface(&mesh).into_iter().flatten() {
+        for seen in self.observe_surface(&mesh).into_iter().flatten() {
             let Observation {
                 distance,
                 weight,
@@ -158,7 +158,7 @@ impl Likelihood for SurfaceLikelihood<'_> {
         let vertices: Vec<_> = (0..shape.positions.len())
             .into_par_iter()
             .with_min_len(64)
-            .map(|v| self.of_vertex(shape, v))
+            .map(|v| self.observe_vertex(shape, v))
             .collect();
         for (v, seen) in vertices.into_iter().enumerate() {
             let Some((distance, weight, direction)) = seen else {
@@ -184,17 +184,17 @@ impl Likelihood for SurfaceLikelihood<'_> {
         let energy = |deviation: f64| 0.5 * squares * self.observations / (deviation * deviation);
         Evidence {
             energy: energy(self.deviation),
-            reported: energy(DEVIATIONS[1]),
+            reported: energy(SURFACE_DEVIATIONS[1]),
             gradient,
             blocks,
         }
     }
 }
 
-impl Seen for SurfaceLikelihood<'_> {
-    fn observations(&self, shape: &Shape) -> (Vec<Observation>, f64) {
-        let mesh = Pieces::of_shape(shape, self.triangles, &self.target.pieces);
-        let mut all: Vec<Observation> = self.of_surface(&mesh).into_iter().flatten().collect();
+impl ObservedTarget for SurfaceLikelihood<'_> {
+    fn observations(&self, shape: &BoundaryShape) -> (Vec<Observation>, f64) {
+        let mesh = CurvedMesh::from_shape(shape, self.triangles, &self.target.pieces);
+        let mut all: Vec<Observation> = self.observe_surface(&mesh).into_iter().flatten().collect();
         all.retain(|seen| !seen.distance.is_nan());
         // Any triangle at the vertex, with all the weight on that corner.
         let mut corner = vec![None; shape.positions.len()];
@@ -205,7 +205,7 @@ impl Seen for SurfaceLikelihood<'_> {
         }
         for (v, corner) in corner.iter().enumerate() {
             let (Some((triangle, k)), Some((distance, weight, direction))) =
-                (corner, self.of_vertex(shape, v))
+                (corner, self.observe_vertex(shape, v))
             else {
                 continue;
             };

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A surface prepared as a target of fits: all quantities that do not depend on the current figure.
 
-use super::curved::{Pieces, Place};
-use crate::geometry::moments::areas;
+use super::curved::{CurvedMesh, MeshPoint};
+use crate::geometry::moments::vertex_areas;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::Figure;
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 
 /// A surface prepared as a target of fits.
-pub(super) struct Target<'a> {
+pub(super) struct SurfaceTarget<'a> {
     pub surface: &'a Surface,
     /// Area of each welded vertex, times the caller's weight.
     pub areas: Vec<f64>,
     /// Welded triangles. Ties between equally near points are broken along a direction that turns with the template and is along none
     /// of its axes.
-    pub pieces: Pieces<'a>,
+    pub pieces: CurvedMesh<'a>,
     /// Weight of each welded vertex, from the caller.
     weights: Vec<f64>,
     /// Mask of the welded vertices on a rim of the surface.
@@ -23,11 +23,11 @@ pub(super) struct Target<'a> {
 }
 
 /// Returns a direction that turns with a figure.
-fn towards(figure: &Figure) -> Vec3 {
+fn tie_direction(figure: &Figure) -> Vec3 {
     figure.atoms()[0].frame * Vec3::new(1.0, 2.0_f64.sqrt(), 3.0_f64.sqrt())
 }
 
-impl<'a> Target<'a> {
+impl<'a> SurfaceTarget<'a> {
     /// Prepares a surface. `given`: weights of its original vertices, 0 (not seen) to 1.
     ///
     /// # Errors
@@ -40,9 +40,9 @@ impl<'a> Target<'a> {
         let welded = surface.welded();
         let weights = match given {
             None => vec![1.0; welded.vertices.len()],
-            Some(given) => of_welded(surface, given)?,
+            Some(given) => welded_weights(surface, given)?,
         };
-        let mut areas = areas(&welded.vertices, &welded.triangles);
+        let mut areas = vertex_areas(&welded.vertices, &welded.triangles);
         let mut normals = vec![Vec3::zeros(); welded.vertices.len()];
         let mut edges = std::collections::HashMap::new();
         for t in &welded.triangles {
@@ -85,11 +85,11 @@ impl<'a> Target<'a> {
         Ok(Self {
             surface,
             areas,
-            pieces: Pieces::new(
+            pieces: CurvedMesh::new(
                 &welded.vertices,
                 &welded.triangles,
                 normals,
-                towards(template),
+                tie_direction(template),
             ),
             weights,
             rim,
@@ -97,12 +97,12 @@ impl<'a> Target<'a> {
     }
 
     /// Returns whether all of the surface has one weight.
-    pub fn is_whole(&self) -> bool {
+    pub fn has_uniform_weight(&self) -> bool {
         self.weights.windows(2).all(|w| w[0] == w[1])
     }
 
     /// Returns the weight of a point of a welded triangle; zero at the rim of an open surface.
-    pub fn counts(&self, at: Place) -> f64 {
+    pub fn weight_at(&self, at: MeshPoint) -> f64 {
         let (corners, barycentric) = (
             self.surface.welded().triangles[at.triangle as usize],
             at.barycentric,
@@ -119,7 +119,7 @@ impl<'a> Target<'a> {
 }
 
 /// Returns the weights of welded vertices: the largest of the original vertices' weights.
-fn of_welded(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
+fn welded_weights(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
     let count = surface.vertices().len();
     MRepError::check_length("the list of weights", given.len(), count)?;
     if let Some(v) = given.iter().position(|w| !(0.0..=1.0).contains(w)) {
@@ -142,11 +142,11 @@ fn of_welded(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
 /// Returns whether weighted points lie in one plane, or on one line.
 fn is_flat(points: &[Vec3], counts: &[f64]) -> bool {
     /// Thickness of a flat set, over its spread. Far above rounding, 1e-8 in lengths, and thinner than any body.
-    const THIN: f64 = 1e-6;
+    const FLATNESS_TOLERANCE: f64 = 1e-6;
     let whole: f64 = counts.iter().sum();
     let seen = || points.iter().zip(counts);
     let middle = seen().map(|(p, c)| p * *c).sum::<Vec3>() / whole;
     let about = |(p, c): (&Vec3, &f64)| (p - middle) * (p - middle).transpose() * *c;
     let spread = seen().map(about).sum::<Mat3>() / whole;
-    spread.symmetric_eigenvalues().min() <= THIN * THIN * spread.trace()
+    spread.symmetric_eigenvalues().min() <= FLATNESS_TOLERANCE * FLATNESS_TOLERANCE * spread.trace()
 }

@@ -5,12 +5,12 @@ use super::*;
 use crate::Mat3;
 use crate::mrep::fixture::{ellipsoid, helix};
 use crate::progress::Silent;
-use crate::surface::shapes::{self, Random, Shape};
+use crate::surface::shapes::{self, Random, TestMesh};
 use std::f64::consts::TAU;
 
 /// A superquadric, twisted and bent.
-fn superquadric(n: u32) -> Shape {
-    shapes::sphere(1.0, n).mapped(|p| {
+fn superquadric(n: u32) -> TestMesh {
+    shapes::sphere(1.0, n).map_vertices(|p| {
         let p = p.map(|x: f64| x.signum() * x.abs().powf(0.8));
         let p = Vec3::new(p.x * 2.0, p.y * 1.0, p.z * 0.5);
         let (sin, cos) = (0.25 * p.x).sin_cos();
@@ -21,7 +21,7 @@ fn superquadric(n: u32) -> Shape {
     })
 }
 
-fn surface(shape: Shape) -> Surface {
+fn surface(shape: TestMesh) -> Surface {
     Surface::new(shape.vertices, shape.triangles).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn template() -> Figure {
     ellipsoid([2.0, 1.0, 0.5], 3, 7, 0.8)
 }
 
-fn fit(figure: &Figure, surface: &Surface, settings: &FitSettings) -> Fit {
+fn fit(figure: &Figure, surface: &Surface, settings: &FigureFitSettings) -> FigureFit {
     figure
         .fit_surface(surface, None, settings, &Silent)
         .unwrap()
@@ -58,7 +58,7 @@ fn difference(a: &Figure, b: &Figure) -> f64 {
 #[test]
 fn fit_reaches_bent_superquadric() {
     let surface = surface(superquadric(64));
-    let fit = fit(&template(), &surface, &FitSettings::default());
+    let fit = fit(&template(), &surface, &FigureFitSettings::default());
     let names: Vec<&str> = fit.stages.iter().map(|s| &s.name[..]).collect();
     assert_eq!(names, ["similarity", "atoms", "boundary"]);
     for stage in &fit.stages {
@@ -87,8 +87,8 @@ fn fit_finds_moved_scaled_body() {
         let turn =
             *nalgebra::Rotation3::new(Vec3::new(0.3, 0.9, -0.3).normalize() * angle).matrix();
         let moved =
-            surface(superquadric(32).mapped(|p| turn * p * scale + Vec3::new(5.0, 0.5, 1.4)));
-        let fit = fit(&template(), &moved, &FitSettings::default());
+            surface(superquadric(32).map_vertices(|p| turn * p * scale + Vec3::new(5.0, 0.5, 1.4)));
+        let fit = fit(&template(), &moved, &FigureFitSettings::default());
         let atoms = &fit.stages[1].report;
         assert!(
             atoms.mean < 2e-3 * moved.size(),
@@ -105,11 +105,11 @@ fn fit_is_equivariant() {
     let here = fit(
         &template(),
         &surface(shape.clone()),
-        &FitSettings::default(),
+        &FigureFitSettings::default(),
     );
     let (scale, turn, shift) = (0.3, turn(), Vec3::new(3.0, -2.0, 1.0));
-    let order = Random(7).order(shape.vertices.len());
-    let mut moved = Shape {
+    let order = Random(7).permutation(shape.vertices.len());
+    let mut moved = TestMesh {
         vertices: vec![Vec3::zeros(); order.len()],
         triangles: shape
             .triangles
@@ -122,11 +122,11 @@ fn fit_is_equivariant() {
         moved.vertices[order[v]] = turn * p * scale + shift;
     }
     let there = fit(
-        &template().transformed(scale, &turn, shift),
+        &template().apply_similarity(scale, &turn, shift),
         &surface(moved),
-        &FitSettings::default(),
+        &FigureFitSettings::default(),
     );
-    let expected = here.figure.transformed(scale, &turn, shift);
+    let expected = here.figure.apply_similarity(scale, &turn, shift);
     let off = difference(&expected, &there.figure);
     assert!(off < 1e-9, "{off:e}");
     for (p, q) in here.positions.iter().zip(&there.positions) {
@@ -149,9 +149,9 @@ fn fit_keeps_held_hubs() {
     let thicker = Figure::tube(thicker).unwrap();
     let boundary = Boundary::new(&thicker, 3).unwrap();
     let surface = Surface::new(boundary.positions(&thicker), boundary.triangles.clone()).unwrap();
-    let settings = FitSettings {
+    let settings = FigureFitSettings {
         held: (0..7).collect(),
-        ..FitSettings::default()
+        ..FigureFitSettings::default()
     };
     let fit = fit(&truth, &surface, &settings);
     for (a, b) in fit.figure.atoms().iter().zip(truth.atoms()) {
@@ -173,12 +173,12 @@ fn fit_extends_beyond_open_rim() {
     let whole = fit(
         &template(),
         &surface(shape.clone()),
-        &FitSettings::default(),
+        &FigureFitSettings::default(),
     );
     shape
         .triangles
         .retain(|t| t.iter().all(|&v| shape.vertices[v as usize].x > -1.4));
-    let open = fit(&template(), &surface(shape), &FitSettings::default());
+    let open = fit(&template(), &surface(shape), &FigureFitSettings::default());
     // It goes on beyond the rim, and where there is a surface it is on it.
     assert!(open.figure.legality() > 0.03);
     assert!(open.figure.size() > 0.85 * whole.figure.size());
@@ -190,16 +190,16 @@ fn fit_extends_beyond_open_rim() {
 #[test]
 fn fit_refuses_bad_input_and_stops() {
     let surface = surface(superquadric(16));
-    let said = |figure: &Figure, weights: Option<&[f64]>, settings: FitSettings| {
+    let said = |figure: &Figure, weights: Option<&[f64]>, settings: FigureFitSettings| {
         figure
             .fit_surface(&surface, weights, &settings, &Silent)
             .unwrap_err()
             .to_string()
     };
-    let with = |held: Vec<usize>, prior: f64| FitSettings {
+    let with = |held: Vec<usize>, prior: f64| FigureFitSettings {
         held,
         prior,
-        ..FitSettings::default()
+        ..FigureFitSettings::default()
     };
     assert!(said(&template(), None, with(vec![21], 1.0)).contains("held hub is 21"));
     assert!(said(&template(), None, with(vec![], f64::NAN)).contains("prior"));
@@ -212,7 +212,7 @@ fn fit_refuses_bad_input_and_stops() {
     let folded = Figure::tube(atoms).unwrap();
     assert!(said(&folded, None, with(vec![], 1.0)).contains("folds"));
     let stop = |_: f64, _: &str| false;
-    let stopped = template().fit_surface(&surface, None, &FitSettings::default(), &stop);
+    let stopped = template().fit_surface(&surface, None, &FigureFitSettings::default(), &stop);
     assert!(matches!(stopped, Err(MRepError::Cancelled(_))));
 }
 
@@ -258,11 +258,11 @@ fn picture(
 }
 
 /// Twice the shared volume over the sum of both bodies.
-fn dice(fit: &Fit, truth: &Surface) -> f64 {
+fn dice(fit: &FigureFit, truth: &Surface) -> f64 {
     let body = Surface::new(fit.positions.clone(), fit.boundary.triangles.clone()).unwrap();
     let (lo, hi) = truth.bounds();
     let mut counts = [0, 0];
-    for x in crate::geometry::samples::evenly(20_000) {
+    for x in crate::geometry::samples::even_points(20_000) {
         let p = lo + (hi - lo).component_mul(&(x * 1.1 - Vec3::repeat(0.05)));
         let (a, b) = (body.contains(p), truth.contains(p));
         counts[0] += usize::from(a && b);
@@ -293,10 +293,10 @@ fn fit_volume_tolerates_poor_images() {
     ] {
         let volume = picture(&body, voxel, levels, noise, rounded);
         let fit = template()
-            .fit_volume(&volume, &FitSettings::default(), &Silent)
+            .fit_volume(&volume, &FigureFitSettings::default(), &Silent)
             .unwrap();
         let far = fit.positions.iter().map(|p| body.signed_distance(*p).abs());
-        let mean = far.sum::<f64>() / fit.positions.len() as f64 / volume.voxel();
+        let mean = far.sum::<f64>() / fit.positions.len() as f64 / volume.voxel_size();
         let dice = dice(&fit, &body);
         assert!(dice > 0.975 && mean < 0.2, "{name}: {dice} {mean}");
         let found = fit.levels.unwrap();
@@ -330,11 +330,11 @@ fn fit_volume_refuses_no_overlap() {
     let volume = picture(&body, Vec3::repeat(0.16), [1.0, 0.0], 0.0, false);
     let said = |volume: &Volume, figure: &Figure| {
         figure
-            .fit_volume(volume, &FitSettings::default(), &Silent)
+            .fit_volume(volume, &FigureFitSettings::default(), &Silent)
             .unwrap_err()
             .to_string()
     };
-    let away = template().transformed(1.0, &Mat3::identity(), Vec3::new(20.0, 0.0, 0.0));
+    let away = template().apply_similarity(1.0, &Mat3::identity(), Vec3::new(20.0, 0.0, 0.0));
     assert!(said(&volume, &away).contains("outside the volume"));
     let flat = Volume::new(
         vec![3.0; volume.values().len()],
@@ -351,14 +351,14 @@ fn trained_prior_predicts_unseen() {
     // Tubes that bend and swell together.
     let base = helix(6, 6);
     let member = |a: f64| {
-        let mut step = vec![0.0; base.tangent(&base).len()];
+        let mut step = vec![0.0; base.step_to(&base).len()];
         let mut from = 0;
         for i in 0..6 {
             step[from + 2] = 0.25 * a * (i as f64 - 2.5).powi(2);
             step[from + 3] = 0.5 * a * (i as f64 / 2.5 - 1.0);
-            from += base.kind().role(i).unknowns(6);
+            from += base.kind().role(i).unknown_count(6);
         }
-        base.stepped(&step)
+        base.apply_step(&step)
     };
     let figures: Vec<Figure> = [-0.7, -0.4, 0.0, 0.3, 0.6].map(member).to_vec();
     let family = Arc::new(Statistics::new(&figures).unwrap());
@@ -375,11 +375,11 @@ fn trained_prior_predicts_unseen() {
         .collect();
     let half = Surface::new(positions, half).unwrap();
     let error = |family: Option<Arc<Statistics>>| {
-        let settings = FitSettings {
+        let settings = FigureFitSettings {
             similarity: false,
             boundary: false,
             family,
-            ..FitSettings::default()
+            ..FigureFitSettings::default()
         };
         let fit = fit(&base, &half, &settings);
         let far = fit.figure.atoms().iter().zip(truth.atoms()).skip(3);
@@ -394,10 +394,10 @@ fn trained_prior_predicts_unseen() {
 fn fit_volume_finds_moved_body() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.2, 0.5, -0.3)).matrix();
     let shift = Vec3::new(1.4, 0.5, 1.0);
-    let body = surface(superquadric(32).mapped(|p| turn * p * 1.3 + shift));
+    let body = surface(superquadric(32).map_vertices(|p| turn * p * 1.3 + shift));
     let volume = picture(&body, Vec3::repeat(0.12), [0.0, 1.0], 0.1, false);
     let fit = template()
-        .fit_volume(&volume, &FitSettings::default(), &Silent)
+        .fit_volume(&volume, &FigureFitSettings::default(), &Silent)
         .unwrap();
     let dice = dice(&fit, &body);
     assert!(dice > 0.97, "{dice} {:?}", fit.stages);
@@ -407,15 +407,15 @@ fn fit_volume_finds_moved_body() {
 #[test]
 fn fit_volume_finds_thin_body() {
     // Two and a half voxels to both sides of its sheet.
-    let body = surface(superquadric(32).mapped(|p| Vec3::new(p.x, p.y, 0.4 * p.z)));
+    let body = surface(superquadric(32).map_vertices(|p| Vec3::new(p.x, p.y, 0.4 * p.z)));
     for (noise, least) in [(0.0, 0.965), (0.4, 0.95)] {
         let volume = picture(&body, Vec3::repeat(0.08), [1.0, 0.0], noise, false);
         let start = Figure::slab_around_volume(&volume, 3, 7).unwrap();
         let fit = start
-            .fit_volume(&volume, &FitSettings::default(), &Silent)
+            .fit_volume(&volume, &FigureFitSettings::default(), &Silent)
             .unwrap();
         let far = fit.positions.iter().map(|p| body.signed_distance(*p).abs());
-        let mean = far.sum::<f64>() / fit.positions.len() as f64 / volume.voxel();
+        let mean = far.sum::<f64>() / fit.positions.len() as f64 / volume.voxel_size();
         let dice = dice(&fit, &body);
         assert!(dice > least && mean < 0.2, "{noise}: {dice} {mean}");
     }

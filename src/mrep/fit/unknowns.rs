@@ -5,13 +5,13 @@
 //! atom's axes), so that a fit moves with the coordinate system.
 
 use crate::Vec3;
-use crate::mrep::figures::atom::{ANGLE, Atom, LOG_RADIUS, Role, TURN};
-use crate::mrep::figures::boundary::Map;
+use crate::mrep::figures::atom::{ANGLE, Atom, LOG_RADIUS, ROTATION, Role};
+use crate::mrep::figures::boundary::WeightMatrix;
 use crate::mrep::figures::figure::Figure;
 use faer::Mat;
 
 /// Index ranges of each atom's unknowns, and the held ones.
-pub(super) struct Unknowns {
+pub(super) struct AtomUnknowns {
     /// Index of each atom's first unknown; the last entry is the number of unknowns.
     first: Vec<usize>,
     /// Index of each atom's first vector; the last entry is the number of vectors.
@@ -20,19 +20,19 @@ pub(super) struct Unknowns {
 }
 
 /// Derivatives of all atoms' vectors by their own unknowns: `[vector][unknown]`.
-pub(super) type Derivatives = Vec<Vec<Vec3>>;
+pub(super) type VectorDerivatives = Vec<Vec<Vec3>>;
 
-impl Unknowns {
+impl AtomUnknowns {
     /// Numbers the unknowns of a figure; hubs in `held` stay.
     pub fn new(figure: &Figure, held: &[usize]) -> Self {
         let kind = figure.kind();
         let (mut first, mut vectors) = (vec![0], vec![0]);
-        for i in 0..kind.atoms() {
+        for i in 0..kind.atom_count() {
             let role = kind.role(i);
-            first.push(first[i] + role.unknowns(kind.spokes()));
-            vectors.push(vectors[i] + role.vectors(kind.spokes()));
+            first.push(first[i] + role.unknown_count(kind.spoke_count()));
+            vectors.push(vectors[i] + role.vector_count(kind.spoke_count()));
         }
-        let mut is_held = vec![false; first[kind.atoms()]];
+        let mut is_held = vec![false; first[kind.atom_count()]];
         for &atom in held {
             is_held[first[atom]..first[atom] + 3].fill(true);
         }
@@ -49,17 +49,17 @@ impl Unknowns {
     }
 
     /// Returns the index of an atom's first unknown.
-    pub fn of(&self, atom: usize) -> usize {
+    pub fn first_unknown(&self, atom: usize) -> usize {
         self.first[atom]
     }
 
     /// Returns the index of the first unknown of a vector's atom.
-    pub fn of_vector(&self, vector: usize) -> usize {
-        self.first[self.atom_of(vector)]
+    pub fn first_unknown_of_vector(&self, vector: usize) -> usize {
+        self.first[self.vector_atom(vector)]
     }
 
     /// Returns for each unknown whether it must not change now: held hubs, and angles at their limit that would exceed it.
-    pub fn blocked(&self, figure: &Figure, gradient: &[f64]) -> Vec<bool> {
+    pub fn find_blocked(&self, figure: &Figure, gradient: &[f64]) -> Vec<bool> {
         let mut blocked = self.held.clone();
         for (i, atom) in figure.atoms().iter().enumerate() {
             if let Role::Sheet { .. } = figure.kind().role(i) {
@@ -72,9 +72,9 @@ impl Unknowns {
     }
 
     /// Returns the figure after a step.
-    pub fn moved(&self, figure: &Figure, step: &[f64]) -> Figure {
+    pub fn apply_step(&self, figure: &Figure, step: &[f64]) -> Figure {
         let moved = |(i, atom): (usize, &Atom)| {
-            atom.moved(
+            atom.apply_step(
                 figure.kind().role(i),
                 &step[self.first[i]..self.first[i + 1]],
             )
@@ -83,36 +83,41 @@ impl Unknowns {
     }
 
     /// Shortens a step to where the derivatives are still meaningful.
-    pub fn shortened(&self, step: &mut [f64]) {
+    pub fn limit_step(&self, step: &mut [f64]) {
         /// Longest displacement in r, rotation in radians, change of a logarithm or an angle. With half of it a horse's leg is missed by 0.17 % of the
         /// size instead of 0.13, with twice a bull's by 0.32 instead of 0.31.
-        const LONGEST: f64 = 0.4;
+        const MAX_STEP_LENGTH: f64 = 0.4;
         let mut far = 0.0_f64;
         for w in self.first.windows(2) {
             let step = &step[w[0]..w[1]];
             let norm = |from: usize| Vec3::from_column_slice(&step[from..from + 3]).norm();
-            far = far.max(norm(0)).max(norm(TURN)).max(step[LOG_RADIUS].abs());
+            far = far
+                .max(norm(0))
+                .max(norm(ROTATION))
+                .max(step[LOG_RADIUS].abs());
             far = step[ANGLE..].iter().fold(far, |far, x| far.max(x.abs()));
         }
-        if far > LONGEST {
-            step.iter_mut().for_each(|x| *x *= LONGEST / far);
+        if far > MAX_STEP_LENGTH {
+            step.iter_mut().for_each(|x| *x *= MAX_STEP_LENGTH / far);
         }
     }
 
     /// Returns the derivatives of a figure's vectors.
-    pub fn derivatives(&self, figure: &Figure) -> Derivatives {
+    pub fn derivatives(&self, figure: &Figure) -> VectorDerivatives {
         let of = |(i, atom): (usize, &Atom)| atom.derivatives(figure.kind().role(i));
         figure.atoms().iter().enumerate().flat_map(of).collect()
     }
 
     /// Returns the atom of a vector.
-    fn atom_of(&self, vector: usize) -> usize {
+    fn vector_atom(&self, vector: usize) -> usize {
         self.vectors.partition_point(|&first| first <= vector) - 1
     }
 
     /// Returns the derivatives of each combination of vectors: column 3k + c belongs to coordinate c of the map's row k.
-    pub fn jacobian(&self, map: &Map, derivatives: &Derivatives) -> Mat<f64> {
-        let atoms: Vec<usize> = (0..derivatives.len()).map(|v| self.atom_of(v)).collect();
+    pub fn jacobian(&self, map: &WeightMatrix, derivatives: &VectorDerivatives) -> Mat<f64> {
+        let atoms: Vec<usize> = (0..derivatives.len())
+            .map(|v| self.vector_atom(v))
+            .collect();
         let mut out = Mat::zeros(self.len(), 3 * map.rows());
         for (k, row) in map.outer_iterator().enumerate() {
             for (vector, &weight) in row.iter() {

@@ -8,41 +8,46 @@ use crate::geometry::{frames, polyline};
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::atom::Atom;
 use crate::mrep::figures::figure::{Figure, hub_distances};
-use crate::mrep::initial::skin::Skin;
+use crate::mrep::initial::skin::FigureSkin;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// Least trust in a ray that is used. With half and twice of it tubes miss limbs of five known characters by no more.
-const LEAST_TRUST: f64 = 0.3;
+const MIN_TRUST: f64 = 0.3;
 /// Range of the relative lengths of spokes in an initial tube.
-const LENGTHS: [f64; 2] = [0.5, 1.6];
+const RELATIVE_LENGTH_RANGE: [f64; 2] = [0.5, 1.6];
 /// Widths over which corners of the line may be rounded, in radii, in order of trial.
-const ROUNDINGS: [f64; 6] = [0.8, 1.2, 0.5, 0.3, 0.15, 0.02];
+const ROUNDING_WIDTHS: [f64; 6] = [0.8, 1.2, 0.5, 0.3, 0.15, 0.02];
 /// Share of the radii left that counts as all.
-const ALL: f64 = 0.999;
+const FULL_RADIUS_SHARE: f64 = 0.999;
 /// Largest length of a hit, in medians; farther hits belong to something else. With half of it a tube misses a horse's leg by 0.16 % of the size
 /// instead of 0.13, with twice by 0.19.
-const FARTHEST: f64 = 2.5;
+const MAX_HIT_LENGTH: f64 = 2.5;
 /// Legality at which a tube stops shrinking; below half of it the tube is refused. A fit needs more room than
-/// [`LEAST_LEGALITY`](crate::mrep::figures::legality::LEAST_LEGALITY) to begin. With half of it tubes miss limbs of five known characters by as much;
+/// [`MIN_LEGALITY`](crate::mrep::figures::legality::MIN_LEGALITY) to begin. With half of it tubes miss limbs of five known characters by as much;
 /// with twice a bull's leg by 0.16 % of the size instead of 0.31.
-const GENTLE: f64 = 0.2;
+const TARGET_LEGALITY: f64 = 0.2;
 
 /// Returns the distance along a unit direction at which a ray leaves the skin; `aside` is perpendicular to it. `None`: no exit with enough trust.
-fn exit(skin: &Skin<'_>, origin: &Vec3, direction: &Vec3, aside: &Vec3) -> Option<f64> {
-    let exit = skin.exit(origin, direction, aside)?;
-    (exit.trust >= LEAST_TRUST).then_some(exit.distance)
+fn exit_distance(
+    skin: &FigureSkin<'_>,
+    origin: &Vec3,
+    direction: &Vec3,
+    aside: &Vec3,
+) -> Option<f64> {
+    let exit = skin.find_exit(origin, direction, aside)?;
+    (exit.trust >= MIN_TRUST).then_some(exit.distance)
 }
 
 /// Returns the direction of spoke `q` of `count`: the first points along n, the next ones turn towards b⊥.
-pub(in crate::mrep) fn spoke(frame: &Mat3, q: usize, count: usize) -> Vec3 {
+pub(in crate::mrep) fn spoke_direction(frame: &Mat3, q: usize, count: usize) -> Vec3 {
     let (sin, cos) = (TAU * q as f64 / count as f64).sin_cos();
     frame.column(2) * cos + frame.column(1) * sin
 }
 
 /// Input of a tube: its line of hubs, before spokes.
-pub(in crate::mrep) struct Line {
+pub(in crate::mrep) struct HubLine {
     pub hubs: Vec<Vec3>,
     /// Indices of the hubs at joints.
     pub joints: Vec<usize>,
@@ -52,7 +57,7 @@ pub(in crate::mrep) struct Line {
 }
 
 /// A tube, and how much it shrank to become legal.
-pub(in crate::mrep) struct Made {
+pub(in crate::mrep) struct ShrunkTube {
     pub figure: Figure,
     /// Sum of the radii over that before shrinking.
     pub left: f64,
@@ -60,7 +65,7 @@ pub(in crate::mrep) struct Made {
     pub tightest: f64,
 }
 
-impl Made {
+impl ShrunkTube {
     fn new(figure: Figure, whole: &Figure) -> Self {
         let radii = |f: &Figure| f.atoms().iter().map(|a| a.radius).collect::<Vec<_>>();
         let (now, before) = (radii(&figure), radii(whole));
@@ -74,34 +79,37 @@ impl Made {
     }
 }
 
-impl Line {
+impl HubLine {
     /// Builds the tube whose spokes reach the skin.
     ///
     /// # Errors
     /// No ray meets the skin; the line bends too sharply; an atom with invalid numbers.
-    pub fn tube(&self, skin: &Skin<'_>) -> Result<Made, MRepError> {
+    pub fn tube(&self, skin: &FigureSkin<'_>) -> Result<ShrunkTube, MRepError> {
         let radius = median(&self.radii(skin)?);
         // With the thickness known, the rounding of corners that keeps the most of the body is chosen.
-        let mut best: Option<Made> = None;
+        let mut best: Option<ShrunkTube> = None;
         let mut sharpest = None;
-        for rounding in ROUNDINGS {
-            let frames = frames::along_hubs(&self.hubs, rounding * radius);
+        for rounding in ROUNDING_WIDTHS {
+            let frames = frames::hub_frames(&self.hubs, rounding * radius);
             let lengths = self.lengths(&frames, skin)?;
-            let whole = self.figure(&frames, &lengths, skin)?;
-            let figure = gentle(whole.clone());
-            let worst = figure.worst();
-            if worst.legality <= GENTLE / 2.0 {
+            let whole = self.build_figure(&frames, &lengths, skin)?;
+            let figure = shrink_until_legal(whole.clone());
+            let worst = figure.legality_minimum();
+            if worst.legality <= TARGET_LEGALITY / 2.0 {
                 sharpest.get_or_insert(worst.at[0]);
                 continue;
             }
-            let made = Made::new(figure, &whole);
+            let made = ShrunkTube::new(figure, &whole);
             if best
                 .as_ref()
                 .is_none_or(|known| made.left > known.left + 1e-9)
             {
                 best = Some(made);
             }
-            if best.as_ref().is_some_and(|known| known.left >= ALL) {
+            if best
+                .as_ref()
+                .is_some_and(|known| known.left >= FULL_RADIUS_SHARE)
+            {
                 break;
             }
         }
@@ -114,8 +122,8 @@ impl Line {
     ///
     /// # Errors
     /// No ray meets the skin.
-    pub fn radii(&self, skin: &Skin<'_>) -> Result<Vec<f64>, MRepError> {
-        let lengths = self.lengths(&frames::along_hubs(&self.hubs, 1e-3 * self.spacing()), skin)?;
+    pub fn radii(&self, skin: &FigureSkin<'_>) -> Result<Vec<f64>, MRepError> {
+        let lengths = self.lengths(&frames::hub_frames(&self.hubs, 1e-3 * self.spacing()), skin)?;
         Ok(lengths.iter().map(|row| median(row)).collect())
     }
 
@@ -123,40 +131,40 @@ impl Line {
     ///
     /// # Errors
     /// No ray meets the skin.
-    pub fn centred(&self, skin: &Skin<'_>) -> Result<Vec<Vec3>, MRepError> {
+    pub fn centred_hubs(&self, skin: &FigureSkin<'_>) -> Result<Vec<Vec3>, MRepError> {
         let radius = median(&self.radii(skin)?);
-        let frames = frames::along_hubs(&self.hubs, ROUNDINGS[0] * radius);
+        let frames = frames::hub_frames(&self.hubs, ROUNDING_WIDTHS[0] * radius);
         let lengths = self.lengths(&frames, skin)?;
         let moved = |((hub, frame), row): ((&Vec3, &Mat3), &Vec<f64>)| {
             let spokes = row.iter().enumerate();
-            let sum = spokes.map(|(q, far)| spoke(frame, q, row.len()) * *far);
+            let sum = spokes.map(|(q, far)| spoke_direction(frame, q, row.len()) * *far);
             let shift = sum.sum::<Vec3>() * (2.0 / row.len() as f64);
             let least = row.iter().copied().fold(f64::INFINITY, f64::min);
             hub + shift * (0.5 * least / shift.norm()).clamp(0.0, 1.0)
         };
         let hubs = self.hubs.iter().zip(&frames).zip(&lengths);
         let hubs: Vec<Vec3> = hubs.map(moved).collect();
-        let total = polyline::lengths(&hubs)[hubs.len() - 1];
-        Ok(polyline::even(&hubs, [0.0, total], hubs.len()))
+        let total = polyline::arc_lengths(&hubs)[hubs.len() - 1];
+        Ok(polyline::resample(&hubs, [0.0, total], hubs.len()))
     }
 
     /// Returns the mean distance between successive hubs, metres.
     fn spacing(&self) -> f64 {
         let last = self.hubs.len() - 1;
-        polyline::lengths(&self.hubs)[last] / last as f64
+        polyline::arc_lengths(&self.hubs)[last] / last as f64
     }
 
     /// Returns the lengths of the spokes of each atom, metres, with gaps filled.
-    fn lengths(&self, frames: &[Mat3], skin: &Skin<'_>) -> Result<Vec<Vec<f64>>, MRepError> {
+    fn lengths(&self, frames: &[Mat3], skin: &FigureSkin<'_>) -> Result<Vec<Vec<f64>>, MRepError> {
         let reach = |(hub, frame): (&Vec3, &Mat3)| -> Vec<Option<f64>> {
             let spoke = |q: usize| {
-                let direction = spoke(frame, q, self.spokes);
-                exit(skin, hub, &direction, &frame.column(0).into_owned())
+                let direction = spoke_direction(frame, q, self.spokes);
+                exit_distance(skin, hub, &direction, &frame.column(0).into_owned())
             };
             (0..self.spokes).map(spoke).collect()
         };
         let found: Vec<Vec<Option<f64>>> = self.hubs.par_iter().zip(frames).map(reach).collect();
-        filled(found, &self.ring_radii).ok_or_else(|| {
+        fill_gaps(found, &self.ring_radii).ok_or_else(|| {
             let outside = self.hubs.iter().filter(|hub| !skin.contains(hub)).count();
             let why = if 2 * outside > self.hubs.len() {
                 "they lie outside the body: move them into the middle of the limb, or give others"
@@ -167,16 +175,17 @@ impl Line {
         })
     }
 
-    fn figure(
+    fn build_figure(
         &self,
         frames: &[Mat3],
         lengths: &[Vec<f64>],
-        skin: &Skin<'_>,
+        skin: &FigureSkin<'_>,
     ) -> Result<Figure, MRepError> {
         let last = self.hubs.len() - 1;
         let atom = |(i, lengths): (usize, &Vec<f64>)| {
             let radius = median(lengths);
-            let relative = |x: &f64| (x / radius).clamp(LENGTHS[0], LENGTHS[1]);
+            let relative =
+                |x: &f64| (x / radius).clamp(RELATIVE_LENGTH_RANGE[0], RELATIVE_LENGTH_RANGE[1]);
             let ahead = match i {
                 0 => Some(-frames[0].column(0)),
                 _ if i == last => Some(frames[i].column(0).into_owned()),
@@ -184,7 +193,7 @@ impl Line {
             };
             // An end that no skin closes continues inside the body for half a radius.
             let aside = frames[i].column(1).into_owned();
-            let end = ahead.and_then(|ahead| exit(skin, &self.hubs[i], &ahead, &aside));
+            let end = ahead.and_then(|ahead| exit_distance(skin, &self.hubs[i], &ahead, &aside));
             let end = end.map_or(0.5, |far| (far / radius).clamp(0.3, 2.0));
             Atom {
                 end,
@@ -195,7 +204,7 @@ impl Line {
         let atoms: Vec<Atom> = lengths.iter().enumerate().map(atom).collect();
         let knots = hub_distances(&atoms)?;
         let joints = self.joints.iter().map(|i| knots[*i]).collect();
-        Figure::tube_with(atoms, Some(knots), joints)
+        Figure::tube_with_knots(atoms, Some(knots), joints)
     }
 }
 
@@ -208,7 +217,7 @@ fn median(numbers: &[f64]) -> f64 {
 }
 
 /// Fills lengths that rays did not find or that are outliers: from neighbours around, else from the nearest atoms along.
-fn filled(mut found: Vec<Vec<Option<f64>>>, ring_radii: &[f64]) -> Option<Vec<Vec<f64>>> {
+fn fill_gaps(mut found: Vec<Vec<Option<f64>>>, ring_radii: &[f64]) -> Option<Vec<Vec<f64>>> {
     // Outliers are too far for the atom and the atoms beside it.
     let known = |row: &[Option<f64>]| -> Vec<f64> { row.iter().flatten().copied().collect() };
     let medians: Vec<Option<f64>> = found
@@ -231,10 +240,12 @@ fn filled(mut found: Vec<Vec<Option<f64>>>, ring_radii: &[f64]) -> Option<Vec<Ve
         let ring = ring_radii.get(i).copied().unwrap_or(0.0);
         let usual = median(&near).max(ring);
         for slot in row.iter_mut() {
-            *slot = slot.filter(|far| *far < FARTHEST * usual && *far > usual / (2.0 * FARTHEST));
+            *slot = slot.filter(|far| {
+                *far < MAX_HIT_LENGTH * usual && *far > usual / (2.0 * MAX_HIT_LENGTH)
+            });
         }
     }
-    let around: Vec<Option<Vec<f64>>> = found.iter().map(|row| filled_around(row)).collect();
+    let around: Vec<Option<Vec<f64>>> = found.iter().map(|row| interpolate_gaps(row)).collect();
     let rows: Vec<usize> = (0..around.len()).filter(|i| around[*i].is_some()).collect();
     let (first, last) = (*rows.first()?, *rows.last()?);
     let along = |i: usize| -> Vec<f64> {
@@ -257,7 +268,7 @@ fn filled(mut found: Vec<Vec<Option<f64>>>, ring_radii: &[f64]) -> Option<Vec<Ve
 }
 
 /// Interpolates the gaps around one atom linearly. `None`: fewer than a third are known.
-fn filled_around(row: &[Option<f64>]) -> Option<Vec<f64>> {
+fn interpolate_gaps(row: &[Option<f64>]) -> Option<Vec<f64>> {
     let n = row.len();
     let known: Vec<usize> = (0..n).filter(|q| row[*q].is_some()).collect();
     if 3 * known.len() < n || known.is_empty() {
@@ -277,24 +288,24 @@ fn filled_around(row: &[Option<f64>]) -> Option<Vec<f64>> {
 }
 
 /// Shrinks atoms and evens out their spokes where neighbouring spokes cross.
-fn gentle(mut figure: Figure) -> Figure {
+fn shrink_until_legal(mut figure: Figure) -> Figure {
     /// Largest number of rounds. Each takes 4 % of an atom's radius, so that of a tube of nine atoms every one could lose three fifths. A tube that
     /// still folds is refused.
-    const ROUNDS: usize = 200;
+    const MAX_SHRINK_ROUNDS: usize = 200;
     /// Largest number of evenings. They help where lengths change so suddenly along the tube that splines through them fall below zero. More often the
     /// line itself turns back, and nothing helps. Half and twice of them leave fits to limbs of five known characters the same.
-    const EVENED: usize = 30;
+    const MAX_EVENING_ROUNDS: usize = 30;
     let mut evened = 0;
-    for _ in 0..ROUNDS {
-        let worst = figure.worst();
-        if worst.legality > GENTLE {
+    for _ in 0..MAX_SHRINK_ROUNDS {
+        let worst = figure.legality_minimum();
+        if worst.legality > TARGET_LEGALITY {
             break;
         }
         let atom = figure.nearest_atom(worst.at[0], 0.0);
         let mut atoms = figure.atoms().to_vec();
         if worst.legality < 0.0 && worst.at[3] == 0.0 {
             evened += 1;
-            if evened > EVENED {
+            if evened > MAX_EVENING_ROUNDS {
                 break;
             }
             even_out(&mut atoms, atom);
@@ -323,7 +334,7 @@ fn even_out(atoms: &mut [Atom], atom: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::filled;
+    use super::fill_gaps;
 
     /// Where an open skin ends, lengths far below the ring's radius are outliers, and the row takes its neighbour's.
     #[test]
@@ -331,9 +342,9 @@ mod tests {
         let rim = [Some(0.03), Some(0.05), None, None, Some(0.04), None];
         let full = |x: f64| vec![Some(x); 6];
         let rows = || vec![full(1.0), full(0.9), rim.to_vec(), rim.to_vec()];
-        let lengths = filled(rows(), &[1.0, 0.9, 0.8, 0.8]).unwrap();
+        let lengths = fill_gaps(rows(), &[1.0, 0.9, 0.8, 0.8]).unwrap();
         assert_eq!(lengths[2..], [vec![0.9; 6], vec![0.9; 6]]);
         // Bones have no rings: what rays found is all that is known.
-        assert!(filled(rows(), &[]).unwrap()[2][0] < 0.9);
+        assert!(fill_gaps(rows(), &[]).unwrap()[2][0] < 0.9);
     }
 }

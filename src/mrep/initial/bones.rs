@@ -4,22 +4,22 @@
 //! Joints are kept where a limb bends; a straight limb has two bones.
 
 use crate::Vec3;
-use crate::geometry::polyline::{at, lengths, smooth};
+use crate::geometry::polyline::{arc_lengths, point_at, smooth};
 use crate::mrep::error::MRepError;
-use crate::mrep::initial::limbs::{Limb, hang, limbs};
+use crate::mrep::initial::limbs::{LimbRings, find_limbs, order_as_tree};
 use crate::mrep::initial::tube::main_piece;
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
 
 /// Largest distance between a limb and its bones, in its mean radii; more joints are added beyond it. Bones in a round limb then keep 0.65 radii from
 /// the skin; with twice of it they would keep 0.3.
-const STRAY: f64 = 0.35;
+const MAX_BONE_DISTANCE: f64 = 0.35;
 /// Largest length of a bone, as a share of its limb, and smallest length, in mean radii. A half gives a straight limb two bones, like an arm or a
 /// leg. Skin around a bone shorter than a radius would be farther from it than it is long.
-const LONGEST: f64 = 0.5;
-const SHORTEST: f64 = 1.0;
+const MAX_BONE_LENGTH: f64 = 0.5;
+const MIN_BONE_LENGTH: f64 = 1.0;
 /// Largest number of bones suggested.
-const MOST: usize = 512;
+const MAX_BONES: usize = 512;
 
 /// Suggested bones of a body.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ pub struct SuggestedBones {
 
 impl SuggestedBones {
     /// Returns the bone of a range that is nearest to a point.
-    fn nearest(&self, among: std::ops::Range<usize>, place: &Vec3) -> Option<u32> {
+    fn nearest_bone(&self, among: std::ops::Range<usize>, place: &Vec3) -> Option<u32> {
         let far = |b: usize| {
             let way = self.tails[b] - self.heads[b];
             let t = ((place - self.heads[b]).dot(&way) / way.norm_squared()).clamp(0.0, 1.0);
@@ -76,7 +76,7 @@ impl SuggestedBones {
 /// A surface that bounds no volume, one in pieces, one without rings.
 pub fn suggest_bones(surface: &Surface) -> Result<SuggestedBones, MRepError> {
     let mesh = main_piece(surface)?;
-    let limbs = limbs(&mesh);
+    let limbs = find_limbs(&mesh);
     let refuse = || {
         MRepError::Target(
             "no limbs were found: the surface is too coarse or too round for bones to be suggested, subdivide it or place them by hand"
@@ -90,7 +90,7 @@ pub fn suggest_bones(surface: &Surface) -> Result<SuggestedBones, MRepError> {
             best
         }
     });
-    let ordered = hang(limbs, root.ok_or_else(refuse)?);
+    let ordered = order_as_tree(limbs, root.ok_or_else(refuse)?);
     let mut bones = SuggestedBones {
         names: Vec::new(),
         parents: Vec::new(),
@@ -103,11 +103,11 @@ pub fn suggest_bones(surface: &Surface) -> Result<SuggestedBones, MRepError> {
         let above = hangs_on.map_or(0..0, |h| of_limb[h].clone());
         let joints = joints(limb);
         let first = bones.names.len();
-        if joints.len() < 2 || first + joints.len() > MOST {
+        if joints.len() < 2 || first + joints.len() > MAX_BONES {
             of_limb.push(above);
             continue;
         }
-        let mut parent = bones.nearest(above, &joints[0]);
+        let mut parent = bones.nearest_bone(above, &joints[0]);
         for (k, pair) in joints.windows(2).enumerate() {
             bones.names.push(match i {
                 0 => format!("Body {}", k + 1),
@@ -127,24 +127,24 @@ pub fn suggest_bones(surface: &Surface) -> Result<SuggestedBones, MRepError> {
 }
 
 /// Returns the joints along a limb: its ends, its bends, and more in long bones.
-fn joints(limb: &Limb) -> Vec<Vec3> {
+fn joints(limb: &LimbRings) -> Vec<Vec3> {
     let mut row: Vec<Vec3> = limb.rings.iter().map(|r| r.centre).collect();
     if row.len() == 1 {
         return row;
     }
     smooth(&mut row, 2);
-    let along = lengths(&row);
+    let along = arc_lengths(&row);
     let total = along[along.len() - 1];
     let radius = limb.mean_radius();
-    let shortest = (SHORTEST * radius).min(total / 4.0);
+    let shortest = (MIN_BONE_LENGTH * radius).min(total / 4.0);
     let mut chosen = vec![0, row.len() - 1];
     // Douglas and Peucker's method: the farthest point first.
     loop {
         let worst = chosen
             .windows(2)
-            .filter_map(|w| farthest_off(&row, &along, [w[0], w[1]], shortest));
+            .filter_map(|w| farthest_point(&row, &along, [w[0], w[1]], shortest));
         let worst = worst.reduce(|a, b| if b.0 > a.0 { b } else { a });
-        let Some((_, k)) = worst.filter(|(off, _)| *off > STRAY * radius) else {
+        let Some((_, k)) = worst.filter(|(off, _)| *off > MAX_BONE_DISTANCE * radius) else {
             break;
         };
         let place = chosen.partition_point(|i| *i < k);
@@ -153,9 +153,11 @@ fn joints(limb: &Limb) -> Vec<Vec3> {
     let mut joints = Vec::new();
     for w in chosen.windows(2) {
         let [from, to] = [along[w[0]], along[w[1]]];
-        let parts = ((to - from) / (LONGEST * total) - 1e-9).ceil().max(1.0);
+        let parts = ((to - from) / (MAX_BONE_LENGTH * total) - 1e-9)
+            .ceil()
+            .max(1.0);
         let share = |i: f64| from + (to - from) * i / parts;
-        joints.extend((0..parts as usize).map(|i| at(&row, &along, share(i as f64))));
+        joints.extend((0..parts as usize).map(|i| point_at(&row, &along, share(i as f64))));
     }
     joints.push(row[row.len() - 1]);
     joints
@@ -163,7 +165,7 @@ fn joints(limb: &Limb) -> Vec<Vec3> {
 
 /// Returns the point between two of a row that is farthest from their segment, and its distance. Points nearer to either end than
 /// `shortest` are skipped.
-fn farthest_off(
+fn farthest_point(
     row: &[Vec3],
     along: &[f64],
     [from, to]: [usize; 2],

@@ -2,11 +2,11 @@
 //! Tubes along chains of bones: an arm, a leg, a tail, a neck.
 
 use crate::Vec3;
-use crate::geometry::polyline::lengths;
+use crate::geometry::polyline::arc_lengths;
 use crate::mrep::error::MRepError;
-use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::initial::along::{Line, Made};
-use crate::mrep::initial::skin::Skin;
+use crate::mrep::figures::figure::{Figure, FigureKind};
+use crate::mrep::initial::along::{HubLine, ShrunkTube};
+use crate::mrep::initial::skin::FigureSkin;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 
@@ -45,7 +45,7 @@ impl Figure {
         bones: &[u32],
         settings: ChainSettings,
     ) -> Result<Self, MRepError> {
-        let chain = ordered(skeleton, bones)?;
+        let chain = order_chain(skeleton, bones)?;
         if !(1..=64).contains(&settings.atoms_per_bone) {
             return Err(MRepError::Count {
                 what: "the number of atoms per bone",
@@ -54,14 +54,14 @@ impl Figure {
                 most: 64,
             });
         }
-        Kind::Tube {
+        FigureKind::Tube {
             atoms: 2,
             spokes: settings.spokes,
         }
         .check()?;
         let weights = skin;
-        let skin = following(surface, skeleton, weights, &chain)?;
-        let row = Row::new(surface, skeleton, weights, &chain)?;
+        let skin = chain_skin(surface, skeleton, weights, &chain)?;
+        let row = BoneChain::new(surface, skeleton, weights, &chain)?;
         row.tube(&skin, settings).map_err(|why| match why {
             MRepError::Bones(why) => {
                 MRepError::Bones(format!("bones {}: {why}", names(skeleton, &chain)))
@@ -81,13 +81,13 @@ impl Figure {
 }
 
 /// Joints of a chain of bones, each bone's tail at the next one's head.
-struct Row {
+struct BoneChain {
     ends: Vec<Vec3>,
     /// Arc length of each joint along the bones, metres.
     along: Vec<f64>,
 }
 
-impl Row {
+impl BoneChain {
     /// # Errors
     /// A bone without length.
     fn new(
@@ -98,8 +98,8 @@ impl Row {
     ) -> Result<Self, MRepError> {
         // Bones turn about their heads, so each bone ends at the next one's head.
         let mut ends: Vec<Vec3> = (chain.iter().map(|b| skeleton.heads()[*b as usize])).collect();
-        ends.push(skeleton.meant_tail(surface, skin, chain[chain.len() - 1]));
-        let along = lengths(&ends);
+        ends.push(skeleton.effective_tail(surface, skin, chain[chain.len() - 1]));
+        let along = arc_lengths(&ends);
         let least = 1e-6 * along[along.len() - 1];
         if let Some(i) = along.windows(2).position(|w| w[1] - w[0] <= least) {
             return Err(MRepError::Bones(format!(
@@ -121,31 +121,34 @@ impl Row {
     }
 
     /// Builds the tube, with corners as sharp as possible without losing much of the body.
-    fn tube(&self, skin: &Skin<'_>, settings: ChainSettings) -> Result<Figure, MRepError> {
+    fn tube(&self, skin: &FigureSkin<'_>, settings: ChainSettings) -> Result<Figure, MRepError> {
         /// Share of the radii that suffices; and gain in that share that justifies rounding another corner. Half and twice of the second leave tubes
         /// along limbs of five known characters the same. With half and twice of the first they miss them by no more.
-        const ENOUGH: f64 = 0.8;
-        const BETTER: f64 = 0.02;
+        const SUFFICIENT_RADIUS_SHARE: f64 = 0.8;
+        const MIN_SHARE_GAIN: f64 = 0.02;
         /// Width of a corner's first rounding, in radii; factor of each further rounding; largest width, in radii. A right angle's corner moves by
         /// 0.56 of the width: by 0.28 radii at first, and by 1.13 with the largest, which leaves a round limb.
-        const ROUND: [f64; 3] = [0.5, 2.0, 2.0];
+        const CORNER_ROUNDING: [f64; 3] = [0.5, 2.0, 2.0];
         /// Largest number of rounds: each corner has three at most (0.5, 1 and 2 radii), and a chain seldom has more than two sharp ones.
-        const ROUNDS: usize = 8;
+        const MAX_ROUNDING_ROUNDS: usize = 8;
         let bones = self.along.len() - 1;
         let mut rounding = vec![0.0; bones + 1];
         let wanted = vec![settings.atoms_per_bone; bones];
-        let first = self.line(&wanted, settings.spokes, &rounding);
+        let first = self.hub_line(&wanted, settings.spokes, &rounding);
         let radii = first.radii(skin)?;
-        let counts = counts(&first, &radii, settings.atoms_per_bone);
-        let mut best: Option<Made> = None;
-        let mut rounds = 0..ROUNDS;
+        let counts = atom_counts(&first, &radii, settings.atoms_per_bone);
+        let mut best: Option<ShrunkTube> = None;
+        let mut rounds = 0..MAX_ROUNDING_ROUNDS;
         loop {
-            let tight = match self.line(&counts, settings.spokes, &rounding).tube(skin) {
+            let tight = match self
+                .hub_line(&counts, settings.spokes, &rounding)
+                .tube(skin)
+            {
                 Err(MRepError::Sharp { u }) => u,
                 Err(other) => return Err(other),
                 Ok(made) => {
                     let tight = made.tightest;
-                    if (best.as_ref()).is_none_or(|known| made.left > known.left + BETTER) {
+                    if (best.as_ref()).is_none_or(|known| made.left > known.left + MIN_SHARE_GAIN) {
                         best = Some(made);
                     }
                     tight
@@ -155,22 +158,24 @@ impl Row {
             let radius = |j: usize| radii[j * settings.atoms_per_bone];
             let far = |j: &usize| (self.along[*j] / self.length() - tight).abs();
             let again = rounds.next().is_some();
-            let free = (1..bones).filter(|j| again && rounding[*j] < ROUND[2] * radius(*j));
+            let free =
+                (1..bones).filter(|j| again && rounding[*j] < CORNER_ROUNDING[2] * radius(*j));
             let joint = free.min_by(|a, b| far(a).total_cmp(&far(b)));
             match (best, joint) {
-                (Some(made), _) if made.left >= ENOUGH => return Ok(made.figure),
+                (Some(made), _) if made.left >= SUFFICIENT_RADIUS_SHARE => return Ok(made.figure),
                 (Some(made), None) => return Ok(made.figure),
                 (None, None) => return Err(MRepError::Sharp { u: tight }),
                 (known, Some(joint)) => {
                     best = known;
-                    rounding[joint] = (rounding[joint] * ROUND[1]).max(ROUND[0] * radius(joint));
+                    rounding[joint] = (rounding[joint] * CORNER_ROUNDING[1])
+                        .max(CORNER_ROUNDING[0] * radius(joint));
                 }
             }
         }
     }
 
     /// Places hubs along the chain. Each corner is rounded by a Gaussian blur of its width; the ends stay.
-    fn line(&self, counts: &[usize], spokes: usize, rounding: &[f64]) -> Line {
+    fn hub_line(&self, counts: &[usize], spokes: usize, rounding: &[f64]) -> HubLine {
         let way =
             |k: usize| (self.ends[k + 1] - self.ends[k]) / (self.along[k + 1] - self.along[k]);
         let bones = self.along.len() - 1;
@@ -206,7 +211,7 @@ impl Row {
             first += count;
             joints.push(first);
         }
-        Line {
+        HubLine {
             hubs,
             joints,
             ring_radii: Vec::new(),
@@ -217,16 +222,16 @@ impl Row {
 
 /// Returns the number of atoms of each bone. Bones that are short for their thickness get fewer: spokes much longer than the distance between them
 /// cross at the slightest bend.
-fn counts(line: &Line, radii: &[f64], most: usize) -> Vec<usize> {
+fn atom_counts(line: &HubLine, radii: &[f64], most: usize) -> Vec<usize> {
     /// Least distance between atoms, in radii. Half of it leaves tubes along limbs of five known characters the same; twice changes what two miss by
     /// 0.03 % of the size at most.
-    const LEAST_WAY: f64 = 0.6;
+    const MIN_ATOM_DISTANCE: f64 = 0.6;
     (0..line.joints.len() - 1)
         .map(|bone| {
             let hubs = bone * most..=(bone + 1) * most;
             let (from, to) = (line.hubs[*hubs.start()], line.hubs[*hubs.end()]);
             let radius = radii[hubs].iter().copied().fold(f64::INFINITY, f64::min);
-            let fits = (to - from).norm() / (LEAST_WAY * radius);
+            let fits = (to - from).norm() / (MIN_ATOM_DISTANCE * radius);
             (fits.floor() as usize).clamp(1, most)
         })
         .collect()
@@ -252,14 +257,14 @@ fn chain_shares(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
 }
 
 /// Returns the skin that follows the bones more than others, as a surface.
-pub(in crate::mrep) fn skin_of(
+pub(in crate::mrep) fn chain_surface(
     surface: &Surface,
     skeleton: &Skeleton,
     skin: &SkinWeights,
     bones: &[u32],
 ) -> Result<Surface, MRepError> {
-    known(skeleton, bones)?;
-    following(surface, skeleton, skin, bones)?;
+    check_bones(skeleton, bones)?;
+    chain_skin(surface, skeleton, skin, bones)?;
     let shares = chain_shares(skin, bones);
     let mut number = vec![u32::MAX; shares.len()];
     let mut vertices = Vec::new();
@@ -277,26 +282,26 @@ pub(in crate::mrep) fn skin_of(
             *number
         }));
     }
-    Surface::new(vertices, triangles).map_err(|_| nobody(skeleton, bones))
+    Surface::new(vertices, triangles).map_err(|_| no_skin_error(skeleton, bones))
 }
 
 /// Returns the skin that follows the bones; refuses bones without any.
-fn following<'a>(
+fn chain_skin<'a>(
     surface: &'a Surface,
     skeleton: &Skeleton,
     skin: &SkinWeights,
     bones: &[u32],
-) -> Result<Skin<'a>, MRepError> {
+) -> Result<FigureSkin<'a>, MRepError> {
     let mut follows = vec![false; skeleton.len()];
     bones.iter().for_each(|b| follows[*b as usize] = true);
-    let skin = Skin::of_bones(surface, skin, &follows)?;
+    let skin = FigureSkin::from_bones(surface, skin, &follows)?;
     match skin.is_empty() {
-        true => Err(nobody(skeleton, bones)),
+        true => Err(no_skin_error(skeleton, bones)),
         false => Ok(skin),
     }
 }
 
-fn nobody(skeleton: &Skeleton, bones: &[u32]) -> MRepError {
+fn no_skin_error(skeleton: &Skeleton, bones: &[u32]) -> MRepError {
     MRepError::Bones(format!(
         "no skin follows the bones {}: give others, or the weights of this mesh",
         names(skeleton, bones)
@@ -304,7 +309,7 @@ fn nobody(skeleton: &Skeleton, bones: &[u32]) -> MRepError {
 }
 
 /// Refuses bones that the skeleton does not have.
-fn known(skeleton: &Skeleton, bones: &[u32]) -> Result<(), MRepError> {
+fn check_bones(skeleton: &Skeleton, bones: &[u32]) -> Result<(), MRepError> {
     let lost = bones.iter().find(|b| **b as usize >= skeleton.len());
     lost.map_or(Ok(()), |bone| {
         Err(MRepError::Bones(format!(
@@ -317,10 +322,10 @@ fn known(skeleton: &Skeleton, bones: &[u32]) -> Result<(), MRepError> {
 /// Returns the quoted names of bones; of many only the first two and the last.
 fn names(skeleton: &Skeleton, bones: &[u32]) -> String {
     /// Largest number of bones listed in full.
-    const MOST: usize = 6;
+    const MAX_LISTED_BONES: usize = 6;
     let quoted = |b: &u32| format!("'{}'", skeleton.names()[*b as usize]);
     if let [first, second, .., last] = bones
-        && bones.len() > MOST
+        && bones.len() > MAX_LISTED_BONES
     {
         let [first, second, last] = [first, second, last].map(quoted);
         return format!("{first}, {second}, … {last} ({} bones)", bones.len());
@@ -329,12 +334,12 @@ fn names(skeleton: &Skeleton, bones: &[u32]) -> String {
 }
 
 /// Returns the bones in order from the root of the chain; refuses bones that do not form one.
-fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
+fn order_chain(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
     let refused = |why: String| Err(MRepError::Bones(why));
     if bones.is_empty() {
         return refused("no bones were given: a tube needs a chain of at least one".into());
     }
-    known(skeleton, bones)?;
+    check_bones(skeleton, bones)?;
     for (i, bone) in bones.iter().enumerate() {
         if bones[..i].contains(bone) {
             return refused(format!("bone {} is given twice", names(skeleton, &[*bone])));

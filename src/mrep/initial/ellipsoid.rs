@@ -8,18 +8,18 @@ use crate::{Mat3, Vec3};
 
 /// Amount by which the corners of a square grid are pulled in to lie in the ellipse: a square's border in a circle would have corners of nearly
 /// 180°, which fold. With half and twice of it no slab goes into a superquadric.
-const ROUNDING: f64 = 0.6;
+const CORNER_ROUNDING: f64 = 0.6;
 
 /// Returns a place of an even grid squeezed into the unit circle, as \[across the columns, across the rows\]. The border is at `reach`, and a little
 /// beyond at the corners.
-pub(in crate::mrep) fn squeezed(
+pub(in crate::mrep) fn squeeze_into_circle(
     [i, j]: [usize; 2],
     [rows, cols]: [usize; 2],
     reach: f64,
 ) -> [f64; 2] {
     let even = |k: usize, n: usize| 2.0 * k as f64 / (n.max(2) - 1) as f64 - 1.0;
     let (s, t) = (even(j, cols), even(i, rows));
-    let squeeze = |s: f64, t: f64| s * (1.0 - ROUNDING * t * t / 2.0).sqrt() * reach;
+    let squeeze = |s: f64, t: f64| s * (1.0 - CORNER_ROUNDING * t * t / 2.0).sqrt() * reach;
     [squeeze(s, t), squeeze(t, s)]
 }
 
@@ -34,11 +34,11 @@ pub(in crate::mrep) fn slab(
     cols: usize,
     reach: f64,
 ) -> Result<Figure, MRepError> {
-    crate::mrep::figures::figure::Kind::Slab { rows, cols }.check()?;
+    crate::mrep::figures::figure::FigureKind::Slab { rows, cols }.check()?;
     let mut atoms = Vec::new();
     for i in 0..rows {
         for j in 0..cols {
-            let [x, y] = squeezed([i, j], [rows, cols], reach);
+            let [x, y] = squeeze_into_circle([i, j], [rows, cols], reach);
             // Scaled so that the sheet's own border is the unit circle.
             let hub = Vec3::new(x * (a * a - c * c) / a, y * (b * b - c * c) / b, 0.0);
             let foot = Vec3::new(x * a, y * b, c * (1.0 - x * x - y * y).sqrt());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ellipsoid of a body: its centre, its axes and their ratios from the second moments, and its volume.
 
-use crate::geometry::matrix::principal;
+use crate::geometry::matrix::principal_axes;
 use crate::geometry::moments::integrals;
 use crate::geometry::sets::DisjointSets;
 use crate::mrep::error::MRepError;
@@ -12,7 +12,7 @@ use std::f64::consts::TAU;
 
 /// Skewness along an axis above which it decides the axis's sign. It is a thousand times the rounding of vertices in single precision, 1e-7, and far
 /// below a cone's skewness, 0.86.
-const LEAST_SKEW: f64 = 1e-4;
+const MIN_SKEWNESS: f64 = 1e-4;
 
 /// An ellipsoid: centre, axes (columns of a rotation, the longest first), and half axes.
 pub(in crate::mrep) struct Ellipsoid {
@@ -22,7 +22,7 @@ pub(in crate::mrep) struct Ellipsoid {
 }
 
 /// Returns the integral of the third power of the coordinate along an axis.
-fn cubes(triangles: &[[Vec3; 3]], axis: &Vec3) -> f64 {
+fn third_moment(triangles: &[[Vec3; 3]], axis: &Vec3) -> f64 {
     let one = |[a, b, c]: &[Vec3; 3]| {
         let volume = a.dot(&b.cross(c)) / 6.0;
         let [p, q, r] = [a, b, c].map(|x| x.dot(axis));
@@ -35,7 +35,7 @@ fn cubes(triangles: &[[Vec3; 3]], axis: &Vec3) -> f64 {
 }
 
 /// Returns triangles that close the holes of a mesh: cones from each rim to its centroid.
-fn lids(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[Vec3; 3]> {
+fn closing_triangles(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[Vec3; 3]> {
     // Directed uses of each edge, less those in the opposite direction.
     let mut edges: BTreeMap<[u32; 2], i32> = BTreeMap::new();
     for t in triangles {
@@ -75,14 +75,14 @@ impl Ellipsoid {
     ///
     /// # Errors
     /// A surface that bounds no volume.
-    pub fn of(surface: &Surface) -> Result<Self, MRepError> {
+    pub fn from_surface(surface: &Surface) -> Result<Self, MRepError> {
         let welded = surface.welded();
         let skin = surface.triangle_roles().iter().zip(&welded.triangles);
         let skin = skin.filter(|(role, _)| **role == TriangleRole::Skin);
         let skin: Vec<[u32; 3]> = skin.map(|(_, t)| *t).collect();
         let corners = skin.iter().map(|t| t.map(|v| welded.vertices[v as usize]));
         let mut triangles: Vec<[Vec3; 3]> = corners.collect();
-        triangles.extend(lids(&welded.vertices, &skin));
+        triangles.extend(closing_triangles(&welded.vertices, &skin));
         let refuse = |what: &str| Err(MRepError::Target(what.into()));
         if triangles.is_empty() {
             return refuse(
@@ -112,17 +112,18 @@ impl Ellipsoid {
         let centre = first / volume;
         shift(&mut triangles, centre, 1.0);
         let (volume, _, second) = integrals(triangles.iter().copied());
-        let (mut axes, variances) = principal(&(second / volume));
+        let (mut axes, variances) = principal_axes(&(second / volume));
         if variances[2].is_nan() || variances[2] <= 1e-12 * variances[0] {
             return refuse("the surface bounds a volume without thickness: no figure fits into it");
         }
-        let skews: [f64; 3] =
-            std::array::from_fn(|k| cubes(&triangles, &axes[k]) / volume / variances[k].powf(1.5));
+        let skews: [f64; 3] = std::array::from_fn(|k| {
+            third_moment(&triangles, &axes[k]) / volume / variances[k].powf(1.5)
+        });
         let mut strongest = [0, 1, 2];
         strongest.sort_by(|&i, &j| skews[j].abs().total_cmp(&skews[i].abs()));
         for k in strongest {
             let largest = axes[k][axes[k].iamax()];
-            let sign = if skews[k].abs() >= LEAST_SKEW {
+            let sign = if skews[k].abs() >= MIN_SKEWNESS {
                 skews[k]
             } else {
                 largest
@@ -157,20 +158,21 @@ mod tests {
     #[test]
     fn ellipsoid_recovers_axes() {
         // Skewed along two axes.
-        let egg = sphere(1.0, 60).mapped(|p| {
+        let egg = sphere(1.0, 60).map_vertices(|p| {
             let wide = 1.0 + 0.2 * p.x;
             Vec3::new(2.0 * p.x, 1.2 * wide * p.y + 0.1 * p.y * p.y, 0.6 * p.z)
         });
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, 1.1, -2.0)).matrix();
         let shift = Vec3::new(10.0, 3.0, -5.0);
-        let of = |shape: crate::surface::shapes::Shape| {
-            Ellipsoid::of(&Surface::new(shape.vertices, shape.triangles).unwrap()).unwrap()
+        let of = |shape: crate::surface::shapes::TestMesh| {
+            Ellipsoid::from_surface(&Surface::new(shape.vertices, shape.triangles).unwrap())
+                .unwrap()
         };
         let plain = of(egg.clone());
         for (half, known) in plain.half.iter().zip([2.0, 1.2, 0.6]) {
             assert!((half / known - 1.0).abs() < 0.05, "{:?}", plain.half);
         }
-        let moved = of(egg.mapped(|p| turn * p * 3.0 + shift));
+        let moved = of(egg.map_vertices(|p| turn * p * 3.0 + shift));
         assert!((turn * plain.centre * 3.0 + shift - moved.centre).norm() < 1e-9);
         assert!((turn * plain.axes - moved.axes).amax() < 1e-9);
         assert!((moved.axes.determinant() - 1.0).abs() < 1e-12);
@@ -179,13 +181,13 @@ mod tests {
     /// Holes of an open surface are closed at their middles.
     #[test]
     fn ellipsoid_closes_holes() {
-        let whole = sphere(1.0, 40).mapped(|p| Vec3::new(2.0 * p.x, 1.5 * p.y, p.z));
+        let whole = sphere(1.0, 40).map_vertices(|p| Vec3::new(2.0 * p.x, 1.5 * p.y, p.z));
         let mut open = whole.clone();
         let low = |t: &[u32; 3]| t.iter().any(|&v| whole.vertices[v as usize].z < -0.9);
         open.triangles.retain(|t| !low(t));
-        let of = |shape: &crate::surface::shapes::Shape| {
+        let of = |shape: &crate::surface::shapes::TestMesh| {
             let surface = Surface::new(shape.vertices.clone(), shape.triangles.clone());
-            Ellipsoid::of(&surface.unwrap()).unwrap()
+            Ellipsoid::from_surface(&surface.unwrap()).unwrap()
         };
         let (whole, open) = (of(&whole), of(&open));
         assert!((whole.centre - open.centre).norm() < 0.05);
@@ -198,9 +200,9 @@ mod tests {
     /// A surface without volume is refused.
     #[test]
     fn ellipsoid_refuses_sheet() {
-        let refused = |shape: crate::surface::shapes::Shape| {
+        let refused = |shape: crate::surface::shapes::TestMesh| {
             let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
-            Ellipsoid::of(&surface).err().unwrap().to_string()
+            Ellipsoid::from_surface(&surface).err().unwrap().to_string()
         };
         assert!(refused(plane(4)).contains("sheet"));
     }

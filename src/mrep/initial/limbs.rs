@@ -4,21 +4,21 @@
 //! Rings of equal distance from the far end divide the skin into pieces. A limb is a row of pieces with one ring on either side. It
 //! begins and ends at branching pieces or at tips. Short limbs are bumps and are left out.
 
-use crate::geometry::geodesic::Mesh;
+use crate::geometry::geodesic::GeodesicMesh;
 use crate::mrep::initial::rings::{Ring, Rings};
-use crate::mrep::initial::tube::from_ends;
+use crate::mrep::initial::tube::end_distances;
 
 /// Number of rings from end to end. A limb a sixteenth as long as the body is met by four.
-const LEVELS: usize = 64;
+const RING_LEVELS: usize = 64;
 /// Least ratio of a limb's length to its width where it begins; shorter limbs are bumps. A half ball has 0.5, and a little less between its rings, as
 /// the last lies below its tip.
-const LEAST_LENGTH: f64 = 0.45;
+const MIN_LENGTH_RATIO: f64 = 0.45;
 /// Least radius of a limb through which the body continues, over the body's. Each of two limbs that share the body's cross section has 0.71 of its
 /// radius, each of three 0.58: the body goes on through a half of itself.
-const GOES_ON: f64 = 0.6;
+const MIN_CONTINUATION_RADIUS: f64 = 0.6;
 
 /// A row of rings between two pieces.
-pub(in crate::mrep) struct Limb {
+pub(in crate::mrep) struct LimbRings {
     pub rings: Vec<Ring>,
     /// Pieces at both ends.
     ends: [usize; 2],
@@ -26,7 +26,7 @@ pub(in crate::mrep) struct Limb {
     inner: Vec<usize>,
 }
 
-impl Limb {
+impl LimbRings {
     pub fn length(&self) -> f64 {
         let pairs = self.rings.windows(2);
         pairs.map(|w| (w[1].centre - w[0].centre).norm()).sum()
@@ -42,14 +42,14 @@ impl Limb {
             / self.rings.len() as f64
     }
 
-    fn reversed(mut self) -> Self {
+    fn into_reversed(mut self) -> Self {
         self.rings.reverse();
         self.ends.reverse();
         self
     }
 
     /// Appends another limb that begins where this one ends.
-    fn followed_by(mut self, other: Self) -> Self {
+    fn append_limb(mut self, other: Self) -> Self {
         self.rings.extend(other.rings);
         self.inner.extend(other.inner);
         self.ends[1] = other.ends[1];
@@ -58,19 +58,19 @@ impl Limb {
 }
 
 /// Returns all limbs that are not bumps.
-pub(in crate::mrep) fn limbs(mesh: &Mesh) -> Vec<Limb> {
-    let [(_, far), (last, _)] = from_ends(mesh);
+pub(in crate::mrep) fn find_limbs(mesh: &GeodesicMesh) -> Vec<LimbRings> {
+    let [(_, far), (last, _)] = end_distances(mesh);
     let reach = far[last as usize];
-    let levels: Vec<f64> = (0..LEVELS)
-        .map(|i| reach * (i as f64 + 0.5) / LEVELS as f64)
+    let levels: Vec<f64> = (0..RING_LEVELS)
+        .map(|i| reach * (i as f64 + 0.5) / RING_LEVELS as f64)
         .collect();
     let Rings { rings, pieces } = Rings::new(mesh, &far, &levels);
-    let mut limbs: Vec<Limb> = rows(&rings, pieces);
+    let mut limbs: Vec<LimbRings> = ring_rows(&rings, pieces);
     // Bumps are removed one by one, the least first; the limb on which one stood then continues through.
     loop {
-        let degree = degrees(&limbs, pieces);
-        let is_leaf = |limb: &Limb| limb.ends.iter().any(|e| degree[*e] == 1);
-        let excess = |limb: &Limb| {
+        let degree = piece_degrees(&limbs, pieces);
+        let is_leaf = |limb: &LimbRings| limb.ends.iter().any(|e| degree[*e] == 1);
+        let excess = |limb: &LimbRings| {
             let [first, last] = limb.ends.map(|e| degree[e]);
             // Width where the limb branches off.
             let base = if first == 1 {
@@ -88,19 +88,19 @@ pub(in crate::mrep) fn limbs(mesh: &Mesh) -> Vec<Limb> {
         let least = (0..limbs.len())
             .filter(|i| is_leaf(&limbs[*i]))
             .map(|i| (excess(&limbs[i]), i))
-            .filter(|(excess, _)| *excess < LEAST_LENGTH)
+            .filter(|(excess, _)| *excess < MIN_LENGTH_RATIO)
             .reduce(|a, b| if b.0 < a.0 { b } else { a });
         let Some((_, bump)) = least else {
             break;
         };
         limbs.remove(bump);
-        limbs = joined(limbs, pieces);
+        limbs = join_limbs(limbs, pieces);
     }
     limbs
 }
 
 /// Returns the number of limbs that end at each piece.
-fn degrees(limbs: &[Limb], pieces: usize) -> Vec<usize> {
+fn piece_degrees(limbs: &[LimbRings], pieces: usize) -> Vec<usize> {
     let mut degree = vec![0; pieces];
     limbs
         .iter()
@@ -110,18 +110,18 @@ fn degrees(limbs: &[Limb], pieces: usize) -> Vec<usize> {
 }
 
 /// Returns rows of rings through pieces with one ring on either side.
-fn rows(rings: &[Ring], pieces: usize) -> Vec<Limb> {
-    let each = rings.iter().map(|ring| Limb {
+fn ring_rows(rings: &[Ring], pieces: usize) -> Vec<LimbRings> {
+    let each = rings.iter().map(|ring| LimbRings {
         rings: vec![*ring],
         ends: ring.pieces,
         inner: Vec::new(),
     });
-    joined(each.collect(), pieces)
+    join_limbs(each.collect(), pieces)
 }
 
 /// Joins two limbs wherever exactly two meet.
-fn joined(limbs: Vec<Limb>, pieces: usize) -> Vec<Limb> {
-    let mut limbs: Vec<Option<Limb>> = limbs.into_iter().map(Some).collect();
+fn join_limbs(limbs: Vec<LimbRings>, pieces: usize) -> Vec<LimbRings> {
+    let mut limbs: Vec<Option<LimbRings>> = limbs.into_iter().map(Some).collect();
     let mut at: Vec<Vec<usize>> = vec![Vec::new(); pieces];
     for (i, limb) in limbs.iter().enumerate() {
         for end in limb.iter().flat_map(|l| l.ends) {
@@ -141,12 +141,12 @@ fn joined(limbs: Vec<Limb>, pieces: usize) -> Vec<Limb> {
         let one = if one.ends[1] == piece {
             one
         } else {
-            one.reversed()
+            one.into_reversed()
         };
         let other = if other.ends[0] == piece {
             other
         } else {
-            other.reversed()
+            other.into_reversed()
         };
         // The second limb no longer exists: its far end now belongs to the first.
         at[other.ends[1]].iter_mut().for_each(|i| {
@@ -154,34 +154,37 @@ fn joined(limbs: Vec<Limb>, pieces: usize) -> Vec<Limb> {
                 *i = a;
             }
         });
-        limbs[a] = Some(one.followed_by(other));
+        limbs[a] = Some(one.append_limb(other));
     }
     limbs.into_iter().flatten().collect()
 }
 
 /// Orders the limbs as a tree, from the body on. Each limb points away from the body and comes with the index of its parent. Limbs at
 /// the same depth are sorted from the longest to the shortest. A limb that closes a loop has one parent.
-pub(in crate::mrep) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Option<usize>)> {
+pub(in crate::mrep) fn order_as_tree(
+    mut limbs: Vec<LimbRings>,
+    root: usize,
+) -> Vec<(LimbRings, Option<usize>)> {
     let mut body = limbs.swap_remove(root);
     // Extends the body through similarly thick limbs at both ends.
     for _ in 0..2 {
-        while let Some(next) = going_on(&body, &limbs) {
+        while let Some(next) = continuing_limb(&body, &limbs) {
             let next = limbs.swap_remove(next);
             let next = if next.ends[0] == body.ends[1] {
                 next
             } else {
-                next.reversed()
+                next.into_reversed()
             };
             body.inner.push(body.ends[1]);
-            body = body.followed_by(next);
+            body = body.append_limb(next);
         }
-        body = body.reversed();
+        body = body.into_reversed();
     }
     // The body starts at its thicker end.
     let [first, last] =
         [body.rings.first(), body.rings.last()].map(|r| r.map_or(0.0, |r| r.length));
     if first < last {
-        body = body.reversed();
+        body = body.into_reversed();
     }
     let mut reached: Vec<(usize, usize)> = body
         .inner
@@ -190,7 +193,7 @@ pub(in crate::mrep) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Opt
         .map(|p| (*p, 0))
         .collect();
     let mut ordered = vec![(body, None)];
-    let mut rest: Vec<Option<Limb>> = limbs.into_iter().map(Some).collect();
+    let mut rest: Vec<Option<LimbRings>> = limbs.into_iter().map(Some).collect();
     while !reached.is_empty() {
         let on = |piece: usize| {
             reached
@@ -198,7 +201,7 @@ pub(in crate::mrep) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Opt
                 .find(|(p, _)| *p == piece)
                 .map(|(_, limb)| *limb)
         };
-        let mut next: Vec<(Limb, Option<usize>)> = Vec::new();
+        let mut next: Vec<(LimbRings, Option<usize>)> = Vec::new();
         for slot in &mut rest {
             let Some([first, last]) = slot.as_ref().map(|limb| limb.ends.map(on)) else {
                 continue;
@@ -208,7 +211,7 @@ pub(in crate::mrep) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Opt
             }
             next.extend(slot.take().map(|limb| match first {
                 Some(_) => (limb, first),
-                None => (limb.reversed(), last),
+                None => (limb.into_reversed(), last),
             }));
         }
         next.sort_by(|a, b| b.0.length().total_cmp(&a.0.length()));
@@ -222,8 +225,8 @@ pub(in crate::mrep) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Opt
 }
 
 /// Returns the thickest limb at the body's end, if it is nearly as thick as the body.
-fn going_on(body: &Limb, limbs: &[Limb]) -> Option<usize> {
-    let meets = |limb: &&(usize, &Limb)| limb.1.ends.contains(&body.ends[1]);
+fn continuing_limb(body: &LimbRings, limbs: &[LimbRings]) -> Option<usize> {
+    let meets = |limb: &&(usize, &LimbRings)| limb.1.ends.contains(&body.ends[1]);
     let all = limbs.iter().enumerate().collect::<Vec<_>>();
     let thickest = all.iter().filter(meets);
     let thickest = thickest.reduce(|a, b| {
@@ -234,6 +237,6 @@ fn going_on(body: &Limb, limbs: &[Limb]) -> Option<usize> {
         }
     });
     thickest
-        .filter(|limb| limb.1.mean_radius() > GOES_ON * body.mean_radius())
+        .filter(|limb| limb.1.mean_radius() > MIN_CONTINUATION_RADIUS * body.mean_radius())
         .map(|limb| limb.0)
 }

@@ -6,7 +6,7 @@
 //! [biasotti2008, §4]
 
 use crate::Vec3;
-use crate::geometry::geodesic::Mesh;
+use crate::geometry::geodesic::GeodesicMesh;
 use crate::geometry::sets::DisjointSets;
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Ring {
 }
 
 /// Numbering of the parts of triangles between levels: pairs (triangle, band).
-struct Bands {
+struct TriangleBands {
     /// Lowest and highest band of each triangle.
     range: Vec<[usize; 2]>,
     /// Number of each triangle's lowest band.
@@ -45,8 +45,8 @@ struct Bands {
     count: usize,
 }
 
-impl Bands {
-    fn new(mesh: &Mesh, band: &[usize]) -> Self {
+impl TriangleBands {
+    fn new(mesh: &GeodesicMesh, band: &[usize]) -> Self {
         let range: Vec<[usize; 2]> = (mesh.triangles.iter())
             .map(|t| {
                 let of = t.map(|v| band[v as usize]);
@@ -65,18 +65,18 @@ impl Bands {
         }
     }
 
-    fn number(&self, triangle: usize, band: usize) -> usize {
+    fn band_index(&self, triangle: usize, band: usize) -> usize {
         self.first[triangle] + band - self.range[triangle][0]
     }
 }
 
 impl Rings {
     /// Finds the rings of a function given at the vertices, at ascending `levels`.
-    pub fn new(mesh: &Mesh, values: &[f64], levels: &[f64]) -> Self {
+    pub fn new(mesh: &GeodesicMesh, values: &[f64], levels: &[f64]) -> Self {
         let band: Vec<usize> = (values.iter())
             .map(|x| levels.partition_point(|level| level <= x))
             .collect();
-        let bands = Bands::new(mesh, &band);
+        let bands = TriangleBands::new(mesh, &band);
         let mut pieces = DisjointSets::new(bands.count);
         // Triangles that share an edge share a ring's point wherever the edge crosses a level.
         let mut edges: BTreeMap<[u32; 2], u32> = BTreeMap::new();
@@ -88,7 +88,7 @@ impl Rings {
                 let [a, b] = [band[a as usize], band[b as usize]];
                 let [lo, hi] = [a.min(b), a.max(b)];
                 for band in lo..=hi {
-                    let pair = [t, other].map(|t| bands.number(t, band) as u32);
+                    let pair = [t, other].map(|t| bands.band_index(t, band) as u32);
                     pieces.join(pair[0], pair[1]);
                     // A band's number also stands for the level at its top in the sets of rings.
                     if band < hi {
@@ -97,15 +97,15 @@ impl Rings {
                 }
             }
         }
-        let pieces = pieces.numbers();
+        let pieces = pieces.set_numbers();
         let mut sums: BTreeMap<(usize, u32), (Vec3, f64, [usize; 2])> = BTreeMap::new();
         for (t, corners) in mesh.triangles.iter().enumerate() {
             let [lo, hi] = bands.range[t];
             for (level, value) in levels.iter().enumerate().take(hi).skip(lo) {
-                let number = bands.number(t, level);
+                let number = bands.band_index(t, level);
                 let ends = crossing(mesh, corners, values, &band, level, *value);
                 let length = (ends[1] - ends[0]).norm();
-                let above = bands.number(t, level + 1);
+                let above = bands.band_index(t, level + 1);
                 let both = [number, above].map(|n| pieces[n] as usize);
                 let root = points.root(number as u32);
                 let sum = sums
@@ -132,7 +132,7 @@ impl Rings {
 
 /// Returns the segment in which a level crosses a triangle, between corners of bands up to `below` and those above.
 fn crossing(
-    mesh: &Mesh,
+    mesh: &GeodesicMesh,
     corners: &[u32; 3],
     values: &[f64],
     band: &[usize],
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
     use crate::surface::shapes::{sphere, torus};
 
-    fn heights(shape: crate::surface::shapes::Shape, levels: &[f64]) -> Rings {
-        let mesh = Mesh::new(shape.vertices, shape.triangles);
+    fn heights(shape: crate::surface::shapes::TestMesh, levels: &[f64]) -> Rings {
+        let mesh = GeodesicMesh::new(shape.vertices, shape.triangles);
         let x: Vec<f64> = mesh.vertices.iter().map(|p| p.x).collect();
         Rings::new(&mesh, &x, levels)
     }

@@ -6,11 +6,11 @@ use crate::skeleton::Skeleton;
 
 /// Largest distance of hubs from bones, over the figure's size. A tenth of a millimetre of a limb of a metre, far above the single precision of
 /// files.
-const ON_BONE: f64 = 1e-4;
+const MAX_HUB_DISTANCE: f64 = 1e-4;
 
 /// A bone, and the part of a tube that lies on it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::mrep) struct Run {
+pub(in crate::mrep) struct BoneSpan {
     pub bone: u32,
     /// u of its beginning and end.
     pub ends: [f64; 2],
@@ -18,9 +18,9 @@ pub(in crate::mrep) struct Run {
     pub tip: bool,
 }
 
-impl Run {
+impl BoneSpan {
     /// Returns those of some hubs that lie on it, head first. `None`: fewer than two.
-    pub fn hubs(
+    pub fn hubs_on_bone(
         &self,
         figure: &Figure,
         among: std::ops::RangeInclusive<usize>,
@@ -37,13 +37,16 @@ impl Run {
 ///
 /// # Errors
 /// The reason why the figure does not lie on bones.
-pub(in crate::mrep) fn runs(figure: &Figure, skeleton: &Skeleton) -> Result<Vec<Run>, String> {
-    let near = ON_BONE * figure.size();
+pub(in crate::mrep) fn bone_spans(
+    figure: &Figure,
+    skeleton: &Skeleton,
+) -> Result<Vec<BoneSpan>, String> {
+    let near = MAX_HUB_DISTANCE * figure.size();
     let hub = |u: f64| {
         let at = figure.knots().iter().position(|k| (k - u).abs() < 1e-9);
         at.map(|i| figure.atoms()[i].hub)
     };
-    let mut out: Vec<Run> = Vec::new();
+    let mut out: Vec<BoneSpan> = Vec::new();
     for (i, pair) in figure.joints().windows(2).enumerate() {
         let ends = hub(pair[0]).zip(hub(pair[1]));
         let (head, tail) = ends.ok_or("its joints are no longer hubs")?;
@@ -60,7 +63,7 @@ pub(in crate::mrep) fn runs(figure: &Figure, skeleton: &Skeleton) -> Result<Vec<
             "between two of its joints there is no bone: it rounds a sharp corner, one bone ends elsewhere than the \
              next begins, or it was moved",
         )?;
-        out.push(Run {
+        out.push(BoneSpan {
             bone: bone as u32,
             ends: [pair[0], pair[1]],
             tip,

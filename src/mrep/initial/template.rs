@@ -17,7 +17,7 @@ use std::f64::consts::FRAC_PI_2;
 
 /// Kind of body part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Template {
+pub enum FigureTemplate {
     /// An arm or a leg: a tube of two bones.
     Limb,
     /// A tail, a neck, a tentacle: a tube of four bones that runs thin.
@@ -29,14 +29,14 @@ pub enum Template {
 }
 
 /// Rows and columns of slabs. They are odd, so that the middle row and column lie on the long and the short axis.
-const SLAB: [usize; 2] = [5, 7];
+const SLAB_SIZE: [usize; 2] = [5, 7];
 /// Spokes around tubes. One every 45°, as many as tubes along bones have by default.
-const SPOKES: usize = 8;
+const TUBE_SPOKES: usize = 8;
 /// Fraction of the distance from the centre to the edge of an ellipsoid's sheet that a slab covers. The ellipsoid has 0.6 of its half thickness
 /// there; at its edge spokes would have no angle between them.
-const REACH: f64 = 0.8;
+const SHEET_EXTENT: f64 = 0.8;
 
-impl Template {
+impl FigureTemplate {
     /// All templates.
     pub const ALL: [Self; 4] = [Self::Limb, Self::Tail, Self::Torso, Self::Head];
 
@@ -54,7 +54,7 @@ impl Template {
     ///
     /// # Errors
     /// An unknown name.
-    pub fn by_name(name: &str) -> Result<Self, MRepError> {
+    pub fn from_name(name: &str) -> Result<Self, MRepError> {
         let found = Self::ALL.into_iter().find(|t| t.name() == name);
         found.ok_or_else(|| MRepError::Setting {
             name: "the template",
@@ -71,16 +71,16 @@ impl Figure {
     ///
     /// # Errors
     /// Does not occur for these templates.
-    pub fn template(template: Template) -> Result<Self, MRepError> {
+    pub fn from_template(template: FigureTemplate) -> Result<Self, MRepError> {
         match template {
-            Template::Limb => tube(7, [0.11, 0.07], 2),
-            Template::Tail => tube(13, [0.07, 0.015], 4),
-            Template::Torso => slab(
+            FigureTemplate::Limb => tube(7, [0.11, 0.07], 2),
+            FigureTemplate::Tail => tube(13, [0.07, 0.015], 4),
+            FigureTemplate::Torso => slab(
                 [0.5, 0.27, 0.16],
                 Mat3::from_columns(&[Vec3::z(), Vec3::x(), Vec3::y()]),
                 |up| 1.0 + 0.2 * up,
             ),
-            Template::Head => slab(
+            FigureTemplate::Head => slab(
                 [0.5, 0.42, 0.3],
                 Mat3::from_columns(&[Vec3::z(), Vec3::y(), -Vec3::x()]),
                 |up| 1.0 + 0.16 * up,
@@ -94,8 +94,8 @@ impl Figure {
     ///
     /// # Errors
     /// See [`Self::from_skeleton`] and [`Self::slab_around`]; no skin that follows the bones.
-    pub fn from_skeleton_as(
-        template: Template,
+    pub fn template_from_skeleton(
+        template: FigureTemplate,
         surface: &Surface,
         skeleton: &Skeleton,
         skin: &SkinWeights,
@@ -103,12 +103,12 @@ impl Figure {
         settings: ChainSettings,
     ) -> Result<Self, MRepError> {
         match template {
-            Template::Limb | Template::Tail => {
+            FigureTemplate::Limb | FigureTemplate::Tail => {
                 Self::from_skeleton(surface, skeleton, skin, bones, settings)
             }
-            Template::Torso | Template::Head => {
-                let part = chain::skin_of(surface, skeleton, skin, bones)?;
-                let [rows, cols] = SLAB;
+            FigureTemplate::Torso | FigureTemplate::Head => {
+                let part = chain::chain_surface(surface, skeleton, skin, bones)?;
+                let [rows, cols] = SLAB_SIZE;
                 Self::slab_around(&part, rows, cols)
             }
         }
@@ -128,17 +128,17 @@ fn tube(atoms: usize, [first, last]: [f64; 2], bones: usize) -> Result<Figure, M
             first + (last - first) * share,
             frame,
             FRAC_PI_2,
-            SPOKES,
+            TUBE_SPOKES,
         )
     };
     let joints = (0..=bones).map(|i| i as f64 / bones as f64).collect();
-    Figure::tube_with((0..atoms).map(atom).collect(), None, joints)
+    Figure::tube_with_knots((0..atoms).map(atom).collect(), None, joints)
 }
 
 /// Builds an ellipsoid's slab, rotated by `turn`; `wide` is its width as a function of the height, −1 to 1, along its columns.
 fn slab(half: [f64; 3], turn: Mat3, wide: impl Fn(f64) -> f64) -> Result<Figure, MRepError> {
-    let [rows, cols] = SLAB;
-    let plain = ellipsoid::slab(half, rows, cols, REACH)?;
+    let [rows, cols] = SLAB_SIZE;
+    let plain = ellipsoid::slab(half, rows, cols, SHEET_EXTENT)?;
     let atoms = (plain.atoms().iter()).map(|atom| {
         let factor = wide(atom.hub.x / half[0]);
         let mut atom = atom.clone();
@@ -147,14 +147,14 @@ fn slab(half: [f64; 3], turn: Mat3, wide: impl Fn(f64) -> f64) -> Result<Figure,
         atom
     });
     let slab = Figure::slab(rows, cols, atoms.collect())?;
-    Ok(slab.transformed(1.0, &turn, Vec3::zeros()))
+    Ok(slab.apply_similarity(1.0, &turn, Vec3::zeros()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mrep::fixture::arm;
-    use crate::mrep::{Boundary, FitSettings, chain_weights};
+    use crate::mrep::{Boundary, FigureFitSettings, chain_weights};
     use crate::progress::Silent;
 
     fn skin(figure: &Figure) -> Surface {
@@ -165,8 +165,8 @@ mod tests {
     /// Templates are legal figures, one metre long and symmetrical.
     #[test]
     fn templates_are_valid() {
-        for template in Template::ALL {
-            let figure = Figure::template(template).unwrap();
+        for template in FigureTemplate::ALL {
+            let figure = Figure::from_template(template).unwrap();
             assert!(
                 figure.legality() > 0.1,
                 "{template:?} {}",
@@ -186,9 +186,12 @@ mod tests {
                     "{template:?} {p:?}"
                 );
             }
-            assert_eq!(Template::by_name(template.name()).unwrap(), template);
+            assert_eq!(
+                FigureTemplate::from_name(template.name()).unwrap(),
+                template
+            );
         }
-        let said = Template::by_name("wing").unwrap_err().to_string();
+        let said = FigureTemplate::from_name("wing").unwrap_err().to_string();
         assert!(said.contains("'wing'") && said.contains("torso"));
     }
 
@@ -196,8 +199,8 @@ mod tests {
     #[test]
     fn template_fits_similar_body() {
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.7)).matrix();
-        for template in Template::ALL {
-            let figure = Figure::template(template).unwrap();
+        for template in FigureTemplate::ALL {
+            let figure = Figure::from_template(template).unwrap();
             // Thicker here, thinner there, and moved.
             let body = skin(&figure);
             let changed = body.vertices().iter().map(|p| {
@@ -205,9 +208,9 @@ mod tests {
                 turn * Vec3::new(p.x * wide, p.y * wide + 0.05 * p.z * p.z, p.z) * 3.0 + Vec3::y()
             });
             let target = Surface::new(changed.collect(), body.triangles().to_vec()).unwrap();
-            let settings = FitSettings {
+            let settings = FigureFitSettings {
                 boundary: false,
-                ..FitSettings::default()
+                ..FigureFitSettings::default()
             };
             let fit = figure
                 .fit_surface(&target, None, &settings, &Silent)
@@ -223,9 +226,10 @@ mod tests {
         let (surface, skeleton, weights) = arm(0.0, |p| Vec3::new(p.x, 1.6 * p.y, p.z));
         let bones = [1, 2];
         let settings = ChainSettings::default();
-        for template in [Template::Torso, Template::Limb] {
-            let figure =
-                Figure::from_skeleton_as(template, &surface, &skeleton, &weights, &bones, settings);
+        for template in [FigureTemplate::Torso, FigureTemplate::Limb] {
+            let figure = Figure::template_from_skeleton(
+                template, &surface, &skeleton, &weights, &bones, settings,
+            );
             let figure = figure.unwrap();
             let share = chain_weights(&weights, &bones);
             for atom in figure.atoms() {
@@ -239,11 +243,13 @@ mod tests {
             assert!(share.contains(&1.0));
         }
         let none = SkinWeights::from_dense(1, 4, &[1.0, 0.0, 0.0, 0.0]).unwrap();
-        let torso = Template::Torso;
-        let wrong = Figure::from_skeleton_as(torso, &surface, &skeleton, &none, &bones, settings)
-            .unwrap_err();
+        let torso = FigureTemplate::Torso;
+        let wrong =
+            Figure::template_from_skeleton(torso, &surface, &skeleton, &none, &bones, settings)
+                .unwrap_err();
         assert!(wrong.to_string().contains("weights"), "{wrong}");
-        let lost = Figure::from_skeleton_as(torso, &surface, &skeleton, &weights, &[9], settings);
+        let lost =
+            Figure::template_from_skeleton(torso, &surface, &skeleton, &weights, &[9], settings);
         assert!(lost.unwrap_err().to_string().contains("no bone 9"));
     }
 }

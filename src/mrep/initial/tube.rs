@@ -5,33 +5,33 @@
 //! that such rings stand upright where those of one end's distance would lean.
 
 use crate::Vec3;
-use crate::geometry::geodesic::{Mesh, farthest};
-use crate::geometry::moments::areas;
-use crate::geometry::polyline::{even, lengths, smooth};
+use crate::geometry::geodesic::{GeodesicMesh, farthest_index};
+use crate::geometry::moments::vertex_areas;
+use crate::geometry::polyline::{arc_lengths, resample, smooth};
 use crate::geometry::sets::DisjointSets;
 use crate::mrep::error::MRepError;
-use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::initial::along::Line;
+use crate::mrep::figures::figure::{Figure, FigureKind};
+use crate::mrep::initial::along::HubLine;
 use crate::mrep::initial::rings::{Ring, Rings};
-use crate::mrep::initial::skin::Skin;
+use crate::mrep::initial::skin::FigureSkin;
 use crate::surface::{Surface, TriangleRole};
 
 /// Least number of rings, and rings per atom. 32 rings lie 3 % of the length apart. With three per atom every hub is within about a sixth of the way
 /// to the next of a ring.
-const RINGS: [usize; 2] = [32, 3];
+const RING_COUNTS: [usize; 2] = [32, 3];
 /// Length of a second ring over the first, and share of such levels, above which the body branches. Half and twice of both leave a tube in a
 /// superquadric the same.
-const BRANCH: [f64; 2] = [0.35, 0.2];
+const BRANCH_LIMITS: [f64; 2] = [0.35, 0.2];
 /// Distance of the outermost hubs from the ends, in radii. With half of it a tube misses a superquadric by 0.030 % of the size instead of 0.018,
 /// with twice by 0.023.
-const WITHIN: f64 = 0.8;
+const END_HUB_DISTANCE: f64 = 0.8;
 /// Rounds of centring hubs in the skin around them. Half and twice of them leave what a tube misses a superquadric by the same.
-const ROUNDS: usize = 4;
+const CENTRING_ROUNDS: usize = 4;
 /// Relative difference of the mean distances from both ends below which both count as equally thick. Far above rounding, and less than anybody
 /// sees.
-const ALIKE: f64 = 1e-4;
+const THICKNESS_TOLERANCE: f64 = 1e-4;
 /// Share of the skin that has to be connected. More than half: at most one piece has it.
-const WHOLE: f64 = 0.6;
+const MIN_CONNECTED_SHARE: f64 = 0.6;
 
 impl Figure {
     /// Builds a tube in a tubular body, bent or not. It follows the centres of rings between the ends, from the thicker end to the thinner; hubs
@@ -40,27 +40,27 @@ impl Figure {
     /// # Errors
     /// A body that branches or closes to a ring, one in pieces, one without an inside; too few or too many atoms or spokes.
     pub fn tube_around(surface: &Surface, atoms: usize, spokes: usize) -> Result<Self, MRepError> {
-        Kind::Tube { atoms, spokes }.check()?;
+        FigureKind::Tube { atoms, spokes }.check()?;
         let mesh = main_piece(surface)?;
-        let centre_line = centre_line(&mesh, RINGS[0].max(RINGS[1] * atoms))?;
-        let skin = Skin::all(surface);
+        let centre_line = centre_line(&mesh, RING_COUNTS[0].max(RING_COUNTS[1] * atoms))?;
+        let skin = FigureSkin::from_surface(surface);
         let (hubs, ring_radii) = centre_line.hubs(atoms);
-        let mut line = Line {
+        let mut line = HubLine {
             hubs,
             joints: Vec::new(),
             ring_radii,
             spokes,
         };
-        for _ in 0..ROUNDS {
-            line.hubs = line.centred(&skin).map_err(refused)?;
+        for _ in 0..CENTRING_ROUNDS {
+            line.hubs = line.centred_hubs(&skin).map_err(tube_error)?;
         }
-        let made = line.tube(&skin).map_err(refused)?;
+        let made = line.tube(&skin).map_err(tube_error)?;
         Ok(made.figure)
     }
 }
 
 /// Returns the refusal of a line, in terms of a body without bones.
-fn refused(why: MRepError) -> MRepError {
+fn tube_error(why: MRepError) -> MRepError {
     MRepError::Target(match why {
         MRepError::Bones(_) => {
             "the surface has no inside along its middle: close it before a tube is put into it"
@@ -78,7 +78,7 @@ fn refused(why: MRepError) -> MRepError {
 ///
 /// # Errors
 /// A surface without skin, or without a piece that is most of it.
-pub(in crate::mrep) fn main_piece(surface: &Surface) -> Result<Mesh, MRepError> {
+pub(in crate::mrep) fn main_piece(surface: &Surface) -> Result<GeodesicMesh, MRepError> {
     let welded = surface.welded();
     let roles = surface.triangle_roles();
     let skin: Vec<[u32; 3]> = (welded.triangles.iter().zip(roles))
@@ -95,7 +95,7 @@ pub(in crate::mrep) fn main_piece(surface: &Surface) -> Result<Mesh, MRepError> 
         sets.join(*a, *b);
         sets.join(*b, *c);
     }
-    let numbers = sets.numbers();
+    let numbers = sets.set_numbers();
     let mut areas = vec![0.0; welded.vertices.len()];
     let mut total = 0.0;
     for t in &skin {
@@ -104,8 +104,8 @@ pub(in crate::mrep) fn main_piece(surface: &Surface) -> Result<Mesh, MRepError> 
         areas[numbers[t[0] as usize] as usize] += area;
         total += area;
     }
-    let largest = farthest(&areas);
-    if areas[largest as usize] < WHOLE * total {
+    let largest = farthest_index(&areas);
+    if areas[largest as usize] < MIN_CONNECTED_SHARE * total {
         return Err(MRepError::Target(
             "the surface is in pieces, none of which is most of it: join them (a remesh does) before a figure is put into it".into(),
         ));
@@ -122,21 +122,21 @@ pub(in crate::mrep) fn main_piece(surface: &Surface) -> Result<Mesh, MRepError> 
             *place
         }));
     }
-    Ok(Mesh::new(vertices, triangles))
+    Ok(GeodesicMesh::new(vertices, triangles))
 }
 
 /// Returns the two ends that are farthest apart, as two sweeps find them, with the distances from each; the thicker end first.
-pub(in crate::mrep) fn from_ends(mesh: &Mesh) -> [(u32, Vec<f64>); 2] {
-    let areas = areas(&mesh.vertices, &mesh.triangles);
+pub(in crate::mrep) fn end_distances(mesh: &GeodesicMesh) -> [(u32, Vec<f64>); 2] {
+    let areas = vertex_areas(&mesh.vertices, &mesh.triangles);
     let total: f64 = areas.iter().sum();
     let weighted = |x: Vec3, area: &f64| x * (area / total);
     let centre: Vec3 = (mesh.vertices.iter().zip(&areas))
         .map(|(x, area)| weighted(*x, area))
         .sum();
     let away: Vec<f64> = mesh.vertices.iter().map(|x| (x - centre).norm()).collect();
-    let one = farthest(&mesh.distances(farthest(&away)));
+    let one = farthest_index(&mesh.distances(farthest_index(&away)));
     let from_one = mesh.distances(one);
-    let other = farthest(&from_one);
+    let other = farthest_index(&from_one);
     let from_other = mesh.distances(other);
     let mean = |far: &[f64]| {
         far.iter()
@@ -148,7 +148,7 @@ pub(in crate::mrep) fn from_ends(mesh: &Mesh) -> [(u32, Vec<f64>); 2] {
     let ends = [(one, from_one), (other, from_other)];
     let [p, q] = [one, other].map(|v| mesh.vertices[v as usize]);
     // Among equal ends the one with the larger coordinates comes first.
-    let first = if (a - b).abs() > ALIKE * (a + b) {
+    let first = if (a - b).abs() > THICKNESS_TOLERANCE * (a + b) {
         a < b
     } else {
         (p - q)[(p - q).iamax()] > 0.0
@@ -167,8 +167,8 @@ struct CentreLine {
     radii: Vec<f64>,
 }
 
-fn centre_line(mesh: &Mesh, count: usize) -> Result<CentreLine, MRepError> {
-    let [(first, from_first), (last, from_last)] = from_ends(mesh);
+fn centre_line(mesh: &GeodesicMesh, count: usize) -> Result<CentreLine, MRepError> {
+    let [(first, from_first), (last, from_last)] = end_distances(mesh);
     let between: Vec<f64> = (from_first.iter().zip(&from_last))
         .map(|(a, b)| 0.5 * (a - b))
         .collect();
@@ -187,11 +187,11 @@ fn centre_line(mesh: &Mesh, count: usize) -> Result<CentreLine, MRepError> {
         };
         branched += usize::from(
             here.get(1)
-                .is_some_and(|r| r.length > BRANCH[0] * ring.length),
+                .is_some_and(|r| r.length > BRANCH_LIMITS[0] * ring.length),
         );
         line.push(**ring);
     }
-    if branched as f64 > BRANCH[1] * count as f64 {
+    if branched as f64 > BRANCH_LIMITS[1] * count as f64 {
         return Err(MRepError::Target(
             "the body branches or closes to a ring: a tube has two ends; use one limb of it, or have bones suggested".into(),
         ));
@@ -226,14 +226,14 @@ fn centre_line(mesh: &Mesh, count: usize) -> Result<CentreLine, MRepError> {
 impl CentreLine {
     /// Returns hubs at even steps between points nearly a radius inside the ends, and the radius of the nearest ring beyond each.
     fn hubs(&self, count: usize) -> (Vec<Vec3>, Vec<f64>) {
-        let along = lengths(&self.centres);
+        let along = arc_lengths(&self.centres);
         let n = along.len();
         let total = along[n - 1];
         let least = 0.25 * total / (count as f64 - 1.0);
         let inset = |order: &mut dyn Iterator<Item = usize>, from: f64| {
-            let fits = |i: &usize| (along[*i] - from).abs() >= WITHIN * self.radii[*i];
+            let fits = |i: &usize| (along[*i] - from).abs() >= END_HUB_DISTANCE * self.radii[*i];
             let i = order.skip(1).find(|i| fits(i)).unwrap_or(n / 2);
-            (WITHIN * self.radii[i]).clamp(least, 0.3 * total)
+            (END_HUB_DISTANCE * self.radii[i]).clamp(least, 0.3 * total)
         };
         let begin = inset(&mut (0..n), 0.0);
         let end = total - inset(&mut (0..n).rev(), total);
@@ -244,7 +244,7 @@ impl CentreLine {
             self.radii[along.partition_point(|x| *x < way).clamp(1, n - 2)]
         };
         let ring_radii = (0..count).map(ring_radius).collect();
-        (even(&self.centres, [begin, end], count), ring_radii)
+        (resample(&self.centres, [begin, end], count), ring_radii)
     }
 }
 

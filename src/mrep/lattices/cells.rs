@@ -10,19 +10,19 @@
 use crate::Vec3;
 use crate::lattice::Cell;
 use crate::mrep::figures::atom::Role;
-use crate::mrep::figures::boundary::{Rows, Site, times, vectors};
-use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::figures::pieces::{EDGES, Part, Piece};
+use crate::mrep::figures::boundary::{BoundaryRows, Site, figure_vectors, multiply};
+use crate::mrep::figures::figure::{Figure, FigureKind};
+use crate::mrep::figures::pieces::{EDGES, FigurePiece, VolumePart};
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 
 /// End factors beyond which a cap has one more ring each: straight edges from ring to pole cut off too much of a long cap. Of a half ellipsoid edges
 /// keep 50 % without another ring, 85, 93 and 96 % with one, two and three. What they cut off grows with its length.
-const LONG_CAPS: [f64; 3] = [1.3, 2.5, 4.0];
+const CAP_RING_END_FACTORS: [f64; 3] = [1.3, 2.5, 4.0];
 
 /// A line of vertices from a hub outward.
 #[derive(Debug, Clone)]
-pub(in crate::mrep) struct Column {
+pub(in crate::mrep) struct VertexColumn {
     pub hub: Vec3,
     pub spoke: Vec3,
     /// Distance of the last vertex from the hub, in spokes.
@@ -32,11 +32,11 @@ pub(in crate::mrep) struct Column {
 }
 
 /// Cells of a figure, with columns along which their outer vertices can move.
-pub(in crate::mrep) struct Complex {
+pub(in crate::mrep) struct FigureCells {
     /// Positions, hubs first.
     pub vertices: Vec<Vec3>,
     pub cells: Vec<Cell>,
-    pub columns: Vec<Column>,
+    pub columns: Vec<VertexColumn>,
     /// Outer faces, as three or four columns each.
     pub faces: Vec<Vec<usize>>,
     /// Triangles at each open end of a tube. They are counter-clockwise as seen from the rest of the body.
@@ -48,39 +48,39 @@ pub(in crate::mrep) struct Complex {
 
 /// Range of atoms along a tube that get cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mrep) struct Span {
+pub(in crate::mrep) struct AtomSpan {
     /// First atom, and whether a cap closes it.
     pub first: (usize, bool),
     /// Last atom, and whether a cap closes it.
     pub last: (usize, bool),
 }
 
-impl Complex {
+impl FigureCells {
     /// Builds the cells of a figure in `layers` layers.
     pub fn new(figure: &Figure, layers: usize) -> Self {
         let mut complex = Self::empty(figure, layers);
         match figure.kind() {
-            Kind::Tube { atoms, spokes } => {
-                let span = Span {
+            FigureKind::Tube { atoms, spokes } => {
+                let span = AtomSpan {
                     first: (0, true),
                     last: (atoms - 1, true),
                 };
-                complex.tube(figure, span, spokes);
+                complex.add_tube(figure, span, spokes);
             }
-            Kind::Slab { rows, cols } => complex.slab(figure, rows, cols),
+            FigureKind::Slab { rows, cols } => complex.add_slab(figure, rows, cols),
         }
-        complex.place();
+        complex.place_vertices();
         complex.orient();
         complex
     }
 
     /// Builds the cells of a piece of a tube in one layer, so that its open ends are triangles; none for a slab.
-    pub fn piece(figure: &Figure, span: Span) -> Self {
+    pub fn for_tube_span(figure: &Figure, span: AtomSpan) -> Self {
         let mut complex = Self::empty(figure, 1);
-        if let Kind::Tube { spokes, .. } = figure.kind() {
-            complex.tube(figure, span, spokes);
+        if let FigureKind::Tube { spokes, .. } = figure.kind() {
+            complex.add_tube(figure, span, spokes);
         }
-        complex.place();
+        complex.place_vertices();
         complex.orient();
         complex
     }
@@ -98,10 +98,10 @@ impl Complex {
     }
 
     /// Adds a column from a hub along a spoke.
-    fn column(&mut self, hub: Vec3, spoke: Vec3) -> usize {
+    fn add_column(&mut self, hub: Vec3, spoke: Vec3) -> usize {
         let first = self.vertices.len() as u32;
         self.vertices.resize(self.vertices.len() + self.layers, hub);
-        self.columns.push(Column {
+        self.columns.push(VertexColumn {
             hub,
             spoke,
             reach: 1.0,
@@ -111,7 +111,7 @@ impl Complex {
     }
 
     /// Places the vertices of all columns by their reach.
-    pub fn place(&mut self) {
+    pub fn place_vertices(&mut self) {
         for column in &self.columns {
             for (l, &v) in column.vertices.iter().enumerate() {
                 let share = (l + 1) as f64 / self.layers as f64;
@@ -123,19 +123,19 @@ impl Complex {
     /// Moves corners around open ends outward until the circle through the hub and two successive corners contains no other. The
     /// triangles there are then those of a Delaunay triangulation. The condition holds where the corners' inverses about the hub form
     /// a convex polygon.
-    pub fn even_ends(&mut self) {
+    pub fn even_out_ends(&mut self) {
         /// Share of its distance by which a corner moves per step.
-        const STEP: f64 = 0.02;
+        const CORNER_STEP: f64 = 0.02;
         /// Sine of the least turn at a corner of the inverses, as a share of that of a regular polygon.
-        const CONVEX: f64 = 0.1;
+        const MIN_TURN_SINE: f64 = 0.1;
         /// Largest number of rounds: a corner can move by a factor of `1.02⁴⁰⁰`, 2,750, which no rim needs.
-        const ROUNDS: usize = 400;
+        const MAX_CORNER_ROUNDS: usize = 400;
         for rim in &self.rims {
             let n = rim.len();
-            let least = CONVEX * (TAU / n as f64).sin();
+            let least = MIN_TURN_SINE * (TAU / n as f64).sin();
             let normal = (self.columns[rim[0]].spoke).cross(&self.columns[rim[1 % n]].spoke);
-            for _ in 0..ROUNDS {
-                let inverse = |columns: &[Column], q: usize| {
+            for _ in 0..MAX_CORNER_ROUNDS {
+                let inverse = |columns: &[VertexColumn], q: usize| {
                     let column = &columns[rim[q % n]];
                     column.spoke / (column.reach * column.spoke.norm_squared())
                 };
@@ -153,7 +153,7 @@ impl Complex {
                     } else {
                         q + 1
                     };
-                    self.columns[rim[other % n]].reach *= 1.0 + STEP;
+                    self.columns[rim[other % n]].reach *= 1.0 + CORNER_STEP;
                 }
                 if even {
                     break;
@@ -163,28 +163,28 @@ impl Complex {
     }
 
     /// Returns the vertex of a column in a layer.
-    fn at(&self, column: usize, layer: usize) -> u32 {
+    fn vertex(&self, column: usize, layer: usize) -> u32 {
         self.columns[column].vertices[layer]
     }
 
     /// Returns the outermost vertex of a column.
-    pub fn outer(&self, column: usize) -> u32 {
-        self.at(column, self.layers - 1)
+    pub fn outer_vertex(&self, column: usize) -> u32 {
+        self.vertex(column, self.layers - 1)
     }
 
     /// Adds the cells between two hubs with two columns each: a prism, then hexahedra.
-    fn sector(&mut self, [a, b]: [u32; 2], [a0, a1, b0, b1]: [usize; 4]) {
-        let corner = |c: usize| self.at(c, 0);
+    fn add_sector(&mut self, [a, b]: [u32; 2], [a0, a1, b0, b1]: [usize; 4]) {
+        let corner = |c: usize| self.vertex(c, 0);
         let prism = [a, corner(a0), corner(a1), b, corner(b0), corner(b1)];
         self.cells.push(Cell::Prism(prism));
-        self.outward([a0, a1, b0, b1]);
+        self.add_outer_cells([a0, a1, b0, b1]);
         self.faces.push(vec![a0, a1, b1, b0]);
     }
 
     /// Adds hexahedra outward along four columns.
-    fn outward(&mut self, [a0, a1, b0, b1]: [usize; 4]) {
+    fn add_outer_cells(&mut self, [a0, a1, b0, b1]: [usize; 4]) {
         for l in 1..self.layers {
-            let at = |c: usize, l: usize| self.at(c, l);
+            let at = |c: usize, l: usize| self.vertex(c, l);
             // Corner order: outward first, then from column 0 to 1, then from a to b.
             let hexahedron = [
                 at(a0, l - 1),
@@ -200,7 +200,7 @@ impl Complex {
         }
     }
 
-    fn tube(&mut self, figure: &Figure, span: Span, spokes: usize) {
+    fn add_tube(&mut self, figure: &Figure, span: AtomSpan, spokes: usize) {
         let vectors: Vec<Vec<Vec3>> = (figure.atoms().iter().enumerate())
             .map(|(i, atom)| atom.vectors(figure.kind().role(i)))
             .collect();
@@ -208,7 +208,7 @@ impl Complex {
         let (from, to) = (span.first.0, span.last.0);
         for of in &vectors[from..=to] {
             let ring: Vec<usize> = (0..spokes)
-                .map(|q| self.column(of[0], of[Role::spoke(q)]))
+                .map(|q| self.add_column(of[0], of[Role::spoke_index(q)]))
                 .collect();
             rings.push(ring);
         }
@@ -217,7 +217,7 @@ impl Complex {
                 let r = (q + 1) % spokes;
                 let (a, b) = (&rings[i - 1 - from], &rings[i - from]);
                 let columns = [a[q], a[r], b[q], b[r]];
-                self.sector([i as u32 - 1, i as u32], columns);
+                self.add_sector([i as u32 - 1, i as u32], columns);
             }
         }
         for (end, closed) in [span.first, span.last] {
@@ -228,7 +228,7 @@ impl Complex {
                 let face = |q: usize| {
                     let [a, c] = [ring[q], ring[(q + 1) % spokes]];
                     let normal = self.columns[a].spoke.cross(&self.columns[c].spoke);
-                    let face = [end as u32, self.outer(a), self.outer(c)];
+                    let face = [end as u32, self.outer_vertex(a), self.outer_vertex(c)];
                     if normal.dot(&b) < 0.0 {
                         face
                     } else {
@@ -240,11 +240,14 @@ impl Complex {
                 continue;
             }
             let mut around = ring.clone();
-            let (hub, far) = (vectors[end][0], vectors[end][Role::end_spoke(spokes)]);
-            let long = far.norm() / figure.atoms()[end].reach();
-            let between = LONG_CAPS.iter().filter(|from| long > **from).count();
-            let pieces = Piece::all(figure);
-            let cap = (pieces.iter()).find(|p| p.part == Part::Cap { last: end > 0 });
+            let (hub, far) = (vectors[end][0], vectors[end][Role::end_spoke_index(spokes)]);
+            let long = far.norm() / figure.atoms()[end].mean_spoke_length();
+            let between = CAP_RING_END_FACTORS
+                .iter()
+                .filter(|from| long > **from)
+                .count();
+            let pieces = FigurePiece::for_figure(figure);
+            let cap = (pieces.iter()).find(|p| p.part == VolumePart::Cap { last: end > 0 });
             for k in 1..=between {
                 let Some(cap) = cap else {
                     break;
@@ -252,43 +255,44 @@ impl Complex {
                 let p = k as f64 / (between + 1) as f64;
                 let turn = |q: usize| TAU * q as f64 / spokes as f64;
                 let next: Vec<usize> = (0..spokes)
-                    .map(|q| self.column(hub, cap.at(p, turn(q)).spoke))
+                    .map(|q| self.add_column(hub, cap.evaluate(p, turn(q)).spoke))
                     .collect();
                 for q in 0..spokes {
                     let r = (q + 1) % spokes;
-                    self.wedge(end as u32, [around[q], around[r], next[r]]);
-                    self.wedge(end as u32, [around[q], next[r], next[q]]);
+                    self.add_wedge(end as u32, [around[q], around[r], next[r]]);
+                    self.add_wedge(end as u32, [around[q], next[r], next[q]]);
                 }
                 around = next;
             }
-            let pole = self.column(hub, far);
+            let pole = self.add_column(hub, far);
             for q in 0..spokes {
-                self.wedge(end as u32, [around[q], around[(q + 1) % spokes], pole]);
+                self.add_wedge(end as u32, [around[q], around[(q + 1) % spokes], pole]);
             }
         }
     }
 
     /// Adds a tetrahedron at a hub between three columns, and prisms outward of it.
-    fn wedge(&mut self, hub: u32, columns: [usize; 3]) {
-        let [a, b, c] = columns.map(|column| self.at(column, 0));
+    fn add_wedge(&mut self, hub: u32, columns: [usize; 3]) {
+        let [a, b, c] = columns.map(|column| self.vertex(column, 0));
         self.cells.push(Cell::Tetrahedron([hub, a, b, c]));
         for l in 1..self.layers {
-            let [a, b, c] = columns.map(|column| self.at(column, l - 1));
-            let [d, e, f] = columns.map(|column| self.at(column, l));
+            let [a, b, c] = columns.map(|column| self.vertex(column, l - 1));
+            let [d, e, f] = columns.map(|column| self.vertex(column, l));
             self.cells.push(Cell::Prism([a, b, c, d, e, f]));
         }
         self.faces.push(columns.to_vec());
     }
 
-    fn slab(&mut self, figure: &Figure, rows: usize, cols: usize) {
-        let vectors = vectors(figure);
-        let maps = Rows::new(figure);
+    fn add_slab(&mut self, figure: &Figure, rows: usize, cols: usize) {
+        let vectors = figure_vectors(figure);
+        let maps = BoundaryRows::new(figure);
         let hub = |atom: usize| figure.atoms()[atom].hub;
-        let spoke = |atom: usize, q: usize| vectors[maps.first()[atom] + Role::spoke(q)];
+        let spoke =
+            |atom: usize, q: usize| vectors[maps.first_vectors()[atom] + Role::spoke_index(q)];
         let sides: Vec<Vec<usize>> = (0..2)
             .map(|q| {
                 (0..rows * cols)
-                    .map(|atom| self.column(hub(atom), spoke(atom, q)))
+                    .map(|atom| self.add_column(hub(atom), spoke(atom, q)))
                     .collect()
             })
             .collect();
@@ -299,12 +303,12 @@ impl Complex {
                     let around = [at(i - 1, j - 1), at(i - 1, j), at(i, j - 1), at(i, j)];
                     let [a0, a1, b0, b1] = around.map(|atom| side[atom]);
                     let hubs = around.map(|atom| atom as u32);
-                    let first = [a0, a1, b0, b1].map(|c| self.at(c, 0));
+                    let first = [a0, a1, b0, b1].map(|c| self.vertex(c, 0));
                     let hexahedron = [
                         hubs[0], first[0], hubs[1], first[1], hubs[2], first[2], hubs[3], first[3],
                     ];
                     self.cells.push(Cell::Hexahedron(hexahedron));
-                    self.outward([a0, a1, b0, b1]);
+                    self.add_outer_cells([a0, a1, b0, b1]);
                     self.faces.push(vec![a0, a1, b1, b0]);
                 }
             }
@@ -320,12 +324,15 @@ impl Complex {
                 }
                 let mut column = |up: bool, t: f64| {
                     let site = Site {
-                        part: Part::Rim { edge, up },
+                        part: VolumePart::Rim { edge, up },
                         s: k as f64 / last,
                         t,
                     };
-                    let tip = times(&maps.map([maps.row(&site, 0, 0)].into_iter()), &vectors)[0];
-                    self.column(hub(atom), tip - hub(atom))
+                    let tip = multiply(
+                        &maps.weight_matrix([maps.row(&site, 0, 0)].into_iter()),
+                        &vectors,
+                    )[0];
+                    self.add_column(hub(atom), tip - hub(atom))
                 };
                 let inner = [column(true, 0.5), column(true, 1.0), column(false, 0.5)];
                 fans.insert(
@@ -336,7 +343,7 @@ impl Complex {
             for pair in atoms.windows(2) {
                 let (a, b) = (fans[&pair[0]].clone(), fans[&pair[1]].clone());
                 for k in 1..a.len() {
-                    self.sector(
+                    self.add_sector(
                         [pair[0] as u32, pair[1] as u32],
                         [a[k - 1], a[k], b[k - 1], b[k]],
                     );
@@ -378,7 +385,7 @@ impl Complex {
     }
 
     /// Returns the factor by which the corners of a polygon around a tube have to be farther out than its inscribed circle.
-    pub fn circumscribed(spokes: usize) -> f64 {
+    pub fn circumscription_factor(spokes: usize) -> f64 {
         1.0 / (0.5 * TAU / spokes as f64).cos()
     }
 }

@@ -4,7 +4,7 @@
 //! A limb's skin is the set of vertices reached from seeds that surely are its own, without crossing the discs at its ends.
 
 use crate::Vec3;
-use crate::lattice::NONE;
+use crate::lattice::NO_CELL;
 use crate::mrep::error::MRepError;
 use crate::surface::Surface;
 use std::collections::BTreeMap;
@@ -42,12 +42,12 @@ impl Disc {
     }
 
     /// Returns whether a point of a limb's skin is in front of the plane, on the side of the limb's cells.
-    pub fn in_front(&self, p: &Vec3) -> bool {
+    pub fn is_in_front(&self, p: &Vec3) -> bool {
         self.height(p) >= 0.0 || !self.is_near(p)
     }
 
     /// Returns the intersection of the edge from `p` in the limb to `q` in the rest with the plane; `p` if it is behind the plane.
-    fn on_plane(&self, p: &Vec3, q: &Vec3) -> Vec3 {
+    fn plane_crossing(&self, p: &Vec3, q: &Vec3) -> Vec3 {
         let (a, b) = (self.height(p), self.height(q));
         if a <= 0.0 {
             *p
@@ -58,12 +58,12 @@ impl Disc {
 }
 
 /// A welded surface with the neighbours of each vertex.
-pub(in crate::mrep) struct Mesh<'a> {
+pub(in crate::mrep) struct WeldedMesh<'a> {
     pub surface: &'a Surface,
     neighbours: Vec<Vec<u32>>,
 }
 
-impl<'a> Mesh<'a> {
+impl<'a> WeldedMesh<'a> {
     pub fn new(surface: &'a Surface) -> Self {
         let welded = surface.welded();
         let mut neighbours = vec![Vec::new(); welded.vertices.len()];
@@ -85,7 +85,7 @@ impl<'a> Mesh<'a> {
     }
 
     /// Returns for each welded vertex whether it can be reached from seeds without crossing a disc.
-    pub fn reached(&self, seeds: &[bool], discs: &[Disc]) -> Vec<bool> {
+    pub fn reachable_vertices(&self, seeds: &[bool], discs: &[Disc]) -> Vec<bool> {
         let x = &self.surface.welded().vertices;
         let mut reached = seeds.to_vec();
         let mut todo: Vec<u32> = (0u32..).zip(seeds).filter(|s| *s.1).map(|s| s.0).collect();
@@ -103,31 +103,31 @@ impl<'a> Mesh<'a> {
 }
 
 /// Result of cutting a surface.
-pub(in crate::mrep) struct Pieces {
+pub(in crate::mrep) struct CutSurfaces {
     /// Points of each limb's skin that its cells have to contain: vertices, cut points, and points of large triangles.
     pub limbs: Vec<Vec<Vec3>>,
     /// Vertices and triangles of the rest, closed.
     pub rest: (Vec<Vec3>, Vec<[u32; 3]>),
-    /// Index in the rest of each welded vertex; [`NONE`] in limbs.
+    /// Index in the rest of each welded vertex; [`NO_CELL`] in limbs.
     pub in_rest: Vec<u32>,
 }
 
 /// A cut point on an edge: the vertex, the disc, and the point on its plane.
-type Cut = (u32, usize, Vec3);
+type CutPoint = (u32, usize, Vec3);
 
 /// Pieces in the making.
-struct Cutting<'a> {
+struct SurfaceCutter<'a> {
     x: &'a [Vec3],
     discs: &'a [Vec<Disc>],
     spacing: f64,
-    pieces: Pieces,
+    pieces: CutSurfaces,
     /// Cut points by limb vertex and other vertex.
-    on_edge: BTreeMap<(u32, u32), Cut>,
+    on_edge: BTreeMap<(u32, u32), CutPoint>,
     /// Vertex in the middle of each limb's disc.
     centres: BTreeMap<(usize, usize), u32>,
 }
 
-impl Cutting<'_> {
+impl SurfaceCutter<'_> {
     fn add_vertex(&mut self, x: Vec3) -> u32 {
         let vertices = &mut self.pieces.rest.0;
         vertices.push(x);
@@ -138,7 +138,12 @@ impl Cutting<'_> {
     ///
     /// # Errors
     /// No disc separates them.
-    fn point(&mut self, limb: usize, limb_vertex: u32, other: u32) -> Result<Cut, MRepError> {
+    fn cut_point(
+        &mut self,
+        limb: usize,
+        limb_vertex: u32,
+        other: u32,
+    ) -> Result<CutPoint, MRepError> {
         if let Some(&found) = self.on_edge.get(&(limb_vertex, other)) {
             return Ok(found);
         }
@@ -148,7 +153,7 @@ impl Cutting<'_> {
         let (disc, there) = met.ok_or_else(|| {
             MRepError::Target("its ends do not part its skin from the rest".into())
         })?;
-        let here = self.discs[limb][disc].on_plane(&p, &q);
+        let here = self.discs[limb][disc].plane_crossing(&p, &q);
         self.pieces.limbs[limb].push(here);
         let found = (self.add_vertex(p + (q - p) * there), disc, here);
         self.on_edge.insert((limb_vertex, other), found);
@@ -156,7 +161,7 @@ impl Cutting<'_> {
     }
 
     /// Cuts a triangle between a limb and the rest. The first vertex is alone on its side: the limb's or the rest's.
-    fn triangle(
+    fn cut_triangle(
         &mut self,
         limb: usize,
         [a, b, c]: [u32; 3],
@@ -165,20 +170,20 @@ impl Cutting<'_> {
         let x = self.x;
         let at = |v: u32| x[v as usize];
         let (from, to, disc, mine) = if in_limb {
-            let (p, disc, x) = self.point(limb, a, b)?;
-            let (q, _, y) = self.point(limb, a, c)?;
+            let (p, disc, x) = self.cut_point(limb, a, b)?;
+            let (q, _, y) = self.cut_point(limb, a, c)?;
             let [b, c] = [b, c].map(|v| self.pieces.in_rest[v as usize]);
             self.pieces.rest.1.extend([[p, b, c], [p, c, q]]);
             (q, p, disc, vec![[at(a), x, y]])
         } else {
-            let (p, disc, x) = self.point(limb, b, a)?;
-            let (q, _, y) = self.point(limb, c, a)?;
+            let (p, disc, x) = self.cut_point(limb, b, a)?;
+            let (q, _, y) = self.cut_point(limb, c, a)?;
             let a = self.pieces.in_rest[a as usize];
             self.pieces.rest.1.push([a, p, q]);
             (p, q, disc, vec![[x, at(b), at(c)], [x, at(c), y]])
         };
         for triangle in mine {
-            spread(triangle, self.spacing, &mut self.pieces.limbs[limb]);
+            sample_triangle(triangle, self.spacing, &mut self.pieces.limbs[limb]);
         }
         let centre = match self.centres.get(&(limb, disc)) {
             Some(centre) => *centre,
@@ -199,22 +204,22 @@ impl Cutting<'_> {
 ///
 /// # Errors
 /// Triangles that span two limbs, or that no disc separates.
-pub(in crate::mrep) fn cut(
+pub(in crate::mrep) fn cut_surface(
     surface: &Surface,
     part: &[u16],
     discs: &[Vec<Disc>],
     spacing: f64,
-) -> Result<Pieces, MRepError> {
+) -> Result<CutSurfaces, MRepError> {
     let welded = surface.welded();
     let x = &welded.vertices;
-    let mut cutting = Cutting {
+    let mut cutting = SurfaceCutter {
         x,
         discs,
         spacing,
-        pieces: Pieces {
+        pieces: CutSurfaces {
             limbs: vec![Vec::new(); discs.len()],
             rest: Default::default(),
-            in_rest: vec![NONE; x.len()],
+            in_rest: vec![NO_CELL; x.len()],
         },
         on_edge: BTreeMap::new(),
         centres: BTreeMap::new(),
@@ -240,26 +245,26 @@ pub(in crate::mrep) fn cut(
         }
         if of == [part; 3] {
             let corners = t.map(|v| x[v as usize]);
-            spread(corners, spacing, &mut cutting.pieces.limbs[limb]);
+            sample_triangle(corners, spacing, &mut cutting.pieces.limbs[limb]);
             continue;
         }
         // Rotates the triangle so that the vertex on its own side comes first.
         let alone = (0..3).find(|&k| of[(k + 1) % 3] == of[(k + 2) % 3]);
         let alone = alone.unwrap_or(0);
         let turned = [0, 1, 2].map(|k| t[(alone + k) % 3]);
-        cutting.triangle(limb, turned, of[alone] != 0)?;
+        cutting.cut_triangle(limb, turned, of[alone] != 0)?;
     }
     let mut pieces = cutting.pieces;
     for (points, discs) in pieces.limbs.iter_mut().zip(discs) {
         // Points behind the plane by rounding count as on it.
         let lift = |p: &Vec3, d: &Disc| p + d.inward * (1e-9 * d.reach);
-        points.retain(|p| discs.iter().all(|d| d.in_front(&lift(p, d))));
+        points.retain(|p| discs.iter().all(|d| d.is_in_front(&lift(p, d))));
     }
     Ok(pieces)
 }
 
 /// Adds points of a triangle at most `spacing` apart, without its corners.
-pub(in crate::mrep) fn spread([a, b, c]: [Vec3; 3], spacing: f64, out: &mut Vec<Vec3>) {
+pub(in crate::mrep) fn sample_triangle([a, b, c]: [Vec3; 3], spacing: f64, out: &mut Vec<Vec3>) {
     let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
     let n = ((longest / spacing).ceil() as usize).clamp(1, 24);
     for i in 0..=n {
@@ -288,15 +293,15 @@ mod tests {
             reach: 2.0,
             aside: 0.0,
         };
-        let mesh = Mesh::new(&surface);
+        let mesh = WeldedMesh::new(&surface);
         let x = &surface.welded().vertices;
         let seeds: Vec<bool> = x.iter().map(|p| p.x > 0.9).collect();
-        let reached = mesh.reached(&seeds, &[disc]);
+        let reached = mesh.reachable_vertices(&seeds, &[disc]);
         for (p, reached) in x.iter().zip(&reached) {
             assert_eq!(p.x >= 0.31, *reached);
         }
         let part: Vec<u16> = reached.iter().map(|r| u16::from(*r)).collect();
-        let pieces = cut(&surface, &part, &[vec![disc]], 0.1).unwrap();
+        let pieces = cut_surface(&surface, &part, &[vec![disc]], 0.1).unwrap();
         let (vertices, triangles) = pieces.rest;
         assert!(vertices.iter().all(|p| p.x <= 0.31 + 1e-12));
         assert!(pieces.limbs[0].iter().all(|p| p.x >= 0.31 - 1e-12));
@@ -316,7 +321,7 @@ mod tests {
         let whole = 4.0 / 3.0 * std::f64::consts::PI;
         assert!((volume / (whole - cap) - 1.0).abs() < 0.02, "{volume}");
         for (v, part) in part.iter().enumerate() {
-            assert_eq!(pieces.in_rest[v] == NONE, *part == 1);
+            assert_eq!(pieces.in_rest[v] == NO_CELL, *part == 1);
         }
     }
 
@@ -328,7 +333,7 @@ mod tests {
         let part: Vec<u16> = (surface.welded().vertices.iter())
             .map(|p| u16::from(p.x > 0.3))
             .collect();
-        let said = cut(&surface, &part, &[vec![]], 0.1)
+        let said = cut_surface(&surface, &part, &[vec![]], 0.1)
             .map(|_| ())
             .unwrap_err();
         assert!(said.to_string().contains("do not part"));

@@ -4,7 +4,7 @@
 use super::PyMRep;
 use crate::mrep::{Figure, Statistics};
 use crate::python::arrays::List;
-use crate::python::errors::{IntoPy, detached, input};
+use crate::python::errors::{IntoPy, input_error, run_detached};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -25,9 +25,9 @@ pub(in crate::python) struct PyMRepFamily {
 impl PyMRepFamily {
     #[new]
     fn new(py: Python<'_>, mreps: List<Py<PyMRep>>) -> PyResult<Self> {
-        let figure = |m: &Py<PyMRep>| m.get().figure().cloned();
+        let figure = |m: &Py<PyMRep>| m.get().only_figure().cloned();
         let members = mreps.0.iter().map(figure).collect::<PyResult<Vec<_>>>()?;
-        let statistics = detached(py, || Statistics::new(&members).map_err(IntoPy::into_py))?;
+        let statistics = run_detached(py, || Statistics::new(&members).map_err(IntoPy::into_py))?;
         Ok(Self {
             statistics: Arc::new(statistics),
             members,
@@ -63,13 +63,13 @@ impl PyMRepFamily {
     fn sample(&self, scores: List<f64>) -> PyResult<PyMRep> {
         let count = self.statistics.deviations().len();
         if scores.0.len() > count {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "scores: expected at most {count}, one for each mode, got {}",
                 scores.0.len()
             )));
         }
         if let Some(bad) = scores.0.iter().find(|s| s.is_nan() || s.abs() > 100.0) {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "scores: expected numbers of deviations up to 100, got {bad}"
             )));
         }
@@ -85,7 +85,7 @@ impl PyMRepFamily {
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, f64)> {
         let scores = self
             .statistics
-            .scores(mrep.figure()?)
+            .scores(mrep.only_figure()?)
             .map_err(IntoPy::into_py)?;
         Ok((scores.0.into_pyarray(py), scores.1))
     }

@@ -3,11 +3,13 @@
 
 use super::volume::PyVolume;
 use super::{PyMRep, PyMRepFamily, from_coordinates};
-use crate::mrep::{Figure, Fit, FitSettings, Kind, MRepError, Model, Report, Volume};
+use crate::mrep::{
+    Figure, FigureFit, FigureFitSettings, FigureKind, FitReport, MRepError, Model, Volume,
+};
 use crate::progress::Progress;
 use crate::python::arguments::Arguments;
-use crate::python::arrays::{List, as_array, floats, integers, kind_of, real};
-use crate::python::errors::{IntoPy, input};
+use crate::python::arrays::{List, as_array, kind_of, read_floats, read_integers, real};
+use crate::python::errors::{IntoPy, input_error};
 use crate::python::progress::with_progress;
 use crate::python::surface::PySurface;
 use crate::surface::Surface;
@@ -17,13 +19,13 @@ use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 
 /// Target of a fit.
-pub(super) enum Target {
+pub(super) enum MRepFitTarget {
     /// A surface, with weights by figure.
     Surface(Arc<Surface>, Option<Vec<Vec<f64>>>),
     Volume(Arc<Volume>),
 }
 
-impl Target {
+impl MRepFitTarget {
     /// Reads a surface or a volume. A model of several `figures` has a row of weights of the surface's vertices for each.
     pub fn new(
         target: &Bound<'_, PyAny>,
@@ -37,20 +39,22 @@ impl Target {
                 1 => &[Some(n)],
                 _ => &[Some(figures), Some(n)],
             };
-            let weights = weights.map(|w| floats(w, "weights", shape)).transpose()?;
+            let weights = weights
+                .map(|w| read_floats(w, "weights", shape))
+                .transpose()?;
             let rows = |w: Vec<f64>| w.chunks(n.max(1)).map(<[f64]>::to_vec).collect();
             return Ok(Self::Surface(surface, weights.map(|w| rows(w.data))));
         }
         if let Ok(volume) = target.cast::<PyVolume>() {
             if weights.is_some() {
-                return Err(input(
+                return Err(input_error(
                     "weights: they belong to the vertices of a surface; a volume has none",
                 ));
             }
             return Ok(Self::Volume(volume.get().0.clone()));
         }
         let kind = target.get_type().name()?;
-        Err(input(format!(
+        Err(input_error(format!(
             "target: expected a thew.Surface or a thew.Volume, got {kind}"
         )))
     }
@@ -59,15 +63,17 @@ impl Target {
     pub fn fit(
         &self,
         model: &Model,
-        settings: &FitSettings,
+        settings: &FigureFitSettings,
         progress: &dyn Progress,
-    ) -> Result<Vec<Fit>, MRepError> {
+    ) -> Result<Vec<FigureFit>, MRepError> {
         match self {
             Self::Surface(surface, weights) => {
                 model.fit_surface(surface, weights.as_deref(), settings, progress)
             }
             Self::Volume(volume) => {
-                let fit = model.one()?.fit_volume(volume, settings, progress)?;
+                let fit = model
+                    .single_figure()?
+                    .fit_volume(volume, settings, progress)?;
                 Ok(vec![fit])
             }
         }
@@ -75,9 +81,9 @@ impl Target {
 }
 
 /// Names of the stages.
-const STAGES: [&str; 4] = ["similarity", "sections", "atoms", "boundary"];
+const STAGE_NAMES: [&str; 4] = ["similarity", "sections", "atoms", "boundary"];
 /// Stages of a fit by default.
-const USUAL: [&str; 3] = ["similarity", "atoms", "boundary"];
+const DEFAULT_STAGES: [&str; 3] = ["similarity", "atoms", "boundary"];
 
 /// Fits a model to the target in the arguments of a call.
 pub(super) fn fitted<'py>(
@@ -90,21 +96,21 @@ pub(super) fn fitted<'py>(
         "target", "stages", "prior", "held", "weights", "family", "progress",
     ];
     let given = Arguments::new("fit", &NAMES, arguments, keywords)?;
-    let target = given.need("target", |t| Ok(t.clone()))?;
-    let stages = given.take("stages", List::<String>::of)?;
+    let target = given.require("target", |t| Ok(t.clone()))?;
+    let stages = given.take("stages", List::<String>::from_object)?;
     let prior = given.take("prior", real)?.unwrap_or(1.0);
     let (held, weights) = (given.any("held")?, given.any("weights")?);
     let family = given.take("family", |f| Ok(f.extract::<Py<PyMRepFamily>>()?))?;
     let progress = given.progress()?;
     given.finish()?;
     let family = family.as_ref().map(Py::get);
-    let settings = settings(model, stages.map(|s| s.0), prior, held.as_ref(), family)?;
+    let settings = read_settings(model, stages.map(|s| s.0), prior, held.as_ref(), family)?;
     let names: Vec<String> = model
         .figures()
         .iter()
         .map(|(name, _)| name.clone())
         .collect();
-    let target = Target::new(&target, weights.as_ref(), names.len())?;
+    let target = MRepFitTarget::new(&target, weights.as_ref(), names.len())?;
     with_progress(py, progress, |progress| {
         let fits = target
             .fit(model, &settings, progress)
@@ -113,21 +119,21 @@ pub(super) fn fitted<'py>(
     })
 }
 
-fn settings(
+fn read_settings(
     model: &Model,
     stages: Option<Vec<String>>,
     prior: f64,
     held: Option<&Bound<'_, PyAny>>,
     family: Option<&PyMRepFamily>,
-) -> PyResult<FitSettings> {
-    let stages = stages.unwrap_or(USUAL.map(String::from).to_vec());
-    if let Some(other) = stages.iter().find(|s| !STAGES.contains(&&s[..])) {
-        return Err(input(format!(
+) -> PyResult<FigureFitSettings> {
+    let stages = stages.unwrap_or(DEFAULT_STAGES.map(String::from).to_vec());
+    if let Some(other) = stages.iter().find(|s| !STAGE_NAMES.contains(&&s[..])) {
+        return Err(input_error(format!(
             "stages: there is no '{other}'; there are 'similarity', 'sections', 'atoms' and 'boundary'"
         )));
     }
     let has = |name: &str| stages.iter().any(|s| s == name);
-    Ok(FitSettings {
+    Ok(FigureFitSettings {
         similarity: has("similarity"),
         sections: has("sections"),
         atoms: has("atoms"),
@@ -135,23 +141,25 @@ fn settings(
         prior,
         held: match held {
             None => Vec::new(),
-            Some(held) => self::held(model.one().map_err(IntoPy::into_py)?, held)?,
+            Some(held) => {
+                self::read_held_atoms(model.single_figure().map_err(IntoPy::into_py)?, held)?
+            }
         },
         family: family.map(|f| f.statistics.clone()),
     })
 }
 
 /// Reads indices of atoms, or a mask shaped as the figure.
-fn held(figure: &Figure, held: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+fn read_held_atoms(figure: &Figure, held: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let array = as_array(held, "held")?;
     if kind_of(&array)? == "b" {
         let shape: Vec<usize> = array.getattr("shape")?.extract()?;
         let own = match figure.kind() {
-            Kind::Slab { rows, cols } => vec![rows, cols],
-            Kind::Tube { atoms, .. } => vec![atoms],
+            FigureKind::Slab { rows, cols } => vec![rows, cols],
+            FigureKind::Tube { atoms, .. } => vec![atoms],
         };
         if shape != own {
-            return Err(input(format!(
+            return Err(input_error(format!(
                 "held: expected a mask of shape {own:?}, got {shape:?}"
             )));
         }
@@ -161,10 +169,10 @@ fn held(figure: &Figure, held: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
             .get_item(0)?
             .extract();
     }
-    let (indices, _) = integers(&array, "held")?;
-    let atoms = figure.kind().atoms();
+    let (indices, _) = read_integers(&array, "held")?;
+    let atoms = figure.kind().atom_count();
     let index = |i: i64| {
-        let refused = || input(format!("held: there is no atom {i}, the model has {atoms}"));
+        let refused = || input_error(format!("held: there is no atom {i}, the model has {atoms}"));
         usize::try_from(i)
             .ok()
             .filter(|i| *i < atoms)
@@ -175,7 +183,7 @@ fn held(figure: &Figure, held: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 
 /// Measures of how good a fit is; `str()` of it is a sentence.
 #[pyclass(name = "MRepReport", module = "thew", frozen)]
-pub(in crate::python) struct PyMRepReport(Report);
+pub(in crate::python) struct PyMRepReport(FitReport);
 
 #[pymethods]
 impl PyMRepReport {
@@ -205,7 +213,7 @@ impl PyMRepReport {
     }
 
     fn __str__(&self) -> String {
-        let Report {
+        let FitReport {
             mean,
             ninety_nine,
             largest,
@@ -232,12 +240,12 @@ impl PyMRepReport {
 #[pyclass(name = "MRepFit", module = "thew", frozen)]
 pub(in crate::python) struct PyMRepFit {
     /// Fits with the names of their figures, at least one.
-    fits: Vec<(String, Fit)>,
+    fits: Vec<(String, FigureFit)>,
     surface: Arc<Surface>,
 }
 
 impl PyMRepFit {
-    pub fn new(fits: Vec<(String, Fit)>) -> PyResult<Self> {
+    pub fn new(fits: Vec<(String, FigureFit)>) -> PyResult<Self> {
         let (mut positions, mut triangles) = (Vec::new(), Vec::new());
         for (_, fit) in &fits {
             let first = positions.len() as u32;
@@ -250,12 +258,12 @@ impl PyMRepFit {
     }
 
     /// Returns the fit of the only figure, or refuses several.
-    fn one(&self) -> PyResult<&Fit> {
+    fn only_fit(&self) -> PyResult<&FigureFit> {
         match &self.fits[..] {
             [(_, fit)] => Ok(fit),
             several => {
                 let names: Vec<&str> = several.iter().map(|(name, _)| &name[..]).collect();
-                Err(input(format!(
+                Err(input_error(format!(
                     "this fit has {} figures ({}): use one of its `figures`",
                     several.len(),
                     names.join(", ")
@@ -293,7 +301,7 @@ impl PyMRepFit {
     /// Coordinates (u, v, φ, 1) of the vertices of `surface`, float64 [p,4].
     #[getter]
     fn surface_coordinates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        Ok(from_coordinates(py, &self.one()?.boundary.coordinates))
+        Ok(from_coordinates(py, &self.only_fit()?.boundary.coordinates))
     }
 
     /// Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, {stage: float64 [s]}; it falls.
@@ -303,7 +311,7 @@ impl PyMRepFit {
     #[getter]
     fn posterior<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
-        for stage in &self.one()?.stages {
+        for stage in &self.only_fit()?.stages {
             let energies: Bound<'_, PyArray1<f64>> = stage.energies.clone().into_pyarray(py);
             out.set_item(&stage.name, energies)?;
         }
@@ -314,7 +322,7 @@ impl PyMRepFit {
     #[getter]
     fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
-        for stage in &self.one()?.stages {
+        for stage in &self.only_fit()?.stages {
             out.set_item(&stage.name, Py::new(py, PyMRepReport(stage.report))?)?;
         }
         Ok(out)
@@ -323,7 +331,7 @@ impl PyMRepFit {
     /// Report at the end of the last stage; None without stages.
     #[getter]
     fn report(&self) -> PyResult<Option<PyMRepReport>> {
-        let last = self.one()?.stages.last();
+        let last = self.only_fit()?.stages.last();
         Ok(last.map(|stage| PyMRepReport(stage.report)))
     }
 
@@ -337,11 +345,11 @@ impl PyMRepFit {
     /// Values inside and outside of the boundary, for a volume; None for a surface.
     #[getter]
     fn levels(&self) -> PyResult<Option<(f64, f64)>> {
-        Ok(self.one()?.levels.map(|l| (l.inside, l.outside)))
+        Ok(self.only_fit()?.levels.map(|l| (l.inside, l.outside)))
     }
 
     fn __repr__(&self) -> String {
-        let of = |(name, fit): &(String, Fit)| {
+        let of = |(name, fit): &(String, FigureFit)| {
             let report = fit.stages.last();
             let report = report.map(|s| PyMRepReport(s.report).__str__());
             let report = report.unwrap_or("no stages".into());

@@ -16,13 +16,15 @@ pub(super) use volume::PyVolume;
 
 use places::from_coordinates;
 
-use super::arrays::{List, Whole, integer, read, real, text};
-use super::errors::{IntoPy, detached};
-use super::lattice::{PyLattice, enclosed};
+use super::arrays::{List, WholeNumber, integer, read, real, text};
+use super::errors::{IntoPy, run_detached};
+use super::lattice::{PyLattice, enclose_surface};
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::lattice::EncloseSettings;
-use crate::mrep::{ChainSettings, Correspondence, Figure, Kind, Model, Template, suggest_bones};
+use crate::mrep::{
+    ChainSettings, Correspondence, Figure, FigureKind, FigureTemplate, Model, suggest_bones,
+};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -50,7 +52,7 @@ impl PyMRep {
         ends: Option<&Bound<'_, PyAny>>,
         lengths: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Ok(atoms::slab(hubs, radii, frames, angles, ends, lengths)?.into())
+        Ok(atoms::read_slab(hubs, radii, frames, angles, ends, lengths)?.into())
     }
 
     /// Builds a tube: a row of atoms with k spokes around each, closed at both ends.
@@ -73,7 +75,7 @@ impl PyMRep {
         arguments: &Bound<'_, PyTuple>,
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        Ok(atoms::tube(arguments, keywords)?.into())
+        Ok(atoms::read_tube(arguments, keywords)?.into())
     }
 
     /// Builds a first figure by its name, one metre long around the origin. A fit moves and scales it onto its body.
@@ -82,7 +84,7 @@ impl PyMRep {
     /// (-y). "head" is one with rows along y, between left and right. Raises MRepError for another name.
     #[staticmethod]
     fn template(#[pyo3(from_py_with = text)] name: &str) -> PyResult<Self> {
-        let made = Template::by_name(name).and_then(Figure::template);
+        let made = FigureTemplate::from_name(name).and_then(Figure::from_template);
         Ok(made.map_err(IntoPy::into_py)?.into())
     }
 
@@ -95,13 +97,13 @@ impl PyMRep {
     ///
     /// - `skin_weights[n,b]`: weights of the surface's vertices.
     /// - `atoms_per_bone`: largest number; bones that are short for their thickness get fewer.
-    /// - `template`: "limb" or "tail"; or "torso" or "head", slabs of 5 rows and 7 columns in the skin that follows any bones, their hubs
+    /// - `from_template`: "limb" or "tail"; or "torso" or "head", slabs of 5 rows and 7 columns in the skin that follows any bones, their hubs
     ///   not on these.
     ///
     /// Raises MRepError naming the bones.
     #[staticmethod]
     #[pyo3(
-        signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=Whole(3), spokes=Whole(8), template="limb"),
+        signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=WholeNumber(3), spokes=WholeNumber(8), template="limb"),
         text_signature = "(surface, skeleton, skin_weights, bones, atoms_per_bone=3, spokes=8, template='limb')"
     )]
     fn from_skeleton(
@@ -109,11 +111,11 @@ impl PyMRep {
         skeleton: &PySkeleton,
         skin_weights: &Bound<'_, PyAny>,
         bones: List<String>,
-        atoms_per_bone: Whole,
-        spokes: Whole,
+        atoms_per_bone: WholeNumber,
+        spokes: WholeNumber,
         #[pyo3(from_py_with = text)] template: &str,
     ) -> PyResult<Self> {
-        let template = Template::by_name(template).map_err(IntoPy::into_py)?;
+        let template = FigureTemplate::from_name(template).map_err(IntoPy::into_py)?;
         let settings = ChainSettings {
             atoms_per_bone: atoms_per_bone.0,
             spokes: spokes.0,
@@ -137,10 +139,14 @@ impl PyMRep {
     /// longest axis. A body that is bent like a sheet gets the slab of the flat one, bent. Raises MRepError where there is no body.
     #[staticmethod]
     #[pyo3(
-        signature = (target, rows=Whole(3), cols=Whole(7)),
+        signature = (target, rows=WholeNumber(3), cols=WholeNumber(7)),
         text_signature = "(target, rows=3, cols=7)"
     )]
-    fn slab_around(target: &Bound<'_, PyAny>, rows: Whole, cols: Whole) -> PyResult<Self> {
+    fn slab_around(
+        target: &Bound<'_, PyAny>,
+        rows: WholeNumber,
+        cols: WholeNumber,
+    ) -> PyResult<Self> {
         Ok(initial::slab_around(target, rows.0, cols.0)?.into())
     }
 
@@ -148,16 +154,16 @@ impl PyMRep {
     /// MRepError where there is no such body.
     #[staticmethod]
     #[pyo3(
-        signature = (surface, atoms=Whole(9), spokes=Whole(8)),
+        signature = (surface, atoms=WholeNumber(9), spokes=WholeNumber(8)),
         text_signature = "(surface, atoms=9, spokes=8)"
     )]
     fn tube_around(
         py: Python<'_>,
         surface: &PySurface,
-        atoms: Whole,
-        spokes: Whole,
+        atoms: WholeNumber,
+        spokes: WholeNumber,
     ) -> PyResult<Self> {
-        let figure = detached(py, || {
+        let figure = run_detached(py, || {
             Figure::tube_around(&surface.0, atoms.0, spokes.0).map_err(IntoPy::into_py)
         })?;
         Ok(figure.into())
@@ -167,7 +173,7 @@ impl PyMRep {
     /// trunk [biasotti2008]. Raises MRepError.
     #[staticmethod]
     fn suggest_bones(py: Python<'_>, surface: &PySurface) -> PyResult<PySkeleton> {
-        let skeleton = detached(py, || {
+        let skeleton = run_detached(py, || {
             let bones = suggest_bones(&surface.0).map_err(IntoPy::into_py)?;
             bones.skeleton().map_err(IntoPy::into_py)
         })?;
@@ -179,14 +185,14 @@ impl PyMRep {
     #[pyo3(signature = (mreps, names=None))]
     fn join(mreps: List<Py<Self>>, names: Option<List<String>>) -> PyResult<Self> {
         let all: Vec<&Self> = mreps.0.iter().map(|m| m.get()).collect();
-        atoms::joined(&all, names.map(|n| n.0)).map(Into::into)
+        atoms::join_models(&all, names.map(|n| n.0)).map(Into::into)
     }
 
     /// Writes a file: .mrep.toml, or of a single slab .srep.json (an s-rep as SlicerSALT has them) [liu2021]. It is whole or as it was
     /// before. Raises StorageError, MRepFileError.
     fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
         let model = self.model.clone();
-        detached(py, || model.save(&path).map_err(IntoPy::into_py))
+        run_detached(py, || model.save(&path).map_err(IntoPy::into_py))
     }
 
     /// Reads a file, .mrep.toml or .srep.json. `scale`: metres per unit of it; s-reps are mostly in millimetres: 0.001. Raises
@@ -198,32 +204,32 @@ impl PyMRep {
         #[pyo3(from_py_with = read)] path: PathBuf,
         #[pyo3(from_py_with = real)] scale: f64,
     ) -> PyResult<Self> {
-        let model = detached(py, || Model::load(&path, scale).map_err(IntoPy::into_py))?;
+        let model = run_detached(py, || Model::load(&path, scale).map_err(IntoPy::into_py))?;
         Ok(model.into())
     }
 
     /// Kind of figure: "slab" or "tube".
     #[getter]
     fn kind(&self) -> PyResult<&'static str> {
-        Ok(match self.figure()?.kind() {
-            Kind::Slab { .. } => "slab",
-            Kind::Tube { .. } => "tube",
+        Ok(match self.only_figure()?.kind() {
+            FigureKind::Slab { .. } => "slab",
+            FigureKind::Tube { .. } => "tube",
         })
     }
 
     /// Rows and columns of a slab; atoms and spokes of a tube.
     #[getter]
     fn shape(&self) -> PyResult<(usize, usize)> {
-        Ok(match self.figure()?.kind() {
-            Kind::Slab { rows, cols } => (rows, cols),
-            Kind::Tube { atoms, spokes } => (atoms, spokes),
+        Ok(match self.only_figure()?.kind() {
+            FigureKind::Slab { rows, cols } => (rows, cols),
+            FigureKind::Tube { atoms, spokes } => (atoms, spokes),
         })
     }
 
     /// Hubs, float64 [m,n,3] of a slab, [n,3] of a tube, metres.
     #[getter]
     fn hubs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        atoms::array(py, self.figure()?, &[3], |a| {
+        atoms::atom_array(py, self.only_figure()?, &[3], |a| {
             a.hub.iter().copied().collect()
         })
     }
@@ -232,13 +238,13 @@ impl PyMRep {
     /// relative length alone, and so do numbers in shares of the radius.
     #[getter]
     fn radii<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        atoms::array(py, self.figure()?, &[], |a| vec![a.radius])
+        atoms::atom_array(py, self.only_figure()?, &[], |a| vec![a.radius])
     }
 
     /// Frames, float64 [m,n,3,3] or [n,3,3]: rotations with columns b, b⊥, n.
     #[getter]
     fn frames<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        atoms::array(py, self.figure()?, &[3, 3], |a| {
+        atoms::atom_array(py, self.only_figure()?, &[3, 3], |a| {
             a.frame.transpose().iter().copied().collect()
         })
     }
@@ -246,32 +252,34 @@ impl PyMRep {
     /// Object angles, float64 [m,n] or [n], radians.
     #[getter]
     fn angles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        atoms::array(py, self.figure()?, &[], |a| vec![a.angle])
+        atoms::atom_array(py, self.only_figure()?, &[], |a| vec![a.angle])
     }
 
     /// Lengths of the end spokes over the radius, float64: [m,n] (they count on the border), or [2] at a tube's ends.
     #[getter]
     fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        atoms::ends(py, self.figure()?)
+        atoms::ends(py, self.only_figure()?)
     }
 
     /// Lengths of the spokes over the radius, float64: [m,n,2] up and down, or [n,k] around.
     #[getter]
     fn lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        let figure = self.figure()?;
-        atoms::array(py, figure, &[figure.kind().spokes()], |a| a.lengths.clone())
+        let figure = self.only_figure()?;
+        atoms::atom_array(py, figure, &[figure.kind().spoke_count()], |a| {
+            a.lengths.clone()
+        })
     }
 
     /// Places of a tube's atoms in u, float64 [n]; empty for a slab.
     #[getter]
     fn knots<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.figure()?.knots().to_vec().into_pyarray(py))
+        Ok(self.only_figure()?.knots().to_vec().into_pyarray(py))
     }
 
     /// Places in u of the joints of the bones that a tube was made along, float64 [j].
     #[getter]
     fn joints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.figure()?.joints().to_vec().into_pyarray(py))
+        Ok(self.only_figure()?.joints().to_vec().into_pyarray(py))
     }
 
     /// Figures, a model each; for one figure the model itself alone.
@@ -290,7 +298,7 @@ impl PyMRep {
     /// Diagonal of the box around hubs and spokes, metres.
     #[getter]
     fn size(&self) -> PyResult<f64> {
-        Ok(self.figure()?.size())
+        Ok(self.only_figure()?.size())
     }
 
     /// Returns the boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts.
@@ -315,7 +323,7 @@ impl PyMRep {
         py: Python<'py>,
         #[pyo3(from_py_with = integer)] level: i64,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        places::boundary_coordinates(py, self.figure()?, level)
+        places::boundary_coordinates(py, self.only_figure()?, level)
     }
 
     /// Returns the uncertainty of the boundary at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the
@@ -327,7 +335,7 @@ impl PyMRep {
         #[pyo3(from_py_with = integer)] level: i64,
         #[pyo3(from_py_with = real)] ratio: f64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        places::tolerance(py, self.figure()?, level, ratio)
+        places::tolerance(py, self.only_figure()?, level, ratio)
     }
 
     /// Returns the figural coordinates (u, v, φ, τ) of `points[p,3]`, float64 [p,4].
@@ -337,26 +345,26 @@ impl PyMRep {
     /// 0 at the hub and 1 on the boundary. Coordinates are NaN farther out than twice the length of a point's spoke, and where spokes
     /// cross. Raises InputError where a point is not finite.
     fn coordinates<'py>(&self, points: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let ready = self.ready()?;
+        let ready = self.shared_coordinates()?;
         places::coordinates(points, &ready)
     }
 
     /// Returns the points of figural `coordinates[p,4]`, float64 [p,3]. A row of four NaN, as `coordinates` returns it, gives NaN. Raises
     /// MRepError naming the first row that is not of this model, or NaN in part.
     fn points<'py>(&self, coordinates: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let ready = self.ready()?;
+        let ready = self.shared_coordinates()?;
         places::points(coordinates, &ready)
     }
 
     /// Returns how far the body is from a fold, at most 1; at zero or below it folds [damon2003].
     fn legality(&self, py: Python<'_>) -> PyResult<f64> {
-        let figure = self.figure()?;
-        detached(py, || Ok(figure.legality()))
+        let figure = self.only_figure()?;
+        run_detached(py, || Ok(figure.legality()))
     }
 
     /// Returns the faults of each figure, one sentence each; empty if they are sound.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        detached(py, || Ok(self.faults()))
+        run_detached(py, || Ok(self.faults()))
     }
 
     /// Returns the same model after a similarity: x → scale · rotation · x + translation.
@@ -382,7 +390,7 @@ impl PyMRep {
         points: &Bound<'py, PyAny>,
         mirrored: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        places::correspond(self.figure()?, other.figure()?, points, mirrored)
+        places::correspond(self.only_figure()?, other.only_figure()?, points, mirrored)
     }
 
     /// Returns by how much φ of a place is larger on another figure, radians.
@@ -392,7 +400,7 @@ impl PyMRep {
     /// `correspond` does.
     #[pyo3(signature = (other, mirrored=false))]
     fn roll_to(&self, other: &Self, mirrored: bool) -> PyResult<f64> {
-        let there = Correspondence::new(self.figure()?, other.figure()?, mirrored);
+        let there = Correspondence::new(self.only_figure()?, other.only_figure()?, mirrored);
         Ok(there.map_err(IntoPy::into_py)?.roll())
     }
 
@@ -402,19 +410,19 @@ impl PyMRep {
     /// hexahedra around its border. Bones of `skeleton` whose heads and tails are hubs lie on its edges. Corners move outward along their
     /// spokes until all of `covers` lies inside (None: the boundary). Raises MRepError.
     #[pyo3(
-        signature = (skeleton=None, layers=Whole(2), covers=None),
+        signature = (skeleton=None, layers=WholeNumber(2), covers=None),
         text_signature = "($self, skeleton=None, layers=2, covers=None)"
     )]
     fn lattice(
         &self,
         py: Python<'_>,
         skeleton: Option<&PySkeleton>,
-        layers: Whole,
+        layers: WholeNumber,
         covers: Option<&PySurface>,
     ) -> PyResult<PyLattice> {
-        let figure = self.figure()?;
+        let figure = self.only_figure()?;
         let (skeleton, covers) = (skeleton.map(|s| &*s.0), covers.map(|s| &*s.0));
-        let lattice = detached(py, || {
+        let lattice = run_detached(py, || {
             let lattice = figure.lattice(skeleton, layers.0, covers);
             lattice.map_err(IntoPy::into_py)
         })?;
@@ -438,7 +446,7 @@ impl PyMRep {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyLattice> {
         let model = &self.model;
-        enclosed(
+        enclose_surface(
             py,
             (surface, skeleton),
             skin_weights,
@@ -488,7 +496,7 @@ impl PyMRep {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        atoms::reduced(slf.py(), &slf.get().model)
+        atoms::pickle_parts(slf.py(), &slf.get().model)
     }
 
     fn __repr__(&self) -> String {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A model with the coordinates of its only figure.
 
-use crate::mrep::{Coordinates, Figure, Kind, Model};
+use crate::mrep::{Coordinates, Figure, FigureKind, Model};
 use crate::python::errors::IntoPy;
 use pyo3::prelude::*;
 use std::sync::{Arc, OnceLock};
@@ -34,13 +34,13 @@ impl From<Figure> for PyMRep {
 
 impl PyMRep {
     /// Returns the only figure, or refuses several.
-    pub(super) fn figure(&self) -> PyResult<&Figure> {
-        self.model.one().map_err(IntoPy::into_py)
+    pub(super) fn only_figure(&self) -> PyResult<&Figure> {
+        self.model.single_figure().map_err(IntoPy::into_py)
     }
 
     /// Returns the coordinates of the only figure.
-    pub(super) fn ready(&self) -> PyResult<Arc<Coordinates>> {
-        let figure = self.figure()?;
+    pub(super) fn shared_coordinates(&self) -> PyResult<Arc<Coordinates>> {
+        let figure = self.only_figure()?;
         Ok(self
             .coordinates
             .get_or_init(|| Arc::new(Coordinates::new(figure)))
@@ -70,9 +70,11 @@ impl PyMRep {
 
     /// Writes the kind and the size of the model.
     pub(super) fn described(&self) -> String {
-        match self.model.one().map(Figure::kind) {
-            Ok(Kind::Slab { rows, cols }) => format!("<thew.MRep: slab of {rows} x {cols} atoms>"),
-            Ok(Kind::Tube { atoms, spokes }) => {
+        match self.model.single_figure().map(Figure::kind) {
+            Ok(FigureKind::Slab { rows, cols }) => {
+                format!("<thew.MRep: slab of {rows} x {cols} atoms>")
+            }
+            Ok(FigureKind::Tube { atoms, spokes }) => {
                 format!("<thew.MRep: tube of {atoms} atoms with {spokes} spokes each>")
             }
             Err(_) => format!("<thew.MRep: {} figures>", self.model.figures().len()),

@@ -2,8 +2,8 @@
 //! Places of models as arrays: boundaries, figural coordinates, correspondence.
 
 use crate::mrep::{Coordinates, Correspondence, Figure, Model, site_coordinates, site_radii};
-use crate::python::arrays::{finite_points, floats, from_points, vector};
-use crate::python::errors::{IntoPy, detached, input};
+use crate::python::arrays::{from_points, read_finite_points, read_floats, read_vector};
+use crate::python::errors::{IntoPy, input_error, run_detached};
 use crate::python::progress::with_progress;
 use crate::python::surface::PySurface;
 use crate::surface::Surface;
@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// Reads the level of a subdivision.
-fn level(level: i64) -> PyResult<u32> {
-    let refused = |_| input(format!("level: expected 0 or a small number, got {level}"));
+fn read_level(level: i64) -> PyResult<u32> {
+    let refused = |_| input_error(format!("level: expected 0 or a small number, got {level}"));
     u32::try_from(level).map_err(refused)
 }
 
@@ -35,7 +35,7 @@ pub(super) fn boundary(
     blend: f64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PySurface> {
-    let level = self::level(level)?;
+    let level = self::read_level(level)?;
     let surface = with_progress(py, progress, |progress| {
         let (vertices, triangles) = model
             .boundary(level, blend, progress)
@@ -51,8 +51,8 @@ pub(super) fn boundary_coordinates<'py>(
     figure: &Figure,
     level: i64,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let level = self::level(level)?;
-    let found = detached(py, || {
+    let level = self::read_level(level)?;
+    let found = run_detached(py, || {
         site_coordinates(figure, level).map_err(IntoPy::into_py)
     })?;
     Ok(from_coordinates(py, &found))
@@ -66,11 +66,11 @@ pub(super) fn tolerance<'py>(
     ratio: f64,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     if !(0.0..=1e6).contains(&ratio) {
-        return Err(input(format!(
+        return Err(input_error(format!(
             "ratio: expected a number that is not negative, got {ratio}"
         )));
     }
-    let level = self::level(level)?;
+    let level = self::read_level(level)?;
     let radii = with_progress(py, None, |progress| {
         site_radii(figure, level, progress).map_err(IntoPy::into_py)
     })?;
@@ -83,8 +83,8 @@ pub(super) fn coordinates<'py>(
     points: &Bound<'py, PyAny>,
     figure: &Coordinates,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let places = finite_points(points, "points")?;
-    let found = detached(points.py(), || Ok(figure.of(&places)))?;
+    let places = read_finite_points(points, "points")?;
+    let found = run_detached(points.py(), || Ok(figure.at_points(&places)))?;
     Ok(from_coordinates(points.py(), &found))
 }
 
@@ -93,10 +93,10 @@ pub(super) fn points<'py>(
     coordinates: &Bound<'py, PyAny>,
     figure: &Coordinates,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let numbers = floats(coordinates, "coordinates", &[None, Some(4)])?;
+    let numbers = read_floats(coordinates, "coordinates", &[None, Some(4)])?;
     let rows = numbers.data.chunks_exact(4);
     let rows: Vec<[f64; 4]> = rows.map(|c| [c[0], c[1], c[2], c[3]]).collect();
-    let found = detached(coordinates.py(), || {
+    let found = run_detached(coordinates.py(), || {
         figure.points(&rows).map_err(IntoPy::into_py)
     })?;
     Ok(from_points(coordinates.py(), &found))
@@ -109,8 +109,8 @@ pub(super) fn correspond<'py>(
     points: &Bound<'py, PyAny>,
     mirrored: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let places = finite_points(points, "points")?;
-    let found = detached(points.py(), || {
+    let places = read_finite_points(points, "points")?;
+    let found = run_detached(points.py(), || {
         let there = Correspondence::new(from, to, mirrored).map_err(IntoPy::into_py)?;
         there.points(&places).map_err(IntoPy::into_py)
     })?;
@@ -125,11 +125,13 @@ pub(super) fn transformed(
     translation: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Model> {
     let turn = rotation
-        .map(|r| floats(r, "rotation", &[Some(3), Some(3)]))
+        .map(|r| read_floats(r, "rotation", &[Some(3), Some(3)]))
         .transpose()?;
     let turn = turn.map_or(Mat3::identity(), |r| Mat3::from_row_slice(&r.data));
-    let shift = translation.map(|t| vector(t, "translation")).transpose()?;
+    let shift = translation
+        .map(|t| read_vector(t, "translation"))
+        .transpose()?;
     model
-        .transformed(scale, &turn, shift.unwrap_or(Vec3::zeros()))
+        .apply_similarity(scale, &turn, shift.unwrap_or(Vec3::zeros()))
         .map_err(IntoPy::into_py)
 }

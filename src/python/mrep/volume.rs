@@ -3,7 +3,7 @@
 
 use crate::Vec3;
 use crate::mrep::Volume;
-use crate::python::arrays::{floats, vector};
+use crate::python::arrays::{read_floats, read_vector};
 use crate::python::errors::IntoPy;
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray1, PyArray3};
@@ -35,9 +35,9 @@ impl PyVolume {
         spacing: Option<&Bound<'_, PyAny>>,
         origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let numbers = floats(values, "values", &[None, None, None])?;
-        let spacing = spacing.map(|x| vector(x, "spacing")).transpose()?;
-        let origin = origin.map(|x| vector(x, "origin")).transpose()?;
+        let numbers = read_floats(values, "values", &[None, None, None])?;
+        let spacing = spacing.map(|x| read_vector(x, "spacing")).transpose()?;
+        let origin = origin.map(|x| read_vector(x, "origin")).transpose()?;
         let volume = Volume::new(
             numbers.data.iter().map(|x| *x as f32).collect(),
             [numbers.shape[0], numbers.shape[1], numbers.shape[2]],

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Classes of settings: the part that all share, and the macro that makes one from a table of rows.
 
-use crate::python::arguments::of_argument;
+use crate::python::arguments::name_argument;
 use crate::python::arrays::{
-    self, Numbers, Whole, floats, integer, numbers, optional, real, vector, whole,
+    self, ShapedNumbers, WholeNumber, integer, numbers, read_count, read_floats,
+    read_optional_floats, read_vector, real,
 };
 use numpy::{PyArrayMethods, ToPyArray};
 use pyo3::IntoPyObjectExt;
@@ -40,7 +41,7 @@ pub(in crate::python) fn replaced<S: Settings>(
     for (name, value) in keywords.into_iter().flatten() {
         let name = arrays::read::<String>(&name)?;
         let known = settings.set_named(&name, &value);
-        if !known.map_err(|error| of_argument(value.py(), &name, error))? {
+        if !known.map_err(|error| name_argument(value.py(), &name, error))? {
             return Err(PyTypeError::new_err(format!(
                 "{function}() got an unexpected keyword argument '{name}'; the settings of {} are {}",
                 S::OWNER,
@@ -105,7 +106,7 @@ impl Setting for f64 {
 
 impl Setting for usize {
     fn read(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
-        whole(integer(value)?, name)
+        read_count(integer(value)?, name)
     }
 
     fn object(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -113,7 +114,7 @@ impl Setting for usize {
     }
 }
 
-impl Setting for Whole {
+impl Setting for WholeNumber {
     fn read(value: &Bound<'_, PyAny>, _name: &str) -> PyResult<Self> {
         value.extract()
     }
@@ -129,7 +130,7 @@ impl Setting for (f64, f64) {
         if value.is_none() {
             return Ok((0.0, 0.0));
         }
-        let pair = floats(value, name, &[Some(2)])?;
+        let pair = read_floats(value, name, &[Some(2)])?;
         Ok((pair.data[0], pair.data[1]))
     }
 
@@ -144,7 +145,7 @@ impl Setting for (f64, f64, f64) {
         if value.is_none() {
             return Ok((0.0, 0.0, 0.0));
         }
-        let [[x, y, z]] = vector(value, name)?.data.0;
+        let [[x, y, z]] = read_vector(value, name)?.data.0;
         Ok((x, y, z))
     }
 
@@ -155,7 +156,7 @@ impl Setting for (f64, f64, f64) {
 
 impl Setting for Vec<f64> {
     fn read(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
-        Ok(optional(Some(value), name)?.unwrap_or_default())
+        Ok(read_optional_floats(Some(value), name)?.unwrap_or_default())
     }
 
     fn object(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -164,7 +165,7 @@ impl Setting for Vec<f64> {
 }
 
 /// An array of any shape.
-impl Setting for Numbers {
+impl Setting for ShapedNumbers {
     fn read(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
         numbers(value, name)
     }

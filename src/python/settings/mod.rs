@@ -6,8 +6,8 @@ mod class;
 
 pub(super) use class::{Setting, Settings, as_dict, replaced, settings_class, written};
 
-use super::arguments::of_argument;
-use super::arrays::{self, real, text, vector};
+use super::arguments::name_argument;
+use super::arrays::{self, read_vector, real, text};
 use super::errors::IntoPy;
 use crate::dynamics::{Kind, SettingField, SimulationSettings, Value};
 use pyo3::IntoPyObjectExt;
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple};
 
 /// Keyword for the device of the engine "gpu": not a setting of its own.
-const DEVICE: &str = "device";
+const DEVICE_KEYWORD: &str = "device";
 
 /// Settings of a simulation, which never change: SimulationSettings(method="warped", rate=480.0, ...). Each is a keyword here and a property.
 ///
@@ -31,14 +31,14 @@ impl PySimulationSettings {
     #[new]
     #[pyo3(signature = (**keywords))]
     fn new(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        changed("SimulationSettings", None, keywords).map(Self)
+        replace_settings("SimulationSettings", None, keywords).map(Self)
     }
 
     /// Returns other settings with some changed: `settings.replace(rate=480.0)`. `copy.replace` does the same from Python 3.13 on. Raises as
     /// `SimulationSettings` does.
     #[pyo3(signature = (**changes))]
     fn replace(slf: Py<Self>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        changed("replace", Some(&slf), changes).map(Self)
+        replace_settings("replace", Some(&slf), changes).map(Self)
     }
 
     /// Implements `copy.replace` of Python 3.13.
@@ -107,14 +107,14 @@ impl Settings for SimulationSettings {
         let Some(field) = Self::FIELDS.iter().find(|field| field.name == name) else {
             return Ok(false);
         };
-        let value = read(field, value)?;
+        let value = read_setting(field, value)?;
         self.set(field.name, value).map_err(IntoPy::into_py)?;
         Ok(true)
     }
 }
 
 /// Returns settings (default: the usual ones) with those replaced that keywords name, checked.
-pub(super) fn changed(
+pub(super) fn replace_settings(
     function: &str,
     settings: Option<&Py<PySimulationSettings>>,
     keywords: Option<&Bound<'_, PyDict>>,
@@ -124,28 +124,28 @@ pub(super) fn changed(
         return Ok(settings);
     };
     let others = keywords.copy()?;
-    let device = keywords.get_item(DEVICE)?.map(|value| {
+    let device = keywords.get_item(DEVICE_KEYWORD)?.map(|value| {
         let read = arrays::read::<Option<String>>(&value);
-        read.map_err(|error| of_argument(value.py(), DEVICE, error))
+        read.map_err(|error| name_argument(value.py(), DEVICE_KEYWORD, error))
     });
     if device.is_some() {
-        others.del_item(DEVICE)?;
+        others.del_item(DEVICE_KEYWORD)?;
     }
     let mut settings = replaced(function, settings, Some(&others))?;
     if let Some(device) = device.transpose()?.flatten() {
-        settings.engine = settings.engine.on(&device);
+        settings.engine = settings.engine.with_device(&device);
     }
     settings.check().map_err(IntoPy::into_py)?;
     Ok(settings)
 }
 
 /// Reads the value of a setting. None is the default where there is no such value.
-fn read(field: &SettingField, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn read_setting(field: &SettingField, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     match field.kind {
         Kind::Optional if value.is_none() => Ok(Value::None),
         Kind::Number | Kind::Optional => real(value).map(Value::Number),
         Kind::Vector if value.is_none() => Ok(default(field)),
-        Kind::Vector => vector(value, field.name).map(|v| Value::Vector(v.into())),
+        Kind::Vector => read_vector(value, field.name).map(|v| Value::Vector(v.into())),
         Kind::Name => text(value).map(|name| Value::Name(name.to_owned())),
     }
 }

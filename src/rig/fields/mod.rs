@@ -10,20 +10,23 @@ mod torus;
 #[cfg(test)]
 mod vortex;
 
-pub(super) use bulge::Bulge;
-pub(super) use bump::Bump;
-pub(super) use radial::Radial;
-pub(super) use torus::Torus;
+pub(super) use bulge::BulgeField;
+pub(super) use bump::BumpField;
+pub(super) use radial::RadialField;
+pub(super) use torus::TorusField;
 #[cfg(test)]
-pub(super) use vortex::Vortex;
+pub(super) use vortex::VortexField;
 
-use super::field::{Derivatives, Field, PEAK, Values, Weight, linear, window};
-use super::outline::{self, Lines};
+use super::field::{
+    ForceDerivatives, ForceField, PEAK_NORMALISATION, ParameterValues, WindowWeight, window_root,
+    windowed_linear_field,
+};
+use super::outline::{self, OutlineSegments};
 use super::{Parameter, ParameterKind, Spec};
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-const RADIUS: Parameter = Parameter {
+const RADIUS_PARAMETER: Parameter = Parameter {
     name: "radius",
     kind: ParameterKind::Radius,
     label: "Radius",
@@ -32,7 +35,7 @@ const RADIUS: Parameter = Parameter {
     range: (0.0, 1.0),
 };
 
-const STRENGTH: Parameter = Parameter {
+const STRENGTH_PARAMETER: Parameter = Parameter {
     name: "strength",
     kind: ParameterKind::Strength,
     label: "Strength",

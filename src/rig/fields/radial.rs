@@ -3,33 +3,43 @@
 
 use super::*;
 
-pub(in crate::rig) struct Radial;
+pub(in crate::rig) struct RadialField;
 
-impl Field for Radial {
+impl ForceField for RadialField {
     fn spec(&self) -> &'static Spec {
         &Spec {
             name: "radial",
             label: "Radial",
             doc: "Pushes outward from a point, or inward: swelling, shrinking",
             icon: "FORCE_FORCE",
-            parameters: &[RADIUS, STRENGTH],
+            parameters: &[RADIUS_PARAMETER, STRENGTH_PARAMETER],
         }
     }
 
     #[inline]
-    fn force(&self, &[radius, strength, _]: &Values, y: &Vec3) -> Option<Vec3> {
-        let w = window(y.norm_squared(), radius)?.powi(2);
-        Some(y * (strength * PEAK / radius * w))
+    fn force(&self, &[radius, strength, _]: &ParameterValues, y: &Vec3) -> Option<Vec3> {
+        let w = window_root(y.norm_squared(), radius)?.powi(2);
+        Some(y * (strength * PEAK_NORMALISATION / radius * w))
     }
 
     #[inline]
-    fn derivatives(&self, &[radius, strength, _]: &Values, y: &Vec3) -> Option<Derivatives> {
-        let w = Weight::at(y, radius)?;
-        Some(linear(&w, *y, &Mat3::identity(), (radius, PEAK), strength))
+    fn derivatives(
+        &self,
+        &[radius, strength, _]: &ParameterValues,
+        y: &Vec3,
+    ) -> Option<ForceDerivatives> {
+        let w = WindowWeight::evaluate(y, radius)?;
+        Some(windowed_linear_field(
+            &w,
+            *y,
+            &Mat3::identity(),
+            (radius, PEAK_NORMALISATION),
+            strength,
+        ))
     }
 
     /// Returns a ball, and arrows away from its centre along axes and diagonals.
-    fn outline(&self, &[radius, ..]: &Values) -> Lines {
+    fn outline(&self, &[radius, ..]: &ParameterValues) -> OutlineSegments {
         let grid =
             (0..27).map(|i| Vec3::from([i / 9, i / 3 % 3, i % 3].map(|k| f64::from(k) - 1.0)));
         let ways = grid.filter(|d| [1.0, 3.0].contains(&d.abs().sum()));

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Lengths are metres, angles radians, strengths N/m³, `along` a fraction of the bone. A bone is identified by name
-//! or number. `matrix` is four rows of four numbers: the rigid frame of a free guide with all parameters zero.
+//! or number. `guide_frame` is four rows of four numbers: the rigid frame of a free guide with all parameters zero.
 //! Missing guide parameters have their defaults (`barycentric` the centroid). Missing sample parameters are
 //! those of the template and the guide. Unknown keys are refused by file, line and name.
 //!
@@ -45,15 +45,15 @@ use crate::disk;
 use crate::progress::Progress;
 use std::fmt::Write;
 use std::path::Path;
-use table::{File, Table, integer};
+use table::{RigFileTable, RigFileText, parse_integer};
 use toml::de::{DeTable, DeValue};
 
 /// Version of the format.
-const FORMAT: i64 = 1;
+const FORMAT_VERSION: i64 = 1;
 /// Largest file that is read, bytes: a hundred thousand rigs.
-const LONGEST: u64 = 1 << 26;
+const MAX_FILE_BYTES: u64 = 1 << 26;
 /// Relative difference up to which strengths count as those that were written.
-const SAME: f64 = 1e-9;
+const STRENGTH_TOLERANCE: f64 = 1e-9;
 
 /// Writes rigs atomically: on failure the old file stays. With a body, it adds the peak displacements of its flesh, if they can
 /// be computed.
@@ -83,7 +83,7 @@ pub fn load(
     body: Option<&Body>,
     progress: &dyn Progress,
 ) -> Result<Vec<Rig>, RigError> {
-    let bytes = disk::read(path, LONGEST).map_err(|e| RigError::Disk {
+    let bytes = disk::read(path, MAX_FILE_BYTES).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "read",
         what: disk::reason(&e),
@@ -100,7 +100,7 @@ pub fn load(
 ///
 /// # Errors
 /// Never for rigs built by this module.
-pub fn written(rigs: &[Rig]) -> Result<String, RigError> {
+pub fn format_rigs(rigs: &[Rig]) -> Result<String, RigError> {
     to_text(rigs, None)
 }
 
@@ -108,16 +108,16 @@ pub fn written(rigs: &[Rig]) -> Result<String, RigError> {
 ///
 /// # Errors
 /// [`RigError::File`] naming line and key.
-pub fn parsed(name: &str, text: &str) -> Result<Vec<Rig>, RigError> {
+pub fn parse_rigs(name: &str, text: &str) -> Result<Vec<Rig>, RigError> {
     from_text(Path::new(name), text, None)
 }
 
 /// The body to which yields refer, and the progress.
-type For<'a> = Option<(&'a Body, &'a dyn Progress)>;
+type YieldContext<'a> = Option<(&'a Body, &'a dyn Progress)>;
 
-fn to_text(rigs: &[Rig], body: For) -> Result<String, RigError> {
+fn to_text(rigs: &[Rig], body: YieldContext) -> Result<String, RigError> {
     let mut text = format!(
-        "# Force rigs of Thew. Lengths in metres, angles in radians, strength in N/m³.\nformat = {FORMAT}\n"
+        "# Force rigs of Thew. Lengths in metres, angles in radians, strength in N/m³.\nformat = {FORMAT_VERSION}\n"
     );
     if rigs.is_empty() {
         text.push_str("rigs = []\n");
@@ -128,7 +128,7 @@ fn to_text(rigs: &[Rig], body: For) -> Result<String, RigError> {
                 Some(Err(RigError::Cancelled(stop))) => Err(RigError::from(stop)),
                 asked => Ok(asked.and_then(Result::ok)),
             };
-        let own = rig.plain().as_ref().map_or(Ok(None), yields)?;
+        let own = rig.without_samples().as_ref().map_or(Ok(None), yields)?;
         let _ = write_rig(&mut text, rig, own, yields(rig)?);
     }
     Ok(text)
@@ -140,7 +140,7 @@ fn write_rig(
     own: Option<Vec<f64>>,
     of_samples: Option<Vec<f64>>,
 ) -> std::fmt::Result {
-    writeln!(text, "\n[[rigs]]\nname = {}", quoted(rig.name()))?;
+    writeln!(text, "\n[[rigs]]\nname = {}", quote(rig.name()))?;
     match rig.kind() {
         RigKind::Force(force) => write_force(text, force, own)?,
     }
@@ -163,7 +163,7 @@ fn write_force(text: &mut String, force: &ForceRig, own: Option<Vec<f64>>) -> st
     writeln!(text, "\n[rigs.guide]\nkind = \"{}\"", spec.name)?;
     match guide {
         Guide::Bone { bone, .. } => match bone {
-            BoneRef::Name(name) => writeln!(text, "bone = {}", quoted(name))?,
+            BoneRef::Name(name) => writeln!(text, "bone = {}", quote(name))?,
             BoneRef::Index(index) => writeln!(text, "bone = {index}")?,
         },
         Guide::Skin {
@@ -194,45 +194,49 @@ fn write_numbers(text: &mut String, names: &[&str], values: &[f64]) -> std::fmt:
     pairs.try_for_each(|(name, value)| writeln!(text, "{name} = {value:?}"))
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-fn from_text(path: &Path, text: &str, body: For) -> Result<Vec<Rig>, RigError> {
-    let file = File { path, text };
+fn from_text(path: &Path, text: &str, body: YieldContext) -> Result<Vec<Rig>, RigError> {
+    let file = RigFileText { path, text };
     let parsed = DeTable::parse(text).map_err(|e| {
         let at = e.span().map_or(0, |span| span.start);
-        file.error(at, e.message().to_owned())
+        file.error_at(at, e.message().to_owned())
     })?;
-    let top = Table {
+    let top = RigFileTable {
         file: &file,
         at: 0,
         entries: parsed.get_ref(),
     };
-    let format = top.needed("format")?;
-    match format.get_ref().as_integer().map(integer) {
-        Some(Some(FORMAT)) => {}
+    let format = top.require("format")?;
+    match format.get_ref().as_integer().map(parse_integer) {
+        Some(Some(FORMAT_VERSION)) => {}
         _ => {
-            let what =
-                format!("'format' is not {FORMAT}, the only one that this version of Thew reads");
-            return Err(file.error(format.span().start, what));
+            let what = format!(
+                "'format' is not {FORMAT_VERSION}, the only one that this version of Thew reads"
+            );
+            return Err(file.error_at(format.span().start, what));
         }
     }
-    top.only(&["format", "rigs"])?;
-    top.tables("rigs")?.iter().map(|t| rig(t, body)).collect()
+    top.check_keys(&["format", "rigs"])?;
+    top.tables("rigs")?
+        .iter()
+        .map(|t| read_rig(t, body))
+        .collect()
 }
 
-fn rig(table: &Table, body: For) -> Result<Rig, RigError> {
-    table.only(&["name", "template", "guide", "samples"])?;
+fn read_rig(table: &RigFileTable, body: YieldContext) -> Result<Rig, RigError> {
+    table.check_keys(&["name", "template", "guide", "samples"])?;
     let name = match table.get("name") {
         Some(_) => table.string("name")?,
         None => "Rig".to_owned(),
     };
-    let (template, of_template) = template(&table.table("template")?)?;
-    let guide = guide(&table.table("guide")?)?;
+    let (template, of_template) = read_template(&table.table("template")?)?;
+    let guide = read_guide(&table.table("guide")?)?;
     let tables = table.tables("samples")?;
     let plain = Rig::new(name, template, guide, Vec::new())?;
-    let plain = match for_body(table, plain.clone(), &[of_template], body) {
+    let plain = match apply_yields(table, plain.clone(), &[of_template], body) {
         Ok(plain) => plain,
         Err(error) if tables.is_empty() || matches!(error, RigError::Cancelled(_)) => {
             return Err(error);
@@ -240,9 +244,9 @@ fn rig(table: &Table, body: For) -> Result<Rig, RigError> {
         // No sample uses the template's own state.
         Err(_) => plain,
     };
-    let samples = tables.iter().map(|t| sample(t, &plain, of_template));
-    let read: Vec<(Sample, Amount)> = samples.collect::<Result<_, _>>()?;
-    let (samples, mut amounts): (Vec<Sample>, Vec<Amount>) = read.into_iter().unzip();
+    let samples = tables.iter().map(|t| read_sample(t, &plain, of_template));
+    let read: Vec<(Sample, StateStrength)> = samples.collect::<Result<_, _>>()?;
+    let (samples, mut amounts): (Vec<Sample>, Vec<StateStrength>) = read.into_iter().unzip();
     let mut order: Vec<usize> = (0..samples.len()).collect();
     order.sort_by(|&a, &b| samples[a].control.total_cmp(&samples[b].control));
     amounts = order.iter().map(|&i| amounts[i]).collect();
@@ -251,24 +255,24 @@ fn rig(table: &Table, body: For) -> Result<Rig, RigError> {
     }
     let rig = plain.with_samples(samples).map_err(|e| match &e {
         RigError::Twice { sample, .. } | RigError::Sample { sample, .. } => {
-            tables.get(*sample).unwrap_or(table).located(e)
+            tables.get(*sample).unwrap_or(table).locate_error(e)
         }
-        _ => table.located(e),
+        _ => table.locate_error(e),
     })?;
-    for_body(table, rig, &amounts, body)
+    apply_yields(table, rig, &amounts, body)
 }
 
 /// Strength and yield of a state in the file.
 #[derive(Debug, Clone, Copy)]
-struct Amount {
+struct StateStrength {
     /// Yield, m, if the file has one.
     yields: Option<f64>,
     /// `true`: the file has a strength as well.
     strength: bool,
 }
 
-impl Amount {
-    fn of(table: &Table) -> Result<Self, RigError> {
+impl StateStrength {
+    fn from_table(table: &RigFileTable) -> Result<Self, RigError> {
         let yields = table.get("yields").map(|_| table.number("yields"));
         Ok(Self {
             yields: yields.transpose()?,
@@ -278,7 +282,12 @@ impl Amount {
 }
 
 /// Returns a rig with the strengths for a body, wherever the file has yields.
-fn for_body(table: &Table, rig: Rig, amounts: &[Amount], body: For) -> Result<Rig, RigError> {
+fn apply_yields(
+    table: &RigFileTable,
+    rig: Rig,
+    amounts: &[StateStrength],
+    body: YieldContext,
+) -> Result<Rig, RigError> {
     let known = amounts.iter().all(|a| a.strength);
     let wanted: Vec<Option<f64>> = amounts.iter().map(|a| a.yields).collect();
     let Some((body, progress)) = body else {
@@ -286,7 +295,7 @@ fn for_body(table: &Table, rig: Rig, amounts: &[Amount], body: For) -> Result<Ri
         return if known {
             Ok(rig)
         } else {
-            Err(table.wrong("template", what.into()))
+            Err(table.error_at_key("template", what.into()))
         };
     };
     if wanted.iter().all(Option::is_none) {
@@ -295,32 +304,32 @@ fn for_body(table: &Table, rig: Rig, amounts: &[Amount], body: For) -> Result<Ri
     match rig.with_peak_displacements(body, &wanted, progress) {
         Err(stop @ RigError::Cancelled(_)) => Err(stop),
         // For the same body the strengths in the file are kept to the bit.
-        Ok(made) if known && made.is_near(&rig, SAME) => Ok(rig),
+        Ok(made) if known && made.has_equal_strengths(&rig, STRENGTH_TOLERANCE) => Ok(rig),
         Ok(made) => Ok(made),
         Err(_) if known => Ok(rig),
-        Err(error) => Err(table.located(error)),
+        Err(error) => Err(table.locate_error(error)),
     }
 }
 
-fn template(table: &Table) -> Result<(Template, Amount), RigError> {
+fn read_template(table: &RigFileTable) -> Result<(Template, StateStrength), RigError> {
     let kind: TemplateKind = table
         .string("kind")?
         .parse()
-        .map_err(|e| table.about("kind", e))?;
+        .map_err(|e| table.prefix_error("kind", e))?;
     let names = kind.spec().parameter_names();
-    table.only(&[&["kind", "yields"], &names[..]].concat())?;
-    let amount = Amount::of(table)?;
+    table.check_keys(&[&["kind", "yields"], &names[..]].concat())?;
+    let amount = StateStrength::from_table(table)?;
     let number = |name: &&str| match amount.yields {
         // A placeholder until the yield is converted.
         Some(_) if *name == "strength" && !amount.strength => Ok(1.0),
         _ => table.number(name),
     };
     let values: Vec<f64> = names.iter().map(number).collect::<Result<_, _>>()?;
-    let template = Template::new(kind, &values).map_err(|e| table.located(e))?;
+    let template = Template::new(kind, &values).map_err(|e| table.locate_error(e))?;
     Ok((template, amount))
 }
 
-fn guide(table: &Table) -> Result<Guide, RigError> {
+fn read_guide(table: &RigFileTable) -> Result<Guide, RigError> {
     let kind = table.string("kind")?;
     let Some(spec) = Guide::SPECS.iter().find(|spec| spec.name == kind) else {
         let names = Guide::SPECS.map(|spec| format!("'{}'", spec.name));
@@ -328,45 +337,49 @@ fn guide(table: &Table) -> Result<Guide, RigError> {
             "there is no guide '{kind}'; there are: {}",
             names.join(", ")
         );
-        return Err(table.wrong("kind", what));
+        return Err(table.error_at_key("kind", what));
     };
     let made = match spec.name {
         "bone" => {
-            let values = table.guide(spec, &["bone"])?;
-            let bone = match table.needed("bone")?.get_ref() {
+            let values = table.guide_values(spec, &["bone"])?;
+            let bone = match table.require("bone")?.get_ref() {
                 DeValue::String(name) => BoneRef::Name(name.to_string()),
                 _ => BoneRef::Index(table.index("bone")?),
             };
             Guide::bone(bone, values)
         }
         "skin" => {
-            let values = table.guide(spec, &["face", "barycentric"])?;
+            let values = table.guide_values(spec, &["face", "barycentric"])?;
             let barycentric = match table.get("barycentric") {
-                Some(value) => table.row("barycentric", value)?,
+                Some(value) => table.number_row("barycentric", value)?,
                 None => [1.0 / 3.0; 3],
             };
             Guide::skin(table.index("face")?, barycentric, values)
         }
         _ => {
-            let values = table.guide(spec, &["matrix"])?;
-            let frame = table.matrix("matrix")?;
+            let values = table.guide_values(spec, &["matrix"])?;
+            let frame = table.guide_frame("matrix")?;
             frame.and_then(|frame| Guide::free(frame, values))
         }
     };
-    made.map_err(|e| table.located(e))
+    made.map_err(|e| table.locate_error(e))
 }
 
-fn sample(table: &Table, rig: &Rig, of_template: Amount) -> Result<(Sample, Amount), RigError> {
+fn read_sample(
+    table: &RigFileTable,
+    rig: &Rig,
+    of_template: StateStrength,
+) -> Result<(Sample, StateStrength), RigError> {
     let names = rig.parameter_names();
-    table.only(&[&["control", "yields"], names].concat())?;
+    table.check_keys(&[&["control", "yields"], names].concat())?;
     let mut parameters = rig.own_parameters();
     for (slot, name) in parameters.iter_mut().zip(names) {
         if table.get(name).is_some() {
             *slot = table.number(name)?;
         }
     }
-    let own = Amount::of(table)?;
-    let amount = Amount {
+    let own = StateStrength::from_table(table)?;
+    let amount = StateStrength {
         // A strength of its own overrides the template's yield.
         yields: own.yields.or(of_template.yields.filter(|_| !own.strength)),
         strength: own.strength || of_template.strength,

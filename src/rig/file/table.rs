@@ -8,18 +8,18 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub(super) fn integer(digits: &toml::de::DeInteger) -> Option<i64> {
+pub(super) fn parse_integer(digits: &toml::de::DeInteger) -> Option<i64> {
     i64::from_str_radix(digits.as_str(), digits.radix()).ok()
 }
 
 /// Text and name of a file, for the positions of errors.
-pub(super) struct File<'a> {
+pub(super) struct RigFileText<'a> {
     pub path: &'a Path,
     pub text: &'a str,
 }
 
-impl File<'_> {
-    pub fn error(&self, at: usize, what: String) -> RigError {
+impl RigFileText<'_> {
+    pub fn error_at(&self, at: usize, what: String) -> RigError {
         RigError::File {
             path: self.path.to_owned(),
             line: line_of(self.text.as_bytes(), at),
@@ -29,41 +29,41 @@ impl File<'_> {
 }
 
 /// A table of a file.
-pub(super) struct Table<'a> {
-    pub file: &'a File<'a>,
+pub(super) struct RigFileTable<'a> {
+    pub file: &'a RigFileText<'a>,
     /// Byte offset of its beginning.
     pub at: usize,
     pub entries: &'a DeTable<'a>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> RigFileTable<'a> {
     pub fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
         let named = |(k, _): &(&'a Spanned<toml::de::DeString<'a>>, _)| k.get_ref() == key;
         self.entries.iter().find(named).map(|(_, value)| value)
     }
 
     /// Returns an error at a key, or at the table if the key is missing.
-    pub fn wrong(&self, key: &str, what: String) -> RigError {
+    pub fn error_at_key(&self, key: &str, what: String) -> RigError {
         let at = self.get(key).map_or(self.at, |value| value.span().start);
-        self.file.error(at, what)
+        self.file.error_at(at, what)
     }
 
-    pub fn about(&self, key: &str, error: RigError) -> RigError {
-        self.wrong(key, format!("'{key}': {error}"))
+    pub fn prefix_error(&self, key: &str, error: RigError) -> RigError {
+        self.error_at_key(key, format!("'{key}': {error}"))
     }
 
     /// Returns an error at the key of the parameter that it concerns.
-    pub fn located(&self, error: RigError) -> RigError {
+    pub fn locate_error(&self, error: RigError) -> RigError {
         // The line already identifies the sample.
         let inner = match &error {
             RigError::Sample { error, .. } => error,
             other => other,
         };
-        self.wrong(inner.parameter().unwrap_or("control"), inner.to_string())
+        self.error_at_key(inner.parameter().unwrap_or("control"), inner.to_string())
     }
 
     /// Refuses keys that are not in `known`.
-    pub fn only(&self, known: &[&str]) -> Result<(), RigError> {
+    pub fn check_keys(&self, known: &[&str]) -> Result<(), RigError> {
         let mut keys = self.entries.keys();
         match keys.find(|key| !known.contains(&key.get_ref().as_ref())) {
             None => Ok(()),
@@ -73,74 +73,82 @@ impl<'a> Table<'a> {
                     "there is no key '{name}' here; there are: {}",
                     known.join(", ")
                 );
-                Err(self.file.error(key.span().start, what))
+                Err(self.file.error_at(key.span().start, what))
             }
         }
     }
 
-    pub fn needed(&self, key: &str) -> Result<&'a Spanned<DeValue<'a>>, RigError> {
+    pub fn require(&self, key: &str) -> Result<&'a Spanned<DeValue<'a>>, RigError> {
         self.get(key)
-            .ok_or_else(|| self.wrong(key, format!("the key '{key}' is missing")))
+            .ok_or_else(|| self.error_at_key(key, format!("the key '{key}' is missing")))
     }
 
-    fn expected(&self, key: &str, what: &str) -> RigError {
-        self.wrong(key, format!("'{key}' must be {what}"))
+    fn type_error(&self, key: &str, what: &str) -> RigError {
+        self.error_at_key(key, format!("'{key}' must be {what}"))
     }
 
-    pub fn table(&self, key: &str) -> Result<Table<'a>, RigError> {
-        let value = self.needed(key)?;
+    pub fn table(&self, key: &str) -> Result<RigFileTable<'a>, RigError> {
+        let value = self.require(key)?;
         match value.get_ref() {
-            DeValue::Table(entries) => Ok(Table {
+            DeValue::Table(entries) => Ok(RigFileTable {
                 file: self.file,
                 at: value.span().start,
                 entries,
             }),
-            _ => Err(self.expected(key, "a table")),
+            _ => Err(self.type_error(key, "a table")),
         }
     }
 
     /// Returns the tables of a list; empty if the key is missing.
-    pub fn tables(&self, key: &str) -> Result<Vec<Table<'a>>, RigError> {
+    pub fn tables(&self, key: &str) -> Result<Vec<RigFileTable<'a>>, RigError> {
         let Some(value) = self.get(key) else {
             return Ok(Vec::new());
         };
         let list = value
             .get_ref()
             .as_array()
-            .ok_or_else(|| self.expected(key, "a list of tables"))?;
+            .ok_or_else(|| self.type_error(key, "a list of tables"))?;
         list.iter()
             .map(|item| match item.get_ref() {
-                DeValue::Table(entries) => Ok(Table {
+                DeValue::Table(entries) => Ok(RigFileTable {
                     file: self.file,
                     at: item.span().start,
                     entries,
                 }),
-                _ => Err(self.expected(key, "a list of tables")),
+                _ => Err(self.type_error(key, "a list of tables")),
             })
             .collect()
     }
 
     pub fn string(&self, key: &str) -> Result<String, RigError> {
-        match self.needed(key)?.get_ref() {
+        match self.require(key)?.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.expected(key, "text in quotes")),
+            _ => Err(self.type_error(key, "text in quotes")),
         }
     }
 
     pub fn index(&self, key: &str) -> Result<u32, RigError> {
-        let number = self.needed(key)?.get_ref().as_integer().and_then(integer);
+        let number = self
+            .require(key)?
+            .get_ref()
+            .as_integer()
+            .and_then(parse_integer);
         number
             .and_then(|n| u32::try_from(n).ok())
-            .ok_or_else(|| self.expected(key, "a whole number that is not negative"))
+            .ok_or_else(|| self.type_error(key, "a whole number that is not negative"))
     }
 
     pub fn number(&self, key: &str) -> Result<f64, RigError> {
-        self.finite(key, self.needed(key)?)
+        self.finite_number(key, self.require(key)?)
     }
 
     /// Returns the parameters of a guide, missing ones at their default; refuses keys that are neither those nor `own`.
-    pub fn guide<const N: usize>(&self, spec: &Spec, own: &[&str]) -> Result<[f64; N], RigError> {
-        self.only(&[&["kind"], own, &spec.parameter_names()].concat())?;
+    pub fn guide_values<const N: usize>(
+        &self,
+        spec: &Spec,
+        own: &[&str],
+    ) -> Result<[f64; N], RigError> {
+        self.check_keys(&[&["kind"], own, &spec.parameter_names()].concat())?;
         let mut values = [0.0; N];
         for (value, p) in values.iter_mut().zip(spec.parameters) {
             *value = match self.get(p.name) {
@@ -151,44 +159,46 @@ impl<'a> Table<'a> {
         Ok(values)
     }
 
-    fn finite(&self, key: &str, value: &Spanned<DeValue>) -> Result<f64, RigError> {
+    fn finite_number(&self, key: &str, value: &Spanned<DeValue>) -> Result<f64, RigError> {
         let number = match value.get_ref() {
             DeValue::Float(digits) => digits.as_str().parse().ok(),
-            DeValue::Integer(digits) => integer(digits).map(|n| n as f64),
+            DeValue::Integer(digits) => parse_integer(digits).map(|n| n as f64),
             _ => None,
         };
         number
             .filter(|x: &f64| x.is_finite())
-            .ok_or_else(|| self.expected(key, "a finite number"))
+            .ok_or_else(|| self.type_error(key, "a finite number"))
     }
 
-    pub fn row<const N: usize>(
+    pub fn number_row<const N: usize>(
         &self,
         key: &str,
         value: &Spanned<DeValue>,
     ) -> Result<[f64; N], RigError> {
-        let wrong = || self.expected(key, &format!("a list of {N} numbers"));
+        let wrong = || self.type_error(key, &format!("a list of {N} numbers"));
         let list = value.get_ref().as_array().ok_or_else(wrong)?;
         if list.len() != N {
             return Err(wrong());
         }
         let mut row = [0.0; N];
         for (slot, item) in row.iter_mut().zip(list.iter()) {
-            *slot = self.finite(key, item)?;
+            *slot = self.finite_number(key, item)?;
         }
         Ok(row)
     }
 
     /// Returns the frame of a matrix of four rows.
-    pub fn matrix(&self, key: &str) -> Result<Result<GuideFrame, RigError>, RigError> {
-        let wrong = || self.expected(key, "four rows of four numbers");
-        let rows = self.needed(key)?.get_ref().as_array().ok_or_else(wrong)?;
+    pub fn guide_frame(&self, key: &str) -> Result<Result<GuideFrame, RigError>, RigError> {
+        let wrong = || self.type_error(key, "four rows of four numbers");
+        let rows = self.require(key)?.get_ref().as_array().ok_or_else(wrong)?;
         if rows.len() != 4 {
             return Err(wrong());
         }
         let mut matrix = Mat4::zeros();
         for (i, row) in rows.iter().enumerate() {
-            matrix.row_mut(i).copy_from_slice(&self.row::<4>(key, row)?);
+            matrix
+                .row_mut(i)
+                .copy_from_slice(&self.number_row::<4>(key, row)?);
         }
         Ok(GuideFrame::from_matrix(&matrix))
     }

@@ -9,7 +9,7 @@ use crate::solve::lbfgsb::LbfgsbError;
 /// Reasons why a fit fails.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum FitError {
+pub enum RigFitError {
     /// The caller cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

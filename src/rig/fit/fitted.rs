@@ -5,7 +5,7 @@ use crate::Vec3;
 
 /// Result of a fit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub struct RigFitResult {
     /// η: all of the rig's parameters in order.
     pub parameters: Vec<f64>,
     /// C at η, m².
@@ -18,7 +18,7 @@ pub struct Fitted {
     pub folding: bool,
 }
 
-impl Fitted {
+impl RigFitResult {
     pub(super) fn new(parameters: Vec<f64>, cost: f64, evaluations: usize) -> Self {
         Self {
             parameters,

@@ -7,15 +7,15 @@
 //!
 //! With a linearised method the positions are affine in the rig's generalised forces:
 //! `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`. The *sensitivities* `L_j = Rᵀ A⁻ᵀ φ(x_j)` take three adjoint solves per point.
-//! [`Fit`] computes them once per pose and keeps them. An evaluation of C and its gradient,
+//! [`RigFit`] computes them once per pose and keeps them. An evaluation of C and its gradient,
 //! `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`, is then only the rig's quadrature, and a drag of the mouse
 //! costs no solve at all.
 //!
-//! While the mouse moves, [`FitSettings::evaluations`] limits the evaluations of an update. The update returns the
+//! While the mouse moves, [`RigFitSettings::evaluations`] limits the evaluations of an update. The update returns the
 //! best result found, and the next one continues from there.
 //!
 //! No fit folds flesh: strengths stay in the range at which no flesh is pressed flatter than
-//! [`FLATTEST`](super::FLATTEST). A fit reports the share of the distance that it covered.
+//! [`MIN_VOLUME_RATIO`](super::MIN_VOLUME_RATIO). A fit reports the share of the distance that it covered.
 //!
 //! Deviations: the adjoint is Aᵀ's, the paper's is that of a symmetric A (docs/methods/rigging.md). B is the Gauss-Newton
 //! approximation, which the derivatives of Q give at no cost, as long as it makes progress, and L-BFGS's own
@@ -32,28 +32,28 @@ mod pull;
 mod tests;
 mod whole;
 
-pub use error::FitError;
-pub use fitted::Fitted;
-pub use options::{FitSettings, Named};
+pub use error::RigFitError;
+pub use fitted::RigFitResult;
+pub use options::{NamedValues, RigFitSettings};
 
 use super::Rig;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::lattice::Embedding;
-use crate::progress::{Paced, Progress, Silent};
+use crate::progress::{PacedProgress, Progress, Silent};
 use crate::skeleton::Pose;
 use fitted::Sensitivities;
 use options::ResolvedOptions;
-use pull::{Held, MAX_POINTS, Pull};
+use pull::{FitProblem, MAX_POINTS, PulledPoint};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use whole::{Known, Whole};
+use whole::{CachedStrengths, FoldingLimit};
 
 /// A point of the skin and its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Target {
+pub struct SkinTarget {
     /// Vertex of the body's own surface.
     pub vertex: u32,
     /// Target position, world, metres.
@@ -63,7 +63,7 @@ pub struct Target {
 /// Repeated fits of rigs of one body at one pose.
 ///
 /// Results depend on the arguments alone, never on earlier calls.
-pub struct Fit {
+pub struct RigFit {
     balance: Equilibrium,
     gravity: Vec3,
     /// Generalised forces of other rigs, N, rest axes.
@@ -72,12 +72,12 @@ pub struct Fit {
     /// Displacements of the lattice's vertices without the rig, metres.
     without: Vec<Vec3>,
     /// Strengths at which flesh does not fold, at the last parameters used.
-    known: Option<Known>,
+    known: Option<CachedStrengths>,
     /// `Rᵀ A⁻ᵀ φ` by vertex of the surface, along x, y and z.
     sensitivities: BTreeMap<u32, Arc<Sensitivities>>,
 }
 
-impl Fit {
+impl RigFit {
     /// Prepares fits of a body at a pose, under gravity (m/s²) and the generalised forces of other rigs (`[nodes]`,
     /// N, rest axes).
     ///
@@ -89,7 +89,7 @@ impl Fit {
         pose: &Pose,
         gravity: Vec3,
         rest_forces: Option<&[Vec3]>,
-    ) -> Result<Self, FitError> {
+    ) -> Result<Self, RigFitError> {
         if !method.is_linear() {
             return Err(SimulationError::Adjoint { method }.into());
         }
@@ -128,32 +128,32 @@ impl Fit {
     pub fn fit(
         &mut self,
         rig: &Rig,
-        points: &[Target],
-        options: &FitSettings,
-    ) -> Result<Fitted, FitError> {
-        self.fit_watched(rig, points, options, &Silent)
+        points: &[SkinTarget],
+        options: &RigFitSettings,
+    ) -> Result<RigFitResult, RigFitError> {
+        self.fit_with_progress(rig, points, options, &Silent)
     }
 
     /// Fits as [`fit`](Self::fit) does; the progress may cancel, and gets the fraction of the largest permitted work.
     ///
     /// # Errors
     /// Errors of [`fit`](Self::fit); cancellation by the progress.
-    pub fn fit_watched(
+    pub fn fit_with_progress(
         &mut self,
         rig: &Rig,
-        points: &[Target],
-        options: &FitSettings,
+        points: &[SkinTarget],
+        options: &RigFitSettings,
         progress: &dyn Progress,
-    ) -> Result<Fitted, FitError> {
+    ) -> Result<RigFitResult, RigFitError> {
         let body = self.body().clone();
         let resolved = ResolvedOptions::new(rig, &body, options)?;
-        let held = self.held(points)?;
-        let pull = Pull {
+        let held = self.pulled_points(points)?;
+        let pull = FitProblem {
             body: &body,
             rig,
             held,
             resolved: &resolved,
-            progress: Paced::new(progress),
+            progress: PacedProgress::new(progress),
             stopped: Cell::new(false),
             spent: Cell::new(0.0),
             budget: match options.evaluations {
@@ -161,7 +161,7 @@ impl Fit {
                 None => MAX_POINTS,
             },
         };
-        let mut whole = Whole {
+        let mut whole = FoldingLimit {
             rig,
             balance: &mut self.balance,
             gravity: self.gravity,
@@ -179,23 +179,23 @@ impl Fit {
     pub fn gradient(
         &mut self,
         rig: &Rig,
-        points: &[Target],
-        options: &FitSettings,
-    ) -> Result<(f64, Vec<f64>), FitError> {
+        points: &[SkinTarget],
+        options: &RigFitSettings,
+    ) -> Result<(f64, Vec<f64>), RigFitError> {
         let body = self.body().clone();
         let resolved = ResolvedOptions::new(rig, &body, options)?;
-        let pull = Pull {
+        let pull = FitProblem {
             body: &body,
             rig,
-            held: self.held(points)?,
+            held: self.pulled_points(points)?,
             resolved: &resolved,
-            progress: Paced::new(&Silent),
+            progress: PacedProgress::new(&Silent),
             stopped: Cell::new(false),
             spent: Cell::new(0.0),
             budget: f64::INFINITY,
         };
         let level = rig.level(&body, &resolved.asked)?;
-        let local = pull.look(&resolved.asked, level)?.local;
+        let local = pull.evaluate(&resolved.asked, level)?.local;
         Ok((local.value, local.gradient))
     }
 
@@ -203,7 +203,7 @@ impl Fit {
     ///
     /// # Errors
     /// Parameters that the rig refuses, or a template wholly outside the flesh.
-    pub fn displacements(&mut self, rig: &Rig, eta: &[f64]) -> Result<Vec<Vec3>, FitError> {
+    pub fn displacements(&mut self, rig: &Rig, eta: &[f64]) -> Result<Vec<Vec3>, RigFitError> {
         let mut forces = rig.forces(self.balance.body(), eta)?;
         for (f, other) in forces.iter_mut().zip(self.others.iter().flatten()) {
             *f += other;
@@ -212,21 +212,21 @@ impl Fit {
     }
 
     /// Checks points and computes the missing sensitivities.
-    fn held(&mut self, points: &[Target]) -> Result<Vec<Held>, FitError> {
+    fn pulled_points(&mut self, points: &[SkinTarget]) -> Result<Vec<PulledPoint>, RigFitError> {
         if points.is_empty() {
-            return Err(FitError::NoPoints);
+            return Err(RigFitError::NoPoints);
         }
         let vertices = self.embedding.len();
         for (index, point) in points.iter().enumerate() {
             if point.vertex as usize >= vertices {
-                return Err(FitError::Vertex {
+                return Err(RigFitError::Vertex {
                     index,
                     vertex: point.vertex,
                     vertices,
                 });
             }
             if point.place.iter().any(|x| !x.is_finite()) {
-                return Err(FitError::Target {
+                return Err(RigFitError::Target {
                     index,
                     place: point.place.into(),
                 });
@@ -237,24 +237,24 @@ impl Fit {
             .retain(|vertex, _| points.iter().any(|p| p.vertex == *vertex));
         for point in points {
             if !self.sensitivities.contains_key(&point.vertex) {
-                let sensitivities = self.sensitivities_of(point.vertex)?;
+                let sensitivities = self.vertex_sensitivities(point.vertex)?;
                 self.sensitivities
                     .insert(point.vertex, Arc::new(sensitivities));
             }
         }
-        let rest = self.body().rest();
+        let rest = self.body().rest_shape();
         let places: Vec<Vec3> = self.without.iter().zip(rest).map(|(q, x)| q + x).collect();
         let held = points.iter().filter_map(|target| {
-            Some(Held {
+            Some(PulledPoint {
                 target: target.place,
-                free: self.embedding.place(target.vertex as usize, &places),
+                free: self.embedding.position(target.vertex as usize, &places),
                 sensitivities: self.sensitivities.get(&target.vertex)?.clone(),
             })
         });
         Ok(held.collect())
     }
 
-    fn sensitivities_of(&mut self, vertex: u32) -> Result<Sensitivities, FitError> {
+    fn vertex_sensitivities(&mut self, vertex: u32) -> Result<Sensitivities, RigFitError> {
         let mut sensitivities = Sensitivities::default();
         for (axis, sensitivity) in sensitivities.iter_mut().enumerate() {
             let mut g = vec![Vec3::zeros(); self.body().node_count()];

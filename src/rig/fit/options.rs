@@ -6,42 +6,42 @@
 //! start, and `strength` within ±10⁴ E/size, far more than flesh can bear. A start outside widens them. A torus keeps
 //! its hole: bounds of nested lengths do not overlap in any round of a fit.
 
-use super::FitError;
+use super::RigFitError;
 use crate::body::Body;
 use crate::rig::{ParameterKind, Rig, RigError, RigKind};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 /// Numbers by parameter name.
-pub type Named = BTreeMap<String, f64>;
+pub type NamedValues = BTreeMap<String, f64>;
 
 /// Default lower bound of radii, as a part of the body's size.
-const SMALLEST: f64 = 1.0 / 200.0;
+const MIN_RADIUS: f64 = 1.0 / 200.0;
 /// Smallest lower bound of radii that options may set, as a part of the body's size.
-const TINY: f64 = 1e-5;
+const MIN_RADIUS_BOUND: f64 = 1e-5;
 /// Typical changes of lengths (as a part of the body's size), of angles (radians), and of `along`.
-const LENGTH: f64 = 0.05;
-const ANGLE: f64 = 0.5;
-const ALONG: f64 = 0.2;
+const TYPICAL_LENGTH: f64 = 0.05;
+const TYPICAL_ANGLE: f64 = 0.5;
+const TYPICAL_SHARE: f64 = 0.2;
 /// Default bound of the strength, in E/size.
-const STRONGEST: f64 = 1e4;
+const MAX_STRENGTH: f64 = 1e4;
 /// Default weight of a preferred value: a deviation by a typical change costs as much as missing a point by this part
 /// of the body's size.
-const GENTLE: f64 = 1e-3;
+const PREFERENCE_WEIGHT: f64 = 1e-3;
 /// Typical changes of strength that a first step of a fit may make.
-const FREE_STRENGTH: f64 = 1e3;
+const FIRST_STRENGTH_STEP: f64 = 1e3;
 /// Largest ratio of a length to the one that surrounds it.
-const NESTED_ROOM: f64 = 0.98;
+const MAX_NESTED_RATIO: f64 = 0.98;
 
 /// Options by parameter name. Parameters without an entry take the rig's values and defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct FitSettings {
+pub struct RigFitSettings {
     /// Start; default: the rig's last sample, or its only state.
-    pub start: Named,
+    pub start: NamedValues,
     /// Preferred values η⁰; default: the rig's last sample, or its only state.
-    pub preferred: Named,
+    pub preferred: NamedValues,
     /// Weights ξ, m² per unit squared; default: zero, or a small weight for parameters in `preferred`.
-    pub weights: Named,
+    pub weights: NamedValues,
     /// Lower and upper bounds; equal ones fix a parameter.
     pub bounds: BTreeMap<String, (f64, f64)>,
     /// Largest number of evaluations, for an update while the mouse moves. The result is the best found, and the next
@@ -49,12 +49,12 @@ pub struct FitSettings {
     pub evaluations: Option<usize>,
 }
 
-impl FitSettings {
+impl RigFitSettings {
     /// Returns the start: all of the rig's parameters in order.
     ///
     /// # Errors
     /// Parameters that the rig does not have, or invalid numbers.
-    pub fn parameters(&self, rig: &Rig, body: &Body) -> Result<Vec<f64>, FitError> {
+    pub fn parameters(&self, rig: &Rig, body: &Body) -> Result<Vec<f64>, RigFitError> {
         Ok(ResolvedOptions::new(rig, body, self)?.asked)
     }
 }
@@ -85,7 +85,7 @@ pub(super) struct ResolvedOptions {
 }
 
 /// Another start, for a fit whose first minimum does not meet the points.
-pub(super) struct Attempt {
+pub(super) struct FitAttempt {
     /// Length of the first step, in typical changes.
     pub first_step: f64,
     /// Factor on the radii of the start.
@@ -94,15 +94,15 @@ pub(super) struct Attempt {
     strength: f64,
 }
 
-impl Attempt {
-    pub const OTHERS: [Self; 4] = [
-        Self::of(f64::INFINITY, 1.0, 1.0),
-        Self::of(1.0, 1.5, 0.5),
-        Self::of(1.0, 0.7, 2.0),
-        Self::of(1.0, 1.0, -1.0),
+impl FitAttempt {
+    pub const RETRIES: [Self; 4] = [
+        Self::new(f64::INFINITY, 1.0, 1.0),
+        Self::new(1.0, 1.5, 0.5),
+        Self::new(1.0, 0.7, 2.0),
+        Self::new(1.0, 1.0, -1.0),
     ];
 
-    const fn of(first_step: f64, radii: f64, strength: f64) -> Self {
+    const fn new(first_step: f64, radii: f64, strength: f64) -> Self {
         Self {
             first_step,
             radii,
@@ -113,16 +113,16 @@ impl Attempt {
 
 impl ResolvedOptions {
     /// Returns the start of an attempt, within the bounds.
-    pub fn start_of(&self, attempt: &Attempt) -> Vec<f64> {
-        self.scaled(&self.start, attempt.radii, attempt.strength)
+    pub fn attempt_start(&self, attempt: &FitAttempt) -> Vec<f64> {
+        self.scale_parameters(&self.start, attempt.radii, attempt.strength)
     }
 
     /// Returns parameters with the radii multiplied by a factor, within the bounds.
-    pub fn widened(&self, eta: &[f64], radii: f64) -> Vec<f64> {
-        self.scaled(eta, radii, 1.0)
+    pub fn widen_radii(&self, eta: &[f64], radii: f64) -> Vec<f64> {
+        self.scale_parameters(eta, radii, 1.0)
     }
 
-    fn scaled(&self, eta: &[f64], radii: f64, strength: f64) -> Vec<f64> {
+    fn scale_parameters(&self, eta: &[f64], radii: f64, strength: f64) -> Vec<f64> {
         let ways = |(k, (&x, &(lower, upper))): (usize, (&f64, &(f64, f64)))| {
             let by = if self.radii[k] {
                 radii
@@ -137,20 +137,23 @@ impl ResolvedOptions {
         each.map(ways).collect()
     }
 
-    pub fn new(rig: &Rig, body: &Body, options: &FitSettings) -> Result<Self, FitError> {
+    pub fn new(rig: &Rig, body: &Body, options: &RigFitSettings) -> Result<Self, RigFitError> {
         let names = rig.parameter_names();
         let (size, young) = (body.size(), body.material().young());
         let kinds = rig.parameter_kinds();
-        let scales: Vec<f64> = kinds.iter().map(|&k| typical(k, size, young)).collect();
-        let replaced = |eta: Vec<f64>, named: &Named| {
-            rig.with_named(eta, named.iter().map(|(name, &x)| (name.as_str(), x)))
+        let scales: Vec<f64> = kinds
+            .iter()
+            .map(|&k| typical_change(k, size, young))
+            .collect();
+        let replaced = |eta: Vec<f64>, named: &NamedValues| {
+            rig.replace_parameters(eta, named.iter().map(|(name, &x)| (name.as_str(), x)))
         };
         let asked = replaced(rig.last_parameters(), &options.start)?;
         let preferred = replaced(rig.last_parameters(), &options.preferred)?;
         let gentle = names.iter().zip(&scales).map(|(name, scale)| {
             let wanted = options.preferred.contains_key(*name);
             if wanted {
-                (GENTLE * size / scale).powi(2)
+                (PREFERENCE_WEIGHT * size / scale).powi(2)
             } else {
                 0.0
             }
@@ -158,13 +161,17 @@ impl ResolvedOptions {
         let weights = replaced(gentle.collect(), &options.weights)?;
         if let Some((name, &value)) = options.weights.iter().find(|(_, w)| **w < 0.0) {
             let name = name.clone();
-            return Err(FitError::Weight { name, value });
+            return Err(RigFitError::Weight { name, value });
         }
-        let bounds = bounds_of(rig, &asked, options, (size, young))?;
+        let bounds = fit_bounds(rig, &asked, options, (size, young))?;
         let (nested, resolved, drag) = match rig.kind() {
             RigKind::Force(force) => {
                 let field = force.field();
-                (field.nested(), field.resolved(), field.drag())
+                (
+                    field.nested_indices(),
+                    field.resolved_index(),
+                    field.max_update_change(),
+                )
             }
         };
         let mut start: Vec<f64> = asked.clone();
@@ -172,7 +179,7 @@ impl ResolvedOptions {
             *x = x.max(*lower).min(*upper);
         }
         if let Some(nested) = nested {
-            separate(&mut start, &bounds, nested, names)?;
+            separate_nested(&mut start, &bounds, nested, names)?;
         }
         Ok(Self {
             asked,
@@ -191,11 +198,11 @@ impl ResolvedOptions {
     }
 
     /// Returns the largest first steps: typical changes, and far more for the strength, in which forces are linear.
-    pub fn reaches(&self) -> Vec<f64> {
+    pub fn first_steps(&self) -> Vec<f64> {
         let each = self.scales.iter().enumerate();
         each.map(|(k, scale)| {
             if k == self.strength {
-                scale * FREE_STRENGTH
+                scale * FIRST_STRENGTH_STEP
             } else {
                 *scale
             }
@@ -210,13 +217,13 @@ impl ResolvedOptions {
     }
 
     /// Returns whether all parameters are fixed.
-    pub fn all_fixed(&self) -> bool {
+    pub fn is_all_fixed(&self) -> bool {
         self.bounds.iter().all(|(lower, upper)| lower >= upper)
     }
 
     /// Returns the bounds of one round. Radii at most halve or double, so that the quadrature's level fits them. Of
     /// two nested lengths the inner one stays below, and the outer one above, a length between both.
-    pub fn bounds_around(&self, eta: &[f64]) -> Vec<(f64, f64)> {
+    pub fn round_bounds(&self, eta: &[f64]) -> Vec<(f64, f64)> {
         let near = |(&(lower, upper), (&x, &radius)): (&(f64, f64), (&f64, &bool))| {
             let all = (lower, upper);
             let near = (lower.max(0.5 * x), upper.min(2.0 * x));
@@ -227,16 +234,18 @@ impl ResolvedOptions {
         if let Some((outer, inner)) = self.nested {
             let middle = (eta[outer] * eta[inner]).sqrt();
             let between = middle.max(bounds[outer].0.min(eta[outer]));
-            let between = between.max(eta[inner] / NESTED_ROOM).min(eta[outer]);
+            let between = between.max(eta[inner] / MAX_NESTED_RATIO).min(eta[outer]);
             bounds[outer].0 = bounds[outer].0.max(between);
-            bounds[inner].1 = bounds[inner].1.min((NESTED_ROOM * between).max(eta[inner]));
+            bounds[inner].1 = bounds[inner]
+                .1
+                .min((MAX_NESTED_RATIO * between).max(eta[inner]));
         }
         bounds
     }
 
     /// Narrows bounds to the change of one update while the mouse moves. A larger leap of a template would need flesh
     /// that no update has evaluated yet, and startle.
-    pub fn keep_near(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
+    pub fn limit_to_update(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
         let (radii, others) = self.drag;
         for (k, bounds) in bounds.iter_mut().enumerate() {
             let room = match k {
@@ -249,7 +258,7 @@ impl ResolvedOptions {
     }
 
     /// Keeps the radius that determines the quadrature's level within the level's range.
-    pub fn keep_radii(&self, bounds: &mut [(f64, f64)], (least, most): (f64, f64)) {
+    pub fn limit_radius(&self, bounds: &mut [(f64, f64)], (least, most): (f64, f64)) {
         if let Some(bounds) = bounds.get_mut(self.resolved) {
             let (lower, upper) = (bounds.0.max(least), bounds.1.min(most));
             if lower <= upper {
@@ -259,7 +268,7 @@ impl ResolvedOptions {
     }
 
     /// Returns whether a round ended at a bound of its own that is not one of the fit's; the strength is ignored.
-    pub fn is_stopped(&self, eta: &[f64], bounds: &[(f64, f64)]) -> bool {
+    pub fn ended_at_round_bound(&self, eta: &[f64], bounds: &[(f64, f64)]) -> bool {
         let mut each = eta.iter().zip(bounds).zip(&self.bounds).enumerate();
         each.any(|(k, ((&x, of_round), all))| {
             k != self.strength
@@ -270,24 +279,24 @@ impl ResolvedOptions {
 }
 
 /// Returns the bounds of a fit: the usual ones, widened to the start, or those of the options.
-fn bounds_of(
+fn fit_bounds(
     rig: &Rig,
     asked: &[f64],
-    options: &FitSettings,
+    options: &RigFitSettings,
     (size, young): (f64, f64),
-) -> Result<Vec<(f64, f64)>, FitError> {
+) -> Result<Vec<(f64, f64)>, RigFitError> {
     let (names, kinds) = (rig.parameter_names(), rig.parameter_kinds());
     let usual = kinds.iter().zip(asked).map(|(&kind, &start)| {
-        let (lower, upper) = allowed(kind, start, size, young);
+        let (lower, upper) = default_bounds(kind, start, size, young);
         (lower.min(start), upper.max(start))
     });
     let mut bounds: Vec<(f64, f64)> = usual.collect();
     for (name, &(lower, upper)) in &options.bounds {
         let k = names.iter().position(|n| n == name);
-        let k = k.ok_or_else(|| RigError::unknown(name, names))?;
+        let k = k.ok_or_else(|| RigError::unknown_parameter(name, names))?;
         let is_radius = kinds[k] == ParameterKind::Radius;
         let least = if is_radius {
-            TINY * size
+            MIN_RADIUS_BOUND * size
         } else {
             f64::NEG_INFINITY
         };
@@ -298,7 +307,7 @@ fn bounds_of(
             && upper > f64::NEG_INFINITY)
         {
             let name = name.clone();
-            return Err(FitError::Bounds {
+            return Err(RigFitError::Bounds {
                 name,
                 lower,
                 upper,
@@ -311,19 +320,19 @@ fn bounds_of(
 }
 
 /// Keeps the inner of two nested lengths below the outer one, within their bounds. Clamping may have moved it beyond.
-fn separate(
+fn separate_nested(
     start: &mut [f64],
     bounds: &[(f64, f64)],
     (outer, inner): (usize, usize),
     names: &[&str],
-) -> Result<(), FitError> {
-    if start[inner] > NESTED_ROOM * start[outer] {
-        start[inner] = (NESTED_ROOM * start[outer]).max(bounds[inner].0);
-        let room = start[inner] / NESTED_ROOM;
+) -> Result<(), RigFitError> {
+    if start[inner] > MAX_NESTED_RATIO * start[outer] {
+        start[inner] = (MAX_NESTED_RATIO * start[outer]).max(bounds[inner].0);
+        let room = start[inner] / MAX_NESTED_RATIO;
         start[outer] = start[outer].max(room).min(bounds[outer].1);
     }
     if start[inner] >= start[outer] {
-        return Err(FitError::Bounds {
+        return Err(RigFitError::Bounds {
             name: names[outer].into(),
             lower: bounds[inner].0,
             upper: bounds[outer].1,
@@ -334,22 +343,24 @@ fn separate(
 }
 
 /// Returns the typical change of a parameter.
-fn typical(kind: ParameterKind, size: f64, young: f64) -> f64 {
+fn typical_change(kind: ParameterKind, size: f64, young: f64) -> f64 {
     match kind {
         ParameterKind::Strength => young / size,
-        ParameterKind::Share => ALONG,
-        ParameterKind::Angle => ANGLE,
-        ParameterKind::Radius | ParameterKind::Distance | ParameterKind::Offset => LENGTH * size,
+        ParameterKind::Share => TYPICAL_SHARE,
+        ParameterKind::Angle => TYPICAL_ANGLE,
+        ParameterKind::Radius | ParameterKind::Distance | ParameterKind::Offset => {
+            TYPICAL_LENGTH * size
+        }
     }
 }
 
 /// Returns the default bounds of a parameter.
-fn allowed(kind: ParameterKind, start: f64, size: f64, young: f64) -> (f64, f64) {
+fn default_bounds(kind: ParameterKind, start: f64, size: f64, young: f64) -> (f64, f64) {
     match kind {
-        ParameterKind::Strength => (-STRONGEST * young / size, STRONGEST * young / size),
+        ParameterKind::Strength => (-MAX_STRENGTH * young / size, MAX_STRENGTH * young / size),
         ParameterKind::Share => (-0.5, 1.5),
         ParameterKind::Distance => (0.0, size),
-        ParameterKind::Radius => (SMALLEST * size, size),
+        ParameterKind::Radius => (MIN_RADIUS * size, size),
         ParameterKind::Angle => (start - TAU, start + TAU),
         ParameterKind::Offset => (start - size, start + size),
     }
@@ -361,12 +372,12 @@ mod tests {
     use crate::body::fixture::BarOptions;
     use crate::rig::{Guide, GuideFrame, Template, TemplateKind};
 
-    fn resolved(kind: TemplateKind, numbers: &[f64]) -> ResolvedOptions {
+    fn resolve(kind: TemplateKind, numbers: &[f64]) -> ResolvedOptions {
         let body = BarOptions::default().build();
         let template = Template::new(kind, numbers).unwrap();
         let guide = Guide::free(GuideFrame::identity(), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]).unwrap();
         let rig = Rig::new("Rig", template, guide, Vec::new()).unwrap();
-        let mut options = FitSettings::default();
+        let mut options = RigFitSettings::default();
         options.bounds.insert("x".into(), (0.0, 0.15));
         ResolvedOptions::new(&rig, &body, &options).unwrap()
     }
@@ -375,15 +386,15 @@ mod tests {
     #[test]
     fn widened_changes_radii_within_bounds() {
         let plain = [0.2, 0.1, 500.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
-        let options = resolved(TemplateKind::Torus, &plain[..3]);
+        let options = resolve(TemplateKind::Torus, &plain[..3]);
         assert_eq!(options.start, plain);
         let mut wider = plain;
         (wider[0], wider[1]) = (0.3, 0.15);
-        for (found, wanted) in options.widened(&plain, 1.5).iter().zip(wider) {
+        for (found, wanted) in options.widen_radii(&plain, 1.5).iter().zip(wider) {
             assert!((found - wanted).abs() < 1e-12);
         }
-        let attempt = Attempt::of(1.0, 0.5, -2.0);
-        let other = options.start_of(&attempt);
+        let attempt = FitAttempt::new(1.0, 0.5, -2.0);
+        let other = options.attempt_start(&attempt);
         let mut wanted = plain;
         (wanted[0], wanted[1], wanted[2]) = (0.1, 0.05, -1000.0);
         for (found, wanted) in other.iter().zip(wanted) {
@@ -391,7 +402,7 @@ mod tests {
         }
         let mut outside = plain;
         outside[3] = 0.4;
-        assert_eq!(options.widened(&outside, 1.0)[3], 0.15);
+        assert_eq!(options.widen_radii(&outside, 1.0)[3], 0.15);
     }
 
     /// A radius is kept in the range that the quadrature resolves, if its bounds allow it.
@@ -399,10 +410,10 @@ mod tests {
     fn radius_bounded_by_quadrature() {
         for (kind, at) in [(TemplateKind::Bump, 0), (TemplateKind::Torus, 1)] {
             let options = match kind {
-                TemplateKind::Torus => resolved(kind, &[0.2, 0.1, 500.0]),
-                _ => resolved(kind, &[0.1, 500.0]),
+                TemplateKind::Torus => resolve(kind, &[0.2, 0.1, 500.0]),
+                _ => resolve(kind, &[0.1, 500.0]),
             };
-            let round = options.bounds_around(&options.start);
+            let round = options.round_bounds(&options.start);
             let others = |a: &[(f64, f64)], b: &[(f64, f64)]| {
                 let kept = a.iter().zip(b).enumerate();
                 kept.filter(|(k, _)| *k != at).all(|(_, (a, b))| a == b)
@@ -414,7 +425,7 @@ mod tests {
                 ((0.01, 0.02), round[at]),
             ] {
                 let mut bounds = round.clone();
-                options.keep_radii(&mut bounds, room);
+                options.limit_radius(&mut bounds, room);
                 assert_eq!(bounds[at], wanted, "{kind:?}");
                 assert!(others(&bounds, &round));
             }
@@ -432,10 +443,13 @@ mod tests {
             (ParameterKind::Distance, 3.0),
             (ParameterKind::Offset, 3.0),
         ] {
-            let (small, large) = (typical(kind, 2.0, 1e4), typical(kind, 6.0, 5e4));
+            let (small, large) = (
+                typical_change(kind, 2.0, 1e4),
+                typical_change(kind, 6.0, 5e4),
+            );
             assert!(small > 0.0 && (large / small / by - 1.0).abs() < 1e-12);
             // It is far within what is usual.
-            let (lower, upper) = allowed(kind, 1.0, 2.0, 1e4);
+            let (lower, upper) = default_bounds(kind, 1.0, 2.0, 1e4);
             assert!(lower < 1.0 && small < 0.5 * (upper - lower), "{kind:?}");
         }
     }

@@ -9,7 +9,7 @@ fn templates() -> impl Iterator<Item = Template> {
     let kinds = TemplateKind::ALL.iter().enumerate();
     kinds.map(|(i, &kind)| {
         let size = 0.2 + 0.05 * (i % 4) as f64;
-        Template::sized(kind, size, [700.0, -50.0, 20.0][i % 3]).unwrap()
+        Template::with_reach(kind, size, [700.0, -50.0, 20.0][i % 3]).unwrap()
     })
 }
 
@@ -154,7 +154,7 @@ fn template_refuses_bad_parameters() {
 fn sized_template_has_given_reach() {
     for &kind in TemplateKind::ALL {
         for (reach, strength) in [(1e-3, 1.0), (0.25, -1.0), (40.0, 5e4)] {
-            let t = Template::sized(kind, reach, strength).unwrap();
+            let t = Template::with_reach(kind, reach, strength).unwrap();
             assert!((t.support_radius() / reach - 1.0).abs() < 1e-12);
             assert!(t.radius() <= reach && t.depth() <= 2.0 * reach && t.depth() > 0.0);
             let ends: Vec<Vec3> = t.outline().into_iter().flatten().collect();

@@ -6,11 +6,11 @@ use crate::body::BodySettings;
 use crate::dynamics::{Method, equilibrium};
 use crate::lattice::Cell;
 use crate::progress::Silent;
-use crate::rig::FLATTEST;
+use crate::rig::MIN_VOLUME_RATIO;
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
-fn bar() -> Arc<Body> {
+fn long_bar() -> Arc<Body> {
     BarOptions {
         cells_along: 12,
         ..BarOptions::default()
@@ -19,7 +19,7 @@ fn bar() -> Arc<Body> {
 }
 
 /// One rig of each template, with a sample that does nothing and two that push.
-fn each() -> Vec<Rig> {
+fn pushing_rigs() -> Vec<Rig> {
     let make = |kind, p: &[f64], turn: f64| {
         let template = Template::new(kind, p).unwrap();
         let guide = Guide::bone(BoneRef::Index(1), [0.4, 0.3, 0.1, turn]).unwrap();
@@ -45,7 +45,7 @@ fn each() -> Vec<Rig> {
 }
 
 /// Displacements in balance at rest, by dynamics.
-fn balance(body: &Arc<Body>, rig: &Rig, eta: &[f64]) -> Vec<Vec3> {
+fn rest_balance(body: &Arc<Body>, rig: &Rig, eta: &[f64]) -> Vec<Vec3> {
     let forces = rig.forces(body, eta).unwrap();
     let rest = Pose::rest(body.skeleton().len());
     equilibrium(
@@ -60,16 +60,16 @@ fn balance(body: &Arc<Body>, rig: &Rig, eta: &[f64]) -> Vec<Vec3> {
 }
 
 /// How far the surface is moved at most.
-fn moved(body: &Body, q: &[Vec3]) -> f64 {
+fn largest_displacement(body: &Body, q: &[Vec3]) -> f64 {
     let surface = body.embedding();
     (0..surface.len())
-        .map(|i| surface.place(i, q).norm())
+        .map(|i| surface.position(i, q).norm())
         .fold(0.0, f64::max)
 }
 
 /// The flattest tetrahedron of the lattice, volume over volume at rest.
-fn flattest(body: &Body, q: &[Vec3]) -> f64 {
-    let x = body.rest();
+fn min_volume_ratio(body: &Body, q: &[Vec3]) -> f64 {
+    let x = body.rest_shape();
     let volume = |at: &dyn Fn(u32) -> Vec3, c: &[u32]| {
         let o = at(c[0]);
         (at(c[1]) - o).cross(&(at(c[2]) - o)).dot(&(at(c[3]) - o))
@@ -87,7 +87,7 @@ fn flattest(body: &Body, q: &[Vec3]) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-fn strength(rig: &Rig, eta: &[f64]) -> f64 {
+fn strength_value(rig: &Rig, eta: &[f64]) -> f64 {
     eta[rig
         .parameter_names()
         .iter()
@@ -98,19 +98,19 @@ fn strength(rig: &Rig, eta: &[f64]) -> f64 {
 /// The peak displacement is how far the skin moves in equilibrium.
 #[test]
 fn peak_displacement_matches_equilibrium() {
-    let body = bar();
-    for rig in each() {
+    let body = long_bar();
+    for rig in pushing_rigs() {
         for (sample, yields) in rig
             .samples()
             .iter()
             .zip(rig.peak_displacements(&body, &Silent).unwrap())
         {
-            let there = moved(&body, &balance(&body, &rig, &sample.parameters));
+            let there = largest_displacement(&body, &rest_balance(&body, &rig, &sample.parameters));
             assert!(
                 (yields.abs() - there).abs() < 1e-9 * body.size(),
                 "{yields} {there}"
             );
-            let strength = strength(&rig, &sample.parameters);
+            let strength = strength_value(&rig, &sample.parameters);
             assert!(yields * strength > 0.0 || (yields == 0.0 && strength == 0.0));
         }
     }
@@ -119,16 +119,19 @@ fn peak_displacement_matches_equilibrium() {
 /// At its largest strength a rig leaves flesh exactly the smallest permitted volume.
 #[test]
 fn strength_limit_reaches_flattest() {
-    let body = bar();
-    for rig in each() {
+    let body = long_bar();
+    for rig in pushing_rigs() {
         for sample in &rig.samples()[1..] {
             let compliance = rig.compliance(&body, &sample.parameters).unwrap();
             let (weak, strong) = compliance.strengths;
             for end in [weak, strong].into_iter().filter(|s| s.is_finite()) {
-                for (part, most) in [(0.3, 1.0), (0.9, 1.0), (1.0, FLATTEST + 1e-6)] {
+                for (part, most) in [(0.3, 1.0), (0.9, 1.0), (1.0, MIN_VOLUME_RATIO + 1e-6)] {
                     let eta = rig.with_strength(&sample.parameters, part * end);
-                    let least = flattest(&body, &balance(&body, &rig, &eta));
-                    assert!(least > FLATTEST - 1e-9 && least < most, "{least} at {part}");
+                    let least = min_volume_ratio(&body, &rest_balance(&body, &rig, &eta));
+                    assert!(
+                        least > MIN_VOLUME_RATIO - 1e-9 && least < most,
+                        "{least} at {part}"
+                    );
                 }
             }
             assert!(weak < 0.0 && strong > 0.0 && (weak.is_finite() || strong.is_finite()));
@@ -139,8 +142,8 @@ fn strength_limit_reaches_flattest() {
 /// A rig keeps its peak displacements on softer, painted or larger flesh.
 #[test]
 fn rig_transfers_between_bodies() {
-    let body = bar();
-    let softer = Arc::new(body.stiffened(0.5).unwrap());
+    let body = long_bar();
+    let softer = Arc::new(body.with_scaled_stiffness(0.5).unwrap());
     // Stiffer above than below, and with a floor: nothing that a factor would undo.
     let x = body.surface().vertices();
     let painted = BarOptions {
@@ -159,7 +162,7 @@ fn rig_transfers_between_bodies() {
         ..BarOptions::default()
     }
     .build();
-    for rig in each() {
+    for rig in pushing_rigs() {
         let yields = rig.peak_displacements(&body, &Silent).unwrap();
         for other in [&softer, &painted] {
             let plain = rig.peak_displacements(other, &Silent).unwrap();
@@ -170,7 +173,8 @@ fn rig_transfers_between_bodies() {
                 .with_peak_displacements(other, &wanted, &Silent)
                 .unwrap();
             for (sample, wanted) in kept.samples().iter().zip(&yields) {
-                let there = moved(other, &balance(other, &kept, &sample.parameters));
+                let there =
+                    largest_displacement(other, &rest_balance(other, &kept, &sample.parameters));
                 assert!((there - wanted.abs()).abs() < 1e-9, "{there} {wanted}");
             }
             assert_eq!(kept.samples()[0].parameters, rig.samples()[0].parameters);
@@ -196,8 +200,10 @@ fn rig_transfers_between_bodies() {
             .with_peak_displacements(&twice, &wanted, &Silent)
             .unwrap();
         for (a, b) in large.samples().iter().zip(rig.samples()) {
-            let there = moved(&twice, &balance(&twice, &large, &a.parameters)) / twice.size();
-            let here = moved(&body, &balance(&body, &rig, &b.parameters)) / body.size();
+            let there = largest_displacement(&twice, &rest_balance(&twice, &large, &a.parameters))
+                / twice.size();
+            let here = largest_displacement(&body, &rest_balance(&body, &rig, &b.parameters))
+                / body.size();
             assert!((there - here).abs() < 1e-9, "{there} {here}");
         }
     }
@@ -206,34 +212,42 @@ fn rig_transfers_between_bodies() {
 /// Only the strengths of samples that fold flesh are lowered.
 #[test]
 fn clamped_lowers_only_folding_samples() {
-    let body = bar();
-    for rig in each() {
-        let (same, lowered) = rig.clamped(&body, &Silent).unwrap();
+    let body = long_bar();
+    for rig in pushing_rigs() {
+        let (same, lowered) = rig.with_clamped_strengths(&body, &Silent).unwrap();
         assert!(lowered.is_empty() && same == rig);
         let yields = rig.peak_displacements(&body, &Silent).unwrap();
         let wanted = [None, None, Some(1e3 * yields[2])];
         let strong = rig
             .with_peak_displacements(&body, &wanted, &Silent)
             .unwrap();
-        let (kept, lowered) = strong.clamped(&body, &Silent).unwrap();
+        let (kept, lowered) = strong.with_clamped_strengths(&body, &Silent).unwrap();
         let [one] = lowered[..] else {
             panic!("{lowered:?}")
         };
         assert_eq!(one.control, Some(1.0));
-        assert_eq!(one.to, strength(&kept, &kept.samples()[2].parameters));
+        assert_eq!(one.to, strength_value(&kept, &kept.samples()[2].parameters));
         assert!(one.from.abs() > one.to.abs() && one.from * one.to > 0.0);
         assert_eq!(kept.samples()[..2], rig.samples()[..2]);
-        assert!(kept.clamped(&body, &Silent).unwrap().1.is_empty());
-        let least = flattest(&body, &balance(&body, &kept, &kept.samples()[2].parameters));
-        assert!((least - FLATTEST).abs() < 1e-6, "{least}");
+        assert!(
+            kept.with_clamped_strengths(&body, &Silent)
+                .unwrap()
+                .1
+                .is_empty()
+        );
+        let least = min_volume_ratio(
+            &body,
+            &rest_balance(&body, &kept, &kept.samples()[2].parameters),
+        );
+        assert!((least - MIN_VOLUME_RATIO).abs() < 1e-6, "{least}");
     }
 }
 
 /// A sample outside the flesh uses the compliance of its neighbours.
 #[test]
 fn outer_samples_follow_neighbours() {
-    let body = bar();
-    let rig = &each()[0];
+    let body = long_bar();
+    let rig = &pushing_rigs()[0];
     let mut samples = rig.samples().to_vec();
     let along = rig
         .parameter_names()
@@ -243,13 +257,23 @@ fn outer_samples_follow_neighbours() {
     samples[1].parameters[along] = 40.0;
     let swimmer = rig.with_samples(samples).unwrap();
     let yields = swimmer.peak_displacements(&body, &Silent).unwrap();
-    assert!(yields[1] > 0.0 && swimmer.clamped(&body, &Silent).unwrap().1.is_empty());
+    assert!(
+        yields[1] > 0.0
+            && swimmer
+                .with_clamped_strengths(&body, &Silent)
+                .unwrap()
+                .1
+                .is_empty()
+    );
     let wanted: Vec<Option<f64>> = yields.iter().map(|y| Some(2.0 * y)).collect();
     let doubled = swimmer
         .with_peak_displacements(&body, &wanted, &Silent)
         .unwrap();
     for (a, b) in doubled.samples().iter().zip(swimmer.samples()) {
-        let (a, b) = (strength(rig, &a.parameters), strength(rig, &b.parameters));
+        let (a, b) = (
+            strength_value(rig, &a.parameters),
+            strength_value(rig, &b.parameters),
+        );
         assert!((a - 2.0 * b).abs() <= 1e-9 * b.abs());
     }
 }
@@ -257,8 +281,8 @@ fn outer_samples_follow_neighbours() {
 /// Peak displacements of the wrong number or that are not finite are refused, and so is a rig outside the flesh.
 #[test]
 fn peak_displacements_refuse_bad_values() {
-    let body = bar();
-    let rig = &each()[0];
+    let body = long_bar();
+    let rig = &pushing_rigs()[0];
     let refused = |yields: &[Option<f64>]| {
         rig.with_peak_displacements(&body, yields, &Silent)
             .unwrap_err()

@@ -6,21 +6,21 @@ use crate::progress::Silent;
 use std::path::PathBuf;
 
 /// A file of the test's own.
-fn file(name: &str, content: &[u8]) -> PathBuf {
+fn write_file(name: &str, content: &[u8]) -> PathBuf {
     let path = std::env::temp_dir().join(format!("thew-rigs-{name}-{}.toml", std::process::id()));
     std::fs::write(&path, content).unwrap();
     path
 }
 
-fn loaded(name: &str, text: &str, body: Option<&Body>) -> Result<Vec<Rig>, RigError> {
-    let path = file(name, text.as_bytes());
+fn load_text(name: &str, text: &str, body: Option<&Body>) -> Result<Vec<Rig>, RigError> {
+    let path = write_file(name, text.as_bytes());
     let rigs = load(&path, body, &Silent);
     std::fs::remove_file(path).unwrap();
     rigs
 }
 
 /// A rig whose strengths are given as yields: the template's, and what stands in its second sample.
-fn yielding(second: &str) -> String {
+fn rig_text_with_yields(second: &str) -> String {
     format!(
         r#"format = 1
 
@@ -68,9 +68,9 @@ fn rig_file_round_trip() {
             rigs.push(Rig::new(name, *plain.template(), guide.clone(), samples).unwrap());
         }
     }
-    let text = written(&rigs).unwrap();
-    assert_eq!(parsed("rigs", &text).unwrap(), rigs);
-    let path = file("back", b"");
+    let text = format_rigs(&rigs).unwrap();
+    assert_eq!(parse_rigs("rigs", &text).unwrap(), rigs);
+    let path = write_file("back", b"");
     save(&path, &rigs, None, &Silent).unwrap();
     assert_eq!(load(&path, None, &Silent).unwrap(), rigs);
     std::fs::remove_file(path).unwrap();
@@ -79,8 +79,8 @@ fn rig_file_round_trip() {
 /// Errors of rig files name the line at fault.
 #[test]
 fn rig_file_errors_name_line() {
-    let good = yielding("strength = 5.0").replace("yields = 0.01", "strength = 3.0");
-    assert!(parsed("rigs", &good).is_ok());
+    let good = rig_text_with_yields("strength = 5.0").replace("yields = 0.01", "strength = 3.0");
+    assert!(parse_rigs("rigs", &good).is_ok());
     for (from, to, wanted) in [
         ("format = 1", "format = 2", 1),
         ("name = \"push\"", "nam = \"push\"", 4),
@@ -93,14 +93,14 @@ fn rig_file_errors_name_line() {
         ("strength = 5.0", "strength = ", 21),
     ] {
         let text = good.replacen(from, to, 1);
-        match parsed("rigs", &text) {
+        match parse_rigs("rigs", &text) {
             Err(RigError::File { line, path, .. }) => {
                 assert_eq!((line, path), (wanted, PathBuf::from("rigs")), "{to}");
             }
             other => panic!("{to}: {other:?}"),
         }
     }
-    let path = file("bytes", b"format = 1\n# ab\n\n# \xff\xfe\n");
+    let path = write_file("bytes", b"format = 1\n# ab\n\n# \xff\xfe\n");
     let error = load(&path, None, &Silent).unwrap_err();
     std::fs::remove_file(&path).unwrap();
     assert!(matches!(error, RigError::File { line: 4, .. }), "{error}");
@@ -110,9 +110,9 @@ fn rig_file_errors_name_line() {
 #[test]
 fn sample_strength_overrides_yield() {
     let body = BarOptions::default().build();
-    let text = yielding("strength = 1234.5");
-    assert!(parsed("rigs", &text).is_err(), "yields need a body");
-    let rigs = loaded("own", &text, Some(&body)).unwrap();
+    let text = rig_text_with_yields("strength = 1234.5");
+    assert!(parse_rigs("rigs", &text).is_err(), "yields need a body");
+    let rigs = load_text("own", &text, Some(&body)).unwrap();
     let strength = |k: usize| rigs[0].samples()[k].parameters[1];
     assert_eq!(strength(1), 1234.5);
     let yields = rigs[0].peak_displacements(&body, &Silent).unwrap();
@@ -120,7 +120,7 @@ fn sample_strength_overrides_yield() {
     assert!((yields[1] / yields[0] - strength(1) / strength(0)).abs() < 1e-9);
     // Without one both yield as the template says, and with one of its own as that says.
     for (second, wanted) in [("", 0.01), ("yields = -0.02", -0.02)] {
-        let rigs = loaded("both", &yielding(second), Some(&body)).unwrap();
+        let rigs = load_text("both", &rig_text_with_yields(second), Some(&body)).unwrap();
         let yields = rigs[0].peak_displacements(&body, &Silent).unwrap();
         assert!((yields[0] - 0.01).abs() < 1e-9 && (yields[1] - wanted).abs() < 1e-9);
     }

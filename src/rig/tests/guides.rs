@@ -49,7 +49,7 @@ fn skin_frame_points_outward() {
     for (face, corners) in surface.triangles().iter().enumerate() {
         let [a, b, c] = corners.map(|v| surface.vertices()[v as usize]);
         let guide = Guide::skin(face as u32, [0.2, 0.3, 0.5], [0.01, 0.0, 0.0]).unwrap();
-        let Placed { frame, .. } = guide.place(&body, guide.values()).unwrap();
+        let GuidePlacement { frame, .. } = guide.place(&body, guide.values()).unwrap();
         let point = a * 0.2 + b * 0.3 + c * 0.5;
         assert_relative_eq!(frame.rotation.determinant(), 1.0, epsilon = 1e-12);
         assert_relative_eq!(
@@ -75,8 +75,8 @@ fn skin_frame_points_outward() {
     let inside_out = crate::surface::Surface::new(surface.vertices().to_vec(), turned).unwrap();
     for face in 0..surface.triangles().len() as u32 {
         let (a, b) = (
-            surface.outward(face).unwrap(),
-            inside_out.outward(face).unwrap(),
+            surface.outward_normal(face).unwrap(),
+            inside_out.outward_normal(face).unwrap(),
         );
         assert_relative_eq!(a, b, epsilon = 1e-12);
     }
@@ -188,7 +188,7 @@ fn guide_names_match_files() {
 /// A free frame may lie as far away as coordinates are permitted, and no farther.
 #[test]
 fn free_frame_distance_limit() {
-    let far = crate::range::FARTHEST;
+    let far = crate::range::MAX_COORDINATE;
     let at = |x: f64| GuideFrame::from_matrix(&Mat4::new_translation(&Vec3::new(x, 0.0, -x)));
     assert_eq!(at(far).unwrap().origin.x, far);
     assert!(at(far * 1.000_001).is_err());

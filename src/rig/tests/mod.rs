@@ -13,7 +13,7 @@ use approx::assert_relative_eq;
 use nalgebra::{Isometry3, Point3};
 use std::f64::consts::PI;
 
-fn at(place: Vec3) -> GuideFrame {
+fn frame_at(place: Vec3) -> GuideFrame {
     GuideFrame {
         origin: place,
         ..GuideFrame::identity()
@@ -27,7 +27,7 @@ fn template(kind: TemplateKind, scale: f64) -> Template {
         TemplateKind::Radial => &[0.12, -50.0],
         TemplateKind::Bulge => &[0.11, 20.0],
         TemplateKind::Torus => &[0.12, 0.05, 90.0],
-        _ => return Template::sized(kind, 0.12 * scale, 60.0).unwrap(),
+        _ => return Template::with_reach(kind, 0.12 * scale, 60.0).unwrap(),
     };
     let (strength, lengths) = p.split_last().unwrap();
     let scaled = lengths.iter().map(|l| l * scale);
@@ -63,7 +63,7 @@ fn rig(template: Template, guide: Guide) -> Rig {
     Rig::new("Rig", template, guide, Vec::new()).unwrap()
 }
 
-fn field(body: &Body) -> Vec<Vec3> {
+fn random_field(body: &Body) -> Vec<Vec3> {
     let mut random = Random(5);
     let mut vector = || Vec3::from_fn(|_, _| random.next() - 0.5);
     (0..body.node_count()).map(|_| vector()).collect()
@@ -71,7 +71,7 @@ fn field(body: &Body) -> Vec<Vec3> {
 
 /// `Σ Q` and `Σ x Qᵀ`: whatever the cells, they are `∫ f` and `∫ x fᵀ`.
 fn moments(body: &Body, forces: &[Vec3]) -> (Vec3, Mat3) {
-    let rest = body.rest();
+    let rest = body.rest_shape();
     let first = forces.iter().zip(rest).map(|(f, x)| x * f.transpose());
     (forces.iter().sum(), first.sum())
 }
@@ -91,7 +91,7 @@ fn small_templates_match_moments() {
             let place = Vec3::new(0.03, 0.04, 0.87) + Vec3::from_fn(|_, _| random.next()) * 0.01;
             let forces = |kind| {
                 let template = Template::new(kind, &[radius, 1e3]).unwrap();
-                let rig = rig(template, Guide::free(at(place), [0.0; 6]).unwrap());
+                let rig = rig(template, Guide::free(frame_at(place), [0.0; 6]).unwrap());
                 let forces = rig.forces(&body, &rig.own_parameters()).unwrap();
                 moments(&body, &forces)
             };
@@ -118,7 +118,7 @@ fn small_templates_match_moments() {
 }
 
 /// The moments of a field in the bar by brute force.
-fn brute(bar: &BarOptions, template: &Template, frame: &GuideFrame) -> (Vec3, Mat3) {
+fn brute_force_moments(bar: &BarOptions, template: &Template, frame: &GuideFrame) -> (Vec3, Mat3) {
     let n = 110;
     let h = 2.0 * template.support_radius() / f64::from(n);
     let (mut total, mut first) = (Vec3::zeros(), Mat3::zeros());
@@ -159,7 +159,7 @@ fn forces_integrate_over_flesh_only() {
             let rig = rig(template, Guide::free(frame, [0.0; 6]).unwrap());
             let forces = rig.forces(&body, &rig.own_parameters()).unwrap();
             let (total, first) = moments(&body, &forces);
-            let (sure_total, sure_first) = brute(&bar, &template, &frame);
+            let (sure_total, sure_first) = brute_force_moments(&bar, &template, &frame);
             assert!(
                 (total - sure_total).norm() < 0.02 * sure_total.norm(),
                 "{kind:?} {scale}: {total} {sure_total}"
@@ -209,7 +209,7 @@ fn forces_are_equivariant() {
             let rig = rig(template(kind, scale), Guide::free(frame, [0.0; 6]).unwrap());
             rig.forces(body, &rig.own_parameters()).unwrap()
         };
-        let rest = forces(&body, at(place), 1.0);
+        let rest = forces(&body, frame_at(place), 1.0);
         let strong: f64 = rest.iter().map(|f| f.norm()).sum();
         let apart = |a: &[Vec3], turn: Mat3, scale: f64| {
             let off = a
@@ -245,7 +245,7 @@ fn forces_are_equivariant() {
                 ..Default::default()
             }
             .build();
-            let larger = forces(&scaled, at(place * scale), scale);
+            let larger = forces(&scaled, frame_at(place * scale), scale);
             let error = apart(&larger, Mat3::identity(), scale.powi(3));
             assert!(error < 1e-6, "{kind:?} {scale}: {error}");
         }
@@ -256,7 +256,7 @@ fn forces_are_equivariant() {
 #[test]
 fn pull_back_matches_differences() {
     let body = BarOptions::default().build();
-    let field = field(&body);
+    let field = random_field(&body);
     for &kind in TemplateKind::ALL {
         for guide in guides(&body) {
             let rig = rig(template(kind, 1.0), guide);
@@ -299,7 +299,7 @@ fn pull_back_matches_differences() {
 #[test]
 fn forces_continuous_within_level() {
     let body = BarOptions::default().build();
-    let field = field(&body);
+    let field = random_field(&body);
     let rig = rig(template(TemplateKind::Bump, 0.3), guides(&body)[0].clone());
     // Sliding over many points: slopes have no jumps larger than their steps explain.
     let mut before: Option<f64> = None;
@@ -352,14 +352,14 @@ fn rig_forces_add_up() {
     let sample = |rig: &Rig, control: f64, strength: f64| Sample {
         control,
         parameters: rig
-            .with_named(rig.own_parameters(), [("strength", strength)])
+            .replace_parameters(rig.own_parameters(), [("strength", strength)])
             .unwrap(),
     };
     let first = rig(template(TemplateKind::Bump, 1.0), guide(0));
     let samples = vec![sample(&first, 0.0, 0.0), sample(&first, 2.0, 600.0)];
     let first = first.with_samples(samples).unwrap();
     let second = rig(template(TemplateKind::Radial, 1.0), guide(1));
-    let far = Guide::free(at(Vec3::repeat(9.0)), [0.0; 6]).unwrap();
+    let far = Guide::free(frame_at(Vec3::repeat(9.0)), [0.0; 6]).unwrap();
     let lost = rig(template(TemplateKind::Bulge, 1.0), far);
     assert_eq!(
         lost.forces(&body, &lost.own_parameters()),
@@ -368,7 +368,7 @@ fn rig_forces_add_up() {
     assert_eq!(lost.check(&body).len(), 1);
     assert!(first.check(&body).is_empty() && second.check(&body).is_empty());
 
-    let all = sum(
+    let all = sum_forces(
         &[first.clone(), second.clone(), lost.clone()],
         &body,
         &[1.0, 0.0, 0.0],
@@ -380,8 +380,10 @@ fn rig_forces_add_up() {
     for ((a, b), c) in all.iter().zip(&own).zip(&other) {
         assert_relative_eq!(*a, b + c, epsilon = 1e-12 * strongest);
     }
-    assert!(sum(&[first], &body, &[]).is_err());
-    let e = sum(&[second], &body, &[f64::NAN]).unwrap_err().to_string();
+    assert!(sum_forces(&[first], &body, &[]).is_err());
+    let e = sum_forces(&[second], &body, &[f64::NAN])
+        .unwrap_err()
+        .to_string();
     assert!(e.contains("'Rig'") && e.contains("NaN"), "{e}");
 }
 
@@ -429,26 +431,28 @@ fn rig_refuses_invalid_input() {
         rig.forces(&body, &eta[1..]),
         Err(RigError::Count { .. })
     ));
-    let mut field = field(&body);
+    let mut field = random_field(&body);
     assert!(rig.forces_vjp(&body, &eta, &field[1..]).is_err());
     field[3].x = f64::NAN;
     let e = rig.forces_vjp(&body, &eta, &field).unwrap_err();
     assert_eq!(e, RigError::FieldNonFinite { dof: 3 });
     for name in ["strength", "x"] {
-        let e = rig.with_named(eta.clone(), [(name, 1e308)]).unwrap_err();
+        let e = rig
+            .replace_parameters(eta.clone(), [(name, 1e308)])
+            .unwrap_err();
         assert_eq!(e, RigError::NonFinite { name, value: 1e308 });
     }
     let huge = rig
-        .with_named(eta.clone(), [("strength", 1e100), ("radius", 0.3)])
+        .replace_parameters(eta.clone(), [("strength", 1e100), ("radius", 0.3)])
         .unwrap();
     for f in rig.forces(&body, &huge).into_iter().flatten() {
         assert!(f.iter().all(|x| x.is_finite()));
     }
     let far = rig
-        .with_named(eta.clone(), [("x", 1e100), ("y", 1e100)])
+        .replace_parameters(eta.clone(), [("x", 1e100), ("y", 1e100)])
         .unwrap();
     assert!(rig.forces(&body, &far).is_err());
-    let e = rig.with_named(eta, [("radios", 1.0)]).unwrap_err();
+    let e = rig.replace_parameters(eta, [("radios", 1.0)]).unwrap_err();
     assert!(e.to_string().contains("radius, strength, x, y"), "{e}");
 }
 
@@ -460,12 +464,12 @@ fn level_matches_radii() {
         for &kind in TemplateKind::ALL {
             let rig = rig(template(kind, 1.0), guide.clone());
             for level in 0..4 {
-                let (least, most) = rig.radii_at(&body, level);
+                let (least, most) = rig.level_radii(&body, level);
                 assert!(least < most && (level > 0) == most.is_finite());
                 let of = |radius: f64| {
                     let mut eta = rig.own_parameters();
-                    eta[kind.field().resolved()] = radius;
-                    if let Some((outer, _)) = kind.field().nested() {
+                    eta[kind.field().resolved_index()] = radius;
+                    if let Some((outer, _)) = kind.field().nested_indices() {
                         eta[outer] = 3.0 * radius;
                     }
                     rig.level(&body, &eta).unwrap()

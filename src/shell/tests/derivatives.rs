@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Gradients and Hessians against differences, on made and real meshes.
 
-use super::shapes::{Mesh, data, fins, read, shaken, sheet, torus};
+use super::shapes::{IndexedMesh, fins, mesh_folder, perturb, read_obj, sheet, torus};
 use crate::Vec3;
 use crate::shell::{Shell, ShellMaterial};
 use crate::solve::NodeMatrix;
@@ -17,7 +17,7 @@ fn material() -> ShellMaterial {
     }
 }
 
-fn shell((vertices, triangles): Mesh) -> Shell {
+fn shell((vertices, triangles): IndexedMesh) -> Shell {
     Shell::new(vertices, triangles, &material()).unwrap()
 }
 
@@ -33,10 +33,10 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
 
 /// Differences along random directions at a shaken shape; `size` is the length that counts as small.
 fn check(shell: &Shell, size: f64, seed: u64) {
-    let x = shaken(shell.rest(), 0.1 * size, seed);
+    let x = perturb(shell.rest(), 0.1 * size, seed);
     let zero = vec![Vec3::zeros(); x.len()];
     for way in 0..3 {
-        let d = shaken(&zero, 1.0, 100 + 10 * seed + way);
+        let d = perturb(&zero, 1.0, 100 + 10 * seed + way);
         let h = 1e-5 * size;
         let moved =
             |s: f64| -> Vec<Vec3> { x.iter().zip(&d).map(|(x, d)| x + d * (s * h)).collect() };
@@ -81,7 +81,7 @@ fn derivatives_match_energy_on_shapes() {
 /// Gradient and Hessian agree with differences of the energy on real meshes.
 #[test]
 fn derivatives_match_energy_on_meshes() {
-    let Some(folder) = data("meshes") else {
+    let Some(folder) = mesh_folder("meshes") else {
         eprintln!("left out: no data");
         return;
     };
@@ -89,7 +89,7 @@ fn derivatives_match_energy_on_meshes() {
         .iter()
         .enumerate()
     {
-        let shell = shell(read(&folder.join(format!("{name}.obj"))));
+        let shell = shell(read_obj(&folder.join(format!("{name}.obj"))));
         check(&shell, shell.rest.length, seed as u64);
     }
 }
@@ -113,7 +113,7 @@ fn convex_hessian_is_semidefinite() {
         let same = shell.hessian(shell.rest());
         assert!(same == shell.convex_hessian(shell.rest()));
         for (by, seed) in [(0.05, 1), (0.5, 2), (3.0, 3)] {
-            let x = shaken(shell.rest(), by, seed);
+            let x = perturb(shell.rest(), by, seed);
             let lowest = |convex: bool| {
                 let k = if convex {
                     shell.convex_hessian(&x)

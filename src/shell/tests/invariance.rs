@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must not change the energy: moving and turning, other numbers for vertices and triangles, threads, another rest.
 
-use super::shapes::{Mesh, fins, noise, shaken, sheet, torus};
+use super::shapes::{IndexedMesh, fins, noise, perturb, sheet, torus};
 use crate::Vec3;
 use crate::shell::{Shell, ShellMaterial};
 use crate::solve::nodal::norm;
 use nalgebra::Rotation3;
 use std::sync::Arc;
 
-fn shell((vertices, triangles): Mesh) -> Shell {
+fn shell((vertices, triangles): IndexedMesh) -> Shell {
     Shell::new(vertices, triangles, &ShellMaterial::default()).unwrap()
 }
 
@@ -19,7 +19,7 @@ fn gradient(shell: &Shell, x: &[Vec3]) -> Vec<Vec3> {
 }
 
 /// Numbers 0 to n − 1 in an order that looks like chance.
-fn shuffled(n: usize, seed: u64) -> Vec<usize> {
+fn shuffle_indices(n: usize, seed: u64) -> Vec<usize> {
     let mut next = noise(seed);
     let mut keyed: Vec<(f64, usize)> = (0..n).map(|i| (next(), i)).collect();
     keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -32,7 +32,7 @@ fn energy_is_rigid_invariant() {
     let turn = Rotation3::from_scaled_axis(Vec3::new(0.7, -1.9, 0.4));
     for mesh in [sheet([6, 5], [1.0, 0.8]), torus(14, 9), fins()] {
         let shell = shell(mesh);
-        let x = shaken(shell.rest(), 0.05, 3);
+        let x = perturb(shell.rest(), 0.05, 3);
         let moved: Vec<Vec3> = x
             .iter()
             .map(|x| turn * x + Vec3::new(2.0, -1.0, 3.0))
@@ -57,7 +57,7 @@ fn energy_independent_of_numbering() {
         .enumerate()
     {
         let one = shell((vertices.clone(), triangles.clone()));
-        let order = shuffled(vertices.len(), 5 + seed as u64);
+        let order = shuffle_indices(vertices.len(), 5 + seed as u64);
         let mut number = vec![0; order.len()];
         order
             .iter()
@@ -67,7 +67,7 @@ fn energy_independent_of_numbering() {
             .iter()
             .map(|t| t.map(|v| number[v as usize]))
             .collect();
-        let turned = shuffled(others.len(), 50 + seed as u64);
+        let turned = shuffle_indices(others.len(), 50 + seed as u64);
         others = turned.iter().map(|&t| others[t]).collect();
         for (i, t) in others.iter_mut().enumerate() {
             t.rotate_left(i % 3);
@@ -79,7 +79,7 @@ fn energy_independent_of_numbering() {
         let other = shell((renumber(&vertices), others));
         // So far that hinges fold over and turn by more than π.
         for by in [0.01, 0.1, 0.6] {
-            let x = shaken(&vertices, by, 8);
+            let x = perturb(&vertices, by, 8);
             let (a, b) = (one.energy(&x), other.energy(&renumber(&x)));
             assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
             let (a, b) = (
@@ -100,7 +100,7 @@ fn energy_independent_of_numbering() {
 fn results_same_across_threads() {
     // Several chunks and batches of each kind of part.
     let shell = shell(torus(90, 40));
-    let x = shaken(shell.rest(), 0.02, 4);
+    let x = perturb(shell.rest(), 0.02, 4);
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -120,8 +120,8 @@ fn results_same_across_threads() {
 #[test]
 fn resting_at_shares_pattern() {
     let shell = shell(torus(14, 9));
-    let x = shaken(shell.rest(), 0.1, 2);
-    let other = shell.resting_at(&x).unwrap();
+    let x = perturb(shell.rest(), 0.1, 2);
+    let other = shell.with_rest_positions(&x).unwrap();
     assert!(Arc::ptr_eq(shell.pattern(), other.pattern()));
     assert_eq!(shell.masses(), other.masses());
     assert_eq!((other.energy(&x), other.rest()), (0.0, &x[..]));
@@ -135,5 +135,5 @@ fn resting_at_shares_pattern() {
     };
     let made = Shell::new(x.clone(), shell.triangles().to_vec(), &material).unwrap();
     assert!(made.hessian(&x) == b);
-    assert!(shell.resting_at(&x[1..]).is_err());
+    assert!(shell.with_rest_positions(&x[1..]).is_err());
 }

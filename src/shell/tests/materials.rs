@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Materials: numbers, maps on the vertices, and what is refused.
 
-use super::shapes::{shaken, sheet};
+use super::shapes::{perturb, sheet};
 use crate::Vec3;
-use crate::shell::{Painted, Shell, ShellError, ShellMaterial};
+use crate::shell::{Shell, ShellError, ShellMaterial, ShellParameter};
 
-fn with(material: &ShellMaterial) -> Result<Shell, ShellError> {
+fn build_shell(material: &ShellMaterial) -> Result<Shell, ShellError> {
     let (vertices, triangles) = sheet([8, 6], [1.0, 0.8]);
     Shell::new(vertices, triangles, material)
 }
 
-fn even(k: f64) -> ShellMaterial {
+fn uniform_material(k: f64) -> ShellMaterial {
     ShellMaterial {
         stretching: (2.0 * k).into(),
         area: (3.0 * k).into(),
@@ -21,11 +21,15 @@ fn even(k: f64) -> ShellMaterial {
 }
 
 /// The same with maps, each number times that of a vertex.
-fn painted(of: &ShellMaterial, factor: impl Fn(usize) -> f64, count: usize) -> ShellMaterial {
-    let map = |painted: &Painted| match painted {
-        Painted::Even(k) => Painted::Map((0..count).map(|v| k * factor(v)).collect()),
-        Painted::Map(map) => {
-            Painted::Map(map.iter().zip(0..).map(|(k, v)| k * factor(v)).collect())
+fn paint_material(
+    of: &ShellMaterial,
+    factor: impl Fn(usize) -> f64,
+    count: usize,
+) -> ShellMaterial {
+    let map = |painted: &ShellParameter| match painted {
+        ShellParameter::Even(k) => ShellParameter::Map((0..count).map(|v| k * factor(v)).collect()),
+        ShellParameter::Map(map) => {
+            ShellParameter::Map(map.iter().zip(0..).map(|(k, v)| k * factor(v)).collect())
         }
     };
     ShellMaterial {
@@ -40,16 +44,26 @@ fn painted(of: &ShellMaterial, factor: impl Fn(usize) -> f64, count: usize) -> S
 /// Energy and mass are in proportion to the material, given as numbers or maps.
 #[test]
 fn material_scales_energy_and_mass() {
-    let one = with(&even(1.0)).unwrap();
-    let x = shaken(one.rest(), 0.05, 1);
+    let one = build_shell(&uniform_material(1.0)).unwrap();
+    let x = perturb(one.rest(), 0.05, 1);
     let count = one.node_count();
     let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
-    let waves = painted(&even(1.0), |v| 1.0 + 0.5 * (v as f64).sin(), count);
-    let half = with(&waves).unwrap();
+    let waves = paint_material(
+        &uniform_material(1.0),
+        |v| 1.0 + 0.5 * (v as f64).sin(),
+        count,
+    );
+    let half = build_shell(&waves).unwrap();
     for (one, two) in [
-        (&one, with(&even(2.0)).unwrap()),
-        (&one, with(&painted(&even(1.0), |_| 2.0, count)).unwrap()),
-        (&half, with(&painted(&waves, |_| 2.0, count)).unwrap()),
+        (&one, build_shell(&uniform_material(2.0)).unwrap()),
+        (
+            &one,
+            build_shell(&paint_material(&uniform_material(1.0), |_| 2.0, count)).unwrap(),
+        ),
+        (
+            &half,
+            build_shell(&paint_material(&waves, |_| 2.0, count)).unwrap(),
+        ),
     ] {
         near(two.energy(&x), 2.0 * one.energy(&x));
         for (a, b) in two.masses().iter().zip(one.masses()) {
@@ -63,14 +77,14 @@ fn material_scales_energy_and_mass() {
 /// A map that makes one half stiff leaves the other half as it was.
 #[test]
 fn stiffness_map_is_local() {
-    let soft = with(&even(1.0)).unwrap();
+    let soft = build_shell(&uniform_material(1.0)).unwrap();
     let left = |x: &Vec3| x.x < 0.5;
-    let stiff = painted(
-        &even(1.0),
+    let stiff = paint_material(
+        &uniform_material(1.0),
         |v| if left(&soft.rest()[v]) { 10.0 } else { 1.0 },
         soft.node_count(),
     );
-    let stiff = with(&stiff).unwrap();
+    let stiff = build_shell(&stiff).unwrap();
     let only = |on_left: bool| -> f64 {
         // A corner is lifted: all that has energy is in one half.
         let mut x = soft.rest().to_vec();
@@ -94,7 +108,7 @@ fn material_weights_are_independent() {
     let only = |set: fn(&mut ShellMaterial)| {
         let mut material = none.clone();
         set(&mut material);
-        with(&material).unwrap()
+        build_shell(&material).unwrap()
     };
     let [lengths, areas, angles] = [
         only(|m| m.stretching = 1.0.into()),
@@ -122,7 +136,7 @@ fn material_refuses_bad_values() {
     let bad = |set: fn(&mut ShellMaterial)| {
         let mut material = ShellMaterial::default();
         set(&mut material);
-        with(&material).unwrap_err().to_string()
+        build_shell(&material).unwrap_err().to_string()
     };
     assert_eq!(
         bad(|m| m.bending = (-1.0).into()),
@@ -139,7 +153,7 @@ fn material_refuses_bad_values() {
         ..ShellMaterial::default()
     };
     assert!(
-        with(&material)
+        build_shell(&material)
             .unwrap_err()
             .to_string()
             .starts_with("stretching at vertex 7 is NaN")
@@ -149,7 +163,7 @@ fn material_refuses_bad_values() {
             unit: Some(unit),
             ..ShellMaterial::default()
         };
-        let told = with(&material).unwrap_err().to_string();
+        let told = build_shell(&material).unwrap_err().to_string();
         assert!(told.starts_with("unit is"), "{told}");
     }
     assert!(bad(|m| m.density = 0.0.into()).contains("above zero"));
@@ -161,7 +175,7 @@ fn material_refuses_bad_values() {
         density: map.into(),
         ..ShellMaterial::default()
     };
-    let shell = with(&material).unwrap();
+    let shell = build_shell(&material).unwrap();
     assert!(shell.masses().iter().all(|m| *m > 0.0));
     assert!(shell.report().iter().any(|s| s.contains("hardly any mass")));
 }

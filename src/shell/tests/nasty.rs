@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Meshes that are hardly any: finite numbers, or one clear sentence.
 
-use super::shapes::{data, read, shaken, sheet};
+use super::shapes::{mesh_folder, perturb, read_obj, sheet};
 use crate::Vec3;
 use crate::progress::Silent;
 use crate::shell::{Shell, ShellError, ShellMaterial};
@@ -16,8 +16,8 @@ fn check(shell: &Shell, name: &str) {
     let rest = shell.rest();
     let places = [
         rest.to_vec(),
-        shaken(rest, 0.3 * size, 1),
-        shaken(rest, 30.0 * size, 2),
+        perturb(rest, 0.3 * size, 1),
+        perturb(rest, 30.0 * size, 2),
         vec![Vec3::zeros(); rest.len()],
         rest.iter().map(|x| Vec3::new(x.x, x.y, 0.0)).collect(),
         rest.iter().map(|x| Vec3::new(x.x, 0.0, 0.0)).collect(),
@@ -50,7 +50,7 @@ fn check(shell: &Shell, name: &str) {
 /// Every defective file gives finite numbers or an error.
 #[test]
 fn nasty_files_give_numbers_or_errors() {
-    let Some(folder) = data("nasty") else {
+    let Some(folder) = mesh_folder("nasty") else {
         eprintln!("left out: no data");
         return;
     };
@@ -65,7 +65,7 @@ fn nasty_files_give_numbers_or_errors() {
         .filter(|p| p.extension().is_some_and(|e| e == "obj"))
     {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let (vertices, triangles) = read(path);
+        let (vertices, triangles) = read_obj(path);
         match shell(vertices, triangles) {
             Err(error) => {
                 bad += 1;
@@ -78,7 +78,7 @@ fn nasty_files_give_numbers_or_errors() {
                 if shell.node_count() > 1500 {
                     continue;
                 }
-                let x = shaken(shell.rest(), 0.5 * shell.rest.length, 3);
+                let x = perturb(shell.rest(), 0.5 * shell.rest.length, 3);
                 let weight = 0.1 * (shell.unit() / shell.rest.length).powi(4);
                 let relaxed = shell.relax(&x, weight, None, &Silent).unwrap();
                 assert!(relaxed.after < relaxed.before, "{name}: {relaxed:?}");

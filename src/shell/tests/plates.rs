@@ -5,15 +5,15 @@
 //! the rigidity `D = 6 k_B` and Poisson's ratio −1/3. Squares cut in two have `k_B (3κ_xx² + 3κ_yy² + 12κ_xy²)`, which is not
 //! isotropic: bent along a diagonal they are half as stiff again.
 
-use super::shapes::{Mesh, sheet};
+use super::shapes::{IndexedMesh, sheet};
 use crate::Vec3;
 use crate::progress::Silent;
 use crate::shell::{Shell, ShellMaterial};
-use crate::solve::eigen::{EigenSettings, lowest};
+use crate::solve::eigen::{EigenSettings, lowest_eigenpairs};
 use crate::solve::{NodeMatrix, ScalarMatrix, matrix};
 use std::f64::consts::PI;
 
-fn bending(stretching: f64) -> ShellMaterial {
+fn bending_material(stretching: f64) -> ShellMaterial {
     ShellMaterial {
         stretching: stretching.into(),
         area: stretching.into(),
@@ -23,7 +23,7 @@ fn bending(stretching: f64) -> ShellMaterial {
 }
 
 /// A triangle of side one in `n²` triangles; which vertices lie on its border.
-fn equilateral(n: usize) -> (Mesh, Vec<bool>) {
+fn equilateral_mesh(n: usize) -> (IndexedMesh, Vec<bool>) {
     let at = |i: usize, j: usize| (i * (2 * n + 3 - i) / 2 + j) as u32;
     let (mut vertices, mut border, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..=n {
@@ -44,14 +44,14 @@ fn equilateral(n: usize) -> (Mesh, Vec<bool>) {
 
 /// Bending energy per area of a sheet of triangles lifted to `½ κ(x, x)`, hinges weighed by their own area: what borders lack
 /// does not count.
-fn density((vertices, triangles): Mesh, [xx, yy, xy]: [f64; 3]) -> f64 {
-    const SMALL: f64 = 1e-4;
-    let shell = Shell::new(vertices, triangles, &bending(0.0)).unwrap();
+fn bending_energy_density((vertices, triangles): IndexedMesh, [xx, yy, xy]: [f64; 3]) -> f64 {
+    const LIFT_SCALE: f64 = 1e-4;
+    let shell = Shell::new(vertices, triangles, &bending_material(0.0)).unwrap();
     let lift = |x: &Vec3| 0.5 * (xx * x.x * x.x + yy * x.y * x.y) + xy * x.x * x.y;
     let x: Vec<Vec3> = shell
         .rest()
         .iter()
-        .map(|x| Vec3::new(x.x, x.y, SMALL * lift(x)))
+        .map(|x| Vec3::new(x.x, x.y, LIFT_SCALE * lift(x)))
         .collect();
     // A third of both wings each.
     let area: f64 = shell
@@ -61,7 +61,7 @@ fn density((vertices, triangles): Mesh, [xx, yy, xy]: [f64; 3]) -> f64 {
         .flatten()
         .map(|&face| shell.rest.faces[face as usize].rest / 3.0)
         .sum();
-    shell.energy(&x) / (area * SMALL * SMALL)
+    shell.energy(&x) / (area * LIFT_SCALE * LIFT_SCALE)
 }
 
 /// Equilateral triangles bend like a plate with a Poisson's ratio of minus one third.
@@ -79,7 +79,7 @@ fn equilateral_mesh_matches_plate() {
         ([0.0, 0.0, 1.0], 8.0),
     ] {
         // Of all three directions of edges there are as many, the border's missing ones too.
-        let found = density(equilateral(24).0, kappa);
+        let found = bending_energy_density(equilateral_mesh(24).0, kappa);
         assert!(
             (found / wanted - 1.0).abs() < 1e-5,
             "{kappa:?}: {found}, not {wanted}"
@@ -96,7 +96,7 @@ fn split_squares_resist_twist() {
         ([0.5, 0.5, 0.5], 4.5),
     ] {
         let n = 40;
-        let found = density(sheet([n, n], [1.0, 1.0]), kappa);
+        let found = bending_energy_density(sheet([n, n], [1.0, 1.0]), kappa);
         // Along the border edges are missing but not diagonals: a share of about 1/n.
         assert!(
             (found / wanted - 1.0).abs() < 2.0 / n as f64,
@@ -109,8 +109,8 @@ fn split_squares_resist_twist() {
 #[test]
 fn cylinder_energy_converges() {
     let c = 1.7;
-    let error = |n: usize, (vertices, triangles): Mesh, axis: f64| {
-        let shell = Shell::new(vertices, triangles, &bending(0.0)).unwrap();
+    let error = |n: usize, (vertices, triangles): IndexedMesh, axis: f64| {
+        let shell = Shell::new(vertices, triangles, &bending_material(0.0)).unwrap();
         let (s, k) = axis.sin_cos();
         let x: Vec<Vec3> = shell
             .rest()
@@ -126,7 +126,7 @@ fn cylinder_energy_converges() {
     };
     // The error falls with the size of the triangles: what is missing is a strip along the border.
     for axis in [0.0, 0.3, 1.1] {
-        let errors = [8, 16, 32, 64].map(|n| error(n, equilateral(n).0, axis));
+        let errors = [8, 16, 32, 64].map(|n| error(n, equilateral_mesh(n).0, axis));
         assert!(errors.iter().all(|e| *e < 3.0), "{errors:?}");
         assert!(errors[3] > 0.05, "the border is there: {errors:?}");
     }
@@ -144,20 +144,20 @@ fn cylinder_energy_converges() {
 
 /// λ of the lowest modes, over those of a plate of side one that is supported at its border: `D/ρ · μ²` with the membrane's
 /// `μ = 16π²/9 (m² + mn + n²)`, m, n from 1. Lamé found them, and for plates with straight borders the square holds.
-fn supported(n: usize) -> Vec<f64> {
-    let ((vertices, triangles), border) = equilateral(n);
+fn supported_frequencies(n: usize) -> Vec<f64> {
+    let ((vertices, triangles), border) = equilateral_mesh(n);
     // So stiff in its plane that all low modes are bending.
-    let shell = Shell::new(vertices, triangles, &bending(1e3)).unwrap();
+    let shell = Shell::new(vertices, triangles, &bending_material(1e3)).unwrap();
     let inner: Vec<u32> = (0..border.len() as u32)
         .filter(|&v| !border[v as usize])
         .collect();
-    let k = shell.hessian(shell.rest()).restricted(&inner);
+    let k = shell.hessian(shell.rest()).restrict_to(&inner);
     let mut m: ScalarMatrix = matrix::zeros(inner.len(), []);
     let centres: Vec<Vec3> = inner.iter().map(|&v| shell.rest()[v as usize]).collect();
     for (i, &v) in inner.iter().enumerate() {
         m.add(i as u32, i as u32, shell.masses()[v as usize]);
     }
-    let pairs = lowest(&k, &m, &centres, &EigenSettings::new(6), &Silent).unwrap();
+    let pairs = lowest_eigenpairs(&k, &m, &centres, &EigenSettings::new(6), &Silent).unwrap();
     assert!(pairs.verified);
     // (1,1), (1,2) and (2,1), (2,2), (1,3) and (3,1).
     let wanted =
@@ -173,7 +173,7 @@ fn supported(n: usize) -> Vec<f64> {
 /// The frequencies of a supported triangle converge to those of a plate.
 #[test]
 fn supported_triangle_frequencies() {
-    let ratios = [8, 16, 32].map(supported);
+    let ratios = [8, 16, 32].map(supported_frequencies);
     eprintln!("{ratios:?}");
     for mode in 0..6 {
         let off = [0, 1, 2].map(|i: usize| (ratios[i][mode] - 1.0).abs());

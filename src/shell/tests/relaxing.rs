@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shapes whose energy is lowered; the shell as an energy term.
 
-use super::shapes::{data, fins, read, shaken, sheet, torus};
+use super::shapes::{fins, mesh_folder, perturb, read_obj, sheet, torus};
 use crate::Vec3;
 use crate::progress::Silent;
 use crate::shell::{Shell, ShellError, ShellMaterial, ShellTerm};
@@ -18,7 +18,7 @@ fn shell((vertices, triangles): (Vec<Vec3>, Vec<[u32; 3]>)) -> Shell {
 }
 
 /// The gradient of what is minimised, as a share of what balances in it.
-fn unbalanced(shell: &Shell, x: &[Vec3], y: &[Vec3], weight: f64) -> f64 {
+fn residual_ratio(shell: &Shell, x: &[Vec3], y: &[Vec3], weight: f64) -> f64 {
     let mut g = vec![Vec3::zeros(); x.len()];
     shell.gradient(y, &mut g);
     let pull: Vec<Vec3> = (0..x.len())
@@ -37,7 +37,7 @@ fn relax_removes_noise() {
         (fins(), 0.05),
     ] {
         let shell = shell(mesh);
-        let x = shaken(shell.rest(), by, 3);
+        let x = perturb(shell.rest(), by, 3);
         let weight = 10.0;
         let relaxed = shell.relax(&x, weight, None, &Silent).unwrap();
         assert!(
@@ -49,7 +49,7 @@ fn relax_removes_noise() {
             (relaxed.before, relaxed.after),
             (shell.energy(&x), shell.energy(&relaxed.positions))
         );
-        assert!(unbalanced(&shell, &x, &relaxed.positions, weight) < 1e-5);
+        assert!(residual_ratio(&shell, &x, &relaxed.positions, weight) < 1e-5);
         let far = relaxed
             .positions
             .iter()
@@ -64,7 +64,7 @@ fn relax_removes_noise() {
 #[test]
 fn relax_weight_limits_motion() {
     let shell = shell(torus(30, 16));
-    let x = shaken(shell.rest(), 0.02, 3);
+    let x = perturb(shell.rest(), 0.02, 3);
     let all =
         [1e-2, 1.0, 1e2, 1e4, 1e6].map(|weight| shell.relax(&x, weight, None, &Silent).unwrap());
     let moved = |y: &[Vec3]| -> f64 {
@@ -83,7 +83,7 @@ fn relax_weight_limits_motion() {
 #[test]
 fn relax_keeps_fixed_vertices() {
     let shell = shell(sheet([12, 12], [1.0, 1.0]));
-    let x = shaken(shell.rest(), 0.02, 3);
+    let x = perturb(shell.rest(), 0.02, 3);
     let fixed: Vec<bool> = (0..x.len()).map(|v| v % 3 == 0).collect();
     let relaxed = shell.relax(&x, 1.0, Some(&fixed), &Silent).unwrap();
     assert!(relaxed.after < relaxed.before);
@@ -106,7 +106,7 @@ fn relax_lowers_crumpled_shapes() {
         .iter()
         .map(|x| Vec3::new((x.x - 0.5).abs(), x.y, 1e-3 * x.x))
         .collect();
-    let crumpled = shaken(rest, 2.0 * edge, 5);
+    let crumpled = perturb(rest, 2.0 * edge, 5);
     let crushed = rest.iter().map(|x| x * 1e-3).collect();
     let mut spike = rest.to_vec();
     spike[300].z += 3.0;
@@ -139,7 +139,7 @@ fn relax_lowers_crumpled_shapes() {
 /// Real meshes with noise come out with less energy.
 #[test]
 fn relax_lowers_noisy_meshes() {
-    let Some(folder) = data("meshes") else {
+    let Some(folder) = mesh_folder("meshes") else {
         eprintln!("left out: no data");
         return;
     };
@@ -148,10 +148,10 @@ fn relax_lowers_noisy_meshes() {
         ("spot_low_resolution", 0.03, 1e-3),
         ("spot_low_resolution", 0.3, 1e-3),
     ] {
-        let shell = shell(read(&folder.join(format!("{name}.obj"))));
+        let shell = shell(read_obj(&folder.join(format!("{name}.obj"))));
         // The noise of every vertex by itself has some λ = 1/length⁴ or above.
         let weight = 1e-2 / shell.rest.length.powi(4);
-        let x = shaken(shell.rest(), noise * shell.rest.length, 3);
+        let x = perturb(shell.rest(), noise * shell.rest.length, 3);
         let relaxed = shell.relax(&x, weight, None, &Silent).unwrap();
         let left = relaxed.after / relaxed.before;
         eprintln!(
@@ -202,7 +202,7 @@ fn relax_refuses_bad_input() {
 #[test]
 fn shell_term_derivatives_match() {
     let shell = shell(fins());
-    let x = shaken(shell.rest(), 0.03, 6);
+    let x = perturb(shell.rest(), 0.03, 6);
     let moves: Vec<Vec3> = x.iter().zip(shell.rest()).map(|(x, r)| x - r).collect();
     let held: Vec<bool> = (0..x.len()).map(|v| v % 5 == 1).collect();
     let pattern = shell.solve_pattern(&held).unwrap();
@@ -217,6 +217,6 @@ fn shell_term_derivatives_match() {
             displacements,
             increment: None,
         };
-        crate::solve::term::tests::check(&term, at, &pattern, 1e-5);
+        crate::solve::term::tests::check_derivatives(&term, at, &pattern, 1e-5);
     }
 }

@@ -4,10 +4,10 @@
 use crate::Vec3;
 use std::path::{Path, PathBuf};
 
-pub type Mesh = (Vec<Vec3>, Vec<[u32; 3]>);
+pub type IndexedMesh = (Vec<Vec3>, Vec<[u32; 3]>);
 
 /// A rectangle of `n` by `m` squares over lengths, each cut in two; every other cut runs the other way ("union jack").
-pub fn sheet([n, m]: [usize; 2], [a, b]: [f64; 2]) -> Mesh {
+pub fn sheet([n, m]: [usize; 2], [a, b]: [f64; 2]) -> IndexedMesh {
     let at = |i: usize, j: usize| (i * (m + 1) + j) as u32;
     let mut vertices = Vec::new();
     let mut triangles = Vec::new();
@@ -34,7 +34,7 @@ pub fn sheet([n, m]: [usize; 2], [a, b]: [f64; 2]) -> Mesh {
 }
 
 /// A ring around a ring.
-pub fn torus(n: usize, m: usize) -> Mesh {
+pub fn torus(n: usize, m: usize) -> IndexedMesh {
     let at = |i: usize, j: usize| ((i % n) * m + j % m) as u32;
     let mut vertices = Vec::new();
     let mut triangles = Vec::new();
@@ -57,7 +57,7 @@ pub fn torus(n: usize, m: usize) -> Mesh {
 }
 
 /// Three sheets at one line, their triangles oriented by chance.
-pub fn fins() -> Mesh {
+pub fn fins() -> IndexedMesh {
     let (mut vertices, mut triangles) = sheet([3, 4], [0.9, 1.2]);
     let flat = vertices.clone();
     let sheet = triangles.clone();
@@ -96,7 +96,7 @@ pub fn noise(seed: u64) -> impl FnMut() -> f64 {
 }
 
 /// Moved at random, by so much at most in each direction.
-pub fn shaken(x: &[Vec3], by: f64, seed: u64) -> Vec<Vec3> {
+pub fn perturb(x: &[Vec3], by: f64, seed: u64) -> Vec<Vec3> {
     let mut next = noise(seed);
     x.iter()
         .map(|x| x + Vec3::new(next(), next(), next()) * by)
@@ -104,7 +104,7 @@ pub fn shaken(x: &[Vec3], by: f64, seed: u64) -> Vec<Vec3> {
 }
 
 /// A folder of real meshes; none where there is no data.
-pub fn data(folder: &str) -> Option<PathBuf> {
+pub fn mesh_folder(folder: &str) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let data = std::env::var_os("THEW_DATA").map_or(default, PathBuf::from);
     Some(data.join(folder)).filter(|folder| folder.is_dir())
@@ -112,7 +112,7 @@ pub fn data(folder: &str) -> Option<PathBuf> {
 
 /// Vertices and faces of an OBJ file, faces as fans of triangles; what cannot be read becomes an index that is out of range, or
 /// a coordinate that is no number.
-pub fn read(path: &Path) -> Mesh {
+pub fn read_obj(path: &Path) -> IndexedMesh {
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
     for line in text.lines() {

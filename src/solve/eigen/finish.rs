@@ -12,12 +12,12 @@ use faer::linalg::triangular_solve::{
 use faer::{Mat, MatRef, Par, Side};
 
 /// Maximum number of rounds of inverse iteration.
-const ROUNDS: usize = 3;
+const MAX_INVERSE_ITERATIONS: usize = 3;
 /// Relative difference of magnitudes below which two components count as equal.
-const NEAR_TIE: f64 = 1e-6;
+const TIE_TOLERANCE: f64 = 1e-6;
 
 /// Eigenpairs in elimination order.
-pub(super) struct Finished {
+pub(super) struct PermutedEigenpairs {
     pub vectors: Mat<f64>,
     pub values: Vec<f64>,
     /// Residual norms and their allowed sizes.
@@ -28,16 +28,16 @@ pub(super) struct Finished {
 
 /// Computes the lowest `count` eigenpairs in a subspace, ascending. Further columns of the subspace only
 /// help.
-pub(super) fn finish(
+pub(super) fn refine_eigenpairs(
     pencil: &mut Pencil<'_>,
     subspace: Mat<f64>,
     count: usize,
     tolerance: f64,
-) -> Result<Finished, EigenError> {
+) -> Result<PermutedEigenpairs, EigenError> {
     let mut subspace = subspace;
     let mut solves = 0;
-    let mut best: Option<Finished> = None;
-    for round in 0..=ROUNDS {
+    let mut best: Option<PermutedEigenpairs> = None;
+    for round in 0..=MAX_INVERSE_ITERATIONS {
         let (vectors, values) = rayleigh_ritz(pencil, &subspace)?;
         let mut residuals =
             pencil.residuals(vectors.subcols(0, count), &values[..count], tolerance);
@@ -46,7 +46,7 @@ pub(super) fn finish(
         let better = best
             .as_ref()
             .is_none_or(|b| worst(&residuals) < worst(&b.residuals));
-        let solution = better.then(|| Finished {
+        let solution = better.then(|| PermutedEigenpairs {
             vectors: vectors.subcols(0, count).to_owned(),
             values: values[..count].to_vec(),
             residuals: std::mem::take(&mut residuals),
@@ -55,7 +55,7 @@ pub(super) fn finish(
         if let Some(solution) = solution {
             best = Some(solution);
         }
-        if good || round == ROUNDS {
+        if good || round == MAX_INVERSE_ITERATIONS {
             break;
         }
         // Columns keep their length: each is nearly an eigenvector of the operator, for 1/(λ − σ).
@@ -77,13 +77,13 @@ pub(super) fn finish(
 
 /// Computes the eigenpairs of K and M on the span of some columns; the vectors are M-orthonormal.
 fn rayleigh_ritz(pencil: &Pencil<'_>, x: &Mat<f64>) -> Result<(Mat<f64>, Vec<f64>), EigenError> {
-    let a = tall::inner(x.as_ref(), pencil.stiffness_times(x.as_ref()).as_ref());
-    let b = tall::inner(x.as_ref(), pencil.mass_times(x.as_ref()).as_ref());
-    let (combination, values) = generalised(a, b)?;
+    let a = tall::transposed_product(x.as_ref(), pencil.stiffness_times(x.as_ref()).as_ref());
+    let b = tall::transposed_product(x.as_ref(), pencil.mass_times(x.as_ref()).as_ref());
+    let (combination, values) = generalised_eigen(a, b)?;
     let x = tall::product(x.as_ref(), combination.as_ref());
     // The first factor leaves an error in orthonormality of the order of rounding; a second pass reduces
     // it to rounding.
-    let mut b = tall::inner(x.as_ref(), pencil.mass_times(x.as_ref()).as_ref());
+    let mut b = tall::transposed_product(x.as_ref(), pencil.mass_times(x.as_ref()).as_ref());
     tall::symmetrise(&mut b);
     let correction = Mat::from_fn(b.nrows(), b.ncols(), |i, j| {
         let unit = if i == j { 1.5 } else { 0.0 };
@@ -93,7 +93,7 @@ fn rayleigh_ritz(pencil: &Pencil<'_>, x: &Mat<f64>) -> Result<(Mat<f64>, Vec<f64
 }
 
 /// Computes eigenvectors, normal in `b`, and ascending eigenvalues of small dense `a` and `b`.
-fn generalised(mut a: Mat<f64>, mut b: Mat<f64>) -> Result<(Mat<f64>, Vec<f64>), EigenError> {
+fn generalised_eigen(mut a: Mat<f64>, mut b: Mat<f64>) -> Result<(Mat<f64>, Vec<f64>), EigenError> {
     tall::symmetrise(&mut a);
     tall::symmetrise(&mut b);
     let factor = b.llt(Side::Lower).map_err(|_| EigenError::Mass)?;
@@ -108,18 +108,21 @@ fn generalised(mut a: Mat<f64>, mut b: Mat<f64>) -> Result<(Mat<f64>, Vec<f64>),
 
 /// Computes all eigenvectors at once, for bodies so small that a subspace would hold half of them.
 /// Returns the first `count`.
-pub(super) fn dense(pencil: &Pencil<'_>, count: usize) -> Result<Mat<f64>, EigenError> {
+pub(super) fn dense_eigenvectors(
+    pencil: &Pencil<'_>,
+    count: usize,
+) -> Result<Mat<f64>, EigenError> {
     let n = pencil.len();
     let unit = Mat::<f64>::identity(n, n);
     let a = pencil.stiffness_times(unit.as_ref());
     let b = pencil.mass_times(unit.as_ref());
-    let (vectors, _) = generalised(a, b)?;
+    let (vectors, _) = generalised_eigen(a, b)?;
     Ok(vectors.subcols(0, count).to_owned())
 }
 
 /// Returns the columns as one vector per node in the caller's numbering. The sign does not depend on the
 /// algorithm: the largest component, the first among near ties, is positive.
-pub(super) fn in_callers_order(pencil: &Pencil<'_>, vectors: MatRef<'_, f64>) -> Vec<Vec<Vec3>> {
+pub(super) fn to_caller_order(pencil: &Pencil<'_>, vectors: MatRef<'_, f64>) -> Vec<Vec<Vec3>> {
     let order = pencil.order();
     vectors
         .col_iter()
@@ -131,7 +134,7 @@ pub(super) fn in_callers_order(pencil: &Pencil<'_>, vectors: MatRef<'_, f64>) ->
             }
             let largest = shape.iter().map(Vec3::amax).fold(0.0, f64::max);
             let mut components = shape.iter().flat_map(|v| v.iter());
-            let first = components.find(|x| x.abs() >= (1.0 - NEAR_TIE) * largest);
+            let first = components.find(|x| x.abs() >= (1.0 - TIE_TOLERANCE) * largest);
             if first.is_some_and(|&x| x < 0.0) {
                 shape.iter_mut().for_each(|v| *v = -*v);
             }

@@ -8,22 +8,22 @@
 //! Where the block loses rank, new random directions replace the lost columns; their rows of R are zero. Vectors
 //! found earlier (`locked`) are projected out.
 
-use super::pencil::{Pencil, ROUNDING};
-use crate::progress::{Cancelled, Progress, step};
+use super::pencil::{Pencil, RESIDUAL_ROUNDING};
+use crate::progress::{Cancelled, Progress, report_progress};
 use crate::solve::SolveError;
 use crate::solve::tall;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 /// Norm of a direction, as a share of the operator's, below which it is rounding.
-const RANK: f64 = 1e-13;
+const RANK_TOLERANCE: f64 = 1e-13;
 /// Ratio of squared lengths inside a block below which a second orthonormalisation is needed,
-const SPREAD: f64 = 1e-5;
+const REORTHOGONALISATION_RATIO: f64 = 1e-5;
 /// and the ratio below which the short directions get a round of their own.
-const RESOLVED: f64 = 1e-10;
+const SEPARATE_ROUND_RATIO: f64 = 1e-10;
 
 /// Settings of a search.
-pub(super) struct Search<'a> {
+pub(super) struct LanczosSearch<'a> {
     pub pencil: &'a Pencil<'a>,
     /// Eigenvectors found earlier, M-orthonormal, and their eigenvalues, ascending.
     pub locked: MatRef<'a, f64>,
@@ -41,7 +41,7 @@ pub(super) struct Search<'a> {
 }
 
 /// Result of a search.
-pub(super) struct Found {
+pub(super) struct LanczosResult {
     /// Eigenvectors, M-orthonormal, by ascending eigenvalue.
     pub vectors: Mat<f64>,
     pub values: Vec<f64>,
@@ -54,8 +54,8 @@ pub(super) struct Found {
     pub complete: bool,
 }
 
-struct Basis<'a> {
-    search: &'a Search<'a>,
+struct LanczosBasis<'a> {
+    search: &'a LanczosSearch<'a>,
     v: Mat<f64>,
     t: Mat<f64>,
     /// Number of columns in T; the current block follows them in `v`.
@@ -74,7 +74,7 @@ struct Basis<'a> {
 }
 
 /// Ritz values of the operator, descending, their vectors in the basis, and the residuals.
-struct Ritz {
+struct RitzPairs {
     theta: Vec<f64>,
     vectors: Mat<f64>,
     /// M-norm of `OP x − θ x`.
@@ -84,8 +84,11 @@ struct Ritz {
 }
 
 /// Runs a search.
-pub(super) fn run(search: &Search<'_>, progress: &dyn Progress) -> Result<Found, LanczosError> {
-    let mut basis = Basis::start(search)?;
+pub(super) fn run(
+    search: &LanczosSearch<'_>,
+    progress: &dyn Progress,
+) -> Result<LanczosResult, LanczosError> {
+    let mut basis = LanczosBasis::start(search)?;
     let mut restarts = 0;
     let mut next_check = (search.wanted + search.wanted / 2).min(search.room);
     let mut shown = 0.0f64;
@@ -96,22 +99,22 @@ pub(super) fn run(search: &Search<'_>, progress: &dyn Progress) -> Result<Found,
         if !(exhausted || full || basis.known >= next_check) {
             let expected = basis.known as f64 / (3 * search.wanted + 2 * search.block) as f64;
             shown = shown.max(0.5 * expected.min(1.0));
-            step(progress, shown, "Modes")?;
+            report_progress(progress, shown, "Modes")?;
             continue;
         }
         next_check = basis.known + (2 * search.block).max(12);
-        let ritz = basis.ritz().ok_or(LanczosError::NotFinite)?;
-        let converged = basis.converged(&ritz);
-        let done = basis.enough(&ritz, converged, exhausted);
+        let ritz = basis.ritz_pairs().ok_or(LanczosError::NotFinite)?;
+        let converged = basis.count_converged(&ritz);
+        let done = basis.may_end(&ritz, converged, exhausted);
         shown = shown.max(converged as f64 / search.wanted as f64).min(1.0);
-        step(progress, shown, "Modes")?;
+        report_progress(progress, shown, "Modes")?;
         if done || exhausted || restarts >= search.max_restarts {
             let count = if exhausted {
                 search.wanted.min(ritz.theta.len())
             } else {
                 converged
             };
-            return Ok(basis.found(&ritz, count, done || exhausted, restarts));
+            return Ok(basis.build_result(&ritz, count, done || exhausted, restarts));
         }
         if full {
             basis.restart(&ritz);
@@ -135,8 +138,8 @@ impl From<Cancelled> for LanczosError {
     }
 }
 
-impl<'a> Basis<'a> {
-    fn start(search: &'a Search<'a>) -> Result<Self, LanczosError> {
+impl<'a> LanczosBasis<'a> {
+    fn start(search: &'a LanczosSearch<'a>) -> Result<Self, LanczosError> {
         let n = search.pencil.len();
         let columns = (search.room + 2 * search.block).min(n - search.locked.ncols());
         let mut v = Mat::new();
@@ -156,8 +159,8 @@ impl<'a> Basis<'a> {
             solves: 0,
             draws: search.seed,
         };
-        let (block, mass_block) = basis.fresh(Mat::zeros(n, 0).as_ref(), columns);
-        basis.place(block, mass_block, Mat::new());
+        let (block, mass_block) = basis.draw_directions(Mat::zeros(n, 0).as_ref(), columns);
+        basis.store_block(block, mass_block, Mat::new());
         Ok(basis)
     }
 
@@ -200,10 +203,10 @@ impl<'a> Basis<'a> {
             .submatrix_mut(from, from, self.width, self.width)
             .copy_from(&corner);
         let wanted = self.search.block.min(self.v.ncols() - self.known);
-        let (block, mass_block, coupling) = self.orthonormal(&w, self.scale * RANK);
+        let (block, mass_block, coupling) = self.orthonormalise(&w, self.scale * RANK_TOLERANCE);
         let (block, mass_block, coupling) = self.refill(block, mass_block, coupling, wanted);
         self.width = block.ncols();
-        self.place(block, mass_block, coupling);
+        self.store_block(block, mass_block, coupling);
         Ok(())
     }
 
@@ -211,8 +214,8 @@ impl<'a> Basis<'a> {
     /// latter to T's columns of the current block.
     fn project(&mut self, w: &mut Mat<f64>, mass_w: &Mat<f64>, from: usize) {
         let end = self.known + self.width;
-        remove(w, mass_w, self.search.locked);
-        let c = remove(w, mass_w, self.v.subcols(from, end - from));
+        project_out(w, mass_w, self.search.locked);
+        let c = project_out(w, mass_w, self.v.subcols(from, end - from));
         let mut t = self
             .t
             .submatrix_mut(from, self.known, end - from, self.width);
@@ -221,7 +224,7 @@ impl<'a> Basis<'a> {
 
     /// Returns an M-orthonormal basis of the span of `w` that is also orthogonal to all earlier vectors, the
     /// mass times it, and `w` in terms of it. Directions shorter than `least` are dropped.
-    fn orthonormal(&self, w: &Mat<f64>, least: f64) -> (Mat<f64>, Mat<f64>, Mat<f64>) {
+    fn orthonormalise(&self, w: &Mat<f64>, least: f64) -> (Mat<f64>, Mat<f64>, Mat<f64>) {
         let pencil = self.search.pencil;
         let mass_w = pencil.mass_times(w.as_ref());
         let (mut q, mut mass_q) = (Mat::zeros(w.nrows(), 0), Mat::zeros(w.nrows(), 0));
@@ -232,33 +235,33 @@ impl<'a> Basis<'a> {
                 break;
             };
             let largest = values.last().copied().unwrap_or(0.0);
-            let bound = (least * least).max(RESOLVED * largest);
+            let bound = (least * least).max(SEPARATE_ROUND_RATIO * largest);
             let first = values.partition_point(|&d| d <= bound).max(q.ncols());
             if first == values.len() {
                 break;
             }
-            let (mut new, mut mass_new) = normalised(&rest, &mass_rest, &values, &u, first);
-            if q.ncols() > 0 || values[first] < SPREAD * largest {
+            let (mut new, mut mass_new) = normalise_columns(&rest, &mass_rest, &values, &u, first);
+            if q.ncols() > 0 || values[first] < REORTHOGONALISATION_RATIO * largest {
                 // Normalising short directions amplifies their rounding errors.
-                remove(&mut new, &mass_new, self.search.locked);
-                remove(&mut new, &mass_new, self.v.subcols(0, self.known));
-                remove(&mut new, &mass_new, q.as_ref());
+                project_out(&mut new, &mass_new, self.search.locked);
+                project_out(&mut new, &mass_new, self.v.subcols(0, self.known));
+                project_out(&mut new, &mass_new, q.as_ref());
                 mass_new = pencil.mass_times(new.as_ref());
                 let Some((values, u)) = gram_eigen(&new, &mass_new) else {
                     break;
                 };
                 let first = values.partition_point(|&d| d < 0.25);
-                (new, mass_new) = normalised(&new, &mass_new, &values, &u, first);
+                (new, mass_new) = normalise_columns(&new, &mass_new, &values, &u, first);
             }
-            q = beside(&q, &new);
-            mass_q = beside(&mass_q, &mass_new);
+            q = concatenate_columns(&q, &new);
+            mass_q = concatenate_columns(&mass_q, &mass_new);
             if first == 0 || values[first - 1] <= least * least || new.ncols() == 0 {
                 break;
             }
-            remove(&mut rest, &mass_rest, q.as_ref());
+            project_out(&mut rest, &mass_rest, q.as_ref());
             mass_rest = pencil.mass_times(rest.as_ref());
         }
-        let coupling = tall::inner(q.as_ref(), mass_w.as_ref());
+        let coupling = tall::transposed_product(q.as_ref(), mass_w.as_ref());
         (q, mass_q, coupling)
     }
 
@@ -274,7 +277,7 @@ impl<'a> Basis<'a> {
         if have >= wanted {
             return (block, mass_block, coupling);
         }
-        let (extra, mass_extra) = self.fresh(block.as_ref(), wanted - have);
+        let (extra, mass_extra) = self.draw_directions(block.as_ref(), wanted - have);
         let rows = have + extra.ncols();
         let coupling = Mat::from_fn(rows, coupling.ncols(), |i, j| {
             if i < have { coupling[(i, j)] } else { 0.0 }
@@ -282,13 +285,13 @@ impl<'a> Basis<'a> {
         let mass_block = if have == 0 {
             mass_extra
         } else {
-            beside(&mass_block, &mass_extra)
+            concatenate_columns(&mass_block, &mass_extra)
         };
-        (beside(&block, &extra), mass_block, coupling)
+        (concatenate_columns(&block, &extra), mass_block, coupling)
     }
 
     /// Draws random directions, smoothed by the operator, M-orthonormal and orthogonal to the basis and `also`.
-    fn fresh(&mut self, also: MatRef<'_, f64>, wanted: usize) -> (Mat<f64>, Mat<f64>) {
+    fn draw_directions(&mut self, also: MatRef<'_, f64>, wanted: usize) -> (Mat<f64>, Mat<f64>) {
         let n = self.v.nrows();
         let wanted = wanted.min(self.search.block);
         let (mut block, mut mass_block) = (Mat::zeros(n, 0), Mat::zeros(n, 0));
@@ -298,27 +301,27 @@ impl<'a> Basis<'a> {
                 break;
             }
             self.draws += 1;
-            let mut w = self.search.pencil.random(missing, self.draws);
+            let mut w = self.search.pencil.random_columns(missing, self.draws);
             w = self.solve(self.search.pencil.mass_times(w.as_ref()));
             let mass_w = self.search.pencil.mass_times(w.as_ref());
             let longest = column_norms(&w, &mass_w).into_iter().fold(0.0, f64::max);
             for _ in 0..3 {
                 let mass_w = self.search.pencil.mass_times(w.as_ref());
-                remove(&mut w, &mass_w, self.search.locked);
-                remove(&mut w, &mass_w, self.v.subcols(0, self.known));
-                remove(&mut w, &mass_w, also);
-                remove(&mut w, &mass_w, block.as_ref());
+                project_out(&mut w, &mass_w, self.search.locked);
+                project_out(&mut w, &mass_w, self.v.subcols(0, self.known));
+                project_out(&mut w, &mass_w, also);
+                project_out(&mut w, &mass_w, block.as_ref());
             }
-            let (q, mass_q, _) = self.orthonormal(&w, longest * RANK);
+            let (q, mass_q, _) = self.orthonormalise(&w, longest * RANK_TOLERANCE);
             if q.ncols() > 0 {
-                block = beside(&block, &q);
-                mass_block = beside(&mass_block, &mass_q);
+                block = concatenate_columns(&block, &q);
+                mass_block = concatenate_columns(&mass_block, &mass_q);
             }
         }
         (block, mass_block)
     }
 
-    fn place(&mut self, block: Mat<f64>, mass_block: Mat<f64>, coupling: Mat<f64>) {
+    fn store_block(&mut self, block: Mat<f64>, mass_block: Mat<f64>, coupling: Mat<f64>) {
         self.width = block.ncols();
         self.v.subcols_mut(self.known, self.width).copy_from(&block);
         self.t
@@ -329,12 +332,12 @@ impl<'a> Basis<'a> {
     }
 
     /// Computes the eigenpairs of T with the residuals from the coupling to the current block.
-    fn ritz(&self) -> Option<Ritz> {
+    fn ritz_pairs(&self) -> Option<RitzPairs> {
         let m = self.known;
         let (values, u) = tall::symmetric_eigen(self.t.submatrix(0, 0, m, m))?;
         let theta: Vec<f64> = values.into_iter().rev().collect();
         let vectors = Mat::from_fn(m, m, |i, j| u[(i, m - 1 - j)]);
-        let mut ritz = Ritz {
+        let mut ritz = RitzPairs {
             error: vec![0.0; m],
             residual: vec![0.0; m],
             theta,
@@ -351,7 +354,7 @@ impl<'a> Basis<'a> {
         if pencil.shift != 0.0 {
             kq -= faer::Scale(pencil.shift) * &self.mass_block;
         }
-        let gram = tall::inner(kq.as_ref(), kq.as_ref());
+        let gram = tall::transposed_product(kq.as_ref(), kq.as_ref());
         let gz = &gram * &z;
         for j in 0..m {
             let (z, gz) = (z.col(j), gz.col(j));
@@ -361,27 +364,27 @@ impl<'a> Basis<'a> {
         Some(ritz)
     }
 
-    fn lambda(&self, theta: f64) -> f64 {
+    fn eigenvalue(&self, theta: f64) -> f64 {
         self.search.pencil.shift + 1.0 / theta
     }
 
     /// Counts the largest Ritz values that have converged, up to the first that has not.
-    fn converged(&self, ritz: &Ritz) -> usize {
+    fn count_converged(&self, ritz: &RitzPairs) -> usize {
         let pencil = self.search.pencil;
         // Scale of a mode with evenly spread mass; the finished vectors are measured themselves.
         let unit = pencil.mean_mass.sqrt();
         (0..ritz.theta.len().min(self.search.wanted))
             .take_while(|&i| {
                 let theta = ritz.theta[i];
-                let relative = self.search.tolerance * self.lambda(theta).abs() * unit;
-                let rounding = 0.3 * ROUNDING * pencil.norm_k / unit;
+                let relative = self.search.tolerance * self.eigenvalue(theta).abs() * unit;
+                let rounding = 0.3 * RESIDUAL_ROUNDING * pencil.norm_k / unit;
                 theta > 0.0 && ritz.residual[i] <= rounding.max(relative)
             })
             .count()
     }
 
-    /// Returns whether the search may end with `converged` Ritz values.
-    fn enough(&self, ritz: &Ritz, converged: usize, exhausted: bool) -> bool {
+    /// Returns whether the search may end with `count_converged` Ritz values.
+    fn may_end(&self, ritz: &RitzPairs, converged: usize, exhausted: bool) -> bool {
         if exhausted {
             return true;
         }
@@ -398,15 +401,15 @@ impl<'a> Basis<'a> {
         if converged >= self.search.wanted {
             return true;
         }
-        let below = self.lambda(next);
-        let found = ritz.theta[..converged].iter().map(|&t| self.lambda(t));
+        let below = self.eigenvalue(next);
+        let found = ritz.theta[..converged].iter().map(|&t| self.eigenvalue(t));
         let lower = |values: &mut dyn Iterator<Item = f64>| values.filter(|&v| v < below).count();
         lower(&mut found.into_iter()) + lower(&mut self.search.known.iter().copied())
             >= self.search.total
     }
 
     /// Restarts with the largest Ritz vectors and the current block.
-    fn restart(&mut self, ritz: &Ritz) {
+    fn restart(&mut self, ritz: &RitzPairs) {
         let m = self.known;
         let keep = (self.search.wanted + (m.saturating_sub(self.search.wanted)) / 3).min(m);
         let vectors = ritz.vectors.subcols(0, keep);
@@ -422,23 +425,29 @@ impl<'a> Basis<'a> {
         self.v.subcols_mut(keep, self.width).copy_from(&block);
     }
 
-    fn found(&self, ritz: &Ritz, count: usize, complete: bool, restarts: usize) -> Found {
+    fn build_result(
+        &self,
+        ritz: &RitzPairs,
+        count: usize,
+        complete: bool,
+        restarts: usize,
+    ) -> LanczosResult {
         let next = ritz.theta.get(count).map(|&theta| {
             let theta = theta + ritz.error[count];
             if theta > 0.0 {
-                self.lambda(theta)
+                self.eigenvalue(theta)
             } else {
                 f64::INFINITY
             }
         });
-        Found {
+        LanczosResult {
             vectors: tall::product(
                 self.v.subcols(0, self.known),
                 ritz.vectors.subcols(0, count),
             ),
             values: ritz.theta[..count]
                 .iter()
-                .map(|&t| self.lambda(t))
+                .map(|&t| self.eigenvalue(t))
                 .collect(),
             next,
             solves: self.solves,
@@ -449,8 +458,8 @@ impl<'a> Basis<'a> {
 }
 
 /// Removes from `w` its components along the M-orthonormal columns of `v` and returns the coefficients.
-fn remove(w: &mut Mat<f64>, mass_w: &Mat<f64>, v: MatRef<'_, f64>) -> Mat<f64> {
-    let c = tall::inner(v, mass_w.as_ref());
+fn project_out(w: &mut Mat<f64>, mass_w: &Mat<f64>, v: MatRef<'_, f64>) -> Mat<f64> {
+    let c = tall::transposed_product(v, mass_w.as_ref());
     if v.ncols() > 0 {
         tall::add_product(w.as_mut(), v, c.as_ref(), -1.0, Accum::Add);
     }
@@ -459,13 +468,13 @@ fn remove(w: &mut Mat<f64>, mass_w: &Mat<f64>, v: MatRef<'_, f64>) -> Mat<f64> {
 
 /// Computes the eigenvalues and vectors of `wᵀ M w`.
 fn gram_eigen(w: &Mat<f64>, mass_w: &Mat<f64>) -> Option<(Vec<f64>, Mat<f64>)> {
-    let mut gram = tall::inner(w.as_ref(), mass_w.as_ref());
+    let mut gram = tall::transposed_product(w.as_ref(), mass_w.as_ref());
     tall::symmetrise(&mut gram);
     tall::symmetric_eigen(gram.as_ref())
 }
 
 /// Returns `w u` with unit columns, from the eigenpairs of the Gram matrix from `first` on, and M times it.
-fn normalised(
+fn normalise_columns(
     w: &Mat<f64>,
     mass_w: &Mat<f64>,
     values: &[f64],
@@ -498,7 +507,7 @@ fn column_norms(w: &Mat<f64>, mass_w: &Mat<f64>) -> Vec<f64> {
         .collect()
 }
 
-fn beside(a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
+fn concatenate_columns(a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
     let mut joined = Mat::zeros(a.nrows(), a.ncols() + b.ncols());
     joined.subcols_mut(0, a.ncols()).copy_from(a);
     joined.subcols_mut(a.ncols(), b.ncols()).copy_from(b);

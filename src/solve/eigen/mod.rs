@@ -18,24 +18,24 @@ mod rigid;
 
 pub use error::EigenError;
 
-use super::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, Symbolic};
+use super::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, SymbolicCholesky};
 use crate::Vec3;
-use crate::progress::{Cancelled, Part, Progress, step};
+use crate::progress::{Cancelled, Progress, StageProgress, report_progress};
 use faer::Mat;
-use lanczos::{Found, LanczosError, Search};
+use lanczos::{LanczosError, LanczosResult, LanczosSearch};
 use pencil::Pencil;
 use std::sync::Arc;
 
 /// Pivot, as a share of its diagonal entry, below which the matrix counts as singular.
-const SINGULAR: f64 = 1e-10;
+const SINGULAR_PIVOT_RATIO: f64 = 1e-10;
 /// Relative difference above which eigenvalues count as distinct.
-const APART: f64 = 1e-4;
+const DISTINCT_GAP: f64 = 1e-4;
 /// Maximum number of searches.
-const SEARCHES: usize = 24;
+const MAX_SEARCHES: usize = 24;
 /// Maximum number of columns of a block.
-const WIDEST: usize = 32;
+const MAX_BLOCK_WIDTH: usize = 32;
 
-/// Settings of [`lowest`].
+/// Settings of [`lowest_eigenpairs`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct EigenSettings {
     /// Number of eigenpairs.
@@ -102,67 +102,68 @@ pub struct Eigenpairs {
 /// # Errors
 /// Arrays of different sizes or with entries that are not finite; more modes than degrees of freedom; matrices that are not
 /// (semi-)definite; no convergence; memory; cancelled. A factorisation cannot be interrupted.
-pub fn lowest(
+pub fn lowest_eigenpairs(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     centres: &[Vec3],
     settings: &EigenSettings,
     progress: &dyn Progress,
 ) -> Result<Eigenpairs, EigenError> {
-    check(stiffness, mass, centres, settings)?;
-    step(progress, 0.0, "Order of elimination")?;
-    let symbolic = analysed(stiffness, mass, centres)?;
-    lowest_of(stiffness, mass, (&symbolic, centres), settings, progress)
+    check_input(stiffness, mass, centres, settings)?;
+    report_progress(progress, 0.0, "Order of elimination")?;
+    let symbolic = analyse_pattern(stiffness, mass, centres)?;
+    lowest_with_symbolic(stiffness, mass, (&symbolic, centres), settings, progress)
 }
 
 /// Analyses the pattern of a pencil, for many pencils of the same pattern.
 ///
 /// # Errors
 /// Memory or indices ran out.
-pub fn analysed(
+pub fn analyse_pattern(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     centres: &[Vec3],
-) -> Result<Arc<Symbolic>, EigenError> {
-    Ok(Arc::new(Symbolic::new(
+) -> Result<Arc<SymbolicCholesky>, EigenError> {
+    Ok(Arc::new(SymbolicCholesky::new(
         &pencil::graph(stiffness, mass),
         centres,
     )?))
 }
 
-/// Computes as [`lowest`] with a pattern analysed before and the nodes' positions.
+/// Computes as [`lowest_eigenpairs`] with a pattern analysed before and the nodes' positions.
 ///
 /// # Errors
-/// As [`lowest`].
-pub fn lowest_of(
+/// As [`lowest_eigenpairs`].
+pub fn lowest_with_symbolic(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
-    (symbolic, centres): (&Arc<Symbolic>, &[Vec3]),
+    (symbolic, centres): (&Arc<SymbolicCholesky>, &[Vec3]),
     settings: &EigenSettings,
     progress: &dyn Progress,
 ) -> Result<Eigenpairs, EigenError> {
-    check(stiffness, mass, centres, settings)?;
+    check_input(stiffness, mass, centres, settings)?;
     let mut pencil = Pencil::new(stiffness, mass, symbolic.clone())?;
     pencil.check_mass()?;
-    step(progress, 0.03, "Factorisation")?;
-    let rigid = rigid::rigid(&pencil, centres);
+    report_progress(progress, 0.03, "Factorisation")?;
+    let rigid = rigid::find_free_motions(&pencil, centres);
     let mut settings = settings.clone();
     if settings.beyond_free {
         settings.count = (settings.count + rigid.fields.ncols()).min(pencil.len());
     }
     let settings = &settings;
     choose_shift(&mut pencil, settings, &rigid)?;
-    step(progress, 0.15, "Modes")?;
-    let mut search = Driver::new(&pencil, settings, rigid.fields);
+    report_progress(progress, 0.15, "Modes")?;
+    let mut search = EigenDriver::new(&pencil, settings, rigid.fields);
     let subspace = if search.is_small() {
         search.verified = true;
-        finish::dense(&pencil, settings.count)?
+        finish::dense_eigenvectors(&pencil, settings.count)?
     } else {
-        search.all(&mut pencil, progress)?;
+        search.search_all(&mut pencil, progress)?;
         std::mem::replace(&mut search.vectors, Mat::new())
     };
-    step(progress, 0.95, "Modes")?;
-    let finished = finish::finish(&mut pencil, subspace, settings.count, settings.tolerance)?;
+    report_progress(progress, 0.95, "Modes")?;
+    let finished =
+        finish::refine_eigenpairs(&mut pencil, subspace, settings.count, settings.tolerance)?;
     // Zero up to rounding, relative to the largest eigenvalue.
     let zero = 1e-11 * pencil.norm_k / pencil.norm_m;
     if let Some(&value) = finished.values.iter().find(|&&v| v < -zero) {
@@ -178,10 +179,10 @@ pub fn lowest_of(
             restarts: search.restarts,
         });
     }
-    step(progress, 1.0, "Modes")?;
+    report_progress(progress, 1.0, "Modes")?;
     Ok(Eigenpairs {
         values: finished.values.iter().map(|v| v.max(0.0)).collect(),
-        vectors: finish::in_callers_order(&pencil, finished.vectors.as_ref()),
+        vectors: finish::to_caller_order(&pencil, finished.vectors.as_ref()),
         residuals,
         allowed,
         solves: search.solves + finished.solves,
@@ -191,7 +192,7 @@ pub fn lowest_of(
     })
 }
 
-fn check(
+fn check_input(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     centres: &[Vec3],
@@ -251,7 +252,7 @@ fn check(
 fn choose_shift(
     pencil: &mut Pencil<'_>,
     settings: &EigenSettings,
-    rigid: &rigid::Rigid,
+    rigid: &rigid::FreeMotions,
 ) -> Result<(), EigenError> {
     let named = |shift| {
         move |error| match error {
@@ -264,7 +265,7 @@ fn choose_shift(
     }
     if rigid.fields.ncols() == 0 {
         match pencil.factor(0.0) {
-            Ok(pivot) if pivot > SINGULAR => return Ok(()),
+            Ok(pivot) if pivot > SINGULAR_PIVOT_RATIO => return Ok(()),
             Ok(_) | Err(SolveError::Singular { .. }) => {}
             Err(other) => return Err(other.into()),
         }
@@ -276,7 +277,7 @@ fn choose_shift(
 }
 
 /// Searches repeated until the count of eigenvalues agrees.
-struct Driver<'a> {
+struct EigenDriver<'a> {
     settings: &'a EigenSettings,
     block: usize,
     /// Eigenvectors found, M-orthonormal, and their eigenvalues, both ascending within each search.
@@ -291,12 +292,12 @@ struct Driver<'a> {
     verified: bool,
 }
 
-impl<'a> Driver<'a> {
+impl<'a> EigenDriver<'a> {
     fn new(pencil: &Pencil<'_>, settings: &'a EigenSettings, free: Mat<f64>) -> Self {
         let chosen = if pencil.len() < 15_000 { 4 } else { 8 };
         Self {
             settings,
-            block: settings.block.unwrap_or(chosen).min(WIDEST),
+            block: settings.block.unwrap_or(chosen).min(MAX_BLOCK_WIDTH),
             values: vec![0.0; free.ncols()],
             vectors: free,
             next: 0.0,
@@ -309,24 +310,29 @@ impl<'a> Driver<'a> {
     }
 
     /// Returns the number of columns of a basis that triggers a restart, for a search for `wanted` eigenpairs.
-    fn room(&self, wanted: usize, block: usize) -> usize {
+    fn basis_columns(&self, wanted: usize, block: usize) -> usize {
         let chosen = 3 * wanted + 6 * block;
         self.settings.room.unwrap_or(chosen).max(wanted + 2 * block)
     }
 
     fn is_small(&self) -> bool {
-        2 * (self.room(self.settings.count, self.block) + self.values.len()) > self.unknowns
+        2 * (self.basis_columns(self.settings.count, self.block) + self.values.len())
+            > self.unknowns
     }
 
-    fn all(&mut self, pencil: &mut Pencil<'_>, progress: &dyn Progress) -> Result<(), EigenError> {
+    fn search_all(
+        &mut self,
+        pencil: &mut Pencil<'_>,
+        progress: &dyn Progress,
+    ) -> Result<(), EigenError> {
         let count = self.settings.count;
         if self.values.len() >= count {
             self.verified = true;
             return Ok(());
         }
         let mut wanted = count - self.values.len();
-        while self.searches < SEARCHES {
-            let part = Part {
+        while self.searches < MAX_SEARCHES {
+            let part = StageProgress {
                 whole: progress,
                 from: 0.15,
                 to: 0.85,
@@ -340,12 +346,12 @@ impl<'a> Driver<'a> {
                     restarts: self.restarts + found.restarts,
                 });
             }
-            self.join(found);
+            self.append_result(found);
             if !self.settings.verify {
                 return Ok(());
             }
-            step(progress, 0.85, "Count of eigenvalues")?;
-            let (bound, expected) = self.bound();
+            report_progress(progress, 0.85, "Count of eigenvalues")?;
+            let (bound, expected) = self.counting_bound();
             // A zero pivot means that the bound hit an eigenvalue of a leading part.
             let below = pencil
                 .count_below(bound)
@@ -370,23 +376,23 @@ impl<'a> Driver<'a> {
         pencil: &Pencil<'_>,
         wanted: usize,
         progress: &dyn Progress,
-    ) -> Result<Found, EigenError> {
+    ) -> Result<LanczosResult, EigenError> {
         let mut known = self.values.clone();
         known.sort_by(f64::total_cmp);
         // A wider block finds at once the eigenvalues that a narrow one missed.
         let block = if self.searches == 0 {
             self.block
         } else {
-            wanted.clamp(self.block, WIDEST)
+            wanted.clamp(self.block, MAX_BLOCK_WIDTH)
         };
-        let search = Search {
+        let search = LanczosSearch {
             pencil,
             locked: self.vectors.as_ref(),
             known: &known,
             wanted,
             total: self.settings.count,
             block,
-            room: self.room(wanted, block),
+            room: self.basis_columns(wanted, block),
             max_restarts: self.settings.max_restarts,
             tolerance: 0.05 * self.settings.tolerance,
             seed: 1000 * (self.searches as u64 + 1),
@@ -398,7 +404,7 @@ impl<'a> Driver<'a> {
         })
     }
 
-    fn join(&mut self, found: Found) {
+    fn append_result(&mut self, found: LanczosResult) {
         let mut joined = Mat::zeros(self.unknowns, self.values.len() + found.values.len());
         joined
             .subcols_mut(0, self.values.len())
@@ -416,18 +422,18 @@ impl<'a> Driver<'a> {
 
     /// Returns a bound in a gap between the eigenvalues found, and the number of them below it. The gap is behind the last
     /// wanted one if there is one, else before the values equal to it.
-    fn bound(&self) -> (f64, usize) {
+    fn counting_bound(&self) -> (f64, usize) {
         let mut values = self.values.clone();
         values.sort_by(f64::total_cmp);
         let count = self.settings.count.min(values.len());
         let last = values[count - 1];
         let next = values.get(count).copied().unwrap_or(self.next);
         let next = next.min(self.next.max(last));
-        if next > last * (1.0 + APART) {
+        if next > last * (1.0 + DISTINCT_GAP) {
             return (last + (0.5 * (next - last)).min(0.05 * last), count);
         }
         let mut first = count - 1;
-        while first > 0 && values[first] - values[first - 1] <= APART * last {
+        while first > 0 && values[first] - values[first - 1] <= DISTINCT_GAP * last {
             first -= 1;
         }
         let before = if first > 0 { values[first - 1] } else { 0.0 };

@@ -3,11 +3,11 @@
 
 use super::EigenError;
 use crate::Vec3;
-use crate::solve::columns::{apart, side_by_side};
-use crate::solve::matrix::Entry;
+use crate::solve::columns::{copy_to_columns, to_row_major};
+use crate::solve::matrix::MatrixEntry;
 use crate::solve::tall;
 use crate::solve::{
-    BlockMatrix, Graph, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky, Symbolic,
+    BlockMatrix, Graph, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky, SymbolicCholesky,
 };
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::linalg::cholesky::{
@@ -20,9 +20,9 @@ use sprs::{CsMatI, PermOwnedI, transform_mat_papt};
 use std::sync::Arc;
 
 /// Residuals below this share of `(‖K‖ + λ ‖M‖) ‖φ‖` are rounding.
-pub(super) const ROUNDING: f64 = 1e-13;
+pub(super) const RESIDUAL_ROUNDING: f64 = 1e-13;
 /// Number of nodes of one task of a product.
-const NODES: usize = 512;
+const NODES_PER_TASK: usize = 512;
 
 /// Stiffness and mass with rows in elimination order. Vectors are columns, xyz interleaved.
 pub(super) struct Pencil<'a> {
@@ -46,7 +46,7 @@ impl<'a> Pencil<'a> {
     pub fn new(
         stiffness: &'a BlockMatrix,
         mass: &'a ScalarMatrix,
-        symbolic: Arc<Symbolic>,
+        symbolic: Arc<SymbolicCholesky>,
     ) -> Result<Self, EigenError> {
         let n = stiffness.rows();
         let order = PermOwnedI::new(symbolic.ordering().order.clone());
@@ -90,7 +90,7 @@ impl<'a> Pencil<'a> {
     }
 
     /// Writes `K − σ M` into the factorisation.
-    fn fill(&mut self, shift: f64) {
+    fn fill_shifted(&mut self, shift: f64) {
         self.cholesky.clear();
         let symbolic = self.cholesky.symbolic().clone();
         for i in 0..self.stiffness.rows() {
@@ -114,11 +114,11 @@ impl<'a> Pencil<'a> {
 
     /// Factors `K − σ M`, which has to be positive definite, and returns its smallest relative pivot.
     pub fn factor(&mut self, shift: f64) -> Result<f64, SolveError> {
-        self.fill(shift);
+        self.fill_shifted(shift);
         self.cholesky.factor()?;
         self.shift = shift;
         self.factored = true;
-        Ok(self.cholesky.smallest_pivot().0)
+        Ok(self.cholesky.smallest_pivot_ratio().0)
     }
 
     /// Factors again if a count overwrote the factorisation.
@@ -132,7 +132,7 @@ impl<'a> Pencil<'a> {
     /// Counts the eigenvalues below `bound`. The factorisation is lost until [`restore`](Self::restore).
     pub fn count_below(&mut self, bound: f64) -> Result<usize, SolveError> {
         self.factored = false;
-        self.fill(bound);
+        self.fill_shifted(bound);
         self.cholesky.count_negative()
     }
 
@@ -143,7 +143,7 @@ impl<'a> Pencil<'a> {
 
     /// Computes `K x`.
     pub fn stiffness_times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
-        times(&self.rows_k, x, |b, x, y| {
+        multiply_columns(&self.rows_k, x, |b, x, y| {
             let width = x.len() / 3;
             for (r, y) in y.chunks_exact_mut(width).enumerate() {
                 for (c, x) in x.chunks_exact(width).enumerate() {
@@ -156,7 +156,7 @@ impl<'a> Pencil<'a> {
 
     /// Computes `M x`.
     pub fn mass_times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
-        times(&self.rows_m, x, |m, x, y| {
+        multiply_columns(&self.rows_m, x, |m, x, y| {
             y.iter_mut().zip(x).for_each(|(y, x)| *y += m * x);
         })
     }
@@ -196,7 +196,7 @@ impl<'a> Pencil<'a> {
     }
 
     /// Returns the connected parts, as positions in the elimination order.
-    pub fn parts(&self) -> Vec<Vec<u32>> {
+    pub fn connected_parts(&self) -> Vec<Vec<u32>> {
         let n = self.order().len();
         let mut seen = vec![false; n];
         let mut parts = Vec::new();
@@ -225,11 +225,12 @@ impl<'a> Pencil<'a> {
 
     /// Draws deterministic numbers between -1 and 1 for `columns` columns; they depend on the caller's numbering, not on the
     /// elimination order.
-    pub fn random(&self, columns: usize, seed: u64) -> Mat<f64> {
+    pub fn random_columns(&self, columns: usize, seed: u64) -> Mat<f64> {
         let order = self.order();
         Mat::from_fn(self.len(), columns, |row, column| {
             let node = u64::from(order[row / 3]);
-            let hash = mix(mix(seed ^ (column as u64) << 40) ^ (3 * node + row as u64 % 3));
+            let hash =
+                mix_bits(mix_bits(seed ^ (column as u64) << 40) ^ (3 * node + row as u64 % 3));
             (hash >> 11) as f64 / (1u64 << 52) as f64 - 1.0
         })
     }
@@ -245,13 +246,14 @@ impl<'a> Pencil<'a> {
             }
         }
         let (r, m, x) = (
-            tall::norms(kx.as_ref()),
-            tall::norms(mx.as_ref()),
-            tall::norms(x),
+            tall::column_norms(kx.as_ref()),
+            tall::column_norms(mx.as_ref()),
+            tall::column_norms(x),
         );
         (0..values.len())
             .map(|j| {
-                let rounding = ROUNDING * (self.norm_k + values[j].abs() * self.norm_m) * x[j];
+                let rounding =
+                    RESIDUAL_ROUNDING * (self.norm_k + values[j].abs() * self.norm_m) * x[j];
                 (r[j], rounding.max(tolerance * values[j].abs() * m[j]))
             })
             .collect()
@@ -270,7 +272,7 @@ pub(super) fn graph(stiffness: &BlockMatrix, mass: &ScalarMatrix) -> Graph {
 }
 
 /// Applies the finaliser of splitmix64.
-fn mix(x: u64) -> u64 {
+fn mix_bits(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -279,7 +281,7 @@ fn mix(x: u64) -> u64 {
 
 /// Multiplies a matrix over nodes by each column. `entry` adds an entry times three rows of `x` to three rows of `y`. Rows of the
 /// product are independent, in fixed chunks, so the result does not depend on the number of threads.
-fn times<T: Entry + Sync>(
+fn multiply_columns<T: MatrixEntry + Sync>(
     matrix: &CsMatI<T, u32>,
     x: MatRef<'_, f64>,
     entry: impl Fn(&T, &[f64], &mut [f64]) + Sync,
@@ -290,18 +292,18 @@ fn times<T: Entry + Sync>(
     if node == 0 {
         return y;
     }
-    let x = side_by_side(x);
+    let x = to_row_major(x);
     let mut rows = vec![0.0; x.len()];
-    let tasks = rows.par_chunks_mut(NODES * node).enumerate();
+    let tasks = rows.par_chunks_mut(NODES_PER_TASK * node).enumerate();
     tasks.for_each(|(task, rows)| {
         for (i, y) in rows.chunks_exact_mut(node).enumerate() {
-            for e in matrix.row_range(NODES * task + i) {
+            for e in matrix.row_range(NODES_PER_TASK * task + i) {
                 let from = matrix.indices()[e] as usize * node;
                 entry(&matrix.data()[e], &x[from..from + node], y);
             }
         }
     });
-    apart(&rows, y.as_mut());
+    copy_to_columns(&rows, y.as_mut());
     y
 }
 
@@ -313,7 +315,7 @@ mod tests {
 
     /// Builds a ring long enough for several tasks.
     fn ring() -> (BlockMatrix, ScalarMatrix, Vec<Vec3>) {
-        let n = 3 * NODES as u32 + 41;
+        let n = 3 * NODES_PER_TASK as u32 + 41;
         let edges: Vec<[u32; 2]> = (0..n).map(|i| [i, (i + 1) % n]).collect();
         let corners = || edges.iter().map(|e| e.as_slice());
         let mut stiffness: BlockMatrix = zeros(n as usize, corners());
@@ -331,7 +333,7 @@ mod tests {
         (stiffness, mass, centres.collect())
     }
 
-    fn threads(count: usize) -> rayon::ThreadPool {
+    fn thread_pool(count: usize) -> rayon::ThreadPool {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count);
         pool.build().unwrap()
     }
@@ -340,18 +342,21 @@ mod tests {
     #[test]
     fn products_ignore_thread_count() {
         let (stiffness, mass, centres) = ring();
-        let symbolic = Symbolic::new(&graph(&stiffness, &mass), &centres).unwrap();
+        let symbolic = SymbolicCholesky::new(&graph(&stiffness, &mass), &centres).unwrap();
         let pencil = Pencil::new(&stiffness, &mass, Arc::new(symbolic)).unwrap();
-        let x = pencil.random(4, 7);
+        let x = pencil.random_columns(4, 7);
         let products = || {
             (
                 pencil.stiffness_times(x.as_ref()),
                 pencil.mass_times(x.as_ref()),
             )
         };
-        let (kx, mx) = threads(1).install(products);
+        let (kx, mx) = thread_pool(1).install(products);
         for count in [2, 3, 8] {
-            assert_eq!(threads(count).install(products), (kx.clone(), mx.clone()));
+            assert_eq!(
+                thread_pool(count).install(products),
+                (kx.clone(), mx.clone())
+            );
         }
         let order = pencil.order();
         let taken = |of: &Mat<f64>, place: usize, column: usize| {

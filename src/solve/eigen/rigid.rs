@@ -12,12 +12,12 @@ use crate::solve::tall;
 use faer::Mat;
 
 /// Force of a field, as a share of the stiffness, below which the field is free.
-const FREE: f64 = 1e-13;
+const FREE_FORCE_TOLERANCE: f64 = 1e-13;
 /// Squared length, as a share of the longest, below which fields are dependent.
-const DEPENDENT: f64 = 1e-11;
+const DEPENDENCE_TOLERANCE: f64 = 1e-11;
 
 /// Free motions of the body's parts.
-pub(super) struct Rigid {
+pub(super) struct FreeMotions {
     /// M-orthonormal fields without elastic force.
     pub fields: Mat<f64>,
     /// Estimate of the lowest nonzero eigenvalue, 1/s², from above.
@@ -25,23 +25,23 @@ pub(super) struct Rigid {
 }
 
 /// Finds the free motions. `centres` are in the caller's numbering.
-pub(super) fn rigid(pencil: &Pencil<'_>, centres: &[Vec3]) -> Rigid {
-    let parts = pencil.parts();
+pub(super) fn find_free_motions(pencil: &Pencil<'_>, centres: &[Vec3]) -> FreeMotions {
+    let parts = pencil.connected_parts();
     let centres: Vec<Vec3> = pencil
         .order()
         .iter()
         .map(|&i| centres[i as usize])
         .collect();
-    let places = local_places(&parts, &centres);
+    let places = local_coordinates(&parts, &centres);
     let fields = free_fields(pencil, &parts, &places);
-    Rigid {
+    FreeMotions {
         elastic: lowest_quadratic(pencil, &parts, &places, fields.ncols() > 0),
         fields,
     }
 }
 
 /// Returns coordinates relative to the mean of each part, in units of its size.
-fn local_places(parts: &[Vec<u32>], centres: &[Vec3]) -> Vec<Vec3> {
+fn local_coordinates(parts: &[Vec<u32>], centres: &[Vec3]) -> Vec<Vec3> {
     let mut places = vec![Vec3::zeros(); centres.len()];
     for part in parts {
         let sum: Vec3 = part.iter().map(|&i| centres[i as usize]).sum();
@@ -72,7 +72,7 @@ fn free_fields(pencil: &Pencil<'_>, parts: &[Vec<u32>], places: &[Vec3]) -> Mat<
     );
     let mut free: Vec<(&Vec<u32>, Vec<f64>)> = Vec::new();
     for part in parts {
-        let Some((_, combinations)) = quotients(part, &p, &kp, &mp) else {
+        let Some((_, combinations)) = rayleigh_quotients(part, &p, &kp, &mp) else {
             continue;
         };
         for k in 0..combinations.ncols() {
@@ -86,7 +86,7 @@ fn free_fields(pencil: &Pencil<'_>, parts: &[Vec<u32>], places: &[Vec3]) -> Mat<
             let force: f64 = rows().map(|row| at(&kp, row).powi(2)).sum();
             let values: Vec<f64> = rows().map(|row| at(&p, row)).collect();
             let length: f64 = values.iter().map(|v| v * v).sum();
-            if force.sqrt() <= FREE * pencil.norm_k * length.sqrt() {
+            if force.sqrt() <= FREE_FORCE_TOLERANCE * pencil.norm_k * length.sqrt() {
                 free.push((part, values));
             }
         }
@@ -133,7 +133,7 @@ fn lowest_quadratic(pencil: &Pencil<'_>, parts: &[Vec<u32>], places: &[Vec3], fr
         pencil.mass_times(p.as_ref()),
     );
     let lowest = parts.iter().filter_map(|part| {
-        let (values, _) = quotients(part, &p, &kp, &mp)?;
+        let (values, _) = rayleigh_quotients(part, &p, &kp, &mp)?;
         let largest = values.last().copied().unwrap_or(0.0);
         values.into_iter().find(|&v| v > 1e-9 * largest)
     });
@@ -143,7 +143,7 @@ fn lowest_quadratic(pencil: &Pencil<'_>, parts: &[Vec<u32>], places: &[Vec3], fr
 
 /// Runs Rayleigh-Ritz on the fields `p` of one part. Returns the values, ascending, and M-orthonormal
 /// combinations of fields.
-fn quotients(
+fn rayleigh_quotients(
     part: &[u32],
     p: &Mat<f64>,
     kp: &Mat<f64>,
@@ -168,7 +168,7 @@ fn quotients(
     tall::symmetrise(&mut b);
     let (lengths, u) = tall::symmetric_eigen(b.as_ref())?;
     let longest = lengths.last().copied().unwrap_or(0.0);
-    let first = lengths.partition_point(|&d| d <= DEPENDENT * longest);
+    let first = lengths.partition_point(|&d| d <= DEPENDENCE_TOLERANCE * longest);
     let whiten = Mat::from_fn(m, m - first, |i, k| {
         u[(i, first + k)] / lengths[first + k].sqrt()
     });

@@ -10,22 +10,22 @@
 //! Deviation: D has a lower bound, a tiny share of its largest entry; otherwise variables without effect would prevent every
 //! step.
 
-use super::scaled::{Point, Scaled, rounding};
+use super::scaled::{ScaledFunction, ScaledPoint, rounding_error};
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 /// Initial damping, its lower limit, and the value at which steps are useless.
-const FIRST: f64 = 1e-3;
-const LEAST: f64 = 1e-9;
-const MOST: f64 = 1e12;
+const INITIAL_DAMPING: f64 = 1e-3;
+const MIN_DAMPING: f64 = 1e-9;
+const MAX_DAMPING: f64 = 1e12;
 /// Share of the predicted decrease that a step must achieve.
-const GAIN: f64 = 1e-4;
+const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// Share of the predicted decrease from which longer steps are tried.
-const TRUSTED: f64 = 0.5;
+const EXPANSION_GAIN: f64 = 0.5;
 /// Lower bound of D, as a share of its largest entry.
-const WEAK: f64 = 1e-10;
+const MIN_DIAGONAL_SHARE: f64 = 1e-10;
 
 /// The state of the trust region.
-pub(super) struct Damping {
+pub(super) struct TrustRegion {
     /// Damping μ.
     damping: f64,
     /// Factor by which μ grows when the next step fails.
@@ -36,10 +36,10 @@ pub(super) struct Damping {
     first_step: f64,
 }
 
-impl Damping {
+impl TrustRegion {
     pub fn new(size: usize, first_step: f64) -> Self {
         Self {
-            damping: FIRST,
+            damping: INITIAL_DAMPING,
             growth: 2.0,
             diagonal: DVector::zeros(size),
             first_step,
@@ -47,7 +47,12 @@ impl Damping {
     }
 
     /// Returns the next point; `None` where no step achieves its prediction, or evaluations run out.
-    pub fn step(&mut self, scaled: &mut Scaled, here: &Point, c: &DMatrix<f64>) -> Option<Point> {
+    pub fn step(
+        &mut self,
+        scaled: &mut ScaledFunction,
+        here: &ScaledPoint,
+        c: &DMatrix<f64>,
+    ) -> Option<ScaledPoint> {
         let n = here.z.len();
         self.diagonal = self.diagonal.sup(&c.diagonal());
         let most = self.diagonal.amax();
@@ -58,25 +63,25 @@ impl Damping {
             (scaled.lower(i) - here.z[i]).max(-self.first_step)
         });
         let upper = DVector::from_fn(n, |i, _| (scaled.upper(i) - here.z[i]).min(self.first_step));
-        while self.damping < MOST && !scaled.is_spent() {
+        while self.damping < MAX_DAMPING && !scaled.is_spent() {
             let mut b = c.clone();
             for i in 0..n {
-                b[(i, i)] += self.damping * self.diagonal[i].max(WEAK * most);
+                b[(i, i)] += self.damping * self.diagonal[i].max(MIN_DIAGONAL_SHARE * most);
             }
-            let d = in_box(&b, &here.gradient, &lower, &upper)?;
+            let d = minimise_in_box(&b, &here.gradient, &lower, &upper)?;
             let promised = -here.gradient.dot(&d) - 0.5 * d.dot(&(c * &d));
-            if promised.is_nan() || promised <= rounding(here.value) {
+            if promised.is_nan() || promised <= rounding_error(here.value) {
                 return None;
             }
-            let next = scaled.at(&here.z + &d);
+            let next = scaled.evaluate(&here.z + &d);
             let gain = next
                 .as_ref()
                 .map_or(f64::NEG_INFINITY, |p| (here.value - p.value) / promised);
-            if gain > GAIN {
+            if gain > SUFFICIENT_DECREASE {
                 let easier = 1.0 - (2.0 * gain - 1.0).powi(3);
-                self.damping = (self.damping * easier.clamp(0.1, 2.0)).max(LEAST);
+                self.damping = (self.damping * easier.clamp(0.1, 2.0)).max(MIN_DAMPING);
                 self.growth = 2.0;
-                if gain > TRUSTED && d.amax() >= self.first_step {
+                if gain > EXPANSION_GAIN && d.amax() >= self.first_step {
                     self.first_step *= 2.0;
                 }
                 return next;
@@ -90,7 +95,7 @@ impl Damping {
 
 /// Minimises `g·d + ½ dᵀBd` over `lower ≤ d ≤ upper`, a box that contains zero, for a positive definite B; `None` where B is
 /// not.
-fn in_box(
+fn minimise_in_box(
     b: &DMatrix<f64>,
     g: &DVector<f64>,
     lower: &DVector<f64>,
@@ -161,7 +166,7 @@ mod tests {
                 let g = DVector::from_fn(n, |i, _| noise(5 * i + 31 * seed));
                 let lower = DVector::from_fn(n, |i, _| noise(i + 11 * seed).min(0.0));
                 let upper = DVector::from_fn(n, |i, _| noise(i + 13 * seed).max(0.0));
-                let d = in_box(&b, &g, &lower, &upper).unwrap();
+                let d = minimise_in_box(&b, &g, &lower, &upper).unwrap();
                 let slope = &g + &b * &d;
                 for i in 0..n {
                     assert!(lower[i] <= d[i] && d[i] <= upper[i]);

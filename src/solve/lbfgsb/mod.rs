@@ -18,13 +18,13 @@ mod line;
 mod model;
 mod scaled;
 
-pub use scaled::{Function, Local};
+pub use scaled::{Evaluation, ObjectiveFunction};
 
-use damped::Damping;
-use line::search;
-use model::Model;
+use damped::TrustRegion;
+use line::search_line;
+use model::QuadraticModel;
 use nalgebra::DVector;
-use scaled::{Scaled, rounding};
+use scaled::{ScaledFunction, rounding_error};
 
 /// Settings and stopping criteria. Gradients are with respect to the scaled variables.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +64,7 @@ impl Default for Lbfgsb {
 
 /// Reason why a minimisation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum StopReason {
     /// The projected gradient is small.
     Gradient,
     /// The value stopped decreasing.
@@ -89,7 +89,7 @@ pub struct Minimum {
     /// Number of evaluations of the function.
     pub evaluations: usize,
     /// Reason for the end.
-    pub end: End,
+    pub end: StopReason,
 }
 
 /// Reason why nothing was minimised.
@@ -141,26 +141,26 @@ impl Lbfgsb {
         start: &[f64],
         scales: &[f64],
         bounds: &[(f64, f64)],
-        function: &mut Function,
+        function: &mut ObjectiveFunction,
     ) -> Result<Minimum, LbfgsbError> {
-        check(start, scales, bounds)?;
-        let mut scaled = Scaled::new(scales, bounds, function);
-        let z = scaled.inside(&DVector::from_fn(start.len(), |i, _| start[i] / scales[i]));
-        let mut here = scaled.at(z).ok_or(LbfgsbError::Start)?;
+        check_arguments(start, scales, bounds)?;
+        let mut scaled = ScaledFunction::new(scales, bounds, function);
+        let z = scaled.clamp_to_box(&DVector::from_fn(start.len(), |i, _| start[i] / scales[i]));
+        let mut here = scaled.evaluate(z).ok_or(LbfgsbError::Start)?;
         scaled.best = Some(here.clone());
         scaled.most = self.evaluations;
-        let mut model = Model::new(start.len(), self.memory);
-        let mut damping = Some(Damping::new(start.len(), self.first_step));
+        let mut model = QuadraticModel::new(start.len(), self.memory);
+        let mut damping = Some(TrustRegion::new(start.len(), self.first_step));
         let (mut iterations, mut idle) = (0, 0);
         let end = loop {
             if scaled.projected_gradient(&here) <= self.gradient {
-                break End::Gradient;
+                break StopReason::Gradient;
             }
             if here.value <= self.enough {
-                break End::Enough;
+                break StopReason::Enough;
             }
             if iterations >= self.iterations || scaled.is_spent() {
-                break End::Iterations;
+                break StopReason::Iterations;
             }
             iterations += 1;
             let known = here.curvature.as_ref().zip(damping.as_mut());
@@ -168,36 +168,36 @@ impl Lbfgsb {
                 damping.step(&mut scaled, &here, curvature)
             } else {
                 let blind = model.is_blind();
-                let d = scaled.direction(&model.matrix(), &here);
-                search(&mut scaled, &here, &d, blind)
+                let d = scaled.model_step(&model.matrix(), &here);
+                search_line(&mut scaled, &here, &d, blind)
             };
             let Some(next) = next else {
                 let exhausted = damping.is_none() || here.curvature.is_none();
                 if exhausted && model.is_blind() {
-                    break End::Search;
+                    break StopReason::Search;
                 }
                 // The remembered pairs may be misleading.
                 if exhausted {
-                    model.forget();
+                    model.discard_pairs();
                 }
                 damping = None;
                 continue;
             };
-            model.learn(&next.z - &here.z, &next.gradient - &here.gradient);
+            model.store_pair(&next.z - &here.z, &next.gradient - &here.gradient);
             let fall = here.value - next.value;
             let least = self.decrease * here.value.abs().max(next.value.abs());
             here = next;
             idle = if fall <= least { idle + 1 } else { 0 };
             if idle >= self.patience {
-                break End::Decrease;
+                break StopReason::Decrease;
             }
         };
         let best = match scaled.best.take() {
-            Some(best) if best.value < here.value - rounding(here.value) => best,
+            Some(best) if best.value < here.value - rounding_error(here.value) => best,
             _ => here,
         };
         Ok(Minimum {
-            x: scaled.unscaled(&best.z),
+            x: scaled.unscale(&best.z),
             value: best.value,
             iterations,
             evaluations: scaled.evaluations,
@@ -206,7 +206,11 @@ impl Lbfgsb {
     }
 }
 
-fn check(start: &[f64], scales: &[f64], bounds: &[(f64, f64)]) -> Result<(), LbfgsbError> {
+fn check_arguments(
+    start: &[f64],
+    scales: &[f64],
+    bounds: &[(f64, f64)],
+) -> Result<(), LbfgsbError> {
     let n = start.len();
     let lengths = [
         ("typical sizes", n, scales.len()),

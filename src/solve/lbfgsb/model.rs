@@ -5,14 +5,14 @@ use nalgebra::{DMatrix, DVector};
 use std::collections::VecDeque;
 
 /// The matrix of the quadratic model, from stored pairs.
-pub(super) struct Model {
+pub(super) struct QuadraticModel {
     /// Pairs (step, gradient change), oldest first.
     pairs: VecDeque<(DVector<f64>, DVector<f64>)>,
     memory: usize,
     size: usize,
 }
 
-impl Model {
+impl QuadraticModel {
     pub fn new(size: usize, memory: usize) -> Self {
         Self {
             pairs: VecDeque::new(),
@@ -27,7 +27,7 @@ impl Model {
     }
 
     /// Discards all pairs, which may be misleading.
-    pub fn forget(&mut self) {
+    pub fn discard_pairs(&mut self) {
         self.pairs.clear();
     }
 
@@ -45,7 +45,7 @@ impl Model {
     }
 
     /// Stores a pair, unless it would make B indefinite.
-    pub fn learn(&mut self, s: DVector<f64>, y: DVector<f64>) {
+    pub fn store_pair(&mut self, s: DVector<f64>, y: DVector<f64>) {
         let sy = s.dot(&y);
         let usable = sy > 1e-12 * s.norm() * y.norm() && sy >= f64::MIN_POSITIVE;
         if !usable {

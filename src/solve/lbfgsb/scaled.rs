@@ -5,7 +5,7 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 
 /// A function's value and derivatives at a point.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Local {
+pub struct Evaluation {
     /// Value.
     pub value: f64,
     /// Derivatives with respect to each variable, `[n]`.
@@ -15,11 +15,11 @@ pub struct Local {
 }
 
 /// A function that returns its value and derivatives at a point; `None` where it is undefined.
-pub type Function<'a> = dyn FnMut(&[f64]) -> Option<Local> + 'a;
+pub type ObjectiveFunction<'a> = dyn FnMut(&[f64]) -> Option<Evaluation> + 'a;
 
 /// A point in scaled variables.
 #[derive(Debug, Clone)]
-pub(super) struct Point {
+pub(super) struct ScaledPoint {
     pub z: DVector<f64>,
     pub value: f64,
     pub gradient: DVector<f64>,
@@ -27,21 +27,21 @@ pub(super) struct Point {
 }
 
 /// The function in scaled variables, with their box.
-pub(super) struct Scaled<'a> {
+pub(super) struct ScaledFunction<'a> {
     pub scales: &'a [f64],
     pub bounds: &'a [(f64, f64)],
-    pub function: &'a mut Function<'a>,
+    pub function: &'a mut ObjectiveFunction<'a>,
     pub evaluations: usize,
     /// Maximum number of evaluations.
     pub most: usize,
-    pub best: Option<Point>,
+    pub best: Option<ScaledPoint>,
 }
 
-impl<'a> Scaled<'a> {
+impl<'a> ScaledFunction<'a> {
     pub fn new(
         scales: &'a [f64],
         bounds: &'a [(f64, f64)],
-        function: &'a mut Function<'a>,
+        function: &'a mut ObjectiveFunction<'a>,
     ) -> Self {
         Self {
             scales,
@@ -66,21 +66,21 @@ impl<'a> Scaled<'a> {
         self.bounds[i].1 / self.scales[i]
     }
 
-    pub fn inside(&self, z: &DVector<f64>) -> DVector<f64> {
+    pub fn clamp_to_box(&self, z: &DVector<f64>) -> DVector<f64> {
         DVector::from_fn(z.len(), |i, _| z[i].max(self.lower(i)).min(self.upper(i)))
     }
 
-    pub fn unscaled(&self, z: &DVector<f64>) -> Vec<f64> {
+    pub fn unscale(&self, z: &DVector<f64>) -> Vec<f64> {
         let each = self.scales.iter().zip(self.bounds).zip(z.iter());
         each.map(|((s, (lower, upper)), z)| (z * s).max(*lower).min(*upper))
             .collect()
     }
 
     /// Evaluates the function at a point clamped into the box; `None` where it is not finite.
-    pub fn at(&mut self, z: DVector<f64>) -> Option<Point> {
-        let (z, n) = (self.inside(&z), z.len());
+    pub fn evaluate(&mut self, z: DVector<f64>) -> Option<ScaledPoint> {
+        let (z, n) = (self.clamp_to_box(&z), z.len());
         self.evaluations += 1;
-        let x = self.unscaled(&z);
+        let x = self.unscale(&z);
         let local = (self.function)(&x)?;
         let gradient = DVector::from_column_slice(&local.gradient);
         if gradient.len() != n {
@@ -93,7 +93,7 @@ impl<'a> Scaled<'a> {
         let scale = |i: usize, j: usize| 0.5 * self.scales[i] * self.scales[j];
         let even =
             |c: DMatrix<f64>| DMatrix::from_fn(n, n, |i, j| (c[(i, j)] + c[(j, i)]) * scale(i, j));
-        let point = Point {
+        let point = ScaledPoint {
             z,
             value: local.value,
             gradient,
@@ -110,12 +110,12 @@ impl<'a> Scaled<'a> {
     }
 
     /// Returns the largest change of a variable by a step of the negative gradient, projected into the box.
-    pub fn projected_gradient(&self, p: &Point) -> f64 {
-        (self.inside(&(&p.z - &p.gradient)) - &p.z).amax()
+    pub fn projected_gradient(&self, p: &ScaledPoint) -> f64 {
+        (self.clamp_to_box(&(&p.z - &p.gradient)) - &p.z).amax()
     }
 
     /// Returns the longest step along d that stays in the box, at most 1e10.
-    pub fn room(&self, z: &DVector<f64>, d: &DVector<f64>) -> f64 {
+    pub fn max_step(&self, z: &DVector<f64>, d: &DVector<f64>) -> f64 {
         let mut most = 1e10_f64;
         for i in 0..z.len() {
             if d[i] < 0.0 {
@@ -130,8 +130,8 @@ impl<'a> Scaled<'a> {
 
     /// Returns the step from a point to the minimum of the model with matrix B in the box: by the generalised Cauchy point, then over the
     /// variables that it leaves free.
-    pub fn direction(&self, b: &DMatrix<f64>, p: &Point) -> DVector<f64> {
-        let (cauchy, free) = self.cauchy(b, p);
+    pub fn model_step(&self, b: &DMatrix<f64>, p: &ScaledPoint) -> DVector<f64> {
+        let (cauchy, free) = self.cauchy_step(b, p);
         if free.is_empty() {
             return cauchy;
         }
@@ -146,7 +146,7 @@ impl<'a> Scaled<'a> {
             whole[i] = *step;
         }
         let at = &p.z + &cauchy;
-        let projected = self.inside(&(&at + &whole)) - &p.z;
+        let projected = self.clamp_to_box(&(&at + &whole)) - &p.z;
         if projected.dot(&p.gradient) < 0.0 {
             return projected;
         }
@@ -160,7 +160,7 @@ impl<'a> Scaled<'a> {
 
     /// Returns the step to the first minimum of the model along the projected steepest descent, and the variables that are not at a bound
     /// there.
-    pub fn cauchy(&self, b: &DMatrix<f64>, p: &Point) -> (DVector<f64>, Vec<usize>) {
+    pub fn cauchy_step(&self, b: &DMatrix<f64>, p: &ScaledPoint) -> (DVector<f64>, Vec<usize>) {
         let n = p.z.len();
         let meets: Vec<f64> = (0..n)
             .map(|i| match p.gradient[i] {
@@ -204,6 +204,6 @@ impl<'a> Scaled<'a> {
 }
 
 /// Returns the part of a value that may be rounding error.
-pub(super) fn rounding(value: f64) -> f64 {
+pub(super) fn rounding_error(value: f64) -> f64 {
     4.0 * f64::EPSILON * value.abs()
 }

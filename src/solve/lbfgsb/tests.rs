@@ -16,13 +16,13 @@ fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
     f
 }
 
-type Plain<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
+type GradientFunction<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
 
 /// Evaluates a function without its second derivative.
-fn plain(function: Plain, x: &[f64]) -> Option<Local> {
+fn evaluate_without_curvature(function: GradientFunction, x: &[f64]) -> Option<Evaluation> {
     let mut gradient = vec![0.0; x.len()];
     let value = function(x, &mut gradient);
-    Some(Local {
+    Some(Evaluation {
         value,
         gradient,
         curvature: None,
@@ -36,12 +36,14 @@ fn run(
 ) -> Minimum {
     let scales = vec![1.0; start.len()];
     Lbfgsb::default()
-        .minimise(start, &scales, bounds, &mut |x| plain(function, x))
+        .minimise(start, &scales, bounds, &mut |x| {
+            evaluate_without_curvature(function, x)
+        })
         .unwrap()
 }
 
 /// Returns the largest violation of the conditions of a minimum in a box.
-fn kkt(
+fn kkt_violation(
     x: &[f64],
     bounds: &[(f64, f64)],
     function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
@@ -56,7 +58,7 @@ fn kkt(
     .fold(0.0, f64::max)
 }
 
-const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// Returns a pseudo-random number between −1 and 1.
 fn noise(seed: usize) -> f64 {
@@ -67,13 +69,13 @@ fn noise(seed: usize) -> f64 {
 #[test]
 fn rosenbrock_is_minimised() {
     for n in [2, 3, 5, 10, 20, 30] {
-        for bounds in [vec![FREE; n], vec![(-5.0, 5.0); n]] {
+        for bounds in [vec![UNBOUNDED; n], vec![(-5.0, 5.0); n]] {
             let start: Vec<f64> = (0..n).map(|i| 0.9 + 0.8 * noise(i)).collect();
             let end = run(&start, &bounds, &mut rosenbrock);
             assert!(end.x.iter().all(|x| (x - 1.0).abs() < 1e-6), "{n}: {end:?}");
         }
     }
-    let classic = run(&[-1.2, 1.0], &[FREE; 2], &mut rosenbrock);
+    let classic = run(&[-1.2, 1.0], &[UNBOUNDED; 2], &mut rosenbrock);
     assert!(
         classic.value < 1e-16 && classic.evaluations < 80,
         "{classic:?}"
@@ -101,7 +103,7 @@ fn active_bounds_meet_kkt() {
                     if i % 3 == 0 {
                         (f64::NEG_INFINITY, -0.3)
                     } else {
-                        FREE
+                        UNBOUNDED
                     }
                 })
                 .collect(),
@@ -109,7 +111,7 @@ fn active_bounds_meet_kkt() {
         for bounds in cases {
             let start: Vec<f64> = (0..n).map(|i| 2.0 * noise(7 * i)).collect();
             let end = run(&start, &bounds, &mut rosenbrock);
-            let off = kkt(&end.x, &bounds, &mut rosenbrock);
+            let off = kkt_violation(&end.x, &bounds, &mut rosenbrock);
             assert!(off < 1e-5, "{n} {bounds:?}: {off} {end:?}");
         }
     }
@@ -149,7 +151,7 @@ fn box_quadratics_are_solved() {
         let exact = Lbfgsb::default()
             .minimise(&vec![0.0; n], &vec![1.0; n], &bounds, &mut |x| {
                 let known = Some(h.clone());
-                plain(&mut function, x).map(|local| Local {
+                evaluate_without_curvature(&mut function, x).map(|local| Evaluation {
                     curvature: known,
                     ..local
                 })
@@ -171,12 +173,14 @@ fn scales_fix_bad_scaling() {
     };
     let start: Vec<f64> = sizes.iter().map(|s| -0.5 * s).collect();
     let end = Lbfgsb::default()
-        .minimise(&start, &sizes, &[FREE; 4], &mut |x| plain(&mut function, x))
+        .minimise(&start, &sizes, &[UNBOUNDED; 4], &mut |x| {
+            evaluate_without_curvature(&mut function, x)
+        })
         .unwrap();
     for (x, s) in end.x.iter().zip(sizes) {
         assert!((x / s - 1.0).abs() < 1e-6, "{end:?}");
     }
-    let plain = run(&[-0.5; 4], &[FREE; 4], &mut rosenbrock);
+    let plain = run(&[-0.5; 4], &[UNBOUNDED; 4], &mut rosenbrock);
     assert!(end.evaluations.abs_diff(plain.evaluations) <= plain.evaluations / 2);
 }
 
@@ -200,18 +204,21 @@ fn start_may_touch_bounds() {
             assert!((x - 2.0_f64.clamp(lower, upper)).abs() < 1e-9, "{end:?}");
         }
     }
-    let there = run(&[2.0, 2.0], &[FREE; 2], &mut bowl);
-    assert_eq!((there.evaluations, there.end), (1, End::Gradient));
+    let there = run(&[2.0, 2.0], &[UNBOUNDED; 2], &mut bowl);
+    assert_eq!((there.evaluations, there.end), (1, StopReason::Gradient));
 }
 
 #[test]
 fn equal_bounds_fix_variable() {
-    let bounds = [FREE, (0.3, 0.3), FREE];
+    let bounds = [UNBOUNDED, (0.3, 0.3), UNBOUNDED];
     let end = run(&[0.0; 3], &bounds, &mut rosenbrock);
     assert_eq!(end.x[1], 0.3);
-    assert!(kkt(&end.x, &bounds, &mut rosenbrock) < 1e-6, "{end:?}");
+    assert!(
+        kkt_violation(&end.x, &bounds, &mut rosenbrock) < 1e-6,
+        "{end:?}"
+    );
     let all = run(&[5.0, 5.0], &[(1.0, 1.0), (2.0, 2.0)], &mut rosenbrock);
-    assert_eq!((all.x, all.end), (vec![1.0, 2.0], End::Gradient));
+    assert_eq!((all.x, all.end), (vec![1.0, 2.0], StopReason::Gradient));
 }
 
 /// The search avoids points whose value is not finite, and refuses to start at one.
@@ -223,7 +230,7 @@ fn search_avoids_non_finite_values() {
             g[0] = -3.0 * x[0] * x[0];
             if x[0] > 1.0 { bad } else { -x[0].powi(3) }
         };
-        let end = run(&[0.5], &[FREE], &mut edge);
+        let end = run(&[0.5], &[UNBOUNDED], &mut edge);
         assert!(
             end.x[0] <= 1.0 && end.x[0] > 0.9 && end.value.is_finite(),
             "{end:?}"
@@ -232,10 +239,11 @@ fn search_avoids_non_finite_values() {
             g[0] = if x[0] > 1.0 { bad } else { -1.0 };
             -x[0]
         };
-        let end = run(&[0.0], &[FREE], &mut gradient);
+        let end = run(&[0.0], &[UNBOUNDED], &mut gradient);
         assert!(end.x[0] <= 1.0 && end.value <= 0.0, "{end:?}");
-        let nowhere =
-            Lbfgsb::default().minimise(&[0.0], &[1.0], &[FREE], &mut |x| plain(&mut |_, _| bad, x));
+        let nowhere = Lbfgsb::default().minimise(&[0.0], &[1.0], &[UNBOUNDED], &mut |x| {
+            evaluate_without_curvature(&mut |_, _| bad, x)
+        });
         assert_eq!(nowhere, Err(LbfgsbError::Start));
     }
 }
@@ -264,12 +272,12 @@ fn iterations_are_limited() {
         ..Lbfgsb::default()
     };
     let go = || {
-        few.minimise(&[-1.2, 1.0], &[1.0; 2], &[FREE; 2], &mut |x| {
-            plain(&mut rosenbrock, x)
+        few.minimise(&[-1.2, 1.0], &[1.0; 2], &[UNBOUNDED; 2], &mut |x| {
+            evaluate_without_curvature(&mut rosenbrock, x)
         })
     };
     let first = go().unwrap();
-    assert_eq!((first.iterations, first.end), (3, End::Iterations));
+    assert_eq!((first.iterations, first.end), (3, StopReason::Iterations));
     assert!(first.value < rosenbrock(&[-1.2, 1.0], &mut [0.0; 2]));
     assert_eq!(go().unwrap(), first);
 }
@@ -278,30 +286,32 @@ fn iterations_are_limited() {
 #[test]
 fn minimise_refuses_bad_input() {
     let go = |start: &[f64], scales: &[f64], bounds: &[(f64, f64)]| {
-        Lbfgsb::default().minimise(start, scales, bounds, &mut |x| plain(&mut rosenbrock, x))
+        Lbfgsb::default().minimise(start, scales, bounds, &mut |x| {
+            evaluate_without_curvature(&mut rosenbrock, x)
+        })
     };
     assert!(matches!(
-        go(&[0.0; 2], &[1.0], &[FREE; 2]),
+        go(&[0.0; 2], &[1.0], &[UNBOUNDED; 2]),
         Err(LbfgsbError::Length { .. })
     ));
     assert!(matches!(
-        go(&[0.0; 2], &[1.0; 2], &[FREE]),
+        go(&[0.0; 2], &[1.0; 2], &[UNBOUNDED]),
         Err(LbfgsbError::Length { .. })
     ));
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(
-            go(&[0.0; 2], &[1.0, bad], &[FREE; 2]),
+            go(&[0.0; 2], &[1.0, bad], &[UNBOUNDED; 2]),
             Err(LbfgsbError::Scale { index: 1, .. })
         ));
     }
     for bad in [(1.0, 0.0), (f64::NAN, 1.0), (f64::INFINITY, f64::INFINITY)] {
         assert!(matches!(
-            go(&[0.0; 2], &[1.0; 2], &[bad, FREE]),
+            go(&[0.0; 2], &[1.0; 2], &[bad, UNBOUNDED]),
             Err(LbfgsbError::Bounds { index: 0, .. })
         ));
     }
     assert_eq!(
-        go(&[f64::NAN, 0.0], &[1.0; 2], &[FREE; 2]),
+        go(&[f64::NAN, 0.0], &[1.0; 2], &[UNBOUNDED; 2]),
         Err(LbfgsbError::Start)
     );
 }

@@ -37,7 +37,7 @@ fn matrices(nodes: u32) -> (BlockMatrix, ScalarMatrix) {
     (blocks, scalars)
 }
 
-fn dense(matrix: &CsMatI<f64, u32>) -> DMatrix<f64> {
+fn to_dense(matrix: &CsMatI<f64, u32>) -> DMatrix<f64> {
     let mut dense = DMatrix::zeros(matrix.rows(), matrix.cols());
     for (value, (row, column)) in matrix {
         dense[(row as usize, column as usize)] += value;
@@ -45,14 +45,14 @@ fn dense(matrix: &CsMatI<f64, u32>) -> DMatrix<f64> {
     dense
 }
 
-fn check_products<T: Entry>(matrix: &CsMatI<T, u32>) {
+fn check_products<T: MatrixEntry>(matrix: &CsMatI<T, u32>) {
     let x: Vec<Vec3> = (0..matrix.rows())
         .map(|i| Vec3::new(number(i), number(2 * i), number(3 * i)))
         .collect();
     let mut y = vec![Vec3::repeat(f64::NAN); x.len()];
     matrix.times(&x, &mut y);
     let flat = DVector::from_iterator(3 * x.len(), x.iter().flat_map(|v| v.iter().copied()));
-    let whole = dense(&matrix.expand());
+    let whole = to_dense(&matrix.expand());
     assert_eq!(whole, whole.transpose());
     let product = whole * flat;
     for (i, y) in y.iter().enumerate() {
@@ -98,11 +98,11 @@ fn restriction_matches_dense() {
         .flat_map(|&v| (0..3).map(move |c| 3 * v as usize + c))
         .collect();
     for (whole, part) in [
-        (blocks.expand(), blocks.restricted(&kept).expand()),
-        (scalars.expand(), scalars.restricted(&kept).expand()),
+        (blocks.expand(), blocks.restrict_to(&kept).expand()),
+        (scalars.expand(), scalars.restrict_to(&kept).expand()),
     ] {
-        let expected = dense(&whole).select_rows(&rows).select_columns(&rows);
-        assert_eq!(dense(&part), expected);
+        let expected = to_dense(&whole).select_rows(&rows).select_columns(&rows);
+        assert_eq!(to_dense(&part), expected);
     }
 }
 
@@ -110,12 +110,15 @@ fn restriction_matches_dense() {
 #[test]
 fn lumped_keeps_row_sums() {
     let (blocks, scalars) = matrices(9);
-    let lumped = scalars.lumped();
+    let lumped = scalars.lump_rows();
     assert_eq!(lumped.nnz(), 9);
     for row in 0..9 {
         let sum: f64 = (0..9).filter_map(|c| scalars.get(row, c)).sum();
         assert!((lumped.get(row, row).unwrap() - sum).abs() < 1e-15);
-        assert_eq!(blocks.row_sum(row), *blocks.lumped().get(row, row).unwrap());
+        assert_eq!(
+            blocks.row_sum(row),
+            *blocks.lump_rows().get(row, row).unwrap()
+        );
     }
 }
 

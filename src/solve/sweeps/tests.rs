@@ -5,7 +5,7 @@ use super::*;
 use crate::solve::{Graph, SparseCholesky};
 use std::sync::Arc;
 
-const STOP: Stop = Stop {
+const CRITERIA: StoppingCriteria = StoppingCriteria {
     tolerance: 1e-12,
     iterations: 400,
 };
@@ -26,7 +26,7 @@ pub(in crate::solve) fn grid(n: usize, mass: f64) -> SparseCholesky {
         edges.extend(inside.map(|(a, b, c)| (at(i, j, k), at(a, b, c))));
     }
     let graph = Graph::from_edges(centres.len(), edges.iter().copied());
-    let symbolic = Arc::new(Symbolic::new(&graph, &centres).unwrap());
+    let symbolic = Arc::new(SymbolicCholesky::new(&graph, &centres).unwrap());
     let mut matrix = SparseCholesky::new(symbolic.clone()).unwrap();
     for (e, &(a, b)) in edges.iter().enumerate() {
         let g = Vec3::new(1.0, (e as f64).sin(), (0.7 * e as f64).cos());
@@ -53,12 +53,12 @@ fn sweeps_match_factor() {
     for n in [1, 2, 5, 9] {
         let mut matrix = grid(n, 0.5);
         let mut sweeps = Sweeps::new(&matrix.symbolic().clone());
-        sweeps.set(matrix.values()).unwrap();
+        sweeps.set_matrix(matrix.values()).unwrap();
         matrix.factor().unwrap();
         let mut wanted = pull(n * n * n);
         let mut found = wanted.clone();
         matrix.solve(&mut wanted);
-        sweeps.solve(&mut found, None, STOP).unwrap();
+        sweeps.solve(&mut found, None, CRITERIA).unwrap();
         let largest = wanted.iter().map(Vec3::norm).fold(0.0, f64::max);
         for (a, b) in found.iter().zip(&wanted) {
             assert!((a - b).norm() < 1e-10 * largest);
@@ -71,15 +71,15 @@ fn sweeps_match_factor() {
 fn guess_saves_iterations() {
     let matrix = grid(7, 0.2);
     let mut sweeps = Sweeps::new(matrix.symbolic());
-    sweeps.set(matrix.values()).unwrap();
+    sweeps.set_matrix(matrix.values()).unwrap();
     let mut plain = pull(343);
-    let plainly = sweeps.solve(&mut plain, None, STOP).unwrap();
+    let plainly = sweeps.solve(&mut plain, None, CRITERIA).unwrap();
     let near: Vec<Vec3> = plain.iter().map(|x| x * 1.001).collect();
     let far = vec![Vec3::repeat(3.0); 343];
     let largest = plain.iter().map(Vec3::norm).fold(0.0, f64::max);
     for (guess, saved) in [(&near, plainly / 6), (&far, 0)] {
         let mut x = pull(343);
-        let taken = sweeps.solve(&mut x, Some(guess), STOP).unwrap();
+        let taken = sweeps.solve(&mut x, Some(guess), CRITERIA).unwrap();
         assert!(saved == 0 || taken + saved < plainly, "{taken} {plainly}");
         for (a, b) in x.iter().zip(&plain) {
             assert!((a - b).norm() < 1e-9 * largest);
@@ -90,9 +90,9 @@ fn guess_saves_iterations() {
         sweeps.solve(
             &mut x,
             Some(&plain),
-            Stop {
+            StoppingCriteria {
                 tolerance: 1e-10,
-                ..STOP
+                ..CRITERIA
             }
         ),
         Some(0)
@@ -105,8 +105,8 @@ fn iterations_grow_with_condition() {
     let taken = |n: usize, mass: f64| {
         let matrix = grid(n, mass);
         let mut sweeps = Sweeps::new(matrix.symbolic());
-        sweeps.set(matrix.values()).unwrap();
-        sweeps.solve(&mut pull(n * n * n), None, STOP).unwrap()
+        sweeps.set_matrix(matrix.values()).unwrap();
+        sweeps.solve(&mut pull(n * n * n), None, CRITERIA).unwrap()
     };
     let (small, large, light) = (taken(6, 1.0), taken(12, 1.0), taken(12, 1e-3));
     assert!(large <= small + small / 4, "{small} {large}");
@@ -119,9 +119,9 @@ fn solution_ignores_earlier_solves() {
     let matrix = grid(5, 0.1);
     let mut sweeps = Sweeps::new(matrix.symbolic());
     let mut solve = || {
-        sweeps.set(matrix.values()).unwrap();
+        sweeps.set_matrix(matrix.values()).unwrap();
         let mut x = pull(125);
-        sweeps.solve(&mut x, None, STOP).unwrap();
+        sweeps.solve(&mut x, None, CRITERIA).unwrap();
         x
     };
     assert_eq!(solve(), solve());
@@ -132,31 +132,31 @@ fn solution_ignores_earlier_solves() {
 fn failed_solve_keeps_rhs() {
     let mut matrix = grid(5, 0.1);
     let mut sweeps = Sweeps::new(&matrix.symbolic().clone());
-    sweeps.set(matrix.values()).unwrap();
-    let few = Stop {
+    sweeps.set_matrix(matrix.values()).unwrap();
+    let few = StoppingCriteria {
         iterations: 2,
-        ..STOP
+        ..CRITERIA
     };
     let mut x = pull(125);
     assert_eq!(sweeps.solve(&mut x, None, few), None);
     assert_eq!(x, pull(125));
     let mut x = vec![Vec3::repeat(f64::NAN); 125];
-    assert_eq!(sweeps.solve(&mut x, None, STOP), None);
+    assert_eq!(sweeps.solve(&mut x, None, CRITERIA), None);
     // Diagonal blocks stay positive definite: only the iteration can tell.
     let matrix_of = matrix.symbolic().clone();
     for v in 0..125 {
         matrix.add_scalar(matrix_of.slot(v, v).unwrap(), -0.6);
     }
-    sweeps.set(matrix.values()).unwrap();
+    sweeps.set_matrix(matrix.values()).unwrap();
     assert!(matrix.factor().is_err());
     let mut x = pull(125);
-    assert_eq!(sweeps.solve(&mut x, None, STOP), None);
+    assert_eq!(sweeps.solve(&mut x, None, CRITERIA), None);
     // And here they are not.
     for v in 0..125 {
         matrix.add_scalar(matrix_of.slot(v, v).unwrap(), -100.0);
     }
     assert!(matches!(
-        sweeps.set(matrix.values()),
+        sweeps.set_matrix(matrix.values()),
         Err(SolveError::Singular { .. })
     ));
 }
@@ -165,13 +165,13 @@ fn failed_solve_keeps_rhs() {
 #[test]
 fn empty_system_takes_no_iterations() {
     let graph = Graph::from_edges(0, []);
-    let symbolic = Symbolic::new(&graph, &[]).unwrap();
+    let symbolic = SymbolicCholesky::new(&graph, &[]).unwrap();
     let mut sweeps = Sweeps::new(&symbolic);
-    sweeps.set(&[]).unwrap();
-    assert_eq!(sweeps.solve(&mut [], None, STOP), Some(0));
+    sweeps.set_matrix(&[]).unwrap();
+    assert_eq!(sweeps.solve(&mut [], None, CRITERIA), Some(0));
     let mut zero = vec![Vec3::zeros(); 8];
     let matrix = grid(2, 1.0);
     let mut sweeps = Sweeps::new(matrix.symbolic());
-    sweeps.set(matrix.values()).unwrap();
-    assert_eq!(sweeps.solve(&mut zero, None, STOP), Some(0));
+    sweeps.set_matrix(matrix.values()).unwrap();
+    assert_eq!(sweeps.solve(&mut zero, None, CRITERIA), Some(0));
 }

@@ -7,19 +7,22 @@ use crate::progress::Silent;
 use crate::spacetime::Deformable;
 
 /// The farthest of two motions from each other, in coordinates of the same space.
-fn apart(a: &Spacetime, b: &Spacetime) -> f64 {
+fn largest_difference(a: &Spacetime, b: &Spacetime) -> f64 {
     let times: Vec<f64> = (-3..40).map(|i| 0.05 * f64::from(i)).collect();
     (a.coordinates_at(&times) - b.coordinates_at(&times)).norm_max()
 }
 
-fn given(x: f64, y: f64, z: f64) -> Velocity {
+fn uniform_velocity(x: f64, y: f64, z: f64) -> Velocity {
     Velocity::Given(vec![Vec3::new(x, y, z); 12])
 }
 
-/// Other settings than [`ringing`].
-fn others() -> Settings {
-    let velocities = [(1, given(0.2, -0.1, 0.4)), (3, given(0.0, 0.3, -0.2))];
-    Settings {
+/// Other settings than [`ringing_settings`].
+fn other_settings() -> SpacetimeSettings {
+    let velocities = [
+        (1, uniform_velocity(0.2, -0.1, 0.4)),
+        (3, uniform_velocity(0.0, 0.3, -0.2)),
+    ];
+    SpacetimeSettings {
         stiffness: 12.0,
         damping: (0.1, 2e-3),
         gravity: Vec3::new(0.1, 0.2, -1.0),
@@ -28,16 +31,16 @@ fn others() -> Settings {
 }
 
 /// The shapes of the strip, the last one as the first.
-fn closed() -> Vec<Vec<Vec3>> {
+fn closed_shapes() -> Vec<Vec<Vec3>> {
     let mut shapes = strip().1;
     shapes[3] = shapes[0].clone();
     shapes
 }
 
-fn cyclic() -> SpaceSettings {
+fn cyclic_space() -> SpaceSettings {
     SpaceSettings {
         cyclic: true,
-        ..kept()
+        ..kept_rigid_space()
     }
 }
 
@@ -45,15 +48,15 @@ fn cyclic() -> SpaceSettings {
 #[test]
 fn set_matches_new_motion() {
     let times = [0.0, 0.4, 1.0, 1.3];
-    for options in [kept(), SpaceSettings::default()] {
-        let new = through(&strip().1, &times, &others(), &options);
-        let mut changed = motion(&options);
-        assert!(apart(&new, &changed) > 1e-2);
-        changed.set(None, Some(others())).unwrap();
-        changed.set(Some(times.to_vec()), None).unwrap();
-        assert!(apart(&new, &changed) < 1e-12);
+    for options in [kept_rigid_space(), SpaceSettings::default()] {
+        let new = motion_through(&strip().1, &times, &other_settings(), &options);
+        let mut changed = strip_motion(&options);
+        assert!(largest_difference(&new, &changed) > 1e-2);
+        changed.update(None, Some(other_settings())).unwrap();
+        changed.update(Some(times.to_vec()), None).unwrap();
+        assert!(largest_difference(&new, &changed) < 1e-12);
         assert_eq!(changed.times(), times);
-        assert_eq!(changed.settings(), &others());
+        assert_eq!(changed.settings(), &other_settings());
     }
 }
 
@@ -63,12 +66,12 @@ fn reshape_matches_new_keyframe() {
     let mut shapes = strip().1;
     let bulged = |x: &Vec3| x + Vec3::new(0.0, 0.1 * x.x, 0.2 * (2.0 * x.x).sin());
     let other: Vec<Vec3> = shapes[1].iter().map(bulged).collect();
-    let mut changed = motion(&kept());
+    let mut changed = strip_motion(&kept_rigid_space());
     assert!(changed.reshape(1, &other).unwrap() < 1e-12);
     shapes[1] = other;
     // Linearisations stay those of the old shape: they agree in where they lead.
     assert_eq!(changed.keyframes()[1], shapes[1]);
-    let at = changed.coordinates_at(&TIMES);
+    let at = changed.coordinates_at(&KEY_TIMES);
     for (key, shape) in shapes.iter().enumerate() {
         for (v, x) in shape.iter().enumerate() {
             let reached = |k: usize| shapes[0][v][k] + at[(3 * v + k, key)];
@@ -80,9 +83,14 @@ fn reshape_matches_new_keyframe() {
 /// A change at one end of a cycle changes both ends, whether the keyframe is met or approached.
 #[test]
 fn cycle_ends_are_one_keyframe() {
-    let other: Vec<Vec3> = closed()[0].iter().map(|x| x * 1.1).collect();
+    let other: Vec<Vec3> = closed_shapes()[0].iter().map(|x| x * 1.1).collect();
     for key in [0, 3] {
-        let mut cycle = through(&closed(), &TIMES, &ringing(), &cyclic());
+        let mut cycle = motion_through(
+            &closed_shapes(),
+            &KEY_TIMES,
+            &ringing_settings(),
+            &cyclic_space(),
+        );
         assert!(cycle.is_cyclic());
         cycle.reshape(key, &other).unwrap();
         assert_eq!(cycle.keyframes()[0], cycle.keyframes()[3]);
@@ -101,7 +109,7 @@ fn cycle_ends_are_one_keyframe() {
         let most = |i: usize| (0..36).map(|row| off(i, row)).fold(0.0, f64::max);
         assert!(most(0) > 1e-3 && (most(0) - most(1)).abs() < 1e-4);
     }
-    assert!(!motion(&kept()).is_cyclic());
+    assert!(!strip_motion(&kept_rigid_space()).is_cyclic());
 }
 
 /// A motion with an inserted keyframe equals one that was made with it.
@@ -124,20 +132,20 @@ fn insert_matches_new_motion() {
         for (time, key) in [(0.3, 1), (0.65, 2), (1.2, 3)] {
             let options = SpaceSettings {
                 ghosts: ghosts.clone(),
-                ..kept()
+                ..kept_rigid_space()
             };
-            let mut later = others();
+            let mut later = other_settings();
             let moved = later.velocities.iter();
             later.velocities = moved
                 .map(|(&k, v)| (if k >= key { k + 1 } else { k }, v.clone()))
                 .collect();
-            let (mut shapes, mut times) = (shapes.clone(), TIMES.to_vec());
-            let mut inserted = through(&shapes, &times, &others(), &options);
+            let (mut shapes, mut times) = (shapes.clone(), KEY_TIMES.to_vec());
+            let mut inserted = motion_through(&shapes, &times, &other_settings(), &options);
             assert_eq!(inserted.insert(time, &new, &Silent), Ok(key));
             shapes.insert(key, new.clone());
             times.insert(key, time);
-            let fresh = through(&shapes, &times, &later, &options);
-            assert!(apart(&inserted, &fresh) < 1e-10, "{time}");
+            let fresh = motion_through(&shapes, &times, &later, &options);
+            assert!(largest_difference(&inserted, &fresh) < 1e-10, "{time}");
             let places = |m: &Spacetime| -> Vec<(usize, f64)> {
                 m.ghosts().iter().map(|g| (g.0, g.1)).collect()
             };
@@ -152,22 +160,22 @@ fn insert_matches_new_motion() {
 #[test]
 fn insert_refuses_outside_times() {
     let (_, shapes) = strip();
-    let mut all = motion(&kept());
+    let mut all = strip_motion(&kept_rigid_space());
     for time in [-0.1, 0.0, 1.5, 2.0, f64::NAN] {
         let refused = all.insert(time, &shapes[1], &Silent);
         assert!(matches!(refused, Err(SpacetimeError::Outside { .. })));
     }
     assert!(all.insert(0.5, &shapes[1], &Silent).is_err());
-    assert!(apart(&all, &motion(&kept())) == 0.0);
+    assert!(largest_difference(&all, &strip_motion(&kept_rigid_space())) == 0.0);
 }
 
 /// Curves pass through the keyframes and keep their distances in the mass norm.
 #[test]
 fn curves_keep_keyframe_distances() {
     let (shell, shapes) = strip();
-    let all = motion(&kept());
+    let all = strip_motion(&kept_rigid_space());
     let masses = Deformable::masses(shell.as_ref());
-    let (ours, plain) = all.curves(&TIMES, 9);
+    let (ours, plain) = all.principal_curves(&KEY_TIMES, 9);
     // Four keyframes differ in three directions; a fourth has nothing.
     assert_eq!((ours.len(), plain.len()), (16, 16));
     for (a, b) in ours.iter().zip(&plain) {
@@ -189,7 +197,7 @@ fn curves_keep_keyframe_distances() {
             "the mean of the keyframes is the origin"
         );
     }
-    let fewer = all.curves(&TIMES, 1).0;
+    let fewer = all.principal_curves(&KEY_TIMES, 1).0;
     for (t, x) in fewer.iter().enumerate() {
         assert!((x.abs() - ours[4 * t].abs()).abs() < 1e-12);
     }
@@ -198,17 +206,21 @@ fn curves_keep_keyframe_distances() {
 /// A soft keyframe with a large weight is met, at an end as well as at a seam.
 #[test]
 fn firm_soft_keyframe_is_met() {
-    for options in [kept(), cyclic()] {
-        let shapes = if options.cyclic { closed() } else { strip().1 };
-        let exact = through(&shapes, &TIMES, &ringing(), &options);
+    for options in [kept_rigid_space(), cyclic_space()] {
+        let shapes = if options.cyclic {
+            closed_shapes()
+        } else {
+            strip().1
+        };
+        let exact = motion_through(&shapes, &KEY_TIMES, &ringing_settings(), &options);
         for key in 0..4 {
-            let mut soft = through(&shapes, &TIMES, &ringing(), &options);
+            let mut soft = motion_through(&shapes, &KEY_TIMES, &ringing_settings(), &options);
             soft.soften(key, Some(1e10)).unwrap();
-            assert!(apart(&soft, &exact) < 1e-4, "{key}");
+            assert!(largest_difference(&soft, &exact) < 1e-4, "{key}");
             soft.soften(key, Some(1e-9)).unwrap();
-            assert!(apart(&soft, &exact) > 1e-3, "{key}");
+            assert!(largest_difference(&soft, &exact) > 1e-3, "{key}");
             soft.soften(key, None).unwrap();
-            assert!(apart(&soft, &exact) < 1e-12, "{key}");
+            assert!(largest_difference(&soft, &exact) < 1e-12, "{key}");
         }
     }
 }
@@ -217,18 +229,19 @@ fn firm_soft_keyframe_is_met() {
 #[test]
 fn partial_refuses_contradiction() {
     let (here, there) = (Vec3::new(1.0, 0.2, 0.9), Vec3::new(1.0, 0.2, 0.8));
-    let mut all = motion(&kept());
-    let id = all.partial(0.65, vec![3], vec![here], None).unwrap();
-    let again = all.partial(0.65, vec![3], vec![there], None);
+    let mut all = strip_motion(&kept_rigid_space());
+    let id = all.add_partial(0.65, vec![3], vec![here], None).unwrap();
+    let again = all.add_partial(0.65, vec![3], vec![there], None);
     assert!(matches!(
         again,
         Err(SpacetimeError::Contradiction { vertex: 3, .. })
     ));
     // The same once more, elsewhere by a weight, another vertex, and another time are none.
-    all.partial(0.65, vec![3], vec![here], None).unwrap();
-    all.partial(0.65, vec![3], vec![there], Some(1.0)).unwrap();
-    all.partial(0.65, vec![4], vec![there], None).unwrap();
-    all.partial(0.7, vec![3], vec![there], None).unwrap();
+    all.add_partial(0.65, vec![3], vec![here], None).unwrap();
+    all.add_partial(0.65, vec![3], vec![there], Some(1.0))
+        .unwrap();
+    all.add_partial(0.65, vec![4], vec![there], None).unwrap();
+    all.add_partial(0.7, vec![3], vec![there], None).unwrap();
     all.drop_partial(id).unwrap();
     assert!(all.drop_partial(id).is_err());
 }
@@ -238,12 +251,12 @@ fn partial_refuses_contradiction() {
 fn partial_is_met_at_any_stiffness() {
     let wanted = Vec3::new(1.0, 0.2, 0.9);
     for stiffness in [1e-6, 1.0, 1e6, 1e10] {
-        let settings = Settings {
+        let settings = SpacetimeSettings {
             stiffness,
-            ..Settings::default()
+            ..SpacetimeSettings::default()
         };
-        let mut all = through(&strip().1, &TIMES, &settings, &kept());
-        all.partial(0.65, vec![3], vec![wanted], None).unwrap();
+        let mut all = motion_through(&strip().1, &KEY_TIMES, &settings, &kept_rigid_space());
+        all.add_partial(0.65, vec![3], vec![wanted], None).unwrap();
         let reached = all.positions(&[0.65]);
         for k in 0..3 {
             let miss = (f64::from(reached[9 + k]) - wanted[k]).abs();
@@ -256,11 +269,11 @@ fn partial_is_met_at_any_stiffness() {
 #[test]
 fn dampings_add_up() {
     let dampings = |damping: (f64, f64)| -> Vec<f64> {
-        let settings = Settings {
+        let settings = SpacetimeSettings {
             damping,
-            ..ringing()
+            ..ringing_settings()
         };
-        let all = through(&strip().1, &TIMES, &settings, &kept());
+        let all = motion_through(&strip().1, &KEY_TIMES, &settings, &kept_rigid_space());
         let spline = &all.solved.splines[0];
         let modes = 0..spline.len();
         modes.map(|mode| spline.oscillator(mode).damping).collect()

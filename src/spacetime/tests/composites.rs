@@ -3,24 +3,34 @@
 
 use super::*;
 
-fn halves() -> [Spacetime; 2] {
+fn half_motions() -> [Spacetime; 2] {
     let (_, shapes) = strip();
-    [0..3, 2..4].map(|keys| through(&shapes[keys.clone()], &TIMES[keys], &ringing(), &kept()))
+    [0..3, 2..4].map(|keys| {
+        motion_through(
+            &shapes[keys.clone()],
+            &KEY_TIMES[keys],
+            &ringing_settings(),
+            &kept_rigid_space(),
+        )
+    })
 }
 
 /// Each segment gives the shape within its times, and the later one does at a joint.
 #[test]
 fn composite_selects_segment_by_time() {
-    let [first, second] = halves();
+    let [first, second] = half_motions();
     let both = Composite::new(vec![&first, &second]).unwrap();
     assert_eq!(both.times(), [0.0, 0.8, 1.5]);
     assert_eq!((both.node_count(), both.segments().len()), (12, 2));
     let times = [-1.0, 0.1, 0.79, 0.8, 1.2, 0.3, 1.5, 9.0];
     let in_second = [false, false, false, true, true, false, true, true];
-    type Write<T> = fn(&T, &[f64], &mut [f32]);
-    let ways: [(Write<Composite<'_>>, Write<Spacetime>); 2] = [
+    type PositionWriter<T> = fn(&T, &[f64], &mut [f32]);
+    let ways: [(PositionWriter<Composite<'_>>, PositionWriter<Spacetime>); 2] = [
         (Composite::positions_into, Spacetime::positions_into),
-        (Composite::plain_into, Spacetime::plain_into),
+        (
+            Composite::cubic_positions_into,
+            Spacetime::cubic_positions_into,
+        ),
     ];
     for (write, own) in ways {
         let mut out = vec![0.0; 36 * times.len()];
@@ -38,7 +48,7 @@ fn composite_selects_segment_by_time() {
 /// Segments that do not follow each other in time or place are refused by number.
 #[test]
 fn composite_refuses_gaps() {
-    let [first, second] = halves();
+    let [first, second] = half_motions();
     let refused = |segments: Vec<&Spacetime>| Composite::new(segments).err();
     assert_eq!(
         refused(Vec::new()),
@@ -51,7 +61,12 @@ fn composite_refuses_gaps() {
     };
     assert_eq!(refused(vec![&second, &first]), Some(wanted));
     let (_, shapes) = strip();
-    let third = through(&shapes[..2], &[1.5, 2.0], &ringing(), &kept());
+    let third = motion_through(
+        &shapes[..2],
+        &[1.5, 2.0],
+        &ringing_settings(),
+        &kept_rigid_space(),
+    );
     match refused(vec![&first, &second, &third]) {
         Some(SpacetimeError::Apart {
             segment,

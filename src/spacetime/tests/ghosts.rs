@@ -7,7 +7,7 @@ use crate::spacetime::passing;
 use nalgebra::Rotation3;
 
 /// The strip turned about an axis through its first vertex.
-fn turned(angle: f64) -> Vec<Vec3> {
+fn turn_strip(angle: f64) -> Vec<Vec3> {
     let shape = &strip().1[0];
     let axis = nalgebra::Unit::new_normalize(Vec3::new(1.0, 2.0, -0.5));
     let turn = Rotation3::from_axis_angle(&axis, angle);
@@ -15,9 +15,9 @@ fn turned(angle: f64) -> Vec<Vec3> {
     shape.iter().map(|x| first + turn * (x - first)).collect()
 }
 
-fn spun(angles: &[f64], times: &[f64], options: &SpaceSettings) -> Spacetime {
-    let shapes: Vec<_> = angles.iter().map(|&angle| turned(angle)).collect();
-    through(&shapes, times, &ringing(), options)
+fn spinning_motion(angles: &[f64], times: &[f64], options: &SpaceSettings) -> Spacetime {
+    let shapes: Vec<_> = angles.iter().map(|&angle| turn_strip(angle)).collect();
+    motion_through(&shapes, times, &ringing_settings(), options)
 }
 
 /// The ghosts of a large turn divide it into equal parts.
@@ -29,10 +29,10 @@ fn ghosts_divide_turn_evenly() {
         let options = SpaceSettings {
             ghosts: Ghosts::Auto,
             fixed,
-            ..kept()
+            ..kept_rigid_space()
         };
         // The second time by little: no ghost is needed.
-        let motion = spun(&[0.0, 2.0, 2.3], &[0.0, 1.0, 1.6], &options);
+        let motion = spinning_motion(&[0.0, 2.0, 2.3], &[0.0, 1.0, 1.6], &options);
         let ghosts = motion.ghosts();
         assert_eq!(ghosts.len(), 2);
         let note = "2 ghost shapes between keyframes 0 and 1, which differ by turns of 115°.";
@@ -41,9 +41,9 @@ fn ghosts_divide_turn_evenly() {
             assert_eq!(*interval, 0);
             assert!((share - (i + 1) as f64 / 3.0).abs() < 1e-12);
             // Where nothing is fixed the whole may lie anywhere.
-            for (x, wanted) in shape.iter().zip(&turned(2.0 * share)) {
+            for (x, wanted) in shape.iter().zip(&turn_strip(2.0 * share)) {
                 let (x, wanted) = match options.fixed.is_empty() {
-                    true => (x - shape[0], wanted - turned(0.0)[0]),
+                    true => (x - shape[0], wanted - turn_strip(0.0)[0]),
                     false => (*x, *wanted),
                 };
                 assert!((x - wanted).norm() < 1e-5, "{i}: {x} {wanted}");
@@ -57,18 +57,18 @@ fn ghosts_divide_turn_evenly() {
 fn ghosts_passed_at_spline_times() {
     let options = SpaceSettings {
         ghosts: Ghosts::Auto,
-        ..kept()
+        ..kept_rigid_space()
     };
     let (angles, times) = ([0.0, 2.0, 3.6, 4.2], [0.5, 1.5, 1.9, 3.0]);
-    let motion = spun(&angles, &times, &options);
+    let motion = spinning_motion(&angles, &times, &options);
     let ghosts = motion.ghosts();
     assert!(ghosts.iter().any(|g| g.0 == 1) && ghosts.len() > 3);
-    let passed = passing::times(&motion, &motion.plain_spline());
+    let passed = passing::ghost_times(&motion, &motion.cubic_splines());
     assert_eq!(passed.len(), ghosts.len());
     for ((interval, share, _), time) in ghosts.iter().zip(passed) {
         let (start, end) = (times[*interval], times[interval + 1]);
         assert!(time > start && time < end);
-        let q = motion.plain_coordinates_at(&[start, end, time]);
+        let q = motion.cubic_coordinates_at(&[start, end, time]);
         let mass = |row: usize| motion.space.mass[(row, row)];
         let along = |column: usize| -> f64 {
             let from = |row: usize, c: usize| q[(row, c)] - q[(row, 0)];
@@ -83,13 +83,13 @@ fn ghosts_passed_at_spline_times() {
 /// Ghosts with given times are passed at these times.
 #[test]
 fn ghosts_passed_at_given_times() {
-    let ghost = |time: f64, angle: f64| (time, turned(angle));
+    let ghost = |time: f64, angle: f64| (time, turn_strip(angle));
     let options = SpaceSettings {
         ghosts: Ghosts::Given(vec![ghost(0.9, 1.5), ghost(0.2, 0.4), ghost(0.3, 0.9)]),
-        ..kept()
+        ..kept_rigid_space()
     };
-    let motion = spun(&[0.0, 1.2, 1.8], &[0.0, 0.8, 1.3], &options);
-    let found = passing::times(&motion, &motion.plain_spline());
+    let motion = spinning_motion(&[0.0, 1.2, 1.8], &[0.0, 0.8, 1.3], &options);
+    let found = passing::ghost_times(&motion, &motion.cubic_splines());
     for (found, wanted) in found.iter().zip([0.2, 0.3, 0.9]) {
         assert!((found - wanted).abs() < 1e-12);
     }
@@ -101,7 +101,7 @@ fn ghosts_passed_at_given_times() {
     {
         assert_eq!(*interval, wanted.0);
         assert!((share - wanted.1).abs() < 1e-12);
-        let misses = shape.iter().zip(turned(wanted.2));
+        let misses = shape.iter().zip(turn_strip(wanted.2));
         assert!(misses.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max) < 1e-12);
     }
 }
@@ -116,10 +116,10 @@ fn ghost_weight_scales_with_time() {
             damping: damping / c,
             gravity: 0.0,
         };
-        let plain = passing::weight(&mode(1.0), room);
+        let plain = passing::ghost_weight(&mode(1.0), room);
         assert!(plain > 0.0);
         for c in [0.1, 3.0] {
-            let other = passing::weight(&mode(c), c * room) * c.powi(3);
+            let other = passing::ghost_weight(&mode(c), c * room) * c.powi(3);
             assert!((other / plain - 1.0).abs() < 1e-12, "{other} {plain}");
         }
     }
@@ -128,17 +128,17 @@ fn ghost_weight_scales_with_time() {
 /// An undamped motion with ghosts is the same backwards as forwards.
 #[test]
 fn ghosts_are_time_reversible() {
-    let ghost = |time: f64, angle: f64| (time, turned(angle));
+    let ghost = |time: f64, angle: f64| (time, turn_strip(angle));
     let ghosts = [ghost(0.2, 0.5), ghost(1.1, 1.7)];
     let (angles, times) = ([0.0, 1.2, 1.8], [0.0, 0.8, 1.3]);
     let end = times[2];
-    let undamped = Settings {
+    let undamped = SpacetimeSettings {
         stiffness: 30.0,
-        ..Settings::default()
+        ..SpacetimeSettings::default()
     };
     let make = |back: bool| {
         let at = |t: f64| if back { end - t } else { t };
-        let mut shapes: Vec<_> = angles.iter().map(|&angle| turned(angle)).collect();
+        let mut shapes: Vec<_> = angles.iter().map(|&angle| turn_strip(angle)).collect();
         let mut times: Vec<f64> = times.iter().map(|&t| at(t)).collect();
         if back {
             shapes.reverse();
@@ -147,9 +147,9 @@ fn ghosts_are_time_reversible() {
         let ghosts = ghosts.iter().map(|(t, shape)| (at(*t), shape.clone()));
         let options = SpaceSettings {
             ghosts: Ghosts::Given(ghosts.collect()),
-            ..kept()
+            ..kept_rigid_space()
         };
-        through(&shapes, &times, &undamped, &options)
+        motion_through(&shapes, &times, &undamped, &options)
     };
     let (forth, back) = (make(false), make(true));
     for i in 0..27 {

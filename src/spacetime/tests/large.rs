@@ -24,16 +24,16 @@ fn strips(parts: usize, length: usize) -> (Arc<Shell>, Vec<Vec3>) {
     (Arc::new(shell), vertices)
 }
 
-fn bent(vertices: &[Vec3], by: f64, wave: f64) -> Vec<Vec3> {
+fn bend_wave(vertices: &[Vec3], by: f64, wave: f64) -> Vec<Vec3> {
     let lift = |x: &Vec3| x + Vec3::new(0.0, 0.0, by * (wave * x.x).sin());
     vertices.iter().map(lift).collect()
 }
 
-fn reduced(modes: usize) -> SpaceSettings {
+fn reduced_space(modes: usize) -> SpaceSettings {
     SpaceSettings {
         full_below: 0,
         modes,
-        ..kept()
+        ..kept_rigid_space()
     }
 }
 
@@ -43,22 +43,22 @@ fn reduced_strip_meets_keyframes() {
     let (shell, rest) = strips(1, 700);
     let keys = vec![
         rest.clone(),
-        bent(&rest, 0.3, 0.02),
-        bent(&rest, 0.2, 0.05),
-        bent(&rest, -0.2, 0.03),
+        bend_wave(&rest, 0.3, 0.02),
+        bend_wave(&rest, 0.2, 0.05),
+        bend_wave(&rest, -0.2, 0.03),
     ];
-    let times = TIMES.to_vec();
+    let times = KEY_TIMES.to_vec();
     let motion = Spacetime::new(
         shell.clone(),
         keys.clone(),
         times,
-        ringing(),
-        &reduced(0),
+        ringing_settings(),
+        &reduced_space(0),
         &Silent,
     )
     .unwrap();
     assert_eq!(motion.dimension(), 3);
-    for (time, key) in TIMES.iter().zip(&keys) {
+    for (time, key) in KEY_TIMES.iter().zip(&keys) {
         let found = motion.positions(&[*time]);
         for (x, wanted) in found.chunks_exact(3).zip(key) {
             let x = Vec3::new(x[0].into(), x[1].into(), x[2].into());
@@ -67,7 +67,7 @@ fn reduced_strip_meets_keyframes() {
     }
     // UᵀKU, column by column.
     let hessian = Deformable::hessian(shell.as_ref(), &rest);
-    let found = motion.space.reduced(&hessian);
+    let found = motion.space.reduce_matrix(&hessian);
     let column = |j: usize| -> Vec<Vec3> {
         let rows = 0..rest.len();
         rows.map(|v| Vec3::from_fn(|r, _| motion.space.basis[(3 * v + r, j)]))
@@ -89,9 +89,16 @@ fn reduced_strip_meets_keyframes() {
 fn separate_parts_noted_or_refused() {
     let make = |parts: usize| {
         let (shell, rest) = strips(parts, 5);
-        let keys = vec![rest.clone(), bent(&rest, 0.2, 1.0)];
+        let keys = vec![rest.clone(), bend_wave(&rest, 0.2, 1.0)];
         let (times, silent) = (vec![0.0, 1.0], &Silent);
-        Spacetime::new(shell, keys, times, ringing(), &reduced(2), silent)
+        Spacetime::new(
+            shell,
+            keys,
+            times,
+            ringing_settings(),
+            &reduced_space(2),
+            silent,
+        )
     };
     let tells = |motion: &Spacetime, what: &str| motion.notes().iter().any(|n| n.contains(what));
     assert!(!tells(&make(1).unwrap(), "parts"));
@@ -106,13 +113,23 @@ fn separate_parts_noted_or_refused() {
 #[test]
 fn progress_is_reported() {
     let (shell, rest) = strips(1, 12);
-    let keys = [0.0, 0.1, 0.2, 0.3].map(|by| bent(&rest, by, 1.0)).to_vec();
+    let keys = [0.0, 0.1, 0.2, 0.3]
+        .map(|by| bend_wave(&rest, by, 1.0))
+        .to_vec();
     let told = Mutex::new(Vec::new());
     let listen = |share: f64, _: &str| {
         told.lock().unwrap().push(share);
         true
     };
-    Spacetime::new(shell, keys, TIMES.to_vec(), ringing(), &reduced(4), &listen).unwrap();
+    Spacetime::new(
+        shell,
+        keys,
+        KEY_TIMES.to_vec(),
+        ringing_settings(),
+        &reduced_space(4),
+        &listen,
+    )
+    .unwrap();
     let told = told.into_inner().unwrap();
     assert!(told.iter().all(|x| (0.0..=1.0).contains(x)));
     assert!(told.iter().any(|x| *x > 0.05 && *x < 0.5), "{told:?}");
@@ -123,13 +140,18 @@ fn progress_is_reported() {
 #[test]
 fn long_fall_follows_parabola() {
     let shape = strip().1[0].clone();
-    let falling = Settings {
+    let falling = SpacetimeSettings {
         stiffness: 1e-12,
         gravity: Vec3::new(0.0, 0.0, -1.0),
-        ..Settings::default()
+        ..SpacetimeSettings::default()
     };
     let long = 3e4;
-    let motion = through(&[shape.clone(), shape], &[0.0, long], &falling, &kept());
+    let motion = motion_through(
+        &[shape.clone(), shape],
+        &[0.0, long],
+        &falling,
+        &kept_rigid_space(),
+    );
     // Thrown up so that it is back in time: g T² / 8 above.
     let at = motion.coordinates_at(&[0.5 * long]);
     let height = at[(2, 0)];

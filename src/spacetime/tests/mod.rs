@@ -11,14 +11,14 @@ mod modelling;
 mod solids;
 mod systems;
 
-fn lcg(seed: &mut u64) -> f64 {
+fn random_number(seed: &mut u64) -> f64 {
     *seed = seed
         .wrapping_mul(6364136223846793005)
         .wrapping_add(1442695040888963407);
     (*seed >> 11) as f64 / (1u64 << 53) as f64
 }
 
-fn knots(times: &[f64], joint: impl Fn(usize) -> Joint) -> Vec<Knot> {
+fn knots(times: &[f64], joint: impl Fn(usize) -> KnotJoint) -> Vec<Knot> {
     let knot = |(k, &time)| Knot {
         time,
         valued: true,
@@ -28,7 +28,7 @@ fn knots(times: &[f64], joint: impl Fn(usize) -> Joint) -> Vec<Knot> {
 }
 
 /// ∫ r² by Gauss quadrature of the spline's own derivatives.
-fn integrated(spline: &WigglySpline, o: &Oscillator) -> f64 {
+fn integrate_cost(spline: &WigglySpline, o: &Oscillator) -> f64 {
     let knots = spline.layout().knots();
     let mut sum = 0.0;
     let nodes = [
@@ -46,7 +46,7 @@ fn integrated(spline: &WigglySpline, o: &Oscillator) -> f64 {
             let middle = pair[0].time + (i as f64 + 0.5) * h;
             for (x, w) in nodes {
                 let t = middle + 0.5 * h * x;
-                let d = |k| spline.value(0, t, k);
+                let d = |k| spline.value_at(0, t, k);
                 let r = d(2) + 2.0 * o.damping * d(1) + o.stiffness * d(0) + o.gravity;
                 sum += 0.5 * h * w * r * r;
             }
@@ -62,36 +62,41 @@ fn cost_is_integral_and_minimal() {
     for case in 0..60 {
         let times: Vec<f64> = (0..5)
             .scan(0.0, |t, _| {
-                *t += 0.2 + lcg(&mut seed);
+                *t += 0.2 + random_number(&mut seed);
                 Some(*t)
             })
             .collect();
         let o = Oscillator {
-            stiffness: (lcg(&mut seed) - 0.3) * 10f64.powf(3.0 * lcg(&mut seed)),
+            stiffness: (random_number(&mut seed) - 0.3)
+                * 10f64.powf(3.0 * random_number(&mut seed)),
             damping: if case % 3 == 0 {
                 0.0
             } else {
-                6.0 * lcg(&mut seed)
+                6.0 * random_number(&mut seed)
             },
-            gravity: 3.0 * (lcg(&mut seed) - 0.5),
+            gravity: 3.0 * (random_number(&mut seed) - 0.5),
         };
         let joint = |k: usize| match (k, case % 4) {
-            (0 | 4, 0) => Joint::Given,
-            (2, 1) => Joint::Cut {
+            (0 | 4, 0) => KnotJoint::Given,
+            (2, 1) => KnotJoint::Cut {
                 incoming: false,
                 outgoing: true,
             },
-            (2, 2) => Joint::Cut {
+            (2, 2) => KnotJoint::Cut {
                 incoming: false,
                 outgoing: false,
             },
-            (2, 3) => Joint::Given,
-            (4, _) => Joint::Smooth,
-            (0, _) => Joint::Given,
-            _ => Joint::Smooth,
+            (2, 3) => KnotJoint::Given,
+            (4, _) => KnotJoint::Smooth,
+            (0, _) => KnotJoint::Given,
+            _ => KnotJoint::Smooth,
         };
-        let layout = std::sync::Arc::new(Layout::new(knots(&times, joint), false));
-        let mut draw = || (0..5).map(|_| lcg(&mut seed) - 0.5).collect::<Vec<_>>();
+        let layout = std::sync::Arc::new(KnotLayout::new(knots(&times, joint), false));
+        let mut draw = || {
+            (0..5)
+                .map(|_| random_number(&mut seed) - 0.5)
+                .collect::<Vec<_>>()
+        };
         let given = KnotData {
             values: draw(),
             incoming: draw(),
@@ -105,7 +110,7 @@ fn cost_is_integral_and_minimal() {
         };
         let spline = WigglySpline::new(layout.clone(), vec![o], vec![given.clone()]);
         let cost = spline.cost(0);
-        let integral = integrated(&spline, &o);
+        let integral = integrate_cost(&spline, &o);
         assert!(
             (cost - integral).abs() < 1e-8 * (1.0 + integral),
             "{case} {o:?}: {cost} {integral}"
@@ -115,17 +120,17 @@ fn cost_is_integral_and_minimal() {
 }
 
 /// Asserts that moving any slope that was sought costs more.
-fn assert_minimal(spline: &WigglySpline, layout: &Layout, o: Oscillator) {
-    let (solved, cost) = (spline.data(0).clone(), spline.cost(0));
-    let cut = Joint::Cut {
+fn assert_minimal(spline: &WigglySpline, layout: &KnotLayout, o: Oscillator) {
+    let (solved, cost) = (spline.knot_data(0).clone(), spline.cost(0));
+    let cut = KnotJoint::Cut {
         incoming: true,
         outgoing: true,
     };
     for k in 0..5 {
         for side in 0..2 {
             let mut other = solved.clone();
-            let (i, u) = layout.knots()[k].joint.given();
-            let shared = !matches!(layout.knots()[k].joint, Joint::Cut { .. });
+            let (i, u) = layout.knots()[k].joint.given_slopes();
+            let shared = !matches!(layout.knots()[k].joint, KnotJoint::Cut { .. });
             if (side == 0 && i) || (side == 1 && u) {
                 continue;
             }
@@ -139,7 +144,7 @@ fn assert_minimal(spline: &WigglySpline, layout: &Layout, o: Oscillator) {
                 let knots = layout.knots().iter();
                 let all = knots.map(|n| Knot { joint: cut, ..*n }).collect();
                 let moved = WigglySpline::new(
-                    std::sync::Arc::new(Layout::new(all, false)),
+                    std::sync::Arc::new(KnotLayout::new(all, false)),
                     vec![o],
                     vec![other.clone()],
                 );
@@ -168,10 +173,10 @@ fn strip() -> (std::sync::Arc<crate::shell::Shell>, Vec<Vec<crate::Vec3>>) {
 }
 
 /// A motion of the strip.
-fn through(
+fn motion_through(
     shapes: &[Vec<crate::Vec3>],
     times: &[f64],
-    settings: &Settings,
+    settings: &SpacetimeSettings,
     options: &SpaceSettings,
 ) -> Spacetime {
     let (body, shapes, times) = (strip().0, shapes.to_vec(), times.to_vec());
@@ -179,22 +184,22 @@ fn through(
     Spacetime::new(body, shapes, times, settings.clone(), options, silent).unwrap()
 }
 
-const TIMES: [f64; 4] = [0.0, 0.5, 0.8, 1.5];
+const KEY_TIMES: [f64; 4] = [0.0, 0.5, 0.8, 1.5];
 
-fn ringing() -> Settings {
-    Settings {
+fn ringing_settings() -> SpacetimeSettings {
+    SpacetimeSettings {
         stiffness: 30.0,
         damping: (0.3, 1e-3),
-        ..Settings::default()
+        ..SpacetimeSettings::default()
     }
 }
 
-fn motion(options: &SpaceSettings) -> Spacetime {
-    through(&strip().1, &TIMES, &ringing(), options)
+fn strip_motion(options: &SpaceSettings) -> Spacetime {
+    motion_through(&strip().1, &KEY_TIMES, &ringing_settings(), options)
 }
 
 /// Settings that leave rigid motion in.
-fn kept() -> SpaceSettings {
+fn kept_rigid_space() -> SpaceSettings {
     SpaceSettings {
         rigid: RigidMotion::Kept,
         ..SpaceSettings::default()
@@ -213,18 +218,22 @@ fn full_partial_keyframe_is_keyframe() {
             rigid: RigidMotion::Kept,
             ..SpaceSettings::default()
         };
-        let exact = motion(&options).coordinates_at(&times);
-        let mut partial = motion(&options);
+        let exact = strip_motion(&options).coordinates_at(&times);
+        let mut partial = strip_motion(&options);
         partial.soften(1, Some(1e-6)).unwrap();
         let all = (0..12).collect();
-        partial.partial(0.5, all, shapes[1].clone(), None).unwrap();
+        partial
+            .add_partial(0.5, all, shapes[1].clone(), None)
+            .unwrap();
         let (same, size) = (partial.coordinates_at(&times), exact.norm_max());
         assert!((&same - &exact).norm_max() < 1e-10 * size);
         // In two halves they are coupled by nothing but their rows.
         partial.drop_partial(0).unwrap();
         for half in [0..6u32, 6..12] {
             let wanted = half.clone().map(|v| shapes[1][v as usize]).collect();
-            partial.partial(0.5, half.collect(), wanted, None).unwrap();
+            partial
+                .add_partial(0.5, half.collect(), wanted, None)
+                .unwrap();
         }
         assert!((partial.coordinates_at(&times) - &exact).norm_max() < 1e-10 * size);
     }
@@ -233,20 +242,21 @@ fn full_partial_keyframe_is_keyframe() {
 /// A partial keyframe is met at higher cost than without it, and a weight comes near for less.
 #[test]
 fn partial_is_met_at_least_cost() {
-    let mut all = motion(&SpaceSettings::default());
+    let mut all = strip_motion(&SpaceSettings::default());
     let free = all.cost();
     let wanted = crate::Vec3::new(1.0, 0.2, 0.9);
-    let id = all.partial(0.65, vec![3], vec![wanted], None).unwrap();
+    let id = all.add_partial(0.65, vec![3], vec![wanted], None).unwrap();
     let reached = all.positions(&[0.65]);
     for k in 0..3 {
         assert!((f64::from(reached[9 + k]) - wanted[k]).abs() < 1e-5);
     }
-    assert!(all.misses().iter().all(|&(_, miss)| miss < 1e-9));
+    assert!(all.partial_misses().iter().all(|&(_, miss)| miss < 1e-9));
     let held = all.cost();
     assert!(held > free);
     // A weight comes near for less.
     all.drop_partial(id).unwrap();
-    all.partial(0.65, vec![3], vec![wanted], Some(1e3)).unwrap();
+    all.add_partial(0.65, vec![3], vec![wanted], Some(1e3))
+        .unwrap();
     assert!(all.cost() < held);
 }
 
@@ -256,7 +266,7 @@ fn seam_velocity_holds_both_sides() {
     let (shell, mut shapes) = strip();
     shapes[3] = shapes[0].clone();
     let wanted = crate::Vec3::new(0.0, 0.3, -0.5);
-    let mut settings = Settings::default();
+    let mut settings = SpacetimeSettings::default();
     let given = Velocity::Given(vec![wanted; 12]);
     settings.velocities.insert(0, given);
     let options = SpaceSettings {

@@ -2,10 +2,10 @@
 //! Solids as deformable bodies: derivatives, and a rest carried elsewhere against a body built there.
 
 use crate::Vec3;
-use crate::elasticity::{Material, Model};
+use crate::elasticity::{ElasticModel, Material};
 use crate::progress::Silent;
 use crate::spacetime::{
-    Deformable, Settings, Solid, SpaceSettings, Spacetime, SpacetimeError, Velocity,
+    Deformable, ElasticSolid, SpaceSettings, Spacetime, SpacetimeError, SpacetimeSettings, Velocity,
 };
 use crate::tets::TetMesh;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn block() -> TetMesh {
 }
 
 /// A deformation that leaves no element turned over.
-fn moved(x: &Vec3) -> Vec3 {
+fn deform_point(x: &Vec3) -> Vec3 {
     let bend = Vec3::new(0.1 * x.y, 0.3 * x.x * x.x, 0.2 * x.x * x.z - 0.1 * x.y);
     x * 1.2 + bend
 }
@@ -28,12 +28,12 @@ fn material() -> Material {
 #[test]
 fn solid_rests_at_its_mesh() {
     let mesh = block();
-    let solid = Solid::of_tets(&mesh, &material(), Model::NeoHookean);
+    let solid = ElasticSolid::from_tets(&mesh, &material(), ElasticModel::NeoHookean);
     assert_eq!(solid.rest(), mesh.vertices());
     let mass: f64 = solid.masses().iter().sum();
     assert!((mass - 900.0 * 0.8 * 0.3 * 0.4).abs() < 1e-9 * mass);
     assert!(solid.energy(mesh.vertices()).abs() < 1e-9);
-    let x: Vec<Vec3> = mesh.vertices().iter().map(moved).collect();
+    let x: Vec<Vec3> = mesh.vertices().iter().map(deform_point).collect();
     let gradient = solid.gradient(&x);
     let h = 1e-6;
     for v in 0..x.len() {
@@ -54,13 +54,13 @@ fn solid_rests_at_its_mesh() {
 #[test]
 fn at_rest_matches_new_solid() {
     let mesh = block();
-    let there: Vec<Vec3> = mesh.vertices().iter().map(moved).collect();
+    let there: Vec<Vec3> = mesh.vertices().iter().map(deform_point).collect();
     let built = TetMesh::new(there.clone(), mesh.tets().to_vec()).unwrap();
-    for model in Model::ALL {
-        let solid = Solid::of_tets(&mesh, &material(), model);
-        let carried = solid.at_rest(&there).unwrap();
-        let built = Solid::of_tets(&built, &material(), model);
-        let twice: Vec<Vec3> = there.iter().map(moved).collect();
+    for model in ElasticModel::ALL {
+        let solid = ElasticSolid::from_tets(&mesh, &material(), model);
+        let carried = solid.with_rest_shape(&there).unwrap();
+        let built = ElasticSolid::from_tets(&built, &material(), model);
+        let twice: Vec<Vec3> = there.iter().map(deform_point).collect();
         let (a, b) = (carried.energy(&twice), built.energy(&twice));
         assert!((a - b).abs() < 1e-9 * b.abs(), "{model:?}: {a} {b}");
         let pairs = [
@@ -90,11 +90,11 @@ fn at_rest_handles_inverted_elements() {
         .iter()
         .map(|x| Vec3::new(-x.x, x.y, x.z))
         .collect();
-    let solid = Solid::of_tets(&mesh, &material(), Model::NeoHookean);
-    let kept = solid.at_rest(&mirrored).unwrap();
+    let solid = ElasticSolid::from_tets(&mesh, &material(), ElasticModel::NeoHookean);
+    let kept = solid.with_rest_shape(&mirrored).unwrap();
     // From there it takes as much to deform as from where it was.
     let shift = |x: &[Vec3]| -> Vec<Vec3> {
-        let by = mesh.vertices().iter().map(|x| moved(x) - x);
+        let by = mesh.vertices().iter().map(|x| deform_point(x) - x);
         x.iter().zip(by).map(|(x, u)| x + u).collect()
     };
     let (a, b) = (
@@ -112,14 +112,14 @@ fn motion_same_in_any_unit() {
         let mesh = block();
         let keys = [1.0, -0.5].map(|share| {
             let bent = mesh.vertices().iter();
-            scaled(bent.map(|x| x.lerp(&moved(x), share)).collect())
+            scaled(bent.map(|x| x.lerp(&deform_point(x), share)).collect())
         });
         let rest = scaled(mesh.vertices().to_vec());
         let mesh = TetMesh::new(rest, mesh.tets().to_vec()).unwrap();
-        let solid = Solid::of_tets(&mesh, &material(), Model::StVenantKirchhoff);
+        let solid = ElasticSolid::from_tets(&mesh, &material(), ElasticModel::StVenantKirchhoff);
         let solid = solid.in_unit(unit).unwrap();
         let even = |v: Vec3| Velocity::Given(vec![v / unit; mesh.vertices().len()]);
-        let settings = Settings {
+        let settings = SpacetimeSettings {
             damping: (0.5, 1e-3),
             gravity: Vec3::new(0.0, 0.0, -9.81) / unit,
             velocities: [
@@ -127,7 +127,7 @@ fn motion_same_in_any_unit() {
                 (1, even(Vec3::zeros())),
             ]
             .into(),
-            ..Settings::default()
+            ..SpacetimeSettings::default()
         };
         let options = SpaceSettings::default();
         let (solid, keys, times) = (Arc::new(solid), keys.to_vec(), vec![0.0, 0.7]);
@@ -147,7 +147,7 @@ fn motion_same_in_any_unit() {
         }
         assert!((other - cost).abs() < 1e-6 * cost, "{unit}: {other} {cost}");
     }
-    let solid = Solid::of_tets(&block(), &material(), Model::StVenantKirchhoff);
+    let solid = ElasticSolid::from_tets(&block(), &material(), ElasticModel::StVenantKirchhoff);
     for unit in [0.0, -1.0, f64::NAN] {
         assert!(matches!(
             solid.in_unit(unit),

@@ -5,12 +5,14 @@ use super::*;
 /// Vertices within the tolerance are welded, and others are not.
 #[test]
 fn welding_respects_tolerance() {
-    let shape = unwelded(&sphere(1.0, 12));
+    let shape = split_vertices(&sphere(1.0, 12));
     let size = surface(&shape).size();
     for (jitter, joined) in [(0.0, true), (0.3e-6, true), (1e-5, false)] {
         let mut random = Random(2);
         let noise = Vec3::repeat(jitter * size);
-        let jittered = shape.clone().mapped(|v| v + noise * (random.next() - 0.5));
+        let jittered = shape
+            .clone()
+            .map_vertices(|v| v + noise * (random.next() - 0.5));
         let report = surface(&jittered).report();
         assert_eq!(report.closed, joined, "{jitter}: {report}");
     }
@@ -89,9 +91,12 @@ fn flat_triangle_keeps_body_closed() {
 #[test]
 fn bodies_are_oriented_outward() {
     for (shape, flipped) in [
-        (torus(1.0, 0.4, 30).reversed(), 900),
-        (shuffled_directions(torus(1.0, 0.4, 30), 0.5), 0),
-        (shuffled_directions(torus(1.0, 0.4, 30).reversed(), 0.1), 0),
+        (torus(1.0, 0.4, 30).flip_triangles(), 900),
+        (flip_random_triangles(torus(1.0, 0.4, 30), 0.5), 0),
+        (
+            flip_random_triangles(torus(1.0, 0.4, 30).flip_triangles(), 0.1),
+            0,
+        ),
     ] {
         let s = surface(&shape);
         assert_relative_eq!(
@@ -115,8 +120,9 @@ fn surface_refuses_bad_input() {
     let mut broken = cube.clone();
     broken.vertices[5].y = f64::NAN;
     broken.vertices[7].x = f64::INFINITY;
-    let refused =
-        |shape: &Shape| Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap_err();
+    let refused = |shape: &TestMesh| {
+        Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap_err()
+    };
     assert_eq!(
         refused(&broken),
         SurfaceError::NonFinite {
@@ -154,9 +160,10 @@ fn surface_refuses_bad_input() {
     let points = Surface::new(cube.vertices.clone(), vec![]).unwrap_err();
     assert_eq!(points, SurfaceError::NoTriangles { vertices: 8 });
     for flat in [
-        cube.clone().mapped(|_| Vec3::x()),
-        cube.clone().mapped(|v| v.x * Vec3::new(1.0, 2.0, 3.0)),
-        cube.clone().mapped(|v| v * 1e-300),
+        cube.clone().map_vertices(|_| Vec3::x()),
+        cube.clone()
+            .map_vertices(|v| v.x * Vec3::new(1.0, 2.0, 3.0)),
+        cube.clone().map_vertices(|v| v * 1e-300),
     ] {
         assert_eq!(refused(&flat), SurfaceError::Empty);
     }
@@ -164,5 +171,5 @@ fn surface_refuses_bad_input() {
         vertex: 0,
         count: 8,
     };
-    assert_eq!(refused(&cube.mapped(|v| v * 1e13)), far);
+    assert_eq!(refused(&cube.map_vertices(|v| v * 1e13)), far);
 }

@@ -7,18 +7,23 @@ use super::*;
 fn inward_shells_are_cavities() {
     let (outer, inner) = (sphere(1.0, 24), sphere(0.5, 16));
     let (big, small) = (outer.signed_volume(), inner.signed_volume());
-    let cavity = outer.clone().with(&inner.clone().reversed());
-    let nested = outer.clone().with(&inner);
-    let core = cavity.clone().with(&sphere(0.2, 12));
+    let cavity = outer.clone().merge(&inner.clone().flip_triangles());
+    let nested = outer.clone().merge(&inner);
+    let core = cavity.clone().merge(&sphere(0.2, 12));
     let core_volume = sphere(0.2, 12).signed_volume();
     for (shape, volume, at_centre, interior) in [
         (cavity.clone(), big - small, false, 0),
-        (cavity.reversed(), big - small, false, 0),
+        (cavity.flip_triangles(), big - small, false, 0),
         (nested.clone(), big, true, inner.triangles.len()),
-        (nested.clone().reversed(), big, true, inner.triangles.len()),
+        (
+            nested.clone().flip_triangles(),
+            big,
+            true,
+            inner.triangles.len(),
+        ),
         (core, big - small + core_volume, true, 0),
         (
-            moved(outer.reversed(), Vec3::x() * 3.0).with(&inner),
+            translate(outer.flip_triangles(), Vec3::x() * 3.0).merge(&inner),
             big + small,
             true,
             0,
@@ -38,9 +43,13 @@ fn inward_shells_are_cavities() {
 #[test]
 fn filled_removes_cavities() {
     let (outer, inner) = (sphere(1.0, 24), sphere(0.5, 16));
-    let hollow = outer.clone().with(&inner.clone().reversed());
-    for shape in [hollow.clone(), hollow.clone().reversed(), unwelded(&hollow)] {
-        let filled = surface(&shape).filled();
+    let hollow = outer.clone().merge(&inner.clone().flip_triangles());
+    for shape in [
+        hollow.clone(),
+        hollow.clone().flip_triangles(),
+        split_vertices(&hollow),
+    ] {
+        let filled = surface(&shape).fill_cavities();
         assert!(filled.contains(Vec3::zeros()) && filled.contains(Vec3::x() * 0.7));
         assert_relative_eq!(filled.volume(), outer.signed_volume(), max_relative = 5e-3);
         assert_eq!(filled.vertices(), surface(&shape).vertices());
@@ -48,8 +57,8 @@ fn filled_removes_cavities() {
     // One without inner walls stays as it is, open or closed.
     let mut open = outer.clone();
     open.triangles.truncate(open.triangles.len() / 2);
-    for shape in [outer.clone(), outer.with(&inner), open] {
-        assert_eq!(surface(&shape).filled().triangles(), shape.triangles);
+    for shape in [outer.clone(), outer.merge(&inner), open] {
+        assert_eq!(surface(&shape).fill_cavities().triangles(), shape.triangles);
     }
 }
 
@@ -57,11 +66,11 @@ fn filled_removes_cavities() {
 #[test]
 fn overlapping_pieces_count_once() {
     let half = Vec3::repeat(0.5);
-    let shape = cuboid(half).with(&moved(cuboid(half), Vec3::new(0.5, 0.1, 0.2)));
+    let shape = cuboid(half).merge(&translate(cuboid(half), Vec3::new(0.5, 0.1, 0.2)));
     let s = surface(&shape);
     assert_relative_eq!(s.volume(), 2.0 - 0.5 * 0.9 * 0.8, max_relative = 0.01);
     // Far apart they simply add up.
-    let apart = cuboid(half).with(&moved(cuboid(half), Vec3::repeat(3.0)));
+    let apart = cuboid(half).merge(&translate(cuboid(half), Vec3::repeat(3.0)));
     assert_relative_eq!(surface(&apart).volume(), 2.0, max_relative = 1e-9);
 }
 
@@ -88,13 +97,13 @@ fn holes_keep_body_solid() {
 /// Sheets get a layer of a small thickness that counts as inside.
 #[test]
 fn sheets_get_layer() {
-    let single = Shape {
+    let single = TestMesh {
         vertices: vec![Vec3::zeros(), Vec3::x(), Vec3::y()],
         triangles: vec![[0, 1, 2]],
     };
     let mut holed = plane(8);
     holed.triangles.drain(40..52);
-    let flattened = lumpy(16).mapped(|v| Vec3::new(v.x, v.y, 1e-6 * v.z));
+    let flattened = lumpy_body(16).map_vertices(|v| Vec3::new(v.x, v.y, 1e-6 * v.z));
     for shape in [single, plane(2), holed, moebius(60), flattened] {
         let s = surface(&shape);
         assert_eq!(s.report().thin_triangles, s.welded().triangles.len());
@@ -106,13 +115,17 @@ fn sheets_get_layer() {
                 let [a, b, c] = t.map(|v| s.welded().vertices[v as usize]);
                 let (centre, normal) = ((a + b + c) / 3.0, (b - a).cross(&(c - a)));
                 assert!(s.contains(centre));
-                assert!(s.contains(centre + normal.normalize() * (0.9 * s.layer())));
-                assert_relative_eq!(s.signed_distance(centre), -s.layer(), max_relative = 1e-6);
+                assert!(s.contains(centre + normal.normalize() * (0.9 * s.layer_half_thickness())));
+                assert_relative_eq!(
+                    s.signed_distance(centre),
+                    -s.layer_half_thickness(),
+                    max_relative = 1e-6
+                );
                 normal.norm() / 2.0
             })
             .sum();
         // Twice the half thickness, and rims; both sides of the flattened body share one layer.
-        let sheet = 2.0 * s.layer() * area;
+        let sheet = 2.0 * s.layer_half_thickness() * area;
         assert!(
             s.volume() > 0.45 * sheet && s.volume() < 1.3 * sheet,
             "{} {sheet}",
@@ -130,13 +143,13 @@ fn hair_layers_keep_head_solid() {
     let body = shape.triangles.len();
     for k in 0..5 {
         let lift = 1.02 + 0.01 * k as f64;
-        let cap = plane(6).mapped(|v| {
+        let cap = plane(6).map_vertices(|v| {
             let (x, y) = (0.25 * v.x, 0.25 * v.y);
             Vec3::new(x, y, lift - 0.5 * (x * x + y * y))
         });
-        shape = shape.with(&cap);
+        shape = shape.merge(&cap);
     }
-    shape = shape.with(&plane(4).mapped(|v| v * 0.3));
+    shape = shape.merge(&plane(4).map_vertices(|v| v * 0.3));
     let s = surface(&shape);
     for (t, role) in s.triangle_roles().iter().enumerate() {
         let expected = match t {
@@ -155,12 +168,12 @@ fn hair_layers_keep_head_solid() {
 #[test]
 fn separate_walls_form_body() {
     let walls = cuboid(Vec3::repeat(1.0));
-    let mut gaps = Shape {
+    let mut gaps = TestMesh {
         vertices: vec![],
         triangles: vec![],
     };
     for quad in walls.triangles.chunks(2) {
-        let wall = Shape {
+        let wall = TestMesh {
             vertices: walls.vertices.clone(),
             triangles: quad.to_vec(),
         };
@@ -170,9 +183,9 @@ fn separate_walls_form_body() {
             .map(|&v| walls.vertices[v as usize])
             .sum::<Vec3>()
             / 6.0;
-        gaps = gaps.with(&wall.mapped(|v| v + used * 1e-3));
+        gaps = gaps.merge(&wall.map_vertices(|v| v + used * 1e-3));
     }
-    for shape in [gaps.clone(), gaps.reversed()] {
+    for shape in [gaps.clone(), gaps.flip_triangles()] {
         let s = surface(&shape);
         assert_eq!(s.report().components, 6);
         assert!(

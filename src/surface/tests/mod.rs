@@ -9,16 +9,16 @@ use crate::progress::Silent;
 use approx::assert_relative_eq;
 use nalgebra::Rotation3;
 
-fn surface(shape: &Shape) -> Surface {
+fn surface(shape: &TestMesh) -> Surface {
     Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
 }
 
-fn moved(shape: Shape, by: Vec3) -> Shape {
-    shape.mapped(|v| v + by)
+fn translate(shape: TestMesh, by: Vec3) -> TestMesh {
+    shape.map_vertices(|v| v + by)
 }
 
 /// Turns a share of the triangles round.
-fn shuffled_directions(mut shape: Shape, share: f64) -> Shape {
+fn flip_random_triangles(mut shape: TestMesh, share: f64) -> TestMesh {
     let mut random = Random(11);
     for t in &mut shape.triangles {
         if random.next() < share {
@@ -29,9 +29,9 @@ fn shuffled_directions(mut shape: Shape, share: f64) -> Shape {
 }
 
 /// Gives every triangle its own vertices.
-fn unwelded(shape: &Shape) -> Shape {
+fn split_vertices(shape: &TestMesh) -> TestMesh {
     let corners = shape.triangles.iter().flatten();
-    Shape {
+    TestMesh {
         vertices: corners.map(|&v| shape.vertices[v as usize]).collect(),
         triangles: (0..shape.triangles.len() as u32)
             .map(|t| [3 * t, 3 * t + 1, 3 * t + 2])
@@ -40,8 +40,8 @@ fn unwelded(shape: &Shape) -> Shape {
 }
 
 /// A body with limbs of different size and no symmetry.
-fn lumpy(n: u32) -> Shape {
-    sphere(1.0, n).mapped(|v| {
+fn lumpy_body(n: u32) -> TestMesh {
+    sphere(1.0, n).map_vertices(|v| {
         let bump = 1.0 + 0.3 * (3.0 * v.x).sin() * (2.0 * v.y + 0.5).cos() + 0.2 * v.z;
         Vec3::new(1.5 * v.x, v.y, 0.7 * v.z) * bump
     })
@@ -54,7 +54,7 @@ fn clean_bodies_are_unchanged() {
         sphere(1.0, 20),
         cuboid(Vec3::new(1.0, 2.0, 0.5)),
         torus(1.0, 0.3, 40),
-        lumpy(24),
+        lumpy_body(24),
     ] {
         let s = surface(&shape);
         let report = s.report();
@@ -74,17 +74,17 @@ fn clean_bodies_are_unchanged() {
 /// Queries follow a similarity of the surface and do not depend on the order of its elements.
 #[test]
 fn queries_are_similarity_invariant() {
-    let shape = lumpy(16);
+    let shape = lumpy_body(16);
     let plain = surface(&shape);
     let points = random_points(300, 2.0, 5);
     let turn = Rotation3::from_euler_angles(0.3, -1.1, 2.0);
     for (scale, offset) in [(1e-4, 0.0), (1e4, 0.0), (1.0, 1e6), (173.0, -31.0)] {
         let to = |p: Vec3| turn * p * scale + Vec3::new(1.0, -1.0, 0.5) * offset;
-        let mut other = shape.clone().mapped(to);
+        let mut other = shape.clone().map_vertices(to);
         let mut random = Random(3);
-        let order = random.order(other.triangles.len());
+        let order = random.permutation(other.triangles.len());
         other.triangles = order.iter().map(|&t| other.triangles[t]).collect();
-        let order = random.order(other.vertices.len());
+        let order = random.permutation(other.vertices.len());
         let mut place = vec![0; order.len()];
         order
             .iter()
@@ -120,7 +120,7 @@ fn queries_are_similarity_invariant() {
 
 #[test]
 fn builds_are_bit_identical() {
-    let shape = shuffled_directions(unwelded(&lumpy(16)), 0.4).with(&plane(3));
+    let shape = flip_random_triangles(split_vertices(&lumpy_body(16)), 0.4).merge(&plane(3));
     let (a, b) = (surface(&shape), surface(&shape));
     assert_eq!(a.welded().triangles, b.welded().triangles);
     assert_eq!(a.triangle_roles(), b.triangle_roles());
@@ -134,7 +134,7 @@ fn builds_are_bit_identical() {
 /// No query gives NaN, whatever the point.
 #[test]
 fn queries_never_give_nan() {
-    let s = surface(&lumpy(8).with(&moved(plane(2), Vec3::x() * 3.0)));
+    let s = surface(&lumpy_body(8).merge(&translate(plane(2), Vec3::x() * 3.0)));
     let grid = DistanceGrid::new(&s, s.size() / 20.0, 0.1, &Silent).unwrap();
     for p in [
         Vec3::repeat(f64::NAN),
@@ -147,23 +147,28 @@ fn queries_never_give_nan() {
         assert!(!s.closest_point(p).distance.is_nan());
         assert!(s.closest_point(p).point.iter().all(|x| x.is_finite()));
         assert!(!s.contains(p));
-        assert!(s.ray(p, Vec3::x()).is_none_or(|hit| hit.distance >= 0.0));
-        assert!(s.ray(Vec3::zeros(), p).is_none() || p.iter().all(|x| x.is_finite()));
-        assert!(!grid.at(p).is_nan());
+        assert!(
+            s.intersect_ray(p, Vec3::x())
+                .is_none_or(|hit| hit.distance >= 0.0)
+        );
+        assert!(s.intersect_ray(Vec3::zeros(), p).is_none() || p.iter().all(|x| x.is_finite()));
+        assert!(!grid.distance_at(p).is_nan());
         assert!(grid.gradient(p).iter().all(|x| !x.is_nan()));
     }
-    assert!(s.ray(Vec3::zeros(), Vec3::zeros()).is_none());
+    assert!(s.intersect_ray(Vec3::zeros(), Vec3::zeros()).is_none());
 }
 
 /// Rays and boxes take and return coordinates as given, not the internal ones.
 #[test]
 fn queries_use_given_coordinates() {
     let offset = Vec3::new(1e5, -2e5, 3e5);
-    let s = surface(&moved(sphere(100.0, 40), offset));
-    let hit = s.ray(offset + Vec3::x() * 500.0, -Vec3::x() * 7.0).unwrap();
+    let s = surface(&translate(sphere(100.0, 40), offset));
+    let hit = s
+        .intersect_ray(offset + Vec3::x() * 500.0, -Vec3::x() * 7.0)
+        .unwrap();
     assert!((hit.distance - 400.0).abs() < 0.5 && hit.front);
     assert!((hit.point - offset - Vec3::x() * 100.0).norm() < 0.5);
-    assert!(!s.ray(offset, Vec3::y()).unwrap().front);
+    assert!(!s.intersect_ray(offset, Vec3::y()).unwrap().front);
     let mut found = vec![7];
     s.triangles_in_box(
         offset - Vec3::repeat(1e3),

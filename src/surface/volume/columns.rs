@@ -4,12 +4,12 @@ use crate::Vec3;
 use robust::{Coord, orient2d};
 
 /// Step between the columns of a pass along both axes.
-const STRIDE: u32 = 9;
+const PASS_STRIDE: u32 = 9;
 /// Number of passes that take all columns.
-pub(super) const PASSES: u32 = STRIDE * STRIDE;
+pub(super) const PASS_COUNT: u32 = PASS_STRIDE * PASS_STRIDE;
 
 /// Parallel lines through a box, along its shortest axis.
-pub(super) struct Columns {
+pub(super) struct ColumnGrid {
     pub lo: Vec3,
     pub hi: Vec3,
     pub axis: usize,
@@ -27,24 +27,27 @@ pub(super) struct Crossing {
     pub sign: i32,
 }
 
-/// Every [`STRIDE`]-th column along both axes, starting from a first one.
+/// Every [`PASS_STRIDE`]-th column along both axes, starting from a first one.
 #[derive(Clone, Copy)]
-pub(super) struct Pass {
+pub(super) struct ColumnPass {
     first: [u32; 2],
 }
 
-impl Pass {
+impl ColumnPass {
     /// Returns pass `k`, in an order that spreads early ones evenly.
-    pub fn number(k: u32) -> Self {
+    pub fn from_index(k: u32) -> Self {
         // Steps coprime to the stride, such that early ones differ on each axis.
-        let (row, column) = (k / STRIDE, k % STRIDE);
+        let (row, column) = (k / PASS_STRIDE, k % PASS_STRIDE);
         Self {
-            first: [(column * 4 + row) % STRIDE, (column * 7 + row * 2) % STRIDE],
+            first: [
+                (column * 4 + row) % PASS_STRIDE,
+                (column * 7 + row * 2) % PASS_STRIDE,
+            ],
         }
     }
 }
 
-impl Columns {
+impl ColumnGrid {
     pub fn new(lo: Vec3, hi: Vec3, across: f64) -> Self {
         let extent = hi - lo;
         let axis = extent.imin();
@@ -62,7 +65,7 @@ impl Columns {
 
     /// Returns the position of a column along the axis after (0) or before (1) its own. It is slightly off
     /// the middle, so that columns avoid the edges of modelled boxes and the plane of symmetry.
-    fn place(&self, k: usize, i: u32) -> f64 {
+    fn column_position(&self, k: usize, i: u32) -> f64 {
         self.lo[(self.axis + 1 + k) % 3] + (i as f64 + [0.4897, 0.5123][k]) * self.spacing[k]
     }
 
@@ -70,8 +73,8 @@ impl Columns {
     pub fn point(&self, column: u32, height: f64) -> Vec3 {
         let mut p = Vec3::zeros();
         p[self.axis] = height;
-        p[(self.axis + 1) % 3] = self.place(0, column / self.count[1]);
-        p[(self.axis + 2) % 3] = self.place(1, column % self.count[1]);
+        p[(self.axis + 1) % 3] = self.column_position(0, column / self.count[1]);
+        p[(self.axis + 2) % 3] = self.column_position(1, column % self.count[1]);
         p
     }
 
@@ -86,8 +89,8 @@ impl Columns {
     }
 
     /// Returns the columns of a pass, in ascending order.
-    pub fn of_pass(&self, pass: Pass) -> Vec<u32> {
-        let along = |k: usize| (pass.first[k]..self.count[k]).step_by(STRIDE as usize);
+    pub fn columns_of_pass(&self, pass: ColumnPass) -> Vec<u32> {
+        let along = |k: usize| (pass.first[k]..self.count[k]).step_by(PASS_STRIDE as usize);
         along(0)
             .flat_map(|i| along(1).map(move |j| (i, j)))
             .map(|(i, j)| i * self.count[1] + j)
@@ -96,9 +99,9 @@ impl Columns {
 
     /// Calls `with` for the columns of a pass that may be within `reach` of a triangle, projected across
     /// them.
-    pub fn over(
+    pub fn visit_columns_near(
         &self,
-        pass: Pass,
+        pass: ColumnPass,
         flat: &[[f64; 2]; 3],
         reach: f64,
         mut with: impl FnMut(u32, [f64; 2]),
@@ -106,34 +109,40 @@ impl Columns {
         // Rounding must not lose a column.
         let reach = reach + 1e-9 * self.spacing[0].max(self.spacing[1]);
         let (low, high) = range(flat.iter().map(|p| p[0]));
-        for i in self.along(pass, 0, low - reach, high + reach) {
-            let x = self.place(0, i);
-            let (low, high) = strip(flat, x - reach, x + reach);
-            for j in self.along(pass, 1, low - reach, high + reach) {
-                with(i * self.count[1] + j, [x, self.place(1, j)]);
+        for i in self.indices_in_range(pass, 0, low - reach, high + reach) {
+            let x = self.column_position(0, i);
+            let (low, high) = strip_range(flat, x - reach, x + reach);
+            for j in self.indices_in_range(pass, 1, low - reach, high + reach) {
+                with(i * self.count[1] + j, [x, self.column_position(1, j)]);
             }
         }
     }
 
     /// Returns the indices of the columns of a pass along one axis whose positions lie in a range.
-    fn along(&self, pass: Pass, k: usize, lo: f64, hi: f64) -> impl Iterator<Item = u32> + use<> {
-        let column = |x: f64| (x - self.place(k, 0)) / self.spacing[k];
+    fn indices_in_range(
+        &self,
+        pass: ColumnPass,
+        k: usize,
+        lo: f64,
+        hi: f64,
+    ) -> impl Iterator<Item = u32> + use<> {
+        let column = |x: f64| (x - self.column_position(k, 0)) / self.spacing[k];
         let first = column(lo).ceil().max(0.0) as u32;
         let end = ((column(hi).floor() + 1.0).max(0.0) as u32).min(self.count[k]);
         // The first column of the pass from there on.
-        let skip = (STRIDE + pass.first[k] - first % STRIDE) % STRIDE;
-        (first.saturating_add(skip)..end).step_by(STRIDE as usize)
+        let skip = (PASS_STRIDE + pass.first[k] - first % PASS_STRIDE) % PASS_STRIDE;
+        (first.saturating_add(skip)..end).step_by(PASS_STRIDE as usize)
     }
 
     /// Returns the two coordinates across the columns.
-    pub fn across(&self, x: &Vec3) -> [f64; 2] {
+    pub fn project(&self, x: &Vec3) -> [f64; 2] {
         [x[(self.axis + 1) % 3], x[(self.axis + 2) % 3]]
     }
 
     /// Finds the crossings of a pass with the chosen triangles, by column and height.
     pub fn crossings(
         &self,
-        pass: Pass,
+        pass: ColumnPass,
         vertices: &[Vec3],
         triangles: &[[u32; 3]],
         chosen: &[u32],
@@ -141,8 +150,8 @@ impl Columns {
         let mut found = Vec::new();
         for &t in chosen {
             let corners = triangles[t as usize];
-            let flat = corners.map(|x| self.across(&vertices[x as usize]));
-            self.over(pass, &flat, 0.0, |column, at| {
+            let flat = corners.map(|x| self.project(&vertices[x as usize]));
+            self.visit_columns_near(pass, &flat, 0.0, |column, at| {
                 let Some((sign, weights)) = crossing(&corners, &flat, at) else {
                     return;
                 };
@@ -172,7 +181,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// Returns the range of a triangle's second coordinates over a range of its first ones.
-fn strip(flat: &[[f64; 2]; 3], from: f64, to: f64) -> (f64, f64) {
+fn strip_range(flat: &[[f64; 2]; 3], from: f64, to: f64) -> (f64, f64) {
     let edges = (0..3).map(|k| (flat[k], flat[(k + 1) % 3]));
     range(edges.flat_map(|(a, b)| {
         let at = |x: f64| match (x - a[0]) / (b[0] - a[0]) {
@@ -220,16 +229,16 @@ fn crossing(corners: &[u32; 3], flat: &[[f64; 2]; 3], at: [f64; 2]) -> Option<(i
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::nearest::Nearest;
+    use super::super::super::nearest::TriangleHierarchy;
     use super::super::super::shapes::random_points;
     use super::*;
 
     /// Together the passes take every column exactly once.
     #[test]
     fn passes_cover_columns_once() {
-        let columns = Columns::new(Vec3::zeros(), Vec3::new(1.0, 0.7, 0.2), 40.0);
-        let passes = (0..PASSES).map(Pass::number);
-        let mut all: Vec<u32> = passes.flat_map(|p| columns.of_pass(p)).collect();
+        let columns = ColumnGrid::new(Vec3::zeros(), Vec3::new(1.0, 0.7, 0.2), 40.0);
+        let passes = (0..PASS_COUNT).map(ColumnPass::from_index);
+        let mut all: Vec<u32> = passes.flat_map(|p| columns.columns_of_pass(p)).collect();
         all.sort_unstable();
         assert_eq!(all, (0..columns.len()).collect::<Vec<_>>());
     }
@@ -237,18 +246,20 @@ mod tests {
     /// The columns over a triangle are those of the pass within its reach.
     #[test]
     fn columns_over_triangle() {
-        let columns = Columns::new(Vec3::zeros(), Vec3::new(1.0, 0.7, 0.2), 60.0);
-        let across = |x: Vec3| columns.across(&x);
+        let columns = ColumnGrid::new(Vec3::zeros(), Vec3::new(1.0, 0.7, 0.2), 60.0);
+        let across = |x: Vec3| columns.project(&x);
         for (k, p) in random_points(90, 0.5, 3).chunks_exact(3).enumerate() {
-            let pass = Pass::number(k as u32 % PASSES);
+            let pass = ColumnPass::from_index(k as u32 % PASS_COUNT);
             let x = [p[0], p[1], p[2]].map(|p| p + Vec3::new(0.5, 0.35, 0.1));
             for reach in [0.0, 0.04] {
                 let mut found = Vec::new();
-                columns.over(pass, &x.map(across), reach, |column, _| found.push(column));
+                columns.visit_columns_near(pass, &x.map(across), reach, |column, _| {
+                    found.push(column)
+                });
                 let flat = x.map(|x| Vec3::new(across(x)[0], across(x)[1], 0.0));
-                let nearest = Nearest::new(&flat, &[[0, 1, 2]], vec![0]);
-                for c in columns.of_pass(pass) {
-                    let [u, v] = columns.across(&columns.point(c, 0.0));
+                let nearest = TriangleHierarchy::new(&flat, &[[0, 1, 2]], vec![0]);
+                for c in columns.columns_of_pass(pass) {
+                    let [u, v] = columns.project(&columns.point(c, 0.0));
                     let near = nearest.closest(&Vec3::new(u, v, 0.0), f64::INFINITY);
                     let far = near.expect("a triangle").distance;
                     assert!(far > reach || found.contains(&c), "{far}");

@@ -1,37 +1,42 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Intervals of lines within a distance of a triangle. That region is convex, so a line has one
 //! interval.
-use super::columns::{Columns, Pass};
+use super::columns::{ColumnGrid, ColumnPass};
 use crate::Vec3;
 
 /// Interval in which a column is near a triangle.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stay {
+pub(super) struct LayerInterval {
     pub column: u32,
     pub from: f64,
     pub to: f64,
 }
 
 /// Finds the intervals of a pass in the layer of half thickness `reach` around a triangle.
-pub(super) fn stays(columns: &Columns, pass: Pass, x: &[Vec3; 3], reach: f64) -> Vec<Stay> {
-    let flat = x.map(|x| columns.across(&x));
+pub(super) fn layer_intervals(
+    columns: &ColumnGrid,
+    pass: ColumnPass,
+    x: &[Vec3; 3],
+    reach: f64,
+) -> Vec<LayerInterval> {
+    let flat = x.map(|x| columns.project(&x));
     let mut found = Vec::new();
-    columns.over(pass, &flat, reach, |column, _| {
+    columns.visit_columns_near(pass, &flat, reach, |column, _| {
         let along = Vec3::ith(columns.axis, 1.0);
-        let inside = stay(x, reach, columns.point(column, 0.0), along);
-        found.extend(inside.map(|(from, to)| Stay { column, from, to }));
+        let inside = layer_interval(x, reach, columns.point(column, 0.0), along);
+        found.extend(inside.map(|(from, to)| LayerInterval { column, from, to }));
     });
     found
 }
 
 /// Returns the parameters of a line from `p` along a unit vector that are within `reach` of a
 /// triangle.
-fn stay(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
+fn layer_interval(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
     let parts = [
-        prism(x, reach, p, along),
-        capsule(x[0], x[1], reach, p, along),
-        capsule(x[1], x[2], reach, p, along),
-        capsule(x[2], x[0], reach, p, along),
+        prism_interval(x, reach, p, along),
+        capsule_interval(x[0], x[1], reach, p, along),
+        capsule_interval(x[1], x[2], reach, p, along),
+        capsule_interval(x[2], x[0], reach, p, along),
     ];
     parts
         .into_iter()
@@ -40,7 +45,7 @@ fn stay(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
 }
 
 /// Cuts an interval of parameters down to where `a + b t ≥ 0`.
-fn cut(range: Option<(f64, f64)>, a: f64, b: f64) -> Option<(f64, f64)> {
+fn clip_interval(range: Option<(f64, f64)>, a: f64, b: f64) -> Option<(f64, f64)> {
     let (from, to) = range?;
     let (from, to) = if b > 0.0 {
         (from.max(-a / b), to)
@@ -54,23 +59,23 @@ fn cut(range: Option<(f64, f64)>, a: f64, b: f64) -> Option<(f64, f64)> {
     (from <= to).then_some((from, to))
 }
 
-const ALL: Option<(f64, f64)> = Some((f64::NEG_INFINITY, f64::INFINITY));
+const FULL_LINE: Option<(f64, f64)> = Some((f64::NEG_INFINITY, f64::INFINITY));
 
 /// Returns the interval above and below the triangle itself.
-fn prism(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
+fn prism_interval(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
     let n = (x[1] - x[0]).cross(&(x[2] - x[0])).try_normalize(0.0)?;
     let (height, slope) = (n.dot(&(p - x[0])), n.dot(&along));
-    let mut range = cut(ALL, reach - height, -slope);
-    range = cut(range, reach + height, slope);
+    let mut range = clip_interval(FULL_LINE, reach - height, -slope);
+    range = clip_interval(range, reach + height, slope);
     for k in 0..3 {
         let inward = n.cross(&(x[(k + 1) % 3] - x[k]));
-        range = cut(range, inward.dot(&(p - x[k])), inward.dot(&along));
+        range = clip_interval(range, inward.dot(&(p - x[k])), inward.dot(&along));
     }
     range.filter(|r| r.0.is_finite() && r.1.is_finite())
 }
 
 /// Returns the interval around an edge.
-fn capsule(a: Vec3, b: Vec3, reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
+fn capsule_interval(a: Vec3, b: Vec3, reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
     let ball = |centre: Vec3| {
         let from = p - centre;
         let middle = -from.dot(&along);
@@ -92,10 +97,10 @@ fn capsule(a: Vec3, b: Vec3, reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f
                 )
             })
         } else {
-            ALL.filter(|_| off.norm_squared() <= reach * reach)
+            FULL_LINE.filter(|_| off.norm_squared() <= reach * reach)
         };
-        range = cut(range, axis.dot(&w), run);
-        cut(range, (b - a).norm() - axis.dot(&w), -run)
+        range = clip_interval(range, axis.dot(&w), run);
+        clip_interval(range, (b - a).norm() - axis.dot(&w), -run)
     };
     [ball(a), ball(b), tube()]
         .into_iter()
@@ -106,7 +111,7 @@ fn capsule(a: Vec3, b: Vec3, reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::nearest::Nearest;
+    use super::super::super::nearest::TriangleHierarchy;
     use super::super::super::shapes::random_points;
     use super::*;
 
@@ -118,13 +123,13 @@ mod tests {
         for p in points.chunks_exact(5) {
             let x = [p[0], p[1], p[2]];
             let along = (p[4] - p[3]).normalize();
-            let nearest = Nearest::new(&x, &[[0, 1, 2]], vec![0]);
+            let nearest = TriangleHierarchy::new(&x, &[[0, 1, 2]], vec![0]);
             let far = |t: f64| {
                 let found = nearest.closest(&(p[3] + along * t), f64::INFINITY);
                 found.expect("a triangle").distance
             };
             let reach = 0.15;
-            match stay(&x, reach, p[3], along) {
+            match layer_interval(&x, reach, p[3], along) {
                 Some((from, to)) => {
                     met += 1;
                     assert!((far(from) - reach).abs() < 1e-9 && (far(to) - reach).abs() < 1e-9);

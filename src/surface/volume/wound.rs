@@ -4,16 +4,16 @@
 use super::columns::Crossing;
 
 /// Initial number of pieces per column.
-const PIECES: u32 = 4;
+const INITIAL_PIECES: u32 = 4;
 /// Shortest piece, as a fraction of the diagonal.
-const SHORTEST: f64 = 0.02;
+const MIN_PIECE_LENGTH: f64 = 0.02;
 /// Deviation allowed between two points from the line through their values, in addition to their difference.
-const STRAY: f64 = 0.1;
+const MAX_LINE_DEVIATION: f64 = 0.1;
 /// Share of a piece that may be in doubt about its side of one half.
-const DOUBT: f64 = 0.1;
+const MAX_DOUBTFUL_SHARE: f64 = 0.1;
 
 /// A column, its crossings in ascending order, and the winding number on it.
-pub(super) struct Open<'a> {
+pub(super) struct WoundColumn<'a> {
     pub crossings: &'a [Crossing],
     /// `None` if it is a whole number off the surface: the crossings suffice.
     pub winding: Option<&'a dyn Fn(f64) -> f64>,
@@ -23,28 +23,28 @@ pub(super) struct Open<'a> {
 
 /// A point and its winding number without the jumps below.
 #[derive(Clone, Copy)]
-struct Known {
+struct WindingSample {
     at: f64,
     slow: f64,
 }
 
-impl Open<'_> {
+impl WoundColumn<'_> {
     /// Returns the intervals between two heights in which the winding number exceeds one half, in ascending order.
     /// `shift` (0 to 1) moves the first points, so that they differ between columns.
-    pub fn inside(&self, bottom: f64, top: f64, shift: f64) -> Vec<(f64, f64)> {
+    pub fn inside_intervals(&self, bottom: f64, top: f64, shift: f64) -> Vec<(f64, f64)> {
         let mut found = Vec::new();
-        let step = (top - bottom) / f64::from(PIECES);
-        let places = (0..PIECES).map(|k| bottom + (f64::from(k) + shift) * step);
-        let mut last = self.ask(bottom);
+        let step = (top - bottom) / f64::from(INITIAL_PIECES);
+        let places = (0..INITIAL_PIECES).map(|k| bottom + (f64::from(k) + shift) * step);
+        let mut last = self.sample(bottom);
         for z in places.chain([top]).filter(|&z| z > bottom) {
-            let next = self.ask(z);
-            self.between(last, next, &mut found);
+            let next = self.sample(z);
+            self.refine_between(last, next, &mut found);
             last = next;
         }
         found
     }
 
-    fn ask(&self, z: f64) -> Known {
+    fn sample(&self, z: f64) -> WindingSample {
         // Avoid points on a triangle, where rounding would decide the side.
         let near = 1e-9 * self.diagonal;
         let on = |c: &&Crossing| (c.height - z).abs() < near;
@@ -53,13 +53,13 @@ impl Open<'_> {
         let at = off.map_or(z, |c| c.height + 2.0 * near);
         let below = self.crossings.partition_point(|c| c.height < at);
         let jumps: i32 = self.crossings[..below].iter().map(|c| -c.sign).sum();
-        Known {
+        WindingSample {
             at,
             slow: self.winding.map_or(0.0, |w| w(at) - f64::from(jumps)),
         }
     }
 
-    fn between(&self, a: Known, b: Known, found: &mut Vec<(f64, f64)>) {
+    fn refine_between(&self, a: WindingSample, b: WindingSample, found: &mut Vec<(f64, f64)>) {
         if b.at <= a.at {
             return;
         }
@@ -67,7 +67,7 @@ impl Open<'_> {
         let here = self.crossings[below..].partition_point(|c| c.height < b.at);
         let here = &self.crossings[below..below + here];
         let mut jumps: i32 = self.crossings[..below].iter().map(|c| -c.sign).sum();
-        let margin = STRAY + (b.slow - a.slow).abs();
+        let margin = MAX_LINE_DEVIATION + (b.slow - a.slow).abs();
         let (mut doubt, start, mut from) = (0.0, found.len(), a.at);
         let ends = here.iter().map(|c| (c.height, -c.sign));
         for (to, jump) in ends.chain([(b.at, 0)]) {
@@ -90,11 +90,13 @@ impl Open<'_> {
             jumps += jump;
             from = to;
         }
-        if doubt > DOUBT * (b.at - a.at) && b.at - a.at > SHORTEST * self.diagonal {
+        if doubt > MAX_DOUBTFUL_SHARE * (b.at - a.at)
+            && b.at - a.at > MIN_PIECE_LENGTH * self.diagonal
+        {
             found.truncate(start);
-            let middle = self.ask((a.at + b.at) / 2.0);
-            self.between(a, middle, found);
-            self.between(middle, b, found);
+            let middle = self.sample((a.at + b.at) / 2.0);
+            self.refine_between(a, middle, found);
+            self.refine_between(middle, b, found);
         }
     }
 }

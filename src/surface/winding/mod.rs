@@ -21,17 +21,17 @@ use rayon::prelude::*;
 use std::f64::consts::PI;
 
 /// Distance from a node's centre, in node radii, beyond which a query uses the far field.
-const BETA: f64 = 2.0;
-/// Replaces `BETA` in the test against one half, and (`SURE`) the distance from one half at which that test decides.
-const ROUGHLY: f64 = 1.25;
-const SURE: f64 = 0.3;
+const FAR_FIELD_FACTOR: f64 = 2.0;
+/// Replaces `FAR_FIELD_FACTOR` in the test against one half, and (`DECISION_MARGIN`) the distance from one half at which that test decides.
+const ROUGH_FAR_FIELD_FACTOR: f64 = 1.25;
+const DECISION_MARGIN: f64 = 0.3;
 /// Largest number of triangles in a leaf.
-const LEAF: usize = 6;
+const MAX_LEAF_TRIANGLES: usize = 6;
 
 /// Largest number of nodes below a node for which its radius is taken over all its triangles.
-const FEW: usize = 6;
+const EXACT_RADIUS_NODES: usize = 6;
 /// Number of nodes above which the halves of a subtree are processed in parallel.
-const APART: usize = 1024;
+const PARALLEL_NODES: usize = 1024;
 
 /// Binary tree of triangles whose nodes carry the moments of their subtrees.
 #[derive(Debug, Clone)]
@@ -65,32 +65,34 @@ impl WindingTree {
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
         let corner = |&t: &u32| triangles[t as usize].map(|v| vertices[v as usize]);
         let corners = chosen.iter().map(corner).collect();
-        let (corners, ids) = needles::cut(corners, chosen);
-        let mut tree = Self::over(corners, ids);
-        tree.gather();
+        let (corners, ids) = needles::cut_needles(corners, chosen);
+        let mut tree = Self::from_corners(corners, ids);
+        tree.compute_moments();
         tree
     }
 
-    /// Builds a tree over the `chosen` triangles, with needles uncut, that can be [moved](Self::set).
-    pub fn movable(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
+    /// Builds a tree over the `chosen` triangles, with needles uncut, that can be [moved](Self::move_vertices).
+    pub fn new_movable(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
         let corner = |&t: &u32| triangles[t as usize].map(|v| vertices[v as usize]);
         let corners = chosen.iter().map(corner).collect();
-        let mut tree = Self::over(corners, chosen);
-        tree.gather();
+        let mut tree = Self::from_corners(corners, chosen);
+        tree.compute_moments();
         tree
     }
 
-    /// Moves the vertices of a [`movable`](Self::movable) tree; its partition stays.
-    pub fn set(&mut self, vertices: &[Vec3], triangles: &[[u32; 3]]) {
+    /// Moves the vertices of a [`new_movable`](Self::new_movable) tree; its partition stays.
+    pub fn move_vertices(&mut self, vertices: &[Vec3], triangles: &[[u32; 3]]) {
         let moved = self.corners.par_iter_mut().zip(&self.ids);
-        moved.with_min_len(APART).for_each(|(corners, &id)| {
-            *corners = triangles[id as usize].map(|v| vertices[v as usize]);
-        });
-        self.gather();
+        moved
+            .with_min_len(PARALLEL_NODES)
+            .for_each(|(corners, &id)| {
+                *corners = triangles[id as usize].map(|v| vertices[v as usize]);
+            });
+        self.compute_moments();
     }
 
     /// Builds a tree without moments.
-    fn over(corners: Vec<[Vec3; 3]>, ids: Vec<u32>) -> Self {
+    fn from_corners(corners: Vec<[Vec3; 3]>, ids: Vec<u32>) -> Self {
         let centroids: Vec<Vec3> = corners
             .iter()
             .map(|c| c.iter().sum::<Vec3>() / 3.0)
@@ -110,25 +112,33 @@ impl WindingTree {
     }
 
     /// Returns the winding number at a point; 0 at a point that is not finite.
-    pub fn at(&self, q: &Vec3) -> f64 {
-        self.without(q, u32::MAX)
+    pub fn winding_number(&self, q: &Vec3) -> f64 {
+        self.winding_number_without(q, u32::MAX)
     }
 
     /// Returns the winding number of all triangles but one. At a point of that triangle this is the mean of the values
     /// on its two sides, which are half a turn above and below it.
-    pub fn without(&self, q: &Vec3, left_out: u32) -> f64 {
-        self.summed(q, left_out, 1.0)
+    pub fn winding_number_without(&self, q: &Vec3, left_out: u32) -> f64 {
+        self.sum_tree(q, left_out, 1.0)
     }
 
     /// Returns whether the winding number at a point is above one half.
     pub fn is_wound(&self, q: &Vec3) -> bool {
-        let roughly = self.summed(q, u32::MAX, (ROUGHLY / BETA).powi(2));
-        let is_sure = (roughly - 0.5).abs() > SURE;
-        (if is_sure { roughly } else { self.at(q) }) > 0.5
+        let roughly = self.sum_tree(
+            q,
+            u32::MAX,
+            (ROUGH_FAR_FIELD_FACTOR / FAR_FIELD_FACTOR).powi(2),
+        );
+        let is_sure = (roughly - 0.5).abs() > DECISION_MARGIN;
+        (if is_sure {
+            roughly
+        } else {
+            self.winding_number(q)
+        }) > 0.5
     }
 
     /// Sums the tree with the squared far distances scaled by `factor`.
-    fn summed(&self, q: &Vec3, left_out: u32, factor: f64) -> f64 {
+    fn sum_tree(&self, q: &Vec3, left_out: u32, factor: f64) -> f64 {
         let mut far = 0.0;
         let mut near = 0.0;
         let mut i = 0;
@@ -177,34 +187,34 @@ impl WindingTree {
     }
 
     /// Fills the nodes with centres, radii and moments.
-    fn gather(&mut self) {
-        gather(&mut self.nodes, 0, &self.corners);
+    fn compute_moments(&mut self) {
+        gather_moments(&mut self.nodes, 0, &self.corners);
     }
 }
 
-/// Fills the nodes of the subtree that starts at node `at`, children before parents; returns its moments.
-fn gather(nodes: &mut [Node], at: usize, corners: &[[Vec3; 3]]) -> Moments {
-    let large = nodes.len() > APART;
+/// Fills the nodes of the subtree that starts at node `winding_number`, children before parents; returns its moments.
+fn gather_moments(nodes: &mut [Node], at: usize, corners: &[[Vec3; 3]]) -> Moments {
+    let large = nodes.len() > PARALLEL_NODES;
     let [node, below @ ..] = nodes else {
         return Moments::default();
     };
     let moments = if node.count > 0 {
         let first = node.first as usize;
-        Moments::of(&corners[first..first + node.count as usize])
+        Moments::from_triangles(&corners[first..first + node.count as usize])
     } else {
         let second = below[0].skip as usize;
         let (left, right) = below.split_at_mut(second - at - 1);
-        let mut first = || gather(left, at + 1, corners);
-        let mut other = || gather(right, second, corners);
+        let mut first = || gather_moments(left, at + 1, corners);
+        let mut other = || gather_moments(right, second, corners);
         let (a, b) = match large {
             true => rayon::join(first, other),
             false => (first(), other()),
         };
         Moments::sum(&a, &b)
     };
-    let radius2 = radius2(&moments.centre, node, below, corners);
+    let radius2 = squared_radius(&moments.centre, node, below, corners);
     node.centre = moments.centre;
-    node.far2 = radius2 * BETA * BETA;
+    node.far2 = radius2 * FAR_FIELD_FACTOR * FAR_FIELD_FACTOR;
     node.n = moments.n;
     node.s = moments.quadratic();
     node.t = moments.cubic();
@@ -212,21 +222,21 @@ fn gather(nodes: &mut [Node], at: usize, corners: &[[Vec3; 3]]) -> Moments {
 }
 
 /// Returns the squared distance of the node's farthest corner from its centre.
-fn radius2(centre: &Vec3, node: &Node, below: &[Node], corners: &[[Vec3; 3]]) -> f64 {
+fn squared_radius(centre: &Vec3, node: &Node, below: &[Node], corners: &[[Vec3; 3]]) -> f64 {
     let farthest = |first: &Node, last: &Node, known: f64| {
         let all = &corners[first.first as usize..(last.first + last.count) as usize];
         let far = all.iter().flatten().map(|x| (x - centre).norm_squared());
         far.fold(known, f64::max)
     };
     // All triangles below a node are contiguous: from its first leaf to its last.
-    if below.len() <= FEW {
+    if below.len() <= EXACT_RADIUS_NODES {
         return farthest(node, below.last().unwrap_or(node), 0.0);
     }
     // Skip balls that reach less far.
     let start = node.skip as usize - below.len();
     let (mut radius2, mut i) = (0.0, 0);
     while let Some(ball) = below.get(i) {
-        let own = ball.far2.sqrt() / BETA;
+        let own = ball.far2.sqrt() / FAR_FIELD_FACTOR;
         let reach = (ball.centre - centre).norm() + own;
         if reach * reach * (1.0 + 1e-9) < radius2 {
             i = ball.skip as usize - start;
@@ -271,7 +281,7 @@ fn split(order: &mut [u32], first: usize, centroids: &[Vec3], nodes: &mut Vec<No
         first: first as u32,
         count: 0,
     });
-    if order.len() <= LEAF {
+    if order.len() <= MAX_LEAF_TRIANGLES {
         nodes[at].count = order.len() as u32;
     } else {
         let (lo, hi) = crate::geometry::aabb::bounds(order.iter().map(|&i| centroids[i as usize]));
@@ -293,7 +303,7 @@ mod tests {
     use super::super::shapes::*;
     use super::*;
 
-    fn exact(shape: &Shape, q: &Vec3) -> f64 {
+    fn exact_winding(shape: &TestMesh, q: &Vec3) -> f64 {
         shape
             .triangles
             .iter()
@@ -306,7 +316,7 @@ mod tests {
             .sum()
     }
 
-    fn tree(shape: &Shape) -> WindingTree {
+    fn tree(shape: &TestMesh) -> WindingTree {
         let all = (0..shape.triangles.len() as u32).collect();
         WindingTree::new(&shape.vertices, &shape.triangles, all)
     }
@@ -314,7 +324,7 @@ mod tests {
     /// The tree agrees with the exact sum inside, outside and at open rims.
     #[test]
     fn tree_matches_exact_sum() {
-        let half = |mut s: Shape| {
+        let half = |mut s: TestMesh| {
             s.triangles.truncate(s.triangles.len() / 2);
             s
         };
@@ -327,7 +337,7 @@ mod tests {
             let tree = tree(&shape);
             let mut worst: f64 = 0.0;
             for q in random_points(3000, 1.6, 7) {
-                worst = worst.max((tree.at(&q) - exact(&shape, &q)).abs());
+                worst = worst.max((tree.winding_number(&q) - exact_winding(&shape, &q)).abs());
             }
             assert!(worst < 0.01, "worst error {worst}");
         }
@@ -341,7 +351,7 @@ mod tests {
         for shape in [sphere(1.0, 40), torus(1.0, 0.4, 60), cut, spindle(200)] {
             let tree = tree(&shape);
             for q in random_points(3000, 1.3, 9) {
-                let exact = exact(&shape, &q);
+                let exact = exact_winding(&shape, &q);
                 if (exact - 0.5).abs() > 0.01 {
                     assert_eq!(tree.is_wound(&q), exact > 0.5, "{q} {exact}");
                 }
@@ -357,7 +367,7 @@ mod tests {
         let points = random_points(500, 0.7, 5);
         let mut asked = 0;
         for q in &points {
-            assert!((tree.at(q) - exact(&shape, q)).abs() < 0.01);
+            assert!((tree.winding_number(q) - exact_winding(&shape, q)).abs() < 0.01);
             let mut i = 0;
             while let Some(node) = tree.nodes.get(i) {
                 let is_far = (node.centre - q).norm_squared() > node.far2;
@@ -378,7 +388,7 @@ mod tests {
         for (i, t) in shape.triangles.iter().enumerate() {
             let [a, b, c] = t.map(|v| shape.vertices[v as usize]);
             for p in [(a + b + c) / 3.0, a * 0.1 + b * 0.1 + c * 0.8] {
-                assert!((tree.without(&p, i as u32) - 0.5).abs() < 0.01);
+                assert!((tree.winding_number_without(&p, i as u32) - 0.5).abs() < 0.01);
             }
         }
     }
@@ -408,7 +418,7 @@ mod tests {
                 &(tree.nodes[0].centre - q),
                 (tree.nodes[0].centre - q).norm_squared(),
             ) / (4.0 * PI)
-                - exact(&shape, &q))
+                - exact_winding(&shape, &q))
             .abs()
         };
         let (near, far) = (error(6.0), error(12.0));
@@ -422,7 +432,7 @@ mod tests {
         let tree = tree(&shape);
         for (i, t) in shape.triangles.iter().enumerate() {
             let c = t.iter().map(|&v| shape.vertices[v as usize]).sum::<Vec3>() / 3.0;
-            assert!((tree.without(&c, i as u32) - 0.5).abs() < 0.01);
+            assert!((tree.winding_number_without(&c, i as u32) - 0.5).abs() < 0.01);
         }
     }
 
@@ -431,9 +441,12 @@ mod tests {
     fn tree_finite_at_special_points() {
         let shape = sphere(1.0, 12);
         let tree = tree(&shape);
-        assert!(tree.at(&shape.vertices[3]).is_finite());
-        assert_eq!(tree.at(&Vec3::new(f64::NAN, 0.0, 0.0)), 0.0);
-        assert!(tree.at(&Vec3::repeat(1e200)).abs() < 1e-9);
-        assert_eq!(WindingTree::new(&[], &[], vec![]).at(&Vec3::zeros()), 0.0);
+        assert!(tree.winding_number(&shape.vertices[3]).is_finite());
+        assert_eq!(tree.winding_number(&Vec3::new(f64::NAN, 0.0, 0.0)), 0.0);
+        assert!(tree.winding_number(&Vec3::repeat(1e200)).abs() < 1e-9);
+        assert_eq!(
+            WindingTree::new(&[], &[], vec![]).winding_number(&Vec3::zeros()),
+            0.0
+        );
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Search for the nearest triangle in a winding tree, which saves a second hierarchy.
 
-use super::{BETA, Node, WindingTree};
+use super::{FAR_FIELD_FACTOR, Node, WindingTree};
 use crate::Vec3;
 
 impl WindingTree {
@@ -41,7 +41,7 @@ impl WindingTree {
             return;
         }
         let children = [i + 1, self.nodes[i + 1].skip as usize];
-        let mut children = children.map(|c| (self.nodes[c].least_distance(q), c));
+        let mut children = children.map(|c| (self.nodes[c].distance_bound(q), c));
         if children[1].0 < children[0].0 {
             children.swap(0, 1);
         }
@@ -56,8 +56,8 @@ impl WindingTree {
 impl Node {
     /// Returns a lower bound on the distance of the node's triangles from a point.
     #[inline]
-    fn least_distance(&self, q: &Vec3) -> f64 {
-        ((self.centre - q).norm() - self.far2.sqrt() / BETA).max(0.0)
+    fn distance_bound(&self, q: &Vec3) -> f64 {
+        ((self.centre - q).norm() - self.far2.sqrt() / FAR_FIELD_FACTOR).max(0.0)
     }
 }
 

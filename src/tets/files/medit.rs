@@ -5,21 +5,21 @@
 //! up to `End`. Line breaks have no meaning. `Vertices`: `x y z reference`; `Tetrahedra`: four vertices from 1,
 //! reference. Other sections (triangles, edges, corners, normals …) are skipped. [frey2001]
 
-use super::scan::{corner, error, real, shown};
-use super::{Content, coordinates, row};
+use super::scan::{parse_real, shorten_word, syntax_error, vertex_index};
+use super::{MeshContent, append_row, format_coordinates};
 use crate::Vec3;
 use crate::tets::{TetError, TetMesh};
 use std::path::Path;
 
 /// Words with their line numbers; `line` is that of the last word.
-struct Words<'a, I: Iterator<Item = (usize, &'a str)>> {
+struct WordReader<'a, I: Iterator<Item = (usize, &'a str)>> {
     path: &'a Path,
     words: std::iter::Peekable<I>,
     line: usize,
     most: usize,
 }
 
-impl<'a, I: Iterator<Item = (usize, &'a str)>> Words<'a, I> {
+impl<'a, I: Iterator<Item = (usize, &'a str)>> WordReader<'a, I> {
     fn next(&mut self) -> Option<&'a str> {
         let (line, word) = self.words.next()?;
         self.line = line;
@@ -27,7 +27,7 @@ impl<'a, I: Iterator<Item = (usize, &'a str)>> Words<'a, I> {
     }
 
     fn error(&self, what: String) -> TetError {
-        error(self.path, self.line, what)
+        syntax_error(self.path, self.line, what)
     }
 
     fn expect(&mut self, what: &str) -> Result<&'a str, TetError> {
@@ -38,12 +38,13 @@ impl<'a, I: Iterator<Item = (usize, &'a str)>> Words<'a, I> {
     fn count(&mut self, what: &str) -> Result<usize, TetError> {
         let word = self.expect(what)?;
         word.parse()
-            .map_err(|_| self.error(format!("{what} is '{}', not a count", shown(word))))
+            .map_err(|_| self.error(format!("{what} is '{}', not a count", shorten_word(word))))
     }
 
     fn real(&mut self, what: &str) -> Result<f64, TetError> {
         let word = self.expect(what)?;
-        real(word).ok_or_else(|| self.error(format!("{what} is '{}', not a number", shown(word))))
+        parse_real(word)
+            .ok_or_else(|| self.error(format!("{what} is '{}', not a number", shorten_word(word))))
     }
 
     /// Reads the first word and the version.
@@ -66,29 +67,33 @@ impl<'a, I: Iterator<Item = (usize, &'a str)>> Words<'a, I> {
     fn reference(&mut self) {
         let line = self.line;
         self.words
-            .next_if(|(l, word)| *l == line && real(word).is_some());
+            .next_if(|(l, word)| *l == line && parse_real(word).is_some());
     }
 
     /// Skips to the next keyword.
     fn skip(&mut self) {
-        while self.words.next_if(|(_, w)| real(w).is_some()).is_some() {}
+        while self
+            .words
+            .next_if(|(_, w)| parse_real(w).is_some())
+            .is_some()
+        {}
     }
 }
 
 /// Parses a mesh from the text of its file.
-pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
+pub fn parse(path: &Path, text: &str) -> Result<MeshContent, TetError> {
     let words = text.lines().enumerate().flat_map(|(i, line)| {
         let said = line.split('#').next().unwrap_or_default();
         said.split_ascii_whitespace().map(move |w| (i + 1, w))
     });
-    let mut words = Words {
+    let mut words = WordReader {
         path,
         words: words.peekable(),
         line: 1,
         most: text.len() / 2 + 1,
     };
     words.header()?;
-    let mut content = Content::default();
+    let mut content = MeshContent::default();
     // Corners wait until the number of vertices is known: sections come in any order.
     let mut tets: Vec<([usize; 4], usize)> = Vec::new();
     while let Some(keyword) = words.next() {
@@ -128,7 +133,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
             _ => {
                 return Err(words.error(format!(
                     "'{}' where a keyword should be: the section before it has more entries than it says",
-                    shown(keyword)
+                    shorten_word(keyword)
                 )));
             }
         }
@@ -147,10 +152,10 @@ fn resolved(
     for (corners, line) in tets {
         let mut tet = [0; 4];
         for (t, number) in tet.iter_mut().zip(corners) {
-            *t = corner(number, 1, count).ok_or_else(|| {
+            *t = vertex_index(number, 1, count).ok_or_else(|| {
                 let what =
                     format!("corner {number} does not exist: vertices run from 1 to {count}");
-                error(path, line, what)
+                syntax_error(path, line, what)
             })?;
         }
         all.push(tet);
@@ -159,23 +164,23 @@ fn resolved(
 }
 
 /// Formats a mesh as text, with the triangles of its surface.
-pub fn text(mesh: &TetMesh) -> String {
+pub fn format_mesh(mesh: &TetMesh) -> String {
     let mut out = format!(
         "MeshVersionFormatted 2\nDimension 3\n\nVertices\n{}\n",
         mesh.vertices().len()
     );
     for x in mesh.vertices() {
-        let [x, y, z] = coordinates(x);
-        row(&mut out, [x, y, z, "0".into()]);
+        let [x, y, z] = format_coordinates(x);
+        append_row(&mut out, [x, y, z, "0".into()]);
     }
     out.push_str(&format!("\nTetrahedra\n{}\n", mesh.tets().len()));
     for t in mesh.tets() {
-        row(&mut out, t.map(|v| v + 1).into_iter().chain([0]));
+        append_row(&mut out, t.map(|v| v + 1).into_iter().chain([0]));
     }
     let surface = mesh.surface_triangles();
     out.push_str(&format!("\nTriangles\n{}\n", surface.len()));
     for t in surface {
-        row(&mut out, t.map(|v| v + 1).into_iter().chain([0]));
+        append_row(&mut out, t.map(|v| v + 1).into_iter().chain([0]));
     }
     out.push_str("\nEnd\n");
     out

@@ -3,7 +3,7 @@
 //!
 //! The ending determines the format. Numbers are written so that they are read back exactly. A mesh whose
 //! tetrahedra are *all* inverted follows the other convention of orientation, and is turned. If only some are,
-//! that is an error unless [`Mend`] allows it. Attributes, markers, references, materials and surface elements are
+//! that is an error unless [`MeshRepairs`] allows it. Attributes, markers, references, materials and surface elements are
 //! skipped.
 //!
 //! Files are written whole or not at all. Memory is allocated for the content read, not for the count in a header.
@@ -15,8 +15,8 @@ mod tests;
 mod tetgen;
 mod vega;
 
-use super::check::{self, Lie};
-use super::{Mend, TetError, TetMesh, drop_unused};
+use super::check::{self, TetOrientation};
+use super::{MeshRepairs, TetError, TetMesh, drop_unused};
 use crate::Vec3;
 use crate::elasticity::Material;
 use std::fmt::Write;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Longest file that is read, bytes.
-const LONGEST: u64 = 1 << 31;
+const MAX_FILE_BYTES: u64 = 1 << 31;
 
 /// Kind of elements in a `.veg` file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct WriteSettings {
 
 /// Content of a file before it becomes a mesh.
 #[derive(Debug, Default)]
-struct Content {
+struct MeshContent {
     vertices: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
     /// Cubes, with corners in the order `i + 2j + 4k`.
@@ -68,7 +68,7 @@ struct Content {
     middles: bool,
 }
 
-enum Format {
+enum MeshFormat {
     TetGen { node: PathBuf, ele: PathBuf },
     Medit,
     Vega,
@@ -81,15 +81,15 @@ impl TetMesh {
     /// # Errors
     /// [`TetError::Format`], [`TetError::Disk`], [`TetError::File`] with the line, or [`TetError::Content`] if the
     /// file follows its format but its content is not a body.
-    pub fn read(path: &Path, mend: Mend) -> Result<Self, TetError> {
-        let content = match format(path)? {
-            Format::TetGen { node, ele } => {
-                tetgen::parse((&node, &load(&node)?), (&ele, &load(&ele)?))?
+    pub fn read(path: &Path, mend: MeshRepairs) -> Result<Self, TetError> {
+        let content = match file_format(path)? {
+            MeshFormat::TetGen { node, ele } => {
+                tetgen::parse((&node, &read_text(&node)?), (&ele, &read_text(&ele)?))?
             }
-            Format::Medit => medit::parse(path, &load(path)?)?,
-            Format::Vega => vega::parse(path, &load(path)?)?,
+            MeshFormat::Medit => medit::parse(path, &read_text(path)?)?,
+            MeshFormat::Vega => vega::parse(path, &read_text(path)?)?,
         };
-        content.mesh(mend).map_err(|e| TetError::Content {
+        content.into_mesh(mend).map_err(|e| TetError::Content {
             path: path.to_owned(),
             source: Box::new(e),
         })
@@ -100,17 +100,23 @@ impl TetMesh {
     /// # Errors
     /// [`TetError::Format`], [`TetError::NoCubes`], [`TetError::Disk`]; previous content at `path` then stays.
     pub fn write(&self, path: &Path, settings: WriteSettings) -> Result<(), TetError> {
-        let format = format(path)?;
+        let format = file_format(path)?;
         let cubic = settings.elements == ElementKind::Cubic;
-        if cubic && (self.cubes.is_empty() || !matches!(format, Format::Vega)) {
+        if cubic && (self.cubes.is_empty() || !matches!(format, MeshFormat::Vega)) {
             return Err(TetError::NoCubes);
         }
         let files: Vec<(PathBuf, String)> = match format {
-            Format::TetGen { node, ele } => {
-                vec![(node, tetgen::nodes(self)), (ele, tetgen::elements(self))]
+            MeshFormat::TetGen { node, ele } => {
+                vec![
+                    (node, tetgen::format_nodes(self)),
+                    (ele, tetgen::format_elements(self)),
+                ]
             }
-            Format::Medit => vec![(path.to_owned(), medit::text(self))],
-            Format::Vega => vec![(path.to_owned(), vega::text(self, cubic, &settings.material))],
+            MeshFormat::Medit => vec![(path.to_owned(), medit::format_mesh(self))],
+            MeshFormat::Vega => vec![(
+                path.to_owned(),
+                vega::format_mesh(self, cubic, &settings.material),
+            )],
         };
         let parts: Vec<[&[u8]; 1]> = files.iter().map(|f| [f.1.as_bytes()]).collect();
         let all: Vec<(&Path, &[&[u8]])> = files
@@ -118,13 +124,13 @@ impl TetMesh {
             .zip(&parts)
             .map(|(f, part)| (f.0.as_path(), part.as_slice()))
             .collect();
-        crate::disk::write_together(&all).map_err(|e| disk(path, "written", &e))
+        crate::disk::write_together(&all).map_err(|e| disk_error(path, "written", &e))
     }
 }
 
-impl Content {
+impl MeshContent {
     /// Builds the mesh, with the allowed repairs.
-    fn mesh(self, mend: Mend) -> Result<TetMesh, TetError> {
+    fn into_mesh(self, mend: MeshRepairs) -> Result<TetMesh, TetError> {
         let Self {
             mut vertices,
             mut tets,
@@ -139,22 +145,24 @@ impl Content {
             return TetMesh::from_cubes(vertices, cubes);
         }
         check::check_indices(&vertices, &tets)?;
-        let size = check::size(&vertices)?;
-        let inverted =
-            |t: &[u32; 4]| check::lie(&t.map(|v| vertices[v as usize]), size) == Lie::Inverted;
+        let size = check::body_size(&vertices)?;
+        let inverted = |t: &[u32; 4]| {
+            check::classify_orientation(&t.map(|v| vertices[v as usize]), size)
+                == TetOrientation::Inverted
+        };
         if tets.iter().all(inverted) {
             tets.iter_mut().for_each(|t| t.swap(2, 3));
         }
-        let mend = Mend {
+        let mend = MeshRepairs {
             drop_unused: mend.drop_unused || middles,
             ..mend
         };
-        TetMesh::mended(vertices, tets, mend)
+        TetMesh::with_repairs(vertices, tets, mend)
     }
 }
 
 /// Returns the format of a path.
-fn format(path: &Path) -> Result<Format, TetError> {
+fn file_format(path: &Path) -> Result<MeshFormat, TetError> {
     let ending = path
         .extension()
         .and_then(|e| e.to_str())
@@ -171,7 +179,7 @@ fn format(path: &Path) -> Result<Format, TetError> {
             PathBuf::from(name)
         };
         let (node, ele) = (with(".node"), with(".ele"));
-        Format::TetGen { node, ele }
+        MeshFormat::TetGen { node, ele }
     };
     match ending.as_str() {
         "node" | "ele" => {
@@ -182,11 +190,11 @@ fn format(path: &Path) -> Result<Format, TetError> {
             let upper = given.chars().all(|c| c.is_ascii_uppercase());
             Ok(pair(&path.with_extension(""), upper))
         }
-        "mesh" => Ok(Format::Medit),
-        "veg" => Ok(Format::Vega),
+        "mesh" => Ok(MeshFormat::Medit),
+        "veg" => Ok(MeshFormat::Vega),
         _ => match pair(path, false) {
-            Format::TetGen { node, ele } if node.exists() || ele.exists() => {
-                Ok(Format::TetGen { node, ele })
+            MeshFormat::TetGen { node, ele } if node.exists() || ele.exists() => {
+                Ok(MeshFormat::TetGen { node, ele })
             }
             _ => Err(TetError::Format(path.to_owned())),
         },
@@ -194,13 +202,14 @@ fn format(path: &Path) -> Result<Format, TetError> {
 }
 
 /// Reads the text of a file; bytes that are not UTF-8 become marks that are part of no number.
-fn load(path: &Path) -> Result<String, TetError> {
-    let bytes = crate::disk::read(path, LONGEST).map_err(|e| disk(path, "read", &e))?;
+fn read_text(path: &Path) -> Result<String, TetError> {
+    let bytes =
+        crate::disk::read(path, MAX_FILE_BYTES).map_err(|e| disk_error(path, "read", &e))?;
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
-fn disk(path: &Path, action: &'static str, e: &std::io::Error) -> TetError {
+fn disk_error(path: &Path, action: &'static str, e: &std::io::Error) -> TetError {
     TetError::Disk {
         path: path.to_owned(),
         action,
@@ -209,7 +218,7 @@ fn disk(path: &Path, action: &'static str, e: &std::io::Error) -> TetError {
 }
 
 /// Appends a row of numbers.
-fn row<T: std::fmt::Display>(out: &mut String, numbers: impl IntoIterator<Item = T>) {
+fn append_row<T: std::fmt::Display>(out: &mut String, numbers: impl IntoIterator<Item = T>) {
     for (i, n) in numbers.into_iter().enumerate() {
         let gap = if i > 0 { " " } else { "" };
         // Writing to a string cannot fail.
@@ -219,6 +228,6 @@ fn row<T: std::fmt::Display>(out: &mut String, numbers: impl IntoIterator<Item =
 }
 
 /// Formats the coordinates of a point with the fewest digits that are read back exactly.
-fn coordinates(x: &Vec3) -> [String; 3] {
+fn format_coordinates(x: &Vec3) -> [String; 3] {
     [0, 1, 2].map(|k| format!("{:?}", x[k]))
 }

@@ -9,7 +9,7 @@ use std::str::{Lines, SplitAsciiWhitespace};
 
 /// A line with its number and text; comments (from `#` on) and empty lines are left out.
 #[derive(Clone)]
-pub struct Line<'a> {
+pub struct TextLine<'a> {
     pub number: usize,
     pub text: &'a str,
 }
@@ -17,21 +17,21 @@ pub struct Line<'a> {
 /// Scanner over the lines of a file that have content.
 pub struct Scanner<'a> {
     pub path: &'a Path,
-    lines: Peekable<Said<'a>>,
+    lines: Peekable<ContentLines<'a>>,
     /// Longest list that the text could hold.
     most: usize,
     last: usize,
 }
 
-struct Said<'a>(std::iter::Enumerate<Lines<'a>>);
+struct ContentLines<'a>(std::iter::Enumerate<Lines<'a>>);
 
-impl<'a> Iterator for Said<'a> {
-    type Item = Line<'a>;
+impl<'a> Iterator for ContentLines<'a> {
+    type Item = TextLine<'a>;
 
-    fn next(&mut self) -> Option<Line<'a>> {
+    fn next(&mut self) -> Option<TextLine<'a>> {
         self.0.find_map(|(i, line)| {
             let text = line.split('#').next().unwrap_or_default().trim();
-            (!text.is_empty()).then_some(Line {
+            (!text.is_empty()).then_some(TextLine {
                 number: i + 1,
                 text,
             })
@@ -43,30 +43,30 @@ impl<'a> Scanner<'a> {
     pub fn new(path: &'a Path, text: &'a str) -> Self {
         Self {
             path,
-            lines: Said(text.lines().enumerate()).peekable(),
+            lines: ContentLines(text.lines().enumerate()).peekable(),
             most: text.len() / 2 + 1,
             last: text.lines().count(),
         }
     }
 
     /// Returns the next line.
-    pub fn next(&mut self) -> Option<Line<'a>> {
+    pub fn next(&mut self) -> Option<TextLine<'a>> {
         self.lines.next()
     }
 
     /// Returns the next line without consuming it.
-    pub fn peek(&mut self) -> Option<&Line<'a>> {
+    pub fn peek(&mut self) -> Option<&TextLine<'a>> {
         self.lines.peek()
     }
 
     /// Returns the next line; fails at the end of the file.
-    pub fn expect(&mut self, what: &str) -> Result<Row<'a>, TetError> {
+    pub fn expect(&mut self, what: &str) -> Result<LineWords<'a>, TetError> {
         let (path, last) = (self.path, self.last);
         let line = self
             .lines
             .next()
-            .ok_or_else(|| error(path, last, format!("the file ends before {what}")))?;
-        Ok(Row {
+            .ok_or_else(|| syntax_error(path, last, format!("the file ends before {what}")))?;
+        Ok(LineWords {
             path,
             number: line.number,
             words: line.text.split_ascii_whitespace(),
@@ -74,20 +74,20 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the capacity for a promised count, at most what the text could hold.
-    pub fn room(&self, promised: usize) -> usize {
+    pub fn capacity(&self, promised: usize) -> usize {
         promised.min(self.most)
     }
 }
 
 /// Words of one line.
-pub struct Row<'a> {
+pub struct LineWords<'a> {
     path: &'a Path,
     pub number: usize,
     words: SplitAsciiWhitespace<'a>,
 }
 
-impl<'a> Row<'a> {
-    pub fn new(path: &'a Path, line: &Line<'a>) -> Self {
+impl<'a> LineWords<'a> {
+    pub fn new(path: &'a Path, line: &TextLine<'a>) -> Self {
         Self {
             path,
             number: line.number,
@@ -96,7 +96,7 @@ impl<'a> Row<'a> {
     }
 
     pub fn error(&self, what: String) -> TetError {
-        error(self.path, self.number, what)
+        syntax_error(self.path, self.number, what)
     }
 
     /// Returns the next word, without commas around it.
@@ -110,13 +110,14 @@ impl<'a> Row<'a> {
 
     pub fn real(&mut self, what: &str) -> Result<f64, TetError> {
         let word = self.word(what)?;
-        real(word).ok_or_else(|| self.error(format!("{what} is '{}', not a number", shown(word))))
+        parse_real(word)
+            .ok_or_else(|| self.error(format!("{what} is '{}', not a number", shorten_word(word))))
     }
 
     pub fn count(&mut self, what: &str) -> Result<usize, TetError> {
         let word = self.word(what)?;
         word.parse()
-            .map_err(|_| self.error(format!("{what} is '{}', not a count", shown(word))))
+            .map_err(|_| self.error(format!("{what} is '{}', not a count", shorten_word(word))))
     }
 
     pub fn point(&mut self) -> Result<Vec3, TetError> {
@@ -132,7 +133,7 @@ impl<'a> Row<'a> {
         let mut corners = [0; N];
         for c in &mut corners {
             let number = self.count("a corner")?;
-            *c = corner(number, base, vertices).ok_or_else(|| {
+            *c = vertex_index(number, base, vertices).ok_or_else(|| {
                 self.error(format!(
                     "corner {number} does not exist: vertices run from {base} to {}",
                     (base + vertices).saturating_sub(1)
@@ -144,7 +145,7 @@ impl<'a> Row<'a> {
 }
 
 /// Parses a finite number; Fortran's `D` exponents are included.
-pub fn real(word: &str) -> Option<f64> {
+pub fn parse_real(word: &str) -> Option<f64> {
     let number = word
         .parse()
         .or_else(|_| word.replace(['d', 'D'], "e").parse::<f64>())
@@ -153,12 +154,12 @@ pub fn real(word: &str) -> Option<f64> {
 }
 
 /// Returns the index of a vertex that a file numbers from `base`; `None` if it does not exist.
-pub fn corner(number: usize, base: usize, vertices: usize) -> Option<u32> {
+pub fn vertex_index(number: usize, base: usize, vertices: usize) -> Option<u32> {
     let index = number.checked_sub(base).filter(|i| *i < vertices)?;
     u32::try_from(index).ok()
 }
 
-pub fn error(path: &Path, line: usize, what: String) -> TetError {
+pub fn syntax_error(path: &Path, line: usize, what: String) -> TetError {
     TetError::File {
         path: path.to_owned(),
         line,
@@ -167,6 +168,6 @@ pub fn error(path: &Path, line: usize, what: String) -> TetError {
 }
 
 /// Shortens a word for an error sentence.
-pub fn shown(word: &str) -> String {
+pub fn shorten_word(word: &str) -> String {
     word.chars().take(24).collect()
 }

@@ -2,7 +2,7 @@
 //! Files of tetrahedra: round trips to the last bit, and whatever else may stand in a file.
 
 use super::*;
-use crate::disk::tests::Folder;
+use crate::disk::tests::TestFolder;
 use proptest::prelude::*;
 use std::fs;
 
@@ -19,13 +19,13 @@ fn bar() -> TetMesh {
 }
 
 fn read(path: &Path) -> Result<TetMesh, TetError> {
-    TetMesh::read(path, Mend::default())
+    TetMesh::read(path, MeshRepairs::default())
 }
 
 /// A mesh that is written is read back bit for bit, in every format.
 #[test]
 fn read_keeps_written_bits() {
-    let (folder, mesh) = (Folder::new(), bar());
+    let (folder, mesh) = (TestFolder::new(), bar());
     for name in ["a.node", "b.ele", "c.mesh", "d.veg"] {
         let path = folder.0.join(name);
         mesh.write(&path, WriteSettings::default()).unwrap();
@@ -54,27 +54,27 @@ fn read_keeps_written_bits() {
 /// Extreme numbers are read back bit for bit.
 #[test]
 fn extreme_numbers_survive_files() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let x = vec![
         Vec3::new(-0.0, 5e-324, 1e-300),
         Vec3::new(1.0 + f64::EPSILON, 0.0, 1e-5),
         Vec3::new(0.0, 1e16 / 3.0, 0.0),
         Vec3::new(0.1, 0.2, 123456789012345680.0),
     ];
-    let mesh = TetMesh::mended(
+    let mesh = TetMesh::with_repairs(
         x,
         vec![[0, 1, 2, 3]],
-        Mend {
+        MeshRepairs {
             orient: true,
-            ..Mend::default()
+            ..MeshRepairs::default()
         },
     );
     // Flat by our measure (edges of very different lengths), so only the text is looked at.
     assert!(mesh.is_err());
     for x in [-0.0, 5e-324, 1.0 + f64::EPSILON, f64::MAX, 1e16 / 3.0, 0.1] {
-        let text = coordinates(&Vec3::repeat(x))[0].clone();
+        let text = format_coordinates(&Vec3::repeat(x))[0].clone();
         assert_eq!(
-            scan::real(&text).map(f64::to_bits),
+            scan::parse_real(&text).map(f64::to_bits),
             Some(f64::to_bits(x)),
             "{text}"
         );
@@ -85,7 +85,7 @@ fn extreme_numbers_survive_files() {
 /// Files of TetGen are read with comments, attributes and nodes on edges.
 #[test]
 fn tetgen_files_are_read() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.write(
         "x.1.node",
         "# made by a program\n\n4 3 2 1  # attributes and a marker\n1 0 0 0 7 7 0\n2 1 0 0 7 7 1\n\
@@ -113,7 +113,7 @@ fn tetgen_files_are_read() {
 /// Files of Medit are read with sections that the reader does not need.
 #[test]
 fn medit_files_are_read() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let path = folder.write(
         "a.mesh",
         "MeshVersionFormatted\n1\n# comment\nDimension\n3\nEdges 1 1 2 0\nTetrahedra 1\n1 2 3 4 5\nVertices\n4\n\
@@ -130,7 +130,7 @@ fn medit_files_are_read() {
 /// Files of Vega are read with materials, sets and cubes.
 #[test]
 fn vega_files_are_read() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let corners = "1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n";
     let path = folder.write(
         "a.veg",
@@ -153,7 +153,7 @@ fn vega_files_are_read() {
 /// Errors in a file name its line and the cause.
 #[test]
 fn errors_name_line() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let corners = "0 0 0 1\n1 0 0 1\n0 1 0 1\n0 0 1 1\n";
     let head = "MeshVersionFormatted 2\nDimension 3\n";
     let refuse = |name: &str, text: &str, line: usize, word: &str| {
@@ -209,7 +209,7 @@ fn errors_name_line() {
 /// A write that fails leaves no file behind.
 #[test]
 fn failed_write_leaves_no_file() {
-    let (folder, mesh) = (Folder::new(), bar());
+    let (folder, mesh) = (TestFolder::new(), bar());
     fs::create_dir_all(folder.0.join("a.ele").join("inside")).unwrap();
     for name in ["a.node", "no/such.mesh", "b.stl", "a.ele"] {
         assert!(
@@ -238,7 +238,7 @@ fn failed_write_leaves_no_file() {
 /// Parses a text in every format, which must end without a panic.
 fn parse_all(text: &str) {
     let path = Path::new("x");
-    let mend = Mend {
+    let mend = MeshRepairs {
         orient: true,
         drop_unused: true,
     };
@@ -249,7 +249,7 @@ fn parse_all(text: &str) {
         tetgen::parse((path, "1 3\n0 0 0 0\n"), (path, text)),
     ];
     for content in contents.into_iter().flatten() {
-        let _ = content.mesh(mend);
+        let _ = content.into_mesh(mend);
     }
 }
 
@@ -278,10 +278,10 @@ proptest! {
     fn parsers_survive_damaged_files(kind in 0..4usize, cut in 0.0..1.0f64, at in 0.0..1.0f64, with in "[ -~\n]{0,6}") {
         let mesh = bar();
         let text = match kind {
-            0 => medit::text(&mesh),
-            1 => vega::text(&mesh, false, &Material::default()),
-            2 => vega::text(&mesh, true, &Material::default()),
-            _ => format!("{}{}", tetgen::nodes(&mesh), tetgen::elements(&mesh)),
+            0 => medit::format_mesh(&mesh),
+            1 => vega::format_mesh(&mesh, false, &Material::default()),
+            2 => vega::format_mesh(&mesh, true, &Material::default()),
+            _ => format!("{}{}", tetgen::format_nodes(&mesh), tetgen::format_elements(&mesh)),
         };
         let place = |part: f64| (part * text.len() as f64) as usize;
         parse_all(&text[..place(cut)]);

@@ -6,14 +6,14 @@
 //! corners of ten-node tetrahedra are kept. [TetGen 1.5 manual, §5.2]
 
 use super::scan::Scanner;
-use super::{Content, coordinates, row};
+use super::{MeshContent, append_row, format_coordinates};
 use crate::Vec3;
 use crate::tets::{TetError, TetMesh};
 use std::path::Path;
 
 /// Parses a mesh from the texts of its two files.
-pub fn parse(node: (&Path, &str), ele: (&Path, &str)) -> Result<Content, TetError> {
-    let (vertices, base) = points(node.0, node.1)?;
+pub fn parse(node: (&Path, &str), ele: (&Path, &str)) -> Result<MeshContent, TetError> {
+    let (vertices, base) = parse_points(node.0, node.1)?;
     let mut scan = Scanner::new(ele.0, ele.1);
     let mut head = scan.expect("the number of tetrahedra")?;
     let count = head.count("the number of tetrahedra")?;
@@ -23,22 +23,22 @@ pub fn parse(node: (&Path, &str), ele: (&Path, &str)) -> Result<Content, TetErro
             "tetrahedra of {corners} nodes: only 4 and 10 are known"
         )));
     }
-    let mut tets = Vec::with_capacity(scan.room(count));
+    let mut tets = Vec::with_capacity(scan.capacity(count));
     for i in 0..count {
         let mut line = scan.expect(&format!("tetrahedron {i} of {count}"))?;
         line.count("the tetrahedron's number")?;
         tets.push(line.corners(base, vertices.len())?);
     }
-    Ok(Content {
+    Ok(MeshContent {
         vertices,
         tets,
         middles: corners == 10,
-        ..Content::default()
+        ..MeshContent::default()
     })
 }
 
 /// Parses the points, and returns them with the number of the first.
-fn points(path: &Path, text: &str) -> Result<(Vec<Vec3>, usize), TetError> {
+fn parse_points(path: &Path, text: &str) -> Result<(Vec<Vec3>, usize), TetError> {
     let mut scan = Scanner::new(path, text);
     let mut head = scan.expect("the number of points")?;
     let count = head.count("the number of points")?;
@@ -46,7 +46,7 @@ fn points(path: &Path, text: &str) -> Result<(Vec<Vec3>, usize), TetError> {
     if dimension != 3 {
         return Err(head.error(format!("points of dimension {dimension}, not 3")));
     }
-    let mut vertices = Vec::with_capacity(scan.room(count));
+    let mut vertices = Vec::with_capacity(scan.capacity(count));
     let mut base = 0;
     for i in 0..count {
         let mut line = scan.expect(&format!("point {i} of {count}"))?;
@@ -66,20 +66,20 @@ fn points(path: &Path, text: &str) -> Result<(Vec<Vec3>, usize), TetError> {
 }
 
 /// Formats the `.node` file.
-pub fn nodes(mesh: &TetMesh) -> String {
+pub fn format_nodes(mesh: &TetMesh) -> String {
     let mut out = format!("{} 3 0 0\n", mesh.vertices().len());
     for (i, x) in mesh.vertices().iter().enumerate() {
-        let [x, y, z] = coordinates(x);
-        row(&mut out, [i.to_string(), x, y, z]);
+        let [x, y, z] = format_coordinates(x);
+        append_row(&mut out, [i.to_string(), x, y, z]);
     }
     out
 }
 
 /// Formats the `.ele` file.
-pub fn elements(mesh: &TetMesh) -> String {
+pub fn format_elements(mesh: &TetMesh) -> String {
     let mut out = format!("{} 4 0\n", mesh.tets().len());
     for (i, t) in (0u32..).zip(mesh.tets()) {
-        row(&mut out, [i, t[0], t[1], t[2], t[3]]);
+        append_row(&mut out, [i, t[0], t[1], t[2], t[3]]);
     }
     out
 }

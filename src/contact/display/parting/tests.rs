@@ -3,14 +3,14 @@
 
 use super::*;
 use crate::contact::Contact;
-use crate::contact::tests::Shaped;
+use crate::contact::tests::ShapedBar;
 use crate::progress::Silent;
 use crate::surface::Surface;
 use nalgebra::{Isometry3, Point3};
 use std::f64::consts::TAU;
 
 /// The bar rolled up by so many turns, each so much farther out than the one before: it is a tenth thick.
-fn rolled(turns: f64, pitch: f64) -> Shaped {
+fn rolled_bar(turns: f64, pitch: f64) -> ShapedBar {
     let place = move |x: &Vec3| {
         if turns == 0.0 {
             return *x;
@@ -19,22 +19,22 @@ fn rolled(turns: f64, pitch: f64) -> Shaped {
         let out = 1.6 / (turns * TAU) + x.x + pitch * angle / TAU;
         Vec3::new(out * angle.cos(), x.y, out * angle.sin())
     };
-    Shaped::new(place, 0.0)
+    ShapedBar::new(place, 0.0)
 }
 
-fn shown(bar: &Shaped) -> Vec<Vec3> {
+fn displayed_vertices(bar: &ShapedBar) -> Vec<Vec3> {
     let body = bar.skin.body();
-    let place = |v| body.embedding().place(v, &bar.base);
+    let place = |v| body.embedding().position(v, &bar.base);
     (0..body.surface().vertices().len()).map(place).collect()
 }
 
-fn part(bar: &Shaped, contact: &Contact) -> Parted {
+fn part_bar(bar: &ShapedBar, contact: &Contact) -> PartingOffsets {
     let contact = contact.prepare(bar.skin.body(), &Silent).unwrap();
-    Parting::new(&contact).part(&bar.pose, &bar.base, &shown(bar), 0)
+    Parting::new(&contact).part(&bar.pose, &bar.base, &displayed_vertices(bar), 0)
 }
 
-fn moved(bar: &Shaped, parted: &Parted) -> Vec<Vec3> {
-    let mut places = shown(bar);
+fn parted_vertices(bar: &ShapedBar, parted: &PartingOffsets) -> Vec<Vec3> {
+    let mut places = displayed_vertices(bar);
     parted
         .moves
         .iter()
@@ -44,7 +44,7 @@ fn moved(bar: &Shaped, parted: &Parted) -> Vec<Vec3> {
 
 /// Middles of triangles that lie in other flesh: where the winding number a little outside of them is that of flesh. Those on the
 /// sides, along which the ends slide, lie in none of it nor outside.
-fn in_other_flesh(bar: &Shaped, places: &[Vec3]) -> usize {
+fn count_buried_triangles(bar: &ShapedBar, places: &[Vec3]) -> usize {
     let triangles = bar.skin.body().surface().triangles();
     let surface = Surface::new(places.to_vec(), triangles.to_vec()).unwrap();
     let welded = surface.welded();
@@ -56,7 +56,7 @@ fn in_other_flesh(bar: &Shaped, places: &[Vec3]) -> usize {
     welded.triangles.iter().filter(outside).count()
 }
 
-fn largest(moves: &[(u32, Vec3)]) -> f64 {
+fn largest_move(moves: &[(u32, Vec3)]) -> f64 {
     moves.iter().map(|(_, d)| d.norm()).fold(0.0, f64::max)
 }
 
@@ -64,31 +64,34 @@ fn largest(moves: &[(u32, Vec3)]) -> f64 {
 #[test]
 fn part_moves_nothing_without_overlap() {
     for turns in [0.0, 0.3, 0.9] {
-        let parted = part(&rolled(turns, 0.05), &Contact::default());
-        assert_eq!(parted, Parted::default(), "{turns}");
+        let parted = part_bar(&rolled_bar(turns, 0.05), &Contact::default());
+        assert_eq!(parted, PartingOffsets::default(), "{turns}");
     }
     // Nor is what is to pass through itself.
     let mut contact = Contact::default();
     contact.options.self_contact = false;
-    assert_eq!(part(&rolled(1.2, 0.05), &contact), Parted::default());
+    assert_eq!(
+        part_bar(&rolled_bar(1.2, 0.05), &contact),
+        PartingOffsets::default()
+    );
 }
 
 /// Both sides of an overlap give way by half of its depth, and skin far away stays.
 #[test]
 fn part_splits_overlap_evenly() {
-    let bar = rolled(1.2, 0.08);
-    let parted = part(&bar, &Contact::default());
-    let before = in_other_flesh(&bar, &shown(&bar));
-    let after = in_other_flesh(&bar, &moved(&bar, &parted));
+    let bar = rolled_bar(1.2, 0.08);
+    let parted = part_bar(&bar, &Contact::default());
+    let before = count_buried_triangles(&bar, &displayed_vertices(&bar));
+    let after = count_buried_triangles(&bar, &parted_vertices(&bar, &parted));
     assert!(before > 8 && 10 * after <= before, "{before} {after}");
     // Half of two centimetres, and a hair; both ends give way.
-    let most = largest(&parted.moves);
+    let most = largest_move(&parted.moves);
     assert!((0.005..0.02).contains(&most), "{most}");
     let far: Vec<f64> = parted
         .moves
         .iter()
         .filter(|(_, d)| d.norm() > 0.005)
-        .map(|(v, _)| bar.skin.rest(*v).z)
+        .map(|(v, _)| bar.skin.rest_vertex(*v).z)
         .collect();
     assert!(far.iter().any(|z| *z < 0.3) && far.iter().any(|z| *z > 1.3));
     assert!(far.iter().all(|z| (z - 0.8).abs() > 0.3));
@@ -99,7 +102,8 @@ fn part_splits_overlap_evenly() {
 /// Displacements vanish with the depth of the overlap and change in proportion to it.
 #[test]
 fn part_is_continuous_in_depth() {
-    let deepest = |pitch: f64| largest(&part(&rolled(1.2, pitch), &Contact::default()).moves);
+    let deepest =
+        |pitch: f64| largest_move(&part_bar(&rolled_bar(1.2, pitch), &Contact::default()).moves);
     // Where the ends begin to touch.
     let (mut in_touch, mut apart) = (0.095, 0.12);
     assert!(deepest(in_touch) > 0.0 && deepest(apart) == 0.0);
@@ -118,9 +122,9 @@ fn part_is_continuous_in_depth() {
     // The largest change of a vertex halves with the steps in which the ends go through each other.
     let change = |steps: usize| {
         let at = |i: usize| {
-            let bar = rolled(1.2, 0.11 - 0.03 * i as f64 / steps as f64);
+            let bar = rolled_bar(1.2, 0.11 - 0.03 * i as f64 / steps as f64);
             let mut all = vec![Vec3::zeros(); bar.skin.rest_vertices().len()];
-            for (v, d) in part(&bar, &Contact::default()).moves {
+            for (v, d) in part_bar(&bar, &Contact::default()).moves {
                 all[v as usize] = d;
             }
             all
@@ -139,17 +143,17 @@ fn part_is_continuous_in_depth() {
 /// Displacements move and turn with the whole body.
 #[test]
 fn part_is_rigid_invariant() {
-    let bar = rolled(1.2, 0.085);
+    let bar = rolled_bar(1.2, 0.085);
     let by = Isometry3::new(Vec3::new(30.0, -4.0, 7.0), Vec3::new(0.4, -1.1, 0.7));
-    let mut gone = rolled(1.2, 0.085);
+    let mut gone = rolled_bar(1.2, 0.085);
     for x in &mut gone.base {
         *x = by.transform_point(&Point3::from(*x)).coords;
     }
     let (here, there) = (
-        part(&bar, &Contact::default()),
-        part(&gone, &Contact::default()),
+        part_bar(&bar, &Contact::default()),
+        part_bar(&gone, &Contact::default()),
     );
-    let (here, there) = (moved(&bar, &here), moved(&gone, &there));
+    let (here, there) = (parted_vertices(&bar, &here), parted_vertices(&gone, &there));
     for (a, b) in here.iter().zip(&there) {
         assert!((by.transform_point(&Point3::from(*a)).coords - b).norm() < 1e-6);
     }
@@ -161,7 +165,7 @@ fn part_same_bits_across_threads() {
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let pool = pool.build().unwrap();
-        pool.install(|| part(&rolled(1.2, 0.06), &Contact::default()))
+        pool.install(|| part_bar(&rolled_bar(1.2, 0.06), &Contact::default()))
     };
     assert_eq!(with(1), with(3));
 }
@@ -169,30 +173,30 @@ fn part_same_bits_across_threads() {
 /// Skin of region zero takes no part in contact and is not moved.
 #[test]
 fn part_skips_region_zero() {
-    let bar = rolled(1.2, 0.05);
+    let bar = rolled_bar(1.2, 0.05);
     let rest = bar.skin.rest_vertices().iter();
     let contact = Contact {
         regions: Some(rest.map(|x| u32::from(x.z < 0.8)).collect()),
         ..Contact::default()
     };
-    assert!(part(&bar, &contact).moves.is_empty());
+    assert!(part_bar(&bar, &contact).moves.is_empty());
 }
 
 /// Skin below a plane is brought to its surface, and skin far from the plane stays.
 #[test]
 fn part_pushes_out_of_plane() {
-    let bar = rolled(0.0, 0.0);
+    let bar = rolled_bar(0.0, 0.0);
     let plane = Collider::plane(Vec3::new(0.0, 0.0, 0.02), Vec3::z()).unwrap();
     let contact = Contact {
         colliders: vec![Arc::new(plane)],
         ..Contact::default()
     };
-    let parted = part(&bar, &contact);
-    let places = moved(&bar, &parted);
+    let parted = part_bar(&bar, &contact);
+    let places = parted_vertices(&bar, &parted);
     let lowest = places.iter().map(|p| p.z).fold(f64::INFINITY, f64::min);
     assert!(lowest > 0.02 - 1e-6, "{lowest}");
-    assert!(largest(&parted.moves) < 0.021);
-    let far = |v: &u32| bar.skin.rest(*v).z > 1.5;
+    assert!(largest_move(&parted.moves) < 0.021);
+    let far = |v: &u32| bar.skin.rest_vertex(*v).z > 1.5;
     assert!(!parted.moves.iter().any(|(v, _)| far(v)));
     assert!(
         parted

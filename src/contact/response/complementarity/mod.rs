@@ -18,17 +18,17 @@
 mod sweeps;
 
 use crate::Vec3;
-use crate::contact::response::compliance::{Compliance, Flexible};
+use crate::contact::response::compliance::{ComplianceColumns, FlexibleBody};
 use nalgebra::DMatrixView;
 use std::ops::Range;
-use sweeps::Way;
+use sweeps::SearchDirection;
 
 /// Squared length below which all entries of a row count as zero, so that it moves nothing. Entries are shares of one: this is a millionth.
-const STILL: f64 = 1e-12;
+const ZERO_NORM_SQUARED: f64 = 1e-12;
 
 /// One block of a row of C: the direction of a force on one node of one body.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ConstraintEntry {
     pub body: u32,
     /// Free node of the body.
     pub node: u32,
@@ -66,46 +66,49 @@ pub(crate) struct Friction {
 
 /// All constraints of a step. Kept from step to step for its memory.
 #[derive(Debug, Default)]
-pub(crate) struct Constraints {
+pub(crate) struct ConstraintSet {
     pub rows: Vec<Constraint>,
     /// Entries of all rows, side by side.
-    entries: Vec<Entry>,
+    entries: Vec<ConstraintEntry>,
 }
 
-impl Constraints {
+impl ConstraintSet {
     pub fn clear(&mut self) {
         self.rows.clear();
         self.entries.clear();
     }
 
     /// Adds the entries of one row or one tangent and returns their range.
-    pub fn add_entries(&mut self, entries: impl IntoIterator<Item = Entry>) -> Range<usize> {
+    pub fn add_entries(
+        &mut self,
+        entries: impl IntoIterator<Item = ConstraintEntry>,
+    ) -> Range<usize> {
         let first = self.entries.len();
         self.entries.extend(entries);
         first..self.entries.len()
     }
 
     /// Returns the entries in a range.
-    pub fn entries(&self, of: &Range<usize>) -> &[Entry] {
+    pub fn entries(&self, of: &Range<usize>) -> &[ConstraintEntry] {
         &self.entries[of.clone()]
     }
 
     /// Returns the entries of all rows.
-    pub fn all_entries(&self) -> &[Entry] {
+    pub fn all_entries(&self) -> &[ConstraintEntry] {
         &self.entries
     }
 
     /// Returns whether no force along a row's normal would move anything.
-    pub fn is_held(&self, row: &Constraint) -> bool {
-        let still = |e: &Entry| e.direction.norm_squared() < STILL;
+    pub fn is_immovable(&self, row: &Constraint) -> bool {
+        let still = |e: &ConstraintEntry| e.direction.norm_squared() < ZERO_NORM_SQUARED;
         self.entries(&row.normal).iter().all(still)
     }
 
     /// Subtracts from gaps and slips the displacements already in them, per body and free node, metres.
-    pub fn without(&mut self, displaced: &[Vec<Vec3>]) {
+    pub fn subtract_displacements(&mut self, displaced: &[Vec<Vec3>]) {
         let entries = &self.entries;
         let along = |of: &Range<usize>| {
-            let part = |e: &Entry| {
+            let part = |e: &ConstraintEntry| {
                 e.direction
                     .dot(&displaced[e.body as usize][e.node as usize])
             };
@@ -124,23 +127,23 @@ impl Constraints {
 
 /// All rows of the constraints side by side, with the working data of the sweeps. Kept from step to step for its memory.
 #[derive(Default)]
-pub(crate) struct Rows {
-    rows: Vec<Row>,
-    blocks: Vec<Block>,
+pub(crate) struct ProjectedGaussSeidel {
+    rows: Vec<ConstraintRow>,
+    blocks: Vec<ConstraintBlock>,
     /// Entries of all rows, each with the position of its node in `moved`.
-    entries: Vec<(Entry, usize)>,
-    parts: Vec<Part>,
+    entries: Vec<(ConstraintEntry, usize)>,
+    parts: Vec<PushedNodes>,
     /// `W Cᵀ λ` at the nodes that rows push.
     moved: Vec<f64>,
     /// `W c` of the rows that have pushed, one after the other; and the parts of `moved` that they belong to.
     responses: Vec<f64>,
-    spans: Vec<Span>,
-    way: Way,
+    spans: Vec<ResponseSpan>,
+    direction: SearchDirection,
 }
 
 /// The nodes of one body that rows push.
 #[derive(Default)]
-struct Part {
+struct PushedNodes {
     /// First index in `moved`.
     start: usize,
     /// Positions among the nodes of the compliance, ascending; and the inverse of this list.
@@ -152,20 +155,20 @@ struct Part {
 
 /// One constraint among the rows.
 #[derive(Clone, Copy)]
-struct Block {
+struct ConstraintBlock {
     /// Index of its normal row; with friction two tangents follow.
     first: usize,
     friction: Option<f64>,
     limit: f64,
 }
 
-struct Row {
+struct ConstraintRow {
     entries: Range<usize>,
     /// b.
     offset: f64,
     force: f64,
     /// D_jj and ε.
-    own: f64,
+    diagonal: f64,
     give: f64,
     /// Range among the spans, computed when the row first pushes.
     spans: Option<Range<usize>>,
@@ -173,51 +176,51 @@ struct Row {
 
 /// Response of the nodes of one body to a row.
 #[derive(Clone, Copy)]
-struct Span {
+struct ResponseSpan {
     moved: usize,
     response: usize,
     len: usize,
 }
 
-impl Part {
-    fn view(&self) -> DMatrixView<'_, f64> {
+impl PushedNodes {
+    fn matrix_view(&self) -> DMatrixView<'_, f64> {
         DMatrixView::from_slice(&self.matrix, 3 * self.places.len(), 3 * self.places.len())
     }
 }
 
-impl Rows {
-    fn set_up(&mut self, all: &Constraints, compliances: &[Compliance]) {
+impl ProjectedGaussSeidel {
+    fn set_up(&mut self, all: &ConstraintSet, compliances: &[ComplianceColumns]) {
         self.rows.clear();
         self.blocks.clear();
         self.entries.clear();
         self.responses.clear();
         self.spans.clear();
-        self.gather(all.all_entries(), compliances);
+        self.gather_compliance(all.all_entries(), compliances);
         for constraint in &all.rows {
             let friction = constraint.friction.as_ref();
             let first = self.rows.len();
-            self.blocks.push(Block {
+            self.blocks.push(ConstraintBlock {
                 first,
                 friction: friction.map(|f| f.coefficient),
                 limit: constraint.limit,
             });
             let force = constraint.force.clamp(0.0, constraint.limit);
             let normal = all.entries(&constraint.normal);
-            self.add(normal, constraint.gap, force, compliances);
+            self.add_row(normal, constraint.gap, force, compliances);
             for k in 0..2 {
                 if let Some(f) = friction {
                     let tangent = all.entries(&f.tangents[k]);
-                    self.add(tangent, f.slides[k], f.forces[k], compliances);
+                    self.add_row(tangent, f.slides[k], f.forces[k], compliances);
                 }
             }
             // The compliance of tangents is the same in all directions.
-            let stiffest = self.rows[first..].iter().skip(1).map(|r| r.own);
+            let stiffest = self.rows[first..].iter().skip(1).map(|r| r.diagonal);
             let stiffest = stiffest.fold(0.0, f64::max);
             for (k, row) in self.rows[first..].iter_mut().enumerate() {
                 if k > 0 {
-                    row.own = stiffest;
+                    row.diagonal = stiffest;
                 }
-                row.give = constraint.compliance * row.own * constraint.give.max(1.0);
+                row.give = constraint.compliance * row.diagonal * constraint.give.max(1.0);
                 // Tangents that hold have already yielded by the last step's force.
                 if k > 0 {
                     row.offset -= row.give * row.force;
@@ -226,31 +229,37 @@ impl Rows {
         }
         for j in 0..self.rows.len() {
             let force = std::mem::take(&mut self.rows[j].force);
-            self.set(j, force);
+            self.set_force(j, force);
         }
     }
 
     /// Gathers W between the nodes that rows push now.
-    fn gather(&mut self, entries: &[Entry], compliances: &[Compliance]) {
-        self.parts.resize_with(compliances.len(), Part::default);
+    fn gather_compliance(
+        &mut self,
+        entries: &[ConstraintEntry],
+        compliances: &[ComplianceColumns],
+    ) {
+        self.parts
+            .resize_with(compliances.len(), PushedNodes::default);
         for (part, compliance) in self.parts.iter_mut().zip(compliances) {
             part.here.clear();
-            part.here.resize(compliance.len(), Compliance::NONE);
+            part.here
+                .resize(compliance.len(), ComplianceColumns::UNLISTED_NODE);
         }
         for entry in entries {
             let body = entry.body as usize;
-            self.parts[body].here[compliances[body].place(entry.node)] = 0;
+            self.parts[body].here[compliances[body].node_index(entry.node)] = 0;
         }
         let mut start = 0;
         for (part, compliance) in self.parts.iter_mut().zip(compliances) {
             part.places.clear();
             for (place, here) in (0u32..).zip(&mut part.here) {
-                if *here != Compliance::NONE {
+                if *here != ComplianceColumns::UNLISTED_NODE {
                     *here = part.places.len() as u32;
                     part.places.push(place);
                 }
             }
-            compliance.gather(&part.places, &mut part.matrix);
+            compliance.gather_matrix(&part.places, &mut part.matrix);
             part.start = start;
             start += 3 * part.places.len();
         }
@@ -258,12 +267,18 @@ impl Rows {
         self.moved.resize(start, 0.0);
     }
 
-    fn add(&mut self, entries: &[Entry], offset: f64, force: f64, compliances: &[Compliance]) {
+    fn add_row(
+        &mut self,
+        entries: &[ConstraintEntry],
+        offset: f64,
+        force: f64,
+        compliances: &[ComplianceColumns],
+    ) {
         let first = self.entries.len();
         for &entry in entries {
             let body = entry.body as usize;
             let part = &self.parts[body];
-            let here = part.here[compliances[body].place(entry.node)] as usize;
+            let here = part.here[compliances[body].node_index(entry.node)] as usize;
             self.entries.push((entry, part.start + 3 * here));
         }
         let mut own = 0.0;
@@ -271,26 +286,26 @@ impl Rows {
             for (b, j) in &self.entries[first..] {
                 if a.body == b.body {
                     let part = &self.parts[a.body as usize];
-                    let view = part.view();
+                    let view = part.matrix_view();
                     let w = view.fixed_view::<3, 3>(i - part.start, j - part.start);
                     own += a.direction.dot(&(w * b.direction));
                 }
             }
         }
-        self.rows.push(Row {
+        self.rows.push(ConstraintRow {
             entries: first..self.entries.len(),
             offset,
             force,
-            own,
+            diagonal: own,
             give: 0.0,
             spans: None,
         });
     }
 
     /// Returns `b + D λ + ε λ` of a row.
-    fn value(&self, j: usize) -> f64 {
+    fn row_value(&self, j: usize) -> f64 {
         let row = &self.rows[j];
-        let part = |(e, at): &(Entry, usize)| {
+        let part = |(e, at): &(ConstraintEntry, usize)| {
             let (d, m) = (e.direction, &self.moved[*at..*at + 3]);
             d.x * m[0] + d.y * m[1] + d.z * m[2]
         };
@@ -299,18 +314,18 @@ impl Rows {
     }
 
     /// Returns the force for which a row's value is zero.
-    fn wanted(&self, j: usize) -> f64 {
+    fn zeroing_force(&self, j: usize) -> f64 {
         let row = &self.rows[j];
-        row.force - self.value(j) / (row.own + row.give)
+        row.force - self.row_value(j) / (row.diagonal + row.give)
     }
 
     /// Sets the force of a row and returns the size of the change.
-    fn set(&mut self, j: usize, force: f64) -> f64 {
+    fn set_force(&mut self, j: usize, force: f64) -> f64 {
         let change = force - self.rows[j].force;
         if change == 0.0 {
             return 0.0;
         }
-        let spans = self.spans(j);
+        let spans = self.response_spans(j);
         self.rows[j].force = force;
         for span in &self.spans[spans] {
             let moved = &mut self.moved[span.moved..span.moved + span.len];
@@ -323,7 +338,7 @@ impl Rows {
     }
 
     /// Returns the spans of a row's response `W c` on each body that it pushes.
-    fn spans(&mut self, j: usize) -> Range<usize> {
+    fn response_spans(&mut self, j: usize) -> Range<usize> {
         if let Some(spans) = &self.rows[j].spans {
             return spans.clone();
         }
@@ -333,7 +348,7 @@ impl Rows {
             let len = 3 * part.places.len();
             let known = self.spans[first..].iter().find(|s| s.moved == part.start);
             let span = known.copied().unwrap_or_else(|| {
-                let span = Span {
+                let span = ResponseSpan {
                     moved: part.start,
                     response: self.responses.len(),
                     len,
@@ -357,7 +372,7 @@ impl Rows {
     }
 
     /// Computes `Cᵀ λ` of each body, N.
-    fn push(&self, nodes: &[usize], pushes: &mut Vec<Vec<Vec3>>) {
+    fn compute_pushes(&self, nodes: &[usize], pushes: &mut Vec<Vec<Vec3>>) {
         pushes.resize_with(nodes.len(), Vec::new);
         for (pushes, &count) in pushes.iter_mut().zip(nodes) {
             pushes.clear();
@@ -373,16 +388,16 @@ impl Rows {
     /// Solves for the forces of the constraints. `moved` receives per body the displacements of its free nodes, `pushes` the forces on these, N.
     pub fn solve(
         &mut self,
-        constraints: &mut Constraints,
-        compliances: &[Compliance],
-        flesh: &mut [&mut dyn Flexible],
+        constraints: &mut ConstraintSet,
+        compliances: &[ComplianceColumns],
+        flesh: &mut [&mut dyn FlexibleBody],
         nodes: &[usize],
         (moved, pushes): (&mut Vec<Vec<Vec3>>, &mut Vec<Vec<Vec3>>),
     ) {
         self.set_up(constraints, compliances);
         self.settle();
-        self.push(nodes, moved);
-        displace(flesh, moved);
+        self.compute_pushes(nodes, moved);
+        apply_inverses(flesh, moved);
         // Correct b by the difference between A⁻¹ and W for the second round.
         for row in &mut self.rows {
             let mut apart = 0.0;
@@ -395,9 +410,9 @@ impl Rows {
             row.offset += apart;
         }
         self.settle();
-        self.push(nodes, pushes);
-        self.push(nodes, moved);
-        displace(flesh, moved);
+        self.compute_pushes(nodes, pushes);
+        self.compute_pushes(nodes, moved);
+        apply_inverses(flesh, moved);
         let mut forces = self.rows.iter().map(|row| row.force);
         let mut next = || forces.next().unwrap_or_default();
         for constraint in &mut constraints.rows {
@@ -410,7 +425,7 @@ impl Rows {
 }
 
 /// Applies `A⁻¹` to the forces on each body, in place, with A itself.
-fn displace(flesh: &mut [&mut dyn Flexible], forces: &mut [Vec<Vec3>]) {
+fn apply_inverses(flesh: &mut [&mut dyn FlexibleBody], forces: &mut [Vec<Vec3>]) {
     for (flesh, forces) in flesh.iter_mut().zip(forces) {
         flesh.displace(forces);
     }

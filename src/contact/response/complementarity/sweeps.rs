@@ -8,17 +8,17 @@
 //!
 //! Deviation: changes are measured by the compliance of the rows, `Σ (D_jj + ε) Δλ_j²`, and a round is two sweeps, so that it is symmetric.
 
-use super::{Block, Row, Rows};
+use super::{ConstraintBlock, ConstraintRow, ProjectedGaussSeidel};
 
 /// Most rounds, and the change in a sweep, relative to the largest force, at which they end. At ten times the change an elbow that is held at 135°
 /// goes on creeping by 2e-5 of the size a second. At a tenth, with three times the rounds, depths are the same and an elbow at 150° takes three times
 /// as long.
-const ROUNDS: usize = 30;
-const SETTLED: f64 = 1e-5;
+const MAX_ROUNDS: usize = 30;
+const FORCE_TOLERANCE: f64 = 1e-5;
 
 /// The search direction from round to round. Vectors hold the forces, then `moved`.
 #[derive(Default)]
-pub(super) struct Way {
+pub(super) struct SearchDirection {
     /// Values before the present round.
     before: Vec<f64>,
     /// The direction, and the measure of the last round's change.
@@ -26,24 +26,25 @@ pub(super) struct Way {
     size: f64,
 }
 
-impl Way {
+impl SearchDirection {
     fn clear(&mut self) {
         self.direction.clear();
         self.size = 0.0;
     }
 
-    fn begin(&mut self, rows: &Rows) {
+    fn begin(&mut self, rows: &ProjectedGaussSeidel) {
         self.before.clear();
         let forces = rows.rows.iter().map(|row| row.force);
         self.before.extend(forces.chain(rows.moved.iter().copied()));
     }
 
     /// Extrapolates beyond the change of the round.
-    fn go_on(&mut self, rows: &mut Rows) {
+    fn extrapolate(&mut self, rows: &mut ProjectedGaussSeidel) {
         self.direction.resize(self.before.len(), 0.0);
-        let Rows { rows, moved, .. } = rows;
-        let change =
-            |(row, before): (&Row, &f64)| (row.own + row.give) * (row.force - before).powi(2);
+        let ProjectedGaussSeidel { rows, moved, .. } = rows;
+        let change = |(row, before): (&ConstraintRow, &f64)| {
+            (row.diagonal + row.give) * (row.force - before).powi(2)
+        };
         let size: f64 = rows.iter().zip(&self.before).map(change).sum();
         let part = if size < self.size {
             size / self.size
@@ -60,22 +61,22 @@ impl Way {
     }
 }
 
-impl Rows {
+impl ProjectedGaussSeidel {
     /// Settles the forces, from the present ones. A round goes through the constraints forwards and backwards, so that the result depends less on
     /// their order.
     pub(super) fn settle(&mut self) {
-        let mut way = std::mem::take(&mut self.way);
+        let mut way = std::mem::take(&mut self.direction);
         way.clear();
-        for round in 1..=ROUNDS {
+        for round in 1..=MAX_ROUNDS {
             way.begin(self);
             if self.sweep(false) || self.sweep(true) {
                 break;
             }
-            if round < ROUNDS {
-                way.go_on(self);
+            if round < MAX_ROUNDS {
+                way.extrapolate(self);
             }
         }
-        self.way = way;
+        self.direction = way;
     }
 
     /// Sweeps once over all constraints. Returns whether the forces have converged.
@@ -83,18 +84,18 @@ impl Rows {
         let (mut largest, mut change) = (0.0_f64, 0.0_f64);
         for i in 0..self.blocks.len() {
             let i = if back { self.blocks.len() - 1 - i } else { i };
-            let Block {
+            let ConstraintBlock {
                 first: j,
                 friction,
                 limit,
             } = self.blocks[i];
             let row = &self.rows[j];
             // A row that moves nothing can do nothing.
-            if !(row.own > 0.0 && row.own.is_finite()) {
+            if !(row.diagonal > 0.0 && row.diagonal.is_finite()) {
                 continue;
             }
-            let force = self.wanted(j).clamp(0.0, limit);
-            change = change.max(self.set(j, force));
+            let force = self.zeroing_force(j).clamp(0.0, limit);
+            change = change.max(self.set_force(j, force));
             largest = largest.max(force);
             let Some(coefficient) = friction else {
                 continue;
@@ -104,17 +105,17 @@ impl Rows {
             }
             let bound = coefficient * force;
             let mut across = [0.0; 2];
-            if self.rows[j + 1].own > 0.0 {
-                across = [1, 2].map(|k| self.wanted(j + k));
+            if self.rows[j + 1].diagonal > 0.0 {
+                across = [1, 2].map(|k| self.zeroing_force(j + k));
             }
             let size = across[0].hypot(across[1]);
             if size > bound {
                 across = across.map(|t| t * (bound / size));
             }
             for (k, force) in across.into_iter().enumerate() {
-                change = change.max(self.set(j + 1 + k, force));
+                change = change.max(self.set_force(j + 1 + k, force));
             }
         }
-        change <= SETTLED * largest
+        change <= FORCE_TOLERANCE * largest
     }
 }

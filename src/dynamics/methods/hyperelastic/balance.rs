@@ -4,17 +4,17 @@
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::nonlinear::{Balancer, Domain, FLOOR, Increment};
+use crate::dynamics::methods::nonlinear::{Balancer, EIGENVALUE_FLOOR, ElasticDomain, Increment};
 use crate::dynamics::{SimulationError, SkinnedLattice};
-use crate::elasticity::{Elastic, Model, Tangent};
+use crate::elasticity::{Elastic, ElasticModel, TangentChoice};
 use crate::progress::Progress;
 use crate::solve::{Configuration, EnergyTerm, Newton, NewtonError, NodeMatrix};
 
 /// Elastic energy of the flesh.
-pub(super) const MODEL: Model = Model::Yeoh;
+pub(super) const MODEL: ElasticModel = ElasticModel::Yeoh;
 
 /// Computes the non-elastic forces on flesh with a sway: gravity, external forces, and those of the twist.
-pub(super) fn loads(
+pub(super) fn compute_loads(
     body: &Body,
     skinned: &SkinnedLattice,
     load: &Load,
@@ -37,10 +37,10 @@ pub(super) fn loads(
 }
 
 /// Returns the elastic energy, relative to the carried shape, or to rest if `skinned` is `None`.
-pub(super) fn elastic<'a>(
+pub(super) fn elastic_energy<'a>(
     body: &'a Body,
     skinned: Option<&'a SkinnedLattice>,
-    tangent: Tangent,
+    tangent: TangentChoice,
 ) -> Elastic<'a> {
     Elastic {
         elements: body.elements(),
@@ -53,7 +53,7 @@ pub(super) fn elastic<'a>(
 
 /// Share of the balancing forces that may remain when the search for a balance stalls. The energy of flesh that a pose has
 /// folded has kinks at which Newton's method goes back and forth. A residual of this size is invisible.
-const LEFT: f64 = 1e-3;
+const STALL_TOLERANCE: f64 = 1e-3;
 
 /// Returns the sway of the flesh in balance at a pose.
 pub(in crate::dynamics) fn balance(
@@ -64,20 +64,20 @@ pub(in crate::dynamics) fn balance(
 ) -> Result<Vec<Vec3>, SimulationError> {
     let (sway, left) = nearest_balance(body, skinned, load, progress)?;
     match left {
-        Some(error) if !is_near(&error) => Err(error.into()),
+        Some(error) if !is_near_balance(&error) => Err(error.into()),
         _ => Ok(sway),
     }
 }
 
 /// Returns whether the residual is small enough to accept the result as a balance.
-fn is_near(error: &NewtonError) -> bool {
+fn is_near_balance(error: &NewtonError) -> bool {
     let NewtonError::NotConverged {
         residual, wanted, ..
     } = error
     else {
         return false;
     };
-    residual * Newton::default().tolerance <= LEFT * wanted
+    residual * Newton::default().tolerance <= STALL_TOLERANCE * wanted
 }
 
 /// Returns the sway nearest to balance found at a pose, and the error if it did not converge.
@@ -92,7 +92,7 @@ pub(in crate::dynamics) fn nearest_balance(
 ) -> Result<(Vec<Vec3>, Option<NewtonError>), SimulationError> {
     let zero = vec![Vec3::zeros(); body.node_count()];
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
-    loads(body, skinned, load, &sway, &mut forces);
+    compute_loads(body, skinned, load, &sway, &mut forces);
     let increment = Increment {
         forces: &forces,
         terms: load.terms,
@@ -101,9 +101,9 @@ pub(in crate::dynamics) fn nearest_balance(
     };
     let mut balancer = Balancer::new(body.pattern(), body.node_count())?;
     let options = Newton::default();
-    let domain = Domain {
-        elastic: elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
-        ..Domain::of_body(body, MODEL)
+    let domain = ElasticDomain {
+        elastic: elastic_energy(body, Some(skinned), TangentChoice::Exact(EIGENVALUE_FLOOR)),
+        ..ElasticDomain::of_body(body, MODEL)
     };
     match balancer.balance(domain, increment, &mut sway, &options, progress) {
         Ok(_) => Ok((sway, None)),
@@ -120,14 +120,14 @@ pub(in crate::dynamics) fn forces_at(
     sway: &[Vec3],
 ) -> Vec<Vec3> {
     let mut outer = vec![Vec3::zeros(); body.node_count()];
-    loads(body, skinned, load, sway, &mut outer);
+    compute_loads(body, skinned, load, sway, &mut outer);
     let mut forces = vec![Vec3::zeros(); body.node_count()];
     let at = Configuration {
         origin: Some(&skinned.places),
         displacements: sway,
         increment: None,
     };
-    elastic(body, Some(skinned), Tangent::Guarded).add_gradient(&at, &mut forces);
+    elastic_energy(body, Some(skinned), TangentChoice::Guarded).add_gradient(&at, &mut forces);
     for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
         *f = match body.bone_of_vertex()[v] {
             Some(_) => Vec3::zeros(),

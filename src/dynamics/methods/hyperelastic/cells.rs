@@ -9,32 +9,32 @@
 use super::balance::MODEL;
 use crate::body::Body;
 use crate::dynamics::SkinnedLattice;
-use crate::elasticity::{Elastic, Elements, Tangent};
-use crate::solve::{Assembly, Configuration, Slot, sweeps};
+use crate::elasticity::{Elastic, Elements, TangentChoice};
+use crate::solve::{Assembly, BlockSlot, Configuration, sweeps};
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Number of cells in a patch. A man of 12,421 cells then has 1.44 times as many blocks in all patches as in the matrix, 1.60 times with
 /// half as many cells, 1.27 times with twice as many; of 1,094 cells 1.05, 1.14 and 1.01 times.
-const PATCH: usize = 512;
+const PATCH_CELLS: usize = 512;
 /// Number of patches from which several threads are used: waking them costs about as much as a patch.
-const SEVERAL: usize = 4;
+const MIN_PARALLEL_PATCHES: usize = 4;
 /// Index of a missing block: one of its two vertices is held.
-const NONE: u32 = u32::MAX;
+const NO_INDEX: u32 = u32::MAX;
 
 /// All cells of a body, in patches.
-pub(super) struct Patches(Vec<Patch>);
+pub(super) struct CellPatches(Vec<CellPatch>);
 
 /// A patch of neighbouring cells.
-struct Patch {
+struct CellPatch {
     /// Indices of the cells in the lattice.
     cells: Vec<u32>,
     /// The cells, with corners as indices into `vertices`.
     elements: Elements,
     vertices: Vec<u32>,
     /// Slots of the patch's blocks in the matrix, and the block of each pair of corners.
-    slots: Vec<Slot>,
+    slots: Vec<BlockSlot>,
     blocks_of_pairs: Vec<u32>,
     turns: Vec<Mat3>,
     displacements: Vec<Vec3>,
@@ -42,12 +42,15 @@ struct Patch {
     blocks: Vec<Mat3>,
 }
 
-impl Patches {
+impl CellPatches {
     /// Cuts a body's cells into patches.
     pub fn new(body: &Body) -> Self {
         let (elements, pattern) = (body.elements(), body.pattern());
-        let mut places = vec![NONE; body.node_count()];
-        for (place, node) in sweeps::banded(pattern.symbolic()).into_iter().enumerate() {
+        let mut places = vec![NO_INDEX; body.node_count()];
+        for (place, node) in sweeps::bandwidth_order(pattern.symbolic())
+            .into_iter()
+            .enumerate()
+        {
             places[pattern.vertex_of_node()[node as usize] as usize] = place as u32;
         }
         let first = |&cell: &u32| {
@@ -61,8 +64,8 @@ impl Patches {
             let pairs = corners.len() * (corners.len() + 1) / 2;
             starts.push(starts[starts.len() - 1] + pairs);
         }
-        let patches = cells.chunks(PATCH);
-        Self(patches.map(|c| Patch::new(body, c, &starts)).collect())
+        let patches = cells.chunks(PATCH_CELLS);
+        Self(patches.map(|c| CellPatch::new(body, c, &starts)).collect())
     }
 
     /// Adds first and second derivatives of the energy at a sway, relative to the carried shape.
@@ -73,9 +76,9 @@ impl Patches {
         gradient: &mut [Vec3],
         into: &mut Assembly,
     ) {
-        let linearise = |patch: &mut Patch| patch.linearise(skinned, sway, convex);
+        let linearise = |patch: &mut CellPatch| patch.linearise(skinned, sway, convex);
         match self.0.len() {
-            SEVERAL.. => self.0.par_iter_mut().for_each(linearise),
+            MIN_PARALLEL_PATCHES.. => self.0.par_iter_mut().for_each(linearise),
             _ => self.0.iter_mut().for_each(linearise),
         }
         for patch in &self.0 {
@@ -89,17 +92,17 @@ impl Patches {
     }
 
     /// Returns the largest norm of a cell's displacement gradient, for displacements of the vertices.
-    pub fn steepest(&mut self, displacements: &[Vec3]) -> f64 {
-        let steepest = |patch: &mut Patch| {
-            patch.take(displacements);
-            patch.elements.steepest(&patch.displacements)
+    pub fn max_gradient_norm(&mut self, displacements: &[Vec3]) -> f64 {
+        let steepest = |patch: &mut CellPatch| {
+            patch.gather_displacements(displacements);
+            patch.elements.max_gradient_norm(&patch.displacements)
         };
         let most = |a: f64, b: f64| if b <= a { a } else { b };
         self.0.iter_mut().map(steepest).fold(0.0, most)
     }
 }
 
-impl Patch {
+impl CellPatch {
     /// Creates the patch of a body's `cells`; `starts` has the first pair of corners of each cell of the body.
     fn new(body: &Body, cells: &[u32], starts: &[usize]) -> Self {
         let (elements, pattern) = (body.elements(), body.pattern());
@@ -108,8 +111,8 @@ impl Patch {
         vertices.sort_unstable();
         vertices.dedup();
         let local = |v: u32| vertices.partition_point(|&w| w < v) as u32;
-        let elements = elements.part(cells, vertices.len(), local);
-        let mut slots: Vec<Slot> = Vec::new();
+        let elements = elements.subset(cells, vertices.len(), local);
+        let mut slots: Vec<BlockSlot> = Vec::new();
         let mut blocks_of_pairs = Vec::new();
         let mut known = BTreeMap::new();
         for &cell in cells {
@@ -121,7 +124,7 @@ impl Patch {
                         slots.len() as u32 - 1
                     })
                 });
-                blocks_of_pairs.push(block.unwrap_or(NONE));
+                blocks_of_pairs.push(block.unwrap_or(NO_INDEX));
             }
         }
         Self {
@@ -137,14 +140,14 @@ impl Patch {
         }
     }
 
-    fn take(&mut self, displacements: &[Vec3]) {
+    fn gather_displacements(&mut self, displacements: &[Vec3]) {
         for (own, &v) in self.displacements.iter_mut().zip(&self.vertices) {
             *own = displacements[v as usize];
         }
     }
 
     fn linearise(&mut self, skinned: &SkinnedLattice, sway: &[Vec3], convex: bool) {
-        self.take(sway);
+        self.gather_displacements(sway);
         for (turn, &cell) in self.turns.iter_mut().zip(&self.cells) {
             *turn = skinned.cell_turns[cell as usize];
         }
@@ -155,7 +158,7 @@ impl Patch {
             model: MODEL,
             turns: Some(&self.turns),
             slots: &[],
-            tangent: Tangent::Guarded,
+            tangent: TangentChoice::Guarded,
         };
         let at = Configuration {
             origin: None,

@@ -32,7 +32,7 @@
 //! large moves alike at √10 times the speed. It vanishes for flesh that follows its bones, and it calms flesh that stiffening
 //! alone makes bounce.
 //!
-//! Cells far from rest take a convex V''. If a step would strain some cell by more than `TRUSTED`, one linearisation is not
+//! Cells far from rest take a convex V''. If a step would strain some cell by more than `MAX_STRAIN_CHANGE`, one linearisation is not
 //! accurate enough, and the [chord method](crate::solve::chord) minimises the step's energy, starting with the step's own matrix.
 //!
 //! **Systems** are solved by conjugate gradients on [sweeps](crate::solve::sweeps), as masses keep them well conditioned, or by a

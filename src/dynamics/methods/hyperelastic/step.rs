@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps of the hyperelastic method.
 
-use super::balance::{self, loads, nearest_balance};
-use super::cells::Patches;
+use super::balance::{self, compute_loads, nearest_balance};
+use super::cells::CellPatches;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::nonlinear::{Balancer, Domain, FLOOR, Increment};
+use crate::dynamics::methods::nonlinear::{Balancer, EIGENVALUE_FLOOR, ElasticDomain, Increment};
 use crate::dynamics::methods::stepper::{
-    Factor, Factored, NodalState, Proposal, Start, Step, StepInParts, Stepper,
+    FactoredStep, NodalState, Proposal, ResetInput, SplitStep, Step, StepFactor, Stepper,
 };
-use crate::dynamics::{SimulationError, SkinnedLattice, Solver, lost};
-use crate::elasticity::Tangent;
+use crate::dynamics::{SimulationError, SkinnedLattice, Solver, position_error};
+use crate::elasticity::TangentChoice;
 use crate::progress::Progress;
 use crate::solve::{
-    Assembly, Chord, Configuration, ConstantForces, EnergyTerm, Inverse, Linear, NewtonError,
+    Assembly, Chord, Configuration, ConstantForces, EnergyTerm, Inverse, LinearSolver, NewtonError,
     NodeMatrix, ScalarTerm, SolveError,
 };
 
 /// Largest change of a cell's strain for which one linearisation is used. At half and twice of it an arm whose bones stop suddenly moves
 /// the same; at ten times one changes by 5 % of its sway.
-const TRUSTED: f64 = 0.1;
+const MAX_STRAIN_CHANGE: f64 = 0.1;
 
 /// Drag coefficient C, dimensionless. An arm of a metre whose bones stop at 1.2, 3 and 12 m/s sways 0.94, 0.85 and 0.63 times as far as
 /// exact flesh; at half of it 0.96, 0.90 and 0.69, at twice 0.89, 0.77 and 0.54.
-const DRAG: f64 = 2.0;
+const DRAG_COEFFICIENT: f64 = 2.0;
 
-/// Stopping criteria for steps beyond [`TRUSTED`]: the remaining error is a few percent of the step's change.
-const CORRECTED: Chord = Chord {
+/// Stopping criteria for steps beyond [`MAX_STRAIN_CHANGE`]: the remaining error is a few percent of the step's change.
+const CHORD_CRITERIA: Chord = Chord {
     tolerance: 0.03,
     stale: 0.3,
     corrections: 24,
@@ -35,11 +35,11 @@ const CORRECTED: Chord = Chord {
 
 /// Bodies with fewer free vertices are factored. At 255, a factorisation with its substitution takes 0.18 ms and iterations 0.10 ms;
 /// below, the saving is too small to give up digits for.
-const FEW: usize = 128;
+const MIN_ITERATIVE_VERTICES: usize = 128;
 
 /// Maximum number of iterations with [`Solver::Iterate`], whatever factoring costs. In exact arithmetic conjugate gradients end after as
 /// many iterations as there are unknowns, here those of 667 vertices.
-const ITERATIONS: usize = 2_000;
+const MAX_ITERATIONS: usize = 2_000;
 
 /// Stepper of the hyperelastic method: solver and buffers of a step.
 pub(in crate::dynamics) struct HyperelasticStepper {
@@ -48,7 +48,7 @@ pub(in crate::dynamics) struct HyperelasticStepper {
     /// Values of `m M + (1 + β/h) Mt` in the solver, and m and β/h.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
-    cells: Patches,
+    cells: CellPatches,
     /// Initial guess of the solution: flesh in free flight, one entry per free vertex.
     flight: Vec<Vec3>,
     /// True: iterations are tried first, as long as they cost less than factoring.
@@ -66,8 +66,8 @@ pub(in crate::dynamics) struct HyperelasticStepper {
 }
 
 /// Returns the diagonal of the box with the flesh's moments of inertia, m: a size that does not depend on orientation.
-fn spread(body: &Body) -> f64 {
-    let (mass, rest) = (body.mass_matrix(), body.rest());
+fn inertia_diagonal(body: &Body) -> f64 {
+    let (mass, rest) = (body.mass_matrix(), body.rest_shape());
     let all = || rest.iter().enumerate().map(|(v, x)| (mass.row_sum(v), x));
     let total: f64 = all().map(|(m, _)| m).sum();
     let centre = all().map(|(m, x)| x * m).sum::<Vec3>() / total;
@@ -78,24 +78,24 @@ fn spread(body: &Body) -> f64 {
 impl HyperelasticStepper {
     pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
         let pattern = body.pattern();
-        let few = pattern.vertex_of_node().len() < FEW;
+        let few = pattern.vertex_of_node().len() < MIN_ITERATIVE_VERTICES;
         let mut inverse = match solver {
-            Solver::Automatic if few => Inverse::by_factor(pattern.symbolic())?,
-            Solver::Factor => Inverse::by_factor(pattern.symbolic())?,
-            Solver::Automatic | Solver::Iterate => Inverse::by_sweeps(pattern.symbolic())?,
+            Solver::Automatic if few => Inverse::with_factor(pattern.symbolic())?,
+            Solver::Factor => Inverse::with_factor(pattern.symbolic())?,
+            Solver::Automatic | Solver::Iterate => Inverse::with_sweeps(pattern.symbolic())?,
         };
         if solver == Solver::Iterate {
-            inverse.set_limit(ITERATIONS);
+            inverse.set_limit(MAX_ITERATIONS);
         }
-        let mut balancer = Balancer::with(inverse, pattern, body.node_count())?;
+        let mut balancer = Balancer::with_solver(inverse, pattern, body.node_count())?;
         let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
             base: vec![0.0; balancer.solver().matrix().values().len()],
             scales: None,
             automatic: solver == Solver::Automatic && !few,
-            cells: Patches::new(body),
+            cells: CellPatches::new(body),
             flight: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
-            drag: DRAG / spread(body).max(f64::MIN_POSITIVE),
+            drag: DRAG_COEFFICIENT / inertia_diagonal(body).max(f64::MIN_POSITIVE),
             sway: zero.clone(),
             inertia: zero.clone(),
             forces: zero.clone(),
@@ -109,13 +109,13 @@ impl HyperelasticStepper {
 
     /// Assembles the matrix that all steps with these scales share, and decides whether iterations cost less than its factorisation.
     /// The decision depends on the body and the scales alone, so that every step is reproducible.
-    fn scale(&mut self, body: &Body, (mass, damping): (f64, f64)) {
+    fn assemble_base(&mut self, body: &Body, (mass, damping): (f64, f64)) {
         let (pattern, solver) = (body.pattern(), self.balancer.solver());
         let matrix = solver.matrix();
         matrix.clear();
         let mut assembly = Assembly::new(pattern, matrix);
-        assembly.times(mass).add_scalars(body.mass_matrix());
-        let both = &mut assembly.times(1.0 + damping);
+        assembly.scaled_by(mass).add_scalars(body.mass_matrix());
+        let both = &mut assembly.scaled_by(1.0 + damping);
         both.add_scalars(body.twist_matrix());
         self.base.copy_from_slice(matrix.values());
         self.scales = Some((mass, damping));
@@ -129,14 +129,14 @@ impl HyperelasticStepper {
             displacements: &still,
             increment: None,
         };
-        let elastic = balance::elastic(body, None, Tangent::Guarded);
+        let elastic = balance::elastic_energy(body, None, TangentChoice::Guarded);
         let assembly = &mut Assembly::new(pattern, matrix);
-        elastic.add_hessian(&at, false, &mut assembly.times(1.0 + damping));
+        elastic.add_hessian(&at, false, &mut assembly.scaled_by(1.0 + damping));
         for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
             *node = Vec3::repeat(body.mass_matrix().row_sum(v as usize));
         }
-        let taken = solver.iterations(&mut self.nodes);
-        solver.sweep(taken.is_some());
+        let taken = solver.measure_iterations(&mut self.nodes);
+        solver.enable_sweeps(taken.is_some());
     }
 
     /// Solves one linearisation at the sway: `nodes` then holds d on the free nodes.
@@ -150,7 +150,7 @@ impl HyperelasticStepper {
     ) -> Result<(), SimulationError> {
         let pattern = body.pattern();
         if self.scales != Some((mass, damping)) {
-            self.scale(body, (mass, damping));
+            self.assemble_base(body, (mass, damping));
         }
         let solver = self.balancer.solver();
         let at = Configuration {
@@ -177,7 +177,7 @@ impl HyperelasticStepper {
             gradient.fill(Vec3::zeros());
             let mut assembly = Assembly::new(pattern, matrix);
             let from = (skinned, &self.sway[..]);
-            let damped = &mut assembly.times(1.0 + damping);
+            let damped = &mut assembly.scaled_by(1.0 + damping);
             self.cells.linearise(from, convex, gradient, damped);
             for term in load.terms {
                 term.linearise(&at, convex, gradient, &mut assembly);
@@ -188,7 +188,7 @@ impl HyperelasticStepper {
             for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
                 *node = -gradient[v as usize];
             }
-            let renewed = solver.renew();
+            let renewed = solver.adopt_matrix();
             match renewed.and_then(|()| solver.solve_from(&mut self.nodes, Some(&self.flight))) {
                 Ok(()) => break,
                 Err(error) if convex => return Err(error.into()),
@@ -217,14 +217,18 @@ impl HyperelasticStepper {
             terms: load.terms,
             origin: &skinned.places,
         };
-        let domain = Domain {
-            elastic: balance::elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
-            ..Domain::of_body(body, balance::MODEL)
+        let domain = ElasticDomain {
+            elastic: balance::elastic_energy(
+                body,
+                Some(skinned),
+                TangentChoice::Exact(EIGENVALUE_FLOOR),
+            ),
+            ..ElasticDomain::of_body(body, balance::MODEL)
         };
         let sway = &mut self.sway;
         match self
             .balancer
-            .correct(domain, increment, sway, &CORRECTED, progress)
+            .correct(domain, increment, sway, &CHORD_CRITERIA, progress)
         {
             Ok(_) => Ok(()),
             // The best point found is lower than the guess: good enough to go on from. The step is counted.
@@ -239,7 +243,7 @@ impl HyperelasticStepper {
 
 impl Stepper for HyperelasticStepper {
     /// Starts in balance, or at the nearest state found: a first pose that folds flesh is accepted and counted as unconverged.
-    fn reset(&mut self, start: &Start, nodes: &mut NodalState) -> Result<(), SimulationError> {
+    fn reset(&mut self, start: &ResetInput, nodes: &mut NodalState) -> Result<(), SimulationError> {
         let sway = if start.settled {
             let (sway, left) =
                 nearest_balance(start.body, start.skinned, start.load, start.progress)?;
@@ -258,16 +262,16 @@ impl Stepper for HyperelasticStepper {
         self.accept(step, nodes, None)
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn StepInParts> {
+    fn split_step(&mut self) -> Option<&mut dyn SplitStep> {
         Some(self)
     }
 
-    fn unconverged(&self) -> usize {
+    fn unconverged_steps(&self) -> usize {
         self.unconverged
     }
 }
 
-impl StepInParts for HyperelasticStepper {
+impl SplitStep for HyperelasticStepper {
     fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
         let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
         let (positions, velocities) = (&nodes.positions, &nodes.velocities);
@@ -289,14 +293,14 @@ impl StepInParts for HyperelasticStepper {
                 self.inertia[v] += bending[v];
             }
         }
-        loads(body, to, &step.load, &self.sway, &mut self.forces);
+        compute_loads(body, to, &step.load, &self.sway, &mut self.forces);
         self.solve(body, to, &step.load, mass, damping)?;
         self.change.fill(Vec3::zeros());
         for (d, &v) in self.nodes.iter().zip(body.pattern().vertex_of_node()) {
             self.change[v as usize] = *d;
         }
-        let steep = self.cells.steepest(&self.change);
-        if steep <= TRUSTED {
+        let steep = self.cells.max_gradient_norm(&self.change);
+        if steep <= MAX_STRAIN_CHANGE {
             for (sway, d) in self.sway.iter_mut().zip(&self.change) {
                 *sway += d;
             }
@@ -306,14 +310,14 @@ impl StepInParts for HyperelasticStepper {
         for (next, place) in self.sway.iter_mut().zip(&to.places) {
             *next += place;
         }
-        lost(&self.sway).map_or(Ok(()), Err)
+        position_error(&self.sway).map_or(Ok(()), Err)
     }
 
     fn proposal(&mut self, _: &Step) -> Result<Proposal<'_>, SimulationError> {
         Ok(Proposal {
             positions: &self.sway,
-            factored: Factored {
-                solver: Factor::Pending(self.balancer.solver()),
+            factored: FactoredStep {
+                solver: StepFactor::Pending(self.balancer.solver()),
                 scale: 1.0,
             },
         })
@@ -329,7 +333,7 @@ impl StepInParts for HyperelasticStepper {
             for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
                 self.sway[v as usize] += d;
             }
-            if let Some(error) = lost(&self.sway) {
+            if let Some(error) = position_error(&self.sway) {
                 return Err(error);
             }
         }

@@ -14,16 +14,16 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::dynamics) use potential::{Balancer, Domain, FLOOR, Increment};
-pub use simulation::{Integrator, NonlinearSettings, NonlinearSimulation};
-pub(in crate::dynamics) use skeletal::{forces_at, settled};
+pub(in crate::dynamics) use potential::{Balancer, EIGENVALUE_FLOOR, ElasticDomain, Increment};
+pub use simulation::{NonlinearIntegrator, NonlinearSettings, NonlinearSimulation};
+pub(in crate::dynamics) use skeletal::{balanced_positions, forces_at};
 pub use statics::{Balance, equilibrium};
 pub(in crate::dynamics) use step::NonlinearStepper;
 
 use crate::solve::Newton;
 
 /// Stopping criteria for a step's minimisation.
-const STEP: Newton = Newton {
+const STEP_CRITERIA: Newton = Newton {
     tolerance: 1e-9,
     iterations: 60,
 };

@@ -10,28 +10,29 @@
 //! V is the elastic energy, Mt the twist's Hessian, and f the non-elastic forces at q₀. K is the stiffness frozen at q₀ (positive
 //! semi-definite, so that it only dissipates energy). z is the vector that M acts on in the linear term; w is that for K and for
 //! Mt, which is damped like all elastic terms. Statics has m = k = 0; backward Euler has `m = 1/h² + α/h`, `k = β/h`. Quadratic
-//! terms count from the guess, so nothing depends on the body's distance from the origin. They form one term, [`Quadratic`],
+//! terms count from the guess, so nothing depends on the body's distance from the origin. They form one term, [`QuadraticTerm`],
 //! whose rows are summed in one pass. Further terms are not damped.
 
 use crate::body::Body;
-use crate::elasticity::{Elastic, Elements, Model, Tangent};
+use crate::elasticity::{Elastic, ElasticModel, Elements, TangentChoice};
 use crate::progress::Progress;
 use crate::solve::chord::minimise_with_factor;
-use crate::solve::newton::{Forces, Rounded, minimise};
+use crate::solve::newton::{ForceMagnitude, RoundedSum, minimise};
 use crate::solve::{
-    Assembly, BlockMatrix, Buffers, Chord, Configuration, EnergyTerm, Inverse, Linear, Newton,
-    NewtonError, NodeMatrix, Outcome, Pattern, Potential, ScalarMatrix, SolveError,
+    Assembly, BlockMatrix, Chord, Configuration, EnergyTerm, Inverse, LinearSolver, Newton,
+    NewtonError, NodeMatrix, Outcome, Pattern, Potential, PotentialBuffers, ScalarMatrix,
+    SolveError,
 };
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
 /// Lower bound of the eigenvalues of Hessians that are made convex, relative to the shear modulus. It is far above rounding, and far below
 /// the stiffness that directs a step.
-pub(in crate::dynamics) const FLOOR: f64 = 1e-3;
+pub(in crate::dynamics) const EIGENVALUE_FLOOR: f64 = 1e-3;
 
 /// Matrices and elastic energy of a body; the matrices share one pattern.
 #[derive(Clone, Copy)]
-pub(in crate::dynamics) struct Domain<'a> {
+pub(in crate::dynamics) struct ElasticDomain<'a> {
     /// Elastic energy V.
     pub elastic: Elastic<'a>,
     pub pattern: &'a Pattern,
@@ -39,11 +40,11 @@ pub(in crate::dynamics) struct Domain<'a> {
     pub twist: Option<&'a ScalarMatrix>,
 }
 
-impl<'a> Domain<'a> {
+impl<'a> ElasticDomain<'a> {
     /// Creates the domain of flesh without twist energy.
     pub fn new(
         elements: &'a Elements,
-        model: Model,
+        model: ElasticModel,
         pattern: &'a Pattern,
         mass: &'a ScalarMatrix,
     ) -> Self {
@@ -53,7 +54,7 @@ impl<'a> Domain<'a> {
                 model,
                 turns: None,
                 slots: pattern.pair_slots(),
-                tangent: Tangent::Exact(FLOOR),
+                tangent: TangentChoice::Exact(EIGENVALUE_FLOOR),
             },
             pattern,
             mass,
@@ -62,7 +63,7 @@ impl<'a> Domain<'a> {
     }
 
     /// Creates the domain of a body with a skeleton.
-    pub fn of_body(body: &'a Body, model: Model) -> Self {
+    pub fn of_body(body: &'a Body, model: ElasticModel) -> Self {
         Self {
             twist: Some(body.twist_matrix()),
             ..Self::new(body.elements(), model, body.pattern(), body.mass_matrix())
@@ -118,17 +119,21 @@ pub(in crate::dynamics) struct Balancer {
     linear: Vec<Vec3>,
     guess: Vec<Vec3>,
     product: Vec<Vec3>,
-    buffers: Buffers,
+    buffers: PotentialBuffers,
     free: Vec<Vec3>,
 }
 
 impl Balancer {
     pub fn new(pattern: &Pattern, nodes: usize) -> Result<Self, SolveError> {
-        Self::with(Inverse::by_factor(pattern.symbolic())?, pattern, nodes)
+        Self::with_solver(Inverse::with_factor(pattern.symbolic())?, pattern, nodes)
     }
 
     /// Creates a minimiser that uses `solver`.
-    pub fn with(mut solver: Inverse, pattern: &Pattern, nodes: usize) -> Result<Self, SolveError> {
+    pub fn with_solver(
+        mut solver: Inverse,
+        pattern: &Pattern,
+        nodes: usize,
+    ) -> Result<Self, SolveError> {
         let zero = vec![Vec3::zeros(); nodes];
         let free = vec![Vec3::zeros(); pattern.vertex_of_node().len()];
         Ok(Self {
@@ -139,7 +144,7 @@ impl Balancer {
             linear: free.clone(),
             guess: zero.clone(),
             product: zero,
-            buffers: Buffers::new(nodes),
+            buffers: PotentialBuffers::new(nodes),
             free,
             solver,
         })
@@ -148,7 +153,7 @@ impl Balancer {
     /// Minimises from the guess in `q`, whose held nodes stay. On an error `q` is the best point found.
     pub fn balance(
         &mut self,
-        domain: Domain,
+        domain: ElasticDomain,
         increment: Increment,
         q: &mut [Vec3],
         options: &Newton,
@@ -161,14 +166,14 @@ impl Balancer {
     /// holds; otherwise as [`balance`](Self::balance).
     pub fn correct(
         &mut self,
-        domain: Domain,
+        domain: ElasticDomain,
         increment: Increment,
         q: &mut [Vec3],
         options: &Chord,
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
         self.guess.copy_from_slice(q);
-        self.run(domain, increment, q, |potential, solver, free| {
+        self.minimise_by(domain, increment, q, |potential, solver, free| {
             minimise_with_factor(potential, solver, free, options, progress)
         })
     }
@@ -179,9 +184,9 @@ impl Balancer {
     }
 
     /// Minimises from `q` by a `method`, with increments counted from the stored guess.
-    fn run(
+    fn minimise_by(
         &mut self,
-        domain: Domain,
+        domain: ElasticDomain,
         increment: Increment,
         q: &mut [Vec3],
         method: impl FnOnce(&mut Potential, &mut Inverse, &mut [Vec3]) -> Result<Outcome, NewtonError>,
@@ -193,13 +198,13 @@ impl Balancer {
         for (d, &v) in self.free.iter_mut().zip(pattern.vertex_of_node()) {
             *d = q[v as usize] - self.guess[v as usize];
         }
-        let quadratic = Quadratic {
+        let quadratic = QuadraticTerm {
             pattern,
             scalar: &self.scalar,
             frozen: self.frozen.as_ref().map(|k| (increment.damping, k)),
             linear: &self.linear,
             assembled: &self.assembled,
-            forces: Forces { size, rounding },
+            forces: ForceMagnitude { size, rounding },
         };
         let mut terms: Vec<&dyn EnergyTerm> = vec![&domain.elastic, &quadratic];
         terms.extend(increment.terms.iter().map(|term| &**term));
@@ -224,7 +229,7 @@ impl Balancer {
     /// flesh, which does not favour inverted pieces, and on from there.
     pub fn balance_or_detour(
         &mut self,
-        domain: Domain,
+        domain: ElasticDomain,
         increment: Increment,
         q: &mut [Vec3],
         detour: bool,
@@ -234,22 +239,22 @@ impl Balancer {
         self.guess.copy_from_slice(q);
         if detour {
             let mut kind = domain;
-            kind.elastic.model = Model::NeoHookean;
+            kind.elastic.model = ElasticModel::NeoHookean;
             let rough = Newton {
                 tolerance: 1e-3,
                 ..*options
             };
-            self.run(kind, increment, q, |potential, solver, free| {
+            self.minimise_by(kind, increment, q, |potential, solver, free| {
                 minimise(potential, solver.matrix(), free, &rough, progress)
             })?;
         }
-        self.run(domain, increment, q, |potential, solver, free| {
+        self.minimise_by(domain, increment, q, |potential, solver, free| {
             minimise(potential, solver.matrix(), free, options, progress)
         })
     }
 
     /// Prepares everything that is constant during the minimisation. Returns the norm of the linear terms and of their rounding.
-    fn prepare(&mut self, domain: Domain, increment: Increment) -> (f64, f64) {
+    fn prepare(&mut self, domain: ElasticDomain, increment: Increment) -> (f64, f64) {
         let (mass, pattern) = (domain.mass, domain.pattern);
         if self.scalar.nnz() != mass.nnz() {
             self.scalar = mass.clone();
@@ -282,7 +287,7 @@ impl Balancer {
                 increment: None,
             };
             let mut elastic = domain.elastic;
-            elastic.tangent = Tangent::Exact(0.0);
+            elastic.tangent = TangentChoice::Exact(0.0);
             elastic.visit_hessian(&at, true, |pair, a, b, block| {
                 frozen.add_pair(a, b, block);
                 if let Some(slot) = pattern.pair_slots()[pair] {
@@ -323,7 +328,7 @@ impl Balancer {
 }
 
 /// The term `½ dᵀ (m M + (1 + k) Mt + k K) d − dᵀ b` of the increments d of free nodes.
-struct Quadratic<'a> {
+struct QuadraticTerm<'a> {
     pattern: &'a Pattern,
     /// `m M + (1 + k) Mt`.
     scalar: &'a ScalarMatrix,
@@ -333,12 +338,12 @@ struct Quadratic<'a> {
     linear: &'a [Vec3],
     /// The Hessian's values in the solver.
     assembled: &'a [f64],
-    forces: Forces,
+    forces: ForceMagnitude,
 }
 
-impl Quadratic<'_> {
+impl QuadraticTerm<'_> {
     /// Returns `(m M + (1 + k) Mt + k K) d` at a node.
-    fn row(&self, v: usize, d: &[Vec3]) -> Vec3 {
+    fn row_product(&self, v: usize, d: &[Vec3]) -> Vec3 {
         let mut sum = self.scalar.row_times(v, d);
         if let Some((factor, k)) = self.frozen {
             for i in k.row_range(v) {
@@ -349,28 +354,28 @@ impl Quadratic<'_> {
     }
 
     /// Iterates over the free nodes with their b.
-    fn free(&self) -> impl Iterator<Item = (usize, &Vec3)> {
+    fn free_nodes(&self) -> impl Iterator<Item = (usize, &Vec3)> {
         let nodes = self.pattern.vertex_of_node().iter();
         nodes.map(|&v| v as usize).zip(self.linear)
     }
 }
 
-impl EnergyTerm for Quadratic<'_> {
-    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+impl EnergyTerm for QuadraticTerm<'_> {
+    fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
         let Some(d) = at.increment else {
             return;
         };
-        for (v, b) in self.free() {
-            let (square, line) = (0.5 * d[v].dot(&self.row(v, d)), d[v].dot(b));
+        for (v, b) in self.free_nodes() {
+            let (square, line) = (0.5 * d[v].dot(&self.row_product(v, d)), d[v].dot(b));
             sum.value += square - line;
             sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
         }
     }
 
-    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
-        for (v, b) in self.free() {
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
+        for (v, b) in self.free_nodes() {
             if let Some(d) = at.increment {
-                gradient[v] += self.row(v, d);
+                gradient[v] += self.row_product(v, d);
             }
             gradient[v] -= b;
         }
@@ -382,8 +387,8 @@ impl EnergyTerm for Quadratic<'_> {
     }
 
     fn add_product(&self, _: &Configuration, _: bool, x: &[Vec3], y: &mut [Vec3]) {
-        for (v, _) in self.free() {
-            y[v] += self.row(v, x);
+        for (v, _) in self.free_nodes() {
+            y[v] += self.row_product(v, x);
         }
     }
 

@@ -8,11 +8,11 @@
 //! Damping `C = αM + βK` acts on the velocities of all nodes. K is the stiffness at the start of the step, projected to be
 //! positive semi-definite.
 
-use super::potential::{Balancer, Domain, Increment};
+use super::potential::{Balancer, ElasticDomain, Increment};
 use super::statics::check;
 use crate::Vec3;
-use crate::dynamics::{SimulationError, lost};
-use crate::elasticity::{Elements, Model};
+use crate::dynamics::{SimulationError, position_error};
+use crate::elasticity::{ElasticModel, Elements};
 use crate::progress::Progress;
 use crate::solve::matrix::zeros;
 use crate::solve::{Newton, NodeMatrix, Outcome, Pattern, ScalarMatrix};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Time integration scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Integrator {
+pub enum NonlinearIntegrator {
     /// First order; numerical damping grows with the step.
     #[default]
     BackwardEuler,
@@ -28,7 +28,7 @@ pub enum Integrator {
     Midpoint,
 }
 
-impl Integrator {
+impl NonlinearIntegrator {
     /// Returns the share of a step that is backward Euler.
     fn implicit_part(self) -> f64 {
         match self {
@@ -42,9 +42,9 @@ impl Integrator {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NonlinearSettings {
     /// Elastic energy.
-    pub model: Model,
+    pub model: ElasticModel,
     /// Time integration scheme.
-    pub integrator: Integrator,
+    pub integrator: NonlinearIntegrator,
     /// Step size, s.
     pub step: f64,
     /// Mass damping α, 1/s.
@@ -60,13 +60,13 @@ pub struct NonlinearSettings {
 impl Default for NonlinearSettings {
     fn default() -> Self {
         Self {
-            model: Model::default(),
-            integrator: Integrator::default(),
+            model: ElasticModel::default(),
+            integrator: NonlinearIntegrator::default(),
             step: 1.0 / 240.0,
             mass_damping: 0.0,
             stiffness_damping: 0.0,
             gravity: Vec3::zeros(),
-            newton: super::STEP,
+            newton: super::STEP_CRITERIA,
         }
     }
 }
@@ -209,7 +209,7 @@ impl NonlinearSimulation {
         self.set_guess(held);
         let weight = |v: usize| self.mass.row_times(v, &self.weights);
         let loads: Vec<Vec3> = (0..forces.len()).map(|v| forces[v] + weight(v)).collect();
-        let domain = Domain::new(&self.elements, settings.model, &self.pattern, &self.mass);
+        let domain = ElasticDomain::new(&self.elements, settings.model, &self.pattern, &self.mass);
         let increment = Increment {
             mass: 1.0 / (h * h) + settings.mass_damping / h,
             inertia: &self.inertia,
@@ -226,7 +226,7 @@ impl NonlinearSimulation {
             &settings.newton,
             progress,
         )?;
-        if let Some(error) = lost(&self.next) {
+        if let Some(error) = position_error(&self.next) {
             return Err(error);
         }
         for v in 0..self.fixed.len() {

@@ -3,20 +3,20 @@
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
-use super::potential::{Balancer, Domain, Increment};
-use super::statics::{Balance, better, follow};
+use super::potential::{Balancer, ElasticDomain, Increment};
+use super::statics::{Balance, choose_less_inverted, follow_path};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::linearised::linearised;
-use crate::dynamics::{Method, SimulationError, SkinnedLattice, lost};
-use crate::elasticity::Model;
+use crate::dynamics::methods::linearised::linearised_balance;
+use crate::dynamics::{Method, SimulationError, SkinnedLattice, position_error};
+use crate::elasticity::ElasticModel;
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::{Newton, NewtonError, NodeMatrix, Outcome};
 
 /// Computes the non-elastic forces on flesh at displacements `q`: twist, gravity, external ones.
-pub(super) fn loads(
+pub(super) fn compute_loads(
     body: &Body,
     skinned: &SkinnedLattice,
     load: &Load,
@@ -25,7 +25,7 @@ pub(super) fn loads(
 ) {
     out.copy_from_slice(&skinned.twist_loads);
     load.add_net_weight(body, skinned, out);
-    let (twist, rest) = (body.twist_matrix(), body.rest());
+    let (twist, rest) = (body.twist_matrix(), body.rest_shape());
     for (v, out) in out.iter_mut().enumerate() {
         for i in twist.row_range(v) {
             let c = twist.indices()[i] as usize;
@@ -40,13 +40,13 @@ pub(super) fn loads(
 /// Returns the forces (N; zero on held vertices) that hold the flesh at displacements `q`.
 pub(in crate::dynamics) fn forces_at(
     body: &Body,
-    model: Model,
+    model: ElasticModel,
     skinned: &SkinnedLattice,
     load: &Load,
     q: &[Vec3],
 ) -> Vec<Vec3> {
     let mut outer = vec![Vec3::zeros(); body.node_count()];
-    loads(body, skinned, load, q, &mut outer);
+    compute_loads(body, skinned, load, q, &mut outer);
     let mut forces = outer.clone();
     body.elements().gradient(model, q, &mut forces);
     for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
@@ -61,7 +61,7 @@ pub(in crate::dynamics) fn forces_at(
 /// Flesh that is balanced at poses.
 struct Settling<'a> {
     body: &'a Body,
-    model: Model,
+    model: ElasticModel,
     progress: &'a dyn Progress,
     balancer: Balancer,
     /// Zero on all nodes.
@@ -78,18 +78,18 @@ impl Settling<'_> {
         detour: bool,
         q: &mut [Vec3],
     ) -> Result<Outcome, NewtonError> {
-        let (body, rest) = (self.body, self.body.rest());
+        let (body, rest) = (self.body, self.body.rest_shape());
         for v in body.held_vertices() {
             q[v as usize] = skinned.places[v as usize] - rest[v as usize];
         }
-        loads(body, skinned, load, q, &mut self.forces);
+        compute_loads(body, skinned, load, q, &mut self.forces);
         let increment = Increment {
             forces: &self.forces,
             terms: load.terms,
             origin: rest,
             ..Increment::zero(&self.zero)
         };
-        let (domain, options) = (Domain::of_body(body, self.model), Newton::default());
+        let (domain, options) = (ElasticDomain::of_body(body, self.model), Newton::default());
         self.balancer
             .balance_or_detour(domain, increment, q, detour, &options, self.progress)
     }
@@ -101,13 +101,14 @@ impl Settling<'_> {
         pose: &Pose,
         load: &Load,
     ) -> Result<Result<Balance, NewtonError>, SimulationError> {
-        let (body, rest) = (self.body, self.body.rest());
-        let motion = FrameMotion::between(body.skeleton(), &Pose::rest(pose.maps().len()), pose)?;
+        let (body, rest) = (self.body, self.body.rest_shape());
+        let motion =
+            FrameMotion::from_endpoints(body.skeleton(), &Pose::rest(pose.maps().len()), pose)?;
         let mut between = pose.clone();
         let (mut before, mut after) = (SkinnedLattice::new(body)?, SkinnedLattice::new(body)?);
         let mut share = self.zero.clone();
         let mut failed = None;
-        let along = follow(body.elements(), self.zero.clone(), |from, to, q| {
+        let along = follow_path(body.elements(), self.zero.clone(), |from, to, q| {
             motion.write(from, &mut between);
             let set = before.set(body, method, &between);
             motion.write(to, &mut between);
@@ -135,14 +136,14 @@ impl Settling<'_> {
 
 /// Returns the positions in balance at a pose. The search starts from the warped balance. If that fails or leaves flesh inverted, it
 /// starts from the skin by way of neo-Hookean flesh, and then follows the bones from rest. The result has the fewest inverted pieces.
-pub(in crate::dynamics) fn settled(
+pub(in crate::dynamics) fn balanced_positions(
     body: &Body,
-    (method, model): (Method, Model),
+    (method, model): (Method, ElasticModel),
     (pose, skinned): (&Pose, &SkinnedLattice),
     load: &Load,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    let rest = body.rest();
+    let rest = body.rest_shape();
     let zero = vec![Vec3::zeros(); body.node_count()];
     let mut settling = Settling {
         body,
@@ -152,15 +153,15 @@ pub(in crate::dynamics) fn settled(
         forces: zero.clone(),
         zero,
     };
-    let warped = linearised(body, Method::Warped, skinned, load)?;
-    let detour = model == Model::StVenantKirchhoff;
+    let warped = linearised_balance(body, Method::Warped, skinned, load)?;
+    let detour = model == ElasticModel::StVenantKirchhoff;
     let mut found = Err(NewtonError::Start);
     for (guess, detour) in [(&warped, false), (&skinned.places, detour)] {
         let mut q: Vec<Vec3> = guess.iter().zip(rest).map(|(p, x)| p - x).collect();
         let next = settling
             .solve(skinned, load, detour, &mut q)
             .map(|outcome| Balance::new(body.elements(), q, outcome));
-        found = better(found, next);
+        found = choose_less_inverted(found, next);
         if let Err(NewtonError::Cancelled(stop)) = found {
             return Err(stop.into());
         }
@@ -169,11 +170,11 @@ pub(in crate::dynamics) fn settled(
         }
     }
     if !found.as_ref().is_ok_and(|b| b.inverted == 0) {
-        found = better(found, settling.follow_bones(method, pose, load)?);
+        found = choose_less_inverted(found, settling.follow_bones(method, pose, load)?);
     }
     let mut p = found?.displacements;
     for (p, x) in p.iter_mut().zip(rest) {
         *p += x;
     }
-    lost(&p).map_or(Ok(p), Err)
+    position_error(&p).map_or(Ok(p), Err)
 }

@@ -7,11 +7,11 @@
 //! the fewest inverted pieces. Loads beyond the strength of St. Venant-Kirchhoff flesh leave some (a fibre pushes
 //! back most at 58 % of its length).
 
-use super::potential::{Balancer, Domain, Increment};
+use super::potential::{Balancer, ElasticDomain, Increment};
 use crate::Vec3;
 use crate::dynamics::SimulationError;
-use crate::elasticity::{Elements, Model};
-use crate::progress::{Part, Progress};
+use crate::elasticity::{ElasticModel, Elements};
+use crate::progress::{Progress, StageProgress};
 use crate::solve::matrix::zeros;
 use crate::solve::{Newton, NewtonError, Outcome, Pattern, ScalarMatrix};
 
@@ -36,7 +36,7 @@ pub struct Balance {
 pub fn equilibrium(
     elements: &Elements,
     rest: &[Vec3],
-    model: Model,
+    model: ElasticModel,
     (fixed, prescribed): (&[bool], Option<&[Vec3]>),
     forces: &[Vec3],
     options: &Newton,
@@ -50,7 +50,7 @@ pub fn equilibrium(
     }
     let mass: ScalarMatrix = zeros(elements.node_count(), elements.all_corners());
     let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
-    let domain = Domain::new(elements, model, &pattern, &mass);
+    let domain = ElasticDomain::new(elements, model, &pattern, &mass);
     let mut balancer = Balancer::new(&pattern, elements.node_count())?;
     let mut solve = |forces: &[Vec3], detour: bool, q: &mut [Vec3], progress: &dyn Progress| {
         let increment = Increment {
@@ -60,14 +60,14 @@ pub fn equilibrium(
         };
         balancer.balance_or_detour(domain, increment, q, detour, options, progress)
     };
-    let part = |from, to| Part {
+    let part = |from, to| StageProgress {
         whole: progress,
         from,
         to,
     };
     let mut found = Err(NewtonError::Start);
     for detour in [false, true] {
-        if detour && model != Model::StVenantKirchhoff {
+        if detour && model != ElasticModel::StVenantKirchhoff {
             break;
         }
         let mut q = prescribed.to_vec();
@@ -78,15 +78,15 @@ pub fn equilibrium(
         };
         let outcome = solve(forces, detour, &mut q, &progress);
         let next = outcome.map(|outcome| Balance::new(elements, q, outcome));
-        found = better(found, next);
+        found = choose_less_inverted(found, next);
         match &found {
             Ok(balance) if balance.inverted == 0 => return found.map_err(Into::into),
-            Err(error) if !retry(error) => return found.map_err(Into::into),
+            Err(error) if !may_retry(error) => return found.map_err(Into::into),
             _ => {}
         }
     }
     let mut load = zero.clone();
-    let stepped = follow(elements, zero.clone(), |from, to, q| {
+    let stepped = follow_path(elements, zero.clone(), |from, to, q| {
         for (v, fixed) in fixed.iter().enumerate() {
             load[v] = forces[v] * to;
             q[v] = if *fixed {
@@ -97,13 +97,13 @@ pub fn equilibrium(
         }
         solve(&load, false, q, &part(0.6 + 0.4 * from, 0.6 + 0.4 * to))
     });
-    better(found, stepped).map_err(Into::into)
+    choose_less_inverted(found, stepped).map_err(Into::into)
 }
 
 impl Balance {
     pub(super) fn new(elements: &Elements, displacements: Vec<Vec3>, outcome: Outcome) -> Self {
         Self {
-            inverted: elements.inverted(&displacements),
+            inverted: elements.inverted_piece_count(&displacements),
             displacements,
             outcome,
         }
@@ -111,7 +111,7 @@ impl Balance {
 }
 
 /// Returns the balance with fewer inverted pieces, or the first if they are equal.
-pub(super) fn better(
+pub(super) fn choose_less_inverted(
     first: Result<Balance, NewtonError>,
     second: Result<Balance, NewtonError>,
 ) -> Result<Balance, NewtonError> {
@@ -124,29 +124,29 @@ pub(super) fn better(
 }
 
 /// Shortest part of a path that is tried before giving up: six halvings of the first one, a quarter.
-const SHORTEST: f64 = 1.0 / 256.0;
+const MIN_PATH_PART: f64 = 1.0 / 256.0;
 /// Length down to which parts that invert flesh are shortened: three halvings of the first one, a quarter. A shorter part is
 /// taken though it inverts flesh.
-const CAREFUL: f64 = 1.0 / 32.0;
+const MIN_REFINED_PART: f64 = 1.0 / 32.0;
 
 /// Follows a balance along a path from 0 to 1: `solve(from, to, q)` takes `q` from balance at `from` to balance at `to`. Parts
 /// that fail are halved.
-pub(super) fn follow(
+pub(super) fn follow_path(
     elements: &Elements,
     start: Vec<Vec3>,
     mut solve: impl FnMut(f64, f64, &mut [Vec3]) -> Result<Outcome, NewtonError>,
 ) -> Result<Balance, NewtonError> {
     let mut q = start;
-    let mut inverted = elements.inverted(&q);
+    let mut inverted = elements.inverted_piece_count(&q);
     let mut next = q.clone();
     let (mut at, mut length) = (0.0, 0.25);
     loop {
         let to = f64::min(at + length, 1.0);
         next.copy_from_slice(&q);
         let solved = solve(at, to, &mut next);
-        let turned = elements.inverted(&next);
+        let turned = elements.inverted_piece_count(&next);
         match solved {
-            Ok(outcome) if turned <= inverted || length <= CAREFUL => {
+            Ok(outcome) if turned <= inverted || length <= MIN_REFINED_PART => {
                 std::mem::swap(&mut q, &mut next);
                 (at, inverted) = (to, turned);
                 length *= 2.0;
@@ -154,14 +154,14 @@ pub(super) fn follow(
                     return Ok(Balance::new(elements, q, outcome));
                 }
             }
-            Err(error) if length <= SHORTEST || !retry(&error) => return Err(error),
+            Err(error) if length <= MIN_PATH_PART || !may_retry(&error) => return Err(error),
             _ => length *= 0.5,
         }
     }
 }
 
 /// Returns whether a shorter part may succeed after this error.
-fn retry(error: &NewtonError) -> bool {
+fn may_retry(error: &NewtonError) -> bool {
     !matches!(error, NewtonError::Cancelled(_) | NewtonError::Solve(_))
 }
 

@@ -13,19 +13,19 @@
 //! before. If this does not converge or inverts pieces, it starts again by way of neo-Hookean flesh, then from the skinned
 //! shape.
 
-use super::STEP;
-use super::potential::{Balancer, Domain, Increment};
-use super::skeletal::loads;
+use super::STEP_CRITERIA;
+use super::potential::{Balancer, ElasticDomain, Increment};
+use super::skeletal::compute_loads;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
-use crate::dynamics::{SimulationError, lost};
-use crate::elasticity::Model;
+use crate::dynamics::{SimulationError, position_error};
+use crate::elasticity::ElasticModel;
 use crate::solve::{NewtonError, Outcome, SolveError};
 
 /// Initial guess of a step's minimisation.
 #[derive(Clone, Copy, PartialEq)]
-enum Attempt {
+enum InitialGuess {
     /// The carried flesh.
     Carried,
     /// The carried flesh, by way of neo-Hookean flesh.
@@ -36,7 +36,7 @@ enum Attempt {
 
 /// Stepper of the nonlinear methods: solver and buffers of a step.
 pub(in crate::dynamics) struct NonlinearStepper {
-    model: Model,
+    model: ElasticModel,
     balancer: Balancer,
     best: Vec<Vec3>,
     displacements: Vec<Vec3>,
@@ -46,7 +46,7 @@ pub(in crate::dynamics) struct NonlinearStepper {
 }
 
 impl NonlinearStepper {
-    pub fn new(body: &Body, model: Model) -> Result<Self, SolveError> {
+    pub fn new(body: &Body, model: ElasticModel) -> Result<Self, SolveError> {
         let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
             model,
@@ -64,12 +64,12 @@ impl NonlinearStepper {
         &mut self,
         step: &Step,
         nodes: &NodalState,
-        attempt: Attempt,
+        attempt: InitialGuess,
     ) -> Result<Outcome, NewtonError> {
         let (body, h) = (step.body, step.duration);
         let beta = step.implicit_stiffness_damping();
         self.set_guess(step, nodes, attempt);
-        loads(
+        compute_loads(
             body,
             step.to,
             &step.load,
@@ -83,30 +83,30 @@ impl NonlinearStepper {
             lag: &self.lag,
             forces: &self.forces,
             terms: step.load.terms,
-            origin: body.rest(),
+            origin: body.rest_shape(),
         };
         self.balancer.balance_or_detour(
-            Domain::of_body(body, self.model),
+            ElasticDomain::of_body(body, self.model),
             increment,
             &mut self.displacements,
-            attempt == Attempt::Detour,
-            &STEP,
+            attempt == InitialGuess::Detour,
+            &STEP_CRITERIA,
             step.progress,
         )
     }
 
     /// Sets the displacements to an attempt's guess, and the linear terms that count from it.
-    fn set_guess(&mut self, step: &Step, nodes: &NodalState, attempt: Attempt) {
+    fn set_guess(&mut self, step: &Step, nodes: &NodalState, attempt: InitialGuess) {
         let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
         let beta = step.implicit_stiffness_damping();
         for v in 0..body.node_count() {
             let p = nodes.positions[v];
             let skin = from.carry(to, v, p);
             let held = body.bone_of_vertex()[v].is_some();
-            let skinned = held || attempt == Attempt::Skinned;
+            let skinned = held || attempt == InitialGuess::Skinned;
             let guess = if skinned { to.places[v] } else { skin };
             let way = guess - p;
-            self.displacements[v] = guess - body.rest()[v];
+            self.displacements[v] = guess - body.rest_shape()[v];
             self.inertia[v] = (way / h - nodes.velocities[v]) / h;
             self.lag[v] = Vec3::zeros();
             if !held {
@@ -119,20 +119,24 @@ impl NonlinearStepper {
 
 impl Stepper for NonlinearStepper {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
-        let (body, rest) = (step.body, step.body.rest());
+        let (body, rest) = (step.body, step.body.rest_shape());
         for ((q, p), x) in self.best.iter_mut().zip(&nodes.positions).zip(rest) {
             *q = p - x;
         }
-        let inverted = body.elements().inverted(&self.best);
+        let inverted = body.elements().inverted_piece_count(&self.best);
         let mut found: Result<usize, NewtonError> = Err(NewtonError::Start);
-        for attempt in [Attempt::Carried, Attempt::Detour, Attempt::Skinned] {
-            if attempt == Attempt::Detour && self.model != Model::StVenantKirchhoff {
+        for attempt in [
+            InitialGuess::Carried,
+            InitialGuess::Detour,
+            InitialGuess::Skinned,
+        ] {
+            if attempt == InitialGuess::Detour && self.model != ElasticModel::StVenantKirchhoff {
                 continue;
             }
             let outcome = self.minimise(step, nodes, attempt);
             match (outcome, &found) {
                 (Ok(_), _) => {
-                    let turned = body.elements().inverted(&self.displacements);
+                    let turned = body.elements().inverted_piece_count(&self.displacements);
                     if found.as_ref().is_ok_and(|best| *best <= turned) {
                         continue;
                     }
@@ -151,7 +155,7 @@ impl Stepper for NonlinearStepper {
         for (q, x) in self.best.iter_mut().zip(rest) {
             *q += x;
         }
-        if let Some(error) = lost(&self.best) {
+        if let Some(error) = position_error(&self.best) {
             return Err(error);
         }
         nodes.move_to(&self.best, step.duration);

@@ -4,8 +4,8 @@
 use super::*;
 use crate::Vec3;
 use crate::elasticity::elements::tetrahedral_mass;
-use crate::elasticity::{Elements, Material, Model};
-use crate::geometry::tetrahedron::OF_CUBE;
+use crate::elasticity::{ElasticModel, Elements, Material};
+use crate::geometry::tetrahedron::CUBE_TETRAHEDRA;
 use crate::progress::Silent;
 use crate::solve::nodal::norm;
 use crate::solve::{NewtonError, NodeMatrix, ScalarMatrix};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::dynamics::SimulationError;
 
 /// A bar along x, clamped at x = 0: 1 x 0.2 x 0.2 m in cubes of six tetrahedra.
-struct Bar {
+struct ClampedBar {
     x: Vec<Vec3>,
     elements: Elements,
     mass: ScalarMatrix,
@@ -24,7 +24,7 @@ struct Bar {
     along: usize,
 }
 
-fn bar(along: usize, across: usize, material: &Material) -> Bar {
+fn build_bar(along: usize, across: usize, material: &Material) -> ClampedBar {
     let m = across + 1;
     let at = |i: usize, j: usize, k: usize| (j + m * (k + m * i)) as u32;
     let mut x = Vec::new();
@@ -42,13 +42,13 @@ fn bar(along: usize, across: usize, material: &Material) -> Bar {
             for j in 0..across {
                 let h: [u32; 8] =
                     std::array::from_fn(|c| at(i + (c & 1), j + (c >> 1 & 1), k + (c >> 2)));
-                for t in OF_CUBE {
+                for t in CUBE_TETRAHEDRA {
                     tets.push(t.map(|c| h[c]));
                 }
             }
         }
     }
-    Bar {
+    ClampedBar {
         elements: Elements::tetrahedra(&x, &tets, material),
         mass: tetrahedral_mass(&x, &tets, material.density()),
         fixed: x.iter().map(|x| x.x == 0.0).collect(),
@@ -58,7 +58,7 @@ fn bar(along: usize, across: usize, material: &Material) -> Bar {
     }
 }
 
-impl Bar {
+impl ClampedBar {
     fn weight(&self, g: Vec3) -> Vec<Vec3> {
         let everywhere = vec![g; self.x.len()];
         (0..self.x.len())
@@ -67,7 +67,7 @@ impl Bar {
     }
 
     /// Returns the length of the middle line from the clamped end to the tip.
-    fn axis(&self, u: &[Vec3]) -> f64 {
+    fn axis_length(&self, u: &[Vec3]) -> f64 {
         let m = self.across + 1;
         let middle = self.across / 2 * (1 + m);
         let places: Vec<Vec3> = (0..=self.along)
@@ -77,7 +77,11 @@ impl Bar {
         places.windows(2).map(|p| (p[1] - p[0]).norm()).sum()
     }
 
-    fn statics(&self, model: Model, forces: &[Vec3]) -> Result<Balance, SimulationError> {
+    fn solve_statics(
+        &self,
+        model: ElasticModel,
+        forces: &[Vec3],
+    ) -> Result<Balance, SimulationError> {
         let options = Newton::default();
         equilibrium(
             &self.elements,
@@ -91,7 +95,7 @@ impl Bar {
     }
 
     /// Returns the residual forces on free nodes, as a part of the forces.
-    fn left_over(&self, model: Model, u: &[Vec3], forces: &[Vec3]) -> f64 {
+    fn residual_ratio(&self, model: ElasticModel, u: &[Vec3], forces: &[Vec3]) -> f64 {
         let mut g = forces.to_vec();
         self.elements.gradient(model, u, &mut g);
         for v in 0..g.len() {
@@ -113,25 +117,25 @@ fn figure_4() -> Material {
 #[test]
 fn sagging_bar_keeps_length() {
     for (along, across) in [(10, 2), (20, 4)] {
-        let bar = bar(along, across, &figure_4());
+        let bar = build_bar(along, across, &figure_4());
         let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
-        let linear = bar.statics(Model::Linear, &forces).unwrap();
+        let linear = bar.solve_statics(ElasticModel::Linear, &forces).unwrap();
         assert!(linear.outcome.iterations() <= 2);
-        let gain = bar.axis(&linear.displacements) - 1.0;
+        let gain = bar.axis_length(&linear.displacements) - 1.0;
         assert!(gain > 0.1, "{gain}");
-        for model in [Model::StVenantKirchhoff, Model::NeoHookean] {
-            let found = bar.statics(model, &forces).unwrap();
-            let length = bar.axis(&found.displacements);
+        for model in [ElasticModel::StVenantKirchhoff, ElasticModel::NeoHookean] {
+            let found = bar.solve_statics(model, &forces).unwrap();
+            let length = bar.axis_length(&found.displacements);
             // Neo-Hookean flesh is softer in tension than in compression, so the line of no stretch is not the middle.
-            let kept = if model == Model::NeoHookean {
+            let kept = if model == ElasticModel::NeoHookean {
                 0.03
             } else {
                 0.01
             };
             assert!((length - 1.0).abs() < kept, "{model:?} {length}");
             // On the finer grid St. Venant-Kirchhoff flesh gives way where the clamp presses it to 55 % of its length.
-            assert!(found.inverted == 0 || (along, model) == (20, Model::StVenantKirchhoff));
-            assert!(bar.left_over(model, &found.displacements, &forces) < 1e-9);
+            assert!(found.inverted == 0 || (along, model) == (20, ElasticModel::StVenantKirchhoff));
+            assert!(bar.residual_ratio(model, &found.displacements, &forces) < 1e-9);
             // Near the solution the residual is squared each time, down to rounding.
             let start = norm(&forces);
             let r = found.outcome.residuals.iter().map(|r| r / start);
@@ -152,11 +156,11 @@ fn sagging_bar_keeps_length() {
 /// If clamp and loads are turned and moved, the static solution is turned and moved.
 #[test]
 fn statics_follow_rigid_motion() {
-    let bar = bar(6, 2, &figure_4());
+    let bar = build_bar(6, 2, &figure_4());
     let forces = bar.weight(Vec3::new(1.0, 2.0, -5.0));
     let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.5, -1.0, 2.0));
-    for model in [Model::StVenantKirchhoff, Model::NeoHookean] {
-        let u = bar.statics(model, &forces).unwrap().displacements;
+    for model in [ElasticModel::StVenantKirchhoff, ElasticModel::NeoHookean] {
+        let u = bar.solve_statics(model, &forces).unwrap().displacements;
         // The clamped end turned: all of it turns, from a start far away.
         let far = Vec3::new(1000.0, -300.0, 20.0);
         let turned: Vec<Vec3> = bar.x.iter().map(|x| turn * x - x + far).collect();
@@ -181,20 +185,20 @@ fn statics_follow_rigid_motion() {
 /// Loads that fold the bar give a finite solution or an error.
 #[test]
 fn folding_loads_stay_finite() {
-    let bar = bar(8, 2, &figure_4());
+    let bar = build_bar(8, 2, &figure_4());
     for pull in [
         Vec3::new(-40.0, 0.0, -1.0),
         Vec3::new(0.0, 0.0, -200.0),
         Vec3::new(-2000.0, 3.0, 0.0),
     ] {
         let forces = bar.weight(pull);
-        for model in [Model::StVenantKirchhoff, Model::NeoHookean] {
-            match bar.statics(model, &forces) {
+        for model in [ElasticModel::StVenantKirchhoff, ElasticModel::NeoHookean] {
+            match bar.solve_statics(model, &forces) {
                 Ok(found) => {
-                    assert!(bar.left_over(model, &found.displacements, &forces) < 1e-8);
+                    assert!(bar.residual_ratio(model, &found.displacements, &forces) < 1e-8);
                 }
                 Err(SimulationError::Newton(NewtonError::NotConverged { .. })) => {
-                    assert_eq!(model, Model::StVenantKirchhoff);
+                    assert_eq!(model, ElasticModel::StVenantKirchhoff);
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -205,10 +209,10 @@ fn folding_loads_stay_finite() {
 /// While loads grow in steps, the reported progress does not fall below that of the attempt with the whole load.
 #[test]
 fn progress_does_not_fall_back() {
-    let bar = bar(8, 2, &figure_4());
+    let bar = build_bar(8, 2, &figure_4());
     let mut grown = 0;
     for pull in [Vec3::new(-40.0, 0.0, -1.0), Vec3::new(-2000.0, 3.0, 0.0)] {
-        for model in [Model::StVenantKirchhoff, Model::NeoHookean] {
+        for model in [ElasticModel::StVenantKirchhoff, ElasticModel::NeoHookean] {
             let told = std::sync::Mutex::new(Vec::new());
             let listen = |share: f64, _: &str| {
                 told.lock().unwrap().push(share);
@@ -238,14 +242,14 @@ fn progress_does_not_fall_back() {
 /// A bar that starts inside out returns to its rest shape.
 #[test]
 fn inverted_bar_recovers() {
-    let bar = bar(4, 2, &figure_4());
+    let bar = build_bar(4, 2, &figure_4());
     let mirrored: Vec<Vec3> = (bar.x.iter())
         .map(|x| Vec3::new(-2.0 * x.x, 0.3 * (9.0 * x.z).sin() * x.x, 0.0))
         .collect();
     let found = equilibrium(
         &bar.elements,
         &bar.x,
-        Model::NeoHookean,
+        ElasticModel::NeoHookean,
         (&bar.fixed, Some(&mirrored)),
         &vec![Vec3::zeros(); bar.x.len()],
         &Newton::default(),
@@ -259,12 +263,12 @@ fn inverted_bar_recovers() {
 /// Input that has no equilibrium is refused, and the error names the cause.
 #[test]
 fn statics_refuse_bad_input() {
-    let bar = bar(2, 1, &figure_4());
+    let bar = build_bar(2, 1, &figure_4());
     let k = bar.x.len();
     let zero = vec![Vec3::zeros(); k];
     let run = |fixed: &[bool], forces: &[Vec3], progress: &dyn crate::progress::Progress| {
         let options = Newton::default();
-        let model = Model::StVenantKirchhoff;
+        let model = ElasticModel::StVenantKirchhoff;
         equilibrium(
             &bar.elements,
             &bar.x,
@@ -297,7 +301,7 @@ fn statics_refuse_bad_input() {
     let error = equilibrium(
         &lonely,
         &x,
-        Model::NeoHookean,
+        ElasticModel::NeoHookean,
         (&fixed, None),
         &vec![Vec3::zeros(); x.len()],
         &options,
@@ -306,14 +310,19 @@ fn statics_refuse_bad_input() {
     assert_eq!(error, Err(SimulationError::Unattached { node: 6 }));
 }
 
-fn moving(bar: &Bar, settings: NonlinearSettings) -> NonlinearSimulation {
+fn moving_bar(bar: &ClampedBar, settings: NonlinearSettings) -> NonlinearSimulation {
     let elements = Arc::new(bar.elements.clone());
     NonlinearSimulation::new(elements, bar.mass.clone(), &bar.x, &bar.fixed, settings).unwrap()
 }
 
 /// Simulates the bar under gravity for a time, in equal steps.
-fn fall(bar: &Bar, integrator: Integrator, steps: usize, seconds: f64) -> NonlinearSimulation {
-    let mut sim = moving(
+fn simulate_fall(
+    bar: &ClampedBar,
+    integrator: NonlinearIntegrator,
+    steps: usize,
+    seconds: f64,
+) -> NonlinearSimulation {
+    let mut sim = moving_bar(
         bar,
         NonlinearSettings {
             integrator,
@@ -331,10 +340,17 @@ fn fall(bar: &Bar, integrator: Integrator, steps: usize, seconds: f64) -> Nonlin
 /// The error of each integrator falls with its order as the step shrinks.
 #[test]
 fn integrators_converge_with_order() {
-    let bar = bar(5, 1, &figure_4());
-    for (integrator, order) in [(Integrator::BackwardEuler, 1), (Integrator::Midpoint, 2)] {
-        let end = |integrator, steps| fall(&bar, integrator, steps, 0.25).displacements().to_vec();
-        let exact = end(Integrator::Midpoint, 6400);
+    let bar = build_bar(5, 1, &figure_4());
+    for (integrator, order) in [
+        (NonlinearIntegrator::BackwardEuler, 1),
+        (NonlinearIntegrator::Midpoint, 2),
+    ] {
+        let end = |integrator, steps| {
+            simulate_fall(&bar, integrator, steps, 0.25)
+                .displacements()
+                .to_vec()
+        };
+        let exact = end(NonlinearIntegrator::Midpoint, 6400);
         let errors = [800, 1600].map(|steps| {
             let off = end(integrator, steps).into_iter().zip(&exact);
             norm(&off.map(|(u, exact)| u - exact).collect::<Vec<_>>())
@@ -347,7 +363,7 @@ fn integrators_converge_with_order() {
 /// The midpoint rule conserves energy, and backward Euler dissipates it.
 #[test]
 fn midpoint_conserves_energy() {
-    let bar = bar(5, 1, &figure_4());
+    let bar = build_bar(5, 1, &figure_4());
     let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
     let total = |sim: &NonlinearSimulation| {
         let work: f64 = forces
@@ -357,16 +373,26 @@ fn midpoint_conserves_energy() {
             .sum();
         (sim.energy() - work, sim.energy())
     };
-    let (kept, scale) = total(&fall(&bar, Integrator::Midpoint, 240, 2.0));
+    let (kept, scale) = total(&simulate_fall(
+        &bar,
+        NonlinearIntegrator::Midpoint,
+        240,
+        2.0,
+    ));
     assert!(kept.abs() < 0.02 * scale, "{kept} {scale}");
-    let (lost, _) = total(&fall(&bar, Integrator::BackwardEuler, 240, 2.0));
+    let (lost, _) = total(&simulate_fall(
+        &bar,
+        NonlinearIntegrator::BackwardEuler,
+        240,
+        2.0,
+    ));
     assert!(lost < -0.02 * scale, "{lost}");
 }
 
 /// Damped motion ends in the static solution, and a free body keeps its momentum.
 #[test]
 fn damped_motion_reaches_statics() {
-    let bar = bar(5, 1, &figure_4());
+    let bar = build_bar(5, 1, &figure_4());
     let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
     let damped = NonlinearSettings {
         mass_damping: 4.0,
@@ -374,19 +400,24 @@ fn damped_motion_reaches_statics() {
         step: 1.0 / 60.0,
         ..Default::default()
     };
-    let mut sim = moving(&bar, damped);
+    let mut sim = moving_bar(&bar, damped);
     for _ in 0..600 {
         sim.step(&forces, None, &Silent).unwrap();
     }
-    let still = bar.statics(Model::StVenantKirchhoff, &forces).unwrap();
+    let still = bar
+        .solve_statics(ElasticModel::StVenantKirchhoff, &forces)
+        .unwrap();
     let off = sim.displacements().iter().zip(&still.displacements);
     assert!(off.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max) < 1e-6);
 
     // Nothing held, thrown and turning: straight flight of the centre, momentum kept.
     let mut loose = bar;
     loose.fixed.fill(false);
-    for integrator in [Integrator::BackwardEuler, Integrator::Midpoint] {
-        let mut sim = moving(
+    for integrator in [
+        NonlinearIntegrator::BackwardEuler,
+        NonlinearIntegrator::Midpoint,
+    ] {
+        let mut sim = moving_bar(
             &loose,
             NonlinearSettings {
                 integrator,
@@ -407,7 +438,7 @@ fn damped_motion_reaches_statics() {
         assert!(
             loose
                 .elements
-                .energy(Model::StVenantKirchhoff, sim.displacements())
+                .energy(ElasticModel::StVenantKirchhoff, sim.displacements())
                 < 0.1
         );
     }
@@ -416,8 +447,8 @@ fn damped_motion_reaches_statics() {
 /// Held nodes follow their targets, and a failed step leaves the state unchanged.
 #[test]
 fn failed_step_keeps_state() {
-    let bar = bar(4, 1, &figure_4());
-    let mut sim = moving(&bar, NonlinearSettings::default());
+    let bar = build_bar(4, 1, &figure_4());
+    let mut sim = moving_bar(&bar, NonlinearSettings::default());
     let zero = vec![Vec3::zeros(); bar.x.len()];
     let mut target = zero.clone();
     for i in 1..=24 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Graphics devices: enumeration and opening.
 //!
-//! Drivers are foreign code, so each call goes through [`GpuDevice::guarded`], which prints nothing. It turns every
+//! Drivers are foreign code, so each call goes through [`GpuDevice::run_guarded`], which prints nothing. It turns every
 //! failure into one error: an error scope, a lost device, or a panic within wgpu, which is how wgpu reports a device
 //! lost while it waits.
 
@@ -15,14 +15,14 @@ use std::time::Duration;
 use wgpu::DeviceType;
 
 /// Longest time of a frame; beyond, the device counts as lost.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Bindings of every kernel: one uniform, seven read, one written.
-const BINDINGS: u32 = 9;
+const BINDING_COUNT: u32 = 9;
 
 /// An enumerated adapter.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct AdapterEntry {
     pub label: String,
     pub software: bool,
     adapter: wgpu::Adapter,
@@ -30,24 +30,24 @@ pub(super) struct Found {
 
 /// Returns all adapters, the best first. They are enumerated once: drivers take their time, and some write to the
 /// terminal.
-pub(super) fn adapters() -> &'static [Found] {
-    static ALL: OnceLock<(u32, Vec<Found>)> = OnceLock::new();
+pub(super) fn adapters() -> &'static [AdapterEntry] {
+    static ADAPTERS: OnceLock<(u32, Vec<AdapterEntry>)> = OnceLock::new();
     // Loading drivers runs foreign code, some of which is known to panic inside wgpu; the list is then empty.
-    let found = || (process::id(), quiet(enumerate).unwrap_or_default());
-    match ALL.get_or_init(found) {
+    let found = || (process::id(), catch_panic(enumerate).unwrap_or_default());
+    match ADAPTERS.get_or_init(found) {
         (process, all) if *process == process::id() => all,
         // Drivers do not survive a fork.
         _ => &[],
     }
 }
 
-fn enumerate() -> Vec<Found> {
+fn enumerate() -> Vec<AdapterEntry> {
     let backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
     let mut wanted = wgpu::InstanceDescriptor::new_without_display_handle();
     wanted.backends = backends;
     wanted.flags = wgpu::InstanceFlags::empty();
     let instance = wgpu::Instance::new(wanted);
-    let mut found: Vec<(u8, Found)> = Vec::new();
+    let mut found: Vec<(u8, AdapterEntry)> = Vec::new();
     for adapter in pollster::block_on(instance.enumerate_adapters(backends)) {
         let info = adapter.get_info();
         let rank = match info.device_type {
@@ -60,12 +60,12 @@ fn enumerate() -> Vec<Found> {
         let software = info.device_type == DeviceType::Cpu;
         let kind = if software { ", software" } else { "" };
         let label = format!("{} ({:?}{kind})", info.name.trim(), info.backend);
-        let like = |f: &&(u8, Found)| f.1.label.starts_with(&label);
+        let like = |f: &&(u8, AdapterEntry)| f.1.label.starts_with(&label);
         let label = match found.iter().filter(like).count() {
             0 => label,
             n => format!("{label} #{}", n + 1),
         };
-        let one = Found {
+        let one = AdapterEntry {
             label,
             software,
             adapter,
@@ -96,14 +96,14 @@ impl GpuDevice {
     ///
     /// # Errors
     /// No such adapter, or a failing one.
-    pub(super) fn shared(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
-        static OPEN: Mutex<Vec<Weak<GpuDevice>>> = Mutex::new(Vec::new());
-        let found = find(which)?;
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn open_shared(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
+        static OPEN_DEVICES: Mutex<Vec<Weak<GpuDevice>>> = Mutex::new(Vec::new());
+        let found = find_adapter(which)?;
+        let mut open = OPEN_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|device| {
             device
                 .upgrade()
-                .is_some_and(|c| c.lost().is_none() && c.process == process::id())
+                .is_some_and(|c| c.loss_reason().is_none() && c.process == process::id())
         });
         let same = |device: &Arc<GpuDevice>| device.label == found.label;
         if let Some(device) = open.iter().filter_map(Weak::upgrade).find(same) {
@@ -116,24 +116,25 @@ impl GpuDevice {
 
     /// Opens a device without sharing it.
     #[cfg(test)]
-    pub(super) fn alone(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
-        Ok(Arc::new(Self::open(find(which)?)?))
+    pub(super) fn open_exclusive(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
+        Ok(Arc::new(Self::open(find_adapter(which)?)?))
     }
 
-    fn open(found: Found) -> Result<Self, KernelError> {
+    fn open(found: AdapterEntry) -> Result<Self, KernelError> {
         let limits = found.adapter.limits();
-        if limits.max_storage_buffers_per_shader_stage < BINDINGS - 1
+        if limits.max_storage_buffers_per_shader_stage < BINDING_COUNT - 1
             || limits.max_compute_invocations_per_workgroup < 64
         {
-            return Err(failed("its limits are too small for the kernels"));
+            return Err(device_error("its limits are too small for the kernels"));
         }
         let wanted = wgpu::DeviceDescriptor {
             label: Some("thew"),
             required_limits: limits,
             ..Default::default()
         };
-        let (device, queue) = quiet(|| pollster::block_on(found.adapter.request_device(&wanted)))?
-            .map_err(|e| failed(e.to_string()))?;
+        let (device, queue) =
+            catch_panic(|| pollster::block_on(found.adapter.request_device(&wanted)))?
+                .map_err(|e| device_error(e.to_string()))?;
         let lost = Arc::new(Mutex::new(None));
         let reported = lost.clone();
         device.set_device_lost_callback(move |_, reason| {
@@ -147,7 +148,7 @@ impl GpuDevice {
         });
         // Scopes catch errors; errors outside of them must not end the program.
         device.on_uncaptured_error(Arc::new(|_| ()));
-        let made = guarded(&device, &lost, || {
+        let made = catch_device_errors(&device, &lost, || {
             let layout = layout(&device);
             let kernels = pipelines(&device, &layout);
             (layout, kernels)
@@ -167,7 +168,7 @@ impl GpuDevice {
     }
 
     /// Returns the reason why the device is lost, if it is.
-    pub(super) fn lost(&self) -> Option<String> {
+    pub(super) fn loss_reason(&self) -> Option<String> {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         lost.clone()
     }
@@ -182,22 +183,22 @@ impl GpuDevice {
     ///
     /// # Errors
     /// Any failure of the device meanwhile.
-    pub(super) fn guarded<T>(&self, run: impl FnOnce() -> T) -> Result<T, KernelError> {
+    pub(super) fn run_guarded<T>(&self, run: impl FnOnce() -> T) -> Result<T, KernelError> {
         if self.process != process::id() {
-            return Err(failed("it was opened before this process was forked"));
+            return Err(device_error("it was opened before this process was forked"));
         }
-        guarded(&self.device, &self.lost, run)
+        catch_device_errors(&self.device, &self.lost, run)
     }
 }
 
 /// Returns an error of the device.
-pub(super) fn failed(reason: impl Into<String>) -> KernelError {
+pub(super) fn device_error(reason: impl Into<String>) -> KernelError {
     KernelError::Device {
         reason: reason.into(),
     }
 }
 
-fn find(which: Adapter<'_>) -> Result<Found, KernelError> {
+fn find_adapter(which: Adapter<'_>) -> Result<AdapterEntry, KernelError> {
     let all = adapters();
     let names: Vec<&str> = all.iter().map(|a| a.label.as_str()).collect();
     let place = match which {
@@ -217,10 +218,10 @@ fn find(which: Adapter<'_>) -> Result<Found, KernelError> {
         _ => "none was found".into(),
     };
     let found = place.and_then(|i| all.get(i));
-    found.cloned().ok_or_else(|| failed(reason()))
+    found.cloned().ok_or_else(|| device_error(reason()))
 }
 
-fn guarded<T>(
+fn catch_device_errors<T>(
     device: &wgpu::Device,
     lost: &Mutex<Option<String>>,
     run: impl FnOnce() -> T,
@@ -228,10 +229,10 @@ fn guarded<T>(
     use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
     let is_lost = || lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some(reason) = is_lost() {
-        return Err(failed(reason));
+        return Err(device_error(reason));
     }
     let scopes = [Internal, OutOfMemory, Validation].map(|filter| device.push_error_scope(filter));
-    let value = quiet(run);
+    let value = catch_panic(run);
     let mut trouble = None;
     for scope in scopes.into_iter().rev() {
         if let Some(error) = pollster::block_on(scope.pop()) {
@@ -239,38 +240,38 @@ fn guarded<T>(
         }
     }
     match trouble.or_else(is_lost) {
-        Some(reason) => Err(failed(reason)),
+        Some(reason) => Err(device_error(reason)),
         None => value,
     }
 }
 
 thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
+    static PANIC_SILENCED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Catches a panic of foreign code without printing anything.
-fn quiet<T>(run: impl FnOnce() -> T) -> Result<T, KernelError> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
+fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, KernelError> {
+    static PANIC_HOOK: Once = Once::new();
+    PANIC_HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if !QUIET.try_with(Cell::get).unwrap_or(false) {
+            if !PANIC_SILENCED.try_with(Cell::get).unwrap_or(false) {
                 usual(panic);
             }
         }));
     });
-    let before = QUIET.replace(true);
+    let before = PANIC_SILENCED.replace(true);
     let value = catch_unwind(AssertUnwindSafe(run));
-    QUIET.set(before);
+    PANIC_SILENCED.set(before);
     value.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        failed(text.unwrap_or("its driver failed"))
+        device_error(text.unwrap_or("its driver failed"))
     })
 }
 
 fn layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
-    let entries: Vec<wgpu::BindGroupLayoutEntry> = (0..BINDINGS)
+    let entries: Vec<wgpu::BindGroupLayoutEntry> = (0..BINDING_COUNT)
         .map(|binding| wgpu::BindGroupLayoutEntry {
             binding,
             visibility: wgpu::ShaderStages::COMPUTE,
@@ -278,7 +279,7 @@ fn layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
                 ty: match binding {
                     0 => wgpu::BufferBindingType::Uniform,
                     _ => wgpu::BufferBindingType::Storage {
-                        read_only: binding + 1 < BINDINGS,
+                        read_only: binding + 1 < BINDING_COUNT,
                     },
                 },
                 has_dynamic_offset: false,

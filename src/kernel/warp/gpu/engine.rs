@@ -5,37 +5,37 @@
 //! downloads results. A surface is split into chunks, so that no binding exceeds the device's limit. Everything that
 //! changes exists twice (a slot): while the results of one frame are read, the next one is computed.
 
-use super::super::model::{Prepared, WarpInput, WarpModel};
+use super::super::model::{PreparedFrame, WarpInput, WarpModel};
 use super::super::{KernelError, WarpEngine};
 use super::Adapter;
-use super::device::{GpuDevice, PATIENCE, failed};
-use super::upload::{Output, Surface, Upload, WORKGROUP, buffer};
-use crate::kernel::cpu::Rows;
-use crate::kernel::limit::Columns;
-use crate::progress::{Progress, step};
+use super::device::{FRAME_TIMEOUT, GpuDevice, device_error};
+use super::upload::{OutputBuffers, SurfaceBuffers, Upload, WORKGROUP_SIZE, create_buffer};
+use crate::kernel::cpu::PackedRows;
+use crate::kernel::limit::MapColumns;
+use crate::progress::{Progress, report_progress};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::BufferUsages as Usage;
 
 /// Bytes of a frame's data before its amplitudes, as in the kernels.
-const HEAD: usize = 72;
+const HEADER_BYTES: usize = 72;
 
 /// A surface warped on a graphics device.
 pub struct GpuWarp {
     pub(super) device: Arc<GpuDevice>,
     model: Arc<WarpModel>,
     name: String,
-    pub(super) work: Mutex<Work>,
+    pub(super) work: Mutex<GpuWork>,
 }
 
 /// Kernels and buffers on the device.
-pub(super) struct Work {
+pub(super) struct GpuWork {
     /// Kernels that warp nodes, for the embedded form only; they run first.
     nodes: Vec<Dispatch>,
     surface: Vec<Dispatch>,
-    outputs: Vec<Output>,
-    slots: [Slot; 2],
+    outputs: Vec<OutputBuffers>,
+    slots: [FrameSlot; 2],
     /// Reason of a failure, after which no frame runs.
     broken: Option<String>,
 }
@@ -48,13 +48,13 @@ struct Dispatch {
 }
 
 /// Buffers uploaded for a frame.
-struct Slot {
+struct FrameSlot {
     frame: wgpu::Buffer,
     bones: wgpu::Buffer,
 }
 
 /// A frame in flight.
-struct Sent {
+struct PendingFrame {
     slot: usize,
     index: wgpu::SubmissionIndex,
     /// Receives, for each output, whether it can be read.
@@ -79,15 +79,15 @@ impl GpuWarp {
         adapter: Adapter<'_>,
         largest: u64,
     ) -> Result<Self, KernelError> {
-        Self::on(GpuDevice::shared(adapter)?, model, largest)
+        Self::on_device(GpuDevice::open_shared(adapter)?, model, largest)
     }
 
-    pub(super) fn on(
+    pub(super) fn on_device(
         device: Arc<GpuDevice>,
         model: Arc<WarpModel>,
         largest: u64,
     ) -> Result<Self, KernelError> {
-        let work = device.guarded(|| Work::new(&device, &model, largest))??;
+        let work = device.run_guarded(|| GpuWork::new(&device, &model, largest))??;
         Ok(Self {
             name: format!("GPU {}", device.label),
             device,
@@ -96,37 +96,39 @@ impl GpuWarp {
         })
     }
 
-    fn frames(
+    fn run_frames(
         &self,
-        work: &mut Work,
-        frames: &[Prepared<'_>],
+        work: &mut GpuWork,
+        frames: &[PreparedFrame<'_>],
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), KernelError> {
         let size = 3 * self.model.vertices();
         let mut outputs = out.chunks_exact_mut(size.max(1));
-        let mut under_way: Option<Sent> = None;
+        let mut under_way: Option<PendingFrame> = None;
         for (i, frame) in frames.iter().enumerate() {
-            if let Err(cancel) = step(progress, i as f64 / frames.len() as f64, "deforming") {
+            if let Err(cancel) =
+                report_progress(progress, i as f64 / frames.len() as f64, "deforming")
+            {
                 if let Some(sent) = under_way.take() {
                     self.device
-                        .guarded(|| work.fetch(&self.device, &sent, None))??;
+                        .run_guarded(|| work.fetch(&self.device, &sent, None))??;
                 }
                 return Err(cancel.into());
             }
             let sent = self
                 .device
-                .guarded(|| work.send(&self.device, i % 2, frame))?;
+                .run_guarded(|| work.send(&self.device, i % 2, frame))?;
             if let Some(before) = under_way.replace(sent) {
                 let out = outputs.next();
                 self.device
-                    .guarded(|| work.fetch(&self.device, &before, out))??;
+                    .run_guarded(|| work.fetch(&self.device, &before, out))??;
             }
         }
         if let Some(last) = under_way {
             let out = outputs.next();
             self.device
-                .guarded(|| work.fetch(&self.device, &last, out))??;
+                .run_guarded(|| work.fetch(&self.device, &last, out))??;
         }
         Ok(())
     }
@@ -153,19 +155,19 @@ impl WarpEngine for GpuWarp {
         }
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(reason) = &work.broken {
-            return Err(failed(reason.clone()));
+            return Err(device_error(reason.clone()));
         }
-        let done = match frames.iter().any(|frame| frame.target.is_added()) {
-            false => self.frames(&mut work, &prepared, progress, out),
+        let done = match frames.iter().any(|frame| frame.target.adds_results()) {
+            false => self.run_frames(&mut work, &prepared, progress, out),
             // Added only once complete: a device that fails halfway leaves the sums unchanged.
             true => {
                 let mut fresh = vec![0.0; out.len()];
-                let done = self.frames(&mut work, &prepared, progress, &mut fresh);
+                let done = self.run_frames(&mut work, &prepared, progress, &mut fresh);
                 if done.is_ok() {
                     let size = out.len() / frames.len();
                     let each = out.chunks_exact_mut(size).zip(fresh.chunks_exact(size));
                     for (frame, (out, fresh)) in frames.iter().zip(each) {
-                        match frame.target.is_added() {
+                        match frame.target.adds_results() {
                             true => out.iter_mut().zip(fresh).for_each(|(out, x)| *out += x),
                             false => out.copy_from_slice(fresh),
                         }
@@ -183,19 +185,19 @@ impl WarpEngine for GpuWarp {
     }
 }
 
-impl Work {
+impl GpuWork {
     fn new(device: &GpuDevice, model: &WarpModel, largest: u64) -> Result<Self, KernelError> {
         let up = Upload::new(device, largest);
         let bones = model.bones().map_or(1, |b| b + 1);
-        let slots = [(); 2].map(|()| Slot {
-            frame: buffer(
+        let slots = [(); 2].map(|()| FrameSlot {
+            frame: create_buffer(
                 device,
-                HEAD + 8 * model.modes(),
+                HEADER_BYTES + 8 * model.modes(),
                 Usage::STORAGE | Usage::COPY_DST,
             ),
-            bones: buffer(
+            bones: create_buffer(
                 device,
-                size_of::<Columns>() * bones,
+                size_of::<MapColumns>() * bones,
                 Usage::STORAGE | Usage::COPY_DST,
             ),
         });
@@ -207,26 +209,28 @@ impl Work {
             broken: None,
         };
         match &model.rows {
-            None => work.vertices(&up, model)?,
-            Some(rows) => work.embedded(&up, model, rows)?,
+            None => work.prepare_vertices(&up, model)?,
+            Some(rows) => work.prepare_embedded(&up, model, rows)?,
         }
         device.queue.submit([]);
         Ok(work)
     }
 
     /// Prepares the per-vertex form.
-    fn vertices(&mut self, up: &Upload<'_>, model: &WarpModel) -> Result<(), KernelError> {
-        let per_point = up.modes_of_a_point(model).max(up.surface_of_a_point(model));
-        for (from, to) in up.cuts(model.vertices(), per_point)? {
-            let (pipeline, at_once) = up.warp(model);
-            let modes = up.modes(model, from, to);
-            let settings = up.settings([to - from, model.modes(), 0, 3]);
-            let surface = up.surface(model, from, to);
-            let output = up.output(to - from);
+    fn prepare_vertices(&mut self, up: &Upload<'_>, model: &WarpModel) -> Result<(), KernelError> {
+        let per_point = up
+            .mode_bytes_per_point(model)
+            .max(up.surface_bytes_per_point(model));
+        for (from, to) in up.point_ranges(model.vertices(), per_point)? {
+            let (pipeline, at_once) = up.warp_pipeline(model);
+            let modes = up.upload_modes(model, from, to);
+            let settings = up.upload_settings([to - from, model.modes(), 0, 3]);
+            let surface = up.upload_surface(model, from, to);
+            let output = up.create_output(to - from);
             let groups = [0, 1].map(|slot| {
                 let slot_of = &self.slots[slot];
                 let inputs = [&settings, &slot_of.frame, &modes, &up.nothing];
-                up.group(
+                up.bind_group(
                     inputs,
                     &surface,
                     &slot_of.bones,
@@ -236,7 +240,7 @@ impl Work {
             self.surface.push(Dispatch {
                 pipeline,
                 groups,
-                workgroups: (to - from).div_ceil(WORKGROUP * at_once) as u32,
+                workgroups: (to - from).div_ceil(WORKGROUP_SIZE * at_once) as u32,
             });
             self.outputs.push(output);
         }
@@ -244,25 +248,25 @@ impl Work {
     }
 
     /// Prepares the embedded form: nodes, then the surface.
-    fn embedded(
+    fn prepare_embedded(
         &mut self,
         up: &Upload<'_>,
         model: &WarpModel,
-        rows: &Rows,
+        rows: &PackedRows,
     ) -> Result<(), KernelError> {
         let (count, wide) = (model.blocks.points, 4 * size_of::<f32>());
-        let cuts = up.cuts(count, up.modes_of_a_point(model))?;
+        let cuts = up.point_ranges(count, up.mode_bytes_per_point(model))?;
         if count * wide > up.largest {
-            return Err(failed(format!(
+            return Err(device_error(format!(
                 "{count} nodes are too many for one binding"
             )));
         }
-        let moved = [(); 2].map(|()| buffer(up.device, count * wide, Usage::STORAGE));
-        let none = Surface::none(up);
+        let moved = [(); 2].map(|()| create_buffer(up.device, count * wide, Usage::STORAGE));
+        let none = SurfaceBuffers::empty(up);
         for (from, to) in cuts {
-            let (pipeline, at_once) = up.warp(model);
-            let modes = up.modes(model, from, to);
-            let settings = up.settings([to - from, model.modes(), 0, 4]);
+            let (pipeline, at_once) = up.warp_pipeline(model);
+            let modes = up.upload_modes(model, from, to);
+            let settings = up.upload_settings([to - from, model.modes(), 0, 4]);
             let groups = [0, 1].map(|slot| {
                 let inputs = [&settings, &self.slots[slot].frame, &modes, &up.nothing];
                 let part = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -270,32 +274,35 @@ impl Work {
                     offset: (from * wide) as u64,
                     size: wgpu::BufferSize::new(((to - from) * wide) as u64),
                 });
-                up.group(inputs, &none, &up.nothing, part)
+                up.bind_group(inputs, &none, &up.nothing, part)
             });
             self.nodes.push(Dispatch {
                 pipeline,
                 groups,
-                workgroups: (to - from).div_ceil(WORKGROUP * at_once) as u32,
+                workgroups: (to - from).div_ceil(WORKGROUP_SIZE * at_once) as u32,
             });
         }
         let padded;
         let (corners, all): (usize, &[u8]) = match rows {
-            Rows::Four(rows) => (4, cast_slice(rows)),
-            Rows::Eight(rows) => (8, cast_slice(rows)),
-            Rows::Long(rows) => {
-                padded = rows.padded();
+            PackedRows::Four(rows) => (4, cast_slice(rows)),
+            PackedRows::Eight(rows) => (8, cast_slice(rows)),
+            PackedRows::Long(rows) => {
+                padded = rows.pad_rows();
                 (padded.0, cast_slice(&padded.1))
             }
         };
-        for (from, to) in up.cuts(rows.len(), up.surface_of_a_point(model).max(8 * corners))? {
-            let rows = up.buffer(&all[8 * corners * from..8 * corners * to]);
-            let settings = up.settings([to - from, model.modes(), corners, 3]);
-            let surface = up.surface(model, from, to);
-            let output = up.output(to - from);
+        for (from, to) in up.point_ranges(
+            rows.len(),
+            up.surface_bytes_per_point(model).max(8 * corners),
+        )? {
+            let rows = up.upload_bytes(&all[8 * corners * from..8 * corners * to]);
+            let settings = up.upload_settings([to - from, model.modes(), corners, 3]);
+            let surface = up.upload_surface(model, from, to);
+            let output = up.create_output(to - from);
             let groups = [0, 1].map(|slot| {
                 let slot_of = &self.slots[slot];
                 let inputs = [&settings, &slot_of.frame, &moved[slot], &rows];
-                up.group(
+                up.bind_group(
                     inputs,
                     &surface,
                     &slot_of.bones,
@@ -305,7 +312,7 @@ impl Work {
             self.surface.push(Dispatch {
                 pipeline: up.device.embedded.clone(),
                 groups,
-                workgroups: (to - from).div_ceil(WORKGROUP) as u32,
+                workgroups: (to - from).div_ceil(WORKGROUP_SIZE) as u32,
             });
             self.outputs.push(output);
         }
@@ -313,12 +320,12 @@ impl Work {
     }
 
     /// Uploads the data of a frame.
-    pub(super) fn set(&self, device: &GpuDevice, slot: usize, frame: &Prepared<'_>) {
-        let (maps, limit) = frame.finish.numbers();
+    pub(super) fn upload_frame(&self, device: &GpuDevice, slot: usize, frame: &PreparedFrame<'_>) {
+        let (maps, limit) = frame.finish.maps_and_limit();
         let limit = if limit.is_finite() { limit } else { -1.0 };
         let mut columns = frame.writing.columns();
         columns[3][3] = limit;
-        let code = [f32::from_bits(frame.finish.code()), 0.0];
+        let code = [f32::from_bits(frame.finish.output_code()), 0.0];
         let head: [&[u8]; 2] = [cast_slice(&columns), cast_slice(&code)];
         let slot = &self.slots[slot];
         let bytes = [head[0], head[1], cast_slice(&frame.amplitudes)].concat();
@@ -329,7 +336,7 @@ impl Work {
     }
 
     /// Encodes every kernel once.
-    pub(super) fn compute(&self, encoder: &mut wgpu::CommandEncoder, slot: usize) {
+    pub(super) fn encode_kernels(&self, encoder: &mut wgpu::CommandEncoder, slot: usize) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         for dispatch in self.nodes.iter().chain(&self.surface) {
             pass.set_pipeline(&dispatch.pipeline);
@@ -338,10 +345,10 @@ impl Work {
         }
     }
 
-    fn send(&self, device: &GpuDevice, slot: usize, frame: &Prepared<'_>) -> Sent {
-        self.set(device, slot, frame);
+    fn send(&self, device: &GpuDevice, slot: usize, frame: &PreparedFrame<'_>) -> PendingFrame {
+        self.upload_frame(device, slot, frame);
         let mut encoder = device.device.create_command_encoder(&Default::default());
-        self.compute(&mut encoder, slot);
+        self.encode_kernels(&mut encoder, slot);
         for output in &self.outputs {
             let (from, to) = (&output.results[slot], &output.staging[slot]);
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
@@ -355,7 +362,7 @@ impl Work {
             };
             output.staging[slot].map_async(wgpu::MapMode::Read, .., on_mapped);
         }
-        Sent {
+        PendingFrame {
             slot,
             index,
             mapped,
@@ -366,24 +373,24 @@ impl Work {
     fn fetch(
         &self,
         device: &GpuDevice,
-        sent: &Sent,
+        sent: &PendingFrame,
         out: Option<&mut [f32]>,
     ) -> Result<(), KernelError> {
         let waiting = wgpu::PollType::Wait {
             submission_index: Some(sent.index.clone()),
-            timeout: Some(PATIENCE),
+            timeout: Some(FRAME_TIMEOUT),
         };
         device
             .device
             .poll(waiting)
-            .map_err(|e| failed(e.to_string()))?;
+            .map_err(|e| device_error(e.to_string()))?;
         // Another thread that polls the device may have received the results and be about to pass them on.
         let mut answers = self
             .outputs
             .iter()
-            .map(|_| sent.mapped.recv_timeout(PATIENCE));
+            .map(|_| sent.mapped.recv_timeout(FRAME_TIMEOUT));
         if !answers.all(|answer| answer == Ok(true)) {
-            return Err(failed("its results could not be read"));
+            return Err(device_error("its results could not be read"));
         }
         let mut rest: &mut [u8] = match out {
             Some(out) => cast_slice_mut(out),
@@ -392,7 +399,7 @@ impl Work {
         for output in &self.outputs {
             let staging = &output.staging[sent.slot];
             let view = staging.slice(..).get_mapped_range();
-            let view = view.map_err(|e| failed(e.to_string()))?;
+            let view = view.map_err(|e| device_error(e.to_string()))?;
             let (here, after) = rest.split_at_mut(view.len().min(rest.len()));
             here.copy_from_slice(&view[..here.len()]);
             rest = after;
@@ -405,14 +412,14 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Deformer, Precision, Shown};
+    use super::super::super::{Deformer, FrameOutput, Precision};
     use super::*;
     use crate::Vec3;
 
     /// If the device is lost in use, the processor replaces it with one warning.
     #[test]
     fn lost_device_falls_back_once() {
-        let Ok(device) = GpuDevice::alone(Adapter::Any) else {
+        let Ok(device) = GpuDevice::open_exclusive(Adapter::Any) else {
             let required = std::env::var_os("THEW_REQUIRE_GPU").is_some();
             assert!(!required, "THEW_REQUIRE_GPU is set, but there is no device");
             return;
@@ -421,12 +428,13 @@ mod tests {
         let rest = vec![Vec3::new(1.0, 2.0, 3.0); 40];
         let model = WarpModel::per_vertex(&modes, &modes, None, &rest, None, Precision::F32);
         let model = Arc::new(model.expect("a good model"));
-        let engine = GpuWarp::on(device.clone(), model, u64::MAX).expect("takes the surface");
+        let engine =
+            GpuWarp::on_device(device.clone(), model, u64::MAX).expect("takes the surface");
         let deformer = Deformer::with_engine(Arc::new(engine));
         let q = [0.3, -0.1, 0.2];
         let frame = || {
             let mut out = vec![f32::NAN; 120];
-            let done = deformer.frame_into(WarpInput::new(&q, Shown::Rest), &mut out);
+            let done = deformer.frame_into(WarpInput::new(&q, FrameOutput::Rest), &mut out);
             done.expect("shown all the same");
             out
         };
@@ -444,6 +452,6 @@ mod tests {
             deformer.report()
         );
         assert_eq!(deformer.warnings().len(), 1, "{}", deformer.report());
-        assert!(device.lost().is_some());
+        assert!(device.loss_reason().is_some());
     }
 }

@@ -46,7 +46,7 @@ pub fn gpu_adapters() -> Vec<String> {
 }
 
 /// Returns whether there is a hardware graphics device.
-pub(super) fn hardware() -> bool {
+pub(super) fn has_hardware() -> bool {
     #[cfg(feature = "gpu")]
     return device::adapters().iter().any(|a| !a.software);
     #[cfg(not(feature = "gpu"))]

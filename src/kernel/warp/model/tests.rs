@@ -75,14 +75,14 @@ fn frames_without_rotations_are_sums() {
         };
         let model = Arc::new(model(precision, true));
         let bones = model.pose(&pose, None).unwrap();
-        for instructions in [Instructions::Plain, Instructions::best()] {
+        for instructions in [Instructions::Plain, Instructions::detect()] {
             for threads in [Threads::One, Threads::All] {
-                let engine = CpuWarp::with(model.clone(), threads, instructions);
+                let engine = CpuWarp::with_instructions(model.clone(), threads, instructions);
                 let ways = [
-                    Shown::Displacements,
-                    Shown::Rest,
-                    Shown::Posed(&bones),
-                    Shown::Offsets(&bones),
+                    FrameOutput::Displacements,
+                    FrameOutput::Rest,
+                    FrameOutput::Posed(&bones),
+                    FrameOutput::Offsets(&bones),
                 ];
                 for (way, shown) in ways.into_iter().enumerate() {
                     let frames = amplitudes.each_ref().map(|q| WarpInput {
@@ -136,9 +136,9 @@ fn frame_refuses_huge_amplitudes() {
         let q: Vec<f64> = parts
             .iter()
             .zip(&peaks)
-            .map(|(p, peak)| p * LARGEST / peak)
+            .map(|(p, peak)| p * MAX_LENGTH / peak)
             .collect();
-        engine.frame_into(WarpInput::new(&q, Shown::Displacements), &mut out)
+        engine.frame_into(WarpInput::new(&q, FrameOutput::Displacements), &mut out)
     };
     assert_eq!(frame([0.9, 0.0, 0.0]), Ok(()));
     assert_eq!(frame([0.4, 0.0, -0.4]), Ok(()));
@@ -162,10 +162,10 @@ fn pose_refuses_huge_bones() {
         pose.ok().and_then(|pose| model.pose(&pose, None).err())
     };
     assert_eq!(wrong(1.0, 1.0), None);
-    let far = 0.5 * LARGEST;
+    let far = 0.5 * MAX_LENGTH;
     assert_eq!(wrong(1.0, far), None);
     // Poses themselves end where single precision does, or before.
-    for (linear, translation) in [(1.0, 3.0 * LARGEST), (3.0 * LARGEST, 0.0)] {
+    for (linear, translation) in [(1.0, 3.0 * MAX_LENGTH), (3.0 * MAX_LENGTH, 0.0)] {
         if let Some(error) = wrong(linear, translation) {
             assert_eq!(error, KernelError::BoneTooLarge { bone: 1 });
         }

@@ -3,18 +3,18 @@
 
 use super::*;
 use crate::lattice::corner_volume;
-use crate::lattice::limb::crumpled;
+use crate::lattice::limb::crumpled_cell;
 use crate::surface::shapes::Random;
 
 /// The least determinant on a grid of local coordinates.
-fn sampled(cell: &Cell, x: &[Vec3], n: usize) -> f64 {
+fn sampled_minimum(cell: &Cell, x: &[Vec3], n: usize) -> f64 {
     let steps = 0..=n;
     let mut least = f64::INFINITY;
     for i in steps.clone() {
         for j in steps.clone() {
             for k in steps.clone() {
                 let l = Vec3::new(i as f64, j as f64, k as f64) / n as f64;
-                if cell.inside(l) >= 0.0 {
+                if cell.inside_margin(l) >= 0.0 {
                     least = least.min(cell.jacobian(x, l).determinant());
                 }
             }
@@ -31,11 +31,11 @@ fn fold_agrees_with_sampling() {
     let mut counts = [[0; 3]; 2];
     for i in 0..3000 {
         let jitter = 0.5 * random.next();
-        let (cell, mut x) = crumpled(i % 2, jitter, &mut random);
+        let (cell, mut x) = crumpled_cell(i % 2, jitter, &mut random);
         if i % 4 < 2 {
             // Nearly half a turn from bottom to top.
             let m = [[-1.3, 0.4], [0.4, -0.9]].map(|row| row.map(|x| x * random.next()));
-            for (p, q) in x.iter_mut().zip(mapped(i % 2, m).1) {
+            for (p, q) in x.iter_mut().zip(mapped_cell(i % 2, m).1) {
                 *p = *p * 0.3 + q;
             }
         }
@@ -45,10 +45,10 @@ fn fold_agrees_with_sampling() {
             counts[i % 2][0] += 1;
             continue;
         }
-        let least = sampled(&cell, &x, 12);
-        match fold(&cell, &x, 1e-12) {
+        let least = sampled_minimum(&cell, &x, 12);
+        match find_fold(&cell, &x, 1e-12) {
             Some(l) => {
-                assert!(cell.inside(l) >= 0.0);
+                assert!(cell.inside_margin(l) >= 0.0);
                 let there = cell.jacobian(&x, l).determinant();
                 assert!(there <= 1e-11, "{there}: {cell:?} {x:?}");
                 counts[i % 2][1] += 1;
@@ -68,13 +68,13 @@ fn fold_agrees_with_sampling() {
 fn bernstein_form_matches_determinant() {
     let mut random = Random(8);
     for _ in 0..50 {
-        let (cell, x) = crumpled(0, 0.5, &mut random);
+        let (cell, x) = crumpled_cell(0, 0.5, &mut random);
         // Halved a few times, it is still the same polynomial.
-        let mut part = Determinant::of_hexahedron(&x);
+        let mut part = Determinant::from_hexahedron(&x);
         for _ in 0..4 {
             part = part.halves()[usize::from(random.next() < 0.5)];
         }
-        for part in [Determinant::of_hexahedron(&x), part] {
+        for part in [Determinant::from_hexahedron(&x), part] {
             let l = Vec3::from_fn(|_, _| random.next());
             let basis = |x: f64| [(1.0 - x) * (1.0 - x), 2.0 * x * (1.0 - x), x * x];
             let weights = [basis(l.x), basis(l.y), basis(l.z)];
@@ -92,8 +92,8 @@ fn bernstein_form_matches_determinant() {
 }
 
 /// A prism or hexahedron whose bottom is regular and whose top is the bottom under a linear map `m`.
-fn mapped(kind: usize, m: [[f64; 2]; 2]) -> (Cell, Vec<Vec3>) {
-    let (cell, mut x) = crumpled(kind, 0.0, &mut Random(0));
+fn mapped_cell(kind: usize, m: [[f64; 2]; 2]) -> (Cell, Vec<Vec3>) {
+    let (cell, mut x) = crumpled_cell(kind, 0.0, &mut Random(0));
     for p in x.iter_mut().filter(|p| p.z > 0.5) {
         let [x, y] = m.map(|row| row[0] * p.x + row[1] * p.y);
         *p = Vec3::new(x, y, 1.0);
@@ -114,9 +114,9 @@ fn fold_matches_quadratic_criterion() {
         if det < 0.01 {
             continue;
         }
-        let (cell, x) = mapped(i % 2, m);
+        let (cell, x) = mapped_cell(i % 2, m);
         let expected = trace <= -2.0 * det.sqrt();
-        assert_eq!(fold(&cell, &x, 1e-12).is_some(), expected, "{m:?}");
+        assert_eq!(find_fold(&cell, &x, 1e-12).is_some(), expected, "{m:?}");
         folds += u32::from(expected);
     }
     assert!((20..200).contains(&folds), "{folds}");

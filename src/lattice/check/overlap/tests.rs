@@ -2,71 +2,71 @@
 //! Pairs of cells against many points of both.
 
 use super::*;
-use crate::lattice::check::folding::fold;
+use crate::lattice::check::folding::find_fold;
 use crate::lattice::corner_volume;
-use crate::lattice::limb::crumpled;
+use crate::lattice::limb::crumpled_cell;
 use crate::surface::shapes::Random;
 
-fn solid<'a>(cell: &'a Cell, x: &[Vec3]) -> Solid<'a> {
-    Solid::new(cell, Corners::from_slice(x))
+fn solid<'a>(cell: &'a Cell, x: &[Vec3]) -> CellSolid<'a> {
+    CellSolid::new(cell, Corners::from_slice(x))
 }
 
 /// A cell that folds nowhere.
-fn sound(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>) {
+fn sound_cell(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>) {
     loop {
-        let (cell, x) = crumpled(kind, jitter, random);
+        let (cell, x) = crumpled_cell(kind, jitter, random);
         let mut frames = cell.corner_frames().iter();
         let corners = frames.all(|frame| corner_volume(*frame, |i| x[i]) > 1e-3);
-        if corners && fold(&cell, &x, 1e-6).is_none() {
+        if corners && find_fold(&cell, &x, 1e-6).is_none() {
             return (cell, x);
         }
     }
 }
 
 /// How deep points of both lie in both at least, in local coordinates, at the best of many.
-fn deepest(a: &(Cell, Vec<Vec3>), b: &(Cell, Vec<Vec3>), n: usize) -> f64 {
+fn deepest_overlap(a: &(Cell, Vec<Vec3>), b: &(Cell, Vec<Vec3>), n: usize) -> f64 {
     let mut best = f64::NEG_INFINITY;
     for (of, within) in [(a, b), (b, a)] {
         for c in 0..n * n * n {
             let part = |i: usize| (i as f64 + 0.5) / n as f64;
             let l = Vec3::new(part(c % n), part(c / n % n), part(c / (n * n)));
-            let mine = of.0.inside(l);
+            let mine = of.0.inside_margin(l);
             if mine <= best {
                 continue;
             }
             let p = of.0.position(&of.1, l);
-            let its = within.0.local(&within.1, p);
-            best = best.max(mine.min(its.map_or(-1.0, |l| within.0.inside(l))));
+            let its = within.0.local_coordinates(&within.1, p);
+            best = best.max(mine.min(its.map_or(-1.0, |l| within.0.inside_margin(l))));
         }
     }
     best
 }
 
 /// That a point lies in a cell, by no more than the cell's own map.
-fn holds((cell, x): &(Cell, Vec<Vec3>), p: Vec3) -> bool {
-    let l = cell.local(x, p).expect("found");
-    (cell.position(x, l) - p).norm() < 1e-9 && cell.inside(l) > -1e-9
+fn cell_contains((cell, x): &(Cell, Vec<Vec3>), p: Vec3) -> bool {
+    let l = cell.local_coordinates(x, p).expect("found");
+    (cell.position(x, l) - p).norm() < 1e-9 && cell.inside_margin(l) > -1e-9
 }
 
-const PAIRS: usize = 300;
+const PAIR_COUNT: usize = 300;
 
 /// The overlap of random pairs of cells agrees with a test of many sampled points.
 #[test]
 fn overlap_agrees_with_sampling() {
     let mut random = Random(11);
     let (mut overlapping, mut apart, mut close) = (0, 0, 0);
-    for i in 0..PAIRS {
+    for i in 0..PAIR_COUNT {
         let jitter = 0.45 * random.next();
-        let a = sound(i % 2, jitter, &mut random);
-        let mut b = sound(i / 2 % 3, jitter, &mut random);
+        let a = sound_cell(i % 2, jitter, &mut random);
+        let mut b = sound_cell(i / 2 % 3, jitter, &mut random);
         let turn = Vec3::from_fn(|_, _| 6.0 * random.next());
         let turn = nalgebra::Rotation3::new(turn);
         let shift = Vec3::from_fn(|_, _| 2.4 * random.next() - 1.2);
         b.1.iter_mut().for_each(|p| *p = turn * *p + shift);
-        let depth = deepest(&a, &b, 20);
+        let depth = deepest_overlap(&a, &b, 20);
         match common_point(&solid(&a.0, &a.1), &solid(&b.0, &b.1)) {
             Some(p) => {
-                assert!(holds(&a, p) && holds(&b, p), "{a:?} {b:?}");
+                assert!(cell_contains(&a, p) && cell_contains(&b, p), "{a:?} {b:?}");
                 overlapping += 1;
             }
             None => {
@@ -77,7 +77,7 @@ fn overlap_agrees_with_sampling() {
             }
         }
     }
-    assert!(overlapping > PAIRS / 20 && apart > PAIRS / 20 && close > 0);
+    assert!(overlapping > PAIR_COUNT / 20 && apart > PAIR_COUNT / 20 && close > 0);
 }
 
 /// Two hexahedra or prisms on a common face of four corners, warped; the second has corners of its own.
@@ -104,7 +104,7 @@ fn neighbours(i: usize, jitter: f64, random: &mut Random) -> [(Cell, Vec<Vec3>);
         let is_sound = |(cell, x): &(Cell, Vec<Vec3>)| {
             let mut frames = cell.corner_frames().iter();
             frames.all(|frame| corner_volume(*frame, |i| x[i]) > 1e-3)
-                && fold(cell, x, 1e-6).is_none()
+                && find_fold(cell, x, 1e-6).is_none()
         };
         if pair.iter().all(is_sound) {
             return pair;
@@ -122,15 +122,17 @@ fn neighbours_overlap_only_when_pushed() {
         let found = common_point(&solid(&a.0, &a.1), &solid(&b.0, &b.1));
         if let Some(p) = found {
             // Neighbours so crumpled that they do overlap, past their common face.
-            assert!(holds(&a, p) && holds(&b, p) && deepest(&a, &b, 24) > 0.0);
+            assert!(
+                cell_contains(&a, p) && cell_contains(&b, p) && deepest_overlap(&a, &b, 24) > 0.0
+            );
             continue;
         }
-        assert!(deepest(&a, &b, 16) < 2e-3);
+        assert!(deepest_overlap(&a, &b, 16) < 2e-3);
         for part in [0.01, 0.03, 0.1] {
             let moved: Vec<Vec3> = b.1.iter().map(|p| p - Vec3::x() * part).collect();
             let found = common_point(&solid(&a.0, &a.1), &solid(&b.0, &moved));
             let p = found.unwrap_or_else(|| panic!("{part}: {a:?} {b:?}"));
-            assert!(holds(&a, p) && holds(&(b.0, moved), p));
+            assert!(cell_contains(&a, p) && cell_contains(&(b.0, moved), p));
         }
     }
 }
@@ -172,7 +174,7 @@ fn overlap_without_edge_crossing() {
             *p = turn * *p;
         }
         let [a, b] = cells.each_ref().map(|(cell, x)| solid(cell, x));
-        let edges = edge_inside(&a, &b, 1e-7).or_else(|| edge_inside(&b, &a, 1e-7));
+        let edges = find_edge_inside(&a, &b, 1e-7).or_else(|| find_edge_inside(&b, &a, 1e-7));
         assert_eq!(edges, None);
         assert_eq!(common_point(&a, &b).is_some(), gap < 0.0, "{gap}");
     }
@@ -183,14 +185,14 @@ fn overlap_without_edge_crossing() {
 fn overlap_of_nested_cells() {
     let mut random = Random(2);
     for i in 0..50 {
-        let (cell, x) = sound(i, 0.3, &mut random);
+        let (cell, x) = sound_cell(i, 0.3, &mut random);
         let whole = solid(&cell, &x);
         // Between a fifth and almost all of it, still within.
         let shrunk = |l: Vec3| {
-            let (middle, _) = whole.reference();
+            let (middle, _) = whole.reference_points();
             cell.position(&x, middle + (l - middle) * (0.2 + 0.79 * (i as f64 / 50.0)))
         };
-        let inner: Vec<Vec3> = whole.reference().1[..x.len()]
+        let inner: Vec<Vec3> = whole.reference_points().1[..x.len()]
             .iter()
             .map(|l| shrunk(*l))
             .collect();

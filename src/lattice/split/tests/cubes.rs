@@ -9,7 +9,7 @@ use nalgebra::Rotation3;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Edge of a cube.
-pub(super) const UNIT: f64 = 0.1;
+pub(super) const CUBE_EDGE: f64 = 0.1;
 
 /// A body of cubes, turned so that nothing is aligned with the axes.
 pub(super) struct Cubes {
@@ -42,13 +42,13 @@ impl Cubes {
     }
 
     /// From cube coordinates to the position.
-    pub(super) fn place(&self, p: [i32; 3]) -> Vec3 {
-        self.turn * Vec3::new(self.x(p[0]), f64::from(p[1]), f64::from(p[2])) * UNIT
+    pub(super) fn position(&self, p: [i32; 3]) -> Vec3 {
+        self.turn * Vec3::new(self.x(p[0]), f64::from(p[1]), f64::from(p[2])) * CUBE_EDGE
     }
 
     /// The cube at a point.
     pub(super) fn cube(&self, p: Vec3) -> [i32; 3] {
-        let q = self.turn.inverse() * p / UNIT;
+        let q = self.turn.inverse() * p / CUBE_EDGE;
         let even = (q.x / 2.0).floor() as i32 * 2;
         let x = if q.x < self.x(even + 1) {
             even
@@ -81,7 +81,7 @@ impl Cubes {
                         p[(axis + 1) % 3] += u;
                         p[(axis + 2) % 3] += v;
                         *number.entry(p).or_insert_with(|| {
-                            vertices.push(self.place(p));
+                            vertices.push(self.position(p));
                             vertices.len() as u32 - 1
                         })
                     });
@@ -173,14 +173,14 @@ impl Fixture {
         let tets: Vec<[u32; 4]> = tets.into_iter().filter(kept).collect();
         // Used vertices only, those on bones first.
         let mut number: Vec<u32> = (0..points.len() as u32)
-            .map(|v| if v < fixed as u32 { v } else { NONE })
+            .map(|v| if v < fixed as u32 { v } else { NO_CELL })
             .collect();
         let mut vertices = points[..fixed].to_vec();
         let cells = tets
             .iter()
             .map(|t| {
                 t.map(|v| {
-                    if number[v as usize] == NONE {
+                    if number[v as usize] == NO_CELL {
                         number[v as usize] = vertices.len() as u32;
                         vertices.push(points[v as usize]);
                     }
@@ -209,7 +209,7 @@ impl Fixture {
     }
 
     /// The split, after testing all that always has to hold.
-    pub(super) fn checked(&self) -> Split {
+    pub(super) fn checked_split(&self) -> Split {
         let s = self.split();
         let (n, m) = (self.vertices.len(), self.cells.len());
         assert_eq!(s.vertices[..n], self.vertices[..]);

@@ -3,23 +3,23 @@
 
 mod cubes;
 
-use super::space::{Place, Space};
+use super::space::{SegmentStart, VoxelSpace};
 use super::*;
-use cubes::{Cubes, Fixture, UNIT};
+use cubes::{CUBE_EDGE, Cubes, Fixture};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of parts that are connected through vertices.
 fn count_parts(cells: &[[u32; 4]]) -> usize {
-    parts(cells, 1).len()
+    connected_parts(cells, 1).len()
 }
 
 /// Cells connected through faces.
 fn rigid_parts(cells: &[[u32; 4]]) -> Vec<Vec<usize>> {
-    parts(cells, 3)
+    connected_parts(cells, 3)
 }
 
 /// Cells connected by having some corners in common.
-fn parts(cells: &[[u32; 4]], common: usize) -> Vec<Vec<usize>> {
+fn connected_parts(cells: &[[u32; 4]], common: usize) -> Vec<Vec<usize>> {
     let mut sets = crate::geometry::sets::DisjointSets::new(cells.len());
     let mut around: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
     for (i, c) in cells.iter().enumerate() {
@@ -51,7 +51,7 @@ fn legs() -> Cubes {
 }
 
 fn leg_bones(cubes: &Cubes) -> Vec<Vec<Vec3>> {
-    let at = |x: f64, z: f64| cubes.turn * Vec3::new(x, 1.5, z) * UNIT;
+    let at = |x: f64, z: f64| cubes.turn * Vec3::new(x, 1.5, z) * CUBE_EDGE;
     let leg = |x: f64| {
         (0..=4)
             .map(|i| at(x, 2.0 + 5.0 * f64::from(i)))
@@ -67,11 +67,11 @@ fn leg_bones(cubes: &Cubes) -> Vec<Vec<Vec3>> {
 fn split_legs_share_only_hip() {
     let cubes = legs();
     let f = Fixture::new(cubes.surface(), 0.55, &leg_bones(&cubes));
-    let s = f.checked();
+    let s = f.checked_split();
     for z in [4.0, 10.0, 14.0] {
         let side = |right: bool| {
             f.carriers(&s, |p| {
-                let q = cubes.turn.inverse() * p / UNIT;
+                let q = cubes.turn.inverse() * p / CUBE_EDGE;
                 q.z < z && (q.x > 3.8) == right
             })
         };
@@ -87,10 +87,10 @@ fn split_legs_share_only_hip() {
 fn split_assigns_points_to_leg() {
     let cubes = legs();
     let f = Fixture::new(cubes.surface(), 0.55, &leg_bones(&cubes));
-    let s = f.checked();
+    let s = f.checked_split();
     let side = |right: bool| {
         f.carriers(&s, |p| {
-            let q = cubes.turn.inverse() * p / UNIT;
+            let q = cubes.turn.inverse() * p / CUBE_EDGE;
             q.z < 14.0 && (q.x > 3.8) == right
         })
     };
@@ -105,7 +105,7 @@ fn split_assigns_points_to_leg() {
         } else {
             0.2 + unit(0) * 3.2
         };
-        let p = cubes.turn * Vec3::new(x, 0.2 + 2.6 * unit(1), 13.0 * unit(2)) * UNIT;
+        let p = cubes.turn * Vec3::new(x, 0.2 + 2.6 * unit(1), 13.0 * unit(2)) * CUBE_EDGE;
         assert!(cubes.contains(p));
         let cell = tiling.locate(p);
         let owner = s.flesh.owner(cell, p);
@@ -148,11 +148,11 @@ fn split_keeps_gapless_body() {
                 h,
                 &[vec![Vec3::new(0.0, 0.0, 0.1), Vec3::zeros()]],
             );
-            let s = f.checked();
+            let s = f.checked_split();
             assert_eq!(s.vertices, f.vertices);
             assert_eq!(s.cells, f.cells);
             let owners = s.flesh.vertex_owner(&f.surface).expect("the same surface");
-            assert!(owners.iter().all(|&c| c != NONE));
+            assert!(owners.iter().all(|&c| c != NO_CELL));
         }
     }
 }
@@ -166,7 +166,7 @@ fn split_separates_close_fingers() {
     let mut cubes = Cubes::new(&boxes);
     cubes.gap = 0.02;
     let bone = |i: i32| {
-        let at = |z: f64| cubes.turn * Vec3::new(f64::from(2 * i) + 0.98, 1.0, z) * UNIT;
+        let at = |z: f64| cubes.turn * Vec3::new(f64::from(2 * i) + 0.98, 1.0, z) * CUBE_EDGE;
         [3.0, 8.0, 13.0, 18.0, 23.0, 28.0]
             .map(|z| at(z + 0.3 * f64::from(i)))
             .to_vec()
@@ -174,11 +174,11 @@ fn split_separates_close_fingers() {
     let chains: Vec<Vec<Vec3>> = (0..4).map(bone).collect();
     for h in [0.5, 0.9] {
         let f = Fixture::new(cubes.surface(), h, &chains);
-        let s = f.checked();
+        let s = f.checked_split();
         let finger = |i: i32| {
             f.carriers(&s, |p| {
-                let q = cubes.turn.inverse() * p / UNIT;
-                q.z > 5.5 + 1.8 * h / UNIT && (q.x - f64::from(2 * i) - 0.99).abs() < 1.0
+                let q = cubes.turn.inverse() * p / CUBE_EDGE;
+                q.z > 5.5 + 1.8 * h / CUBE_EDGE && (q.x - f64::from(2 * i) - 0.99).abs() < 1.0
             })
         };
         for i in 0..4 {
@@ -202,10 +202,10 @@ fn split_boneless_parts_share_faces() {
     boxes.extend((0..4).map(|i| [2 * i..2 * i + 1, 0..2, 5..16]));
     let mut cubes = Cubes::new(&boxes);
     cubes.gap = 0.1;
-    let at = |x: f64| cubes.turn * Vec3::new(x, 1.0, 2.0) * UNIT;
+    let at = |x: f64| cubes.turn * Vec3::new(x, 1.0, 2.0) * CUBE_EDGE;
     for h in [0.35, 0.6, 0.9] {
         let f = Fixture::new(cubes.surface(), h, &[vec![at(1.0), at(4.0), at(7.0)]]);
-        let s = f.checked();
+        let s = f.checked_split();
         assert_eq!(count_parts(&s.cells), 1);
         assert!(s.cells.len() > f.cells.len());
         for part in rigid_parts(&s.cells) {
@@ -236,11 +236,12 @@ fn split_loose_pieces() {
     // A button above the face of the box, small or longer than a cell.
     for (button, parts) in [([2..4, 8..10, 4..5], 1), ([0..6, 8..10, 0..10], 2)] {
         let cubes = Cubes::new(&[body.clone(), button]);
-        let at = |z: f64| cubes.turn * Vec3::new(3.0, 3.0, z) * UNIT;
+        let at = |z: f64| cubes.turn * Vec3::new(3.0, 3.0, z) * CUBE_EDGE;
         let f = Fixture::new(cubes.surface(), 0.6, &[vec![at(2.0), at(7.0)]]);
-        let s = f.checked();
-        let mine =
-            |y: f64, up: bool| f.carriers(&s, |p| ((cubes.turn.inverse() * p).y / UNIT > y) == up);
+        let s = f.checked_split();
+        let mine = |y: f64, up: bool| {
+            f.carriers(&s, |p| ((cubes.turn.inverse() * p).y / CUBE_EDGE > y) == up)
+        };
         if parts == 2 {
             assert!(mine(7.0, true).is_disjoint(&mine(7.0, false)));
         }
@@ -321,7 +322,7 @@ fn split_can_be_cancelled() {
 fn space_agrees_with_body() {
     let cubes = legs();
     let surface = cubes.surface();
-    let space = Space::new(&surface, 0.07);
+    let space = VoxelSpace::new(&surface, 0.07);
     let mut count = [0; 2];
     for v in 0..space.len() {
         assert_eq!(space.is_inside(v), cubes.contains(space.centre(v)));
@@ -331,7 +332,7 @@ fn space_agrees_with_body() {
     let inside: Vec<usize> = (0..space.len()).filter(|&v| space.is_inside(v)).collect();
     let mut stayed = [0; 2];
     for i in 0..2000 {
-        let place = |i: usize| Place {
+        let place = |i: usize| SegmentStart {
             at: space.centre(inside[i % inside.len()]),
             interior: true,
         };
@@ -341,7 +342,7 @@ fn space_agrees_with_body() {
         let outside = (0..=n)
             .filter(|&k| !cubes.contains(a.at + (b.at - a.at) * (k as f64 / n as f64)))
             .count();
-        let stays = space.stays(a, b);
+        let stays = space.stays_inside(a, b);
         assert!(outside < 2 || !stays);
         assert!(outside > 0 || stays);
         stayed[usize::from(stays)] += 1;
@@ -361,7 +362,7 @@ fn space_of_open_surface() {
         .map(|t| t.1)
         .collect();
     let surface = Surface::new(vertices, left).expect("has area");
-    let space = Space::new(&surface, 0.06);
+    let space = VoxelSpace::new(&surface, 0.06);
     let wrong = (0..space.len())
         .filter(|&v| space.is_inside(v) != surface.contains(space.centre(v)))
         .count();

@@ -59,12 +59,12 @@ fn separate_figures_are_not_blended() {
     };
     let r = body.mean_radius();
     let size = body.size();
-    let beside = body.transformed(1.0, &Mat3::identity(), Vec3::z() * (2.2 * r));
-    let apart = body.transformed(1.0, &Mat3::identity(), Vec3::z() * (3.0 * size));
+    let beside = body.apply_similarity(1.0, &Mat3::identity(), Vec3::z() * (2.2 * r));
+    let apart = body.apply_similarity(1.0, &Mat3::identity(), Vec3::z() * (3.0 * size));
     let names = |n: usize| (0..n).map(|i| i.to_string()).collect();
     let volume = |figures: Vec<Figure>| {
         let n = figures.len();
-        mesh(&Model::join(figures, names(n)).unwrap(), 2, 1.0).volume()
+        mesh(&Model::from_figures(figures, names(n)).unwrap(), 2, 1.0).volume()
     };
     let both = volume(vec![body.clone(), beside]);
     let far = volume(vec![body.clone(), apart]);
@@ -78,7 +78,7 @@ fn model_boundary_is_equivariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
     let shift = Vec3::new(3.0, -1.0, 0.5);
     let (plain, faces) = model.boundary(1, 1.0, &Silent).unwrap();
-    let moved = model.transformed(20.0, &turn, shift).unwrap();
+    let moved = model.apply_similarity(20.0, &turn, shift).unwrap();
     let (other, same) = moved.boundary(1, 1.0, &Silent).unwrap();
     assert_eq!(faces, same);
     for (a, b) in plain.iter().zip(&other) {
@@ -96,7 +96,7 @@ fn model_refuses_bad_names_and_settings() {
     let figures: Vec<Figure> = model.figures().iter().map(|f| f.1.clone()).collect();
     let join = |figures: &[Figure], names: &[&str]| {
         let names = names.iter().map(|n| n.to_string()).collect();
-        Model::join(figures.to_vec(), names)
+        Model::from_figures(figures.to_vec(), names)
             .unwrap_err()
             .to_string()
     };
@@ -125,6 +125,6 @@ fn single_figure_keeps_boundary() {
     let (name, figure) = creature().figures()[1].clone();
     let boundary = Boundary::new(&figure, 2).unwrap();
     let own = boundary.positions(&figure);
-    let model = Model::join(vec![figure], vec![name]).unwrap();
+    let model = Model::from_figures(vec![figure], vec![name]).unwrap();
     assert_eq!(model.boundary(2, 1.0, &Silent).unwrap().0, own);
 }

@@ -6,9 +6,9 @@ use crate::mrep::fixture::{ellipsoid, helix};
 use proptest::prelude::*;
 
 /// A folder that is gone when it is dropped.
-struct Folder(std::path::PathBuf);
+struct ScratchFolder(std::path::PathBuf);
 
-impl Folder {
+impl ScratchFolder {
     fn new(test: &str) -> Self {
         let name = format!("thew-mrep-{}-{test}", std::process::id());
         let folder = std::env::temp_dir().join(name);
@@ -21,7 +21,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -29,7 +29,7 @@ impl Drop for Folder {
 
 fn model() -> Model {
     let tube = helix(5, 6);
-    let tube = Figure::tube_with(
+    let tube = Figure::tube_with_knots(
         tube.atoms().to_vec(),
         Some(tube.knots().to_vec()),
         vec![0.0, 0.4, 1.0],
@@ -45,7 +45,7 @@ fn model() -> Model {
 /// A model that is saved and loaded comes back bit for bit, and loading can scale it.
 #[test]
 fn model_file_round_trip() {
-    let folder = Folder::new("bits");
+    let folder = ScratchFolder::new("bits");
     let path = folder.join("both.mrep.toml");
     model().save(&path).unwrap();
     assert_eq!(Model::load(&path, 1.0).unwrap(), model());
@@ -58,9 +58,9 @@ fn model_file_round_trip() {
 /// The error for a damaged file names the line or the entry at fault.
 #[test]
 fn damaged_file_names_place() {
-    let folder = Folder::new("damaged");
+    let folder = ScratchFolder::new("damaged");
     let path = folder.join("damaged.mrep.toml");
-    let whole = model().written();
+    let whole = model().to_text();
     let said = |text: &str| {
         std::fs::write(&path, text).unwrap();
         Model::load(&path, 1.0).unwrap_err().to_string()
@@ -105,7 +105,7 @@ fn damaged_file_names_place() {
             "Skeleton",
         ),
     ] {
-        let said = srep::parsed(text).unwrap_err();
+        let said = srep::parse(text).unwrap_err();
         assert!(said.contains(part), "{said}");
     }
 }
@@ -114,12 +114,12 @@ proptest! {
     /// No text, and no piece of a valid file, makes the parsers panic.
     #[test]
     fn parsing_never_panics(text in "\\PC{0,200}", from in 0_usize..4000, to in 0_usize..4000) {
-        let _ = Model::parsed(&text);
-        let _ = srep::parsed(&text);
+        let _ = Model::parse(&text);
+        let _ = srep::parse(&text);
         // Pieces of good ones, too.
-        let whole = model().written();
+        let whole = model().to_text();
         let cut = |at: usize| (0..=at.min(whole.len())).rev().find(|k| whole.is_char_boundary(*k)).unwrap_or(0);
         let (a, b) = (cut(from.min(to)), cut(from.max(to)));
-        let _ = Model::parsed(&format!("{}{}", &whole[..a], &whole[b..]));
+        let _ = Model::parse(&format!("{}{}", &whole[..a], &whole[b..]));
     }
 }

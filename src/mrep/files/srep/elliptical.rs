@@ -10,7 +10,7 @@
 //! an ellipsoid half the difference is a root at the fold, its square a polynomial. The end spoke follows the spokes' bisector, up to where
 //! the curve of crest tips is nearest to it.
 
-use super::Point;
+use super::SkeletalPoint;
 use crate::Vec3;
 use crate::mrep::initial::ellipsoid;
 use crate::mrep::spline::Spline;
@@ -18,16 +18,16 @@ use std::f64::consts::TAU;
 
 /// Position of the grid's border, from the centre (0) to the fold (1): at the fold spokes have no angle between them. At 0.8 an ellipsoid has 0.6 of
 /// its half thickness.
-const REACH: f64 = 0.8;
+const GRID_EXTENT: f64 = 0.8;
 
 /// Resamples an elliptical sheet at the places of a squeezed grid, with rows along its short side and columns along its long one.
-pub(super) fn resampled(
-    points: &[Point],
+pub(super) fn resample(
+    points: &[SkeletalPoint],
     around: usize,
     steps: usize,
     rows: usize,
     cols: usize,
-) -> Result<Vec<Point>, String> {
+) -> Result<Vec<SkeletalPoint>, String> {
     if around < 4 || !around.is_multiple_of(2) {
         return Err(format!(
             "'CrestPoints' is {around}: it must be an even number, at least 4"
@@ -45,7 +45,7 @@ pub(super) fn resampled(
     if !share.is_finite() {
         return Err("the first and the middle crest point coincide".into());
     }
-    let sheet = Sheet {
+    let sheet = EllipticalSheet {
         points,
         steps,
         share: share.clamp(0.0, 0.98),
@@ -59,13 +59,16 @@ pub(super) fn resampled(
     let places = (0..rows * cols).map(|k| {
         let (i, j) = (k / cols, k % cols);
         let border = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
-        sheet.at(ellipsoid::squeezed([i, j], [rows, cols], REACH), border)
+        sheet.sample(
+            ellipsoid::squeeze_into_circle([i, j], [rows, cols], GRID_EXTENT),
+            border,
+        )
     });
     Ok(places.collect())
 }
 
-struct Sheet<'a> {
-    points: &'a [Point],
+struct EllipticalSheet<'a> {
+    points: &'a [SkeletalPoint],
     steps: usize,
     /// Length of the spine over that of the fold.
     share: f64,
@@ -73,9 +76,9 @@ struct Sheet<'a> {
     out: Spline,
 }
 
-impl Sheet<'_> {
+impl EllipticalSheet<'_> {
     /// Returns (φ, τ) of a place in the unit disc.
-    fn polar(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+    fn polar_coordinates(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let wide = |tau: f64| self.share + (1.0 - self.share) * tau;
         let beyond = |tau: f64| (x / wide(tau)).powi(2) + (y / tau).powi(2) > 1.0;
         let (mut low, mut high) = (1e-12, 1.0);
@@ -89,10 +92,10 @@ impl Sheet<'_> {
         [sin.atan2(cos).rem_euclid(TAU), high]
     }
 
-    fn at(&self, place: [f64; 2], border: bool) -> Point {
-        let [angle, tau] = self.polar(place);
+    fn sample(&self, place: [f64; 2], border: bool) -> SkeletalPoint {
+        let [angle, tau] = self.polar_coordinates(place);
         let (round, out) = (self.round.weights(angle, 0), self.out.weights(tau, 0));
-        let mix = |of: &dyn Fn(&Point) -> Vec3| -> Vec3 {
+        let mix = |of: &dyn Fn(&SkeletalPoint) -> Vec3| -> Vec3 {
             let lines = self.points.chunks(self.steps + 1).zip(&round);
             lines
                 .map(|(line, w)| {
@@ -101,42 +104,43 @@ impl Sheet<'_> {
                 })
                 .sum()
         };
-        let half = |p: &Point| (p.up - p.down) * 0.5;
+        let half = |p: &SkeletalPoint| (p.up - p.down) * 0.5;
         let across = mix(&|p| half(p).try_normalize(0.0).unwrap_or_default());
         let square = mix(&|p| Vec3::new(half(p).norm_squared(), 0.0, 0.0)).x;
         let across = across.try_normalize(0.0).unwrap_or_default() * square.max(0.0).sqrt();
         let (hub, mean) = (mix(&|p| p.hub), mix(&|p| (p.up + p.down) * 0.5));
         let (up, down) = (mean + across, mean - across);
-        Point {
+        SkeletalPoint {
             hub,
             up,
             down,
-            crest: border.then(|| self.end(hub, up, down, angle)),
+            crest: border.then(|| self.end_spoke(hub, up, down, angle)),
         }
     }
 
     /// Returns the point at an angle of the curve through the crest spokes' tips.
-    fn tip(&self, angle: f64) -> Vec3 {
+    fn crest_point(&self, angle: f64) -> Vec3 {
         let weights = self.round.weights(angle.rem_euclid(TAU), 0);
         let lines = self.points.chunks(self.steps + 1).zip(&weights);
-        let tip =
-            |line: &[Point]| line[self.steps].hub + line[self.steps].crest.unwrap_or_default();
+        let tip = |line: &[SkeletalPoint]| {
+            line[self.steps].hub + line[self.steps].crest.unwrap_or_default()
+        };
         lines.map(|(line, w)| tip(line) * *w).sum()
     }
 
     /// Returns the end spoke from a hub; it leads to the tip at its own angle where its spokes have no bisector.
-    fn end(&self, hub: Vec3, up: Vec3, down: Vec3, angle: f64) -> Vec3 {
-        let own = self.tip(angle) - hub;
+    fn end_spoke(&self, hub: Vec3, up: Vec3, down: Vec3, angle: f64) -> Vec3 {
+        let own = self.crest_point(angle) - hub;
         let sum =
             up.try_normalize(0.0).unwrap_or_default() + down.try_normalize(0.0).unwrap_or_default();
-        let Some(b) = sum.try_normalize(super::OPPOSITE) else {
+        let Some(b) = sum.try_normalize(super::MIN_SPOKE_SUM) else {
             return own;
         };
         if own.dot(&b) <= 0.0 {
             return own;
         }
         let off = |a: f64| {
-            let way = self.tip(a) - hub;
+            let way = self.crest_point(a) - hub;
             let along = way.dot(&b);
             if along > 0.0 {
                 (way - b * along).norm_squared()
@@ -159,7 +163,7 @@ impl Sheet<'_> {
                 low += third;
             }
         }
-        let way = self.tip(0.5 * (low + high)) - hub;
+        let way = self.crest_point(0.5 * (low + high)) - hub;
         b * way.dot(&b)
     }
 }

@@ -18,13 +18,13 @@
 mod elliptical;
 
 use crate::mrep::figures::atom::{Atom, Role};
-use crate::mrep::figures::figure::{Figure, Kind};
+use crate::mrep::figures::figure::{Figure, FigureKind};
 use crate::{Mat3, Vec3};
 use serde_json::{Value, json};
 
 /// Spokes of one skeletal point, as vectors from its hub.
 #[derive(Debug, Clone, Copy)]
-struct Point {
+struct SkeletalPoint {
     hub: Vec3,
     up: Vec3,
     down: Vec3,
@@ -32,39 +32,47 @@ struct Point {
 }
 
 /// Rows and columns at which elliptical s-reps are sampled. They are odd, so that the middle row lies on the spine.
-const GRID: [usize; 2] = [5, 9];
+const SAMPLE_GRID: [usize; 2] = [5, 9];
 /// Spokes count as opposite when the sum of their unit vectors is shorter than this. About ten times the rounding of single precision, in which
 /// files often are.
-const OPPOSITE: f64 = 1e-6;
+const MIN_SPOKE_SUM: f64 = 1e-6;
 /// Largest number of points along either side of a file's grid. A figure can have as many.
-const MOST: usize = 512;
+const MAX_GRID_POINTS: usize = 512;
 
 /// Parses the text of a file as a slab; an error says in words why it cannot.
-pub(in crate::mrep) fn parsed(text: &str) -> Result<Figure, String> {
+pub(in crate::mrep) fn parse(text: &str) -> Result<Figure, String> {
     let all: Value = serde_json::from_str(text).map_err(|e| format!("this is not JSON: {e}"))?;
     if let Some(grid) = all.get("RectangularGridSRep") {
-        let (rows, cols) = (count(grid, "Rows")?, count(grid, "Cols")?);
-        let points = points(grid, rows, cols, "RectangularGridSRep")?;
-        return figure(rows, cols, &points);
+        let (rows, cols) = (read_count(grid, "Rows")?, read_count(grid, "Cols")?);
+        let points = read_points(grid, rows, cols, "RectangularGridSRep")?;
+        return build_figure(rows, cols, &points);
     }
     if let Some(ellipse) = all.get("EllipticalSRep") {
-        let (around, steps) = (count(ellipse, "CrestPoints")?, count(ellipse, "Steps")?);
-        let points = points(ellipse, around, steps + 1, "EllipticalSRep")?;
-        let [rows, cols] = GRID;
-        let points = elliptical::resampled(&points, around, steps, rows, cols)?;
-        return figure(rows, cols, &points);
+        let (around, steps) = (
+            read_count(ellipse, "CrestPoints")?,
+            read_count(ellipse, "Steps")?,
+        );
+        let points = read_points(ellipse, around, steps + 1, "EllipticalSRep")?;
+        let [rows, cols] = SAMPLE_GRID;
+        let points = elliptical::resample(&points, around, steps, rows, cols)?;
+        return build_figure(rows, cols, &points);
     }
     Err("it has neither a RectangularGridSRep nor an EllipticalSRep: it is not an s-rep".into())
 }
 
-fn count(of: &Value, key: &str) -> Result<usize, String> {
+fn read_count(of: &Value, key: &str) -> Result<usize, String> {
     let found = of.get(key).and_then(Value::as_u64).map(|n| n as usize);
     found
-        .filter(|n| (1..=MOST).contains(n))
-        .ok_or_else(|| format!("'{key}' must be a whole number from 1 to {MOST}"))
+        .filter(|n| (1..=MAX_GRID_POINTS).contains(n))
+        .ok_or_else(|| format!("'{key}' must be a whole number from 1 to {MAX_GRID_POINTS}"))
 }
 
-fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>, String> {
+fn read_points(
+    of: &Value,
+    rows: usize,
+    cols: usize,
+    name: &str,
+) -> Result<Vec<SkeletalPoint>, String> {
     let skeleton = of.get("Skeleton").and_then(Value::as_array);
     let skeleton = skeleton.ok_or_else(|| format!("{name} has no list 'Skeleton'"))?;
     if skeleton.len() != rows {
@@ -84,7 +92,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
                     return Ok(None);
                 };
                 let part = |part: &str| {
-                    let found = spoke.get(part).and_then(vector);
+                    let found = spoke.get(part).and_then(read_vector);
                     found.ok_or_else(|| {
                         format!("'{part}' of '{key}' at row {i}, column {j} must be three numbers")
                     })
@@ -103,7 +111,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
                     "'UpSpoke' and 'DownSpoke' at row {i}, column {j} begin in different places"
                 ));
             }
-            out.push(Point {
+            out.push(SkeletalPoint {
                 hub: a,
                 up,
                 down: b - a + down,
@@ -115,7 +123,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
 }
 
 /// Returns three numbers, converted to RAS. `None`: malformed, or out of range.
-fn vector(value: &Value) -> Option<Vec3> {
+fn read_vector(value: &Value) -> Option<Vec3> {
     let lps = match value.get("CoordinateSystem") {
         None => false,
         Some(system) => match system.as_str()? {
@@ -129,17 +137,17 @@ fn vector(value: &Value) -> Option<Vec3> {
         return None;
     };
     let v = Vec3::new(x.as_f64()?, y.as_f64()?, z.as_f64()?);
-    let sound = v.iter().all(|x| x.abs() <= crate::range::FARTHEST);
+    let sound = v.iter().all(|x| x.abs() <= crate::range::MAX_COORDINATE);
     sound.then(|| if lps { Vec3::new(-v.x, -v.y, v.z) } else { v })
 }
 
-fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> {
-    let kind = Kind::Slab { rows, cols };
+fn build_figure(rows: usize, cols: usize, points: &[SkeletalPoint]) -> Result<Figure, String> {
+    let kind = FigureKind::Slab { rows, cols };
     kind.check().map_err(|e| e.to_string())?;
     let at = |i: usize| format!("row {}, column {}", i / cols, i % cols);
     let mut known = Vec::with_capacity(points.len());
     for (i, point) in points.iter().enumerate() {
-        let border = kind.role(i).closes();
+        let border = kind.role(i).is_closing();
         let crest = point.crest.filter(|_| border);
         if [Some(point.up), Some(point.down), crest]
             .iter()
@@ -168,22 +176,22 @@ fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> 
                 at(i)
             ));
         }
-        known.push(if sum.norm() > OPPOSITE && !against {
+        known.push(if sum.norm() > MIN_SPOKE_SUM && !against {
             Some(sum.normalize())
         } else {
             crest.and_then(|crest| {
-                (crest - n * crest.dot(&n)).try_normalize(OPPOSITE * crest.norm())
+                (crest - n * crest.dot(&n)).try_normalize(MIN_SPOKE_SUM * crest.norm())
             })
         });
     }
-    let axes = spread(kind, points, &known).ok_or(
+    let axes = complete_directions(kind, points, &known).ok_or(
         "the spokes of some points are opposite, and no neighbour shows how the sheet lies there",
     )?;
     let atoms = points.iter().zip(axes).map(|(point, b)| {
         let (sum, n) = point.sum_and_normal().unwrap_or((b, Vec3::z()));
         // The frame keeps b, and n is orthogonalised against it.
         let n = (n - b * b.dot(&n)).normalize();
-        let straight = sum.norm() <= OPPOSITE || sum.dot(&b) <= 0.0;
+        let straight = sum.norm() <= MIN_SPOKE_SUM || sum.dot(&b) <= 0.0;
         let angle = if straight {
             std::f64::consts::FRAC_PI_2
         } else {
@@ -207,19 +215,23 @@ fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> 
     Figure::slab(rows, cols, atoms.collect()).map_err(|e| e.to_string())
 }
 
-impl Point {
+impl SkeletalPoint {
     /// Returns the sum of both unit spokes, and the unit direction of their difference. `None`: the spokes are parallel.
     fn sum_and_normal(&self) -> Option<(Vec3, Vec3)> {
         let (up, down) = (self.up.normalize(), self.down.normalize());
-        Some((up + down, (up - down).try_normalize(OPPOSITE)?))
+        Some((up + down, (up - down).try_normalize(MIN_SPOKE_SUM)?))
     }
 }
 
 /// Returns b of every atom. Unknown ones take the mean of their neighbours, ring by ring, or else point to the next column or row.
-fn spread(kind: Kind, points: &[Point], known: &[Option<Vec3>]) -> Option<Vec<Vec3>> {
+fn complete_directions(
+    kind: FigureKind,
+    points: &[SkeletalPoint],
+    known: &[Option<Vec3>],
+) -> Option<Vec<Vec3>> {
     /// Lower bound of the length of a mean of neighbours' b; shorter means that they disagree. The mean of two is so short where they are opposite to
     /// 0.1°.
-    const AGREED: f64 = 1e-3;
+    const MIN_MEAN_LENGTH: f64 = 1e-3;
     let mut near = vec![Vec::new(); points.len()];
     let mut way = vec![[Vec3::zeros(); 2]; points.len()];
     for [a, b] in kind.neighbours() {
@@ -242,9 +254,11 @@ fn spread(kind: Kind, points: &[Point], known: &[Option<Vec3>]) -> Option<Vec<Ve
                 let mean = across(i, told.iter().sum::<Vec3>()) / told.len().max(1) as f64;
                 let ways = way[i].iter().map(|&w| {
                     let b = across(i, w);
-                    b.try_normalize(OPPOSITE * w.norm())
+                    b.try_normalize(MIN_SPOKE_SUM * w.norm())
                 });
-                let b = mean.try_normalize(AGREED).or_else(|| ways.flatten().next());
+                let b = mean
+                    .try_normalize(MIN_MEAN_LENGTH)
+                    .or_else(|| ways.flatten().next());
                 b.filter(|_| !told.is_empty()).map(|b| (i, b))
             })
             .collect();
@@ -259,8 +273,8 @@ fn spread(kind: Kind, points: &[Point], known: &[Option<Vec3>]) -> Option<Vec<Ve
 }
 
 /// Writes a slab as the text of a file, in RAS; an error says in words why it cannot.
-pub(in crate::mrep) fn written(figure: &Figure) -> Result<String, String> {
-    let Kind::Slab { rows, cols } = figure.kind() else {
+pub(in crate::mrep) fn write_text(figure: &Figure) -> Result<String, String> {
+    let FigureKind::Slab { rows, cols } = figure.kind() else {
         return Err("an s-rep is a slab, but this is a tube: save it as .mrep.toml".into());
     };
     let vector = |v: &Vec3| json!({"CoordinateSystem": "RAS", "Value": [v.x, v.y, v.z]});
@@ -270,11 +284,11 @@ pub(in crate::mrep) fn written(figure: &Figure) -> Result<String, String> {
         let vectors = atom.vectors(role);
         let spoke = |v: &Vec3| json!({"SkeletalPoint": vector(&atom.hub), "Direction": vector(v)});
         let mut out = json!({
-            "UpSpoke": spoke(&vectors[Role::spoke(0)]),
-            "DownSpoke": spoke(&vectors[Role::spoke(1)]),
+            "UpSpoke": spoke(&vectors[Role::spoke_index(0)]),
+            "DownSpoke": spoke(&vectors[Role::spoke_index(1)]),
         });
-        if role.closes() {
-            out["CrestSpoke"] = spoke(&vectors[Role::end_spoke(2)]);
+        if role.is_closing() {
+            out["CrestSpoke"] = spoke(&vectors[Role::end_spoke_index(2)]);
         }
         out
     };

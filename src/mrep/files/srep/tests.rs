@@ -11,25 +11,25 @@ fn slab() -> Figure {
     ellipsoid(AXES, 3, 5, 0.8)
 }
 
-fn vector_of(v: Vec3) -> Value {
+fn vector_value(v: Vec3) -> Value {
     json!({"CoordinateSystem": "RAS", "Value": [v.x, v.y, v.z]})
 }
 
 fn spoke(start: Vec3, direction: Vec3) -> Value {
-    json!({"SkeletalPoint": vector_of(start), "Direction": vector_of(direction)})
+    json!({"SkeletalPoint": vector_value(start), "Direction": vector_value(direction)})
 }
 
 /// A slab's file, as it may be changed.
-fn file(figure: &Figure) -> Value {
-    serde_json::from_str(&written(figure).unwrap()).unwrap()
+fn slab_file(figure: &Figure) -> Value {
+    serde_json::from_str(&write_text(figure).unwrap()).unwrap()
 }
 
-fn point(file: &mut Value, row: usize, col: usize) -> &mut Value {
+fn point_mut(file: &mut Value, row: usize, col: usize) -> &mut Value {
     &mut file["RectangularGridSRep"]["Skeleton"][row][col]
 }
 
 /// An ellipsoid as an elliptical s-rep: spine, straight lines to the fold, which is the border of its whole medial sheet.
-fn elliptical(around: usize, steps: usize) -> Value {
+fn elliptical_file(around: usize, steps: usize) -> Value {
     let [a, b, c] = AXES;
     let [mx, my] = [(a * a - c * c) / a, (b * b - c * c) / b];
     let share = 1.0 - (my / mx).powi(2);
@@ -55,12 +55,12 @@ fn elliptical(around: usize, steps: usize) -> Value {
 }
 
 /// Largest distance between hubs and spokes of two slabs of one shape, the border's end spokes too.
-fn apart(a: &Figure, b: &Figure) -> f64 {
+fn max_difference(a: &Figure, b: &Figure) -> f64 {
     let kind = a.kind();
     let pairs = a.atoms().iter().zip(b.atoms()).enumerate();
     let of = |(i, (a, b)): (usize, (&Atom, &Atom))| {
         let role = kind.role(i);
-        let counts = if role.closes() { 4 } else { 3 };
+        let counts = if role.is_closing() { 4 } else { 3 };
         let (p, q) = (a.vectors(role), b.vectors(role));
         let off = p.iter().zip(&q).take(counts).map(|(p, q)| (p - q).norm());
         off.fold(0.0, f64::max)
@@ -72,18 +72,18 @@ fn apart(a: &Figure, b: &Figure) -> f64 {
 #[test]
 fn srep_slab_round_trip() {
     for slab in [slab(), ellipsoid(AXES, 5, 9, 0.8)] {
-        let back = parsed(&written(&slab).unwrap()).unwrap();
-        assert!(apart(&slab, &back) < 1e-12);
+        let back = parse(&write_text(&slab).unwrap()).unwrap();
+        assert!(max_difference(&slab, &back) < 1e-12);
         for (i, (a, b)) in slab.atoms().iter().zip(back.atoms()).enumerate() {
             assert!((a.radius - b.radius).abs() < 1e-12 && (a.angle - b.angle).abs() < 1e-9);
             // What is exactly across may turn about n, which no s-rep tells.
             assert!((a.frame.column(2) - b.frame.column(2)).norm() < 1e-9);
-            if slab.kind().role(i).closes() {
+            if slab.kind().role(i).is_closing() {
                 assert!((a.frame - b.frame).amax() < 1e-9 && (a.end - b.end).abs() < 1e-12);
             }
         }
     }
-    let said = written(&crate::mrep::fixture::helix(5, 6)).unwrap_err();
+    let said = write_text(&crate::mrep::fixture::helix(5, 6)).unwrap_err();
     assert!(said.contains("tube"), "{said}");
 }
 
@@ -92,10 +92,10 @@ fn srep_slab_round_trip() {
 fn srep_read_is_equivariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.7)).matrix();
     let shift = Vec3::new(1.0, -4.0, 2.0);
-    let turned = |f: &Figure| f.transformed(3.0, &turn, shift);
+    let turned = |f: &Figure| f.apply_similarity(3.0, &turn, shift);
     let (one, other) = (
-        parsed(&written(&slab()).unwrap()),
-        parsed(&written(&turned(&slab())).unwrap()),
+        parse(&write_text(&slab()).unwrap()),
+        parse(&write_text(&turned(&slab())).unwrap()),
     );
     let (one, other) = (turned(&one.unwrap()), other.unwrap());
     for (a, b) in one.atoms().iter().zip(other.atoms()) {
@@ -107,15 +107,15 @@ fn srep_read_is_equivariant() {
 /// Coordinates marked LPS are converted; plain numbers without a mark are taken as they are.
 #[test]
 fn srep_converts_lps() {
-    let ras = file(&slab());
-    let as_written = parsed(&ras.to_string()).unwrap();
-    fn each(value: &mut Value, change: &dyn Fn(&mut Value)) {
+    let ras = slab_file(&slab());
+    let as_written = parse(&ras.to_string()).unwrap();
+    fn visit_vectors(value: &mut Value, change: &dyn Fn(&mut Value)) {
         if value.get("CoordinateSystem").is_some() {
             return change(value);
         }
         match value {
-            Value::Object(all) => all.values_mut().for_each(|v| each(v, change)),
-            Value::Array(all) => all.iter_mut().for_each(|v| each(v, change)),
+            Value::Object(all) => all.values_mut().for_each(|v| visit_vectors(v, change)),
+            Value::Array(all) => all.iter_mut().for_each(|v| visit_vectors(v, change)),
             _ => {}
         }
     }
@@ -125,9 +125,9 @@ fn srep_converts_lps() {
     };
     for change in [&lps as &dyn Fn(&mut Value), &|v| *v = v["Value"].clone()] {
         let mut other = ras.clone();
-        each(&mut other, change);
+        visit_vectors(&mut other, change);
         assert_ne!(other, ras);
-        assert!(apart(&parsed(&other.to_string()).unwrap(), &as_written) < 1e-15);
+        assert!(max_difference(&parse(&other.to_string()).unwrap(), &as_written) < 1e-15);
     }
 }
 
@@ -139,12 +139,12 @@ fn srep_border_atoms_keep_side() {
     let [b, n] = [0, 2].map(|k| atom.frame.column(k).into_owned());
     let legality = slab.legality();
     for lean in [-0.02, -1e-5, -1e-9, 0.0, 1e-7, 1e-3] {
-        let mut file = file(&slab);
+        let mut file = slab_file(&slab);
         for (key, way) in [("UpSpoke", n), ("DownSpoke", -n)] {
             let direction = (way + b * lean) * atom.radius;
-            point(&mut file, 0, 2)[key] = spoke(atom.hub, direction);
+            point_mut(&mut file, 0, 2)[key] = spoke(atom.hub, direction);
         }
-        let read = parsed(&file.to_string()).unwrap();
+        let read = parse(&file.to_string()).unwrap();
         let turned = read.atoms()[2].frame.column(0).dot(&b);
         assert!(turned > 0.999, "{lean}: {turned}");
         assert!(read.legality() > 0.3 * legality, "{lean}");
@@ -157,12 +157,13 @@ fn srep_keeps_crest_spoke_end() {
     let slab = slab();
     let atom = &slab.atoms()[2];
     let way = atom.frame.column(0) * (0.5 * atom.end * atom.radius);
-    let mut file = file(&slab);
-    point(&mut file, 0, 2)["CrestSpoke"] = spoke(atom.hub + way, way);
-    assert!(apart(&parsed(&file.to_string()).unwrap(), &slab) < 1e-12);
+    let mut file = slab_file(&slab);
+    point_mut(&mut file, 0, 2)["CrestSpoke"] = spoke(atom.hub + way, way);
+    assert!(max_difference(&parse(&file.to_string()).unwrap(), &slab) < 1e-12);
     // Spokes up and down of one point begin in one.
-    point(&mut file, 1, 2)["DownSpoke"]["SkeletalPoint"] = vector_of(Vec3::new(5.0, 0.0, 0.0));
-    let said = parsed(&file.to_string()).unwrap_err();
+    point_mut(&mut file, 1, 2)["DownSpoke"]["SkeletalPoint"] =
+        vector_value(Vec3::new(5.0, 0.0, 0.0));
+    let said = parse(&file.to_string()).unwrap_err();
     assert!(
         said.contains("row 1, column 2") && said.contains("different places"),
         "{said}"
@@ -172,11 +173,11 @@ fn srep_keeps_crest_spoke_end() {
 /// An elliptical s-rep of an ellipsoid converges to the ellipsoid's known grid.
 #[test]
 fn elliptical_srep_matches_ellipsoid() {
-    let known = ellipsoid(AXES, GRID[0], GRID[1], 0.8);
+    let known = ellipsoid(AXES, SAMPLE_GRID[0], SAMPLE_GRID[1], 0.8);
     let mut last = f64::INFINITY;
     for (around, steps, most) in [(24, 2, 0.1), (24, 4, 1e-2), (48, 8, 1e-3)] {
-        let read = parsed(&elliptical(around, steps).to_string()).unwrap();
-        let off = apart(&read, &known) / known.size();
+        let read = parse(&elliptical_file(around, steps).to_string()).unwrap();
+        let off = max_difference(&read, &known) / known.size();
         println!(
             "{around} {steps}: {off:.1e}, legality {:.3}",
             read.legality()
@@ -191,9 +192,9 @@ fn elliptical_srep_matches_ellipsoid() {
 #[test]
 fn elliptical_srep_errors_explain() {
     let said = |change: &dyn Fn(&mut Value)| {
-        let mut file = elliptical(8, 2);
+        let mut file = elliptical_file(8, 2);
         change(&mut file["EllipticalSRep"]);
-        parsed(&file.to_string()).unwrap_err()
+        parse(&file.to_string()).unwrap_err()
     };
     let odd = said(&|f| {
         f["CrestPoints"] = json!(7);
@@ -218,15 +219,15 @@ fn elliptical_srep_errors_explain() {
 /// No single change in a file leads to a figure with numbers that are not finite.
 #[test]
 fn srep_mutations_give_no_nan() {
-    fn places(value: &Value, at: String, all: &mut Vec<String>) {
+    fn collect_paths(value: &Value, at: String, all: &mut Vec<String>) {
         all.push(at.clone());
         match value {
             Value::Object(of) => of
                 .iter()
-                .for_each(|(k, v)| places(v, format!("{at}/{k}"), all)),
+                .for_each(|(k, v)| collect_paths(v, format!("{at}/{k}"), all)),
             Value::Array(of) => (0..)
                 .zip(of)
-                .for_each(|(k, v)| places(v, format!("{at}/{k}"), all)),
+                .for_each(|(k, v)| collect_paths(v, format!("{at}/{k}"), all)),
             _ => {}
         }
     }
@@ -241,14 +242,14 @@ fn srep_mutations_give_no_nan() {
         json!({}),
     ];
     let mut read = 0;
-    for whole in [elliptical(8, 2), file(&slab())] {
+    for whole in [elliptical_file(8, 2), slab_file(&slab())] {
         let mut all = Vec::new();
-        places(&whole, String::new(), &mut all);
+        collect_paths(&whole, String::new(), &mut all);
         for at in all.iter().step_by(3) {
             for other in &others {
                 let mut damaged = whole.clone();
                 *damaged.pointer_mut(at).unwrap() = other.clone();
-                let Ok(figure) = parsed(&damaged.to_string()) else {
+                let Ok(figure) = parse(&damaged.to_string()) else {
                     continue;
                 };
                 read += 1;

@@ -4,7 +4,7 @@
 mod neighbours;
 mod trained;
 
-use super::unknowns::Unknowns;
+use super::unknowns::AtomUnknowns;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::Figure;
 use crate::mrep::statistics::Statistics;
@@ -30,7 +30,7 @@ impl<'a> Prior<'a> {
     }
 
     /// Returns minus the logarithm of the prior.
-    pub fn energy(self, figure: &Figure, unknowns: &Unknowns) -> f64 {
+    pub fn energy(self, figure: &Figure, unknowns: &AtomUnknowns) -> f64 {
         match self {
             Self::Template(template) => neighbours::residuals(figure, template, unknowns)
                 .iter()
@@ -41,10 +41,10 @@ impl<'a> Prior<'a> {
     }
 
     /// Adds `factor` times the derivatives, with Gauss-Newton second ones.
-    pub fn add(
+    pub fn add_derivatives(
         self,
         figure: &Figure,
-        unknowns: &Unknowns,
+        unknowns: &AtomUnknowns,
         factor: f64,
         gradient: &mut [f64],
         hessian: &mut Mat<f64>,
@@ -61,7 +61,7 @@ impl<'a> Prior<'a> {
                 }
             }
             Self::Family(family) => {
-                trained::add(figure, unknowns, family, factor, gradient, hessian)
+                trained::add_derivatives(figure, unknowns, family, factor, gradient, hessian)
             }
         }
     }

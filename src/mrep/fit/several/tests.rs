@@ -8,9 +8,9 @@ use crate::progress::Silent;
 use nalgebra::Rotation3;
 
 /// Spokes around.
-const AROUND: usize = 8;
+const SPOKES: usize = 8;
 /// The share of the thinner one's radius over which figures are blended in the skin: so much of it is neither's.
-const BLEND: f64 = 0.2;
+const BLEND_WIDTH: f64 = 0.2;
 
 /// A straight tube with a joint in its middle.
 fn tube(from: Vec3, to: Vec3, radius: f64, atoms: usize) -> Figure {
@@ -20,14 +20,14 @@ fn tube(from: Vec3, to: Vec3, radius: f64, atoms: usize) -> Figure {
     let knots: Vec<f64> = (0..atoms).map(|i| i as f64 / (atoms - 1) as f64).collect();
     let atom = |s: &f64| {
         let quarter = std::f64::consts::FRAC_PI_2;
-        Atom::new(from.lerp(&to, *s), radius, frame, quarter, AROUND)
+        Atom::new(from.lerp(&to, *s), radius, frame, quarter, SPOKES)
     };
     let atoms = knots.iter().map(atom).collect();
-    Figure::tube_with(atoms, Some(knots), vec![0.0, 0.5, 1.0]).expect("a tube")
+    Figure::tube_with_knots(atoms, Some(knots), vec![0.0, 0.5, 1.0]).expect("a tube")
 }
 
 /// The figure with all atoms behind a place in u turned about the hub there; that one by half.
-fn bent(figure: &Figure, at: f64, angle: f64) -> Figure {
+fn bend_tube(figure: &Figure, at: f64, angle: f64) -> Figure {
     let joint = figure.knots().iter().position(|u| (u - at).abs() < 1e-9);
     let joint = joint.expect("an atom is there");
     let about = figure.atoms()[joint].hub;
@@ -52,32 +52,32 @@ fn bent(figure: &Figure, at: f64, angle: f64) -> Figure {
 fn model(raised: f64, elbow: f64) -> Model {
     let trunk = tube(Vec3::new(0.0, 0.0, -1.5), Vec3::new(0.0, 0.0, 1.5), 0.6, 7);
     let arm = tube(Vec3::new(0.3, 0.0, 1.0), Vec3::new(3.3, 0.0, 1.0), 0.3, 9);
-    let arm = bent(&bent(&arm, 0.0, raised), 0.5, elbow);
-    Model::join(vec![trunk, arm], vec!["trunk".into(), "arm".into()]).expect("two figures")
+    let arm = bend_tube(&bend_tube(&arm, 0.0, raised), 0.5, elbow);
+    Model::from_figures(vec![trunk, arm], vec!["trunk".into(), "arm".into()]).expect("two figures")
 }
 
 fn skin(model: &Model) -> Surface {
-    let (vertices, triangles) = model.boundary(2, BLEND, &Silent).expect("a boundary");
+    let (vertices, triangles) = model.boundary(2, BLEND_WIDTH, &Silent).expect("a boundary");
     Surface::new(vertices, triangles).expect("a surface")
 }
 
-fn settings(stages: &[&str]) -> FitSettings {
-    FitSettings {
+fn settings(stages: &[&str]) -> FigureFitSettings {
+    FigureFitSettings {
         similarity: stages.contains(&"similarity"),
         sections: stages.contains(&"sections"),
         atoms: stages.contains(&"atoms"),
         boundary: stages.contains(&"boundary"),
-        ..FitSettings::default()
+        ..FigureFitSettings::default()
     }
 }
 
-fn fitted(model: &Model, surface: &Surface, stages: &[&str]) -> Vec<Fit> {
+fn fit_figures(model: &Model, surface: &Surface, stages: &[&str]) -> Vec<FigureFit> {
     model
         .fit_surface(surface, None, &settings(stages), &Silent)
         .expect("a fit")
 }
 
-fn mean(fit: &Fit, stage: &str) -> f64 {
+fn mean_distance(fit: &FigureFit, stage: &str) -> f64 {
     let found = fit.stages.iter().find(|s| s.name == stage);
     found.expect("the stage").report.mean
 }
@@ -88,12 +88,12 @@ fn similarity_stage_recovers_whole() {
     let here = model(0.0, 0.0);
     let turn: Mat3 = *Rotation3::new(Vec3::new(0.2, -0.3, 0.25)).matrix();
     let shift = Vec3::new(0.7, -0.4, 0.5);
-    let there = here.transformed(1.3, &turn, shift).expect("moved");
-    let fits = fitted(&here, &skin(&there), &["similarity"]);
+    let there = here.apply_similarity(1.3, &turn, shift).expect("moved");
+    let fits = fit_figures(&here, &skin(&there), &["similarity"]);
     for (fit, (_, truth)) in fits.iter().zip(there.figures()) {
         for (a, b) in fit.figure.atoms().iter().zip(truth.atoms()) {
             assert!(
-                (a.hub - b.hub).norm() < BLEND * b.radius,
+                (a.hub - b.hub).norm() < BLEND_WIDTH * b.radius,
                 "{}",
                 (a.hub - b.hub).norm()
             );
@@ -110,7 +110,7 @@ fn similarity_stage_recovers_whole() {
 fn stages_refine_and_descend() {
     let there = model(0.35, -0.9);
     let all = ["similarity", "sections", "atoms", "boundary"];
-    let fits = fitted(&model(0.0, 0.0), &skin(&there), &all);
+    let fits = fit_figures(&model(0.0, 0.0), &skin(&there), &all);
     for fit in &fits {
         for stage in &fit.stages {
             let falls = stage.energies.windows(2).all(|w| w[1] < w[0]);
@@ -123,14 +123,18 @@ fn stages_refine_and_descend() {
     };
     // A bent elbow is no matter of the arm as one.
     assert!(
-        mean(arm, "sections") < 0.5 * mean(arm, "object"),
+        mean_distance(arm, "sections") < 0.5 * mean_distance(arm, "object"),
         "{} {}",
-        mean(arm, "sections"),
-        mean(arm, "object")
+        mean_distance(arm, "sections"),
+        mean_distance(arm, "object")
     );
     for (fit, radius) in [(trunk, 0.6), (arm, 0.3)] {
-        assert!(mean(fit, "atoms") < 0.05 * radius, "{}", mean(fit, "atoms"));
-        assert!(mean(fit, "boundary") <= mean(fit, "atoms"));
+        assert!(
+            mean_distance(fit, "atoms") < 0.05 * radius,
+            "{}",
+            mean_distance(fit, "atoms")
+        );
+        assert!(mean_distance(fit, "boundary") <= mean_distance(fit, "atoms"));
     }
     // The shoulder stays in the trunk, where nothing of the arm is to be seen.
     let (_, truth) = &there.figures()[1];
@@ -143,18 +147,20 @@ fn stages_refine_and_descend() {
 fn fit_is_equivariant() {
     let (here, there) = (model(0.0, 0.0), model(0.3, -0.4));
     let turn: Mat3 = *Rotation3::new(Vec3::new(1.0, 0.4, -2.0)).matrix();
-    let moved = |model: &Model| model.transformed(0.01, &turn, Vec3::new(3.0, 1.0, 2.0));
-    let (vertices, triangles) = there.boundary(2, BLEND, &Silent).expect("a boundary");
+    let moved = |model: &Model| model.apply_similarity(0.01, &turn, Vec3::new(3.0, 1.0, 2.0));
+    let (vertices, triangles) = there.boundary(2, BLEND_WIDTH, &Silent).expect("a boundary");
     let skin = |x: Vec<Vec3>| Surface::new(x, triangles.clone()).expect("a surface");
     let away = vertices
         .iter()
         .map(|x| turn * x * 0.01 + Vec3::new(3.0, 1.0, 2.0));
     let away = skin(away.collect());
     let stages = ["similarity", "sections", "atoms"];
-    let first = fitted(&here, &skin(vertices), &stages);
-    let second = fitted(&moved(&here).expect("moved"), &away, &stages);
+    let first = fit_figures(&here, &skin(vertices), &stages);
+    let second = fit_figures(&moved(&here).expect("moved"), &away, &stages);
     for (a, b) in first.iter().zip(&second) {
-        let a = a.figure.transformed(0.01, &turn, Vec3::new(3.0, 1.0, 2.0));
+        let a = a
+            .figure
+            .apply_similarity(0.01, &turn, Vec3::new(3.0, 1.0, 2.0));
         for (a, b) in a.atoms().iter().zip(b.figure.atoms()) {
             assert!(
                 (a.hub - b.hub).norm() < 1e-6 * b.radius,
@@ -183,16 +189,16 @@ fn weights_assign_skin_to_figures() {
         )
     };
     for fit in fit(&told).expect("a fit") {
-        assert!(mean(&fit, "atoms") < 0.1 * fit.figure.mean_radius());
+        assert!(mean_distance(&fit, "atoms") < 0.1 * fit.figure.mean_radius());
     }
     // Of all or of none.
     assert!(matches!(fit(&told[..1]), Err(MRepError::Length { .. })));
     let nothing = [told[0].clone(), vec![0.0; surface.vertices().len()]];
     let refused = fit(&nothing).expect_err("nothing is the arm's").to_string();
     assert!(refused.contains("figure 'arm'"), "{refused}");
-    let held = FitSettings {
+    let held = FigureFitSettings {
         held: vec![0],
-        ..FitSettings::default()
+        ..FigureFitSettings::default()
     };
     let refused = here.fit_surface(&surface, None, &held, &Silent);
     assert!(refused.is_err_and(|e| e.to_string().contains("one figure")));
@@ -202,7 +208,7 @@ fn weights_assign_skin_to_figures() {
 #[test]
 fn single_figure_fit_is_same() {
     let figure = tube(Vec3::zeros(), Vec3::x() * 3.0, 0.4, 7);
-    let one = Model::join(vec![figure.clone()], vec!["one".into()]).expect("a model");
+    let one = Model::from_figures(vec![figure.clone()], vec!["one".into()]).expect("a model");
     let surface = skin(&model(0.0, 0.0));
     let settings = settings(&["similarity", "atoms"]);
     let alone = figure.fit_surface(&surface, None, &settings, &Silent);

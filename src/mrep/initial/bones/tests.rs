@@ -90,13 +90,13 @@ fn suggest_bones_is_equivariant() {
     let turn = *nalgebra::Rotation3::new(Vec3::new(0.7, -0.4, 1.9)).matrix();
     let to = |p: &Vec3| turn * p * 30.0 + Vec3::new(5.0, 1.0, -3.0);
     let mut random = Random(3);
-    let order = random.order(surface.vertices().len());
+    let order = random.permutation(surface.vertices().len());
     let mut place = vec![0u32; order.len()];
     (0u32..)
         .zip(&order)
         .for_each(|(new, old)| place[*old] = new);
     let vertices = order.iter().map(|v| to(&surface.vertices()[*v])).collect();
-    let triangles = random.order(surface.triangles().len());
+    let triangles = random.permutation(surface.triangles().len());
     let triangles = triangles
         .iter()
         .map(|t| surface.triangles()[*t].map(|v| place[v as usize]));
@@ -114,7 +114,7 @@ fn suggest_bones_is_equivariant() {
 /// Bodies without limbs get valid bones; sheets and separate pieces are refused.
 #[test]
 fn suggest_bones_without_limbs() {
-    let suggest = |shape: crate::surface::shapes::Shape| {
+    let suggest = |shape: crate::surface::shapes::TestMesh| {
         suggest_bones(&Surface::new(shape.vertices, shape.triangles).unwrap())
     };
     for shape in [sphere(1.0, 16), torus(1.0, 0.3, 40)] {
@@ -125,7 +125,7 @@ fn suggest_bones_without_limbs() {
     }
     assert!(suggest(plane(5)).unwrap_err().to_string().contains("sheet"));
     let two = sphere(1.0, 12)
-        .with(&sphere(1.0, 12).mapped(|p| p + Vec3::x() * 5.0))
-        .with(&sphere(1.0, 12).mapped(|p| p - Vec3::x() * 5.0));
+        .merge(&sphere(1.0, 12).map_vertices(|p| p + Vec3::x() * 5.0))
+        .merge(&sphere(1.0, 12).map_vertices(|p| p - Vec3::x() * 5.0));
     assert!(suggest(two).unwrap_err().to_string().contains("pieces"));
 }

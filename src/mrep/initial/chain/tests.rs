@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Vec3;
-use crate::mrep::FitSettings;
+use crate::mrep::FigureFitSettings;
 use crate::mrep::fixture::arm;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
@@ -20,7 +20,7 @@ fn tube_follows_arm_bones() {
         let figure = tube(&arm, &[1, 2, 3]).unwrap();
         assert_eq!(
             figure.kind(),
-            Kind::Tube {
+            FigureKind::Tube {
                 atoms: 10,
                 spokes: 8
             }
@@ -53,7 +53,7 @@ fn tube_is_equivariant() {
     let shift = Vec3::new(3.0, -1.0, 0.5);
     let here = tube(&arm(0.4, |p| p), &[1, 2, 3]).unwrap();
     let there = tube(&arm(0.4, |p| turn * p * 0.2 + shift), &[3, 1, 2]).unwrap();
-    let moved = here.transformed(0.2, &turn, shift);
+    let moved = here.apply_similarity(0.2, &turn, shift);
     for (a, b) in moved.atoms().iter().zip(there.atoms()) {
         assert!((a.hub - b.hub).norm() < 1e-9 && (a.frame - b.frame).amax() < 1e-9);
         assert!((a.radius - b.radius).abs() < 1e-9 && (a.end - b.end).abs() < 1e-9);
@@ -72,9 +72,9 @@ fn tube_fit_with_held_hubs() {
     let arm = arm(0.4, |p| p);
     let bones = [1, 2, 3];
     let figure = tube(&arm, &bones).unwrap();
-    let settings = FitSettings {
+    let settings = FigureFitSettings {
         held: (0..10).collect(),
-        ..FitSettings::default()
+        ..FigureFitSettings::default()
     };
     let weights = chain_weights(&arm.2, &bones);
     let fit = figure
@@ -148,7 +148,7 @@ fn hubs_round_sharp_corners() {
         let off: Vec<f64> = figure
             .atoms()
             .iter()
-            .map(|a| off_bones(&arm.1, &bones, &a.hub))
+            .map(|a| distance_to_bones(&arm.1, &bones, &a.hub))
             .collect();
         // Both ends stay, and nothing strays farther from the corner than the arm is thick.
         let most = off.iter().copied().fold(0.0, f64::max);
@@ -156,9 +156,9 @@ fn hubs_round_sharp_corners() {
             off[0] < 1e-9 && off[off.len() - 1] < 1e-9 && most < 0.3,
             "{angle} {off:?}"
         );
-        let settings = FitSettings {
+        let settings = FigureFitSettings {
             held: (0..figure.atoms().len()).collect(),
-            ..FitSettings::default()
+            ..FigureFitSettings::default()
         };
         let weights = chain_weights(&arm.2, &bones);
         let fit = figure.fit_surface(&arm.0, Some(&weights), &settings, &crate::progress::Silent);
@@ -172,12 +172,12 @@ fn hubs_round_sharp_corners() {
         figure
             .atoms()
             .iter()
-            .all(|a| off_bones(&gentle.1, &[1, 2, 3], &a.hub) < 1e-9)
+            .all(|a| distance_to_bones(&gentle.1, &[1, 2, 3], &a.hub) < 1e-9)
     );
 }
 
 /// How far a point is from the nearest of some bones.
-fn off_bones(skeleton: &Skeleton, bones: &[u32], x: &Vec3) -> f64 {
+fn distance_to_bones(skeleton: &Skeleton, bones: &[u32], x: &Vec3) -> f64 {
     let far = |b: &u32| {
         let (head, tail) = (skeleton.heads()[*b as usize], skeleton.tails()[*b as usize]);
         let way = tail - head;
@@ -220,7 +220,7 @@ fn bone_list_is_abbreviated() {
     let names = (0..count).map(|i| format!("b{i}")).collect();
     let skeleton = Skeleton::new(names, vec![None; count as usize], heads, tails).unwrap();
     let bones: Vec<u32> = (0..count as u32).collect();
-    let said = ordered(&skeleton, &bones).unwrap_err().to_string();
+    let said = order_chain(&skeleton, &bones).unwrap_err().to_string();
     assert!(
         said.contains("'b0', 'b1', … 'b8' (9 bones)") && !said.contains("b5"),
         "{said}"

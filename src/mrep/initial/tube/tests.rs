@@ -5,16 +5,16 @@ use super::*;
 use crate::Mat3;
 use crate::geometry::frames;
 use crate::mrep::Boundary;
-use crate::mrep::fixture::apart;
-use crate::mrep::initial::along::spoke;
-use crate::surface::shapes::{Random, Shape, plane, sphere, torus};
+use crate::mrep::fixture::figure_distance;
+use crate::mrep::initial::along::spoke_direction;
+use crate::surface::shapes::{Random, TestMesh, plane, sphere, torus};
 
-fn surface(shape: &Shape) -> Surface {
+fn surface(shape: &TestMesh) -> Surface {
     Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
 }
 
 /// A tapered tube around a curve in space: rings of 24, capped by fans.
-fn tapered(turns: f64) -> (Vec<Vec3>, Shape) {
+fn tapered_tube(turns: f64) -> (Vec<Vec3>, TestMesh) {
     let curve = |s: f64| {
         let (sin, cos) = (turns * s).sin_cos();
         Vec3::new(sin, 1.0 - cos, 1.6 * s * s) * (3.0 / turns)
@@ -26,11 +26,11 @@ fn tapered(turns: f64) -> (Vec<Vec3>, Shape) {
     let ways: Vec<Vec3> = (0..n as usize)
         .map(|i| (centres[(i + 1).min(79)] - centres[i.max(1) - 1]).normalize())
         .collect();
-    let frames = frames::along(&ways);
+    let frames = frames::transport_frames(&ways);
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
     for (i, centre) in centres.iter().enumerate() {
         let r = 0.2 - 0.1 * i as f64 / 79.0;
-        vertices.extend((0..m).map(|k| centre + spoke(&frames[i], k, m) * r));
+        vertices.extend((0..m).map(|k| centre + spoke_direction(&frames[i], k, m) * r));
     }
     let at = |i: usize, k: usize| (i * m + k % m) as u32;
     for i in 1..n as usize {
@@ -49,7 +49,7 @@ fn tapered(turns: f64) -> (Vec<Vec3>, Shape) {
     }
     (
         centres,
-        Shape {
+        TestMesh {
             vertices,
             triangles,
         },
@@ -61,11 +61,11 @@ fn tapered(turns: f64) -> (Vec<Vec3>, Shape) {
 fn tube_around_follows_tapered_body() {
     // A quarter turn, and a spiral of more than a turn.
     for turns in [1.5, 7.0] {
-        let (centres, shape) = tapered(turns);
+        let (centres, shape) = tapered_tube(turns);
         let skin = surface(&shape);
         let figure = Figure::tube_around(&skin, 13, 8).unwrap();
         assert!(figure.legality() > 0.03);
-        let along = lengths(&centres);
+        let along = arc_lengths(&centres);
         for (i, atom) in figure.atoms().iter().enumerate() {
             let near = (0..80).min_by(|&i, &j| {
                 let far = |k: usize| (atom.hub - centres[k]).norm();
@@ -96,10 +96,10 @@ fn tube_around_follows_tapered_body() {
 /// Figures follow a similarity of their bodies and do not depend on the order of the vertices.
 #[test]
 fn figures_around_are_equivariant() {
-    let (_, shape) = tapered(2.0);
+    let (_, shape) = tapered_tube(2.0);
     // The farthest points of flat ends are rims; one vertex a little farther decides.
-    let shape = shape.mapped(|p| p * (1.0 + 0.01 * p.x + 0.003 * p.z * p.y));
-    let both = |shape: &Shape| {
+    let shape = shape.map_vertices(|p| p * (1.0 + 0.01 * p.x + 0.003 * p.z * p.y));
+    let both = |shape: &TestMesh| {
         let skin = surface(shape);
         [
             Figure::tube_around(&skin, 9, 8).unwrap(),
@@ -113,27 +113,27 @@ fn figures_around_are_equivariant() {
         (1e-2, turn.transpose(), Vec3::new(0.05, 0.03, -0.02)),
         (2.5, Mat3::identity(), Vec3::x()),
     ] {
-        let moved = both(&shape.clone().mapped(|p| turn * p * scale + shift));
+        let moved = both(&shape.clone().map_vertices(|p| turn * p * scale + shift));
         for (a, b) in plain.iter().zip(&moved) {
-            let apart = apart(&a.transformed(scale, &turn, shift), b);
+            let apart = figure_distance(&a.apply_similarity(scale, &turn, shift), b);
             assert!(apart < 1e-9, "{scale}: {apart:e}");
         }
     }
     let mut random = Random(3);
-    let order = random.order(shape.vertices.len());
+    let order = random.permutation(shape.vertices.len());
     let mut place = vec![0u32; order.len()];
     (0u32..)
         .zip(&order)
         .for_each(|(new, old)| place[*old] = new);
-    let triangles = random.order(shape.triangles.len());
-    let mixed = both(&Shape {
+    let triangles = random.permutation(shape.triangles.len());
+    let mixed = both(&TestMesh {
         vertices: order.iter().map(|v| shape.vertices[*v]).collect(),
         triangles: (triangles.iter().map(|t| shape.triangles[*t]))
             .map(|[a, b, c]| [b, c, a].map(|v| place[v as usize]))
             .collect(),
     });
     for (a, b) in plain.iter().zip(&mixed) {
-        let apart = apart(a, b);
+        let apart = figure_distance(a, b);
         assert!(apart < 1e-9, "{apart:e}");
     }
 }
@@ -141,7 +141,7 @@ fn figures_around_are_equivariant() {
 /// Rings, sheets and separate pieces are refused.
 #[test]
 fn tube_around_refuses_other_shapes() {
-    let said = |shape: Shape| {
+    let said = |shape: TestMesh| {
         Figure::tube_around(&surface(&shape), 9, 8)
             .unwrap_err()
             .to_string()
@@ -149,10 +149,10 @@ fn tube_around_refuses_other_shapes() {
     assert!(said(torus(1.0, 0.3, 40)).contains("ring"));
     assert!(said(plane(4)).contains("sheet"));
     let many = sphere(1.0, 12)
-        .with(&sphere(1.0, 12).mapped(|p| p + Vec3::x() * 5.0))
-        .with(&sphere(1.0, 12).mapped(|p| p - Vec3::x() * 5.0));
+        .merge(&sphere(1.0, 12).map_vertices(|p| p + Vec3::x() * 5.0))
+        .merge(&sphere(1.0, 12).map_vertices(|p| p - Vec3::x() * 5.0));
     assert!(said(many).contains("pieces"));
-    let skin = surface(&tapered(2.0).1);
+    let skin = surface(&tapered_tube(2.0).1);
     assert!(
         Figure::tube_around(&skin, 1, 8)
             .unwrap_err()

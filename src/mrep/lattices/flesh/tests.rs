@@ -6,7 +6,7 @@ use crate::mrep::Boundary;
 use crate::mrep::fixture::{ellipsoid, helix};
 
 /// Largest and summed volume of cells, and whether any is turned over at a corner.
-fn sound(lattice: &Lattice) -> bool {
+fn is_valid(lattice: &Lattice) -> bool {
     (0..lattice.cells().len()).all(|c| {
         let cell = lattice.cells()[c];
         cell.volume(&lattice.corners(c as u32)) > 0.0
@@ -26,7 +26,7 @@ fn figure_lattice_holds_skin() {
             let skin =
                 Surface::new(boundary.positions(&figure), boundary.triangles.clone()).unwrap();
             let lattice = figure.lattice(None, layers, Some(&skin)).unwrap();
-            assert!(sound(&lattice), "{:?} {layers}", figure.kind());
+            assert!(is_valid(&lattice), "{:?} {layers}", figure.kind());
             assert!(skin.vertices().iter().all(|p| lattice.locate(*p).is_some()));
             let nobody = Skeleton::new(
                 vec!["a".into()],
@@ -49,7 +49,7 @@ fn figure_lattice_is_equivariant() {
     let figure = helix(5, 6);
     let here = figure.lattice(None, 2, None).unwrap();
     let there = figure
-        .transformed(0.2, &turn, shift)
+        .apply_similarity(0.2, &turn, shift)
         .lattice(None, 2, None)
         .unwrap();
     assert_eq!(here.cells(), there.cells());

@@ -2,13 +2,13 @@
 //! Faults of a poured lattice, and the limbs that cause them.
 
 use crate::Vec3;
-use crate::lattice::{Lattice, Own, Violation};
+use crate::lattice::{Lattice, UnitCharacter, Violation};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An open end of a limb.
-pub(super) struct End {
+pub(super) struct LimbEnd {
     pub limb: usize,
     pub hub: Vec3,
     /// True at the limb's far end, false at its beginning.
@@ -16,12 +16,12 @@ pub(super) struct End {
 }
 
 /// Returns the limbs at fault, and the first violation as a sentence. A violation in a limb's cells or skin is that limb's; others go to
-/// the limb with the nearest end. `part`: of each welded vertex in the own unit.
-pub(super) fn at_fault(
+/// the limb with the nearest end. `cell_part`: of each welded vertex in the own unit.
+pub(super) fn find_faulty_limbs(
     lattice: &Lattice,
     (surface, skeleton): (&Surface, &Skeleton),
-    (own, part): (&Own, &[u16]),
-    ends: &[End],
+    (own, part): (&UnitCharacter, &[u16]),
+    ends: &[LimbEnd],
 ) -> (Vec<usize>, String) {
     let found = lattice.check(surface, skeleton);
     let Some(first) = found.first() else {
@@ -35,10 +35,10 @@ pub(super) fn at_fault(
         let of = welded.iter().filter_map(|w| part.get(*w as usize));
         of.copied().max().unwrap_or(0)
     };
-    let of_cell = |cell: usize| (lattice.part(cell), lattice.cell_centre(cell));
+    let of_cell = |cell: usize| (lattice.cell_part(cell), lattice.cell_centre(cell));
     let of_vertex = |v: u32| (0, lattice.vertices()[v as usize]);
     let nearest = |p: Vec3| {
-        let far = |end: &&End| (end.hub - p).norm_squared();
+        let far = |end: &&LimbEnd| (end.hub - p).norm_squared();
         let best = ends.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
         best.map_or(0, |end| end.limb)
     };
@@ -71,17 +71,17 @@ pub(super) fn at_fault(
 
 /// Returns the limbs whose far ends tetrahedra join to neighbouring flesh, as a finger to the next one, and a reason. Beyond a limb's
 /// cells only its own bones and their descendants may continue.
-pub(super) fn tied(
+pub(super) fn find_tied_limbs(
     lattice: &Lattice,
     (surface, skeleton): (&Surface, &Skeleton),
     skin: &SkinWeights,
-    ends: &[End],
+    ends: &[LimbEnd],
 ) -> (Vec<usize>, String) {
     let limbs = ends.iter().map(|end| end.limb + 1).max().unwrap_or(0);
     let mut bones: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); limbs];
     let mut parts: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); lattice.vertices().len()];
     for (i, cell) in lattice.cells().iter().enumerate() {
-        let part = lattice.part(i);
+        let part = lattice.cell_part(i);
         for &v in cell.corners() {
             parts[v as usize].insert(part);
             let bone = lattice.bones().bone_of_vertex[v as usize];
@@ -97,7 +97,7 @@ pub(super) fn tied(
         };
         let (limb, x) = (usize::from(part) - 1, lattice.vertices()[v]);
         let own = ends.iter().filter(|end| end.limb == limb);
-        let near = |a: &&End| (a.hub - x).norm_squared();
+        let near = |a: &&LimbEnd| (a.hub - x).norm_squared();
         let end = own.min_by(|a, b| near(a).total_cmp(&near(b)))?;
         end.far.then_some(limb)
     };

@@ -10,16 +10,18 @@ mod faults;
 mod piece;
 mod thin;
 
-use crate::lattice::{Cell, EncloseSettings, Lattice, LatticeError, Limbs, Own, check_settings};
+use crate::lattice::{
+    Cell, EncloseSettings, Lattice, LatticeError, LimbCells, UnitCharacter, check_settings,
+};
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::Figure;
 use crate::mrep::figures::model::Model;
-use crate::mrep::lattices::cut::{Disc, Mesh, cut};
-use crate::progress::{Progress, step};
+use crate::mrep::lattices::cut::{Disc, WeldedMesh, cut_surface};
+use crate::progress::{Progress, report_progress};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{OwnUnit, Surface};
-use faults::{End, at_fault, tied};
-use piece::{Candidate, Limb};
+use faults::{LimbEnd, find_faulty_limbs, find_tied_limbs};
+use piece::{LimbCandidate, PouredLimb};
 use std::collections::BTreeMap;
 
 impl Model {
@@ -38,62 +40,64 @@ impl Model {
         progress: &dyn Progress,
     ) -> Result<Lattice, LatticeError> {
         check_settings(surface, skeleton, skin, settings)?;
-        step(progress, 0.0, "parting limbs")?;
+        report_progress(progress, 0.0, "parting limbs")?;
         // In the character's own unit near ties resolve alike at every scale.
-        let unit = OwnUnit::facing(surface, skeleton);
+        let unit = OwnUnit::for_character(surface, skeleton);
         let own = unit.convert(surface, skeleton)?;
         let figures: Vec<(&str, Figure)> = (self.figures().iter())
-            .map(|(name, figure)| (&name[..], in_unit(figure, &unit)))
+            .map(|(name, figure)| (&name[..], convert_to_unit(figure, &unit)))
             .collect();
-        let mesh = Mesh::new(&own.surface);
+        let mesh = WeldedMesh::new(&own.surface);
         let h = own.surface.size() / settings.cells_across;
         let mut notes = Vec::new();
-        let mut limbs: Named = Vec::new();
+        let mut limbs: NamedLimbs = Vec::new();
         for (name, figure) in &figures {
-            match Candidate::new(figure, &mesh, &own.skeleton, skin, h) {
+            match LimbCandidate::new(figure, &mesh, &own.skeleton, skin, h) {
                 Ok(found) => limbs.push((name, found)),
-                Err(why) => notes.push(left(name, &why)),
+                Err(why) => notes.push(omission_note(name, &why)),
             }
         }
         while !limbs.is_empty() {
             let taken;
-            (limbs, taken) = apart(limbs, own.surface.welded().vertices.len(), &mut notes);
-            let parts: Vec<&Limb> = limbs.iter().map(|(_, c)| &c.limb).collect();
-            let built = poured(&parts, &taken, &own, skin, h)
+            (limbs, taken) =
+                select_disjoint(limbs, own.surface.welded().vertices.len(), &mut notes);
+            let parts: Vec<&PouredLimb> = limbs.iter().map(|(_, c)| &c.limb).collect();
+            let built = assemble_limbs(&parts, &taken, &own, skin, h)
                 .and_then(|all| Lattice::enclose_around(&all, &own, skin, settings, progress))
-                .and_then(|lattice| unit.bring_back(lattice, &own, surface, skeleton));
+                .and_then(|lattice| unit.restore_lattice(lattice, &own, surface, skeleton));
             match built {
                 Ok(mut lattice) => {
-                    step(progress, 1.0, "checking limbs")?;
-                    let ends = ends(&parts, &unit);
+                    report_progress(progress, 1.0, "checking limbs")?;
+                    let ends = open_ends(&parts, &unit);
                     let character = (surface, skeleton);
-                    let (wrong, why) = at_fault(&lattice, character, (&own, &taken), &ends);
+                    let (wrong, why) =
+                        find_faulty_limbs(&lattice, character, (&own, &taken), &ends);
                     if !wrong.is_empty() {
                         let wrong = wrong.into_iter().map(|limb| (limb, Vec::new()));
-                        limbs = shorter(limbs, &wrong.collect(), &why, &mut notes);
+                        limbs = shorten_limbs(limbs, &wrong.collect(), &why, &mut notes);
                         continue;
                     }
                     let (tied, why) = skin.map_or_else(Default::default, |skin| {
-                        tied(&lattice, character, skin, &ends)
+                        find_tied_limbs(&lattice, character, skin, &ends)
                     });
                     if tied.is_empty() {
                         lattice.add_notes(notes);
                         return Ok(lattice);
                     }
-                    limbs = without(limbs, &tied, &why, &mut notes);
+                    limbs = remove_limbs(limbs, &tied, &why, &mut notes);
                 }
                 Err(LatticeError::Joined(faces)) => {
                     let mut bad: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
                     for face in faces {
-                        let [limb, end] = of_face(&parts, face);
+                        let [limb, end] = limb_of_face(&parts, face);
                         bad.entry(limb).or_default().push(end);
                     }
                     let why = "its ends lie too near to bones or to other limbs";
-                    limbs = shorter(limbs, &bad, why, &mut notes);
+                    limbs = shorten_limbs(limbs, &bad, why, &mut notes);
                 }
                 Err(LatticeError::Failed(why)) => {
                     let last = limbs.len() - 1;
-                    limbs = without(limbs, &[last], &why, &mut notes);
+                    limbs = remove_limbs(limbs, &[last], &why, &mut notes);
                 }
                 Err(other) => return Err(other),
             }
@@ -104,8 +108,8 @@ impl Model {
     }
 }
 
-fn in_unit(figure: &Figure, unit: &OwnUnit) -> Figure {
-    figure.transformed(
+fn convert_to_unit(figure: &Figure, unit: &OwnUnit) -> Figure {
+    figure.apply_similarity(
         unit.scale.recip(),
         &unit.heading.to_own_axes(),
         -unit.heading.to_own(&unit.origin) / unit.scale,
@@ -113,10 +117,10 @@ fn in_unit(figure: &Figure, unit: &OwnUnit) -> Figure {
 }
 
 /// Returns the open ends of limbs, in the caller's space.
-fn ends(parts: &[&Limb], unit: &OwnUnit) -> Vec<End> {
+fn open_ends(parts: &[&PouredLimb], unit: &OwnUnit) -> Vec<LimbEnd> {
     let ends = (0..).zip(parts).flat_map(|(limb, of)| {
         let discs = of.discs.iter().zip([false, true]);
-        discs.map(move |(disc, far)| End {
+        discs.map(move |(disc, far)| LimbEnd {
             limb,
             hub: unit.to_given(&disc.hub),
             far,
@@ -126,12 +130,16 @@ fn ends(parts: &[&Limb], unit: &OwnUnit) -> Vec<End> {
 }
 
 /// Limbs with their names.
-type Named<'a> = Vec<(&'a str, Candidate<'a>)>;
+type NamedLimbs<'a> = Vec<(&'a str, LimbCandidate<'a>)>;
 
 /// Selects the limbs whose skin overlaps no earlier one's. Also returns for each welded vertex 1 plus the index of its limb, or 0.
-fn apart<'a>(limbs: Named<'a>, vertices: usize, notes: &mut Vec<String>) -> (Named<'a>, Vec<u16>) {
+fn select_disjoint<'a>(
+    limbs: NamedLimbs<'a>,
+    vertices: usize,
+    notes: &mut Vec<String>,
+) -> (NamedLimbs<'a>, Vec<u16>) {
     let mut taken = vec![0u16; vertices];
-    let mut chosen: Named = Vec::new();
+    let mut chosen: NamedLimbs = Vec::new();
     for (name, limb) in limbs {
         let own = &limb.limb.own;
         if own
@@ -139,7 +147,7 @@ fn apart<'a>(limbs: Named<'a>, vertices: usize, notes: &mut Vec<String>) -> (Nam
             .zip(&taken)
             .any(|(mine, taken)| *mine && *taken > 0)
         {
-            notes.push(left(name, "its skin also belongs to another limb"));
+            notes.push(omission_note(name, "its skin also belongs to another limb"));
             continue;
         }
         let part = chosen.len() as u16 + 1;
@@ -152,26 +160,31 @@ fn apart<'a>(limbs: Named<'a>, vertices: usize, notes: &mut Vec<String>) -> (Nam
 }
 
 /// Replaces some limbs by pieces that do not end at the given open ends; limbs without such a piece are left to tetrahedra.
-fn shorter<'a>(
-    mut limbs: Named<'a>,
+fn shorten_limbs<'a>(
+    mut limbs: NamedLimbs<'a>,
     bad: &BTreeMap<usize, Vec<usize>>,
     why: &str,
     notes: &mut Vec<String>,
-) -> Named<'a> {
+) -> NamedLimbs<'a> {
     let stuck = |(limb, ends): (&usize, &Vec<usize>)| {
-        let found = limbs[*limb].1.shorter(ends);
+        let found = limbs[*limb].1.shorten(ends);
         (!found).then_some(*limb)
     };
     let stuck: Vec<usize> = bad.iter().filter_map(stuck).collect();
-    without(limbs, &stuck, why, notes)
+    remove_limbs(limbs, &stuck, why, notes)
 }
 
 /// Removes some limbs, which are left to tetrahedra.
-fn without<'a>(limbs: Named<'a>, some: &[usize], why: &str, notes: &mut Vec<String>) -> Named<'a> {
+fn remove_limbs<'a>(
+    limbs: NamedLimbs<'a>,
+    some: &[usize],
+    why: &str,
+    notes: &mut Vec<String>,
+) -> NamedLimbs<'a> {
     let mut kept = Vec::new();
     for (i, (name, limb)) in limbs.into_iter().enumerate() {
         if some.contains(&i) {
-            notes.push(left(name, why));
+            notes.push(omission_note(name, why));
         } else {
             kept.push((name, limb));
         }
@@ -179,12 +192,12 @@ fn without<'a>(limbs: Named<'a>, some: &[usize], why: &str, notes: &mut Vec<Stri
     kept
 }
 
-fn left(name: &str, why: &str) -> String {
+fn omission_note(name: &str, why: &str) -> String {
     format!("The limb '{name}' is left to tetrahedra: {why}.")
 }
 
 /// Returns the limb of a face, and the index of its open end.
-fn of_face(limbs: &[&Limb], mut face: usize) -> [usize; 2] {
+fn limb_of_face(limbs: &[&PouredLimb], mut face: usize) -> [usize; 2] {
     for (i, limb) in limbs.iter().enumerate() {
         for (end, faces) in limb.complex.ends.iter().enumerate() {
             match face.checked_sub(faces.len()) {
@@ -197,23 +210,23 @@ fn of_face(limbs: &[&Limb], mut face: usize) -> [usize; 2] {
 }
 
 /// Assembles limbs and the rest as input of the lattice.
-fn poured(
-    limbs: &[&Limb],
+fn assemble_limbs(
+    limbs: &[&PouredLimb],
     part: &[u16],
-    own: &Own,
+    own: &UnitCharacter,
     skin: Option<&SkinWeights>,
     h: f64,
-) -> Result<Limbs, LatticeError> {
+) -> Result<LimbCells, LatticeError> {
     let surface = &own.surface;
     let failed = |e: MRepError| LatticeError::Failed(e.to_string());
     let discs: Vec<Vec<Disc>> = limbs.iter().map(|limb| limb.discs.clone()).collect();
-    let pieces = cut(surface, part, &discs, h).map_err(failed)?;
+    let pieces = cut_surface(surface, part, &discs, h).map_err(failed)?;
     let rest = Surface::new(
-        pieces.rest.0.iter().map(OwnUnit::snapped).collect(),
+        pieces.rest.0.iter().map(OwnUnit::snap).collect(),
         pieces.rest.1,
     )
     .map_err(|e| LatticeError::Failed(format!("nothing is left apart from its limbs: {e}")))?;
-    let mut out = Limbs {
+    let mut out = LimbCells {
         vertices: Vec::new(),
         cells: Vec::new(),
         part: Vec::new(),
@@ -229,13 +242,9 @@ fn poured(
         let first = out.vertices.len() as u32;
         let moved = |v: u32| v + first;
         out.vertices
-            .extend(limb.complex.vertices.iter().map(OwnUnit::snapped));
-        out.cells.extend(
-            limb.complex
-                .cells
-                .iter()
-                .map(|c: &Cell| c.renumbered(moved)),
-        );
+            .extend(limb.complex.vertices.iter().map(OwnUnit::snap));
+        out.cells
+            .extend(limb.complex.cells.iter().map(|c: &Cell| c.renumber(moved)));
         out.part.resize(out.cells.len(), i as u16 + 1);
         let ends = limb.complex.ends.iter().flatten();
         out.faces.extend(ends.map(|f| f.map(moved)));
@@ -244,14 +253,14 @@ fn poured(
             to.extend(chains.map(|(b, chain)| (*b, chain.iter().map(|v| moved(*v)).collect())));
         }
     }
-    out.inner_bones = skin.map_or_else(Vec::new, |skin| inner(skin, surface, part));
+    out.inner_bones = skin.map_or_else(Vec::new, |skin| limb_bones(skin, surface, part));
     let theirs = |bone: &u32| out.bones.iter().any(|(b, _)| b == bone);
     out.inner_bones.retain(|bone| !theirs(bone));
     Ok(out)
 }
 
 /// Returns the bones more than half of whose skin weight lies on limbs.
-fn inner(skin: &SkinWeights, surface: &Surface, part: &[u16]) -> Vec<u32> {
+fn limb_bones(skin: &SkinWeights, surface: &Surface, part: &[u16]) -> Vec<u32> {
     let mut sums = vec![(0.0, 0.0); skin.bone_count];
     for (v, &w) in surface.welded().of_vertex.iter().enumerate() {
         let Some(part) = part.get(w as usize) else {

@@ -15,17 +15,17 @@ fn lower_arm(angle: f64, map: impl Fn(Vec3) -> Vec3) -> (Surface, Skeleton, Skin
     let (surface, skeleton, skin) = arm(angle, map);
     let settings = ChainSettings::default();
     let tube = Figure::from_skeleton(&surface, &skeleton, &skin, &[1, 2, 3], settings).unwrap();
-    let model = Model::join(vec![tube], vec!["arm".into()]).unwrap();
+    let model = Model::from_figures(vec![tube], vec!["arm".into()]).unwrap();
     (surface, skeleton, skin, model)
 }
 
-fn prisms(lattice: &Lattice) -> usize {
+fn prism_count(lattice: &Lattice) -> usize {
     let prism = |c: &&Cell| matches!(c, Cell::Prism(_));
     lattice.cells().iter().filter(prism).count()
 }
 
 /// Volume of what lies in the cells' own flesh, by points on a grid, and of those in no cell.
-fn shares(lattice: &Lattice, surface: &Surface) -> [usize; 2] {
+fn point_counts(lattice: &Lattice, surface: &Surface) -> [usize; 2] {
     let (lo, hi) = surface.bounds();
     let (mut held, mut lost) = (0, 0);
     let n = 24;
@@ -57,15 +57,15 @@ fn enclose_joins_prisms_and_tetrahedra() {
             .enclose(&surface, &skeleton, Some(&skin), SETTINGS, &Silent)
             .unwrap();
         assert!(lattice.notes().is_empty(), "{:?}", lattice.notes());
-        assert!(prisms(&lattice) > 40);
+        assert!(prism_count(&lattice) > 40);
         assert_eq!(lattice.check(&surface, &skeleton), []);
         assert_eq!(lattice.bones().used_bones, [0, 1, 2, 3]);
-        let [held, lost] = shares(&lattice, &surface);
+        let [held, lost] = point_counts(&lattice, &surface);
         assert!(held > 500 && lost == 0, "{held} {lost}");
         // Every vertex of the skin in a cell that holds it.
         let embedding = lattice.embed_surface(&surface);
         for (i, p) in surface.vertices().iter().enumerate() {
-            assert!((embedding.place(i, lattice.vertices()) - p).norm() < 1e-9);
+            assert!((embedding.position(i, lattice.vertices()) - p).norm() < 1e-9);
             assert!(embedding.row(i).all(|(_, w)| w > -1e-6), "{i}");
         }
         // One piece: from any vertex to any other along edges, so that flesh hangs together.
@@ -99,7 +99,7 @@ fn enclose_is_equivariant() {
         assert!((p * 0.2 + shift - q).norm() < 1e-9);
     }
     let turned = build(&|p| turn * p * 0.2 + shift).unwrap();
-    assert_eq!(prisms(&here), prisms(&turned));
+    assert_eq!(prism_count(&here), prism_count(&turned));
     let again = build(&|p| p).unwrap();
     assert_eq!(
         (here.vertices(), here.cells()),
@@ -108,7 +108,7 @@ fn enclose_is_equivariant() {
 }
 
 /// Bones along the creature's figures, and skin that follows the nearest.
-fn rigged() -> (Surface, Skeleton, SkinWeights) {
+fn rigged_creature() -> (Surface, Skeleton, SkinWeights) {
     let model = creature();
     let (vertices, triangles) = model.boundary(2, 0.5, &Silent).unwrap();
     let (mut names, mut parents, mut heads, mut tails) = (vec![], vec![], vec![], vec![]);
@@ -151,7 +151,7 @@ fn rigged() -> (Surface, Skeleton, SkinWeights) {
 /// A tail and legs are filled side by side, and all bones are used.
 #[test]
 fn enclose_fills_several_limbs() {
-    let (surface, skeleton, skin) = rigged();
+    let (surface, skeleton, skin) = rigged_creature();
     let mut figures = Vec::new();
     for limb in 1..6 {
         let bones = [2 * limb, 2 * limb + 1];
@@ -159,7 +159,7 @@ fn enclose_fills_several_limbs() {
         figures.push(Figure::from_skeleton(&surface, &skeleton, &skin, &bones, settings).unwrap());
     }
     let names = (0..5).map(|i| format!("limb {i}")).collect();
-    let model = Model::join(figures, names).unwrap();
+    let model = Model::from_figures(figures, names).unwrap();
     let settings = EncloseSettings { cells_across: 16.0 };
     let lattice = model
         .enclose(&surface, &skeleton, Some(&skin), settings, &Silent)
@@ -171,7 +171,7 @@ fn enclose_fills_several_limbs() {
         .count();
     assert!(left <= 1, "{:?}", lattice.notes());
     assert_eq!(lattice.check(&surface, &skeleton), []);
-    let [_, lost] = shares(&lattice, &surface);
+    let [_, lost] = point_counts(&lattice, &surface);
     assert_eq!(lost, 0);
     let bones = lattice.bones();
     assert_eq!(bones.used_bones.len(), skeleton.len());
@@ -196,10 +196,10 @@ fn enclose_notes_limbs_left_out() {
     let moved = |i: usize| {
         let mut atoms: Vec<Atom> = tube.atoms().to_vec();
         atoms[i].hub += Vec3::new(0.0, 0.02, 0.0);
-        Figure::tube_with(atoms, Some(tube.knots().to_vec()), tube.joints().to_vec()).unwrap()
+        Figure::tube_with_knots(atoms, Some(tube.knots().to_vec()), tube.joints().to_vec()).unwrap()
     };
     let free = Figure::tube(tube.atoms().to_vec()).unwrap();
-    let short = Figure::tube_with(
+    let short = Figure::tube_with_knots(
         vec![
             tube.atoms()[0].clone(),
             tube.atoms()[tube.atoms().len() - 1].clone(),
@@ -213,7 +213,7 @@ fn enclose_notes_limbs_left_out() {
         (free, "not made along bones"),
         (short.unwrap(), "no bone"),
     ] {
-        let model = Model::join(vec![figure], vec!["it".into()]).unwrap();
+        let model = Model::from_figures(vec![figure], vec!["it".into()]).unwrap();
         let lattice = model
             .enclose(&surface, &skeleton, Some(&skin), SETTINGS, &Silent)
             .unwrap();
@@ -227,12 +227,12 @@ fn enclose_notes_limbs_left_out() {
     }
     // Of two with the same skin the first is poured.
     let names = ["one", "two"].map(String::from).to_vec();
-    let both = Model::join(vec![tube.clone(), tube], names).unwrap();
+    let both = Model::from_figures(vec![tube.clone(), tube], names).unwrap();
     let lattice = both
         .enclose(&surface, &skeleton, Some(&skin), SETTINGS, &Silent)
         .unwrap();
     assert!(lattice.notes().join(" ").contains("'two' is left"));
-    assert!(prisms(&lattice) > 40);
+    assert!(prism_count(&lattice) > 40);
     let wrong = EncloseSettings {
         cells_across: f64::NAN,
     };
@@ -250,6 +250,6 @@ fn enclose_without_weights() {
     let lattice = model
         .enclose(&surface, &skeleton, None, SETTINGS, &Silent)
         .unwrap();
-    assert!(prisms(&lattice) > 0, "{:?}", lattice.notes());
+    assert!(prism_count(&lattice) > 0, "{:?}", lattice.notes());
     assert_eq!(lattice.check(&surface, &skeleton), []);
 }

@@ -5,22 +5,22 @@
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::atom::Role;
 use crate::mrep::figures::figure::Figure;
-use crate::mrep::lattices::cells::Span;
+use crate::mrep::lattices::cells::AtomSpan;
 
 /// Least length of a cell along the limb, over the distance of its corners from the hub, where there is a choice. A joint that bends by
 /// 46° turns its disc by half of that, and edges inside the bend get shorter by tan 23° = 0.42 of that distance.
-const SHORTEST: f64 = 0.7;
+const MIN_CELL_LENGTH: f64 = 0.7;
 /// Least length of a cell at an open end, where there is no choice; pieces with shorter cells are refused. It is above the 0.42 that a joint of 46°
 /// takes.
-const SHORTEST_AT_ENDS: f64 = 0.5;
+const MIN_END_CELL_LENGTH: f64 = 0.5;
 
 /// A piece of a tube, reduced to the atoms that get cells.
 #[derive(Debug)]
-pub(super) struct Thinned {
+pub(super) struct ThinnedTube {
     /// Tube with these atoms, and those at its ends.
     pub figure: Figure,
     /// Range of the piece in `figure`.
-    pub span: Span,
+    pub span: AtomSpan,
     /// Indices of its atoms in the whole tube.
     pub kept: Vec<usize>,
 }
@@ -30,13 +30,13 @@ pub(super) struct Thinned {
 ///
 /// # Errors
 /// Atoms that do not form a tube.
-pub(super) fn thinned(figure: &Figure, span: Span) -> Result<Option<Thinned>, MRepError> {
+pub(super) fn thin_span(figure: &Figure, span: AtomSpan) -> Result<Option<ThinnedTube>, MRepError> {
     let (from, to) = (span.first.0, span.last.0);
     let stays = |i: usize| i == from || i == to || figure.is_joint(i);
     let mut kept = vec![from];
     for i in from + 1..=to {
         while let Some(&before) = kept.last() {
-            let near = shortest(figure, [before, i]) < SHORTEST;
+            let near = shortest_edge_ratio(figure, [before, i]) < MIN_CELL_LENGTH;
             if stays(i) && near && !stays(before) {
                 kept.pop();
                 continue;
@@ -53,7 +53,7 @@ pub(super) fn thinned(figure: &Figure, span: Span) -> Result<Option<Thinned>, MR
         (span.last, [kept[n - 2], kept[n - 1]]),
     ];
     let short = |((_, closed), pair): &((usize, bool), [usize; 2])| {
-        !closed && shortest(figure, *pair) < SHORTEST_AT_ENDS
+        !closed && shortest_edge_ratio(figure, *pair) < MIN_END_CELL_LENGTH
     };
     if ends.iter().any(short) {
         return Ok(None);
@@ -63,9 +63,9 @@ pub(super) fn thinned(figure: &Figure, span: Span) -> Result<Option<Thinned>, MR
     let last = figure.atoms().len() - 1;
     kept.splice(0..0, (from > 0).then_some(0));
     kept.extend((to < last).then_some(last));
-    Ok(Some(Thinned {
-        figure: figure.of_atoms(&kept)?,
-        span: Span {
+    Ok(Some(ThinnedTube {
+        figure: figure.with_atom_subset(&kept)?,
+        span: AtomSpan {
             first: (before, span.first.1),
             last: (before + n - 1, span.last.1),
         },
@@ -74,15 +74,15 @@ pub(super) fn thinned(figure: &Figure, span: Span) -> Result<Option<Thinned>, MR
 }
 
 /// Returns the shortest edge along the limb between two atoms' spokes, over the larger distance of its ends from their hubs.
-fn shortest(figure: &Figure, pair: [usize; 2]) -> f64 {
+fn shortest_edge_ratio(figure: &Figure, pair: [usize; 2]) -> f64 {
     let [from, to] = pair.map(|i| figure.atoms()[i].vectors(figure.kind().role(i)));
     let way = to[0] - from[0];
     let long = way.norm().max(f64::MIN_POSITIVE);
     let edge = |q: usize| {
-        let [x, y] = [from[Role::spoke(q)], to[Role::spoke(q)]];
+        let [x, y] = [from[Role::spoke_index(q)], to[Role::spoke_index(q)]];
         (way + y - x).dot(&way) / (long * x.norm().max(y.norm()))
     };
-    let edges = (0..figure.kind().spokes()).map(edge);
+    let edges = (0..figure.kind().spoke_count()).map(edge);
     edges.fold(f64::INFINITY, f64::min)
 }
 
@@ -105,7 +105,7 @@ mod tests {
         };
         let figure = Figure::tube(places.iter().map(atom).collect()).unwrap();
         let joints = joints.iter().map(|i| figure.knots()[*i]).collect();
-        Figure::tube_with(figure.atoms().to_vec(), None, joints).unwrap()
+        Figure::tube_with_knots(figure.atoms().to_vec(), None, joints).unwrap()
     }
 
     /// Atoms are removed until cells are long enough for their thickness, and no joint is removed.
@@ -115,11 +115,11 @@ mod tests {
         for scale in [1.0, 0.01] {
             let figure = tube(&places, scale, &[3, 11, 29, 39]);
             for (first, last) in [(4, 36), (4, 39), (6, 34)] {
-                let span = Span {
+                let span = AtomSpan {
                     first: (first, false),
                     last: (last, last == 39),
                 };
-                let thin = thinned(&figure, span).unwrap().unwrap();
+                let thin = thin_span(&figure, span).unwrap().unwrap();
                 let (from, to) = (thin.span.first.0, thin.span.last.0);
                 let kept = &thin.kept[from..=to];
                 assert_eq!((kept[0], kept[kept.len() - 1]), (first, last));
@@ -136,11 +136,11 @@ mod tests {
                 for pair in kept.windows(2) {
                     let long = 0.2 * (pair[1] - pair[0]) as f64;
                     assert!(
-                        long >= SHORTEST || pair.iter().all(stays),
+                        long >= MIN_CELL_LENGTH || pair.iter().all(stays),
                         "{kept:?}: {pair:?}"
                     );
                     // No more is left out than has to be.
-                    assert!(long < 2.0 * SHORTEST + 0.4, "{kept:?}: {pair:?}");
+                    assert!(long < 2.0 * MIN_CELL_LENGTH + 0.4, "{kept:?}: {pair:?}");
                 }
             }
         }
@@ -151,11 +151,11 @@ mod tests {
     fn thinned_keeps_long_cells() {
         let places: Vec<f64> = (0..9).map(f64::from).collect();
         let figure = tube(&places, 1.0, &[]);
-        let span = Span {
+        let span = AtomSpan {
             first: (2, false),
             last: (8, true),
         };
-        let thin = thinned(&figure, span).unwrap().unwrap();
+        let thin = thin_span(&figure, span).unwrap().unwrap();
         assert_eq!(thin.kept, [0, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!((thin.span.first, thin.span.last), ((1, false), (7, true)));
     }
@@ -166,11 +166,11 @@ mod tests {
         let places = [0.0, 1.0, 2.0, 2.4, 3.0, 4.0, 5.0];
         let figure = tube(&places, 1.0, &[0, 3, 6]);
         let from = |first: usize| {
-            let span = Span {
+            let span = AtomSpan {
                 first: (first, false),
                 last: (6, true),
             };
-            thinned(&figure, span).unwrap().map(|thin| thin.kept)
+            thin_span(&figure, span).unwrap().map(|thin| thin.kept)
         };
         assert_eq!(from(2), None);
         assert_eq!(from(1), Some(vec![0, 1, 3, 5, 6]));

@@ -4,7 +4,7 @@
 mod refusals;
 mod whole;
 
-use super::pull::work;
+use super::pull::displacement_by_forces;
 use super::*;
 use crate::body::BodySettings;
 use crate::body::fixture::BarOptions;
@@ -15,10 +15,10 @@ use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 const GRAVITY: Vec3 = Vec3::new(0.0, 0.0, -9.81);
 
 fn body() -> Arc<Body> {
-    hanging(true)
+    hanging_body(true)
 }
 
-fn hanging(rest_includes_gravity: bool) -> Arc<Body> {
+fn hanging_body(rest_includes_gravity: bool) -> Arc<Body> {
     let options = BarOptions {
         cells_along: 12,
         ..BarOptions::default()
@@ -39,7 +39,7 @@ fn hanging(rest_includes_gravity: bool) -> Arc<Body> {
 }
 
 /// The upper bone bent at the joint, then everything moved.
-fn pose(angle: f64, whole: &Isometry3<f64>) -> Pose {
+fn bent_pose(angle: f64, whole: &Isometry3<f64>) -> Pose {
     let joint = Translation3::new(0.0, 0.0, 0.8);
     let turn = UnitQuaternion::from_axis_angle(&Vec3::x_axis(), angle);
     let upper = (joint * turn * joint.inverse()).to_homogeneous();
@@ -88,12 +88,12 @@ fn rigs(body: &Body) -> Vec<Rig> {
         .collect()
 }
 
-fn linearised() -> impl Iterator<Item = Method> {
+fn linear_methods() -> impl Iterator<Item = Method> {
     Method::ALL.into_iter().filter(|m| m.is_linear())
 }
 
 /// Surface vertices nearest to the rigs.
-fn near(body: &Body, count: usize) -> Vec<u32> {
+fn nearest_vertices(body: &Body, count: usize) -> Vec<u32> {
     let middle = Vec3::new(0.2, 0.02, 0.9);
     let x = body.surface().vertices();
     let mut all: Vec<u32> = (0..x.len() as u32)
@@ -107,11 +107,11 @@ fn near(body: &Body, count: usize) -> Vec<u32> {
     all
 }
 
-fn new(body: &Arc<Body>, method: Method) -> Fit {
-    Fit::new(
+fn bent_fit(body: &Arc<Body>, method: Method) -> RigFit {
+    RigFit::new(
         body,
         method,
-        &pose(0.9, &Isometry3::identity()),
+        &bent_pose(0.9, &Isometry3::identity()),
         GRAVITY,
         None,
     )
@@ -119,31 +119,31 @@ fn new(body: &Arc<Body>, method: Method) -> Fit {
 }
 
 /// Where a rig brings vertices of the surface.
-fn places(fit: &mut Fit, rig: &Rig, eta: &[f64], vertices: &[u32]) -> Vec<Target> {
+fn reached_targets(fit: &mut RigFit, rig: &Rig, eta: &[f64], vertices: &[u32]) -> Vec<SkinTarget> {
     let q = fit.displacements(rig, eta).unwrap();
-    let x = fit.body().rest();
+    let x = fit.body().rest_shape();
     let p: Vec<Vec3> = q.iter().zip(x).map(|(q, x)| q + x).collect();
     let embedding = fit.body().embedding();
-    let target = |&vertex: &u32| Target {
+    let target = |&vertex: &u32| SkinTarget {
         vertex,
-        place: embedding.place(vertex as usize, &p),
+        place: embedding.position(vertex as usize, &p),
     };
     vertices.iter().map(target).collect()
 }
 
-fn worst(a: &[Target], b: &[Target]) -> f64 {
+fn largest_miss(a: &[SkinTarget], b: &[SkinTarget]) -> f64 {
     let miss = a.iter().zip(b).map(|(a, b)| (a.place - b.place).norm());
     miss.fold(0.0, f64::max)
 }
 
-fn named(rig: &Rig, eta: &[f64]) -> Named {
+fn values_by_name(rig: &Rig, eta: &[f64]) -> NamedValues {
     let names = rig.parameter_names().iter().map(|n| n.to_string());
     names.zip(eta.iter().copied()).collect()
 }
 
 /// A typical change of each parameter.
-fn sizes(rig: &Rig, body: &Body) -> Vec<f64> {
-    ResolvedOptions::new(rig, body, &FitSettings::default())
+fn typical_changes(rig: &Rig, body: &Body) -> Vec<f64> {
+    ResolvedOptions::new(rig, body, &RigFitSettings::default())
         .unwrap()
         .scales
 }
@@ -152,23 +152,23 @@ fn sizes(rig: &Rig, body: &Body) -> Vec<f64> {
 #[test]
 fn fit_gradients_match_differences() {
     let body = body();
-    for method in linearised() {
-        let mut fit = new(&body, method);
+    for method in linear_methods() {
+        let mut fit = bent_fit(&body, method);
         for rig in rigs(&body) {
             let eta = rig.last_parameters();
-            let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
+            let mut points = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 3));
             for (i, point) in points.iter_mut().enumerate() {
                 point.place += Vec3::new(0.02, -0.01 * i as f64, 0.015);
             }
-            let sizes = sizes(&rig, &body);
+            let sizes = typical_changes(&rig, &body);
             let preferred: Vec<f64> = eta.iter().zip(&sizes).map(|(x, s)| x + 0.3 * s).collect();
             let weights: Vec<f64> = sizes.iter().map(|s| 1e-4 / (s * s)).collect();
             let mut at = |eta: &[f64]| {
-                let options = FitSettings {
-                    start: named(&rig, eta),
-                    preferred: named(&rig, &preferred),
-                    weights: named(&rig, &weights),
-                    ..FitSettings::default()
+                let options = RigFitSettings {
+                    start: values_by_name(&rig, eta),
+                    preferred: values_by_name(&rig, &preferred),
+                    weights: values_by_name(&rig, &weights),
+                    ..RigFitSettings::default()
                 };
                 fit.gradient(&rig, &points, &options).unwrap()
             };
@@ -204,18 +204,20 @@ fn fit_gradients_match_differences() {
 #[test]
 fn fit_cost_matches_equilibrium() {
     let body = body();
-    for method in linearised() {
-        let mut fit = new(&body, method);
+    for method in linear_methods() {
+        let mut fit = bent_fit(&body, method);
         for rig in rigs(&body) {
             let eta = rig.last_parameters();
-            let there = places(&mut fit, &rig, &eta, &near(&body, 3));
+            let there = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 3));
             let mut points = there.clone();
             points
                 .iter_mut()
                 .for_each(|p| p.place += Vec3::new(0.03, 0.0, 0.04));
-            let (none, slopes) = fit.gradient(&rig, &there, &FitSettings::default()).unwrap();
+            let (none, slopes) = fit
+                .gradient(&rig, &there, &RigFitSettings::default())
+                .unwrap();
             let (some, _) = fit
-                .gradient(&rig, &points, &FitSettings::default())
+                .gradient(&rig, &points, &RigFitSettings::default())
                 .unwrap();
             assert!(
                 none < 1e-20 && (some - 3.0 * 0.0025).abs() < 1e-11,
@@ -224,7 +226,7 @@ fn fit_cost_matches_equilibrium() {
             assert!(
                 slopes
                     .iter()
-                    .zip(sizes(&rig, &body))
+                    .zip(typical_changes(&rig, &body))
                     .all(|(g, s)| (g * s).abs() < 1e-10)
             );
         }
@@ -235,14 +237,14 @@ fn fit_cost_matches_equilibrium() {
 #[test]
 fn fit_recovers_known_parameters() {
     let body = body();
-    for method in linearised() {
-        let mut fit = new(&body, method);
+    for method in linear_methods() {
+        let mut fit = bent_fit(&body, method);
         for rig in rigs(&body) {
             let eta = rig.last_parameters();
             for count in [1, 3, 6] {
-                let vertices = near(&body, count);
-                let points = places(&mut fit, &rig, &eta, &vertices);
-                let sizes = sizes(&rig, &body);
+                let vertices = nearest_vertices(&body, count);
+                let points = reached_targets(&mut fit, &rig, &eta, &vertices);
+                let sizes = typical_changes(&rig, &body);
                 let start = eta.iter().zip(&sizes).enumerate();
                 let start: Vec<f64> = start
                     .map(|(k, (x, s))| match rig.parameter_names()[k] {
@@ -250,14 +252,15 @@ fn fit_recovers_known_parameters() {
                         _ => x + 0.25 * s * [1.0, -1.0, 0.5, -0.5][(k + count) % 4],
                     })
                     .collect();
-                let options = FitSettings {
-                    start: named(&rig, &start),
-                    ..FitSettings::default()
+                let options = RigFitSettings {
+                    start: values_by_name(&rig, &start),
+                    ..RigFitSettings::default()
                 };
-                let before = worst(&places(&mut fit, &rig, &start, &vertices), &points);
+                let before =
+                    largest_miss(&reached_targets(&mut fit, &rig, &start, &vertices), &points);
                 let found = fit.fit(&rig, &points, &options).unwrap();
-                let after = worst(
-                    &places(&mut fit, &rig, &found.parameters, &vertices),
+                let after = largest_miss(
+                    &reached_targets(&mut fit, &rig, &found.parameters, &vertices),
                     &points,
                 );
                 assert!(before > 1e-3 * body.size(), "{before}");
@@ -274,11 +277,11 @@ fn fit_recovers_known_parameters() {
 #[test]
 fn fit_respects_evaluation_limit() {
     let body = body();
-    let mut fit = new(&body, Method::Warped);
+    let mut fit = bent_fit(&body, Method::Warped);
     for rig in rigs(&body) {
         let eta = rig.last_parameters();
-        let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
-        let mut options = FitSettings::default();
+        let mut points = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 3));
+        let mut options = RigFitSettings::default();
         for most in [1, 2, 5, 8] {
             for p in &mut points {
                 p.place += Vec3::new(0.005, 0.0, 0.002);
@@ -290,7 +293,7 @@ fn fit_respects_evaluation_limit() {
                 found.evaluations <= most && found.cost <= before * (1.0 + 1e-12),
                 "{found:?}"
             );
-            options.start = named(&rig, &found.parameters);
+            options.start = values_by_name(&rig, &found.parameters);
         }
     }
 }
@@ -299,22 +302,22 @@ fn fit_respects_evaluation_limit() {
 #[test]
 fn fit_weights_pull_to_preferred() {
     let body = body();
-    let mut fit = new(&body, Method::Warped);
+    let mut fit = bent_fit(&body, Method::Warped);
     for rig in rigs(&body) {
         let eta = rig.last_parameters();
-        let mut points = places(&mut fit, &rig, &eta, &near(&body, 2));
+        let mut points = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 2));
         points
             .iter_mut()
             .for_each(|p| p.place += Vec3::new(0.02, 0.01, 0.0));
-        let sizes = sizes(&rig, &body);
+        let sizes = typical_changes(&rig, &body);
         let preferred: Vec<f64> = eta.iter().zip(&sizes).map(|(x, s)| x + 0.2 * s).collect();
         let mut off = f64::INFINITY;
         for xi in [1e-6, 1e-3, 1.0, 1e4] {
             let weights: Vec<f64> = sizes.iter().map(|s| xi / (s * s)).collect();
-            let options = FitSettings {
-                preferred: named(&rig, &preferred),
-                weights: named(&rig, &weights),
-                ..FitSettings::default()
+            let options = RigFitSettings {
+                preferred: values_by_name(&rig, &preferred),
+                weights: values_by_name(&rig, &weights),
+                ..RigFitSettings::default()
             };
             let found = fit.fit(&rig, &points, &options).unwrap().parameters;
             let each = found.iter().zip(&preferred).zip(&sizes);
@@ -333,15 +336,15 @@ fn fit_weights_pull_to_preferred() {
 #[test]
 fn fit_is_rigid_invariant() {
     // The shape of a body that hangs at rest knows where down is.
-    let body = hanging(false);
+    let body = hanging_body(false);
     let whole = Isometry3::new(Vec3::new(1.0, -2.0, 0.5), Vec3::new(0.7, -0.4, 1.9));
-    for method in linearised().filter(|m| *m != Method::Linear) {
-        let mut fit = new(&body, method);
-        let turned = pose(0.9, &whole);
-        let mut other = Fit::new(&body, method, &turned, whole * GRAVITY, None).unwrap();
+    for method in linear_methods().filter(|m| *m != Method::Linear) {
+        let mut fit = bent_fit(&body, method);
+        let turned = bent_pose(0.9, &whole);
+        let mut other = RigFit::new(&body, method, &turned, whole * GRAVITY, None).unwrap();
         for rig in rigs(&body) {
             let eta = rig.last_parameters();
-            let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
+            let mut points = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 3));
             points
                 .iter_mut()
                 .for_each(|p| p.place += Vec3::new(0.01, 0.01, -0.02));
@@ -350,21 +353,21 @@ fn fit_is_rigid_invariant() {
                 p.place = (whole * nalgebra::Point3::from(p.place)).coords;
             }
             let (a, of_a) = fit
-                .gradient(&rig, &points, &FitSettings::default())
+                .gradient(&rig, &points, &RigFitSettings::default())
                 .unwrap();
             let (b, of_b) = other
-                .gradient(&rig, &moved, &FitSettings::default())
+                .gradient(&rig, &moved, &RigFitSettings::default())
                 .unwrap();
             assert!((a - b).abs() < 1e-7 * a, "{a} {b}");
-            for ((a, b), s) in of_a.iter().zip(&of_b).zip(sizes(&rig, &body)) {
+            for ((a, b), s) in of_a.iter().zip(&of_b).zip(typical_changes(&rig, &body)) {
                 assert!((a - b).abs() * s < 1e-11, "{a} {b}");
             }
             // Preferred values make the minimum one point.
-            let sizes = sizes(&rig, &body);
+            let sizes = typical_changes(&rig, &body);
             let weights: Vec<f64> = sizes.iter().map(|s| 1e-3 / (s * s)).collect();
-            let options = FitSettings {
-                weights: named(&rig, &weights),
-                ..FitSettings::default()
+            let options = RigFitSettings {
+                weights: values_by_name(&rig, &weights),
+                ..RigFitSettings::default()
             };
             let first = fit.fit(&rig, &points, &options).unwrap();
             let second = other.fit(&rig, &moved, &options).unwrap();
@@ -381,11 +384,11 @@ fn fit_is_rigid_invariant() {
 fn fit_independent_of_history() {
     let body = body();
     let rigs = rigs(&body);
-    let mut used = new(&body, Method::Warped);
-    let vertices = near(&body, 4);
+    let mut used = bent_fit(&body, Method::Warped);
+    let vertices = nearest_vertices(&body, 4);
     let wanted = |rig: &Rig| {
-        let mut points = places(
-            &mut new(&body, Method::Warped),
+        let mut points = reached_targets(
+            &mut bent_fit(&body, Method::Warped),
             rig,
             &rig.last_parameters(),
             &vertices,
@@ -395,13 +398,13 @@ fn fit_independent_of_history() {
     };
     for rig in &rigs {
         let points = wanted(rig);
-        used.fit(rig, &points[1..], &FitSettings::default())
+        used.fit(rig, &points[1..], &RigFitSettings::default())
             .unwrap();
         let again = used
-            .fit(rig, &points[..3], &FitSettings::default())
+            .fit(rig, &points[..3], &RigFitSettings::default())
             .unwrap();
-        let fresh = new(&body, Method::Warped)
-            .fit(rig, &points[..3], &FitSettings::default())
+        let fresh = bent_fit(&body, Method::Warped)
+            .fit(rig, &points[..3], &RigFitSettings::default())
             .unwrap();
         assert_eq!(again, fresh);
     }
@@ -411,7 +414,7 @@ fn fit_independent_of_history() {
 #[test]
 fn fit_approaches_unreachable_targets() {
     let body = body();
-    let mut fit = new(&body, Method::Warped);
+    let mut fit = bent_fit(&body, Method::Warped);
     for rig in rigs(&body) {
         for away in [
             Vec3::new(0.5, 0.0, 0.0),
@@ -419,17 +422,17 @@ fn fit_approaches_unreachable_targets() {
             Vec3::new(1e6, 0.0, 0.0),
         ] {
             let eta = rig.last_parameters();
-            let mut points = places(&mut fit, &rig, &eta, &near(&body, 2));
+            let mut points = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 2));
             points.iter_mut().for_each(|p| p.place += away);
             let (before, _) = fit
-                .gradient(&rig, &points, &FitSettings::default())
+                .gradient(&rig, &points, &RigFitSettings::default())
                 .unwrap();
-            let found = fit.fit(&rig, &points, &FitSettings::default()).unwrap();
+            let found = fit.fit(&rig, &points, &RigFitSettings::default()).unwrap();
             assert!(
                 found.cost <= before && found.parameters.iter().all(|x| x.is_finite()),
                 "{found:?}"
             );
-            let resolved = ResolvedOptions::new(&rig, &body, &FitSettings::default()).unwrap();
+            let resolved = ResolvedOptions::new(&rig, &body, &RigFitSettings::default()).unwrap();
             for (x, (lower, upper)) in found.parameters.iter().zip(&resolved.bounds) {
                 assert!(lower <= x && x <= upper);
             }
@@ -442,14 +445,14 @@ fn fit_approaches_unreachable_targets() {
 #[test]
 fn fit_keeps_bounds() {
     let body = body();
-    let mut fit = new(&body, Method::Warped);
+    let mut fit = bent_fit(&body, Method::Warped);
     for rig in rigs(&body) {
         let eta = rig.last_parameters();
-        let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
+        let mut points = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 3));
         points
             .iter_mut()
             .for_each(|p| p.place += Vec3::new(0.05, 0.0, 0.0));
-        let mut options = FitSettings::default();
+        let mut options = RigFitSettings::default();
         for (k, name) in rig.parameter_names().iter().enumerate() {
             let room = if *name == "strength" { 1e3 } else { 0.0 };
             options
@@ -476,19 +479,24 @@ fn fit_includes_other_rigs_forces() {
     let body = body();
     let rigs = rigs(&body);
     let others = rigs[7].forces(&body, &rigs[7].last_parameters()).unwrap();
-    let pose = pose(0.9, &Isometry3::identity());
-    let vertices = near(&body, 3);
-    let mut fit = Fit::new(&body, Method::Warped, &pose, GRAVITY, Some(&others)).unwrap();
+    let pose = bent_pose(0.9, &Isometry3::identity());
+    let vertices = nearest_vertices(&body, 3);
+    let mut fit = RigFit::new(&body, Method::Warped, &pose, GRAVITY, Some(&others)).unwrap();
     let eta = rigs[0].last_parameters();
-    let points = places(&mut fit, &rigs[0], &eta, &vertices);
+    let points = reached_targets(&mut fit, &rigs[0], &eta, &vertices);
     assert!(
-        fit.gradient(&rigs[0], &points, &FitSettings::default())
+        fit.gradient(&rigs[0], &points, &RigFitSettings::default())
             .unwrap()
             .0
             < 1e-20
     );
-    let alone = places(&mut new(&body, Method::Warped), &rigs[0], &eta, &vertices);
-    assert!(worst(&points, &alone) > 1e-3);
+    let alone = reached_targets(
+        &mut bent_fit(&body, Method::Warped),
+        &rigs[0],
+        &eta,
+        &vertices,
+    );
+    assert!(largest_miss(&points, &alone) > 1e-3);
 }
 
 /// The tangents of the forces agree with the pull-back of a displacement field.
@@ -514,7 +522,9 @@ fn tangents_match_pull_back() {
         let total: f64 = forces.iter().map(Vec3::norm).sum();
         for (slope, pulled) in slopes.iter().zip(pulled) {
             let size: f64 = slope.iter().map(Vec3::norm).sum();
-            assert!((work(&field, slope) - pulled).abs() < 1e-12 * (size + total));
+            assert!(
+                (displacement_by_forces(&field, slope) - pulled).abs() < 1e-12 * (size + total)
+            );
         }
     }
 }

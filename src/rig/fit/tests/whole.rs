@@ -3,12 +3,12 @@
 
 use super::*;
 use crate::dynamics::{Equilibrium, Method};
-use crate::rig::FLATTEST;
+use crate::rig::MIN_VOLUME_RATIO;
 use crate::rig::fit::options::ResolvedOptions;
-use crate::rig::fit::whole::Whole;
+use crate::rig::fit::whole::FoldingLimit;
 
 /// A thin arm, bent at its joint.
-fn arm() -> Arc<Body> {
+fn thin_arm() -> Arc<Body> {
     BarOptions {
         cells_along: 16,
         length: 1.6,
@@ -19,8 +19,8 @@ fn arm() -> Arc<Body> {
 }
 
 /// Volume over volume at rest of each tetrahedron of the lattice.
-fn volumes(body: &Body, q: &[Vec3]) -> Vec<f64> {
-    let x = body.rest();
+fn volume_ratios(body: &Body, q: &[Vec3]) -> Vec<f64> {
+    let x = body.rest_shape();
     let volume = |at: &dyn Fn(u32) -> Vec3, c: &[u32]| {
         let o = at(c[0]);
         (at(c[1]) - o).cross(&(at(c[2]) - o)).dot(&(at(c[3]) - o))
@@ -34,11 +34,11 @@ fn volumes(body: &Body, q: &[Vec3]) -> Vec<f64> {
 }
 
 /// A rig that pushes as little as can be, for what there is without it.
-fn without(fit: &mut Fit, rig: &Rig) -> Vec<f64> {
+fn volumes_without_rig(fit: &mut RigFit, rig: &Rig) -> Vec<f64> {
     let mut eta = rig.last_parameters();
-    eta[rig.strength()] = 0.0;
+    eta[rig.strength_index()] = 0.0;
     let q = fit.displacements(rig, &eta).unwrap();
-    volumes(fit.body(), &q)
+    volume_ratios(fit.body(), &q)
 }
 
 fn thin_rigs(body: &Body) -> Vec<Rig> {
@@ -67,7 +67,7 @@ fn thin_rigs(body: &Body) -> Vec<Rig> {
 /// A thin arm that is pulled far does not fold, and the fit reports how far it came.
 #[test]
 fn fit_does_not_fold_thin_arm() {
-    let body = arm();
+    let body = thin_arm();
     let size = body.size();
     let vertex = (0..body.surface().vertices().len() as u32)
         .min_by_key(|&v| {
@@ -77,32 +77,32 @@ fn fit_does_not_fold_thin_arm() {
         .unwrap();
     for angle in [0.0, 1.2] {
         for rig in thin_rigs(&body) {
-            let pose = pose(angle, &Isometry3::identity());
-            let mut fit = Fit::new(&body, Method::Warped, &pose, GRAVITY, None).unwrap();
-            let plain = without(&mut fit, &rig);
-            let start = places(&mut fit, &rig, &rig.last_parameters(), &[vertex])[0];
+            let pose = bent_pose(angle, &Isometry3::identity());
+            let mut fit = RigFit::new(&body, Method::Warped, &pose, GRAVITY, None).unwrap();
+            let plain = volumes_without_rig(&mut fit, &rig);
+            let start = reached_targets(&mut fit, &rig, &rig.last_parameters(), &[vertex])[0];
             for far in [0.3, 2.0] {
                 let way = Vec3::new(far * 0.8, 0.0, far * 0.6);
-                let points = [Target {
+                let points = [SkinTarget {
                     place: start.place + way,
                     ..start
                 }];
                 for evaluations in [None, Some(8)] {
-                    let options = FitSettings {
+                    let options = RigFitSettings {
                         evaluations,
-                        ..FitSettings::default()
+                        ..RigFitSettings::default()
                     };
                     let found = fit.fit(&rig, &points, &options).unwrap();
                     let eta = &found.parameters;
                     let q = fit.displacements(&rig, eta).unwrap();
-                    let flat = volumes(&body, &q).into_iter().zip(&plain);
+                    let flat = volume_ratios(&body, &q).into_iter().zip(&plain);
                     for (now, before) in flat.filter(|(_, before)| **before > 0.0) {
-                        let least = FLATTEST.min(0.5 * before);
+                        let least = MIN_VOLUME_RATIO.min(0.5 * before);
                         assert!(now > least - 1e-6, "{now} of {before}");
                     }
-                    let strength = eta[rig.strength()].abs() * size / body.material().young();
+                    let strength = eta[rig.strength_index()].abs() * size / body.material().young();
                     assert!(strength < 1e4, "{strength} E/size");
-                    let there = places(&mut fit, &rig, eta, &[vertex])[0];
+                    let there = reached_targets(&mut fit, &rig, eta, &[vertex])[0];
                     let left = (there.place - points[0].place).norm() / far;
                     assert!(
                         (1.0 - found.reached - left).abs() < 1e-6,
@@ -124,18 +124,18 @@ fn fit_does_not_fold_thin_arm() {
 #[test]
 fn fit_unlimited_within_flesh_limit() {
     let body = body();
-    let mut fit = new(&body, Method::Warped);
+    let mut fit = bent_fit(&body, Method::Warped);
     for rig in rigs(&body) {
         let eta = rig.last_parameters();
-        let points = places(&mut fit, &rig, &eta, &near(&body, 3));
+        let points = reached_targets(&mut fit, &rig, &eta, &nearest_vertices(&body, 3));
         let start = {
             let mut start = eta.clone();
-            start[rig.strength()] *= 0.4;
-            named(&rig, &start)
+            start[rig.strength_index()] *= 0.4;
+            values_by_name(&rig, &start)
         };
-        let options = FitSettings {
+        let options = RigFitSettings {
             start,
-            ..FitSettings::default()
+            ..RigFitSettings::default()
         };
         let found = fit.fit(&rig, &points, &options).unwrap();
         assert!(found.reached > 0.999 && !found.folding, "{found:?}");
@@ -145,36 +145,36 @@ fn fit_unlimited_within_flesh_limit() {
 /// A start that folds flesh is led back, while a strength that the artist fixed stays.
 #[test]
 fn fit_leads_folding_start_back() {
-    let body = arm();
-    let pose = pose(0.6, &Isometry3::identity());
-    let mut fit = Fit::new(&body, Method::Warped, &pose, GRAVITY, None).unwrap();
+    let body = thin_arm();
+    let pose = bent_pose(0.6, &Isometry3::identity());
+    let mut fit = RigFit::new(&body, Method::Warped, &pose, GRAVITY, None).unwrap();
     for rig in thin_rigs(&body) {
-        let plain = without(&mut fit, &rig);
+        let plain = volumes_without_rig(&mut fit, &rig);
         let mut start = rig.last_parameters();
-        let points = places(&mut fit, &rig, &start, &near_arm(&body));
-        start[rig.strength()] *= 1e4;
-        let mut options = FitSettings {
-            start: named(&rig, &start),
-            ..FitSettings::default()
+        let points = reached_targets(&mut fit, &rig, &start, &vertices_near_arm(&body));
+        start[rig.strength_index()] *= 1e4;
+        let mut options = RigFitSettings {
+            start: values_by_name(&rig, &start),
+            ..RigFitSettings::default()
         };
         let found = fit.fit(&rig, &points, &options).unwrap();
         let q = fit.displacements(&rig, &found.parameters).unwrap();
-        let flat = volumes(&body, &q).into_iter().zip(&plain);
+        let flat = volume_ratios(&body, &q).into_iter().zip(&plain);
         assert!(
             flat.filter(|(_, b)| **b > 0.0)
-                .all(|(now, b)| now > FLATTEST.min(0.5 * b) - 1e-6)
+                .all(|(now, b)| now > MIN_VOLUME_RATIO.min(0.5 * b) - 1e-6)
         );
-        let strength = start[rig.strength()];
+        let strength = start[rig.strength_index()];
         options
             .bounds
             .insert("strength".into(), (strength, strength));
         let found = fit.fit(&rig, &points, &options).unwrap();
-        assert_eq!(found.parameters[rig.strength()], strength);
+        assert_eq!(found.parameters[rig.strength_index()], strength);
         assert!(!found.folding);
     }
 }
 
-fn near_arm(body: &Body) -> Vec<u32> {
+fn vertices_near_arm(body: &Body) -> Vec<u32> {
     let x = body.surface().vertices();
     let near = |v: &u32| (x[*v as usize] - Vec3::new(0.06, 0.0, 0.85)).norm() < 0.08;
     (0..x.len() as u32).filter(near).take(2).collect()
@@ -183,12 +183,12 @@ fn near_arm(body: &Body) -> Vec<u32> {
 /// A strength held at the limit of a round is freed only where flesh bears more.
 #[test]
 fn held_strength_is_freed() {
-    let body = arm();
+    let body = thin_arm();
     let rig = thin_rigs(&body).remove(0);
-    let resolved = ResolvedOptions::new(&rig, &body, &FitSettings::default()).unwrap();
+    let resolved = ResolvedOptions::new(&rig, &body, &RigFitSettings::default()).unwrap();
     let mut balance = Equilibrium::new(&body, Method::Warped).unwrap();
     let without = vec![Vec3::zeros(); body.node_count()];
-    let mut whole = Whole {
+    let mut whole = FoldingLimit {
         rig: &rig,
         balance: &mut balance,
         gravity: Vec3::zeros(),
@@ -198,22 +198,25 @@ fn held_strength_is_freed() {
     };
     let mut eta = rig.last_parameters();
     let mut bounds = resolved.bounds.clone();
-    let (least, most) = whole.narrow(&resolved, &mut bounds, &eta).unwrap();
-    let at = rig.strength();
+    let (least, most) = whole.narrow_bounds(&resolved, &mut bounds, &eta).unwrap();
+    let at = rig.strength_index();
     assert!(least < 0.0 && most > 0.0 && bounds[at].1 <= most.max(eta[at]));
     for (part, edge) in [(1.0, true), (0.5, false)] {
         // The round allowed as much, or half; what is there is the same.
         let round = (part * least, part * most);
         for bound in [round.0, round.1] {
             eta[at] = bound;
-            assert_eq!(whole.is_at_edge(&resolved, &eta).unwrap(), edge);
-            assert_eq!(whole.is_freed(&resolved, &eta, round).unwrap(), !edge);
+            assert_eq!(whole.is_at_limit(&resolved, &eta).unwrap(), edge);
+            assert_eq!(
+                whole.has_wider_range(&resolved, &eta, round).unwrap(),
+                !edge
+            );
             eta[at] = 0.7 * bound;
-            assert!(!whole.is_freed(&resolved, &eta, round).unwrap());
-            assert!(!whole.keep(&resolved, &mut eta).unwrap());
+            assert!(!whole.has_wider_range(&resolved, &eta, round).unwrap());
+            assert!(!whole.clamp_strength(&resolved, &mut eta).unwrap());
         }
     }
     eta[at] = 3.0 * most;
-    assert!(whole.keep(&resolved, &mut eta).unwrap());
+    assert!(whole.clamp_strength(&resolved, &mut eta).unwrap());
     assert_eq!(eta[at], most);
 }
