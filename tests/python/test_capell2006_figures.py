@@ -91,7 +91,9 @@ def test_guide_on_skin_direction(hilda):
     for _ in range(20):
         point, towards = rng.choice(hilda.vertices), rng.normal(size=3)
         depth = rng.uniform(0.0, 0.01)
-        rig = thew.Rig(thew.Template("bump", radius=0.02, strength=1.0), rigged.on_skin(surface, point, towards, depth))
+        rig = thew.Rig(
+            thew.Template("bump", radius=0.02, strength=1.0), rigged.guide_on_skin(surface, point, towards, depth)
+        )
         at = rig.frame(hilda.body)
         np.testing.assert_allclose(at[:3, 2], towards / np.linalg.norm(towards), atol=1e-9)
         assert np.linalg.norm(at[:3, 3] - point) == pytest.approx(depth, abs=1e-6)
