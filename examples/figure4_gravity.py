@@ -45,7 +45,7 @@ def main(how: Options) -> None:
     }
     surface = models.bar_surface(16)
     carried = bodies.Carrier(vertices, tets.tets, surface.vertices)
-    axis = bodies.on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    axis = bodies.nodes_on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))
 
     studio = Studio(turn=-9.0, tilt=9.0)
     skin, block, ink = studio.painted(), studio.material(GREY), studio.material(INK)

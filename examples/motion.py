@@ -23,7 +23,7 @@ DIFFERENCE = 1.0 / 120.0
 """Seconds either way for accelerations of the support."""
 
 
-class Carried:
+class CarriedNodes:
     """Nodes in the frame of the first bone of a figure that moves by `pose_at(figure, seconds)`."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Carried:
 class Puppet:
     """A body that follows a figure: nodes in its pelvis supported, some nodes tied to bones."""
 
-    def __init__(self, simulation, carried: Carried, places: dict[int, str], orientations: dict[int, str]) -> None:
+    def __init__(self, simulation, carried: CarriedNodes, places: dict[int, str], orientations: dict[int, str]) -> None:
         """`places` and `orientations`: the bone that a node's position or orientation goes with."""
         self.simulation, self.carried = simulation, carried
         self.places, self.orientations = places, orientations
@@ -84,7 +84,7 @@ class Puppet:
         return max(float(np.linalg.norm(u[n] - place)) for n, place in wanted.items())
 
 
-def nearest(nodes: np.ndarray, point) -> int:
+def nearest_node(nodes: np.ndarray, point) -> int:
     """The node nearest to a point."""
     return int(np.linalg.norm(nodes - np.asarray(point), axis=1).argmin())
 
@@ -94,7 +94,7 @@ def neighbours(tets: np.ndarray, node: int) -> list[int]:
     return [int(n) for n in np.unique(tets[(tets == node).any(axis=1)])]
 
 
-def inside_ball(nodes: np.ndarray, centre, radii) -> np.ndarray:
+def nodes_in_ball(nodes: np.ndarray, centre, radii) -> np.ndarray:
     """Which nodes lie in an ellipsoid."""
     return (((nodes - np.asarray(centre)) / np.asarray(radii)) ** 2).sum(axis=1) < 1.0
 

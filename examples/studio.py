@@ -44,7 +44,7 @@ class Studio:
         """One colour (sRGB), opaque or not."""
         key = (*colour, alpha, gloss)
         if key not in self._materials:
-            made = self._materials[key] = stage.matt(f"Material {len(self._materials)}", colour)
+            made = self._materials[key] = stage.matt_material(f"Material {len(self._materials)}", colour)
             shader = _shader(made)
             shader.inputs["Roughness"].default_value = 1.0 - gloss
             shader.inputs["Alpha"].default_value = alpha
@@ -55,7 +55,7 @@ class Studio:
         """A material that takes its colour from the vertices."""
         key = ("painted", alpha, gloss)
         if key not in self._materials:
-            made = self._materials[key] = stage.matt("Painted", (1.0, 1.0, 1.0))
+            made = self._materials[key] = stage.matt_material("Painted", (1.0, 1.0, 1.0))
             shader = _shader(made)
             shader.inputs["Roughness"].default_value = 1.0 - gloss
             shader.inputs["Alpha"].default_value = alpha
@@ -209,7 +209,7 @@ class Studio:
         light = self._add(bpy.data.objects.new("Key", lamp), (0.0, 0.0, 0.0))
         direction = 0.62 * self.right - 0.95 * self.up + 1.0 * self.ahead
         light.rotation_euler = Vector(direction.tolist()).to_track_quat("-Z", "Y").to_euler()
-        stage.surroundings((0.86, 0.92, 1.0), 0.55)
+        stage.set_surroundings((0.86, 0.92, 1.0), 0.55)
 
 
 def _shader(material: bpy.types.Material) -> bpy.types.Node:

@@ -59,7 +59,7 @@ def wheel() -> Path:
         old.unlink()
     say("wheel")
     date = archives.epoch()
-    options, env = compiling(date)
+    options, env = compile_options(date)
     run(
         [
             TOOLS.bin / "maturin",
@@ -83,7 +83,7 @@ def wheel() -> Path:
     return built
 
 
-def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
+def compile_options(date: int) -> tuple[list[object], dict[str, str | None]]:
     """Returns the options and variables with which cargo compiles for both the wheel and the tests, so that it compiles once.
 
     zig links for older systems than this one. Cargo takes another linker for another configuration, so a separate
@@ -96,14 +96,14 @@ def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
     # find out itself are set as well, since other variables would be another configuration.
     python = {
         "PYO3_PYTHON": str(TOOLS.python),
-        "PYO3_CONFIG_FILE": str(_written("pyo3-config.txt", PYO3_CONFIG)),
+        "PYO3_CONFIG_FILE": str(_write("pyo3-config.txt", PYO3_CONFIG)),
         "PYO3_BUILD_EXTENSION_MODULE": "1",
     }
-    env = {**TOOLS.activated(), **reproducible(date), **python, linker: str(_linker())}
+    env = {**TOOLS.activated(), **reproducible_variables(date), **python, linker: str(_linker())}
     return ["--target", target, "--target-dir", ROOT / "target" / "wheel"], env
 
 
-def linking_python() -> tuple[list[str], dict[str, str | None]]:
+def binding_options() -> tuple[list[str], dict[str, str | None]]:
     """Returns features and variables with which the tests include the Python bindings, too.
 
     The library is then compiled once, for the tests and the wheel. Returns nothing if Python has no library to link
@@ -130,12 +130,12 @@ def _linker() -> Path:
         f"export CARGO_ZIGBUILD_ZIG_COMMAND='{TOOLS.python}' CARGO_ZIGBUILD_ZIG_COMMAND_ARGS='-m ziglang'\n"
         f"exec '{TOOLS.bin / 'maturin'}' zig cc -- -fno-sanitize=all -target {os.uname().machine}-linux-gnu.{glibc} {allow} \"$@\"\n"
     )
-    script = _written("zig-linker", text)
+    script = _write("zig-linker", text)
     script.chmod(0o755)
     return script
 
 
-def _written(name: str, text: str) -> Path:
+def _write(name: str, text: str) -> Path:
     """Writes a text to a file in our scratch folder, unless it is the same already. Returns the file."""
     file = SCRATCH / name
     if not file.is_file() or file.read_text() != text:
@@ -144,7 +144,7 @@ def _written(name: str, text: str) -> Path:
     return file
 
 
-def reproducible(date: int) -> dict[str, str]:
+def reproducible_variables(date: int) -> dict[str, str]:
     """Returns variables that make the compiler's output independent of folder and time."""
     home = Path.home()
     places = {

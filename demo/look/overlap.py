@@ -55,18 +55,18 @@ def normals(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-300)
 
 
-def inside(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+def vertices_inside(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Returns the vertices of a welded surface that lie in other flesh."""
     return _inside(vertices, triangles)[0]
 
 
-def welded(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+def weld(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Returns triangles [t, 3] over vertices welded by their positions at rest [n, 3], oriented outwards by majority."""
     grid = np.rint((rest - rest.min(axis=0)) / (WELD * np.linalg.norm(np.ptp(rest, axis=0)))).astype(np.int64)
     _, first, of = np.unique(grid, axis=0, return_index=True, return_inverse=True)
     joined = first[of.reshape(-1)][triangles]
     joined = joined[(joined != np.roll(joined, 1, axis=1)).all(axis=1)]
-    return joined[:, ::-1] if len(inside(rest, joined)) > 0.5 * len(np.unique(joined)) else joined
+    return joined[:, ::-1] if len(vertices_inside(rest, joined)) > 0.5 * len(np.unique(joined)) else joined
 
 
 class Shape:
@@ -77,14 +77,14 @@ class Shape:
         import thew
 
         self.rest = np.ascontiguousarray(rest, np.float64)
-        self.triangles = np.ascontiguousarray(welded(self.rest, np.asarray(triangles)))
+        self.triangles = np.ascontiguousarray(weld(self.rest, np.asarray(triangles)))
         """Welded and oriented outwards."""
         self.surface = thew.Surface(self.rest, self.triangles)
         edges = np.concatenate([self.triangles[:, [i, (i + 1) % 3]] for i in range(3)])
         self.edges = np.unique(np.sort(edges, axis=1), axis=0)
         self.corners = np.argsort(self.triangles, axis=None, kind="stable")
         self.starts = np.searchsorted(self.triangles.ravel()[self.corners], np.arange(len(self.rest) + 1))
-        self.own = inside(self.rest, self.triangles)
+        self.own = vertices_inside(self.rest, self.triangles)
         """Vertices in other flesh at rest: they do not count in poses."""
 
     def overlap(self, vertices: np.ndarray) -> Overlap:

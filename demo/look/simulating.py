@@ -90,7 +90,7 @@ class Character:
         peaks = away.max(axis=0)
         swing = np.sqrt(np.mean(away[:, peaks >= np.quantile(peaks, 1.0 - FARTHEST)] ** 2, axis=1))
         # A hundred thousandth of the size does not count as a swing.
-        return measures.calm(swing, FINE) if swing.max() > 1e-5 * self.recording.size else 0.0
+        return measures.calm_time(swing, FINE) if swing.max() > 1e-5 * self.recording.size else 0.0
 
     def over_exact(self, clip: Clip, shown: np.ndarray) -> float | None:
         """Returns the sway of `shown` over that of neo-Hookean flesh in the same body at the same poses.
