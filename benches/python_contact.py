@@ -72,12 +72,12 @@ class Way:
     """Time of each frame, ms."""
 
     def add(self, found: overlap.Overlap, own: np.ndarray, size: float) -> None:
-        new, depth, vertex = found.deepest(own)
+        new, depth, vertex = found.deepest_vertex(own)
         self.through.append(len(found.vertices))
         self.new.append(new)
         self.depths.append(100.0 * depth / size)
         self.deepest.append(vertex)
-        self.own_depths.append(100.0 * found.of(own)[1] / size)
+        self.own_depths.append(100.0 * found.deepest_of(own)[1] / size)
 
     @property
     def slowest(self) -> float:
@@ -135,7 +135,7 @@ def elbows(body: thew.Body, method: str) -> None:
             found = [shape.overlap(p) for p in (skin[-1], *(c.positions(len(c)) for c in clips))]
             jumps = [jump(np.asarray(c, float) - skin, size) for c in clips]
             ms = [float(t.mean()) for t in time_frames(body, poses, [None, thew.Contact()], 24.0, **settings)]
-            deep = [100.0 * f.deepest()[1] / size for f in found]
+            deep = [100.0 * f.deepest_vertex()[1] / size for f in found]
             print(f"| {degrees:.0f}°, {joints:.0f} | {', '.join(str(len(f.vertices)) for f in found)} | {deep[1]:.2f}, {deep[2]:.2f} "
                   f"| {jumps[0]:.2f}, {jumps[1]:.2f} | {clips[0].inverted_cells[-1]}, {clips[1].inverted_cells[-1]} "
                   f"| {len(clips[1].contacts(len(poses) - 1))} | {ms[0]:.1f} | {ms[1]:.1f} | {ms[1] / ms[0]:.2f} |", flush=True)  # fmt: skip
@@ -327,7 +327,7 @@ def measure(character: Character, shape: overlap.Shape, clip: Clip) -> tuple[Row
     recording, size, fps = character.recording, character.recording.size, character.recording.fps
     ways, shown, contacts = (Way(), Way()), [], []
     for way, contact in zip(ways, (None, thew.Contact()), strict=True):
-        made, points, at = character.simulated(clip, contact=contact)
+        made, points, at = character.simulate(clip, contact=contact)
         shown.append(points)
         contacts = [len(made.contacts(f)) for f in at]
         look = recording.look(clip, points)

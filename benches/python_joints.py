@@ -60,7 +60,7 @@ def main() -> None:
             continue
         rows, measured = [], None if options.no_measures else bends.MeasuredCharacter(r)
         for bend in chosen:
-            shown = flesh.shown(bend)
+            shown = flesh.shown_shapes(bend)
             if measured:
                 report(r, bend, shown, measured, found)
             rows.append(pictures(r, bend, shown))
@@ -85,7 +85,7 @@ class Flesh:
         self.best = thew.Simulation(body, "hyperelastic", gravity=STILL, elastic_joints=1.0)
         self.best.reset(np.tile(np.eye(4), (len(r.names), 1, 1)))
 
-    def shown(self, bend: bends.Bend) -> dict[str, np.ndarray]:
+    def shown_shapes(self, bend: bends.Bend) -> dict[str, np.ndarray]:
         r = self.r
         self.lattice.reset(bend.maps)
         self.best.positions()  # of the former bend: does the work that is done once

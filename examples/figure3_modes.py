@@ -53,7 +53,7 @@ def main(how: Options) -> None:
     deformer = thew.Deformer(modes, thew.Surface(surface.vertices, surface.triangles), form="vertex")
 
     studio = Studio(turn=-14.0, tilt=14.0)
-    skin, foot = studio.painted(), studio.material(GREY)
+    skin, foot = studio.vertex_material(), studio.material(GREY)
     across, gap, drop = 0.0, 0.66, -1.7
     for title, number, largest in choose(modes, tip):
         stand = upright_rotation(vertices, modes.shapes[number], tip)

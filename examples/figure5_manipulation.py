@@ -36,7 +36,7 @@ def main(how: Options) -> None:
     deformer = thew.Deformer(modes, thew.Surface(surface.vertices, surface.triangles), form="vertex")
 
     studio = Studio(turn=-28.0, tilt=16.0)
-    skin, block = studio.painted(), studio.material(GREY)
+    skin, block = studio.vertex_material(), studio.material(GREY)
     # Two tones, by side, so that a twist is seen.
     side = np.abs(surface.vertices[:, 1]) > np.abs(surface.vertices[:, 2])
     tint = np.where(side[:, None], SKIN, LIGHT) ** 2.2

@@ -42,7 +42,7 @@ def main(how: Options) -> None:
     pieces = Pieces(bodo, bones)
 
     studio = Studio(turn=-24.0, tilt=8.0)
-    paint, glass, floor = studio.painted(), studio.painted(alpha=0.35), studio.material(GREY)
+    paint, glass, floor = studio.vertex_material(), studio.vertex_material(alpha=0.35), studio.material(GREY)
     pin, held = studio.material(RED, gloss=0.7), studio.material(INK)
     swings = []
     for column, shot in enumerate((0.0, *SHOTS)):

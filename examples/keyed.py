@@ -97,7 +97,7 @@ def draw(
             if isinstance(row.colour, tuple):
                 studio.mesh(shape, triangles, studio.material(row.colour), place)
             else:
-                studio.mesh(shape, triangles, studio.painted(), place, row.colour)
+                studio.mesh(shape, triangles, studio.vertex_material(), place, row.colour)
             scenery(studio, place)
         left = studio.at(sheet.low[0], sheet.high[1] - r * sheet.down - 0.2 * sheet.words, 0.0)
         studio.text(row.title, left, 1.15 * sheet.words, align="LEFT")

@@ -44,7 +44,7 @@ class CarriedNodes:
         felt = GRAVITY - (self.nodes @ second[:3, :3].T + second[:3, 3])
         return self.masses[:, None] * (felt @ now[:3, :3] - GRAVITY)
 
-    def attached(self, bone: str, node: int, t: float) -> tuple[np.ndarray, np.ndarray]:
+    def attached_motion(self, bone: str, node: int, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Displacement and rotation vector, in the support's frame, of a node that goes with a bone."""
         relative = np.linalg.inv(self.map(self.support, t)) @ self.map(bone, t)
         point = self.nodes[node]
@@ -71,8 +71,10 @@ class Puppet:
             # Constraints hold at the end of a step, forces act over it.
             then, middle = self.time + step, self.time + 0.5 * step
             self.simulation.constrain(
-                positions={n: self.carried.attached(bone, n, then)[0] for n, bone in self.places.items()},
-                orientations={n: self.carried.attached(bone, n, then)[1] for n, bone in self.orientations.items()},
+                positions={n: self.carried.attached_motion(bone, n, then)[0] for n, bone in self.places.items()},
+                orientations={
+                    n: self.carried.attached_motion(bone, n, then)[1] for n, bone in self.orientations.items()
+                },
             )
             self.simulation.advance(self.carried.forces(middle))
             self.time = then
@@ -80,7 +82,7 @@ class Puppet:
     def misses(self) -> float:
         """How far tied nodes are from their targets, metres."""
         u = np.asarray(self.simulation.displacements())
-        wanted = {n: self.carried.attached(bone, n, self.time)[0] for n, bone in self.places.items()}
+        wanted = {n: self.carried.attached_motion(bone, n, self.time)[0] for n, bone in self.places.items()}
         return max(float(np.linalg.norm(u[n] - place)) for n, place in wanted.items())
 
 

@@ -118,7 +118,7 @@ def main(how: Options) -> None:
         return u * np.array([0.95, 0.75, 0.1]) + (1 - u) * np.array([0.15, 0.1, 0.45])
 
     studio = Studio(turn=-32.0, tilt=14.0)
-    paint, glass = studio.painted(), studio.material((0.7, 0.68, 0.65), alpha=0.25)
+    paint, glass = studio.vertex_material(), studio.material((0.7, 0.68, 0.65), alpha=0.25)
     shows = (
         ("tubes on bones", creature, None),
         ("along", creature, along),

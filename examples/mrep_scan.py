@@ -69,7 +69,7 @@ def slices(studio: Studio, volume: thew.Volume, place: np.ndarray) -> None:
         )
         faces = np.arange(len(quads)).reshape(-1, 4)
         colours = np.repeat(sheet.reshape(-1, 1) ** 2.2, 4, axis=0).repeat(3, axis=1)
-        studio.mesh(quads, faces, studio.painted(gloss=0.0), place, colours, smooth=False)
+        studio.mesh(quads, faces, studio.vertex_material(gloss=0.0), place, colours, smooth=False)
 
 
 def atoms(studio: Studio, model: thew.MRep, place: np.ndarray) -> None:

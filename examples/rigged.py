@@ -25,7 +25,7 @@ class Rigged:
     """At rest, [b,4,4]."""
     rigs: dict[str, list[thew.Rig]] = field(default_factory=dict)
 
-    def settled(self, controls: dict[str, float]) -> np.ndarray:
+    def balanced_skin(self, controls: dict[str, float]) -> np.ndarray:
         """The skin [n,3] in balance with the rigs at these controls; a rig without one does nothing."""
         balance = thew.Equilibrium(self.body)
         balance.set_pose(self.pose)

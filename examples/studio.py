@@ -51,7 +51,7 @@ class Studio:
             made.diffuse_color = (*made.diffuse_color[:3], alpha)
         return self._materials[key]
 
-    def painted(self, alpha: float = 1.0, gloss: float = 0.5) -> bpy.types.Material:
+    def vertex_material(self, alpha: float = 1.0, gloss: float = 0.5) -> bpy.types.Material:
         """A material that takes its colour from the vertices."""
         key = ("painted", alpha, gloss)
         if key not in self._materials:
@@ -149,7 +149,10 @@ class Studio:
         strip = np.concatenate([low, low + thick * self.up])
         i = np.arange(32)
         self.mesh(
-            strip, np.stack([i, i + 1, i + 34, i + 33], axis=1), self.painted(gloss=0.1), colours=ramp(np.tile(t, 2))
+            strip,
+            np.stack([i, i + 1, i + 34, i + 33], axis=1),
+            self.vertex_material(gloss=0.1),
+            colours=ramp(np.tile(t, 2)),
         )
         self.text(words[0], np.asarray(place) - 1.3 * height * self.up, height, align="LEFT")
         self.text(words[1], np.asarray(place) + length * self.right - 1.3 * height * self.up, height, align="RIGHT")

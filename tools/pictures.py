@@ -126,7 +126,7 @@ def _run(maker: Maker, window: Path | None) -> None:
             run([TOOLS.python, script, *maker.words], env={"PYTHONPATH": str(ROOT)})
         case "blender":
             zipped = {"THEW_ZIP": str(products.package())}
-            run([BLENDERS[0].ready().python, script, *maker.words], env={**profile, **zipped, "PYTHONPATH": str(ROOT)})
+            run([BLENDERS[0].ensure().python, script, *maker.words], env={**profile, **zipped, "PYTHONPATH": str(ROOT)})
         case "window":
             size = ["--window-geometry", 0, 0, 1600, 900, "--enable-event-simulate"]
             run([window, *size, "--python", script, "--", products.package(), MAKING], env=profile)

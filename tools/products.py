@@ -49,7 +49,7 @@ def version() -> str:
 def wheel() -> Path:
     """Builds the wheel for this machine's platform, unless its inputs are unchanged."""
     system.require_rust()
-    TOOLS.ready()
+    TOOLS.ensure()
     sources = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "src", "python", "wheel")]
     inputs = digest(*sources)
     present = _built_wheel()
@@ -89,7 +89,7 @@ def compile_options(date: int) -> tuple[list[object], dict[str, str | None]]:
     zig links for older systems than this one. Cargo takes another linker for another configuration, so a separate
     target folder is used, and the output of plain `cargo build` stays as it is.
     """
-    TOOLS.ready()
+    TOOLS.ensure()
     target = f"{os.uname().machine}-unknown-linux-gnu"
     linker = f"CARGO_TARGET_{target.upper().replace('-', '_')}_LINKER"
     # Extension modules are not linked to Python's library: its interpreter holds it already. Values that maturin would
@@ -99,7 +99,7 @@ def compile_options(date: int) -> tuple[list[object], dict[str, str | None]]:
         "PYO3_CONFIG_FILE": str(_write("pyo3-config.txt", PYO3_CONFIG)),
         "PYO3_BUILD_EXTENSION_MODULE": "1",
     }
-    env = {**TOOLS.activated(), **reproducible_variables(date), **python, linker: str(_linker())}
+    env = {**TOOLS.activation_variables(), **reproducible_variables(date), **python, linker: str(_linker())}
     return ["--target", target, "--target-dir", ROOT / "target" / "wheel"], env
 
 
@@ -176,7 +176,7 @@ def check_private(built: Path) -> None:
 def package(given_wheel: Path | None = None) -> Path:
     """Builds dist/thew-VERSION.zip, or, with a wheel from elsewhere, dist/thew-VERSION-PLATFORM.zip."""
     binary = given_wheel.resolve() if given_wheel else wheel()
-    BLENDERS[0].ready()
+    BLENDERS[0].ensure()
     inputs = digest(ROOT / "blender_addon", ROOT / "tools", binary.name, str(binary.stat().st_mtime_ns))
     platform = platform_of(binary)
     suffix = f"-{platform}" if given_wheel else ""
@@ -236,7 +236,7 @@ def platform_of(wheel_file: Path) -> str:
 
 def validate_source() -> None:
     """Runs Blender's own validator over the extension's source."""
-    BLENDERS[0].ready()
+    BLENDERS[0].ensure()
     _extension_tool("validate", ROOT / "blender_addon")
 
 

@@ -51,14 +51,14 @@ class Bodies:
         ]
         self.own = np.concatenate(own)
 
-    def through(self, posed: list[np.ndarray]) -> np.ndarray:
+    def overlapping_vertices(self, posed: list[np.ndarray]) -> np.ndarray:
         """Returns the vertices in other flesh, numbered over all bodies."""
         return np.setdiff1d(overlap.vertices_inside(np.concatenate(posed), self.triangles), self.own)
 
     def view(self, posed: list[np.ndarray], view: raster.View, middle, half: float, side: int) -> np.ndarray:
         """Draws the bodies from outside."""
         tints = np.concatenate([np.tile(tint, (len(p), 1)) for p, tint in zip(posed, self.tints, strict=True)])
-        tints[self.through(posed)] = THROUGH
+        tints[self.overlapping_vertices(posed)] = THROUGH
         points = np.concatenate(posed)
         return raster.draw(points, self.triangles, tints, view, np.asarray(middle), half, side)
 
@@ -167,7 +167,9 @@ def squat(output: Path, side: int = 280) -> None:
     rows: list[list[np.ndarray]] = [[], []]
     for name, points, inverted in ways:
         seen = Bodies([(skin.vertices, skin.triangles())], [GREY if name == "skin" else FLESH], cut)
-        print(f"squat, {name}: {len(seen.through([points]))} vertices in other flesh, {inverted} cells inverted")
+        print(
+            f"squat, {name}: {len(seen.overlapping_vertices([points]))} vertices in other flesh, {inverted} cells inverted"
+        )
         rows[0].append(seen.view([points], raster.View(1.2, 0.0), middle, 0.46, side))
         rows[1].append(seen.section([points], ALONG_Y, ALONG_Z, middle, 0.46, side))
         raster.write(rows[0][-1], name, 6, 6)
@@ -196,7 +198,7 @@ def bench(output: Path, side: int = 340) -> None:
         seen = Bodies(
             [(skin.vertices, skin.triangles()), (vertices + [0.0, 9.0, 0.0], triangles)], [FLESH, SECOND], cut
         )
-        print(f"bench, {name}: {len(seen.through(posed))} vertices in other flesh or the bench")
+        print(f"bench, {name}: {len(seen.overlapping_vertices(posed))} vertices in other flesh or the bench")
         middle = np.array([0.0, 0.05, top + 0.12])
         rows[0].append(seen.view(posed, raster.View(-2.2, 0.25), middle, 0.42, side))
         rows[1].append(seen.section(posed, ALONG_X, ALONG_Z, middle + [0.0, 0.06, 0.0], 0.42, side))
@@ -242,7 +244,9 @@ def hug(output: Path, near: float = 0.64, side: int = 300) -> None:
     for name, clips in (("alone", alone), ("together", together)):
         posed = [skin_ + clip.offsets(last) for skin_, clip in zip(plain, clips, strict=True)]
         inverted = [int(clip.inverted_cells[last]) for clip in clips]
-        print(f"hug, {name}: {len(seen.through(posed))} vertices in other flesh, {inverted} cells inverted")
+        print(
+            f"hug, {name}: {len(seen.overlapping_vertices(posed))} vertices in other flesh, {inverted} cells inverted"
+        )
         rows[0].append(seen.view(posed, raster.View(1.15, 0.3), (0.0, 0.0, 1.0), 0.56, side))
         rows[1].append(seen.section(posed, ALONG_Y, ALONG_Z, (0.0, 0.0, 1.0), 0.56, side))
         raster.write(rows[0][-1], name, 6, 6)
@@ -277,7 +281,7 @@ def elbow(output: Path, side: int = 210) -> None:
             for name, contact in (("free", None), ("contact", thew.Contact())):
                 clip = thew.simulate(body, poses, FPS, contact=contact, gravity=STILL, elastic_joints=joints)
                 posed = [plain_skin(poses[-1], vertices, weights) + clip.offsets(len(poses) - 1)]
-                count = len(seen.through(posed))
+                count = len(seen.overlapping_vertices(posed))
                 print(f"elbow {degrees:.0f}, joints {joints:.0f}, {name}: {count} vertices in other flesh, "
                       f"{clip.inverted_cells[-1]} cells inverted")  # fmt: skip
                 rows[-1].append(seen.section(posed, ALONG_X, ALONG_Z, (0.42, 0.0, -0.1), 0.27, side))
@@ -307,7 +311,7 @@ def balls(output: Path, side: int = 230) -> None:
         free = [vertices + [x, 0.0, 0.0] for x in (-apart / 2, apart / 2)]
         touching = [scene.positions(of).astype(np.float64) for of in (0, 1)]
         for row, (name, posed) in enumerate((("alone", free), ("together", touching))):
-            print(f"balls {goal:.2f} m apart, {name}: {len(seen.through(posed))} vertices in other flesh")
+            print(f"balls {goal:.2f} m apart, {name}: {len(seen.overlapping_vertices(posed))} vertices in other flesh")
             rows[row].append(seen.section(posed, ALONG_X, ALONG_Z, STILL, 0.42, side))
             raster.write(rows[row][-1], f"{name}, {100 * goal:.0f} cm", 6, 6)
         rows[2].append(seen.view(touching, raster.View(0.0, 0.5), STILL, 0.42, side))

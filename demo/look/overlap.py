@@ -32,15 +32,15 @@ class Overlap:
     depths: np.ndarray
     """Distance to the skin through which each vertex came in, [p], in the vertices' unit; 0 if it is not found."""
 
-    def deepest(self, but: np.ndarray | None = None) -> tuple[int, float, int]:
+    def deepest_vertex(self, but: np.ndarray | None = None) -> tuple[int, float, int]:
         """Returns (number of vertices without those in `but`, largest depth, its vertex or -1)."""
-        return self._deepest(~np.isin(self.vertices, but if but is not None else []))
+        return self._deepest_vertex(~np.isin(self.vertices, but if but is not None else []))
 
-    def of(self, chosen: np.ndarray) -> tuple[int, float, int]:
-        """Returns `deepest` for the vertices in an int array alone."""
-        return self._deepest(np.isin(self.vertices, chosen))
+    def deepest_of(self, chosen: np.ndarray) -> tuple[int, float, int]:
+        """Returns `deepest_vertex` for the vertices in an int array alone."""
+        return self._deepest_vertex(np.isin(self.vertices, chosen))
 
-    def _deepest(self, chosen: np.ndarray) -> tuple[int, float, int]:
+    def _deepest_vertex(self, chosen: np.ndarray) -> tuple[int, float, int]:
         vertices, depths = self.vertices[chosen], self.depths[chosen]
         return len(vertices), float(depths.max(initial=0.0)), int(vertices[depths.argmax()]) if len(vertices) else -1
 
@@ -130,7 +130,7 @@ class Shape:
         depths = np.full(len(found), np.inf)
         some = min(NEAREST, len(vertices) - 1)
         near = [np.argpartition(np.where(c, far, np.inf), some, axis=1)[:, :some] for c in (other, ~other)]
-        beside_crease = self._shallow(found, near[1])
+        beside_crease = self._are_shallow(found, near[1])
         for row, vertex in enumerate(found):
             around = np.concatenate([near[0][row][other[row, near[0][row]]], near[1][row][beside_crease[row]]])
             around = around[np.isfinite(far[row, around])]
@@ -140,7 +140,7 @@ class Shape:
                 depths[row] = thew.closest_points(vertices, beside, vertices[[vertex]])[1][0]
         return depths
 
-    def _shallow(self, found: np.ndarray, near: np.ndarray) -> np.ndarray:
+    def _are_shallow(self, found: np.ndarray, near: np.ndarray) -> np.ndarray:
         """Returns whether the midpoints at rest between vertices [p] and [p, k] are shallow, [p, k]."""
         a, b = self.rest[found][:, None], self.rest[near]
         middle = (0.5 * (a + b)).reshape(-1, 3)

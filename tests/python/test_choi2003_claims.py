@@ -170,7 +170,7 @@ def test_figure_7_blob():
     turned = 0.0
     while puppet.time < 2.5:
         puppet.run(puppet.time + STEP, STEP)
-        wanted = carried.attached("head", head, puppet.time)[1]
+        wanted = carried.attached_motion("head", head, puppet.time)[1]
         np.testing.assert_allclose(np.asarray(simulation.rotations())[head], wanted, atol=1e-9)
         turned = max(turned, np.linalg.norm(wanted))
         assert puppet.misses() < 1e-9

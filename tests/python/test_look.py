@@ -591,6 +591,6 @@ def test_section_overlap_red():
     assert covered == pytest.approx(2.0 * np.pi * 0.2**2 - lens, rel=0.02)
     assert picture[100, 40, 0] > picture[100, 40, 2] and picture[100, 160, 2] > picture[100, 160, 0]
     inside = [np.flatnonzero(np.linalg.norm(posed[k] - [0.1 - 0.2 * k, 0, 0], axis=1) < 0.198) for k in (0, 1)]
-    through = seen.through(posed)
+    through = seen.overlapping_vertices(posed)
     assert np.isin(np.concatenate([inside[0], inside[1] + len(ball)]), through).all()
-    assert len(seen.through([ball, ball + [1.0, 0.0, 0.0]])) == 0
+    assert len(seen.overlapping_vertices([ball, ball + [1.0, 0.0, 0.0]])) == 0
