@@ -116,7 +116,7 @@ def one_file(name: str) -> None:
             if obj.name in added:
                 row = {"character": Path(name).name, "clip": clip, "mesh": obj.name}
                 try:
-                    row |= {"add": added[obj.name], **measured(obj)}
+                    row |= {"add": added[obj.name], **measure(obj)}
                 except RuntimeError as error:
                     row["reported"] = str(error).strip()
                 tell(row)
@@ -139,7 +139,7 @@ def add(obj) -> float:
     return taken["add"]
 
 
-def measured(obj) -> dict:
+def measure(obj) -> dict:
     """Simulates the scene's range and measures it; lengths in percent."""
     import bpy
 
@@ -154,7 +154,7 @@ def measured(obj) -> dict:
         "vertices": m.vertices,
         "cells": m.cells,
         "lattice_vertices": m.lattice_vertices,
-        "simulate": 1e3 * simulating(flesh_of(obj)) / m.frames,
+        "simulate": 1e3 * simulation_seconds(flesh_of(obj)) / m.frames,
         "volume": [100.0 * (m.volume_low - 1.0), 100.0 * (m.volume_high - 1.0)] if m.closed else "open",
         "static": 100.0 * m.static_skin,
         "far": 100.0 * m.far_skin,
@@ -164,7 +164,7 @@ def measured(obj) -> dict:
     }
 
 
-def simulating(flesh) -> float:
+def simulation_seconds(flesh) -> float:
     """Returns seconds of the simulation alone: the operator may find it done already by the extension's own updates."""
     import thew
 

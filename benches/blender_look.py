@@ -62,20 +62,20 @@ def main() -> int:
         if folder:
             folder.mkdir(parents=True, exist_ok=True)
     if options.from_npz:
-        return recorded(options)
+        return measure_recordings(options)
     if not options.one:
-        return in_blender(options)
-    one(options.one, options)
+        return measure_in_blender(options)
+    measure_one(options.one, options)
     sys.stdout.flush()
     os._exit(0)  # Blender 4.2 crashes at exit once an extension was enabled
 
 
-def chosen(name: str, options: argparse.Namespace) -> bool:
+def is_chosen(name: str, options: argparse.Namespace) -> bool:
     """Returns whether a character or file is selected by `--only`."""
     return not options.only or any(part.lower() in name.lower() for part in options.only)
 
 
-def recorded(options: argparse.Namespace) -> int:
+def measure_recordings(options: argparse.Namespace) -> int:
     """Measures recordings with the package alone."""
     if options.wheel_path:
         use_package(options.wheel_path)
@@ -85,7 +85,7 @@ def recorded(options: argparse.Namespace) -> int:
     looks = []
     print(table.heading(), flush=True)
     for file in sorted(options.from_npz.glob("*.npz")):
-        if not chosen(file.stem, options):
+        if not is_chosen(file.stem, options):
             continue
         recording = Recording.load(file)
         character = Character(recording, settings)
@@ -94,7 +94,7 @@ def recorded(options: argparse.Namespace) -> int:
             start = time.perf_counter()
             shown = character.shown(clip)
             seconds = time.perf_counter() - start
-            look = further(recording.look(clip, shown), character, clip, shown, options)
+            look = further_measures(recording.look(clip, shown), character, clip, shown, options)
             looks.append((recording.character, recording.mesh, look))
             print(table.line(recording.character, recording.mesh, clip.name, look, seconds), flush=True)
             print("".join(table.part_lines(recording, clip, shown)) if options.parts else "", end="", flush=True)
@@ -109,7 +109,9 @@ def conclude(looks: list[tuple[str, str, measures.Look]]) -> None:
     print(f"\n{table.summary(looks)}\n\n{table.totals((character, look) for character, _, look in looks)}")
 
 
-def further(look: measures.Look, character: Character, clip: Clip, shown: np.ndarray, options) -> measures.Look:
+def further_measures(
+    look: measures.Look, character: Character, clip: Clip, shown: np.ndarray, options
+) -> measures.Look:
     """Returns the look with measures from further simulations: the time until flesh is calm and, with `--exact`, exact flesh."""
     over_exact = character.over_exact(clip, shown) if options.exact else None
     return replace(look, calm=character.calm, over_exact=over_exact)
@@ -148,7 +150,7 @@ def read_setting(text: str) -> tuple[str, object]:
 # in Blender ----------------------------------------------------------------------------------------------------------
 
 
-def in_blender(options: argparse.Namespace) -> int:
+def measure_in_blender(options: argparse.Namespace) -> int:
     """Runs every character in a Blender of its own, so that a failure costs its own lines only."""
     from demo.look.liveliest import sources, title
 
@@ -157,7 +159,7 @@ def in_blender(options: argparse.Namespace) -> int:
     if not options.record:
         print(table.heading(), flush=True)
     for source in sources(Path(data) / "characters" if data else None):
-        if not chosen(title(source), options):
+        if not is_chosen(title(source), options):
             continue
         command = [sys.executable, __file__, *sys.argv[1:], "--one", source]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
@@ -175,7 +177,7 @@ def in_blender(options: argparse.Namespace) -> int:
     return 1 if broken else 0
 
 
-def one(source: str, options: argparse.Namespace) -> None:
+def measure_one(source: str, options: argparse.Namespace) -> None:
     """Measures one character in this process: recorded as it is, then given flesh by the buttons and played again."""
     from demo.extension import install
     from demo.look import liveliest, reading
@@ -188,7 +190,7 @@ def one(source: str, options: argparse.Namespace) -> None:
         for recording in recordings:
             recording.save(options.record)
         return
-    fleshed = reading.fleshed(meshes, clips, recordings, options.frames)
+    fleshed = reading.add_flesh(meshes, clips, recordings, options.frames)
     strips: dict[str, list[sheet.Strip]] = {}
     from demo.look.simulating import Character
 
@@ -198,7 +200,7 @@ def one(source: str, options: argparse.Namespace) -> None:
         if recording.body is None:  # a rider has no flesh of its own
             if recording.mesh not in characters:
                 characters[recording.mesh] = Character(recording)
-            look = further(look, characters[recording.mesh], clip, shown, options)
+            look = further_measures(look, characters[recording.mesh], clip, shown, options)
         row = {"character": recording.character, "mesh": recording.mesh, "clip": clip.name, "seconds": seconds}
         print(MARK + json.dumps({**row, "look": vars(look)}), flush=True)
         strips.setdefault(recording.mesh, []).append(sheet.Strip(clip.name, clip.shown, shown))

@@ -72,12 +72,12 @@ class Way:
     """Time of each frame, ms."""
 
     def add(self, found: overlap.Overlap, own: np.ndarray, size: float) -> None:
-        new, depth, vertex = found.deepest(own)
+        new, depth, vertex = found.deepest_vertex(own)
         self.through.append(len(found.vertices))
         self.new.append(new)
         self.depths.append(100.0 * depth / size)
         self.deepest.append(vertex)
-        self.own_depths.append(100.0 * found.of(own)[1] / size)
+        self.own_depths.append(100.0 * found.deepest_of(own)[1] / size)
 
     @property
     def slowest(self) -> float:
@@ -88,7 +88,7 @@ class Way:
         return float(self.ms.mean())
 
 
-def timed(body: thew.Body, poses: np.ndarray, contacts: list, fps: float, **settings) -> list[np.ndarray]:
+def time_frames(body: thew.Body, poses: np.ndarray, contacts: list, fps: float, **settings) -> list[np.ndarray]:
     """Returns the least milliseconds of every frame for each of `contacts`, in turns, without the settling before.
 
     The method modal includes the time of showing it, in which the parting runs.
@@ -131,11 +131,11 @@ def elbows(body: thew.Body, method: str) -> None:
                 {"gravity": (0, 0, 0), "elastic_joints": joints, "method": method},
             )
             clips = [thew.simulate(body, poses, 24.0, contact=c, **settings) for c in (None, thew.Contact())]
-            skin = skinned(body, poses)
+            skin = plain_skin(body, poses)
             found = [shape.overlap(p) for p in (skin[-1], *(c.positions(len(c)) for c in clips))]
             jumps = [jump(np.asarray(c, float) - skin, size) for c in clips]
-            ms = [float(t.mean()) for t in timed(body, poses, [None, thew.Contact()], 24.0, **settings)]
-            deep = [100.0 * f.deepest()[1] / size for f in found]
+            ms = [float(t.mean()) for t in time_frames(body, poses, [None, thew.Contact()], 24.0, **settings)]
+            deep = [100.0 * f.deepest_vertex()[1] / size for f in found]
             print(f"| {degrees:.0f}°, {joints:.0f} | {', '.join(str(len(f.vertices)) for f in found)} | {deep[1]:.2f}, {deep[2]:.2f} "
                   f"| {jumps[0]:.2f}, {jumps[1]:.2f} | {clips[0].inverted_cells[-1]}, {clips[1].inverted_cells[-1]} "
                   f"| {len(clips[1].contacts(len(poses) - 1))} | {ms[0]:.1f} | {ms[1]:.1f} | {ms[1] / ms[0]:.2f} |", flush=True)  # fmt: skip
@@ -152,18 +152,18 @@ def floors(body: thew.Body, method: str) -> None:
         floor = thew.Collider.plane((0.0, 0.0, sunk - 0.12), (0.0, 0.0, 1.0))
         down, along = np.linspace(0.1, 0.0, 13), np.linspace(0.0, 0.2, 13)
         places = [(0.0, z) for z in [*down, *[0.0] * 8]] + [(y, 0.0) for y in along]
-        poses = np.stack([[shapes.about([0, 0, 0], shift=(0.0, y, z))] * 2 for y, z in places])
+        poses = np.stack([[shapes.turn_about([0, 0, 0], shift=(0.0, y, z))] * 2 for y, z in places])
         settings = {"gravity": (0, 0, 0), "method": method}
         ways = ({}, {"contact": thew.Contact(), "colliders": [floor]})
         clips = [thew.simulate(body, poses, 24.0, **way, **settings) for way in ways]
-        skin = skinned(body, poses)
+        skin = plain_skin(body, poses)
         below, deep = [], []
         for clip in clips:
             depths = sunk - 0.12 - np.asarray(clip, float)[..., 2]
             below.append(int((depths > overlap.STEP * size).sum(axis=1).max()))
             deep.append(100.0 * max(float(depths.max()), 0.0) / size)
         jumps = [jump(np.asarray(c, float) - skin, size) for c in clips]
-        ms = [float(timed(body, poses, [way.get("contact")], 24.0, **{k: v for k, v in way.items() if k != "contact"}, **settings)[0].mean())
+        ms = [float(time_frames(body, poses, [way.get("contact")], 24.0, **{k: v for k, v in way.items() if k != "contact"}, **settings)[0].mean())
               for way in ways]  # fmt: skip
         most = max(len(clips[1].contacts(f)) for f in range(len(poses)))
         print(f"| {100.0 * sunk:.0f} cm deep | {below[0]}, {below[1]} | {deep[0]:.2f}, {deep[1]:.2f} | {jumps[0]:.2f}, {jumps[1]:.2f} "
@@ -174,9 +174,9 @@ def floors(body: thew.Body, method: str) -> None:
 
 def growth(body: thew.Body) -> None:
     """Measures the cost of more contacts: ever more of the limb touches a floor on which it is pushed along."""
-    poses = np.stack([[shapes.about([0, 0, 0], shift=(0.0, 0.02 * i, 0.0))] * 2 for i in range(9)])
+    poses = np.stack([[shapes.turn_about([0, 0, 0], shift=(0.0, 0.02 * i, 0.0))] * 2 for i in range(9)])
     way = {"gravity": (0, 0, 0), "colliders": [thew.Collider.plane((0.0, 0.0, 0.01 - 0.12), (0.0, 0.0, 1.0))]}
-    free = float(timed(body, poses, [None], 24.0, gravity=(0, 0, 0))[0].mean())
+    free = float(time_frames(body, poses, [None], 24.0, gravity=(0, 0, 0))[0].mean())
     rest = np.asarray(body.surface.vertices)
     along = rest[:, np.ptp(rest, axis=0).argmax()]
     print(
@@ -187,7 +187,7 @@ def growth(body: thew.Body) -> None:
         contact = thew.Contact(regions=(along <= along.min() + part * np.ptp(along)).astype(np.int32))
         clip = thew.simulate(body, poses, 24.0, contact=contact, **way)
         count = float(np.mean([len(clip.contacts(f)) for f in range(1, len(poses))]))
-        ms = float(timed(body, poses, [contact], 24.0, **way)[0].mean())
+        ms = float(time_frames(body, poses, [contact], 24.0, **way)[0].mean())
         more = ms - free
         print(f"| {part:.2f} | {count:.0f} | {ms:.1f} | {more:.1f} | {more / max(count, 1.0):.3f} |", flush=True)
     print()
@@ -200,12 +200,12 @@ def walk(body: thew.Body) -> None:
     settings = {"gravity": (0, 0, 0)}
     contact = thew.Contact()
     clip = thew.simulate(body, poses, 24.0, contact=contact, **settings)
-    free, touching = (float(ms.sum()) for ms in timed(body, poses, [None, contact], 24.0, **settings))
+    free, touching = (float(ms.sum()) for ms in time_frames(body, poses, [None, contact], 24.0, **settings))
     count = np.mean([len(clip.contacts(f)) for f in range(len(poses))])
     print(f"{WALK} frames: {free:.0f} ms free, {touching:.0f} ms with contact ({touching / free:.2f} times), {count:.1f} contacts a frame\n", flush=True)  # fmt: skip
 
 
-def skinned(body: thew.Body, poses: np.ndarray) -> np.ndarray:
+def plain_skin(body: thew.Body, poses: np.ndarray) -> np.ndarray:
     """Returns the plain skin, [f, n, 3]."""
     rest = np.asarray(body.surface.vertices)
     weights = shapes.arm_weights(rest)
@@ -280,7 +280,7 @@ def characters(options: argparse.Namespace) -> None:
         shape = overlap.Shape(recording.rest, recording.triangles)
         for clip in recording.clips[: options.clips]:
             clip = Clip(clip.name, clip.maps[: options.frames + 1], clip.skin[: options.frames + 1])
-            made, seen = measured(character, shape, clip)
+            made, seen = measure(character, shape, clip)
             rows.append(made)
             frames += seen
             print(made.line(), flush=True)
@@ -322,19 +322,19 @@ def summary(rows: list[Row]) -> None:
     )
 
 
-def measured(character: Character, shape: overlap.Shape, clip: Clip) -> tuple[Row, list[beside.Frame]]:
+def measure(character: Character, shape: overlap.Shape, clip: Clip) -> tuple[Row, list[beside.Frame]]:
     """Measures one clip in both ways. Returns its row and the frames worth looking at."""
     recording, size, fps = character.recording, character.recording.size, character.recording.fps
     ways, shown, contacts = (Way(), Way()), [], []
     for way, contact in zip(ways, (None, thew.Contact()), strict=True):
-        made, points, at = character.simulated(clip, contact=contact)
+        made, points, at = character.simulate(clip, contact=contact)
         shown.append(points)
         contacts = [len(made.contacts(f)) for f in at]
         look = recording.look(clip, points)
         way.inverted, way.jump, way.faults = int(made.inverted_cells.max()), 100.0 * look.jump, look.faults()
         way.shake = shake(points - clip.shown, size, fps)
     for way, ms in zip(
-        ways, timed(character.body, clip.maps[:-1], [None, thew.Contact()], fps, **character.motion), strict=True
+        ways, time_frames(character.body, clip.maps[:-1], [None, thew.Contact()], fps, **character.motion), strict=True
     ):
         way.ms = ms
     plain = Way()
@@ -344,10 +344,10 @@ def measured(character: Character, shape: overlap.Shape, clip: Clip) -> tuple[Ro
         for way, points in zip(ways, shown, strict=True):
             way.add(shape.overlap(points[frame]), found.vertices, size)
     row = Row(recording.character, recording.mesh, clip.name, plain, *ways, contacts)
-    return row, worth_looking(row, clip, shown)
+    return row, notable_frames(row, clip, shown)
 
 
-def worth_looking(row: Row, clip: Clip, shown: list[np.ndarray]) -> list[beside.Frame]:
+def notable_frames(row: Row, clip: Clip, shown: list[np.ndarray]) -> list[beside.Frame]:
     """Returns the frames with most contacts, the largest effect of contact, the deepest overlap, and the largest shake."""
     free, touching = shown
     apart = np.linalg.norm(touching - free, axis=2)

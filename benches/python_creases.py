@@ -105,7 +105,7 @@ def fold(body: thew.Body, name: str, seeds: np.ndarray, degrees: float) -> Elbow
     return found
 
 
-def covered(vertices: np.ndarray, triangles: np.ndarray) -> float:
+def covered_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
     """Returns the volume that is covered at least once, m³, measured on a grid."""
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     axes = [np.arange(a + 0.5 * FINE, b, FINE) for a, b in zip(low, high, strict=True)]
@@ -136,7 +136,7 @@ def main() -> int:
     body = arm()
     triangles, whole = (
         np.asarray(body.surface.triangles),
-        covered(np.asarray(body.surface.vertices), body.surface.triangles),
+        covered_volume(np.asarray(body.surface.vertices), body.surface.triangles),
     )
     finder = simulation(body, "creases", np.zeros((0, 2), int))
     seeds = finder.find_crease_seeds(shapes.bend(np.radians(max(ANGLES)))[None])
@@ -160,7 +160,10 @@ def main() -> int:
             if elbow.bent is None:
                 print(f"| {degrees:.0f}° | {words} | the motion is lost | – | – | – | – | – |", flush=True)
             else:
-                through, volume = len(overlap.inside(elbow.bent, triangles)), covered(elbow.bent, triangles) / whole
+                through, volume = (
+                    len(overlap.vertices_inside(elbow.bent, triangles)),
+                    covered_volume(elbow.bent, triangles) / whole,
+                )
                 print(f"| {degrees:.0f}° | {words} | {elbow.active}, {elbow.pulling} | {through} | {elbow.inverted} "
                       f"| {volume:.3f} | {after} |", flush=True)  # fmt: skip
             if picture:

@@ -58,9 +58,9 @@ def main() -> None:
         except Exception as error:
             print(f"{file.stem}: {error}", flush=True)
             continue
-        rows, measured = [], None if options.no_measures else bends.Measured(r)
+        rows, measured = [], None if options.no_measures else bends.MeasuredCharacter(r)
         for bend in chosen:
-            shown = flesh.shown(bend)
+            shown = flesh.shown_shapes(bend)
             if measured:
                 report(r, bend, shown, measured, found)
             rows.append(pictures(r, bend, shown))
@@ -85,7 +85,7 @@ class Flesh:
         self.best = thew.Simulation(body, "hyperelastic", gravity=STILL, elastic_joints=1.0)
         self.best.reset(np.tile(np.eye(4), (len(r.names), 1, 1)))
 
-    def shown(self, bend: bends.Bend) -> dict[str, np.ndarray]:
+    def shown_shapes(self, bend: bends.Bend) -> dict[str, np.ndarray]:
         r = self.r
         self.lattice.reset(bend.maps)
         self.best.positions()  # of the former bend: does the work that is done once
@@ -102,7 +102,7 @@ class Flesh:
         return dict(zip(WAYS, ways, strict=True))
 
 
-def report(r: Recording, bend: bends.Bend, shown, measured: bends.Measured, found) -> None:
+def report(r: Recording, bend: bends.Bend, shown, measured: bends.MeasuredCharacter, found) -> None:
     name = f"{r.character[:20]} {r.names[bend.bone][:14]} {bend.kind} {np.degrees(bend.angle):.0f}"
     for way, places in shown.items():
         look = measured.look(bend, places)
@@ -115,7 +115,7 @@ def report(r: Recording, bend: bends.Bend, shown, measured: bends.Measured, foun
 
 def pictures(r: Recording, bend: bends.Bend, shown) -> list[np.ndarray]:
     """Draws each way from the side and from the direction in which the outer side is visible."""
-    middle = bend.along[0] + bends.turned(bend.axis, bend.angle) @ bend.along[1]
+    middle = bend.along[0] + bends.rotation(bend.axis, bend.angle) @ bend.along[1]
     outward = -np.cross(bend.axis, middle)
     outward /= np.linalg.norm(outward) + 1e-12
     row = []

@@ -47,15 +47,15 @@ def row(along: int, across: int, ratio: float | None, seconds: float | None) -> 
 
     # Two runs of ours: the first one also starts threads.
     runs = 2 if seconds is None else 1
-    ours, modes = min((timed(lambda: thew.modes(tets, MODES, material, held)) for _ in range(runs)), key=first)
-    stiffness, mass = (restricted(m, free) for m in (tets.stiffness(material), tets.mass(material)))
+    ours, modes = min((time_run(lambda: thew.modes(tets, MODES, material, held)) for _ in range(runs)), key=first_of)
+    stiffness, mass = (free_block(m, free) for m in (tets.stiffness(material), tets.mass(material)))
     values = np.asarray(modes.eigenvalues)
     shapes = np.asarray(modes.shapes)[:, free].reshape(MODES, -1).T
     own = residual(stiffness, mass, values, shapes)
     if ratio is None:
         print(f"| {len(free)} | {ours:.2f} | | | {seconds:.0f} s | {own:.1e} | | |", flush=True)
         return ours <= seconds
-    theirs, (expected, vectors) = timed(lambda: eigsh(stiffness, k=MODES, M=mass, sigma=0))
+    theirs, (expected, vectors) = time_run(lambda: eigsh(stiffness, k=MODES, M=mass, sigma=0))
     order = np.argsort(expected)
     other = residual(stiffness, mass, expected[order], vectors[:, order])
     agree = np.max(np.abs(values / expected[order] - 1))
@@ -83,7 +83,7 @@ def bar(along: int, across: int) -> tuple[np.ndarray, np.ndarray]:
     return vertices, np.concatenate(cells).astype(np.int32)
 
 
-def restricted(triple: tuple, free: np.ndarray) -> scipy.sparse.csr_matrix:
+def free_block(triple: tuple, free: np.ndarray) -> scipy.sparse.csr_matrix:
     """Returns the rows and columns of the free nodes."""
     matrix = scipy.sparse.csr_matrix(triple)
     rows = (3 * free[:, None] + np.arange(3)).ravel()
@@ -98,13 +98,13 @@ def residual(stiffness, mass, values: np.ndarray, shapes: np.ndarray) -> float:
     return float(np.max(left / (values * np.linalg.norm(moved, axis=0))))
 
 
-def timed(run):
+def time_run(run):
     start = time.perf_counter()
     result = run()
     return time.perf_counter() - start, result
 
 
-def first(pair: tuple):
+def first_of(pair: tuple):
     return pair[0]
 
 

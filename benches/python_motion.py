@@ -101,7 +101,7 @@ def row(*cells: object) -> None:
     print(f"| {' | '.join(str(cell) for cell in cells)} |", flush=True)
 
 
-def met(good: bool) -> str:
+def verdict(good: bool) -> str:
     """Returns the last cell of a row."""
     return "yes" if good else "NO"
 
@@ -117,7 +117,7 @@ def attempt(run: Callable[[], float]) -> float:
 # stops ---------------------------------------------------------------------------------------------------------------
 
 
-def shifted(way: float) -> np.ndarray:
+def shifted_pose(way: float) -> np.ndarray:
     """Returns both bones at rest but for a shift across the arm, [2,4,4]."""
     pose = np.tile(np.eye(4), (2, 1, 1))
     pose[:, 2, 3] = way
@@ -131,13 +131,13 @@ def stop(arm: Arm, body: thew.Body, speed: float, method: str, **damping: float)
     """
     settings = arm.settings()
     simulation = thew.Simulation(body, method, **settings, **damping)
-    simulation.reset(shifted(0.0))
+    simulation.reset(shifted_pose(0.0))
     step = 1.0 / settings["rate"]
     moving, after = (round(seconds * arm.seconds * settings["rate"]) for seconds in (0.25, 0.5))
     way, farthest = 0.0, 0.0
     for tick in range(moving + after):
         way += speed * step if tick < moving else 0.0
-        simulation.advance(shifted(way), step)
+        simulation.advance(shifted_pose(way), step)
         if tick >= moving:
             swing = simulation.lattice_positions() - body.lattice.vertices - [0.0, 0.0, way]
             farthest = max(farthest, float(np.abs(swing[:, 2]).max()))
@@ -155,7 +155,7 @@ def stops() -> None:
         over, within = ours / theirs, WITHIN.get(speed)
         good = ours >= before and (within is None or abs(over - 1.0) <= within)
         asked = "not less than before" if within is None else f"within {within:.0%}"
-        row(speed, f"{100 * ours:.2f}", f"{100 * theirs:.2f}", f"{over:.2f}", asked, met(good))
+        row(speed, f"{100 * ours:.2f}", f"{100 * theirs:.2f}", f"{over:.2f}", asked, verdict(good))
         before = max(before, ours)
 
 
@@ -169,13 +169,13 @@ def sizes() -> None:
         plain = plain or ours
         off = max(abs(a / b - 1.0) for a, b in zip(ours, plain, strict=True))
         swings = [f"{100 * swing:.3f} %" for swing in ours]
-        row(scale, *swings, f"{off:.2%}", f"{SAME_OVER_SIZES:.0%}", met(off <= SAME_OVER_SIZES))
+        row(scale, *swings, f"{off:.2%}", f"{SAME_OVER_SIZES:.0%}", verdict(off <= SAME_OVER_SIZES))
 
 
 # frames a second -----------------------------------------------------------------------------------------------------
 
 
-def swung(seconds: np.ndarray) -> np.ndarray:
+def swing_poses(seconds: np.ndarray) -> np.ndarray:
     """Returns poses of the arm swung to and fro, with its elbow bent, for two seconds, then still: [f,2,4,4].
 
     The speed is 1.4 m/s at most.
@@ -184,19 +184,19 @@ def swung(seconds: np.ndarray) -> np.ndarray:
     return _poses(0.15 * (1.0 - np.cos(3.0 * np.pi * t)), 0.5 * (1.0 - np.cos(2.0 * np.pi * t)))
 
 
-def stopped(seconds: np.ndarray) -> np.ndarray:
+def stop_poses(seconds: np.ndarray) -> np.ndarray:
     """Returns poses of the arm moved sideways at 1.2 m/s and stopped dead after half a second, with a fixed elbow: [f,2,4,4]."""
     return _poses(1.2 * np.minimum(seconds, 0.5), np.full(len(seconds), 0.3))
 
 
 def _poses(ways: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    return np.stack([shifted(way) @ shapes.bend(angle) for way, angle in zip(ways, angles, strict=True)])
+    return np.stack([shifted_pose(way) @ shapes.bend(angle) for way, angle in zip(ways, angles, strict=True)])
 
 
-MOTIONS = {"swing": swung, "stop": stopped}
+MOTIONS = {"swing": swing_poses, "stop": stop_poses}
 
 
-def swaying(body: thew.Body, motion: str, seconds: np.ndarray, fps: float, method: str) -> np.ndarray:
+def sway_offsets(body: thew.Body, motion: str, seconds: np.ndarray, fps: float, method: str) -> np.ndarray:
     """Returns the offsets of the flesh from the skin in every frame, with the bones as at `seconds`: [f,n,3]."""
     made = thew.simulate(body, MOTIONS[motion](seconds), fps, method=method, **STILL)
     return np.stack([np.asarray(made.offsets(frame), np.float64) for frame in range(len(seconds))])
@@ -215,7 +215,7 @@ def rates_of(motion: str, young: float) -> None:
     body = Arm(young=young).body()
     exact_off: dict[float, float] = {}
     for method in (EXACT, DEFAULT):
-        made = {fps: swaying(body, motion, np.arange(round(2.5 * fps) + 1) / fps, fps, method) for fps in FRAMES}
+        made = {fps: sway_offsets(body, motion, np.arange(round(2.5 * fps) + 1) / fps, fps, method) for fps in FRAMES}
         rms = {fps: float(np.sqrt(np.mean(np.square(way).sum(axis=2)))) for fps, way in made.items()}
         finest = made[FRAMES[-1]]
         for fps in FRAMES[:-1]:
@@ -226,12 +226,12 @@ def rates_of(motion: str, young: float) -> None:
             if method == EXACT:
                 exact_off[fps] = off
             limit = max(SAME_OVER_FRAMES, OF_EXACT * exact_off[fps])
-            asked = ("", "") if method == EXACT else (f"{limit:.1%}", met(off <= limit))
+            asked = ("", "") if method == EXACT else (f"{limit:.1%}", verdict(off <= limit))
             row(motion, young / 1e3, method, f"{fps:.0f}", f"{1e3 * rms[fps]:.2f}", f"{off:.1%}", f"{path:.1%}", *asked)
         plain = made[FRAMES[0]]
-        slower = swaying(body, motion, np.arange(len(plain)) / FRAMES[0], NTSC, method)
+        slower = sway_offsets(body, motion, np.arange(len(plain)) / FRAMES[0], NTSC, method)
         off = np.linalg.norm(plain - slower, axis=2).max() / np.linalg.norm(plain, axis=2).max()
-        asked = ("", "") if method == EXACT else (f"{SAME_AS_NTSC:.1%}", met(off <= SAME_AS_NTSC))
+        asked = ("", "") if method == EXACT else (f"{SAME_AS_NTSC:.1%}", verdict(off <= SAME_AS_NTSC))
         row(motion, young / 1e3, method, "23.976, the frames of 24", "", "", f"{off:.2%}", *asked)
 
 
@@ -244,11 +244,11 @@ def whirl(body: thew.Body, turns: float, method: str) -> float:
     The arm turns about its shoulder.
     """
     simulation = thew.Simulation(body, method, rate=RATE, **STILL)
-    simulation.reset(shifted(0.0))
+    simulation.reset(shifted_pose(0.0))
     rest, farthest, angle = body.lattice.vertices, 0.0, 0.0
     for tick in range(round(1.25 * RATE)):
         angle += 2.0 * np.pi * turns / RATE * min(1.0, tick / (0.5 * RATE))  # up to speed within half a second
-        pose = np.tile(shapes.about([0.0, angle, 0.0]), (2, 1, 1))
+        pose = np.tile(shapes.turn_about([0.0, angle, 0.0]), (2, 1, 1))
         simulation.advance(pose, 1.0 / RATE)
         if tick >= 0.75 * RATE:
             away = simulation.lattice_positions() - shapes.apply(pose[0], rest)
@@ -262,7 +262,7 @@ def whirls() -> None:
     for turns in TURNS:
         ours = attempt(lambda turns=turns: whirl(body, turns, DEFAULT))
         theirs = attempt(lambda turns=turns: whirl(body, turns, EXACT))
-        row(turns, f"{ours:.3f}", f"{theirs:.3f}", f"{ours / theirs:.2f}", "at most exact", met(ours <= theirs))
+        row(turns, f"{ours:.3f}", f"{theirs:.3f}", f"{ours / theirs:.2f}", "at most exact", verdict(ours <= theirs))
 
 
 # costs ---------------------------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def costs() -> None:
     body = Arm(cells=12).body()
     print(f"{len(body.lattice.cells)} cells, {len(body.lattice.vertices)} lattice vertices, one clip of 49 frames\n")
     head("method", "ms a frame", "over warped", "asked", "met")
-    poses = swung(np.arange(49) / 24.0)
+    poses = swing_poses(np.arange(49) / 24.0)
     least = {}
     for method, times in (("warped", 3), (DEFAULT, 3), (EXACT, 1)):
         taken = []
@@ -282,7 +282,7 @@ def costs() -> None:
             taken.append(time.perf_counter() - start)
         least[method] = min(taken) / len(poses)
         over, limit = least[method] / least["warped"], COSTS * WAS_OVER_WARPED
-        asked = (f"{limit:.2f}", met(over <= limit)) if method == DEFAULT else ("", "")
+        asked = (f"{limit:.2f}", verdict(over <= limit)) if method == DEFAULT else ("", "")
         row(method, f"{1e3 * least[method]:.2f}", f"{over:.2f}", *asked)
 
 
@@ -306,7 +306,7 @@ def frame(body: thew.Body, poses: np.ndarray, **settings: object) -> tuple[float
 def lattices() -> None:
     times = ("ms a frame", "by factors", "processor ms a frame", "by factors", "ratio of these")
     head("nodes", "cells", "built, s", *times, "motions apart, of the size", "asked", "met")
-    poses = swung(np.arange(25) / 24.0)
+    poses = swing_poses(np.arange(25) / 24.0)
     nodes, clock, ours, factored = [], [], [], []
     for cells in LATTICES:
         start = time.perf_counter()
@@ -320,16 +320,23 @@ def lattices() -> None:
         ours.append(spent)
         factored.append(spent_before)
         figures = [f"{number:.1f}" for number in (built, least, former, spent, spent_before)]
-        same = f"{apart:.1e}", SAME_MOTION, met(apart <= SAME_MOTION)
+        same = f"{apart:.1e}", SAME_MOTION, verdict(apart <= SAME_MOTION)
         row(nodes[-1], len(body.lattice.cells), *figures, f"{spent_before / spent:.2f}", *same)
     power, was = (np.polyfit(np.log(nodes), np.log(times), 1)[0] for times in (ours, factored))
     finest = float(np.interp(np.log(5000.0), np.log(nodes), clock))
-    growth = f"{power:.2f} (asked {POWER}: {met(power <= POWER)})"
+    growth = f"{power:.2f} (asked {POWER}: {verdict(power <= POWER)})"
     print(f"\nprocessor ms a frame grow with the nodes to the {growth}, by factors to the {was:.2f};")
-    print(f"at 5,000 nodes {finest:.0f} ms a frame by the clock (asked {FINEST:.0f}: {met(finest <= FINEST)})")
+    print(f"at 5,000 nodes {finest:.0f} ms a frame by the clock (asked {FINEST:.0f}: {verdict(finest <= FINEST)})")
 
 
-TABLES = {"stops": stops, "sizes": sizes, "rates": rates, "whirls": whirls, "costs": costs, "lattices": lattices}
+TABLES = {
+    "stops": stops,
+    "sizes": sizes,
+    "rates": rates,
+    "whirls": whirls,
+    "costs": costs,
+    "lattices": lattices,
+}
 TITLES = {
     "stops": "**Bones that go sideways and stop dead**: the largest way flesh goes on, of the size",
     "sizes": "**The same over the size**: speeds as Froude's number has them",

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python")
 
 import glb
 import test_mrep as shapes
-from shapes import hanging_turned
+from shapes import turned_branch
 
 #: Characters whose limbs are bent: it takes minutes each.
 BENT = ("m2m_human", "Fox", "m2m_horse", "m2m_spider")
@@ -32,7 +32,7 @@ CHARACTERS = (
 )
 
 
-def timed(work):
+def time_call(work):
     begin = time.perf_counter()
     result = work()
     return time.perf_counter() - begin, result
@@ -41,10 +41,10 @@ def timed(work):
 def surfaces() -> None:
     surface = thew.Surface(*shapes.bent_superquadric(123))
     template = shapes.template()
-    seconds, fit = timed(lambda: template.fit(surface))
+    seconds, fit = time_call(lambda: template.fit(surface))
     steps = sum(len(e) - 1 for e in fit.posterior.values())
     points = fit.surface.vertices
-    peer, _ = timed(lambda: cKDTree(points).query(surface.vertices))
+    peer, _ = time_call(lambda: cKDTree(points).query(surface.vertices))
     print("| superquadric | vertices | s | steps | atoms, mean / size | boundary | Dice | a k-d tree's distances s |")
     print("|---|---|---|---|---|---|---|---|")
     atoms = fit.stages["atoms"].mean / surface.size
@@ -58,12 +58,12 @@ def surfaces() -> None:
 def coordinates() -> None:
     print("| 30,000 coordinates of | s | back, largest error | points s |\n|---|---|---|---|")
     rng = np.random.default_rng(0)
-    for name, model in (("a slab of 5x9", shapes.ellipsoid(5, 9)), ("a tube of 13x8", shapes.straight(13, 8))):
+    for name, model in (("a slab of 5x9", shapes.ellipsoid(5, 9)), ("a tube of 13x8", shapes.straight_tube(13, 8))):
         low, high = model.boundary(1).vertices.min(0), model.boundary(1).vertices.max(0)
         points = low + (high - low) * rng.random((30_000, 3))
-        seconds, found = timed(lambda m=model, p=points: m.coordinates(p))
+        seconds, found = time_call(lambda m=model, p=points: m.coordinates(p))
         there = np.isfinite(found[:, 0])
-        again, back = timed(lambda m=model, c=found[there]: m.points(c))
+        again, back = time_call(lambda m=model, c=found[there]: m.points(c))
         error = np.abs(back - points[there]).max()
         print(f"| {name} | {seconds:.3f} | {error:.1e} | {again:.3f} |", flush=True)
     print()
@@ -80,8 +80,8 @@ def volumes() -> None:
     print("|---|---|---|---|---|")
     for noise in (0.0, 0.1, 0.4):
         values = inside + noise * np.random.default_rng(1).standard_normal(inside.shape)
-        seconds, fit = timed(lambda v=values: shapes.template().fit(thew.Volume(v, [spacing] * 3, low)))
-        peer, _ = timed(lambda v=values: [ndimage.gaussian_filter(v.astype(np.float32), s) for s in (3, 1.5, 0.7)])
+        seconds, fit = time_call(lambda v=values: shapes.template().fit(thew.Volume(v, [spacing] * 3, low)))
+        peer, _ = time_call(lambda v=values: [ndimage.gaussian_filter(v.astype(np.float32), s) for s in (3, 1.5, 0.7)])
         far = np.abs(np.asarray(surface.closest_point(fit.surface.vertices)[1])).mean() / spacing
         print(
             f"| {100 * noise:.0f} % | {seconds:.2f} | {shapes.dice(fit.surface, surface):.4f} | {far:.2f} | {peer:.2f} |",
@@ -114,14 +114,14 @@ def characters(names=None):
             yield name, c, c.skeleton.refit_tails(c.surface, c.weights)
 
 
-def fitted(c, skeleton, chain, **options):
+def fit_chain(c, skeleton, chain, **options):
     """Returns (seconds, fit) of a tube along a chain with its hubs held; `None` if there is no such tube."""
     bones = [skeleton.names[b] for b in chain]
     try:
         start = thew.MRep.from_skeleton(c.surface, skeleton, c.weights, bones)
         counts = thew.MRep.chain_weights(skeleton, c.weights, bones)
         held = np.arange(start.shape[0])
-        return timed(lambda: start.fit(c.surface, held=held, weights=counts, **options))
+        return time_call(lambda: start.fit(c.surface, held=held, weights=counts, **options))
     except thew.MRepError:
         return None
 
@@ -138,7 +138,7 @@ def limbs() -> None:
             way = np.linalg.norm(np.diff(skeleton.heads[chain], axis=0), axis=1).sum()
             if way < 0.1 * c.surface.size or not own.any():
                 continue
-            made = fitted(c, skeleton, chain)
+            made = fit_chain(c, skeleton, chain)
             if made is None:
                 refused += 1
                 continue
@@ -157,20 +157,20 @@ def limbs() -> None:
     print()
 
 
-def whole(c, skeleton):
+def whole_model(c, skeleton):
     """Returns (chains, a model of the tubes along them) of a character."""
-    made = [(chain, fitted(c, skeleton, chain, stages=["atoms"])) for chain in chains(skeleton, c.weights)]
+    made = [(chain, fit_chain(c, skeleton, chain, stages=["atoms"])) for chain in chains(skeleton, c.weights)]
     made = [(chain, fit[1].mrep) for chain, fit in made if fit]
     return [chain for chain, _ in made], thew.MRep.join([m for _, m in made], names=[str(i) for i in range(len(made))])
 
 
-def poured() -> None:
+def measure_poured() -> None:
     print("| character | limbs poured | prisms | tetrahedra | alone | violations | s | tetrahedra alone s |")
     print("|---|---|---|---|---|---|---|---|")
     for name, c, skeleton in characters():
-        tubes, model = whole(c, skeleton)
-        alone, plain = timed(lambda c=c, s=skeleton: thew.Lattice.enclose(c.surface, s, c.weights))
-        seconds, lattice = timed(lambda m=model, c=c, s=skeleton: m.enclose(c.surface, s, c.weights))
+        tubes, model = whole_model(c, skeleton)
+        alone, plain = time_call(lambda c=c, s=skeleton: thew.Lattice.enclose(c.surface, s, c.weights))
+        seconds, lattice = time_call(lambda m=model, c=c, s=skeleton: m.enclose(c.surface, s, c.weights))
         left = sum("is left to tetrahedra" in note for note in lattice.notes)
         prisms = sum(len(cell) == 6 for cell in lattice.cells)
         print(
@@ -181,22 +181,22 @@ def poured() -> None:
     print()
 
 
-def inverted(body, skeleton, bone: int, axis) -> int:
+def inverted_count(body, skeleton, bone: int, axis) -> int:
     """Returns the number of inverted cells after everything below a joint was turned by 46 degrees, in the default method."""
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
     simulation.reset(np.stack([np.eye(4)] * len(skeleton.names)))
     for step in range(1, 25):
         turn = axis * np.radians(46) * min(1, step / 20)
-        simulation.advance(hanging_turned(skeleton, bone, turn), 1 / 24)
+        simulation.advance(turned_branch(skeleton, bone, turn), 1 / 24)
     return simulation.inverted_cells()
 
 
-def bent() -> None:
+def measure_bent() -> None:
     """Bends every joint of every poured limb up and down across the limb, which is harder than joints are bent in clips."""
     print("| character | bends | with cells turned over, poured | most cells | tetrahedra alone | most cells |")
     print("|---|---|---|---|---|---|")
     for name, c, skeleton in characters(BENT):
-        along, model = whole(c, skeleton)
+        along, model = whole_model(c, skeleton)
         poured = model.enclose(c.surface, skeleton, c.weights)
         left = {int(note.split("'")[1]) for note in poured.notes if "is left to tetrahedra" in note}
         alone = thew.Lattice.enclose(c.surface, skeleton, c.weights)
@@ -207,7 +207,7 @@ def bent() -> None:
             axis = np.cross(way, [0.0, 0.0, 1.0])
             axis = axis if np.linalg.norm(axis) > 0.1 * np.linalg.norm(way) else np.cross(way, [1.0, 0.0, 0.0])
             axis /= np.linalg.norm(axis)
-            counts += [[inverted(body, skeleton, b, s * axis) for body in bodies] for b in chain for s in (1, -1)]
+            counts += [[inverted_count(body, skeleton, b, s * axis) for body in bodies] for b in chain for s in (1, -1)]
         counts = np.array(counts).T
         cells = " | ".join(f"{(row > 0).sum()} | {row.max()}" for row in counts)
         print(f"| {name} | {counts.shape[1]} | {cells} |", flush=True)
@@ -220,8 +220,8 @@ def main() -> int:
     volumes()
     if os.environ.get("THEW_DATA"):
         limbs()
-        poured()
-        bent()
+        measure_poured()
+        measure_bent()
     else:
         print("Without THEW_DATA there are no real limbs.\n")
     print(

@@ -27,7 +27,7 @@ def sheet(columns: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
     return vertices, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
 
 
-def bent(vertices: np.ndarray, angle: float) -> np.ndarray:
+def bend_sheet(vertices: np.ndarray, angle: float) -> np.ndarray:
     x = vertices.copy()
     turn = angle * vertices[:, 0] / 8 + 1e-12
     x[:, 0] = vertices[:, 0] * np.sin(turn) / turn - vertices[:, 2] * np.sin(turn)
@@ -35,7 +35,7 @@ def bent(vertices: np.ndarray, angle: float) -> np.ndarray:
     return x
 
 
-def timed(work, repeat: int = 1):
+def time_best(work, repeat: int = 1):
     best, result = np.inf, None
     for _ in range(repeat):
         begin = time.perf_counter()
@@ -49,7 +49,7 @@ def splines() -> None:
     times = np.cumsum(rng.uniform(0.05, 0.2, 12))
     values, stiffness = rng.normal(size=(12, SPLINES)), 10 ** rng.uniform(0, 5, SPLINES)
     damping = 0.5 * (0.1 + 1e-4 * stiffness)
-    ours, _ = timed(lambda: thew.WigglySpline(times, values, stiffness, damping, 1.0), 3)
+    ours, _ = time_best(lambda: thew.WigglySpline(times, values, stiffness, damping, 1.0), 3)
     h = np.diff(times)
     band = np.zeros((2, 10))
     band[1], band[0, 1:] = 4 / h[:-1] + 4 / h[1:], 2 / h[1:-1]
@@ -59,7 +59,7 @@ def splines() -> None:
             slope = np.diff(values[:, mode]) / h**2 * 6
             scipy.linalg.solveh_banded(band, slope[:-1] + slope[1:])
 
-    theirs, _ = timed(peer)
+    theirs, _ = time_best(peer)
     print("| splines of 12 keys | thew /s | scipy, banded, /s | thew / scipy |\n|---|---|---|---|")
     a, b = SPLINES / ours, 2000 / theirs
     print(f"| {SPLINES} | {a:,.0f} | {b:,.0f} | {a / b:.1f} |\n", flush=True)
@@ -77,7 +77,7 @@ def motions() -> None:
     shell = thew.Shell(vertices, triangles, unit=1.0)
     fixed = np.flatnonzero(vertices[:, 0] == 0)
     angles = np.sin(np.arange(11)) * 0.5
-    keys = np.stack([bent(vertices, a) for a in angles])
+    keys = np.stack([bend_sheet(vertices, a) for a in angles])
     keys[:, fixed] = keys[0, fixed]
     row(
         "28,000 vertices, 11 keys, 5 segments", shell, [keys[2 * i : 2 * i + 3] for i in range(5)], [fixed] * 5, modes=5
@@ -97,7 +97,7 @@ def row(name: str, shell: thew.Shell, segments: list, fixed: list, **options) ->
             start = times[-1]
         return motions, start
 
-    seconds, (motions, end) = timed(prepare)
+    seconds, (motions, end) = time_best(prepare)
     both = thew.composite(motions)
     frames = np.linspace(0, end, 200)
 
@@ -106,11 +106,11 @@ def row(name: str, shell: thew.Shell, segments: list, fixed: list, **options) ->
             motion.set(stiffness=30.0)
         return both(t)
 
-    first, _ = timed(lambda: update(frames[:1]), 5)
-    whole, _ = timed(lambda: update(frames), 5)
+    first, _ = time_best(lambda: update(frames[:1]), 5)
+    whole, _ = time_best(lambda: update(frames), 5)
     dimensions = " + ".join(str(m.dimension) for m in motions)
     further = 0.5 * (segments[0][0] + segments[0][1])
-    inserted, _ = timed(lambda: motions[0].insert(0.25, further))
+    inserted, _ = time_best(lambda: motions[0].insert(0.25, further))
     print(
         f"| {name} | {dimensions} | {seconds:.1f} | {inserted:.2f} | {1000 * first:.1f} | {1000 * whole:.1f} |",
         flush=True,

@@ -43,21 +43,23 @@ class Case:
 def cases() -> list[Case]:
     """Returns the paper's rows. Its numbers are FEM, modal analysis, ODE and constraints, on a Pentium 4 of 3.2 GHz."""
     return [
-        whole("Bar", models.bar(), models.bar_surface(), 0, 8, 1, 1, (0.046, 0.063, 0.001, 0.001)),
-        filled("Potbelly", models.potbelly(1026), 363, 16, 3, 1, (0.062, 0.484, 0.001, 0.001)),
-        whole("Jelly Box", models.jelly_box(), models.jelly_box_surface(), 2, 32, 2, 2, (0.062, 1.156, 0.001, 0.001)),
-        filled("Flubber", models.flubber(2802), 552, 64, 6, 1, (0.078, 2.062, 0.001, 0.001)),
-        filled("Dinosaur", dinosaur(), 1883, 8, 1, 1, (0.312, 1.422, 0.002, 0.001)),
+        grid_body("Bar", models.bar(), models.bar_surface(), 0, 8, 1, 1, (0.046, 0.063, 0.001, 0.001)),
+        filled_body("Potbelly", models.potbelly(1026), 363, 16, 3, 1, (0.062, 0.484, 0.001, 0.001)),
+        grid_body(
+            "Jelly Box", models.jelly_box(), models.jelly_box_surface(), 2, 32, 2, 2, (0.062, 1.156, 0.001, 0.001)
+        ),
+        filled_body("Flubber", models.flubber(2802), 552, 64, 6, 1, (0.078, 2.062, 0.001, 0.001)),
+        filled_body("Dinosaur", dinosaur(), 1883, 8, 1, 1, (0.312, 1.422, 0.002, 0.001)),
     ]
 
 
-def whole(name, tets, surface, axis, *rest) -> Case:
+def grid_body(name, tets, surface, axis, *rest) -> Case:
     """Returns a body whose tetrahedra are a grid, held at the low end of an axis."""
     along = np.asarray(tets.vertices)[:, axis]
     return Case(name, tets, surface, along < along.min() + 1e-9, *rest)
 
 
-def filled(name, surface, nodes, *rest) -> Case:
+def filled_body(name, surface, nodes, *rest) -> Case:
     """Returns a body filled under its surface, held by its lowest twelfth."""
     tets = thew.TetMesh.fill(thew.Surface(surface.vertices, surface.triangles), nodes=nodes)
     height = np.asarray(tets.vertices)[:, 2]
@@ -106,7 +108,7 @@ def constraints(case: Case, nodes: np.ndarray) -> dict:
     }
 
 
-def ours(case: Case) -> tuple[list[float], thew.Modes]:
+def time_thew(case: Case) -> tuple[list[float], thew.Modes]:
     """Returns seconds of Thew (matrices, matrices and modes, step, step with constraints, surface), and the modes."""
     material = thew.Material(YOUNG, POISSON, DENSITY)
     fem = median(lambda: (case.tets.stiffness(material), case.tets.mass(material)))
@@ -123,7 +125,7 @@ def ours(case: Case) -> tuple[list[float], thew.Modes]:
     return [fem, analysis, step, held, surface], modes
 
 
-def theirs(case: Case) -> list[float]:
+def time_scipy(case: Case) -> list[float]:
     """Returns the same seconds for plain numpy and scipy."""
     nodes, tets = np.asarray(case.tets.vertices), np.asarray(case.tets.tets)
 
@@ -151,7 +153,7 @@ def theirs(case: Case) -> list[float]:
 def main() -> int:
     rows = []
     for case in cases():
-        (mine, _), peer = ours(case), theirs(case)
+        (mine, _), peer = time_thew(case), time_scipy(case)
         rows.append((case, mine, peer))
         print(f"{case.name} done", file=sys.stderr, flush=True)
     print("Pre-computation in seconds, Thew / numpy and scipy (ratio):\n")

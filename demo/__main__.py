@@ -37,7 +37,7 @@ def main() -> int:
         return 0 if pictures.works("BLENDER_WORKBENCH", options.output) else 1
     install(options.zip)
     try:
-        rows = foreign(options) if options.input else ours(options)
+        rows = render_foreign(options) if options.input else render_ours(options)
     except characters.Unusable as error:
         print(error, file=sys.stderr)
         return 1
@@ -47,7 +47,7 @@ def main() -> int:
     return 0
 
 
-def ours(options: argparse.Namespace) -> list[list[Path]]:
+def render_ours(options: argparse.Namespace) -> list[list[Path]]:
     """Renders every clip of our own characters. Returns the pictures in rows."""
     rows = []
     for name, clips in own.CLIPS.items():
@@ -59,7 +59,7 @@ def ours(options: argparse.Namespace) -> list[list[Path]]:
     return rows
 
 
-def foreign(options: argparse.Namespace) -> list[list[Path]]:
+def render_foreign(options: argparse.Namespace) -> list[list[Path]]:
     """Renders one clip of a given file. Returns the pictures in rows."""
     characters.open_file(options.input)
     meshes = characters.skinned_meshes()
@@ -133,18 +133,18 @@ def set_stage(meshes: list[bpy.types.Object], plain: list[bpy.types.Object], sta
     for frame in range(start, end + 1):
         scene.frame_set(frame)
         shapes[frame] = np.concatenate([characters.evaluated_positions(obj) for obj in meshes])
-    path = smoothed({frame: shape.mean(axis=0) for frame, shape in shapes.items()})
+    path = smooth({frame: shape.mean(axis=0) for frame, shape in shapes.items()})
     thin = max(1, len(shapes[start]) // 2000)
     points = np.concatenate([shape[::thin] - path[frame] for frame, shape in shapes.items()])
     # Both stand equally far from the camera; a little air between them.
-    sideways = points @ stage.right()
-    aside = -1.06 * (sideways.max() - sideways.min()) * stage.right()
-    beside_itself(plain, aside)
+    sideways = points @ stage.right_direction()
+    aside = -1.06 * (sideways.max() - sideways.min()) * stage.right_direction()
+    show_beside(plain, aside)
     floor, height = points[:, 2].min(), np.ptp(points[:, 2])
     lettering = 0.075 * height
     ahead = np.array([0.0, points[:, 1].min() - 0.08 * height, floor + 0.01 * height])
     captions = {"Thew": ahead, "skinned only": ahead + aside}
-    room = [place + side * 3.0 * lettering * stage.right() for place in captions.values() for side in (-1, 1)]
+    room = [place + side * 3.0 * lettering * stage.right_direction() for place in captions.values() for side in (-1, 1)]
     stage.build(np.concatenate([points, points + aside, room]), path, WIDTH / HEIGHT)
     for text, place in captions.items():
         stage.caption(text, place, lettering)
@@ -152,7 +152,7 @@ def set_stage(meshes: list[bpy.types.Object], plain: list[bpy.types.Object], sta
     stage.use_engine(engine, WIDTH, HEIGHT, textured=not coloured)
 
 
-def beside_itself(plain: list[bpy.types.Object], aside: np.ndarray) -> None:
+def show_beside(plain: list[bpy.types.Object], aside: np.ndarray) -> None:
     """Shows objects that are not in a scene, moved by `aside`, through an instance of their collection."""
     collection = bpy.data.collections.new("Skinned only")
     for copy in plain:
@@ -163,7 +163,7 @@ def beside_itself(plain: list[bpy.types.Object], aside: np.ndarray) -> None:
     bpy.context.scene.collection.objects.link(instance)
 
 
-def smoothed(path: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
+def smooth(path: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
     """Returns the path averaged over half a second each way at constant height, so that the camera does not bounce."""
     frames = sorted(path)
     points = np.array([path[frame] for frame in frames])

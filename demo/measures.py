@@ -78,7 +78,7 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
             body.shown(q, maps[index], how.max_offset, elastic_joints=how.elastic_joints),
             dtype=np.float64,
         )
-        skinned = _skinned(flesh.character.weights, maps[index], homogeneous)
+        skinned = _skin(flesh.character.weights, maps[index], homogeneous)
         own.append(np.sqrt(np.mean(((moving - settled) ** 2).sum(axis=1))) / size)
         static.append(np.linalg.norm(settled - skinned, axis=1).mean() / size)
         far = max(far, np.linalg.norm(moving - skinned, axis=1).max() / size)
@@ -109,7 +109,7 @@ def signed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
     return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0)
 
 
-def _skinned(weights: np.ndarray, maps: np.ndarray, homogeneous: np.ndarray) -> np.ndarray:
+def _skin(weights: np.ndarray, maps: np.ndarray, homogeneous: np.ndarray) -> np.ndarray:
     """Returns the linear blend skinning in metres. A vertex without weights stays."""
     total = weights.sum(axis=1)
     share = np.divide(weights, total[:, None], out=np.zeros_like(weights), where=total[:, None] > 0.0)

@@ -14,7 +14,7 @@ VIEW_TURN = -0.36
 """Azimuth of the camera from the front, radians; negative is to the character's right."""
 
 
-def right() -> np.ndarray:
+def right_direction() -> np.ndarray:
     """Returns the level direction to the right in the picture."""
     return np.array([np.cos(VIEW_TURN), np.sin(VIEW_TURN), 0.0])
 
@@ -44,7 +44,7 @@ def build(points: np.ndarray, path: dict[int, np.ndarray], aspect: float) -> Non
         light.parent = track
         light.location = Vector(direction).normalized() * 1.6 * size + centre
         light.rotation_euler = (centre - light.location).to_track_quat("-Z", "Y").to_euler()
-    surroundings(BACKDROP)
+    set_surroundings(BACKDROP)
 
 
 def use_engine(engine: str, width: int, height: int, textured: bool, samples: int = 24) -> None:
@@ -82,8 +82,8 @@ def _ground(anchor: np.ndarray, floor: float, size: float) -> None:
     points[:, :, :2] = (corners - tiles / 2) * side + anchor[:2]
     mesh = bpy.data.meshes.new("Ground")
     mesh.from_pydata(points.reshape(-1, 3).tolist(), [], np.arange(4 * len(index)).reshape(-1, 4).tolist())
-    mesh.materials.append(matt("Ground light", GROUND_LIGHT))
-    mesh.materials.append(matt("Ground dark", GROUND_DARK))
+    mesh.materials.append(matt_material("Ground light", GROUND_LIGHT))
+    mesh.materials.append(matt_material("Ground dark", GROUND_DARK))
     mesh.polygons.foreach_set("material_index", (index.sum(axis=1) % 2).astype(np.int32))
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
 
@@ -95,7 +95,7 @@ def caption(text: str, at: np.ndarray, height: float) -> None:
     lettering = bpy.data.objects.new(text, curve)
     mesh = bpy.data.meshes.new_from_object(lettering)
     mesh.materials.clear()
-    mesh.materials.append(matt(text, (1.0, 1.0, 1.0)))
+    mesh.materials.append(matt_material(text, (1.0, 1.0, 1.0)))
     label = bpy.data.objects.new(f"Caption {text}", mesh)
     bpy.context.scene.collection.objects.link(label)
     track = bpy.data.objects[TRACK]
@@ -104,7 +104,7 @@ def caption(text: str, at: np.ndarray, height: float) -> None:
     label.rotation_euler = (0.5, 0.0, VIEW_TURN)
 
 
-def matt(name: str, colour: tuple[float, float, float]) -> bpy.types.Material:
+def matt_material(name: str, colour: tuple[float, float, float]) -> bpy.types.Material:
     """Returns a matt material of one colour (sRGB) for either engine."""
     material = bpy.data.materials.new(name)
     linear = (*(c**2.2 for c in colour), 1.0)
@@ -141,7 +141,7 @@ def _camera(track: bpy.types.Object, points: np.ndarray, size: float, aspect: fl
     holder.rotation_euler = rotation.to_euler()
 
 
-def surroundings(colour: tuple[float, float, float], strength: float = 1.0) -> None:
+def set_surroundings(colour: tuple[float, float, float], strength: float = 1.0) -> None:
     """Sets light of one colour (sRGB) from all sides."""
     world = bpy.context.scene.world or bpy.data.worlds.new("World")
     bpy.context.scene.world = world

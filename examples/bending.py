@@ -64,7 +64,7 @@ def _limb(shape: Shape, ends: tuple[float, float], cells_across: float, reach: f
     return Limb(shape, body, ball[surface.winding_number(ball) > 0.5], lattice)
 
 
-def bent(degrees: float) -> np.ndarray:
+def bent_pose(degrees: float) -> np.ndarray:
     """The lower bone raised about the joint, a pose [2,4,4]."""
     pose = np.tile(np.eye(4), (2, 1, 1))
     pose[1, :3, :3] = rotation(np.array([0.0, -np.radians(degrees), 0.0]))
@@ -97,7 +97,7 @@ def bend(limb: Limb, degrees: float) -> dict[str, Bent]:
         # The load path of Newton's method goes there in steps of half a right angle at most.
         steps = int(np.ceil(degrees / 45.0)) if method in NONLINEAR else 1
         for angle in np.linspace(0.0, degrees, steps + 1)[1:]:
-            balance.set_pose(bent(angle))
+            balance.set_pose(bent_pose(angle))
             q = balance.solve(gravity=(0.0, 0.0, 0.0))
         change = stretches(limb.lattice, limb.near, q)
         answers[method] = Bent(

@@ -72,7 +72,7 @@ def ramp(t: np.ndarray) -> np.ndarray:
     return np.stack([np.interp(t, at, channel) for channel in stops.T], axis=-1) ** 2.2
 
 
-def on_line(vertices: np.ndarray, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
+def nodes_on_line(vertices: np.ndarray, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """The nodes on a line, in order along it."""
     offset = vertices - point
     along = offset @ direction

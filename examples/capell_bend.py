@@ -31,7 +31,7 @@ def colours(change: np.ndarray) -> np.ndarray:
 
 def main(how: Options) -> None:
     studio = Studio(turn=-14.0, tilt=9.0)
-    paint = studio.painted(gloss=0.35)
+    paint = studio.vertex_material(gloss=0.35)
     for name, limb, left, scale in (("bar", bending.bar(), 0.0, 1.0), ("arm", bending.arm(), 3.15, 1.2)):
         print(f"\n{name}: {limb.body.node_count} lattice vertices; distances are parts of the body's size")
         print("| angle | method | volume kept at the bend | turned inside out "

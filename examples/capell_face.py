@@ -31,11 +31,11 @@ def main(how: Options) -> None:
         f"{len(face.vertices)} vertices, {face.body.node_count} lattice vertices, {1e6 * face.body.volume:.0f} cm³ of flesh"
     )
     studio = Studio(turn=-9.0, tilt=-5.0)
-    paint, glass, ink = studio.painted(gloss=0.4), studio.material(BLUE, alpha=0.4), studio.material(RED)
+    paint, glass, ink = studio.vertex_material(gloss=0.4), studio.material(BLUE, alpha=0.4), studio.material(RED)
     for row, shown in enumerate(ROWS):
         for column, (title, controls, templates) in enumerate(shown):
             place = studio.at(COLUMN * column, -ROW * row)
-            skin = face.settled(controls)
+            skin = face.balanced_skin(controls)
             studio.mesh(skin, face.triangles, paint, place, face.colours)
             studio.text(title, studio.at(COLUMN * column, -ROW * row - 0.214, 0.3), 0.0165)
             for rig in face.rigs.get(templates or "", []):

@@ -16,7 +16,7 @@ COLUMN, ROW = 0.62, 0.98
 def main(how: Options) -> None:
     limb = rigged.limb()
     studio = Studio(turn=-52.0, tilt=14.0)
-    paint, pale = studio.painted(gloss=0.4), studio.painted(alpha=0.45, gloss=0.4)
+    paint, pale = studio.vertex_material(gloss=0.4), studio.vertex_material(alpha=0.45, gloss=0.4)
     glass, ink = studio.material(BLUE, alpha=0.35), studio.material(RED)
     middle = np.array([0.0, 0.0, 0.4])
     print(f"{len(limb.vertices)} vertices, {limb.body.node_count} lattice vertices")
@@ -25,7 +25,7 @@ def main(how: Options) -> None:
         studio.mesh(limb.vertices, limb.triangles, pale, place, limb.colours)
         for rig in rigs:
             draw(studio, rig.template, rig.frame(limb.body), place, glass, ink, before=0.6)
-        skin = limb.settled({kind: 1.0})
+        skin = limb.balanced_skin({kind: 1.0})
         studio.mesh(skin, limb.triangles, paint, place + studio.at(0.0, -ROW), limb.colours)
         studio.text(kind, studio.at(COLUMN * column, -0.49, 1.0), 0.06)
         far = np.linalg.norm(skin - limb.vertices, axis=1)

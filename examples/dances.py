@@ -124,13 +124,13 @@ def dancer() -> Figure:
 def shoulders_and_neck(nodes: np.ndarray) -> tuple[dict[int, str], int]:
     """The torso's nodes that go with a shoulder, and the one that goes with the neck."""
     sides = (("L", 1.0), ("R", -1.0))
-    shoulders = {motion.nearest(nodes, (s * 0.2, 0.03, 1.09)): f"shoulder.{n}" for n, s in sides}
-    return shoulders, motion.nearest(nodes, (0.0, 0.03, 1.2))
+    shoulders = {motion.nearest_node(nodes, (s * 0.2, 0.03, 1.09)): f"shoulder.{n}" for n, s in sides}
+    return shoulders, motion.nearest_node(nodes, (0.0, 0.03, 1.2))
 
 
-def tied(nodes: np.ndarray, figure: Figure, bones: dict[str, str]) -> dict[int, str]:
+def tied_nodes(nodes: np.ndarray, figure: Figure, bones: dict[str, str]) -> dict[int, str]:
     """The nodes nearest to the heads or tails of bones: {"foot.L": "head"} and the like."""
-    return {motion.nearest(nodes, getattr(figure.bone(bone), end)): bone for bone, end in bones.items()}
+    return {motion.nearest_node(nodes, getattr(figure.bone(bone), end)): bone for bone, end in bones.items()}
 
 
 def pull(t: float) -> np.ndarray:

@@ -32,7 +32,7 @@ def choose(modes: thew.Modes, tip: np.ndarray) -> list[tuple[str, int, float]]:
     ]
 
 
-def upright(vertices: np.ndarray, shape: np.ndarray, tip: np.ndarray) -> np.ndarray:
+def upright_rotation(vertices: np.ndarray, shape: np.ndarray, tip: np.ndarray) -> np.ndarray:
     """Rotation [3,3] that stands the bar up with the mode's motion across the picture."""
     across = shape[tip].mean(axis=0) * [0.0, 1.0, 1.0]
     if np.linalg.norm(across) < 0.2 * np.linalg.norm(shape[tip], axis=1).max():  # it twists
@@ -48,15 +48,15 @@ def main(how: Options) -> None:
     modes = thew.modes(tets, 12, MATERIAL, fixed=vertices[:, 0] < 1e-9)
     surface = models.bar_surface(16)
     tip = np.flatnonzero(vertices[:, 0] > 1.0 - 1e-9)
-    axis = bodies.on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    axis = bodies.nodes_on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))
     carried = bodies.Carrier(vertices, tets.tets, surface.vertices)
     deformer = thew.Deformer(modes, thew.Surface(surface.vertices, surface.triangles), form="vertex")
 
     studio = Studio(turn=-14.0, tilt=14.0)
-    skin, foot = studio.painted(), studio.material(GREY)
+    skin, foot = studio.vertex_material(), studio.material(GREY)
     across, gap, drop = 0.0, 0.66, -1.7
     for title, number, largest in choose(modes, tip):
-        stand = upright(vertices, modes.shapes[number], tip)
+        stand = upright_rotation(vertices, modes.shapes[number], tip)
         reach = largest / np.linalg.norm(modes.rotations[number], axis=1).max()
         if modes.shapes[number, tip].mean(axis=0) @ stand[0] < 0.0:
             reach = -reach

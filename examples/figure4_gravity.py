@@ -45,10 +45,10 @@ def main(how: Options) -> None:
     }
     surface = models.bar_surface(16)
     carried = bodies.Carrier(vertices, tets.tets, surface.vertices)
-    axis = bodies.on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    axis = bodies.nodes_on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))
 
     studio = Studio(turn=-9.0, tilt=9.0)
-    skin, block, ink = studio.painted(), studio.material(GREY), studio.material(INK)
+    skin, block, ink = studio.vertex_material(), studio.material(GREY), studio.material(INK)
     for column, (title, u) in enumerate(shown.items()):
         place = studio.at(1.45 * column, 0.0)
         stretch = carried(bodies.strain(vertices, tets.tets, u))

@@ -23,7 +23,7 @@ def main(how: Options) -> None:
     tets = models.bar()
     vertices = np.asarray(tets.vertices)
     modes = thew.modes(tets, MODES, MATERIAL, fixed=vertices[:, 0] < 1e-9)
-    end = int(bodies.on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))[-1])
+    end = int(bodies.nodes_on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))[-1])
     around = motion.neighbours(np.asarray(tets.tets), end)
     moved, turned = np.array([-0.32, 0.0, -0.62]), np.array([1.9, 0.0, 0.0])
     lifted, rolled = np.array([-0.22, 0.0, 0.5]), np.array([-1.5, 0.0, 0.0])
@@ -36,7 +36,7 @@ def main(how: Options) -> None:
     deformer = thew.Deformer(modes, thew.Surface(surface.vertices, surface.triangles), form="vertex")
 
     studio = Studio(turn=-28.0, tilt=16.0)
-    skin, block = studio.painted(), studio.material(GREY)
+    skin, block = studio.vertex_material(), studio.material(GREY)
     # Two tones, by side, so that a twist is seen.
     side = np.abs(surface.vertices[:, 1]) > np.abs(surface.vertices[:, 2])
     tint = np.where(side[:, None], SKIN, LIGHT) ** 2.2

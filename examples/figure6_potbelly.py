@@ -29,20 +29,20 @@ def main(how: Options) -> None:
     skin = thew.Surface(surface.vertices, surface.triangles)
     tets = thew.TetMesh.fill(skin, nodes=363)
     nodes = np.asarray(tets.vertices)
-    pelvis = motion.inside_ball(nodes, *dances.SUPPORTS["belly"])
+    pelvis = motion.nodes_in_ball(nodes, *dances.SUPPORTS["belly"])
     modes = thew.modes(tets, MODES, MATERIAL, fixed=pelvis)
     simulation = thew.ModalSimulation(modes, STEP, integrator="semi_implicit", damping=(0.8, 0.002))
     masses = bodies.nodal_mass(nodes, tets.tets, MATERIAL.density)
-    carried = motion.Carried(bodo, dances.hips, nodes, masses)
+    carried = motion.CarriedNodes(bodo, dances.hips, nodes, masses)
     shoulders, neck = dances.shoulders_and_neck(nodes)
     puppet = motion.Puppet(simulation, carried, {**shoulders, neck: "neck"}, {neck: "neck"})
     deformer = thew.Deformer(modes, skin, form="vertex")
-    navel = motion.nearest(surface.vertices, (0.0, -0.45, 0.77))
+    navel = motion.nearest_node(surface.vertices, (0.0, -0.45, 0.77))
     bones = ["head", *(f"{limb}.{side}" for limb in LIMBS for side in ("L", "R"))]
     pieces = Pieces(bodo, bones)
 
     studio = Studio(turn=-24.0, tilt=8.0)
-    paint, glass, floor = studio.painted(), studio.painted(alpha=0.35), studio.material(GREY)
+    paint, glass, floor = studio.vertex_material(), studio.vertex_material(alpha=0.35), studio.material(GREY)
     pin, held = studio.material(RED, gloss=0.7), studio.material(INK)
     swings = []
     for column, shot in enumerate((0.0, *SHOTS)):

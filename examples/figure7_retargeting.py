@@ -28,9 +28,9 @@ def main(how: Options) -> None:
     nodes = np.asarray(box.vertices)
     man = dances.jumper()
     modes = thew.modes(
-        box, 32, thew.Material(6e4, 0.4, 1000.0), fixed=motion.inside_ball(nodes, *dances.SUPPORTS["box"])
+        box, 32, thew.Material(6e4, 0.4, 1000.0), fixed=motion.nodes_in_ball(nodes, *dances.SUPPORTS["box"])
     )
-    places = dances.tied(nodes, man, dances.BOX_ENDS)
+    places = dances.tied_nodes(nodes, man, dances.BOX_ENDS)
     surface = models.jelly_box_surface(20)
     for row, warp in enumerate((True, False)):
         title = f"jelly box, {'modal warping' if warp else 'linear modal analysis'}"
@@ -42,7 +42,7 @@ def main(how: Options) -> None:
     nodes = np.asarray(tets.vertices)
     dancer = dances.dancer()
     modes = thew.modes(
-        tets, 64, thew.Material(2e5, 0.4, 1000.0), fixed=motion.inside_ball(nodes, *dances.SUPPORTS["blob"])
+        tets, 64, thew.Material(2e5, 0.4, 1000.0), fixed=motion.nodes_in_ball(nodes, *dances.SUPPORTS["blob"])
     )
     title = "blob with limbs, modal warping"
     studio.text(title, studio.at(-0.6, 1.86 - 4.6), 0.13, align="LEFT")
@@ -53,7 +53,7 @@ def main(how: Options) -> None:
         modes,
         dancer,
         dances.sway,
-        dances.tied(nodes, dancer, dances.BLOB_ENDS),
+        dances.tied_nodes(nodes, dancer, dances.BLOB_ENDS),
         blob,
         BLOB,
         DANCE,
@@ -69,7 +69,7 @@ def show(studio, title, tets, modes, figure, pose_at, places, surface, colour, s
     nodes = np.asarray(tets.vertices)
     simulation = thew.ModalSimulation(modes, STEP, integrator="semi_implicit", warp=warp, damping=(1.0, 0.003))
     masses = bodies.nodal_mass(nodes, tets.tets, 1000.0)
-    carried = motion.Carried(figure, pose_at, nodes, masses)
+    carried = motion.CarriedNodes(figure, pose_at, nodes, masses)
     heads = {node: bone for node, bone in places.items() if bone == "head"}
     puppet = motion.Puppet(simulation, carried, places, heads)
     carrier = bodies.Carrier(nodes, tets.tets, surface.vertices)

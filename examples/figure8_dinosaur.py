@@ -44,10 +44,10 @@ def main(how: Options) -> None:
     solved = time.perf_counter()
     deformer = thew.Deformer(modes, skin)
     simulation = thew.ModalSimulation(modes, STEP, integrator="semi_implicit", damping=(0.5, 0.002))
-    tip = motion.nearest(nodes, shape.vertices[shape.vertices[:, 1].argmax()])
+    tip = motion.nearest_node(nodes, shape.vertices[shape.vertices[:, 1].argmax()])
 
     studio = Studio(turn=-52.0, tilt=20.0)
-    paint, floor, thread = studio.painted(gloss=0.6), studio.material(GREY), studio.material(INK)
+    paint, floor, thread = studio.vertex_material(gloss=0.6), studio.material(GREY), studio.material(INK)
     hand = studio.material(AMBER, gloss=0.7)
     trail: list[np.ndarray] = []
     now = 0.0

@@ -19,7 +19,7 @@ FRAMES = 200
 """Frames of the whole motion that an update of the table writes."""
 
 
-def timed(work: Callable) -> tuple[float, object]:
+def time_call(work: Callable) -> tuple[float, object]:
     """Seconds, and what came out."""
     begin = time.perf_counter()
     result = work()
@@ -28,7 +28,7 @@ def timed(work: Callable) -> tuple[float, object]:
 
 def report(name: str, prepare: Callable[[], list[thew.Spacetime]], keys: int) -> list[thew.Spacetime]:
     """Prepare segments and print a row of the table: vertices, segments, dimensions, keyframes, preprocess, update."""
-    seconds, motions = timed(prepare)
+    seconds, motions = time_call(prepare)
     both = thew.composite(motions)
     instants = np.linspace(both.times[0], both.times[-1], FRAMES)
     n = both(instants[:1]).shape[1]
@@ -38,7 +38,7 @@ def report(name: str, prepare: Callable[[], list[thew.Spacetime]], keys: int) ->
             motion.set(times=motion.times)
         both(instants)
 
-    again = min(timed(update)[0] for _ in range(5))
+    again = min(time_call(update)[0] for _ in range(5))
     sizes = {motion.dimension for motion in motions}
     dimensions = ", ".join(str(motion.dimension) for motion in motions)
     if len(motions) > 1 and len(sizes) == 1:
@@ -97,7 +97,7 @@ def draw(
             if isinstance(row.colour, tuple):
                 studio.mesh(shape, triangles, studio.material(row.colour), place)
             else:
-                studio.mesh(shape, triangles, studio.painted(), place, row.colour)
+                studio.mesh(shape, triangles, studio.vertex_material(), place, row.colour)
             scenery(studio, place)
         left = studio.at(sheet.low[0], sheet.high[1] - r * sheet.down - 0.2 * sheet.words, 0.0)
         studio.text(row.title, left, 1.15 * sheet.words, align="LEFT")

@@ -26,7 +26,7 @@ class Shape:
     colours: np.ndarray | None = None
 
 
-def _centred(cells: tuple[int, int, int], size: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+def _centred_grid(cells: tuple[int, int, int], size: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and tetrahedra of a grid that stands on x = 0, about y = z = 0."""
     mesh = thew.TetMesh.grid(cells, size)
     return np.asarray(mesh.vertices) - [0.0, size[1] / 2, size[2] / 2], np.asarray(mesh.tets)
@@ -56,12 +56,12 @@ def rounded_box(cells: tuple[int, int, int], size: tuple[float, float, float], r
     reach = np.maximum(np.abs(outward).max(axis=1, keepdims=True), 1e-12)
     # Shells of the corner cube become shells of a ball.
     points = middle + inner + outward * np.minimum(1.0, reach / np.maximum(length, 1e-12))
-    return Shape(points, triangulated(np.concatenate(quads)))
+    return Shape(points, triangulate(np.concatenate(quads)))
 
 
 def bar(detail: int = 2) -> thew.TetMesh:
     """1 x 0.2 x 0.2 m along x; detail 2 has 99 nodes and 240 tetrahedra."""
-    return thew.TetMesh(*_centred((5 * detail, detail, detail), (1.0, 0.2, 0.2)))
+    return thew.TetMesh(*_centred_grid((5 * detail, detail, detail), (1.0, 0.2, 0.2)))
 
 
 def bar_surface(detail: int = 4) -> Shape:
@@ -75,7 +75,7 @@ BOX = (1.56, 0.416, 0.416)
 
 def jelly_box() -> thew.TetMesh:
     """A tall box on the ground, 400 nodes and 1440 tetrahedra, z up."""
-    vertices, tets = _centred((15, 4, 4), BOX)
+    vertices, tets = _centred_grid((15, 4, 4), BOX)
     return thew.TetMesh(_upright(vertices), tets)
 
 
@@ -101,7 +101,7 @@ def arm(vertices: int | None = None) -> Shape:
         Part((0.97, 0.0, 0.0), None, (0.066, 0.05, 0.046), "body", "skin"),
         Part((0.945, -0.03, 0.03), (0.995, -0.02, 0.045), (0.017, 0.015), "body", "skin"),
     ]
-    return _soft(parts, {"skin": (0.93, 0.69, 0.55)}, 0.0115, 0.012, vertices)
+    return _mesh_soft_union(parts, {"skin": (0.93, 0.69, 0.55)}, 0.0115, 0.012, vertices)
 
 
 def ruled_limb(detail: int = 24) -> Shape:
@@ -133,7 +133,7 @@ def ruled_limb(detail: int = 24) -> Shape:
     i, j = (index.ravel() for index in np.indices((n, k)))
     line = np.append((i % round(12 / fine) == 0) | (j % round(12 / fine * 1.5) == 0), [True, True])
     tint = np.where(line[:, None], np.array([0.62, 0.33, 0.26]), np.array([0.93, 0.71, 0.58])) ** 2.2
-    return Shape(points, np.concatenate([triangulated(quads), *ends]).astype(np.int32), tint)
+    return Shape(points, np.concatenate([triangulate(quads), *ends]).astype(np.int32), tint)
 
 
 def potbelly(vertices: int | None = None) -> Shape:
@@ -149,7 +149,7 @@ def potbelly(vertices: int | None = None) -> Shape:
         *both_sides(Part((0.09, 0.15, 0.6), None, (0.125, 0.11, 0.12), "body", "cloth")),
     ]
     palette = {"skin": (0.93, 0.69, 0.55), "shirt": (0.95, 0.77, 0.30), "cloth": (0.22, 0.42, 0.58)}
-    return _soft(parts, palette, 0.0185, 0.02, vertices)
+    return _mesh_soft_union(parts, palette, 0.0185, 0.02, vertices)
 
 
 def flubber(vertices: int | None = None) -> Shape:
@@ -170,7 +170,7 @@ def flubber(vertices: int | None = None) -> Shape:
         Part((0.0, -0.01, 1.36), None, (0.175, 0.17, 0.18), "body", "green"),
     ]
     parts = trunk + [side for part in limbs for side in both_sides(part)]
-    return _soft(parts, {"green": (0.30, 0.78, 0.36)}, 0.02, 0.03, vertices)
+    return _mesh_soft_union(parts, {"green": (0.30, 0.78, 0.36)}, 0.02, 0.03, vertices)
 
 
 def dinosaur(vertices: int | None = None) -> Shape:
@@ -214,10 +214,10 @@ def dinosaur(vertices: int | None = None) -> Shape:
         "ridge": (0.92, 0.56, 0.25),
         "eye": (0.05, 0.05, 0.06),
     }
-    return _soft(parts, palette, 0.0196, 0.02, vertices)
+    return _mesh_soft_union(parts, palette, 0.0196, 0.02, vertices)
 
 
-def _soft(
+def _mesh_soft_union(
     parts: list[Part],
     palette: dict[str, tuple[float, float, float]],
     cell: float,
@@ -231,7 +231,7 @@ def _soft(
             break
         cell *= np.sqrt(len(vertices) / (0.98 * count))
         vertices, quads = _net(parts, cell, softness)
-    triangles = triangulated(quads)
+    triangles = triangulate(quads)
     if count is not None:
         vertices, triangles = _with_vertices(vertices, triangles, count)
     figure = Figure("", [], parts, palette, cell=cell, softness=softness)
@@ -280,6 +280,6 @@ def _with_vertices(vertices: np.ndarray, triangles: np.ndarray, count: int) -> t
     return vertices, triangles
 
 
-def triangulated(quads: np.ndarray) -> np.ndarray:
+def triangulate(quads: np.ndarray) -> np.ndarray:
     """Quads [q,4] cut into triangles [2q,3]."""
     return np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]).astype(np.int32)

@@ -23,7 +23,7 @@ DIFFERENCE = 1.0 / 120.0
 """Seconds either way for accelerations of the support."""
 
 
-class Carried:
+class CarriedNodes:
     """Nodes in the frame of the first bone of a figure that moves by `pose_at(figure, seconds)`."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Carried:
         felt = GRAVITY - (self.nodes @ second[:3, :3].T + second[:3, 3])
         return self.masses[:, None] * (felt @ now[:3, :3] - GRAVITY)
 
-    def attached(self, bone: str, node: int, t: float) -> tuple[np.ndarray, np.ndarray]:
+    def attached_motion(self, bone: str, node: int, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Displacement and rotation vector, in the support's frame, of a node that goes with a bone."""
         relative = np.linalg.inv(self.map(self.support, t)) @ self.map(bone, t)
         point = self.nodes[node]
@@ -59,7 +59,7 @@ class Carried:
 class Puppet:
     """A body that follows a figure: nodes in its pelvis supported, some nodes tied to bones."""
 
-    def __init__(self, simulation, carried: Carried, places: dict[int, str], orientations: dict[int, str]) -> None:
+    def __init__(self, simulation, carried: CarriedNodes, places: dict[int, str], orientations: dict[int, str]) -> None:
         """`places` and `orientations`: the bone that a node's position or orientation goes with."""
         self.simulation, self.carried = simulation, carried
         self.places, self.orientations = places, orientations
@@ -71,8 +71,10 @@ class Puppet:
             # Constraints hold at the end of a step, forces act over it.
             then, middle = self.time + step, self.time + 0.5 * step
             self.simulation.constrain(
-                positions={n: self.carried.attached(bone, n, then)[0] for n, bone in self.places.items()},
-                orientations={n: self.carried.attached(bone, n, then)[1] for n, bone in self.orientations.items()},
+                positions={n: self.carried.attached_motion(bone, n, then)[0] for n, bone in self.places.items()},
+                orientations={
+                    n: self.carried.attached_motion(bone, n, then)[1] for n, bone in self.orientations.items()
+                },
             )
             self.simulation.advance(self.carried.forces(middle))
             self.time = then
@@ -80,11 +82,11 @@ class Puppet:
     def misses(self) -> float:
         """How far tied nodes are from their targets, metres."""
         u = np.asarray(self.simulation.displacements())
-        wanted = {n: self.carried.attached(bone, n, self.time)[0] for n, bone in self.places.items()}
+        wanted = {n: self.carried.attached_motion(bone, n, self.time)[0] for n, bone in self.places.items()}
         return max(float(np.linalg.norm(u[n] - place)) for n, place in wanted.items())
 
 
-def nearest(nodes: np.ndarray, point) -> int:
+def nearest_node(nodes: np.ndarray, point) -> int:
     """The node nearest to a point."""
     return int(np.linalg.norm(nodes - np.asarray(point), axis=1).argmin())
 
@@ -94,7 +96,7 @@ def neighbours(tets: np.ndarray, node: int) -> list[int]:
     return [int(n) for n in np.unique(tets[(tets == node).any(axis=1)])]
 
 
-def inside_ball(nodes: np.ndarray, centre, radii) -> np.ndarray:
+def nodes_in_ball(nodes: np.ndarray, centre, radii) -> np.ndarray:
     """Which nodes lie in an ellipsoid."""
     return (((nodes - np.asarray(centre)) / np.asarray(radii)) ** 2).sum(axis=1) < 1.0
 

@@ -70,7 +70,7 @@ def hues(turns: np.ndarray) -> np.ndarray:
     return 0.5 + 0.42 * np.cos(2 * np.pi * (turns[:, None] - np.array([0.0, 1 / 3, 2 / 3])))
 
 
-def painted(limbs: Limbs, colour) -> np.ndarray:
+def paint_limbs(limbs: Limbs, colour) -> np.ndarray:
     """Plain where no limb is, elsewhere as colour(coordinates) says."""
     colours = np.tile(PLAIN**2.2, (len(limbs.vertices), 1))
     for k in range(len(limbs.models)):
@@ -118,7 +118,7 @@ def main(how: Options) -> None:
         return u * np.array([0.95, 0.75, 0.1]) + (1 - u) * np.array([0.15, 0.1, 0.45])
 
     studio = Studio(turn=-32.0, tilt=14.0)
-    paint, glass = studio.painted(), studio.material((0.7, 0.68, 0.65), alpha=0.25)
+    paint, glass = studio.vertex_material(), studio.material((0.7, 0.68, 0.65), alpha=0.25)
     shows = (
         ("tubes on bones", creature, None),
         ("along", creature, along),
@@ -133,7 +133,7 @@ def main(how: Options) -> None:
             studio.mesh(limbs.vertices, limbs.triangles, glass, place)
             tubes(studio, limbs, place)
         else:
-            studio.mesh(limbs.vertices, limbs.triangles, paint, place, painted(limbs, colour))
+            studio.mesh(limbs.vertices, limbs.triangles, paint, place, paint_limbs(limbs, colour))
         studio.text(words, place + studio.at(0.0, -0.16), 0.075)
         x += 1.0 if limbs is creature and colour is not stripes else 1.25
     studio.render(how.output, (-0.62, -0.3), (5.1, 1.75), how.width, how.engine)

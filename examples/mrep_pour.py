@@ -38,7 +38,7 @@ def rotation(degrees) -> np.ndarray:
     return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
 
 
-def posed(skeleton, share: float) -> np.ndarray:
+def pose(skeleton, share: float) -> np.ndarray:
     """The creature with its joints turned by a share."""
     maps = np.tile(np.eye(4), (len(skeleton.names), 1, 1))
     for b, name in enumerate(skeleton.names):
@@ -51,7 +51,7 @@ def posed(skeleton, share: float) -> np.ndarray:
     return maps
 
 
-def drawn(lattice, positions: np.ndarray, chosen) -> tuple[np.ndarray, np.ndarray]:
+def shrunk_cells(lattice, positions: np.ndarray, chosen) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and triangles of the chosen cells, each shrunk about its middle."""
     vertices, triangles, count = [], [], 0
     for i, cell in enumerate(lattice.cells):
@@ -88,9 +88,9 @@ def main(how: Options) -> None:
     print("\n".join(lattice.notes))
     body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=made.weights)
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
-    simulation.reset(posed(skeleton, 0.0))
+    simulation.reset(pose(skeleton, 0.0))
     for frame in range(48):
-        simulation.advance(posed(skeleton, min(1.0, frame / 24)), 1 / 24)
+        simulation.advance(pose(skeleton, min(1.0, frame / 24)), 1 / 24)
     print(f"bent: {simulation.inverted_cells()} cells inverted")
     shown = np.asarray(simulation.positions(), float)
     bent = np.asarray(simulation.lattice_positions())[: len(lattice.vertices)]
@@ -99,8 +99,8 @@ def main(how: Options) -> None:
     x = 0.0
     for words, positions in (("cells", lattice.vertices), ("bent by 30 and 46 degrees", bent)):
         place = studio.at(x, 0.0)
-        studio.mesh(*drawn(lattice, positions, lambda i, _: i >= first), blue, place)
-        studio.mesh(*drawn(lattice, positions, lambda i, _: i < first), amber, place)
+        studio.mesh(*shrunk_cells(lattice, positions, lambda i, _: i >= first), blue, place)
+        studio.mesh(*shrunk_cells(lattice, positions, lambda i, _: i < first), amber, place)
         studio.text(words, place + studio.at(0.0, -0.16), 0.06)
         x += 1.35
     place = studio.at(x, 0.0)

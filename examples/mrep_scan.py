@@ -69,7 +69,7 @@ def slices(studio: Studio, volume: thew.Volume, place: np.ndarray) -> None:
         )
         faces = np.arange(len(quads)).reshape(-1, 4)
         colours = np.repeat(sheet.reshape(-1, 1) ** 2.2, 4, axis=0).repeat(3, axis=1)
-        studio.mesh(quads, faces, studio.painted(gloss=0.0), place, colours, smooth=False)
+        studio.mesh(quads, faces, studio.vertex_material(gloss=0.0), place, colours, smooth=False)
 
 
 def atoms(studio: Studio, model: thew.MRep, place: np.ndarray) -> None:
@@ -127,20 +127,20 @@ def main(how: Options) -> None:
     columns = iter(studio.at(0.35 * k, 0.0) for k in range(5))
     words = iter(("scan, 30 % noise", "template", "atoms fitted", "boundary", "it swings"))
 
-    def labelled() -> np.ndarray:
+    def label_column() -> np.ndarray:
         place = next(columns)
         studio.text(next(words), place + studio.at(0.0, -0.19), 0.026)
         return place
 
-    slices(studio, volume, labelled())
+    slices(studio, volume, label_column())
     for model in (template, fit.mrep):
-        place = labelled()
+        place = label_column()
         boundary = model.boundary(3)
         studio.mesh(boundary.vertices, boundary.triangles, glass, place)
         atoms(studio, model, place)
-    place = labelled()
+    place = label_column()
     studio.mesh(fit.surface.vertices, fit.surface.triangles, flesh, place)
-    place = labelled()
+    place = label_column()
     studio.mesh(fit.surface.vertices, fit.surface.triangles, old, place)
     studio.mesh(list(shots.values())[-1], fit.surface.triangles, flesh, place)
     studio.render(how.output, (-0.2, -0.215), (1.6, 0.155), how.width, how.engine)

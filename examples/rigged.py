@@ -25,7 +25,7 @@ class Rigged:
     """At rest, [b,4,4]."""
     rigs: dict[str, list[thew.Rig]] = field(default_factory=dict)
 
-    def settled(self, controls: dict[str, float]) -> np.ndarray:
+    def balanced_skin(self, controls: dict[str, float]) -> np.ndarray:
         """The skin [n,3] in balance with the rigs at these controls; a rig without one does nothing."""
         balance = thew.Equilibrium(self.body)
         balance.set_pose(self.pose)
@@ -34,7 +34,7 @@ class Rigged:
         return np.asarray(balance.positions(), float)
 
 
-def made(vertices, triangles, colours, weights, bones: list[Bone], cells_across: float) -> Rigged:
+def make_body(vertices, triangles, colours, weights, bones: list[Bone], cells_across: float) -> Rigged:
     """A body on some bones, parents first; weights None: by distance."""
     surface = thew.Surface(vertices, triangles)
     names = [bone.name for bone in bones]
@@ -47,7 +47,7 @@ def made(vertices, triangles, colours, weights, bones: list[Bone], cells_across:
     return Rigged(vertices, triangles, colours, body, np.tile(np.eye(4), (len(bones), 1, 1)))
 
 
-def on_skin(surface: thew.Surface, point, towards, depth: float = 0.0) -> thew.SkinGuide:
+def guide_on_skin(surface: thew.Surface, point, towards, depth: float = 0.0) -> thew.SkinGuide:
     """A guide at the place of the skin nearest to a point, rolled and tilted so that Z points `towards`."""
     nearest, _, faces = surface.closest_point(np.array([point], float))
     corners = np.asarray(surface.vertices)[np.asarray(surface.triangles)[faces[0]]]
@@ -76,7 +76,7 @@ def frame(origin, towards) -> np.ndarray:
 def hilda(cells_across: float = 48.0) -> Rigged:
     """The head with the rigs of the paper's Figure 4: a smile of two bumps, a frown of four, nostrils of two tori."""
     skin = head.skin()
-    face = made(skin.vertices, skin.triangles(), skin.colours, skin.weights, head.figure().bones, cells_across)
+    face = make_body(skin.vertices, skin.triangles(), skin.colours, skin.weights, head.figure().bones, cells_across)
     for side in (1.0, -1.0):
         corner, brow, nostril = _mirrored(side, (0.036, -0.078, -0.052), (0.015, -0.08, 0.056), (0.009, -0.099, -0.02))
         up, down, inwards, hole = _mirrored(
@@ -84,9 +84,9 @@ def hilda(cells_across: float = 48.0) -> Rigged:
         )
         skin = face.body.surface
         for name, kind, guide, sizes, strength in (
-            ("smile", "bump", on_skin(skin, corner, up, 0.003), {"radius": 0.02}, 2.5e6),
-            ("frown", "bump", on_skin(skin, corner, down, 0.004), {"radius": 0.017}, 1.8e6),
-            ("frown", "bump", on_skin(skin, brow, inwards, 0.004), {"radius": 0.015}, 2.2e6),
+            ("smile", "bump", guide_on_skin(skin, corner, up, 0.003), {"radius": 0.02}, 2.5e6),
+            ("frown", "bump", guide_on_skin(skin, corner, down, 0.004), {"radius": 0.017}, 1.8e6),
+            ("frown", "bump", guide_on_skin(skin, brow, inwards, 0.004), {"radius": 0.015}, 2.2e6),
             ("nostrils", "torus", thew.FreeGuide(frame(nostril, hole)), {"ring_radius": 0.0075, "tube_radius": 0.007}, 2e7),
         ):  # fmt: skip
             template = thew.Template(kind, **sizes, strength=strength)
@@ -100,8 +100,8 @@ def limb(detail: int = 24, cells_across: float = 26.0) -> Rigged:
     """A round limb with a bone in its middle, ruled like graph paper, and one rig of each template."""
     shape = models.ruled_limb(detail)
     bone = Bone("bone", None, (0.0, 0.0, 0.06), (0.0, 0.0, 0.74))
-    body = made(shape.vertices, shape.triangles, shape.colours, None, [bone], cells_across)
-    front = on_skin(body.body.surface, (0.0, -0.16, 0.4), (0.0, -1.0, 0.0), depth=0.02)
+    body = make_body(shape.vertices, shape.triangles, shape.colours, None, [bone], cells_across)
+    front = guide_on_skin(body.body.surface, (0.0, -0.16, 0.4), (0.0, -1.0, 0.0), depth=0.02)
     middle = thew.BoneGuide("bone")
     upright = thew.BoneGuide("bone", tilt=np.pi / 2)
     for template, guide in (

@@ -28,7 +28,7 @@ def cloth() -> models.Shape:
     at = np.arange(COLUMNS * ROWS).reshape(COLUMNS, ROWS)
     quads = np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]], axis=-1).reshape(-1, 4)
     points = np.stack([x, np.zeros_like(x), z], axis=-1).reshape(-1, 3)
-    return models.Shape(points, models.triangulated(quads))
+    return models.Shape(points, models.triangulate(quads))
 
 
 class Particles:

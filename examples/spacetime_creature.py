@@ -22,7 +22,7 @@ PUSH = 11.0
 """How fast a footfall pushes, units a second; the creature is ten units in size."""
 
 
-def posed(wanda: Figure, weights: np.ndarray, rest: np.ndarray, share: float) -> np.ndarray:
+def pose_points(wanda: Figure, weights: np.ndarray, rest: np.ndarray, share: float) -> np.ndarray:
     """Rest points on the bones at a share of the cycle, kept where the creature stood."""
     pose = wanda.clips["trot"].pose_at(wanda, BEGIN + share * PERIOD)
     maps = np.einsum("vb,bij->vij", weights, np.array([pose.map(bone.name) for bone in wanda.bones]))
@@ -38,7 +38,7 @@ def main(how: Options) -> None:
     names = [bone.name for bone in wanda.bones]
     rest = unit * whole.vertices
     shell = thew.Shell(rest, triangles, unit=1.0)
-    walk = lambda points, share: unit * posed(wanda, whole.weights, points / unit, share)  # noqa: E731
+    walk = lambda points, share: unit * pose_points(wanda, whole.weights, points / unit, share)  # noqa: E731
     times = np.linspace(0.0, 2.0 * PERIOD, KEYS + 1)
     keys = np.stack([walk(rest, k / KEYS % 1.0) for k in range(KEYS + 1)])
 

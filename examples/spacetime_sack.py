@@ -40,7 +40,7 @@ def poses(rest: np.ndarray) -> dict[str, np.ndarray]:
     height = rest[:, 2].max()
     z = rest[:, 2] / height
 
-    def posed(lean: float, squash: float, twist: float, lift: float, arms: float) -> np.ndarray:
+    def pose_sack(lean: float, squash: float, twist: float, lift: float, arms: float) -> np.ndarray:
         """Leaning to +x by an angle, shorter by a share and as much thicker, twisted, lifted, its upper corners raised."""
         p = rest.copy()
         fat = 1.0 / np.sqrt(1.0 - squash)
@@ -63,9 +63,9 @@ def poses(rest: np.ndarray) -> dict[str, np.ndarray]:
 
     return {
         "stand": rest,
-        "crouch": posed(0.0, 0.36, 0.0, 0.0, -0.5),
-        "left": posed(-0.7, -0.14, 0.45, 1.6, 0.7),
-        "right": posed(0.7, -0.14, -0.45, 1.6, 0.7),
+        "crouch": pose_sack(0.0, 0.36, 0.0, 0.0, -0.5),
+        "left": pose_sack(-0.7, -0.14, 0.45, 1.6, 0.7),
+        "right": pose_sack(0.7, -0.14, -0.45, 1.6, 0.7),
     }
 
 

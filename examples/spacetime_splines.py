@@ -20,7 +20,7 @@ def spline(stiffness: float, damping: float = 0.0, gravity: float = 0.0, **more)
     return thew.WigglySpline(TIMES, VALUES, stiffness, damping, gravity, **more)
 
 
-def cut(t: np.ndarray) -> np.ndarray:
+def cut_spline(t: np.ndarray) -> np.ndarray:
     """Arrives fast and leaves at rest at the third value."""
     return spline(150.0, 1.0, knot_velocities={2: (-9.0, 0.0)})(t)
 
@@ -35,7 +35,7 @@ def main(how: Options) -> None:
             "stiffness 400, damping 0, 2, 12",
             [("0", GREY, spline(400.0)), ("2", GREEN, spline(400.0, 2.0)), ("12", BLUE, spline(400.0, 12.0))],
         ),
-        ("a cut: arrives fast, leaves at rest", [("smooth", GREY, spline(150.0, 1.0)), ("cut", RED, cut)]),
+        ("a cut: arrives fast, leaves at rest", [("smooth", GREY, spline(150.0, 1.0)), ("cut", RED, cut_spline)]),
     ]
     studio = Studio(turn=0.0, tilt=0.0)
     t = np.linspace(TIMES[0], TIMES[-1], 1201)

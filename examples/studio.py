@@ -44,18 +44,18 @@ class Studio:
         """One colour (sRGB), opaque or not."""
         key = (*colour, alpha, gloss)
         if key not in self._materials:
-            made = self._materials[key] = stage.matt(f"Material {len(self._materials)}", colour)
+            made = self._materials[key] = stage.matt_material(f"Material {len(self._materials)}", colour)
             shader = _shader(made)
             shader.inputs["Roughness"].default_value = 1.0 - gloss
             shader.inputs["Alpha"].default_value = alpha
             made.diffuse_color = (*made.diffuse_color[:3], alpha)
         return self._materials[key]
 
-    def painted(self, alpha: float = 1.0, gloss: float = 0.5) -> bpy.types.Material:
+    def vertex_material(self, alpha: float = 1.0, gloss: float = 0.5) -> bpy.types.Material:
         """A material that takes its colour from the vertices."""
         key = ("painted", alpha, gloss)
         if key not in self._materials:
-            made = self._materials[key] = stage.matt("Painted", (1.0, 1.0, 1.0))
+            made = self._materials[key] = stage.matt_material("Painted", (1.0, 1.0, 1.0))
             shader = _shader(made)
             shader.inputs["Roughness"].default_value = 1.0 - gloss
             shader.inputs["Alpha"].default_value = alpha
@@ -149,7 +149,10 @@ class Studio:
         strip = np.concatenate([low, low + thick * self.up])
         i = np.arange(32)
         self.mesh(
-            strip, np.stack([i, i + 1, i + 34, i + 33], axis=1), self.painted(gloss=0.1), colours=ramp(np.tile(t, 2))
+            strip,
+            np.stack([i, i + 1, i + 34, i + 33], axis=1),
+            self.vertex_material(gloss=0.1),
+            colours=ramp(np.tile(t, 2)),
         )
         self.text(words[0], np.asarray(place) - 1.3 * height * self.up, height, align="LEFT")
         self.text(words[1], np.asarray(place) + length * self.right - 1.3 * height * self.up, height, align="RIGHT")
@@ -209,7 +212,7 @@ class Studio:
         light = self._add(bpy.data.objects.new("Key", lamp), (0.0, 0.0, 0.0))
         direction = 0.62 * self.right - 0.95 * self.up + 1.0 * self.ahead
         light.rotation_euler = Vector(direction.tolist()).to_track_quat("-Z", "Y").to_euler()
-        stage.surroundings((0.86, 0.92, 1.0), 0.55)
+        stage.set_surroundings((0.86, 0.92, 1.0), 0.55)
 
 
 def _shader(material: bpy.types.Material) -> bpy.types.Node:

@@ -57,7 +57,7 @@ def lint() -> None:
     ruff = TOOLS.bin / "ruff"
     # With feature `python` clippy and rustdoc see every line. Macros and build scripts are shared with the builds of
     # the tests and the wheel.
-    options, compiling = products.compiling(archives.epoch())
+    options, compiling = products.compile_options(archives.epoch())
     rust = ["--release", "--locked", "--features", "python", *options]
     strict = {**compiling, "RUSTDOCFLAGS": "-D warnings"}
     steps: list[tuple[str, Callable[[], None]]] = [
@@ -101,8 +101,8 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         # With a driver, the tests of the engine on graphics devices must not pass by being skipped.
         gpu = {"THEW_REQUIRE_GPU": "1" if system.software_gpu() else None}
         say("cargo test")
-        options, compiling = products.compiling(archives.epoch())
-        features, linking = products.linking_python()
+        options, compiling = products.compile_options(archives.epoch())
+        features, linking = products.binding_options()
         command = ["cargo", "test", "--release", "--locked", "--no-fail-fast", *features, *options]
         results.append(("Rust", *_watch(command, {**env, **gpu, **compiling, **linking})))
     jobs: list[Job] = []
@@ -112,7 +112,7 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
     if "blender" in suites:
         environments.setup(blenders)
         jobs += _blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
-    results += _side_by_side(jobs)
+    results += _run_side_by_side(jobs)
     say("summary")
     for name, code, lines in results:
         for line in lines or [f"no closing line; status {code}"]:
@@ -132,8 +132,8 @@ def write_stub() -> None:
     """Copies the docstrings of the wheel, which is built and installed first, into the typed stub."""
     install_wheel()
     code = (
-        "import sys, pathlib, thew; from tools.stub import documented; path = pathlib.Path(sys.argv[1]); "
-        "path.write_text(documented(path.read_text(encoding='utf-8'), thew), encoding='utf-8')"
+        "import sys, pathlib, thew; from tools.stub import with_docstrings; path = pathlib.Path(sys.argv[1]); "
+        "path.write_text(with_docstrings(path.read_text(encoding='utf-8'), thew), encoding='utf-8')"
     )
     run([TOOLS.python, "-c", code, ROOT / "python" / "thew" / "__init__.pyi"], env={"PYTHONPATH": str(ROOT)})
 
@@ -179,7 +179,7 @@ def _blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) ->
     return jobs
 
 
-def _side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
+def _run_side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
     """Runs the jobs two at a time. A single job prints as it goes and has all processors."""
     if len(jobs) == 1:
         say(jobs[0].name)

@@ -63,17 +63,17 @@ def tools() -> tuple[str, str]:
     number = version[1] if version else ""
     folders = [Path(root) / "lib" / "rustlib" / (host[1] if host else "") / "bin", Path(f"/usr/lib/llvm-{number}/bin")]
 
-    def found() -> tuple[str, str] | None:
+    def find_pair() -> tuple[str, str] | None:
         for folder in folders:
             pair = folder / "llvm-profdata", folder / "llvm-cov"
             if all(tool.is_file() for tool in pair):
                 return str(pair[0]), str(pair[1])
         return None
 
-    if not found():
+    if not find_pair():
         say(f"the tools of LLVM {number} are missing: `rustup component add llvm-tools` brings them too")
         system.install([f"llvm-{number}"], f"Reading the counts needs the tools of LLVM {number}")
-    pair = found()
+    pair = find_pair()
     if not pair:
         raise BuildError(f"No llvm-profdata and llvm-cov of LLVM {number} were found.")
     return pair

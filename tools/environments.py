@@ -49,17 +49,17 @@ class Environment:
     def requirements(self) -> Path:
         return ROOT / "tools" / "requirements" / f"{self.name}.txt"
 
-    def activated(self) -> dict[str, str | None]:
+    def activation_variables(self) -> dict[str, str | None]:
         """Returns variables that make child processes see this environment as the active one."""
         path = os.pathsep.join([str(self.bin), os.environ.get("PATH", "")])
         return {"VIRTUAL_ENV": str(self.folder), "PATH": path, "PYTHONHOME": None}
 
-    def ready(self) -> Environment:
+    def ensure(self) -> Environment:
         """Creates the environment and installs its requirements, unless that was done before."""
         with _making[self.name]:
-            return self._made()
+            return self._make()
 
-    def _made(self) -> Environment:
+    def _make(self) -> Environment:
         wanted = digest(self.requirements, str(self.folder), sys.version)
         if self.python.is_file() and is_done(f"venv-{self.name}", wanted):
             return self
@@ -124,16 +124,16 @@ def setup(blenders: list[Environment] | None = None) -> None:
     """Prepares everything that the other commands need on a fresh machine."""
     system.require_rust()
     for env in [TOOLS, *(BLENDERS if blenders is None else blenders)]:
-        env.ready()
+        env.ensure()
 
 
 def begin(blenders: list[Environment]) -> None:
-    """Prepares environments in the background, as this is mostly waiting. `ready` then waits for them and reports errors."""
+    """Prepares environments in the background, as this is mostly waiting. `ensure` then waits for them and reports errors."""
 
     def make() -> None:
         for env in blenders:
             with contextlib.suppress(BuildError):
-                env.ready()
+                env.ensure()
 
     threading.Thread(target=make, daemon=True).start()
 

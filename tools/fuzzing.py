@@ -27,7 +27,7 @@ def fuzz(seconds: int, names: list[str], keep: bool) -> None:
     """Runs targets for `seconds` each, as many in parallel as there are cores."""
     system.require_rust()
     say("building the targets")
-    program = _built(counting=os.name == "posix") or _built(counting=False)
+    program = _build(counting=os.name == "posix") or _build(counting=False)
     if program is None:
         raise BuildError("The targets do not build: `cargo test --test fuzz --no-run` tells why.")
     extra = {"THEW_FUZZ_SECONDS": str(seconds), "THEW_FUZZ_KEEP": "1" if keep else None, "RAYON_NUM_THREADS": "1"}
@@ -56,7 +56,7 @@ def fuzz(seconds: int, names: list[str], keep: bool) -> None:
     say(f"fuzz: {len(results)} targets, nothing broke")
 
 
-def _built(counting: bool) -> Path | None:
+def _build(counting: bool) -> Path | None:
     """Builds the targets and returns their program; `None` if they cannot be built."""
     # A folder of its own, so that builds with counters are not mistaken for plain ones.
     folder = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "fuzz"

@@ -40,28 +40,28 @@ def allows(expression: str, allowed: set[str]) -> bool:
     """Returns whether an SPDX expression can be met with the allowed licences ('/' is an old way to write OR)."""
     words = re.findall(r"[()]|[^\s()]+(?:\s+WITH\s+[^\s()]+)?", expression.replace("/", " OR "))
 
-    def either() -> bool:
-        result = both()
+    def parse_or() -> bool:
+        result = parse_and()
         while words and words[0] == "OR":
             words.pop(0)
-            result = both() or result
+            result = parse_and() or result
         return result
 
-    def both() -> bool:
-        result = one()
+    def parse_and() -> bool:
+        result = parse_term()
         while words and words[0] == "AND":
             words.pop(0)
-            result = one() and result
+            result = parse_term() and result
         return result
 
-    def one() -> bool:
+    def parse_term() -> bool:
         word = words.pop(0) if words else ""
         if word != "(":
             return word in allowed
-        result = either()
+        result = parse_or()
         return bool(words) and words.pop(0) == ")" and result
 
-    return bool(words) and either() and not words
+    return bool(words) and parse_or() and not words
 
 
 def texts() -> str:
@@ -69,7 +69,7 @@ def texts() -> str:
     metadata = _metadata("--features", "python")
     packages = {package["id"]: package for package in metadata["packages"]}
     by_text: dict[str, list[str]] = {}
-    linked = [packages[identity] for identity in _linked(metadata)]
+    linked = [packages[identity] for identity in _linked_packages(metadata)]
     # Versions of a crate are sorted, too, so that the text is the same in every process.
     for package in sorted(linked, key=lambda package: (package["name"], package["version"])):
         for text in _own_texts(package) or _standard_texts(package):
@@ -91,7 +91,7 @@ def holders(text: str) -> list[str]:
     return sorted(found)
 
 
-def _linked(metadata: dict) -> set[str]:
+def _linked_packages(metadata: dict) -> set[str]:
     """Returns the package's direct and indirect run-time dependencies."""
     needs = {node["id"]: node["deps"] for node in metadata["resolve"]["nodes"]}
     found, waiting = set(), [metadata["resolve"]["root"]]

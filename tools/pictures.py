@@ -41,7 +41,7 @@ class Maker:
 
     def sources(self) -> list[Path]:
         """Returns the files whose change makes the pictures old, sorted."""
-        found = set(_imported(self.program, set()))
+        found = set(_imported_files(self.program, set()))
         return sorted(found.union(*(ROOT.glob(pattern) for pattern in self.more)))
 
     def digest(self) -> str:
@@ -49,7 +49,7 @@ class Maker:
         total = hashlib.sha256()
         for file in self.sources():
             total.update(file.relative_to(ROOT).as_posix().encode())
-            total.update(_code(file).encode())
+            total.update(_syntax_tree(file).encode())
         return total.hexdigest()[:16]
 
 
@@ -78,7 +78,7 @@ MAKERS = (
 
 def old() -> list[str]:
     """Returns the pictures that are older than their sources."""
-    made = _made()
+    made = _read_record()
     return [picture for maker in MAKERS for picture in maker.pictures if made.get(picture) != maker.digest()]
 
 
@@ -111,7 +111,7 @@ def make(names: list[str], window: Path | None) -> None:
 def note(names: Iterable[str]) -> None:
     """Notes that pictures were made from their sources as they are."""
     made = {name: maker.digest() for maker in MAKERS for name in maker.pictures if name in names}
-    MADE.write_text(json.dumps(_made() | made, indent=1, sort_keys=True) + "\n")
+    MADE.write_text(json.dumps(_read_record() | made, indent=1, sort_keys=True) + "\n")
 
 
 def _run(maker: Maker, window: Path | None) -> None:
@@ -126,17 +126,17 @@ def _run(maker: Maker, window: Path | None) -> None:
             run([TOOLS.python, script, *maker.words], env={"PYTHONPATH": str(ROOT)})
         case "blender":
             zipped = {"THEW_ZIP": str(products.package())}
-            run([BLENDERS[0].ready().python, script, *maker.words], env={**profile, **zipped, "PYTHONPATH": str(ROOT)})
+            run([BLENDERS[0].ensure().python, script, *maker.words], env={**profile, **zipped, "PYTHONPATH": str(ROOT)})
         case "window":
             size = ["--window-geometry", 0, 0, 1600, 900, "--enable-event-simulate"]
             run([window, *size, "--python", script, "--", products.package(), MAKING], env=profile)
 
 
-def _made() -> dict[str, str]:
+def _read_record() -> dict[str, str]:
     return json.loads(MADE.read_text()) if MADE.is_file() else {}
 
 
-def _imported(module: str, seen: set[str]) -> Iterator[Path]:
+def _imported_files(module: str, seen: set[str]) -> Iterator[Path]:
     """Yields the file of a module of the project and of all that it imports from the project."""
     file = ROOT / (module.replace(".", "/") + ".py")
     file = file if file.is_file() else ROOT / module.replace(".", "/") / "__init__.py"
@@ -152,10 +152,10 @@ def _imported(module: str, seen: set[str]) -> Iterator[Path]:
             base = ".".join(filter(None, (base, node.module)))
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
         for name in names:
-            yield from _imported(name, seen)
+            yield from _imported_files(name, seen)
 
 
-def _code(file: Path) -> str:
+def _syntax_tree(file: Path) -> str:
     """Returns the syntax tree of a file without docstrings."""
     tree = ast.parse(file.read_text())
     for node in ast.walk(tree):

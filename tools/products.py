@@ -49,7 +49,7 @@ def version() -> str:
 def wheel() -> Path:
     """Builds the wheel for this machine's platform, unless its inputs are unchanged."""
     system.require_rust()
-    TOOLS.ready()
+    TOOLS.ensure()
     sources = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "src", "python", "wheel")]
     inputs = digest(*sources)
     present = _built_wheel()
@@ -59,7 +59,7 @@ def wheel() -> Path:
         old.unlink()
     say("wheel")
     date = archives.epoch()
-    options, env = compiling(date)
+    options, env = compile_options(date)
     run(
         [
             TOOLS.bin / "maturin",
@@ -83,27 +83,27 @@ def wheel() -> Path:
     return built
 
 
-def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
+def compile_options(date: int) -> tuple[list[object], dict[str, str | None]]:
     """Returns the options and variables with which cargo compiles for both the wheel and the tests, so that it compiles once.
 
     zig links for older systems than this one. Cargo takes another linker for another configuration, so a separate
     target folder is used, and the output of plain `cargo build` stays as it is.
     """
-    TOOLS.ready()
+    TOOLS.ensure()
     target = f"{os.uname().machine}-unknown-linux-gnu"
     linker = f"CARGO_TARGET_{target.upper().replace('-', '_')}_LINKER"
     # Extension modules are not linked to Python's library: its interpreter holds it already. Values that maturin would
     # find out itself are set as well, since other variables would be another configuration.
     python = {
         "PYO3_PYTHON": str(TOOLS.python),
-        "PYO3_CONFIG_FILE": str(_written("pyo3-config.txt", PYO3_CONFIG)),
+        "PYO3_CONFIG_FILE": str(_write("pyo3-config.txt", PYO3_CONFIG)),
         "PYO3_BUILD_EXTENSION_MODULE": "1",
     }
-    env = {**TOOLS.activated(), **reproducible(date), **python, linker: str(_linker())}
+    env = {**TOOLS.activation_variables(), **reproducible_variables(date), **python, linker: str(_linker())}
     return ["--target", target, "--target-dir", ROOT / "target" / "wheel"], env
 
 
-def linking_python() -> tuple[list[str], dict[str, str | None]]:
+def binding_options() -> tuple[list[str], dict[str, str | None]]:
     """Returns features and variables with which the tests include the Python bindings, too.
 
     The library is then compiled once, for the tests and the wheel. Returns nothing if Python has no library to link
@@ -130,12 +130,12 @@ def _linker() -> Path:
         f"export CARGO_ZIGBUILD_ZIG_COMMAND='{TOOLS.python}' CARGO_ZIGBUILD_ZIG_COMMAND_ARGS='-m ziglang'\n"
         f"exec '{TOOLS.bin / 'maturin'}' zig cc -- -fno-sanitize=all -target {os.uname().machine}-linux-gnu.{glibc} {allow} \"$@\"\n"
     )
-    script = _written("zig-linker", text)
+    script = _write("zig-linker", text)
     script.chmod(0o755)
     return script
 
 
-def _written(name: str, text: str) -> Path:
+def _write(name: str, text: str) -> Path:
     """Writes a text to a file in our scratch folder, unless it is the same already. Returns the file."""
     file = SCRATCH / name
     if not file.is_file() or file.read_text() != text:
@@ -144,7 +144,7 @@ def _written(name: str, text: str) -> Path:
     return file
 
 
-def reproducible(date: int) -> dict[str, str]:
+def reproducible_variables(date: int) -> dict[str, str]:
     """Returns variables that make the compiler's output independent of folder and time."""
     home = Path.home()
     places = {
@@ -176,7 +176,7 @@ def check_private(built: Path) -> None:
 def package(given_wheel: Path | None = None) -> Path:
     """Builds dist/thew-VERSION.zip, or, with a wheel from elsewhere, dist/thew-VERSION-PLATFORM.zip."""
     binary = given_wheel.resolve() if given_wheel else wheel()
-    BLENDERS[0].ready()
+    BLENDERS[0].ensure()
     inputs = digest(ROOT / "blender_addon", ROOT / "tools", binary.name, str(binary.stat().st_mtime_ns))
     platform = platform_of(binary)
     suffix = f"-{platform}" if given_wheel else ""
@@ -236,7 +236,7 @@ def platform_of(wheel_file: Path) -> str:
 
 def validate_source() -> None:
     """Runs Blender's own validator over the extension's source."""
-    BLENDERS[0].ready()
+    BLENDERS[0].ensure()
     _extension_tool("validate", ROOT / "blender_addon")
 
 

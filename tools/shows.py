@@ -22,7 +22,7 @@ from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, environment, s
 def demo(given: Path | None, output: Path | None, action: str | None, cells: int) -> None:
     """Installs the zip into a clean Blender, gives characters flesh, bakes, saves, renders."""
     extension = products.package()
-    blender = BLENDERS[0].ready()
+    blender = BLENDERS[0].ensure()
     target = (output or DIST / "demo").resolve()
     target.mkdir(parents=True, exist_ok=True)
     engine = _engine(blender)
@@ -49,7 +49,7 @@ def examples(names: list[str], output: Path | None, fast: bool) -> None:
     shutil.rmtree(unpacked, ignore_errors=True)
     with zipfile.ZipFile(products.wheel()) as wheel:
         wheel.extractall(unpacked)
-    blender = BLENDERS[0].ready()
+    blender = BLENDERS[0].ensure()
     for name in names:
         say(EXAMPLES[name].replace("_", ": ", 1))
         words: list[object] = ["-m", f"examples.{EXAMPLES[name]}"]
@@ -99,7 +99,7 @@ def _bench(name: str) -> tuple[str, list[object], dict[str, str | None]]:
     env["BLENDER_USER_RESOURCES"] = str(clean_profile("bench"))
     python = TOOLS.python
     if name.startswith("blender_"):
-        python = BLENDERS[0].ready().python
+        python = BLENDERS[0].ensure().python
         env["THEW_ZIP"] = str(products.package())
     else:
         install_wheel()

@@ -14,7 +14,7 @@ from typing import Any
 WIDTH = 140
 
 
-def documented(stub: str, module: ModuleType) -> str:
+def with_docstrings(stub: str, module: ModuleType) -> str:
     """Returns the source of a stub with every docstring replaced by that of the module's object of the same name."""
     lines = stub.splitlines()
     pairs = list(_pairs(ast.parse(stub), module))

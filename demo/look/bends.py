@@ -76,7 +76,7 @@ class Bend:
     """Poses of all bones, [b, 4, 4]."""
 
 
-def turned(axis: np.ndarray, angle: float) -> np.ndarray:
+def rotation(axis: np.ndarray, angle: float) -> np.ndarray:
     """Returns the rotation [3, 3] about a unit axis; `angle` in radians."""
     x, y, z = axis
     k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
@@ -132,7 +132,7 @@ def _bend(r: Recording, thickness, kind: str, bone: int, side: int, degrees: flo
         axis = axis if np.cross(axis, lower) @ wanted >= 0.0 else -axis
     axis = axis / np.linalg.norm(axis)
     maps = np.tile(np.eye(4), (len(r.names), 1, 1))
-    turn = turned(axis, np.radians(degrees))
+    turn = rotation(axis, np.radians(degrees))
     maps[below, :3, :3] = turn
     maps[below, :3, 3] = head - turn @ head
     if kind in ("hip", "shoulder", "neck", "tail", "wrist"):
@@ -194,13 +194,13 @@ class Look:
     """Share of the joint's vertices in other flesh, per cent."""
 
 
-class Measured:
+class MeasuredCharacter:
     """A character whose bends are measured."""
 
     def __init__(self, r: Recording) -> None:
         self.r = r
         self.shape = overlap.Shape(r.rest, r.triangles)
-        self.closed = _closed(self.shape.triangles, len(r.rest))
+        self.closed = _close_openings(self.shape.triangles, len(r.rest))
         edges: dict[tuple[int, int], list[int]] = {}
         for t, corners in enumerate(self.shape.triangles):
             for i in range(3):
@@ -228,7 +228,7 @@ class Measured:
         used = np.zeros(len(r.rest), bool)
         used[np.unique(self.shape.triangles)] = True
         around = (np.linalg.norm(r.rest - bend.head, axis=1) < AROUND * bend.thick) & used
-        within = np.setdiff1d(overlap.inside(places, self.shape.triangles), self.shape.own)
+        within = np.setdiff1d(overlap.vertices_inside(places, self.shape.triangles), self.shape.own)
         inside = np.zeros(len(r.rest), bool)
         inside[within] = True
         chosen = around[self.edges].all(axis=1) & ~inside[self.edges].any(axis=1)
@@ -272,8 +272,8 @@ class Measured:
         for p, angle in ((places, bend.angle), (self.r.rest, 0.0)):
             own = []
             for s in SECTIONS:
-                along = bend.along[0] if s < 0.0 else turned(bend.axis, angle) @ bend.along[1]
-                normal = _between(bend.along[0], turned(bend.axis, angle) @ bend.along[1], 0.5 + 0.5 * s)
+                along = bend.along[0] if s < 0.0 else rotation(bend.axis, angle) @ bend.along[1]
+                normal = _direction_between(bend.along[0], rotation(bend.axis, angle) @ bend.along[1], 0.5 + 0.5 * s)
                 own.append(self._area(p, bend.head + along * (s * bend.thick), normal, bend))
             areas.append(own)
         posed, rest = np.array(areas)
@@ -293,7 +293,7 @@ class Measured:
     def _outer(self, bend: Bend, places: np.ndarray) -> float:
         reach = []
         for p, angle in ((places, bend.angle), (self.r.rest, 0.0)):
-            normal = _between(bend.along[0], turned(bend.axis, angle) @ bend.along[1], 0.5)
+            normal = _direction_between(bend.along[0], rotation(bend.axis, angle) @ bend.along[1], 0.5)
             out = -np.cross(bend.axis, normal)
             out /= np.linalg.norm(out)
             steps = np.linspace(0.0, 4.0 * bend.thick, 400)
@@ -302,7 +302,7 @@ class Measured:
         return float(reach[0] / max(reach[1], 1e-9))
 
 
-def _between(a: np.ndarray, b: np.ndarray, s: float) -> np.ndarray:
+def _direction_between(a: np.ndarray, b: np.ndarray, s: float) -> np.ndarray:
     """Returns the direction at the part `s` of the arc from `a` to `b`."""
     angle = np.arccos(np.clip(a @ b, -1.0, 1.0))
     if angle < 1e-6:
@@ -338,7 +338,7 @@ def _grid(middle: np.ndarray, half: float) -> tuple[float, np.ndarray]:
     return (2.0 * half / GRID) ** 3, points + middle
 
 
-def _closed(triangles: np.ndarray, count: int) -> tuple[np.ndarray, list[np.ndarray]]:
+def _close_openings(triangles: np.ndarray, count: int) -> tuple[np.ndarray, list[np.ndarray]]:
     """Returns the triangles with fans over all openings, and the vertices of each opening.
 
     The middle of the k-th opening is vertex count + k.

@@ -41,14 +41,14 @@ def row(frame: Frame, triangles: np.ndarray, size: float, side: int = 240) -> np
         near = frame.ways[2][frame.at]
         middle = 0.5 * (near.min(axis=0) + near.max(axis=0))
         half = max(0.6 * float(np.linalg.norm(np.ptp(near, axis=0))), 0.07 * size)
-        view = _facing(frame, triangles)
+        view = _facing_view(frame, triangles)
     else:
         middle, view = 0.5 * (skin.min(axis=0) + skin.max(axis=0)), raster.View(0.55, 0.2)
         half = 0.53 * float(np.ptp(skin @ view.axes()[:2].T, axis=0).max())
     pictures = []
     for name, points, tint in zip(NAMES, frame.ways, (GREY, FLESH, FLESH), strict=True):
         tints = np.tile(tint, (len(points), 1))
-        tints[overlap.inside(points, triangles)] = THROUGH
+        tints[overlap.vertices_inside(points, triangles)] = THROUGH
         picture = raster.draw(points, triangles, tints, view, middle, half, side)
         picture[:, -1] = picture[-1, :] = (208, 212, 218)
         raster.write(picture, name, side - 14, 4)
@@ -57,7 +57,7 @@ def row(frame: Frame, triangles: np.ndarray, size: float, side: int = 240) -> np
     return np.concatenate(pictures, axis=1)
 
 
-def _facing(frame: Frame, triangles: np.ndarray) -> raster.View:
+def _facing_view(frame: Frame, triangles: np.ndarray) -> raster.View:
     """Returns the view in which most of the chosen vertices face the viewer, on the skin and with contact."""
     out = np.concatenate([overlap.normals(points, triangles)[frame.at] for points in (frame.ways[0], frame.ways[2])])
     views = [raster.View(turn, lift) for lift in LIFTS for turn in TURNS]

@@ -35,27 +35,30 @@ ALONG_X, ALONG_Y, ALONG_Z = np.eye(3)
 STILL = (0.0, 0.0, 0.0)
 
 
-class Seen:
+class Bodies:
     """Bodies to be drawn, without their vertices in other flesh at rest."""
 
     def __init__(self, rest: list, tints: list[np.ndarray], cut: int | None = None) -> None:
         """Welds bodies of vertices [n, 3] and triangles [t, 3]. `cut`: number of vertices before the eyes, which sections omit."""
-        triangles = [overlap.welded(vertices, faces) for vertices, faces in rest]
+        triangles = [overlap.weld(vertices, faces) for vertices, faces in rest]
         starts = np.cumsum([0, *(len(vertices) for vertices, _ in rest)])
         self.cut = [faces[(faces < (cut or len(v))).all(axis=1)] for faces, (v, _) in zip(triangles, rest, strict=True)]
         self.triangles = np.concatenate([faces + start for faces, start in zip(triangles, starts, strict=False)])
         self.tints = tints
-        own = [overlap.inside(v, faces) + start for (v, _), faces, start in zip(rest, triangles, starts, strict=False)]
+        own = [
+            overlap.vertices_inside(v, faces) + start
+            for (v, _), faces, start in zip(rest, triangles, starts, strict=False)
+        ]
         self.own = np.concatenate(own)
 
-    def through(self, posed: list[np.ndarray]) -> np.ndarray:
+    def overlapping_vertices(self, posed: list[np.ndarray]) -> np.ndarray:
         """Returns the vertices in other flesh, numbered over all bodies."""
-        return np.setdiff1d(overlap.inside(np.concatenate(posed), self.triangles), self.own)
+        return np.setdiff1d(overlap.vertices_inside(np.concatenate(posed), self.triangles), self.own)
 
     def view(self, posed: list[np.ndarray], view: raster.View, middle, half: float, side: int) -> np.ndarray:
         """Draws the bodies from outside."""
         tints = np.concatenate([np.tile(tint, (len(p), 1)) for p, tint in zip(posed, self.tints, strict=True)])
-        tints[self.through(posed)] = THROUGH
+        tints[self.overlapping_vertices(posed)] = THROUGH
         points = np.concatenate(posed)
         return raster.draw(points, self.triangles, tints, view, np.asarray(middle), half, side)
 
@@ -93,7 +96,7 @@ def save(rows: list[list[np.ndarray]], file: Path) -> None:
     print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB, {picture.shape[1]} x {picture.shape[0]}", flush=True)
 
 
-def skinned(poses: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def plain_skin(poses: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns the plain skin in one pose [b, 4, 4], [n, 3]."""
     each = np.einsum("nb,bij->nij", weights, poses)
     return np.einsum("nij,nj->ni", each[:, :3, :3], rest) + each[:, :3, 3]
@@ -132,10 +135,10 @@ def aim(pose: Pose, bone: str, direction, part: float) -> None:
     pose.rotations[bone] = (np.eye(3) + cross + cross @ cross / (1.0 + now @ goal)) @ pose.rotation(rest.parent)
 
 
-def squatting(figure: characters.Figure, part: float) -> np.ndarray:
+def squat_pose(figure: characters.Figure, part: float) -> np.ndarray:
     """Returns the pose between standing (`part` 0) and hips and knees bent by 110 degrees (1), with fixed ankles."""
 
-    def posed(offset) -> Pose:
+    def pose_at(offset) -> Pose:
         pose = Pose(figure, offset, turn(30.0 * part))
         pose.turn("head", -20.0 * part)
         for side, sign in (("L", 1.0), ("R", -1.0)):
@@ -146,15 +149,15 @@ def squatting(figure: characters.Figure, part: float) -> np.ndarray:
         return pose
 
     ankle = np.array(figure.bone("foot.L").head)
-    return maps(posed((ankle - posed(np.zeros(3)).head("foot.L")) * [0.0, 1.0, 1.0]))
+    return maps(pose_at((ankle - pose_at(np.zeros(3)).head("foot.L")) * [0.0, 1.0, 1.0]))
 
 
 def squat(output: Path, side: int = 280) -> None:
     import thew
 
     figure, skin, cut, character = bodo()
-    poses = np.array([squatting(figure, smooth(frame / 30)) for frame in range(43)])
-    plain = skinned(poses[-1], skin.vertices, skin.weights)
+    poses = np.array([squat_pose(figure, smooth(frame / 30)) for frame in range(43)])
+    plain = plain_skin(poses[-1], skin.vertices, skin.weights)
     ways = [("skin", plain, 0)]
     for name, contact in (("free", None), ("contact", thew.Contact())):
         clip = thew.simulate(character.body, poses, FPS, contact=contact, **character.motion)
@@ -163,8 +166,10 @@ def squat(output: Path, side: int = 280) -> None:
     middle = np.array([0.135, 0.02, 0.34])
     rows: list[list[np.ndarray]] = [[], []]
     for name, points, inverted in ways:
-        seen = Seen([(skin.vertices, skin.triangles())], [GREY if name == "skin" else FLESH], cut)
-        print(f"squat, {name}: {len(seen.through([points]))} vertices in other flesh, {inverted} cells inverted")
+        seen = Bodies([(skin.vertices, skin.triangles())], [GREY if name == "skin" else FLESH], cut)
+        print(
+            f"squat, {name}: {len(seen.overlapping_vertices([points]))} vertices in other flesh, {inverted} cells inverted"
+        )
         rows[0].append(seen.view([points], raster.View(1.2, 0.0), middle, 0.46, side))
         rows[1].append(seen.section([points], ALONG_Y, ALONG_Z, middle, 0.46, side))
         raster.write(rows[0][-1], name, 6, 6)
@@ -177,8 +182,8 @@ def bench(output: Path, side: int = 340) -> None:
     import thew
 
     figure, skin, cut, character = bodo()
-    poses = np.array([squatting(figure, 0.8 * smooth(frame / 30)) for frame in range(43)])
-    plain = skinned(poses[-1], skin.vertices, skin.weights)
+    poses = np.array([squat_pose(figure, 0.8 * smooth(frame / 30)) for frame in range(43)])
+    plain = plain_skin(poses[-1], skin.vertices, skin.weights)
     seated = skin.weights[:, [bone.name for bone in figure.bones].index("hips")] > 0.5
     half, top = np.array([0.3, 0.17, 0.11]), plain[seated][:, 2].min() + 0.05
     vertices, triangles = shapes.box(half)
@@ -190,8 +195,10 @@ def bench(output: Path, side: int = 340) -> None:
         motion = {**character.motion, "elastic_joints": 1.0}
         clip = thew.simulate(character.body, poses, FPS, contact=thew.Contact(), colliders=colliders, **motion)
         posed = [plain + clip.offsets(len(poses) - 1), vertices]
-        seen = Seen([(skin.vertices, skin.triangles()), (vertices + [0.0, 9.0, 0.0], triangles)], [FLESH, SECOND], cut)
-        print(f"bench, {name}: {len(seen.through(posed))} vertices in other flesh or the bench")
+        seen = Bodies(
+            [(skin.vertices, skin.triangles()), (vertices + [0.0, 9.0, 0.0], triangles)], [FLESH, SECOND], cut
+        )
+        print(f"bench, {name}: {len(seen.overlapping_vertices(posed))} vertices in other flesh or the bench")
         middle = np.array([0.0, 0.05, top + 0.12])
         rows[0].append(seen.view(posed, raster.View(-2.2, 0.25), middle, 0.42, side))
         rows[1].append(seen.section(posed, ALONG_X, ALONG_Z, middle + [0.0, 0.06, 0.0], 0.42, side))
@@ -200,7 +207,7 @@ def bench(output: Path, side: int = 340) -> None:
     save(rows, output / "contact-bench.png")
 
 
-def embracing(figure: characters.Figure, part: float, near: float) -> np.ndarray:
+def hug_pose(figure: characters.Figure, part: float, near: float) -> np.ndarray:
     """Returns the pose between spread arms (`part` 0) and a hug of another one `near` metres ahead (1).
 
     The left arm is high, the right one low.
@@ -226,10 +233,10 @@ def hug(output: Path, near: float = 0.64, side: int = 300) -> None:
     import thew
 
     figure, skin, cut, character = bodo()
-    one = np.array([embracing(figure, min(frame / 30, 1.0), near) for frame in range(43)])
-    poses = [one, shapes.about([0.0, 0.0, np.pi]) @ one]
-    plain = [skinned(run[-1], skin.vertices, skin.weights) for run in poses]
-    seen = Seen([(skin.vertices + [0.0, y, 0.0], skin.triangles()) for y in (0.0, 9.0)], [FLESH, SECOND], cut)
+    one = np.array([hug_pose(figure, min(frame / 30, 1.0), near) for frame in range(43)])
+    poses = [one, shapes.turn_about([0.0, 0.0, np.pi]) @ one]
+    plain = [plain_skin(run[-1], skin.vertices, skin.weights) for run in poses]
+    seen = Bodies([(skin.vertices + [0.0, y, 0.0], skin.triangles()) for y in (0.0, 9.0)], [FLESH, SECOND], cut)
     alone = [thew.simulate(character.body, run, FPS, **character.motion) for run in poses]
     together = thew.simulate_scene([character.body] * 2, poses, FPS, contact=thew.Contact(), **character.motion)
     last = len(one) - 1
@@ -237,7 +244,9 @@ def hug(output: Path, near: float = 0.64, side: int = 300) -> None:
     for name, clips in (("alone", alone), ("together", together)):
         posed = [skin_ + clip.offsets(last) for skin_, clip in zip(plain, clips, strict=True)]
         inverted = [int(clip.inverted_cells[last]) for clip in clips]
-        print(f"hug, {name}: {len(seen.through(posed))} vertices in other flesh, {inverted} cells inverted")
+        print(
+            f"hug, {name}: {len(seen.overlapping_vertices(posed))} vertices in other flesh, {inverted} cells inverted"
+        )
         rows[0].append(seen.view(posed, raster.View(1.15, 0.3), (0.0, 0.0, 1.0), 0.56, side))
         rows[1].append(seen.section(posed, ALONG_Y, ALONG_Z, (0.0, 0.0, 1.0), 0.56, side))
         raster.write(rows[0][-1], name, 6, 6)
@@ -264,15 +273,15 @@ def elbow(output: Path, side: int = 210) -> None:
     vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
     weights = shapes.arm_weights(vertices)
     body = flesh(vertices, triangles, shapes.arm_bones(), weights, 14)
-    seen, rows = Seen([(vertices, triangles)], [FLESH]), []
+    seen, rows = Bodies([(vertices, triangles)], [FLESH]), []
     for degrees in (120.0, 136.0, 148.0):
         poses = np.stack([shapes.bend(np.radians(a)) for a in [*np.arange(0.0, degrees, 4.0), *[degrees] * 8]])
         rows.append([])
         for joints in (1.0, 0.0):
             for name, contact in (("free", None), ("contact", thew.Contact())):
                 clip = thew.simulate(body, poses, FPS, contact=contact, gravity=STILL, elastic_joints=joints)
-                posed = [skinned(poses[-1], vertices, weights) + clip.offsets(len(poses) - 1)]
-                count = len(seen.through(posed))
+                posed = [plain_skin(poses[-1], vertices, weights) + clip.offsets(len(poses) - 1)]
+                count = len(seen.overlapping_vertices(posed))
                 print(f"elbow {degrees:.0f}, joints {joints:.0f}, {name}: {count} vertices in other flesh, "
                       f"{clip.inverted_cells[-1]} cells inverted")  # fmt: skip
                 rows[-1].append(seen.section(posed, ALONG_X, ALONG_Z, (0.42, 0.0, -0.1), 0.27, side))
@@ -288,10 +297,10 @@ def balls(output: Path, side: int = 230) -> None:
     vertices, triangles = shapes.ball()
     core = ["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]]
     body = flesh(vertices, triangles, core, np.ones((len(vertices), 1)), 8)
-    seen = Seen([(vertices, triangles), (vertices + [1.0, 0.0, 0.0], triangles)], [FLESH, SECOND])
+    seen = Bodies([(vertices, triangles), (vertices + [1.0, 0.0, 0.0], triangles)], [FLESH, SECOND])
     scene = thew.Scene([body, body], contact=thew.Contact(), gravity=STILL)
     apart = 0.42
-    place = lambda x: shapes.about(np.zeros(3), shift=(x, 0.0, 0.0))[None]  # noqa: E731
+    place = lambda x: shapes.turn_about(np.zeros(3), shift=(x, 0.0, 0.0))[None]  # noqa: E731
     scene.reset([place(-apart / 2), place(apart / 2)])
     rows: list[list[np.ndarray]] = [[], [], []]
     for goal in (0.37, 0.32, 0.27):
@@ -302,7 +311,7 @@ def balls(output: Path, side: int = 230) -> None:
         free = [vertices + [x, 0.0, 0.0] for x in (-apart / 2, apart / 2)]
         touching = [scene.positions(of).astype(np.float64) for of in (0, 1)]
         for row, (name, posed) in enumerate((("alone", free), ("together", touching))):
-            print(f"balls {goal:.2f} m apart, {name}: {len(seen.through(posed))} vertices in other flesh")
+            print(f"balls {goal:.2f} m apart, {name}: {len(seen.overlapping_vertices(posed))} vertices in other flesh")
             rows[row].append(seen.section(posed, ALONG_X, ALONG_Z, STILL, 0.42, side))
             raster.write(rows[row][-1], f"{name}, {100 * goal:.0f} cm", 6, 6)
         rows[2].append(seen.view(touching, raster.View(0.0, 0.5), STILL, 0.42, side))

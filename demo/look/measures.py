@@ -166,7 +166,7 @@ def look(
         step=_largest_step(skin[:, held]) / size * fps / 24.0,
         buried=float(np.quantile(away, 0.995, axis=1).max()),
         torn=max(_torn(*frame, edges, usual, size) for frame in zip(skin, shown, strict=True)),
-        flipped=max(_flipped(*frame, triangles) for frame in zip(skin, shown, strict=True)),
+        flipped=max(_flipped_share(*frame, triangles) for frame in zip(skin, shown, strict=True)),
         thick=float(np.quantile(swings[fat], 0.9)),
         thin=float(np.quantile(swings[lean], 0.9)),
         varied=float(np.median(r[fat]) / max(np.median(r[lean]), 1e-12)),
@@ -174,8 +174,8 @@ def look(
         snap=snap(skin[:, held], shown[:, held], size, fps),
         rides=body is not None,
         rigid=bool(len(hard)) and bool(np.logical_or.reduce(hard).all()),
-        hard=_farthest(every, hard),
-        soft=_farthest(every, soft),
+        hard=_largest_swing(every, hard),
+        soft=_largest_swing(every, soft),
         soft_acceleration=acceleration(skin[:, np.logical_or.reduce(soft)], fps) * 2.0 / size if len(soft) else None,
     )
 
@@ -199,7 +199,7 @@ def snap(skin: np.ndarray, shown: np.ndarray, size: float, fps: float) -> float:
     return float((np.maximum(moved - SLACK, 0.0) / np.maximum(around, STANDSTILL)).max())
 
 
-def calm(swing: np.ndarray, fps: float, share: float = 0.05) -> float:
+def calm_time(swing: np.ndarray, fps: float, share: float = 0.05) -> float:
     """Returns the time until a swing [f], whose bones stopped at its first frame, stays below a share of its maximum, s.
 
     The envelope (the largest value from a frame on) is linear between frames. A swing above the share to the end takes
@@ -218,7 +218,7 @@ def calm(swing: np.ndarray, fps: float, share: float = 0.05) -> float:
     return float(after - 1 + (before - limit) / (before - behind)) / fps
 
 
-def _farthest(swings: np.ndarray, parts: Sequence[np.ndarray]) -> float | None:
+def _largest_swing(swings: np.ndarray, parts: Sequence[np.ndarray]) -> float | None:
     return max((float(np.quantile(swings[part], 0.9)) for part in parts), default=None)
 
 
@@ -251,7 +251,7 @@ def _torn(skin: np.ndarray, shown: np.ndarray, edges: np.ndarray, usual: np.ndar
     return float(np.mean(~((ratio >= 0.5) & (ratio <= 2.0))))
 
 
-def _flipped(skin: np.ndarray, shown: np.ndarray, triangles: np.ndarray) -> float:
+def _flipped_share(skin: np.ndarray, shown: np.ndarray, triangles: np.ndarray) -> float:
     """Returns the share of flipped triangles in one frame. Slivers of the skin do not count."""
     plain, moved = _normals(skin, triangles), _normals(shown, triangles)
     area = np.linalg.norm(plain, axis=1)

@@ -32,15 +32,15 @@ class Overlap:
     depths: np.ndarray
     """Distance to the skin through which each vertex came in, [p], in the vertices' unit; 0 if it is not found."""
 
-    def deepest(self, but: np.ndarray | None = None) -> tuple[int, float, int]:
+    def deepest_vertex(self, but: np.ndarray | None = None) -> tuple[int, float, int]:
         """Returns (number of vertices without those in `but`, largest depth, its vertex or -1)."""
-        return self._deepest(~np.isin(self.vertices, but if but is not None else []))
+        return self._deepest_vertex(~np.isin(self.vertices, but if but is not None else []))
 
-    def of(self, chosen: np.ndarray) -> tuple[int, float, int]:
-        """Returns `deepest` for the vertices in an int array alone."""
-        return self._deepest(np.isin(self.vertices, chosen))
+    def deepest_of(self, chosen: np.ndarray) -> tuple[int, float, int]:
+        """Returns `deepest_vertex` for the vertices in an int array alone."""
+        return self._deepest_vertex(np.isin(self.vertices, chosen))
 
-    def _deepest(self, chosen: np.ndarray) -> tuple[int, float, int]:
+    def _deepest_vertex(self, chosen: np.ndarray) -> tuple[int, float, int]:
         vertices, depths = self.vertices[chosen], self.depths[chosen]
         return len(vertices), float(depths.max(initial=0.0)), int(vertices[depths.argmax()]) if len(vertices) else -1
 
@@ -55,18 +55,18 @@ def normals(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-300)
 
 
-def inside(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+def vertices_inside(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Returns the vertices of a welded surface that lie in other flesh."""
     return _inside(vertices, triangles)[0]
 
 
-def welded(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+def weld(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Returns triangles [t, 3] over vertices welded by their positions at rest [n, 3], oriented outwards by majority."""
     grid = np.rint((rest - rest.min(axis=0)) / (WELD * np.linalg.norm(np.ptp(rest, axis=0)))).astype(np.int64)
     _, first, of = np.unique(grid, axis=0, return_index=True, return_inverse=True)
     joined = first[of.reshape(-1)][triangles]
     joined = joined[(joined != np.roll(joined, 1, axis=1)).all(axis=1)]
-    return joined[:, ::-1] if len(inside(rest, joined)) > 0.5 * len(np.unique(joined)) else joined
+    return joined[:, ::-1] if len(vertices_inside(rest, joined)) > 0.5 * len(np.unique(joined)) else joined
 
 
 class Shape:
@@ -77,14 +77,14 @@ class Shape:
         import thew
 
         self.rest = np.ascontiguousarray(rest, np.float64)
-        self.triangles = np.ascontiguousarray(welded(self.rest, np.asarray(triangles)))
+        self.triangles = np.ascontiguousarray(weld(self.rest, np.asarray(triangles)))
         """Welded and oriented outwards."""
         self.surface = thew.Surface(self.rest, self.triangles)
         edges = np.concatenate([self.triangles[:, [i, (i + 1) % 3]] for i in range(3)])
         self.edges = np.unique(np.sort(edges, axis=1), axis=0)
         self.corners = np.argsort(self.triangles, axis=None, kind="stable")
         self.starts = np.searchsorted(self.triangles.ravel()[self.corners], np.arange(len(self.rest) + 1))
-        self.own = inside(self.rest, self.triangles)
+        self.own = vertices_inside(self.rest, self.triangles)
         """Vertices in other flesh at rest: they do not count in poses."""
 
     def overlap(self, vertices: np.ndarray) -> Overlap:
@@ -130,7 +130,7 @@ class Shape:
         depths = np.full(len(found), np.inf)
         some = min(NEAREST, len(vertices) - 1)
         near = [np.argpartition(np.where(c, far, np.inf), some, axis=1)[:, :some] for c in (other, ~other)]
-        beside_crease = self._shallow(found, near[1])
+        beside_crease = self._are_shallow(found, near[1])
         for row, vertex in enumerate(found):
             around = np.concatenate([near[0][row][other[row, near[0][row]]], near[1][row][beside_crease[row]]])
             around = around[np.isfinite(far[row, around])]
@@ -140,7 +140,7 @@ class Shape:
                 depths[row] = thew.closest_points(vertices, beside, vertices[[vertex]])[1][0]
         return depths
 
-    def _shallow(self, found: np.ndarray, near: np.ndarray) -> np.ndarray:
+    def _are_shallow(self, found: np.ndarray, near: np.ndarray) -> np.ndarray:
         """Returns whether the midpoints at rest between vertices [p] and [p, k] are shallow, [p, k]."""
         a, b = self.rest[found][:, None], self.rest[near]
         middle = (0.5 * (a + b)).reshape(-1, 3)

@@ -30,7 +30,7 @@ class Parts:
     hard: dict[str, np.ndarray]
     soft: dict[str, np.ndarray]
 
-    def together(self, kind: str) -> np.ndarray | None:
+    def union(self, kind: str) -> np.ndarray | None:
         """Returns all vertices of the hard or the soft parts; `None` if the mesh has no such parts."""
         masks = list(getattr(self, kind).values())
         return np.logical_or.reduce(masks) if masks else None

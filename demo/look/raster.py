@@ -58,7 +58,7 @@ def draw(
     front = normal[:, 2] >= 0.0
     light = np.abs(normal @ (LIGHT / np.linalg.norm(LIGHT)))
     colours = np.where(front[:, None], tints[triangles].mean(axis=1), INSIDE) * (0.45 + 0.6 * light)[:, None]
-    owner = _nearest(x, y, depth, triangles, fine)
+    owner = _nearest_triangles(x, y, depth, triangles, fine)
     picture = np.empty((fine * fine, 3))
     picture[:] = PAPER
     picture[owner >= 0] = colours[owner[owner >= 0]]
@@ -66,7 +66,7 @@ def draw(
     return np.clip(picture, 0, 255).astype(np.uint8)
 
 
-def _nearest(x: np.ndarray, y: np.ndarray, depth: np.ndarray, triangles: np.ndarray, fine: int) -> np.ndarray:
+def _nearest_triangles(x: np.ndarray, y: np.ndarray, depth: np.ndarray, triangles: np.ndarray, fine: int) -> np.ndarray:
     """Returns the triangle visible at each pixel, int[fine * fine], -1 for the background."""
     owner = np.full(fine * fine, -1, np.int64)
     tx, ty, tz = x[triangles], y[triangles], depth[triangles]
@@ -106,7 +106,7 @@ def _nearest(x: np.ndarray, y: np.ndarray, depth: np.ndarray, triangles: np.ndar
 
 def save(picture: np.ndarray, file: Path) -> None:
     """Writes a picture as PNG."""
-    _write_chunks(file, [_header(picture), _chunk(b"IDAT", _packed(picture))])
+    _write_chunks(file, [_header(picture), _chunk(b"IDAT", _compress(picture))])
 
 
 def save_film(pictures: list[np.ndarray], file: Path, fps: float) -> None:
@@ -119,9 +119,9 @@ def save_film(pictures: list[np.ndarray], file: Path, fps: float) -> None:
         chunks.append(_chunk(b"fcTL", struct.pack(">IIIIIHHBB", number, width, height, 0, 0, *lasts, 0, 0)))
         number += 1
         if picture is pictures[0]:  # shown by programs without animated PNG
-            chunks.append(_chunk(b"IDAT", _packed(picture)))
+            chunks.append(_chunk(b"IDAT", _compress(picture)))
             continue
-        chunks.append(_chunk(b"fdAT", struct.pack(">I", number) + _packed(picture)))
+        chunks.append(_chunk(b"fdAT", struct.pack(">I", number) + _compress(picture)))
         number += 1
     _write_chunks(file, chunks)
 
@@ -131,7 +131,7 @@ def _header(picture: np.ndarray) -> bytes:
     return _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
 
 
-def _packed(picture: np.ndarray) -> bytes:
+def _compress(picture: np.ndarray) -> bytes:
     height, width, _ = picture.shape
     rows = picture.reshape(height, 3 * width)
     above = np.concatenate([np.zeros_like(rows[:1]), rows[:-1]])  # PNG's filter "Up"

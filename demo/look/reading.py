@@ -30,7 +30,7 @@ def record(character: str, meshes: list[bpy.types.Object], clips: list[str], fra
     return [reader.recording for reader in readers]
 
 
-def fleshed(
+def add_flesh(
     meshes: list[bpy.types.Object], clips: list[str], recordings: list[Recording], frames: int = FRAMES
 ) -> Iterator[tuple[Recording, Clip, np.ndarray, float]]:
     """Adds flesh to the meshes with the extension's buttons at its defaults, and plays them.

@@ -73,7 +73,7 @@ class Character:
 
     def shown(self, clip: Clip) -> np.ndarray:
         """Returns the shown vertices of one clip, metres, [f - 1, n, 3]: the skin plus the offsets of the flesh."""
-        return self.simulated(clip)[1]
+        return self.simulate(clip)[1]
 
     @cached_property
     def calm(self) -> float:
@@ -90,7 +90,7 @@ class Character:
         peaks = away.max(axis=0)
         swing = np.sqrt(np.mean(away[:, peaks >= np.quantile(peaks, 1.0 - FARTHEST)] ** 2, axis=1))
         # A hundred thousandth of the size does not count as a swing.
-        return measures.calm(swing, FINE) if swing.max() > 1e-5 * self.recording.size else 0.0
+        return measures.calm_time(swing, FINE) if swing.max() > 1e-5 * self.recording.size else 0.0
 
     def over_exact(self, clip: Clip, shown: np.ndarray) -> float | None:
         """Returns the sway of `shown` over that of neo-Hookean flesh in the same body at the same poses.
@@ -102,10 +102,10 @@ class Character:
 
         r = self.recording
         try:
-            exact = self.simulated(clip, method="neohookean")[1]
+            exact = self.simulate(clip, method="neohookean")[1]
         except thew.ThewError:
             return None
-        part = r.parts.together("soft")
+        part = r.parts.union("soft")
         if part is None:
             thick = measures.thickness(r.rest, r.heads, r.tails, r.weights)
             part = np.isfinite(thick) & (thick >= np.quantile(thick[np.isfinite(thick)], 0.75))
@@ -117,7 +117,7 @@ class Character:
             return np.asarray(made.offsets(frame), np.float64)
         return made.positions(frame) - (self.recording.rest @ pose[0, :3, :3].T + pose[0, :3, 3])
 
-    def simulated(self, clip: Clip, **options):
+    def simulate(self, clip: Clip, **options):
         """Simulates one clip with further settings. Returns the thew.Clip, the shown vertices, and the thew.Clip's frame for each."""
         import thew
 

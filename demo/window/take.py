@@ -26,14 +26,14 @@ ZIP, FOLDER, *WANTED = sys.argv[sys.argv.index("--") + 1 :]
 PATIENCE = 240.0
 
 
-def drawn():
+def wait_until_drawn():
     """Waits until the window has been drawn: events, then a redraw of every region."""
     yield 0.5
     camera.choose_tab()
     yield 0.7
 
 
-def ready(obj):
+def wait_until_ready(obj):
     """Waits until the flesh of an object has been built and its motion simulated."""
     until = time.monotonic() + PATIENCE
     while True:
@@ -44,7 +44,7 @@ def ready(obj):
         yield 0.3
 
 
-def fresh_scene() -> None:
+def clear_scene() -> None:
     """Removes all objects of the scene. Keeps the window's layout."""
     if bpy.context.object is not None and bpy.context.object.mode != "OBJECT":
         edit(bpy.ops.object.mode_set, mode="OBJECT")
@@ -57,7 +57,7 @@ def fresh_scene() -> None:
 
 def bodo(clip: str, worn: bool = False):
     """Adds our biped in one of its clips, with larger eyes as meshes of their own if asked for."""
-    fresh_scene()
+    clear_scene()
     armature, body = own.create("biped")
     own.use_action(armature, clip)
     if worn:
@@ -76,14 +76,14 @@ def _wear(obj, name: str, armature, bone: str) -> None:
     obj.modifiers.new("Armature", "ARMATURE").object = armature
 
 
-def with_flesh(clip: str, cells: int = 12, worn: bool = False, **settings):
+def add_biped(clip: str, cells: int = 12, worn: bool = False, **settings):
     """Adds our biped with flesh and its motion."""
     _, body = bodo(clip, worn)
     for name, value in settings.items():
         setattr(body.thew, name, value)
     edit(bpy.ops.thew.add, cells_across=cells)
     edit(bpy.ops.thew.simulate)
-    yield from ready(body)
+    yield from wait_until_ready(body)
     return body
 
 
@@ -92,25 +92,25 @@ def with_flesh(clip: str, cells: int = 12, worn: bool = False, **settings):
 
 def panels(save):
     """Takes the first screen, and each foldout."""
-    body = yield from with_flesh("walk", worn=True)
+    body = yield from add_biped("walk", worn=True)
     bpy.context.scene.frame_set(14)
     camera.look((0.0, 0.0, 0.74), 2.0, 35.0)
     Foldouts.open("Look")
-    yield from drawn()
+    yield from wait_until_drawn()
     save("panel.png", camera.screen())
     for label in ("Look", "Details", "Regions", "Contact", "Bake", "Advanced"):
         Foldouts.open(label)
-        yield from drawn()
+        yield from wait_until_drawn()
         save(f"panel-{label.lower()}.png", camera.sidebar())
     body.thew.show_map = True
     Foldouts.open()
-    yield from drawn()
+    yield from wait_until_drawn()
     save("panel-map.jpg", camera.crop(camera.view3d()["region"])[:, 150:-120])
 
 
 def rigs(save):
     """Takes the foldout Rigs, with a breath under the chest that is keyed."""
-    body = yield from with_flesh("walk")
+    body = yield from add_biped("walk")
     edit(bpy.ops.thew.rig_add, template="RADIAL", bone="chest", name="Breath")
     rig = body.thew.rigs[0]
     start, end = bpy.context.scene.frame_start, bpy.context.scene.frame_end
@@ -118,47 +118,47 @@ def rigs(save):
         rig.control = control
         rig.keyframe_insert("control", frame=frame)
     edit(bpy.ops.thew.simulate)
-    yield from ready(body)
+    yield from wait_until_ready(body)
     bpy.context.scene.frame_set((start + end) // 3)
     camera.look((0.0, 0.0, 0.74), 2.0, 35.0)
     Foldouts.open("Rigs")
-    yield from drawn()
+    yield from wait_until_drawn()
     save("rigs-panel.jpg", camera.screen())
     save("panel-rigs.png", camera.sidebar())
 
 
 def contacts(save):
     """Takes the contacts of a belly with thighs, drawn over the skin."""
-    body = yield from with_flesh("jump", use_contact=True)
+    body = yield from add_biped("jump", use_contact=True)
     clip, flesh = bpy.context.scene, flesh_of(body)
     counts = [len(flesh.clip.contacts(frame)) for frame in range(clip.frame_end - clip.frame_start + 1)]
     clip.frame_set(clip.frame_start + int(np.argmax(counts)))
     body.thew.show_contacts = True
     camera.look((0.0, -0.1, 0.55), 1.0, 35.0, height=0.0)
     Foldouts.open()
-    yield from drawn()
+    yield from wait_until_drawn()
     pixels = camera.crop(camera.view3d()["region"])
     save("panel-contacts.jpg", pixels[100:700, 200:980])
 
 
 def modal(save):
     """Takes the foldout Advanced with the method Modal."""
-    body = yield from with_flesh("walk", method="modal")
+    body = yield from add_biped("walk", method="modal")
     bpy.context.scene.frame_set(14)
     camera.look((0.0, 0.0, 0.74), 2.0, 60.0)
     Foldouts.open("Advanced")
-    yield from drawn()
+    yield from wait_until_drawn()
     save("modal-panel.jpg", camera.screen())
     del body
 
 
 def drag(save):
     """Takes modal flesh at rest, dragged, and held: three views beside each other."""
-    body = yield from with_flesh("walk", method="modal")
+    body = yield from add_biped("walk", method="modal")
     bpy.context.scene.frame_set(1)
     camera.look((0.0, 0.0, 0.75), 1.75, 0.0, height=0.0, ortho=True)
     Foldouts.open()
-    yield from drawn()
+    yield from wait_until_drawn()
     shots = []
     start, end = _at((0.12, -0.34, 0.8)), _at((0.34, -0.4, 0.92))
     shots.append(_middle())
@@ -181,7 +181,7 @@ def limbs(save):
     camera.look((0.3, 0.0, 0.95), 0.75, 0.0, height=0.0, ortho=True)
     edit(bpy.ops.thew.limb_add, bones="upperarm.L\nforearm.L")
     Foldouts.open("Limbs")
-    yield from drawn()
+    yield from wait_until_drawn()
     save("panel-limbs.png", _area(camera.view3d()["area"])[80:, 350:])
     hubs = addon("edit.limbs").model_of(body.thew.limbs[0]).hubs
     edit(bpy.ops.thew.limb_drag, "INVOKE_DEFAULT")
@@ -195,9 +195,9 @@ def limbs(save):
     yield from _press("RET")
 
 
-def keyframed(save):
+def take_keyframed(save):
     """Takes a sack that leaps through its shape keys: panel, curves, times, and a key that is modelled."""
-    fresh_scene()
+    clear_scene()
     sack = _sack()
     camera.look((0.0, 0.0, 3.6), 20.0, 25.0)
     scene = bpy.context.scene
@@ -208,7 +208,7 @@ def keyframed(save):
     settings.active = 2
     scene.frame_set(36)
     Foldouts.open("Keyframed Flesh")
-    yield from drawn()
+    yield from wait_until_drawn()
     yield 1.0
     save("keyframed-panel.png", camera.sidebar())
     save("keyframed-curves.png", camera.crop(camera.view3d()["region"])[60:])
@@ -232,7 +232,7 @@ def keyframed(save):
     yield from _press("ESC")
 
 
-STORIES = (panels, rigs, contacts, modal, drag, limbs, keyframed)
+STORIES = (panels, rigs, contacts, modal, drag, limbs, take_keyframed)
 
 
 # mouse and helpers ------------------------------------------------------------------------------------------------------------

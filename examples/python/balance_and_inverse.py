@@ -10,7 +10,7 @@ from examples.python import shapes
 def main() -> None:
     body = shapes.body()
     balance = thew.Equilibrium(body)  # what a pose needs is factored once, for any number of forces
-    balance.set_pose(shapes.bent(np.array([0.8]))[0])
+    balance.set_pose(shapes.bent_poses(np.array([0.8]))[0])
 
     sagging = balance.solve()
     weightless = balance.solve(gravity=(0.0, 0.0, 0.0))

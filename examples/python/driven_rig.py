@@ -21,7 +21,7 @@ def main() -> None:
     print(f"peak displacement: {1000 * rig.peak_displacements(body)[-1]:.2f} mm of the skin at control 1.5")
 
     angles = np.linspace(0.0, 1.5, 24)
-    poses, controls = shapes.bent(angles), angles[:, None]
+    poses, controls = shapes.bent_poses(angles), angles[:, None]
     plain = thew.simulate(body, poses, fps=24)
     driven = thew.simulate(body, poses, fps=24, rigs=[rig], controls=controls)
     pushed = np.array([np.linalg.norm(driven.offsets(i) - plain.offsets(i), axis=1).max() for i in range(24)])
@@ -31,7 +31,7 @@ def main() -> None:
     # Pulling: which strength brings the skin above the biceps five millimetres outwards?
     skin = body.surface.vertices
     vertex = int(np.argmax(skin[:, 2] - np.abs(skin[:, 0] - 0.25)))
-    fit = thew.RigFit(body, rig, shapes.bent(np.zeros(1))[0])
+    fit = thew.RigFit(body, rig, shapes.bent_poses(np.zeros(1))[0])
     wanted = fit.positions({"strength": 0.0})[vertex] + [0.0, 0.0, 0.005]
     found = fit.fit([(vertex, wanted)])
     missed = np.linalg.norm(fit.positions(found)[vertex] - wanted)

@@ -23,7 +23,7 @@ def main() -> None:
         except thew.StorageError as error:
             print(f"damaged: {str(error).partition(': ')[2]}")
 
-    poses = shapes.bent(np.linspace(0.0, 1.0, 24))
+    poses = shapes.bent_poses(np.linspace(0.0, 1.0, 24))
     whole = thew.simulate(body, poses, fps=24)
     parts = thew.simulate(loaded, poses[:10], fps=24)
     parts.extend(poses[10:])

@@ -55,7 +55,7 @@ def arm(along: int = 30, around: int = 20) -> Arm:
     )
 
 
-def bent(angles: Floats) -> Floats:
+def bent_poses(angles: Floats) -> Floats:
     """Poses [f,2,4,4]: the lower bone turned about y at the elbow by angles [f], radians; positive lowers the hand."""
     poses = np.tile(np.eye(4), (len(angles), 2, 1, 1))
     c, s, o = np.cos(angles), np.sin(angles), np.zeros(len(angles))

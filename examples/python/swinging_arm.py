@@ -18,7 +18,7 @@ def main() -> None:
 
     seconds = np.arange(49) / 24
     smooth = np.clip(3.0 * seconds, 0.0, 1.0)
-    poses = shapes.bent(1.2 * smooth**2 * (3.0 - 2.0 * smooth))
+    poses = shapes.bent_poses(1.2 * smooth**2 * (3.0 - 2.0 * smooth))
     clip = thew.simulate(body, poses, fps=24)
 
     sway = np.array([np.linalg.norm(clip.offsets(frame), axis=1).max() for frame in range(len(clip))])

@@ -38,13 +38,13 @@ def add_collision(obj, thickness=0.001, friction=30.0) -> None:
     obj.collision.thickness_outer, obj.collision.cloth_friction = thickness, friction
 
 
-def simulated(body) -> np.ndarray:
+def simulate(body) -> np.ndarray:
     activate(body)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     return play(body, FRAMES)
 
 
-def counted(monkeypatch, name="simulate") -> list[dict]:
+def record_calls(monkeypatch, name="simulate") -> list[dict]:
     """Records the keyword arguments of each later call of the core's function."""
     core, calls = part("logic.native").core(), []
     real = getattr(core, name)
@@ -60,7 +60,7 @@ def readings(monkeypatch) -> list[tuple]:
     return found
 
 
-def farthest(shapes) -> np.ndarray:
+def reach_to_box(shapes) -> np.ndarray:
     """Returns how far the skin reaches towards the box in each frame."""
     return shapes[:, :, 0].max(axis=1)
 
@@ -69,5 +69,5 @@ def notes(body) -> str:
     return body.thew.made.notes
 
 
-def emptied(box) -> None:
+def clear_mesh(box) -> None:
     box.data.clear_geometry()

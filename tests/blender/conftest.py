@@ -92,14 +92,14 @@ def character(scene):
 
 
 @pytest.fixture
-def fleshed(character):
+def fleshed_character(character):
     """Builds (mesh, armature) of a small character with flesh, animated over frames 1 to 20."""
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     return character
 
 
 @pytest.fixture
-def straight(scene):
+def straight_character(scene):
     """Builds a small character with flesh that stands still, with contact switched on."""
     from helpers import make_folding
 

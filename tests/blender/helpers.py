@@ -112,7 +112,7 @@ def make_character(**options) -> tuple[bpy.types.Object, bpy.types.Object]:
     return body, armature
 
 
-def evaluated(obj) -> np.ndarray:
+def evaluated_positions(obj) -> np.ndarray:
     """Returns the object's vertices as the viewport shows them, object space, float32[n, 3]."""
     mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
     flat = np.empty(3 * len(mesh.vertices), dtype=np.float32)
@@ -123,10 +123,10 @@ def evaluated(obj) -> np.ndarray:
 def world(obj) -> np.ndarray:
     """Returns the object's vertices as the viewport shows them, world space, float64[n, 3]."""
     matrix = np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world, dtype=np.float64)
-    return evaluated(obj).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+    return evaluated_positions(obj).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def buried(obj, shape: np.ndarray) -> int:
+def buried_count(obj, shape: np.ndarray) -> int:
     """Counts the triangles of a shape of `obj` that lie in other flesh: just below them the skin's winding number is two."""
     thew = part("logic.native").core()
     obj.data.calc_loop_triangles()
@@ -138,7 +138,7 @@ def buried(obj, shape: np.ndarray) -> int:
     return int((np.asarray(thew.Surface(shape.astype(np.float64), triangles).winding_number(below)) > 1.5).sum())
 
 
-def play(obj, frames, read=evaluated) -> np.ndarray:
+def play(obj, frames, read=evaluated_positions) -> np.ndarray:
     """Returns the shapes at `frames`, in the order given, [f, n, 3]."""
     shapes = []
     for frame in frames:
@@ -198,7 +198,7 @@ def settings(obj) -> dict:
     return values
 
 
-def refused(operator, **options) -> str:
+def refusal(operator, **options) -> str:
     """Calls an operator that must refuse, and returns the sentence it reports."""
     try:
         result = operator(**options)
@@ -224,14 +224,14 @@ def flesh_of(obj):
     return part("live.session").register.of(obj)
 
 
-def settled(obj) -> np.ndarray:
+def settle(obj) -> np.ndarray:
     """Settles the flesh of an object, and returns its shape at rest as the artist sees it."""
     activate(obj)
     assert bpy.ops.thew.settle() == {"FINISHED"}
-    return evaluated(obj)
+    return evaluated_positions(obj)
 
 
-def moved_by(shape, other) -> float:
+def largest_difference(shape, other) -> float:
     """Returns the largest difference of a coordinate."""
     return float(np.abs(np.asarray(shape) - np.asarray(other)).max())
 
@@ -249,7 +249,7 @@ def add_modal(modes=12, **options) -> None:
     assert bpy.ops.thew.add(cells_across=6, method="modal", **options) == {"FINISHED"}
 
 
-def carried(flesh, frame) -> np.ndarray:
+def carried_shape(flesh, frame) -> np.ndarray:
     """Returns modal flesh at `frame` without any motion of its own, object space."""
     pose = flesh.place.maps(flesh.motion.maps[frame - flesh.clip_start])
     matrix = flesh.motion.matrices[frame - flesh.clip_start]
@@ -257,7 +257,7 @@ def carried(flesh, frame) -> np.ndarray:
     return deformer.positions(np.zeros(len(flesh.modes)), pose, to=flesh.place.to_object(matrix))
 
 
-def skinned_at(flesh, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+def skinned_shape(flesh, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
     """Returns the skinned shape for the bones' maps and the mesh's world matrix, object space."""
     return part("logic.spaces").transform(np.linalg.inv(mesh), flesh._skinned_world(maps, mesh)).astype(np.float32)
 

@@ -32,7 +32,7 @@ def make_pair() -> tuple[bpy.types.Object, bpy.types.Object]:
     return make_neighbour("Anna", 0.0), make_neighbour("Bert", APART)
 
 
-def moves(body) -> None:
+def move_in(body) -> None:
     """Keys a neighbour to come from where it touches nothing to where it stands, within frames 1 to 8."""
     armature = body.modifiers["Armature"].object
     x = armature.location.x
@@ -48,7 +48,7 @@ def room(left, right, frame=12) -> float:
     return float(world(right)[:, 0].min() - world(left)[:, 0].max())
 
 
-def overlapping(left, right, frame=12) -> int:
+def overlap_count(left, right, frame=12) -> int:
     """Counts the vertices of either skin that lie in the other at a frame."""
     thew = part("logic.native").core()
     bpy.context.scene.frame_set(frame)
@@ -61,7 +61,7 @@ def overlapping(left, right, frame=12) -> int:
     return found
 
 
-def pushed(body, frame=12) -> np.ndarray:
+def push_force(body, frame=12) -> np.ndarray:
     """Returns the force of other flesh on a body in a frame of its clip, N."""
     flesh = flesh_of(body)
     contacts = flesh.clip.contacts(frame - flesh.clip_start)

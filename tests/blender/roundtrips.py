@@ -113,6 +113,6 @@ def owners(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return found
 
 
-def farthest(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+def largest_distances(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Returns the largest distance of a vertex from its place, of the size of the first shape, for each frame; [f]."""
     return np.linalg.norm(after - before, axis=2).max(axis=1) / size_of(before[0])

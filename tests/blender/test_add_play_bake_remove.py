@@ -6,7 +6,19 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, evaluated, flesh_of, make_body, part, play, refused, settings, size_of, snapshot
+from helpers import (
+    activate,
+    animate,
+    evaluated_positions,
+    flesh_of,
+    make_body,
+    part,
+    play,
+    refusal,
+    settings,
+    size_of,
+    snapshot,
+)
 
 FRAMES = range(1, 21)
 
@@ -73,11 +85,11 @@ def test_play_subframes(scene, character):
     body, _ = character
     skin = play(body, (4, 5))
     scene.frame_set(4, subframe=0.25)
-    between = evaluated(body)
+    between = evaluated_positions(body)
     add()
     a, b = play(body, (4, 5)) - skin
     scene.frame_set(4, subframe=0.25)
-    np.testing.assert_allclose(evaluated(body) - between, 0.75 * a + 0.25 * b, atol=1e-5)
+    np.testing.assert_allclose(evaluated_positions(body) - between, 0.75 * a + 0.25 * b, atol=1e-5)
 
 
 def test_play_remapped_time(scene, character):
@@ -184,15 +196,15 @@ def test_bake_failure_keeps_former(character, monkeypatch):
     writing = part("scene.writing")
     key_name = writing.key_name
 
-    def late(frame):
+    def fail_in_frame_7(frame):
         if frame == 7:
             raise RuntimeError("no room")
         return key_name(frame)
 
-    for name, fails in (("key_name", late), ("key_points", lambda *_: 1 / 0)):
+    for name, fails in (("key_name", fail_in_frame_7), ("key_points", lambda *_: 1 / 0)):
         with monkeypatch.context() as patched:
             patched.setattr(writing, name, fails)
-            assert "nothing was changed" in refused(bpy.ops.thew.bake)
+            assert "nothing was changed" in refusal(bpy.ops.thew.bake)
         now = snapshot(body)
         assert {key for key in before if now[key] != before[key]} <= {"data"}  # the armature has its new action
         np.testing.assert_array_equal(play(body, FRAMES), baked)
@@ -212,7 +224,7 @@ def test_bake_first_failure(character, monkeypatch):
     bpy.context.scene.frame_set(1)
     before = snapshot(body)
     monkeypatch.setattr(part("scene.writing"), "key_points", lambda *_: 1 / 0)
-    assert "nothing was changed" in refused(bpy.ops.thew.bake)
+    assert "nothing was changed" in refusal(bpy.ops.thew.bake)
     assert snapshot(body) == before
 
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import activate, add_modal, flesh_of, part, play, size_of
 
 
-class Chosen:
+class DifferingClip:
     """Stands in for a clip of a quick engine, which differs in the last digits each time."""
 
     def __init__(self, clip, noise: float):
@@ -28,13 +28,13 @@ def engine_calls(monkeypatch):
     thew, asked = part("logic.native").thew, []
     simulate = thew.simulate
 
-    def chosen(*args, **options):
+    def choose_clip(*args, **options):
         settings = options["settings"]
         clip = simulate(*args, **{**options, "settings": settings.replace(engine="cpu")})
         asked.append(settings.engine)
-        return clip if asked[-1] == "cpu" else Chosen(clip, 1e-5 * len(asked))
+        return clip if asked[-1] == "cpu" else DifferingClip(clip, 1e-5 * len(asked))
 
-    monkeypatch.setattr(thew, "simulate", chosen)
+    monkeypatch.setattr(thew, "simulate", choose_clip)
     return asked
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, make_body, part, play, refused, snapshot
+from helpers import activate, make_body, part, play, refusal, snapshot
 
 FRAMES = range(1, 21)
 
@@ -62,7 +62,7 @@ def test_bake_failure_in_rider(body_and_shirt, monkeypatch):
             raise RuntimeError("no room")
 
     monkeypatch.setattr(writing, "write_curves", fails)
-    assert "no room" in refused(bpy.ops.thew.bake, space="POSED")
+    assert "no room" in refusal(bpy.ops.thew.bake, space="POSED")
     assert snapshots_without_notes(body_and_shirt) == before
     monkeypatch.undo()
     assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
@@ -150,9 +150,9 @@ def test_target_new(character, monkeypatch):
     assert not [name for name in body.keys() if name.startswith("far")]
 
 
-def test_target_unknown(fleshed):
+def test_target_unknown(fleshed_character):
     """An unknown target is refused by a sentence that names the known ones."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     with pytest.raises(part("logic.errors").Refusal, match="SHAPE_KEYS"):
         part("logic.tasks").finish(
             part("bake.baking").bake(body, bpy.context.scene, bpy.context.view_layer, into="BREAD")

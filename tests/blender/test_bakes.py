@@ -20,7 +20,7 @@ from helpers import (
     make_character,
     part,
     play,
-    refused,
+    refusal,
     size_of,
     snapshot,
     world,
@@ -42,7 +42,7 @@ def check(obj) -> list[str]:
     return part("bake.export_check").check(obj)
 
 
-def same(shapes, others) -> None:
+def assert_same(shapes, others) -> None:
     assert np.abs(shapes - others).max() < 1e-5 * size_of(others[0])
 
 
@@ -68,7 +68,7 @@ def test_bake_rest_skinning(scene, preserve):
     plain = np.array([flesh_of(body).offsets(frame) for frame in FRAMES])
     assert np.abs(plain).max() > 1e-3 * size_of(live[0])
     bake()
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     assert [m.name for m in body.modifiers if m.show_viewport] == ["First", "Armature"]
 
 
@@ -98,13 +98,13 @@ def test_bake_keeps_modifiers(character, space):
     add()
     live = play(body, FRAMES)
     bake(space)
-    same(play(body, FRAMES), live)
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     shown = [m.name for m in body.modifiers if m.show_viewport]
     assert shown == (["Armature"] if space == "REST" else []) + ["Smooth", "Subdivision"]
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     assert [m.name for m in body.modifiers] == shown
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
 
 
 @pytest.mark.parametrize(("first", "second"), [SPACES, SPACES[::-1]])
@@ -115,12 +115,12 @@ def test_bake_other_space_replaces(character, first, second):
     live = play(body, FRAMES)
     bake(first)
     bake(second)
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     assert len(body.data.shape_keys.key_blocks) == 21
     assert bpy.ops.thew.show_live() == {"FINISHED"}
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     assert bpy.ops.thew.show_bake() == {"FINISHED"}
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
     assert body.modifiers["Armature"].show_viewport and body.modifiers["Armature"].show_render
 
@@ -160,7 +160,7 @@ def test_finish_bake_keeps_keys(character, space, shown):
     if shown == "live":
         bpy.ops.thew.show_live()
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     bpy.context.scene.frame_set(1)
     after = snapshot(body)
     assert [m[0] for m in after["modifiers"]] == (["Armature"] if space == "REST" else [])
@@ -185,7 +185,7 @@ def test_finish_bake_one_animation(character, tmp_path, monkeypatch):
     assert body.data.shape_keys.animation_data.action != action
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     assert list(bpy.data.actions) == [action] and len(action.slots) == 2
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     monkeypatch.delattr(part("bake.gltf").glTF2ExportUserExtension, "gather_actions_hook")
     roundtrips.export(tmp_path / "alone.glb")
     assert {name: "weights" in paths for name, paths in animations(tmp_path / "alone.glb").items()} == {
@@ -258,13 +258,13 @@ def test_finish_bake_parent(scene, kind):
 
 def test_finish_bake_refusals(character):
     """Finish Bake is refused without a bake, and on a bake that is finished."""
-    assert "no bake to finish" in refused(bpy.ops.thew.finish_bake)
+    assert "no bake to finish" in refusal(bpy.ops.thew.finish_bake)
     add()
-    assert "no bake to finish" in refused(bpy.ops.thew.finish_bake)
+    assert "no bake to finish" in refusal(bpy.ops.thew.finish_bake)
     for space in SPACES:
         bake(space)
         assert bpy.ops.thew.finish_bake() == {"FINISHED"}
-        assert "is finished" in refused(bpy.ops.thew.finish_bake)
+        assert "is finished" in refusal(bpy.ops.thew.finish_bake)
         if space == "REST":
             add()
 
@@ -278,9 +278,9 @@ def test_add_after_finished_bake(character):
     bake()
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     add()
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     assert bpy.ops.thew.show_bake() == {"FINISHED"}
-    same(play(body, FRAMES), live)
+    assert_same(play(body, FRAMES), live)
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
     bpy.context.scene.frame_set(1)
     assert snapshot(body) == before

@@ -24,9 +24,9 @@ def bake() -> None:
     assert bpy.ops.thew.bake() == {"FINISHED"}
 
 
-def test_bake_current_motion(fleshed, reads):
+def test_bake_current_motion(fleshed_character, reads):
     """A bake does not read again a motion that is current."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     live = play(body, FRAMES)
     assert len(reads) == 1
     bake()
@@ -57,9 +57,9 @@ def mute_its_curves(armature):
 
 
 @pytest.mark.parametrize("change", [edit_key, add_constraint, move, mute_its_curves])
-def test_bake_changed_motion(fleshed, reads, change):
+def test_bake_changed_motion(fleshed_character, reads, change):
     """A bake reads a motion that an edit of the armature may have changed."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     play(body, FRAMES)
     change(armature)
     bake()
@@ -70,17 +70,17 @@ def test_bake_changed_motion(fleshed, reads, change):
     assert np.abs(baked - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_bake_longer_range_read(fleshed, reads):
+def test_bake_longer_range_read(fleshed_character, reads):
     """A bake of a longer range reads its frames."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, FRAMES)
     assert bpy.ops.thew.bake(frame_end=30) == {"FINISHED"}
     assert reads[-1][1] == 30 and flesh_of(body).clip_end == 30
 
 
-def test_bake_redo_panel(fleshed, monkeypatch):
+def test_bake_redo_panel(fleshed_character, monkeypatch):
     """The redo panel of Bake shows the frames and the space that were baked."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     seen = []
     operator = part("operators.bake").THEW_OT_bake
     monkeypatch.setattr(

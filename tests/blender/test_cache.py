@@ -8,7 +8,7 @@ import io
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, evaluated, flesh_of, make_character, part, play
+from helpers import activate, animate, evaluated_positions, flesh_of, make_character, part, play
 
 FRAMES = range(1, 21)
 
@@ -30,16 +30,16 @@ def core_calls(monkeypatch):
     thew, asked = part("logic.native").core(), []
     simulate, enclose = thew.simulate, part("live.building").enclose
 
-    def simulated(*args, **options):
+    def record_simulate(*args, **options):
         asked.append("motion")
         return simulate(*args, **options)
 
-    def enclosed(new):
+    def record_enclose(new):
         asked.append("lattice")
         return enclose(new)
 
-    monkeypatch.setattr(thew, "simulate", simulated)
-    monkeypatch.setattr(part("live.building"), "enclose", enclosed)
+    monkeypatch.setattr(thew, "simulate", record_simulate)
+    monkeypatch.setattr(part("live.building"), "enclose", record_enclose)
     return asked
 
 
@@ -92,7 +92,7 @@ def test_cache_in_window(saved_file, core_calls, run_timer, monkeypatch):
     body = reopen(path)
     bpy.context.scene.frame_set(3)
     run_timer()
-    np.testing.assert_array_equal(evaluated(body), live[2])
+    np.testing.assert_array_equal(evaluated_positions(body), live[2])
     np.testing.assert_array_equal(play(body, FRAMES), live)
     assert core_calls == [] and reads == []
     assert flesh_of(body).condition.motion.name == "EDITED"  # a render reads them

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from characters import ACCELERATES, MESHES, add, clips, load, meshes, play_clip
 from conftest import FAST, data_folder
-from helpers import activate, evaluated, flesh_of, part, play
+from helpers import activate, evaluated_positions, flesh_of, part, play
 
 FOLDER = data_folder("characters")
 FILES = sorted(FOLDER.iterdir()) if FOLDER else []
@@ -112,7 +112,7 @@ def test_character_passes(addon, tried_clips, file):
         # what Blender shows, live and baked
         chosen = list(frames)[:: max(1, len(frames) // 6)]
         live = play(obj, chosen)
-        box = np.linalg.norm(np.ptp(evaluated(obj), axis=0))
+        box = np.linalg.norm(np.ptp(evaluated_positions(obj), axis=0))
         assert bpy.ops.thew.bake() == {"FINISHED"}
         assert np.abs(play(obj, chosen) - live).max() < 1e-5 * max(box, np.abs(live).max())
         assert bpy.ops.thew.show_live() == {"FINISHED"}
@@ -129,31 +129,33 @@ def manners(flesh, maps) -> list[str]:
     body, fps, size = flesh.body, flesh.build_settings.fps, flesh.surface.size
     faults = []
 
-    def still(pose):
+    def balanced_shape(pose):
         return body.shown(thew.equilibrium(body, pose, method="hyperelastic"), pose)
 
-    def own(clip, balances):
+    def own_motion(clip, balances):
         moving = [clip.positions(i) for i in range(len(balances))]
         apart = [((a - b) ** 2).sum(axis=1).mean() for a, b in zip(moving, balances, strict=True)]
         return np.sqrt(apart) / size
 
     # Every frame: a jolt is over in two or three, sooner at double speed.
-    balances = [still(pose) for pose in maps]
-    whole = own(thew.simulate(body, maps, fps), balances)
+    balances = [balanced_shape(pose) for pose in maps]
+    whole = own_motion(thew.simulate(body, maps, fps), balances)
     # Flesh that is thrown about is slowed down, so that its way shortens with its time: look where it is not yet.
     speed, first = 1.0, slice(SECOND)
     once = whole[first]
     while once.max() > THROWN and speed > 0.05:
         speed *= 0.5
-        once = own(thew.simulate(body, maps[first], fps * speed), balances[first])
-    twice = own(thew.simulate(body, maps[first], 2.0 * fps * speed), balances[first])
+        once = own_motion(thew.simulate(body, maps[first], fps * speed), balances[first])
+    twice = own_motion(thew.simulate(body, maps[first], 2.0 * fps * speed), balances[first])
     if np.sqrt((once**2).mean()) > 1e-6 and (twice**2).mean() <= (once**2).mean():
         faults.append(f"own motion {once.max():.3%} at speed {speed} falls to {twice.max():.3%} at double that")
 
     # Frozen where it moves most.
     stop = int(whole.argmax()) + 1
     frozen = np.concatenate([maps[:stop], np.repeat(maps[stop - 1 : stop], round(3.0 * fps), axis=0)])
-    left = own(thew.simulate(body, frozen, fps), [*balances[:stop], *[balances[stop - 1]] * (len(frozen) - stop)])
+    left = own_motion(
+        thew.simulate(body, frozen, fps), [*balances[:stop], *[balances[stop - 1]] * (len(frozen) - stop)]
+    )
     if left.max() > 1e-6 and left[-1] > 0.05 * left.max():
         faults.append(f"{left[-1] / left.max():.0%} of its own motion is left three seconds after it stopped")
 

@@ -8,7 +8,18 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from helpers import Layout, activate, buried, evaluated, flesh_of, make_folding, part, play, size_of, world
+from helpers import (
+    Layout,
+    activate,
+    buried_count,
+    evaluated_positions,
+    flesh_of,
+    make_folding,
+    part,
+    play,
+    size_of,
+    world,
+)
 
 FRAMES = range(1, 21)
 
@@ -77,7 +88,7 @@ def test_contact_off(folding_body, monkeypatch):
 
 def test_contact_reduces_overlap(folding_body):
     """Folded flesh overlaps less with contact."""
-    free, touching = (buried(folding_body, simulate(folding_body, use_contact=use)[-1]) for use in (False, True))
+    free, touching = (buried_count(folding_body, simulate(folding_body, use_contact=use)[-1]) for use in (False, True))
     assert touching < free
 
 
@@ -167,7 +178,7 @@ def test_contact_settle(folding_body):
         folding_body.thew.use_contact = use
         activate(folding_body)
         assert bpy.ops.thew.settle() == {"FINISHED"}
-        rests.append(evaluated(folding_body))
+        rests.append(evaluated_positions(folding_body))
         drawn = part("ui.contact_overlay").drawings(folding_body, 20.0)
         assert bool(drawn) is use
         if use:

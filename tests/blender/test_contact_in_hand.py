@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, add_rig, buried, evaluated, flesh_of, make_folding, part, size_of
+from helpers import activate, add_rig, buried_count, evaluated_positions, flesh_of, make_folding, part, size_of
 
 #: How far the hand bends a joint, radians, and how far the animation did.
 FOLDED, ANIMATED = 1.6, 0.4
@@ -34,7 +34,7 @@ def hand_pose(scene, monkeypatch):
             armature.pose.bones[name].rotation_euler = (angle, 0.0, 0.0)
         bpy.context.view_layer.update()
         assert flesh_of(body).condition.pose.name == "OTHER"
-        return evaluated(body)
+        return evaluated_positions(body)
 
     return body, bend
 
@@ -43,7 +43,7 @@ def record_settling(monkeypatch) -> list[bool]:
     """Records, for each later simulation that comes to rest, whether it has contact."""
     core, found = part("logic.native").core(), []
 
-    class Told:
+    class RecordingSimulation:
         def __init__(self, body, **options):
             self.simulation, self.touches = core_simulation(body, **options), "contact" in options
 
@@ -56,7 +56,7 @@ def record_settling(monkeypatch) -> list[bool]:
             return getattr(self.simulation, name)
 
     core_simulation = core.Simulation
-    monkeypatch.setattr(core, "Simulation", Told)
+    monkeypatch.setattr(core, "Simulation", RecordingSimulation)
     return found
 
 
@@ -68,7 +68,7 @@ def test_hand_pose_parts_folds(hand_pose, monkeypatch):
         touching = bend(FOLDED)
     assert found and not any(found), "nothing that touches comes to rest under the hand: that takes seconds"
     free = bend(FOLDED, use_contact=False)
-    assert buried(body, touching) < 0.8 * buried(body, free)
+    assert buried_count(body, touching) < 0.8 * buried_count(body, free)
     assert np.abs(touching - free).max() > 1e-2 * size_of(free)
 
 
@@ -116,4 +116,4 @@ def test_pull_equals_pose(hand_pose):
         shapes[use] = pulled
         # A pull is of the corotated balance, a pose of the method in force.
         assert np.abs(pulled - shown).max() < 2e-2 * size_of(shown)
-    assert buried(body, shapes[True]) < 0.9 * buried(body, shapes[False])
+    assert buried_count(body, shapes[True]) < 0.9 * buried_count(body, shapes[False])

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from conftest import data_folder, in_one_blender
-from helpers import activate, animate, evaluated, flesh_of, part, play
+from helpers import activate, animate, evaluated_positions, flesh_of, part, play
 
 from assets.characters import biped, figure, use_action
 from assets.characters import scene as own_scene
@@ -24,7 +24,7 @@ HEADS = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 SIZE, FPS, PERIOD = 2.0, 24.0, 16
 
 
-def about_x(angle: float, at=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)) -> np.ndarray:
+def rotation_about_x(angle: float, at=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)) -> np.ndarray:
     """Returns the turn about a line along x through `at`, then a shift."""
     made, c, s = np.eye(4), np.cos(angle), np.sin(angle)
     made[1:3, 1:3] = [[c, -s], [s, c]]
@@ -38,8 +38,8 @@ def poses(frames: int, bend, way=lambda t: 0.0) -> np.ndarray:
     rows = []
     for i in range(frames + 1):
         t = i / PERIOD
-        whole = about_x(0.1 * bend(t), shift=(0.0, way(t), 0.0))
-        rows.append([whole, whole @ about_x(bend(t), at=HEADS[1])])
+        whole = rotation_about_x(0.1 * bend(t), shift=(0.0, way(t), 0.0))
+        rows.append([whole, whole @ rotation_about_x(bend(t), at=HEADS[1])])
     return np.array(rows)
 
 
@@ -144,7 +144,7 @@ def test_cycles_in_contact(addon):
     """Cycles of bodies in contact repeat together with a common period, or not at all."""
     cycles = part("logic.cycles")
 
-    def together(*motions):
+    def repeat_motions(*motions):
         paths = [cycles.trace(maps, HEADS, SIZE) for maps in motions]
         still = [np.ptp(path, axis=0).max() == 0.0 for path in paths]
         return cycles.repeating([beginning_of(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still)
@@ -153,17 +153,17 @@ def test_cycles_in_contact(addon):
     once, twice = poses(frames, swing), poses(frames, lambda t: swing(2.0 * t))
     still = poses(frames, lambda t: 0.3)
     for motions in ((once, once), (once, twice), (twice, once, still)):
-        assert [(each.period, each.travels) for each in together(*motions)] == [(PERIOD, False)] * len(motions)
+        assert [(each.period, each.travels) for each in repeat_motions(*motions)] == [(PERIOD, False)] * len(motions)
     rising, odd = poses(frames, lambda t: t), poses(frames, lambda t: swing(PERIOD * t / (PERIOD - 1)))
     assert beginning_of(odd).period == PERIOD - 1
     for motions in ((once, rising), (once, odd), (still, still)):
-        assert together(*motions) is None
+        assert repeat_motions(*motions) is None
     # Those that travel go the same way.
     there, faster = (poses(PERIOD, swing, lambda t, way=way: way * t) for way in (1.5, 1.8))
     assert beginning_of(there).travels and beginning_of(faster).travels
-    aside = about_x(0.0, shift=(3.0, 0.0, 0.0)) @ there
-    assert [(each.period, each.travels) for each in together(there, aside)] == [(PERIOD, True)] * 2
-    assert together(there, faster) is None and together(there, poses(PERIOD, lambda t: 0.3)) is None
+    aside = rotation_about_x(0.0, shift=(3.0, 0.0, 0.0)) @ there
+    assert [(each.period, each.travels) for each in repeat_motions(there, aside)] == [(PERIOD, True)] * 2
+    assert repeat_motions(there, faster) is None and repeat_motions(there, poses(PERIOD, lambda t: 0.3)) is None
 
 
 def test_cycle_scale_invariant(addon):
@@ -317,7 +317,7 @@ def test_cycle_real_characters(addon, name, clip):
     add_flesh(obj)
     assert f"Loops: frame {frames[-1]} is frame {frames[0]} again." in obj.thew.made.notes.splitlines()
     assert opening(offsets(obj, frames)) < 0.01
-    live = evaluated(obj)
+    live = evaluated_positions(obj)
     assert bpy.ops.thew.bake() == {"FINISHED"}
     box = np.linalg.norm(np.ptp(live, axis=0))
     assert np.abs(play(obj, [frames[-1]])[0] - live).max() < 1e-5 * box

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from characters import load, meshes
 from conftest import FAST, data_folder
-from helpers import activate, animate, play, refused
+from helpers import activate, animate, play, refusal
 
 FOLDER = data_folder("nasty")
 FILES = sorted(FOLDER.iterdir()) if FOLDER else []
@@ -98,7 +98,7 @@ def test_nasty_file(addon, outcomes, file):
         if bpy.context.view_layer.objects.active is None:
             assert not bpy.ops.thew.add.poll()
         else:
-            assert refused(bpy.ops.thew.add).endswith(".")
+            assert refusal(bpy.ops.thew.add).endswith(".")
         return
     for obj in found[:1]:
         activate(obj)

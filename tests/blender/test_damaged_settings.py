@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, evaluated, make_character, part, play, refused
+from helpers import activate, animate, evaluated_positions, make_character, part, play, refusal
 
 NAN = float("nan")
 
@@ -67,13 +67,13 @@ def body(scene):
 def test_setting_out_of_range(body, tmp_path, name, value, said):
     """A setting that is out of range is named, and Remove works."""
     body = forge(body, tmp_path, (), name, value)
-    text = refused(bpy.ops.thew.simulate)
+    text = refusal(bpy.ops.thew.simulate)
     assert said in text and "“Body”" in text and "Traceback" not in text
-    plain = evaluated(body)
+    plain = evaluated_positions(body)
     assert np.isfinite(plain).all()
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert not body.thew.made.flesh and [m.type for m in body.modifiers] == ["ARMATURE"]
-    assert np.isfinite(evaluated(body)).all()
+    assert np.isfinite(evaluated_positions(body)).all()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_remove_forged_bookkeeping(body, tmp_path, name, value):
     """Remove works whatever the saved bookkeeping holds."""
     body = forge(body, tmp_path, ("made",), name, value)
     bpy.context.scene.frame_set(5)
-    assert np.isfinite(evaluated(body)).all()
+    assert np.isfinite(evaluated_positions(body)).all()
     try:
         bpy.ops.thew.simulate()
     except RuntimeError as error:

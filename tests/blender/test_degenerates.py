@@ -7,7 +7,7 @@ import bmesh
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, flesh_of, make_body, make_character, play, refused, size_of
+from helpers import activate, flesh_of, make_body, make_character, play, refusal, size_of
 
 FRAMES = range(1, 21)
 
@@ -52,7 +52,7 @@ def test_object_zero_scale(scene, which):
     for frame, scale in ((1, 1.0), (10, 0.0)):
         obj.scale = (scale,) * 3
         obj.keyframe_insert("scale", frame=frame)
-    said = refused(bpy.ops.thew.simulate)
+    said = refusal(bpy.ops.thew.simulate)
     assert f"“{obj.name}”" in said and "scaled to zero" in said and "unforeseen" not in said
 
 
@@ -66,7 +66,7 @@ def test_bone_keys_nan(scene):
     posed.location.x = float("nan")
     posed.keyframe_insert("location", frame=5)
     for operator in (bpy.ops.thew.simulate, bpy.ops.thew.bake):
-        said = refused(operator)
+        said = refusal(operator)
         assert "“Spine”" in said and "not a number" in said and "repair its keys" in said
     assert body.data.shape_keys is None
 
@@ -85,7 +85,7 @@ def solidify(thickness):
     return change
 
 
-def doubled(body):
+def double_faces(body):
     """Adds every face once more, turned round."""
     mesh = bmesh.new()
     mesh.from_mesh(body.data)
@@ -95,11 +95,11 @@ def doubled(body):
     mesh.free()
 
 
-def inside_out(body):
+def flip_normals(body):
     body.data.flip_normals()
 
 
-@pytest.mark.parametrize("change", [solidify(0.01), solidify(0.05), solidify(0.1), doubled, inside_out])
+@pytest.mark.parametrize("change", [solidify(0.01), solidify(0.05), solidify(0.1), double_faces, flip_normals])
 def test_hollow_skin_sways(scene, change):
     """A hollow, doubled or inverted skin sways as much as the plain one, and the note names inner walls."""
     body, _ = make_character()
@@ -118,7 +118,7 @@ def test_hollow_skin_sways(scene, change):
     add()
     bpy.ops.thew.simulate()
     assert 0.5 * usual < sway(body, plain) < 1.5 * usual
-    if change not in {doubled, inside_out}:
+    if change not in {double_faces, flip_normals}:
         assert "inner walls" in body.thew.made.notes
 
 

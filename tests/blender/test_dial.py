@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import evaluated, part, play
+from helpers import evaluated_positions, part, play
 from test_timers_and_redraws import tick, window
 
 assert window
@@ -13,10 +13,10 @@ assert window
 
 def offsets(body) -> np.ndarray:
     """Returns what is shown beyond the plain skin."""
-    shape = evaluated(body)
+    shape = evaluated_positions(body)
     mine = body.modifiers["Thew"]
     mine.show_viewport = False
-    plain = evaluated(body)
+    plain = evaluated_positions(body)
     mine.show_viewport = True
     return shape - plain
 
@@ -26,14 +26,14 @@ def test_dial_followed(window, monkeypatch):
     body, *_ = window
     updates = part("live.updates")
     monkeypatch.setattr(updates, "PATIENCE", 1e6)
-    before = evaluated(body)
+    before = evaluated_positions(body)
     body.thew.softness = 0.55
     tick()
-    first = evaluated(body)
+    first = evaluated_positions(body)
     assert np.abs(first - before).max() > 1e-5 and not updates.state.waiting
     body.thew.softness = 0.7
     tick()
-    assert np.abs(evaluated(body) - first).max() > 1e-5
+    assert np.abs(evaluated_positions(body) - first).max() > 1e-5
     body.thew.mass_damping = 3.0
     assert updates.state.waiting  # it waits for its rest
     updates.state.waiting.clear()
@@ -52,7 +52,7 @@ def test_dial_steps_shown(window, to, grows):
     tries = np.diff(seen[1:])
     assert (tries > 0.0).all() if grows else (tries < 0.0).all(), seen
     tick()
-    after = evaluated(body)
+    after = evaluated_positions(body)
     np.testing.assert_array_equal(play(body, (9, 4))[1], after)  # what was shown meanwhile is no motion
     body.thew.softness = 0.5
     tick()
@@ -62,12 +62,12 @@ def test_dial_steps_shown(window, to, grows):
 def test_dial_comes_back(window):
     """A dial that comes back to its value shows the former shape."""
     body, *_ = window
-    before = evaluated(body)
+    before = evaluated_positions(body)
     for value in (0.6, 0.9, 0.5):
         body.thew.softness = value
-    np.testing.assert_allclose(evaluated(body), before, atol=1e-6)
+    np.testing.assert_allclose(evaluated_positions(body), before, atol=1e-6)
     tick()
-    np.testing.assert_allclose(evaluated(body), before, atol=1e-6)
+    np.testing.assert_allclose(evaluated_positions(body), before, atol=1e-6)
 
 
 def test_dial_modulus(window):
@@ -87,8 +87,8 @@ def test_dial_while_settled(window):
     body, *_ = window
     body.thew.settled = True
     tick()
-    before = evaluated(body)
+    before = evaluated_positions(body)
     for value in (0.6, 0.9):
         body.thew.softness = value
-    np.testing.assert_array_equal(evaluated(body), before)
+    np.testing.assert_array_equal(evaluated_positions(body), before)
     tick()

@@ -6,7 +6,18 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, add_modal, evaluated, flesh_of, make_character, part, play, refused, size_of, world
+from helpers import (
+    activate,
+    add_modal,
+    evaluated_positions,
+    flesh_of,
+    make_character,
+    part,
+    play,
+    refusal,
+    size_of,
+    world,
+)
 from test_rig_tool_events import BELLY, BESIDE, Hand, View, event, tool
 
 LOOK = 1.0 / 60.0
@@ -55,7 +66,7 @@ class Drag:
             return self.tool.invoke(self.context, event("LEFTMOUSE", **keys))
         return self.tool.modal(self.context, event("LEFTMOUSE", **keys))
 
-    def to(self, at) -> set:
+    def move_to(self, at) -> set:
         self.hand.view = View(at)
         return self.tool.modal(self.context, event("MOUSEMOVE"))
 
@@ -76,7 +87,7 @@ class Drag:
         return self.tool._motion
 
     @property
-    def said(self) -> str:
+    def last_report(self) -> str:
         return self.tool.reported[-1][1] if self.tool.reported else ""
 
 
@@ -104,7 +115,7 @@ def test_drag_follows_mouse(hand):
     grabbed = start[vertex].copy()
     for k in range(12):
         there = grabbed + (k + 1) / 12 * np.array([0.05, 0.0, 0.06]) * size
-        assert drag.to(there) == {"RUNNING_MODAL"}
+        assert drag.move_to(there) == {"RUNNING_MODAL"}
         assert drag.pass_by(2 * LOOK) == {"RUNNING_MODAL"}
     drag.pass_by(0.6)
     seen = world(body)
@@ -143,17 +154,17 @@ def test_drag_cancel(hand, how, what):
         part("live.session").hide(body, flesh_of(body))
     attributes = {a.name for a in body.data.attributes}
     kept = offsets(body) if "thew_offset" in attributes else None
-    start = evaluated(body)
+    start = evaluated_positions(body)
     drag = Drag(hand)
     drag.press(BELLY)
-    drag.to(np.array(BELLY) + (0.2, 0.0, 0.1))
+    drag.move_to(np.array(BELLY) + (0.2, 0.0, 0.1))
     drag.pass_by(0.3)
-    assert not np.allclose(evaluated(body), start, atol=1e-3)
+    assert not np.allclose(evaluated_positions(body), start, atol=1e-3)
     assert drag.tool.modal(drag.context, event(how)) == {"CANCELLED"}
     assert {a.name for a in body.data.attributes} == attributes
     if kept is not None:
         np.testing.assert_array_equal(offsets(body), kept)
-    np.testing.assert_array_equal(evaluated(body), start)
+    np.testing.assert_array_equal(evaluated_positions(body), start)
     assert hand.texts[-1] is None
 
 
@@ -180,7 +191,7 @@ def test_drag_fast_circles(hand, turns):
     grabbed = start[drag.motion.held].copy()
     for k in range(120):
         angle = 2.0 * np.pi * turns * k / 60.0
-        drag.to(grabbed + 0.12 * size * np.array([np.cos(angle) - 1.0, 0.0, np.sin(angle)]))
+        drag.move_to(grabbed + 0.12 * size * np.array([np.cos(angle) - 1.0, 0.0, np.sin(angle)]))
         drag.pass_by(LOOK)
         assert np.linalg.norm(world(body) - start, axis=1).max() < 1.2 * size
     drag.release()
@@ -217,7 +228,7 @@ def test_drag_shift_pins(hand):
     grabbed = world(body)[drag.motion.held].copy()
     assert drag.motion.held != pin and len(drag.tool.marks()) == 3
     for k in range(20):
-        drag.to(grabbed + (k + 1) / 20 * np.array([0.04, 0.0, 0.0]) * size)
+        drag.move_to(grabbed + (k + 1) / 20 * np.array([0.04, 0.0, 0.0]) * size)
         drag.pass_by(2 * LOOK)
     drag.pass_by(0.5)
     assert np.linalg.norm(world(body)[pin] - pinned) < 0.02 * size
@@ -232,7 +243,7 @@ def test_drag_out_of_reach(hand):
     start = world(body)
     drag = Drag(hand)
     drag.press(BELLY)
-    drag.to(start[drag.motion.held] + (5.0, 0.0, 0.0))
+    drag.move_to(start[drag.motion.held] + (5.0, 0.0, 0.0))
     drag.pass_by(0.5)
     said = hand.texts[-1]
     assert " m short of the mouse" in said
@@ -248,7 +259,7 @@ def test_drag_beside_body(hand):
     before = offsets(hand.body)
     drag = Drag(hand)
     assert drag.press(BESIDE) == {"CANCELLED"}
-    assert "no skin" in drag.said
+    assert "no skin" in drag.last_report
     np.testing.assert_array_equal(offsets(hand.body), before)
 
 
@@ -273,11 +284,11 @@ def test_drag_refuses_method(hand):
     body = hand.body
     body.thew.method = "hyperelastic"
     drag = Drag(hand)
-    assert drag.press(BELLY) == {"CANCELLED"} and "method Modal" in drag.said and "“Body”" in drag.said
+    assert drag.press(BELLY) == {"CANCELLED"} and "method Modal" in drag.last_report and "“Body”" in drag.last_report
     body.thew.method = "modal"
     flesh_of(body).modes = None
     drag = Drag(hand)
-    assert drag.press(BELLY) == {"CANCELLED"} and "press Simulate" in drag.said
+    assert drag.press(BELLY) == {"CANCELLED"} and "press Simulate" in drag.last_report
 
 
 def test_drag_refuses_no_flesh(hand):
@@ -288,12 +299,12 @@ def test_drag_refuses_no_flesh(hand):
     bpy.context.scene.collection.objects.link(stone)
     activate(stone)
     drag = Drag(hand)
-    assert drag.press(BELLY) == {"CANCELLED"} and "no flesh" in drag.said
+    assert drag.press(BELLY) == {"CANCELLED"} and "no flesh" in drag.last_report
 
 
 def test_drag_from_script(hand):
     """A call from a script is refused by a sentence that says what to do."""
-    assert "with the mouse" in refused(bpy.ops.thew.modal_drag)
+    assert "with the mouse" in refusal(bpy.ops.thew.modal_drag)
 
 
 def lose_target(hand, what) -> None:
@@ -340,15 +351,20 @@ def test_drag_target_gone(hand, what, said, kind):
     """A drag ends cleanly, with the reason, when its object or its pose is gone."""
     drag = Drag(hand)
     drag.press(BELLY)
-    drag.to(np.array(BELLY) + (0.1, 0.0, 0.1))
+    drag.move_to(np.array(BELLY) + (0.1, 0.0, 0.1))
     drag.pass_by(0.2)
     lose_target(hand, what)
     assert drag.tool.modal(drag.context, event(kind)) == {"CANCELLED"}
-    assert said in drag.said and "“Body”" in drag.said and drag.said.endswith(".") and hand.texts[-1] is None
+    assert (
+        said in drag.last_report
+        and "“Body”" in drag.last_report
+        and drag.last_report.endswith(".")
+        and hand.texts[-1] is None
+    )
     if what == "edited":
         assert bpy.ops.object.mode_set(mode="OBJECT") == {"FINISHED"}
     if what in {"posed", "frame"}:
-        assert np.isfinite(evaluated(hand.body)).all()
+        assert np.isfinite(evaluated_positions(hand.body)).all()
 
 
 def test_drag_transformed(scene, monkeypatch):
@@ -370,7 +386,7 @@ def test_drag_transformed(scene, monkeypatch):
     drag.press(middle)
     grabbed = start[drag.motion.held].copy()
     for k in range(20):
-        drag.to(grabbed + (k + 1) / 20 * 0.06 * size * np.array([1.0, 0.0, 0.5]))
+        drag.move_to(grabbed + (k + 1) / 20 * 0.06 * size * np.array([1.0, 0.0, 0.5]))
         drag.pass_by(2 * LOOK)
     drag.pass_by(0.5)
     there = world(body)[drag.motion.held]

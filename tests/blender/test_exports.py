@@ -76,7 +76,7 @@ class Journey:
         for path in self.paths:
             roundtrips.export(path)
 
-    def back(self):
+    def read_back(self):
         """Yields for each format its name, and the shapes and bare shapes that left and came, of the same vertices."""
         for path in self.paths:
             roundtrips.bring_back(path)
@@ -102,8 +102,8 @@ def test_export_rest_space(scene, tmp_path, name):
     journey = Journey(body, tmp_path)
     added = journey.shape - journey.skin
     assert np.linalg.norm(added, axis=2).max() > 3 * TOLERANCE * journey.size
-    for kind, (shape, skin), (shape_after, skin_after) in journey.back():
-        assert roundtrips.farthest(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
+    for kind, (shape, skin), (shape_after, skin_after) in journey.read_back():
+        assert roundtrips.largest_distances(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
         lost = (shape_after - skin_after) - (shape - skin)
         assert np.linalg.norm(lost, axis=2).max() < TOLERANCE * journey.size, kind
 
@@ -123,9 +123,9 @@ def test_export_contact(scene, tmp_path):
     bake(body)
     journey = Journey(body, tmp_path)
     assert list(journey.frames[journey.whole]) == list(frames)
-    assert roundtrips.farthest(played, journey.shape[journey.whole]).max() < 1e-4
-    for kind, (shape, _), (shape_after, _) in journey.back():
-        assert roundtrips.farthest(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
+    assert roundtrips.largest_distances(played, journey.shape[journey.whole]).max() < 1e-4
+    for kind, (shape, _), (shape_after, _) in journey.read_back():
+        assert roundtrips.largest_distances(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
 
 
 @pytest.mark.parametrize("name", CHARACTERS)
@@ -138,5 +138,5 @@ def test_export_posed_finished(scene, tmp_path, name):
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     assert part("bake.export_check").check(body) == []
     np.testing.assert_allclose(roundtrips.shapes(body, (3, 7.5)), seen, atol=1e-5 * size_of(seen[0]))
-    for kind, (shape, _), (shape_after, _) in Journey(body, tmp_path).back():
-        assert roundtrips.farthest(shape, shape_after).max() < TOLERANCE, kind
+    for kind, (shape, _), (shape_after, _) in Journey(body, tmp_path).read_back():
+        assert roundtrips.largest_distances(shape, shape_after).max() < TOLERANCE, kind

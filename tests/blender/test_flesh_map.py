@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated, flesh_of, make_armature, make_body, part, play, refused, snapshot
+from helpers import activate, evaluated_positions, flesh_of, make_armature, make_body, part, play, refusal, snapshot
 from test_timers_and_redraws import tick, window  # noqa: F401  (a fixture)
 
 FRAMES = range(1, 21)
@@ -30,9 +30,9 @@ def heights(body) -> np.ndarray:
     return part("scene.mesh").basis_positions(body.data)[:, 2]
 
 
-def test_map_filled_by_add(fleshed):
+def test_map_filled_by_add(fleshed_character):
     """Add fills the map with the automatic flesh, more where the body is thick, and leaves the active group."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     values = weights(body)
     assert values.min() >= 0.0 and values.max() <= 1.0 and len(values) == len(body.data.vertices)
     np.testing.assert_array_equal(values, np.asarray(flesh_of(body).body.flesh, dtype=np.float32))
@@ -43,9 +43,9 @@ def test_map_filled_by_add(fleshed):
     assert flesh_of(body).character.painted.flesh is None
 
 
-def test_map_keeps_lattice(fleshed):
+def test_map_keeps_lattice(fleshed_character):
     """The map does not count as a bone, and painting it leaves the lattice."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, (3,))
     flesh = flesh_of(body)
     lattice, bones, digest = flesh.lattice, flesh.character.bones, flesh.character.digest
@@ -60,9 +60,9 @@ def test_map_keeps_lattice(fleshed):
     assert flesh.lattice is lattice and flesh.character.digest == digest
 
 
-def test_map_zero_is_skin(fleshed):
+def test_map_zero_is_skin(fleshed_character):
     """Where flesh is painted away the skin shows unchanged, and elsewhere it moves as before."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     flesh = flesh_of(body)
     live = play(body, FRAMES)
     stiffness = flesh.stiffness
@@ -79,9 +79,9 @@ def test_map_zero_is_skin(fleshed):
     assert flesh.stiffness == stiffness  # the dial means what it meant
 
 
-def test_map_amount_sways(fleshed):
+def test_map_amount_sways(fleshed_character):
     """More flesh sways more."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     body.thew.enabled = False
     skin = play(body, FRAMES).astype(np.float64)
     body.thew.enabled = True
@@ -93,9 +93,9 @@ def test_map_amount_sways(fleshed):
     assert found[0] == 0.0 and all(b > 1.2 * a for a, b in itertools.pairwise(found)), found
 
 
-def test_stiffness_map_acts(fleshed):
+def test_stiffness_map_acts(fleshed_character):
     """The stiffness map changes nothing at one half, and acts beyond it."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     before = play(body, FRAMES)
     part("scene.flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
     body.data.update_tag()
@@ -142,9 +142,9 @@ def test_stroke_noticed(window, monkeypatch):  # noqa: F811
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def test_paint_button(fleshed):
+def test_paint_button(fleshed_character):
     """One button starts and stops painting, from object mode and from pose mode."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     for start in (body, armature):
         activate(start)
         if start == armature:
@@ -163,14 +163,14 @@ def test_paint_needs_flesh(character):
     """Painting without flesh is refused."""
     body, _ = character
     activate(body)
-    assert "Add Flesh" in refused(bpy.ops.thew.paint_flesh)
-    assert "Add Flesh" in refused(bpy.ops.thew.flesh_preset, part="BELLY")
+    assert "Add Flesh" in refusal(bpy.ops.thew.paint_flesh)
+    assert "Add Flesh" in refusal(bpy.ops.thew.flesh_preset, part="BELLY")
 
 
 @pytest.mark.parametrize("hide", ["viewport", "eye", "collection"])
-def test_paint_hidden(fleshed, hide):
+def test_paint_hidden(fleshed_character, hide):
     """Painting a hidden object is refused by a sentence, and adds no group."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     if hide == "viewport":
         body.hide_viewport = True
     elif hide == "eye":
@@ -182,7 +182,7 @@ def test_paint_hidden(fleshed, hide):
         bpy.context.scene.collection.objects.unlink(body)
         collection.hide_viewport = True
     for chosen in ("FLESH", "STIFFNESS"):
-        said = refused(bpy.ops.thew.paint_flesh, map=chosen)
+        said = refusal(bpy.ops.thew.paint_flesh, map=chosen)
         assert "“Body” is hidden" in said and "show it first" in said
     assert "Stiffness" not in body.vertex_groups
 
@@ -202,9 +202,9 @@ def test_map_untouched_removed(character):
     assert snapshot(body) == before
 
 
-def test_map_painted_kept(fleshed):
+def test_map_painted_kept(fleshed_character):
     """Remove keeps a painted map, and the next Add takes it up again."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     paint(body, range(30, 60), 0.0)
     paint_ = weights(body)
     said = part("live.jobs").remove(body)
@@ -220,9 +220,9 @@ def test_map_painted_kept(fleshed):
     assert bpy.ops.thew.remove() == {"FINISHED"} and "Flesh" not in body.vertex_groups
 
 
-def test_map_save_load_undo(fleshed, tmp_path):
+def test_map_save_load_undo(fleshed_character, tmp_path):
     """A painted map survives undo, redo, saving and opening."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     bpy.ops.ed.undo_push(message="added")
     automatic = weights(body)
     activate(body)
@@ -268,17 +268,17 @@ def test_map_name_of_bone(scene):
     notes = body.thew.made.notes
     assert "a bone “Flesh”" in notes and "a bone “Stiffness”" in notes and "rename the bone" in notes
     for name in ("FLESH", "STIFFNESS"):
-        assert "rename the bone" in refused(bpy.ops.thew.paint_flesh, map=name)
-    assert "rename the bone" in refused(bpy.ops.thew.flesh_preset, part="BELLY")
+        assert "rename the bone" in refusal(bpy.ops.thew.paint_flesh, map=name)
+    assert "rename the bone" in refusal(bpy.ops.thew.flesh_preset, part="BELLY")
     assert bpy.ops.thew.remove() == {"FINISHED"} and "Flesh" in body.vertex_groups
 
 
 # parts of the body --------------------------------------------------------------------------------------------------
 
 
-def test_preset_belly(fleshed):
+def test_preset_belly(fleshed_character):
     """The preset of the belly softens its front, and a larger size more of it."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rest = part("scene.mesh").basis_positions(body.data)
     paint(body, np.arange(len(rest)), 0.0)
     assert bpy.ops.thew.flesh_preset(part="BELLY", amount=0.8) == {"FINISHED"}
@@ -294,9 +294,9 @@ def test_preset_belly(fleshed):
 
 
 @pytest.mark.parametrize("which", ["BELLY", "CHEST", "CHEEKS", "BUTTOCKS", "JOWLS", "WHOLE"])
-def test_preset_range(fleshed, which):
+def test_preset_range(fleshed_character, which):
     """Every preset keeps the map in its range and changes it."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     before = weights(body)
     assert bpy.ops.thew.flesh_preset(part=which, amount=0.3) == {"FINISHED"}
     values = weights(body)
@@ -304,11 +304,11 @@ def test_preset_range(fleshed, which):
     assert np.isfinite(play(body, (2, 7))).all()
 
 
-def test_preset_bone_or_cursor(scene, fleshed):
+def test_preset_bone_or_cursor(scene, fleshed_character):
     """Where no bone has a part's name, the preset uses the cursor or the chosen bone."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     scene.cursor.location = (5.0, 0.0, 0.0)
-    text = refused(bpy.ops.thew.flesh_preset, part="TAIL")
+    text = refusal(bpy.ops.thew.flesh_preset, part="TAIL")
     assert "tail" in text and "3D cursor" in text and "pose mode" in text
     before = weights(body)
     rest = part("scene.mesh").basis_positions(body.data)
@@ -331,9 +331,9 @@ def test_preset_bone_or_cursor(scene, fleshed):
     assert before.shape == tail.shape
 
 
-def test_preset_whole(fleshed):
+def test_preset_whole(fleshed_character):
     """The preset of the whole body is the automatic map times the amount."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     automatic = weights(body)
     assert bpy.ops.thew.flesh_preset(part="WHOLE", amount=0.5) == {"FINISHED"}
     np.testing.assert_allclose(weights(body), 0.5 * automatic, atol=1e-6)
@@ -342,15 +342,15 @@ def test_preset_whole(fleshed):
 # the overlay --------------------------------------------------------------------------------------------------------
 
 
-def test_overlay_colours(fleshed):
+def test_overlay_colours(fleshed_character):
     """The overlay colours the mesh as it is shown, subdivided or not."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     overlay, maps = part("ui.map_overlay"), part("logic.flesh_map")
     play(body, (7,))
     depsgraph = bpy.context.evaluated_depsgraph_get()
     points, colours, triangles = overlay.coloured(body, depsgraph, np.array([0.0, 0.0, 1.0]))
     size = np.linalg.norm(np.ptp(points, axis=0))
-    assert np.abs(points - evaluated(body)).max() < 3e-3 * size
+    assert np.abs(points - evaluated_positions(body)).max() < 3e-3 * size
     assert len(triangles) == len(part("scene.mesh").triangles_of(body.data))
     hue = maps.colours(weights(body))
     shade = colours[:, :3].sum(axis=1) / hue.sum(axis=1)
@@ -368,9 +368,9 @@ def test_overlay_colours(fleshed):
     body.modifiers.remove(body.modifiers["Finer"])
 
 
-def test_overlay_legend(fleshed):
+def test_overlay_legend(fleshed_character):
     """The legend belongs to the map that is shown."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     overlay = part("ui.map_overlay")
     assert overlay.shown_map(body) == ""
     body.thew.show_map = True
@@ -386,9 +386,9 @@ def test_overlay_legend(fleshed):
     assert (colours[:, 3] == 1.0).all()
 
 
-def test_automatic_denied(fleshed, monkeypatch):
+def test_automatic_denied(fleshed_character, monkeypatch):
     """A painted map stays when the artist cancels the question in the dialog."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     paint(body, range(40), 0.9)
     painted, asked = weights(body), []
     operators = part("operators.flesh")

@@ -132,7 +132,7 @@ DOG = (
 )
 
 
-def nothing(_bone):
+def no_points(_bone):
     return np.empty((0, 3))
 
 
@@ -145,9 +145,9 @@ def test_person_forward(turn):
     turned = body_parts.Skeleton(person.names, person.parents, person.heads @ about.T, person.tails @ about.T)
     front = about @ [0.0, -1.0, 0.0]
     np.testing.assert_allclose(turned.forward(), front, atol=1e-9)
-    (belly,) = body_parts.patch_centres(body_parts.PARTS["BELLY"], turned, nothing)
+    (belly,) = body_parts.patch_centres(body_parts.PARTS["BELLY"], turned, no_points)
     np.testing.assert_allclose(belly.direction, front, atol=1e-9)
-    behind = body_parts.patch_centres(body_parts.PARTS["BUTTOCKS"], turned, nothing)
+    behind = body_parts.patch_centres(body_parts.PARTS["BUTTOCKS"], turned, no_points)
     assert len(behind) == 2 and all(centre.direction @ front < -0.5 for centre in behind)
     assert behind[0].direction @ np.cross(front, [0, 0, 1.0]) == pytest.approx(
         -(behind[1].direction @ np.cross(front, [0, 0, 1.0]))
@@ -156,7 +156,7 @@ def test_person_forward(turn):
 
 def test_quadruped_belly():
     """The belly of a character on four legs is below."""
-    (belly,) = body_parts.patch_centres(body_parts.PARTS["BELLY"], skeleton(*DOG), nothing)
+    (belly,) = body_parts.patch_centres(body_parts.PARTS["BELLY"], skeleton(*DOG), no_points)
     np.testing.assert_allclose(belly.direction, [0.0, 0.0, -1.0], atol=1e-9)
 
 
@@ -188,16 +188,16 @@ def test_patch_own_bones():
         ("breast.L", "Spine1", (0.05, 0, 1.3), (0.08, -0.1, 1.28)),
         ("breast.R", "Spine1", (-0.05, 0, 1.3), (-0.08, -0.1, 1.28)),
     )
-    found = body_parts.patch_centres(body_parts.PARTS["CHEST"], person, nothing)
+    found = body_parts.patch_centres(body_parts.PARTS["CHEST"], person, no_points)
     assert [person.names[centre.bone] for centre in found] == ["breast.L", "breast.R"]
-    at_hips = body_parts.patch_centres(body_parts.PARTS["CHEST"], person, nothing, "Hips")
+    at_hips = body_parts.patch_centres(body_parts.PARTS["CHEST"], person, no_points, "Hips")
     assert len(at_hips) == 2 and all(person.names[centre.bone] == "Hips" for centre in at_hips)
 
 
 def test_patch_no_bones():
     """A part without bones of its name has no place."""
     strange = skeleton(("a", "", (0, 0, 0), (0, 0, 1)))
-    assert not any(body_parts.patch_centres(part, strange, nothing) for part in body_parts.PARTS.values())
+    assert not any(body_parts.patch_centres(part, strange, no_points) for part in body_parts.PARTS.values())
 
 
 # health -------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import Layout, activate, evaluated, flesh_of, make_body, part, play
+from helpers import Layout, activate, evaluated_positions, flesh_of, make_body, part, play
 
 
 def line(body) -> str:
@@ -17,8 +17,8 @@ def line(body) -> str:
 
 
 @pytest.fixture
-def moving_character(fleshed):
-    body, rig = fleshed
+def moving_character(fleshed_character):
+    body, rig = fleshed_character
     bpy.ops.thew.simulate()
     play(body, (1, 4))
     assert line(body).startswith("Moves")
@@ -33,19 +33,19 @@ def hide_modifier(name):
     return lambda body, rig: setattr(body.modifiers[name], "show_viewport", False)
 
 
-def before_the_armature(body, _rig):
+def move_before_armature(body, _rig):
     body.modifiers.move(list(body.modifiers).index(body.modifiers["Thew"]), 0)
 
 
-def without_nodes(body, _rig):
+def remove_nodes(body, _rig):
     body.modifiers["Thew"].node_group = None
 
 
-def without_armature(body, _rig):
+def clear_armature(body, _rig):
     body.modifiers["Armature"].object = None
 
 
-def edited(body, _rig):
+def enter_edit_mode(body, _rig):
     activate(body)
     bpy.ops.object.mode_set(mode="EDIT")
 
@@ -55,14 +55,14 @@ def edited(body, _rig):
     [
         (remove_modifier("Thew"), "Thew's modifier is gone: press Add Flesh"),
         (hide_modifier("Thew"), "“Thew” is switched off in viewports"),
-        (before_the_armature, "“Thew” stands before “Armature”"),
-        (without_nodes, "“Thew” has lost its nodes"),
+        (move_before_armature, "“Thew” stands before “Armature”"),
+        (remove_nodes, "“Thew” has lost its nodes"),
         (remove_modifier("Armature"), "The Armature modifier that the flesh followed is gone"),
         (hide_modifier("Armature"), "“Armature” is switched off in viewports"),
-        (without_armature, "“Armature” has no armature"),
+        (clear_armature, "“Armature” has no armature"),
         (lambda body, rig: body.hide_set(True), "Hidden: show the object"),
         (lambda body, rig: setattr(body, "hide_viewport", True), "Hidden: show the object"),
-        (edited, "Edit Mode shows the plain skin"),
+        (enter_edit_mode, "Edit Mode shows the plain skin"),
     ],
 )
 def test_health_missing_parts(moving_character, change, words):
@@ -99,7 +99,7 @@ def test_health_other_mesh(moving_character, rings):
     activate(body)
     bpy.ops.thew.simulate()
     np.testing.assert_array_equal(play(body, (2, 7)), shapes)
-    assert np.isfinite(evaluated(body)).all()
+    assert np.isfinite(evaluated_positions(body)).all()
 
 
 def buttons(body) -> set[str]:
@@ -109,9 +109,9 @@ def buttons(body) -> set[str]:
     return {call[1] for call in layout.seen if call[0] == "operator"} & {"thew.add", "thew.simulate"}
 
 
-def test_health_former_settings(fleshed, tmp_path):
+def test_health_former_settings(fleshed_character, tmp_path):
     """The line says that a bake is of former settings, also after the file is opened again."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     assert bpy.ops.thew.bake() == {"FINISHED"}
     was = body.thew.softness
     for change, back in (
@@ -134,9 +134,9 @@ def test_health_former_settings(fleshed, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Thew", "Armature"])
-def test_health_add_button(fleshed, name):
+def test_health_add_button(fleshed_character, name):
     """The panel offers Add Flesh where it repairs a missing modifier."""
-    body, rig = fleshed
+    body, rig = fleshed_character
     play(body, (3,))
 
     assert buttons(body) == {"thew.simulate"}
@@ -150,9 +150,9 @@ def test_health_add_button(fleshed, name):
     assert "Moves" in line(body)
 
 
-def test_health_shorter_range(fleshed):
+def test_health_shorter_range(fleshed_character):
     """After the range is cut short, the next simulation is of the shorter range."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, (3,))
     bpy.context.scene.frame_end = 12
     play(body, (4,))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import evaluated, part, play, refused, size_of, snapshot
+from helpers import evaluated_positions, part, play, refusal, size_of, snapshot
 from keyframing import curve, drag, make_nodder, make_sack, motion_of, sculpt, times
 
 FRAMES = range(1, 21)
@@ -29,18 +29,18 @@ def builds(monkeypatch):
 
     made, real = [], part("live.keyframed").Inbetween
 
-    def counted(*parts):
+    def count_build(*parts):
         made.append(1)
         return real(*parts)
 
-    monkeypatch.setattr(part("live.keyframed"), "Inbetween", counted)
+    monkeypatch.setattr(part("live.keyframed"), "Inbetween", count_build)
     return made
 
 
 def reaches(obj, name, frame) -> bool:
     bpy.context.scene.frame_set(int(frame), subframe=frame - int(frame))
     shape = sculpt(obj, name)
-    return np.abs(evaluated(obj) - shape).max() < 1e-4 * size_of(shape)
+    return np.abs(evaluated_positions(obj) - shape).max() < 1e-4 * size_of(shape)
 
 
 # playing --------------------------------------------------------------------------------------------------------------
@@ -161,14 +161,14 @@ def test_times_typed_taken(sack):
 def test_times_selection(sack):
     """A new time is not selected, so the artist drags one point alone."""
 
-    def selected():
+    def selected_times():
         return [point.co.x for point in curve(sack).keyframe_points if point.select_control_point]
 
-    assert selected() == []
+    assert selected_times() == []
     curve(sack).keyframe_points[1].select_control_point = True
     bpy.context.scene.frame_set(5)
     assert bpy.ops.thew.keyframed_time_add(index=0) == {"FINISHED"}
-    assert selected() == [10]
+    assert selected_times() == [10]
 
 
 def test_register_deleted_object(sack):
@@ -206,7 +206,7 @@ def test_times_equal(sack):
     np.testing.assert_array_equal(play(sack, (5,))[0], before)
     notes = sack.thew.made.notes
     assert "“Squash”" in notes and "“Twist”" in notes and "frame 20" in notes and "drag one of them" in notes
-    assert "frame 20" in refused(bpy.ops.thew.keyframed_compute)
+    assert "frame 20" in refusal(bpy.ops.thew.keyframed_compute)
     drag(sack, 1, 12.0)
     assert reaches(sack, "Squash", 12) and not sack.thew.made.notes
 
@@ -246,7 +246,7 @@ def test_list_edits(sack):
     sack.active_shape_key_index = 1
     assert bpy.ops.thew.keyframed_key_add() == {"FINISHED"}
     assert reaches(sack, "Lean", 15) and reaches(sack, "Lean", 1)
-    assert "already" in refused(bpy.ops.thew.keyframed_key_add, shape="Squash", frame=15)
+    assert "already" in refusal(bpy.ops.thew.keyframed_key_add, shape="Squash", frame=15)
     shapes = play(sack, FRAMES)
     assert bpy.ops.thew.keyframed_key_move(index=3, direction="UP") == {"FINISHED"}
     assert [key.shape for key in sack.thew.keyframed.keyframes] == ["Lean", "Squash", "Lean", "Twist"]
@@ -283,7 +283,7 @@ def test_loop_closes(plain_sack):
     assert "Close Loop" in plain_sack.thew.made.notes
     assert bpy.ops.thew.keyframed_close() == {"FINISHED"}
     assert not plain_sack.thew.made.notes and times(plain_sack)[-1][1] == 0
-    assert "closed" in refused(bpy.ops.thew.keyframed_close)
+    assert "closed" in refusal(bpy.ops.thew.keyframed_close)
 
 
 # dials ----------------------------------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ def test_dial_acts_and_returns(sack, builds, name, value):
     bpy.context.scene.frame_set(6)
     old = getattr(group, name)
     setattr(group, name, value)
-    assert np.abs(evaluated(sack) - before[5]).max() > 1e-6  # in the frame that is shown
+    assert np.abs(evaluated_positions(sack) - before[5]).max() > 1e-6  # in the frame that is shown
     assert all(reaches(sack, key.shape, key.frame) for key in group.keyframes)
     setattr(group, name, old)
     np.testing.assert_allclose(play(sack, FRAMES), before, atol=1e-6)
@@ -384,10 +384,10 @@ def test_keyframed_excludes_flesh(scene):
     """A mesh has either flesh or keyframed flesh, and the other kind is refused."""
     body, _ = make_nodder()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
-    assert "keyframed flesh" in refused(bpy.ops.thew.add, cells_across=4)
+    assert "keyframed flesh" in refusal(bpy.ops.thew.add, cells_across=4)
     assert bpy.ops.thew.keyframed_remove() == {"FINISHED"}
     body.thew.made.flesh = True
-    assert "press Remove" in refused(bpy.ops.thew.keyframed_add)
+    assert "press Remove" in refusal(bpy.ops.thew.keyframed_add)
 
 
 def test_keyframed_add_cancelled(plain_sack, scene):

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 import roundtrips
-from helpers import activate, evaluated, play, refused, settings, size_of, snapshot
+from helpers import activate, evaluated_positions, play, refusal, settings, size_of, snapshot
 from keyframing import curve, drag, make_sack, sculpt, times
 
 FRAMES = range(1, 21)
@@ -90,7 +90,7 @@ def test_save_load_keeps_motion(sack, tmp_path):
     live, saved = play(sack, FRAMES), settings(sack)
     path = str(tmp_path / "sack.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
-    np.testing.assert_array_equal(evaluated(sack), live[-1])  # saving hides nothing
+    np.testing.assert_array_equal(evaluated_positions(sack), live[-1])  # saving hides nothing
     bpy.ops.wm.open_mainfile(filepath=path)
     sack = bpy.data.objects["Sack"]
     loaded = settings(sack)
@@ -127,7 +127,7 @@ def test_bake_failure_keeps_former(sack):
     assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
     before = play(sack, FRAMES)
     drag(sack, 1, 20.0, held=True)
-    assert "frame 20" in refused(bpy.ops.thew.keyframed_bake)
+    assert "frame 20" in refusal(bpy.ops.thew.keyframed_bake)
     np.testing.assert_array_equal(play(sack, FRAMES), before)
 
 
@@ -166,5 +166,5 @@ def test_gltf_finished_bake(scene, tmp_path):
     roundtrips.bring_back(tmp_path / "sack.glb")
     after = roundtrips.shapes(roundtrips.baked_mesh(), frames)
     came = roundtrips.owners(before, after)
-    assert roundtrips.farthest(before[:, came], after).max() < 1e-4
-    assert roundtrips.farthest(before, np.broadcast_to(before[0], before.shape)).max() > 0.05
+    assert roundtrips.largest_distances(before[:, came], after).max() < 1e-4
+    assert roundtrips.largest_distances(before, np.broadcast_to(before[0], before.shape)).max() > 0.05

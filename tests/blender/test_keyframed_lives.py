@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated, part
+from helpers import activate, evaluated_positions, part
 from keyframing import curve, make_sack
 
 STEPS = 60
@@ -100,7 +100,7 @@ def test_random_edits(scene, seed):
         bpy.context.view_layer.update()
         events.look_up(scene)  # what a handler raises is only printed
         scene.frame_set(int(random.integers(-8, 35)))
-        assert np.isfinite(evaluated(obj)).all(), (step, name)
+        assert np.isfinite(evaluated_positions(obj)).all(), (step, name)
         level, text = panel.health(obj, keyframed.register.known(obj))
         assert text and (level == "ERROR") == bool(
             keyframed.register.known(obj).problem and not obj.thew.made.shows_bake

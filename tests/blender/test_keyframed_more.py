@@ -6,7 +6,18 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import Layout, activate, evaluated, make_character, part, play, refused, settings, size_of, snapshot
+from helpers import (
+    Layout,
+    activate,
+    evaluated_positions,
+    make_character,
+    part,
+    play,
+    refusal,
+    settings,
+    size_of,
+    snapshot,
+)
 from keyframing import SHAPES, add_shapes, drag, make_nodder, make_sack, motion_of, sculpt, times
 
 FRAMES = range(1, 21)
@@ -65,7 +76,7 @@ def speed_at(obj, frame, step=0.05, side=0) -> np.ndarray:
     scene, shapes = bpy.context.scene, []
     for at in (frame - step * (side <= 0), frame + step * (side >= 0)):
         scene.frame_set(int(np.floor(at)), subframe=at - np.floor(at))
-        shapes.append(evaluated(obj).astype(np.float64))
+        shapes.append(evaluated_positions(obj).astype(np.float64))
     return (shapes[1] - shapes[0]) * 24.0 / (step * (1 + (side == 0)))
 
 
@@ -100,7 +111,7 @@ def test_velocity_from_neighbours(sack):
     mean = (sculpt(sack, "Twist") - sculpt(sack, "Lean")).mean(axis=0) / (19 / 24)
     np.testing.assert_allclose(key.arrow, mean, rtol=1e-4, atol=1e-5)
     assert key.velocity == "ARROW"
-    assert "is not a cut" in refused(bpy.ops.thew.keyframed_velocity, index=1, leaving=True)
+    assert "is not a cut" in refusal(bpy.ops.thew.keyframed_velocity, index=1, leaving=True)
     assert bpy.ops.thew.keyframed_velocity(index=1, arrow=(1.0, 2.0, 3.0)) == {"FINISHED"}
     assert tuple(key.arrow) == (1.0, 2.0, 3.0)
 
@@ -183,14 +194,14 @@ def test_relax_refuses_rest(scene):
     obj = make_sack(shapes={"Lean": SHAPES["Lean"]})
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     assert [key.shape for key in obj.thew.keyframed.keyframes] == ["Basis", "Lean"]
-    assert "at rest" in refused(bpy.ops.thew.keyframed_relax, index=0)
+    assert "at rest" in refusal(bpy.ops.thew.keyframed_relax, index=0)
 
 
 def test_model_new_keyframe(sack):
     """Dragged points make a keyframe at the present time, or change the one that is there."""
     scene = bpy.context.scene
     scene.frame_set(5)
-    before = evaluated(sack)
+    before = evaluated_positions(sack)
     wanted = before[40] + (0.0, 0.4, 0.0)
     assert bpy.ops.thew.keyframed_model(points=f"[[40, {wanted.tolist()}]]") == {"FINISHED"}
     key = sack.thew.keyframed.keyframes[-1]
@@ -211,7 +222,7 @@ def test_model_new_keyframe(sack):
 def test_model_refuses(sack, points, said):
     """Points that cannot be modelled are refused, and the object stays as it was."""
     before = snapshot(sack)
-    assert said in refused(bpy.ops.thew.keyframed_model, points=points)
+    assert said in refusal(bpy.ops.thew.keyframed_model, points=points)
     assert snapshot(sack) == before
 
 
@@ -222,13 +233,13 @@ def test_model_under_bones(scene):
     scene.frame_set(6)
     modelling = part("edit.keyframe_modelling").Modelling(body, scene)
     matrix = np.array(body.matrix_world)
-    seen = evaluated(body) @ matrix[:3, :3].T + matrix[:3, 3]
+    seen = evaluated_positions(body) @ matrix[:3, :3].T + matrix[:3, 3]
     np.testing.assert_allclose(modelling.world(), seen, atol=1e-4)
     target = seen[60] + (0.0, -0.1, 0.05)
     modelling.drag([(60, target)])
-    assert np.linalg.norm(evaluated(body)[60] - target) < 0.05
+    assert np.linalg.norm(evaluated_positions(body)[60] - target) < 0.05
     modelling.put_back()
-    np.testing.assert_allclose(evaluated(body), seen, atol=1e-4)
+    np.testing.assert_allclose(evaluated_positions(body), seen, atol=1e-4)
 
 
 # bad input ------------------------------------------------------------------------------------------------------------
@@ -271,7 +282,7 @@ def test_add_refuses_bad_mesh(scene, name, said):
     obj = broken_mesh(name)
     activate(obj)
     before = snapshot(obj)
-    text = refused(bpy.ops.thew.keyframed_add)
+    text = refusal(bpy.ops.thew.keyframed_add)
     assert said in text and obj.name in text
     assert snapshot(obj) == before
 
@@ -301,14 +312,14 @@ def test_list_missing_names(sack):
         assert bpy.ops.thew.keyframed_key_remove(index=0) == {"FINISHED"}
     assert "needs two" in sack.thew.made.notes
     assert bpy.ops.thew.keyframed_key_remove(index=0) == {"FINISHED"}
-    assert "no keys" in refused(bpy.ops.thew.keyframed_key_remove)
+    assert "no keys" in refusal(bpy.ops.thew.keyframed_key_remove)
 
 
 def test_compute_refuses_nan(sack):
     """Compute refuses a setting that is not a number."""
     sack.thew.keyframed["stiffness"] = float("nan") if bpy.app.version < (5, 0) else -1.0
     if bpy.app.version < (5, 0):
-        assert "Stiffness" in refused(bpy.ops.thew.keyframed_compute)
+        assert "Stiffness" in refusal(bpy.ops.thew.keyframed_compute)
 
 
 def test_mesh_subdivided(sack):
@@ -357,16 +368,16 @@ def test_panel_states(scene):
     """The panel draws in every state."""
     panels, target = part("ui.keyframed_panel"), part("live.target")
 
-    def drawn(obj) -> str:
+    def panel_text(obj) -> str:
         layout = Layout()
         if bpy.types.THEW_PT_keyframed_sidebar.poll(bpy.context):
             panels.draw_keyframed(layout, bpy.context, obj, 60)
         return " ".join(layout.read())
 
     obj = make_sack()
-    assert target.of(bpy.context) == obj and "3 shape keys" in drawn(obj)
+    assert target.of(bpy.context) == obj and "3 shape keys" in panel_text(obj)
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
-    text = drawn(obj)
+    text = panel_text(obj)
     for name in (
         "stiffness",
         "slow_damping",
@@ -384,19 +395,19 @@ def test_panel_states(scene):
     key = obj.thew.keyframed.keyframes[0]
     for kind in ("NEAR", "GROUP"):
         key.kind = kind
-        assert f"[{'weight' if kind == 'NEAR' else 'kind'}]" in drawn(obj)
+        assert f"[{'weight' if kind == 'NEAR' else 'kind'}]" in panel_text(obj)
     key.kind, key.cut, key.leaving = "EXACT", True, "ARROW"
-    assert "[leaving_arrow]" in drawn(obj)
+    assert "[leaving_arrow]" in panel_text(obj)
     drag(obj, 1, 20.0, held=True)
     play(obj, (4,))
-    assert "drag one of them" in drawn(obj)
+    assert "drag one of them" in panel_text(obj)
     drag(obj, 1, 9.0)
     play(obj, (4,))
-    assert bpy.ops.thew.keyframed_bake() == {"FINISHED"} and "Plays its bake" in drawn(obj)
+    assert bpy.ops.thew.keyframed_bake() == {"FINISHED"} and "Plays its bake" in panel_text(obj)
     obj.thew.enabled = False
-    assert "Off" in drawn(obj)
+    assert "Off" in panel_text(obj)
     make_character()
-    assert drawn(bpy.context.object) == ""  # no shape keys
+    assert panel_text(bpy.context.object) == ""  # no shape keys
 
 
 def test_settings_described(scene):
@@ -509,7 +520,7 @@ def test_panel_refused_compute(addon):
     everything = sack.vertex_groups.new(name="All")
     everything.add(list(range(len(sack.data.vertices))), 1.0, "REPLACE")
     sack.thew.keyframed.fixed = "All"
-    said = refused(bpy.ops.thew.keyframed_compute)
+    said = refusal(bpy.ops.thew.keyframed_compute)
     level, text = health(sack, known)
     assert level == "ERROR" and text.rstrip(".") in said
     sack.thew.keyframed.fixed = ""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import evaluated, part, play
+from helpers import evaluated_positions, part, play
 from keyframing import drag, make_sack, motion_of, sculpt
 
 FRAMES = range(1, 21)
@@ -37,20 +37,20 @@ def tick(most: int = 10_000) -> None:
     raise AssertionError("the timer never ends")
 
 
-def at_work() -> bool:
+def is_at_work() -> bool:
     updates = part("live.updates")
     return updates.state.stepper is not None or bool(updates.state.waiting)
 
 
 def test_edits_shown_at_once(sack):
     """A dial and a dragged time show within the redraw."""
-    shown = [evaluated(sack)]
+    shown = [evaluated_positions(sack)]
     sack.thew.keyframed.stiffness = 20.0
-    shown.append(evaluated(sack))
+    shown.append(evaluated_positions(sack))
     drag(sack, 1, 13.0)
     bpy.context.view_layer.update()  # as Blender does it before it draws
-    shown.append(evaluated(sack))
-    assert not at_work()
+    shown.append(evaluated_positions(sack))
+    assert not is_at_work()
     assert np.abs(shown[1] - shown[0]).max() > 1e-4 and np.abs(shown[2] - shown[1]).max() > 1e-4
 
 
@@ -58,11 +58,11 @@ def test_build_plays_former(sack):
     """The former motion plays while the new one is built."""
     old = play(sack, FRAMES)
     sack.thew.keyframed.modes = 4
-    assert at_work() and bpy.app.timers.is_registered(part("live.updates").tick)
+    assert is_at_work() and bpy.app.timers.is_registered(part("live.updates").tick)
     np.testing.assert_array_equal(play(sack, FRAMES), old)
     built = motion_of(sack)
     tick()
-    assert motion_of(sack) is not built and motion_of(sack).plan.modes == 4 and not at_work()
+    assert motion_of(sack) is not built and motion_of(sack).plan.modes == 4 and not is_at_work()
 
 
 def test_build_edited_sculpt(sack):
@@ -72,11 +72,11 @@ def test_build_edited_sculpt(sack):
     block.data.foreach_set("co", (1.5 * sculpt(sack, "Squash")).ravel())
     sack.data.update_tag()
     bpy.context.view_layer.update()
-    assert at_work()
+    assert is_at_work()
     tick()
-    np.testing.assert_allclose(evaluated(sack), sculpt(sack, "Squash"), atol=1e-4)
+    np.testing.assert_allclose(evaluated_positions(sack), sculpt(sack, "Squash"), atol=1e-4)
     bpy.context.view_layer.update()
-    assert not at_work()  # our own writing is no edit
+    assert not is_at_work()  # our own writing is no edit
 
 
 def test_build_stopped(sack):
@@ -87,7 +87,7 @@ def test_build_stopped(sack):
     assert updates.state.stepper is not None
     assert bpy.ops.thew.keyframed_stop() == {"FINISHED"}
     play(sack, (3, 4))
-    assert not at_work() and motion_of(sack) is built
+    assert not is_at_work() and motion_of(sack) is built
     assert part("ui.keyframed_panel").health(sack, part("live.keyframed").register.known(sack))[0] == "WARNING"
     sack.thew.keyframed.modes = 5
     tick()
@@ -108,20 +108,20 @@ def test_build_failure_once(sack, monkeypatch):
     """A build that fails is tried once, and the former motion stays."""
     tried = []
 
-    class Failing:
+    class FailingBuild:
         def __init__(self, *_):
             tried.append(1)
             raise part("logic.errors").Refusal("“Sack” cannot be")
 
     old = play(sack, (5,))[0]
-    monkeypatch.setattr(part("live.keyframed"), "Inbetween", Failing)
+    monkeypatch.setattr(part("live.keyframed"), "Inbetween", FailingBuild)
     sack.thew.keyframed.modes = 4
     tick()
     for frame in (3, 4, 5):
         bpy.context.scene.frame_set(frame)
         tick()
     assert len(tried) == 1 and "cannot be" in sack.thew.made.notes
-    np.testing.assert_array_equal(evaluated(sack), old)
+    np.testing.assert_array_equal(evaluated_positions(sack), old)
 
 
 def test_sculpt_mode_shown(sack):
@@ -133,7 +133,7 @@ def test_sculpt_mode_shown(sack):
     bpy.context.view_layer.update()
     tick()
     bpy.context.scene.frame_set(10)
-    np.testing.assert_allclose(evaluated(sack), sculpt(sack, "Squash"), atol=1e-4)
+    np.testing.assert_allclose(evaluated_positions(sack), sculpt(sack, "Squash"), atol=1e-4)
 
 
 def test_build_undone(sack):
@@ -146,7 +146,7 @@ def test_build_undone(sack):
     sack = bpy.data.objects["Sack"]
     tick()
     bpy.context.scene.frame_set(10)
-    np.testing.assert_allclose(evaluated(sack), sculpt(sack, "Squash"), atol=1e-4)
+    np.testing.assert_allclose(evaluated_positions(sack), sculpt(sack, "Squash"), atol=1e-4)
     assert motion_of(sack).plan.modes == 10
 
 
@@ -168,4 +168,4 @@ def test_unregister_clean(sack):
         sys.modules[package].register()
     bpy.context.scene.frame_set(10)
     tick()
-    np.testing.assert_allclose(evaluated(bpy.data.objects["Sack"]), sculpt(sack, "Squash"), atol=1e-4)
+    np.testing.assert_allclose(evaluated_positions(bpy.data.objects["Sack"]), sculpt(sack, "Squash"), atol=1e-4)

@@ -10,9 +10,9 @@ from helpers import flesh_of, part, play
 FRAMES = range(1, 13)
 
 
-def test_kind_changes_motion(fleshed):
+def test_kind_changes_motion(fleshed_character):
     """Another kind changes the flesh map and the motion, and the first kind gives the first motion back."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     assert body.thew.kind == "AUTOMATIC"
     live = play(body, FRAMES)
     body.thew.enabled = False
@@ -29,9 +29,9 @@ def test_kind_changes_motion(fleshed):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_kind_items_known_to_core(fleshed):
+def test_kind_items_known_to_core(fleshed_character):
     """The core builds flesh for each kind of the menu; files store their identifiers, which never change."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     items = type(body.thew).bl_rna.properties["kind"].enum_items
     names = [item.identifier for item in items]
     assert names == ["AUTOMATIC", "HUMAN", "ANIMAL", "TOON", "INSECT", "ROBOT"], "saved in files: never another"

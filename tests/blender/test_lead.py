@@ -11,7 +11,7 @@ import pytest
 from helpers import activate, flesh_of, make_armature, make_body, part, play, size_of
 
 
-def jolted(first: int, last: int, hold: int = 0):
+def make_jolted(first: int, last: int, hold: int = 0):
     """Builds a character that stands still, then is shaken in an irregular rhythm in frames `first` to `last`."""
     rig = make_armature()
     body = make_body(rig)
@@ -28,52 +28,52 @@ def jolted(first: int, last: int, hold: int = 0):
     return body, rig
 
 
-def simulated(body, start: int, end: int) -> np.ndarray:
+def simulate(body, start: int, end: int) -> np.ndarray:
     activate(body)
     assert bpy.ops.thew.simulate(frame_start=start, frame_end=end) == {"FINISHED"}
     return play(body, range(start, end + 1))
 
 
 @pytest.fixture
-def shaken(scene):
+def shaken_character(scene):
     scene.frame_end = 160
-    body, rig = jolted(1, 161)
+    body, rig = make_jolted(1, 161)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     return body, rig
 
 
 @pytest.mark.parametrize(("start", "end"), [(30, 60), (100, 120)])
-def test_lead_reproduces_whole_range(shaken, start, end):
+def test_lead_reproduces_whole_range(shaken_character, start, end):
     """A range simulated alone has the frames that a simulation of the whole clip has there."""
-    body, _ = shaken
-    whole = simulated(body, 1, end)
-    alone = simulated(body, start, end)
+    body, _ = shaken_character
+    whole = simulate(body, 1, end)
+    alone = simulate(body, start, end)
     size = size_of(whole[0])
     assert np.abs(whole[start - 1 :] - alone).max() < 2e-3 * size
     body.thew.motion_start = "PREROLL"  # as it was
-    assert np.abs(whole[start - 1 :] - simulated(body, start, end)).max() > 5e-3 * size
+    assert np.abs(whole[start - 1 :] - simulate(body, start, end)).max() > 5e-3 * size
 
 
-def test_lead_from_motion_start(shaken):
+def test_lead_from_motion_start(shaken_character):
     """A lead that reaches back to the start of the motion gives the whole clip's frames to rounding."""
-    body, _ = shaken
-    whole = simulated(body, 1, 50)
-    alone = simulated(body, 40, 50)
+    body, _ = shaken_character
+    whole = simulate(body, 1, 50)
+    alone = simulate(body, 40, 50)
     np.testing.assert_allclose(alone, whole[39:], atol=1e-6)
     assert flesh_of(body).clip.lead == 39 and "39 frames before frame 40" in body.thew.made.notes
 
 
-def test_lead_absent_without_earlier_motion(shaken):
+def test_lead_absent_without_earlier_motion(shaken_character):
     """A range with no motion before it begins with the usual run-in and has no lead."""
-    body, _ = shaken
-    simulated(body, 1, 20)
+    body, _ = shaken_character
+    simulate(body, 1, 20)
     flesh = flesh_of(body)
     assert flesh.begun.preroll == 4 and not hasattr(flesh.clip, "lead")
 
 
 def test_lead_ignores_rest_pose_key(scene):
     """The jump from a rest pose at frame 0 to a distant first pose at frame 1 does not count as motion."""
-    body, rig = jolted(1, 41)
+    body, rig = make_jolted(1, 41)
     for name, path in (("Hip", "location"),):
         bone = rig.pose.bones[name]
         bone.location = (4.0, 0.0, 0.0)
@@ -83,7 +83,7 @@ def test_lead_ignores_rest_pose_key(scene):
         for key in curve.keyframe_points:
             key.interpolation = "LINEAR"
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    simulated(body, 1, 20)
+    simulate(body, 1, 20)
     assert not hasattr(flesh_of(body).clip, "lead")
 
 
@@ -92,16 +92,16 @@ def test_lead_keeps_loop(character):
     body, _ = character
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    simulated(body, 1, 20)
+    simulate(body, 1, 20)
     assert flesh_of(body).begun.period == 20 or flesh_of(body).begun.preroll
 
 
-def test_lead_in_bake_and_file(shaken, tmp_path):
+def test_lead_in_bake_and_file(shaken_character, tmp_path):
     """A bake and a reopened file show the same frames as the live simulation with its lead."""
-    body, _ = shaken
+    body, _ = shaken_character
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 40, 60
-    live = simulated(body, 40, 60)
+    live = simulate(body, 40, 60)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "hero.blend"))
     body = bpy.data.objects["Body"]
@@ -111,15 +111,15 @@ def test_lead_in_bake_and_file(shaken, tmp_path):
     assert np.abs(play(body, range(40, 61)) - live).max() < 1e-5 * size_of(live[0])
 
 
-def test_lead_includes_rigs(shaken):
+def test_lead_includes_rigs(shaken_character):
     """A rig that pushes only before the range leaves its swing in it."""
-    body, _ = shaken
+    body, _ = shaken_character
     assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
     rig = body.thew.rigs[0]
     for frame, control in ((1, 0.0), (50, 0.0), (56, 1.0), (58, 0.0)):
         rig.control = control
         rig.keyframe_insert("control", frame=frame)
-    whole, alone = simulated(body, 1, 80), simulated(body, 60, 80)
+    whole, alone = simulate(body, 1, 80), simulate(body, 60, 80)
     assert np.abs(whole[59:] - alone).max() < 2e-3 * size_of(alone[0])
 
 
@@ -128,7 +128,7 @@ def test_lead_includes_colliders(scene):
     from colliding import add_box
 
     scene.frame_end = 60
-    body, _ = jolted(1, 61)
+    body, _ = make_jolted(1, 61)
     box = add_box("Bar", moves=False, half=0.15)
     for frame, y in ((20, -0.9), (30, -0.4), (38, -0.9)):
         box.location = (0.0, y, 0.75)
@@ -136,5 +136,5 @@ def test_lead_includes_colliders(scene):
     body.thew.use_contact = True
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    whole, alone = simulated(body, 1, 50), simulated(body, 40, 50)
+    whole, alone = simulate(body, 1, 50), simulate(body, 40, 50)
     assert np.abs(whole[39:] - alone).max() < 2e-3 * size_of(alone[0])

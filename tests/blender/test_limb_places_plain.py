@@ -43,7 +43,7 @@ def limbs(addon):
     return places.Limb(tube(), np.eye(4)), places.Limb(tube(9, 10, -0.8, 1.6, 0.2, 0.6), similarity())
 
 
-def everywhere(count=40):
+def sample_coordinates(count=40):
     """Returns coordinates all over the limb, its caps and hubs included."""
     rng = np.random.default_rng(1)
     c = np.stack([rng.uniform(-0.9, 1.9, count), np.zeros(count), rng.uniform(0, 2 * np.pi, count), rng.uniform(0, 1.2, count)], axis=1)  # fmt: skip
@@ -55,7 +55,7 @@ def test_over_matches_core(limbs):
     """Points carried from one limb to another land where the core's correspondence puts them."""
     one, other = limbs
     over = places.Over(one, other)
-    points = one.at(everywhere())
+    points = one.at(sample_coordinates())
     there = one.model.correspond(other.model, points) @ other.into[:3, :3].T + other.into[:3, 3]
     known = np.isfinite(there[:, 0])
     assert known.mean() > 0.9
@@ -66,7 +66,7 @@ def test_over_matches_core(limbs):
 def test_over_round_trip(limbs):
     """A point carried to another limb and back returns to its first position."""
     over, back = places.Over(*limbs), places.Over(*reversed(limbs))
-    for point in limbs[0].at(everywhere()):
+    for point in limbs[0].at(sample_coordinates()):
         located = limbs[0].locate(point)
         moved = over.located(located)
         there = limbs[1].locate(limbs[1].place(moved))
@@ -97,7 +97,7 @@ def test_over_similar_limb(limbs, mirrored):
     """A limb that is turned, scaled or mirrored turns and scales every place by the same amount."""
     matrix = similarity(2.5, mirrored)
     over = places.Over(limbs[0], places.Limb(limbs[0].model, matrix))
-    for point in [*limbs[0].at(everywhere()), np.array([0.5, 2.0, 0.0])]:
+    for point in [*limbs[0].at(sample_coordinates()), np.array([0.5, 2.0, 0.0])]:
         located = limbs[0].locate(point)
         np.testing.assert_allclose(over.turn(located), matrix[:3, :3] / 2.5, atol=1e-6)
         assert over.growth(located) == pytest.approx(2.5)
@@ -122,7 +122,7 @@ def test_over_uses_nearest_hub_outside(limbs):
 def test_limb_frame_orthonormal(limbs):
     """The frame of a limb is orthonormal at every coordinate, and left-handed on a mirrored limb."""
     for limb, hand in ((limbs[0], 1.0), (places.Limb(limbs[0].model, similarity(mirrored=True)), -1.0)):
-        for c in everywhere():
+        for c in sample_coordinates():
             frame = limb.frame(c)
             np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-12)
             assert np.linalg.det(frame) == pytest.approx(hand)

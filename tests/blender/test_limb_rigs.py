@@ -19,8 +19,8 @@ from helpers import (
     make_armature,
     make_body,
     part,
-    refused,
-    settled,
+    refusal,
+    settle,
     size_of,
 )
 
@@ -56,14 +56,14 @@ def stand(name, shaped=None, place=None, **options):
     return body
 
 
-def turned(scale, angles, shift):
+def placement_matrix(scale, angles, shift):
     """Returns a matrix that scales, turns and moves."""
     from mathutils import Euler, Matrix
 
     return np.array(Matrix.LocRotScale(shift, Euler(angles), (scale,) * 3))
 
 
-def thicker(p):
+def thicken(p):
     """Returns a shape with longer bones of other shares, thicker above, bent forward."""
     z = np.interp(p[:, 2], (-1.0, 0.0, 0.6, 1.2, 1.8, 3.0), (-1.0, 0.0, 0.5, 1.4, 2.1, 3.3))
     wide = 1.3 + 0.2 * z
@@ -125,7 +125,7 @@ def limb_of(obj, name):
     return part("logic.limb_places").Limb(part("edit.limbs").model_of(limb), into)
 
 
-def kept(rig) -> tuple:
+def kept_properties(rig) -> tuple:
     """Returns the properties of a rig that a carry does not change."""
     return rig.template, rig.guide, rig.strength_by, rig.enabled, len(rig.samples)
 
@@ -138,17 +138,17 @@ def test_carry_to_copy(scene):
     assert [rig.name for rig in came] == names
     size = size_of(np.array(source.bound_box))
     for old, new in zip(source.thew.rigs, came, strict=True):
-        assert kept(new) == kept(old) and not new.problem
+        assert kept_properties(new) == kept_properties(old) and not new.problem
         np.testing.assert_allclose(numbers(new), numbers(old), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(frame_of(target, new), frame_of(source, old), atol=1e-5 * size)
         assert (new.bone, new.face) == (old.bone, old.face)
-    np.testing.assert_allclose(settled(target), settled(source), atol=1e-5 * size)
+    np.testing.assert_allclose(settle(target), settle(source), atol=1e-5 * size)
     assert [rig.name for rig in carry(source, target)] == [f"{name}.001" for name in names]
 
 
 def test_carry_to_scaled_copy(scene):
     """Rigs carried to a scaled and turned copy are scaled and turned with it."""
-    place = turned(2.5, (0.3, -0.8, 1.9), (4.0, 1.0, -2.0))
+    place = placement_matrix(2.5, (0.3, -0.8, 1.9), (4.0, 1.0, -2.0))
     source, target = stand("Source"), stand("Target", place=place)
     every_kind(source)
     size = size_of(np.array(source.bound_box))
@@ -163,7 +163,7 @@ def test_carry_to_scaled_copy(scene):
 
 def test_carry_keeps_limb_coordinates(scene):
     """Rigs carried to another character keep their limb coordinates and come back unchanged."""
-    source, target = stand("Source"), stand("Target", shaped=thicker, rings=17, sides=14)
+    source, target = stand("Source"), stand("Target", shaped=thicken, rings=17, sides=14)
     every_kind(source)
     here, there = limb_of(source, "Arm"), limb_of(target, "Arm")
     over = part("logic.limb_places").Over(here, there)
@@ -189,14 +189,14 @@ def test_carry_keeps_limb_coordinates(scene):
         np.testing.assert_allclose(numbers(new)[:4], numbers(old)[:4], rtol=5e-3)
 
 
-def moves(obj, rig, limb):
+def movement_of(obj, rig, limb):
     """Returns a rig's largest movement of the skin in radii of the limb, and the mean u weighted by movement."""
     names = {each.name: each.enabled for each in obj.thew.rigs}
     for each in obj.thew.rigs:
         each.enabled = each.name == rig.name
-    shown = settled(obj)
+    shown = settle(obj)
     obj.thew.rigs[rig.name].enabled = False
-    off = np.linalg.norm(shown - settled(obj), axis=1).astype(float)
+    off = np.linalg.norm(shown - settle(obj), axis=1).astype(float)
     for name, enabled in names.items():
         obj.thew.rigs[name].enabled = enabled
     (chain,) = obj.thew.limbs
@@ -213,12 +213,12 @@ def moves(obj, rig, limb):
 
 def test_carry_keeps_effect(scene):
     """Rigs on another character move as much of the limb there as at their source."""
-    source, target = stand("Source"), stand("Target", shaped=thicker, rings=17, sides=14)
+    source, target = stand("Source"), stand("Target", shaped=thicken, rings=17, sides=14)
     every_kind(source)
     carry(source, target)
     for name in ("Out", "Skin", "Forced", "Free"):
-        one, at = moves(source, source.thew.rigs[name], limb_of(source, "Arm"))
-        other, there = moves(target, target.thew.rigs[name], limb_of(target, "Arm"))
+        one, at = movement_of(source, source.thew.rigs[name], limb_of(source, "Arm"))
+        other, there = movement_of(target, target.thew.rigs[name], limb_of(target, "Arm"))
         assert one > 0.005
         assert 0.6 < other / one < 1.7, name
         assert abs(at - there) < 0.1, name
@@ -252,7 +252,7 @@ def test_carry_names_rigs_without_limb(scene):
 
 def test_carry_names_missing_limb(scene):
     """Each limb gets its own rigs, and the report names rigs whose limb the target lacks."""
-    source, target = stand("Source"), stand("Target", shaped=thicker)
+    source, target = stand("Source"), stand("Target", shaped=thicken)
     for obj in (source, target):
         obj.thew.limbs.clear()
         limb_add(obj, "Hip", "Low")
@@ -345,16 +345,16 @@ def test_carry_driver_without_bone(scene):
 
 def test_carry_saved_and_removed(scene, tmp_path):
     """Carried rigs survive saving and loading, and can be removed."""
-    source, target = stand("Source"), stand("Target", shaped=thicker)
+    source, target = stand("Source"), stand("Target", shaped=thicken)
     every_kind(source)
     before = [numbers(rig) for rig in carry(source, target)]
-    shown = settled(target)
+    shown = settle(target)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "carried.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "carried.blend"))
     target = bpy.data.objects["Target"]
     for rig, old in zip(target.thew.rigs, before, strict=True):
         np.testing.assert_array_equal(numbers(rig), old)
-    np.testing.assert_allclose(settled(target), shown, atol=1e-6)
+    np.testing.assert_allclose(settle(target), shown, atol=1e-6)
     assert not any(rig.problem for rig in target.thew.rigs)
 
 
@@ -362,30 +362,30 @@ def test_carry_refusals_change_nothing(scene):
     """A refused carry leaves the target unchanged."""
     source, target = stand("Source"), stand("Target")
     activate(target)
-    assert "has no rigs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "has no rigs" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
     add_rig(source, bone="Spine")
     activate(target)
-    assert "Select one mesh" in refused(bpy.ops.thew.limb_carry_rigs)
-    assert "itself" in refused(bpy.ops.thew.limb_carry_rigs, source="Target")
-    assert "no mesh “Nobody”" in refused(bpy.ops.thew.limb_carry_rigs, source="Nobody")
+    assert "Select one mesh" in refusal(bpy.ops.thew.limb_carry_rigs)
+    assert "itself" in refusal(bpy.ops.thew.limb_carry_rigs, source="Target")
+    assert "no mesh “Nobody”" in refusal(bpy.ops.thew.limb_carry_rigs, source="Nobody")
     chain, model = target.thew.limbs[0].bones, target.thew.limbs[0].model
     target.thew.limbs[0].tokens = ""
     target.thew.limbs[0].bones = "Spine\nHead"
-    assert "along 3 bones" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "along 3 bones" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
     target.thew.limbs[0].bones = "Hip\nSpine\nSkull"
-    assert "“Skull”" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "“Skull”" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
     target.thew.limbs[0].bones, target.thew.limbs[0].model = chain, "{"
-    assert "damaged" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "damaged" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
     target.thew.limbs[0].model = model
     source.thew.rigs[0].bone = "Nowhere"
-    assert "None of the rigs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "None of the rigs" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
     source.thew.rigs[0].bone = "Spine"
     assert bpy.ops.thew.remove() == {"FINISHED"}
     target.thew.limbs.clear()
     limb_add(target)
-    assert "“Target” has no flesh" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "“Target” has no flesh" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
     target.thew.limbs.clear()
-    assert "no limbs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "no limbs" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
     assert len(target.thew.rigs) == 0
 
 
@@ -404,7 +404,7 @@ def test_carry_failure_rolled_back(scene, monkeypatch):
 
     monkeypatch.setattr(rigs, "write", write)
     activate(target)
-    assert "No more" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert "No more" in refusal(bpy.ops.thew.limb_carry_rigs, source="Source")
     assert len(target.thew.rigs) == 0 and "thew_face" not in target.data.attributes
 
 
@@ -460,8 +460,8 @@ def test_carry_biceps_between_people(people):
         )  # fmt: skip
         assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
         assert abs(math.remainder(d.coordinates[2] - over.located(c).coordinates[2], 2 * math.pi)) < 1e-3
-        one, at = moves(first, old, here)
-        other, reached = moves(second, new, there)
+        one, at = movement_of(first, old, here)
+        other, reached = movement_of(second, new, there)
         assert one > 0.05 and 0.5 < other / one < 2.0, old.name
         assert abs(at - reached) < 0.3  # flesh is soft elsewhere in each
     for old, new in zip(list(first.thew.rigs)[:2], carry(second, first), strict=True):

@@ -6,12 +6,12 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, part, refused
+from helpers import activate, part, refusal
 from test_limbs import cells, limb_add
 from test_rig_tool_events import Hand, View, event, tool
 
 
-class Looking(View):
+class MetreView(View):
     """A view in which a metre is a hundred pixels."""
 
     @property
@@ -45,15 +45,15 @@ class Drag:
         self.hand = hand
         self.tool, self.context = tool("limb_shape", "THEW_OT_limb_drag"), hand.context()
         self.context.workspace.status_text_set = hand.texts.append
-        hand.view = Looking((50.0, 0.0, 0.0))
+        hand.view = MetreView((50.0, 0.0, 0.0))
         assert self.tool.invoke(self.context, event("MOUSEMOVE")) == {"RUNNING_MODAL"}
 
     def __call__(self, kind: str, value: str = "PRESS", at=None, **keys) -> set:
         if at is not None:
-            self.hand.view = Looking(at)
+            self.hand.view = MetreView(at)
         return self.tool.modal(self.context, event(kind, value, **keys))
 
-    def whole(self, start, to, **keys) -> None:
+    def drag_and_release(self, start, to, **keys) -> None:
         """Presses, drags and releases."""
         assert self("LEFTMOUSE", at=start) == {"RUNNING_MODAL"}
         assert self("MOUSEMOVE", at=to, **keys) == {"RUNNING_MODAL"}
@@ -97,13 +97,13 @@ def test_limb_drag_lengthens_spokes(hand):
     best = max(mine, key=lambda i: abs(points[i][0] - before.hubs[4][0]))
     spoke, tip, hub = handles[best].spoke, points[best], before.hubs[4]
     drag = Drag(hand)
-    drag.whole(tip, hub + 1.25 * (tip - hub))
+    drag.drag_and_release(tip, hub + 1.25 * (tip - hub))
     after = model(hand.body)
     ratio = after.lengths * after.radii[:, None] / (before.lengths * before.radii[:, None])
     expected = np.ones_like(ratio)
     expected[4, spoke] = 1.25
     np.testing.assert_allclose(ratio, expected, rtol=0.03)
-    drag.whole(hub + 1.25 * (tip - hub), hub + 1.5 * (tip - hub), shift=True)
+    drag.drag_and_release(hub + 1.25 * (tip - hub), hub + 1.5 * (tip - hub), shift=True)
     wide = model(hand.body)
     np.testing.assert_allclose(wide.radii[4] / before.radii[4], 1.2, rtol=0.03)
     # Back, a drag at a time, and out.
@@ -118,7 +118,7 @@ def test_limb_drag_stops_before_fold(hand):
     """A drag stops before the boundary folds and says so; Escape restores the limb."""
     before = model(hand.body)
     drag = Drag(hand)
-    drag.whole(before.hubs[4], before.hubs[4] + [0.0, 0.0, 3.0])
+    drag.drag_and_release(before.hubs[4], before.hubs[4] + [0.0, 0.0, 3.0])
     assert any("fold" in text for text in hand.texts if text)
     after = model(hand.body)
     assert after.legality() > 0.0 and after.hubs[4][2] > before.hubs[4][2]
@@ -130,7 +130,7 @@ def test_limb_drag_escape(hand):
     """The first Escape undoes only the drag in progress."""
     before = model(hand.body)
     drag = Drag(hand)
-    drag.whole(before.hubs[2], before.hubs[2] + [0.03, 0.0, 0.0])
+    drag.drag_and_release(before.hubs[2], before.hubs[2] + [0.03, 0.0, 0.0])
     first = hand.body.thew.limbs[0].model
     drag("LEFTMOUSE", at=before.hubs[5])
     drag("MOUSEMOVE", at=before.hubs[5] + [0.04, 0.0, 0.0])
@@ -180,15 +180,15 @@ def test_limb_move_by_numbers(character, tmp_path):
     np.testing.assert_allclose(after.hubs[4] - before.hubs[4], [0.02, 0.0, 0.01], atol=1e-6)
     np.testing.assert_allclose(after.lengths[4, 3] / before.lengths[4, 3], 1.1, rtol=1e-6)
     kept = body.thew.limbs[0].model
-    assert "would fold" in refused(bpy.ops.thew.limb_move, atom=4, offset=(0.0, 0.0, 5.0))
-    assert "no handle 99" in refused(bpy.ops.thew.limb_move, atom=99)
-    assert "no spoke 99" in refused(bpy.ops.thew.limb_move, spoke=99)
+    assert "would fold" in refusal(bpy.ops.thew.limb_move, atom=4, offset=(0.0, 0.0, 5.0))
+    assert "no handle 99" in refusal(bpy.ops.thew.limb_move, atom=99)
+    assert "no spoke 99" in refusal(bpy.ops.thew.limb_move, spoke=99)
     assert body.thew.limbs[0].model == kept
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shape.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shape.blend"))
     body = bpy.data.objects["Body"]
     assert body.thew.limbs[0].model == kept
-    assert "with the mouse" in refused(bpy.ops.thew.limb_drag)
+    assert "with the mouse" in refusal(bpy.ops.thew.limb_drag)
 
 
 def test_limb_fit_from_current_shape(character):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from characters import load, meshes
 from conftest import data_folder
-from helpers import activate, make_armature, make_body, part, refused
+from helpers import activate, make_armature, make_body, part, refusal
 
 BONES = "Hip\nSpine\nHead"
 
@@ -75,7 +75,7 @@ def test_limb_add_selected_bones(character):
     activate(armature)
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.pose.select_all(action="DESELECT")
-    assert "No bone" in refused(bpy.ops.thew.limb_add)
+    assert "No bone" in refusal(bpy.ops.thew.limb_add)
     bpy.ops.pose.select_all(action="SELECT")
     assert bpy.ops.thew.limb_add() == {"FINISHED"}
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -86,9 +86,9 @@ def test_limb_add_refuses_broken_chain(character):
     """Bones that do not form a chain are refused by name."""
     body, _ = character
     activate(body)
-    said = refused(bpy.ops.thew.limb_add, bones="Hip\nHead")
+    said = refusal(bpy.ops.thew.limb_add, bones="Hip\nHead")
     assert "Hip" in said and "chain" in said
-    assert "no bone “Tail”" in refused(bpy.ops.thew.limb_add, bones="Tail")
+    assert "no bone “Tail”" in refusal(bpy.ops.thew.limb_add, bones="Tail")
     assert len(body.thew.limbs) == 0
 
 
@@ -106,7 +106,7 @@ def test_limb_paint_range_and_side(character):
     share = part("scene.flesh_map").read(body, "Flesh") > 0.5
     assert 0.2 < share.mean() < 0.6
     assert body.thew.show_map and body.vertex_groups.active.name == "Flesh", "what was painted is shown"
-    assert "beyond" in refused(bpy.ops.thew.limb_paint, start=0.7, end=0.4)
+    assert "beyond" in refusal(bpy.ops.thew.limb_paint, start=0.7, end=0.4)
 
 
 def test_limb_paint_dialog(character, monkeypatch):
@@ -145,10 +145,10 @@ def test_limb_carry_paint(scene):
     order = np.argsort(ours)
     expected = np.interp(theirs, ours[order], true[order])
     assert np.abs(got - expected).mean() < 0.05 and got.max() > 0.9
-    assert "no vertex group “Fur”" in refused(bpy.ops.thew.limb_carry, group="Fur", source="Source")
+    assert "no vertex group “Fur”" in refusal(bpy.ops.thew.limb_carry, group="Fur", source="Source")
     target.thew.limbs[0].name = "Arm"
     limb_add(target, "Spine\nHead")
-    assert "has the name of one of" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
+    assert "has the name of one of" in refusal(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
 
 
 def test_limb_saved_and_removed(character, tmp_path):
@@ -164,8 +164,8 @@ def test_limb_saved_and_removed(character, tmp_path):
     assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
     assert bpy.ops.thew.limb_remove() == {"FINISHED"}
     assert len(body.thew.limbs) == 0
-    assert "no limb" in refused(bpy.ops.thew.limb_remove)
-    assert "no limbs" in refused(bpy.ops.thew.limb_attributes)
+    assert "no limb" in refusal(bpy.ops.thew.limb_remove)
+    assert "no limbs" in refusal(bpy.ops.thew.limb_attributes)
 
 
 def test_limb_damaged_model(character):
@@ -175,7 +175,7 @@ def test_limb_damaged_model(character):
     for broken in ("", "{", '{"hubs": 3}', "[" * 5000 + "]" * 5000, limb.model.replace("0.", "nan", 3)):
         limb.model = broken
         assert part("ui.limb_overlay").lines(body, limb) is None
-        assert refused(bpy.ops.thew.limb_attributes)
+        assert refusal(bpy.ops.thew.limb_attributes)
 
 
 def test_suggest_bones_for_bare_mesh(scene):
@@ -194,7 +194,7 @@ def test_suggest_bones_for_bare_mesh(scene):
     roots = [bone for bone in armature.data.bones if bone.parent is None]
     assert len(roots) == 1
     bpy.ops.mesh.primitive_plane_add()
-    assert "volume" in refused(bpy.ops.thew.suggest_bones)
+    assert "volume" in refusal(bpy.ops.thew.suggest_bones)
 
 
 @pytest.mark.skipif(data_folder("characters") is None, reason="no THEW_DATA")
@@ -259,7 +259,7 @@ def test_limb_lattice_names_unfilled(character):
     if set(cells(body)) == {4}:
         assert f"“{limb.name}”" in body.thew.made.notes or f"'{limb.name}'" in body.thew.made.notes
     limb.model = "{"
-    assert "damaged" in refused(bpy.ops.thew.simulate)
+    assert "damaged" in refusal(bpy.ops.thew.simulate)
 
 
 def test_limb_in_mirrored_character(scene):
@@ -312,8 +312,8 @@ def test_limb_follows_renamed_bones(character):
     bpy.ops.thew.limb_paint(map="FLESH")
     activate(body)
     for press in (bpy.ops.thew.limb_attributes, bpy.ops.thew.limb_paint, bpy.ops.thew.limb_fit):
-        assert "“Rib” of the limb “Hip” is gone" in refused(press)
-    assert "“Rib”" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Other")
+        assert "“Rib” of the limb “Hip” is gone" in refusal(press)
+    assert "“Rib”" in refusal(bpy.ops.thew.limb_carry, group="Flesh", source="Other")
     assert body.vertex_groups.get("Flesh") is None and lines(body, limb) is not None
 
 
@@ -331,7 +331,7 @@ def test_limb_add_refuses_duplicate(character):
     """A second limb along the same bones is refused."""
     body, _ = character
     limb_add(body)
-    assert "“Hip” runs along these bones already" in refused(bpy.ops.thew.limb_add, bones="Spine\nHead\nHip")
+    assert "“Hip” runs along these bones already" in refusal(bpy.ops.thew.limb_add, bones="Spine\nHead\nHip")
     limb_add(body, "Spine\nHead")
     assert len(body.thew.limbs) == 2
 
@@ -364,7 +364,7 @@ def test_limb_add_refuses_zero_scale(character):
     for obj in (armature, body):
         obj.scale = (0.0, 1.0, 1.0)
         bpy.context.view_layer.update()
-        assert "is scaled to zero" in refused(bpy.ops.thew.limb_add, bones=BONES)
+        assert "is scaled to zero" in refusal(bpy.ops.thew.limb_add, bones=BONES)
         obj.scale = (1.0, 1.0, 1.0)
     bpy.context.view_layer.update()
     limb_add(body)
@@ -391,6 +391,6 @@ def test_limb_carry_mirrors_sides(scene):
         activate(obj)
         assert bpy.ops.thew.limb_carry(group="Flesh", source="Source") == {"FINISHED"}
         np.testing.assert_allclose(read(obj, "Flesh"), read(like, "Flesh"), atol=0.08)
-    assert "itself" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Right")
-    assert "There is no bone “Hip”" in refused(bpy.ops.thew.limb_add, bones="Hip")
-    assert "No vertex of" in refused(bpy.ops.thew.limb_paint, start=0.501, end=0.502, soft=0.0, width=0.01)
+    assert "itself" in refusal(bpy.ops.thew.limb_carry, group="Flesh", source="Right")
+    assert "There is no bone “Hip”" in refusal(bpy.ops.thew.limb_add, bones="Hip")
+    assert "No vertex of" in refusal(bpy.ops.thew.limb_paint, start=0.501, end=0.502, soft=0.0, width=0.01)

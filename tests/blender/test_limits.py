@@ -19,7 +19,7 @@ def line(body) -> str:
 
 
 @pytest.fixture
-def folded(scene):
+def folded_character(scene):
     """Builds a character that bends upon itself, slowly enough that its flesh follows."""
     scene.frame_end = LAST
     body, _ = make_folding(angle=2.2, last=LAST)
@@ -30,7 +30,7 @@ def folded(scene):
 
 
 @pytest.fixture
-def struck(scene):
+def struck_character(scene):
     """Builds a character that jerks in one frame."""
     body, rig = make_character()
     assert bpy.ops.thew.add(cells_across=CELLS) == {"FINISHED"}
@@ -41,7 +41,7 @@ def struck(scene):
     return body
 
 
-def beyond_rest(flesh) -> int:
+def excess_over_rest(flesh) -> int:
     """Returns the largest excess, over all frames, of turned cells over those of flesh at rest in its pose."""
     import thew
 
@@ -54,25 +54,25 @@ def beyond_rest(flesh) -> int:
     return max(0, *found)
 
 
-def test_limited_ignores_pose(folded):
+def test_limited_ignores_pose(folded_character):
     """Cells that the pose itself turns over are not reported."""
-    flesh, few = flesh_of(folded), part("logic.health").FEW
+    flesh, few = flesh_of(folded_character), part("logic.health").FEW
     turned = int(np.asarray(flesh.clip.inverted_cells).max())
-    assert turned > few * len(flesh.lattice.cells) >= flesh.limited == beyond_rest(flesh)
-    assert line(folded) == f"Moves, frames 1 to {LAST}"
+    assert turned > few * len(flesh.lattice.cells) >= flesh.limited == excess_over_rest(flesh)
+    assert line(folded_character) == f"Moves, frames 1 to {LAST}"
 
 
-def test_limited_reports_motion(struck):
+def test_limited_reports_motion(struck_character):
     """Cells that the motion turns over are reported in the panel and the notes."""
-    flesh = flesh_of(struck)
-    assert flesh.limited == beyond_rest(flesh) > part("logic.health").FEW * len(flesh.lattice.cells)
-    assert line(struck) == f"Flesh limited in {flesh.limited} places: lower Softness"
-    assert f"turns at worst {flesh.limited} cells inside out" in struck.thew.made.notes
+    flesh = flesh_of(struck_character)
+    assert flesh.limited == excess_over_rest(flesh) > part("logic.health").FEW * len(flesh.lattice.cells)
+    assert line(struck_character) == f"Flesh limited in {flesh.limited} places: lower Softness"
+    assert f"turns at worst {flesh.limited} cells inside out" in struck_character.thew.made.notes
 
 
-def test_limited_saved_with_motion(struck, tmp_path):
+def test_limited_saved_with_motion(struck_character, tmp_path):
     """The count of turned cells is saved with the motion."""
-    counted, path = flesh_of(struck).limited, str(tmp_path / "kept.blend")
+    counted, path = flesh_of(struck_character).limited, str(tmp_path / "kept.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     body = bpy.data.objects["Body"]
@@ -80,11 +80,11 @@ def test_limited_saved_with_motion(struck, tmp_path):
     assert flesh_of(body).limited == counted > 0
 
 
-def test_limited_counts_loop_once(struck):
+def test_limited_counts_loop_once(struck_character):
     """The cells of a loop are counted in its first turn only."""
     played, limits = part("logic.played").Played, part("live.limits")
     begun = part("logic.cycles").Beginning(period=8)
-    clip = played(flesh_of(struck).clip, begun)
+    clip = played(flesh_of(struck_character).clip, begun)
     counts = limits.turned_over(clip, 20)
-    np.testing.assert_array_equal(counts[:8], np.asarray(flesh_of(struck).clip.inverted_cells)[:8])
+    np.testing.assert_array_equal(counts[:8], np.asarray(flesh_of(struck_character).clip.inverted_cells)[:8])
     assert not counts[8:].any()

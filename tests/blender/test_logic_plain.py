@@ -241,13 +241,13 @@ def example(log):
         yield tasks.Progress(0.1, "reading")
         log.append("read")
 
-        def native(progress):
+        def report_stages(progress):
             for i in range(5):
                 if not progress(i / 5, "stage"):
                     raise RuntimeError("cancelled inside")
             return threading.current_thread() is threading.main_thread()
 
-        on_main = yield tasks.Work("solving", native, 0.2, 0.8)
+        on_main = yield tasks.Work("solving", report_stages, 0.2, 0.8)
         log.append(on_main)
         yield tasks.Progress(0.9, "writing")
         return "done"
@@ -296,14 +296,14 @@ def test_task_error_puts_back():
     """An error in native work restores what the task changed."""
     log = []
 
-    def failing():
+    def fail_in_work():
         try:
             yield tasks.Work("solving", lambda progress: 1 / 0)
         finally:
             log.append("put back")
 
     with pytest.raises(ZeroDivisionError):
-        tasks.finish(failing())
+        tasks.finish(fail_in_work())
     assert log == ["put back"]
 
 
@@ -340,14 +340,14 @@ def test_stepper_close_waits():
     """A closed stepper stops its thread and waits for it."""
     started, log = threading.Event(), []
 
-    def native(progress):
+    def wait_and_notice(progress):
         started.set()
         while progress(0.5, "working"):
             pass
         log.append("noticed")
 
     def task():
-        yield tasks.Work("working", native)
+        yield tasks.Work("working", wait_and_notice)
 
     stepper = tasks.Stepper(task())
     stepper.advance()

@@ -44,7 +44,7 @@ def test_defaults_look_right(addon, source):
     clips = liveliest.liveliest(meshes, 1)
     recordings = reading.record(liveliest.title(source), meshes, clips)
     complaints, known = [], SHORTFALLS.get(liveliest.title(source), set())
-    for recording, clip, shown, _ in reading.fleshed(meshes, clips, recordings):
+    for recording, clip, shown, _ in reading.add_flesh(meshes, clips, recordings):
         assert np.isfinite(shown).all()
         look = recording.look(clip, shown)
         if recording.body is None:  # what rides has no swing of its own
@@ -72,7 +72,7 @@ def test_recording_matches_extension(addon):
     meshes = liveliest.open_source("biped")
     clips = liveliest.liveliest(meshes, 1)
     (recording,) = reading.record("biped", meshes, clips, 8)
-    ((_, clip, shown, _),) = reading.fleshed(meshes, clips, [recording], 8)
+    ((_, clip, shown, _),) = reading.add_flesh(meshes, clips, [recording], 8)
     again = simulating.Character(recording).shown(clip)
     size = np.linalg.norm(np.ptp(recording.rest, axis=0))
     assert np.abs(again - shown).max() < 1e-5 * size

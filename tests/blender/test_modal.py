@@ -16,10 +16,10 @@ from helpers import (
     flesh_of,
     part,
     play,
-    refused,
+    refusal,
     settings,
     size_of,
-    skinned_at,
+    skinned_shape,
     snapshot,
 )
 
@@ -35,11 +35,11 @@ def calls(monkeypatch):
     thew, asked = part("logic.native").thew, []
     find = thew.modes
 
-    def counted(body, count, **options):
+    def record_count(body, count, **options):
         asked.append(count)
         return find(body, count, **options)
 
-    monkeypatch.setattr(thew, "modes", counted)
+    monkeypatch.setattr(thew, "modes", record_count)
     return asked
 
 
@@ -280,12 +280,12 @@ def test_modal_refuses_without_freedom(character, monkeypatch):
     body, _ = character
     real = part("logic.modal").find
 
-    class Held:
+    class HeldBody:
         node_count, held_vertices = 4, range(4)
 
-    monkeypatch.setattr(part("logic.modal"), "find", lambda thew, _body, *rest: real(thew, Held, *rest))
+    monkeypatch.setattr(part("logic.modal"), "find", lambda thew, _body, *rest: real(thew, HeldBody, *rest))
     before = snapshot(body)
-    text = refused(bpy.ops.thew.add, method="modal")
+    text = refusal(bpy.ops.thew.add, method="modal")
     assert body.name in text and "no vibration modes" in text and "Detail" in text
     assert snapshot(body) == before
 
@@ -363,7 +363,7 @@ def test_panel_shows_modes(character):
 # characters ----------------------------------------------------------------------------------------------------------
 
 
-def lives(body, frames) -> np.ndarray:
+def play_and_bake(body, frames) -> np.ndarray:
     """Plays and bakes; returns how far each frame's flesh is from its skin, as parts of the size."""
     flesh, chosen = flesh_of(body), list(frames)[:: max(1, len(frames) // 6)]
     live = play(body, chosen)
@@ -381,14 +381,14 @@ def test_modal_biped_jump(scene):
     own.use_action(armature, "jump")
     activate(body)
     assert bpy.ops.thew.add(method="modal") == {"FINISHED"}
-    moved = lives(body, range(scene.frame_start, scene.frame_end + 1))
+    moved = play_and_bake(body, range(scene.frame_start, scene.frame_end + 1))
     assert moved.max() > 1e-3 and moved.max() < 0.1
     # What jumps twice as fast swings farther.
     flesh = flesh_of(body)
     assert len(flesh.modes) == 32
     animate_faster(armature)
     bpy.ops.thew.simulate()
-    faster = lives(body, range(scene.frame_start, scene.frame_end // 2))
+    faster = play_and_bake(body, range(scene.frame_start, scene.frame_end // 2))
     assert faster.max() > moved.max()
 
 
@@ -409,9 +409,9 @@ def test_modal_fox_run(addon):
     body = meshes()[0]
     activate(body)
     assert bpy.ops.thew.add(method="modal") == {"FINISHED"}
-    moved = lives(body, frames)
+    moved = play_and_bake(body, frames)
     assert 1e-3 < moved.max() < 0.1
-    skinned = np.array([skinned_at(flesh_of(body), m, w) for m, w in zip(*motion_of(body, frames), strict=True)])
+    skinned = np.array([skinned_shape(flesh_of(body), m, w) for m, w in zip(*motion_of(body, frames), strict=True)])
     bpy.ops.thew.show_live()
     live = play(body, frames)
     assert np.linalg.norm(live - skinned, axis=2).max() < 0.2 * size_of(skinned[0])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import add_modal, carried, evaluated, flesh_of, part, play, size_of
+from helpers import add_modal, carried_shape, evaluated_positions, flesh_of, part, play, size_of
 
 FRAMES = range(1, 21)
 
@@ -21,7 +21,7 @@ def test_preview_on_and_off(character):
         body.thew.preview_mode = number
         assert len(np.unique(play(body, FRAMES)[:, 0], axis=0)) > 10
     body.thew.preview_mode = 0
-    np.testing.assert_array_equal(evaluated(body), live[19])  # at once
+    np.testing.assert_array_equal(evaluated_positions(body), live[19])  # at once
     np.testing.assert_array_equal(play(body, FRAMES), live)
     assert flesh.clip is clip
 
@@ -72,10 +72,10 @@ def test_preview_follows_pose(character):
     flesh = flesh_of(body)
     body.thew.preview_mode = 1
     for frame, shape in zip((1, 6, 16), play(body, (1, 6, 16)), strict=True):
-        distance = np.linalg.norm(shape - carried(flesh, frame), axis=1).max()
+        distance = np.linalg.norm(shape - carried_shape(flesh, frame), axis=1).max()
         assert distance < 0.101 * flesh.surface.size / flesh.place.metres_per_unit
     body.thew.preview_size = 0.001
-    assert np.abs(play(body, (6,))[0] - carried(flesh, 6)).max() < 0.0011 * size_of(shape)
+    assert np.abs(play(body, (6,))[0] - carried_shape(flesh, 6)).max() < 0.0011 * size_of(shape)
 
 
 def test_preview_missing_mode(character):
@@ -148,22 +148,22 @@ def test_preview_follows_new_pose(scene, character, monkeypatch):
     bpy.ops.thew.simulate()
     flesh = flesh_of(body)
     scene.frame_set(4)
-    live = evaluated(body)
+    live = evaluated_positions(body)
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     try:
         body.thew.preview_mode = 2
-        before = evaluated(body)
+        before = evaluated_positions(body)
         rig.pose.bones["Head"].rotation_mode = "XYZ"
         rig.pose.bones["Head"].rotation_euler.x = 0.8
         bpy.context.view_layer.update()
-        posed = evaluated(body)
+        posed = evaluated_positions(body)
         assert flesh.condition.pose.name == "OTHER" and np.abs(posed - before).max() > 0.1
         body.thew.preview_mode = 0
         scene.frame_set(4)
         bpy.context.view_layer.update()
         rig.pose.bones["Head"].rotation_euler.x = 0.0
         bpy.context.view_layer.update()
-        np.testing.assert_array_equal(evaluated(body), live)
+        np.testing.assert_array_equal(evaluated_positions(body), live)
         body.thew.modes = 5
         assert part("live.updates").state.waiting
     finally:

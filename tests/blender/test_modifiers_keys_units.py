@@ -11,7 +11,7 @@ import pytest
 from helpers import (
     activate,
     animate,
-    evaluated,
+    evaluated_positions,
     flesh_of,
     make_armature,
     make_body,
@@ -19,7 +19,7 @@ from helpers import (
     part,
     play,
     size_of,
-    skinned_at,
+    skinned_shape,
     world,
 )
 from mathutils import Matrix
@@ -37,7 +37,7 @@ def skin_of(obj, frames) -> np.ndarray:
     shapes = []
     for frame in frames:
         i = frame - flesh.motion.start
-        shapes.append(skinned_at(flesh, flesh.motion.maps[i], flesh.motion.matrices[i]))
+        shapes.append(skinned_shape(flesh, flesh.motion.maps[i], flesh.motion.matrices[i]))
     return np.array(shapes)
 
 
@@ -81,7 +81,7 @@ def test_reading_matches_modifier(scene, parented, mesh_kind, rig_kind):
     flesh.bind_pose = part("scene.bind_pose").BindPose.read(found, scene)
     task = poses.read_motion(found, flesh.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, 1, 20)
     motion = part("logic.tasks").finish(task)
-    ours = np.array([skinned_at(flesh, motion.maps[f - 1], motion.matrices[f - 1]) for f in FRAMES])
+    ours = np.array([skinned_shape(flesh, motion.maps[f - 1], motion.matrices[f - 1]) for f in FRAMES])
     assert np.abs(ours - skinned).max() < 1e-4 * size_of(skinned[0])  # Blender's single precision, scales of 100
 
 
@@ -108,7 +108,7 @@ def test_flesh_still_at_rest(scene):
     """Flesh of a character at rest does not move."""
     rig = make_armature()
     body = make_body(rig)
-    rest = evaluated(body)
+    rest = evaluated_positions(body)
     add()
     assert np.abs(play(body, (1, 7, 20)) - rest).max() < 1e-4 * size_of(rest)
 
@@ -127,7 +127,7 @@ def test_flesh_carried_without_lag(scene):
             point.interpolation = "LINEAR"
     assert action is not None
     scene.frame_set(1)
-    rest = evaluated(body)
+    rest = evaluated_positions(body)
     add()
     bpy.ops.thew.simulate()
     shapes = play(body, range(scene.frame_start, scene.frame_end + 1))
@@ -189,10 +189,10 @@ def test_modifiers_after_thew(scene):
     """Modifiers after Thew's keep working with live and baked flesh."""
     body, _ = make_character()
     body.modifiers.new("Subdivision", "SUBSURF").levels = 1
-    count = len(evaluated(body))
+    count = len(evaluated_positions(body))
     add()
     assert [m.type for m in body.modifiers] == ["ARMATURE", "NODES", "SUBSURF"]
-    assert len(evaluated(body)) == count
+    assert len(evaluated_positions(body)) == count
     live = play(body, FRAMES)
     bpy.ops.thew.bake()
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated, make_character, play, refused, size_of, snapshot, world
+from helpers import activate, evaluated_positions, make_character, play, refusal, size_of, snapshot, world
 from mathutils import Matrix
 
 FRAMES = (4, 12, 18)
@@ -41,7 +41,7 @@ def test_add_refuses_mesh_bound_modifiers(scene, kind):
     if kind == "MULTIRES":
         bpy.ops.object.multires_subdivide(modifier="Other")
     before = snapshot(body)
-    said = refused(bpy.ops.thew.add, cells_across=6)
+    said = refusal(bpy.ops.thew.add, cells_across=6)
     assert "Other" in said and "Body" in said and "apply or remove" in said
     assert snapshot(body) == before
     body.modifiers.remove(body.modifiers["Other"])
@@ -121,7 +121,7 @@ def test_add_follows_new_armature_modifier(scene):
     live = play(body, FRAMES)
     body.modifiers.remove(body.modifiers["Thew"])
     body.modifiers.remove(body.modifiers["Armature"])
-    assert "followed is gone" in refused(bpy.ops.thew.add)
+    assert "followed is gone" in refusal(bpy.ops.thew.add)
     body.modifiers.new("Anew", "ARMATURE").object = rig
     for _ in range(2):
         add()
@@ -156,7 +156,7 @@ def test_second_scene_shows_flesh(scene):
     shapes = []
     for frame in FRAMES:
         other.frame_set(frame)
-        shapes.append(evaluated(body))
+        shapes.append(evaluated_positions(body))
     assert np.abs(np.array(shapes) - live).max() < 1e-5 * size_of(live[0])
 
 
@@ -188,7 +188,7 @@ def test_bake_refuses_shared_action(scene):
         second.action_slot = first.action_slot
     activate(bodies[0])
     add()
-    assert "share the action" in refused(bpy.ops.thew.bake)
+    assert "share the action" in refusal(bpy.ops.thew.bake)
 
 
 def test_animated_deformer_any_start_frame(scene):
@@ -217,7 +217,7 @@ def test_add_refuses_driven_visibility(scene):
     body, _ = make_character()
     body.modifiers["Armature"].driver_add("show_viewport").driver.expression = "1"
     bpy.context.view_layer.update()
-    assert "visibility of the Armature modifier" in refused(bpy.ops.thew.add, cells_across=6)
+    assert "visibility of the Armature modifier" in refusal(bpy.ops.thew.add, cells_across=6)
 
 
 def test_weightless_vertices_noted(scene):
@@ -276,7 +276,7 @@ def test_show_live_after_reload(scene, tmp_path):
     body = bpy.data.objects["Body"]
     activate(body)
     assert bpy.ops.thew.show_live() == {"FINISHED"}
-    assert np.abs(evaluated(body) - live).max() < 1e-6 * size_of(live)
+    assert np.abs(evaluated_positions(body) - live).max() < 1e-6 * size_of(live)
 
 
 def test_settings_not_keyable(scene):

@@ -12,9 +12,9 @@ SIZES = ("radius", "ring_radius", "tube_radius", "strength")
 
 @pytest.mark.parametrize("template", ["BUMP", "RADIAL", "TORUS"])
 @pytest.mark.parametrize("bone", ["Spine", "Head"])
-def test_rig_add_matches_place(fleshed, template, bone):
+def test_rig_add_matches_place(fleshed_character, template, bone):
     """A rig that is added and one that is placed get the same numbers."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     added = add_rig(body, template=template, bone=bone)
     activate(body)
     assert bpy.ops.thew.rig_place(template=template, guide="BONE", bone=bone, along=0.5, distance=0.0) == {"FINISHED"}
@@ -38,9 +38,9 @@ def test_new_rig_scales_with_flesh(scene):
         assert 0.0 < rig.yields <= sizing.VISIBLE * rig.radius * (1 + 5e-3)
 
 
-def test_new_rig_sizes_by_template(fleshed):
+def test_new_rig_sizes_by_template(fleshed_character):
     """Ring and tube of a new rig together are as large as its radius."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, template="BUMP", bone="Spine")
     assert (rig.ring_radius, rig.tube_radius) == pytest.approx((0.6 * rig.radius, 0.4 * rig.radius), rel=1e-5)
     activate(body)
@@ -49,9 +49,9 @@ def test_new_rig_sizes_by_template(fleshed):
     assert torus.radius == pytest.approx(torus.ring_radius + torus.tube_radius, rel=1e-5)
 
 
-def test_rig_place_keeps_given_sizes(fleshed):
+def test_rig_place_keeps_given_sizes(fleshed_character):
     """Sizes that are given to the operator are kept."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     activate(body)
     assert bpy.ops.thew.rig_place(template="BUMP", guide="BONE", bone="Spine", radius=0.11, yields=0.004) == {
         "FINISHED"

@@ -18,7 +18,7 @@ PLACES = (
 # rigs -----------------------------------------------------------------------------------------------------------------
 
 
-def raw(obj):
+def raw_settings(obj):
     """Returns our settings as a file holds them."""
     return obj.bl_system_properties_get()["thew"] if hasattr(obj, "bl_system_properties_get") else obj["thew"]
 
@@ -26,7 +26,7 @@ def raw(obj):
 def age(obj) -> dict:
     """Saves the rigs as layout 0 did, numbers by position and no version; returns what they were."""
     was = {}
-    for index, rig in enumerate(raw(obj)["rigs"]):
+    for index, rig in enumerate(raw_settings(obj)["rigs"]):
         assert rig["layout"] == 1
         del rig["layout"]
         live = obj.thew.rigs[index]
@@ -45,7 +45,7 @@ def age(obj) -> dict:
     return was
 
 
-def now(obj) -> dict:
+def values_by_name(obj) -> dict:
     """Returns the same numbers by name."""
     found = {}
     for index, rig in enumerate(obj.thew.rigs):
@@ -57,9 +57,9 @@ def now(obj) -> dict:
 
 
 @pytest.fixture
-def rigged(fleshed):
+def rigged_character(fleshed_character):
     """Builds (body, its played shapes) with two rigs; a driver of another object reads a number of them."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     add_rig(body, bone="Spine", template="TORUS")
     rig = add_rig(body, guide="SKIN", face=33, template="BUMP")
     rig.control = 0.4
@@ -79,20 +79,20 @@ def watch(body, path: str) -> bpy.types.Object:
     return watcher
 
 
-def test_old_values_get_names(rigged, tmp_path):
+def test_old_values_get_names(rigged_character, tmp_path):
     """Values saved by position get their names, and drivers of them work on."""
-    body, live = rigged
+    body, live = rigged_character
     watch(body, "thew.rigs[1].samples[1].values[8]")
     watch(body, 'thew.rigs["Bump"].weights[9]')
     was = age(body)
-    assert now(body) != was  # the file has no names
+    assert values_by_name(body) != was  # the file has no names
     path = str(tmp_path / "old.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     body, watcher, other = (bpy.data.objects[name] for name in ("Body", "Watcher", "Watcher.001"))
-    assert now(body) == was
+    assert values_by_name(body) == was
     assert [rig.layout for rig in body.thew.rigs] == [1, 1]
-    held = raw(body)["rigs"]
+    held = raw_settings(body)["rigs"]
     assert not any(name in rig.keys() for rig in held for name in ("preferred", "weights", "fixed"))
     assert not any("values" in sample.keys() for rig in held for sample in rig["samples"])
     np.testing.assert_array_equal(play(body, FRAMES), live)
@@ -103,12 +103,12 @@ def test_old_values_get_names(rigged, tmp_path):
     # Saved anew it is a file of this version.
     bpy.ops.wm.save_mainfile()
     bpy.ops.wm.open_mainfile(filepath=path)
-    assert now(bpy.data.objects["Body"]) == was
+    assert values_by_name(bpy.data.objects["Body"]) == was
 
 
-def test_old_file_new_slider_default(rigged, tmp_path, monkeypatch):
+def test_old_file_new_slider_default(rigged_character, tmp_path, monkeypatch):
     """A slider that an old file lacks gets its default, and the others keep their values."""
-    body, _ = rigged
+    body, _ = rigged_character
     was = age(body)
     path = str(tmp_path / "old.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
@@ -126,7 +126,7 @@ def test_old_file_new_slider_default(rigged, tmp_path, monkeypatch):
     try:
         bpy.ops.wm.open_mainfile(filepath=path)
         body = bpy.data.objects["Body"]
-        assert now(body) == was
+        assert values_by_name(body) == was
         assert {sample.sliders.falloff for rig in body.thew.rigs for sample in rig.samples} == {0.25}
         rig = body.thew.rigs[1]
         recorded = part("saved.samples").recorded(rig)[1][1]
@@ -136,9 +136,9 @@ def test_old_file_new_slider_default(rigged, tmp_path, monkeypatch):
             del kind.falloff
 
 
-def test_append_updates_old_rigs(rigged, tmp_path):
+def test_append_updates_old_rigs(rigged_character, tmp_path):
     """Rigs appended from an old file are brought up to date and play as before."""
-    body, live = rigged
+    body, live = rigged_character
     was = age(body)
     path = str(tmp_path / "old.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
@@ -151,30 +151,30 @@ def test_append_updates_old_rigs(rigged, tmp_path):
     scene.collection.objects.link(body)
     scene.collection.objects.link(part("scene.reading").armature_modifier(body).object)
     np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-5)
-    assert now(body) == was
+    assert values_by_name(body) == was
 
 
-def test_old_rigs_without_flesh(rigged, tmp_path):
+def test_old_rigs_without_flesh(rigged_character, tmp_path):
     """Old rigs are brought up to date without flesh too."""
-    body, _ = rigged
+    body, _ = rigged_character
     activate(body)
     assert bpy.ops.thew.remove() == {"FINISHED"}
     was = age(body)
     path = str(tmp_path / "old.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
-    assert now(bpy.data.objects["Body"]) == was
+    assert values_by_name(bpy.data.objects["Body"]) == was
 
 
-def test_later_rig_kept(rigged):
+def test_later_rig_kept(rigged_character):
     """A rig of a later version is kept unchanged, and its problem says so."""
-    body, _ = rigged
-    raw(body)["rigs"][0]["layout"] = 2
-    was = now(body)
+    body, _ = rigged_character
+    raw_settings(body)["rigs"][0]["layout"] = 2
+    was = values_by_name(body)
     play(body, (1, 2))
     first, second = body.thew.rigs
     assert "later version" in first.problem and f"“{first.name}”" in first.problem and second.problem == ""
-    assert now(body) == was and first.layout == 2
+    assert values_by_name(body) == was and first.layout == 2
 
 
 # node trees -----------------------------------------------------------------------------------------------------------
@@ -198,9 +198,9 @@ def marks() -> list:
 
 @pytest.mark.parametrize("mark", [None, 0, 3, 99, "4"])
 @pytest.mark.parametrize("how", ["opened", "built"])
-def test_node_tree_replaced(fleshed, tmp_path, mark, how):
+def test_node_tree_replaced(fleshed_character, tmp_path, mark, how):
     """A node tree of another version is replaced by the present one, and the flesh plays as before."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     live, modifier = play(body, FRAMES), part("scene.modifier")
     body.modifiers["Thew"].node_group = other_tree(mark)
     for group in [g for g in bpy.data.node_groups if g.users == 0]:
@@ -219,9 +219,9 @@ def test_node_tree_replaced(fleshed, tmp_path, mark, how):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
-def test_node_tree_shared_kept(fleshed, tmp_path):
+def test_node_tree_shared_kept(fleshed_character, tmp_path):
     """An old node tree stays with other objects that use it."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, FRAMES)
     tree = other_tree(7)
     body.modifiers["Thew"].node_group = tree
@@ -240,9 +240,9 @@ def test_node_tree_shared_kept(fleshed, tmp_path):
     ]
 
 
-def test_node_tree_of_rider_replaced(fleshed, tmp_path):
+def test_node_tree_of_rider_replaced(fleshed_character, tmp_path):
     """A rider's old node tree is replaced by the present one."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     points = [(v.co * 1.02)[:] for v in body.data.vertices]
     mesh = bpy.data.meshes.new("Shirt")
     mesh.from_pydata(points, [], [tuple(p.vertices) for p in body.data.polygons])

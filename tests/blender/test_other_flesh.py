@@ -6,9 +6,9 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from colliding import FRAMES, add_box, add_collision, counted, notes, simulated
-from helpers import Layout, activate, animate, evaluated, flesh_of, part, play, refused, size_of, world
-from pairs import APART, make_neighbour, make_pair, moves, overlapping, pushed, room
+from colliding import FRAMES, add_box, add_collision, notes, record_calls, simulate
+from helpers import Layout, activate, animate, evaluated_positions, flesh_of, part, play, refusal, size_of, world
+from pairs import APART, make_neighbour, make_pair, move_in, overlap_count, push_force, room
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ def test_contact_parts_pair(pair):
     """Two characters part when they are simulated together, and overlap when each is alone."""
     assert room(*pair) > -0.005
     separate(pair)
-    assert room(*pair) < -0.06 and overlapping(*pair)
+    assert room(*pair) < -0.06 and overlap_count(*pair)
 
 
 def test_contact_forces_opposite(pair):
     """The forces on two touching characters are opposite, and each one's notes name the other."""
     play(pair[0], FRAMES)
-    one, other = (pushed(body) for body in pair)
+    one, other = (push_force(body) for body in pair)
     assert one[0] < -1.0 and np.abs(one + other).max() < 1e-6 * np.abs(one).max()
     assert "“Spine” touches “Bert” in frames 1 to 12" in notes(pair[0])
     assert "“Spine” touches “Anna” in frames 1 to 12" in notes(pair[1])
@@ -63,8 +63,8 @@ def test_clips_placed_at_bodies(pair):
 
 def test_contact_starts_on_approach(pair):
     """A character that comes near pushes from then on, and not before."""
-    moves(pair[1])
-    together = simulated(pair[0])
+    move_in(pair[1])
+    together = simulate(pair[0])
     touched = [f for f in FRAMES if len(flesh_of(pair[0]).clip.contacts(f - 1))]
     assert 1 < touched[0] < 9 and touched[-1] == 12
     assert f"in frames {touched[0]} to 12" in notes(pair[0])
@@ -76,9 +76,9 @@ def test_contact_starts_on_approach(pair):
 
 def test_group_read_and_simulated_once(pair, monkeypatch):
     """All characters are read in one pass and simulated once."""
-    read, calls = passes(monkeypatch), counted(monkeypatch, "simulate_shots")
-    alone = counted(monkeypatch)
-    first = simulated(pair[0])
+    read, calls = passes(monkeypatch), record_calls(monkeypatch, "simulate_shots")
+    alone = record_calls(monkeypatch)
+    first = simulate(pair[0])
     play(pair[1], FRAMES)
     assert read == [2] and len(calls) == 1 and not alone
     pair[0].thew.softness = 0.7
@@ -96,9 +96,9 @@ def test_group_read_and_simulated_once(pair, monkeypatch):
 @pytest.mark.parametrize("name", ["softness", "contact_friction", "rate", "settling"])
 def test_setting_resimulates_group(pair, monkeypatch, name):
     """A changed setting of one character simulates both anew."""
-    moves(pair[1])
+    move_in(pair[1])
     before = play(pair[0], FRAMES)
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     value = {"softness": 0.8, "contact_friction": 0.9, "rate": 480.0, "settling": 4.0}[name]
     former = getattr(pair[1].thew, name)
     setattr(pair[1].thew, name, value)
@@ -111,7 +111,7 @@ def test_setting_resimulates_group(pair, monkeypatch, name):
 def test_pose_resimulates_group(pair, monkeypatch):
     """A changed animation of one character simulates both anew."""
     before = play(pair[0], FRAMES)
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     animate(pair[1].modifiers["Armature"].object, last=12)
     after = play(pair[0], FRAMES)
     assert len(calls) == 1 and np.abs(after - before).max() > 1e-3
@@ -164,8 +164,8 @@ def test_three_characters_named(scene):
     )
     for body, other in ((bodies[1], "Cleo"), (bodies[2], "Anna")):
         assert "touches “Bert” in frames 1 to 12" in notes(body) and other not in notes(body)
-    total = sum(pushed(body) for body in bodies)
-    assert np.abs(total).max() < 1e-6 * np.abs(pushed(bodies[1])).max()
+    total = sum(push_force(body) for body in bodies)
+    assert np.abs(total).max() < 1e-6 * np.abs(push_force(bodies[1])).max()
 
 
 def test_group_independent_of_order(scene):
@@ -206,16 +206,16 @@ def test_absent_neighbour_ignored(pair, how):
 def test_eye_hides_view_only(pair, monkeypatch):
     """The eye in the outliner hides a character from view, but it keeps pushing."""
     together = play(pair[0], FRAMES)
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     pair[1].hide_set(True)
-    np.testing.assert_array_equal(simulated(pair[0]), together)
+    np.testing.assert_array_equal(simulate(pair[0]), together)
     assert not calls
 
 
 def test_rename_without_simulation(pair, monkeypatch):
     """The notes show a new name, and nothing is simulated for it."""
     together = play(pair[0], FRAMES)
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     pair[1].name = "Carl"
     np.testing.assert_array_equal(play(pair[0], FRAMES), together)
     assert "touches “Carl”" in notes(pair[0]) and "Bert" not in notes(pair[0]) and not calls
@@ -224,7 +224,7 @@ def test_rename_without_simulation(pair, monkeypatch):
 def test_edit_mode_keeps_other_motion(pair, monkeypatch):
     """A character in edit mode leaves the other's motion as it is."""
     together = play(pair[0], FRAMES)
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     activate(pair[1])
     bpy.ops.object.mode_set(mode="EDIT")
     np.testing.assert_array_equal(play(pair[0], FRAMES), together)
@@ -265,7 +265,7 @@ def test_group_saved_and_loaded(pair, tmp_path, monkeypatch):
     file = str(tmp_path / "pair.blend")
     bpy.ops.wm.save_as_mainfile(filepath=file)
     bpy.ops.wm.open_mainfile(filepath=file)
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     for name, shapes in zip(("Anna", "Bert"), together, strict=True):
         np.testing.assert_array_equal(play(bpy.data.objects[name], FRAMES), shapes)
     assert len(calls) == 1
@@ -294,8 +294,8 @@ def test_group_range_covers_all(pair, monkeypatch):
     """The simulated range covers the ranges of all characters, and an empty one is refused."""
     pair[1].thew.use_scene_range = False
     pair[1].thew.frame_start, pair[1].thew.frame_end = 5, 16
-    calls = counted(monkeypatch, "simulate_shots")
-    simulated(pair[1])
+    calls = record_calls(monkeypatch, "simulate_shots")
+    simulate(pair[1])
     play(pair[0], FRAMES)
     assert len(calls) == 1
     assert [(flesh_of(body).clip_start, flesh_of(body).clip_end) for body in pair] == [(1, 16)] * 2
@@ -307,7 +307,7 @@ def test_group_range_covers_all(pair, monkeypatch):
     play(pair[0], range(3, 17))
     play(pair[1], range(3, 17))
     assert not calls
-    text = refused(bpy.ops.thew.simulate, frame_start=9, frame_end=4)
+    text = refusal(bpy.ops.thew.simulate, frame_start=9, frame_end=4)
     assert "9 to 4" in text and "empty" in text
 
 
@@ -331,7 +331,7 @@ def test_group_frames_arrive_early(pair, monkeypatch, thing):
         if None not in ready and len(seen) < 9 and all(each.covers(1 + len(seen)) for each in ready):
             frame = 1 + len(seen)
             scene.frame_set(frame)
-            seen[frame] = [evaluated(body) for body in pair]
+            seen[frame] = [evaluated_positions(body) for body in pair]
         return True
 
     try:
@@ -375,15 +375,15 @@ def test_loop_beside_still_neighbour(pair):
     for curve in part("scene.animation").curves_in(armature.animation_data):
         curve.modifiers.new("CYCLES")
     separate(pair)
-    simulated(pair[0])
+    simulate(pair[0])
     assert flesh_of(pair[0]).begun.period == 20 and "Loops" in notes(pair[0])
     for body in pair:
         body.thew.use_other_flesh = True
-    simulated(pair[0])
+    simulate(pair[0])
     for body in pair:
         flesh = flesh_of(body)
         assert flesh.begun.period == 20 and flesh.clip.loop_gap < 1e-3
-        assert np.abs(pushed(body, frame=4)).max() > 1.0
+        assert np.abs(push_force(body, frame=4)).max() > 1.0
         turns = [play(body, range(first, first + 20)) for first in (1, 21)]
         np.testing.assert_allclose(turns[0], turns[1], atol=1e-5)
     assert "Loops" in notes(pair[0]) and "loop" not in notes(pair[1]).lower()
@@ -399,8 +399,8 @@ def test_loop_beside_moving_neighbour(pair):
     scene = bpy.context.scene
     scene.frame_end = 20
     animate(pair[0].modifiers["Armature"].object, last=21)
-    moves(pair[1])
-    simulated(pair[0])
+    move_in(pair[1])
+    simulate(pair[0])
     begun = flesh_of(pair[0]).begun
     assert not begun.period and begun.preroll > 0
     assert "A loop is not closed where other flesh does not repeat with it." in notes(pair[0])
@@ -412,7 +412,7 @@ def test_group_refuses_other_scales(pair):
     left, right = pair
     right.thew.real_height = 3.0 * right.thew.height()
     activate(left)
-    text = refused(bpy.ops.thew.simulate)
+    text = refusal(bpy.ops.thew.simulate)
     assert "“Anna” and “Bert” stand for different sizes" in text and "Set Real Height" in text
     height = float(text.split("“Bert” to ")[1].split()[0])
     play(right, (3,))
@@ -440,7 +440,7 @@ def test_group_within_scene(pair):
     scene.collection.objects.unlink(pair[1])
     other.collection.objects.link(pair[1])
     other.collection.objects.link(pair[1].modifiers["Armature"].object)
-    alone = simulated(pair[0])
+    alone = simulate(pair[0])
     assert "Bert" not in notes(pair[0])
     pair[0].thew.use_other_flesh = False
     np.testing.assert_array_equal(play(pair[0], FRAMES), alone)
@@ -456,7 +456,7 @@ def test_group_error_names_body(pair, monkeypatch):
     monkeypatch.setattr(core, "simulate_shots", fail)
     pair[0].thew.softness = 0.9
     activate(pair[0])
-    text = refused(bpy.ops.thew.simulate)
+    text = refusal(bpy.ops.thew.simulate)
     assert "“Bert”: the motion does not converge" in text and "body 1" not in text
 
 
@@ -465,9 +465,9 @@ def test_group_error_names_body(pair, monkeypatch):
 
 def test_colliders_shared_by_group(pair, monkeypatch):
     """A collider is made once for all characters, and the notes tell it from their bodies."""
-    calls, made = counted(monkeypatch, "Shot"), counted(monkeypatch, "Collider")
+    calls, made = record_calls(monkeypatch, "Shot"), record_calls(monkeypatch, "Collider")
     add_box("Bench", moves=False, face=0.75)
-    simulated(pair[1])
+    simulate(pair[1])
     assert len(made) == 1 and [len(call["colliders"]) for call in calls] == [1, 1]
     assert calls[0]["colliders"][0] is calls[1]["colliders"][0]
     assert "“Bench”" in notes(pair[1]) and "“Anna”" in notes(pair[1])
@@ -479,10 +479,10 @@ def test_collider_flesh_not_counted_twice(pair):
     """Collision physics of a character changes nothing for Other Flesh, and is noted while that is off."""
     together = play(pair[0], FRAMES)
     add_collision(pair[1])
-    np.testing.assert_array_equal(simulated(pair[0]), together)
+    np.testing.assert_array_equal(simulate(pair[0]), together)
     assert "live flesh" not in notes(pair[0])
     pair[0].thew.use_other_flesh = False
-    simulated(pair[0])
+    simulate(pair[0])
     assert "“Bert” has live flesh" in notes(pair[0]) and "switch Other Flesh on" in notes(pair[0])
     pair[0].thew.use_other_flesh = True
     np.testing.assert_array_equal(play(pair[0], FRAMES), together)
@@ -494,10 +494,10 @@ def test_collider_flesh_not_counted_twice(pair):
 
 def test_group_bakes_match_live(pair, monkeypatch):
     """Bakes of both characters, one after the other, play as the live flesh."""
-    moves(pair[1])
-    simulated(pair[0])
+    move_in(pair[1])
+    simulate(pair[0])
     live = [play(body, FRAMES) for body in pair]
-    calls, alone = counted(monkeypatch, "simulate_shots"), counted(monkeypatch)
+    calls, alone = record_calls(monkeypatch, "simulate_shots"), record_calls(monkeypatch)
     for body in pair:
         activate(body)
         assert bpy.ops.thew.bake() == {"FINISHED"}
@@ -510,20 +510,20 @@ def test_group_bakes_match_live(pair, monkeypatch):
 def test_bake_updates_group(pair, monkeypatch):
     """A bake simulates all characters when one is out of date."""
     play(pair[0], FRAMES)
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     pair[1].thew.softness = 0.8
     activate(pair[0])
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert len(calls) == 1
     live = play(pair[1], FRAMES)
     # By how they lie along x, which `room` tells, skins may pass each other at different heights.
-    assert len(calls) == 1 and not overlapping(*pair) and np.isfinite(live).all()
+    assert len(calls) == 1 and not overlap_count(*pair) and np.isfinite(live).all()
 
 
 def test_settled_ignores_other_flesh(pair, monkeypatch):
     """The rest pose preview ignores other flesh, and the motion is kept."""
     together = play(pair[0], FRAMES)
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     activate(pair[0])
     assert bpy.ops.thew.settle() == {"FINISHED"}
     assert room(*pair) < -0.02

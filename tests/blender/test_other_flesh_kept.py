@@ -8,9 +8,9 @@ import re
 import bpy
 import numpy as np
 import pytest
-from colliding import FRAMES, add_box, counted, notes, simulated
-from helpers import activate, add_rig, animate, curve_keys, flesh_of, part, play, refused, size_of, world
-from pairs import APART, make_neighbour, make_pair, moves, pushed, room
+from colliding import FRAMES, add_box, notes, record_calls, simulate
+from helpers import activate, add_rig, animate, curve_keys, flesh_of, part, play, refusal, size_of, world
+from pairs import APART, make_neighbour, make_pair, move_in, push_force, room
 
 
 @pytest.fixture
@@ -23,13 +23,13 @@ def run(*words) -> int:
     return part("cli").main([str(word) for word in words])
 
 
-def saved(folder) -> str:
+def save_file(folder) -> str:
     path = str(folder / "pair.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     return path
 
 
-def opened(path) -> tuple[bpy.types.Object, bpy.types.Object]:
+def open_file(path) -> tuple[bpy.types.Object, bpy.types.Object]:
     bpy.ops.wm.open_mainfile(filepath=str(path))
     return bpy.data.objects["Anna"], bpy.data.objects["Bert"]
 
@@ -43,16 +43,16 @@ def test_command_bakes_group(scene, tmp_path, monkeypatch, capsys, words):
     scene.frame_end = 12
     left, right = make_neighbour("Anna", 0.0), make_neighbour("Bert", APART, flesh=False)
     right.thew.cells_across = 8
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     activate(right)
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
     live = [play(body, FRAMES) for body in (left, right)]
-    calls, alone = counted(monkeypatch, "simulate_shots"), counted(monkeypatch)
+    calls, alone = record_calls(monkeypatch, "simulate_shots"), record_calls(monkeypatch)
     assert run("bake", path, "--out", tmp_path / "out.blend", *words) == 0
     printed = capsys.readouterr().out
     assert len(calls) == 1 and not alone
     assert "Anna: “Spine” touches “Bert”" in printed and "Bert: “Spine” touches “Anna”" in printed
-    bodies = opened(tmp_path / "out.blend")
+    bodies = open_file(tmp_path / "out.blend")
     for body, shapes in zip(bodies, live, strict=True):
         assert np.abs(play(body, FRAMES) - shapes).max() < 1e-4 * size_of(shapes[0])
         assert body.thew.made.flesh is not bool(words)
@@ -60,12 +60,12 @@ def test_command_bakes_group(scene, tmp_path, monkeypatch, capsys, words):
 
 def test_command_bakes_one_with_group(pair, tmp_path, monkeypatch):
     """A character that is baked by name is simulated together with its neighbour."""
-    live = simulated(pair[1])
-    path = saved(tmp_path)
-    calls = counted(monkeypatch, "simulate_shots")
+    live = simulate(pair[1])
+    path = save_file(tmp_path)
+    calls = record_calls(monkeypatch, "simulate_shots")
     assert run("bake", path, "--object", "Bert") == 0
     assert len(calls) == 1
-    left, right = opened(path)
+    left, right = open_file(path)
     assert right.thew.made.shows_bake and not left.thew.made.shows_bake
     assert np.abs(play(right, FRAMES) - live).max() < 1e-4 * size_of(live[0])
 
@@ -76,7 +76,7 @@ def test_command_names_failed_member(scene, tmp_path, capsys):
     for x, name in ((0.0, "Anna"), (APART, "Bert"), (2.0 * APART, "Cleo")):
         make_neighbour(name, x, flesh=False).thew.cells_across = 6
     bpy.data.objects["Cleo"].vertex_groups.clear()
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     assert run("bake", path) == 3  # Cleo has none
     printed = capsys.readouterr().out
     assert re.search(r"Cleo: “Cleo” .*weights", printed) and "Anna: “Spine” touches “Bert”" in printed
@@ -88,11 +88,11 @@ def test_command_names_failed_member(scene, tmp_path, capsys):
 
 def test_group_shots_same_bits(pair, tmp_path, monkeypatch):
     """Exported shots that are simulated together elsewhere give the same bits."""
-    moves(pair[1])
+    move_in(pair[1])
     pair[1].thew.rate = 300.0
-    simulated(pair[0])
+    simulate(pair[0])
     expected = [np.array([flesh_of(body).clip.offsets(i) for i in range(12)]) for body in pair]
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     assert run("export", path) == 0
     core = part("logic.native").core()
     shots = [tmp_path / f"pair.{name}.shot.thew" for name in ("Anna", "Bert")]
@@ -103,23 +103,23 @@ def test_group_shots_same_bits(pair, tmp_path, monkeypatch):
     for name, clip in zip(("Anna", "Bert"), clips, strict=True):
         files.append(tmp_path / f"{name}.clip.thew")
         clip.save(files[-1])
-    calls, alone = counted(monkeypatch, "simulate_shots"), counted(monkeypatch)
+    calls, alone = record_calls(monkeypatch, "simulate_shots"), record_calls(monkeypatch)
     assert run("bake", path, "--clip", *files, "--out", tmp_path / "back.blend") == 0
     assert not calls and not alone
-    for body, name in zip(opened(tmp_path / "back.blend"), ("Anna", "Bert"), strict=True):
+    for body, name in zip(open_file(tmp_path / "back.blend"), ("Anna", "Bert"), strict=True):
         assert f"touches “{'Bert' if name == 'Anna' else 'Anna'}” in frames" in notes(body)
         keys = part("scene.writing").baked_keys(body)
         assert len(keys) == 12 and body.thew.made.shows_bake and body.name == name
     assert run("bake", path, "--out", tmp_path / "within.blend") == 0
-    within = [play(body, FRAMES) for body in opened(tmp_path / "within.blend")]
-    back = [play(body, FRAMES) for body in opened(tmp_path / "back.blend")]
+    within = [play(body, FRAMES) for body in open_file(tmp_path / "within.blend")]
+    back = [play(body, FRAMES) for body in open_file(tmp_path / "back.blend")]
     np.testing.assert_array_equal(back, within)
 
 
 def test_group_refuses_lone_clip(pair, tmp_path, capsys):
     """A clip that was simulated without its neighbours is refused with the way to do it."""
-    simulated(pair[0])
-    path = saved(tmp_path)
+    simulate(pair[0])
+    path = save_file(tmp_path)
     assert run("export", path) == 0
     core = part("logic.native").core()
     shot = core.Shot.load(tmp_path / "pair.Anna.shot.thew")
@@ -139,9 +139,9 @@ def test_clip_of_other_object_refused(pair, tmp_path, capsys):
     """A clip of another object is refused by both names, unless no object of that name is in the file."""
     for body in pair:
         body.thew.use_other_flesh = False
-    simulated(pair[0])
+    simulate(pair[0])
     pair[1].modifiers["Armature"].object.location.x = pair[1].location.x = 0.0  # nothing else tells them apart
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     assert run("export", path, "--object", "Anna") == 0
     clip = tmp_path / "anna.clip.thew"
     part("logic.native").core().Shot.load(tmp_path / "pair.Anna.shot.thew").simulate().save(clip)
@@ -150,7 +150,7 @@ def test_clip_of_other_object_refused(pair, tmp_path, capsys):
     assert "“anna.clip.thew” holds the clip of “Anna”, not of “Bert”" in capsys.readouterr().out
     bpy.ops.wm.open_mainfile(filepath=path)
     bpy.data.objects["Anna"].name = "Anna again"
-    again = saved(tmp_path)
+    again = save_file(tmp_path)
     assert run("bake", again, "--object", "Anna again", "--clip", clip, "--out", tmp_path / "again.blend") == 0
 
 
@@ -160,7 +160,7 @@ def test_group_shots_without_flesh(scene, tmp_path):
     bodies = [make_neighbour(name, x, flesh=False) for name, x in (("Anna", 0.0), ("Bert", APART))]
     for body in bodies:
         body.thew.cells_across = 8
-    assert run("export", saved(tmp_path)) == 0
+    assert run("export", save_file(tmp_path)) == 0
     core = part("logic.native").core()
     clips = core.simulate_shots([core.Shot.load(tmp_path / f"pair.{name}.shot.thew") for name in ("Anna", "Bert")])
     one, other = (clip.contacts(3).forces.sum(axis=0) for clip in clips)
@@ -172,10 +172,10 @@ def test_group_shots_without_flesh(scene, tmp_path):
 
 def test_rig_pushes_neighbour(pair, monkeypatch):
     """A rig of one character pushes the other."""
-    before = simulated(pair[0])
+    before = simulate(pair[0])
     rig = add_rig(pair[1], bone="Spine")
     curve_keys(rig, (1, 0.0), (8, 1.0))
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     after = play(pair[0], FRAMES)
     assert len(calls) == 1 and np.abs(after - before).max() > 1e-4
     rig.enabled = False
@@ -185,10 +185,10 @@ def test_rig_pushes_neighbour(pair, monkeypatch):
 def test_settled_rig_keeps_neighbour(pair, monkeypatch):
     """A rig that is edited in the rest pose preview leaves the neighbour's motion alone."""
     add_rig(pair[0], bone="Spine")
-    together = simulated(pair[1])
+    together = simulate(pair[1])
     activate(pair[0])
     assert bpy.ops.thew.settle() == {"FINISHED"}
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     pair[0].thew.rigs[0].strength *= 0.5
     np.testing.assert_array_equal(play(pair[1], FRAMES), together)
     assert not calls
@@ -215,13 +215,13 @@ def health(body):
     real = panels.shortened, panels.wrapped
     panels.shortened = panels.wrapped = lambda text, _width: said.append(text) or [text]
     try:
-        panels.draw_health(Seen(), body, 1, 400)
+        panels.draw_health(PermissiveLayout(), body, 1, 400)
     finally:
         panels.shortened, panels.wrapped = real
     return said[0]
 
 
-class Seen:
+class PermissiveLayout:
     """A layout that takes everything."""
 
     def __getattr__(self, _name):
@@ -230,7 +230,7 @@ class Seen:
 
 def test_setting_updates_group_in_window(pair, window):
     """In a window a changed setting of one character soon shows on both."""
-    together = simulated(pair[0])
+    together = simulate(pair[0])
     updates = part("live.updates")
     pair[1].thew.softness = 0.8
     assert window == [pair[1]]
@@ -245,7 +245,7 @@ def test_setting_updates_group_in_window(pair, window):
 
 def test_posed_member_reported_on_both(pair, window):
     """The panels of both characters report that one was posed by hand."""
-    together = simulated(pair[0])
+    together = simulate(pair[0])
     assert health(pair[0]).startswith("Moves")
     window.clear()
     pair[1].modifiers["Armature"].object.location.x += 0.1
@@ -254,7 +254,7 @@ def test_posed_member_reported_on_both(pair, window):
     assert health(pair[0]) == "“Bert” has changed since both were simulated: play, or press Simulate"
     np.testing.assert_array_equal(play(pair[0], (4,)), together[3:4])
     assert not window, "nothing is read again under the hand"
-    simulated(pair[0])
+    simulate(pair[0])
     assert health(pair[0]).startswith("Moves") and health(pair[1]).startswith("Moves")
 
 
@@ -262,7 +262,7 @@ def test_edited_keys_resimulate_group(pair, window, monkeypatch):
     """Edited keys of one character are simulated with both when the animation plays."""
     rig = pair[1].modifiers["Armature"].object
     animate(rig)
-    together = simulated(pair[0])
+    together = simulate(pair[0])
     window.clear()
     spine = rig.pose.bones["Spine"]
     spine.rotation_euler.x = -0.2
@@ -286,7 +286,7 @@ def test_edited_keys_resimulate_group(pair, window, monkeypatch):
 def test_moved_neighbour_noticed(pair, window):
     """A neighbour that is moved into the group is noticed."""
     pair[1].thew.use_other_flesh = False
-    simulated(pair[0])
+    simulate(pair[0])
     window.clear()
     pair[1].thew.use_other_flesh = True
     pair[1].location.z += 1e-6
@@ -299,14 +299,14 @@ def test_moved_neighbour_noticed(pair, window):
 
 def test_group_render_matches_playback(pair, tmp_path, monkeypatch):
     """A render shows what was played, without a simulation."""
-    together = [simulated(body) for body in pair]
+    together = [simulate(body) for body in pair]
     scene = bpy.context.scene
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(camera)
     scene.camera, scene.render.engine, scene.cycles.samples = camera, "CYCLES", 1
     scene.render.resolution_x = scene.render.resolution_y = 8
     scene.render.filepath = str(tmp_path / "frame-")
-    calls = counted(monkeypatch, "simulate_shots")
+    calls = record_calls(monkeypatch, "simulate_shots")
     bpy.ops.render.render(animation=True)
     assert not calls
     for body, shapes in zip(pair, together, strict=True):
@@ -322,7 +322,7 @@ def test_group_far_from_origin(scene):
     rooms = []
     for far in (0.0, 3000.0):
         left, right = make_neighbour("Anna", far), make_neighbour("Bert", far + APART)
-        rooms.append((room(left, right), pushed(left)[0]))
+        rooms.append((room(left, right), push_force(left)[0]))
         for obj in list(bpy.data.objects):
             bpy.data.objects.remove(obj)
     assert rooms[1] == pytest.approx(rooms[0], rel=1e-2, abs=2e-3)
@@ -346,40 +346,40 @@ def test_broken_member_noted_on_both(pair):
 
 def test_rider_collides_with_none(pair):
     """A shoe that rides on one character collides with neither; the flesh below it does."""
-    together = simulated(pair[0])
+    together = simulate(pair[0])
     shoe = add_box("Shoe", moves=False, face=0.2, half=0.05)
     shoe.parent, shoe.parent_type, shoe.parent_bone = pair[1].modifiers["Armature"].object, "BONE", "Spine"
     bpy.context.view_layer.update()
     part("live.riding").mount(shoe, pair[1], bpy.context.view_layer)
     assert all(not part("scene.colliders").asked(body, bpy.context.scene) for body in pair)
-    np.testing.assert_array_equal(simulated(pair[0]), together)
+    np.testing.assert_array_equal(simulate(pair[0]), together)
     assert np.isfinite(world(pair[1])).all()
 
 
 def test_member_without_modifier_pushes(pair):
     """A character whose modifier was deleted shows no flesh but keeps pushing, and its panel says what to do."""
-    together = simulated(pair[0])
+    together = simulate(pair[0])
     for modifier in list(pair[1].modifiers):
         if modifier.type == "NODES":
             pair[1].modifiers.remove(modifier)
     pair[1].thew.softness += 0.05
-    again = simulated(pair[0])
+    again = simulate(pair[0])
     assert np.abs(again - together).max() > 0.0 and room(*pair) > -0.07
     assert "touches “Bert”" in notes(pair[0])
     activate(pair[1])
-    assert "press Add Flesh again" in refused(bpy.ops.thew.simulate)
+    assert "press Add Flesh again" in refusal(bpy.ops.thew.simulate)
 
 
 def test_group_refuses_shared_mesh(pair):
     """A copy that shares its mesh is refused by name, and a single-user copy is accepted."""
-    simulated(pair[0])
+    simulate(pair[0])
     copy = pair[1].copy()
     copy.name = "Copy"
     bpy.context.scene.collection.objects.link(copy)
     activate(pair[0])
-    text = refused(bpy.ops.thew.simulate)
+    text = refusal(bpy.ops.thew.simulate)
     assert "shares its mesh" in text and "single user" in text
     copy.data = pair[1].data.copy()
     copy.location.x += 5.0
-    simulated(pair[0])
+    simulate(pair[0])
     assert "“Bert”" in notes(pair[0]) and "Copy" not in notes(pair[0])

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from helpers import Layout, activate, add_rig, evaluated, make_character, part, play
+from helpers import Layout, activate, add_rig, evaluated_positions, make_character, part, play
 
 FOLDOUTS = ("look", "regions", "contact", "bake", "rigs", "advanced", "details")
 
@@ -93,9 +93,9 @@ def test_panels_hidden_without_mesh(scene):
     assert draw() == {}
 
 
-def test_panel_rows_fixed_while_busy(fleshed):
+def test_panel_rows_fixed_while_busy(fleshed_character):
     """No row of the panel moves while something is computed."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, (3,))
     tasks, work = part("logic.tasks"), part("live.work")
     quiet = rows(draw())
@@ -133,9 +133,9 @@ def test_panel_rows_fixed_while_busy(fleshed):
             setattr(flesh, name, value)
 
 
-def test_panel_health_line(fleshed):
+def test_panel_health_line(fleshed_character):
     """The panel shows one line about the flesh and the rest under Details."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, (3,))
     seen = draw()
     assert words(seen[""]) == "Moves, frames 1 to 20"
@@ -144,7 +144,7 @@ def test_panel_health_line(fleshed):
     assert "plain skin" in words(draw()[""])
 
 
-def test_panel_first_screen(fleshed):
+def test_panel_first_screen(fleshed_character):
     """The first screen holds the settings that every session needs, and no others."""
     assert [call[1] for call in rows({"": draw()[""]})] == [
         "enabled", "thew.simulate", "show_map", "thew.remove", "softness", "kind", "height_shown", "thew.guess_height",
@@ -168,9 +168,9 @@ def test_panel_labels(scene):
 
 @pytest.mark.parametrize("text", ["", "Short", "A sentence that is much too long for one row of the panel. " * 6])
 @pytest.mark.parametrize("busy", [False, True])
-def test_panel_health_row_count(fleshed, text, busy):
+def test_panel_health_row_count(fleshed_character, text, busy):
     """The text about the flesh takes the same number of rows for every message."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, (3,))
     panels, work = part("ui.panels"), part("live.work")
     flesh = part("live.session").register.of(body)
@@ -187,9 +187,9 @@ def test_panel_health_row_count(fleshed, text, busy):
         assert text.split()[-1] in words(seen["details"])  # nothing is lost: all of it stands there
 
 
-def test_panel_messages_below_rows(fleshed):
+def test_panel_messages_below_rows(fleshed_character):
     """Messages stand below all settings, so that no row moves under the mouse."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     add_rig(body, bone="Spine")
     body.thew.use_contact = body.thew.use_other_flesh = True
     play(body, (3,))
@@ -204,9 +204,9 @@ def test_panel_messages_below_rows(fleshed):
     assert not any(call[0] in {"prop", "operator"} for call in calls[problem:])
 
 
-def test_panel_modal_rows_fixed(fleshed):
+def test_panel_modal_rows_fixed(fleshed_character):
     """The rows of the modal settings stay in their places."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     body.thew.method = "modal"
     found = []
     for engine, mode in (("AUTO", 0), ("CPU", 0), ("CPU", 2)):
@@ -215,9 +215,9 @@ def test_panel_modal_rows_fixed(fleshed):
     assert found[0] == found[1] == found[2]
 
 
-def test_health_unkeyed_pose(fleshed):
+def test_health_unkeyed_pose(fleshed_character):
     """A bone turned without a key gives a message that points to Simulate, and no error."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, (3,))
     health, flesh = part("logic.health"), part("live.session").register.of(body)
     flesh.problem = part("live.resting").CHANGED
@@ -254,15 +254,15 @@ def test_panel_without_flesh(character):
     assert "Needs an Armature modifier" in words(draw()[""])
 
 
-def test_panel_posed_bake(fleshed):
+def test_panel_posed_bake(fleshed_character):
     """A finished bake in posed space plays without an armature, and the panel says so."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     assert not len(body.modifiers) and "Plays 20 baked keys" in words(draw()[""])
 
 
-def test_operators_disabled_while_busy(fleshed):
+def test_operators_disabled_while_busy(fleshed_character):
     """No operator runs while something is computed, however it is called."""
     tasks, work = part("logic.tasks"), part("live.work")
     stepper = tasks.Stepper(iter(()))
@@ -275,7 +275,7 @@ def test_operators_disabled_while_busy(fleshed):
         work.running.remove(stepper)
 
 
-def test_panel_bake_range(fleshed):
+def test_panel_bake_range(fleshed_character):
     """The panel says where a bake begins and ends, and warns when the scene plays beyond it."""
     assert bpy.ops.thew.bake(frame_start=3, frame_end=9) == {"FINISHED"}
     scene = bpy.context.scene
@@ -292,18 +292,18 @@ def test_panel_bake_range(fleshed):
     assert "scene plays" not in words(draw(width=600)["bake"])
 
 
-def test_panel_range_in_force(fleshed):
+def test_panel_range_in_force(fleshed_character):
     """The panel shows the frame range that is in force."""
-    body, _ = fleshed
+    body, _ = fleshed_character
 
-    def shown():
+    def range_owners():
         layout = Layout()
         part("ui.bake_panel").draw_bake(layout, bpy.context, body, 40)
         return [owner for owner, field in layout.owners if field in {"frame_start", "frame_end"}]
 
-    assert shown() == [bpy.context.scene] * 2
+    assert range_owners() == [bpy.context.scene] * 2
     body.thew.use_scene_range = False
-    assert shown() == [body.thew] * 2
+    assert range_owners() == [body.thew] * 2
 
 
 # the armature stands for its meshes -----------------------------------------------------------------------------------
@@ -370,15 +370,15 @@ def test_settings_have_descriptions(scene):
 # the dial -------------------------------------------------------------------------------------------------------------
 
 
-def sways(body) -> float:
+def sway(body) -> float:
     """Returns how far the flesh is from its mean position, as it plays."""
     shapes = play(body, range(1, 21)).astype(np.float64)
-    skin = plain(body)
+    skin = plain_skin(body)
     offsets = shapes - skin
     return float(np.linalg.norm(offsets - offsets.mean(axis=0), axis=2).mean())
 
 
-def plain(body) -> np.ndarray:
+def plain_skin(body) -> np.ndarray:
     """Returns the skin without flesh, as it plays."""
     body.thew.enabled = False
     shapes = play(body, range(1, 21)).astype(np.float64)
@@ -386,19 +386,19 @@ def plain(body) -> np.ndarray:
     return shapes
 
 
-def test_softness_increases_sway(fleshed):
+def test_softness_increases_sway(fleshed_character):
     """Each step of Softness makes the flesh sway more."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     found = []
     for softness in (0.0, 0.25, 0.5, 0.75, 1.0):
         body.thew.softness = softness
-        found.append(sways(body))
+        found.append(sway(body))
     assert all(b > 1.15 * a for a, b in itertools.pairwise(found)), found
 
 
-def test_young_replaces_softness(fleshed):
+def test_young_replaces_softness(fleshed_character):
     """A stiffness in pascals replaces Softness only while it is switched on."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     before = play(body, (5, 9))
     body.thew.young = 90e3
     np.testing.assert_array_equal(play(body, (5, 9)), before)  # the dial is in force
@@ -437,9 +437,9 @@ def test_enclosing_mesh_not_noted(character, moved):
 # who drives a rig -----------------------------------------------------------------------------------------------------
 
 
-def test_joint_of_bone_rig(fleshed):
+def test_joint_of_bone_rig(fleshed_character):
     """The driver of a rig on a bone is proposed at the joint that moves it."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     armature.data.bones.active = armature.data.bones["Hip"]
     rig = add_rig(body, bone="Spine")
     joint_of = part("rigs.drivers").joint_of
@@ -455,9 +455,9 @@ def test_joint_of_bone_rig(fleshed):
     assert body.animation_data.drivers[0].driver.variables[0].targets[0].bone_target == "Head"
 
 
-def test_joint_of_skin_and_free_rig(fleshed):
+def test_joint_of_skin_and_free_rig(fleshed_character):
     """The driver of a rig in the skin or a free one is proposed at the joint that moves its part of the skin."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     rest = part("scene.mesh").basis_positions(body.data)
     corners = part("scene.mesh").triangles_of(body.data)
     heights = rest[corners].mean(axis=1)[:, 2]
@@ -469,4 +469,4 @@ def test_joint_of_skin_and_free_rig(fleshed):
     free = add_rig(body, guide="FREE")
     free.matrix = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1.0, 0, 0, 0, 1]
     assert joint_of(body, free) == "Head"
-    assert np.isfinite(evaluated(body)).all() and armature.data.bones
+    assert np.isfinite(evaluated_positions(body)).all() and armature.data.bones

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated, flesh_of, make_character, part, play, size_of, snapshot
+from helpers import activate, evaluated_positions, flesh_of, make_character, part, play, size_of, snapshot
 from mathutils import Matrix
 
 FRAMES = range(1, 21)
@@ -20,7 +20,7 @@ def preserve_volume(body, _rig):
     body.modifiers["Armature"].use_deform_preserve_volume = True
 
 
-def masked(body, _rig):
+def mask_armature(body, _rig):
     body.vertex_groups.new(name="Mask").add(list(range(0, 130, 2)), 0.7, "REPLACE")
     body.modifiers["Armature"].vertex_group = "Mask"
 
@@ -29,11 +29,11 @@ def envelopes(body, _rig):
     body.modifiers["Armature"].use_bone_envelopes = True
 
 
-def bendy(_body, rig):
+def bend_bone_segments(_body, rig):
     rig.data.bones["Spine"].bbone_segments = 4
 
 
-def keyed(body, _rig):
+def key_bulge(body, _rig):
     body.shape_key_add(name="Basis")
     bulge = body.shape_key_add(name="Bulge")
     for point in bulge.points:
@@ -43,12 +43,12 @@ def keyed(body, _rig):
         bulge.keyframe_insert("value", frame=frame)
 
 
-def cast_before(body, _rig):
+def add_cast_before(body, _rig):
     body.modifiers.new("Cast", "CAST").factor = 0.3
     body.modifiers.move(1, 0)
 
 
-def moved(body, rig):
+def place_elsewhere(body, rig):
     """Places the whole character elsewhere, with the mesh in a frame of its own that moves."""
     there = Matrix.Translation((3, -2, 1)) @ Matrix.Rotation(0.7, 4, (1, 2, 3)) @ Matrix.Scale(0.5, 4)
     own = Matrix.Rotation(-0.4, 4, (0, 1, 1)) @ Matrix.Diagonal((2, 1, 0.5, 1))
@@ -60,7 +60,7 @@ def moved(body, rig):
         body.keyframe_insert("location", frame=frame)
 
 
-SKINS = (preserve_volume, masked, envelopes, bendy, keyed, cast_before, moved)
+SKINS = (preserve_volume, mask_armature, envelopes, bend_bone_segments, key_bulge, add_cast_before, place_elsewhere)
 
 
 @pytest.mark.parametrize("kind", SKINS)
@@ -125,9 +125,9 @@ def test_invalid_edit_shows_plain_skin(scene, character):
     bpy.ops.mesh.subdivide()
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.update()
-    shown = evaluated(body)
+    shown = evaluated_positions(body)
     body.modifiers["Thew"].show_viewport = False
-    np.testing.assert_array_equal(shown, evaluated(body))
+    np.testing.assert_array_equal(shown, evaluated_positions(body))
     body.modifiers["Thew"].show_viewport = True
     assert np.abs(play(body, (7,)) - shown).max() > 1e-4
 
@@ -161,7 +161,7 @@ def test_saved_file_without_offsets(character, tmp_path):
     before = snapshot(body)
     path = str(tmp_path / "live.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
-    np.testing.assert_array_equal(evaluated(body), live[1])  # saving is not seen
+    np.testing.assert_array_equal(evaluated_positions(body), live[1])  # saving is not seen
     assert snapshot(body) == before
     np.testing.assert_array_equal(play(body, (4, 9)), live)
     handlers = part("live.handlers")
@@ -171,7 +171,7 @@ def test_saved_file_without_offsets(character, tmp_path):
         bpy.ops.wm.open_mainfile(filepath=path)
         body = bpy.data.objects["Body"]
         assert not [name for name in body.data.attributes.keys() if name.startswith("thew_")]
-        np.testing.assert_array_equal(evaluated(body), skin[8])
+        np.testing.assert_array_equal(evaluated_positions(body), skin[8])
     finally:
         bpy.app.handlers.load_post.append(load)
 
@@ -190,7 +190,7 @@ def test_autosaved_file_opens_plain(character, tmp_path):
         bpy.app.handlers.save_pre.append(before_save)
     bpy.ops.wm.open_mainfile(filepath=path)
     body = bpy.data.objects["Body"]
-    np.testing.assert_array_equal(evaluated(body), skin[19])
+    np.testing.assert_array_equal(evaluated_positions(body), skin[19])
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
@@ -199,7 +199,7 @@ def test_autosaved_file_opens_plain(character, tmp_path):
 
 def age(body, kind: int) -> None:
     """Turns live flesh into that of earlier versions: the shape itself in place of the Armature modifier."""
-    shape = evaluated(body)
+    shape = evaluated_positions(body)
     tree = bpy.data.node_groups.new("Thew" if kind == 1 else "Thew With Shape Keys", "GeometryNodeTree")
     tree["thew_tree"] = kind
     for in_out in ("INPUT", "OUTPUT"):
@@ -227,7 +227,7 @@ def age(body, kind: int) -> None:
         body.data.attributes.new(name, "FLOAT_VECTOR", "POINT").data.foreach_set("vector", shape.ravel())
 
 
-def saved_and_opened(path):
+def save_and_open(path):
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     return bpy.data.objects["Body"]
@@ -242,8 +242,8 @@ def test_old_flesh_updated(character, tmp_path, kind):
     add()
     live = play(body, FRAMES)
     age(body, kind)
-    body = saved_and_opened(str(tmp_path / "old.blend"))
-    np.testing.assert_array_equal(evaluated(body), skin[19])
+    body = save_and_open(str(tmp_path / "old.blend"))
+    np.testing.assert_array_equal(evaluated_positions(body), skin[19])
     np.testing.assert_array_equal(play(body, FRAMES), live)
     assert [(m.type, m.show_viewport, m.show_render) for m in body.modifiers] == [
         ("ARMATURE", True, True),
@@ -267,7 +267,7 @@ def test_old_flesh_keeps_bake(character, tmp_path):
     bpy.ops.thew.bake()
     age(body, 1)
     body.modifiers["Thew"].show_viewport = body.modifiers["Thew"].show_render = False
-    body = saved_and_opened(str(tmp_path / "old.blend"))
+    body = save_and_open(str(tmp_path / "old.blend"))
     assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
     bpy.context.view_layer.objects.active = body
     assert bpy.ops.thew.show_live() == {"FINISHED"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, make_armature, make_character, part, play, refused, size_of
+from helpers import activate, make_armature, make_character, part, play, refusal, size_of
 
 FRAMES = range(1, 21)
 
@@ -24,14 +24,14 @@ def moving_empty(name="Mover"):
     return empty
 
 
-def hooked(body, to):
+def add_hook(body, to):
     hook = body.modifiers.new("Hook", "HOOK")
     hook.object = to
     hook.vertex_indices_set(list(range(40, 80)))
 
 
 def hook(body, _rig):
-    hooked(body, moving_empty())
+    add_hook(body, moving_empty())
 
 
 def hook_below(body, _rig):
@@ -39,14 +39,14 @@ def hook_below(body, _rig):
     child = bpy.data.objects.new("Child", None)
     bpy.context.scene.collection.objects.link(child)
     child.parent = moving_empty()
-    hooked(body, child)
+    add_hook(body, child)
 
 
 def hook_constrained(body, _rig):
     follower = bpy.data.objects.new("Follower", None)
     bpy.context.scene.collection.objects.link(follower)
     follower.constraints.new("COPY_LOCATION").target = moving_empty()
-    hooked(body, follower)
+    add_hook(body, follower)
 
 
 def hook_in_strip(body, _rig):
@@ -57,7 +57,7 @@ def hook_in_strip(body, _rig):
     strip = data.nla_tracks.new().strips.new("Strip", 1, action)
     if slot is not None:
         strip.action_slot = slot
-    hooked(body, empty)
+    add_hook(body, empty)
 
 
 def lattice_keys(body, _rig):
@@ -75,7 +75,7 @@ def lattice_keys(body, _rig):
     body.modifiers.new("Lattice", "LATTICE").object = lattice
 
 
-def driven(body, _rig):
+def drive_cast(body, _rig):
     cast = body.modifiers.new("Cast", "CAST")
     cast.factor = 0.0
     curve = cast.driver_add("factor")
@@ -105,7 +105,7 @@ def node_input(body, _rig):
         modifier[given.identifier] = moving_empty()
 
 
-def on_a_bone(body, rig):
+def hook_to_bone(body, rig):
     """Moves the armature itself."""
     hook = body.modifiers.new("Hook", "HOOK")
     hook.object, hook.subtarget = rig, "Head"
@@ -113,7 +113,7 @@ def on_a_bone(body, rig):
 
 
 @pytest.mark.parametrize(
-    "follow", [hook, hook_below, hook_constrained, hook_in_strip, lattice_keys, driven, node_input, on_a_bone]
+    "follow", [hook, hook_below, hook_constrained, hook_in_strip, lattice_keys, drive_cast, node_input, hook_to_bone]
 )
 def test_motion_independent_of_frame(scene, follow):
     """Add, Simulate and Bake at other frames give the same flesh, where something moving stands in front of the armature."""
@@ -135,7 +135,7 @@ def test_motion_independent_of_frame(scene, follow):
         assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size
 
 
-def bent(body):
+def bend_before(body):
     bend = body.modifiers.new("Bend", "SIMPLE_DEFORM")
     bend.deform_method, bend.angle = "BEND", 0.6
     body.modifiers.move(1, 0)
@@ -145,7 +145,7 @@ def bent(body):
 def test_bake_repeated(scene, space, tmp_path):
     """Baked again, simulated or reopened while a bake plays, the flesh is the same."""
     body, _ = make_character()
-    bent(body)
+    bend_before(body)
     activate(body)
     add()
     bpy.ops.thew.simulate()
@@ -265,7 +265,7 @@ def test_modifier_copies_inert(scene):
     activate(other)
     bpy.ops.thew.remove()
     assert not other.modifiers and not bpy.data.node_groups
-    assert "has no flesh" in refused(bpy.ops.thew.remove)
+    assert "has no flesh" in refusal(bpy.ops.thew.remove)
 
 
 @pytest.mark.parametrize("damage", ["modifier", "flesh", "armature_modifier", "found"])
@@ -301,7 +301,7 @@ def test_add_refuses_double_deform(scene):
     body, rig = make_character()
     body.parent, body.parent_type = rig, "ARMATURE"
     activate(body)
-    said = refused(bpy.ops.thew.add)
+    said = refusal(bpy.ops.thew.add)
     assert "deformed twice" in said and "“Rig”" in said and "“Armature”" in said and "Type to Object" in said
     assert len(body.modifiers) == 1
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, make_armature, make_body, part, play, refused, snapshot
+from helpers import activate, animate, make_armature, make_body, part, play, refusal, snapshot
 
 
-def refused_unchanged(obj, *words: str, operator=None, **options) -> str:
+def assert_refused_unchanged(obj, *words: str, operator=None, **options) -> str:
     """Checks that adding flesh to `obj` is refused with a message that has all the words, and that nothing changes."""
     activate(obj)
     before = snapshot(obj) if obj.type == "MESH" else None
-    text = refused(operator or bpy.ops.thew.add, **options)
+    text = refusal(operator or bpy.ops.thew.add, **options)
     assert obj.name in text, text
     for word in words:
         assert word in text, text
@@ -26,23 +26,23 @@ def refused_unchanged(obj, *words: str, operator=None, **options) -> str:
 def test_add_refuses_mesh_without_armature(scene):
     """A mesh without an armature is refused with the way to give it one."""
     body = make_body(None)
-    refused_unchanged(body, "“Armature”", "no armature", "choose one")
+    assert_refused_unchanged(body, "“Armature”", "no armature", "choose one")
     body.modifiers.clear()
-    refused_unchanged(body, "Armature modifier", "parent it")
+    assert_refused_unchanged(body, "Armature modifier", "parent it")
 
 
 def test_add_refuses_armature_without_bones(scene):
     """An armature without bones is refused."""
     rig = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
     scene.collection.objects.link(rig)
-    refused_unchanged(make_body(rig), "no bones")
+    assert_refused_unchanged(make_body(rig), "no bones")
 
 
 def test_add_refuses_no_vertex_groups(character):
     """A mesh without vertex groups is refused."""
     body, _ = character
     body.vertex_groups.clear()
-    refused_unchanged(body, "no vertex groups", "paint")
+    assert_refused_unchanged(body, "no vertex groups", "paint")
 
 
 def test_add_refuses_groups_without_bones(character):
@@ -50,7 +50,7 @@ def test_add_refuses_groups_without_bones(character):
     body, _ = character
     for group in body.vertex_groups:
         group.name = "x" + group.name
-    refused_unchanged(body, "vertex group", "bone")
+    assert_refused_unchanged(body, "vertex group", "bone")
 
 
 def test_add_refuses_non_deforming_bones(character):
@@ -58,7 +58,7 @@ def test_add_refuses_non_deforming_bones(character):
     body, rig = character
     for bone in rig.data.bones:
         bone.use_deform = False
-    refused_unchanged(body, "deforming bone")
+    assert_refused_unchanged(body, "deforming bone")
 
 
 def test_add_refuses_empty_groups(character):
@@ -66,14 +66,14 @@ def test_add_refuses_empty_groups(character):
     body, _ = character
     for group in body.vertex_groups:
         group.remove(range(len(body.data.vertices)))
-    refused_unchanged(body, "weight", "paint")
+    assert_refused_unchanged(body, "weight", "paint")
 
 
 def test_add_refuses_empty_mesh(character):
     """A mesh without vertices is refused."""
     body, _ = character
     body.data.clear_geometry()
-    refused_unchanged(body, "no vertices")
+    assert_refused_unchanged(body, "no vertices")
 
 
 def test_add_refuses_mesh_without_faces(character):
@@ -81,14 +81,14 @@ def test_add_refuses_mesh_without_faces(character):
     body, _ = character
     body.data.clear_geometry()
     body.data.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1)], [])
-    refused_unchanged(body, "no faces")
+    assert_refused_unchanged(body, "no faces")
 
 
 def test_add_refuses_mesh_in_point(character):
     """A mesh whose vertices all lie in one point is refused."""
     body, _ = character
     body.data.vertices.foreach_set("co", np.zeros(3 * len(body.data.vertices), np.float32))
-    refused_unchanged(body, "no size")
+    assert_refused_unchanged(body, "no size")
 
 
 def test_add_refuses_bad_coordinates(character):
@@ -100,7 +100,7 @@ def test_add_refuses_bad_coordinates(character):
     for value, words in ((np.nan, "not a number"), (np.inf, "not a number"), (1e30, "1e+30 units away")):
         flat[3 * 17 + 1] = value
         positions.foreach_set("vector", flat)
-        refused_unchanged(body, "17", words)
+        assert_refused_unchanged(body, "17", words)
 
 
 def test_add_refuses_edit_mode(character):
@@ -108,7 +108,7 @@ def test_add_refuses_edit_mode(character):
     body, _ = character
     activate(body)
     bpy.ops.object.mode_set(mode="EDIT")
-    text = refused(bpy.ops.thew.add)
+    text = refusal(bpy.ops.thew.add)
     bpy.ops.object.mode_set(mode="OBJECT")
     assert "“Body” is in edit mode" in text and "Tab" in text
 
@@ -117,7 +117,7 @@ def test_add_refuses_armature_alone(character):
     """An armature that moves no mesh is refused."""
     body, rig = character
     body.modifiers.clear()  # an armature stands for the meshes that it moves
-    assert "armature, not a mesh" in refused_unchanged(rig)
+    assert "armature, not a mesh" in assert_refused_unchanged(rig)
 
 
 def test_add_refuses_shared_mesh(character):
@@ -125,14 +125,14 @@ def test_add_refuses_shared_mesh(character):
     body, _ = character
     twin = body.copy()
     bpy.context.scene.collection.objects.link(twin)
-    refused_unchanged(body, twin.name, "single user")
+    assert_refused_unchanged(body, twin.name, "single user")
 
 
 def test_add_refuses_object_outside_layer(scene, character):
     """An armature outside the view layer is refused."""
     _, rig = character
     scene.collection.objects.unlink(rig)
-    refused_unchanged(character[0], "Rig", "view layer")
+    assert_refused_unchanged(character[0], "Rig", "view layer")
 
 
 def test_add_refuses_generating_modifiers(character):
@@ -141,7 +141,7 @@ def test_add_refuses_generating_modifiers(character):
     for kind in ("MIRROR", "SUBSURF", "ARRAY", "TRIANGULATE"):
         modifier = body.modifiers.new("Culprit", kind)
         body.modifiers.move(1, 0)
-        said = refused(bpy.ops.thew.add)
+        said = refusal(bpy.ops.thew.add)
         assert "Culprit" in said and "apply it" in said
         # Only where that leaves the skin where it was.
         assert ("below the Armature" in said) == (kind in {"SUBSURF", "TRIANGULATE"})
@@ -152,7 +152,7 @@ def test_add_refuses_disabled_armature(character):
     """An Armature modifier that is switched off is refused."""
     body, _ = character
     body.modifiers["Armature"].show_viewport = False
-    refused_unchanged(body, "“Armature”", "“Body”", "switched off", "switch it on")
+    assert_refused_unchanged(body, "“Armature”", "“Body”", "switched off", "switch it on")
 
 
 def test_add_refuses_absolute_keys(character):
@@ -161,7 +161,7 @@ def test_add_refuses_absolute_keys(character):
     body.shape_key_add(name="Basis")
     body.shape_key_add(name="A")
     body.data.shape_keys.use_relative = False
-    refused_unchanged(body, "absolute", "Relative")
+    assert_refused_unchanged(body, "absolute", "Relative")
 
 
 def test_add_refuses_armature_parent(character):
@@ -169,7 +169,7 @@ def test_add_refuses_armature_parent(character):
     body, rig = character
     body.modifiers.clear()
     body.parent, body.parent_type = rig, "ARMATURE"
-    refused_unchanged(body, "parent", "Armature modifier")
+    assert_refused_unchanged(body, "parent", "Armature modifier")
 
 
 def test_add_refuses_zero_scale(scene, character):
@@ -177,7 +177,7 @@ def test_add_refuses_zero_scale(scene, character):
     body, _rig = character
     body.scale.x = 0.0
     bpy.context.view_layer.update()
-    refused_unchanged(body, "scaled to zero")
+    assert_refused_unchanged(body, "scaled to zero")
 
 
 def test_simulate_refuses_zero_scale(scene, character):
@@ -187,7 +187,7 @@ def test_simulate_refuses_zero_scale(scene, character):
     for frame, scale in ((1, 1.0), (5, 0.0), (9, 1.0)):
         body.scale = (scale,) * 3
         body.keyframe_insert("scale", frame=frame)
-    refused_unchanged(body, "zero", "frame 5", operator=bpy.ops.thew.simulate)
+    assert_refused_unchanged(body, "zero", "frame 5", operator=bpy.ops.thew.simulate)
     assert np.isfinite(play(body, (2, 7))).all()
 
 
@@ -198,7 +198,7 @@ def test_simulate_refuses_nan_pose(scene, character):
     for curve in part("scene.animation").curves_in(rig.animation_data):
         if "Spine" in curve.data_path:
             curve.keyframe_points[3].co.y = float("nan")
-    text = refused(bpy.ops.thew.simulate)
+    text = refusal(bpy.ops.thew.simulate)
     assert "Spine" in text and "not a number" in text
     assert np.isfinite(np.array([v.co for v in body.data.vertices])).all()
 
@@ -207,16 +207,16 @@ def test_operators_refuse_empty_range(scene, character):
     """Simulate and Bake refuse an empty frame range."""
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
-    refused_unchanged(body, "20 to 3", "empty", operator=bpy.ops.thew.bake, frame_start=20, frame_end=3)
-    refused_unchanged(body, "20 to 3", "empty", operator=bpy.ops.thew.simulate, frame_start=20, frame_end=3)
+    assert_refused_unchanged(body, "20 to 3", "empty", operator=bpy.ops.thew.bake, frame_start=20, frame_end=3)
+    assert_refused_unchanged(body, "20 to 3", "empty", operator=bpy.ops.thew.simulate, frame_start=20, frame_end=3)
 
 
 def test_operators_refuse_without_flesh(character):
     """Operators that need flesh refuse a mesh without it."""
     body, _ = character
     for operator in (bpy.ops.thew.simulate, bpy.ops.thew.bake, bpy.ops.thew.show_live):
-        refused_unchanged(body, "no flesh", "Add Flesh", operator=operator)
-    refused_unchanged(body, "nothing to remove", operator=bpy.ops.thew.remove)
+        assert_refused_unchanged(body, "no flesh", "Add Flesh", operator=operator)
+    assert_refused_unchanged(body, "nothing to remove", operator=bpy.ops.thew.remove)
 
 
 def test_bake_refuses_deleted_modifier(character):
@@ -224,7 +224,7 @@ def test_bake_refuses_deleted_modifier(character):
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
     body.modifiers.remove(body.modifiers["Thew"])
-    refused_unchanged(body, "modifier is gone", operator=bpy.ops.thew.bake)
+    assert_refused_unchanged(body, "modifier is gone", operator=bpy.ops.thew.bake)
     assert np.isfinite(play(body, (2, 7))).all()
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert [(m.type, m.show_viewport) for m in body.modifiers] == [("ARMATURE", True)]
@@ -235,7 +235,7 @@ def test_simulate_refuses_deleted_armature(character):
     body, _ = character
     bpy.ops.thew.add(cells_across=6)
     body.modifiers.remove(body.modifiers["Armature"])
-    refused_unchanged(body, "Armature modifier", operator=bpy.ops.thew.simulate)
+    assert_refused_unchanged(body, "Armature modifier", operator=bpy.ops.thew.simulate)
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert len(body.modifiers) == 0
 
@@ -247,7 +247,7 @@ def test_bake_refuses_pinned_key(character):
     body.shape_key_add(name="A")
     bpy.ops.thew.add(cells_across=6)
     body.show_only_shape_key = True
-    refused_unchanged(body, "pinned", operator=bpy.ops.thew.bake)
+    assert_refused_unchanged(body, "pinned", operator=bpy.ops.thew.bake)
 
 
 def test_add_refuses_linked_mesh(scene, character, tmp_path):
@@ -262,12 +262,12 @@ def test_add_refuses_linked_mesh(scene, character, tmp_path):
         bpy.context.scene.collection.objects.link(obj)
     body = bpy.data.objects["Body"]
     activate(body)
-    text = refused(bpy.ops.thew.add)
+    text = refusal(bpy.ops.thew.add)
     assert "“Body” is linked from another file" in text and "Make Local" in text
     override = body.override_create()
     bpy.context.scene.collection.objects.link(override)
     activate(override)
-    text = refused(bpy.ops.thew.add)
+    text = refusal(bpy.ops.thew.add)
     assert override.name in text and "Make Local" in text
 
 
@@ -340,14 +340,14 @@ def test_add_reports_native_failure(scene, character, monkeypatch):
     body, _ = character
     native = part("logic.native")
 
-    class Broken:
+    class BrokenCore:
         def __getattr__(self, name):
             if name == "ThewError":
                 return native.thew.ThewError
             raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(part("live.building"), "core", Broken)
-    text = refused_unchanged(body, "unforeseen", "nothing was changed")
+    monkeypatch.setattr(part("live.building"), "core", BrokenCore)
+    text = assert_refused_unchanged(body, "unforeseen", "nothing was changed")
     assert "a bug" in text
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import animate, evaluated, flesh_of, play, size_of
+from helpers import animate, evaluated_positions, flesh_of, play, size_of
 
 FRAMES = range(1, 21)
 
@@ -126,7 +126,7 @@ def test_render_subframes(scene, character, film):
     skin = {}
     for part_ in (0.25, 0.5):
         scene.frame_set(7, subframe=part_)
-        skin[part_] = evaluated(body)
+        skin[part_] = evaluated_positions(body)
     add(body)
     play(body, FRAMES)
     for part_, shape in skin.items():
@@ -161,4 +161,4 @@ def test_alembic_export_matches_playback(scene, character, tmp_path):
     copy = next(o for o in scene.objects if o.type == "MESH" and o != body)
     for frame, shape in zip(range(3, 8), played, strict=True):
         scene.frame_set(frame)
-        np.testing.assert_allclose(evaluated(copy), shape, atol=1e-5)
+        np.testing.assert_allclose(evaluated_positions(copy), shape, atol=1e-5)

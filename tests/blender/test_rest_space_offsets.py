@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from characters import clips, load, meshes, play_clip
 from conftest import data_folder
-from helpers import evaluated, make_character, part, size_of
+from helpers import evaluated_positions, make_character, part, size_of
 
 FOLDER = data_folder("characters")
 #: A biped, one with scaled bones and objects, one from FBX.
@@ -26,7 +26,7 @@ def waves(rest, amount):
     return amount * size * np.sin(7.0 * rest[:, [1, 2, 0]] / size + np.arange(3))
 
 
-def shifted(obj, deltas):
+def shifted_shape(obj, deltas):
     """Returns the evaluated shape when a shape key moves the vertices by `deltas` [n, 3]."""
     mesh, had = obj.data, obj.data.shape_keys is not None
     if not had:
@@ -35,7 +35,7 @@ def shifted(obj, deltas):
     basis = part("scene.mesh").key_positions(mesh.shape_keys.reference_key)
     key.points.foreach_set("co", np.ascontiguousarray(basis + deltas, dtype=np.float32).ravel())
     key.value = 1.0
-    shape = evaluated(obj)
+    shape = evaluated_positions(obj)
     obj.shape_key_remove(key)
     if not had:
         obj.shape_key_clear()
@@ -51,15 +51,15 @@ def check(obj, frames, amount=0.05, tolerance=1e-5, found=None):
     with part("bake.skinning").Probe(found or found_of(obj), rest, bpy.context.scene) as probe:
         for frame in frames:
             bpy.context.scene.frame_set(frame)
-            skin = evaluated(obj).astype(float)
+            skin = evaluated_positions(obj).astype(float)
             posed, blended = probe.read(bpy.context.evaluated_depsgraph_get())
             deltas, miss = part("logic.unskin").unskinned(blended, offsets)
             reach = max(size, np.abs(skin).max())
             if not obj.data.shape_keys:
                 assert np.abs(posed - skin).max() < 1e-6 * reach
             turned = np.einsum("nij,nj->ni", blended, small)
-            assert np.abs(shifted(obj, small) - skin - turned).max() < tolerance * reach
-            error = np.abs(shifted(obj, deltas) - skin - offsets).max(axis=1)
+            assert np.abs(shifted_shape(obj, small) - skin - turned).max() < tolerance * reach
+            error = np.abs(shifted_shape(obj, deltas) - skin - offsets).max(axis=1)
             assert (error < tolerance * reach + miss).all()
             assert miss.max() == 0.0
     assert before == {kind: len(getattr(bpy.data, kind)) for kind in before}
@@ -169,7 +169,7 @@ def test_unskin_real_characters(addon, file):
 # the inverse alone ----------------------------------------------------------------------------------------------------
 
 
-def flattened(rng, singular):
+def flattening_matrices(rng, singular):
     """Returns matrices with the given singular values [n, 3], turned at random."""
     turns = np.linalg.qr(rng.normal(size=(2, len(singular), 3, 3)))[0]
     return np.einsum("nij,nj,njk->nik", turns[0], singular, turns[1])
@@ -178,7 +178,7 @@ def flattened(rng, singular):
 def test_unskinned_inverts_regular_maps(addon):
     """Regular maps are inverted exactly."""
     rng = np.random.default_rng(1)
-    blended = flattened(rng, rng.uniform(0.5, 2.0, (200, 3)))
+    blended = flattening_matrices(rng, rng.uniform(0.5, 2.0, (200, 3)))
     offsets = rng.normal(size=(200, 3))
     deltas, miss = part("logic.unskin").unskinned(blended, offsets)
     np.testing.assert_allclose(np.einsum("nij,nj->ni", blended, deltas), offsets, atol=1e-12)
@@ -191,7 +191,7 @@ def test_unskinned_damps_flat_maps(addon):
     many = 400
     singular = np.ones((many, 3))
     singular[: many // 2, 2] = np.linspace(0.0, 0.3, many // 2)
-    turn = flattened(rng, np.ones((1, 3)))[0]
+    turn = flattening_matrices(rng, np.ones((1, 3)))[0]
     blended = turn @ (singular[:, :, None] * np.eye(3))
     offsets = np.tile(turn @ (1.0, -2.0, 1.0), (many, 1))
     deltas, miss = part("logic.unskin").unskinned(blended, offsets)
@@ -206,7 +206,7 @@ def test_unskinned_damps_flat_maps(addon):
 def test_unskinned_small_scale(addon):
     """Maps of a very small character are inverted exactly."""
     rng = np.random.default_rng(3)
-    blended = flattened(rng, rng.uniform(0.5e-3, 2e-3, (50, 3)))
+    blended = flattening_matrices(rng, rng.uniform(0.5e-3, 2e-3, (50, 3)))
     offsets = 1e-3 * rng.normal(size=(50, 3))
     deltas, miss = part("logic.unskin").unskinned(blended, offsets)
     np.testing.assert_allclose(np.einsum("nij,nj->ni", blended, deltas), offsets, atol=1e-12)

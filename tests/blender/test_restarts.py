@@ -13,7 +13,7 @@ CUT, LAST = 11, 20
 
 
 @pytest.fixture
-def cut(scene):
+def cut_character(scene):
     """Builds a character that moves, and is ten metres away from frame `CUT` on."""
     scene.frame_end = LAST
     body, rig = make_character()
@@ -31,49 +31,49 @@ def cut(scene):
     return body, rig
 
 
-def simulated(body, start=1, end=LAST):
+def simulate(body, start=1, end=LAST):
     activate(body)
     assert bpy.ops.thew.simulate(frame_start=start, frame_end=end) == {"FINISHED"}
     return play(body, range(start, end + 1))
 
 
-def test_restart_at_cut(cut):
+def test_restart_at_cut(cut_character):
     """Flesh begins anew at a restart, and its removal gives the former motion back."""
-    body, _ = cut
-    thrown = simulated(body)
+    body, _ = cut_character
+    thrown = simulate(body)
     assert f"jumps in frame {CUT}" in body.thew.made.notes or flesh_of(body).jumps == (CUT,)
     bpy.context.scene.frame_set(CUT)
     assert bpy.ops.thew.restart_here() == {"FINISHED"}
-    begun = simulated(body)
+    begun = simulate(body)
     assert flesh_of(body).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(body).begun.note
     size = size_of(begun[0])
     assert np.abs(thrown[CUT - 1 :] - begun[CUT - 1 :]).max() > 0.02 * size
     # Each part is what it is alone, with the same run-in.
     body.thew.motion_start = "PREROLL"
-    alone = simulated(body, CUT, LAST)
+    alone = simulate(body, CUT, LAST)
     np.testing.assert_allclose(begun[CUT - 1 :], alone, atol=1e-6 * size)
     # And goes on again as it was.
     body.thew.motion_start = "AUTOMATIC"
     assert bpy.ops.thew.restart_remove(frame=CUT) == {"FINISHED"}
-    np.testing.assert_allclose(simulated(body), thrown, atol=1e-6 * size)
+    np.testing.assert_allclose(simulate(body), thrown, atol=1e-6 * size)
 
 
-def test_restart_limits_lead(cut):
+def test_restart_limits_lead(cut_character):
     """A range that begins at or after a restart uses nothing before it."""
-    body, _ = cut
+    body, _ = cut_character
     bpy.ops.thew.restart_here(frame=CUT)
-    whole = simulated(body)
-    np.testing.assert_allclose(simulated(body, CUT, LAST), whole[CUT - 1 :], atol=1e-6 * size_of(whole[0]))
-    later = simulated(body, CUT + 3, LAST)
+    whole = simulate(body)
+    np.testing.assert_allclose(simulate(body, CUT, LAST), whole[CUT - 1 :], atol=1e-6 * size_of(whole[0]))
+    later = simulate(body, CUT + 3, LAST)
     np.testing.assert_allclose(later, whole[CUT + 2 :], atol=1e-6 * size_of(whole[0]))
     assert flesh_of(body).clip.lead == 3
 
 
-def test_restart_in_bake_and_shot(cut):
+def test_restart_in_bake_and_shot(cut_character):
     """Bakes and exported shots contain the restart."""
-    body, _ = cut
+    body, _ = cut_character
     bpy.ops.thew.restart_here(frame=CUT)
-    live = simulated(body)
+    live = simulate(body)
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert np.abs(play(body, range(1, LAST + 1)) - live).max() < 1e-5 * size_of(live[0])
     bpy.ops.thew.remove()
@@ -85,7 +85,7 @@ def test_restart_in_bake_and_shot(cut):
     assert shot.restarts == [CUT - 1]
 
 
-def test_restart_of_clip_checked(cut, tmp_path, capsys):
+def test_restart_of_clip_checked(cut_character, tmp_path, capsys):
     """A clip bakes as within Blender over its own frames, and is refused where the file has other restarts."""
     # Of a range with frames before it, of which a run-in is made; and to no other cuts.
     bpy.ops.thew.restart_here(frame=CUT)
@@ -113,7 +113,7 @@ def test_restart_of_clip_checked(cut, tmp_path, capsys):
     assert f"begins anew in frame {CUT + 5}, that of “cut.clip.thew” in frame {CUT}" in said.out + said.err
 
 
-def test_restart_suggested_by_command(cut, tmp_path, capsys):
+def test_restart_suggested_by_command(cut_character, tmp_path, capsys):
     """The command line reports a jump and suggests a restart."""
     path = tmp_path / "cut.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
@@ -134,33 +134,33 @@ def test_restart_opens_loop(scene, start, frame):
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     body.thew.motion_start = start
-    looped = simulated(body)
+    looped = simulate(body)
     assert flesh_of(body).begun.period == LAST
     bpy.ops.thew.restart_here(frame=frame)
-    opened, begun = simulated(body), flesh_of(body).begun
+    opened, begun = simulate(body), flesh_of(body).begun
     assert begun.period == 0 and "A loop is not closed where the flesh begins anew" in begun.note
     assert ("Begins anew in frame 5" in begun.note) == (frame == 5)
     assert np.abs(opened - looped).max() > 1e-3 * size_of(looped[0])
 
 
-def test_restart_copied_to_later_flesh(cut):
+def test_restart_copied_to_later_flesh(cut_character):
     """Flesh that is added later takes over the restarts of its character."""
-    _, rig = cut
+    _, rig = cut_character
     bpy.ops.thew.restart_here(frame=CUT)
     shirt = make_body(rig, name="Shirt", rings=9)
     activate(shirt)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert [restart.frame for restart in shirt.thew.restarts] == [CUT]
-    simulated(shirt)
+    simulate(shirt)
     assert flesh_of(shirt).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(shirt).begun.note
 
 
-def test_restart_outside_range(cut):
+def test_restart_outside_range(cut_character):
     """A restart outside the range changes nothing, and a second one at its frame adds none."""
-    body, _ = cut
-    whole = simulated(body)
+    body, _ = cut_character
+    whole = simulate(body)
     bpy.ops.thew.restart_here(frame=LAST + 30)
-    np.testing.assert_allclose(simulated(body), whole, atol=1e-7)
+    np.testing.assert_allclose(simulate(body), whole, atol=1e-7)
     assert [restart.frame for restart in body.thew.restarts] == [LAST + 30]
     bpy.ops.thew.restart_here(frame=LAST + 30)
     assert len(body.thew.restarts) == 1

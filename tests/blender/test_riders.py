@@ -12,12 +12,12 @@ from helpers import (
     Layout,
     activate,
     animate,
-    evaluated,
+    evaluated_positions,
     make_armature,
     make_body,
     part,
     play,
-    refused,
+    refusal,
     size_of,
     snapshot,
     world,
@@ -82,7 +82,7 @@ def ride(body, *riders) -> None:
 
 
 @pytest.fixture
-def dressed(character):
+def dressed_character(character):
     """Builds (body with flesh, armature, shirt, eye): the shirt covers the belly, the eye hangs on the head."""
     body, armature = character
     body.thew.softness = 0.8
@@ -104,7 +104,7 @@ def offsets(obj, frames=FRAMES) -> np.ndarray:
     return live - plain
 
 
-def below(shirt, body) -> tuple[np.ndarray, np.ndarray]:
+def nearest_on_body(shirt, body) -> tuple[np.ndarray, np.ndarray]:
     """Returns for each vertex of a mesh the nearest vertex of the body at rest, and its distance."""
     here = np.array([shirt.matrix_world @ v.co for v in shirt.data.vertices])
     there = np.array([body.matrix_world @ v.co for v in body.data.vertices])
@@ -112,7 +112,7 @@ def below(shirt, body) -> tuple[np.ndarray, np.ndarray]:
     return distance.argmin(axis=1), distance.min(axis=1)
 
 
-def same(shapes, others, size) -> None:
+def assert_same(shapes, others, size) -> None:
     assert np.abs(np.asarray(shapes) - others).max() < 1e-5 * size
 
 
@@ -148,10 +148,10 @@ def test_rider_keeps_distance(scene):
         assert (np.abs(after - before) <= np.maximum(1e-3 * size, 0.2 * before)).all()
 
 
-def test_rider_sways_with_skin(dressed):
+def test_rider_sways_with_skin(dressed_character):
     """A rider sways as the skin below it does."""
-    body, _, shirt, _ = dressed
-    nearest, _ = below(shirt, body)
+    body, _, shirt, _ = dressed_character
+    nearest, _ = nearest_on_body(shirt, body)
     skin, cloth = offsets(body), offsets(shirt)
     assert np.abs(skin).max() > 5e-3
     size = size_of(world(body))
@@ -160,14 +160,14 @@ def test_rider_sways_with_skin(dressed):
     assert np.median(away) < 1e-3 * size and away.max() < 0.1 * np.abs(skin).max()
 
 
-def test_rider_eye_stays_rigid(dressed):
+def test_rider_eye_stays_rigid(dressed_character):
     """An eye moves as one rigid piece with the skin around it."""
-    body, _, _, eye = dressed
+    body, _, _, eye = dressed_character
     body.thew.softness = 1.0
     added = offsets(eye)
     assert np.abs(added).max() > 1e-5
     assert np.ptp(added, axis=1).max() < 1e-5
-    nearest, _ = below(eye, body)
+    nearest, _ = nearest_on_body(eye, body)
     around = {v for face in body.data.polygons if set(face.vertices) & set(nearest.tolist()) for v in face.vertices}
     skin = offsets(body)[:, sorted(around)]
     assert (added[:, 0] >= skin.min(axis=1) - 1e-5).all() and (added[:, 0] <= skin.max(axis=1) + 1e-5).all()
@@ -189,7 +189,7 @@ def test_rider_placed_anywhere(scene):
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     scene.frame_set(9)  # a pose in which nothing stands as it does at rest
     ride(body, shirt, eye)
-    nearest, _ = below(shirt, body)
+    nearest, _ = nearest_on_body(shirt, body)
     skin, cloth, ball_ = offsets(body), offsets(shirt), offsets(eye)
     largest = np.abs(skin).max()
     assert np.linalg.norm(cloth - skin[:, nearest], axis=2).max() < 0.1 * largest
@@ -201,29 +201,29 @@ def test_rider_placed_anywhere(scene):
     assert (ball_[:, 0] <= skin[:, under].max(axis=1) + 0.1 * largest).all()
 
 
-def test_rider_follows_changed_body(dressed):
+def test_rider_follows_changed_body(dressed_character):
     """Riders follow a body whose settings change, and lose their offsets when its flesh is off."""
-    body, _, shirt, _ = dressed
+    body, _, shirt, _ = dressed_character
     before = offsets(shirt)
     body.thew.softness = 0.3
     firm = offsets(shirt)
     assert np.abs(firm).max() < 0.7 * np.abs(before).max()
-    nearest, _ = below(shirt, body)
+    nearest, _ = nearest_on_body(shirt, body)
     skin = offsets(body)
     assert np.linalg.norm(firm - skin[:, nearest], axis=2).max() < 0.1 * np.abs(skin).max()
     body.thew.enabled = False
     assert not np.abs(offsets(shirt)).max()
     body.thew.enabled = True
-    same(offsets(shirt), firm, size_of(world(body)))
+    assert_same(offsets(shirt), firm, size_of(world(body)))
     shirt.thew.enabled = False
     assert "thew_offset" not in shirt.data.attributes
     shirt.thew.enabled = True
-    same(offsets(shirt), firm, size_of(world(body)))
+    assert_same(offsets(shirt), firm, size_of(world(body)))
 
 
-def test_rider_reread_after_edit(dressed):
+def test_rider_reread_after_edit(dressed_character):
     """A rider whose mesh was edited is read again."""
-    body, _, shirt, _ = dressed
+    body, _, shirt, _ = dressed_character
     scene = bpy.context.scene
     cloud = bmesh.new()
     cloud.from_mesh(shirt.data)
@@ -231,14 +231,14 @@ def test_rider_reread_after_edit(dressed):
     cloud.to_mesh(shirt.data)
     cloud.free()
     scene.frame_set(7)
-    nearest, _ = below(shirt, body)
+    nearest, _ = nearest_on_body(shirt, body)
     skin, cloth = offsets(body), offsets(shirt)
     assert np.linalg.norm(cloth - skin[:, nearest], axis=2).max() < 0.1 * np.abs(skin).max()
 
 
-def test_rider_without_weights(dressed):
+def test_rider_without_weights(dressed_character):
     """A shirt that merely hangs on the armature takes the same offsets, in its own space."""
-    body, armature, shirt, _ = dressed
+    body, armature, shirt, _ = dressed_character
     weighted = offsets(shirt)
     activate(shirt)
     assert bpy.ops.thew.remove() == {"FINISHED"}
@@ -248,38 +248,38 @@ def test_rider_without_weights(dressed):
     shirt.modifiers.new("Subdivision", "SUBSURF").levels = 1
     ride(body, shirt)
     assert [m.type for m in shirt.modifiers] == ["SUBSURF", "NODES"]
-    same(offsets(shirt)[:, : weighted.shape[1]], weighted, size_of(world(body)))
+    assert_same(offsets(shirt)[:, : weighted.shape[1]], weighted, size_of(world(body)))
 
 
 # bakes ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_bake_includes_riders(dressed, space):
+def test_bake_includes_riders(dressed_character, space):
     """A bake of the body bakes its riders too, as they played live."""
-    body, _, *riders = dressed
+    body, _, *riders = dressed_character
     everyone = (body, *riders)
     live = [play(obj, FRAMES, read=world) for obj in everyone]
     activate(body)
     assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
     for obj, shapes in zip(everyone, live, strict=True):
         assert obj.thew.made.shows_bake and len(obj.thew.made.baked_keys.splitlines()) == 20
-        same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
+        assert_same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     for obj, shapes in zip(everyone, live, strict=True):
         assert not obj.thew.made.shows_bake
-        same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
+        assert_same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
     assert bpy.ops.thew.show_bake() == {"FINISHED"}
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     for obj, shapes in zip(everyone, live, strict=True):
         assert not obj.thew.made.rides and obj.thew.body is None
         assert "NODES" not in {m.type for m in obj.modifiers}
-        same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
+        assert_same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
 
 
-def test_bake_of_rider_alone(dressed):
+def test_bake_of_rider_alone(dressed_character):
     """A rider can be baked alone, and its bake removed."""
-    body, _, shirt, _ = dressed
+    body, _, shirt, _ = dressed_character
     cast = shirt.modifiers.new("Cast", "CAST")
     cast.factor = 0.1
     shirt.modifiers.move(len(shirt.modifiers) - 1, 0)
@@ -288,14 +288,14 @@ def test_bake_of_rider_alone(dressed):
     for space in ("REST", "POSED"):
         assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
         assert not body.thew.made.baked_keys
-        same(play(shirt, FRAMES, read=world), live, size_of(live[0]))
+        assert_same(play(shirt, FRAMES, read=world), live, size_of(live[0]))
     assert bpy.ops.thew.show_live() == {"FINISHED"}
-    same(play(shirt, FRAMES, read=world), live, size_of(live[0]))
+    assert_same(play(shirt, FRAMES, read=world), live, size_of(live[0]))
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
     assert shirt.data.shape_keys is None and body.thew.made.flesh
 
 
-def test_command_bakes_riders(dressed, tmp_path, capsys):
+def test_command_bakes_riders(dressed_character, tmp_path, capsys):
     """The command line bakes riders with their body."""
     path = tmp_path / "dressed.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
@@ -326,9 +326,9 @@ def test_rider_remove_restores(character):
     assert [snapshot(obj) for obj in (shirt, eye)] == before
 
 
-def test_remove_body_frees_riders(dressed):
+def test_remove_body_frees_riders(dressed_character):
     """Riders of a removed body show their plain skin, and the message names them."""
-    body, _, *riders = dressed
+    body, _, *riders = dressed_character
     activate(body)
     said = part("live.jobs").remove(body)
     assert "“Eye” and “Shirt” rode on “Body” and show their plain skin again" in said
@@ -338,18 +338,18 @@ def test_remove_body_frees_riders(dressed):
     assert not [g for g in bpy.data.node_groups if g.get("thew_tree")]
 
 
-def test_rider_saved_and_undone(dressed, tmp_path):
+def test_rider_saved_and_undone(dressed_character, tmp_path):
     """Riding survives saving, opening and undo."""
-    _body, _, shirt, _ = dressed
+    _body, _, shirt, _ = dressed_character
     live = play(shirt, FRAMES)
     size = size_of(live[0])
     path = tmp_path / "dressed.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    same(evaluated(shirt), live[-1], size)
+    assert_same(evaluated_positions(shirt), live[-1], size)
     bpy.ops.wm.open_mainfile(filepath=str(path))
     shirt = bpy.data.objects["Shirt"]
     assert "thew_offset" not in shirt.data.attributes  # plain skin until the flesh is built
-    same(play(shirt, FRAMES), live, size)
+    assert_same(play(shirt, FRAMES), live, size)
     bpy.ops.ed.undo_push(message="before")
     activate(shirt)
     assert bpy.ops.thew.remove() == {"FINISHED"}
@@ -357,12 +357,12 @@ def test_rider_saved_and_undone(dressed, tmp_path):
     assert bpy.ops.ed.undo() == {"FINISHED"}
     shirt = bpy.data.objects["Shirt"]
     assert shirt.thew.made.rides
-    same(play(shirt, FRAMES), live, size)
+    assert_same(play(shirt, FRAMES), live, size)
 
 
-def test_rider_changes_body(dressed):
+def test_rider_changes_body(dressed_character):
     """A rider can be given another body and the first one again."""
-    body, armature, shirt, _ = dressed
+    body, armature, shirt, _ = dressed_character
     other = make_body(armature, name="Other")
     other.thew.softness = 0.2
     activate(other)
@@ -376,37 +376,37 @@ def test_rider_changes_body(dressed):
     activate(shirt)
     shirt.thew.body = body
     assert bpy.ops.thew.ride() == {"FINISHED"}
-    same(offsets(shirt), soft, size_of(world(body)))
+    assert_same(offsets(shirt), soft, size_of(world(body)))
 
 
-def test_ride_refusals(dressed):
+def test_ride_refusals(dressed_character):
     """Objects that cannot ride are refused with the reason."""
-    body, armature, shirt, eye = dressed
+    body, armature, shirt, eye = dressed_character
     activate(body)
-    assert "select clothes or eyes too" in refused(bpy.ops.thew.ride)
+    assert "select clothes or eyes too" in refusal(bpy.ops.thew.ride)
     lone = ball("Lone", armature, "Head", (0, 0, 1.9), 0.1)
     activate(lone)
-    assert "needs a body to ride on" in refused(bpy.ops.thew.ride)
+    assert "needs a body to ride on" in refusal(bpy.ops.thew.ride)
     lone.parent = None
     lone.thew.body = body
-    assert "Nothing of “Rig” moves “Lone”" in refused(bpy.ops.thew.ride)
+    assert "Nothing of “Rig” moves “Lone”" in refusal(bpy.ops.thew.ride)
     lone.parent = armature
     lone.modifiers.new("Mirror", "MIRROR")
-    assert "“Mirror” of “Lone” makes or removes vertices" in refused(bpy.ops.thew.ride)
+    assert "“Mirror” of “Lone” makes or removes vertices" in refusal(bpy.ops.thew.ride)
     lone.modifiers.clear()
     lone.data.vertices[0].co.x = float("nan")
     activate(shirt)
-    assert "rides on another body" in refused(bpy.ops.thew.add)
+    assert "rides on another body" in refusal(bpy.ops.thew.add)
     twin = bpy.data.objects.new("Twin", eye.data)
     bpy.context.scene.collection.objects.link(twin)
     twin.thew.body = body
     activate(twin)
-    assert "shares its mesh with “Eye”" in refused(bpy.ops.thew.ride)
+    assert "shares its mesh with “Eye”" in refusal(bpy.ops.thew.ride)
 
 
-def test_panels_show_riders(dressed):
+def test_panels_show_riders(dressed_character):
     """The panels of body and rider show who rides on whom."""
-    body, armature, shirt, _ = dressed
+    body, armature, shirt, _ = dressed_character
     panel, riding_panel = part("ui.panels"), part("ui.riding_panel")
     layout = Layout()
     riding_panel.draw_riders(layout, bpy.context, body, 60)
@@ -423,9 +423,9 @@ def test_panels_show_riders(dressed):
     assert riding_panel.health(shirt, 1).text == "Plain skin: choose a body to ride on"
 
 
-def test_add_on_second_mesh_proposes_ride(fleshed, capsys):
+def test_add_on_second_mesh_proposes_ride(fleshed_character, capsys):
     """Flesh on a second mesh of a character proposes riding instead."""
-    body, _armature = fleshed
+    body, _armature = fleshed_character
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
     activate(shirt)
     assert part("operators.add").fleshed(shirt) == [body]
@@ -435,4 +435,4 @@ def test_add_on_second_mesh_proposes_ride(fleshed, capsys):
     for obj in (shirt, body):
         obj.select_set(True)
     bpy.context.view_layer.objects.active = body
-    assert ride_text in refused(bpy.ops.thew.ride)
+    assert ride_text in refusal(bpy.ops.thew.ride)

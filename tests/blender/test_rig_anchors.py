@@ -8,20 +8,20 @@ import math
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, add_rig, flesh_of, make_character, moved_by, part, play, settled, size_of, world
+from helpers import activate, add_rig, flesh_of, largest_difference, make_character, part, play, settle, size_of, world
 
 FRAMES = range(1, 21)
 
 
-def test_rig_follows_renames(fleshed):
+def test_rig_follows_renames(fleshed_character):
     """A rig follows its bone and objects when they are renamed."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     rig = add_rig(body, bone="Spine")
     bpy.context.scene.frame_set(1)  # Blender 5.2 takes the pose of the frame as it renames a bone
-    before = settled(body)
+    before = settle(body)
     armature.data.bones["Spine"].name = "Rückgrat"
     armature.name, body.name, body.data.name = "Gerippe", "Leib", "Haut"
-    after = settled(body)
+    after = settle(body)
     assert (rig.bone, rig.problem) == ("Rückgrat", "")
     np.testing.assert_allclose(after, before, atol=1e-6 * size_of(before))
     shapes = play(body, FRAMES)
@@ -29,9 +29,9 @@ def test_rig_follows_renames(fleshed):
 
 
 @pytest.mark.parametrize("how", ["renamed", "made anew"])
-def test_rig_place_after_bone_renames(fleshed, how):
+def test_rig_place_after_bone_renames(fleshed_character, how):
     """A rig can be placed after bones were renamed."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     play(body, (1, 6))
     if how == "renamed":
         for bone in armature.data.bones:
@@ -51,33 +51,33 @@ def test_rig_place_after_bone_renames(fleshed, how):
     assert np.isfinite(play(body, FRAMES)).all()
 
 
-def test_rig_follows_swapped_names(fleshed):
+def test_rig_follows_swapped_names(fleshed_character):
     """Rigs stay on their bones when two bones swap names."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     rig = add_rig(body, bone="Spine")
     add_rig(body, bone="Head")
     bones = armature.data.bones
     bones["Spine"].name = "x"
     bones["Head"].name = "Spine"
     bones["x"].name = "Head"
-    settled(body)
+    settle(body)
     assert [each.bone for each in body.thew.rigs] == ["Head", "Spine"]
     assert rig.problem == ""
 
 
-def test_rig_off_without_bone(fleshed):
+def test_rig_off_without_bone(fleshed_character):
     """A rig is off while its bone is deleted and acts again when the bone returns."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     rig = add_rig(body, bone="Head")
     other = add_rig(body, bone="Spine")
     rig = body.thew.rigs[0]
-    settled(body)
+    settle(body)
     activate(armature)
     bpy.ops.object.mode_set(mode="EDIT")
     bones = armature.data.edit_bones
     bones.remove(bones["Head"])
     bpy.ops.object.mode_set(mode="OBJECT")
-    shape = settled(body)
+    shape = settle(body)
     assert np.isfinite(shape).all()
     assert "“Head”" in rig.problem and "gone" in rig.problem and rig.enabled and other.problem == ""
     assert np.isfinite(play(body, FRAMES)).all() and "gone" in rig.problem
@@ -87,7 +87,7 @@ def test_rig_off_without_bone(fleshed):
     bone.head, bone.tail = (0.0, 0.0, 1.2), (0.0, 0.0, 1.8)
     bone.parent = armature.data.edit_bones["Spine"]
     bpy.ops.object.mode_set(mode="OBJECT")
-    settled(body)
+    settle(body)
     assert rig.problem == ""
 
 
@@ -111,26 +111,26 @@ def edit_mesh(body, change) -> None:
     body.data.update()
 
 
-def test_rig_follows_face(fleshed):
+def test_rig_follows_face(fleshed_character):
     """A rig in the skin finds its face again after edits elsewhere."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
     place = skin_face(body)
     np.testing.assert_allclose(rig.face_place, place, atol=1e-6)
-    settled(body)
+    settle(body)
 
     def cut(made, bmesh):
         bmesh.ops.poke(made, faces=made.faces[5:15])
 
     edit_mesh(body, cut)
-    settled(body)
+    settle(body)
     assert rig.problem == "" and rig.face != 101
     np.testing.assert_allclose(skin_face(body, rig.face), place, atol=1e-6)
 
 
-def test_rig_stays_on_cut_face(fleshed):
+def test_rig_stays_on_cut_face(fleshed_character):
     """A rig stays at its place when its face is cut."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
     polygon = int(part("rigs.anchors").triangles_and_faces(body.data)[1][101])
     place = skin_face(body)
@@ -139,16 +139,16 @@ def test_rig_stays_on_cut_face(fleshed):
         bmesh.ops.poke(made, faces=[made.faces[polygon]])
 
     edit_mesh(body, cut)
-    settled(body)
+    settle(body)
     assert rig.problem == ""
     corners = part("rigs.anchors").triangles_and_faces(body.data)[0][rig.face]
     there = np.array(rig.barycentric) @ np.array([body.data.vertices[i].co for i in corners])
     np.testing.assert_allclose(there, place, atol=1e-2)
 
 
-def test_rig_off_without_face(fleshed):
+def test_rig_off_without_face(fleshed_character):
     """A rig is off when its face is deleted, until it gets another one."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
     polygon = int(part("rigs.anchors").triangles_and_faces(body.data)[1][101])
 
@@ -156,20 +156,20 @@ def test_rig_off_without_face(fleshed):
         bmesh.ops.delete(made, geom=[made.faces[polygon]], context="FACES")
 
     edit_mesh(body, cut)
-    assert np.isfinite(settled(body)).all()
+    assert np.isfinite(settle(body)).all()
     assert "face" in rig.problem and "gone" in rig.problem and rig.enabled
     part("rigs.anchors").anchor_face(body, rig, 30)
-    settled(body)
+    settle(body)
     assert rig.problem == ""
 
 
-def test_skin_rig_pushes_at_face(fleshed):
+def test_skin_rig_pushes_at_face(fleshed_character):
     """A rig in the skin pushes outward at its face, and inward with negative strength."""
-    body, _ = fleshed
-    plain = settled(body)
+    body, _ = fleshed_character
+    plain = settle(body)
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
     place = skin_face(body)
-    shape = settled(body)
+    shape = settle(body)
     moved = np.linalg.norm(shape - plain, axis=1)
     nearest = np.argsort(np.linalg.norm(plain - place, axis=1))[:8]
     farthest = np.argsort(np.linalg.norm(plain - place, axis=1))[-30:]
@@ -177,7 +177,7 @@ def test_skin_rig_pushes_at_face(fleshed):
     outward = place * (1.0, 1.0, 0.0)
     assert ((shape - plain)[nearest] @ outward).max() > 0.0  # a bump pushes along the skin's outward direction
     rig.strength = -rig.strength
-    assert ((settled(body) - plain)[nearest] @ outward).min() < 0.0
+    assert ((settle(body) - plain)[nearest] @ outward).min() < 0.0
 
 
 def test_skin_rig_on_mirrored_object(scene):
@@ -186,7 +186,7 @@ def test_skin_rig_on_mirrored_object(scene):
     body.scale.x = armature.scale.x = -1.0
     bpy.context.view_layer.update()
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    plain = settled(body)
+    plain = settle(body)
     part("rigs.anchors")
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
     part("rigs.anchors").anchor_face(body, rig, 101, (0.8, 0.15, 0.05))
@@ -196,56 +196,56 @@ def test_skin_rig_on_mirrored_object(scene):
     world = np.array(body.matrix_world)
     place = world[:3, :3] @ np.array(rig.face_place) + world[:3, 3]
     np.testing.assert_allclose(frame[:3, 3], flesh.place.points(place), atol=1e-5)
-    assert moved_by(settled(body), plain) > 1e-3 * size_of(plain)
+    assert largest_difference(settle(body), plain) > 1e-3 * size_of(plain)
 
 
-def test_free_rig_in_body(fleshed):
+def test_free_rig_in_body(fleshed_character):
     """A free rig acts at its place in the body, and is reported once it is moved outside."""
-    body, _ = fleshed
-    plain = settled(body)
+    body, _ = fleshed_character
+    plain = settle(body)
     rig = add_rig(body, guide="FREE", template="RADIAL")
     assert rig.problem == ""
-    first = settled(body)
-    assert moved_by(first, plain) > 1e-3 * size_of(plain)
+    first = settle(body)
+    assert largest_difference(first, plain) > 1e-3 * size_of(plain)
     rig.z = 0.3
-    assert moved_by(settled(body), first) > 1e-3 * size_of(plain)
+    assert largest_difference(settle(body), first) > 1e-3 * size_of(plain)
     rig.z = 30.0
-    shape = settled(body)
+    shape = settle(body)
     assert "outside" in rig.problem and rig.enabled
-    assert moved_by(shape, plain) < 1e-6 * size_of(plain)
+    assert largest_difference(shape, plain) < 1e-6 * size_of(plain)
     rig.z = 0.0
-    np.testing.assert_allclose(settled(body), first, atol=1e-6 * size_of(plain))
+    np.testing.assert_allclose(settle(body), first, atol=1e-6 * size_of(plain))
     assert rig.problem == ""
 
 
-def test_anchor_typed_by_hand(fleshed):
+def test_anchor_typed_by_hand(fleshed_character):
     """A bone or face that is typed in becomes the anchor, and bad input is reported."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     rig = add_rig(body, bone="Spine")
     rig.bone = "Head"
-    settled(body)
+    settle(body)
     assert (rig.bone, rig.problem) == ("Head", "")
     armature.data.bones["Head"].name = "Kopf"
-    settled(body)
+    settle(body)
     assert rig.bone == "Kopf"
     rig.guide, rig.face = "SKIN", 101
     rig.barycentric = (0.5, 0.25, 0.25)
-    settled(body)
+    settle(body)
     assert (rig.guide, rig.face, rig.problem) == ("SKIN", 101, "")
     rig.face = 44
-    settled(body)
+    settle(body)
     assert (rig.face, rig.problem) == (44, "")
     rig.barycentric = (math.nan, 0.0, 0.0)
-    settled(body)
+    settle(body)
     assert "not a number" in rig.problem
     rig.face = 99999
-    settled(body)
+    settle(body)
     assert "gone" in rig.problem
 
 
-def test_rig_on_bone_without_flesh(fleshed):
+def test_rig_on_bone_without_flesh(fleshed_character):
     """A rig on a bone that moves no flesh is reported."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     activate(armature)
     bpy.ops.object.mode_set(mode="EDIT")
     bone = armature.data.edit_bones.new("Target")
@@ -253,5 +253,5 @@ def test_rig_on_bone_without_flesh(fleshed):
     bpy.ops.object.mode_set(mode="OBJECT")
     rig = add_rig(body, bone="Spine")
     rig.bone = "Target"
-    assert np.isfinite(settled(body)).all()
+    assert np.isfinite(settle(body)).all()
     assert "moves no flesh" in rig.problem

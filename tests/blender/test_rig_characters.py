@@ -11,13 +11,13 @@ import pytest
 from characters import armature as armature_here
 from characters import clips, load, meshes, play_clip
 from conftest import FAST, data_folder
-from helpers import activate, add_rig, evaluated, flesh_of, moved_by, part, play, settled, size_of
+from helpers import activate, add_rig, evaluated_positions, flesh_of, largest_difference, part, play, settle, size_of
 
 CHARACTERS = ("q_bull",) if FAST else ("Fox", "q_bull", "mh_male_heavy")
 
 
 @pytest.fixture(params=CHARACTERS)
-def real(request, addon):
+def real_character(request, addon):
     folder = data_folder("characters")
     if folder is None or not (folder / f"{request.param}.glb").is_file():
         pytest.skip("no such character in THEW_DATA")
@@ -31,9 +31,9 @@ def real(request, addon):
     return obj
 
 
-def test_driven_bulge_bake_matches_live(real):
+def test_driven_bulge_bake_matches_live(real_character):
     """A driven bulge acts over a real clip, and its bake plays as the live flesh."""
-    body, scene = real, bpy.context.scene
+    body, scene = real_character, bpy.context.scene
     frames = range(scene.frame_start, scene.frame_end + 1)
     if len(frames) < 2 or not clips():
         scene.frame_start, scene.frame_end = 1, 12
@@ -51,7 +51,7 @@ def test_driven_bulge_bake_matches_live(real):
     assert np.isfinite(driven).all()
     controls = flesh_of(body).motion.controls[:, 0]
     assert np.ptp(controls) > 0.5
-    assert moved_by(driven, without) > 1e-4 * size_of(without[0])
+    assert largest_difference(driven, without) > 1e-4 * size_of(without[0])
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     np.testing.assert_allclose(play(body, frames), driven, atol=1e-5 * size_of(without[0]))
 
@@ -70,23 +70,23 @@ def busiest_bone(body) -> str:
     flesh, bones = flesh_of(body), part("rigs.drivers")
     armature = armature_here()
 
-    def turned(name):
+    def turn_range(name):
         turns = bones.turns_of(armature, name, flesh.motion.raw)
         return np.ptp([turn.to_exponential_map() for turn in turns], axis=0).max()
 
-    return max(flesh.character.bones, key=turned)
+    return max(flesh.character.bones, key=turn_range)
 
 
-def test_rig_finite_in_extreme_pose(real):
+def test_rig_finite_in_extreme_pose(real_character):
     """Rigs on real characters stay finite when bones are turned far."""
-    body, scene = real, bpy.context.scene
+    body, scene = real_character, bpy.context.scene
     add_rig(body, template="BULGE")
     add_rig(body, template="BUMP", guide="SKIN", face=7)
     armature = armature_here()
     armature.animation_data_clear()
     names = flesh_of(body).character.bones
     scene.frame_start, scene.frame_end = 1, 8
-    size = size_of(evaluated(body))
+    size = size_of(evaluated_positions(body))
     for name in (names[len(names) // 3], names[len(names) // 2]):
         bone = armature.pose.bones[name]
         bone.rotation_mode = "XYZ"
@@ -94,7 +94,7 @@ def test_rig_finite_in_extreme_pose(real):
             bone.rotation_euler = (angle, 0.0, 0.0)
             bone.keyframe_insert("rotation_euler", frame=frame)
         scene.frame_set(8)
-        shape = settled(body)
+        shape = settle(body)
         assert np.isfinite(shape).all() and np.abs(shape).max() < 100.0 * size
         assert bpy.ops.thew.simulate() == {"FINISHED"}
         shapes = play(body, range(1, 9))

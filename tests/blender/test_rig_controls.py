@@ -8,35 +8,35 @@ import math
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, add_rig, curve_keys, flesh_of, moved_by, part, play, refused, settled, size_of
+from helpers import activate, add_rig, curve_keys, flesh_of, largest_difference, part, play, refusal, settle, size_of
 from mathutils import Quaternion
 
 FRAMES = range(1, 21)
 
 
-def test_rig_setting_resimulates(fleshed):
+def test_rig_setting_resimulates(fleshed_character):
     """Rigs act in motion, and a changed rig simulates anew at once."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     plain = play(body, FRAMES)
     size = size_of(plain[0])
     rig = add_rig(body, bone="Spine")
     pushed = play(body, FRAMES)
-    assert moved_by(pushed, plain) > 3e-3 * size and np.isfinite(pushed).all()
+    assert largest_difference(pushed, plain) > 3e-3 * size and np.isfinite(pushed).all()
     rig.control = 0.5
     less = play(body, FRAMES)
-    assert 1e-3 * size < moved_by(less, plain) < moved_by(pushed, plain)
+    assert 1e-3 * size < largest_difference(less, plain) < largest_difference(pushed, plain)
     rig.strength *= 2.0
-    assert moved_by(play(body, FRAMES), less) < 1e-6 * size  # a draft
+    assert largest_difference(play(body, FRAMES), less) < 1e-6 * size  # a draft
     rig.control = 1.0
     rig.samples[1].sliders.strength *= 2.0
-    assert moved_by(play(body, FRAMES), pushed) > 1e-3 * size
+    assert largest_difference(play(body, FRAMES), pushed) > 1e-3 * size
     rig.enabled = False
     np.testing.assert_array_equal(play(body, FRAMES), plain)
 
 
-def test_rig_keeps_softness(fleshed):
+def test_rig_keeps_softness(fleshed_character):
     """A rig does not change the stiffness of the flesh."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, (1,))
     softness = flesh_of(body).body.softness()
     rig = add_rig(body, bone="Spine")
@@ -47,9 +47,9 @@ def test_rig_keeps_softness(fleshed):
 
 
 @pytest.mark.parametrize("then", ["add", "settle", "simulate", "play", "bake"])
-def test_later_keyed_rig_is_read(fleshed, then):
+def test_later_keyed_rig_is_read(fleshed_character, then):
     """The keys of a rig that is added after the motion was read are read by every job."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     curve_keys(add_rig(body, bone="Spine"), (1, 0.0), (20, 0.1))
     before = play(body, FRAMES)
     second = add_rig(body, bone="Head")
@@ -65,13 +65,13 @@ def test_later_keyed_rig_is_read(fleshed, then):
         assert jobs[then]() == {"FINISHED"}
     body.thew.settled = False
     after = play(body, FRAMES)
-    assert np.isfinite(after).all() and moved_by(after, before) > 1e-3 * size_of(before[0])
+    assert np.isfinite(after).all() and largest_difference(after, before) > 1e-3 * size_of(before[0])
     assert flesh_of(body).motion.controls.shape[1] == 2
 
 
-def test_control_keyed(fleshed):
+def test_control_keyed(fleshed_character):
     """A keyed control acts as its curve says."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     body.thew.motion_start = "SETTLED"  # a rig that does not repeat would make a loop something else
     plain = play(body, FRAMES)
     size = size_of(plain[0])
@@ -89,9 +89,9 @@ def test_control_keyed(fleshed):
     np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6 * size)
 
 
-def test_later_keyed_rig_in_preview(fleshed):
+def test_later_keyed_rig_in_preview(fleshed_character):
     """A rig that is keyed later shows in the rest pose preview before its keys are read."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     add_rig(body, bone="Spine")
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
     play(body, FRAMES)
@@ -100,14 +100,14 @@ def test_later_keyed_rig_in_preview(fleshed):
     rig = add_rig(body, bone="Head", name="Later")
     curve_keys(rig, (5, 1.0))
     assert flesh.motion.controls.shape[1] == 1
-    assert moved_by(flesh.settled(body, 5), before) > 0.0
+    assert largest_difference(flesh.settled(body, 5), before) > 0.0
     bpy.ops.thew.rig_remove()
     np.testing.assert_allclose(flesh.settled(body, 5), before, atol=1e-6 * size_of(before))
 
 
-def test_control_driven_without_scripts(fleshed):
+def test_control_driven_without_scripts(fleshed_character):
     """A driven control follows its bone without Python scripts."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     plain = play(body, FRAMES)
     add_rig(body, bone="Spine")
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
@@ -118,7 +118,7 @@ def test_control_driven_without_scripts(fleshed):
     driven = play(body, FRAMES)
     controls = flesh_of(body).motion.controls[:, 0]
     assert controls.min() == pytest.approx(0.0, abs=0.02) and controls.max() == pytest.approx(1.0, abs=0.02)
-    assert moved_by(driven, plain) > 1e-3 * size_of(plain[0])
+    assert largest_difference(driven, plain) > 1e-3 * size_of(plain[0])
     bends = []
     for frame in FRAMES:
         bpy.context.scene.frame_set(frame)
@@ -130,9 +130,9 @@ def test_control_driven_without_scripts(fleshed):
 @pytest.mark.parametrize(
     ("axis", "turn"), [("X", (1.0, 0, 0)), ("Y", (0, -1.0, 0)), ("Z", (0, 0, 2.9)), ("SWING", (0, 0, -1.2))]
 )
-def test_driver_reads_its_axis(fleshed, axis, turn):
+def test_driver_reads_its_axis(fleshed_character, axis, turn):
     """A driver gives the part of its turn that the bone has made."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     rig = add_rig(body, bone="Spine")
     angle = abs(sum(turn)) if axis == "SWING" else sum(turn)
     assert bpy.ops.thew.rig_driver(bone="Head", axis=axis, from_angle=0.0, to_angle=angle) == {"FINISHED"}
@@ -148,9 +148,9 @@ def test_driver_reads_its_axis(fleshed, axis, turn):
     ("turn", "kind", "channel"),
     [((0.9, 0.1, 0), "SWING_TWIST_X", "ROT_X"), ((0, 0.8, 0), "SWING_TWIST_Y", "ROT_Y")],
 )
-def test_driver_axis_found(fleshed, turn, kind, channel):
+def test_driver_axis_found(fleshed_character, turn, kind, channel):
     """The driver finds the axis about which its bone is turned."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     add_rig(body, bone="Spine")
     head = armature.pose.bones["Head"]
     head.rotation_mode = "XYZ"
@@ -162,15 +162,15 @@ def test_driver_axis_found(fleshed, turn, kind, channel):
     assert body.thew.rigs[0].control == pytest.approx(1.0, abs=1e-3)
 
 
-def test_driver_without_bone(fleshed):
+def test_driver_without_bone(fleshed_character):
     """A rig whose driver lost its bone reports it, until it gets a new driver."""
-    body, _armature = fleshed
+    body, _armature = fleshed_character
     rig = add_rig(body, bone="Spine", name="Driven")
     other = add_rig(body, bone="Head", name="Other")
     rig = body.thew.rigs["Driven"]
     assert bpy.ops.thew.rig_driver(index=0, bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
-    assert "no bone “Tail”" in refused(bpy.ops.thew.rig_driver, index=0, bone="Tail")
-    assert "two different angles" in refused(
+    assert "no bone “Tail”" in refusal(bpy.ops.thew.rig_driver, index=0, bone="Tail")
+    assert "two different angles" in refusal(
         bpy.ops.thew.rig_driver, index=0, bone="Head", axis="X", from_angle=1, to_angle=1
     )
     body.animation_data.drivers[0].driver.variables[0].targets[0].bone_target = "Tail"
@@ -182,20 +182,20 @@ def test_driver_without_bone(fleshed):
     assert rig.problem == ""
 
 
-def test_bake_with_rigs_matches_live(fleshed):
+def test_bake_with_rigs_matches_live(fleshed_character):
     """A bake with rigs plays as the live flesh."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, bone="Spine")
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
     live = play(body, FRAMES)
     assert bpy.ops.thew.bake() == {"FINISHED"}
-    assert moved_by(play(body, FRAMES), live) < 1e-5 * size_of(live[0])
+    assert largest_difference(play(body, FRAMES), live) < 1e-5 * size_of(live[0])
     assert len(rig.samples) == 2
 
 
-def test_scrub_with_rigs_any_order(fleshed):
+def test_scrub_with_rigs_any_order(fleshed_character):
     """Frames with rigs look the same in any order of scrubbing."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, bone="Spine")
     curve_keys(rig, (1, 0.0), (15, 1.0))
     shapes = play(body, FRAMES)
@@ -205,9 +205,9 @@ def test_scrub_with_rigs_any_order(fleshed):
         np.testing.assert_array_equal(shape, shapes[frame - 1])
 
 
-def test_nan_key_disables_rig(fleshed):
+def test_nan_key_disables_rig(fleshed_character):
     """A key that is not a number switches its rig off until it is mended."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     plain = play(body, FRAMES)
     rig = add_rig(body, bone="Spine")
     curve_keys(rig, (1, 0.0), (10, 1.0))
@@ -215,16 +215,16 @@ def test_nan_key_disables_rig(fleshed):
     curve.keyframe_points[1].co.y = math.nan
     np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6)
     assert "not a number at frame" in rig.problem and rig.enabled
-    assert np.isfinite(settled(body)).all()
+    assert np.isfinite(settle(body)).all()
     body.thew.settled = False
     curve.keyframe_points[1].co.y = 1.0
-    assert moved_by(play(body, FRAMES), plain) > 1e-3
+    assert largest_difference(play(body, FRAMES), plain) > 1e-3
     assert rig.problem == ""
 
 
-def test_broken_driver_disables_rig(fleshed):
+def test_broken_driver_disables_rig(fleshed_character):
     """A broken driver switches its rig off until it is replaced."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     plain = play(body, FRAMES)
     rig = add_rig(body, bone="Spine")
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
@@ -235,17 +235,17 @@ def test_broken_driver_disables_rig(fleshed):
     variable.targets[0].data_path = '["nothing"]'
     play(body, (1, 2, 3))
     assert "does not work" in rig.problem and rig.enabled
-    assert np.isfinite(settled(body)).all()
+    assert np.isfinite(settle(body)).all()
     body.thew.settled = False
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
-    assert moved_by(play(body, FRAMES), plain) > 1e-3
+    assert largest_difference(play(body, FRAMES), plain) > 1e-3
     assert rig.problem == ""
 
 
 # which axis varies ----------------------------------------------------------------------------------------------------
 
 
-def turned(axis: str, angle: float):
+def turn_about(axis: str, angle: float):
     return Quaternion([float(axis == each) for each in "XYZ"], angle)
 
 
@@ -255,8 +255,8 @@ def turned(axis: str, angle: float):
 def test_chosen_axis_prefers_variation(scene, held, moves, before):
     """An axis whose turn varies by 40 degrees wins over one that stays at 80."""
     drivers = part("rigs.drivers")
-    constant = turned(held, math.radians(80.0))
-    motion = [turned(moves, math.radians(20.0 * (1.0 - math.cos(0.3 * k)))) for k in range(21)]
+    constant = turn_about(held, math.radians(80.0))
+    motion = [turn_about(moves, math.radians(20.0 * (1.0 - math.cos(0.3 * k)))) for k in range(21)]
     turns = [constant @ each if before else each @ constant for each in motion]
     axis = drivers.chosen_axis(turns)
     assert axis == moves
@@ -282,9 +282,9 @@ def test_chosen_axis_swing(scene):
     assert drivers.chosen_axis(turns) == "SWING"
 
 
-def test_control_driven_by_twisted_bone(fleshed):
+def test_control_driven_by_twisted_bone(fleshed_character):
     """A control that a strongly twisted bone drives covers its whole range."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     armature.animation_data_clear()
     spine = armature.pose.bones["Spine"]
     spine.rotation_mode = "YXZ"

@@ -11,12 +11,12 @@ from helpers import (
     add_rig,
     curve_keys,
     flesh_of,
+    largest_difference,
     make_character,
-    moved_by,
     part,
     play,
-    refused,
-    settled,
+    refusal,
+    settle,
     size_of,
 )
 
@@ -34,9 +34,9 @@ def rig_states(obj) -> list:
     ]
 
 
-def test_rigs_saved_and_loaded(fleshed, tmp_path):
+def test_rigs_saved_and_loaded(fleshed_character, tmp_path):
     """Rigs survive saving and loading."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, bone="Spine")
     add_rig(body, guide="SKIN", face=33, template="BUMP")
     curve_keys(rig, (1, 0.0), (12, 1.0))
@@ -51,9 +51,9 @@ def test_rigs_saved_and_loaded(fleshed, tmp_path):
 
 
 @pytest.mark.parametrize("by", ["data", "operator"])
-def test_rigs_copied_with_object(fleshed, by):
+def test_rigs_copied_with_object(fleshed_character, by):
     """Rigs, keys and drivers are copied with the object."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     rig = add_rig(body, bone="Spine")
     add_rig(body, guide="SKIN", face=33, template="BUMP")
     curve_keys(rig, (1, 0.0), (12, 1.0))
@@ -78,9 +78,9 @@ def test_rigs_copied_with_object(fleshed, by):
     assert [r.problem for r in body.thew.rigs] == ["", ""] and armature.data.bones["Spine"].get("thew_bone")
 
 
-def test_rigs_appended_with_object(fleshed, tmp_path):
+def test_rigs_appended_with_object(fleshed_character, tmp_path):
     """Rigs are appended with the object and play as before."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, bone="Spine")
     curve_keys(rig, (1, 0.0), (12, 1.0))
     shapes = play(body, FRAMES)
@@ -99,9 +99,9 @@ def test_rigs_appended_with_object(fleshed, tmp_path):
     assert body.thew.rigs[0].problem == ""
 
 
-def test_remove_keeps_rigs(fleshed):
+def test_remove_keeps_rigs(fleshed_character):
     """Remove keeps the rigs unless their removal is asked for."""
-    body, armature = fleshed
+    body, armature = fleshed_character
     rig = add_rig(body, bone="Spine")
     add_rig(body, guide="SKIN", face=33, template="BUMP")
     curve_keys(rig, (1, 0.0), (12, 1.0))
@@ -117,37 +117,37 @@ def test_remove_keeps_rigs(fleshed):
     assert not list(part("scene.animation").curves_in(body.animation_data))
 
 
-def test_rigs_removed_without_flesh(fleshed):
+def test_rigs_removed_without_flesh(fleshed_character):
     """Rigs can be removed when the flesh is gone."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     add_rig(body, bone="Spine")
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert len(body.thew.rigs) == 1
     assert bpy.ops.thew.remove(remove_rigs=True) == {"FINISHED"}
     assert len(body.thew.rigs) == 0
-    assert "nothing to remove" in refused(bpy.ops.thew.remove, remove_rigs=True)
+    assert "nothing to remove" in refusal(bpy.ops.thew.remove, remove_rigs=True)
 
 
-def test_revert_restores_rig(fleshed, tmp_path):
+def test_revert_restores_rig(fleshed_character, tmp_path):
     """A return to the saved file brings a removed rig back, as undo does in a window."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     bpy.context.scene.frame_set(4)
     add_rig(body, bone="Spine")
-    before = settled(body)
+    before = settle(body)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rigged.blend"))
     assert bpy.ops.thew.rig_remove() == {"FINISHED"}
-    without = settled(bpy.data.objects["Body"])
+    without = settle(bpy.data.objects["Body"])
     bpy.ops.wm.revert_mainfile()
     body = bpy.data.objects["Body"]
     bpy.context.scene.frame_set(4)
     assert [rig.name for rig in body.thew.rigs] == ["Bulge"]
-    np.testing.assert_allclose(settled(body), before, atol=1e-6)
-    assert moved_by(before, without) > 1e-4
+    np.testing.assert_allclose(settle(body), before, atol=1e-6)
+    assert largest_difference(before, without) > 1e-4
 
 
-def test_no_rigs_no_work(fleshed, monkeypatch):
+def test_no_rigs_no_work(fleshed_character, monkeypatch):
     """Playback of an object without rigs calls none of the functions for rigs."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     play(body, FRAMES)
 
     seen = []
@@ -166,16 +166,16 @@ def test_no_rigs_no_work(fleshed, monkeypatch):
 # files ----------------------------------------------------------------------------------------------------------------
 
 
-def test_rig_export_round_trip(fleshed, tmp_path):
+def test_rig_export_round_trip(fleshed_character, tmp_path):
     """Exported rigs that are imported again act as before."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     rig = add_rig(body, bone="Spine", template="TORUS", name="Ring")
     rig.control = 0.4
     rig.angle, rig.distance = 0.3, 0.02
     assert bpy.ops.thew.rig_record() == {"FINISHED"}
     add_rig(body, guide="SKIN", face=33, template="BUMP", name="Skin")
     add_rig(body, guide="FREE", template="RADIAL", name="Free")
-    before = settled(body)
+    before = settle(body)
     path = str(tmp_path / "rigs.toml")
     assert bpy.ops.thew.rig_export(filepath=path) == {"FINISHED"}
     text = (tmp_path / "rigs.toml").read_text()
@@ -200,49 +200,49 @@ def test_rig_export_round_trip(fleshed, tmp_path):
                 atol=1e-6,
             )
     body.thew.rigs["Ring"].control = 0.4
-    np.testing.assert_allclose(settled(body), before, atol=1e-5 * size_of(before))
+    np.testing.assert_allclose(settle(body), before, atol=1e-5 * size_of(before))
 
 
-def test_rig_import_keeps_unresolved(fleshed, scene, tmp_path):
+def test_rig_import_keeps_unresolved(fleshed_character, scene, tmp_path):
     """An imported rig whose bone is missing is off but kept, until it gets another bone."""
-    body, _armature = fleshed
+    body, _armature = fleshed_character
     add_rig(body, bone="Head", name="Head rig")
     add_rig(body, bone="Spine", name="Spine rig")
     path = str(tmp_path / "rigs.toml")
-    settled(body)
+    settle(body)
     assert bpy.ops.thew.rig_export(filepath=path) == {"FINISHED"}
     other, bones = make_character(name="Other", scale=2.0)
     bones.data.bones["Head"].name = "Kopf"
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    plain = settled(other)
+    plain = settle(other)
     activate(other)
     assert bpy.ops.thew.rig_import(filepath=path) == {"FINISHED"}
     assert [rig.name for rig in other.thew.rigs] == ["Head rig", "Spine rig"]
     lost, found = other.thew.rigs
     assert "“Head”" in lost.problem and lost.enabled and found.problem == ""
-    shape = settled(other)
-    assert "“Head”" in lost.problem and moved_by(shape, plain) > 1e-3 * size_of(plain)
+    shape = settle(other)
+    assert "“Head”" in lost.problem and largest_difference(shape, plain) > 1e-3 * size_of(plain)
     # Twice as large in scene units, in metres the same.
     unit, unit_there = (flesh_of(obj).place.metres_per_unit for obj in (body, other))
     assert found.radius * unit_there == pytest.approx(body.thew.rigs["Spine rig"].radius * unit, rel=1e-4)
     part("rigs.anchors").anchor_bone(other, lost, "Kopf")
-    settled(other)
+    settle(other)
     assert lost.problem == ""
 
 
-def test_rig_import_refuses_bad_files(fleshed, tmp_path):
+def test_rig_import_refuses_bad_files(fleshed_character, tmp_path):
     """Bad files are refused, and nothing is left half made."""
-    body, _ = fleshed
-    assert "rigs to export" in refused(bpy.ops.thew.rig_export, filepath=str(tmp_path / "none.toml"))
+    body, _ = fleshed_character
+    assert "rigs to export" in refusal(bpy.ops.thew.rig_export, filepath=str(tmp_path / "none.toml"))
     add_rig(body, bone="Spine")
     path = tmp_path / "rigs.toml"
-    settled(body)
+    settle(body)
     assert bpy.ops.thew.rig_export(filepath=str(path)) == {"FINISHED"}
     good = path.read_text()
     for bad in (good.replace("radius", "radios", 1), good.replace("strength = ", "strength = nan #", 1), "[[", "\x00"):
         path.write_text(bad)
-        assert refused(bpy.ops.thew.rig_import, filepath=str(path)).endswith((".", ")"))
+        assert refusal(bpy.ops.thew.rig_import, filepath=str(path)).endswith((".", ")"))
         assert len(body.thew.rigs) == 1
-    assert refused(bpy.ops.thew.rig_import, filepath=str(tmp_path / "missing.toml"))
-    assert "Which file" in refused(bpy.ops.thew.rig_export, filepath="")
-    assert "Which file" in refused(bpy.ops.thew.rig_import, filepath="")
+    assert refusal(bpy.ops.thew.rig_import, filepath=str(tmp_path / "missing.toml"))
+    assert "Which file" in refusal(bpy.ops.thew.rig_export, filepath="")
+    assert "Which file" in refusal(bpy.ops.thew.rig_import, filepath="")

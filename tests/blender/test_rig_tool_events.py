@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from helpers import evaluated, flesh_of, make_character, part, play, world
+from helpers import evaluated_positions, flesh_of, make_character, part, play, world
 from keyframing import make_sack
 
 
@@ -201,25 +201,25 @@ def test_pull_tool_drag(bump):
 def test_pull_tool_escape(bump, key):
     """Escape restores the rig and the shape."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated_positions(body)
     pull.invoke(context, event("RET", "RELEASE"))
     drag(bump, pull, context, (0.05, 0.0, 0.05))
     assert part("operators.pull").saved(body.thew.rigs[0]) != before
     assert pull.modal(context, event(key)) == {"CANCELLED"}
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
-    np.testing.assert_array_equal(evaluated(body), shape)
+    np.testing.assert_array_equal(evaluated_positions(body), shape)
     assert not body.thew.settled
 
 
 def test_pull_tool_click_only(bump):
     """A click without a drag changes nothing."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated_positions(body)
     bump.view = View(BELLY)
     assert pull.invoke(context, event("LEFTMOUSE")) == {"RUNNING_MODAL"}  # as the toolbar calls it
     assert pull.modal(context, event("LEFTMOUSE", "RELEASE")) == {"CANCELLED"}
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
-    np.testing.assert_array_equal(evaluated(body), shape)
+    np.testing.assert_array_equal(evaluated_positions(body), shape)
 
 
 def test_pull_tool_misses_body(bump):
@@ -261,7 +261,7 @@ def explode(*_args, **_options):
 def test_pull_tool_failed_start(bump, monkeypatch, where):
     """A tool that fails at its start releases everything, and the flesh plays on."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated_positions(body)
     if where == "drawing":
         monkeypatch.setattr(part("ui.viewing"), "Drawn", explode)
     if where == "timer":
@@ -273,7 +273,7 @@ def test_pull_tool_failed_start(bump, monkeypatch, where):
     assert pull.invoke(context, event("RET", "RELEASE")) == {"CANCELLED"}
     assert "a bug" in pull.reported[0][1] and part("scene.poses").busy == 0
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
-    np.testing.assert_array_equal(evaluated(body), shape)
+    np.testing.assert_array_equal(evaluated_positions(body), shape)
     shapes = play(body, (4, 9))
     assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and flesh_of(body).condition.showable
 
@@ -316,7 +316,7 @@ def test_keyframed_model_undo(scene, monkeypatch):
     sack = make_sack()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     scene.frame_set(14)
-    before = evaluated(sack)
+    before = evaluated_positions(sack)
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     hand = Hand(monkeypatch)
     model, context = tool("keyframed_model", "THEW_OT_keyframed_model"), hand.context()
@@ -328,13 +328,13 @@ def test_keyframed_model_undo(scene, monkeypatch):
         hand.view = View(to)
         model.modal(context, event("MOUSEMOVE"))
         model.modal(context, event("LEFTMOUSE", "RELEASE"))
-        shapes.append(evaluated(sack))
+        shapes.append(evaluated_positions(sack))
     assert np.abs(shapes[1] - shapes[0]).max() > 0.1
     assert model.modal(context, undo) == {"RUNNING_MODAL"}
-    np.testing.assert_allclose(evaluated(sack), shapes[0], atol=1e-5)
+    np.testing.assert_allclose(evaluated_positions(sack), shapes[0], atol=1e-5)
     for _ in range(2):  # what is not there is not taken back
         assert model.modal(context, undo) == {"RUNNING_MODAL"}
-    np.testing.assert_allclose(evaluated(sack), before, atol=1e-5)
+    np.testing.assert_allclose(evaluated_positions(sack), before, atol=1e-5)
     keys = len(sack.data.shape_keys.key_blocks)
     assert model.modal(context, event("RET")) == {"CANCELLED"}
     assert len(sack.data.shape_keys.key_blocks) == keys

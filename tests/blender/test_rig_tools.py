@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from characters import add, load, meshes
 from conftest import FAST, data_folder, in_one_blender
-from helpers import activate, flesh_of, make_character, part, refused, skinned_at, world
+from helpers import activate, flesh_of, make_character, part, refusal, skinned_shape, world
 
 FOLDER = data_folder("characters")
 CHARACTERS = ("Fox.glb",) if FAST else ("Fox.glb", "q_bull.glb", "mh_male_heavy.glb")
@@ -38,17 +38,17 @@ def thick_places(stand, count: int) -> list[np.ndarray]:
     return [np.array(point) for _, point in sorted(hits, reverse=True)[:count]]
 
 
-def native(obj, rig):
+def native_rig(obj, rig):
     """Returns the body, its pose in metres and the native rig of a saved rig."""
     flesh = flesh_of(obj)
     return flesh.body, read(obj).pose, part("rigs.rigging").native_rig(obj, flesh, rig)
 
 
-def moved_by(obj, rig) -> np.ndarray:
+def skin_movement(obj, rig) -> np.ndarray:
     """Returns how far one rig alone moves the skin in the rest pose, in which yields are measured, metres [n]."""
     import thew
 
-    body, pose, own = native(obj, rig)
+    body, pose, own = native_rig(obj, rig)
     pose = np.tile(np.eye(4), (len(pose), 1, 1))
     forces = np.asarray(own.forces(body, rig.control))
     gravity = flesh_of(obj).build_settings.simulation.gravity
@@ -89,11 +89,11 @@ def test_rig_place_at_location(body, template, guide):
     assert bpy.ops.thew.rig_place(template=template, guide=guide, location=point) == {"FINISHED"}
     rig = body.thew.rigs[body.thew.active_rig]
     assert (rig.template, rig.guide, len(body.thew.rigs)) == (template, guide, 1)
-    flesh_body, _, own = native(body, rig)
+    flesh_body, _, own = native_rig(body, rig)
     stand = read(body)
     middle = np.asarray(own.frame(flesh_body))[:3, 3]
     np.testing.assert_allclose(middle, stand.at_rest(stand.skin_at(point)), atol=1e-5 * stand.size)
-    moved = moved_by(body, rig)
+    moved = skin_movement(body, rig)
     thickness = 2.0 * rig.tube_radius if template == "TORUS" else rig.radius
     aim = 0.2 * thickness * stand.flesh.place.metres_per_unit  # the policy of `edit.sizing`
     assert moved.max() == pytest.approx(aim, rel=0.02)
@@ -104,7 +104,7 @@ def test_rig_place_faces_outward(body):
     for guide in GUIDES:
         bpy.ops.thew.rig_place(template="BUMP", guide=guide, location=belly(body))
         rig = body.thew.rigs[-1]
-        flesh_body, _, own = native(body, rig)
+        flesh_body, _, own = native_rig(body, rig)
         frame = np.asarray(own.frame(flesh_body))
         stand = read(body)
         outward = stand.rest.normal(int(stand.skin_at(belly(body)).face)) if guide != "BONE" else (0.0, -1.0, 0.0)
@@ -189,7 +189,7 @@ def test_rig_place_single_undo(body):
 )
 def test_rig_place_refusals(body, options, said):
     """Impossible placements are refused, and no rig is added."""
-    text = refused(bpy.ops.thew.rig_place, template="BUMP", **options)
+    text = refusal(bpy.ops.thew.rig_place, template="BUMP", **options)
     assert said in text and text.endswith((".", ".\n"))
     assert len(body.thew.rigs) == 0
 
@@ -198,7 +198,7 @@ def test_rig_tools_refuse_without_flesh(scene):
     """The tools for rigs refuse a mesh without flesh."""
     _body, _ = make_character()
     for operator in (bpy.ops.thew.rig_place, bpy.ops.thew.rig_pull, bpy.ops.thew.rig_preset):
-        assert "has no flesh" in refused(operator)
+        assert "has no flesh" in refusal(operator)
     bpy.context.view_layer.objects.active = None
     assert not bpy.ops.thew.rig_place.poll()
 
@@ -219,17 +219,17 @@ def test_rig_pull_refusals(body, points, said):
     """Impossible pulls are refused, and the rig is unchanged."""
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
     before = part("operators.pull").saved(body.thew.rigs[0])
-    assert said in refused(bpy.ops.thew.rig_pull, points=points)
+    assert said in refusal(bpy.ops.thew.rig_pull, points=points)
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
 
 
 def test_rig_pull_needs_active_rig(body):
     """A pull needs an active rig that is switched on."""
     point = json.dumps([[3, belly(body).tolist()]])
-    assert "no active rig" in refused(bpy.ops.thew.rig_pull, points=point)
+    assert "no active rig" in refusal(bpy.ops.thew.rig_pull, points=point)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
     body.thew.rigs[0].enabled = False
-    assert "switched off" in refused(bpy.ops.thew.rig_pull, points=point)
+    assert "switched off" in refusal(bpy.ops.thew.rig_pull, points=point)
 
 
 # pulling --------------------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_rig_pull_shows_equilibrium(body):
     bpy.ops.thew.rig_place(template="RADIAL", guide="BONE", location=point, radius=0.3)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     pull_by(body, vertex, np.array([0.0, -0.03, 0.0]))
-    flesh_body, pose, own = native(body, body.thew.rigs[0])
+    flesh_body, pose, own = native_rig(body, body.thew.rigs[0])
     flesh = flesh_of(body)
     forces = np.asarray(own.forces(flesh_body, body.thew.rigs[0].control))
     q = thew.equilibrium(flesh_body, pose, gravity=flesh.build_settings.simulation.gravity, rest_forces=forces)
@@ -305,7 +305,7 @@ def test_rig_pull_reports_shortfall(body):
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     size, pulling = float(np.linalg.norm(np.ptp(world(body), axis=0))), part("edit.pulling")
 
-    def said(rig_of=lambda rig: None, held=(), share=0.5) -> str:
+    def pull_report(rig_of=lambda rig: None, held=(), share=0.5) -> str:
         body.thew.rigs.clear()
         bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.25)
         rig_of(body.thew.rigs[0])
@@ -321,9 +321,9 @@ def test_rig_pull_reports_shortfall(body):
         for name in part("saved.samples").sliders_of(rig):
             setattr(rig.pull.fixed, name, True)
 
-    assert "of the way: " in said()
-    assert "fixed under While Pulling" in said(fix)
-    assert "of the way" not in said(share=1e-6) or "place it nearer" in said(share=1e-6)
+    assert "of the way: " in pull_report()
+    assert "fixed under While Pulling" in pull_report(fix)
+    assert "of the way" not in pull_report(share=1e-6) or "place it nearer" in pull_report(share=1e-6)
 
 
 def test_rig_pull_drag_settles(body):
@@ -370,7 +370,7 @@ def test_rig_overlay_size(body, scene, frame):
     drawings = overlay.drawings(body, depsgraph)
     assert len(drawings) == 8
     stand = read(body)
-    skin = skinned_at(stand.flesh, stand.maps, stand.mesh)
+    skin = skinned_shape(stand.flesh, stand.maps, stand.mesh)
     for rig, (lines, colour, _), (hanging, _, _) in zip(body.thew.rigs, drawings[::2], drawings[1::2], strict=True):
         assert np.isfinite(lines).all() and np.isfinite(hanging).all()
         corners = lines.reshape(-1, 3)
@@ -450,7 +450,7 @@ def test_biceps_preset_follows_elbow(scene):
     assert (np.diff(strengths) > 0.1).all()
     rig = body.thew.rigs[0]
     rig.control = 1.0
-    assert moved_by(body, rig).max() > 1e-3
+    assert skin_movement(body, rig).max() > 1e-3
 
 
 def test_rig_preset_uses_active_bone(body):
@@ -458,7 +458,7 @@ def test_rig_preset_uses_active_bone(body):
     armature = part("scene.reading").armature_of(body)
     armature.data.bones.active = None
     for rig, bone in (("BICEPS", "Spine"), ("THROAT", "Head")):
-        text = refused(bpy.ops.thew.rig_preset, preset=rig)
+        text = refusal(bpy.ops.thew.rig_preset, preset=rig)
         assert "select that bone" in text and len(body.thew.rigs) == 0
         assert bpy.ops.thew.rig_preset(preset=rig, bone=bone) == {"FINISHED"}
         assert body.thew.rigs[-1].bone == bone
@@ -472,7 +472,7 @@ def test_rig_preset_uses_active_bone(body):
 
 def test_rig_preset_failure(body):
     """A preset that fails, as no bone below the head could bend, adds no rig."""
-    assert "No bone hangs on “Head”" in refused(bpy.ops.thew.rig_preset, preset="BICEPS", bone="Head")
+    assert "No bone hangs on “Head”" in refusal(bpy.ops.thew.rig_preset, preset="BICEPS", bone="Head")
     assert len(body.thew.rigs) == 0
 
 
@@ -495,11 +495,11 @@ def test_rig_place_on_real_character(addon, file):
     ):
         assert bpy.ops.thew.rig_place(template=template, guide=guide, location=point) == {"FINISHED"}
         rig = obj.thew.rigs[-1]
-        flesh_body, _, own = native(obj, rig)
+        flesh_body, _, own = native_rig(obj, rig)
         middle = np.asarray(own.frame(flesh_body))[:3, 3]
         rest = stand.at_rest(stand.skin_at(point))
         assert np.linalg.norm(middle - rest) < 1e-4 * stand.size, (template, guide)
-        moved = moved_by(obj, rig)
+        moved = skin_movement(obj, rig)
         assert np.isfinite(moved).all() and moved.max() > 1e-4 * stand.size
     assert len(obj.thew.rigs) == 12
     for lines, _, _ in part("ui.rig_overlay").drawings(obj, bpy.context.view_layer.depsgraph):
@@ -548,7 +548,7 @@ def test_rig_presets_on_real_characters(addon, file, mesh, expected):
     for preset, bones in expected.items():
         before = len(obj.thew.rigs)
         if bones is None:
-            assert "is named like the" in refused(bpy.ops.thew.rig_preset, preset=preset)
+            assert "is named like the" in refusal(bpy.ops.thew.rig_preset, preset=preset)
             continue
         assert bpy.ops.thew.rig_preset(preset=preset) == {"FINISHED"}
         assert [rig.bone for rig in obj.thew.rigs[before:]] == bones

@@ -18,12 +18,12 @@ RANDOM = np.random.default_rng(4)
 
 
 @pytest.fixture(scope="module")
-def picking(addon):
+def picking_module(addon):
     """Returns the module, which asks the core that comes with the extension."""
     return part("logic.picking")
 
 
-def turned(axis, angle) -> np.ndarray:
+def rotation(axis, angle) -> np.ndarray:
     """Returns the rotation about a vector, [3, 3]."""
     x, y, z = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -58,7 +58,7 @@ def ball(rings: int = 24, sides: int = 32) -> tuple[np.ndarray, np.ndarray]:
 def test_carried_by_agreeing_bones():
     """A frame is carried rigidly by bones that agree, and stays where no bone carries it."""
     turn = np.eye(4)
-    turn[:3, :3], turn[:3, 3] = turned((1.0, 2.0, 3.0), 1.2), (0.3, -0.2, 0.9)
+    turn[:3, :3], turn[:3, 3] = rotation((1.0, 2.0, 3.0), 1.2), (0.3, -0.2, 0.9)
     frame = np.eye(4)
     frame[:3, 3] = (0.1, 0.2, 0.3)
     maps = np.array([turn, turn, np.eye(4)])
@@ -69,7 +69,7 @@ def test_carried_by_agreeing_bones():
 def test_carried_by_disagreeing_bones():
     """A carried frame stays rigid between bones that disagree."""
     maps = np.tile(np.eye(4), (2, 1, 1))
-    maps[1, :3, :3] = turned((0.0, 1.0, 0.2), 2.9)
+    maps[1, :3, :3] = rotation((0.0, 1.0, 0.2), 2.9)
     carried = guides.carried(np.eye(4), np.array([0.45, 0.55]), maps)
     np.testing.assert_allclose(carried[:3, :3] @ carried[:3, :3].T, np.eye(3), atol=1e-12)
     assert np.linalg.det(carried[:3, :3]) > 0.0
@@ -78,8 +78,8 @@ def test_carried_by_disagreeing_bones():
 def test_ridden_follows_triangle():
     """A frame turns and moves with its triangle as if it were nailed to it."""
     rest, turn, frame = RANDOM.normal(size=(3, 3)), np.eye(4), np.eye(4)
-    turn[:3, :3], turn[:3, 3] = turned((1.0, -2.0, 0.3), 2.5), (4.0, 5.0, 6.0)
-    frame[:3, :3], frame[:3, 3] = turned((0.3, 0.2, 1.0), 0.7), RANDOM.normal(size=3)
+    turn[:3, :3], turn[:3, 3] = rotation((1.0, -2.0, 0.3), 2.5), (4.0, 5.0, 6.0)
+    frame[:3, :3], frame[:3, 3] = rotation((0.3, 0.2, 1.0), 0.7), RANDOM.normal(size=3)
     shares = np.array([0.2, 0.5, 0.3])
     ridden = guides.ridden(frame, shares, rest, rest @ turn[:3, :3].T + turn[:3, 3])
     np.testing.assert_allclose(ridden, turn @ frame, atol=1e-12)
@@ -88,10 +88,10 @@ def test_ridden_follows_triangle():
 # picking --------------------------------------------------------------------------------------------------------------
 
 
-def test_ray_hits_near_side(picking):
+def test_ray_hits_near_side(picking_module):
     """A ray hits the near side of a ball, and misses it when it points away."""
     vertices, triangles = ball()
-    picker = picking.Picker(vertices, triangles)
+    picker = picking_module.Picker(vertices, triangles)
     for direction in RANDOM.normal(size=(40, 3)):
         direction /= np.linalg.norm(direction)
         hit = picker.ray(-3.0 * direction, direction)
@@ -102,18 +102,18 @@ def test_ray_hits_near_side(picking):
         assert picker.normal(hit.face) @ hit.point > 0.9
 
 
-def test_ray_hits_small_triangles(picking):
+def test_ray_hits_small_triangles(picking_module):
     """A ray hits triangles whose squared size is below the rounding of its own."""
     vertices, triangles = ball(8, 10)
-    picker = picking.Picker(1e-8 * vertices, triangles)
+    picker = picking_module.Picker(1e-8 * vertices, triangles)
     for direction in RANDOM.normal(size=(40, 3)):
         direction /= np.linalg.norm(direction)
         assert picker.ray(-direction, direction).distance == pytest.approx(1.0, abs=1e-7)
 
 
-def test_rays_match_single_rays(picking):
+def test_rays_match_single_rays(picking_module):
     """Rays from one point hit as the same rays one by one."""
-    picker, origin = picking.Picker(*ball()), np.array([0.1, -0.2, 0.3])
+    picker, origin = picking_module.Picker(*ball()), np.array([0.1, -0.2, 0.3])
     directions = RANDOM.normal(size=(20, 3))
     for hit, direction in zip(picker.rays(origin, directions, 0.9), directions, strict=True):
         single = picker.ray(origin, direction, 0.9)
@@ -122,10 +122,10 @@ def test_rays_match_single_rays(picking):
             assert (hit.face, hit.distance) == (single.face, single.distance) and hit.distance > 0.9
 
 
-def test_nearest_is_closest(picking):
+def test_nearest_is_closest(picking_module):
     """The nearest point is nearer than points sown over every triangle."""
     vertices, triangles = ball(8, 10)
-    picker = picking.Picker(vertices, triangles)
+    picker = picking_module.Picker(vertices, triangles)
     shares = RANDOM.dirichlet(np.ones(3), size=200)
     sown = np.einsum("si,tij->tsj", shares, vertices[triangles]).reshape(-1, 3)
     for point in RANDOM.normal(size=(40, 3)):
@@ -136,19 +136,21 @@ def test_nearest_is_closest(picking):
         assert away - 0.2 < hit.distance <= away + 1e-12
 
 
-def test_nearest_on_degenerate_triangle(picking):
+def test_nearest_on_degenerate_triangle(picking_module):
     """The nearest point is found on triangles without area, which are lines and points."""
     vertices = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [5.0, 5.0, 5.0]])
-    hit = picking.Picker(vertices, np.array([[0, 1, 2], [3, 3, 3]])).nearest(np.array([1.25, 1.0, 0.0]))
+    hit = picking_module.Picker(vertices, np.array([[0, 1, 2], [3, 3, 3]])).nearest(np.array([1.25, 1.0, 0.0]))
     np.testing.assert_allclose(hit.point, [1.25, 0.0, 0.0], atol=1e-12)
-    assert picking.Picker(vertices, np.array([[3, 3, 3]])).nearest(np.zeros(3)).distance == pytest.approx(75**0.5)
+    assert picking_module.Picker(vertices, np.array([[3, 3, 3]])).nearest(np.zeros(3)).distance == pytest.approx(
+        75**0.5
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_thickness_and_girth_of_ball(picking, scale):
+def test_thickness_and_girth_of_ball(picking_module, scale):
     """The thickness and girth of a ball are its diameter and radius, up to the given limit."""
     vertices, triangles = ball()
-    picker = picking.Picker(scale * vertices, triangles)
+    picker = picking_module.Picker(scale * vertices, triangles)
     top = scale * np.array([0.0, 0.0, 1.0])
     assert picker.thickness(top, -top, 10.0 * scale) == pytest.approx(2.0 * scale, rel=0.15)
     assert picker.thickness(top, -top, 0.5 * scale) == pytest.approx(0.5 * scale)
@@ -168,7 +170,7 @@ def test_bone_place_round_trip(bone):
     axis = (tail - head) / np.linalg.norm(tail - head)
     for point in RANDOM.normal(size=(20, 3)):
         along, angle, distance = guides.bone_place(point, head, tail)
-        out = turned(axis, angle) @ guides.zero_direction(axis)
+        out = rotation(axis, angle) @ guides.zero_direction(axis)
         np.testing.assert_allclose(head + along * (tail - head) + distance * out, point, atol=1e-9)
         assert distance >= 0.0
 
@@ -190,7 +192,7 @@ def test_facing_frame_rigid():
 def test_unposed_directions():
     """Directions go back to rest with their triangle."""
     rest = RANDOM.normal(size=(3, 3))
-    turn = turned((3.0, -1.0, 0.5), 2.0)
+    turn = rotation((3.0, -1.0, 0.5), 2.0)
     directions = RANDOM.normal(size=(2, 3))
     np.testing.assert_allclose(guides.unposed(directions @ turn.T, rest @ turn.T + 7.0, rest), directions, atol=1e-12)
 

@@ -8,7 +8,7 @@ import pytest
 from helpers import part
 
 
-class Counted:
+class CountedSimulation:
     """A simulation that is counted on."""
 
     def __init__(self, simulation):
@@ -41,7 +41,7 @@ def body(thew):
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
-def bent(angle):
+def bent_pose(angle):
     """Returns the pose [2, 4, 4] with the second bone turned upwards."""
     turn, head = np.eye(4), np.array([0.5, 0.1, 0.1])
     turn[0, 0] = turn[2, 2] = np.cos(angle)
@@ -55,7 +55,13 @@ def test_settled_matches_fresh_solve(thew, body, method):
     """A reused solver gives the bits of a fresh one, and forces and poses are not confused."""
     push = np.zeros((body.node_count, 3))
     push[:, 2] = 0.05
-    asked = [(bent(0.3), None), (bent(0.3), push), (bent(0.3), 2.0 * push), (bent(0.5), push), (bent(0.3), None)]
+    asked = [
+        (bent_pose(0.3), None),
+        (bent_pose(0.3), push),
+        (bent_pose(0.3), 2.0 * push),
+        (bent_pose(0.5), push),
+        (bent_pose(0.3), None),
+    ]
     kept = part("logic.settled").Settled(thew.Simulation(body, method=method, elastic_joints=0.5))
     found = []
     for pose, forces in asked * 2:
@@ -71,17 +77,17 @@ def test_settled_matches_fresh_solve(thew, body, method):
 
 def test_settled_reuses_solution(thew, body):
     """A redraw and a subframe between known poses solve nothing."""
-    counted = Counted(thew.Simulation(body))
+    counted = CountedSimulation(thew.Simulation(body))
     kept = part("logic.settled").Settled(counted)
     for _ in range(3):
-        kept.at(bent(0.2))
+        kept.at(bent_pose(0.2))
     assert counted.solved == 1
     for _ in range(4):  # part frames between two poses
-        kept.at(bent(0.2))
-        kept.at(bent(0.3))
+        kept.at(bent_pose(0.2))
+        kept.at(bent_pose(0.3))
     assert counted.solved == 2
     for angle in (0.3, 0.4, 0.4, 0.5):  # and on to the next
-        kept.at(bent(angle))
+        kept.at(bent_pose(angle))
     assert counted.solved == 4
 
 
@@ -90,5 +96,5 @@ def test_settled_drops_failed_solve(thew, body):
     kept = part("logic.settled").Settled(thew.Simulation(body))
     for _ in range(2):
         with pytest.raises(thew.ThewError):
-            kept.at(bent(0.2), np.full((body.node_count, 3), np.nan))
-    assert len(kept.at(bent(0.2)).offsets) == len(body.surface.vertices)
+            kept.at(bent_pose(0.2), np.full((body.node_count, 3), np.nan))
+    assert len(kept.at(bent_pose(0.2)).offsets) == len(body.surface.vertices)

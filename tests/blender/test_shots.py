@@ -53,7 +53,7 @@ def keys_of(name: str) -> np.ndarray:
     return np.array(rows)
 
 
-def saved(folder: Path, name: str = "hero.blend") -> Path:
+def save_file(folder: Path, name: str = "hero.blend") -> Path:
     path = folder / name
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     return path
@@ -66,7 +66,7 @@ def test_shot_round_trip(scene, tmp_path, capsys):
     activate(body)
     assert bpy.ops.thew.add(cells_across=6, whole=False) == {"FINISHED"}
     curve_keys(add_rig(body, bone="Spine"), (1, 0.0), (9, 1.0))
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     before = path.read_bytes()
     assert run("export", path) == 0
     assert path.read_bytes() == before
@@ -111,7 +111,7 @@ def test_shot_with_modes_and_rider(scene, tmp_path, space):
     body.select_set(True)
     shirt.select_set(True)
     assert bpy.ops.thew.ride() == {"FINISHED"}
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     words = ("--object", "Body", "--frames", 1, 12)
     assert run("export", path, *words) == 0
     clip = simulate(tmp_path / "hero.Body.shot.thew", tmp_path / "clip.thew")
@@ -129,7 +129,7 @@ def test_shot_of_demo_character(scene, tmp_path):
     own.use_action(armature, "jump")
     activate(body)
     assert bpy.ops.thew.add(cells_across=10) == {"FINISHED"}
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     words = ("--object", body.name, "--frames", 1, 12)
     assert run("export", path, *words) == 0
     clip = thew.Clip.load(simulate(next(tmp_path.glob("*.shot.thew")), tmp_path / "clip.thew"))
@@ -153,7 +153,7 @@ def test_shot_of_loop(scene, tmp_path, capsys):
     scene.frame_end = 50
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     assert run("export", path) == 0
     shot = tmp_path / "hero.Body.shot.thew"
     assert len(thew.Shot.load(shot)) == 21
@@ -165,16 +165,16 @@ def test_shot_of_loop(scene, tmp_path, capsys):
 
 
 @pytest.fixture
-def exported(scene, tmp_path):
+def exported_shot(scene, tmp_path):
     """Builds (file, clip of the frames 1 to 20)."""
     make_character()
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    path = saved(tmp_path)
+    path = save_file(tmp_path)
     assert run("export", path) == 0
     return path, simulate(tmp_path / "hero.Body.shot.thew", tmp_path / "clip.thew")
 
 
-def said(capsys, *words) -> str:
+def command_message(capsys, *words) -> str:
     """Returns the message of a command that does nothing."""
     capsys.readouterr()
     assert run(*words) == 1
@@ -183,11 +183,11 @@ def said(capsys, *words) -> str:
     return out + err
 
 
-def changed(path: Path, change) -> Path:
+def changed_file(path: Path, change) -> Path:
     """Builds the same file with another scene in it."""
     bpy.ops.wm.open_mainfile(filepath=str(path))
     change(bpy.data.objects["Body"])
-    return saved(path.parent, "changed.blend")
+    return save_file(path.parent, "changed.blend")
 
 
 def other_pose(obj) -> None:
@@ -217,33 +217,35 @@ def another_mesh(obj) -> None:
         (lambda obj: setattr(obj.thew, "real_height", 0.5), ("another real height", "“Body”")),
     ],
 )
-def test_clip_mismatch_refused(exported, capsys, change, words):
+def test_clip_mismatch_refused(exported_shot, capsys, change, words):
     """A clip of something else is refused by name, and the file is unchanged."""
-    path, clip = exported
-    other = changed(path, change)
+    path, clip = exported_shot
+    other = changed_file(path, change)
     before = other.read_bytes()
-    sentence = said(capsys, "bake", other, "--clip", clip)
+    sentence = command_message(capsys, "bake", other, "--clip", clip)
     assert all(word in sentence for word in (*words, clip.name)), sentence
     assert other.read_bytes() == before
 
 
-def test_bad_clip_refused(exported, capsys, tmp_path):
+def test_bad_clip_refused(exported_shot, capsys, tmp_path):
     """A bad clip is refused with a message."""
-    path, clip = exported
-    assert "frames 1 to 20" in said(capsys, "bake", path, "--clip", clip, "--frames", 1, 25)
-    assert "no object “Nobody”" in said(capsys, "bake", path, "--clip", clip, "--object", "Nobody")
+    path, clip = exported_shot
+    assert "frames 1 to 20" in command_message(capsys, "bake", path, "--clip", clip, "--frames", 1, 25)
+    assert "no object “Nobody”" in command_message(capsys, "bake", path, "--clip", clip, "--object", "Nobody")
     for given in (("--method", "warped"), ("--modes", 8)):
-        assert "as it was simulated" in said(capsys, "bake", path, "--clip", clip, *given)
-    assert "second clip" in said(capsys, "bake", path, "--clip", clip, clip)
-    assert "give one of them" in said(capsys, "bake", path, "--clip", clip, clip, "--object", "Body")
-    sentence = said(capsys, "bake", path, "--clip", tmp_path)
+        assert "as it was simulated" in command_message(capsys, "bake", path, "--clip", clip, *given)
+    assert "second clip" in command_message(capsys, "bake", path, "--clip", clip, clip)
+    assert "give one of them" in command_message(capsys, "bake", path, "--clip", clip, clip, "--object", "Body")
+    sentence = command_message(capsys, "bake", path, "--clip", tmp_path)
     assert f"“{tmp_path}” is a folder" in sentence and "name the clips in it" in sentence
     bad = tmp_path / "bad.thew"
     bad.write_bytes(clip.read_bytes()[:1000])
-    assert "cut off" in said(capsys, "bake", path, "--clip", bad)
+    assert "cut off" in command_message(capsys, "bake", path, "--clip", bad)
     bad.write_bytes(b"nothing of ours, and long enough to look like something else")
-    assert "not a Thew file" in said(capsys, "bake", path, "--clip", bad)
-    assert "holds a shot, not a clip" in said(capsys, "bake", path, "--clip", tmp_path / "hero.Body.shot.thew")
+    assert "not a Thew file" in command_message(capsys, "bake", path, "--clip", bad)
+    assert "holds a shot, not a clip" in command_message(
+        capsys, "bake", path, "--clip", tmp_path / "hero.Body.shot.thew"
+    )
     body, poses = (
         thew.Clip.load(clip).body,
         np.tile(np.eye(4), (3, len(thew.Clip.load(clip).body.skeleton.names), 1, 1)),
@@ -265,22 +267,22 @@ def test_bad_clip_refused(exported, capsys, tmp_path):
     }
     for text, words in forged.items():
         thew.Shot(body, poses, 24, notes={"blender": text}).simulate().save(bad)
-        sentence = said(capsys, "bake", path, "--clip", bad)
+        sentence = command_message(capsys, "bake", path, "--clip", bad)
         assert words in sentence, (text[:40], sentence)
     thew.simulate(body, poses, 24).save(bad)
-    assert "not exported from Blender" in said(capsys, "bake", path, "--clip", bad)
+    assert "not exported from Blender" in command_message(capsys, "bake", path, "--clip", bad)
 
 
-def test_export_refusals(exported, capsys, tmp_path):
+def test_export_refusals(exported_shot, capsys, tmp_path):
     """An impossible export is refused with a message."""
-    path, _ = exported
-    assert "no folder" in said(capsys, "export", path, "--out", tmp_path / "missing")
-    assert "no object “Nobody”" in said(capsys, "export", path, "--object", "Nobody")
-    assert "empty" in said(capsys, "export", path, "--frames", 9, 2)
-    assert "no file" in said(capsys, "export", tmp_path / "missing.blend")
+    path, _ = exported_shot
+    assert "no folder" in command_message(capsys, "export", path, "--out", tmp_path / "missing")
+    assert "no object “Nobody”" in command_message(capsys, "export", path, "--object", "Nobody")
+    assert "empty" in command_message(capsys, "export", path, "--frames", 9, 2)
+    assert "no file" in command_message(capsys, "export", tmp_path / "missing.blend")
     (tmp_path / "hero.Body.shot.thew").unlink()
     (tmp_path / "hero.Body.shot.thew").mkdir()
-    assert "cannot be written" in said(capsys, "export", path)
+    assert "cannot be written" in command_message(capsys, "export", path)
 
 
 def test_export_refuses_beyond_loop(character, scene, capsys, tmp_path):
@@ -294,8 +296,8 @@ def test_export_refuses_beyond_loop(character, scene, capsys, tmp_path):
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     assert flesh_of(body).begun.period == 20
-    path = saved(tmp_path)
-    sentence = said(capsys, "export", path, "--frames", 1, 60)
+    path = save_file(tmp_path)
+    sentence = command_message(capsys, "export", path, "--frames", 1, 60)
     assert "cycle up to frame 20" in sentence and "export frames 1 to 20" in sentence
 
 

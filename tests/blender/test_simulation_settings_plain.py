@@ -20,7 +20,7 @@ def simulation(addon):
     return part("logic.simulation")
 
 
-def another(name, value):
+def another_value(name, value):
     """Returns a value of a setting other than `value`."""
     if name in NAMES:
         return NAMES[name]
@@ -36,7 +36,7 @@ def test_simulation_key_covers_settings(thew, simulation, method):
     for name, value in usual.as_dict().items():
         if name == "method":
             continue
-        changed = simulation.key(usual.replace(**{name: another(name, value)}), 1.0, 1.0)
+        changed = simulation.key(usual.replace(**{name: another_value(name, value)}), 1.0, 1.0)
         # The engine shows the method Modal alone.
         assert (changed == key) == (name == "engine" and method != "modal"), name
     assert len({key, simulation.key(usual, 2.0, 1.0), simulation.key(usual, 1.0, 2.0)}) == 3

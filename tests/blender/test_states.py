@@ -18,7 +18,7 @@ Clip, Mesh, Motion, Build, Switch, Pose, Echo = states.REGIONS
 Event, Effect, Condition = states.Event, states.Effect, states.Condition
 
 
-def told(*events, condition=None):
+def apply_events(*events, condition=None):
     """Returns the condition after events, and all effects that they requested."""
     condition, effects = condition or Condition(), []
     for event in events:
@@ -27,7 +27,7 @@ def told(*events, condition=None):
     return condition, effects
 
 
-def reachable(start=Condition(), events=Event) -> set:  # noqa: B008  (frozen)
+def reachable_conditions(start=Condition(), events=Event) -> set:  # noqa: B008  (frozen)
     """Returns every condition that some events lead to."""
     found, new = {start}, [start]
     while new:
@@ -64,7 +64,7 @@ def test_states_refusals_have_no_moves():
 
 def test_states_all_reachable():
     """Every state can be reached, and every effect is requested somewhere."""
-    found = reachable()
+    found = reachable_conditions()
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         assert {getattr(condition, name) for condition in found} == set(region)
     assert {effect for step in states.TABLE.values() for effect in step.effects} == set(Effect)
@@ -81,8 +81,8 @@ def test_states_impossible_raises():
 
 def test_clip_made_is_shown():
     """A new clip is shown and trusted whatever the condition was before."""
-    for condition in reachable():
-        there, effects = told(
+    for condition in reachable_conditions():
+        there, effects = apply_events(
             Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ, Event.CLIP_SHOWN, condition=condition
         )
         assert there.showable and there.trusted and there.build is Build.OPEN and there.pose is Pose.SIMULATED
@@ -91,70 +91,70 @@ def test_clip_made_is_shown():
 
 def test_mesh_update_after_own_write():
     """A mesh update after our own writing does not count as an edit, and any other one does."""
-    made, _ = told(Event.CLIP_MADE, Event.WROTE)
-    ours, effects = told(Event.MESH_UPDATED, condition=made)
+    made, _ = apply_events(Event.CLIP_MADE, Event.WROTE)
+    ours, effects = apply_events(Event.MESH_UPDATED, condition=made)
     assert ours.trusted and ours.echo is Echo.NONE and effects == []
-    theirs, effects = told(Event.MESH_UPDATED, condition=ours)
+    theirs, effects = apply_events(Event.MESH_UPDATED, condition=ours)
     assert theirs.mesh is Mesh.TOUCHED and effects == [Effect.COUNT, Effect.WAIT]
-    after_evaluation, _ = told(Event.EVALUATED, Event.MESH_UPDATED, condition=made)
+    after_evaluation, _ = apply_events(Event.EVALUATED, Event.MESH_UPDATED, condition=made)
     assert after_evaluation.mesh is Mesh.TOUCHED
 
 
 def test_curves_edited_until_looked():
     """Edited curves are doubted only after a close look."""
-    edited, _ = told(Event.CLIP_MADE, Event.CURVES_EDITED)
+    edited, _ = apply_events(Event.CLIP_MADE, Event.CURVES_EDITED)
     assert edited.trusted
-    looked, _ = told(Event.LOOKED_CLOSELY, condition=edited)
+    looked, _ = apply_events(Event.LOOKED_CLOSELY, condition=edited)
     assert not looked.trusted
-    assert told(Event.CLIP_MADE, Event.LOOKED_CLOSELY)[0].trusted
-    assert told(Event.MOTION_READ, condition=looked)[0].trusted
+    assert apply_events(Event.CLIP_MADE, Event.LOOKED_CLOSELY)[0].trusted
+    assert apply_events(Event.MOTION_READ, condition=looked)[0].trusted
 
 
 def test_keys_edited_marks_behind():
     """Edited keys of the character leave its flesh shown and mark it as behind."""
-    keyed, effects = told(Event.CLIP_MADE, Event.CURVES_EDITED, Event.KEYS_EDITED)
+    keyed, effects = apply_events(Event.CLIP_MADE, Event.CURVES_EDITED, Event.KEYS_EDITED)
     assert keyed.motion is Motion.KEYED and keyed.trusted and keyed.behind and not effects
-    assert told(Event.CURVES_EDITED, condition=keyed)[0].behind, "other curves take nothing back"
-    assert not told(Event.CLIP_MADE, Event.CURVES_EDITED)[0].behind
+    assert apply_events(Event.CURVES_EDITED, condition=keyed)[0].behind, "other curves take nothing back"
+    assert not apply_events(Event.CLIP_MADE, Event.CURVES_EDITED)[0].behind
     for event in (Event.LOOKED_CLOSELY, Event.POSE_DIFFERS):
-        assert told(event, condition=keyed)[0].motion is Motion.DIFFERS
-    assert not told(Event.MOTION_READ, condition=keyed)[0].behind
-    assert not told(Event.FAILED, condition=keyed)[0].behind, "what failed is not begun again while it plays"
+        assert apply_events(event, condition=keyed)[0].motion is Motion.DIFFERS
+    assert not apply_events(Event.MOTION_READ, condition=keyed)[0].behind
+    assert not apply_events(Event.FAILED, condition=keyed)[0].behind, "what failed is not begun again while it plays"
 
 
 def test_failed_build_not_retried():
     """A failed build is tried again only after something changes."""
-    failed, effects = told(Event.CLIP_MADE, Event.POSE_DIFFERS, Event.MESH_TOUCHED, Event.FAILED)
+    failed, effects = apply_events(Event.CLIP_MADE, Event.POSE_DIFFERS, Event.MESH_TOUCHED, Event.FAILED)
     assert failed.build is Build.FAILED and failed.trusted and effects == [Effect.HIDE]
     for event in (Event.MESH_UPDATED, Event.POSE_DIFFERS, Event.LOOKED_CLOSELY):
-        assert not told(event, condition=failed)[0].trusted
-    assert told(Event.UNDONE, condition=failed)[0].build is Build.OPEN
-    assert told(Event.CLIP_MADE, condition=failed)[0].build is Build.OPEN
+        assert not apply_events(event, condition=failed)[0].trusted
+    assert apply_events(Event.UNDONE, condition=failed)[0].build is Build.OPEN
+    assert apply_events(Event.CLIP_MADE, condition=failed)[0].build is Build.OPEN
 
 
 def test_switch_thrown_once():
     """The switch is thrown once each way, however often the event repeats."""
-    off, effects = told(Event.REFUSED, Event.REFUSED)
+    off, effects = apply_events(Event.REFUSED, Event.REFUSED)
     assert off.switch is Switch.OFF and effects == [Effect.SWITCH]
-    on, effects = told(Event.ACCEPTED, Event.ACCEPTED, condition=off)
+    on, effects = apply_events(Event.ACCEPTED, Event.ACCEPTED, condition=off)
     assert on.switch is Switch.ON and effects == [Effect.SWITCH]
 
 
 def test_misfit_clip_hidden():
     """A clip of another mesh is hidden once and not shown again."""
-    misfit, effects = told(Event.CLIP_MADE, Event.MISFITS, Event.MISFITS)
+    misfit, effects = apply_events(Event.CLIP_MADE, Event.MISFITS, Event.MISFITS)
     assert misfit.clip is Clip.MISFIT and not misfit.showable and effects == [Effect.HIDE]
-    assert told(Event.RIGS_CHANGED, condition=misfit)[0].clip is Clip.MISFIT
-    assert told(Event.BODY_MADE, condition=misfit)[0].clip is Clip.NONE
+    assert apply_events(Event.RIGS_CHANGED, condition=misfit)[0].clip is Clip.MISFIT
+    assert apply_events(Event.BODY_MADE, condition=misfit)[0].clip is Clip.NONE
 
 
 def test_clip_behind_rigs():
     """A clip stays behind the changed rigs until it is made again."""
-    behind, _ = told(Event.CLIP_MADE, Event.RIGS_CHANGED)
+    behind, _ = apply_events(Event.CLIP_MADE, Event.RIGS_CHANGED)
     assert behind.clip is Clip.BEHIND and behind.showable
-    assert told(Event.CLIP_KEPT, condition=behind)[0].clip is Clip.BEHIND
-    assert told(Event.CLIP_MADE, condition=behind)[0].clip is Clip.CURRENT
-    assert told(Event.RIGS_CHANGED)[0].clip is Clip.NONE
+    assert apply_events(Event.CLIP_KEPT, condition=behind)[0].clip is Clip.BEHIND
+    assert apply_events(Event.CLIP_MADE, condition=behind)[0].clip is Clip.CURRENT
+    assert apply_events(Event.RIGS_CHANGED)[0].clip is Clip.NONE
 
 
 #: The events of keyframed flesh and of riders, whose other regions stay as they are.
@@ -169,7 +169,7 @@ KEYFRAMED = (*RIDER, Event.EVALUATED, Event.CLIP_MADE, Event.FAILED)
 )
 def test_states_of_riders_and_keyframed(events, regions):
     """Riders and keyframed flesh reach exactly the states of their regions, except late clips."""
-    found = reachable(states.UNREAD, events)
+    found = reachable_conditions(states.UNREAD, events)
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         expected = set(region) - {Clip.BEHIND, Clip.MISFIT} if name in regions else {getattr(Condition(), name)}
         assert {getattr(condition, name) for condition in found} == expected, name
@@ -178,13 +178,13 @@ def test_states_of_riders_and_keyframed(events, regions):
 
 def test_keyframed_trusted_when_built():
     """Keyframed flesh is trusted only once it is built, and not after a failure."""
-    built, effects = told(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD)
+    built, effects = apply_events(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD)
     assert built.trusted and built.showable and built.build is Build.OPEN and effects == []
-    failed, _ = told(Event.MESH_TOUCHED, Event.FAILED, condition=built)
+    failed, _ = apply_events(Event.MESH_TOUCHED, Event.FAILED, condition=built)
     assert failed.build is Build.FAILED and failed.showable, "the last motion stays in view"
-    assert told(Event.MESH_READ, Event.CLIP_MADE, condition=failed)[0] == built
-    assert told(Event.WROTE, Event.MESH_UPDATED, condition=built)[0] == built, "our own writing is no edit"
-    assert told(Event.MESH_UPDATED, condition=built)[0].mesh is Mesh.TOUCHED
+    assert apply_events(Event.MESH_READ, Event.CLIP_MADE, condition=failed)[0] == built
+    assert apply_events(Event.WROTE, Event.MESH_UPDATED, condition=built)[0] == built, "our own writing is no edit"
+    assert apply_events(Event.MESH_UPDATED, condition=built)[0].mesh is Mesh.TOUCHED
 
 
 @pytest.mark.parametrize("seed", range(20))

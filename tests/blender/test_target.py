@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import bpy
-from helpers import Layout, activate, make_body, make_character, part, refused
+from helpers import Layout, activate, make_body, make_character, part, refusal
 
 
 def test_operators_from_armature(character):
@@ -66,4 +66,4 @@ def test_target_among_meshes(scene):
     assert target.of(bpy.context) == other and armature.thew.chosen is None
     bpy.data.objects.remove(other)
     assert target.of(bpy.context) == armature
-    assert "armature, not a mesh" in refused(bpy.ops.thew.add)
+    assert "armature, not a mesh" in refusal(bpy.ops.thew.add)

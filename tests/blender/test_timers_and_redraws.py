@@ -9,7 +9,18 @@ from contextlib import contextmanager
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, evaluated, flesh_of, make_character, part, play, refused, size_of, skinned_at
+from helpers import (
+    activate,
+    animate,
+    evaluated_positions,
+    flesh_of,
+    make_character,
+    part,
+    play,
+    refusal,
+    size_of,
+    skinned_shape,
+)
 
 FRAMES = range(1, 21)
 
@@ -47,12 +58,12 @@ def tick() -> None:
 def test_slider_updates_by_timer(window):
     """A changed setting shows after one update by the timer, without a frame change."""
     body, _, _ = window
-    before = evaluated(body)
+    before = evaluated_positions(body)
     body.thew.softness = 0.2
-    np.testing.assert_array_equal(evaluated(body), before)
+    np.testing.assert_array_equal(evaluated_positions(body), before)
     assert bpy.app.timers.is_registered(part("live.updates").tick)
     tick()
-    after = evaluated(body)
+    after = evaluated_positions(body)
     assert np.abs(after - before).max() > 1e-4
     np.testing.assert_array_equal(play(body, (9, 4))[1], after)
     assert part("live.updates").state.stepper is None and not part("live.updates").state.waiting
@@ -71,13 +82,13 @@ def test_old_motion_plays_during_update(window):
 def test_painted_weights_update(window):
     """Painted weights show after one update."""
     body, _, _ = window
-    before = evaluated(body)
+    before = evaluated_positions(body)
     body.vertex_groups["Head"].add(list(range(70, 100)), 1.0, "REPLACE")
     body.vertex_groups["Spine"].remove(list(range(70, 100)))
     bpy.context.view_layer.update()
     assert part("live.updates").state.waiting
     tick()
-    assert np.abs(evaluated(body) - before).max() > 1e-4
+    assert np.abs(evaluated_positions(body) - before).max() > 1e-4
 
 
 def test_invalid_edit_until_update(window):
@@ -89,7 +100,7 @@ def test_invalid_edit_until_update(window):
     bpy.ops.mesh.subdivide()
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.update()
-    shown = [evaluated(body), *play(body, (9, 4))]
+    shown = [evaluated_positions(body), *play(body, (9, 4))]
     thew = body.modifiers["Thew"]
     thew.show_viewport = False
     plain = play(body, (4, 9, 4))
@@ -97,7 +108,7 @@ def test_invalid_edit_until_update(window):
     np.testing.assert_array_equal(shown, plain)
     tick()
     assert len(flesh_of(body).character.rest) == len(body.data.vertices)
-    assert np.abs(evaluated(body) - plain[2]).max() > 1e-4
+    assert np.abs(evaluated_positions(body) - plain[2]).max() > 1e-4
 
 
 def test_failed_build_shows_plain_skin(window, monkeypatch):
@@ -112,7 +123,7 @@ def test_failed_build_shows_plain_skin(window, monkeypatch):
         body.thew.softness = 0.3
         tick()
         assert "no flesh to be had" in body.thew.made.notes
-        np.testing.assert_array_equal(evaluated(body), handlers.plain[3])
+        np.testing.assert_array_equal(evaluated_positions(body), handlers.plain[3])
         np.testing.assert_array_equal(play(body, FRAMES), handlers.plain)
     body.thew.softness = 0.4
     tick()
@@ -129,10 +140,10 @@ def test_edit_modes_show_plain_skin(scene, window, mode):
     bpy.ops.object.mode_set(mode=mode)
     bpy.context.view_layer.update()
     if mode == "SCULPT":
-        np.testing.assert_allclose(evaluated(body), handlers.plain[3], atol=1e-6)
+        np.testing.assert_allclose(evaluated_positions(body), handlers.plain[3], atol=1e-6)
     scene.frame_set(9)
     if mode == "SCULPT":
-        np.testing.assert_allclose(evaluated(body), handlers.plain[8], atol=1e-6)
+        np.testing.assert_allclose(evaluated_positions(body), handlers.plain[8], atol=1e-6)
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.update()
     tick()
@@ -151,19 +162,19 @@ def test_unkeyed_pose_followed(scene, window):
     """A bone turned by hand carries the flesh along before it is simulated."""
     body, rig, _ = window
     flesh = flesh_of(body)
-    before = evaluated(body)
+    before = evaluated_positions(body)
     rig.pose.bones["Spine"].rotation_euler.x += 0.6
     bpy.context.view_layer.update()
-    posed = evaluated(body)
+    posed = evaluated_positions(body)
     found = part("scene.reading").subject(body, bpy.context.view_layer)
     pose = flesh.pose(found, bpy.context.view_layer.depsgraph, 4)
-    skinned = skinned_at(flesh, pose.maps, pose.mesh)
+    skinned = skinned_shape(flesh, pose.maps, pose.mesh)
     assert np.abs(posed - skinned).max() < 0.2 * size_of(skinned) < np.abs(posed - before).max() * 2
     assert flesh.condition.pose.name == "OTHER" and "press Simulate" in flesh.problem
     bpy.context.view_layer.update()
     assert not part("live.updates").state.waiting  # what we wrote ourselves is no edit
     scene.frame_set(4)  # the animation puts the bones back
-    np.testing.assert_array_equal(evaluated(body), before)
+    np.testing.assert_array_equal(evaluated_positions(body), before)
     assert flesh.condition.pose.name == "SIMULATED" and not flesh.problem
 
 
@@ -194,7 +205,9 @@ def test_loaded_file_rebuilt(window, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.open_mainfile(filepath=str(path))
     body = bpy.data.objects["Body"]
-    np.testing.assert_array_equal(evaluated(body), handlers.plain[-1])  # plain skin, wherever the file was saved
+    np.testing.assert_array_equal(
+        evaluated_positions(body), handlers.plain[-1]
+    )  # plain skin, wherever the file was saved
     np.testing.assert_array_equal(play(body, FRAMES), handlers.plain)
     tick()
     np.testing.assert_array_equal(play(body, FRAMES), live)
@@ -204,12 +217,12 @@ def test_settled_builds_missing_flesh(window):
     """The rest pose preview builds flesh where there is none yet."""
     body, _, _ = window
     part("live.session").register.forget(body)
-    plain = evaluated(body)
+    plain = evaluated_positions(body)
     part("live.updates").state.waiting.clear()
     body.thew.settled = True
     tick()
     assert flesh_of(body).clip is not None
-    assert np.abs(evaluated(body) - plain).max() > 1e-3
+    assert np.abs(evaluated_positions(body) - plain).max() > 1e-3
 
 
 def test_undo_stops_update(window):
@@ -258,11 +271,11 @@ def test_failed_update_noted(window):
     tick()
     assert "no vertex groups" in body.thew.made.notes
     # What is refused shows the plain armature, which moves nothing now.
-    np.testing.assert_array_equal(evaluated(body), part("scene.mesh").basis_positions(body.data))
-    assert "no vertex groups" in refused(bpy.ops.thew.simulate)
+    np.testing.assert_array_equal(evaluated_positions(body), part("scene.mesh").basis_positions(body.data))
+    assert "no vertex groups" in refusal(bpy.ops.thew.simulate)
 
 
-def in_a_thread(call) -> None:
+def run_in_thread(call) -> None:
     """Runs `call` in another thread, as Blender renders in a window, while this one attends to it."""
     rendering = part("live.rendering")
     thread = threading.Thread(target=call)
@@ -272,26 +285,26 @@ def in_a_thread(call) -> None:
         thread.join(1e-3)
 
 
-def rendered(handlers, scene, body, frames) -> np.ndarray:
+def render_in_thread(handlers, scene, body, frames) -> np.ndarray:
     """Returns what a render's thread would see at `frames`, in the order given."""
     shapes = []
-    in_a_thread(lambda: handlers.render_starts(scene))
+    run_in_thread(lambda: handlers.render_starts(scene))
     with part("scene.poses").playing():  # no handlers of this thread
         for frame in frames:
             scene.frame_set(frame)
-            with free(), moved_elsewhere():
-                in_a_thread(lambda: part("live.playback").before_frame(scene))
+            with free_handlers(), guard_writes():
+                run_in_thread(lambda: part("live.playback").before_frame(scene))
             bpy.context.view_layer.update()
-            with free(), moved_elsewhere():
-                in_a_thread(lambda: part("live.playback").after_frame(scene, bpy.context.view_layer.depsgraph))
-            shapes.append(evaluated(body))
-    in_a_thread(lambda: handlers.render_ends(scene))
+            with free_handlers(), guard_writes():
+                run_in_thread(lambda: part("live.playback").after_frame(scene, bpy.context.view_layer.depsgraph))
+            shapes.append(evaluated_positions(body))
+    run_in_thread(lambda: handlers.render_ends(scene))
     part("live.rendering").attend()
     return np.array(shapes)
 
 
 @contextmanager
-def free():
+def free_handlers():
     """Lets the handlers answer within the block."""
     poses = part("scene.poses")
     before, poses.busy = poses.busy, 0
@@ -302,15 +315,15 @@ def free():
 
 
 @contextmanager
-def moved_elsewhere():
+def guard_writes():
     """Checks that only the main thread writes within the block."""
     modifier, write = part("scene.modifier"), part("scene.modifier").write
 
-    def guarded(*args):
+    def guarded_write(*args):
         assert threading.current_thread() is threading.main_thread()
         write(*args)
 
-    modifier.write = guarded
+    modifier.write = guarded_write
     try:
         yield
     finally:
@@ -324,7 +337,7 @@ def test_render_thread_matches_playback(scene, window):
     order = [4, 17, 2, 9, 20, 1, 9]
     live = play(body, FRAMES)
     scene.frame_set(4)
-    np.testing.assert_array_equal(rendered(handlers, scene, body, order), live[np.array(order) - 1])
+    np.testing.assert_array_equal(render_in_thread(handlers, scene, body, order), live[np.array(order) - 1])
     assert not part("live.updates").state.rendering
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
@@ -333,11 +346,11 @@ def test_window_writes_nothing_during_render(scene, window):
     """The window writes no offsets of its own during a render."""
     body, _, handlers = window
     live = play(body, FRAMES)
-    in_a_thread(lambda: handlers.render_starts(scene))
+    run_in_thread(lambda: handlers.render_starts(scene))
     seen = play(body, FRAMES)
     np.testing.assert_array_equal(seen[:-1], handlers.plain[:-1])
     np.testing.assert_array_equal(seen[-1], live[-1])  # written before, and right
-    in_a_thread(lambda: handlers.render_ends(scene))
+    run_in_thread(lambda: handlers.render_ends(scene))
     part("live.rendering").attend()
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
@@ -349,7 +362,7 @@ def test_render_thread_after_open(scene, window, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "live.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "live.blend"))
     scene, body = bpy.context.scene, bpy.data.objects["Body"]
-    np.testing.assert_array_equal(rendered(handlers, scene, body, (3, 9)), live[[2, 8]])
+    np.testing.assert_array_equal(render_in_thread(handlers, scene, body, (3, 9)), live[[2, 8]])
 
 
 def test_render_thread_reads_changed_animation(scene, window):
@@ -357,7 +370,7 @@ def test_render_thread_reads_changed_animation(scene, window):
     body, rig, handlers = window
     animate(rig, bend=-0.4)
     bpy.context.view_layer.update()
-    seen = rendered(handlers, scene, body, (1, 5, 14))
+    seen = render_in_thread(handlers, scene, body, (1, 5, 14))
     bpy.ops.thew.simulate()
     np.testing.assert_array_equal(play(body, (1, 5, 14)), seen)
 
@@ -370,9 +383,9 @@ def test_render_reports_missing_flesh(scene, window, monkeypatch):
     body.vertex_groups.clear()
     body.data.update_tag()
     bpy.context.view_layer.update()
-    in_a_thread(lambda: handlers.render_starts(scene))
+    run_in_thread(lambda: handlers.render_starts(scene))
     assert len(texts) == 1 and "“Body” is rendered without its flesh" in texts[0] and "no vertex groups" in texts[0]
-    in_a_thread(lambda: handlers.render_ends(scene))
+    run_in_thread(lambda: handlers.render_ends(scene))
 
 
 def test_render_wait_limited(scene, window, monkeypatch):
@@ -400,7 +413,7 @@ def test_render_wait_limited(scene, window, monkeypatch):
 
 
 @pytest.fixture
-def rigged(window):
+def rigged_character(window):
     """Builds the same with a rig, settled down again."""
     body, armature, handlers = window
     assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
@@ -408,51 +421,51 @@ def rigged(window):
     return body, armature, handlers, body.thew.rigs[0]
 
 
-def test_rig_updates_by_timer(rigged):
+def test_rig_updates_by_timer(rigged_character):
     """A changed rig shows in motion after one update."""
-    body, _, _, rig = rigged
-    before = evaluated(body)
+    body, _, _, rig = rigged_character
+    before = evaluated_positions(body)
     rig.control = 0.3
-    np.testing.assert_array_equal(evaluated(body), before)
+    np.testing.assert_array_equal(evaluated_positions(body), before)
     tick()
-    after = evaluated(body)
+    after = evaluated_positions(body)
     assert np.abs(after - before).max() > 1e-3
     rig.enabled = False
     tick()
-    assert np.abs(evaluated(body) - after).max() > 1e-4
+    assert np.abs(evaluated_positions(body) - after).max() > 1e-4
     assert not part("live.updates").state.waiting
 
 
-def test_rig_sliders_immediate_in_preview(rigged):
+def test_rig_sliders_immediate_in_preview(rigged_character):
     """The sliders of a rig show at once in the rest pose preview."""
-    body, _, _, rig = rigged
+    body, _, _, rig = rigged_character
     body.thew.settled = True
     tick()
-    before = evaluated(body)
+    before = evaluated_positions(body)
     rig.strength *= 2.0
-    at_once = evaluated(body)
+    at_once = evaluated_positions(body)
     assert np.abs(at_once - before).max() > 1e-3
     tick()
-    np.testing.assert_array_equal(evaluated(body), at_once)
+    np.testing.assert_array_equal(evaluated_positions(body), at_once)
     assert flesh_of(body).condition.clip.name == "BEHIND"
     body.thew.settled = False
     tick()
     assert flesh_of(body).condition.clip.name == "CURRENT"
-    moving = evaluated(body)
+    moving = evaluated_positions(body)
     play(body, (9, 4))
-    np.testing.assert_array_equal(evaluated(body), moving)
+    np.testing.assert_array_equal(evaluated_positions(body), moving)
 
 
-def test_control_curve_edit_updates(scene, rigged):
+def test_control_curve_edit_updates(scene, rigged_character):
     """An edited curve of a control shows after one update."""
-    body, _, _, rig = rigged
+    body, _, _, rig = rigged_character
     for frame, control in ((1, 0.0), (4, 1.0)):
         rig.control = control
         rig.keyframe_insert("control", frame=frame)
     bpy.context.view_layer.update()
     tick()
     scene.frame_set(4)
-    before = evaluated(body)
+    before = evaluated_positions(body)
     (curve,) = part("scene.animation").curves_in(body.animation_data)
     curve.keyframe_points[1].interpolation = "CONSTANT"
     curve.keyframe_points[1].co.y = 0.2
@@ -460,13 +473,13 @@ def test_control_curve_edit_updates(scene, rigged):
     bpy.context.view_layer.update()
     assert part("live.updates").state.waiting
     tick()
-    assert np.abs(evaluated(body) - before).max() > 1e-3
+    assert np.abs(evaluated_positions(body) - before).max() > 1e-3
     assert flesh_of(body).motion.controls[3, 0] == pytest.approx(0.2)
 
 
-def test_driven_rig_follows_pose(rigged):
+def test_driven_rig_follows_pose(rigged_character):
     """A driven rig and its sliders follow the pose."""
-    body, armature, _, rig = rigged
+    body, armature, _, rig = rigged_character
     assert bpy.ops.thew.rig_driver(bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
     tick()
     full = rig.samples[1].sliders.strength
@@ -478,15 +491,15 @@ def test_driven_rig_follows_pose(rigged):
         bpy.context.view_layer.update()
         assert rig.control == pytest.approx(angle, abs=1e-4)
         assert rig.strength == pytest.approx(angle * full, rel=1e-3)
-        shapes.append(evaluated(body))
+        shapes.append(evaluated_positions(body))
     assert not rig.draft and [s.control for s in rig.samples] == [0.0, 1.0]
     rig.strength = 0.5 * full  # at a sample: it follows
     assert rig.samples[1].sliders.strength == pytest.approx(0.5 * full)
 
 
-def test_playback_with_rig_edits_nothing(rigged, monkeypatch):
+def test_playback_with_rig_edits_nothing(rigged_character, monkeypatch):
     """Playback with a keyed rig edits nothing and requests no update."""
-    body, _, _, rig = rigged
+    body, _, _, rig = rigged_character
     for frame, control in ((1, 0.0), (18, 1.0)):
         rig.control = control
         rig.keyframe_insert("control", frame=frame)
@@ -513,9 +526,9 @@ def test_playback_with_rig_edits_nothing(rigged, monkeypatch):
     assert [s.control for s in rig.samples] == [0.0, 1.0] and not told
 
 
-def test_render_shows_motion_in_preview(scene, rigged):
+def test_render_shows_motion_in_preview(scene, rigged_character):
     """A render shows the motion while the view shows the rest pose preview."""
-    body, _, handlers, _rig = rigged
+    body, _, handlers, _rig = rigged_character
     moving = play(body, (4, 9))
     body.thew.settled = True
     tick()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated, make_character, part, play, refused, size_of
+from helpers import activate, evaluated_positions, make_character, part, play, refusal, size_of
 
 FRAMES = range(1, 21)
 SLOTS = bpy.app.version >= (4, 4)
@@ -23,7 +23,7 @@ def live_of(body):
     return play(body, FRAMES)
 
 
-def pushed_down(owner, name="Strip"):
+def push_down(owner, name="Strip"):
     """Turns the active action of an ID into a strip; returns (its animation data, track, strip)."""
     data = owner.animation_data
     action, slot = data.action, getattr(data, "action_slot", None)
@@ -79,15 +79,15 @@ def test_keyframed_time_stretching(scene):
     bpy.ops.thew.keyframed_compute()
     wanted = np.array([point.co for point in obj.data.shape_keys.key_blocks["Squash"].points])
 
-    def nearest(away):
-        def at(frame):
+    def nearest_frame(away):
+        def distance_at(frame):
             scene.frame_set(frame)
             return away()
 
-        return min(range(60, 121), key=at)
+        return min(range(60, 121), key=distance_at)
 
-    assert nearest(lambda: np.abs(evaluated(obj) - wanted).max()) == 90
-    assert nearest(lambda: abs(cube.matrix_world.translation.x - 5.0)) == 90
+    assert nearest_frame(lambda: np.abs(evaluated_positions(obj) - wanted).max()) == 90
+    assert nearest_frame(lambda: abs(cube.matrix_world.translation.x - 5.0)) == 90
     # Its bake plays as it did.
     live = play(obj, range(1, 91, 8))
     assert bpy.ops.thew.bake(frame_start=1, frame_end=90) == {"FINISHED"}
@@ -125,7 +125,7 @@ def test_marked_cycle_in_scene_frames(scene):
 # actions and strips of the shape keys -------------------------------------------------------------------------------------
 
 
-def smiling(body):
+def add_smile(body):
     body.shape_key_add(name="Basis")
     smile = body.shape_key_add(name="Smile")
     for point in smile.points:
@@ -133,13 +133,13 @@ def smiling(body):
     for frame, value in ((1, 0.0), (10, 1.0), (20, 0.0)):
         smile.value = value
         smile.keyframe_insert("value", frame=frame)
-    return pushed_down(body.data.shape_keys)
+    return push_down(body.data.shape_keys)
 
 
 def test_bake_above_strip(scene):
     """Baked keys above an NLA strip play as the live flesh."""
     body, _ = make_character()
-    smiling(body)
+    add_smile(body)
     live = live_of(body)
     for space in ("REST", "POSED"):
         bpy.ops.thew.bake(space=space)
@@ -154,19 +154,19 @@ def influence(data, _track, _strip):
     data.action_influence = 0.5
 
 
-def adding(data, _track, _strip):
+def blend_by_add(data, _track, _strip):
     data.action_blend_type = "ADD"
 
 
-def subtracting(data, _track, _strip):
+def blend_by_subtract(data, _track, _strip):
     data.action_blend_type = "SUBTRACT"
 
 
-def multiplying(data, _track, _strip):
+def blend_by_multiply(data, _track, _strip):
     data.action_blend_type = "MULTIPLY"
 
 
-def tweaking(data, track, strip):
+def enter_tweak_mode(data, track, strip):
     strip.frame_start, strip.scale = 6, 2.0
     track.select = strip.select = True
     data.nla_tracks.active = track
@@ -178,21 +178,21 @@ def tweaking(data, track, strip):
     [
         (solo, "the NLA track “Strip” is solo: end its solo first"),
         (influence, "an influence of 50 %"),
-        (adding, "blended with Add"),
-        (subtracting, "blended with Subtract"),
-        (multiplying, "blended with Multiply"),
-        (tweaking, "tweak mode"),
+        (blend_by_add, "blended with Add"),
+        (blend_by_subtract, "blended with Subtract"),
+        (blend_by_multiply, "blended with Multiply"),
+        (enter_tweak_mode, "tweak mode"),
     ],
 )
 def test_bake_refuses_incompatible_strips(scene, how, said):
     """A bake whose keys would not play as baked is refused beforehand, and nothing changes."""
     body, _ = make_character()
-    data, track, strip = smiling(body)
+    data, track, strip = add_smile(body)
     how(data, track, strip)
     live = live_of(body)
     before = [key.name for key in body.data.shape_keys.key_blocks]
     for space in ("REST", "POSED"):
-        text = refused(bpy.ops.thew.bake, space=space)
+        text = refusal(bpy.ops.thew.bake, space=space)
         assert said in text and "“Body”" in text
     assert [key.name for key in body.data.shape_keys.key_blocks] == before
     assert np.array_equal(play(body, FRAMES), live)
@@ -219,12 +219,12 @@ def test_bake_into_action_without_slot(scene):
 # the action that a bake is of ---------------------------------------------------------------------------------------------
 
 
-def named(rig, name):
+def name_action(rig, name):
     rig.animation_data.action.name = name
     return rig.animation_data.action
 
 
-def copied(action, name, factor):
+def copy_action(action, name, factor):
     other = action.copy()
     other.name = name
     curves = other.layers[0].strips[0].channelbags[0].fcurves if SLOTS else other.fcurves
@@ -243,8 +243,8 @@ def play_action(rig, action):
 def test_bake_keeps_action(scene):
     """The keys of a bake belong to the action that they were baked for, and the export check reports another one."""
     body, rig = make_character()
-    walk = named(rig, "Walk")
-    run = copied(walk, "Run", 1.8)
+    walk = name_action(rig, "Walk")
+    run = copy_action(walk, "Run", 1.8)
     play_action(rig, run)
     live_of(body)
     bpy.ops.thew.bake(space="REST")
@@ -266,8 +266,8 @@ def test_bake_keeps_action(scene):
 def test_bake_with_strips_exports_together(scene):
     """Strips alone and the baked flesh are exported as one animation."""
     body, rig = make_character()
-    walk = named(rig, "Walk")
-    pushed_down(rig, "Track")
+    walk = name_action(rig, "Walk")
+    push_down(rig, "Track")
     live = live_of(body)
     bpy.ops.thew.bake(space="REST")
     assert part("bake.gltf").shared_animation(body)[0] == "Track"
@@ -282,7 +282,7 @@ def test_bake_with_strips_exports_together(scene):
 def test_export_check_reports_strips(scene, how):
     """The export check reports strips that do not play as written."""
     body, rig = make_character()
-    _, _, strip = pushed_down(rig, "Track")
+    _, _, strip = push_down(rig, "Track")
     if how == "shifted":
         strip.frame_start_ui = 5
     elif how == "scaled":
@@ -305,9 +305,9 @@ def test_add_refuses_strip_visibility(scene):
         modifier.show_viewport = on
         modifier.keyframe_insert("show_viewport", frame=frame)
     modifier.show_viewport = True
-    pushed_down(body)
+    push_down(body)
     activate(body)
-    assert "animated or driven" in refused(bpy.ops.thew.add)
+    assert "animated or driven" in refusal(bpy.ops.thew.add)
     body.animation_data.nla_tracks[0].mute = True  # it has no part any more
     assert bpy.ops.thew.add() == {"FINISHED"}
 
@@ -323,7 +323,7 @@ def test_rig_controls_in_strips(scene):
     add_rig(body, name="Bulge")
     body.thew.rigs[0].keyframe_insert("control", frame=1)
     assert rig_controls.animated(body) == (True,)
-    data, track, _ = pushed_down(body)
+    data, track, _ = push_down(body)
     assert rig_controls.animated(body) == (True,)
     track.mute = True
     assert rig_controls.animated(body) == (False,) and not list(animation.curves(data))

@@ -9,7 +9,7 @@ from bl_ui.space_toolsystem_common import ToolSelectPanelHelper
 from helpers import activate, add_rig, part
 
 
-def listed(mode: str) -> list[str]:
+def tools_in_mode(mode: str) -> list[str]:
     """Returns our tools that the toolbar shows in a mode."""
     bar = ToolSelectPanelHelper._tool_class_from_space_type("VIEW_3D")
     found = ToolSelectPanelHelper._tools_flatten(bar.tools_from_context(bpy.context, mode))
@@ -35,22 +35,22 @@ class WithWindow:
     utils = bpy.utils
 
 
-def test_toolbar_shows_usable_tools(scene, tools, fleshed):
+def test_toolbar_shows_usable_tools(scene, tools, fleshed_character):
     """The toolbar shows our tools only where they have something to work on."""
-    body, armature = fleshed
-    assert listed("OBJECT") == listed("POSE") == []
+    body, armature = fleshed_character
+    assert tools_in_mode("OBJECT") == tools_in_mode("POSE") == []
     add_rig(body, bone="Spine")
     for active in (body, armature):
         activate(active)
-        assert listed("OBJECT") == ["thew.pull_tool"] and listed("POSE") == ["thew.pull_tool_pose"]
+        assert tools_in_mode("OBJECT") == ["thew.pull_tool"] and tools_in_mode("POSE") == ["thew.pull_tool_pose"]
     body.thew.method = "modal"
-    assert set(listed("OBJECT")) == {"thew.pull_tool", "thew.drag_tool"}
+    assert set(tools_in_mode("OBJECT")) == {"thew.pull_tool", "thew.drag_tool"}
     empty = bpy.data.objects.new("Empty", None)
     scene.collection.objects.link(empty)
     activate(empty)
-    assert listed("OBJECT") == []
+    assert tools_in_mode("OBJECT") == []
     bpy.context.view_layer.objects.active = None
-    assert listed("OBJECT") == []
+    assert tools_in_mode("OBJECT") == []
 
 
 def test_toolbar_remove_restores_lists(addon, monkeypatch):

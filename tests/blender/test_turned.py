@@ -15,7 +15,7 @@ from helpers import flesh_of, play, world
 from mathutils import Matrix
 
 
-def turned(file: Path, angle: float, applied: bool):
+def turned_offsets(file: Path, angle: float, applied: bool):
     """Returns what the flesh of a character that faces another way adds to its skin, turned back, [f, n, 3]; its size and number of cells."""
     characters.load(file)
     turn = Matrix.Rotation(angle, 4, "Z")
@@ -44,11 +44,11 @@ def test_turned_character_same_motion(scene, name, most, turns):
     file = data_folder("characters")
     if file is None:
         pytest.skip("needs the characters of THEW_DATA")
-    first, size, cells = turned(file / name, 0.0, applied=False)
+    first, size, cells = turned_offsets(file / name, 0.0, applied=False)
     sway = np.linalg.norm(first, axis=2)
     assert sway.max() > 1e-3 * size
     for angle, applied in turns:
-        other, _, found = turned(file / name, math.radians(angle), applied)
+        other, _, found = turned_offsets(file / name, math.radians(angle), applied)
         assert found == pytest.approx(cells, rel=0.02)
         assert np.linalg.norm(other - first, axis=2).max() < most * sway.max(), angle
         amplitude = np.sqrt(np.mean(other**2) / np.mean(first**2))

@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 import pytest
 from colliding import add_box
-from helpers import activate, animate, evaluated, flesh_of, make_body, make_character, part, play
+from helpers import activate, animate, evaluated_positions, flesh_of, make_body, make_character, part, play
 
 FRAMES = range(1, 21)
 
@@ -36,7 +36,7 @@ def clock(monkeypatch):
 
 
 @pytest.fixture
-def playing(scene, clock, monkeypatch):
+def playing_character(scene, clock, monkeypatch):
     """Builds a character with flesh, in a Blender that believes that it has a window in which the animation plays."""
     body, rig = make_character()
     bpy.ops.thew.add(cells_across=6)
@@ -59,7 +59,7 @@ def seconds_played(clock, seconds: float, first: int = 1, last: int = 20) -> lis
         clock.now += 1.0 / 24.0
         frame = first + turn % (last - first + 1)
         scene.frame_set(frame)
-        seen.append((frame, evaluated(bpy.data.objects["Body"])))
+        seen.append((frame, evaluated_positions(bpy.data.objects["Body"])))
         if bpy.app.timers.is_registered(updates.tick):
             updates.tick()
             if updates.state.stepper is not None and updates.state.stepper.waiting:
@@ -68,9 +68,9 @@ def seconds_played(clock, seconds: float, first: int = 1, last: int = 20) -> lis
     return seen
 
 
-def test_reopened_file_plays_flesh(playing, clock, tmp_path):
+def test_reopened_file_plays_flesh(playing_character, clock, tmp_path):
     """A reopened file shows its flesh while it plays."""
-    body, _ = playing
+    body, _ = playing_character
     live = play(body, FRAMES)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "live.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "live.blend"))
@@ -79,9 +79,9 @@ def test_reopened_file_plays_flesh(playing, clock, tmp_path):
         np.testing.assert_array_equal(shape, live[frame - 1])
 
 
-def test_setting_acts_during_playback(playing, clock):
+def test_setting_acts_during_playback(playing_character, clock):
     """A setting that is changed during playback acts during playback."""
-    body, _ = playing
+    body, _ = playing_character
     old = play(body, FRAMES)
     body.thew.softness = 0.15
     seen = seconds_played(clock, 2.0)[-20:]
@@ -103,9 +103,9 @@ def key_the_spine(rig, angle: float) -> None:
     rig.pose.bones["Spine"].keyframe_insert("rotation_euler", frame=10)
 
 
-def test_edited_keys_simulated_on_playback(playing, clock, monkeypatch):
+def test_edited_keys_simulated_on_playback(playing_character, clock, monkeypatch):
     """Edited keys are reported, and simulated when the animation plays."""
-    body, rig = playing
+    body, rig = playing_character
     monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
     updates, old = part("live.updates"), play(body, FRAMES)
     bpy.context.scene.frame_set(1)
@@ -126,9 +126,9 @@ def test_edited_keys_simulated_on_playback(playing, clock, monkeypatch):
     assert max(np.abs(shape - old[frame - 1]).max() for frame, shape in seen) > 1e-2
 
 
-def test_keys_edited_during_playback(playing, clock):
+def test_keys_edited_during_playback(playing_character, clock):
     """Keys that are edited during playback act once the edits stop."""
-    body, rig = playing
+    body, rig = playing_character
     updates, begun = part("live.updates"), []
     for step in range(20):  # dragged for most of a second
         key_the_spine(rig, 0.02 * step)
@@ -144,9 +144,9 @@ def test_keys_edited_during_playback(playing, clock):
         np.testing.assert_array_equal(shape, play(body, (frame,))[0])
 
 
-def test_unkeyed_bone_simulated_on_playback(playing, clock):
+def test_unkeyed_bone_simulated_on_playback(playing_character, clock):
     """A bone that was turned without a key is simulated when the animation plays."""
-    body, rig = playing
+    body, rig = playing_character
     arm = next(bone for bone in rig.pose.bones if bone.name not in {"Root", "Spine"})
     arm.rotation_mode = "XYZ"
     arm.rotation_euler.x += 0.4
@@ -155,7 +155,7 @@ def test_unkeyed_bone_simulated_on_playback(playing, clock):
     assert flesh_of(body).condition.motion.name == "READ" and line(body) == "Moves, frames 1 to 20"
 
 
-def test_changing_motion_read_once(playing, clock, monkeypatch):
+def test_changing_motion_read_once(playing_character, clock, monkeypatch):
     """A motion that differs each time it is read is simulated once per start of playback."""
     updates, jobs, begun = part("live.updates"), part("live.jobs"), []
     update = jobs.update
@@ -168,9 +168,9 @@ def test_changing_motion_read_once(playing, clock, monkeypatch):
     assert len(begun) == 2
 
 
-def test_unrelated_curves_ignored(playing):
+def test_unrelated_curves_ignored(playing_character):
     """Edited curves of another object do not count as an edit of the motion."""
-    body, _ = playing
+    body, _ = playing_character
     other = bpy.data.objects.new("Other", None)
     bpy.context.scene.collection.objects.link(other)
     for frame, x in ((1, 0.0), (9, 1.0)):
@@ -180,7 +180,7 @@ def test_unrelated_curves_ignored(playing):
     assert flesh_of(body).condition.motion.name == "EDITED" and line(body) == "Moves, frames 1 to 20"
 
 
-def test_unrelated_undo_ignored(playing):
+def test_unrelated_undo_ignored(playing_character):
     """Undo of a new object, after which Blender reports every action, does not count as an edit of the keys."""
     bpy.ops.ed.undo_push(message="before")
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Other", None))
@@ -191,9 +191,9 @@ def test_unrelated_undo_ignored(playing):
     assert flesh_of(body).condition.motion.name == "EDITED" and line(body) == "Moves, frames 1 to 20"
 
 
-def test_constraint_target_keys_count(playing):
+def test_constraint_target_keys_count(playing_character):
     """Keys of a constraint's target count as keys of the armature."""
-    body, rig = playing
+    body, rig = playing_character
     other = bpy.data.objects.new("Other", None)
     bpy.context.scene.collection.objects.link(other)
     rig.constraints.new("COPY_LOCATION").target = other
@@ -202,9 +202,9 @@ def test_constraint_target_keys_count(playing):
     assert flesh_of(body).condition.motion.name == "KEYED"
 
 
-def test_setting_restarts_update(playing, clock):
+def test_setting_restarts_update(playing_character, clock):
     """A setting that is changed during an update starts the update again."""
-    body, _ = playing
+    body, _ = playing_character
     updates = part("live.updates")
     body.thew.cells_across = 8
     clock.now += 1.0
@@ -219,9 +219,9 @@ def test_setting_restarts_update(playing, clock):
     assert flesh_of(body).condition.build.name == "OPEN"
 
 
-def test_read_motion_in_slices(playing, clock, monkeypatch):
+def test_read_motion_in_slices(playing_character, clock, monkeypatch):
     """A motion read in slices is the motion read at once."""
-    body, _ = playing
+    body, _ = playing_character
     poses, reading = part("scene.poses"), part("scene.reading")
     scene, layer = bpy.context.scene, bpy.context.view_layer
     flesh = flesh_of(body)
@@ -248,9 +248,9 @@ def test_read_motion_in_slices(playing, clock, monkeypatch):
     assert in_slices.digest == at_once.digest == flesh.motion.digest
 
 
-def test_curves_edited_during_reading(playing, clock):
+def test_curves_edited_during_reading(playing_character, clock):
     """Curves that are edited while they are read stay in doubt."""
-    body, rig = playing
+    body, rig = playing_character
     flesh, building = flesh_of(body), part("live.building")
     states = part("logic.states")
     part("live.events").happened(body, flesh, states.Event.CURVES_EDITED)
@@ -265,9 +265,9 @@ def test_curves_edited_during_reading(playing, clock):
 
 
 @pytest.mark.parametrize("contact", ["", "itself", "a thing"])
-def test_frames_arrive_early(playing, clock, contact):
+def test_frames_arrive_early(playing_character, clock, contact):
     """Finished frames show, with their final bits, while later ones are computed."""
-    body, rig = playing
+    body, rig = playing_character
     if contact == "a thing":
         add_box()
     scene = bpy.context.scene
@@ -284,7 +284,7 @@ def test_frames_arrive_early(playing, clock, contact):
             frame = 1 + len(seen)
             if flesh.arriving.covers(frame):
                 scene.frame_set(frame)
-                seen[frame] = evaluated(body)
+                seen[frame] = evaluated_positions(body)
         return True
 
     try:
@@ -299,9 +299,9 @@ def test_frames_arrive_early(playing, clock, contact):
         np.testing.assert_array_equal(shape, play(body, (frame,))[0])
 
 
-def test_riders_follow_arriving_frames(playing, clock):
+def test_riders_follow_arriving_frames(playing_character, clock):
     """Riders follow the finished frames of a body that is still being simulated in a newly opened file."""
-    body, rig = playing
+    body, rig = playing_character
     scene = bpy.context.scene
     shirt = make_body(rig, name="Shirt", scale=1.05)
     activate(body)
@@ -317,7 +317,7 @@ def test_riders_follow_arriving_frames(playing, clock):
         flesh = flesh_of(body)
         if flesh.arriving is not None and not seen and flesh.arriving.covers(8):
             scene.frame_set(8)
-            seen[8] = evaluated(shirt)
+            seen[8] = evaluated_positions(shirt)
         return True
 
     with contextlib.suppress(StopIteration):
@@ -332,9 +332,9 @@ def jobs_simulate(body):
     return part("live.jobs").simulate(body, bpy.context.scene, bpy.context.view_layer)
 
 
-def test_loop_progress_names_round(playing):
+def test_loop_progress_names_round(playing_character):
     """The progress of a loop names its round."""
-    body, rig = playing
+    body, rig = playing_character
     animate(rig, last=21)
     body.thew.motion_start = "CYCLE"
     said = []
@@ -343,9 +343,9 @@ def test_loop_progress_names_round(playing):
     assert "Closing the loop (round 1)" in said and "Closing the loop (round 2)" in said
 
 
-def test_job_shows_arriving_frames(playing, monkeypatch):
+def test_job_shows_arriving_frames(playing_character, monkeypatch):
     """Simulate shows the window's frame as soon as it is ready, and after Esc the former one."""
-    body, rig = playing
+    body, rig = playing_character
     monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
     updates, tasks = part("live.updates"), part("logic.tasks")
     body.thew.motion_start = "SETTLED"
@@ -361,7 +361,7 @@ def test_job_shows_arriving_frames(playing, monkeypatch):
         updates.show_arriving()
         if updates.state.seen:
             bpy.context.view_layer.update()
-            seen.append(evaluated(body))
+            seen.append(evaluated_positions(body))
         return not seen
 
     with pytest.raises(part("logic.errors").Cancelled), part("scene.poses").playing():
@@ -376,14 +376,14 @@ def test_job_shows_arriving_frames(playing, monkeypatch):
             step = task.send(answer if isinstance(step, tasks.Work) else None)
     assert np.abs(seen[0] - before).max() > 1e-4
     updates.put_back()
-    np.testing.assert_array_equal(evaluated(body), before)
+    np.testing.assert_array_equal(evaluated_positions(body), before)
     assert not updates.state.seen
 
 
 @pytest.mark.parametrize("thing", [False, True])
-def test_motion_in_parts_same_bits(fleshed, monkeypatch, thing):
+def test_motion_in_parts_same_bits(fleshed_character, monkeypatch, thing):
     """A motion made in parts has the bits of the motion made at once."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     body.thew.motion_start = "SETTLED"
     if thing:
         add_box()
@@ -402,9 +402,9 @@ def test_motion_in_parts_same_bits(fleshed, monkeypatch, thing):
     assert not thing or flesh_of(body).touching.others.frames
 
 
-def test_poses_read_with_needed_modifiers(fleshed):
+def test_poses_read_with_needed_modifiers(fleshed_character):
     """Poses are read without modifiers, except on meshes whose shape a bone depends on."""
-    body, rig = fleshed
+    body, rig = fleshed_character
     activate(body)
     body.modifiers.new("Wave", "CAST").factor = 0.5
     group = body.vertex_groups.new(name="Top")
@@ -417,17 +417,17 @@ def test_poses_read_with_needed_modifiers(fleshed):
     assert "changed" not in flesh_of(body).problem
 
 
-def test_poses_read_without_subdivision(fleshed, monkeypatch):
+def test_poses_read_without_subdivision(fleshed_character, monkeypatch):
     """A subdivision after Thew's modifier is not evaluated while poses are read."""
-    body, _ = fleshed
+    body, _ = fleshed_character
     fine, seen = body.modifiers.new("Fine", "SUBSURF"), []
     read = part("scene.poses").PoseReader.read
 
-    def noted(reader, depsgraph, frame):
+    def note_reading(reader, depsgraph, frame):
         seen.append(fine.show_viewport)
         return read(reader, depsgraph, frame)
 
-    monkeypatch.setattr(part("scene.poses").PoseReader, "read", noted)
+    monkeypatch.setattr(part("scene.poses").PoseReader, "read", note_reading)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     assert fine.show_viewport and seen.count(True) == 1 < seen.count(False)
 

@@ -20,7 +20,7 @@ from helpers import (
     make_character,
     part,
     play,
-    refused,
+    refusal,
     size_of,
     snapshot,
     world,
@@ -148,7 +148,7 @@ def test_riders_keep_depth_in_skin(shark):
     body.thew.enabled = False
     plain = depths()
     body.thew.enabled = True
-    sway = max(float(np.abs(shape).max()) for shape in (play(body, FRAMES, read=world) - still(body)))
+    sway = max(float(np.abs(shape).max()) for shape in (play(body, FRAMES, read=world) - plain_skin(body)))
     assert sway > 0.01 * size
     for obj in (eyes, teeth):
         moved, lost = (
@@ -158,7 +158,7 @@ def test_riders_keep_depth_in_skin(shark):
         assert np.sqrt((moved**2).mean()) < 0.5 * np.sqrt((lost**2).mean()), obj.name
 
 
-def still(body) -> np.ndarray:
+def plain_skin(body) -> np.ndarray:
     """Returns the plain skin at the frames."""
     body.thew.enabled = False
     shapes = play(body, FRAMES, read=world)
@@ -274,8 +274,8 @@ def test_ride_off_restores(shark):
         now = snapshot(obj)
         now.pop("data"), before[obj.name].pop("data")
         assert now == before[obj.name], obj.name
-    assert "does not ride on a body" in refused(bpy.ops.thew.ride_off, rider="Eyes")
-    assert "no mesh “Gone”" in refused(bpy.ops.thew.ride_off, rider="Gone")
+    assert "does not ride on a body" in refusal(bpy.ops.thew.ride_off, rider="Eyes")
+    assert "no mesh “Gone”" in refusal(bpy.ops.thew.ride_off, rider="Gone")
 
 
 def test_remove_body_releases_riders(shark):
@@ -315,9 +315,9 @@ def test_add_cancel_leaves_all_bodies(scene):
 # the way on later -----------------------------------------------------------------------------------------------------
 
 
-def test_ride_proposes_body(fleshed):
+def test_ride_proposes_body(fleshed_character):
     """The panel proposes the body to ride on."""
-    body, rig = fleshed
+    body, rig = fleshed_character
     eyes = thing("Eyes", rig, "Head", balls(((0.17, -0.05, 1.6), 0.04)))
     activate(eyes)
     assert eyes.thew.body is None

@@ -31,7 +31,7 @@ def modules(folder: Path = ADDON) -> dict[str, Path]:
     return found
 
 
-def only_typed(tree: ast.Module) -> set[ast.AST]:
+def type_checking_imports(tree: ast.Module) -> set[ast.AST]:
     """Returns the imports under `if TYPE_CHECKING`, which no running program imports."""
     tests = (node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     return {inner for test in tests for inner in ast.walk(test)}
@@ -40,7 +40,7 @@ def only_typed(tree: ast.Module) -> set[ast.AST]:
 def imports(name: str, path: Path, known: dict[str, Path], typed: bool = True) -> list[tuple[int, str]]:
     """Returns (line, module) of all imports of a file, inside functions too; `typed`: those for types alone too."""
     tree = ast.parse(path.read_text())
-    left_out = set() if typed else only_typed(tree)
+    left_out = set() if typed else type_checking_imports(tree)
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     package = [] if name == "__init__" else package
     found = []

@@ -63,14 +63,14 @@ def load(path, height=1.7):
     scale = height / np.ptp(vertices, axis=0).max()
     vertices, heads = vertices * scale, heads * scale
 
-    def above(i):
+    def parent_joint(i):
         while i in parent:
             i = parent[i]
             if i in joints:
                 return joints.index(i)
         return -1
 
-    parents = [above(joint) for joint in joints]
+    parents = [parent_joint(joint) for joint in joints]
     tails = heads + [0, 0, 0.02]
     for bone in range(len(joints)):
         if bone in parents:

@@ -25,10 +25,10 @@ def spline(times, values, stiffness, damping, gravity, start, end, at, digits=40
     )
     count = len(t) - 1
 
-    def carried(length):
+    def propagator(length):
         return mp.expm(system * length, method="taylor") if growth < 400 else mp.expm(system * length)
 
-    maps = [carried(b - a) for a, b in itertools.pairwise(t)]
+    maps = [propagator(b - a) for a, b in itertools.pairwise(t)]
     # Unknown per interval: slope, r and r' at its beginning.
     n = 3 * count
     a, b = mp.zeros(n), mp.zeros(n, 1)

@@ -57,7 +57,7 @@ def arm_weights(vertices, length=1.0):
     return np.stack([1.0 - lower, lower], axis=1)
 
 
-def about(turn, centre=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)):
+def turn_about(turn, centre=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)):
     """Returns a rotation vector about a centre, then a shift, as a matrix."""
     matrix = np.eye(4)
     matrix[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
@@ -65,7 +65,7 @@ def about(turn, centre=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)):
     return matrix
 
 
-def hanging_turned(skeleton, bone, turn):
+def turned_branch(skeleton, bone, turn):
     """Returns the rest pose with a bone and all its descendants turned by a rotation vector about its head, [b,4,4]."""
     pose = np.tile(np.eye(4), (len(skeleton.names), 1, 1))
     for b in range(len(pose)):
@@ -73,13 +73,13 @@ def hanging_turned(skeleton, bone, turn):
         while above not in (bone, -1):
             above = skeleton.parents[above]
         if above == bone:
-            pose[b] = about(turn, skeleton.heads[bone])
+            pose[b] = turn_about(turn, skeleton.heads[bone])
     return pose
 
 
 def bend(angle, length=1.0):
     """Returns a pose [2,4,4] with the lower bone turned about y at the elbow."""
-    return np.stack([np.eye(4), about([0.0, angle, 0.0], [length / 2, 0, 0])])
+    return np.stack([np.eye(4), turn_about([0.0, angle, 0.0], [length / 2, 0, 0])])
 
 
 def apply(matrix, points):

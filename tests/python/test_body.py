@@ -114,7 +114,7 @@ def test_nonlinear_energy_rigid_and_finite(arm, model):
     stretch = body.energy(x * [0.01, 0.0, 0.0], model)
     assert stretch == pytest.approx(body.energy(x * [0.01, 0.0, 0.0], "linear"), rel=0.05)
     for turn in ([0.0, 0.0, 3.1], [1.0, -2.0, 0.5], [0.0, 1e-3, 0.0]):
-        by = shapes.about(turn, shift=[10.0, -3.0, 5.0])
+        by = shapes.turn_about(turn, shift=[10.0, -3.0, 5.0])
         assert abs(body.energy(shapes.apply(by, x) - x, model)) < 1e-10 * stretch
     rng = np.random.default_rng(5)
     for q in (-2 * x, -x, x * [0, 0, -2.0], 1e12 * x, rng.normal(size=x.shape)):
@@ -183,7 +183,7 @@ def test_painted_factors_scale_matrices(arm):
 
 def test_energy_rotation_invariant(arm):
     """A turned character has the same energy for the same displacements turned."""
-    by = shapes.about([0.4, 1.0, -0.3], shift=[3.0, -1.0, 2.0])
+    by = shapes.turn_about([0.4, 1.0, -0.3], shift=[3.0, -1.0, 2.0])
     turn = Rotation.from_rotvec([0.4, 1.0, -0.3]).as_matrix()
     surface = thew.Surface(shapes.apply(by, arm.vertices), arm.triangles)
     skeleton = thew.Skeleton(

@@ -123,11 +123,11 @@ def test_licence_text_deterministic():
     """The licence text is the same in every process, whatever order its sets of names have."""
     show = "from tools import licences; print(licences.texts())"
 
-    def told(seed):
+    def licence_output(seed):
         env = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONIOENCODING": "utf-8"}
         return subprocess.run([sys.executable, "-c", show], cwd=ROOT, env=env, capture_output=True, check=True).stdout
 
-    assert len({told(seed) for seed in range(4)}) == 1
+    assert len({licence_output(seed) for seed in range(4)}) == 1
 
 
 def test_archive_deterministic(tmp_path):

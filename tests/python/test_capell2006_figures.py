@@ -31,7 +31,7 @@ def local_mean(face, point, reach=0.007):
 
 def displacements(face, controls, *places):
     """Returns the displacement of the skin near each place, [places,3]."""
-    skin = face.settled(controls)
+    skin = face.balanced_skin(controls)
     return [local_mean(face, place)(skin) - local_mean(face, place)(face.vertices) for place in places]
 
 
@@ -60,8 +60,8 @@ def test_head_bones_avoid_face(hilda):
 
 def test_head_rest_without_controls(hilda):
     """The head rests without controls and with controls at zero or below."""
-    np.testing.assert_allclose(hilda.settled({}), hilda.vertices, atol=1e-6)
-    np.testing.assert_allclose(hilda.settled({"smile": 0.0, "frown": -1.0}), hilda.vertices, atol=1e-6)
+    np.testing.assert_allclose(hilda.balanced_skin({}), hilda.vertices, atol=1e-6)
+    np.testing.assert_allclose(hilda.balanced_skin({"smile": 0.0, "frown": -1.0}), hilda.vertices, atol=1e-6)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -79,8 +79,8 @@ def test_head_expressions(hilda, side):
 
 def test_rigs_superpose(hilda):
     """Displacements of several rigs add up: at rest the balance is linear in the forces."""
-    apart = sum(hilda.settled({name: 0.7}) - hilda.vertices for name in hilda.rigs)
-    together = hilda.settled(dict.fromkeys(hilda.rigs, 0.7)) - hilda.vertices
+    apart = sum(hilda.balanced_skin({name: 0.7}) - hilda.vertices for name in hilda.rigs)
+    together = hilda.balanced_skin(dict.fromkeys(hilda.rigs, 0.7)) - hilda.vertices
     np.testing.assert_allclose(together, apart, atol=1e-6)
 
 
@@ -91,7 +91,9 @@ def test_guide_on_skin_direction(hilda):
     for _ in range(20):
         point, towards = rng.choice(hilda.vertices), rng.normal(size=3)
         depth = rng.uniform(0.0, 0.01)
-        rig = thew.Rig(thew.Template("bump", radius=0.02, strength=1.0), rigged.on_skin(surface, point, towards, depth))
+        rig = thew.Rig(
+            thew.Template("bump", radius=0.02, strength=1.0), rigged.guide_on_skin(surface, point, towards, depth)
+        )
         at = rig.frame(hilda.body)
         np.testing.assert_allclose(at[:3, 2], towards / np.linalg.norm(towards), atol=1e-9)
         assert np.linalg.norm(at[:3, 3] - point) == pytest.approx(depth, abs=1e-6)
@@ -105,10 +107,12 @@ def test_templates_shape_limb():
     rest = radius(limb.vertices)
     # The torus' ring lies in the skin and laces the limb.
     for kind, sign in (("radial", 1.0), ("bulge", 1.0), ("torus", -1.0)):
-        assert (sign * (radius(limb.settled({kind: 1.0})) - rest) > 0.005).all(), kind
+        assert (sign * (radius(limb.balanced_skin({kind: 1.0})) - rest) > 0.005).all(), kind
     length = lambda skin: np.ptp(skin[:, 2])  # noqa: E731
-    assert length(limb.settled({"bulge": 1.0})) < length(limb.vertices) < length(limb.settled({"radial": 1.0}))
-    pushed = limb.settled({"bump": 1.0}) - limb.vertices
+    assert (
+        length(limb.balanced_skin({"bulge": 1.0})) < length(limb.vertices) < length(limb.balanced_skin({"radial": 1.0}))
+    )
+    pushed = limb.balanced_skin({"bump": 1.0}) - limb.vertices
     assert limb.vertices[pushed[:, 1].argmin()] @ [0.0, -1.0, 0.0] > 0.14
 
 

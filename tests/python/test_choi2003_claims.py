@@ -19,7 +19,7 @@ def bar():
     tets = models.bar()
     nodes = np.asarray(tets.vertices)
     fixed = np.flatnonzero(nodes[:, 0] < 1e-9)
-    axis = bodies.on_line(nodes, np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    axis = bodies.nodes_on_line(nodes, np.zeros(3), np.array([1.0, 0.0, 0.0]))
     modes = thew.modes(tets, 8, MATERIAL, fixed=fixed)
     assert (len(nodes), len(tets.tets), len(modes.eigenvalues)) == (99, 240, 8)
     return tets, nodes, fixed, axis, modes
@@ -32,7 +32,7 @@ def test_figure_4_warping(bar):
     weight = bodies.nodal_mass(nodes, tets.tets, 1000.0)[:, None] * gravity
     exact = thew.nonlinear_equilibrium(tets, MATERIAL, fixed, weight)
 
-    def hanging(warp):
+    def hang(warp):
         motion = thew.ModalSimulation(
             modes, STEP, integrator="semi_implicit", warp=warp, gravity=gravity, damping=(4.0, 0.01)
         )
@@ -40,7 +40,7 @@ def test_figure_4_warping(bar):
             motion.advance()
         return np.asarray(motion.displacements())
 
-    linear, warped = hanging(False), hanging(True)
+    linear, warped = hang(False), hang(True)
     length = {"linear": linear, "warped": warped, "exact": exact}
     length = {name: bodies.length(nodes[axis] + u[axis]) for name, u in length.items()}
     assert length["linear"] > 1.3 and abs(length["warped"] - 1.0) < 0.015 and abs(length["exact"] - 1.0) < 0.002
@@ -86,15 +86,15 @@ def test_figure_6_belly():
     bodo, surface = biped.figure(), models.potbelly(1026)
     tets = thew.TetMesh.fill(thew.Surface(surface.vertices, surface.triangles), nodes=363)
     nodes = np.asarray(tets.vertices)
-    pelvis = motion.inside_ball(nodes, *dances.SUPPORTS["belly"])
+    pelvis = motion.nodes_in_ball(nodes, *dances.SUPPORTS["belly"])
     modes = thew.modes(tets, 16, thew.Material(3e4, 0.4, 1000.0), fixed=pelvis)
     simulation = thew.ModalSimulation(modes, STEP, integrator="semi_implicit", damping=(0.8, 0.002))
     shoulders, neck = dances.shoulders_and_neck(nodes)
     stop = 2.5
     masses = bodies.nodal_mass(nodes, tets.tets, 1000.0)
-    carried = motion.Carried(bodo, lambda b, t: dances.hips(b, min(t, stop)), nodes, masses)
+    carried = motion.CarriedNodes(bodo, lambda b, t: dances.hips(b, min(t, stop)), nodes, masses)
     puppet = motion.Puppet(simulation, carried, {**shoulders, neck: "neck"}, {neck: "neck"})
-    navel = motion.nearest(nodes, (0.0, -0.45, 0.77))
+    navel = motion.nearest_node(nodes, (0.0, -0.45, 0.77))
     assert navel not in {*shoulders, neck} and not pelvis[navel] and len(shoulders) == 2
     path, misses = [], []
     while puppet.time < 8.0:
@@ -116,7 +116,7 @@ def box():
     """Returns the jelly box, its nodes and its modes."""
     box = models.jelly_box()
     nodes = np.asarray(box.vertices)
-    fixed = motion.inside_ball(nodes, *dances.SUPPORTS["box"])
+    fixed = motion.nodes_in_ball(nodes, *dances.SUPPORTS["box"])
     return box, nodes, thew.modes(box, 32, thew.Material(6e4, 0.4, 1000.0), fixed=fixed)
 
 
@@ -124,11 +124,11 @@ def jump(box, warp):
     """Returns the largest strains of the jump's frames, and their volumes relative to rest."""
     tets, nodes, modes = box
     figure = dances.jumper()
-    places = dances.tied(nodes, figure, dances.BOX_ENDS)
+    places = dances.tied_nodes(nodes, figure, dances.BOX_ENDS)
     heads = {node: bone for node, bone in places.items() if bone == "head"}
     assert (len(places), len(heads)) == (3, 1)
     simulation = thew.ModalSimulation(modes, STEP, integrator="semi_implicit", warp=warp, damping=(1.0, 0.003))
-    carried = motion.Carried(figure, dances.jump, nodes, bodies.nodal_mass(nodes, tets.tets, 1000.0))
+    carried = motion.CarriedNodes(figure, dances.jump, nodes, bodies.nodal_mass(nodes, tets.tets, 1000.0))
     puppet = motion.Puppet(simulation, carried, places, heads)
     corners, strains, volumes = np.asarray(tets.tets), [], []
 
@@ -158,19 +158,19 @@ def test_figure_7_blob():
     surface, figure = models.flubber(2802), dances.dancer()
     tets = thew.TetMesh.fill(thew.Surface(surface.vertices, surface.triangles), nodes=552)
     nodes = np.asarray(tets.vertices)
-    fixed = motion.inside_ball(nodes, *dances.SUPPORTS["blob"])
+    fixed = motion.nodes_in_ball(nodes, *dances.SUPPORTS["blob"])
     modes = thew.modes(tets, 64, thew.Material(2e5, 0.4, 1000.0), fixed=fixed)
-    places = dances.tied(nodes, figure, dances.BLOB_ENDS)
+    places = dances.tied_nodes(nodes, figure, dances.BLOB_ENDS)
     heads = {node: bone for node, bone in places.items() if bone == "head"}
     assert (len(places), len(heads)) == (6, 1)
     simulation = thew.ModalSimulation(modes, STEP, integrator="semi_implicit", damping=(1.0, 0.003))
-    carried = motion.Carried(figure, dances.sway, nodes, bodies.nodal_mass(nodes, tets.tets, 1000.0))
+    carried = motion.CarriedNodes(figure, dances.sway, nodes, bodies.nodal_mass(nodes, tets.tets, 1000.0))
     puppet = motion.Puppet(simulation, carried, places, heads)
     (head,) = heads
     turned = 0.0
     while puppet.time < 2.5:
         puppet.run(puppet.time + STEP, STEP)
-        wanted = carried.attached("head", head, puppet.time)[1]
+        wanted = carried.attached_motion("head", head, puppet.time)[1]
         np.testing.assert_allclose(np.asarray(simulation.rotations())[head], wanted, atol=1e-9)
         turned = max(turned, np.linalg.norm(wanted))
         assert puppet.misses() < 1e-9
@@ -186,7 +186,7 @@ def test_figure_8_tail():
     nodes = np.asarray(tets.vertices)
     soles = nodes[:, 2] < shape.vertices[:, 2].min() + 0.08
     modes = thew.modes(tets, 8, thew.Material(6e4, 0.4, 1000.0), fixed=soles)
-    tip = motion.nearest(nodes, shape.vertices[shape.vertices[:, 1].argmax()])
+    tip = motion.nearest_node(nodes, shape.vertices[shape.vertices[:, 1].argmax()])
     around = motion.neighbours(np.asarray(tets.tets), tip)
     simulation = thew.ModalSimulation(modes, STEP, integrator="semi_implicit", damping=(2.0, 0.002))
     deformer = thew.Deformer(modes, skin)
@@ -212,5 +212,5 @@ def test_figure_8_tail():
     moved = np.asarray(deformer.positions(simulation.amplitudes))
     assert moved.shape == shape.vertices.shape and np.isfinite(moved).all()
     # The skin follows the flesh around it.
-    near = motion.nearest(shape.vertices, nodes[tip])
+    near = motion.nearest_node(shape.vertices, nodes[tip])
     assert np.linalg.norm(moved[near] - shape.vertices[near] - u[tip]) < 0.1 * free[0]

@@ -42,7 +42,7 @@ def moving_nodes(path, nodes):
     """Builds nodes on a single bone whose offset and turn are functions of time."""
     figure = Figure("", [Bone("root", None, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))], [], {})
     masses = np.arange(1.0, len(nodes) + 1.0)
-    return motion.Carried(figure, lambda f, t: Pose(f, *path(t)), nodes, masses)
+    return motion.CarriedNodes(figure, lambda f, t: Pose(f, *path(t)), nodes, masses)
 
 
 def test_forces_on_moving_support():

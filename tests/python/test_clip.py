@@ -79,13 +79,13 @@ def test_clip_extend_in_parts(arm, clip):
 def test_flesh_moves_more_when_faster(arm):
     """Flesh moves beside its balance, and more when the same motion is faster."""
 
-    def own(fps):
+    def own_motion(fps):
         clip = thew.simulate(arm.body, swings(25), fps)
         still = [thew.equilibrium(arm.body, pose) + arm.lattice.vertices for pose in swings(25)]
         away = np.array([clip.lattice_positions(f) for f in range(25)]) - still
         return np.sqrt((away**2).sum(axis=2).mean())
 
-    slow, fast = own(12), own(24)
+    slow, fast = own_motion(12), own_motion(24)
     assert fast > 1.5 * slow > 1e-5
 
 
@@ -214,7 +214,7 @@ def test_clip_extend_cancelled(arm):
 def test_max_offset_limits_shown(arm):
     """The limit of the offset bounds what is shown and leaves the motion as it is."""
     jolt = swings(12)
-    jolt[6:] = shapes.about([0, 0, 0], shift=[0, 0, 0.6]) @ jolt[6:]
+    jolt[6:] = shapes.turn_about([0, 0, 0], shift=[0, 0, 0.6]) @ jolt[6:]
     soft = thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=4e3), region_weights=arm.weights)
     free = thew.simulate(soft, jolt, 24)
     held = thew.simulate(soft, jolt, 24, max_offset=0.02)
@@ -222,17 +222,17 @@ def test_max_offset_limits_shown(arm):
     whole = np.c_[arm.vertices, np.ones(len(arm.vertices))]
     skinned = [np.einsum("nb,bij,nj->ni", arm.weights, pose, whole)[:, :3] for pose in jolt]
 
-    def away(clip):
+    def largest_offsets(clip):
         return np.array([np.linalg.norm(clip.positions(f) - skinned[f], axis=1).max() for f in range(12)])
 
     # What was limited is still known, the motion is the same, and what is near the skin is shown as it is.
     size = np.linalg.norm(np.ptp(arm.vertices, axis=0))
-    assert away(free).max() > 0.03 * size
-    assert away(held).max() < 0.02 * size + 1e-6
-    assert np.allclose(held.max_skin_deviations, away(free) / size, atol=1e-5)
+    assert largest_offsets(free).max() > 0.03 * size
+    assert largest_offsets(held).max() < 0.02 * size + 1e-6
+    assert np.allclose(held.max_skin_deviations, largest_offsets(free) / size, atol=1e-5)
     assert np.array_equal(held.max_skin_deviations, free.max_skin_deviations)
     assert np.array_equal(held.lattice_positions(7), free.lattice_positions(7))
-    near = away(free) < 0.0133 * size
+    near = largest_offsets(free) < 0.0133 * size
     assert near.any()
     assert all(np.array_equal(held.positions(f), free.positions(f)) for f in np.flatnonzero(near))
     # A simulation and a body show the same.

@@ -217,7 +217,7 @@ def test_held_elbow_no_creep(elbow):
 def test_contact_rigid_invariant(elbow):
     """Contact is the same wherever the character stands and however it is turned."""
     straight = bent_simulation(elbow, 136).positions()
-    place = shapes.about([0.3, -0.5, 0.8], shift=(2.0, -1.0, 3.0))
+    place = shapes.turn_about([0.3, -0.5, 0.8], shift=(2.0, -1.0, 3.0))
     simulation = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
     simulation.reset(place @ shapes.bend(0.0))
     for angle in [*np.arange(4.0, 136.0, 4.0), *[136.0] * 8]:
@@ -472,16 +472,16 @@ def test_friction_no_creep():
         simulation = thew.Simulation(body, gravity=(0, 0, 0), colliders=[floor], contact=contact)
         simulation.reset(pose_beside())
 
-        def aside(y, frames, simulation=simulation):
+        def sideways_share(y, frames, simulation=simulation):
             for _ in range(frames):
                 simulation.advance(pose_beside(y), FRAME)
             force = simulation.contacts().forces.sum(axis=0)
             return np.hypot(force[0], force[1]) / force[2]
 
-        aside(0.0, 6)
+        sideways_share(0.0, 6)
         for frame in range(1, 7):
-            aside(0.001 * frame, 1)
-        first, last = aside(0.006, 24), aside(0.006, 72)
+            sideways_share(0.001 * frame, 1)
+        first, last = sideways_share(0.006, 24), sideways_share(0.006, 72)
         assert 0.05 < first < 0.5
         assert abs(last / first - 1.0) < 0.01, compliance
         held.append(last)

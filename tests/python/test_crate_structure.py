@@ -17,7 +17,7 @@ def module(path: Path, src: Path) -> Module:
     return parts[:-1] if parts[-1] in ("mod", "lib") else parts
 
 
-def plain(text: str) -> str:
+def strip_unused(text: str) -> str:
     """Removes comments, strings and items that only tests compile."""
     text = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', " ", text, flags=re.DOTALL)
     kept, start = "", 0
@@ -52,7 +52,7 @@ def leaves(tree: str) -> list[list[str]]:
     return found
 
 
-def absolute(parts: list[str], here: Module, known: dict[Module, Path]) -> Module | None:
+def absolute_path(parts: list[str], here: Module, known: dict[Module, Path]) -> Module | None:
     """Returns a path from the crate's root, or `None` for a path of another crate."""
     if parts[0] == "crate":
         return tuple(parts[1:])
@@ -69,17 +69,17 @@ def imports(src: Path) -> dict[Module, set[Module]]:
     outside = re.compile(r"(^|/)(tests|python|fixture)(/|\.rs)")
     paths = (path for path in src.rglob("*.rs") if not outside.search(path.relative_to(src).as_posix()))
     known = {module(path, src): path for path in paths}
-    texts = {name: plain(path.read_text()) for name, path in known.items()}
+    texts = {name: strip_unused(path.read_text()) for name, path in known.items()}
     handed_on: dict[Module, Module] = {}
     for name, path in known.items():
         # Children take by `super::` whatever a folder's face imports.
         public = r"(?:pub(?:\([^)]*\))?\s+)?" if path.name in ("mod.rs", "lib.rs") else r"pub(?:\([^)]*\))?\s+"
         for use in re.finditer(rf"{public}\buse\s+([^;]+);", texts[name]):
             for *parts, given in leaves(use[1]):
-                if target := absolute(parts, name, known):
+                if target := absolute_path(parts, name, known):
                     handed_on[(*name, given)] = target
 
-    def defining(full: Module) -> Module:
+    def defining_module(full: Module) -> Module:
         for _ in range(8):
             via = next((full[:k] for k in range(len(full), 0, -1) if full[:k] in handed_on), None)
             if via is None or via in known:
@@ -95,8 +95,8 @@ def imports(src: Path) -> dict[Module, set[Module]]:
         used = [parts for use in re.finditer(r"\buse\s+([^;]+);", own) for *parts, _ in leaves(use[1])]
         inline = re.sub(r"\buse\s+[^;]+;", "", own)
         used += [path.split("::") for path in re.findall(r"\b(?:crate|super|self)(?:::\w+)+", inline)]
-        full = (absolute(parts, name, known) for parts in used)
-        graph[name] = {target for path in full if path and (target := defining(path)) not in ((), name)}
+        full = (absolute_path(parts, name, known) for parts in used)
+        graph[name] = {target for path in full if path and (target := defining_module(path)) not in ((), name)}
         # The sentences of errors list the kinds whose parsers return them.
         if name[-1:] == ("error",):
             graph[name] = set()
@@ -106,7 +106,7 @@ def imports(src: Path) -> dict[Module, set[Module]]:
 def circles(graph: dict[Module, set[Module]]) -> list[list[str]]:
     """Returns the groups of files in which each file reaches all others."""
 
-    def reached(start: Module) -> set[Module]:
+    def reachable_modules(start: Module) -> set[Module]:
         found, left = set(), [start]
         while left:
             new = graph.get(left.pop(), set()) - found
@@ -114,7 +114,7 @@ def circles(graph: dict[Module, set[Module]]) -> list[list[str]]:
             left += new
         return found
 
-    reach = {name: reached(name) for name in graph}
+    reach = {name: reachable_modules(name) for name in graph}
     groups = {
         frozenset(other for other in reach[name] if name in reach[other]) for name in graph if name in reach[name]
     }

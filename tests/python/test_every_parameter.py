@@ -49,7 +49,7 @@ class Backwards:
         raise IndexError(index)
 
 
-def nested(depth):
+def nested_list(depth):
     """Builds a deeply nested list."""
     found = []
     for _ in range(depth):
@@ -87,7 +87,7 @@ NONSENSE = [
     object(),
     [],
     [[], [1.0]],
-    nested(100),
+    nested_list(100),
     [None],
     {},
     set(),
@@ -124,7 +124,7 @@ def objects(tmp_path_factory):
     tets = thew.TetMesh.grid((2, 1, 1), (1.0, 0.5, 0.5))
     modes = thew.modes(tets, 3, material, fixed=[0, 1, 2, 3])
     template = thew.Template("radial", radius=0.2, strength=100.0)
-    rig = thew.Rig(template, thew.FreeGuide(shapes.about([0.0, 0.0, 0.0], shift=[0.5, 0.0, 0.0])), [(1.0, {})])
+    rig = thew.Rig(template, thew.FreeGuide(shapes.turn_about([0.0, 0.0, 0.0], shift=[0.5, 0.0, 0.0])), [(1.0, {})])
     box = thew.Shell(*shapes.box())
     keyframes = np.stack([box.vertices, box.vertices + 0.1])
     spacetime = thew.Spacetime(box, keyframes, [0.0, 1.0], modes=2)

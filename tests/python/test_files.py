@@ -296,11 +296,11 @@ def test_command_interrupted_keeps_clips(arm, tmp_path, monkeypatch, capsys):
         thew.Shot(arm.body, swings(2), 24).save(tmp_path / f"{name}.shot.thew")
     (tmp_path / "clips").mkdir()
 
-    def stopped(_bar, fraction, _stage):
+    def stop_in_second_half(_bar, fraction, _stage):
         if fraction > 0.5:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("thew.__main__.Bar.__call__", stopped)
+    monkeypatch.setattr("thew.__main__.Bar.__call__", stop_in_second_half)
     shots = [str(tmp_path / f"{name}.shot.thew") for name in "ab"]
     assert main(["simulate", *shots, "-o", str(tmp_path / "clips")]) == 130
     assert os.listdir(tmp_path / "clips") == ["a.clip.thew"]
@@ -312,10 +312,10 @@ def test_command_interrupted_writes_nothing(arm, tmp_path, monkeypatch, capsys):
     shot = tmp_path / "shot.thew"
     thew.Shot(arm.body, swings(6), 24).save(shot)
 
-    def stopped(_bar, _fraction, _stage):
+    def stop(_bar, _fraction, _stage):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("thew.__main__.Bar.__call__", stopped)
+    monkeypatch.setattr("thew.__main__.Bar.__call__", stop)
     assert main(["simulate", str(shot), "-o", str(tmp_path / "clip.thew")]) == 130
     assert "nothing was written" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["shot.thew"]
@@ -324,7 +324,7 @@ def test_command_interrupted_writes_nothing(arm, tmp_path, monkeypatch, capsys):
 def test_command_several_shots(tmp_path, capsys):
     """The command simulates several shots each alone, or together as one scene."""
     body, names = ball(), ("anna.shot.thew", "bert.thew")
-    poses = [np.stack([shapes.about(np.zeros(3), shift=(x, 0, 0))[None]] * 4) for x in (0.0, 0.34)]
+    poses = [np.stack([shapes.turn_about(np.zeros(3), shift=(x, 0, 0))[None]] * 4) for x in (0.0, 0.34)]
     shots = [thew.Shot(body, run, 24, contact=thew.Contact()) for run in poses]
     paths = [tmp_path / name for name in names]
     for shot, path in zip(shots, paths, strict=True):

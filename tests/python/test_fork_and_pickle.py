@@ -16,7 +16,7 @@ import thew
 PATIENCE = 120.0
 
 
-def in_fork(work, *given):
+def run_in_fork(work, *given):
     """Returns the result of `work` in a forked child; a child that hangs is ended and fails the test."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
@@ -52,24 +52,24 @@ def test_fork_simulates(arm, method):
     def positions():
         return np.asarray(thew.simulate(arm.body, poses, 24.0, method=method, engine="cpu"))
 
-    np.testing.assert_array_equal(in_fork(positions), positions())
+    np.testing.assert_array_equal(run_in_fork(positions), positions())
 
 
 @forks
 def test_fork_grandchild(arm):
     """A child of a forked child works too."""
 
-    def winding():
+    def winding_number():
         return arm.surface.winding_number([[0.5, 0.0, 0.0]])
 
-    np.testing.assert_array_equal(in_fork(lambda: in_fork(winding)), winding())
+    np.testing.assert_array_equal(run_in_fork(lambda: run_in_fork(winding_number)), winding_number())
 
 
 @forks
 def test_fork_ctrl_c(arm):
     """Ctrl-C stops work in a forked child."""
 
-    def interrupted():
+    def interrupt_child():
         arrived = threading.Event()
 
         def handle(_number, _frame):
@@ -88,7 +88,7 @@ def test_fork_ctrl_c(arm):
             thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, cells_across=20, progress=stop)
         return True
 
-    assert in_fork(interrupted)
+    assert run_in_fork(interrupt_child)
 
 
 @forks
@@ -98,14 +98,14 @@ def test_fork_refuses_busy_object(arm):
     clip = thew.simulate(arm.body, poses[:2], 24.0)
     answers = []
 
-    def refused():
+    def assert_refused():
         with pytest.raises(thew.InputError, match=r"forked.*'spawn'"):
             clip.extend(poses)
         return True
 
     def fork_meanwhile(_fraction, _stage):
         if not answers:
-            answers.append(in_fork(refused))
+            answers.append(run_in_fork(assert_refused))
         return True
 
     clip.extend(poses[2:], progress=fork_meanwhile)
@@ -118,19 +118,19 @@ def test_extend_refused_inside_progress(arm):
     clip = thew.simulate(arm.body, poses[:3], 24.0)
     messages, lengths = [], []
 
-    def again(_fraction, _stage):
+    def extend_again(_fraction, _stage):
         lengths.append(len(clip))  # looking is free
         with pytest.raises(thew.InputError, match=r"cannot be extended: .* until that one has returned") as refused:
             clip.extend(poses[3:])
         messages.append(str(refused.value))
         return True
 
-    clip.extend(poses[3:], progress=again)
+    clip.extend(poses[3:], progress=extend_again)
     assert messages and set(lengths) == {3}
     np.testing.assert_array_equal(np.asarray(clip), np.asarray(thew.simulate(arm.body, poses, 24.0)))
 
 
-def things(arm):
+def rig_objects(arm):
     """Returns templates, guides and rigs of every kind."""
     turned = np.eye(4)
     turned[:3, :3] = shapes.bend(0.3)[1][:3, :3]
@@ -151,7 +151,7 @@ def things(arm):
 
 def test_pickle_rigs(arm):
     """Rigs, templates and guides are pickled and copied exactly."""
-    for thing in things(arm):
+    for thing in rig_objects(arm):
         for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
             again = pickle.loads(pickle.dumps(thing, protocol))
             assert again == thing and repr(again) == repr(thing)
@@ -193,7 +193,7 @@ def test_pool_matches_one_process(arm, start):
             np.testing.assert_array_equal(result, expected)
 
 
-def unpicklable(arm):
+def unpicklable_objects(arm):
     """Returns objects that are not pickled, by a part of the sentence that each gives."""
     poses = np.stack([shapes.bend(0.0), shapes.bend(0.1)])
     simulation = thew.Simulation(arm.body, contact=thew.Contact())
@@ -225,7 +225,7 @@ def unpicklable(arm):
 
 def test_unpicklable_explains(arm):
     """An object that is not pickled says what to do instead."""
-    for said, thing in unpicklable(arm).items():
+    for said, thing in unpicklable_objects(arm).items():
         for refused in (pickle.dumps, *([] if hasattr(thing, "__copy__") else [copy.copy, copy.deepcopy])):
             with pytest.raises(TypeError) as error:
                 refused(thing)
@@ -236,7 +236,7 @@ def test_pickle_covers_every_class(arm):
     """Every class is either pickled or refuses with a sentence of Thew's."""
     import copyreg
 
-    ready = {type(thing) for thing in things(arm)} | {type(thing) for thing in unpicklable(arm).values()}
+    ready = {type(thing) for thing in rig_objects(arm)} | {type(thing) for thing in unpicklable_objects(arm).values()}
     for name in thew.__all__:
         kind = getattr(thew, name)
         if not isinstance(kind, type) or issubclass(kind, BaseException):

@@ -36,7 +36,7 @@ def refusal(call, *arguments, **options):
     return str(error.value)
 
 
-def in_little_memory(code, *arguments):
+def run_in_little_memory(code, *arguments):
     """Returns the output of a program that may have 3 GiB of addresses; one that dies fails the test."""
     limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n{code}"
     command = [sys.executable, "-c", limited, *map(str, arguments)]
@@ -70,7 +70,7 @@ try:
 except (thew.ThewError, TypeError, ValueError, OverflowError) as error:
     print(error)
 """
-    assert in_little_memory(f"import os; os.chdir({str(tmp_path)!r})\n{code}").strip()
+    assert run_in_little_memory(f"import os; os.chdir({str(tmp_path)!r})\n{code}").strip()
 
 
 @pytest.mark.parametrize("load", ["Body.load", "Clip.load", "Shot.load", "TetMesh.read", "load_rigs"])
@@ -88,7 +88,7 @@ def test_endless_files_refused(load, tmp_path):
         f"    try:\n        thew.{load}(path)\n"
         "    except thew.ThewError as error:\n        print(error)\n"
     )
-    assert len(in_little_memory(code, sparse, zero).strip().splitlines()) == 2
+    assert len(run_in_little_memory(code, sparse, zero).strip().splitlines()) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes in folders")
@@ -177,13 +177,13 @@ def test_skin_weights_normalised(arm):
     assert double.sum(axis=1).max() > 1.5
     pose = shapes.bend(0.4)
 
-    def made(weights):
+    def make_results(weights):
         lattice = thew.Lattice.enclose(arm.surface, arm.skeleton, weights, cells_across=6)
         body = thew.Body(arm.surface, arm.skeleton, lattice, thew.Material(), region_weights=weights)
         skinned = arm.skeleton.skin(arm.vertices, weights, pose)
         return lattice.vertices, body.region_weights, skinned, arm.skeleton.refit_tails(arm.surface, weights).tails
 
-    for one, two in zip(made(arm.weights), made(double), strict=True):
+    for one, two in zip(make_results(arm.weights), make_results(double), strict=True):
         np.testing.assert_array_equal(one, two)
 
 

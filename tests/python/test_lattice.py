@@ -166,7 +166,7 @@ def test_with_bones_of_finds_chains(arm):
         assert np.array_equal(mine, other)
 
 
-def lopsided():
+def lopsided_ball():
     """Builds a ball with a nose and bones of its own, upright: only up is along an axis."""
     vertices, triangles = shapes.ball()
     toes = vertices + 0.3 * np.maximum(vertices @ [0.8, -0.6, 0.0] / 0.2, 0.0)[:, None] ** 4 * np.array(
@@ -180,13 +180,13 @@ def lopsided():
 @pytest.mark.parametrize("upright", [False, True])
 def test_enclose_turned_about_z(upright):
     """The lattice of a character turned about z is the same lattice, turned, even where bones face no way."""
-    vertices, triangles, (names, parents, heads, tails), weights = lopsided()
+    vertices, triangles, (names, parents, heads, tails), weights = lopsided_ball()
     if upright:
         heads, tails = heads * [0, 0, 1], np.array([[0, 0, 0.02], [0, 0, 0.15]])
         heads[1] = tails[0]
     made = []
     for angle in (0.0, 0.5, np.pi / 2, 2.3, 4.0):
-        turn = shapes.about((0.0, 0.0, angle))
+        turn = shapes.turn_about((0.0, 0.0, angle))
         surface = thew.Surface(shapes.apply(turn, vertices), triangles)
         skeleton = thew.Skeleton(names, parents, shapes.apply(turn, heads), shapes.apply(turn, tails))
         lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)

@@ -67,10 +67,10 @@ def test_jump_per_24th_second(grid):
     assert measure(grid, leap, fps=48.0).jump == pytest.approx(0.1, rel=1e-12)
     assert "jump" in measure(grid, leap).faults()
 
-    def steady(shown):
+    def shift_steadily(shown):
         shown[:, 60, 2] += 0.05 * SIZE
 
-    assert measure(grid, steady).jump == 0.0
+    assert measure(grid, shift_steadily).jump == 0.0
 
 
 def test_jump_bound_follows_skin(grid):
@@ -139,7 +139,7 @@ def test_snap_rate_and_size_independent(grid):
     """The snap of a motion is the same at any rate and size."""
     points = grid[0]
 
-    def snapped(fps, scale=1.0):
+    def measure_snap(fps, scale=1.0):
         seconds = np.arange(round(2.0 * fps) + 1) / fps
         skin = points + 2.0 * np.sin(2.0 * np.pi * seconds)[:, None, None] * np.array([0.0, 0.0, 1.0])
         shown = skin + 1.2 * np.sin(2.0 * np.pi * seconds - 0.6)[:, None, None] * np.array([0.0, 0.0, 1.0])
@@ -149,9 +149,9 @@ def test_snap_rate_and_size_independent(grid):
     both = abs(2.0 + 1.2 * np.exp(-0.6j))
     expected = (both * bend - measures.SLACK) / (2.0 * bend)
     for fps in (24.0, 30.0, 48.0, 60.0):
-        assert snapped(fps) == pytest.approx(expected, rel=0.02), fps
+        assert measure_snap(fps) == pytest.approx(expected, rel=0.02), fps
     for scale in (0.01, 300.0):
-        assert snapped(24.0, scale) == pytest.approx(snapped(24.0), rel=1e-9)
+        assert measure_snap(24.0, scale) == pytest.approx(measure_snap(24.0), rel=1e-9)
 
 
 def test_snap_window(grid):
@@ -228,13 +228,13 @@ def test_calm_time():
     fps, rate = 96.0, 4.0
     t = np.arange(300) / fps
     ring = np.exp(-rate * t) * np.abs(np.cos(2.0 * np.pi * 3.0 * t))
-    assert measures.calm(np.exp(-rate * t), fps) == pytest.approx(np.log(20.0) / rate, abs=0.01)
-    assert np.log(20.0) / rate - 1.0 / 6.0 < measures.calm(ring, fps) < np.log(20.0) / rate + 0.01
-    assert measures.calm(0.0 * t, fps) == 0.0
-    assert measures.calm(1.0 + 0.0 * t, fps) == pytest.approx(300 / fps)
+    assert measures.calm_time(np.exp(-rate * t), fps) == pytest.approx(np.log(20.0) / rate, abs=0.01)
+    assert np.log(20.0) / rate - 1.0 / 6.0 < measures.calm_time(ring, fps) < np.log(20.0) / rate + 0.01
+    assert measures.calm_time(0.0 * t, fps) == 0.0
+    assert measures.calm_time(1.0 + 0.0 * t, fps) == pytest.approx(300 / fps)
     late = np.where(t < 2.0, 0.0, np.exp(-rate * np.maximum(t - 2.0, 0.0)))  # a second swing is not overlooked
-    assert measures.calm(late, fps) == pytest.approx(2.0 + np.log(20.0) / rate, abs=0.02)
-    assert measures.calm(np.append(ring, np.nan), fps) == np.inf
+    assert measures.calm_time(late, fps) == pytest.approx(2.0 + np.log(20.0) / rate, abs=0.02)
+    assert measures.calm_time(np.append(ring, np.nan), fps) == np.inf
 
 
 def test_ringing_is_fault(grid):
@@ -290,10 +290,10 @@ def test_torn_edges(grid):
 
     assert measure(grid, push).torn == pytest.approx(SIDE / len(edges), rel=1e-12)
 
-    def within(shown):
+    def stretch_within_bound(shown):
         shown[5, points[:, 0] > 0.95, 0] += 0.98 * STEP
 
-    assert measure(grid, within).torn == 0.0
+    assert measure(grid, stretch_within_bound).torn == 0.0
 
 
 def test_torn_ignores_collapsed_edges(grid):
@@ -578,7 +578,7 @@ def test_section_overlap_red():
     """A section is red where two bodies overlap."""
     ball, triangles = shapes.ball(radius=0.2)
     tints = [contact_pictures.FLESH, contact_pictures.SECOND]
-    seen = contact_pictures.Seen([(ball, triangles), (ball + [1.0, 0.0, 0.0], triangles)], tints)
+    seen = contact_pictures.Bodies([(ball, triangles), (ball + [1.0, 0.0, 0.0], triangles)], tints)
     posed = [ball + [x, 0.0, 0.0] for x in (-0.1, 0.1)]
     picture = seen.section(posed, contact_pictures.ALONG_X, contact_pictures.ALONG_Z, np.zeros(3), 0.4, 200).astype(int)
     pixel = (0.8 / 200) ** 2
@@ -591,6 +591,6 @@ def test_section_overlap_red():
     assert covered == pytest.approx(2.0 * np.pi * 0.2**2 - lens, rel=0.02)
     assert picture[100, 40, 0] > picture[100, 40, 2] and picture[100, 160, 2] > picture[100, 160, 0]
     inside = [np.flatnonzero(np.linalg.norm(posed[k] - [0.1 - 0.2 * k, 0, 0], axis=1) < 0.198) for k in (0, 1)]
-    through = seen.through(posed)
+    through = seen.overlapping_vertices(posed)
     assert np.isin(np.concatenate([inside[0], inside[1] + len(ball)]), through).all()
-    assert len(seen.through([ball, ball + [1.0, 0.0, 0.0]])) == 0
+    assert len(seen.overlapping_vertices([ball, ball + [1.0, 0.0, 0.0]])) == 0

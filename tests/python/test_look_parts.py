@@ -35,7 +35,7 @@ def test_parts_from_bones_or_box(monkeypatch, mesh):
     assert np.array_equal(got.hard["head"], weights[:, 1] > 0)
     assert np.array_equal(got.hard["left foot"], weights[:, 2] > 0)
     assert np.array_equal(got.soft["belly"], np.abs(rest[:, 2] - 1.0) <= 0.2)
-    assert np.array_equal(got.together("hard"), (weights[:, 1] + weights[:, 2]) > 0)
+    assert np.array_equal(got.union("hard"), (weights[:, 1] + weights[:, 2]) > 0)
 
 
 def test_parts_half_weight_excluded(monkeypatch, mesh):
@@ -51,8 +51,8 @@ def test_parts_half_weight_excluded(monkeypatch, mesh):
 def test_parts_by_mesh(monkeypatch, mesh):
     """A part of another mesh is left out."""
     rules = {"hard": {"head": {"bones": ["head"], "meshes": ["Head"]}}}
-    assert parts_under(monkeypatch, mesh, rules, "Body").together("hard") is None
-    assert parts_under(monkeypatch, mesh, rules, "Head").together("hard").any()
+    assert parts_under(monkeypatch, mesh, rules, "Body").union("hard") is None
+    assert parts_under(monkeypatch, mesh, rules, "Head").union("hard").any()
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_parts_refuse_bad_rules(monkeypatch, mesh, rules, said):
 def test_parts_unknown_character(mesh):
     """A character without a row has no parts."""
     got = parts.parts_of("nobody", "Body", mesh[0], NAMES, mesh[1])
-    assert got.together("hard") is None and got.together("soft") is None
+    assert got.union("hard") is None and got.union("soft") is None
 
 
 def test_parts_size_independent(monkeypatch, mesh):
@@ -93,7 +93,7 @@ def test_demo_characters_have_parts(name):
         name, "", np.asarray(skin.vertices), [bone.name for bone in figure.bones], np.asarray(skin.weights)
     )
     for kind in ("hard", "soft"):
-        assert 0.05 < got.together(kind).mean() < 0.7
+        assert 0.05 < got.union(kind).mean() < 0.7
 
 
 def test_table_rows_valid():

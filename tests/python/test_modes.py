@@ -27,7 +27,7 @@ def timoshenko(length, side, young, density, guess, width):
     """Returns the angular frequency of a clamped Timoshenko beam of square section, ν = 0, near a guess."""
     area, second, shear = side**2, side**4 / 12, young / 2 * 5 / 6
 
-    def closing(omega):
+    def closing_determinant(omega):
         # d/dx of deflection, turn, moment and shear force.
         a = np.array(
             [
@@ -40,7 +40,7 @@ def timoshenko(length, side, young, density, guess, width):
         end = expm(a * length)
         return np.linalg.det(end[2:, 2:])
 
-    return brentq(closing, guess - width, guess + width, xtol=1e-12)
+    return brentq(closing_determinant, guess - width, guess + width, xtol=1e-12)
 
 
 def test_modes_timoshenko_frequency():

@@ -45,7 +45,7 @@ def ellipsoid(m, n, **settings):
     return thew.MRep.slab(hubs, radii, frames, angles, ends)
 
 
-def straight(n=7, k=8, radius=0.3, length=3.0):
+def straight_tube(n=7, k=8, radius=0.3, length=3.0):
     """Builds a straight tube along x."""
     hubs = np.zeros((n, 3))
     hubs[:, 0] = np.linspace(0, length, n)
@@ -111,7 +111,7 @@ def test_mrep_arrays_round_trip():
         assert found.dtype == np.float64 and found.flags.c_contiguous
         np.testing.assert_allclose(found, given, atol=1e-15)
     assert model.knots.shape == (0,) and model.joints.shape == (0,)
-    tube = straight(5, 6)
+    tube = straight_tube(5, 6)
     assert tube.kind == "tube" and tube.shape == (5, 6) and tube.lengths.shape == (5, 6)
     np.testing.assert_allclose(tube.knots, np.linspace(0, 1, 5))
     assert tube.ends.tolist() == [1, 1]
@@ -122,7 +122,7 @@ def test_mrep_arrays_round_trip():
 
 def test_tube_cylinder_coordinates():
     """A straight tube has the coordinates of a cylinder, and points far away have none."""
-    tube = straight()
+    tube = straight_tube()
     rng = np.random.default_rng(1)
     u, angle, depth = rng.random(500), rng.uniform(0, 2 * np.pi, 500), rng.uniform(0.05, 1.6, 500)
     # From n (z) towards b⊥ (y).
@@ -155,8 +155,8 @@ def test_transformed_moves_everything():
 
 def test_correspond_round_trip():
     """Points go to another model of the same kind and back."""
-    a = straight(7, 8)
-    b = straight(9, 10, radius=0.5, length=2.0).transformed(1.0, rotation([0.1, 2.0, 0.3]), [1.0, 0, 0])
+    a = straight_tube(7, 8)
+    b = straight_tube(9, 10, radius=0.5, length=2.0).transformed(1.0, rotation([0.1, 2.0, 0.3]), [1.0, 0, 0])
     inside = a.points(a.boundary_coordinates(2) * [1, 1, 1, 0.7])
     there = a.correspond(b, inside)
     np.testing.assert_allclose(b.correspond(a, there), inside, atol=1e-12)
@@ -270,7 +270,7 @@ def test_family_typicality():
 
 def test_join_several_figures():
     """Several figures make one model with one boundary, and coordinates are those of a single figure."""
-    both = thew.MRep.join([template(), straight()], names=["body", "tail"])
+    both = thew.MRep.join([template(), straight_tube()], names=["body", "tail"])
     assert both.names == ["body", "tail"] and [f.kind for f in both.figures] == ["slab", "tube"]
     assert both.check() == [] and pickle.loads(pickle.dumps(both)) == both
     with pytest.raises(thew.MRepError, match=r"2 figures \(body, tail\): choose one"):
@@ -280,9 +280,9 @@ def test_join_several_figures():
     report = both.boundary(1).report()
     assert report.closed and report.manifold and report.components == 1 and volumes[0] < volumes[1] < 1.2 * volumes[0]
     with pytest.raises(thew.MRepError, match="two figures are called"):
-        thew.MRep.join([template(), straight()], names=["a", "a"])
+        thew.MRep.join([template(), straight_tube()], names=["a", "a"])
     with pytest.raises(thew.InputError, match="one for each of 2"):
-        thew.MRep.join([template(), straight()], names=["a"])
+        thew.MRep.join([template(), straight_tube()], names=["a"])
 
 
 def change(index, value):
@@ -352,8 +352,8 @@ def test_mrep_refuses_bad_input():
 
 def test_fit_held_hubs():
     """Held hubs stay in a fit."""
-    model = straight(5, 8)
-    surface = straight(9, 12, radius=0.4).boundary(3)
+    model = straight_tube(5, 8)
+    surface = straight_tube(9, 12, radius=0.4).boundary(3)
     for held in (np.arange(5), np.ones(5, bool)):
         fit = model.fit(surface, held=held)
         assert (fit.mrep.hubs == model.hubs).all() and list(fit.posterior) == ["atoms", "boundary"]
@@ -389,7 +389,7 @@ def test_templates_fit_bodies():
 
 def test_mrep_file_round_trip(tmp_path):
     """Files give back the models written, and bad files are refused by line."""
-    both = thew.MRep.join([template(), straight()], names=["body", "tail"])
+    both = thew.MRep.join([template(), straight_tube()], names=["body", "tail"])
     both.save(tmp_path / "both.mrep.toml")
     again = thew.MRep.load(tmp_path / "both.mrep.toml")
     assert again == both and again.names == ["body", "tail"]
@@ -399,7 +399,7 @@ def test_mrep_file_round_trip(tmp_path):
     slab = thew.MRep.load(tmp_path / "body.srep.json")
     np.testing.assert_allclose(slab.boundary(2).vertices, template().boundary(2).vertices, atol=1e-9)
     with pytest.raises(thew.MRepFileError, match="tube"):
-        straight().save(tmp_path / "tail.srep.json")
+        straight_tube().save(tmp_path / "tail.srep.json")
     (tmp_path / "bad.mrep.toml").write_text((tmp_path / "both.mrep.toml").read_text().replace("cols = 7", "cols = 'x'"))
     with pytest.raises(thew.MRepFileError, match=r"bad\.mrep\.toml', line \d+"):
         thew.MRep.load(tmp_path / "bad.mrep.toml")

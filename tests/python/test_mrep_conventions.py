@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import thew
 from scipy.spatial.transform import Rotation
-from test_mrep import ellipsoid, straight
+from test_mrep import ellipsoid, straight_tube
 
 N, M = 48, 24
 
@@ -16,7 +16,7 @@ def limb(turn, bend=0.0, scale=1.0):
     around = 2 * np.pi * np.arange(M) / M
     radius = 0.12 - 0.04 * z
 
-    def placed(along, across):
+    def place_points(along, across):
         """Returns the positions of points across (x, y) at a distance along the limb."""
         t = bend * along
         line = (
@@ -28,8 +28,8 @@ def limb(turn, bend=0.0, scale=1.0):
         return scale * (line + across[..., :1] * [1.0, 0.0, 0.0] + across[..., 1:] * side) @ turn.T
 
     ring = np.stack([np.cos(around), np.sin(around)], -1)
-    skin = placed(np.repeat(z, M), (radius[:, None, None] * ring).reshape(-1, 2))
-    middle = placed(np.array([0.0, 0.5, 1.0]), np.zeros((3, 2)))
+    skin = place_points(np.repeat(z, M), (radius[:, None, None] * ring).reshape(-1, 2))
+    middle = place_points(np.array([0.0, 0.5, 1.0]), np.zeros((3, 2)))
     vertices = np.concatenate([skin, middle[[0, 2]]])
     i, j = (a.ravel() for a in np.meshgrid(np.arange(N - 1), np.arange(M), indexing="ij"))
     k = (j + 1) % M
@@ -93,7 +93,7 @@ def test_correspond_is_identity_on_limb(turn, scale, atoms, spokes):
 def test_lengths_gauge_invariant(kind):
     """Results depend on r·ρ and r·η alone, not on how a length is shared between the factors."""
     rng = np.random.default_rng(4)
-    model = straight(7, 8) if kind == "tube" else ellipsoid(3, 5)
+    model = straight_tube(7, 8) if kind == "tube" else ellipsoid(3, 5)
     shared = rng.uniform(0.6, 1.7, np.shape(model.radii))
     lengths = model.lengths / shared[..., None]
     if kind == "tube":
@@ -122,7 +122,7 @@ def test_lengths_gauge_invariant(kind):
 
 def test_coordinates_refuse_nan():
     """Points that are not finite are refused, and points without coordinates pass through as NaN."""
-    tube, other = straight(7, 8), straight(9, 6)
+    tube, other = straight_tube(7, 8), straight_tube(9, 6)
     for points in ([[0.1, 0.0, 0.0], [np.nan, 0.0, 0.0]], [[0.1, 0.0, 0.0], [0.0, np.inf, 0.0]]):
         with pytest.raises(thew.InputError, match=r"points\[1\] has a value that is not a finite number"):
             tube.coordinates(points)
@@ -138,7 +138,9 @@ def test_coordinates_refuse_nan():
 
 def test_several_figures_named():
     """Coordinates, a lattice and held hubs belong to one figure; a model of several names those it has."""
-    two = thew.MRep.join([straight(5, 6), straight(5, 6).transformed(translation=(0.0, 2.0, 0.0))], names=["a", "b"])
+    two = thew.MRep.join(
+        [straight_tube(5, 6), straight_tube(5, 6).transformed(translation=(0.0, 2.0, 0.0))], names=["a", "b"]
+    )
     held = np.array([0])
     for call in (
         lambda: two.fit(two.boundary(2), held=held),

@@ -5,13 +5,13 @@ import glb
 import numpy as np
 import pytest
 import thew
-from shapes import hanging_turned
-from test_mrep import rotation, straight, template
+from shapes import turned_branch
+from test_mrep import rotation, straight_tube, template
 
 
 def limb(turn=((1, 0, 0), (0, 1, 0), (0, 0, 1)), scale=1.0):
     """Builds a straight arm of two bones inside a longer tube whose first third follows a body."""
-    tube = straight(13, 16, radius=0.25, length=3.0).boundary(2)
+    tube = straight_tube(13, 16, radius=0.25, length=3.0).boundary(2)
     p = tube.vertices
     share = np.clip((p[:, :1] - 0.9) / 0.2, 0, 1)
     elbow = np.clip((p[:, :1] - 1.9) / 0.2, 0, 1)
@@ -50,7 +50,7 @@ def test_phi_origin_when_bent():
     straight_one = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
 
     # Bent forward (-y) at the elbow by half a radian, and lowered.
-    def bent(x):
+    def curve(x):
         x, angle = np.array(x, float), 0.5 * np.clip((np.asarray(x)[:, 0] - 1.8) / 0.4, 0, 1)
         far = np.maximum(x[:, 0] - 2.0, 0.0)
         x[:, 0], x[:, 1] = (
@@ -59,16 +59,16 @@ def test_phi_origin_when_bent():
         )
         return x @ rotation([0.0, 0.6, 0.0]).T
 
-    joints = bent([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    joints = curve([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
     lowered = thew.Skeleton(["body", "upper", "lower"], [-1, 0, 1], joints[:3], joints[1:])
     other = thew.MRep.from_skeleton(
-        thew.Surface(bent(surface.vertices), surface.triangles), lowered, weights, ["upper", "lower"]
+        thew.Surface(curve(surface.vertices), surface.triangles), lowered, weights, ["upper", "lower"]
     )
     assert abs(straight_one.roll_to(other)) == pytest.approx(np.pi / 2, abs=0.1)
     for side in ([0.0, 0.0, 0.15], [0.0, -0.15, 0.0]):
         point = np.array([[1.5, 0.0, 0.0]]) + side
         there = straight_one.correspond(other, point)
-        np.testing.assert_allclose(there, bent(point), atol=0.03)
+        np.testing.assert_allclose(there, curve(point), atol=0.03)
         np.testing.assert_allclose(other.correspond(straight_one, there), point, atol=1e-9)
 
 
@@ -89,7 +89,7 @@ def fit_tube(surface, skeleton, weights, bones):
 
 def arm():
     """Builds a straight arm of two bones by itself, and its lattice along them."""
-    tube = straight(9, 12, radius=0.12, length=0.8)
+    tube = straight_tube(9, 12, radius=0.12, length=0.8)
     surface = tube.boundary(2)
     x = surface.vertices[:, :1]
     bend = np.clip((x - 0.36) / 0.08, 0, 1)
@@ -202,8 +202,8 @@ def test_enclose_pours_limb(tmp_path):
         points = surface.vertices[::7] * 0.9
         np.testing.assert_array_equal(again.lattice.embed(points)[0], lattice.embed(points)[0])
     with pytest.raises(thew.InputError, match=r"skin.weights"):
-        thew.MRep.join([straight()], names=["a"]).enclose(surface, skeleton, weights[:-1])
-    plain = straight().enclose(surface, skeleton, weights, cells_across=9)
+        thew.MRep.join([straight_tube()], names=["a"]).enclose(surface, skeleton, weights[:-1])
+    plain = straight_tube().enclose(surface, skeleton, weights, cells_across=9)
     assert any("is left to tetrahedra" in note for note in plain.notes)
 
     def stop(*_):
@@ -338,7 +338,7 @@ def bend_finger(hand, first, degrees):
     simulation.reset(np.stack([np.eye(4)] * len(skeleton.names)))
     for k in range(1, 25):
         turn = [0.0, -np.radians(degrees) * min(1, k / 20), 0.0]
-        simulation.advance(hanging_turned(skeleton, skeleton.names.index(first), turn), 1 / 24)
+        simulation.advance(turned_branch(skeleton, skeleton.names.index(first), turn), 1 / 24)
     return simulation
 
 

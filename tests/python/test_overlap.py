@@ -27,10 +27,10 @@ def test_overlap_depths(pair):
     assert (found.vertices < half).any() and (found.vertices >= half).any()
     # The line where both are deepest; edges are a fifth of a radius long.
     assert found.depths.max() == pytest.approx(DEEP, rel=0.1)
-    count, depth, vertex = found.deepest()
+    count, depth, vertex = found.deepest_vertex()
     assert count == len(found.vertices) and depth == found.depths.max() and vertex in found.vertices
-    assert found.deepest(but=found.vertices) == (0, 0.0, -1)
-    assert found.of(found.vertices) == found.deepest()
+    assert found.deepest_vertex(but=found.vertices) == (0, 0.0, -1)
+    assert found.deepest_of(found.vertices) == found.deepest_vertex()
 
 
 def test_overlap_none_at_rest(pair):

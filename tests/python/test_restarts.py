@@ -23,9 +23,9 @@ def body():
 
 def swing_poses(frames=20, cut=CUT, away=10.0):
     """Returns poses of a swing from side to side, whose second part is ten metres away and turned."""
-    elbow = [shapes.about((0.0, 0.0, 0.6 * np.sin(0.5 * frame)), (0.5, 0.0, 0.0)) for frame in range(frames)]
+    elbow = [shapes.turn_about((0.0, 0.0, 0.6 * np.sin(0.5 * frame)), (0.5, 0.0, 0.0)) for frame in range(frames)]
     maps = np.stack([np.tile(np.eye(4), (frames, 1, 1)), elbow], axis=1)
-    there = shapes.about((0.0, 0.0, 1.0), shift=(away, -away, 0.3))
+    there = shapes.turn_about((0.0, 0.0, 1.0), shift=(away, -away, 0.3))
     maps[cut:] = there @ maps[cut:]
     return maps
 
@@ -77,13 +77,13 @@ def test_colliders_continue_past_cut(body):
     floor = thew.Surface(square, [[0, 1, 2], [0, 2, 3]])
     contact = thew.Contact(self_contact=False)
 
-    def made(poses, motion, **options):
+    def simulate_on_floor(poses, motion, **options):
         return thew.simulate(
             body, poses, FPS, contact=contact, colliders=[thew.Collider(floor, motion)], gravity=(0, 0, 0), **options
         )
 
-    cut = made(poses, moves, restarts=[7])
-    own = [offsets(made(*each)) for each in zip(parts(poses, 7), parts(moves, 7), strict=True)]
+    cut = simulate_on_floor(poses, moves, restarts=[7])
+    own = [offsets(simulate_on_floor(*each)) for each in zip(parts(poses, 7), parts(moves, 7), strict=True)]
     assert len(cut.contacts(11)) > 0
     np.testing.assert_array_equal(offsets(cut), np.concatenate(own))
 

@@ -28,16 +28,16 @@ def largest_difference(a, b):
 
 
 @pytest.fixture(scope="module")
-def plain(arm):
+def plain_frames(arm):
     """Simulates the arm without rigs, and returns its frames."""
     return np.asarray(thew.simulate(arm.body, swings(), 24))
 
 
-def test_zero_controls_change_nothing(arm, plain):
+def test_zero_controls_change_nothing(arm, plain_frames):
     """Controls at zero leave the clip as it is."""
     none = thew.simulate(arm.body, swings(), 24, rigs=[bulge()], controls=np.zeros((FRAMES, 1)))
-    assert largest_difference(none, plain) < 1e-6
-    assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[])), plain)
+    assert largest_difference(none, plain_frames) < 1e-6
+    assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[])), plain_frames)
 
 
 def test_clip_starts_in_balance(arm):
@@ -49,13 +49,13 @@ def test_clip_starts_in_balance(arm):
     np.testing.assert_allclose(clip.lattice_positions(0), arm.lattice.vertices + q, atol=1e-6)
 
 
-def test_controls_act_before_change(arm, plain):
+def test_controls_act_before_change(arm, plain_frames):
     """Controls act from the frame before they change."""
     controls = np.zeros((FRAMES, 1))
     controls[7:] = 1.0
     clip = np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[bulge()], controls=controls))
     assert np.isfinite(clip).all()
-    distance = np.abs(clip - plain).max(axis=(1, 2))
+    distance = np.abs(clip - plain_frames).max(axis=(1, 2))
     assert distance[:7].max() < 1e-6 < 1e-3 < distance[8:].min()
 
 
@@ -87,12 +87,12 @@ def test_rigs_every_method(arm, method):
     assert np.isfinite(np.asarray(pushed)).all() and largest_difference(pushed, plain) > 1e-4
 
 
-def test_rig_outside_flesh_warns(arm, plain):
+def test_rig_outside_flesh_warns(arm, plain_frames):
     """A rig outside the flesh does nothing and gives a warning."""
     guide = thew.FreeGuide(np.array([[1.0, 0, 0, 50], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]))
     rig = thew.Rig(thew.Template("bump", radius=0.1, strength=1e4), guide=guide, name="Lost")
     clip = thew.simulate(arm.body, swings(), 24, rigs=[rig])
-    assert largest_difference(clip, plain) < 1e-6
+    assert largest_difference(clip, plain_frames) < 1e-6
     assert len(clip.warnings) == 1 and "Lost" in clip.warnings[0] and "outside" in clip.warnings[0]
     assert thew.simulate(arm.body, swings(), 24, rigs=[bulge()]).warnings == []
 
@@ -100,21 +100,21 @@ def test_rig_outside_flesh_warns(arm, plain):
 def test_controls_refuse_bad_input(arm):
     """Bad controls are refused with a sentence."""
 
-    def refused(controls, rigs=None):
+    def refusal(controls, rigs=None):
         with pytest.raises(ValueError) as error:
             thew.simulate(arm.body, swings(), 24, rigs=[bulge()] if rigs is None else rigs, controls=controls)
         assert isinstance(error.value, thew.ThewError)
         return str(error.value)
 
-    assert f"({FRAMES}, 1)" in refused(np.zeros((FRAMES, 2)))
-    assert f"({FRAMES}, 1)" in refused(np.zeros((FRAMES - 1, 1)))
-    assert "a row for each frame, a column for each rig" in refused(np.zeros(FRAMES))
-    assert f"({FRAMES}, 0)" in refused(np.zeros((FRAMES, 1)), rigs=[])
+    assert f"({FRAMES}, 1)" in refusal(np.zeros((FRAMES, 2)))
+    assert f"({FRAMES}, 1)" in refusal(np.zeros((FRAMES - 1, 1)))
+    assert "a row for each frame, a column for each rig" in refusal(np.zeros(FRAMES))
+    assert f"({FRAMES}, 0)" in refusal(np.zeros((FRAMES, 1)), rigs=[])
     controls = np.zeros((FRAMES, 1))
     controls[3] = np.nan
-    assert "“" in refused(controls) or "Bulge" in refused(controls)
+    assert "“" in refusal(controls) or "Bulge" in refusal(controls)
     lost = thew.Rig(bulge().template, guide=thew.BoneGuide("nobody"), name="Lost")
-    text = refused(np.zeros((FRAMES, 1)), rigs=[lost])
+    text = refusal(np.zeros((FRAMES, 1)), rigs=[lost])
     with pytest.raises(thew.RigError):
         thew.simulate(arm.body, swings(), 24, rigs=[lost])
     assert "Lost" in text and "nobody" in text

@@ -39,9 +39,9 @@ def held_ball():
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
-def at(*place):
+def pose_at(*place):
     """Returns the pose of a ball at a place."""
-    return shapes.about(np.zeros(3), shift=place)[None]
+    return shapes.turn_about(np.zeros(3), shift=place)[None]
 
 
 def second_ball_x(t):
@@ -71,14 +71,14 @@ def test_scene_pressed_balls_balance(ball, method):
     size = ball.surface.size
     for gap in (0.38, 0.34, 0.30):
         scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL, method=method)
-        scene.reset([at(0, 0, 0), at(gap, 0, 0)])
+        scene.reset([pose_at(0, 0, 0), pose_at(gap, 0, 0)])
         contacts = scene.contacts()
         forces = [contacts.forces[contacts.bodies == of].sum(0) for of in (0, 1)]
         assert np.linalg.norm(forces[0] + forces[1]) <= 1e-9 * np.linalg.norm(forces[0])
         # Pressed apart along the line between their middles.
         assert forces[1][0] > 10.0 and np.linalg.norm(forces[1][1:]) < 0.05 * forces[1][0]
         assert overlap_depth(scene, ball) <= 1e-3 * size
-        for of, place in enumerate((at(0, 0, 0), at(gap, 0, 0))):
+        for of, place in enumerate((pose_at(0, 0, 0), pose_at(gap, 0, 0))):
             assert scene.inverted_cells(of) == 0
             # Of free lattice vertices contact carries what their shape needs to be held.
             q = scene.lattice_positions(of) - ball.lattice.vertices
@@ -91,7 +91,7 @@ def test_scene_pressed_balls_balance(ball, method):
 def test_scene_contacts_symmetric(ball):
     """Every contact between two bodies is listed by both of them."""
     scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
-    scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
+    scene.reset([pose_at(0, 0, 0), pose_at(0.36, 0, 0)])
     contacts = scene.contacts()
     told = {
         (b, v, o, p): f
@@ -117,10 +117,10 @@ def test_scene_contacts_symmetric(ball):
 def test_scene_meet_and_part(ball):
     """Balls that meet lie on each other, and let go once they part."""
     scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
-    scene.reset([at(0, 0, 0), at(second_ball_x(0.0), 0, 0)])
+    scene.reset([pose_at(0, 0, 0), pose_at(second_ball_x(0.0), 0, 0)])
     touched = 0
     for t in np.linspace(0.0, 1.0, 24):
-        scene.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
+        scene.advance([pose_at(0, 0, 0), pose_at(second_ball_x(t), 0, 0)], FRAME)
         contacts = scene.contacts()
         touched += len(contacts) > 0
         forces = [contacts.forces[contacts.bodies == of].sum(0) for of in (0, 1)]
@@ -134,9 +134,9 @@ def test_scene_friction_mean(ball):
 
     def ratios(first, second):
         scene = thew.Scene([ball, ball], contact=[thew.Contact(friction=f) for f in (first, second)], gravity=STILL)
-        scene.reset([at(0, 0, 0), at(0.34, 0, 0)])
+        scene.reset([pose_at(0, 0, 0), pose_at(0.34, 0, 0)])
         for i in range(1, 13):
-            scene.advance([at(0, 0, 0), at(0.34, 0.006 * i, 0)], FRAME)
+            scene.advance([pose_at(0, 0, 0), pose_at(0.34, 0.006 * i, 0)], FRAME)
         contacts = scene.contacts()
         along = np.einsum("ij,ij->i", contacts.forces, contacts.normals)
         across = np.linalg.norm(contacts.forces - along[:, None] * contacts.normals, axis=1)
@@ -167,12 +167,12 @@ def test_scene_distant_bodies(arm, ball):
     """Bodies that never meet move as if alone."""
     scene = thew.Scene([arm.body, ball], contact=thew.Contact())
     alone = [thew.Simulation(body, contact=thew.Contact()) for body in (arm.body, ball)]
-    starts = [shapes.bend(0.0), at(0, 9, 0)]
+    starts = [shapes.bend(0.0), pose_at(0, 9, 0)]
     scene.reset(starts)
     for simulation, start in zip(alone, starts, strict=True):
         simulation.reset(start)
     for i in range(6):
-        poses = [shapes.bend(0.1 * i), at(0.02 * i, 9, 0)]
+        poses = [shapes.bend(0.1 * i), pose_at(0.02 * i, 9, 0)]
         scene.advance(poses, FRAME)
         for of, simulation in enumerate(alone):
             simulation.advance(poses[of], FRAME)
@@ -187,7 +187,7 @@ def test_scene_order_of_bodies(ball):
     for order in ((0, 1), (1, 0)):
         scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
         for t in [None, *np.linspace(0.0, 0.6, 14)]:
-            poses = [at(0, 0, 0), at(second_ball_x(t or 0.0), 0, 0)]
+            poses = [pose_at(0, 0, 0), pose_at(second_ball_x(t or 0.0), 0, 0)]
             poses = [poses[of] for of in order]
             scene.reset(poses) if t is None else scene.advance(poses, FRAME)
         places.append([scene.positions(order.index(of)) for of in (0, 1)])
@@ -196,12 +196,12 @@ def test_scene_order_of_bodies(ball):
 
 def test_scene_rotation_invariant(ball):
     """When the whole scene is turned, its motion turns with it."""
-    whole = shapes.about([0.7, -1.1, 0.4], shift=(0.3, -2.0, 1.0))
+    whole = shapes.turn_about([0.7, -1.1, 0.4], shift=(0.3, -2.0, 1.0))
     ends = []
     for frame in (np.eye(4), whole):
         scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
         for t in [None, *np.linspace(0.0, 0.6, 10)]:
-            poses = [frame @ at(0, 0, 0), frame @ at(second_ball_x(t or 0.0), 0, 0.01)]
+            poses = [frame @ pose_at(0, 0, 0), frame @ pose_at(second_ball_x(t or 0.0), 0, 0.01)]
             scene.reset(poses) if t is None else scene.advance(poses, FRAME)
         assert len(scene.contacts()) > 0
         ends.append([scene.positions(of).astype(float) for of in (0, 1)])
@@ -212,16 +212,16 @@ def test_scene_rotation_invariant(ball):
 def test_scene_state_during_contact(ball):
     """A scene restored during contact goes on with the same bits, and refuses bad states."""
     first, second = (thew.Scene([ball, ball], contact=thew.Contact()) for _ in range(2))
-    first.reset([at(0, 0, 0), at(second_ball_x(0.0), 0, 0)])
+    first.reset([pose_at(0, 0, 0), pose_at(second_ball_x(0.0), 0, 0)])
     for t in np.linspace(0.0, 0.5, 12):
-        first.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
+        first.advance([pose_at(0, 0, 0), pose_at(second_ball_x(t), 0, 0)], FRAME)
     assert len(first.contacts()) > 0
     state = first.state()
     second.restore(state)
     assert second.state() == state
     for t in np.linspace(0.5, 0.9, 6):
         for scene in (first, second):
-            scene.advance([at(0, 0, 0), at(second_ball_x(t), 0, 0)], FRAME)
+            scene.advance([pose_at(0, 0, 0), pose_at(second_ball_x(t), 0, 0)], FRAME)
     assert first.state() == second.state()
     kept = second.state()
     alone = thew.Scene([ball], contact=thew.Contact())
@@ -240,8 +240,8 @@ def test_scene_thread_count():
         "import shapes, test_scene, thew\n"
         "ball = test_scene.ball.__wrapped__()\n"
         "scene = thew.Scene([ball, ball], contact=thew.Contact())\n"
-        "scene.reset([test_scene.at(0, 0, 0), test_scene.at(0.45, 0, 0)])\n"
-        "for t in np.linspace(0.0, 0.6, 10): scene.advance([test_scene.at(0, 0, 0), test_scene.at(0.45 - 0.15 * t, 0, 0)], 1 / 24)\n"
+        "scene.reset([test_scene.pose_at(0, 0, 0), test_scene.pose_at(0.45, 0, 0)])\n"
+        "for t in np.linspace(0.0, 0.6, 10): scene.advance([test_scene.pose_at(0, 0, 0), test_scene.pose_at(0.45 - 0.15 * t, 0, 0)], 1 / 24)\n"
         "assert len(scene.contacts())\n"
         "print(hashlib.sha256(scene.state()).hexdigest())\n"
     )
@@ -260,7 +260,7 @@ def test_scene_with_collider(ball):
     # Two balls lie side by side on a floor that carries both.
     floor = thew.Collider.plane((0, 0, -0.18), (0, 0, 1), friction=0.0)
     scene = thew.Scene([ball, ball], contact=thew.Contact(), colliders=[floor])
-    scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
+    scene.reset([pose_at(0, 0, 0), pose_at(0.36, 0, 0)])
     contacts = scene.contacts()
     assert {*contacts.other_bodies} == {0, 1, 2}
     for of in (0, 1):
@@ -270,15 +270,18 @@ def test_scene_with_collider(ball):
 
 
 @pytest.fixture(scope="module")
-def meeting(ball):
+def meeting_balls(ball):
     """Returns two balls and their poses, in which they meet."""
-    poses = [np.array([at(0, 0, 0)] * 16), np.array([at(second_ball_x(t), 0, 0) for t in np.linspace(0.0, 1.0, 16)])]
+    poses = [
+        np.array([pose_at(0, 0, 0)] * 16),
+        np.array([pose_at(second_ball_x(t), 0, 0) for t in np.linspace(0.0, 1.0, 16)]),
+    ]
     return [ball, ball], poses
 
 
-def test_scene_clips_file_round_trip(meeting, tmp_path):
+def test_scene_clips_file_round_trip(meeting_balls, tmp_path):
     """The clips of a scene touch, survive files and are extended together only."""
-    bodies, poses = meeting
+    bodies, poses = meeting_balls
     clips = thew.simulate_scene(bodies, poses, 24, contact=thew.Contact())
     assert [len(clip) for clip in clips] == [16, 16]
     touching = [f for f in range(16) if len(clips[0].contacts(f))]
@@ -299,9 +302,9 @@ def test_scene_clips_file_round_trip(meeting, tmp_path):
             clip.extend(poses[1])
 
 
-def test_extend_scene_with_rigs(meeting):
+def test_extend_scene_with_rigs(meeting_balls):
     """Clips of a scene with rigs go on together with the same bits."""
-    bodies, poses = meeting
+    bodies, poses = meeting_balls
     rig = thew.Rig(thew.Template("bump", radius=0.1, strength=500.0), thew.SkinGuide(3))
     controls = np.linspace(0.0, 1.0, 16)[:, None]
     given = {"contact": thew.Contact(), "rigs": [[rig], None], "names": ["left", "right"]}
@@ -323,7 +326,7 @@ def test_extend_scene_with_rigs(meeting):
 def test_scene_cycle(ball):
     """A cyclic scene closes to a loop, and cannot be extended."""
     turn = 2.0 * np.pi * np.arange(13) / 12
-    poses = [np.array([at(0, 0, 0)] * 13), np.array([at(0.40 - 0.05 * np.cos(t), 0, 0) for t in turn])]
+    poses = [np.array([pose_at(0, 0, 0)] * 13), np.array([pose_at(0.40 - 0.05 * np.cos(t), 0, 0) for t in turn])]
     clips = thew.simulate_scene([ball, ball], poses, 24, contact=thew.Contact(), cyclic=True)
     shots = [thew.Shot(ball, run, 24, contact=thew.Contact(), cyclic=True) for run in poses]
     for clip, other in zip(clips, thew.simulate_shots(shots), strict=True):
@@ -341,9 +344,9 @@ def test_shots_share_equal_colliders(ball):
 
     def floor():
         block = thew.Surface(*shapes.box((2.0, 2.0, 0.2)))
-        return thew.Collider(block, motion=shapes.about(np.zeros(3), shift=(0, 0, -0.28))[None].repeat(4, axis=0))
+        return thew.Collider(block, motion=shapes.turn_about(np.zeros(3), shift=(0, 0, -0.28))[None].repeat(4, axis=0))
 
-    poses = [[at(0, 0, 0)] * 4, [at(0.36, 0, 0)] * 4]
+    poses = [[pose_at(0, 0, 0)] * 4, [pose_at(0.36, 0, 0)] * 4]
     shots = [thew.Shot(ball, run, 24, contact=thew.Contact(), colliders=[floor()]) for run in poses]
     once = thew.simulate_scene([ball, ball], poses, 24, contact=thew.Contact(), colliders=[floor()])
     for clip, other in zip(thew.simulate_shots(shots), once, strict=True):
@@ -354,7 +357,7 @@ def test_shots_share_equal_colliders(ball):
 def test_contact_notes_bones(tmp_path, capsys):
     """A clip and the command report bones of two balls that hold them inside each other."""
     body = held_ball()
-    poses = [np.array([at(0, 0, 0)] * 5), np.array([at(x, 0, 0) for x in (0.5, 0.4, 0.28, 0.26, 0.5)])]
+    poses = [np.array([pose_at(0, 0, 0)] * 5), np.array([pose_at(x, 0, 0) for x in (0.5, 0.4, 0.28, 0.26, 0.5)])]
     clips = thew.simulate_scene([body, body], poses, 24, contact=thew.Contact(), names=["left", ""])
     held = [clip.contacts(3).kinematic for clip in clips]
     assert all(h.dtype == bool and h.any() for h in held) and not clips[0].contacts(0).kinematic.any()
@@ -375,9 +378,9 @@ def test_contact_notes_bones(tmp_path, capsys):
     assert "a.clip.thew, frames 2 to 3: bone 'core' of 'a' lies" in told and "deep in 'a': contact moves flesh" in told
 
 
-def test_shots_simulated_as_scene(meeting, tmp_path):
+def test_shots_simulated_as_scene(meeting_balls, tmp_path):
     """Shots simulated together equal their scene."""
-    bodies, poses = meeting
+    bodies, poses = meeting_balls
     shots = []
     for k, (body, run) in enumerate(zip(bodies, poses, strict=True)):
         shot = thew.Shot(body, run, 24, contact=thew.Contact(), notes={"name": str(k)})
@@ -390,9 +393,9 @@ def test_shots_simulated_as_scene(meeting, tmp_path):
         assert np.array_equal(np.asarray(one), np.asarray(other))
 
 
-def test_scene_preroll(meeting):
+def test_scene_preroll(meeting_balls):
     """A scene with a run-in has the frames of its motion alone."""
-    bodies, poses = meeting
+    bodies, poses = meeting_balls
     clips = thew.simulate_scene(bodies, [run[4:] for run in poses], 24, contact=thew.Contact(), preroll=6)
     assert [len(clip) for clip in clips] == [12, 12]
     assert all(np.isfinite(np.asarray(clip)).all() for clip in clips)
@@ -401,14 +404,16 @@ def test_scene_preroll(meeting):
 def test_scene_failure_keeps_state(ball):
     """A scene whose step fails keeps its state, and one can be cancelled."""
     scene = thew.Scene([ball, ball], contact=thew.Contact(), method="linear")
-    scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
+    scene.reset([pose_at(0, 0, 0), pose_at(0.36, 0, 0)])
     state = scene.state()
     with pytest.raises(thew.MotionError, match="body 1 of the scene"):
-        scene.advance([at(0.1, 0, 0), at(0.3, 0, 0)], FRAME, forces=[None, np.full((ball.node_count, 3), 1e60)])
+        scene.advance(
+            [pose_at(0.1, 0, 0), pose_at(0.3, 0, 0)], FRAME, forces=[None, np.full((ball.node_count, 3), 1e60)]
+        )
     assert scene.state() == state
     asked = []
     with pytest.raises(thew.Cancelled):
-        poses = [np.array([at(0, 0, 0)] * 4), np.array([at(0.4, 0, 0)] * 4)]
+        poses = [np.array([pose_at(0, 0, 0)] * 4), np.array([pose_at(0.4, 0, 0)] * 4)]
         thew.simulate_scene([ball, ball], poses, 24, progress=lambda *told: asked.append(told) or len(asked) < 3)
 
 
@@ -425,38 +430,41 @@ def test_scene_failure_keeps_state(ball):
         ),
         (lambda b: thew.Scene([b], contact=thew.Contact(regions=[1, 2])), "body 0 of the scene"),
         (lambda b: thew.Scene([b], contact=thew.Contact(response="creases")), "body 0 of the scene"),
-        (lambda b: thew.Scene([b, b]).reset([at(0, 0, 0)]), "one for each body of the scene: 2, not 1"),
+        (lambda b: thew.Scene([b, b]).reset([pose_at(0, 0, 0)]), "one for each body of the scene: 2, not 1"),
         (
-            lambda b: thew.Scene([b]).advance([at(0, 0, 0)], FRAME),
+            lambda b: thew.Scene([b]).advance([pose_at(0, 0, 0)], FRAME),
             "body 0 of the scene: the simulation has no pose yet",
         ),
         (lambda b: thew.Scene([b]).positions(1), "there is no body 1: the scene has 1"),
         (lambda b: thew.Scene([b], colliders=[b]), r"colliders\[0\] is not a thew.Collider"),
         (
-            lambda b: thew.simulate_scene([b, b], [[at(0, 0, 0)] * 3, [at(1, 0, 0)] * 2], 24),
+            lambda b: thew.simulate_scene([b, b], [[pose_at(0, 0, 0)] * 3, [pose_at(1, 0, 0)] * 2], 24),
             "body 1 of the scene has 2 poses",
         ),
         (lambda b: thew.simulate_scene([b], [[np.eye(4)] * 2], 24), r"body 0 of the scene: .*poses"),
         (lambda b: thew.simulate_shots([3]), r"shots\[0\] is not a thew.Shot"),
         (
-            lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, fps) for fps in (24, 30)]),
+            lambda b: thew.simulate_shots([thew.Shot(b, [pose_at(0, 0, 0)] * 4, fps) for fps in (24, 30)]),
             "body 1 of the scene has 30 frames per second, but the first has 24",
         ),
         (
-            lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, cyclic=c) for c in (True, False)]),
+            lambda b: thew.simulate_shots([thew.Shot(b, [pose_at(0, 0, 0)] * 4, 24, cyclic=c) for c in (True, False)]),
             "body 1 of the scene is not a cycle, but the first is",
         ),
         (
             lambda b: thew.simulate_scene(
-                [b, b], [[at(0, 0, 0)] * 4, [at(1, y, 0) for y in (0.0, 0.1, 0.2, 0.3)]], 24, cyclic=True
+                [b, b], [[pose_at(0, 0, 0)] * 4, [pose_at(1, y, 0) for y in (0.0, 0.1, 0.2, 0.3)]], 24, cyclic=True
             ),
             "body 1 of the scene does not end as the others do",
         ),
-        (lambda b: thew.simulate_scene([b], [[at(0, 0, 0)]], 24, names=["a", "b"]), "names: .* of the scene: 1, not 2"),
-        (lambda b: thew.extend_scene([3], [[at(0, 0, 0)]]), r"clips\[0\] is not a thew.Clip"),
+        (
+            lambda b: thew.simulate_scene([b], [[pose_at(0, 0, 0)]], 24, names=["a", "b"]),
+            "names: .* of the scene: 1, not 2",
+        ),
+        (lambda b: thew.extend_scene([3], [[pose_at(0, 0, 0)]]), r"clips\[0\] is not a thew.Clip"),
         (lambda b: thew.extend_scene([], []), "at least one body"),
         (
-            lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, rate=r) for r in (240.0, 120.0)]),
+            lambda b: thew.simulate_shots([thew.Shot(b, [pose_at(0, 0, 0)] * 4, 24, rate=r) for r in (240.0, 120.0)]),
             "its rate is 120, the first body's is 240",
         ),
     ],
@@ -470,13 +478,13 @@ def test_scene_refuses_bad_input(ball, make, sentence):
 def test_scene_failed_reset_keeps_state(ball):
     """A reset that fails changes nothing, and the scene goes on."""
     scene = thew.Scene([ball, ball], contact=thew.Contact())
-    scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
+    scene.reset([pose_at(0, 0, 0), pose_at(0.36, 0, 0)])
     state = scene.state()
     too_many = np.zeros((ball.node_count + 1, 3))
     with pytest.raises(thew.InputError, match="body 1 of the scene"):
-        scene.reset([at(0, 0, 0), at(0.3, 0, 0)], rest_forces=[None, too_many])
+        scene.reset([pose_at(0, 0, 0), pose_at(0.3, 0, 0)], rest_forces=[None, too_many])
     assert scene.state() == state
-    scene.advance([at(0, 0, 0), at(0.36, 0, 0)], FRAME)
+    scene.advance([pose_at(0, 0, 0), pose_at(0.36, 0, 0)], FRAME)
     contacts = scene.contacts()
     assert {*contacts.other_bodies} == {0, 1}
 
@@ -492,7 +500,7 @@ def test_collider_as_room(ball, kind, tmp_path):
     """A closed mesh around a body is its room: a ball pressed 5 cm into the wall stays inside."""
     half = (0.4, 0.6, 0.8)
     way = [*np.linspace(0.0, 0.25, 11), *[0.25] * 4, *np.linspace(0.25, 0.1, 6)]
-    poses = np.array([at(x, 0, 0) for x in way])
+    poses = np.array([pose_at(x, 0, 0) for x in way])
     motion = np.array([shapes.box(half)[0]] * len(way)) if kind == "deforming" else None
     given = {"gravity": (0, 0, 0), "contact": thew.Contact()}
     room = hall(half, motion, kind == "turned")
@@ -515,7 +523,7 @@ def test_collider_as_room(ball, kind, tmp_path):
 
 def test_room_only_for_bodies_inside(ball):
     """A closed box is a room for the ball inside it and an obstacle for the one beside it."""
-    poses = [np.array([at(0, 0, 0)] * 4), np.array([at(x, 0, 0) for x in (0.65, 0.6, 0.57, 0.57)])]
+    poses = [np.array([pose_at(0, 0, 0)] * 4), np.array([pose_at(x, 0, 0) for x in (0.65, 0.6, 0.57, 0.57)])]
     clips = thew.simulate_scene([ball] * 2, poses, 24, contact=thew.Contact(), colliders=[hall((0.4, 0.4, 0.4))])
     shown = [np.asarray(clip)[-1] for clip in clips]
     assert np.abs(shown[0]).max() < 0.25 and not len(clips[0].contacts(-1))
@@ -524,7 +532,7 @@ def test_room_only_for_bodies_inside(ball):
 
 def test_buried_bones(ball):
     """Bones that lie in other bodies or in colliders are reported."""
-    poses = [np.array([at(0, 0, 0)] * 3), np.array([at(x, 0, 0) for x in (0.0, 0.0, 0.9)])]
+    poses = [np.array([pose_at(0, 0, 0)] * 3), np.array([pose_at(x, 0, 0) for x in (0.0, 0.0, 0.9)])]
     clips = thew.simulate_scene([ball] * 2, poses, 24, contact=thew.Contact(), names=["Anna", "Bert"])
     for clip, other, number in zip(clips, ("Bert", "Anna"), (1, 0), strict=True):
         bone, lies_in, partner, depth = clip.buried_bones(0)[0]
@@ -535,6 +543,8 @@ def test_buried_bones(ball):
             for note in clip.contact_notes()
         )
     floor = thew.Collider.plane((0, 0, 0.05), (0, 0, 1))
-    clip = thew.simulate(ball, np.array([at(0, 0, 0), at(0, 0, 0.3)]), 24, contact=thew.Contact(), colliders=[floor])
+    clip = thew.simulate(
+        ball, np.array([pose_at(0, 0, 0), pose_at(0, 0, 0.3)]), 24, contact=thew.Contact(), colliders=[floor]
+    )
     (note,) = clip.contact_notes()
     assert note.startswith("frame 0: bone 'core' lies up to ") and "deep in collider 0: contact moves flesh" in note

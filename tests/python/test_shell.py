@@ -24,16 +24,16 @@ def shake(x, by, seed=0):
     return x + np.random.default_rng(seed).uniform(-by, by, x.shape)
 
 
-def by_hand(x, rest, triangles, k):
+def energy_by_hand(x, rest, triangles, k):
     """Returns the energy of a sheet that is flat at rest, from its definition, one part after the other."""
     stretching, area, bending = k
     edges, total = {}, 0.0
 
-    def half(y, t):
+    def triangle_area(y, t):
         return np.linalg.norm(np.cross(y[t[1]] - y[t[0]], y[t[2]] - y[t[0]])) / 2
 
     for t in triangles:
-        total += area * (1 - half(x, t) / half(rest, t)) ** 2 * half(rest, t)
+        total += area * (1 - triangle_area(x, t) / triangle_area(rest, t)) ** 2 * triangle_area(rest, t)
         for a, b, c in [(0, 1, 2), (1, 2, 0), (2, 0, 1)]:
             edges.setdefault(tuple(sorted((t[a], t[b]))), []).append((t, t[c]))
     for (a, b), around in edges.items():
@@ -43,7 +43,7 @@ def by_hand(x, rest, triangles, k):
             normals = [np.cross(x[b] - x[a], x[c] - x[a]) * sign for (_, c), sign in zip(around, (1, -1), strict=True)]
             one, two = (n / np.linalg.norm(n) for n in normals)
             angle = np.arccos(np.clip(one @ two, -1, 1))
-            total += bending * 3 * long**2 / sum(half(rest, t) for t, _ in around) * angle**2
+            total += bending * 3 * long**2 / sum(triangle_area(rest, t) for t, _ in around) * angle**2
     return total
 
 
@@ -64,7 +64,7 @@ def test_energy_definition():
         x = shake(rest, 0.05, seed)
         for k in [(1.0, 1.0, 1.0), (3.0, 0.0, 0.5), (0.0, 2.0, 0.0)]:
             found = thew.Shell(rest, triangles, *k, unit=1.0).energy(x)
-            assert found == pytest.approx(by_hand(x, rest, triangles, k), rel=1e-9)
+            assert found == pytest.approx(energy_by_hand(x, rest, triangles, k), rel=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-3, 0.6, 40.0])

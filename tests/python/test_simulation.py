@@ -44,8 +44,8 @@ def test_simulation_swings_to_rest(arm):
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     for i in range(1, 5):
-        sim.advance(np.tile(shapes.about([0, 0, 0], shift=[0, 0, 0.05 * i * i]), (2, 1, 1)), FRAME)
-    pose = np.tile(shapes.about([0, 0, 0], shift=[0, 0, 0.8]), (2, 1, 1))
+        sim.advance(np.tile(shapes.turn_about([0, 0, 0], shift=[0, 0, 0.05 * i * i]), (2, 1, 1)), FRAME)
+    pose = np.tile(shapes.turn_about([0, 0, 0], shift=[0, 0, 0.8]), (2, 1, 1))
     still = thew.equilibrium(arm.body, pose) + arm.lattice.vertices
     away = []
     for _ in range(72):
@@ -60,7 +60,7 @@ def test_simulation_uniform_motion(arm):
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     for i in range(1, 24):
-        pose = np.tile(shapes.about([0, 0, 0], shift=[0.1 * i, 0.05 * i, 0]), (2, 1, 1))
+        pose = np.tile(shapes.turn_about([0, 0, 0], shift=[0.1 * i, 0.05 * i, 0]), (2, 1, 1))
         sim.advance(pose, FRAME)
         carried = shapes.apply(pose[0], arm.lattice.vertices)
         assert np.abs(sim.lattice_positions() - carried).max() < 1e-6
@@ -136,7 +136,7 @@ def test_equilibrium_nonlinear_balance(arm, method, model):
     twist = ((twisted - plain) @ (q - other).ravel()).reshape(-1, 3)
     np.testing.assert_allclose((elastic + twist)[free], forces[free], atol=1e-8)
     # It turns with the character.
-    by = shapes.about([0.0, 0.0, 2.0], shift=[5.0, 1.0, 0.0])
+    by = shapes.turn_about([0.0, 0.0, 2.0], shift=[5.0, 1.0, 0.0])
     turned = thew.equilibrium(arm.body, by @ pose, method=method) + arm.lattice.vertices
     np.testing.assert_allclose(turned, shapes.apply(by, other + arm.lattice.vertices), atol=1e-7)
 
@@ -157,13 +157,13 @@ def test_simulation_nonlinear_to_rest(arm, method):
 
 def test_equilibrium_rotation_invariant(arm):
     """The warped balance turns with the character."""
-    by = shapes.about([0, 0, 1.3], shift=[2.0, -1.0, 0.0])  # about gravity's axis
+    by = shapes.turn_about([0, 0, 1.3], shift=[2.0, -1.0, 0.0])  # about gravity's axis
     pose = shapes.bend(0.9)
     p = thew.equilibrium(arm.body, pose) + arm.lattice.vertices
     turned = thew.equilibrium(arm.body, by @ pose) + arm.lattice.vertices
     np.testing.assert_allclose(turned, shapes.apply(by, p), atol=1e-9)
     # Without gravity about any axis.
-    by = shapes.about([1.0, -0.5, 1.3], shift=[2.0, -1.0, 0.0])
+    by = shapes.turn_about([1.0, -0.5, 1.3], shift=[2.0, -1.0, 0.0])
     p = thew.equilibrium(arm.body, pose, gravity=(0, 0, 0)) + arm.lattice.vertices
     turned = thew.equilibrium(arm.body, by @ pose, gravity=(0, 0, 0)) + arm.lattice.vertices
     np.testing.assert_allclose(turned, shapes.apply(by, p), atol=1e-9)
@@ -207,7 +207,7 @@ def test_failed_step_keeps_state(arm):
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     before = sim.lattice_positions()
-    far = np.tile(shapes.about([0, 0, 0], shift=[1e200, 0, 0]), (2, 1, 1))
+    far = np.tile(shapes.turn_about([0, 0, 0], shift=[1e200, 0, 0]), (2, 1, 1))
     with pytest.raises(thew.ThewError):
         sim.advance(far, FRAME)
     assert np.array_equal(sim.lattice_positions(), before)

@@ -111,7 +111,7 @@ def test_skin_dual_quaternions():
     by_hand = [dual_quaternion_place(skeleton, w, pose, x) for w, x in zip(weights, points, strict=True)]
     np.testing.assert_allclose(places, by_hand, atol=1e-10)
     # Moving the world moves the result.
-    by = shapes.about([0.3, -2.0, 1.0], shift=[5.0, 1.0, -2.0])
+    by = shapes.turn_about([0.3, -2.0, 1.0], shift=[5.0, 1.0, -2.0])
     np.testing.assert_allclose(skeleton.skin(points, weights, by @ pose), shapes.apply(by, places), atol=1e-10)
     # Linear blending, for comparison.
     linear = np.einsum("nb,bij,nj->ni", weights, pose[:, :3, :3], points) + weights @ pose[:, :3, 3]
@@ -123,7 +123,7 @@ def test_skin_unweighted_points_stay():
     skeleton = thew.Skeleton(*shapes.arm_bones())
     points = np.array([[1.0, 2, 3], [4, 5, 6]])
     weights = np.array([[0.0, 0.0], [3.0, 0.0]])
-    pose = np.tile(shapes.about([0, 0, 1.0], shift=[1, 0, 0]), (2, 1, 1))
+    pose = np.tile(shapes.turn_about([0, 0, 1.0], shift=[1, 0, 0]), (2, 1, 1))
     placed = skeleton.skin(points, weights, pose)
     assert np.array_equal(placed[0], points[0])
     np.testing.assert_allclose(placed[1], shapes.apply(pose[0], points[1]), atol=1e-12)

@@ -109,13 +109,13 @@ def test_half_turn_keeps_size():
     turned = np.stack([VERTICES, VERTICES @ rotation([1, 2, 3], np.pi - 0.05).T + [3.0, 0, 0]])
     t = np.linspace(0, 1, 21)
 
-    def spread(motion):
+    def length_change(motion):
         x = motion(t).astype(float)
         d = np.linalg.norm(x[:, TRIANGLES[:, 0]] - x[:, TRIANGLES[:, 1]], axis=-1)
         return np.abs(d / d[0] - 1).max()
 
-    assert spread(make(turned, [0.0, 1.0])) < 1e-4
-    assert spread(make(turned, [0.0, 1.0], rigid=False)) > 0.5
+    assert length_change(make(turned, [0.0, 1.0])) < 1e-4
+    assert length_change(make(turned, [0.0, 1.0], rigid=False)) > 0.5
 
 
 def test_ghosts_keep_lengths():
@@ -157,7 +157,7 @@ def test_ghosts_strength_invariant():
     """Ghosts draw as firmly at any stiffness, damping and length of time."""
     keys, middle = np.stack([roll_up(VERTICES, 0.0), roll_up(VERTICES, 2.5)]), roll_up(VERTICES, 1.25)
 
-    def away(ghosts, length, stiffness, damping):
+    def distance_from_middle(ghosts, length, stiffness, damping):
         options = {
             "damping": (damping, 0.0),
             "rest": "keyframes",
@@ -173,7 +173,9 @@ def test_ghosts_strength_invariant():
         (3.0, 100.0, 5.0),
         (1.0, 1.0, 50.0),
     ]:
-        assert away(True, length, stiffness, damping) < 0.3 * away(False, length, stiffness, damping)
+        assert distance_from_middle(True, length, stiffness, damping) < 0.3 * distance_from_middle(
+            False, length, stiffness, damping
+        )
 
 
 def test_rest_keyframes_hold_stiff():
@@ -503,23 +505,23 @@ def test_move_keyframe(rigid, key, how):
     a, b, c, d = (each.ravel() for each in (at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]))
     shell = thew.Shell(flat, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)]))
 
-    def bent(curvature):
+    def bend(curvature):
         t = curvature * flat[:, 0] / 8
         return np.stack([8 / curvature * np.sin(t), flat[:, 1], 8 / curvature * (1 - np.cos(t))], 1)
 
-    def turned(x, angle):
+    def turn_about_mean(x, angle):
         turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1.0]])
         return (x - x.mean(axis=0)) @ turn.T + x.mean(axis=0)
 
-    keys = np.stack([flat, turned(bent(0.3), 0.6) + [2, 0, 0], flat + [4, 0, 0]])
+    keys = np.stack([flat, turn_about_mean(bend(0.3), 0.6) + [2, 0, 0], flat + [4, 0, 0]])
     times = [0.0, 1.0, 2.0]
     motion = thew.Spacetime(shell, keys, times, stiffness=40.0, damping=(0.5, 0.0), rigid=rigid)
     before = motion(np.linspace(0.0, 2.0, 9))
     new = {
         "shifted": keys[key] + [1.0, 0.5, 0.0],
-        "turned": turned(keys[key], 0.5),
-        "bent": bent(0.3) + keys[key].mean(axis=0) - bent(0.3).mean(axis=0),
-        "shifted and turned": turned(keys[key], -1.0) + [0.0, 0.0, 2.0],
+        "turned": turn_about_mean(keys[key], 0.5),
+        "bent": bend(0.3) + keys[key].mean(axis=0) - bend(0.3).mean(axis=0),
+        "shifted and turned": turn_about_mean(keys[key], -1.0) + [0.0, 0.0, 2.0],
     }[how]
     assert motion.move(key, new) < 1e-6
     for k, time in enumerate(times):

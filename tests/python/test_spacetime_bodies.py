@@ -39,13 +39,13 @@ def make(shell, keys, times=TIMES, **options):
 def test_cloth_size_independent(size, rest):
     """A cloth moves alike, in proportion, at every size."""
 
-    def relative(size):
+    def relative_motion(size):
         vertices, triangles = sheet(9, size)
         keys = np.stack([vertices, roll_up(vertices, 0.8), roll_up(vertices, -0.4), vertices])
         motion = make(thew.Shell(vertices, triangles), keys, gravity=(0.0, 0.0, -0.3 * size), rest=rest)
         return motion(T) / size, motion.reach
 
-    (found, reach), (wanted, other) = relative(size), relative(10.0)
+    (found, reach), (wanted, other) = relative_motion(size), relative_motion(10.0)
     np.testing.assert_allclose(found, wanted, atol=3e-6)
     assert reach == pytest.approx(other, rel=1e-5)
 
@@ -76,18 +76,18 @@ def test_tets_material():
     soft = thew.Material(young=2e4, poisson=0.3, density=900.0)
     t = np.linspace(0.0, 0.2, 21)
 
-    def moved(**options):
+    def motion_with(**options):
         return thew.Spacetime(tets, keys, **(base | options))(t)
 
-    found = moved(material=soft)
+    found = motion_with(material=soft)
     np.testing.assert_allclose(
-        moved(material=thew.Material(young=8e4, poisson=0.3, density=900.0), stiffness=0.25), found, atol=1e-6
+        motion_with(material=thew.Material(young=8e4, poisson=0.3, density=900.0), stiffness=0.25), found, atol=1e-6
     )
     np.testing.assert_allclose(
-        moved(material=thew.Material(young=2e4, poisson=0.3, density=450.0), stiffness=0.5), found, atol=1e-6
+        motion_with(material=thew.Material(young=2e4, poisson=0.3, density=450.0), stiffness=0.5), found, atol=1e-6
     )
-    assert np.abs(moved() - found).max() > 1e-3
-    np.testing.assert_array_equal(moved(material=thew.Material()), moved())
+    assert np.abs(motion_with() - found).max() > 1e-3
+    np.testing.assert_array_equal(motion_with(material=thew.Material()), motion_with())
     vertices, triangles = sheet(4)
     with pytest.raises(thew.InputError, match="material: a Shell and a Body have their own"):
         make(thew.Shell(vertices, triangles), np.stack([vertices] * 4), material=soft)

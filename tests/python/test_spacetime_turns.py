@@ -36,11 +36,11 @@ def motion(keys, **options):
 def test_motion_continuous_in_turn(alpha):
     """A motion changes steadily as a keyframe turns, with no angle at which it jumps."""
 
-    def shown(angle):
+    def motion_at(angle):
         return motion([FLAT, turn_about_z(rolled_strip(0.04), angle), FLAT], damping=(alpha, 0.0))(T)
 
     angles = np.array([-0.002, 0.0, 0.002, 0.1, 0.102, 0.2, 0.202, 0.334, 0.336, 0.349, 0.351, 0.36, 0.4])
-    frames = [shown(angle) for angle in angles]
+    frames = [motion_at(angle) for angle in angles]
     rates = [np.abs(b - a).max() / h for a, b, h in zip(frames, frames[1:], np.diff(angles), strict=False)]
     # The ends of the strip are four units out, so that a keyframe moves by about four units a radian.
     assert min(rates) > 3.5 and max(rates) < 6.0
@@ -49,13 +49,13 @@ def test_motion_continuous_in_turn(alpha):
 def test_rigid_effect_vanishes_with_turn():
     """The effect of taking rigid motion out vanishes with the turn."""
 
-    def apart(angle, shift=0.0):
+    def rigid_effect(angle, shift=0.0):
         keys = [FLAT, turn_about_z(rolled_strip(0.04), angle) + [shift, 0.0, 0.5 * shift], FLAT]
         return np.abs(motion(keys)(T) - motion(keys, rigid=False)(T)).max()
 
     # Travelling alone changes nothing; a turn does in proportion to itself and to the strain, and to its square.
-    assert apart(0.0) < 2e-5 and apart(0.0, 3.0) < 5e-5
-    assert apart(0.05) < 0.55 * apart(0.1) < 0.55 * 0.55 * apart(0.2)
+    assert rigid_effect(0.0) < 2e-5 and rigid_effect(0.0, 3.0) < 5e-5
+    assert rigid_effect(0.05) < 0.55 * rigid_effect(0.1) < 0.55 * 0.55 * rigid_effect(0.2)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 4.0])

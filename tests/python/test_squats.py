@@ -27,9 +27,9 @@ def squat_pose(found, legs, part):
     maps = np.tile(np.eye(4), (len(found.names), 1, 1))
     for thigh, shin, foot in ([found.names.index(name) for name in leg] for leg in legs):
         ahead = np.sign(bones.tails[foot][1] - bones.heads[foot][1])
-        forth = shapes.about([ahead * DEEPEST * part, 0.0, 0.0], bones.heads[thigh])
+        forth = shapes.turn_about([ahead * DEEPEST * part, 0.0, 0.0], bones.heads[thigh])
         knee = shapes.apply(forth, bones.heads[shin])
-        back = shapes.about([-ahead * DEEPEST * part, 0.0, 0.0], knee) @ forth
+        back = shapes.turn_about([-ahead * DEEPEST * part, 0.0, 0.0], knee) @ forth
         for bone in range(len(maps)):
             if is_on(bones.parents, bone, shin):
                 maps[bone] = back

@@ -69,7 +69,7 @@ def ring():
     lattice = thew.Lattice.enclose(surface, skeleton, shapes.arm_weights(vertices), cells_across=8)
     body = thew.Body(surface, skeleton, lattice, thew.Material())
     template = thew.Template("torus", ring_radius=0.05, tube_radius=0.02, strength=1e4)
-    place = shapes.about([0.0, 1.0, 0.0], shift=[0.8, 0.0, 0.0])
+    place = shapes.turn_about([0.0, 1.0, 0.0], shift=[0.8, 0.0, 0.0])
     points = [(3, vertices[3] + [0.0, 0.0, 0.3]), (9, vertices[9] + [0.0, 0.2, 0.3])]
     return body, thew.Rig(template, thew.FreeGuide(place), [(1.0, {})]), shapes.bend(0.0), points
 
@@ -79,13 +79,13 @@ def test_fit_progress_and_stop(ring):
     body, rig, pose, points = ring
     fit = thew.RigFit(body, rig, pose)
 
-    def fitted(progress):
+    def fit_points(progress):
         return fit.fit(points, weights={"strength": 1e-9}, progress=progress)
 
-    _, fractions = stages(fitted)
+    _, fractions = stages(fit_points)
     assert fractions == sorted(fractions) and all(0.0 <= f <= 1.0 for f in fractions)
     calls = [
-        fitted,
+        fit_points,
         lambda progress: thew.fit_rig(*ring, progress=progress),
     ]
     for call in calls:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import thew
 
-from tools.stub import documented
+from tools.stub import with_docstrings
 
 STUB = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
 CLASSES = {n.name: n for n in STUB.body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")}
@@ -56,7 +56,7 @@ def test_stub_docstrings():
     """The stub's docstrings are those of the module."""
     # `python3 build.py stub` copies them.
     source = (Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
-    assert documented(source, thew) == source
+    assert with_docstrings(source, thew) == source
 
 
 def test_stub_public_names():

@@ -26,17 +26,17 @@ LAST = 20
 drawn = []
 
 
-def recorded(shader, kind, content, **options):
+def record_points(shader, kind, content, **options):
     """Notes how many points are drawn each time."""
     if kind == "POINTS":
         drawn.append(len(content["pos"]))
     return batch_for_shader(shader, kind, content, **options)
 
 
-batch_for_shader, gpu_extras.batch.batch_for_shader = gpu_extras.batch.batch_for_shader, recorded
+batch_for_shader, gpu_extras.batch.batch_for_shader = gpu_extras.batch.batch_for_shader, record_points
 
 
-def seen() -> int:
+def drawn_point_count() -> int:
     """Returns how many points one drawing of the view has."""
     drawn.clear()
     bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
@@ -63,7 +63,7 @@ def story():
             yield 0.1
         bpy.context.scene.frame_set(LAST)
         yield 0.2
-        return helpers.evaluated(body())
+        return helpers.evaluated_positions(body())
 
     def edit(operator) -> None:
         with bpy.context.temp_override(**view3d()):
@@ -79,16 +79,16 @@ def story():
         yield 0.1
     body().thew.show_contacts = True
     free = yield from shape(False)
-    check("nothing is drawn without contact", seen() == 0)
+    check("nothing is drawn without contact", drawn_point_count() == 0)
     edit(lambda: bpy.ops.ed.undo_push(message="before"))
     body().thew.use_contact = True
     edit(lambda: bpy.ops.ed.undo_push(message="Contact"))
     touching = yield from shape(True)
     check("the switch changes the shape by itself", np.abs(touching - free).max() > 1e-3)
     count = len(helpers.flesh_of(body()).clip.contacts(LAST - 1))
-    check("every contact is drawn", seen() == count > 0, f"{count} points")
+    check("every contact is drawn", drawn_point_count() == count > 0, f"{count} points")
     view3d()["area"].spaces.active.overlay.show_overlays = False
-    check("but not where overlays are off", seen() == 0)
+    check("but not where overlays are off", drawn_point_count() == 0)
     view3d()["area"].spaces.active.overlay.show_overlays = True
     edit(bpy.ops.ed.undo)
     check("undone, it is as before", np.array_equal((yield from shape(False)), free))
@@ -99,7 +99,7 @@ def story():
     yield 0.5
     bpy.context.scene.frame_set(LAST - 1)
     check("loaded, it touches", np.array_equal((yield from shape(True)), touching))
-    check("and is drawn", seen() == count)
+    check("and is drawn", drawn_point_count() == count)
 
 
 tell(story)

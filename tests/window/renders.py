@@ -46,7 +46,7 @@ def render() -> None:
         bpy.ops.render.render("INVOKE_DEFAULT", animation=True)
 
 
-def rendering() -> bool:
+def turn_view() -> bool:
     """Disturbs the render as an artist would: turns the view."""
     with bpy.context.temp_override(**view3d()):
         bpy.ops.view3d.view_orbit(angle=0.1, type="ORBITRIGHT")
@@ -99,7 +99,7 @@ def story():
         scene.frame_set(here)
         render()
         yield 0.05
-        while rendering():
+        while turn_view():
             yield 0.02
         compare(f"a render with the interface {name}", played)
         check(f"the view shows the same as before, {name}", np.array_equal(helpers.play(body, FRAMES), played))
@@ -108,7 +108,7 @@ def story():
     body.thew.enabled = False
     render()
     yield 0.05
-    while rendering():
+    while turn_view():
         yield 0.02
     compare("without flesh", skin)
     body.thew.enabled = True
@@ -118,10 +118,10 @@ def story():
     bpy.ops.wm.open_mainfile(filepath=path, load_ui=False)
     yield 0.0
     scene, body = bpy.context.scene, bpy.data.objects["Body"]
-    check("a file just opened shows the plain skin", np.array_equal(helpers.evaluated(body), skin[-1]))
+    check("a file just opened shows the plain skin", np.array_equal(helpers.evaluated_positions(body), skin[-1]))
     render()
     yield 0.05
-    while rendering():
+    while turn_view():
         yield 0.02
     compare("a file just opened is rendered", played)
 
@@ -133,7 +133,7 @@ def story():
         scene.frame_end = 8
         render()
         yield 0.05
-        while rendering():
+        while turn_view():
             yield 0.02
         check("pictures", len(list(Path(PICTURES[0]).glob("frame-*.png"))) >= 8)
 
@@ -147,7 +147,7 @@ def story():
     yield 0.1
     render()
     yield 0.05
-    while rendering():
+    while turn_view():
         yield 0.02
     check("a dialog tells what renders without flesh", len(shown) == 1 and "without its flesh" in shown[0], str(shown))
     if PICTURES:
