@@ -32,9 +32,9 @@ from .bake import baking, finishing, targets
 from .live import contact, jobs, keyframed, shots, whole
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
-from .logic.health import jumped
-from .logic.native import EXPECTED, core
-from .logic.sentences import listed
+from .logic.health import jump_warning
+from .logic.native import EXPECTED_ERRORS, core
+from .logic.sentences import join_words
 from .logic.tasks import finish
 from .operators.command_words import parser
 from .scene import reading
@@ -132,7 +132,7 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
             view_layer.update()
             bare = whole.untouched(armature, scene, view_layer)
             taken = finish(whole.add(obj, scene, view_layer, simulate=False))
-        except EXPECTED as error:
+        except EXPECTED_ERRORS as error:
             failed[obj.name] = Line(obj.name, sentence(str(error)), False)
             continue
         for text in taken.said():
@@ -148,7 +148,7 @@ def finish_one(obj, line: Line, say) -> None:
     """Finishes a bake. A failure is printed, and recorded in its `line`."""
     try:
         finishing.finish_bake(obj)
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         line.done = False
         say(Line(obj.name, sentence(str(error)), False))
 
@@ -273,7 +273,7 @@ def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Pat
             raise Refusal(f"“{obj.name}” moves through its shape keys, which needs no simulation: bake it")
         shot, left_out = finish(shots.export(obj, scene, view_layer, *(frames or (None, None))))
         shot.save(path)
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         return Line(obj.name, sentence(str(error)), False)
     seconds, size = time.perf_counter() - began, path.stat().st_size
     text = f"{path}: {len(shot)} poses, {size / 1e6:.1f} MB, {seconds:.1f} s"
@@ -297,8 +297,8 @@ def bake_one(
         if obj.thew.made.keyframed:
             return keyframed_line(obj, baked, time.perf_counter() - began)
         flesh = fleshes.of(obj.thew.body if obj.thew.made.rides else obj)
-        notes = [] if obj.thew.made.rides else [sentence(text) for text in jumped(flesh)] + contact.notes(flesh)
-    except EXPECTED as error:
+        notes = [] if obj.thew.made.rides else [sentence(text) for text in jump_warning(flesh)] + contact.notes(flesh)
+    except EXPECTED_ERRORS as error:
         return Line(obj.name, sentence(str(error)), False)
     seconds = time.perf_counter() - began
     mean, most = own_motion(flesh)
@@ -307,7 +307,7 @@ def bake_one(
         f"{baked.space.lower()} space, {seconds:.1f} s, own motion {mean:.2%} of the size on average, {most:.2%} at most"
     )
     if baked.riders:
-        text += f"; with {listed(baked.riders)}"
+        text += f"; with {join_words(baked.riders)}"
     if missed := baking.missed(baked.miss):
         text += f"; {missed}"
     return Line(obj.name, text, True, notes, seconds)
@@ -363,7 +363,7 @@ def main(words: list[str]) -> int:
                 clips=arguments.clip,
                 into=arguments.target.upper(),
             )
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         print(sentence(str(error)), file=sys.stderr)
         return 1
     return 3 if any(not line.done and not line.left for line in lines) else 0

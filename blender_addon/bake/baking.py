@@ -18,7 +18,7 @@ from ..live.session import register
 from ..logic.errors import sentence
 from ..logic.keys import frame_range
 from ..logic.names import describe
-from ..logic.sentences import listed, percent, plural
+from ..logic.sentences import join_words, percent, plural
 from ..logic.spaces import diagonal
 from ..logic.tasks import Progress, Task, span
 from ..scene import groups, poses, reading
@@ -51,7 +51,7 @@ class Baked:
         for remark in (missed(self.miss), self.left):
             text += f" {sentence(remark)}" if remark else ""
         if self.riders:
-            text += f" {listed(self.riders)} {'rides' if len(self.riders) == 1 else 'ride'} along."
+            text += f" {join_words(self.riders)} {'rides' if len(self.riders) == 1 else 'ride'} along."
         return " ".join([text, *(sentence(warning) for warning in self.warnings)])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import bpy
 
 from ..logic.names import describe
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from ..scene import writing
 from . import clips
 
@@ -57,7 +57,7 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
         holders = skin_holders(obj)
         if holders:
             return [
-                f"The bake of {name} is in posed space and {listed(holders)} would deform it once more in every exported "
+                f"The bake of {name} is in posed space and {join_words(holders)} would deform it once more in every exported "
                 "file: press Finish Bake, or bake in rest space"
             ]
         return of_clip + motionless + said_of_modifiers(obj, exporter)
@@ -119,6 +119,6 @@ def said_of_modifiers(obj: bpy.types.Object, exporter: str) -> list[str]:
     if not applied or (exporter and "fbx" not in exporter.lower()):
         return []
     return [
-        f"FBX export applies {listed(applied)} of {describe(obj)} and drops the baked keys for it: switch off Apply "
+        f"FBX export applies {join_words(applied)} of {describe(obj)} and drops the baked keys for it: switch off Apply "
         "Modifiers there, or apply it before baking"
     ]

@@ -14,7 +14,7 @@ import bpy
 from ..live import keyframed, registers, riding
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..logic.sentences import listed, plural
+from ..logic.sentences import join_words, plural
 from ..saved.made import reset
 from ..scene import flesh_map, modifier, reading, stack, writing
 from . import clips, export_check
@@ -53,7 +53,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     sentences = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
     if names:
         were, they = ("was", "it") if len(names) == 1 else ("were", "they")
-        sentences.append(f"{listed(names)} {were} removed, as the keys hold what {they} did")
+        sentences.append(f"{join_words(names)} {were} removed, as the keys hold what {they} did")
     if carried:
         sentences.append(f"The parent “{obj.parent.name}” only carries {name} now")
     if not posed and armature is not None:

@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 
 from ..logic.tasks import Task
-from ..logic.unskin import unskinned
+from ..logic.unskin import unskin
 from ..scene import poses
 from ..scene.reading import Subject
 from .skinning import Probe
@@ -52,7 +52,7 @@ def keys(
 def _key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray) -> tuple[np.ndarray, float]:
     """Returns the key of the scene's current frame, and its largest miss."""
     start, blended = probe.read(view_layer.depsgraph)
-    key, miss = unskinned(blended, wanted)
+    key, miss = unskin(blended, wanted)
     if not probe.bent:
         return key, float(miss.max(initial=0.0))
 
@@ -98,7 +98,7 @@ def nearest(
         blended_at = np.where(taken[:, None, None], blended, blended_at)
         if left_at.max(initial=0.0) <= near:
             break
-        step = np.where(taken[:, None], unskinned(blended, left)[0], step)
+        step = np.where(taken[:, None], unskin(blended, left)[0], step)
         share = np.where(taken[:, None], 1.0, SHORTER * share)
         trial = at + share * step
     nearer = left_at < far

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..logic.errors import Refusal
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from ..scene import bakes
 from .shape_keys import ShapeKeys
 from .target import Target
@@ -21,7 +21,7 @@ def by_key(key: str) -> Target:
     for target in TARGETS:
         if target.key == key:
             return target
-    raise Refusal(f"There is no bake target “{key}”: there are {listed([target.key for target in TARGETS])}")
+    raise Refusal(f"There is no bake target “{key}”: there are {join_words([target.key for target in TARGETS])}")
 
 
 # Remove, Show Live and Show Bake reach every target through these.

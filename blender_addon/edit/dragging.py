@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ..live import session
-from ..logic.drag import STEP, Clock, Drag, status_line, wanted_there
+from ..logic.drag import TIME_STEP, ModalDrag, StepClock, status_line, wanted_displacement
 from ..logic.errors import Refusal
 from ..logic.modal import METHOD
 from ..logic.names import describe
@@ -41,7 +41,7 @@ class Dragging:
         if not flesh.modal:
             raise Refusal(f"{describe(obj)} has no vibration modes yet: press Simulate first")
         self.stand, self.unit = stand, flesh.place.metres_per_unit
-        self.clock, self.held = Clock(), -1  # the vertex under the mouse
+        self.clock, self.held = StepClock(), -1  # the vertex under the mouse
         self._before = session.shown(obj, scene)
         controls = evaluated_controls(obj, view_layer.depsgraph)
         still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.pushed(obj, controls))
@@ -50,7 +50,7 @@ class Dragging:
         settings = flesh.build_settings.damped(flesh.body)
         damping = settings.mass_damping, settings.stiffness_damping
         nodes = flesh.lattice.embed_surface(flesh.surface)
-        self.drag = Drag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
+        self.drag = ModalDrag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
         self._pose, self._space = stand.pose, stand.space
         # The modes add to this: the flesh at rest, and the former display while it fades.
         self._still = still - self.deformer.offsets(amplitudes, self._pose, to=self._space)
@@ -136,9 +136,9 @@ class Dragging:
             return False
         for grip in self.drag.grips:
             moved, seen = self.drag.displacements[grip.vertex], self.seen(grip.vertex)
-            grip.wanted = wanted_there(self.turn(grip.vertex), moved, seen, self._targets[grip.vertex])
+            grip.wanted = wanted_displacement(self.turn(grip.vertex), moved, seen, self._targets[grip.vertex])
         self.drag.advance(steps)
-        self._part *= float(np.exp(-steps * STEP / FADE))
+        self._part *= float(np.exp(-steps * TIME_STEP / FADE))
         self._look()
         return True
 

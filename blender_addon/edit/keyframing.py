@@ -9,9 +9,9 @@ import numpy as np
 from ..live import keyframed
 from ..live.events import happened
 from ..logic.errors import Refusal
-from ..logic.extents import check_places
-from ..logic.inbetween import Surface
-from ..logic.keyframes import SAME_TIME
+from ..logic.extents import check_coordinates
+from ..logic.inbetween import SculptedSurface
+from ..logic.keyframes import TIME_TOLERANCE
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.states import Event
@@ -126,7 +126,7 @@ def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None =
 def taken(obj: bpy.types.Object, found: list[keyframe_times.Point], frame: float) -> None:
     """Refuses a time that another key has."""
     for time, place in found:
-        if abs(time - frame) < SAME_TIME:
+        if abs(time - frame) < TIME_TOLERANCE:
             shape = obj.thew.keyframed.keyframes[place].shape
             raise Refusal(f"{describe(obj)} reaches “{shape}” at frame {frame:g} already: go to another frame")
 
@@ -225,14 +225,14 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     key, group = obj.thew.keyframed.keyframes[place], obj.thew.keyframed
     basis, triangles, shape = basis_positions(obj.data), triangles_of(obj.data), key_positions(block)
     name = describe(obj)
-    check_places(basis, name)
-    check_places(shape, f"the shape key “{block.name}” of {name}")
+    check_coordinates(basis, name)
+    check_coordinates(shape, f"the shape key “{block.name}” of {name}")
     masks = keyframe_shapes.vertices_of(obj, held_groups(obj, key.shape)).values()
     fixed = np.logical_or.reduce(list(masks)) if masks else None
     thew, bending = core(), group.bending
 
     def work(progress):
-        surface = Surface.of(thew, basis, triangles, shape[None], bending, name)
+        surface = SculptedSurface.of(thew, basis, triangles, shape[None], bending, name)
         points = surface.points(shape)
         before = float(surface.shell.energy(points))
         if amount <= 0.0:
@@ -275,7 +275,7 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
 def keep_shape(obj, scene, shape: np.ndarray) -> str:
     """Makes `shape` float32[n, 3] a keyframe at the scene's frame. Returns the name of its shape key."""
     frame = curve_time(scene)
-    here = next((place for time, place in keyframe_times.points(obj) if abs(time - frame) < SAME_TIME), None)
+    here = next((place for time, place in keyframe_times.points(obj) if abs(time - frame) < TIME_TOLERANCE), None)
     if here is not None:
         block = block_to_edit(obj, here)
     else:

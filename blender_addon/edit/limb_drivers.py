@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..logic.limb_places import Over, same_axis
+from ..logic.limb_places import LimbMap, nearest_axis
 from ..logic.names import describe
 from ..rigs import drivers
 from ..saved.rigs import ThewRig
@@ -16,7 +16,7 @@ from ..scene.reading import armature_of
 AXES = {"ROT_X": 0, "ROT_Z": 2}
 
 
-def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, Over]]) -> str:
+def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, LimbMap]]) -> str:
     """Copies the driver of a rig, if it has one, to its copy. Returns a sentence if that is impossible.
 
     `bones`: the corresponding bone of each bone, and the map between their limbs.
@@ -42,7 +42,7 @@ def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, O
     return ""
 
 
-def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]], single: bool) -> None:
+def move(here, there, curve, variable, target, bones: dict[str, tuple[str, LimbMap]], single: bool) -> None:
     """Retargets a driver to the other armature's bone, and a turn about one axis to the axis that lies alike."""
     bone, armature = target.bone_target, armature_of(there.obj)
     target.id = armature
@@ -57,7 +57,7 @@ def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]
     located = over.one.locate(np.asarray(head(here, bone)))
     axis = AXES[target.transform_type]
     wanted = over.axis(located, ours[:, axis] / np.linalg.norm(ours[:, axis]))
-    best, sign = same_axis(theirs, wanted)
+    best, sign = nearest_axis(theirs, wanted)
     target.transform_type = "ROT_X" if best == 0 else "ROT_Z"
     target.rotation_mode = "SWING_TWIST_X" if best == 0 else "SWING_TWIST_Z"
     if sign < 0.0:

@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ..live.flesh import Flesh
 from ..logic import limb_places
-from ..logic.limb_places import Limb, Located, Over
+from ..logic.limb_places import Limb, LimbMap, LimbPlace
 from ..logic.native import core
 from ..logic.picking import Hit, Picker
 from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, is_length, native_parameters, slider_parameters
@@ -70,7 +70,7 @@ class Pair:
 
     here: ThewLimb
     there: ThewLimb
-    over: Over
+    over: LimbMap
     skin: tuple[np.ndarray, Picker]  # the other limb's triangles: their indices, and as a surface
     bones: dict[str, str]  # our bones -> corresponding bones of the other chain
 
@@ -89,7 +89,7 @@ class Guide:
         """Finds the new attachment and sets `attachment`."""
         raise NotImplementedError
 
-    def numbers(self, row: dict[str, float]) -> tuple[Located, dict[str, float]]:
+    def numbers(self, row: dict[str, float]) -> tuple[LimbPlace, dict[str, float]]:
         """Returns (location of the rig with native parameters `row`, the guide's native parameters on the other side)."""
         raise NotImplementedError
 
@@ -146,12 +146,12 @@ class BoneGuide(Guide):
         located = over.one.locate(frame[:3, 3])
         moved = over.located(located)
         head, tail = (np.asarray(ends)[self.attachment.bone] for ends in (skeleton.heads, skeleton.tails))
-        near = limb_places.NEAR * over.one.radius(located.coordinates[0])
+        near = limb_places.AXIS_DISTANCE * over.one.radius(located.coordinates[0])
         out, distance = over.turn(located) @ frame[:3, 2], row["distance"] * over.growth(located)
         along, angle, distance = limb_places.bone_numbers(
             over.other.place(moved), out, head, tail, distance, min(abs(row["distance"]) / near, 1.0)
         )
-        angle = limb_places.wound(angle, row["angle"])
+        angle = limb_places.unwrapped_angle(angle, row["angle"])
         return located, {"along": along, "angle": angle, "distance": distance, "tilt": row["tilt"]}
 
 
@@ -190,11 +190,11 @@ class FreeGuide(Guide):
         self.moved_base = self.moved(self.base)[1]
         self.attachment = Attachment(self.old.template, "FREE", matrix=tuple(self.moved_base.ravel().tolist()))
 
-    def moved(self, frame: np.ndarray) -> tuple[Located, np.ndarray]:
+    def moved(self, frame: np.ndarray) -> tuple[LimbPlace, np.ndarray]:
         """Returns the location of a frame, and the frame transferred to the other side."""
         over, moved = self.pair.over, np.eye(4)
         located = over.one.locate(frame[:3, 3])
-        moved[:3, :3] = limb_places.turned(over.turn(located), frame[:3, :3])
+        moved[:3, :3] = limb_places.turned_frame(over.turn(located), frame[:3, :3])
         moved[:3, 3] = over.other.place(over.located(located))
         return located, moved
 

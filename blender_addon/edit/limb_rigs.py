@@ -13,9 +13,9 @@ import bpy
 import numpy as np
 
 from ..live import jobs
-from ..logic.bone_names import on_other_sides
+from ..logic.bone_names import are_on_opposite_sides
 from ..logic.errors import Refusal, sentence
-from ..logic.limb_places import Over
+from ..logic.limb_places import LimbMap
 from ..logic.names import describe
 from ..logic.picking import Picker
 from ..logic.sentences import plural
@@ -135,10 +135,10 @@ def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
     )  # fmt: skip
 
 
-def over_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Over:
+def over_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> LimbMap:
     """Returns the map from one limb to the other."""
-    mirrored = on_other_sides(here.chain(ours), there.chain(theirs))
-    return Over(here.limb(ours), there.limb(theirs), mirrored)
+    mirrored = are_on_opposite_sides(here.chain(ours), there.chain(theirs))
+    return LimbMap(here.limb(ours), there.limb(theirs), mirrored)
 
 
 # where rigs hang --------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from .limbs import Met, met, model_of, subject
 
 def keep(obj: bpy.types.Object, limb: ThewLimb, model) -> None:
     """Stores the model in the limb."""
-    limb.model = limbs.packed(model)
+    limb.model = limbs.pack(model)
     touched(obj)
 
 
@@ -32,12 +32,14 @@ def touched(obj: bpy.types.Object) -> None:
 def atom_maps(obj: bpy.types.Object, limb: ThewLimb, model) -> np.ndarray:
     """Returns the maps from each atom's surroundings at rest to the world at the present pose, [atoms, 4, 4]."""
     maps = scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb))
-    return maps[limbs.bones_of(model.knots, model.joints)]
+    return maps[limbs.atom_bones(model.knots, model.joints)]
 
 
 def handles(obj: bpy.types.Object, limb: ThewLimb, model) -> tuple[list[Handle], np.ndarray]:
     """Returns all handles and their positions in the world."""
-    return limb_handles.handles(limbs.posed(core(), model, scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb))))
+    return limb_handles.handles(
+        limbs.pose_tube(core(), model, scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb)))
+    )
 
 
 def drag(obj: bpy.types.Object, limb: ThewLimb, start, handle: Handle, world: np.ndarray, whole: bool) -> bool:
@@ -47,8 +49,8 @@ def drag(obj: bpy.types.Object, limb: ThewLimb, start, handle: Handle, world: np
     """
     into = inverse(atom_maps(obj, limb, start)[handle.atom], f"A bone of the limb “{limb.name}”")
     target = into[:3, :3] @ world + into[:3, 3]
-    model, stopped = limb_handles.dragged(core(), start, handle, target, whole)
-    limb.model = limbs.packed(model)
+    model, stopped = limb_handles.drag_handle(core(), start, handle, target, whole)
+    limb.model = limbs.pack(model)
     return stopped
 
 
@@ -63,8 +65,8 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
         raise Refusal(f"“{limb.name}” has no handle {handle.atom}: they are 0 to {atoms - 1}")
     if handle.spoke >= spokes:
         raise Refusal(f"“{limb.name}” has no spoke {handle.spoke}: they are 0 to {spokes - 1}, -1 for all")
-    new = limb_handles.moved(thew, model, handle.atom, offset)
-    new = limb_handles.stretched(thew, new, handle.atom, handle.spoke, factor)
+    new = limb_handles.move_hub(thew, model, handle.atom, offset)
+    new = limb_handles.stretch_spoke(thew, new, handle.atom, handle.spoke, factor)
     if new.legality() <= min(0.0, model.legality()):
         raise Refusal(
             f"The boundary of “{limb.name}” would fold there: move handle {handle.atom} less, or shorten its spokes"

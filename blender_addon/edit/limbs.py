@@ -10,7 +10,7 @@ import numpy as np
 
 from ..logic import flesh_map as maps
 from ..logic import limbs
-from ..logic.bone_names import on_other_sides
+from ..logic.bone_names import are_on_opposite_sides
 from ..logic.errors import Refusal
 from ..logic.names import describe, free_name
 from ..logic.native import core
@@ -76,7 +76,7 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     limb = obj.thew.limbs.add()
     taken = [other.name for other in obj.thew.limbs][:-1]
     scene_limbs.anchor(obj, limb, bones)
-    limb.model = limbs.packed(fit.mrep)
+    limb.model = limbs.pack(fit.mrep)
     limb.name = free_name(bones[0], taken) if bones[0] in taken else bones[0]
     obj.thew.active_limb = len(obj.thew.limbs) - 1
     return limb, met(character, surface, bones, fit)
@@ -116,7 +116,7 @@ def suggest_bones(context, obj: bpy.types.Object) -> bpy.types.Object:
 
 def model_of(limb: ThewLimb):
     """Returns the medial model of a limb."""
-    return limbs.unpacked(core(), limb.model)
+    return limbs.unpack(core(), limb.model)
 
 
 def shares(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.ndarray, np.ndarray]:
@@ -149,7 +149,7 @@ def write_attributes(context, obj: bpy.types.Object) -> int:
         raise Refusal(f"{describe(obj)} has no limbs: make one from selected bones first")
     found, which = coordinates(context, obj, chosen)
     there = np.isfinite(found[:, 0])
-    scene_limbs.write(obj, {**limbs.shown(found), "Limb": np.where(there, which + 1, 0)})
+    scene_limbs.write(obj, {**limbs.display_coordinates(found), "Limb": np.where(there, which + 1, 0)})
     return int(there.sum())
 
 
@@ -162,8 +162,8 @@ def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: lim
         raise Refusal(f"No vertex of “{limb.name}” lies there: let From and To be farther apart, or Width be larger")
     old = flesh_map.read(obj, name)
     if old is None:
-        old = np.full(len(share), maps.NEUTRAL if name == flesh_map.STIFFNESS else 0.0, dtype=np.float32)
-    flesh_map.write(obj, name, maps.mixed(old, share, amount))
+        old = np.full(len(share), maps.NEUTRAL_WEIGHT if name == flesh_map.STIFFNESS else 0.0, dtype=np.float32)
+    flesh_map.write(obj, name, maps.mix(old, share, amount))
     obj.data.update_tag()
     return int((share > 0.0).sum())
 
@@ -193,7 +193,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
         if not mine.any():
             continue
         rest = model_of(theirs).points(found[mine])
-        mirrored = on_other_sides(scene_limbs.chain(source, ours), scene_limbs.chain(target, theirs))
+        mirrored = are_on_opposite_sides(scene_limbs.chain(source, ours), scene_limbs.chain(target, theirs))
         there = model_of(theirs).correspond(model_of(ours), rest, mirrored=mirrored)
         good = np.isfinite(there[:, 0])
         places, _, triangles = surface.closest_point(there[good])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..logic.errors import Refusal
-from ..logic.guides import bone_place, facing, unposed
+from ..logic.guides import bone_coordinates, facing_frame, unpose_directions
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit
@@ -67,12 +67,12 @@ def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view:
     if guide == "BONE":
         bone = bone or posed.carrier(hit)
         index = bone_index(posed, bone)
-        return at_bone(posed, kind, bone, *bone_place(point, *posed.bone_ends(index)))
+        return at_bone(posed, kind, bone, *bone_coordinates(point, *posed.bone_ends(index)))
     if view is None:
-        return free(facing(point, -sizing.inward(posed.flesh, posed.rest, hit)))
+        return free(facing_frame(point, -sizing.inward(posed.flesh, posed.rest, hit)))
     corners = posed.shown.vertices[posed.shown.triangles[hit.face]]
-    towards, right = unposed(view, corners, posed.rest.vertices[posed.rest.triangles[hit.face]])
-    return free(facing(point, towards, right))
+    towards, right = unpose_directions(view, corners, posed.rest.vertices[posed.rest.triangles[hit.face]])
+    return free(facing_frame(point, towards, right))
 
 
 def free(frame: np.ndarray) -> Placement:
@@ -112,7 +112,7 @@ def at_matrix(posed: Posed, matrix: np.ndarray) -> Placement:
     """Returns a placement at a frame [4, 4] in Blender's world at rest. Its scale is ignored."""
     if is_singular(matrix):
         raise Refusal("The matrix of a free guide is flat or not a number: give a rotation and a place")
-    frame = facing(posed.flesh.place.points(matrix[:3, 3]), matrix[:3, 2], matrix[:3, 0])
+    frame = facing_frame(posed.flesh.place.points(matrix[:3, 3]), matrix[:3, 2], matrix[:3, 0])
     return free(frame)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.sentences import listed
-from ..logic.sliders import BY_NAME, RANGES, is_length, size_names, slider_parameters
+from ..logic.sentences import join_words
+from ..logic.sliders import SLIDERS_BY_NAME, USUAL_RANGES, is_length, size_names, slider_parameters
 from ..rigs import pushers, rigging
 from ..saved.rigs import ThewRig, active, in_force
 from ..saved.samples import record, set_sliders, sliders_of
@@ -133,9 +133,9 @@ class Pull:
         vertices = [vertex for vertex, _ in points]
         if limit and np.linalg.norm(self.offsets[vertices], axis=1).max() > limit * self.stand.size:
             return "the Swing Limit of the flesh holds it"
-        fixed = [BY_NAME[name].label for name in self.names if getattr(self.rig.pull.fixed, name)]
+        fixed = [SLIDERS_BY_NAME[name].label for name in self.names if getattr(self.rig.pull.fixed, name)]
         if fixed:
-            return f"{listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed under While Pulling"
+            return f"{join_words(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed under While Pulling"
         if len(points) > 1:
             return "the points that are held pull against it"
         return "the rig does not push that way there: place it nearer to the point, or choose another template"
@@ -165,7 +165,7 @@ class Pull:
             preference = liked if name == "strength" else preference
             if weight <= 0.0:
                 weight, preference = 1.0, self.first[name]
-            full = usual if name == "strength" else RANGES.get(BY_NAME[name].kind, reach)
+            full = usual if name == "strength" else USUAL_RANGES.get(SLIDERS_BY_NAME[name].kind, reach)
             preferred[name], weights[name] = preference, weight * (MISSED * self.stand.size / full) ** 2
         return preferred, weights, bounds
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..live import jobs
 from ..live.flesh import Flesh
 from ..logic import flesh_map as maps
-from ..logic.body_parts import PARTS, Part, PatchCentre, Skeleton, own_centres, patch_centres
+from ..logic.body_parts import PARTS, BodyPart, PatchCentre, Skeleton, own_centres, patch_centres
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
@@ -36,7 +36,7 @@ def soften(context: bpy.types.Context, obj: bpy.types.Object, part: str, size: f
     else:
         share, where = shaped(obj, flesh, skin, part, size) or region(context, obj, skin, preset, size)
         old = flesh_map.read(obj, flesh_map.FLESH)
-        values = maps.mixed(flesh_map.automatic(flesh) if old is None else old, share, amount)
+        values = maps.mix(flesh_map.automatic(flesh) if old is None else old, share, amount)
     flesh_map.write(obj, flesh_map.FLESH, values)
     obj.data.update_tag()
     return where
@@ -96,7 +96,7 @@ def shaped(obj, flesh: Flesh, skin: Skin, name: str, size: float) -> tuple[np.nd
     return np.max(shares, axis=0), "by the body's shape"
 
 
-def region(context, obj, skin: Skin, part: Part, size: float) -> tuple[np.ndarray, str]:
+def region(context, obj, skin: Skin, part: BodyPart, size: float) -> tuple[np.ndarray, str]:
     """Returns (weight of each vertex in the part [n], the place in words), found by bones, or else at the 3D cursor.
 
     Raises a `Refusal` if it is not found.
@@ -128,7 +128,7 @@ def limb_share(skin: Skin, bones: list[int], size: float) -> np.ndarray:
     result = np.zeros(len(share))
     for side in limbs_apart(skin.skeleton, bones):
         mine = skin.weights[:, side].sum(axis=1) / np.where(total > 0.0, total, 1.0)
-        result = np.maximum(result, maps.towards_tip(skin.points, mine, skin.skeleton.heads[side[0]], size))
+        result = np.maximum(result, maps.tip_shares(skin.points, mine, skin.skeleton.heads[side[0]], size))
     return np.minimum(result, share)
 
 
@@ -149,7 +149,7 @@ def chosen_bone(obj) -> str:
     return active_bone(armature) if armature is not None and armature.mode == "POSE" else ""
 
 
-def at_cursor(context, obj, skin: Skin, part: Part) -> Hit:
+def at_cursor(context, obj, skin: Skin, part: BodyPart) -> Hit:
     """Returns the point of the posed skin nearest to the 3D cursor. Raises a `Refusal` if that is far from the body, or never set."""
     shown = evaluated_positions(obj, context.evaluated_depsgraph_get()).astype(np.float64)
     points = transform(np.array(obj.matrix_world), shown) if len(shown) == len(skin.points) else skin.points

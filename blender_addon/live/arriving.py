@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..logic.spaces import between
+from ..logic.spaces import blend_vectors
 
 #: Frames of the first part, and the growth factor of each following part. The first swing shows after a tenth of a second;
 #: simulating in parts costs less than five hundredths more.
@@ -56,4 +56,4 @@ class Arriving:
         def vectors_at(index: int, **where) -> np.ndarray:
             return self.clip.offsets(self.lead + index, **where)
 
-        return between(frame - self.start, self.spaces, vectors_at)
+        return blend_vectors(frame - self.start, self.spaces, vectors_at)

@@ -10,8 +10,8 @@ from typing import Any
 import bpy
 
 from ..logic import simulation
-from ..logic.contact import METHODS, TOGETHER
-from ..logic.cycles import AUTOMATIC, LEAD
+from ..logic.contact import CONTACT_METHODS, JOINT_METHODS
+from ..logic.cycles import AUTOMATIC, LEAD_TIME
 from ..logic.modal import METHOD
 from ..logic.native import core
 from ..rigs import fingerprints
@@ -82,7 +82,7 @@ class BuildSettings:
     @property
     def touches(self) -> ContactSettings | None:
         """Returns the contact settings in force; None where the method has no contact or it is off."""
-        return self.contact if self.method in METHODS else None
+        return self.contact if self.method in CONTACT_METHODS else None
 
     @property
     def collides_with(self) -> tuple[colliders.Asked, ...]:
@@ -92,12 +92,12 @@ class BuildSettings:
     @property
     def others(self) -> tuple[str, ...]:
         """Returns the names of the objects that the flesh is simulated together with."""
-        return self.contact.others if self.contact is not None and self.method in TOGETHER else ()
+        return self.contact.others if self.contact is not None and self.method in JOINT_METHODS else ()
 
     @property
     def lead(self) -> int:
         """Returns the number of frames to read before the range, for the motion that leads to it."""
-        return round(LEAD * self.fps) if self.motion_start == AUTOMATIC else 0
+        return round(LEAD_TIME * self.fps) if self.motion_start == AUTOMATIC else 0
 
     def baked(self) -> BuildSettings:
         """Returns the settings of a bake, which computes on the processor and so gives the same bits on every machine.
@@ -117,7 +117,7 @@ class BuildSettings:
 
     def damped(self, body) -> Any:
         """Returns the settings of a simulation of `body`, a thew.Body, with its damping, as thew.SimulationSettings."""
-        return simulation.damped(self.simulation, body, self.settling, self.tremble)
+        return simulation.with_damping(self.simulation, body, self.settling, self.tremble)
 
     @staticmethod
     def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> BuildSettings:

@@ -196,7 +196,7 @@ def enclose(new: Built) -> Task:
         place.points(transform(bind_pose.armature_matrix, ends)) for ends in (character.heads, character.tails)
     )
 
-    model = limbs.joined(
+    model = limbs.join_tubes(
         thew, new.build_settings.limbs, lambda points: place.points(transform(bind_pose.mesh_matrix, points))
     )
 

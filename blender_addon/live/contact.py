@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..logic.colliders import Collider, Colliders
-from ..logic.contact import CARRIED, PARTED, Thing, Touching, contact_notes
+from ..logic.contact import JOINT_SHAPE_METHOD, SURFACE_METHOD, ClipContacts, Thing, contact_notes
 from ..logic.errors import Refusal
 from ..logic.native import core
-from ..logic.spaces import Place
+from ..logic.spaces import MetricSpace
 from ..saved.units import length
 from ..scene import colliders
 from .build_settings import hashed
@@ -26,7 +26,7 @@ FLUENT = 20_000
 class Common:
     """Data shared by all objects that are simulated together."""
 
-    place: Place  # origin and scale of their metres
+    place: MetricSpace  # origin and scale of their metres
     made: dict[colliders.Asked, Any] = field(
         default_factory=dict
     )  # a thew.Collider per object: the core counts it once
@@ -63,7 +63,7 @@ def folds_in_the_hand(built: Any) -> bool:
     contact = built.build_settings.touches
     if contact is None or not contact.self_contact or len(built.character.rest) > FLUENT:
         return False
-    return built.build_settings.method == CARRIED or may_stiffen(built)
+    return built.build_settings.method == JOINT_SHAPE_METHOD or may_stiffen(built)
 
 
 def may_stiffen(built: Any) -> bool:
@@ -72,11 +72,11 @@ def may_stiffen(built: Any) -> bool:
     The default method shows joints differently: it takes of that bend what parts folds, at any share of elastic joints.
     """
     settings = built.build_settings
-    parts = settings.method not in (PARTED, CARRIED)
+    parts = settings.method not in (SURFACE_METHOD, JOINT_SHAPE_METHOD)
     return settings.touches.self_contact and parts and settings.simulation.elastic_joints < 1.0
 
 
-def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:
+def collider(place: MetricSpace, asked: colliders.Asked, read: Collider) -> Any:
     """Builds the core's collider of an object; a `Refusal` names it where the core cannot collide with it."""
     vertices, motion = read.given(place)
     try:
@@ -116,7 +116,7 @@ def key(built: Any, collided: Colliders) -> bytes:
     )
 
 
-def things(built: Any, place: Place | None = None) -> list[tuple[Thing, np.ndarray]]:
+def things(built: Any, place: MetricSpace | None = None) -> list[tuple[Thing, np.ndarray]]:
     """Returns the objects that the flesh collides with, in the core's order, each with the path of its middle, [f, 3].
 
     Paths are in the metres of `place` (None: the body's).
@@ -146,7 +146,7 @@ def things_together(members: list[Any], names: list[str], own: int) -> list[Thin
     return [*bodies, *made.values()]
 
 
-def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int = 0) -> Touching | None:
+def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int = 0) -> ClipContacts | None:
     """Returns the contacts in a clip of the motion that was read; None where contact is off.
 
     `collided`: the objects to touch (None: those that were read). `own`: the index of its body in the clip's scene.
@@ -158,7 +158,7 @@ def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int =
     frames = range(motion.start, motion.start + len(motion.maps) - 1)
     if collided is None:
         collided = [thing for thing, _ in things(built)]
-    return Touching.of(
+    return ClipContacts.of(
         clip,
         frames,
         character.bones,
@@ -167,7 +167,7 @@ def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int =
         thickness(built),
         contact.self_contact,
         collided,
-        built.build_settings.method == PARTED,
+        built.build_settings.method == SURFACE_METHOD,
         own,
         may_stiffen(built),
     )

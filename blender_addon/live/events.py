@@ -8,7 +8,7 @@ from typing import Protocol
 
 import bpy
 
-from ..logic.states import Condition, Effect, Event, after
+from ..logic.states import Condition, Effect, Event, apply_event
 
 
 class Life(Protocol):
@@ -24,7 +24,7 @@ DOES: dict[tuple[type, Effect], Callable[[bpy.types.Object, Life], None]] = {}
 
 def happened(obj: bpy.types.Object, life: Life, event: Event) -> None:
     """Reports an event to an object: updates its condition and carries out the effects."""
-    life.condition, effects = after(life.condition, event)
+    life.condition, effects = apply_event(life.condition, event)
     for effect in effects:
         if (type(life), effect) in DOES:
             DOES[type(life), effect](obj, life)

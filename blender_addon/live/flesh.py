@@ -21,12 +21,12 @@ import numpy as np
 
 from ..logic import modal
 from ..logic.colliders import Colliders
-from ..logic.contact import CARRIED, Touching
+from ..logic.contact import JOINT_SHAPE_METHOD, ClipContacts
 from ..logic.cycles import Beginning
 from ..logic.native import core
-from ..logic.sentences import slowed
-from ..logic.settled import KEPT, Folds, Rest, Settled
-from ..logic.spaces import Place, between, skinned, transform, whole_and_part
+from ..logic.sentences import slowing_factor
+from ..logic.settled import CACHED_POSES, FoldShape, RestShape, RestSolver
+from ..logic.spaces import MetricSpace, blend_vectors, skin_linearly, split_index, transform
 from ..logic.states import Condition, Event
 from ..logic.states import Pose as Shown
 from ..rigs import pushers, rigging
@@ -59,7 +59,7 @@ class Built:
     bind_pose: BindPose | None = None  # world matrices of mesh and armature at rest
     build_settings: BuildSettings | None = None  # the settings
     motion: Motion | None = None  # the poses; None until they are read
-    place: Place | None = None  # where the metres of the body lie in Blender's world
+    place: MetricSpace | None = None  # where the metres of the body lie in Blender's world
 
     # the body; all lengths in metres
     surface: Any = None  # thew.Surface
@@ -79,10 +79,12 @@ class Built:
     rig_problems: dict[int, str] = field(default_factory=dict)  # reasons why rigs do not push, by index
 
     # the motion
-    clip: Any = None  # thew.Clip, or `logic.played.Played`
+    clip: Any = None  # thew.Clip, or `logic.played.CycleClip`
     clip_start: int = 0  # its first frame
-    clip_place: Place | None = None  # where its metres lie: not the body's `place` where others were simulated along
-    touching: Touching | None = None  # contacts in the clip; None: contact is off
+    clip_place: MetricSpace | None = (
+        None  # where its metres lie: not the body's `place` where others were simulated along
+    )
+    touching: ClipContacts | None = None  # contacts in the clip; None: contact is off
     limited: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
     begun: Beginning = field(default_factory=Beginning)  # how the clip begins
     jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
@@ -116,10 +118,10 @@ class Flesh(Built):
     arriving: Arriving | None = None  # finished frames of the simulation under way
 
     # latest results, by the hash of their inputs
-    _resting: dict[bool, dict[bytes, Settled]] = field(default_factory=dict)  # with contact, and without
+    _resting: dict[bool, dict[bytes, RestSolver]] = field(default_factory=dict)  # with contact, and without
     _balance: tuple[bytes, Any] = (b"", None)  # a thew.Equilibrium
     _bare: tuple[bytes, Any] = (b"", None)  # balance without loads in a pose, and the skin's folds there, metres
-    _folds: tuple[bytes, Any] = (b"", None)  # a `Folds`
+    _folds: tuple[bytes, Any] = (b"", None)  # a `FoldShape`
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
 
     def draft(self) -> Built:
@@ -155,8 +157,8 @@ class Flesh(Built):
         return left * left * (3.0 - 2.0 * left)
 
     def _between(self, frame: float, vectors_at, share: float = 1.0) -> np.ndarray:
-        """Returns vectors at `frame` times `share`, float32[n, 3]: see `spaces.between`."""
-        return between(self._pose_at(frame), self.spaces, vectors_at, share)
+        """Returns vectors at `frame` times `share`, float32[n, 3]: see `spaces.blend_vectors`."""
+        return blend_vectors(self._pose_at(frame), self.spaces, vectors_at, share)
 
     def _pose_at(self, frame: float) -> float:
         """Returns where among the clip's poses `frame` is, from 0."""
@@ -194,12 +196,12 @@ class Flesh(Built):
         joints = self.build_settings.simulation.elastic_joints
         if joints == 0.0:
             return np.zeros_like(bare)
-        if self.build_settings.method == CARRIED:
+        if self.build_settings.method == JOINT_SHAPE_METHOD:
             shown = [self.body.shown(q, pose, elastic_joints=share).astype(np.float64) for share in (joints, 0.0)]
             return shown[0] - shown[1]
         return joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
 
-    def _folding(self) -> Folds | None:
+    def _folding(self) -> FoldShape | None:
         """Returns the object that parts folds of the skin in a pose under the hand; None where nothing does."""
         dynamics, touching = self.build_settings.dynamics(), contact.key(self, NOTHING)
         key = hashed(self.body_key, dynamics, touching) if contact.folds_in_the_hand(self) else b""
@@ -207,7 +209,7 @@ class Flesh(Built):
             ways = (contact.given(self, NOTHING), {}) if key else ()
             settings = self.build_settings.damped(self.body)
             made = [core().Simulation(self.body, settings=settings, **extra) for extra in ways]
-            self._folds = (key, Folds(*made) if made else None)
+            self._folds = (key, FoldShape(*made) if made else None)
         return self._folds[1]
 
     def lattice_positions(self, frame: float) -> np.ndarray:
@@ -258,7 +260,7 @@ class Flesh(Built):
         player = self._preview[1]
         frequency = float(self.frequencies[number - 1])
         seconds = (frame - self.clip_start) / self.build_settings.fps
-        amplitudes = player.amplitudes(number, part, seconds * frequency / slowed(frequency))
+        amplitudes = player.amplitudes(number, part, seconds * frequency / slowing_factor(frequency))
 
         if pose is not None:
             return player.deformer.offsets(amplitudes, self.place.maps(pose[0]), to=self.place.to_object(pose[1]))
@@ -306,7 +308,7 @@ class Flesh(Built):
         push: np.ndarray | None,
         with_contact: bool = True,
         collided: Colliders = NOTHING,
-    ) -> Rest:
+    ) -> RestShape:
         build_settings = self.build_settings
         modes = self.modes_key if build_settings.method == modal.METHOD else b""
         folds = None if with_contact else self._folding()
@@ -318,10 +320,10 @@ class Flesh(Built):
             extra = modal.options(build_settings, self.modes, self.stiffness)
             extra |= contact.given(self, collided) if with_contact else {}
             settings = build_settings.damped(self.body)
-            settled = Settled(core().Simulation(self.body, settings=settings, **extra), folds)
+            settled = RestSolver(core().Simulation(self.body, settings=settings, **extra), folds)
         known[key] = settled
         # With moving colliders the results of two poses are kept, for part frames between them; else the last one.
-        while len(known) > (KEPT if collided.each else 1):
+        while len(known) > (CACHED_POSES if collided.each else 1):
             del known[next(iter(known))]
         return settled.at(self.place.maps(maps), push, self.place.to_object(mesh))
 
@@ -336,7 +338,7 @@ class Flesh(Built):
             collided = motion.colliders.picked(np.array([index]))
             return self.settled_at(motion.maps[index], motion.matrices[index], push, collided=collided)
 
-        index, part = whole_and_part(self._pose_at(frame))
+        index, part = split_index(self._pose_at(frame))
         if part == 0.0:
             return shape(index)
         # Both stay cached, for other fractions between them.
@@ -385,4 +387,4 @@ class Flesh(Built):
     def _skinned_world(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         bind_pose = self.bind_pose.mesh_matrix
         world = transform(bind_pose, self.character.rest)
-        return skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(bind_pose))
+        return skin_linearly(self.character.weights, maps, world, mesh @ np.linalg.inv(bind_pose))

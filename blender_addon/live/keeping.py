@@ -20,7 +20,7 @@ import numpy as np
 
 from ..logic import modal
 from ..logic.digests import digest_of
-from ..logic.json_text import parsed
+from ..logic.json_text import parse_json
 from ..logic.native import core
 from ..logic.states import Clip
 from ..logic.tasks import Task, Work
@@ -131,7 +131,7 @@ def opened(content: bytes, character, bind_pose, build_settings: BuildSettings) 
     """Returns the valid part of a cache's content; damaged content raises the errors of its readers."""
     thew = core()
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        meta = parsed(file["meta"].tobytes())
+        meta = parse_json(file["meta"].tobytes())
         keys = {name: bytes.fromhex(meta["keys"][name]) for name in KEYS}
         if meta["stamp"] != stamp() or meta["bones"] != character.bones:
             return None

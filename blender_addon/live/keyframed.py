@@ -13,10 +13,10 @@ import bpy
 
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.inbetween import Inbetween
-from ..logic.keyframes import Plan
+from ..logic.keyframes import KeyframePlan
 from ..logic.names import describe
-from ..logic.native import EXPECTED, core
-from ..logic.states import UNREAD, Build, Condition, Event, Mesh
+from ..logic.native import EXPECTED_ERRORS, core
+from ..logic.states import UNREAD_CONDITION, Build, Condition, Event, Mesh
 from ..logic.tasks import Progress, Task, Work
 from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, keyframe_times, modifier, reading
@@ -30,11 +30,11 @@ from .registers import Register
 class Known:
     """State of one object between two frames."""
 
-    condition: Condition = UNREAD  # changed by `events.happened` alone
+    condition: Condition = UNREAD_CONDITION  # changed by `events.happened` alone
     motion: Inbetween | None = None
     shapes: Shapes | None = None  # the shape keys that it was built from
     structure: tuple = ()  # the other inputs of the build
-    plan: Plan | None = None  # present settings
+    plan: KeyframePlan | None = None  # present settings
     tried: tuple = ()  # inputs of the last failed build
     problem: str = ""  # why the view differs from the settings, a sentence
 
@@ -61,7 +61,7 @@ def is_shown(obj: bpy.types.Object) -> bool:
 # building -------------------------------------------------------------------------------------------------------------
 
 
-def built(obj: bpy.types.Object, plan: Plan, shapes: Shapes) -> Task:
+def built(obj: bpy.types.Object, plan: KeyframePlan, shapes: Shapes) -> Task:
     """Builds a task that returns the motion of a plan; changes nothing."""
     core_module, name = core(), describe(obj)
     return (
@@ -86,7 +86,7 @@ def compute(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     return motion
 
 
-def take(obj, scene, plan: Plan, shapes: Shapes, motion: Inbetween) -> None:
+def take(obj, scene, plan: KeyframePlan, shapes: Shapes, motion: Inbetween) -> None:
     """Takes over a finished build, and shows it from now on."""
     known = register.of(obj)
     known.motion, known.shapes, known.structure, known.plan = motion, shapes, plan.structure(), plan
@@ -137,7 +137,7 @@ def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None =
     return ""
 
 
-def quick(known: Known, shapes: Shapes, plan: Plan) -> bool:
+def quick(known: Known, shapes: Shapes, plan: KeyframePlan) -> bool:
     """Returns whether the new shapes differ from the built ones in vertex groups alone, and none of these fixes vertices."""
     old = known.shapes
     if old.basis.shape != shapes.basis.shape or old.triangles.shape != shapes.triangles.shape:
@@ -169,7 +169,7 @@ def update(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
             tell(obj, known, "")
     except Cancelled:
         raise
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         fail(obj, scene, known, error)
 
 
@@ -177,7 +177,7 @@ def fail(obj, scene, known: Known, error: BaseException) -> None:
     """Reports a failed build; the last motion stays in use where it still fits."""
     try:
         known.tried = attempt(obj, scene)
-    except EXPECTED:
+    except EXPECTED_ERRORS:
         known.tried = ()
     happened(obj, known, Event.FAILED)
     tell(obj, known, str(error))
@@ -195,7 +195,7 @@ def write(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, plain: bo
     plain = obj.thew.keyframed.plain if plain is None else plain
     try:
         offsets = motion.offsets(curve_time(scene), plain)
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         hide(obj)
         tell(obj, known, str(error))
         return
@@ -229,7 +229,7 @@ def ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
             raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Compute, which makes it again")
         if refresh(obj, scene, known) == "BUILD":
             return False
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         tell(obj, known, str(error))
         return True  # a build would not help
     if known.problem:

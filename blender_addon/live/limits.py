@@ -13,7 +13,7 @@ import numpy as np
 
 from ..logic import cells, modal
 from ..logic.native import core
-from ..logic.played import Led, Played
+from ..logic.played import CycleClip, LeadClip
 
 #: Most frames that are examined, those with the most inverted cells first: flesh of a thousand cells comes to rest in 5 to 10 ms.
 #: With more candidates the count can be too low, never too high.
@@ -24,7 +24,7 @@ def limited(built: Any, clip: Any) -> int:
     """Returns the most cells that the motion alone inverts in any frame of a clip of `built`."""
     settings = built.build_settings
     if settings.method == modal.METHOD:
-        return cells.inverted(clip)
+        return cells.max_inverted_cells(clip)
     counts = turned_over(clip, len(built.motion.maps) - 1)
     order = np.argsort(-counts, kind="stable")[:LOOKED_AT]
     resting, most = None, 0
@@ -42,7 +42,7 @@ def turned_over(clip: Any, frames: int) -> np.ndarray:
     """Returns the number of inverted cells in each of the `frames` that a clip shows, [f]; 0 where a simulated frame repeats."""
     known, counts, seen = {}, np.zeros(frames, dtype=int), set()
     for index in range(frames):
-        of, at = clip.simulated(index) if isinstance(clip, (Played, Led)) else (clip, index)
+        of, at = clip.simulated(index) if isinstance(clip, (CycleClip, LeadClip)) else (clip, index)
         every = known.setdefault(id(of), np.asarray(of.inverted_cells))
         if (id(of), at) not in seen and at < len(every):
             counts[index] = every[at]

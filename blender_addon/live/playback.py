@@ -98,8 +98,8 @@ def compare(scene, depsgraph) -> None:
         elif what:
             found = reading.armature_modifier(obj)
             if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
-                flesh.problem = resting.CHANGED
-        elif flesh.problem == resting.CHANGED and flesh.condition.motion is Motion.READ:
+                flesh.problem = resting.POSE_CHANGED_TEXT
+        elif flesh.problem == resting.POSE_CHANGED_TEXT and flesh.condition.motion is Motion.READ:
             flesh.problem = ""  # the pose under the hand, which was not keyed, is gone
         happened(obj, flesh, Event.EVALUATED)  # Blender evaluates the writes for this frame by now, or right after this
     if again:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import bpy
 
 from ..logic.errors import sentence
-from ..logic.health import CHANGED
-from ..logic.native import EXPECTED
+from ..logic.health import POSE_CHANGED_TEXT
+from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Event, Pose
 from ..scene import poses, reading
 from . import session
@@ -77,7 +77,7 @@ def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
             session.present(obj, flesh, scene)
         return
     if show_pose(obj, armature_modifier, flesh, scene, depsgraph) and inside:
-        flesh.problem = CHANGED
+        flesh.problem = POSE_CHANGED_TEXT
 
 
 def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
@@ -87,9 +87,9 @@ def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
         pose = flesh.pose(found, depsgraph, scene.frame_current, with_contact=obj.thew.settled)
         session.present_pose(obj, flesh, scene, pose)
         happened(obj, flesh, Event.POSE_SHOWN)
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         session.hide(obj, flesh)
-        flesh.problem = CHANGED if isinstance(error, poses.LostBone) else sentence(str(error))
+        flesh.problem = POSE_CHANGED_TEXT if isinstance(error, poses.LostBone) else sentence(str(error))
         if isinstance(error, poses.LostBone) and len(obj.thew.rigs):
             flesh.refresh_rigs(obj)  # rigs on that bone report it at once
         return False

@@ -16,11 +16,11 @@ import numpy as np
 from ..logic import layers
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
-from ..logic.extents import check_places
+from ..logic.extents import check_coordinates
 from ..logic.names import describe
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from ..logic.spaces import is_singular, transform
-from ..logic.states import UNREAD, Condition, Event, Mesh
+from ..logic.states import UNREAD_CONDITION, Condition, Event, Mesh
 from ..saved.units import length
 from ..scene import modifier, reading
 from ..scene.character import world_matrix
@@ -43,8 +43,8 @@ CARRYING = {"CHILD_OF", "COPY_TRANSFORMS", "COPY_LOCATION", "PIVOT"}
 class Rider:
     """State of one rider between two frames."""
 
-    condition: Condition = UNREAD  # changed by `events.happened` alone
-    layer: layers.Layer | None = None
+    condition: Condition = UNREAD_CONDITION  # changed by `events.happened` alone
+    layer: layers.SkinLayer | None = None
     key: tuple = ()
     problem: str = ""
 
@@ -99,7 +99,7 @@ def tell(obj: bpy.types.Object, problem: str) -> None:
         rider.problem = obj.thew.made.notes = problem
 
 
-def beside(obj: bpy.types.Object, layer: layers.Layer, flesh) -> str:
+def beside(obj: bpy.types.Object, layer: layers.SkinLayer, flesh) -> str:
     """Returns a sentence for a rider that lies off its body; "" where it lies on it."""
     far = layer.distance / float(flesh.surface.size)
     if not len(far) or far.min() <= BESIDE:
@@ -108,7 +108,7 @@ def beside(obj: bpy.types.Object, layer: layers.Layer, flesh) -> str:
     return f"{describe(obj)} lies {gap} away from its body at rest: it is probably not meant to ride there"
 
 
-def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
+def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.SkinLayer:
     """Returns the binding of the rider to the body at rest, computed again after a change of either."""
     rider, made = register.of(obj), obj.thew.made
     key = (body.session_uid, flesh.lattice_key, flesh.place.metres_per_unit, tuple(made.mesh_rest))
@@ -117,7 +117,7 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
     if obj.data.is_editmode:
         raise Refusal(f"{describe(obj)} is in edit mode: press Tab to leave it first")
     rest = basis_positions(obj.data).astype(np.float64)
-    check_places(rest, describe(obj))
+    check_coordinates(rest, describe(obj))
     edges, weights = numbers(obj.data.edges, "vertices", 2, np.int32), weights_of(obj)
     key = (*key, digest_of(rest, edges, *([] if weights is None else [weights])))
     if rider.layer is None or rider.key != key:
@@ -279,5 +279,5 @@ def dismount_all(body: bpy.types.Object) -> list[str]:
     if riders:
         names = [describe(obj) for obj in riders]
         verb = "shows its" if len(names) == 1 else "show their"
-        notes.append(f"{listed(names)} rode on {describe(body)} and {verb} plain skin again")
+        notes.append(f"{join_words(names)} rode on {describe(body)} and {verb} plain skin again")
     return notes

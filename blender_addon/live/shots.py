@@ -17,11 +17,11 @@ import numpy as np
 from ..logic.contact import Thing
 from ..logic.cycles import Beginning
 from ..logic.errors import Refusal
-from ..logic.json_text import parsed
+from ..logic.json_text import parse_json
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.sentences import listed
-from ..logic.spaces import Place
+from ..logic.sentences import join_words
+from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work, span
 from ..saved import believed
@@ -67,7 +67,7 @@ class Note:
         """Returns the note of a clip; raises a `Refusal` where it has none. `name`: the file's, in quotes."""
         refusal = f"{name} holds the clip of something that was not exported from Blender: no mesh here could show it"
         try:
-            fields = parsed(clip.notes[NOTE])
+            fields = parse_json(clip.notes[NOTE])
             version = fields.pop("format")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Refusal(refusal) from error
@@ -108,9 +108,9 @@ class Note:
         return [Thing(name, gap) for name, gap, _ in self.colliders]
 
     @property
-    def clip_place(self) -> Place:
+    def clip_place(self) -> MetricSpace:
         """Returns origin and scale of the clip's metres."""
-        return Place(np.array(self.place[:3]), self.place[3])
+        return MetricSpace(np.array(self.place[:3]), self.place[3])
 
 
 def path_of(maps: np.ndarray) -> np.ndarray:
@@ -226,7 +226,7 @@ def check_subject(obj: bpy.types.Object, note: Note, clip: Any, name: str, scene
             f"{describe(obj)}"
         )
     if missing := [other for other in note.others if other not in clip.body_names]:
-        with_them = listed([f"“{other}”" for other in missing])
+        with_them = join_words([f"“{other}”" for other in missing])
         raise Refusal(
             f"{name} was simulated without {with_them}, whose flesh is to touch that of {describe(obj)}: simulate their shots in "
             "one go with --together, or switch Other Flesh off and export again"

@@ -14,9 +14,9 @@ from ..logic import cycles, modal
 from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
 from ..logic.native import core
-from ..logic.played import Led, Played
-from ..logic.sentences import named_frames, plural
-from ..logic.spaces import Place
+from ..logic.played import CycleClip, LeadClip
+from ..logic.sentences import frames_text, plural
+from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import rigging
@@ -194,7 +194,7 @@ class Plan:
         """Returns the simulated frames, from 0, in which the flesh begins anew."""
         return tuple(self.lead + cut for cut in self.cuts)
 
-    def posed(self, new: Built, place: Place | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
+    def posed(self, new: Built, place: MetricSpace | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
         """Returns poses in the metres of `place` (None: the body's), controls of the acting rigs, and colliders for the first
         simulation.
 
@@ -247,13 +247,13 @@ def cuts(new: Built) -> tuple[int, ...]:
 
 def frames_of(new: Built, found: Sequence[int]) -> str:
     """Returns frames of the range, given from 0, in words."""
-    return named_frames([new.motion.start + cut for cut in found])
+    return frames_text([new.motion.start + cut for cut in found])
 
 
 def cut_apart(new: Built, begun: Beginning, found: Sequence[int]) -> Beginning:
     """Returns the beginning for a motion in parts: each part begins with a run-in, or settled."""
     choice = new.build_settings.motion_start
-    run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN * new.build_settings.fps)
+    run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN_TIME * new.build_settings.fps)
     said = [begun.note, f"Begins anew in {frames_of(new, found)}."]
     return replace(begun, preroll=run_in, note=" ".join(each for each in said if each))
 
@@ -272,13 +272,13 @@ def led(new: Built, plan: Plan, lead: int | None = None) -> Plan:
         return plan
     before, maps = new.place.maps(motion.before.maps), new.place.maps(motion.maps)
     if lead is None:
-        lead = cycles.lead(before[-build_settings.lead :], maps, new.skeleton.heads, new.surface.size)
+        lead = cycles.lead_length(before[-build_settings.lead :], maps, new.skeleton.heads, new.surface.size)
     # no motion leads on across a cut
     begun_anew = [frame for frame in build_settings.restarts if frame <= motion.start]
     lead = min([lead, *(motion.start - frame for frame in begun_anew)])
     if not lead:
         return plan
-    run_in = round(cycles.RUN_IN * build_settings.fps)
+    run_in = round(cycles.RUN_IN_TIME * build_settings.fps)
     before = "frame" if lead == 1 else plural(lead, "frame")
     note = f"Moves on from the {before} before frame {motion.start}."
     begun = Beginning(run_in, note=note)
@@ -321,11 +321,11 @@ def after(new: Built, plan: Plan, maps: np.ndarray) -> tuple[np.ndarray, np.ndar
 def played(clip: Any, plan: Plan, later: Any = None) -> Any:
     """Wraps a clip for display: a turn of a cycle repeats to fill the range; `later`: the clip of what follows it."""
     if plan.lead:
-        return Led(clip, plan.lead)
+        return LeadClip(clip, plan.lead)
     if later is not None:
-        return Played(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
+        return CycleClip(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
     repeats = plan.begun.period and not plan.goes_on and plan.frames > plan.begun.period + 1
-    return Played(clip, plan.begun) if repeats else clip
+    return CycleClip(clip, plan.begun) if repeats else clip
 
 
 def unlooped(new: Built, plan: Plan, why: str) -> Plan:

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from ..logic.names import describe
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from ..logic.states import Event
 from ..saved.made import reset
 from ..scene import bakes, modifier, stack
@@ -62,7 +62,7 @@ def leave(obj: bpy.types.Object, why: str) -> list[str]:
     kept, notes = bakes.said(obj), []
     if kept and why:
         bakes.show(obj, False)
-        notes.append(f"{describe(obj)} keeps its {listed(kept)}, muted, because {why}")
+        notes.append(f"{describe(obj)} keeps its {join_words(kept)}, muted, because {why}")
     modifier.remove(obj)
     reset(obj, keep_rigs=True, keep_bake=bool(kept))
     registers.forget(obj)

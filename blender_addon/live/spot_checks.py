@@ -16,7 +16,7 @@ from ..scene.reading import Subject
 from . import session, validity
 from .build_settings import BuildSettings
 from .flesh import Flesh
-from .resting import CHANGED
+from .resting import POSE_CHANGED_TEXT
 
 #: Number of frames that are checked. The ends and five between: a change of an action shows in most of its frames, and each check
 #: takes one evaluation.
@@ -30,7 +30,7 @@ def is_current(
     obj = found.obj
     if windows.headless():
         session.notice([obj], view_layer.depsgraph)
-    edited = flesh.condition.motion is not Motion.READ or flesh.problem == CHANGED
+    edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
     unread = flesh.restored or flesh.motion is None or flesh.motion.led < build_settings.lead
     if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from ..logic.spaces import Place, transform
+from ..logic.spaces import MetricSpace, transform
 from ..scene import flesh_map
 from .build_settings import hashed
 from .flesh import Built
 
 
-def placed(character, bind_pose, build_settings) -> Place:
+def placed(character, bind_pose, build_settings) -> MetricSpace:
     """Returns the place of the body's metres: origin at the middle of its box, scale from its height."""
     world = transform(bind_pose.mesh_matrix, character.rest)
-    return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), build_settings.height / bind_pose.longest_side)
+    return MetricSpace(0.5 * (world.min(axis=0) + world.max(axis=0)), build_settings.height / bind_pose.longest_side)
 
 
 def set_keys(new: Built) -> None:

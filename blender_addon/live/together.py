@@ -19,7 +19,7 @@ from ..logic import cycles
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.spaces import Place
+from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
 from ..rigs import rigging
@@ -154,13 +154,13 @@ def in_order(members: list[Member]) -> list[Member]:
     return sorted(members, key=lambda member: member.obj.name)
 
 
-def common_place(members: list[Member]) -> Place:
+def common_place(members: list[Member]) -> MetricSpace:
     """Returns origin and scale of the metres of the common simulation."""
     first = in_order(members)[0]
-    return Place(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
+    return MetricSpace(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
 
 
-def apart(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[Place, float] | None:
+def apart(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[MetricSpace, float] | None:
     """Returns the common place and the steps a second for an exported object that may be simulated with others; None if it has
     none.
     """
@@ -242,7 +242,7 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
         building.take(member.obj, member.flesh, member.new, Event.CLIP_MADE)
 
 
-def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place: Place) -> list[simulating.Plan]:
+def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place: MetricSpace) -> list[simulating.Plan]:
     """Returns the plans with a common beginning: a cycle if all repeat together, else run-ins in place of cycles."""
     maps = [place.maps(new.motion.maps, new.place) for new in drafts]
     sizes = [new.surface.size for new in drafts]
@@ -250,7 +250,7 @@ def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place:
     paths = [cycles.trace(*each) for each in zip(maps, heads, sizes, strict=True)]
     still = [stands_still(*each) for each in zip(drafts, plans, paths, strict=True)]
     wishes, seen = [plan.begun for plan in plans], plans[0].live + 1  # poses that the artist plays
-    begun = cycles.repeating(wishes, [m[:seen] for m in maps], [p[:seen] for p in paths], sizes, still)
+    begun = cycles.common_cycle(wishes, [m[:seen] for m in maps], [p[:seen] for p in paths], sizes, still)
     if begun is None:
         plans = [simulating.unlooped(new, plan, NO_LOOP) for new, plan in zip(drafts, plans, strict=True)]
         longest = max(plan.lead for plan in plans)  # all begin at one frame
@@ -261,11 +261,17 @@ def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place:
 def stands_still(new: Built, plan: simulating.Plan, path: np.ndarray) -> bool:
     """Returns whether a member stands still, with its controls and colliders."""
     others = new.motion.colliders.trace(new.place, new.surface.size)
-    moving = [path, cycles.as_points(plan.controls, new.surface.size), *([others] if others is not None else [])]
-    return all(np.ptp(each, axis=0).max(initial=0.0) <= cycles.STILL * new.surface.size for each in moving)
+    moving = [
+        path,
+        cycles.controls_as_points(plan.controls, new.surface.size),
+        *([others] if others is not None else []),
+    ]
+    return all(
+        np.ptp(each, axis=0).max(initial=0.0) <= cycles.STANDSTILL_TOLERANCE * new.surface.size for each in moving
+    )
 
 
-def offering(members: list[Member], plans: list[simulating.Plan], place: Place) -> Offer:
+def offering(members: list[Member], plans: list[simulating.Plan], place: MetricSpace) -> Offer:
     """Builds the callback that takes the clips of all whenever more of their frames are ready."""
     spaces = [place.to_object(member.motion.matrices) for member in members]
 
@@ -277,7 +283,7 @@ def offering(members: list[Member], plans: list[simulating.Plan], place: Place) 
 
 
 def simulated(
-    drafts: list[Built], plans: list[simulating.Plan], names: list[str], place: Place, progress, offer: Offer
+    drafts: list[Built], plans: list[simulating.Plan], names: list[str], place: MetricSpace, progress, offer: Offer
 ) -> list[tuple]:
     """Simulates; returns for each its clip (metres at `place`), its contacts, and the number of cells that its motion inverts."""
     thew, common = core(), contact.Common(place)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import bpy
 
 from ..logic.errors import Cancelled, Refusal
-from ..logic.native import EXPECTED
+from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
 from ..scene import moving, poses, reading, windows
@@ -85,7 +85,7 @@ def ready(obj, scene, flesh) -> bool:
         jobs.check_flesh(obj)
         layer = reading.view_layer(scene)
         reading.subject(obj, layer)  # cheap; the artist may mend what it refuses at any time
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         jobs.refuse(obj, flesh, error)
         return False
     condition = flesh.condition
@@ -100,7 +100,7 @@ def ready(obj, scene, flesh) -> bool:
         with rendering.shown_progress() as progress:
             finish(jobs.update(obj, scene, layer, flesh, still(obj)), progress)
         return True
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         give_up(obj, scene, flesh, error)
         return False
 
@@ -239,7 +239,7 @@ def start_next() -> bool:
             state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
             state.worked, state.started_from = obj, started_from(obj, scene)
             return True
-        except EXPECTED as error:
+        except EXPECTED_ERRORS as error:
             jobs.fail(obj, flesh, error)
     return False
 
@@ -311,7 +311,7 @@ def finish_update() -> None:
         state.seen.clear()
     if not failed or isinstance(stepper.error, ReferenceError) or not alive(obj):  # undone or deleted meanwhile
         return
-    if not isinstance(stepper.error, EXPECTED):
+    if not isinstance(stepper.error, EXPECTED_ERRORS):
         traceback.print_exception(stepper.error)
     if not is_keyframed(obj):
         give_up(obj, bpy.context.scene, fleshes.of(obj), stepper.error)

@@ -13,7 +13,7 @@ from ..rigs import anchors
 from ..scene import colliders, groups, ignored, reading, rig_controls, windows
 from .build_settings import BuildSettings
 from .flesh import Flesh
-from .resting import CHANGED
+from .resting import POSE_CHANGED_TEXT
 from .session import register
 
 
@@ -68,7 +68,7 @@ def conditions(obj, scene, flesh: Flesh) -> list[Condition]:
 def changed_other(obj, scene) -> str:
     """Returns the name, in quotes, of one simulated with it whose motion has changed since; "" where all are unchanged."""
     others = ((other, known) for other, known in unedited_others(obj, scene) if known is not None)
-    changed = (describe(o) for o, known in others if known.condition.behind or known.problem == CHANGED)
+    changed = (describe(o) for o, known in others if known.condition.behind or known.problem == POSE_CHANGED_TEXT)
     return next(changed, "")
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..logic import bodies, hard_names
 from ..logic.errors import Refusal, sentence
-from ..logic.extents import out_of_range
+from ..logic.extents import is_out_of_range
 from ..logic.names import describe
-from ..logic.native import EXPECTED, core
-from ..logic.sentences import listed
+from ..logic.native import EXPECTED_ERRORS, core
+from ..logic.sentences import join_words
 from ..logic.spaces import transform
 from ..logic.tasks import Progress, Task, Work, span
 from ..scene import reading
@@ -43,7 +43,7 @@ class Cast:
         for body in self.bodies:
             names = [describe(obj) for obj, its in self.riders if its == body]
             if names:
-                told.append(f"{listed(names)} {'rides' if len(names) == 1 else 'ride'} on {describe(body)}.")
+                told.append(f"{join_words(names)} {'rides' if len(names) == 1 else 'ride'} on {describe(body)}.")
         return told + [sentence(text) for text in self.left]
 
 
@@ -77,18 +77,18 @@ def untouched(armature: bpy.types.Object, scene, view_layer) -> list[bpy.types.O
     ]
 
 
-def part_of(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.Part:
+def part_of(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.MeshPart:
     """Returns a mesh at rest, for the choice of bodies; raises a `Refusal` where it has no shape."""
     space = world_matrix(armature) @ riding.rest_in(armature, obj)
     rest = basis_positions(obj.data).astype(np.float64)
-    bad = out_of_range(rest)
+    bad = is_out_of_range(rest)
     triangles = triangles_of(obj.data)
     triangles = triangles[~bad[triangles].any(axis=1)]
     if not len(triangles) or not np.ptp(rest[np.unique(triangles)], axis=0).any():
         raise Refusal(f"{describe(obj)} has no surface: all its faces are in one place")
     rest[bad] = rest[triangles[0, 0]]
     surface = core().Surface(transform(space, rest), np.ascontiguousarray(triangles))
-    return bodies.Part(surface, weights_of(obj, armature), hard_names.is_hard(obj.name))
+    return bodies.MeshPart(surface, weights_of(obj, armature), hard_names.is_hard(obj.name))
 
 
 def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, float]:
@@ -105,7 +105,9 @@ def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, f
     return {name: value / whole for name, value in total.items() if value > 0.0}
 
 
-def steps_between(armature: bpy.types.Object, part: bodies.Part, obj: bpy.types.Object, body: bodies.Part) -> int:
+def steps_between(
+    armature: bpy.types.Object, part: bodies.MeshPart, obj: bpy.types.Object, body: bodies.MeshPart
+) -> int:
     """Returns the number of bones between those that carry a mesh and one that carries a body."""
     bones = armature.data.bones
     theirs = {name for name, share in body.bones.items() if share > 0.01}
@@ -126,10 +128,10 @@ def look(armature: bpy.types.Object, scene, view_layer) -> Task:
         yield Progress(0.8 * i / len(objects), LOOKING)
         try:
             parts[obj] = part_of(obj, armature)
-        except EXPECTED as error:
+        except EXPECTED_ERRORS as error:
             found.left.append(f"{describe(obj)} keeps its plain skin: {error}")
     objects = list(parts)
-    chosen = yield Work(LOOKING, lambda _progress: bodies.cast(list(parts.values())), 0.8, 1.0)
+    chosen = yield Work(LOOKING, lambda _progress: bodies.find_bodies(list(parts.values())), 0.8, 1.0)
     found.bodies = [objects[i] for i in chosen.bodies]
     if not found.bodies:
         return found
@@ -147,7 +149,7 @@ def look(armature: bpy.types.Object, scene, view_layer) -> Task:
     if off:
         verb, do = ("keeps its", "it lies") if len(off) == 1 else ("keep their", "they lie")
         where = describe(found.bodies[0]) if len(found.bodies) == 1 else "the bodies"
-        found.left.append(f"{listed(off)} {verb} plain skin: {do} away from {where}")
+        found.left.append(f"{join_words(off)} {verb} plain skin: {do} away from {where}")
     return found
 
 
@@ -155,9 +157,9 @@ def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.
     """Returns the body that a mesh rides on; None where it lies off all of them, or is a thing larger than the body."""
     part = parts[obj]
     kin = [steps_between(armature, part, obj, parts[body]) for body in objects]
-    best, mean, least = bodies.host(part, [parts[body] for body in objects], kin)
+    best, mean, least = bodies.nearest_body(part, [parts[body] for body in objects], kin)
     size = float(parts[objects[best]].surface.size)
-    far = least > riding.BESIDE * size or mean > bodies.FAR * size
+    far = least > riding.BESIDE * size or mean > bodies.MAX_SKIN_DISTANCE * size
     larger = not part.bones and float(part.surface.size) > size
     return None if far or larger else objects[best]
 

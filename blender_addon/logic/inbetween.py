@@ -13,36 +13,38 @@ import numpy as np
 
 from . import carried, sculpts
 from .errors import Refusal, sentence
-from .keyframes import Key, Plan, Segment, fixed_mask, folded, hold, scale_of, segments, told
+from .keyframes import Key, KeyframePlan, Segment, core_input, fixed_mask, hold, motion_frame, scale_of, segments
 from .sentences import plural
 
 #: Points of a drawn curve. For curves 380 pixels wide one every 1.6 pixels.
-SAMPLES = 240
+CURVE_SAMPLES = 240
 
 
 @dataclass
-class Surface:
+class SculptedSurface:
     """A mesh with its sculpts, welded, in the core's space."""
 
     basis: np.ndarray  # float32[n, 3], object space
     scale: float
-    welded: sculpts.Welded
+    welded: sculpts.WeldedSurface
     shell: Any  # thew.Shell
     rest: np.ndarray  # float64[m, 3] the points at the basis, object space
-    riders: carried.Carried | None  # vertices that the points carry along
+    riders: carried.CarriedVertices | None  # vertices that the points carry along
 
     @staticmethod
-    def of(thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str) -> Surface:
+    def of(
+        thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str
+    ) -> SculptedSurface:
         """Welds a mesh and builds its shell; `sculpted` [k, n, 3]: shapes whose parted vertices are not welded."""
         scale = scale_of(basis)
         size = float(np.linalg.norm(np.ptp(basis, axis=0)))
-        welded, riders = carried.joined(thew, np.concatenate([basis[None], sculpted]), triangles, size)
+        welded, riders = carried.split_riders(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face with an area: keyframed flesh needs a surface")
         rest = welded.gathered(basis.astype(np.float64))
         # The core's points are in its unit already.
         shell = thew.Shell(rest * scale, welded.triangles, bending=bending, unit=1.0)
-        return Surface(basis, scale, welded, shell, rest, riders)
+        return SculptedSurface(basis, scale, welded, shell, rest, riders)
 
     def points(self, shape: np.ndarray) -> np.ndarray:
         """Returns shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
@@ -100,11 +102,11 @@ class Surface:
 class Inbetween:
     """A built motion; `offsets` are its additions to the basis, object space."""
 
-    def __init__(self, thew, plan: Plan, shapes: Any, name: str, progress: Callable[[float, str], bool]):
+    def __init__(self, thew, plan: KeyframePlan, shapes: Any, name: str, progress: Callable[[float, str], bool]):
         """`shapes`: as `scene.keyframe_shapes.Shapes`; `name`: the object's, in quotes."""
         names = list(shapes.keys)
         self.name, self.plan = name, plan
-        self.surface = Surface.of(thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name)
+        self.surface = SculptedSurface.of(thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name)
         self.notes = self.surface.notes()
         for each in names:
             what = f"the shape key “{each}” of {name}"
@@ -132,7 +134,7 @@ class Inbetween:
         if segment.cyclic:
             points[-1] = points[0]
         self._points.append(points)
-        options, _, _ = told(segment, self.plan, self.start, points, self._groups, self.surface.scale)
+        options, _, _ = core_input(segment, self.plan, self.start, points, self._groups, self.surface.scale)
 
         def part(fraction: float, text: str = "") -> bool:
             return progress((i + fraction) / count, text)
@@ -158,13 +160,13 @@ class Inbetween:
         except (self._core.InputError, self._core.MotionError) as error:
             raise Refusal(f"{self.name}: {self.surface.named(str(error), segment.keys)}") from error
 
-    def adjust(self, plan: Plan, shapes: Any = None) -> None:
+    def adjust(self, plan: KeyframePlan, shapes: Any = None) -> None:
         """Applies new dials, times and velocities; `plan` has the structure that was built."""
         self.plan, self.segments = plan, segments(plan)
         if shapes is not None:
             self._take_groups(shapes)
         for segment, part, points, spots in zip(self.segments, self.parts, self._points, self._spots, strict=True):
-            options, softened, wanted = told(segment, plan, self.start, points, self._groups, self.surface.scale)
+            options, softened, wanted = core_input(segment, plan, self.start, points, self._groups, self.surface.scale)
             with self._named(segment):
                 while spots:
                     part.drop(spots.pop())
@@ -199,7 +201,7 @@ class Inbetween:
 
     def _at(self, frame: float) -> tuple[int, float]:
         """Returns the segment shown at `frame`, and the core's time."""
-        frame = folded(frame, self.start, self.end, self.plan.cyclic)
+        frame = motion_frame(frame, self.start, self.end, self.plan.cyclic)
         i = next((i for i, s in enumerate(self.segments) if frame <= s.keys[-1].frame), len(self.segments) - 1)
         return i, (frame - self.start) / self.plan.fps * self.plan.speed
 
@@ -238,10 +240,10 @@ class Inbetween:
 
     def _plain(self, frame: float, values: np.ndarray) -> np.ndarray:
         keys = self.plan.keys
-        at = folded(frame, keys[0].frame, keys[-1].frame, self.plan.cyclic)
+        at = motion_frame(frame, keys[0].frame, keys[-1].frame, self.plan.cyclic)
         return sculpts.cubic([key.frame for key in keys], values, [at], self.plan.cyclic)[0]
 
-    def curves(self, count: int, samples: int = SAMPLES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def curves(self, count: int, samples: int = CURVE_SAMPLES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns frames [s], and along the leading directions of the keys the motion and plain curves, [s, count] each."""
         frames, ours, plain = [], [], []
         for segment, part in zip(self.segments, self.parts, strict=True):

@@ -36,7 +36,7 @@ def options(build_settings: Any, modes: Any, factor: float) -> dict[str, Any]:
 
 
 #: Relative difference below which the ends of a swing are alike, so that it begins at the same one every time.
-UNLIKE = 5e-4
+END_TOLERANCE = 5e-4
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Preview:
             end = 1.0
             for step in range(12):
                 there, opposite = (self._farthest(number, way * known) for way in (1.0, -1.0))
-                end = -1.0 if opposite > (1.0 + UNLIKE) * there else 1.0
+                end = -1.0 if opposite > (1.0 + END_TOLERANCE) * there else 1.0
                 largest = opposite if end < 0.0 else there
                 if not largest > 0.0:
                     break

@@ -8,7 +8,7 @@ import numpy as np
 from .cycles import Beginning
 
 
-class Mapped:
+class MappedClip:
     """Base of clips whose frames are those of other clips. A subclass defines `clips`, of the core, and `simulated(index)`."""
 
     clips: list
@@ -71,7 +71,7 @@ class Mapped:
         return getattr(self.__dict__["clips"][0], name)
 
 
-class Played(Mapped):
+class CycleClip(MappedClip):
     """One turn of a cycle, simulated once, shown for all frames of the range; then the motion that follows it, if any."""
 
     def __init__(self, turn, begun: Beginning, after=None, live: int = 0, lead: int = 0) -> None:
@@ -86,7 +86,7 @@ class Played(Mapped):
         return self.turn, self.begun.at(index)
 
 
-class Led(Mapped):
+class LeadClip(MappedClip):
     """A clip whose first frames come before the range: simulated, so that the range begins in motion, and never shown."""
 
     def __init__(self, clip, lead: int) -> None:

@@ -12,7 +12,7 @@ from ..edit import dragging
 from ..live import playback, target
 from ..live.session import register as fleshes
 from ..logic import modal
-from ..logic.drag import KEYS
+from ..logic.drag import KEYS_HELP
 from ..logic.errors import Refusal
 from ..scene import windows
 from ..scene.reading import armature_of
@@ -36,7 +36,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
         self._motion, self._said = None, ""
         self._name, self._why, self._count = self._stand.obj.name, "", len(self._stand.obj.data.vertices)
         self._motion = dragging.Dragging(self._stand, context.scene, context.view_layer)
-        self.begin(context, f"Thew: {KEYS}")
+        self.begin(context, f"Thew: {KEYS_HELP}")
         self.notice(context)
         self._last = self.now()
 

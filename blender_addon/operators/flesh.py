@@ -10,7 +10,7 @@ from ..edit import softening
 from ..live import jobs, target, updates
 from ..logic.body_parts import PARTS
 from ..logic.errors import Refusal
-from ..logic.flesh_map import NEUTRAL
+from ..logic.flesh_map import NEUTRAL_WEIGHT
 from ..logic.names import describe
 from ..scene import flesh_map, windows
 from ..scene.reading import armature_of
@@ -60,7 +60,7 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
             if name == flesh_map.FLESH:
                 softening.back_to_automatic(context, obj)
             else:
-                flesh_map.write(obj, name, [NEUTRAL] * len(obj.data.vertices))
+                flesh_map.write(obj, name, [NEUTRAL_WEIGHT] * len(obj.data.vertices))
         active = context.view_layer.objects.active
         if active is not None and active.mode != "OBJECT" and active != obj:
             bpy.ops.object.mode_set(mode="OBJECT")

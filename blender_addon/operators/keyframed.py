@@ -64,7 +64,7 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
             result = yield from keyframed.compute(obj, context.scene)
         except Cancelled:
             raise
-        except keyframed.EXPECTED as error:
+        except keyframed.EXPECTED_ERRORS as error:
             # The panel shows the error, too, until it is resolved.
             keyframed.fail(obj, context.scene, keyframed.register.of(obj), error)
             raise

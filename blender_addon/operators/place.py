@@ -14,7 +14,7 @@ from ..edit.placing import Placement
 from ..edit.rig_list import drop_rig, new_rig
 from ..logic import sliders
 from ..logic.errors import Refusal
-from ..logic.guides import ridden
+from ..logic.guides import ridden_frame
 from ..rigs import rigging
 from ..saved.rigs import guide_property, template_property
 from ..saved.units import length
@@ -231,5 +231,5 @@ def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], pla
     native = placing.native_rig(kind, {**sizes, "strength": 1.0}, placement)
     frame = np.asarray(native.frame(stand.flesh.body))
     shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
-    there = ridden(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
+    there = ridden_frame(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
     return stand.world(native.template.outline() @ there[:3, :3].T + there[:3, 3])

@@ -13,7 +13,7 @@ from ..edit import posed, pulling
 from ..live import session, target, updates
 from ..live.events import happened
 from ..logic.errors import Refusal
-from ..logic.json_text import parsed
+from ..logic.json_text import parse_json
 from ..logic.picking import Picker
 from ..logic.states import Event
 from ..rigs import rigging
@@ -147,7 +147,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
 def parsed_points(text: str):
     """Returns the points of a script from their JSON."""
     try:
-        return parsed(text or "[]")
+        return parse_json(text or "[]")
     except ValueError as error:
         raise Refusal(f"The points are not JSON ({error}): give [[vertex, [x, y, z]], …]") from None
 

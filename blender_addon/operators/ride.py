@@ -7,7 +7,7 @@ from bpy.props import StringProperty
 from ..live import playback, riding, target, updates, whole
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from .shell import Quick, fresh
 
 
@@ -45,7 +45,7 @@ class THEW_OT_ride(Quick, bpy.types.Operator):
         for obj in riders:
             if obj.thew.made.notes:
                 self.report({"WARNING"}, sentence(obj.thew.made.notes))
-        names = listed([describe(obj) for obj in riders])
+        names = join_words([describe(obj) for obj in riders])
         return f"{names} {'rides' if len(riders) == 1 else 'ride'} on {describe(body)}."
 
 

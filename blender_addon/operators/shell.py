@@ -17,7 +17,7 @@ from ..live import target, updates
 from ..live.work import running
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
-from ..logic.native import EXPECTED
+from ..logic.native import EXPECTED_ERRORS
 from ..logic.sentences import plural
 from ..logic.tasks import Stepper, Task, finish
 from ..scene import poses, windows
@@ -176,7 +176,7 @@ class Job:
             self.report({"WARNING"}, "Cancelled: nothing was changed.")
             return {"CANCELLED"}
         text = sentence(str(error))
-        if not isinstance(error, EXPECTED):
+        if not isinstance(error, EXPECTED_ERRORS):
             traceback.print_exception(error)
             text = f"Something unforeseen happened ({type(error).__name__}: {error}); nothing was changed."
         if obj is not None and obj.name not in text:

@@ -10,7 +10,7 @@ import bpy
 
 from ..logic.errors import sentence
 from ..logic.native import core
-from ..logic.spaces import Place
+from ..logic.spaces import MetricSpace
 from ..saved.rigs import ThewRig
 from ..saved.samples import NEAR
 from . import rigging
@@ -31,7 +31,7 @@ class Pushers:
     made: dict[tuple, tuple] = field(default_factory=dict)  # cached results by their inputs
 
     @staticmethod
-    def of(rigs: tuple[Resolved, ...], body: Any, place: Place, before: Pushers | None = None) -> Pushers:
+    def of(rigs: tuple[Resolved, ...], body: Any, place: MetricSpace, before: Pushers | None = None) -> Pushers:
         """Builds the native rigs of `rigs` on `body`. Results that `before` has for it are reused."""
         known = before.made if before is not None and before.body is body else {}
         found = Pushers(body=body)
@@ -56,7 +56,7 @@ def tell(obj: bpy.types.Object, flesh) -> None:
     rigging.tell_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
 
 
-def made(rig: Resolved, body: Any, place: Place) -> tuple[Any, str, str]:
+def made(rig: Resolved, body: Any, place: MetricSpace) -> tuple[Any, str, str]:
     """Returns (native rig or `None`, why it does not push, why it does less than it is set to)."""
     thew = core()
     try:

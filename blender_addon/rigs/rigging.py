@@ -17,8 +17,8 @@ import numpy as np
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.sliders import BY_NAME, GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS, native_parameters
-from ..logic.spaces import Place, mirrors
+from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, SLIDERS_BY_NAME, TEMPLATE_SLIDERS, native_parameters
+from ..logic.spaces import MetricSpace, mirrors
 from ..saved import rig_layouts
 from ..saved.rigs import ThewRig, in_force, on_rig
 from ..saved.samples import NEAR, quietly, recorded, show_sliders, slider_values, sliders_of, values_now
@@ -106,7 +106,7 @@ class Resolved:
         return made()
 
 
-def resolve(obj: bpy.types.Object, character, bind_pose, place: Place) -> tuple[Resolved, ...]:
+def resolve(obj: bpy.types.Object, character, bind_pose, place: MetricSpace) -> tuple[Resolved, ...]:
     """Resolves every rig of `obj`. Stores new names of bones and new indices of faces in the rigs."""
     if not len(obj.thew.rigs):
         return ()
@@ -153,7 +153,7 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             if not math.isfinite(value):
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is not a number: set it anew")
-            if BY_NAME[slider].size and value <= 0.0:
+            if SLIDERS_BY_NAME[slider].size and value <= 0.0:
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is zero: make it larger")
             if slider == "strength" and rig.strength_by == "FORCE" and abs(value) > STRONGEST:
@@ -166,12 +166,12 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")
 
 
-def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces | None = None) -> Attachment:
+def hooked(obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: Faces | None = None) -> Attachment:
     """Returns the attachment of `rig`. Raises a `Refusal` if that is gone."""
     return OF_KIND[rig.kind](obj, character, bind_pose, place, rig, faces)
 
 
-def hooked_force(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces | None) -> Attachment:
+def hooked_force(obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: Faces | None) -> Attachment:
     """Returns the attachment of a force field."""
     armature = armature_of(obj)
     if armature is None:

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ..logic import real_height
-from ..logic.extents import FARTHEST
+from ..logic.extents import MAX_COORDINATE
 from ..logic.spaces import transform
 from ..saved.units import metres_per_unit
 from . import moment, reading
@@ -70,7 +70,7 @@ def guessed(found: reading.Subject, side: float, scene: bpy.types.Scene) -> floa
     """Returns the likely real height, metres: from units, scales, how the skin stands, and names."""
     obj, armature = found.obj, found.armature
     rest = basis_positions(obj.data).astype(np.float64)
-    rest = rest[(np.abs(rest) < FARTHEST).all(axis=1)]
+    rest = rest[(np.abs(rest) < MAX_COORDINATE).all(axis=1)]
     upright = len(rest) > 0 and real_height.stands_upright(transform(world_matrix(obj), rest))
     names = [obj.name, obj.data.name, armature.name, armature.data.name, Path(bpy.data.filepath).stem]
     names += [collection.name for collection in obj.users_collection]

@@ -12,7 +12,7 @@ import numpy as np
 from ..logic import extents
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
-from ..logic.extents import FARTHEST
+from ..logic.extents import MAX_COORDINATE
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
@@ -87,7 +87,7 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
             f"Vertex {bad[0]} of {name} has a coordinate that is not a number ({len(bad)} such vertices): "
             "delete or repair them in edit mode"
         )
-    far = np.flatnonzero(np.abs(rest).max(axis=1) > FARTHEST)
+    far = np.flatnonzero(np.abs(rest).max(axis=1) > MAX_COORDINATE)
     if len(far):
         raise Refusal(
             f"Vertex {far[0]} of {name} lies {np.abs(rest[far[0]]).max():.0e} units away ({len(far)} such vertices): "
@@ -213,7 +213,7 @@ def bones_elsewhere(found: Subject, scene: bpy.types.Scene) -> tuple[str, ...]:
 def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
     """Returns the longest side of the box around the body, in scene units: this mesh, and others on its armature that belong to it.
 
-    Vertices without faces do not count, nor do meshes that stand far away or surround everything: see `extents.whole`.
+    Vertices without faces do not count, nor do meshes that stand far away or surround everything: see `extents.whole_box`.
     """
     own = faces_box(found.obj)
     others = []
@@ -224,7 +224,7 @@ def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
             others.append(faces_box(obj))
     bones = [end for bone in found.armature.data.bones for end in (bone.head_local, bone.tail_local)]
     skeleton = transform(np.array(found.armature.matrix_world), np.array(bones, dtype=np.float64).reshape(-1, 3))
-    low, high = extents.whole(own, others, skeleton)
+    low, high = extents.whole_box(own, others, skeleton)
     side = float((high - low).max()) if np.isfinite(low).all() and np.isfinite(high).all() else 0.0
     if not (np.isfinite(side) and side > 0.0):
         raise Refusal(f"{describe(found.obj)} has no size: all its vertices are in one place, or it is scaled to zero")
@@ -237,7 +237,7 @@ def faces_box(obj: bpy.types.Object) -> extents.Box:
     corners = numbers(obj.data.loops, "vertex_index", dtype=np.int32)
     if len(corners):
         local = local[np.unique(corners)]
-    local = local[(np.abs(local) < FARTHEST).all(axis=1)]
+    local = local[(np.abs(local) < MAX_COORDINATE).all(axis=1)]
     return extents.box(transform(np.array(obj.matrix_world), local))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..logic.colliders import Collider, Colliders
 from ..logic.errors import sentence
-from ..logic.extents import FARTHEST
+from ..logic.extents import MAX_COORDINATE
 from ..logic.names import describe
 from . import groups, reading
 from .mesh import mesh_positions, numbers, triangles_of
@@ -144,7 +144,7 @@ class Look:
                 "modifier that makes them, or collide with a simpler object in its place"
             )
             return
-        if not all(np.isfinite(each).all() and np.abs(each).max() < FARTHEST for each in (matrix, shape)):
+        if not all(np.isfinite(each).all() and np.abs(each).max() < MAX_COORDINATE for each in (matrix, shape)):
             self.problem = (
                 f"{name} has a place or a scale that is not a number, or far too large, at frame {frame}, so nothing collides "
                 "with it: repair its mesh or its animation"

@@ -20,7 +20,7 @@ from ..logic.errors import Refusal
 FLESH, STIFFNESS = "Flesh", "Stiffness"
 
 #: Values of vertices outside the group.
-MISSING = {FLESH: 0.0, STIFFNESS: maps.NEUTRAL}
+MISSING = {FLESH: 0.0, STIFFNESS: maps.NEUTRAL_WEIGHT}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def painted(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: in
     flesh, stiffness = found.get(FLESH), found.get(STIFFNESS)
     if flesh is not None and is_filled(obj, flesh):
         flesh = None  # the automatic map
-    if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL)).all():
+    if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL_WEIGHT)).all():
         stiffness = None
     return Painted(flesh, stiffness, tuple(notes))
 
@@ -172,7 +172,7 @@ def remove_untouched(obj: bpy.types.Object, armature: bpy.types.Object | None) -
         if group is None or is_bone(armature, name):
             continue
         values = read(obj, name)
-        ours = is_filled(obj, values) if name == FLESH else (values == maps.NEUTRAL).all()
+        ours = is_filled(obj, values) if name == FLESH else (values == maps.NEUTRAL_WEIGHT).all()
         if ours:
             drop(obj, group)
         else:

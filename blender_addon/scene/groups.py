@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..logic.contact import TOGETHER
+from ..logic.contact import JOINT_METHODS
 from ..saved import restarts as saved_restarts
 from . import reading
 
@@ -13,7 +13,7 @@ from . import reading
 def joins(obj: bpy.types.Object) -> bool:
     """Returns whether an object's settings ask for contact with other flesh, and its method supports it."""
     settings = obj.thew
-    return settings.use_other_flesh and settings.use_contact and settings.method in TOGETHER
+    return settings.use_other_flesh and settings.use_contact and settings.method in JOINT_METHODS
 
 
 def has_flesh(other: bpy.types.Object) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
-from ..logic.extents import check_places
-from ..logic.keyframes import Key, Plan, Velocity, check
+from ..logic.extents import check_coordinates
+from ..logic.keyframes import Key, KeyframePlan, Velocity, check
 from ..logic.names import describe
 from ..logic.spaces import is_singular
 from ..saved import believed
@@ -96,7 +96,7 @@ def gravity_in(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray:
     return np.linalg.solve(world[:3, :3], np.array(scene.gravity, dtype=np.float64))
 
 
-def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
+def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> KeyframePlan:
     """Returns the plan of the settings and the curve of times; a `Refusal` where these define no motion. Cheap enough for every
     frame.
     """
@@ -124,7 +124,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
             )
         )  # fmt: skip
     gravity = tuple(group.gravity * g for g in group.down) if group.gravity else (0.0, 0.0, 0.0)
-    plan = Plan(
+    plan = KeyframePlan(
         tuple(keys), group.cyclic, group.fixed, group.modes, group.bending, group.ghosts, group.rest, group.stiffness,
         (group.slow_damping, group.fast_damping), gravity, group.speed, curve_rate(scene),
     )  # fmt: skip
@@ -152,15 +152,15 @@ class Shapes:
         return np.stack([self.keys[name] for name in names])
 
 
-def shapes_of(obj: bpy.types.Object, plan: Plan) -> Shapes:
+def shapes_of(obj: bpy.types.Object, plan: KeyframePlan) -> Shapes:
     """Reads the mesh, the plan's shape keys and vertex groups; a `Refusal` names values that are not numbers."""
     mesh, name = obj.data, describe(obj)
     basis, triangles, blocks = basis_positions(mesh), triangles_of(mesh), mesh.shape_keys.key_blocks
-    check_places(basis, name)
+    check_coordinates(basis, name)
     keys = {}
     for each in dict.fromkeys(key.name for key in plan.keys):
         keys[each] = key_positions(blocks[each])
-        check_places(keys[each], f"the shape key “{each}” of {name}")
+        check_coordinates(keys[each], f"the shape key “{each}” of {name}")
     groups = vertices_of(obj, plan.groups())
     return Shapes(basis, triangles, keys, groups, digest_of(basis, triangles, *keys.values(), *groups.values()))
 

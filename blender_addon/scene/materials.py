@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..logic.hard_names import is_hard
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from .mesh import numbers
 
 
@@ -25,7 +25,7 @@ class Hard:
         """Returns a sentence without full stop on the hard materials; "" without any."""
         if not self.names:
             return ""
-        names = listed([f"“{name}”" for name in self.names])
+        names = join_words([f"“{name}”" for name in self.names])
         one = len(self.names) == 1
         return f"{names} {'is' if one else 'are'} hard by {'its' if one else 'their'} name: paint Flesh to change that"
 

@@ -9,8 +9,8 @@ import numpy as np
 from ..live.flesh import Flesh
 from ..live.session import is_live
 from ..live.session import register as fleshes
-from ..logic.cells import flattest
-from ..logic.contact import held_at, levels
+from ..logic.cells import flattest_cells
+from ..logic.contact import force_levels, held_cell_count
 from ..logic.wires import lattice_wires
 from .viewing import Drawing, Overlay, draw_all
 
@@ -40,7 +40,7 @@ def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
         force = np.linalg.norm(contacts.forces, axis=1)
         strongest = float(force.max()) if resting or flesh.touching is None else flesh.touching.strongest
         place = flesh.place if resting else flesh.clip_place
-        points, level = place.world(contacts.points), levels(force, strongest, len(COLOURS))
+        points, level = place.world(contacts.points), force_levels(force, strongest, len(COLOURS))
         for i, colour in enumerate(COLOURS):
             found.append((points[level == i], colour, SMALLEST + GROWTH * i))
     if not resting:
@@ -53,12 +53,12 @@ def held_cells(flesh: Flesh, frame: float) -> np.ndarray:
     if flesh.clip is None:
         return np.empty((0, 2, 3))
     index = flesh.index_at(frame)
-    count = held_at(flesh.clip, index)
+    count = held_cell_count(flesh.clip, index)
     if not count:
         return np.empty((0, 2, 3))
     lattice = flesh.lattice
     posed = np.asarray(flesh.clip.lattice_positions(index))[: len(lattice.vertices)]
-    chosen = flattest(lattice.cells, np.asarray(lattice.vertices), posed, set(flesh.body.held_vertices), count)
+    chosen = flattest_cells(lattice.cells, np.asarray(lattice.vertices), posed, set(flesh.body.held_vertices), count)
     edges, _ = lattice_wires([lattice.cells[i] for i in chosen], [])
     return flesh.clip_place.world(posed[edges])
 

@@ -8,8 +8,8 @@ from ..live import validity
 from ..live.flesh import NOTHING
 from ..live.session import register as fleshes
 from ..logic import contact
-from ..logic.contact import NAMED
-from ..logic.sentences import listed, plural
+from ..logic.contact import MAX_NAMED_PAIRS
+from ..logic.sentences import join_words, plural
 from ..scene import colliders, groups, ignored
 from .layouts import draw_text
 
@@ -17,15 +17,15 @@ from .layouts import draw_text
 def draw_switch(layout, obj) -> None:
     """Draws the switch in the foldout's header."""
     row = layout.row()
-    row.active = obj.thew.method in contact.METHODS
+    row.active = obj.thew.method in contact.CONTACT_METHODS
     row.prop(obj.thew, "use_contact", text="")
 
 
 def draw_contact(layout, context, obj, width: int) -> None:
     """Draws the contact settings, greyed out where the method has no contact. Messages stand below the settings, which never move."""
     settings = obj.thew
-    can = settings.method in contact.METHODS
-    parted = settings.method == contact.PARTED
+    can = settings.method in contact.CONTACT_METHODS
+    parted = settings.method == contact.SURFACE_METHOD
     body = layout.column()
     body.enabled = can
     body.active = can and settings.use_contact
@@ -51,9 +51,9 @@ def draw_contact(layout, context, obj, width: int) -> None:
     body.prop(settings, "show_contacts")
     told = layout.column(align=True)
     if not can:
-        draw_text(told, contact.UNTOUCHABLE, width, icon="INFO")
+        draw_text(told, contact.NO_CONTACT_NOTE, width, icon="INFO")
     if parted:
-        draw_text(told, contact.ON_THE_SURFACE, width, icon="INFO")
+        draw_text(told, contact.SURFACE_ONLY_NOTE, width, icon="INFO")
     if settings.use_contact:
         tell_colliders(told, context, obj, width)
         tell_others(told, context, obj, width)
@@ -94,8 +94,12 @@ def nothing(obj, scene) -> str:
     why = colliders.idle(obj, scene)
     if not why:
         return f"{where} has Collision physics (Physics Properties > Collision)"
-    more = [plural(len(why) - NAMED, "other takes", "others take") + " no part"] if len(why) > NAMED else []
-    return f"{where} collides: {listed([*why[:NAMED], *more])}"
+    more = (
+        [plural(len(why) - MAX_NAMED_PAIRS, "other takes", "others take") + " no part"]
+        if len(why) > MAX_NAMED_PAIRS
+        else []
+    )
+    return f"{where} collides: {join_words([*why[:MAX_NAMED_PAIRS], *more])}"
 
 
 def tell_others(column, context, obj, width: int) -> None:
@@ -105,10 +109,10 @@ def tell_others(column, context, obj, width: int) -> None:
         return
     names = [other.name for other in groups.others(obj, context.scene)]
     text = f"With {named(names)}" if names else "Switch Contact and Other Flesh on in another character, too"
-    draw_text(column, text if settings.method in contact.TOGETHER else contact.ALONE, width)
+    draw_text(column, text if settings.method in contact.JOINT_METHODS else contact.NO_OTHER_FLESH_NOTE, width)
 
 
 def named(names: list[str]) -> str:
-    """Returns the first `NAMED` names in quotes, and the number of the others."""
-    more = [plural(len(names) - NAMED, "other")] if len(names) > NAMED else []
-    return listed([*(f"“{name}”" for name in names[:NAMED]), *more])
+    """Returns the first `MAX_NAMED_PAIRS` names in quotes, and the number of the others."""
+    more = [plural(len(names) - MAX_NAMED_PAIRS, "other")] if len(names) > MAX_NAMED_PAIRS else []
+    return join_words([*(f"“{name}”" for name in names[:MAX_NAMED_PAIRS]), *more])

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..live import keyframed
 from ..logic import graphs
-from ..logic.native import EXPECTED
+from ..logic.native import EXPECTED_ERRORS
 from ..saved import keyframed as saved
 from ..scene import keyframe_shapes
 from ..scene.mesh import key_positions
@@ -78,7 +78,7 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
     if kept is None or kept[0] is not known.motion or kept[1] is not known.plan:
         try:
             kept = (known.motion, known.plan, known.motion.curves(len(COLOURS)))
-        except EXPECTED:
+        except EXPECTED_ERRORS:
             return []
         _curves.clear()
         _curves[obj.session_uid] = kept
@@ -88,7 +88,7 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
 
     def upright(at: float) -> np.ndarray:
         ends = np.array([low, high])
-        return graphs.strokes(graphs.placed(np.array([at, at]), ends, (frames[0], frames[-1]), (low, high), BOX))
+        return graphs.strokes(graphs.curve_points(np.array([at, at]), ends, (frames[0], frames[-1]), (low, high), BOX))
 
     reached = [key.frame for segment in known.motion.segments for key in segment.keys]
     drawn.append((np.concatenate([upright(at) for at in dict.fromkeys(reached)]), KEYS, 1.0))
@@ -96,7 +96,7 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
         if not (np.ptp(ours[:, k]) + np.ptp(plain[:, k]) > 1e-6 * (high - low)):
             continue
         for rows, width, dashed in ((plain, 1.0, True), (ours, 2.0, False)):
-            line = graphs.placed(frames, rows[:, k], (frames[0], frames[-1]), (low, high), BOX)
+            line = graphs.curve_points(frames, rows[:, k], (frames[0], frames[-1]), (low, high), BOX)
             drawn.append((graphs.strokes(line, dashed), colour, width))
     if frames[0] <= frame <= frames[-1]:
         drawn.append((upright(frame), NOW, 1.0))

@@ -163,7 +163,7 @@ def health(obj, known) -> tuple[str, str]:
     motion = known.motion
     if obj.thew.keyframed.plain:
         return "TOLD", "Shows plain curves, to compare"
-    if far := keyframes.far(motion.plan, motion.reach):
+    if far := keyframes.reach_remedy(motion.plan, motion.reach):
         return "WARNING", far
     return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(len(motion.plan.keys), 'key')}"
 

@@ -10,7 +10,7 @@ from ..edit.limbs import model_of
 from ..live import target
 from ..logic import limbs
 from ..logic.errors import Refusal
-from ..logic.extents import sides_of
+from ..logic.extents import triangle_edges
 from ..logic.native import core
 from ..scene.limbs import chain, pose_maps
 from .viewing import Overlay, draw_all
@@ -50,11 +50,11 @@ def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarr
                 _models.clear()
             if limb.model not in _models:
                 _models[limb.model] = model_of(limb)
-            model = limbs.posed(core(), _models[limb.model], maps)
+            model = limbs.pose_tube(core(), _models[limb.model], maps)
             boundary = model.boundary(1)
             _lines[key] = (
                 boundary.vertices,
-                np.unique(sides_of(boundary.triangles), axis=0),
+                np.unique(triangle_edges(boundary.triangles), axis=0),
                 limbs.spoke_lines(model),
                 model.hubs,
             )

@@ -14,7 +14,7 @@ from ..live import riding, target, unseen, updates, validity, whole, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.errors import sentence
-from ..logic.health import cost, health, health_beside, health_of_former_bake, shortened, warnings
+from ..logic.health import cost, former_bake_health, health, neighbour_moved_health, shorten, warnings
 from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
@@ -47,7 +47,7 @@ def draw_start(layout, obj, width: int) -> None:
     else:
         layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout):
-        layout.label(text=shortened(unfleshed(obj), width), icon="INFO")
+        layout.label(text=shorten(unfleshed(obj), width), icon="INFO")
     column = layout.column()
     column.prop(settings, "kind")
     column.prop(settings, "cells_across")
@@ -89,7 +89,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     draw_height(column, settings)
     row = buttons(layout)
     touches = row.row(align=True)
-    touches.active = settings.method in contact.METHODS
+    touches.active = settings.method in contact.CONTACT_METHODS
     touches.prop(settings, "use_contact", toggle=True, icon="MOD_PHYSICS")
     draw_paint(row, obj, flesh_map.FLESH, "Paint", "Stop")
     row.operator("thew.bake", icon="SHAPEKEY_DATA")
@@ -116,12 +116,12 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     flesh = fleshes.known(obj)
     found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.on(obj)), unseen.why(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
-    found = health_beside(changed) if changed else found
+    found = neighbour_moved_health(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
-        found = health_of_former_bake()
+        found = former_bake_health()
     lines = wrapped(found.text, width)
     if len(lines) > HEALTH_ROWS:
-        lines = [*lines[: HEALTH_ROWS - 1], shortened(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
+        lines = [*lines[: HEALTH_ROWS - 1], shorten(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
     column = layout.column(align=True)
     busy = draw_progress(column)
     column.alert = found.level == "ERROR" and not busy
@@ -215,7 +215,7 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column.prop(settings, "cache")
     if settings.cache != "NONE":
         row = column.row(align=True)
-        row.label(text=shortened(cache_files.told(obj), width))
+        row.label(text=shorten(cache_files.told(obj), width))
         row.operator("thew.clear_cache", text="", icon="TRASH")
 
 

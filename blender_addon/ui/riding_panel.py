@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..live import riding, whole
 from ..live.session import register as fleshes
 from ..logic.errors import sentence
-from ..logic.health import Health, of_bake
+from ..logic.health import Health, bake_health
 from .bake_panel import draw_keys, draw_remarks
 from .layouts import HEALTH_ICONS, buttons, draw_text
 
@@ -44,7 +44,7 @@ def health(obj, frame: float) -> Health:
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     if made.shows_bake:
-        return of_bake(made, frame)
+        return bake_health(made, frame)
     body = settings.body
     if made.notes:
         return Health("ERROR", sentence(made.notes))

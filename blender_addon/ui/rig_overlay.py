@@ -13,7 +13,7 @@ from ..live import target
 from ..live.flesh import Flesh
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
-from ..logic.guides import carried, ridden
+from ..logic.guides import carried_frame, ridden_frame
 from ..logic.native import core
 from ..rigs import fingerprints, rigging
 from ..saved.rigs import in_force
@@ -71,9 +71,9 @@ def rig_lines(
         corners = np.asarray(flesh.surface.triangles)[attachment.triangle]
         shown = [mesh.matrix_world @ mesh.data.vertices[corner].co for corner in corners.tolist()]
         rest = np.asarray(flesh.surface.vertices)[corners]
-        there = ridden(frame, np.array(attachment.barycentric), rest, place.points(np.array(shown)))
+        there = ridden_frame(frame, np.array(attachment.barycentric), rest, place.points(np.array(shown)))
     else:
-        there = carried(frame, weights, place.maps(maps))
+        there = carried_frame(frame, weights, place.maps(maps))
     lines = shape @ there[:3, :3].T + there[:3, 3]
     guide = np.empty((0, 2, 3))
     if to is not None:

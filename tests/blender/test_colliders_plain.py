@@ -17,7 +17,7 @@ def load_modules(addon):
 
 
 def place():
-    return part("logic.spaces").Place(np.array([3.0, -1.0, 0.5]), 0.25)
+    return part("logic.spaces").MetricSpace(np.array([3.0, -1.0, 0.5]), 0.25)
 
 
 def world_matrix(angle, x=0.0, scale=(1.0, 1.0, 1.0)) -> np.ndarray:

@@ -390,8 +390,8 @@ def test_overlay_draws_held_cells(folding_body, monkeypatch):
     simulate(folding_body, use_contact=True)
     overlay, flesh = part("ui.contact_overlay"), flesh_of(folding_body)
     asked = []
-    monkeypatch.setattr(overlay, "held_at", lambda clip, index: 2 if index == 4 else 0)
-    monkeypatch.setattr(overlay, "flattest", lambda *given: asked.append(given) or [0, 7])
+    monkeypatch.setattr(overlay, "held_cell_count", lambda clip, index: 2 if index == 4 else 0)
+    monkeypatch.setattr(overlay, "flattest_cells", lambda *given: asked.append(given) or [0, 7])
     assert not len(overlay.held_cells(flesh, 4)) and not asked
     lines = overlay.held_cells(flesh, 5)
     assert asked[0][3] == set(flesh.body.held_vertices) and asked[0][4] == 2

@@ -147,7 +147,9 @@ def test_cycles_in_contact(addon):
     def together(*motions):
         paths = [cycles.trace(maps, HEADS, SIZE) for maps in motions]
         still = [np.ptp(path, axis=0).max() == 0.0 for path in paths]
-        return cycles.repeating([beginning_of(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still)
+        return cycles.common_cycle(
+            [beginning_of(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still
+        )
 
     frames = 2 * PERIOD + 1
     once, twice = poses(frames, swing), poses(frames, lambda t: swing(2.0 * t))

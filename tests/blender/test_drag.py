@@ -197,7 +197,7 @@ def test_drag_slow_machine(hand):
     for pause in (0.016, 0.5, 30.0, 0.016):
         drag.seconds += pause
         drag.tool.modal(drag.context, event("TIMER"))
-    assert max(taken) <= part("logic.drag").MOST and len(taken) == 4
+    assert max(taken) <= part("logic.drag").MAX_STEPS and len(taken) == 4
     drag.tool.modal(drag.context, event("ESC"))
 
 

@@ -105,7 +105,7 @@ def test_large_parts_lead(addon):
         faces = np.vstack([triangles, triangles + len(points)])
         label = carried.parts(faces, len(both))
         assert label.max() == 1
-        assert carried.leading(both, faces, label).sum() == len(triangles) * (2 if alone else 1)
+        assert carried.leading_triangles(both, faces, label).sum() == len(triangles) * (2 if alone else 1)
 
 
 def test_parts_connected(addon):

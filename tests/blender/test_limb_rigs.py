@@ -166,7 +166,7 @@ def test_carry_keeps_limb_coordinates(scene):
     source, target = stand("Source"), stand("Target", shaped=thicker, rings=17, sides=14)
     every_kind(source)
     here, there = limb_of(source, "Arm"), limb_of(target, "Arm")
-    over = part("logic.limb_places").Over(here, there)
+    over = part("logic.limb_places").LimbMap(here, there)
     came = carry(source, target)
     for old, new in zip(source.thew.rigs, came, strict=True):
         assert not new.problem
@@ -453,7 +453,7 @@ def test_carry_biceps_between_people(people):
     add_rig(first, template="BUMP", guide="SKIN", face=face, name="Upper Arm")
     came = carry(first, second)
     assert [each.bone for each in came] == [there_bone(second), ""] and not any(each.problem for each in came)
-    over = part("logic.limb_places").Over(here, there)
+    over = part("logic.limb_places").LimbMap(here, there)
     for old, new in zip(first.thew.rigs, came, strict=True):
         c, d = (
             limb.locate(place_of(obj, each)) for obj, each, limb in ((first, old, here), (second, new, there))

@@ -110,7 +110,7 @@ def test_limb_drag_lengthens_spokes(hand):
     drag("Z", ctrl=True)
     np.testing.assert_allclose(model(hand.body).radii, before.radii)
     drag("Z", ctrl=True)
-    assert hand.body.thew.limbs[0].model == part("logic.limbs").packed(before)
+    assert hand.body.thew.limbs[0].model == part("logic.limbs").pack(before)
     assert drag("RET") == {"CANCELLED"}
 
 
@@ -123,7 +123,7 @@ def test_limb_drag_stops_before_fold(hand):
     after = model(hand.body)
     assert after.legality() > 0.0 and after.hubs[4][2] > before.hubs[4][2]
     assert drag("ESC") == {"CANCELLED"}
-    assert hand.body.thew.limbs[0].model == part("logic.limbs").packed(before)
+    assert hand.body.thew.limbs[0].model == part("logic.limbs").pack(before)
 
 
 def test_limb_drag_escape(hand):

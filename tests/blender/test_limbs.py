@@ -372,7 +372,7 @@ def test_limb_add_refuses_zero_scale(character):
 
 def test_limb_carry_mirrors_sides(scene):
     """Paint carried from a left limb to a right one is mirrored."""
-    sides = part("logic.bone_names").on_other_sides
+    sides = part("logic.bone_names").are_on_opposite_sides
     assert sides(["thigh.L", "shin.L"], ["RightUpLeg", "RightLeg"]) and not sides(["thigh.L"], ["LeftUpLeg"])
     assert not sides(["Spine", "Head"], ["thigh.R"]) and not sides(["thigh.L", "thigh.R"], ["thigh.R"])
     names = ("Source", "Left", "Right", "Expected")

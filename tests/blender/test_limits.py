@@ -56,7 +56,7 @@ def beyond_rest(flesh) -> int:
 
 def test_limited_ignores_pose(folded):
     """Cells that the pose itself turns over are not reported."""
-    flesh, few = flesh_of(folded), part("logic.health").FEW
+    flesh, few = flesh_of(folded), part("logic.health").MAX_HARMLESS_INVERSIONS
     turned = int(np.asarray(flesh.clip.inverted_cells).max())
     assert turned > few * len(flesh.lattice.cells) >= flesh.limited == beyond_rest(flesh)
     assert line(folded) == f"Moves, frames 1 to {LAST}"
@@ -65,7 +65,7 @@ def test_limited_ignores_pose(folded):
 def test_limited_reports_motion(struck):
     """Cells that the motion turns over are reported in the panel and the notes."""
     flesh = flesh_of(struck)
-    assert flesh.limited == beyond_rest(flesh) > part("logic.health").FEW * len(flesh.lattice.cells)
+    assert flesh.limited == beyond_rest(flesh) > part("logic.health").MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells)
     assert line(struck) == f"Flesh limited in {flesh.limited} places: lower Softness"
     assert f"turns at worst {flesh.limited} cells inside out" in struck.thew.made.notes
 
@@ -82,7 +82,7 @@ def test_limited_saved_with_motion(struck, tmp_path):
 
 def test_limited_counts_loop_once(struck):
     """The cells of a loop are counted in its first turn only."""
-    played, limits = part("logic.played").Played, part("live.limits")
+    played, limits = part("logic.played").CycleClip, part("live.limits")
     begun = part("logic.cycles").Beginning(period=8)
     clip = played(flesh_of(struck).clip, begun)
     counts = limits.turned_over(clip, 20)

@@ -220,7 +220,7 @@ def test_health_unkeyed_pose(fleshed):
     body, _ = fleshed
     play(body, (3,))
     health, flesh = part("logic.health"), part("live.session").register.of(body)
-    flesh.problem = part("live.resting").CHANGED
+    flesh.problem = part("live.resting").POSE_CHANGED_TEXT
     found = health.health(body.thew, body.thew.made, flesh, 3)
     flesh.problem = ""
     assert found.level == "TOLD" and "Simulate" in found.text

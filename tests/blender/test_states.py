@@ -22,7 +22,7 @@ def told(*events, condition=None):
     """Returns the condition after events, and all effects that they requested."""
     condition, effects = condition or Condition(), []
     for event in events:
-        condition, asked = states.after(condition, event)
+        condition, asked = states.apply_event(condition, event)
         effects += asked
     return condition, effects
 
@@ -34,7 +34,7 @@ def reachable(start=Condition(), events=Event) -> set:  # noqa: B008  (frozen)
         condition = new.pop()
         for event in events:
             try:
-                there, _ = states.after(condition, event)
+                there, _ = states.apply_event(condition, event)
             except states.ImpossibleError:
                 continue
             if there not in found:
@@ -47,19 +47,19 @@ def test_states_table_complete():
     """Every pair of state and event is in the table or refused with a message."""
     for state, event in product([state for region in states.REGIONS for state in region], Event):
         said = states.IMPOSSIBLE.get((state, event))
-        assert ((state, event) in states.TABLE) == (said is None)
+        assert ((state, event) in states.TRANSITION_TABLE) == (said is None)
         assert said is None or (said[0].isupper() and " " in said)
-    for (state, _), step in states.TABLE.items():
+    for (state, _), step in states.TRANSITION_TABLE.items():
         assert type(step.to) is type(state)
         assert step.then is None or step.then not in {
-            event for event in Event if states.MOVES[event].get(state) is step
+            event for event in Event if states.TRANSITIONS[event].get(state) is step
         }
-    assert set(states.MOVES) == set(Event) and all(states.MOVES.values())
+    assert set(states.TRANSITIONS) == set(Event) and all(states.TRANSITIONS.values())
 
 
 def test_states_refusals_have_no_moves():
     """A refused pair has no move in the table."""
-    assert not [pair for pair in states.IMPOSSIBLE if pair[0] in states.MOVES[pair[1]]]
+    assert not [pair for pair in states.IMPOSSIBLE if pair[0] in states.TRANSITIONS[pair[1]]]
 
 
 def test_states_all_reachable():
@@ -67,7 +67,7 @@ def test_states_all_reachable():
     found = reachable()
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         assert {getattr(condition, name) for condition in found} == set(region)
-    assert {effect for step in states.TABLE.values() for effect in step.effects} == set(Effect)
+    assert {effect for step in states.TRANSITION_TABLE.values() for effect in step.effects} == set(Effect)
 
 
 def test_states_impossible_raises():
@@ -75,7 +75,7 @@ def test_states_impossible_raises():
     for state, event in states.IMPOSSIBLE:
         condition = Condition(clip=state)
         with pytest.raises(states.ImpossibleError, match=states.IMPOSSIBLE[state, event]):
-            states.after(condition, event)
+            states.apply_event(condition, event)
         assert condition == Condition(clip=state)
 
 
@@ -169,7 +169,7 @@ KEYFRAMED = (*RIDER, Event.EVALUATED, Event.CLIP_MADE, Event.FAILED)
 )
 def test_states_of_riders_and_keyframed(events, regions):
     """Riders and keyframed flesh reach exactly the states of their regions, except late clips."""
-    found = reachable(states.UNREAD, events)
+    found = reachable(states.UNREAD_CONDITION, events)
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         expected = set(region) - {Clip.BEHIND, Clip.MISFIT} if name in regions else {getattr(Condition(), name)}
         assert {getattr(condition, name) for condition in found} == expected, name
@@ -178,7 +178,7 @@ def test_states_of_riders_and_keyframed(events, regions):
 
 def test_keyframed_trusted_when_built():
     """Keyframed flesh is trusted only once it is built, and not after a failure."""
-    built, effects = told(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD)
+    built, effects = told(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD_CONDITION)
     assert built.trusted and built.showable and built.build is Build.OPEN and effects == []
     failed, _ = told(Event.MESH_TOUCHED, Event.FAILED, condition=built)
     assert failed.build is Build.FAILED and failed.showable, "the last motion stays in view"
@@ -194,7 +194,7 @@ def test_states_random_events(seed):
     for _ in range(500):
         event = rng.choice(list(Event))
         try:
-            there, effects = states.after(condition, event)
+            there, effects = states.apply_event(condition, event)
         except states.ImpossibleError:
             assert not condition.showable
             continue

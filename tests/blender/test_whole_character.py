@@ -401,6 +401,6 @@ def test_add_on_real_multi_mesh_characters(scene, file):
 def test_add_single_mesh_skips_casting(character, monkeypatch):
     """A character of one mesh is not measured to choose among bodies."""
     body, _ = character
-    monkeypatch.setattr(part("logic.bodies"), "cast", lambda _parts: pytest.fail("measured"))
+    monkeypatch.setattr(part("logic.bodies"), "find_bodies", lambda _parts: pytest.fail("measured"))
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert body.thew.made.flesh
