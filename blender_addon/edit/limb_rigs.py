@@ -23,7 +23,7 @@ from ..rigs import pushers, rigging
 from ..rigs.rigging import Attachment
 from ..saved.limbs import ThewLimb
 from ..saved.rigs import ThewRig, copy_rig
-from ..saved.samples import quietly
+from ..saved.samples import quiet_edits
 from ..saved.slider_groups import set_values, values_of
 from . import limb_drivers, limbs
 from .limb_guides import FOLLOWS, GUIDES, Pair, Side
@@ -205,7 +205,7 @@ def write(there: Side, carried: Carried) -> None:
     obj = there.obj
     rig = new_rig(obj, carried.rig.name)
     copy_rig(carried.rig, rig)
-    with quietly():
+    with quiet_edits():
         rig.solo, rig.bone, rig.bone_token, rig.face, rig.face_token = False, "", "", -1, 0
         rig.problem = rig.note = ""
         rigging.hang(obj, there.flesh, rig, carried.attachment)

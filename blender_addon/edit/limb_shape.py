@@ -26,7 +26,7 @@ def keep(obj: bpy.types.Object, limb: ThewLimb, model) -> None:
 def touched(obj: bpy.types.Object) -> None:
     """Notes that limbs were edited: a lattice made of them must be built again."""
     if obj.thew.limb_lattice:
-        edited.changed(obj.thew, None)
+        edited.call_on_change(obj.thew, None)
 
 
 def atom_maps(obj: bpy.types.Object, limb: ThewLimb, model) -> np.ndarray:

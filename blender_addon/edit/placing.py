@@ -17,7 +17,7 @@ from ..logic.spaces import is_singular
 from ..rigs import rigging
 from ..rigs.rigging import Attachment
 from ..saved.rigs import ThewRig
-from ..saved.samples import keep_sliders, quietly, start_samples
+from ..saved.samples import keep_sliders, quiet_edits, start_samples
 from . import sizing
 from .posed import Posed
 
@@ -159,7 +159,7 @@ def put(
         reach = sizing.field(kind, sizes).support_radius
         values = {**slider_parameters(sizing.every_size(reach), unit), **values}
     moved = values if rig.template != kind else {name: values[name] for name in placement.place()}
-    with quietly():
+    with quiet_edits():
         rig.template, rig.strength_by = kind, by
         for name, value in values.items():
             setattr(rig, name, value)

@@ -15,7 +15,7 @@ from ..logic.native import core
 from ..logic.sentences import join_words
 from ..logic.sliders import SLIDERS_BY_NAME, USUAL_RANGES, is_length, size_names, slider_parameters
 from ..rigs import pushers, rigging
-from ..saved.rigs import ThewRig, active, in_force
+from ..saved.rigs import ThewRig, active_rig, are_in_force
 from ..saved.samples import record, set_sliders, sliders_of
 from ..saved.units import length
 from ..scene import rig_controls
@@ -41,11 +41,11 @@ class Pull:
 
     def __init__(self, stand: posed.Posed, view_layer: bpy.types.ViewLayer):
         obj, flesh = stand.obj, stand.flesh
-        rig = active(obj)
+        rig = active_rig(obj)
         if rig is None:
             raise Refusal(f"{describe(obj)} has no active rig to pull with: place one on it, or choose one in the list")
         index = obj.thew.active_rig
-        if not in_force(obj)[index]:
+        if not are_in_force(obj)[index]:
             raise Refusal(f"The rig “{rig.name}” is switched off: switch it on to pull with it")
         self.stand, self.index = stand, index
         self.controls = rig_controls.evaluated_controls(obj, view_layer.depsgraph)

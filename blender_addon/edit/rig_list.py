@@ -9,7 +9,7 @@ from ..logic.names import free_name
 from ..rigs import drivers
 from ..rigs.anchors import unmark
 from ..saved import rigs as saved_rigs
-from ..saved.samples import quietly
+from ..saved.samples import quiet_edits
 
 
 def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
@@ -17,7 +17,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
     rigs = obj.thew.rigs
     taken = {rig.name for rig in rigs}
     rig = saved_rigs.new_rig(obj)
-    with quietly():
+    with quiet_edits():
         rig.name = free_name(name, taken)
     obj.thew.active_rig = len(rigs) - 1
     return rig

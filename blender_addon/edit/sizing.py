@@ -17,7 +17,7 @@ from ..logic.picking import Hit, Picker
 from ..logic.sliders import TEMPLATES, size_names
 from ..rigs import rigging
 from ..saved.rigs import ThewRig
-from ..saved.samples import quietly
+from ..saved.samples import quiet_edits
 
 #: Default radius as a part of the flesh's thickness, and its bounds as parts of the body's size.
 THICKNESS, LEAST, MOST = 0.4, 0.03, 0.12
@@ -90,7 +90,7 @@ def suit(obj: bpy.types.Object, flesh: Flesh, rig: ThewRig) -> None:
     rest = Picker(np.asarray(flesh.surface.vertices), np.asarray(flesh.surface.triangles))
 
     def measured(radius: float):
-        with quietly():
+        with quiet_edits():
             for name, value in every_size(radius / unit).items():
                 setattr(rig, name, value)
             rig.strength_by, rig.strength = "FORCE", 1.0
@@ -99,5 +99,5 @@ def suit(obj: bpy.types.Object, flesh: Flesh, rig: ThewRig) -> None:
     radius = radius_of(flesh, rest, measured(LEAST * size))
     native = measured(radius)
     aim = visible(rig.template, usual_sizes(rig.template, radius))
-    with quietly():
+    with quiet_edits():
         rig.strength_by, rig.strength = "YIELD", bearable(flesh, native, aim) / unit

@@ -125,7 +125,7 @@ class BuildSettings:
         rig_layouts.migrate(obj)  # for an object appended just now
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
-        gravity = believed.within(scene, "gravity") if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+        gravity = believed.value_in_range(scene, "gravity") if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         return BuildSettings(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, _simulation(s, gravity), s.settling, s.tremble, s.motion_start,
@@ -139,15 +139,17 @@ class BuildSettings:
 def _simulation(s, gravity: tuple[float, ...]) -> Any:
     """Returns the thew.SimulationSettings of an object's settings. Damping counts only where a file or script sets it as a number."""
     dampings = {
-        name: believed.within(s, name) for name in ("mass_damping", "stiffness_damping") if s.is_property_set(name)
+        name: believed.value_in_range(s, name)
+        for name in ("mass_damping", "stiffness_damping")
+        if s.is_property_set(name)
     }
     return core().SimulationSettings(
         method=s.method,
-        rate=believed.within(s, "rate"),
+        rate=believed.value_in_range(s, "rate"),
         gravity=gravity,
         **dampings,
-        max_offset=believed.within(s, "reach") or None,
-        elastic_joints=believed.within(s, "elastic_joints"),
+        max_offset=believed.value_in_range(s, "reach") or None,
+        elastic_joints=believed.value_in_range(s, "elastic_joints"),
         engine=s.engine.lower(),
         device=s.device,
     )

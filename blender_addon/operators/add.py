@@ -9,7 +9,7 @@ from ..live.flesh import Flesh
 from ..live.session import register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
-from ..saved.choices import METHODS, MOST_CELLS
+from ..saved.choices import MAX_CELLS, METHODS
 from ..scene.flesh_map import FLESH
 from ..scene.reading import armature_of
 from .shell import Job, fill, fresh
@@ -28,7 +28,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
         "Length of the character in cells of the control lattice",
         default=12,
         min=3,
-        max=MOST_CELLS,
+        max=MAX_CELLS,
     )
     method: fresh(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
     whole: fresh(

@@ -153,7 +153,7 @@ class Arrow:
 
     def __init__(self, obj, leaving: bool):
         keyframed.checked(obj)
-        self.obj, self.key, self.leaving = obj, saved.active(obj), leaving
+        self.obj, self.key, self.leaving = obj, saved.active_key(obj), leaving
         block = keyframe_shapes.block_of(obj, self.key) if self.key is not None else None
         if block is None:
             raise Refusal(f"No key of {describe(obj)} is chosen: choose one in the list of Keyframed Flesh first")

@@ -177,7 +177,7 @@ def other_mesh(context, obj, name: str) -> bpy.types.Object:
 
 def chosen(obj) -> saved.ThewLimb:
     """Returns the chosen limb. Raises a `Refusal` if no limb is chosen."""
-    limb = saved.active(obj)
+    limb = saved.active_limb(obj)
     if limb is None:
         raise Refusal(f"{describe(obj) if obj else 'Nothing'} has no limb: make one from selected bones first")
     return limb

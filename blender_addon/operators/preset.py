@@ -16,7 +16,7 @@ from ..logic.sliders import SLIDERS
 from ..rigs import drivers, presets, rigging
 from ..rigs.presets import PRESETS, Piece, Preset
 from ..saved.rigs import ThewRig
-from ..saved.samples import quietly, show_sliders
+from ..saved.samples import quiet_edits, show_sliders
 from ..saved.slider_groups import set_values
 from ..saved.timing import curve_time, frames_per_second
 from ..scene.animation import curves_in
@@ -86,7 +86,7 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
     strength = placing.visible_yield(stand.flesh, piece.template, sizes, placement, piece.moves * girth)
     rig = new_rig(stand.obj, f"{piece.called} {side}".strip())
     placing.put(stand, rig, True, piece.template, {**sizes, "strength": strength}, placement)
-    with quietly():
+    with quiet_edits():
         rig.samples.clear()
         for control, share, along in piece.samples:
             sample = rig.samples.add()
@@ -134,7 +134,7 @@ def key_control(obj: bpy.types.Object, rig: ThewRig, keys: list[tuple[float, flo
     """Keys the rig's control at (curve time, value) pairs. With `loops` the curve repeats for ever."""
     path = rig.path_from_id("control")
     for time, value in keys:
-        with quietly():
+        with quiet_edits():
             rig.control = value
         obj.keyframe_insert(path, frame=time)
     curve = next(curve for curve in curves_in(obj.animation_data) if curve.data_path == path)

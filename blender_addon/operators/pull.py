@@ -17,7 +17,7 @@ from ..logic.json_text import parse_json
 from ..logic.picking import Picker
 from ..logic.states import Event
 from ..rigs import rigging
-from ..saved.samples import quietly, slider_values
+from ..saved.samples import quiet_edits, slider_values
 from ..saved.slider_groups import set_values, values_of
 from ..scene import windows
 from . import toolbar
@@ -161,7 +161,7 @@ def saved(rig) -> tuple:
 def put_back(rig, before: tuple) -> None:
     """Restores the state of a rig returned by `saved`."""
     values, samples, control, at, draft, active = before
-    with quietly():
+    with quiet_edits():
         set_values(rig, values)
         rig.samples.clear()
         for where, row in samples:

@@ -8,7 +8,7 @@ from bpy.props import IntProperty
 
 from ..live import target, whole
 from ..saved import restarts
-from ..saved.edited import changed
+from ..saved.edited import call_on_change
 from ..scene.reading import armature_of
 from .shell import Quick, option
 
@@ -64,5 +64,5 @@ class THEW_OT_restart_remove(Quick, bpy.types.Operator):
             for index in reversed(range(len(kept))):
                 if kept[index].frame == self.frame:
                     kept.remove(index)
-            changed(each.thew, context)
+            call_on_change(each.thew, context)
         return f"The flesh goes on through frame {self.frame}."

@@ -18,7 +18,7 @@ from ..rigs import drivers, measures
 from ..rigs.anchors import anchor_bone, anchor_face
 from ..saved import rigs as saved_rigs
 from ..saved.rigs import guide_property, template_property
-from ..saved.samples import quietly, record, show_sliders, start_samples
+from ..saved.samples import quiet_edits, record, show_sliders, start_samples
 from ..scene import windows
 from ..scene.bind_pose import BindPose
 from ..scene.reading import armature_of
@@ -50,7 +50,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
             raise Refusal("Which face should the rig hang under? Give one, or place it with the mouse")
         rig = new_rig(obj, self.name or self.template.capitalize())
         try:
-            with quietly():
+            with quiet_edits():
                 rig.template, rig.guide = self.template, self.guide
             if self.guide == "BONE":
                 anchor_bone(obj, rig, bone)
@@ -159,7 +159,7 @@ class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
         rig = obj.thew.rigs[self.place(obj)]
         sample = chosen_in(rig, rig.samples, self.sample, rig.active_sample, "sample")
         rig.samples.remove(sample)
-        with quietly():
+        with quiet_edits():
             rig.active_sample = max(0, min(sample, len(rig.samples) - 1))
             rig.draft = False
         if len(rig.samples):

@@ -16,7 +16,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved.rigs import ThewRig
-from ..saved.samples import quietly
+from ..saved.samples import quiet_edits
 from ..scene.bone_marks import known_bone, marked_bone, unmark_bones
 from ..scene.mesh import basis_positions, numbers, same_active, triangles_of
 from ..scene.reading import armature_of
@@ -33,7 +33,7 @@ def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
     bone = None if armature is None else armature.data.bones.get(name)
     if bone is None:
         raise Refusal(f"There is no bone “{name}” in the armature of {describe(obj)}: choose one of its bones")
-    with quietly():
+    with quiet_edits():
         rig.guide, rig.bone = "BONE", name
         rig.bone_token = marked_bone(armature, bone)
 
@@ -69,7 +69,7 @@ def anchor_face(
     shares = shares / shares.sum()
     rest = basis_positions(mesh) if rest is None else rest
     face = int(polygons[triangle])
-    with quietly():
+    with quiet_edits():
         rig.guide = "SKIN"
         rig.face, rig.barycentric = triangle, shares
         rig.face_part = triangle - int(np.flatnonzero(polygons == face)[0])
@@ -170,7 +170,7 @@ def remember(obj: bpy.types.Object, rig: ThewRig) -> None:
     """Marks the bone and the face named in `rig`, as far as they exist. Forgets the former ones."""
     armature = armature_of(obj)
     bone = None if armature is None else armature.data.bones.get(rig.bone)
-    with quietly():
+    with quiet_edits():
         rig.bone_token = "" if bone is None else marked_bone(armature, bone)
         guide, rig.face_token = rig.guide, 0
         if rig.face >= 0 and obj.mode != "EDIT":

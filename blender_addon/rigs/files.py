@@ -18,7 +18,7 @@ from ..logic.sliders import SLIDERS, slider_parameters
 from ..logic.spaces import mirrors
 from ..saved import rigs as saved_rigs
 from ..saved.rigs import ThewRig
-from ..saved.samples import quietly
+from ..saved.samples import quiet_edits
 from ..saved.slider_groups import set_values
 from ..scene.reading import armature_of
 from . import pushers, rigging
@@ -57,7 +57,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
     taken = {rig.name for rig in obj.thew.rigs}
     for native in natives:
         rig = saved_rigs.new_rig(obj)
-        with quietly():
+        with quiet_edits():
             fill(obj, flesh, rig, native, taken)
         taken.add(rig.name)
     obj.thew.active_rig = len(obj.thew.rigs) - 1

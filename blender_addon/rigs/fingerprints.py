@@ -7,8 +7,8 @@ import math
 
 import bpy
 
-from ..saved.rigs import in_force
-from ..saved.samples import recorded, slider_values
+from ..saved.rigs import are_in_force
+from ..saved.samples import recorded_samples, slider_values
 from ..scene.reading import armature_of
 from ..scene.rig_controls import animated, broken_drivers
 from .anchors import found_bone
@@ -24,14 +24,14 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
         return ()
     armature, moved, broken = armature_of(obj), animated(obj), broken_drivers(obj)
     prints = []
-    for i, (rig, on) in enumerate(zip(rigs, in_force(obj), strict=True)):
+    for i, (rig, on) in enumerate(zip(rigs, are_in_force(obj), strict=True)):
         if rig.guide == "BONE":
             hangs = (found_bone(armature, rig) if armature is not None else "",)
         elif rig.guide == "SKIN":
             hangs = (rig.face, rig.face_token, tuple(rig.barycentric))
         else:
             hangs = tuple(rig.matrix)
-        samples = recorded(rig)
+        samples = recorded_samples(rig)
         values = () if samples else slider_values(rig)
         numbers = (samples, values, None if moved[i] else rig.control) if on else ()
         kind = (rig.kind, rig.template, rig.guide, rig.strength_by, rig.layout)

@@ -12,7 +12,7 @@ from ..logic.errors import sentence
 from ..logic.native import core
 from ..logic.spaces import MetricSpace
 from ..saved.rigs import ThewRig
-from ..saved.samples import NEAR
+from ..saved.samples import CONTROL_TOLERANCE
 from . import rigging
 from .rigging import Resolved, blamed, parameters_now
 
@@ -88,14 +88,14 @@ def percent(share: float) -> str:
 
 def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> Any:
     """Returns the generalised forces [nodes, 3] of a rig at a control value, with its draft if there is one."""
-    if rig.draft and abs(rig.at - control) <= NEAR:
+    if rig.draft and abs(rig.at - control) <= CONTROL_TOLERANCE:
         return native.forces(body, parameters=draft(rig, native, control, body, metres_per_unit))
     return native.forces(body, gamma=control)
 
 
 def native_now(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> dict[str, float]:
     """Returns the native parameters, strength in N/m³, that are displayed at a control value."""
-    if rig.draft and abs(rig.at - control) <= NEAR:
+    if rig.draft and abs(rig.at - control) <= CONTROL_TOLERANCE:
         return draft(rig, native, control, body, metres_per_unit)
     return native.parameters(control)
 

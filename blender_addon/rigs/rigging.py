@@ -20,8 +20,16 @@ from ..logic.native import core
 from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, SLIDERS_BY_NAME, TEMPLATE_SLIDERS, native_parameters
 from ..logic.spaces import MetricSpace, mirrors
 from ..saved import rig_layouts
-from ..saved.rigs import ThewRig, in_force, on_rig
-from ..saved.samples import NEAR, quietly, recorded, show_sliders, slider_values, sliders_of, values_now
+from ..saved.rigs import ThewRig, are_in_force, on_rig
+from ..saved.samples import (
+    CONTROL_TOLERANCE,
+    current_values,
+    quiet_edits,
+    recorded_samples,
+    show_sliders,
+    slider_values,
+    sliders_of,
+)
 from ..scene import animation
 from ..scene.reading import armature_of
 from ..scene.rig_controls import animated, broken_drivers, rig_of_path
@@ -112,7 +120,7 @@ def resolve(obj: bpy.types.Object, character, bind_pose, place: MetricSpace) -> 
         return ()
     broken, moved, faces = broken_drivers(obj), animated(obj), Faces(obj.data)
     found = []
-    for index, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
+    for index, (rig, on) in enumerate(zip(obj.thew.rigs, are_in_force(obj), strict=True)):
         control = None if moved[index] else rig.control
         problem = broken.get(index, "")
         found.append(resolved(obj, character, bind_pose, place, rig, index, on, control, problem, faces))
@@ -123,7 +131,7 @@ def resolved(
     obj, character, bind_pose, place, rig, index=0, on=True, control=None, problem="", faces: Faces | None = None
 ) -> Resolved:
     """Resolves one rig of `obj`."""
-    samples = recorded(rig)
+    samples = recorded_samples(rig)
     values = slider_values(rig)
     attachment = None
     try:
@@ -162,7 +170,7 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
                     "which no flesh withstands: lower it"
                 )
     for (a, _), (b, _) in pairwise(samples):
-        if not b - a > NEAR:
+        if not b - a > CONTROL_TOLERANCE:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")
 
 
@@ -185,7 +193,7 @@ def hooked_force(obj, character, bind_pose, place: MetricSpace, rig: ThewRig, fa
                 f"The bone “{rig.bone}” of the rig “{rig.name}” is gone from {describe(armature)}: choose another one"
             )
         if bone != rig.bone:
-            with quietly():
+            with quiet_edits():
                 rig.bone = bone
         if bone not in character.bones:
             raise Refusal(
@@ -200,7 +208,7 @@ def hooked_force(obj, character, bind_pose, place: MetricSpace, rig: ThewRig, fa
         triangle, shares = face
         if triangle != rig.face:
             of = faces.triangles[1]
-            with quietly():
+            with quiet_edits():
                 rig.face, rig.barycentric = triangle, shares
                 rig.face_part = triangle - int(np.flatnonzero(of == of[triangle])[0])
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
@@ -272,7 +280,7 @@ def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.n
 
 def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
     """Returns a rig for a file, with its bone by name even if that is gone. Raises a `Refusal` if its face is gone."""
-    samples, values = recorded(rig), slider_values(rig)
+    samples, values = recorded_samples(rig), slider_values(rig)
     check_numbers(rig, samples, values)
     if rig.guide == "BONE":
         armature = armature_of(obj)
@@ -294,7 +302,7 @@ def hang(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> 
         shares = shares[::-1] if mirrors(flesh.bind_pose.mesh_matrix) else shares
         anchor_face(obj, rig, attachment.triangle, shares, flesh.character.rest)
     else:
-        with quietly():
+        with quiet_edits():
             rig.guide, rig.matrix = "FREE", world_matrix(flesh, attachment.matrix)
 
 
@@ -337,11 +345,11 @@ def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 
 def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
     """Returns the native parameters displayed at a control value, with a draft if it exists and the strength as it is set."""
-    return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit, rig.strength_by == "YIELD")
+    return native_parameters(sliders_of(rig), current_values(rig, control), metres_per_unit, rig.strength_by == "YIELD")
 
 
 def follow_controls(obj: bpy.types.Object) -> None:
     """Updates sliders after keys or drivers moved their controls. Drafts at other control values are lost, as unkeyed poses are."""
     for rig, moved in zip(obj.thew.rigs, animated(obj), strict=True):
-        if moved and abs(rig.control - rig.at) > NEAR:
+        if moved and abs(rig.control - rig.at) > CONTROL_TOLERANCE:
             show_sliders(rig)

@@ -102,7 +102,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> KeyframePlan:
     """
     group, name = obj.thew.keyframed, describe(obj)
     for owner in (group, *group.keyframes):
-        for prop, value in believed.wrong(owner):
+        for prop, value in believed.wrong_values(owner):
             raise Refusal(
                 f"The setting “{prop.name}” of {name} is {value:g}: set it to between {prop.hard_min:g} and {prop.hard_max:g}"
             )

@@ -117,12 +117,12 @@ def keep(obj: bpy.types.Object) -> None:
 
 
 def _get(key) -> float:
-    frames = frames_of(key.id_data, saved.place_of(key))
+    frames = frames_of(key.id_data, saved.index_of(key))
     return frames[0] if frames else key.kept
 
 
 def _set(key, frame: float) -> None:
-    obj, place = key.id_data, saved.place_of(key)
+    obj, place = key.id_data, saved.index_of(key)
     found = points(obj)
     mine = next((i for i, (_, value) in enumerate(found) if value == place), None)
     if mine is not None:
@@ -135,4 +135,4 @@ def _set(key, frame: float) -> None:
         call(obj)
 
 
-saved.TIMES.update(get=_get, set=_set)
+saved.TIME_ACCESS.update(get=_get, set=_set)

@@ -38,7 +38,7 @@ _curves: dict[int, tuple] = {}
 
 def arrows(obj: bpy.types.Object) -> list[Drawing]:
     """Returns the velocities of the chosen key as arrows."""
-    key = saved.active(obj)
+    key = saved.active_key(obj)
     block = keyframe_shapes.block_of(obj, key) if key is not None else None
     if block is None:
         return []

@@ -190,7 +190,7 @@ def draw_keyframed(layout, context, obj, width: int) -> None:
     row.operator("thew.keyframed_remove", text="", icon="TRASH")
     draw_state(layout, obj, width)
     draw_list(layout, obj)
-    key = saved.active(obj)
+    key = saved.active_key(obj)
     if key is not None:
         draw_key(layout.box(), obj, key)
     draw_dials(layout, obj)

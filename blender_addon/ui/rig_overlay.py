@@ -16,7 +16,7 @@ from ..logic.errors import Refusal
 from ..logic.guides import carried_frame, ridden_frame
 from ..logic.native import core
 from ..rigs import fingerprints, rigging
-from ..saved.rigs import in_force
+from ..saved.rigs import are_in_force
 from .viewing import Drawing, Overlay, draw_all
 
 ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
@@ -36,7 +36,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     mesh = obj.evaluated_get(depsgraph)
     attachments = known_attachments(obj, flesh)
     found = []
-    for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
+    for i, (rig, on) in enumerate(zip(obj.thew.rigs, are_in_force(obj), strict=True)):
         chosen = i == obj.thew.active_rig
         try:
             attachment = attachments.get(i) or rigging.hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)

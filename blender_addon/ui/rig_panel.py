@@ -10,7 +10,7 @@ from ..live.session import register as fleshes
 from ..logic.sentences import plural
 from ..logic.sliders import GUIDE_SLIDERS, GUIDES, TEMPLATE_SLIDERS, TEMPLATES
 from ..saved import rigs as saved_rigs
-from ..saved.samples import NEAR, sliders_of
+from ..saved.samples import CONTROL_TOLERANCE, sliders_of
 from ..scene.reading import armature_of
 from .layouts import draw_text
 from .places import foldout, panels
@@ -35,7 +35,7 @@ class THEW_UL_samples(bpy.types.UIList):
     def draw_item(self, _context, layout, rig, sample, _icon, _active, _property, _index=0, _filter=0):
         row = layout.row(align=True)
         row.prop(sample, "control", text="At", emboss=False)
-        if abs(sample.control - rig.control) <= NEAR:
+        if abs(sample.control - rig.control) <= CONTROL_TOLERANCE:
             row.label(text="", icon="LAYER_ACTIVE")
 
 
@@ -47,7 +47,7 @@ class THEW_MT_rigs(bpy.types.Menu):
 
     def draw(self, context):
         layout, obj = self.layout, target.of(context)
-        rig = saved_rigs.active(obj)
+        rig = saved_rigs.active_rig(obj)
         if rig is not None and obj.thew.made.flesh:
             again = layout.operator("thew.rig_place", text="Place Anew", icon="PIVOT_CURSOR")
             again.index, again.template, again.guide = obj.thew.active_rig, rig.template, rig.guide
@@ -218,7 +218,7 @@ def draw_rigs(layout, _context, obj, width: int) -> None:
         layout.label(text="They push once flesh is added", icon="INFO")
         layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
     draw_list(layout, obj)
-    rig = saved_rigs.active(obj)
+    rig = saved_rigs.active_rig(obj)
     if settings.made.flesh:
         draw_hand(layout, rig)
     if rig is not None:

@@ -129,7 +129,7 @@ def test_old_file_new_slider_default(rigged, tmp_path, monkeypatch):
         assert now(body) == was
         assert {sample.sliders.falloff for rig in body.thew.rigs for sample in rig.samples} == {0.25}
         rig = body.thew.rigs[1]
-        recorded = part("saved.samples").recorded(rig)[1][1]
+        recorded = part("saved.samples").recorded_samples(rig)[1][1]
         assert dict(zip(names, recorded, strict=True)) == {"falloff": 0.25, **dict(zip(PLACES, was[1, 1], strict=True))}
     finally:
         for kind in (*kinds, groups.ThewFixed):

@@ -143,7 +143,7 @@ def test_old_rig_keeps_force(fleshed):
     body, _ = fleshed
     rig = body.thew.rigs.add()
     assert rig.strength_by == "FORCE"
-    with part("saved.samples").quietly():
+    with part("saved.samples").quiet_edits():
         rig.template, rig.guide, rig.strength, rig.radius = "BULGE", "BONE", 3e4, 0.3
     part("rigs.anchors").anchor_bone(body, rig, "Spine")
     part("saved.samples").start_samples(rig)
@@ -204,7 +204,7 @@ def test_draft_yield_measured(fleshed):
     rig = add_rig(body, bone="Spine")
     full = settled(body)
     rig.control = 0.4
-    with part("saved.samples").quietly():
+    with part("saved.samples").quiet_edits():
         values = {"strength": rig.samples[1].sliders.strength}
     part("saved.samples").set_sliders(rig, values)
     assert rig.draft
