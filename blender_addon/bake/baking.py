@@ -105,7 +105,7 @@ def bake(
     parts = []
     for i, source in enumerate(sources):
         share = [0.8 + 0.15 * (i + k) / len(sources) for k in (0, 1)]
-        with poses.shown([source.obj]) if source.obj is not body else nullcontext():
+        with poses.show_hidden([source.obj]) if source.obj is not body else nullcontext():
             parts.append((source, (yield from span(target.prepare(source, space), *share))))
     yield Progress(0.95, f"Writing {target.label.lower()}")
     names = put(target, parts)[0]
@@ -152,7 +152,7 @@ def of_body(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: lis
 def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
     """Builds the task that simulates `start`..`end`, beginning where the preview begins so that both show the same."""
     obj = found.obj
-    first, last = groups.widened(obj, scene, start, end)
+    first, last = groups.simulated_range(obj, scene, start, end)
     flesh = register.of(obj)
     build_settings, bind_pose = BuildSettings.of(obj, scene).baked(), BindPose.saved(obj)
     # A longer clip is kept: its frames are the same, and nothing needs to be simulated again.

@@ -26,7 +26,7 @@ def clip_of(obj: bpy.types.Object) -> bpy.types.Action | None:
     if obj.thew.made.baked_of is not None:
         return obj.thew.made.baked_of
     armature = armature_of(obj)
-    played = animation.playing(armature) if armature is not None else None
+    played = animation.played_action(armature) if armature is not None else None
     return played.action if played is not None and played.plain else None
 
 
@@ -42,7 +42,7 @@ def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
 def misfit(obj: bpy.types.Object) -> str:
     """Returns the sentence that the bones play another action than the baked one; "" if they play that one."""
     armature, baked = armature_of(obj), obj.thew.made.baked_of
-    played = animation.playing(armature) if armature is not None else None
+    played = animation.played_action(armature) if armature is not None else None
     if armature is None or baked is None or (played is not None and played.action == baked):
         return ""
     what = f"plays “{played.action.name}”" if played is not None else "plays something else"

@@ -34,10 +34,10 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     names = [f"“{other.name}”" for other in gone]
     uids = [other.persistent_uid for other in gone]
     worn = list(riding.on(obj))
-    kept = flesh_map.remove_untouched(obj, reading.armature_of(obj)) if made.flesh else []
+    kept = flesh_map.remove_unpainted(obj, reading.armature_of(obj)) if made.flesh else []
     modifier.remove(obj)
     for uid in uids:
-        obj.modifiers.remove(modifier.by_id(obj, uid))
+        obj.modifiers.remove(modifier.modifier_by_id(obj, uid))
     carried = posed and obj.parent is not None and obj.parent_type == "ARMATURE"
     if carried:
         obj.parent_type = "OBJECT"
@@ -75,7 +75,7 @@ def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifie
     If the flesh was removed before, nothing distinguishes them: in posed space these are then the Armature modifiers.
     """
     made = obj.thew.made
-    armature = modifier.by_id(obj, made.armature_modifier)
+    armature = modifier.modifier_by_id(obj, made.armature_modifier)
     if (made.flesh or made.rides) and armature is not None:
-        return stack.held(obj, armature, made.baked_space)
+        return stack.modifiers_in_bake(obj, armature, made.baked_space)
     return [other for other in obj.modifiers if other.type == "ARMATURE"] if posed else []

@@ -39,13 +39,13 @@ def keys(
     `rest` [n, 3]: the vertices before the armature acts. `offset(i)` [n, 3]: the offset wanted on the posed skin of the
     i-th frame. `miss`: the largest distance of a key from it, where the armature flattens the skin. All are in object space.
     """
-    with poses.playing(), Probe(found, rest, scene) as probe:
+    with poses.silence_handlers(), Probe(found, rest, scene) as probe:
 
         def look(i: int, _frame: int) -> tuple[np.ndarray, float]:
             key, miss = _key(probe, view_layer, np.asarray(offset(i), dtype=np.float64))
             return key.astype(np.float32), miss
 
-        made = yield from poses.played(scene, frames, look, "Into rest space: frame")
+        made = yield from poses.play_frames(scene, frames, look, "Into rest space: frame")
     return np.stack([key for key, _ in made]), max(0.0, *(miss for _, miss in made))
 
 

@@ -55,7 +55,7 @@ def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, v
         turn = np.linalg.solve(mine[:3, :3], of_body[:3, :3])
         return layer.offsets(flesh.offsets(frames[i])) @ turn.T
 
-    own = modifier.by_id(obj, obj.thew.made.armature_modifier)
+    own = modifier.modifier_by_id(obj, obj.thew.made.armature_modifier)
     found = None if own is None or own.object is None else reading.Subject(obj, own.object, own)
 
     def differences(left: set[int]) -> Task:

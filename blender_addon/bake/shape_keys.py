@@ -65,7 +65,7 @@ def in_rest_space(source: Source) -> Task:
     """
     found, scene, view_layer, frames = source.found, source.scene, source.view_layer, source.frames
     basis = basis_positions(source.obj.data)
-    if not stack.held(source.obj, found.modifier, "REST"):
+    if not stack.modifiers_in_bake(source.obj, found.modifier, "REST"):
         return (yield from rest_space.keys(found, basis, scene, view_layer, frames, source.offset))
     left = {other.persistent_uid for other in skinning.armature_modifiers(found)}
     rows = yield from span(source.differences(left), 0.0, 0.6)

@@ -36,7 +36,7 @@ SMALL = 1e-3
 
 def armature_modifiers(found: Subject) -> list[bpy.types.ArmatureModifier]:
     """Returns the Armature modifiers that act on the mesh, up to the one before the flesh."""
-    return [other for other in stack.held(found.obj, found.modifier, "POSED") if moves(other)]
+    return [other for other in stack.modifiers_in_bake(found.obj, found.modifier, "POSED") if moves(other)]
 
 
 def moves(other: bpy.types.Modifier) -> bool:

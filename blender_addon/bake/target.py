@@ -42,7 +42,7 @@ class Source:
     @property
     def clip(self) -> bpy.types.Action | None:
         """The one action that the armature plays unchanged; `None` where it plays several, or no action."""
-        played = animation.playing(self.found.armature) if self.found is not None else None
+        played = animation.played_action(self.found.armature) if self.found is not None else None
         return played.action if played is not None and played.plain else None
 
 

@@ -98,7 +98,7 @@ def restore(obj: bpy.types.Object, scene) -> None:
     keyframed.checked(obj)
     modifier.insert_first(obj)
     obj.thew.keyframed.down = keyframe_shapes.gravity_in(obj, scene)
-    if keyframe_times.is_lost(obj):
+    if keyframe_times.is_curve_lost(obj):
         keyframe_times.write(obj, keyframe_times.points(obj))
 
 
@@ -123,7 +123,7 @@ def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None =
     return group.active
 
 
-def taken(obj: bpy.types.Object, found: list[keyframe_times.Point], frame: float) -> None:
+def taken(obj: bpy.types.Object, found: list[keyframe_times.TimePoint], frame: float) -> None:
     """Refuses a time that another key has."""
     for time, place in found:
         if abs(time - frame) < TIME_TOLERANCE:
@@ -158,7 +158,7 @@ def key_remove(obj: bpy.types.Object, place: int) -> None:
     """Removes a key and its times from the list. Its shape key stays."""
     group = obj.thew.keyframed
     found, key = keyframe_times.points(obj), group.keyframes[place]
-    lost = keyframe_times.is_lost(obj)
+    lost = keyframe_times.is_curve_lost(obj)
     muted = keyframe_shapes.muted_block(obj, key)
     heir = next((o for i, o in enumerate(group.keyframes) if i != place and o.shape == key.shape), None)
     if muted is not None and heir is not None:
@@ -176,7 +176,7 @@ def key_move(obj: bpy.types.Object, place: int, to: int) -> None:
     group = obj.thew.keyframed
     if not 0 <= to < len(group.keyframes):
         return
-    found, lost = keyframe_times.points(obj), keyframe_times.is_lost(obj)
+    found, lost = keyframe_times.points(obj), keyframe_times.is_curve_lost(obj)
     order = list(range(len(group.keyframes)))
     order.insert(to, order.pop(place))
     group.keyframes.move(place, to)

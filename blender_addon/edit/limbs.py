@@ -179,8 +179,8 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
     if group is None:
         raise Refusal(f"{describe(source)} has no vertex group “{name}”: paint it first, or choose another")
     pairs = matched(source, target)
-    missing = flesh_map.MISSING.get(name, 0.0)
-    values = flesh_map.of_mesh(source.data, group.index, missing).astype(np.float64)
+    missing = flesh_map.MISSING_VALUES.get(name, 0.0)
+    values = flesh_map.mesh_weights(source.data, group.index, missing).astype(np.float64)
     _, character, _, _ = scene_limbs.read(source, context)
     surface = core().Surface(character.rest, character.triangles)
     flesh_map.check_paintable(target, armature_of(target), name)

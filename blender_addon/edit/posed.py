@@ -151,7 +151,7 @@ def before_rebuilding(obj, view_layer: bpy.types.ViewLayer) -> np.ndarray:
     mine = obj.thew.made.modifier
     upto = [m.persistent_uid for m in obj.modifiers]
     upto = set(upto[: upto.index(mine) + 1])
-    with poses.playing():
+    with poses.silence_handlers():
         with modifiers_on(obj, upto, basis=False):
             view_layer.update()
             shown = evaluated_positions(obj, view_layer.depsgraph)

@@ -32,11 +32,11 @@ def soften(context: bpy.types.Context, obj: bpy.types.Object, part: str, size: f
     flesh = jobs.with_body(obj, context.scene, context.view_layer)
     preset, skin = PARTS[part], Skin.of(flesh)
     if part == "WHOLE":
-        values, where = amount * flesh_map.automatic(flesh), "everywhere"
+        values, where = amount * flesh_map.automatic_map(flesh), "everywhere"
     else:
         share, where = shaped(obj, flesh, skin, part, size) or region(context, obj, skin, preset, size)
         old = flesh_map.read(obj, flesh_map.FLESH)
-        values = maps.mix(flesh_map.automatic(flesh) if old is None else old, share, amount)
+        values = maps.mix(flesh_map.automatic_map(flesh) if old is None else old, share, amount)
     flesh_map.write(obj, flesh_map.FLESH, values)
     obj.data.update_tag()
     return where
@@ -172,8 +172,8 @@ def back_to_automatic(context, obj) -> None:
     flesh = jobs.with_body(obj, context.scene, context.view_layer)
     group = obj.vertex_groups.get(flesh_map.FLESH)
     if group is not None:
-        flesh_map.write(obj, flesh_map.FLESH, flesh_map.automatic(flesh))
+        flesh_map.write(obj, flesh_map.FLESH, flesh_map.automatic_map(flesh))
         obj.thew.made.flesh_map = flesh_map.digest(flesh_map.read(obj, flesh_map.FLESH))
     else:
-        flesh_map.fill(obj, armature, flesh_map.automatic(flesh))
+        flesh_map.fill(obj, armature, flesh_map.automatic_map(flesh))
     obj.data.update_tag()

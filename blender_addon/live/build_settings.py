@@ -28,8 +28,8 @@ class ContactSettings:
     self_contact: bool
     thickness: float  # gap between skins, scene units
     friction: float
-    ignored: tuple[str, bool]  # vertex group without contact, see `scene.ignored.asked`
-    colliders: tuple[colliders.Asked, ...]  # the objects to collide with
+    ignored: tuple[str, bool]  # vertex group without contact, see `scene.ignored.chosen_group`
+    colliders: tuple[colliders.ColliderRequest, ...]  # the objects to collide with
     others: tuple[str, ...] = ()  # names of the objects to simulate together with, see `scene.groups`
 
     @staticmethod
@@ -40,7 +40,7 @@ class ContactSettings:
             return None
         others = groups.others(obj, scene)
         return ContactSettings(
-            s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj), colliders.asked(obj, scene, others),
+            s.self_contact, s.contact_thickness, s.contact_friction, ignored.chosen_group(obj), colliders.requested_colliders(obj, scene, others),
             tuple(other.name for other in others),
         )  # fmt: skip
 
@@ -85,7 +85,7 @@ class BuildSettings:
         return self.contact if self.method in CONTACT_METHODS else None
 
     @property
-    def collides_with(self) -> tuple[colliders.Asked, ...]:
+    def collides_with(self) -> tuple[colliders.ColliderRequest, ...]:
         """Returns the objects that the flesh collides with."""
         return () if self.touches is None else self.touches.colliders
 

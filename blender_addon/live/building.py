@@ -57,7 +57,11 @@ def build(
         motion = kept.motion
     elif frames is None:
         same = flesh.character is not None and flesh.character.digest == character.digest
-        motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
+        motion = (
+            motion
+            if same and motion is not None and motion.moving == rig_controls.control_animation(found.obj)
+            else None
+        )
     elif not (
         trust_motion
         and motion is not None

@@ -27,7 +27,7 @@ class Common:
     """Data shared by all objects that are simulated together."""
 
     place: MetricSpace  # origin and scale of their metres
-    made: dict[colliders.Asked, Any] = field(
+    made: dict[colliders.ColliderRequest, Any] = field(
         default_factory=dict
     )  # a thew.Collider per object: the core counts it once
 
@@ -76,7 +76,7 @@ def may_stiffen(built: Any) -> bool:
     return settings.touches.self_contact and parts and settings.simulation.elastic_joints < 1.0
 
 
-def collider(place: MetricSpace, asked: colliders.Asked, read: Collider) -> Any:
+def collider(place: MetricSpace, asked: colliders.ColliderRequest, read: Collider) -> Any:
     """Builds the core's collider of an object; a `Refusal` names it where the core cannot collide with it."""
     vertices, motion = read.given(place)
     try:
@@ -89,7 +89,7 @@ def collider(place: MetricSpace, asked: colliders.Asked, read: Collider) -> Any:
         ) from error
 
 
-def asked_for(built: Any, collided: Colliders) -> list[tuple[colliders.Asked, Collider]]:
+def asked_for(built: Any, collided: Colliders) -> list[tuple[colliders.ColliderRequest, Collider]]:
     """Returns the colliders that were read and are still wanted, each with its settings."""
     asked = {each.key: each for each in built.build_settings.collides_with}
     return [(asked[each.key], each) for each in collided.each if each.key in asked]
@@ -102,7 +102,7 @@ def thickness(built: Any) -> float:
 
 def were_read(built: Any) -> bool:
     """Returns whether the colliders read along with the motion are those that the settings now want."""
-    return built.motion.colliders.asked == colliders.which(built.build_settings.collides_with)
+    return built.motion.colliders.asked == colliders.read_properties(built.build_settings.collides_with)
 
 
 def key(built: Any, collided: Colliders) -> bytes:

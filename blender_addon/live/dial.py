@@ -24,7 +24,7 @@ MOST = 3.0
 
 def turned(obj: bpy.types.Object) -> None:
     """Schedules a simulation after Softness or the modulus changed; meanwhile shows approximately its effect."""
-    if windows.headless() or not obj.thew.made.flesh:
+    if windows.is_headless() or not obj.thew.made.flesh:
         return
     dragged, flesh = updates.soon(obj), session.register.known(obj)
     if dragged and flesh is not None and is_seen(obj, flesh):
@@ -33,7 +33,7 @@ def turned(obj: bpy.types.Object) -> None:
 
 def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
     """Returns whether the clip is what the view shows of the flesh, at a frame that stands still."""
-    if poses.busy or windows.playing() or updates.state.rendering or not session.is_shown(obj):
+    if poses.silence_depth or windows.is_playing() or updates.state.rendering or not session.is_shown(obj):
         return False
     settings = obj.thew
     if settings.settled or settings.preview_mode or flesh.condition.pose is Pose.OTHER:

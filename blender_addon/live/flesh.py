@@ -279,7 +279,7 @@ class Flesh(Built):
         """
         pose = PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
         asked = self.build_settings.collides_with if with_contact else ()
-        return replace(pose, colliders=colliders.now(asked, depsgraph, frame)) if asked else pose
+        return replace(pose, colliders=colliders.current_colliders(asked, depsgraph, frame)) if asked else pose
 
     def settled_at(
         self,
@@ -331,7 +331,7 @@ class Flesh(Built):
         """Returns the offsets of flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them."""
         motion = self.motion
         # Controls that were read are void once other rigs are keyed or driven: then the present values apply.
-        read = bool(motion.moving) and motion.moving == rig_controls.moving(obj)
+        read = bool(motion.moving) and motion.moving == rig_controls.control_animation(obj)
 
         def shape(index: int) -> np.ndarray:
             push = self.pushed(obj, motion.controls[index] if read else None)

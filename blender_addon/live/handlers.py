@@ -38,24 +38,24 @@ def rig_changed(obj: bpy.types.Object) -> None:
     """Reacts to an edited rig: settled flesh shows it at once, moving flesh soon."""
     setting_changed(obj)
     flesh = fleshes.known(obj)
-    if obj.thew.settled and flesh is not None and not windows.headless():
+    if obj.thew.settled and flesh is not None and not windows.is_headless():
         resting.show_settled(obj, flesh)
 
 
 def setting_changed(obj: bpy.types.Object) -> None:
     """Schedules a new simulation after an edited setting, with a window."""
-    if not windows.headless() and obj.thew.made.flesh:
+    if not windows.is_headless() and obj.thew.made.flesh:
         updates.wait(obj)
 
 
 def switched(obj: bpy.types.Object) -> None:
     """Reacts to the `enabled` switch: shows the flesh, or the plain armature."""
-    if obj.thew.made.rides and not poses.busy:
+    if obj.thew.made.rides and not poses.silence_depth:
         riding.switch(obj)
         playback.look_up(bpy.context.scene)
     elif obj.thew.made.keyframed:
         keyframed_events.switched(obj)
-    elif obj.thew.made.flesh and not poses.busy:
+    elif obj.thew.made.flesh and not poses.silence_depth:
         jobs.apply_state(obj)
         flesh, scene = fleshes.known(obj), bpy.context.scene
         if flesh is None:  # the file was just opened
@@ -66,7 +66,7 @@ def switched(obj: bpy.types.Object) -> None:
 
 def mounted(obj: bpy.types.Object) -> None:
     """Reacts to a new choice of the body to ride on: shows the rider there."""
-    if not obj.thew.made.rides or poses.busy:
+    if not obj.thew.made.rides or poses.silence_depth:
         return
     riding.hide(obj)
     body = obj.thew.body
@@ -85,7 +85,7 @@ def preview_changed(obj: bpy.types.Object) -> None:
     if flesh is None or flesh.clip is None:
         setting_changed(obj)
         return
-    if not session.is_shown(obj) or poses.busy:
+    if not session.is_shown(obj) or poses.silence_depth:
         return
     session.present(obj, flesh, bpy.context.scene)
     jobs.note(obj, flesh)
@@ -99,7 +99,7 @@ def preview_changed(obj: bpy.types.Object) -> None:
 @persistent
 def after_update(scene, depsgraph):
     """Looks after an edit whether it touched a mesh of ours, or a pose."""
-    if poses.busy or rendering.elsewhere() or updates.state.rendered_elsewhere:
+    if poses.silence_depth or rendering.elsewhere() or updates.state.rendered_elsewhere:
         return
     if depsgraph.id_type_updated("COLLECTION"):
         registers.look_again()
@@ -128,7 +128,7 @@ def after_update(scene, depsgraph):
                 happened(obj, flesh, Event.MISFITS)
         if obj.mode == "SCULPT":
             session.hide(obj, flesh)
-        if not windows.headless() and session.is_live(obj):
+        if not windows.is_headless() and session.is_live(obj):
             follow_rigs(obj, flesh)
             follow_things(obj, flesh, scene, depsgraph)
             found = reading.armature_modifier(obj)
@@ -142,13 +142,13 @@ def follow_rigs(obj, flesh) -> None:
         return
     if validity.moved(obj, flesh):
         updates.wait(obj)
-    if not windows.playing():
+    if not windows.is_playing():
         rigging.follow_controls(obj)
 
 
 def follow_things(obj, flesh, scene, depsgraph) -> None:
     """Reacts to objects that gained Collision physics, and to colliders that were moved."""
-    if windows.playing() or not obj.thew.use_contact or flesh.motion is None:
+    if windows.is_playing() or not obj.thew.use_contact or flesh.motion is None:
         return  # playback checks each frame itself
     if flesh.build_settings.contact != ContactSettings.of(obj, scene):
         updates.wait(obj)
@@ -202,7 +202,7 @@ def after_undo(*_):
             life = kind.known(obj)
             if life is not None:
                 happened(obj, life, Event.UNDONE)
-    if not windows.headless():
+    if not windows.is_headless():
         keyframed_events.look_up(scene)
 
 
@@ -216,7 +216,7 @@ def render_starts(scene, *_):
     updates.state.read_again.clear()
     rendering.begins()
     objects = fleshes.objects(scene)
-    if windows.headless():
+    if windows.is_headless():
         session.notice(objects, bpy.context.view_layer.depsgraph)
     elif objects and not updates.state.rendered_elsewhere:
         prepare(scene)
@@ -245,7 +245,7 @@ def prepare(scene) -> None:
 def render_ends(*_):
     """Shows the window's frame again after a render."""
     updates.state.rendering = updates.state.rendered_elsewhere = False
-    if not windows.headless():
+    if not windows.is_headless():
         rendering.later(lambda: playback.look_up(bpy.context.scene))
 
 

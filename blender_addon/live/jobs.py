@@ -51,10 +51,10 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     build_settings = replace(build_settings, restarts=tuple(sorted({*build_settings.restarts, *cuts})))
     frames = _live_frames(obj, scene) if simulate else None
     if had:
-        modifier.adopt(obj)
-    placed = modifier.by_id(obj, obj.thew.made.modifier) is not None
+        modifier.note_modifier(obj)
+    placed = modifier.modifier_by_id(obj, obj.thew.made.modifier) is not None
     placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid
-    placed = placed and not (modifier.is_former(obj) or modifier.parts_chain(obj))
+    placed = placed and not (modifier.is_former_flesh(obj) or modifier.splits_chain(obj))
     if not placed:
         modifier.check_place(obj, found.modifier)
     flesh = register.of(obj) if had else Flesh()
@@ -69,10 +69,10 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         restarts.add(settings, cuts)
         register.keep(obj, flesh)
     if not placed:
-        modifier.insert(obj, modifier.by_id(obj, found.modifier.persistent_uid))
+        modifier.insert(obj, modifier.modifier_by_id(obj, found.modifier.persistent_uid))
     made.shows_bake = False
     settings.enabled = True
-    flesh_map.fill(obj, found.armature, flesh_map.automatic(flesh))
+    flesh_map.fill(obj, found.armature, flesh_map.automatic_map(flesh))
     apply_state(obj)
     settle(obj, flesh, scene)
     return flesh
@@ -103,7 +103,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     settings.made.shows_bake = False
     settings.enabled = True
     if settings.made.flesh_map:
-        flesh_map.fill(obj, found.armature, flesh_map.automatic(flesh))
+        flesh_map.fill(obj, found.armature, flesh_map.automatic_map(flesh))
     apply_state(obj)
     settle(obj, flesh, scene)
     return flesh
@@ -167,10 +167,10 @@ def check_flesh(obj) -> None:
     reading.check_editable(obj)
     if not obj.thew.made.flesh:
         raise Refusal(f"{describe(obj)} has no flesh: press Add Flesh first")
-    modifier.adopt(obj)
-    if modifier.by_id(obj, obj.thew.made.modifier) is None:
+    modifier.note_modifier(obj)
+    if modifier.modifier_by_id(obj, obj.thew.made.modifier) is None:
         raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Add Flesh again, or Remove")
-    if modifier.is_former(obj):
+    if modifier.is_former_flesh(obj):
         modifier.migrate(obj)
         apply_state(obj)
 
@@ -190,7 +190,7 @@ def rest(obj, scene, view_layer) -> Task:
         )
         parts = flesh.character, bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still=True)
-    with poses.shown([found.armature, found.obj]):
+    with poses.show_hidden([found.armature, found.obj]):
         view_layer.update()
         pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current, with_contact=True)
     offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), collided=pose.colliders)
@@ -219,7 +219,7 @@ def with_body(obj, scene, view_layer) -> Flesh:
 
 def settle(obj, flesh, scene) -> None:
     """Finishes a build: renews the node tree, the notes and the flesh of the current frame."""
-    modifier.renew(obj)
+    modifier.renew_tree(obj)
     happened(obj, flesh, Event.ACCEPTED)
     note(obj, flesh)
     session.present(obj, flesh, scene)
@@ -271,8 +271,8 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     name = describe(obj)
     if (
         not (made.flesh or made.rides or made.keyframed)
-        and not bakes.said(obj)
-        and not modifier.ours(obj)
+        and not bakes.bake_descriptions(obj)
+        and not modifier.thew_modifiers(obj)
         and not (remove_rigs and len(obj.thew.rigs))
     ):
         raise Refusal(f"{name} has no flesh: nothing to remove")
@@ -284,9 +284,9 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
         return keyframed.remove(obj)
     sentences = []
     if made.flesh:
-        if modifier.by_id(obj, made.armature_modifier) is None:
+        if modifier.modifier_by_id(obj, made.armature_modifier) is None:
             sentences.append(f"The Armature modifier that the flesh of {name} followed was no longer there")
-        sentences += flesh_map.remove_untouched(obj, reading.armature_of(obj))
+        sentences += flesh_map.remove_unpainted(obj, reading.armature_of(obj))
     if remove_rigs:
         rigging.clear(obj)
     elif len(obj.thew.rigs):

@@ -104,7 +104,7 @@ def found(obj, scene, subject, character, bind_pose, build_settings: BuildSettin
     if not content:
         return None
     marked, bones = poses.marked_cycle(subject, scene), len(subject.armature.pose.bones)
-    moving = rig_controls.moving(obj)
+    moving = rig_controls.control_animation(obj)
 
     def open_it(_progress):
         try:
@@ -161,7 +161,7 @@ def opened(content: bytes, character, bind_pose, build_settings: BuildSettings) 
             maps, matrices, raw, controls = (np.ascontiguousarray(file[name]) for name in names)
             motion = poses.Motion(int(meta["start"]), maps, matrices, raw, digest_of(maps, matrices), controls, ())
             if "before" in file:
-                motion.before = poses.Before(np.ascontiguousarray(file["before"]), file["before_controls"])
+                motion.before = poses.LeadPoses(np.ascontiguousarray(file["before"]), file["before_controls"])
                 if motion.before.maps.shape[1:] != maps.shape[1:] or len(motion.before.controls) != len(motion.before):
                     return kept
             count = len(maps)

@@ -20,7 +20,7 @@ from ..logic.states import UNREAD_CONDITION, Build, Condition, Event, Mesh
 from ..logic.tasks import Progress, Task, Work
 from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, keyframe_times, modifier, reading
-from ..scene.keyframe_shapes import Shapes
+from ..scene.keyframe_shapes import MeshShapes
 from . import skin
 from .events import happened
 from .registers import Register
@@ -32,7 +32,7 @@ class Known:
 
     condition: Condition = UNREAD_CONDITION  # changed by `events.happened` alone
     motion: Inbetween | None = None
-    shapes: Shapes | None = None  # the shape keys that it was built from
+    shapes: MeshShapes | None = None  # the shape keys that it was built from
     structure: tuple = ()  # the other inputs of the build
     plan: KeyframePlan | None = None  # present settings
     tried: tuple = ()  # inputs of the last failed build
@@ -61,7 +61,7 @@ def is_shown(obj: bpy.types.Object) -> bool:
 # building -------------------------------------------------------------------------------------------------------------
 
 
-def built(obj: bpy.types.Object, plan: KeyframePlan, shapes: Shapes) -> Task:
+def built(obj: bpy.types.Object, plan: KeyframePlan, shapes: MeshShapes) -> Task:
     """Builds a task that returns the motion of a plan; changes nothing."""
     core_module, name = core(), describe(obj)
     return (
@@ -86,7 +86,7 @@ def compute(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     return motion
 
 
-def take(obj, scene, plan: KeyframePlan, shapes: Shapes, motion: Inbetween) -> None:
+def take(obj, scene, plan: KeyframePlan, shapes: MeshShapes, motion: Inbetween) -> None:
     """Takes over a finished build, and shows it from now on."""
     known = register.of(obj)
     known.motion, known.shapes, known.structure, known.plan = motion, shapes, plan.structure(), plan
@@ -137,7 +137,7 @@ def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None =
     return ""
 
 
-def quick(known: Known, shapes: Shapes, plan: KeyframePlan) -> bool:
+def quick(known: Known, shapes: MeshShapes, plan: KeyframePlan) -> bool:
     """Returns whether the new shapes differ from the built ones in vertex groups alone, and none of these fixes vertices."""
     old = known.shapes
     if old.basis.shape != shapes.basis.shape or old.triangles.shape != shapes.triangles.shape:
@@ -225,7 +225,7 @@ def ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     known = register.of(obj)
     try:
         keyframe_shapes.check_mesh(obj)
-        if modifier.by_id(obj, obj.thew.made.modifier) is None:
+        if modifier.modifier_by_id(obj, obj.thew.made.modifier) is None:
             raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Compute, which makes it again")
         if refresh(obj, scene, known) == "BUILD":
             return False

@@ -31,7 +31,7 @@ def look_up(scene) -> None:
     objects = moving.objects(scene)
     if not objects:
         return
-    if windows.headless() and not updates.state.rendering:
+    if windows.is_headless() and not updates.state.rendering:
         notice()
     for obj in objects:
         present(obj, scene)
@@ -61,7 +61,7 @@ def present(obj: bpy.types.Object, scene) -> None:
             keyframe_shapes.remember(obj)  # shape keys may be renamed and sculpted whatever the view shows
         return
     if not keyframed.ready(obj, scene):
-        if windows.headless() or updates.state.rendering:
+        if windows.is_headless() or updates.state.rendering:
             with rendering.shown_progress() as progress:
                 finish(keyframed.update(obj, scene), progress)
         elif obj.session_uid not in hushed:
@@ -78,14 +78,14 @@ def present(obj: bpy.types.Object, scene) -> None:
 def edited(obj: bpy.types.Object) -> None:
     """Shows the effect of a setting that was edited by hand or by a script."""
     hushed.discard(obj.session_uid)
-    if not obj.thew.made.keyframed or poses.busy or rendering.elsewhere():
+    if not obj.thew.made.keyframed or poses.silence_depth or rendering.elsewhere():
         return
     keyframe_shapes.mute(obj, obj.thew.enabled)
     if not keyframed.is_shown(obj):
         return
     known = moving.of(obj)
     if not keyframed.ready(obj, bpy.context.scene):
-        if not windows.headless():
+        if not windows.is_headless():
             wait(obj)  # without a window the next frame that is looked up builds it
         return
     if keyframed.fits(obj, known):
@@ -105,18 +105,20 @@ def after_update(scene, depsgraph) -> None:
             ids.add(obj.data.shape_keys.session_uid)
         if ids & touched:
             happened(obj, known, Event.MESH_UPDATED)
-        if windows.headless() or windows.playing():
+        if windows.is_headless() or windows.is_playing():
             continue  # the next frame that is looked up handles it
         if keyframed.is_live(obj) and not keyframed.is_shown(obj):
             keyframed.hide(obj)
             continue
         before = known.plan, known.condition.mesh
-        if not keyframed.is_shown(obj) or windows.stroking():
+        if not keyframed.is_shown(obj) or windows.is_stroking():
             continue
         if not keyframed.ready(obj, scene):
             if obj.session_uid not in hushed:
                 wait(obj)
-        elif (before != (known.plan, Mesh.READ) or modifier.written(obj.data) is None) and keyframed.fits(obj, known):
+        elif (before != (known.plan, Mesh.READ) or modifier.written_offsets(obj.data) is None) and keyframed.fits(
+            obj, known
+        ):
             keyframed.write(obj, known, scene)
 
 
@@ -127,7 +129,7 @@ def is_geometry(update) -> bool:
 
 def switched(obj: bpy.types.Object) -> None:
     """Reacts to the motion being switched on or off."""
-    if obj.thew.made.keyframed and not poses.busy:
+    if obj.thew.made.keyframed and not poses.silence_depth:
         keyframed.apply_state(obj)
         present(obj, bpy.context.scene)
 

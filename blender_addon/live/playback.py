@@ -33,7 +33,7 @@ def before_frame(scene, _depsgraph=None):
 
 def show_frame(scene) -> None:
     """Writes the offsets of all objects of the scene at its frame; while poses are read, those of keyframed flesh alone."""
-    if not poses.busy:
+    if not poses.silence_depth:
         look_up(scene)
     keyframed_events.look_up(scene)
 
@@ -43,7 +43,7 @@ def look_up(scene) -> None:
     objects = fleshes.objects(scene)
     if not objects:
         return
-    if windows.headless() and not updates.state.rendering:
+    if windows.is_headless() and not updates.state.rendering:
         session.notice(objects, bpy.context.view_layer.depsgraph)
     for obj in objects:
         if not session.is_shown(obj, updates.state.rendering):
@@ -67,7 +67,7 @@ def after_frame(scene, depsgraph=None):
     if rendering.elsewhere():
         if any(resting.unforeseen(obj, scene, depsgraph, updates.state.rendering) for obj in fleshes.objects(scene)):
             rendering.on_main(lambda: compare(scene, depsgraph))
-    elif not poses.busy and not updates.state.rendered_elsewhere:
+    elif not poses.silence_depth and not updates.state.rendered_elsewhere:
         compare(scene, depsgraph or bpy.context.view_layer.depsgraph)
     keyframed_events.evaluated(scene)
 
@@ -79,7 +79,7 @@ def compare(scene, depsgraph) -> None:
         flesh = fleshes.known(obj)
         if flesh is None or flesh.clip is None or (not updates.state.rendering and session.arrives(obj, flesh, scene)):
             continue
-        if flesh.motion.moving and not updates.state.rendering and not windows.playing():
+        if flesh.motion.moving and not updates.state.rendering and not windows.is_playing():
             rigging.follow_controls(obj)
         what = resting.unforeseen(obj, scene, depsgraph, updates.state.rendering)
         differs = what in {"changed", "displaced"}
@@ -87,7 +87,7 @@ def compare(scene, depsgraph) -> None:
         if differs:
             happened(obj, flesh, Event.POSE_DIFFERS)
             if (
-                flesh.restored and not windows.headless()
+                flesh.restored and not windows.is_headless()
             ):  # a pose from the disk cache, which nobody has changed under the hand
                 flesh.restored = False
                 updates.wait(obj)

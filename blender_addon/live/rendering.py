@@ -84,7 +84,7 @@ def later(call: Callable[[], None]) -> None:
 def attend() -> float:
     """Runs the errands of other threads, as a timer of the main thread; returns the seconds to its next call."""
     global _last
-    while _errands and not poses.busy:  # a job that reads poses, or a tool in the hand, comes first
+    while _errands and not poses.silence_depth:  # a job that reads poses, or a tool in the hand, comes first
         _errands.popleft().do()
         _last = time.monotonic()
     return QUICK if _errands or time.monotonic() - _last < LINGER else IDLE

@@ -54,7 +54,7 @@ def follow_colliders(obj, flesh, scene, depsgraph) -> None:
 
 def show_settled(obj: bpy.types.Object, flesh) -> None:
     """Shows settled flesh in the pose and with the controls of the last evaluation."""
-    if flesh.body is None or not session.is_shown(obj) or poses.busy:
+    if flesh.body is None or not session.is_shown(obj) or poses.silence_depth:
         return
     scene, depsgraph = bpy.context.scene, bpy.context.view_layer.depsgraph
     if flesh.condition.pose is Pose.OTHER or flesh.clip is None:

@@ -124,7 +124,7 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.SkinLa
         world = transform(flesh.bind_pose.armature_matrix @ np.array(made.mesh_rest).reshape(4, 4), rest)
         rider.layer = layers.layer(flesh.surface, flesh.place.points(world), edges, weights)
         rider.key = key
-    modifier.renew(obj, body)
+    modifier.renew_tree(obj, body)
     happened(obj, rider, Event.MESH_READ)
     return rider.layer
 
@@ -193,8 +193,8 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
         if found is not None and other == found:
             break
         passes = found is None and other.type in PASSING
-        if other.type in reading.REBUILDING and not passes and (other.show_viewport or other.show_render):
-            where = reading.rid_of(other) if found is not None else "apply it, or remove it"
+        if other.type in reading.REBUILDING_MODIFIERS and not passes and (other.show_viewport or other.show_render):
+            where = reading.modifier_remedy(other) if found is not None else "apply it, or remove it"
             raise Refusal(f"The modifier “{other.name}” of {name} makes or removes vertices: {where}")
 
 

@@ -21,7 +21,7 @@ _kept: dict[int, tuple[np.ndarray, float]] = {}
 def before_save(*_):
     """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches."""
     for obj in everything():
-        kept = None if obj.data.is_editmode else modifier.written(obj.data)
+        kept = None if obj.data.is_editmode else modifier.written_offsets(obj.data)
         if kept is not None:
             _kept[obj.session_uid] = kept
     for obj in moving.everywhere():
@@ -66,10 +66,10 @@ def brought() -> None:
     """Migrates rigs, modifiers and node trees of earlier versions, in an opened file or after an append."""
     rig_layouts.migrate_all()
     for obj in fleshes.everywhere():
-        if modifier.is_former(obj):
+        if modifier.is_former_flesh(obj):
             modifier.migrate(obj)
             jobs.apply_state(obj)
-        modifier.renew(obj)
+        modifier.renew_tree(obj)
         for rider in riding.on(obj):
-            modifier.renew(rider, obj)
+            modifier.renew_tree(rider, obj)
     registers.look_again()  # appended objects join scenes only now

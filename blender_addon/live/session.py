@@ -80,11 +80,11 @@ def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
 
 def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
     """Returns the offsets in view at the scene's frame, float32[n, 3]; None where the view shows the plain skin."""
-    mine, kept = modifier.by_id(obj, obj.thew.made.modifier), modifier.written(obj.data)
+    mine, kept = modifier.modifier_by_id(obj, obj.thew.made.modifier), modifier.written_offsets(obj.data)
     if mine is None or not mine.show_viewport or kept is None:
         return None
     offsets, frame = kept
-    return offsets if abs(frame - scene.frame_current_final) <= modifier.SAME_FRAME else None
+    return offsets if abs(frame - scene.frame_current_final) <= modifier.FRAME_TOLERANCE else None
 
 
 def show_again(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None) -> None:

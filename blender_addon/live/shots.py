@@ -130,7 +130,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     found = reading.subject(obj, view_layer)
     live = groups.frames(obj, scene)
     start, end = jobs.range_given(obj, live, start, end)
-    first, last = groups.widened(obj, scene, start, end)
+    first, last = groups.simulated_range(obj, scene, start, end)
     flesh, bind_pose, build_settings = register.of(obj), BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
     yield from span(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None), 0.0, 0.8)
     new = flesh.draft()

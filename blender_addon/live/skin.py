@@ -40,16 +40,16 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     keys hold its motion.
     """
     settings, made = obj.thew, obj.thew.made
-    mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
+    mine, armature = modifier.modifier_by_id(obj, made.modifier), modifier.modifier_by_id(obj, made.armature_modifier)
     baked = settings.enabled and made.shows_bake
     live = settings.enabled and not baked and can
-    held = stack.held(obj, armature, made.baked_space) if baked and armature is not None else []
+    held = stack.modifiers_in_bake(obj, armature, made.baked_space) if baked and armature is not None else []
     for other in held:
         stack.switch_off(obj, other)
     for uid in set(stack.noted_ids(obj)) - {other.persistent_uid for other in held}:
-        stack.put_back(obj, uid)
+        stack.restore(obj, uid)
     if mine is not None:
-        stack.set_shown(mine, live, live)
+        stack.set_switches(mine, live, live)
     bakes.show(obj, baked)
     return live
 
@@ -59,7 +59,7 @@ def leave(obj: bpy.types.Object, why: str) -> list[str]:
 
     `why`: the reason to mute, as the end of a sentence; "": the bakes go on playing.
     """
-    kept, notes = bakes.said(obj), []
+    kept, notes = bakes.bake_descriptions(obj), []
     if kept and why:
         bakes.show(obj, False)
         notes.append(f"{describe(obj)} keeps its {join_words(kept)}, muted, because {why}")

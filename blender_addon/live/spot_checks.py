@@ -28,7 +28,7 @@ def is_current(
 ) -> Task:
     """Builds a task that returns whether the poses of `frames` (first, last) are current and need not be read again."""
     obj = found.obj
-    if windows.headless():
+    if windows.is_headless():
         session.notice([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
@@ -41,6 +41,6 @@ def is_current(
         depsgraph = view_layer.depsgraph
         return flesh.motion.differs(obj, frame, depsgraph) or bool(flesh.motion.displaced(frame, depsgraph))
 
-    with poses.shown([found.armature, obj]):
-        differing = yield from poses.played(scene, spots, differs, "Looking at frame")
+    with poses.show_hidden([found.armature, obj]):
+        differing = yield from poses.play_frames(scene, spots, differs, "Looking at frame")
     return not any(differing)

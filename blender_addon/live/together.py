@@ -179,7 +179,7 @@ def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]
     anew = [member for member in members if member.motion is None or last_frame(member.motion) != end]
     if anew:
         wanted = [
-            poses.Wanted(
+            poses.MotionRequest(
                 each.found, each.character.bones, each.bind_pose.mesh_matrix, each.build_settings.collides_with
             )
             for each in anew

@@ -15,8 +15,8 @@ def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
     if obj.hide_viewport or not obj.visible_get():
         return "Hidden: show the object to see its flesh"
     if made.shows_bake:
-        return "" if bakes.said(obj) else "What was baked is gone: press Show Live, or Bake again"
-    armature, mine = reading.armature_modifier(obj), modifier.by_id(obj, made.modifier)
+        return "" if bakes.bake_descriptions(obj) else "What was baked is gone: press Show Live, or Bake again"
+    armature, mine = reading.armature_modifier(obj), modifier.modifier_by_id(obj, made.modifier)
     if mine is None:
         return "Thew's modifier is gone: press Add Flesh again, or Remove"
     if armature is None:
@@ -44,6 +44,6 @@ def to_add_again(obj: bpy.types.Object) -> bool:
     followed.
     """
     made = obj.thew.made
-    mine = modifier.by_id(obj, made.modifier)
+    mine = modifier.modifier_by_id(obj, made.modifier)
     unfollowed = reading.armature_modifier(obj) is None and not made.shows_bake  # keys in posed space need none
     return mine is None or mine.node_group is None or unfollowed

@@ -67,12 +67,12 @@ def may_read(obj, flesh) -> bool:
     """Returns whether a changed motion is simulated at once: always without a window, once in a render, never under the hand."""
     if state.rendering:
         return obj.session_uid not in state.read_again
-    return windows.headless() and flesh.condition.motion is not Motion.DIFFERS
+    return windows.is_headless() and flesh.condition.motion is not Motion.DIFFERS
 
 
 def may_read_playing(obj) -> bool:
     """Returns whether playback simulates a changed motion: once, as some motions change each time."""
-    return windows.playing() and obj.session_uid not in state.reread
+    return windows.is_playing() and obj.session_uid not in state.reread
 
 
 def ready(obj, scene, flesh) -> bool:
@@ -90,7 +90,7 @@ def ready(obj, scene, flesh) -> bool:
         return False
     condition = flesh.condition
     hopeless = condition.build is Build.FAILED and condition.trusted and flesh.tried == validity.attempt(obj, scene)
-    if not windows.headless() and not state.rendering:
+    if not windows.is_headless() and not state.rendering:
         if not hopeless and (may_read_playing(obj) or not validity.differs(obj, scene, flesh)):
             expect(obj)
         return flesh.clip is not None and not hopeless
@@ -140,7 +140,7 @@ def expect(obj: bpy.types.Object) -> None:
 def wait_for(obj: bpy.types.Object, patience: float) -> None:
     """Schedules an update of `obj` in `patience` seconds."""
     state.waiting[obj.session_uid] = time.monotonic() + patience
-    if not windows.headless() and not bpy.app.timers.is_registered(tick):
+    if not windows.is_headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=patience)
 
 
@@ -156,11 +156,11 @@ def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgrap
             continue
         happened(obj, flesh, Event.CURVES_EDITED)
         flesh.curve_edits += 1
-        if state.undone or flesh.motion is None or not edited & moving.actions_behind(obj, reading.armature_of(obj)):
+        if state.undone or flesh.motion is None or not edited & moving.affecting_actions(obj, reading.armature_of(obj)):
             continue
         happened(obj, flesh, Event.KEYS_EDITED)
         state.reread.discard(obj.session_uid)
-        if not windows.headless() and windows.playing():
+        if not windows.is_headless() and windows.is_playing():
             wait(obj)
 
 
@@ -171,14 +171,14 @@ def soon(obj: bpy.types.Object) -> bool:
     """
     under_way = obj.session_uid in state.waiting or (state.worked is not None and state.worked == obj)
     state.waiting.setdefault(obj.session_uid, time.monotonic())
-    if not windows.headless() and not bpy.app.timers.is_registered(tick):
+    if not windows.is_headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=BRIEFLY)
     return under_way
 
 
 def wait_in_window(obj: bpy.types.Object, _flesh: Flesh) -> None:
     """Schedules an update where there is a window; elsewhere the next frame that is looked up updates the flesh."""
-    if not windows.headless():
+    if not windows.is_headless():
         wait(obj)
 
 
@@ -214,7 +214,7 @@ def tick() -> float | None:
 
 def start_next() -> bool:
     """Starts the update that has waited long enough; returns False when none is due."""
-    if poses.busy or state.rendering or windows.stroking():
+    if poses.silence_depth or state.rendering or windows.is_stroking():
         return False
     now = time.monotonic()
     due = [uid for uid, when in state.waiting.items() if when <= now]
@@ -234,7 +234,7 @@ def start_next() -> bool:
         try:
             if not validity.outdated(obj, scene, flesh):
                 continue
-            if windows.playing() and validity.behind(obj, scene, flesh):
+            if windows.is_playing() and validity.behind(obj, scene, flesh):
                 state.reread.add(obj.session_uid)
             state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
             state.worked, state.started_from = obj, started_from(obj, scene)
@@ -251,7 +251,7 @@ def is_keyframed(obj: bpy.types.Object) -> bool:
 
 def show_arriving() -> None:
     """Shows the window's frame as soon as it is ready; during playback frames are looked up anyway."""
-    if windows.playing():
+    if windows.is_playing():
         return
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
@@ -279,7 +279,7 @@ def superseded() -> bool:
         not alive(obj)
         or is_keyframed(obj)  # it cancels by itself
         or state.overriding.get(obj.session_uid, math.inf) > time.monotonic()
-        or windows.stroking()
+        or windows.is_stroking()
     ):
         return False
     flesh, now = fleshes.of(obj), started_from(obj, bpy.context.scene)

@@ -37,7 +37,7 @@ def alone_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
         return True
     if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
-    if condition.behind and windows.playing():  # keys are dragged while playback stands, and many times
+    if condition.behind and windows.is_playing():  # keys are dragged while playback stands, and many times
         return True
     if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*flesh.build_settings.live):
         return True
@@ -88,7 +88,7 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
         return False
     if flesh.motion.led < build_settings.lead:
         return False
-    return flesh.motion.colliders.asked == colliders.which(build_settings.collides_with)
+    return flesh.motion.colliders.asked == colliders.read_properties(build_settings.collides_with)
 
 
 def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
@@ -111,12 +111,12 @@ def mesh_holds(obj, flesh: Flesh) -> bool:
 
 def moved(obj, flesh: Flesh) -> bool:
     """Returns whether other curves or drivers move the rigs' controls than when they were read."""
-    return flesh.motion.moving != rig_controls.moving(obj)
+    return flesh.motion.moving != rig_controls.control_animation(obj)
 
 
 def renamed(obj, flesh: Flesh) -> bool:
     """Returns whether bones were renamed, or those that rigs hang on, or another vertex group is chosen to be without contact."""
-    if flesh.character.ignored.asked != ignored.asked(obj):
+    if flesh.character.ignored.asked != ignored.chosen_group(obj):
         return True
     armature = reading.armature_of(obj)
     if armature is None:

@@ -103,7 +103,7 @@ class Inbetween:
     """A built motion; `offsets` are its additions to the basis, object space."""
 
     def __init__(self, thew, plan: KeyframePlan, shapes: Any, name: str, progress: Callable[[float, str], bool]):
-        """`shapes`: as `scene.keyframe_shapes.Shapes`; `name`: the object's, in quotes."""
+        """`shapes`: as `scene.keyframe_shapes.MeshShapes`; `name`: the object's, in quotes."""
         names = list(shapes.keys)
         self.name, self.plan = name, plan
         self.surface = SculptedSurface.of(thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name)

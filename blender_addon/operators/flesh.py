@@ -113,7 +113,7 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
 
     def invoke(self, context, event):
         obj = target.of(context)
-        if windows.headless() or obj is None or obj.type != "MESH" or flesh_map.is_automatic(obj):
+        if windows.is_headless() or obj is None or obj.type != "MESH" or flesh_map.is_automatic(obj):
             return self.execute(context)
         return context.window_manager.invoke_confirm(
             self,

@@ -102,7 +102,7 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
 
     def invoke(self, context, event):
         """Asks for the region and the amount; the painted map is then shown."""
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
         try:
             chosen(target.of(context))

@@ -33,7 +33,7 @@ class ModalTool(Quick):
 
     def invoke(self, context, event):
         """Starts the tool. Without a 3D view, runs `execute`."""
-        if windows.headless() or context.window is None or context.area is None:
+        if windows.is_headless() or context.window is None or context.area is None:
             return self.execute(context)
         obj = target.of(context)
         try:
@@ -119,7 +119,7 @@ class SkinTool(ModalTool):
     def begin(self, context, said: str) -> None:
         """Draws the points, starts the timer and shows `said` in the status bar, all until the tool ends."""
         self._depth = None  # position of the dragged point when it was taken, Blender's world
-        self.held.enter_context(poses.playing())  # frames are neither simulated nor looked up meanwhile
+        self.held.enter_context(poses.silence_handlers())  # frames are neither simulated nor looked up meanwhile
         self.held.callback(viewing.Drawn(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / self.rate, window=context.window)
         self.held.callback(context.window_manager.event_timer_remove, timer)

@@ -24,7 +24,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
         self.filepath = self.filepath or f"{target.of(context).name} rigs.toml"
         context.window_manager.fileselect_add(self)
@@ -46,7 +46,7 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}

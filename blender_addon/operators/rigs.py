@@ -197,7 +197,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
     to_angle: fresh(FloatProperty, "To", "Angle at which the control is 1", default=0.5 * math.pi, unit="ROTATION")
 
     def invoke(self, context, _event):
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
         if not self.bone:
             obj = target.of(context)

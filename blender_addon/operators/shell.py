@@ -106,7 +106,7 @@ class Job:
 
     def invoke(self, context, _event):
         """Runs the job while the window stays responsive. Without a window, runs `execute`."""
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
         obj = target.of(context)
         if context.screen is not None and context.screen.is_animation_playing:
@@ -123,7 +123,7 @@ class Job:
                 held.callback(manager.event_timer_remove, timer)
                 manager.progress_begin(0, 100)
                 held.callback(manager.progress_end)
-                held.enter_context(poses.playing())
+                held.enter_context(poses.silence_handlers())
                 manager.modal_handler_add(self)
                 running.append(self._stepper)
                 held.callback(running.remove, self._stepper)

@@ -17,8 +17,8 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved.rigs import ThewRig
 from ..saved.samples import quiet_edits
-from ..scene.bone_marks import known_bone, marked_bone, unmark_bones
-from ..scene.mesh import basis_positions, numbers, same_active, triangles_of
+from ..scene.bone_marks import find_marked_bone, mark_bone, unmark_bones
+from ..scene.mesh import basis_positions, keep_active_attribute, numbers, triangles_of
 from ..scene.reading import armature_of
 
 #: Name of the attribute that marks faces.
@@ -35,12 +35,12 @@ def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
         raise Refusal(f"There is no bone “{name}” in the armature of {describe(obj)}: choose one of its bones")
     with quiet_edits():
         rig.guide, rig.bone = "BONE", name
-        rig.bone_token = marked_bone(armature, bone)
+        rig.bone_token = mark_bone(armature, bone)
 
 
 def found_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
     """Returns the present name of the bone of `rig`, "" if it is gone."""
-    return known_bone(armature, rig.bone, rig.bone_token)
+    return find_marked_bone(armature, rig.bone, rig.bone_token)
 
 
 # faces --------------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
     if tokens[face] == 0 or (tokens == tokens[face]).sum() > 1:
         tokens[face] = tokens.max(initial=0) + 1
         if FACE_MARK not in mesh.attributes:
-            with same_active(mesh):
+            with keep_active_attribute(mesh):
                 mesh.attributes.new(FACE_MARK, "INT", "FACE")
         mesh.attributes[FACE_MARK].data.foreach_set("value", tokens)
     return int(tokens[face])
@@ -171,7 +171,7 @@ def remember(obj: bpy.types.Object, rig: ThewRig) -> None:
     armature = armature_of(obj)
     bone = None if armature is None else armature.data.bones.get(rig.bone)
     with quiet_edits():
-        rig.bone_token = "" if bone is None else marked_bone(armature, bone)
+        rig.bone_token = "" if bone is None else mark_bone(armature, bone)
         guide, rig.face_token = rig.guide, 0
         if rig.face >= 0 and obj.mode != "EDIT":
             with suppress(Refusal):  # the problem is reported when the rig is resolved

@@ -10,7 +10,7 @@ import bpy
 from ..saved.rigs import are_in_force
 from ..saved.samples import recorded_samples, slider_values
 from ..scene.reading import armature_of
-from ..scene.rig_controls import animated, broken_drivers
+from ..scene.rig_controls import are_animated, broken_drivers
 from .anchors import found_bone
 
 
@@ -22,7 +22,7 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
     rigs = obj.thew.rigs
     if not len(rigs):
         return ()
-    armature, moved, broken = armature_of(obj), animated(obj), broken_drivers(obj)
+    armature, moved, broken = armature_of(obj), are_animated(obj), broken_drivers(obj)
     prints = []
     for i, (rig, on) in enumerate(zip(rigs, are_in_force(obj), strict=True)):
         if rig.guide == "BONE":

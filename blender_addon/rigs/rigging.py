@@ -32,7 +32,7 @@ from ..saved.samples import (
 )
 from ..scene import animation
 from ..scene.reading import armature_of
-from ..scene.rig_controls import animated, broken_drivers, rig_of_path
+from ..scene.rig_controls import are_animated, broken_drivers, rig_of_path
 from .anchors import Faces, anchor_bone, anchor_face, found_bone, found_face, unmark
 
 #: Largest strength of a field, N/m³. Stronger ones only tear the flesh apart: over a millimetre it presses with 10 MPa,
@@ -118,7 +118,7 @@ def resolve(obj: bpy.types.Object, character, bind_pose, place: MetricSpace) -> 
     """Resolves every rig of `obj`. Stores new names of bones and new indices of faces in the rigs."""
     if not len(obj.thew.rigs):
         return ()
-    broken, moved, faces = broken_drivers(obj), animated(obj), Faces(obj.data)
+    broken, moved, faces = broken_drivers(obj), are_animated(obj), Faces(obj.data)
     found = []
     for index, (rig, on) in enumerate(zip(obj.thew.rigs, are_in_force(obj), strict=True)):
         control = None if moved[index] else rig.control
@@ -350,6 +350,6 @@ def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict
 
 def follow_controls(obj: bpy.types.Object) -> None:
     """Updates sliders after keys or drivers moved their controls. Drafts at other control values are lost, as unkeyed poses are."""
-    for rig, moved in zip(obj.thew.rigs, animated(obj), strict=True):
+    for rig, moved in zip(obj.thew.rigs, are_animated(obj), strict=True):
         if moved and abs(rig.control - rig.at) > CONTROL_TOLERANCE:
             show_sliders(rig)

@@ -27,7 +27,7 @@ class Kind:
 kinds: list[Kind] = []
 
 
-def said(obj: bpy.types.Object) -> list[str]:
+def bake_descriptions(obj: bpy.types.Object) -> list[str]:
     """Returns descriptions of an object's bakes, one a kind; empty where it has none."""
     return [text for kind in kinds if (text := kind.said(obj))]
 

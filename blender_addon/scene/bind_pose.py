@@ -31,13 +31,13 @@ class BindPose:
     @staticmethod
     def read(found: reading.Subject, scene: bpy.types.Scene) -> BindPose:
         """Reads the bind pose from the scene at its own frame."""
-        with moment.as_it_stands(scene, found.obj, found.armature):
+        with moment.own_frame_if_animated(scene, found.obj, found.armature):
             side = longest_side(found, scene)
             return BindPose(
                 tuple(world_matrix(found.obj).ravel().tolist()),
                 tuple(world_matrix(found.armature).ravel().tolist()),
                 float(np.float32(side)),
-                float(np.float32(guessed(found, side, scene))),
+                float(np.float32(guess_height(found, side, scene))),
                 bones_elsewhere(found, scene),
             )
 
@@ -66,7 +66,7 @@ class BindPose:
         return np.array(self.armature).reshape(4, 4)
 
 
-def guessed(found: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
+def guess_height(found: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
     """Returns the likely real height, metres: from units, scales, how the skin stands, and names."""
     obj, armature = found.obj, found.armature
     rest = basis_positions(obj.data).astype(np.float64)

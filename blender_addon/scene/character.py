@@ -34,9 +34,9 @@ class Character:
     weights: np.ndarray  # [n, b] as painted
     digest: bytes  # hash of all of these except names
     notes: list[str]  # sentences on parts of the artist's set-up without effect
-    painted: flesh_map.Painted  # the artist's maps
-    hard: materials.Hard  # hard parts by its materials' names, for the automatic map
-    ignored: ignored.Ignored  # vertices without contact
+    painted: flesh_map.PaintedMaps  # the artist's maps
+    hard: materials.HardParts  # hard parts by its materials' names, for the automatic map
+    ignored: ignored.IgnoredVertices  # vertices without contact
     apart: str  # a sentence where the mesh stands apart from its bones, or ""
     nearest: dict[str, int]  # for each bone of the armature, the nearest of `bones` at or above it, or -1
 
@@ -61,7 +61,7 @@ def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.
     """
     obj = found.obj
     # Modifiers that change with time do not belong to the rest shape: they act on top, as shape keys do.
-    before = [m for m in found.before() if stack.shown(obj, m)[0] and not moving.shapes_anew(obj, m)]
+    before = [m for m in found.before() if stack.artist_switches(obj, m)[0] and not moving.reshapes_each_frame(obj, m)]
     if not before:
         return basis_positions(obj.data), read_groups(obj.data)
     on = {modifier.persistent_uid for modifier in before}
@@ -116,9 +116,9 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
     triangles = triangles_of(obj.data)
     weighs = (column[group[chosen]], vertex[chosen], weight[chosen])  # other groups belong to no bone
     digest = digest_of(rest, triangles, *weighs, parents, heads, tails)
-    painted = flesh_map.painted(obj, armature, (group, vertex, weight), len(rest))
-    hard = materials.hard(obj)
-    notes = [*unheeded(found, [bones[b] for b in names]), *painted.notes]
+    painted = flesh_map.painted_maps(obj, armature, (group, vertex, weight), len(rest))
+    hard = materials.hard_parts(obj)
+    notes = [*ignored_effects(found, [bones[b] for b in names]), *painted.notes]
     if hard.note and painted.flesh is None:
         notes.append(hard.note)
     bare = int((weights.sum(axis=1) <= 0.0).sum())
@@ -128,15 +128,15 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
             "along, the plain armature leaves them behind"
         )
     rest = rest.astype(np.float64)
-    with moment.as_it_stands(scene, obj, armature):
-        apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
+    with moment.own_frame_if_animated(scene, obj, armature):
+        apart = displacement_note(found, rest[weights.any(axis=1)], heads, tails)
     return Character(
         rest, triangles, names, parents, heads, tails, weights, digest, [*notes, apart] if apart else notes,
         painted, hard, ignored.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
     )  # fmt: skip
 
 
-def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
+def displacement_note(found: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
     """Returns a sentence where the mesh stands apart from the bones that carry it (their boxes do not meet); "" where they meet.
 
     carried [m, 3] object space: the vertices with weight; heads, tails [b, 3] armature space. Each bone's box is widened by the
@@ -157,7 +157,7 @@ def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails
     )
 
 
-def unheeded(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
+def ignored_effects(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
     """Returns sentences on effects of the Armature modifier that the flesh ignores."""
     modifier, notes = found.modifier, []
     if modifier.vertex_group:

@@ -16,11 +16,11 @@ from . import groups, reading
 from .mesh import mesh_positions, numbers, triangles_of
 
 #: Coulomb's coefficient per unit of Blender's Friction, which goes from 0 to 80.
-FRICTION = 0.01
+FRICTION_UNIT = 0.01
 
 
 @dataclass(frozen=True)
-class Asked:
+class ColliderRequest:
     """An object to collide with, and its contact settings."""
 
     key: tuple[str, str]  # its name, and the file that it is linked from or ""
@@ -40,9 +40,9 @@ class Asked:
         return bpy.data.objects.get((name, library or None))
 
 
-def asked(
+def requested_colliders(
     obj: bpy.types.Object, scene: bpy.types.Scene, others: list[bpy.types.Object] | None = None
-) -> tuple[Asked, ...]:
+) -> tuple[ColliderRequest, ...]:
     """Returns the colliders of the flesh of `obj` in `scene`, by name; cheap enough for every frame.
 
     `others`: the objects simulated with it (None: looked up).
@@ -56,13 +56,13 @@ def asked(
     shown = reading.shown_collections(layer.layer_collection)
     found = [other for other in found if reading.is_enabled(other, layer, shown) and other not in together]
     armatures = [(member, reading.armature_of(member)) for member in together]
-    found = [other for other in found if not any(belongs(other, *each) for each in armatures)]
+    found = [other for other in found if not any(belongs_to_character(other, *each) for each in armatures)]
     each = [
-        Asked(
+        ColliderRequest(
             (other.name, other.library.filepath if other.library else ""),
             (other.thew.made.flesh or other.thew.made.rides) and not other.thew.made.shows_bake,
             float(other.collision.thickness_outer),
-            FRICTION * float(other.collision.cloth_friction),
+            FRICTION_UNIT * float(other.collision.cloth_friction),
         )
         for other in found
     ]
@@ -75,10 +75,10 @@ def candidates(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.
     return list(scene.objects if chosen is None else chosen.all_objects)
 
 
-def idle(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
+def idle_reasons(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
     """Returns why each other object with Collision physics is not a collider of `obj`, by name, as the end of a sentence."""
     layer, armature = reading.view_layer(scene), reading.armature_of(obj)
-    shown, taken, found = reading.shown_collections(layer.layer_collection), asked(obj, scene), []
+    shown, taken, found = reading.shown_collections(layer.layer_collection), requested_colliders(obj, scene), []
     known = {each.key[0] for each in taken}
     for other in sorted(candidates(obj, scene), key=lambda each: each.name):
         has = any(modifier.type == "COLLISION" for modifier in other.modifiers)
@@ -88,7 +88,7 @@ def idle(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
             found.append(f"the Collision of {describe(other)} is switched off")
         elif not reading.is_enabled(other, layer, shown):
             found.append(f"{describe(other)} is disabled in viewports, or its collection is")
-        elif belongs(other, obj, armature):
+        elif belongs_to_character(other, obj, armature):
             found.append(f"{describe(other)} is a part of the character")
     return found
 
@@ -101,7 +101,7 @@ def collides(other: bpy.types.Object) -> bool:
     return any(modifier.type == "COLLISION" and modifier.show_viewport for modifier in other.modifiers)
 
 
-def belongs(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
+def belongs_to_character(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
     """Returns whether an object belongs to the character of `obj`: it rides on it, or is a skin on the same armature."""
     if other.thew.made.rides and other.thew.body == obj:
         return True
@@ -112,10 +112,10 @@ def belongs(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.
 
 
 @dataclass
-class Look:
+class ColliderPoses:
     """The poses read of one object."""
 
-    asked: Asked
+    asked: ColliderRequest
     corners: np.ndarray | None = None  # int32[c + p], see `corners_of`, at the first pose
     triangles: np.ndarray | None = None
     matrices: list[np.ndarray] = field(default_factory=list)
@@ -178,39 +178,39 @@ class Look:
         return found
 
 
-def left_out(read: Colliders, asked: tuple[Asked, ...]) -> set[tuple[str, str]]:
+def unread_keys(read: Colliders, asked: tuple[ColliderRequest, ...]) -> set[tuple[str, str]]:
     """Returns the keys of colliders in `asked` that could not be read."""
     missing = {key for key, _ in read.asked} - {each.key for each in read.each}
     return missing & {each.key for each in asked}
 
 
-class Reader:
+class ColliderReader:
     """Reads colliders at each pose that it is shown."""
 
-    def __init__(self, asked: tuple[Asked, ...]):
-        self.looks = {each: Look(each) for each in asked}
+    def __init__(self, asked: tuple[ColliderRequest, ...]):
+        self.looks = {each: ColliderPoses(each) for each in asked}
 
     def look(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
         """Reads all colliders at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         for each in self.looks.values():
             each.at(depsgraph, frame)
 
-    def done(self, asked: tuple[Asked, ...]) -> Colliders:
+    def done(self, asked: tuple[ColliderRequest, ...]) -> Colliders:
         """Returns the colliders of `asked`, as read."""
         looks = [self.looks[each] for each in asked]
         found = [each.done() for each in looks]
         problems = [sentence(each.problem) for each in looks if each.problem]
-        return Colliders(which(asked), tuple(each for each in found if each), tuple(problems))
+        return Colliders(read_properties(asked), tuple(each for each in found if each), tuple(problems))
 
 
-def which(each) -> tuple:
+def read_properties(each) -> tuple:
     """Returns the properties of colliders whose change requires reading them again."""
     return tuple(one.which for one in each)
 
 
-def now(asked: tuple[Asked, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
+def current_colliders(asked: tuple[ColliderRequest, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
     """Returns the colliders as `depsgraph` has evaluated them; `frame` is for sentences."""
-    reader = Reader(asked)
+    reader = ColliderReader(asked)
     reader.look(depsgraph, frame)
     return reader.done(asked)
 
@@ -221,7 +221,7 @@ def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:
     return np.concatenate([numbers(*each, dtype=np.int32) for each in (corners, starts)])
 
 
-def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
+def moved_collider(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
     """Returns the name, in quotes, of a collider that has left its place at pose `index`; "" where all are in place."""
     for collider in read.each:
         name, library = collider.key
@@ -231,16 +231,16 @@ def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
         evaluated = obj.evaluated_get(depsgraph)
         if not evaluated.is_evaluated:  # hidden from this render
             continue
-        if not near(np.array(evaluated.matrix_world, dtype=np.float64), collider.matrices[index]):
+        if not are_close(np.array(evaluated.matrix_world, dtype=np.float64), collider.matrices[index]):
             return describe(obj)
         if depsgraph.mode == "RENDER":  # which may have finer meshes than the view
             continue
         then, shape = collider.shapes[index], mesh_positions(evaluated.data)
-        if shape.shape != then.shape or not (np.array_equal(shape, then) or near(shape, then)):
+        if shape.shape != then.shape or not (np.array_equal(shape, then) or are_close(shape, then)):
             return describe(obj)
     return ""
 
 
-def near(a: np.ndarray, b: np.ndarray) -> bool:
+def are_close(a: np.ndarray, b: np.ndarray) -> bool:
     """Returns whether numbers agree except for rounding."""
     return bool((np.abs(a - b) <= 1e-6 + 1e-5 * np.abs(b)).all())

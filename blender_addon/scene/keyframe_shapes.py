@@ -20,7 +20,7 @@ from . import keyframe_times, reading
 from .mesh import basis_positions, key_positions, read_groups, triangles_of
 
 #: Weight above which vertices are in a group. Half of the largest weight.
-HALF = 0.5
+WEIGHT_THRESHOLD = 0.5
 
 
 def check_mesh(obj: bpy.types.Object | None) -> None:
@@ -138,7 +138,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> KeyframePlan:
 
 
 @dataclass(frozen=True)
-class Shapes:
+class MeshShapes:
     """The parts of a mesh that a plan names, object space."""
 
     basis: np.ndarray  # float32[n, 3]
@@ -152,7 +152,7 @@ class Shapes:
         return np.stack([self.keys[name] for name in names])
 
 
-def shapes_of(obj: bpy.types.Object, plan: KeyframePlan) -> Shapes:
+def shapes_of(obj: bpy.types.Object, plan: KeyframePlan) -> MeshShapes:
     """Reads the mesh, the plan's shape keys and vertex groups; a `Refusal` names values that are not numbers."""
     mesh, name = obj.data, describe(obj)
     basis, triangles, blocks = basis_positions(mesh), triangles_of(mesh), mesh.shape_keys.key_blocks
@@ -162,7 +162,7 @@ def shapes_of(obj: bpy.types.Object, plan: KeyframePlan) -> Shapes:
         keys[each] = key_positions(blocks[each])
         check_coordinates(keys[each], f"the shape key “{each}” of {name}")
     groups = vertices_of(obj, plan.groups())
-    return Shapes(basis, triangles, keys, groups, digest_of(basis, triangles, *keys.values(), *groups.values()))
+    return MeshShapes(basis, triangles, keys, groups, digest_of(basis, triangles, *keys.values(), *groups.values()))
 
 
 def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray]:
@@ -173,7 +173,7 @@ def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray
     group, vertex, weight = read_groups(obj.data)
     for each in names:
         mask = found[each] = np.zeros(len(obj.data.vertices), dtype=bool)
-        mask[vertex[(group == obj.vertex_groups[each].index) & (weight > HALF)]] = True
+        mask[vertex[(group == obj.vertex_groups[each].index) & (weight > WEIGHT_THRESHOLD)]] = True
         if not mask.any():
             raise Refusal(f"The vertex group “{each}” of {describe(obj)} is empty: paint it, or choose another one")
     return found

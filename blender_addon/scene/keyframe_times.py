@@ -20,7 +20,7 @@ from .mesh import numbers
 PATH = "thew.keyframed.marker"
 
 #: A time, and the index of the list's key reached then.
-Point = tuple[float, int]
+TimePoint = tuple[float, int]
 
 
 def curve_of(obj: bpy.types.Object) -> bpy.types.FCurve | None:
@@ -28,7 +28,7 @@ def curve_of(obj: bpy.types.Object) -> bpy.types.FCurve | None:
     return next((curve for curve in curves_in(obj.animation_data) if curve.data_path == PATH), None)
 
 
-def points(obj: bpy.types.Object) -> list[Point]:
+def points(obj: bpy.types.Object) -> list[TimePoint]:
     """Returns all times, in order; points without a key of the list are left out."""
     count = len(obj.thew.keyframed.keyframes)
     curve = curve_of(obj)
@@ -39,7 +39,7 @@ def points(obj: bpy.types.Object) -> list[Point]:
     return sorted((frame, value) for frame, value in pairs if np.isfinite(frame) and 0 <= value < count)
 
 
-def is_lost(obj: bpy.types.Object) -> bool:
+def is_curve_lost(obj: bpy.types.Object) -> bool:
     """Returns whether the curve is gone: the times cannot be dragged then."""
     return curve_of(obj) is None
 
@@ -59,7 +59,7 @@ def check(obj: bpy.types.Object) -> None:
         )
 
 
-def write(obj: bpy.types.Object, wanted: list[Point]) -> None:
+def write(obj: bpy.types.Object, wanted: list[TimePoint]) -> None:
     """Replaces the times by `wanted`; the list keeps them too."""
     check(obj)
     for i, key in enumerate(obj.thew.keyframed.keyframes):
@@ -107,7 +107,7 @@ def remove(obj: bpy.types.Object) -> None:
 
 def keep(obj: bpy.types.Object) -> None:
     """Stores the times in the list, in case their action is lost."""
-    if is_lost(obj):
+    if is_curve_lost(obj):
         return
     found = points(obj)
     for i, key in enumerate(obj.thew.keyframed.keyframes):

@@ -45,7 +45,7 @@ def draw_contact(layout, context, obj, width: int) -> None:
     rubs.prop(settings, "contact_friction")
     row = body.row()
     row.active = touches
-    name, there = ignored.asked(obj)
+    name, there = ignored.chosen_group(obj)
     row.alert = bool(name) and not there
     row.prop_search(settings, "contact_ignore", obj, "vertex_groups")
     body.prop(settings, "show_contacts")
@@ -75,9 +75,9 @@ def tell_colliders(column, context, obj, width: int) -> None:
     """Lists the objects with which the flesh collides."""
     if not obj.thew.use_colliders:
         return
-    asked, flesh = colliders.asked(obj, context.scene), fleshes.known(obj)
+    asked, flesh = colliders.requested_colliders(obj, context.scene), fleshes.known(obj)
     read = NOTHING if flesh is None or flesh.motion is None else flesh.motion.colliders
-    wrong = colliders.left_out(read, asked)
+    wrong = colliders.unread_keys(read, asked)
     names = [each.key[0] for each in asked if each.key not in wrong]
     if names:
         draw_text(column, f"With {named(names)}", width)
@@ -91,7 +91,7 @@ def tell_colliders(column, context, obj, width: int) -> None:
 def nothing(obj, scene) -> str:
     """Returns the sentence that the flesh collides with nothing, and why."""
     where = "Nothing in the scene" if obj.thew.collider_collection is None else "Nothing in this collection"
-    why = colliders.idle(obj, scene)
+    why = colliders.idle_reasons(obj, scene)
     if not why:
         return f"{where} has Collision physics (Physics Properties > Collision)"
     more = (

@@ -158,7 +158,7 @@ def health(obj, known) -> tuple[str, str]:
     timeless = [key.shape for i, key in enumerate(obj.thew.keyframed.keyframes) if not keyframe_times.frames_of(obj, i)]
     if timeless:
         return "TOLD", f"“{timeless[0]}” has no time and is left out"
-    if keyframe_times.is_lost(obj):
+    if keyframe_times.is_curve_lost(obj):
         return "WARNING", "The action with the times is gone: press Compute to drag them again"
     motion = known.motion
     if obj.thew.keyframed.plain:

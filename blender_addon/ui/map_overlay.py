@@ -91,7 +91,7 @@ def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
     known = _values.get(obj.session_uid)
     if known is None or state is None or known[0] != key:
         _values.clear() if len(_values) > 16 else None
-        known = (key, flesh_map.of_mesh(mesh, group.index, flesh_map.MISSING[flesh_map.FLESH]))
+        known = (key, flesh_map.mesh_weights(mesh, group.index, flesh_map.MISSING_VALUES[flesh_map.FLESH]))
         _values[obj.session_uid] = known
     return known[1]
 

@@ -215,7 +215,7 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column.prop(settings, "cache")
     if settings.cache != "NONE":
         row = column.row(align=True)
-        row.label(text=shorten(cache_files.told(obj), width))
+        row.label(text=shorten(cache_files.cache_text(obj), width))
         row.operator("thew.clear_cache", text="", icon="TRASH")
 
 

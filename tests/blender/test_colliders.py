@@ -183,7 +183,7 @@ def test_colliders_own_parts(straight, scene):
     bpy.context.view_layer.update()
     part("live.riding").mount(eye, straight, bpy.context.view_layer)
     np.testing.assert_array_equal(simulated(straight), free)
-    assert part("scene.colliders").asked(straight, scene) == ()
+    assert part("scene.colliders").requested_colliders(straight, scene) == ()
 
 
 def test_collider_other_flesh(straight, scene):
@@ -375,7 +375,7 @@ def test_panel_marks_stale_touches(straight, monkeypatch, how):
     box = add_box(moves=False)
     simulated(straight)
     assert "“Bench” in frames" in read(straight) and "last simulation" not in read(straight)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     monkeypatch.setattr(part("live.updates"), "wait", lambda obj: None)
     {
         "added": lambda: add_box("Second"),

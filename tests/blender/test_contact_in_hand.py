@@ -21,7 +21,7 @@ def hand_pose(scene, monkeypatch):
     activate(body)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     bpy.context.scene.frame_set(5)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     monkeypatch.setattr(part("live.updates"), "wait", lambda _obj: None)
 
     def bend(angle: float, **settings) -> np.ndarray:

@@ -18,11 +18,11 @@ def hand(scene, monkeypatch):
     body, rig = make_character()
     add_modal()
     play(body, (1, 6))
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     made = Hand(monkeypatch)
     made.body, made.rig, made.texts, made.handlers = body, rig, [], handler_counts()
     yield made
-    assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
+    assert (made.timers, made.drawn, part("scene.poses").silence_depth) == (0, 0, 0)  # nothing of the tool is left
     assert handler_counts() == made.handlers
     stop()
 
@@ -360,7 +360,7 @@ def test_drag_transformed(scene, monkeypatch):
     bpy.context.view_layer.update()
     add_modal()
     play(body, (1, 6))
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     hand = Hand(monkeypatch)
     hand.body, hand.texts = body, []
     start = world(body)

@@ -120,7 +120,7 @@ def test_stroke_noticed(window, monkeypatch):  # noqa: F811
     assert bpy.ops.thew.paint_flesh() == {"FINISHED"}
     tick()
     bpy.context.view_layer.update()
-    monkeypatch.setattr(part("scene.windows"), "stroking", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_stroking", lambda: True)
     paint(body, range(60, 90), 0.0)
     assert part("live.updates").state.waiting
     assert (
@@ -128,7 +128,7 @@ def test_stroke_noticed(window, monkeypatch):  # noqa: F811
         and part("live.updates").state.stepper is None
         and part("live.updates").state.waiting
     )
-    monkeypatch.setattr(part("scene.windows"), "stroking", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_stroking", lambda: False)
     tick()
     np.testing.assert_array_equal(flesh.character.painted.flesh, weights(body))
     # What stops the update and then paints leaves nothing undone.
@@ -392,7 +392,7 @@ def test_automatic_denied(fleshed, monkeypatch):
     paint(body, range(40), 0.9)
     painted, asked = weights(body), []
     operators = part("operators.flesh")
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     manager = SimpleNamespace(invoke_confirm=lambda operator, event, **words: asked.append(words) or {"RUNNING_MODAL"})
     context = SimpleNamespace(view_layer=bpy.context.view_layer, scene=bpy.context.scene, window_manager=manager)
     tool = SimpleNamespace()

@@ -17,7 +17,7 @@ def sack(scene, monkeypatch):
     obj = make_sack()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     play(obj, (1, 6))
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     monkeypatch.setattr(part("live.keyframed_events"), "PATIENCE", 0.0)
     yield obj
     part("live.updates").stop_update()

@@ -31,7 +31,7 @@ def hand(character, monkeypatch):
         bone.matrix_basis.identity()
     bpy.context.view_layer.update()
     limb_add(body)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     made = Hand(monkeypatch)
     made.body, made.rig, made.texts = body, rig, []
     yield made

@@ -112,7 +112,7 @@ def test_limb_paint_range_and_side(character):
 def test_limb_paint_dialog(character, monkeypatch):
     """Nothing is painted before the dialog is answered; without a limb it does not open."""
     body, _ = character
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     limbs, asked = part("operators.limbs"), []
     manager = SimpleNamespace(invoke_props_dialog=lambda operator: asked.append(operator) or {"RUNNING_MODAL"})
     context = SimpleNamespace(

@@ -84,7 +84,7 @@ def test_hard_material_noted_until_painted(character):
 def test_hard_without_evidence(character, case):
     """Materials that tell nothing about hardness change nothing."""
     body, _ = character
-    hard = part("scene.materials").hard
+    hard = part("scene.materials").hard_parts
     if case == "empty slot":
         body.data.materials.append(None)
     elif case == "all hard":
@@ -152,7 +152,7 @@ def test_hard_materials_of_bull(scene):
         pytest.skip("THEW_DATA is not there")
     load(folder / "characters" / "q_bull.glb")
     body = meshes()[0]
-    found = part("scene.materials").hard(body)
+    found = part("scene.materials").hard_parts(body)
     assert set(found.names) == {"Hooves", "Horns", "Eye_Black", "Eye_White"}
     assert 0.005 < (found.part > 0.5).mean() < 0.5
     assert found.part.shape == (len(body.data.vertices),)

@@ -203,7 +203,7 @@ def test_settled_rig_keeps_neighbour(pair, monkeypatch):
 def window(monkeypatch):
     """Makes Blender believe in a window; returns the list of bodies that wait for an update."""
     waits = []
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     for name in ("wait", "expect", "soon"):
         monkeypatch.setattr(part("live.updates"), name, waits.append)
     return waits
@@ -272,7 +272,7 @@ def test_edited_keys_resimulate_group(pair, window, monkeypatch):
     assert health(pair[0]) == "“Bert” has changed since both were simulated: play, or press Simulate"
     assert health(pair[1]) == "This pose is not simulated: play once it is keyed, or press Simulate."
     assert not window, "nothing is simulated while it stands"
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
     play(pair[0], (3,))
     assert set(window) == set(pair)
     window.clear()
@@ -351,7 +351,7 @@ def test_rider_collides_with_none(pair):
     shoe.parent, shoe.parent_type, shoe.parent_bone = pair[1].modifiers["Armature"].object, "BONE", "Spine"
     bpy.context.view_layer.update()
     part("live.riding").mount(shoe, pair[1], bpy.context.view_layer)
-    assert all(not part("scene.colliders").asked(body, bpy.context.scene) for body in pair)
+    assert all(not part("scene.colliders").requested_colliders(body, bpy.context.scene) for body in pair)
     np.testing.assert_array_equal(simulated(pair[0]), together)
     assert np.isfinite(world(pair[1])).all()
 

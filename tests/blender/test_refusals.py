@@ -319,7 +319,7 @@ def test_job_cancel_changes_nothing(scene, character, job, when):
         tasks.finish(task(body, scene, bpy.context.view_layer), progress)
     assert reached[-1] >= when and all(f < when for f in reached[:-1])
     assert snapshot(body) == before
-    assert part("scene.poses").busy == 0
+    assert part("scene.poses").silence_depth == 0
     known = register.known(body)
     assert (known.clip if known else None) is clip or (job == "bake" and when > 0.6)  # by then it is simulated
 

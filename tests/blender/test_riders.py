@@ -97,7 +97,7 @@ def dressed(character):
 def offsets(obj, frames=FRAMES) -> np.ndarray:
     """Returns what is added to an object's plain skin, world axes, [f, n, 3]."""
     live = play(obj, frames, read=world)
-    mine = part("scene.modifier").by_id(obj, obj.thew.made.modifier)
+    mine = part("scene.modifier").modifier_by_id(obj, obj.thew.made.modifier)
     mine.show_viewport = False
     plain = play(obj, frames, read=world)
     mine.show_viewport = True

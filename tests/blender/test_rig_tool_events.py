@@ -100,11 +100,11 @@ def hand(scene, monkeypatch):
     bpy.ops.thew.add(cells_across=8)
     bpy.ops.thew.simulate()
     scene.frame_set(6)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     made = Hand(monkeypatch)
     made.body = body
     yield made
-    assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
+    assert (made.timers, made.drawn, part("scene.poses").silence_depth) == (0, 0, 0)  # nothing of the tool is left
     part("live.updates").stop_update()
     if bpy.app.timers.is_registered(part("live.updates").tick):
         bpy.app.timers.unregister(part("live.updates").tick)
@@ -271,7 +271,7 @@ def test_pull_tool_failed_start(bump, monkeypatch, where):
     if where == "pose":
         monkeypatch.setattr(part("edit.pulling"), "Pull", explode)
     assert pull.invoke(context, event("RET", "RELEASE")) == {"CANCELLED"}
-    assert "a bug" in pull.reported[0][1] and part("scene.poses").busy == 0
+    assert "a bug" in pull.reported[0][1] and part("scene.poses").silence_depth == 0
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated(body), shape)
     shapes = play(body, (4, 9))
@@ -291,7 +291,7 @@ def test_pull_tool_failed_end(bump, monkeypatch, where):
     if where == "status":
         context.workspace.status_text_set = explode
     assert pull.modal(context, event("ESC")) == {"CANCELLED"}
-    assert "a bug" in pull.reported[-1][1] and part("scene.poses").busy == 0
+    assert "a bug" in pull.reported[-1][1] and part("scene.poses").silence_depth == 0
 
 
 def test_job_failure_releases(hand):
@@ -307,7 +307,7 @@ def test_job_failure_releases(hand):
             assert answer == {"RUNNING_MODAL"}
             answer = job.modal(context, event("TIMER", "NOTHING"))
         assert answer == {"CANCELLED"} and "a bug" in job.reported[-1][1]
-        assert (hand.timers, part("scene.poses").busy) == (0, 0)
+        assert (hand.timers, part("scene.poses").silence_depth) == (0, 0)
     assert part("live.updates").state.stepper is None
 
 
@@ -317,7 +317,7 @@ def test_keyframed_model_undo(scene, monkeypatch):
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     scene.frame_set(14)
     before = evaluated(sack)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     hand = Hand(monkeypatch)
     model, context = tool("keyframed_model", "THEW_OT_keyframed_model"), hand.context()
     assert model.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
@@ -338,5 +338,5 @@ def test_keyframed_model_undo(scene, monkeypatch):
     keys = len(sack.data.shape_keys.key_blocks)
     assert model.modal(context, event("RET")) == {"CANCELLED"}
     assert len(sack.data.shape_keys.key_blocks) == keys
-    assert (hand.timers, hand.drawn, part("scene.poses").busy) == (0, 0, 0)
+    assert (hand.timers, hand.drawn, part("scene.poses").silence_depth) == (0, 0, 0)
     part("live.updates").stop_update()

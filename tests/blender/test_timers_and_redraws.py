@@ -23,7 +23,7 @@ def window(scene, monkeypatch):
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
     play(body, (1, 4))
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     for name in ("PATIENCE", "BRIEFLY"):
         monkeypatch.setattr(part("live.updates"), name, 0.0)
     part("live.updates").state.waiting.clear()
@@ -276,7 +276,7 @@ def rendered(handlers, scene, body, frames) -> np.ndarray:
     """Returns what a render's thread would see at `frames`, in the order given."""
     shapes = []
     in_a_thread(lambda: handlers.render_starts(scene))
-    with part("scene.poses").playing():  # no handlers of this thread
+    with part("scene.poses").silence_handlers():  # no handlers of this thread
         for frame in frames:
             scene.frame_set(frame)
             with free(), moved_elsewhere():
@@ -294,11 +294,11 @@ def rendered(handlers, scene, body, frames) -> np.ndarray:
 def free():
     """Lets the handlers answer within the block."""
     poses = part("scene.poses")
-    before, poses.busy = poses.busy, 0
+    before, poses.silence_depth = poses.silence_depth, 0
     try:
         yield
     finally:
-        poses.busy = before
+        poses.silence_depth = before
 
 
 @contextmanager
@@ -504,7 +504,7 @@ def test_playback_with_rig_edits_nothing(rigged, monkeypatch):
             play(body, FRAMES)
             bpy.context.view_layer.update()
             assert not part("live.updates").state.waiting and not told
-        monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+        monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
         sliders = part("saved.samples").slider_values(rig)
         play(body, FRAMES)
         assert part("saved.samples").slider_values(rig) == sliders  # they stand still while it plays

@@ -41,8 +41,8 @@ def playing(scene, clock, monkeypatch):
     body, rig = make_character()
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
     part("live.updates").state.waiting.clear()
     yield body, rig
     part("live.updates").stop_update()
@@ -64,7 +64,7 @@ def seconds_played(clock, seconds: float, first: int = 1, last: int = 20) -> lis
             updates.tick()
             if updates.state.stepper is not None and updates.state.stepper.waiting:
                 updates.state.stepper._thread.join()
-        assert scene.frame_current == frame and not part("scene.poses").busy
+        assert scene.frame_current == frame and not part("scene.poses").silence_depth
     return seen
 
 
@@ -106,7 +106,7 @@ def key_the_spine(rig, angle: float) -> None:
 def test_edited_keys_simulated_on_playback(playing, clock, monkeypatch):
     """Edited keys are reported, and simulated when the animation plays."""
     body, rig = playing
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: False)
     updates, old = part("live.updates"), play(body, FRAMES)
     bpy.context.scene.frame_set(1)
     assert line(body) == "Moves, frames 1 to 20"
@@ -116,7 +116,7 @@ def test_edited_keys_simulated_on_playback(playing, clock, monkeypatch):
     play(body, FRAMES)
     seconds_played(clock, 0.0)
     assert not updates.state.waiting and updates.state.stepper is None, "nothing is simulated while it stands"
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
     part("live.handlers").before_playing()
     seen = seconds_played(clock, 2.0)[-20:]
     assert line(body) == "Moves, frames 1 to 20" and not updates.state.waiting
@@ -238,11 +238,11 @@ def test_read_motion_in_slices(playing, clock, monkeypatch):
             return stop.value
 
     with monkeypatch.context() as slow:
-        slow.setattr(poses, "SLICE", 0.0)
+        slow.setattr(poses, "SLICE_TIME", 0.0)
         slices = []
         in_slices = motion(slices)
     assert len(slices) > 5
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: True)
     at_once = motion([])
     np.testing.assert_array_equal(in_slices.raw, at_once.raw)
     assert in_slices.digest == at_once.digest == flesh.motion.digest
@@ -346,7 +346,7 @@ def test_loop_progress_names_round(playing):
 def test_job_shows_arriving_frames(playing, monkeypatch):
     """Simulate shows the window's frame as soon as it is ready, and after Esc the former one."""
     body, rig = playing
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: False)
     updates, tasks = part("live.updates"), part("logic.tasks")
     body.thew.motion_start = "SETTLED"
     bpy.context.scene.frame_end = 60
@@ -364,7 +364,7 @@ def test_job_shows_arriving_frames(playing, monkeypatch):
             seen.append(evaluated(body))
         return not seen
 
-    with pytest.raises(part("logic.errors").Cancelled), part("scene.poses").playing():
+    with pytest.raises(part("logic.errors").Cancelled), part("scene.poses").silence_handlers():
         step = next(task)
         while True:
             if isinstance(step, tasks.Work):
