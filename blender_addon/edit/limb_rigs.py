@@ -111,7 +111,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
         target.thew.active_rig = before[1]
         raise
     report.limbs = [pair.there.name for pair in pairs.values()]
-    pushers.tell(target, there.flesh)
+    pushers.store_problems(target, there.flesh)
     new = list(target.thew.rigs)[before[0] :]
     report.warnings += [text for rig in new for text in (rig.problem or rig.note,) if text]
     return report
@@ -146,7 +146,7 @@ def over_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> LimbMa
 
 def sound(side: Side, rig: ThewRig) -> Attachment:
     """Returns the attachment of a rig. Raises a `Refusal` if that is gone or its numbers are invalid."""
-    found = rigging.resolved(side.obj, side.flesh.character, side.flesh.bind_pose, side.flesh.place, rig)
+    found = rigging.resolve_rig(side.obj, side.flesh.character, side.flesh.bind_pose, side.flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
     return found.attachment
@@ -208,7 +208,7 @@ def write(there: Side, carried: Carried) -> None:
     with quiet_edits():
         rig.solo, rig.bone, rig.bone_token, rig.face, rig.face_token = False, "", "", -1, 0
         rig.problem = rig.note = ""
-        rigging.hang(obj, there.flesh, rig, carried.attachment)
+        rigging.attach(obj, there.flesh, rig, carried.attachment)
         set_values(rig, carried.row)
         set_values(rig.pull.preferred, carried.preferred)
         for sample, row in zip(rig.samples, carried.samples, strict=True):

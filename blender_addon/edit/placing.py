@@ -152,7 +152,7 @@ def put(
     A new rig does nothing at control 0 and is as placed at control 1, where it stands. An old one keeps its samples:
     all of them move to the new place.
     """
-    rigging.hang(posed.obj, posed.flesh, rig, placement.attachment(kind))
+    rigging.attach(posed.obj, posed.flesh, rig, placement.attachment(kind))
     unit = posed.flesh.place.metres_per_unit
     values = slider_parameters({**sizes, **placement.place()}, unit, by == "YIELD")
     if new:  # also the sizes of other templates that it may become

@@ -51,11 +51,11 @@ class Pull:
         self.controls = rig_controls.evaluated_controls(obj, view_layer.depsgraph)
         self.unit = flesh.place.metres_per_unit
         self.names = sliders_of(rig)
-        found = rigging.resolved(obj, flesh.character, flesh.bind_pose, flesh.place, rig, index)
+        found = rigging.resolve_rig(obj, flesh.character, flesh.bind_pose, flesh.place, rig, index)
         if found.problem:
             raise Refusal(found.problem)
         whole, at = found.native(core(), self.unit, flesh.body), float(self.controls[index])
-        self.first = pushers.native_now(rig, whole, at, flesh.body, self.unit)
+        self.first = pushers.current_parameters(rig, whole, at, flesh.body, self.unit)
         self.native = found.attachment.native(core(), self.first, name=rig.name)
         self.fit = core().RigFit(
             flesh.body,

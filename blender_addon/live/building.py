@@ -80,7 +80,7 @@ def build(
         )
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
-    rigs = rigging.resolve(found.obj, character, bind_pose, placed(character, bind_pose, build_settings))
+    rigs = rigging.resolve_rigs(found.obj, character, bind_pose, placed(character, bind_pose, build_settings))
     parts = character, bind_pose, build_settings, motion, rigs
     yield from span(make(found.obj, flesh, *parts, still, kept), native, 1.0)
     was_read(found.obj, flesh, touches, curve_edits if frames is not None else None)

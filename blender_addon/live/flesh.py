@@ -30,7 +30,7 @@ from ..logic.spaces import MetricSpace, blend_vectors, skin_linearly, split_inde
 from ..logic.states import Condition, Event
 from ..logic.states import Pose as Shown
 from ..rigs import pushers, rigging
-from ..rigs.fingerprints import essences, fingerprint
+from ..rigs.fingerprints import fingerprint, rig_inputs
 from ..scene import colliders, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
@@ -74,7 +74,7 @@ class Built:
     modes: Any = None  # thew.Modes of the reference, for the method Modal
 
     # the rigs
-    rigs: tuple[rigging.Resolved, ...] = ()  # all rigs
+    rigs: tuple[rigging.ResolvedRig, ...] = ()  # all rigs
     pushing: pushers.Pushers = field(default_factory=pushers.Pushers)  # those that push, and why others cannot
     rig_problems: dict[int, str] = field(default_factory=dict)  # reasons why rigs do not push, by index
 
@@ -364,8 +364,8 @@ class Flesh(Built):
             try:
                 push = pushers.forces(rig, native, float(control), self.body, self.place.metres_per_unit)
             except core().ThewError as error:
-                rigging.tell_problems(
-                    obj, {**self.rig_problems, resolved.index: rigging.blamed(resolved.name, str(error))}
+                rigging.store_problems(
+                    obj, {**self.rig_problems, resolved.index: rigging.blame_rig(resolved.name, str(error))}
                 )
                 continue
             total = push if total is None else total + push
@@ -374,15 +374,15 @@ class Flesh(Built):
     def refresh_rigs(self, obj: bpy.types.Object) -> None:
         """Places the native rigs again if their inputs have changed; quick otherwise."""
         prints = fingerprint(obj)
-        if essences(prints) == essences(self.build_settings.rigs) and len(self.rigs) == len(obj.thew.rigs):
+        if rig_inputs(prints) == rig_inputs(self.build_settings.rigs) and len(self.rigs) == len(obj.thew.rigs):
             return
         self.build_settings = replace(self.build_settings, rigs=prints)
-        self.rigs = rigging.resolve(obj, self.character, self.bind_pose, self.place)
+        self.rigs = rigging.resolve_rigs(obj, self.character, self.bind_pose, self.place)
         happened(obj, self, Event.RIGS_CHANGED)
         self.pushing = pushers.Pushers.of(self.rigs, self.body, self.place, self.pushing)
         self.rig_problems = {**self.pushing.faults, **rigging.problems(self.rigs)}
         self.rigs_key = b""
-        rigging.tell_problems(obj, self.rig_problems, self.pushing.notes)
+        rigging.store_problems(obj, self.rig_problems, self.pushing.notes)
 
     def _skinned_world(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         bind_pose = self.bind_pose.mesh_matrix

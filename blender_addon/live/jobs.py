@@ -123,7 +123,7 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
         known = False  # the range was shortened: simulate only what is left of it
     if known and validity.mesh_holds(obj, flesh) and not build_settings.others:
         place = building.placed(flesh.character, flesh.bind_pose, build_settings)
-        rigs = rigging.resolve(obj, flesh.character, flesh.bind_pose, place)
+        rigs = rigging.resolve_rigs(obj, flesh.character, flesh.bind_pose, place)
         parts = flesh.character, flesh.bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still)
     else:
@@ -185,7 +185,7 @@ def rest(obj, scene, view_layer) -> Task:
     if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.renamed(obj, flesh):
         yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None, still=True)
     elif flesh.build_settings != build_settings:
-        rigs = rigging.resolve(
+        rigs = rigging.resolve_rigs(
             obj, flesh.character, bind_pose, building.placed(flesh.character, bind_pose, build_settings)
         )
         parts = flesh.character, bind_pose, build_settings, flesh.motion
@@ -228,7 +228,7 @@ def settle(obj, flesh, scene) -> None:
 def note(obj, flesh) -> None:
     """Stores the notes on the flesh with the object."""
     obj.thew.made.notes = "\n".join([*notes_of(flesh, obj.thew.preview_mode), *contact.notes(flesh)])
-    rigging.tell_problems(obj, flesh.rig_problems, flesh.pushing.notes)
+    rigging.store_problems(obj, flesh.rig_problems, flesh.pushing.notes)
 
 
 def refuse(obj, flesh, error: BaseException) -> None:

@@ -37,7 +37,9 @@ def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None
     """Simulates the clip, pushed by the rigs at their controls; returns the event. `kept_clips`: clips from the disk cache."""
     thew, build_settings, motion = core(), new.build_settings, new.motion
     kept = Event.CLIP_KEPT if stays(flesh, new) else Event.BODY_MADE
-    if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs or colliders since then
+    if not (
+        rigging.controls_were_read(new.rigs, motion) and contact.were_read(new)
+    ):  # other rigs or colliders since then
         return kept
     plan = planned(new)
     clip_key = key_of(new, plan)

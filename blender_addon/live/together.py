@@ -51,7 +51,7 @@ class Member:
     bind_pose: BindPose
     build_settings: BuildSettings
     character: Character | None = None
-    rigs: tuple[rigging.Resolved, ...] = ()
+    rigs: tuple[rigging.ResolvedRig, ...] = ()
     motion: poses.Motion | None = None  # None: to be read
     new: Built | None = None
 
@@ -129,10 +129,12 @@ def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> No
     else:
         member.character, member.bind_pose = building.read(flesh, member.found, member.bind_pose, scene)
     place = building.placed(member.character, member.bind_pose, build_settings)
-    member.rigs = rigging.resolve(obj, member.character, member.bind_pose, place)
+    member.rigs = rigging.resolve_rigs(obj, member.character, member.bind_pose, place)
     if not trust or flesh.motion is None or flesh.character.bones != member.character.bones:
         return
-    if validity.motion_holds(obj, flesh, build_settings, frames) and rigging.were_read(member.rigs, flesh.motion):
+    if validity.motion_holds(obj, flesh, build_settings, frames) and rigging.controls_were_read(
+        member.rigs, flesh.motion
+    ):
         member.motion = flesh.motion
 
 

@@ -122,5 +122,5 @@ def renamed(obj, flesh: Flesh) -> bool:
     if armature is None:
         return False
     known = set(flesh.character.bones)
-    wanted = {anchors.found_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
+    wanted = {anchors.find_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
     return not (wanted <= known and all(name in armature.data.bones for name in known))

@@ -31,5 +31,5 @@ class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
         report = edit.carry(context, source, obj)
         for text in report.warnings:
             self.report({"WARNING"}, text)
-        rigging.shown(context, obj)
+        rigging.show_edit(context, obj)
         return report.said(obj)

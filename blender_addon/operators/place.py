@@ -107,7 +107,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
                 drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
         obj.thew.active_rig = len(obj.thew.rigs) - 1 if new else self.index
-        rigging.shown(context, obj)
+        rigging.show_edit(context, obj)
         return f"“{rig.name}” hangs {placing.described(stand, placement)}."
 
     def kind(self, obj) -> str:

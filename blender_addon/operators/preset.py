@@ -47,7 +47,7 @@ class THEW_OT_rig_preset(Quick, bpy.types.Operator):
             made = [add_piece(stand, preset.piece, bone, side) for side, bone in bones]
             for rig, (_, bone) in zip(made, bones, strict=True):
                 move_control(context, stand, preset, obj.thew.rigs[rig], bone)
-            rigging.shown(context, obj)
+            rigging.show_edit(context, obj)
         except Exception:
             while len(obj.thew.rigs) > before:
                 drop_rig(obj, len(obj.thew.rigs) - 1)

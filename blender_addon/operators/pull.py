@@ -57,7 +57,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         stand = pull.stand
         pull.keep()
         stand.obj.thew.settled = True
-        rigging.shown(context, stand.obj)
+        rigging.show_edit(context, stand.obj)
         stand.show(pull.offsets)
         happened(stand.obj, stand.flesh, Event.POSE_SHOWN)
         return f"“{pull.rig.name}” was fitted; {pull.came(points)}."

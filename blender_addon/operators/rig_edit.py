@@ -22,7 +22,7 @@ class Edit(Quick):
             reading.check_editable(obj)
         rig_layouts.migrate(obj)
         result = self.change(context, obj)
-        rigging.shown(context, obj)
+        rigging.show_edit(context, obj)
         return result
 
     def change(self, context, obj) -> str | None:

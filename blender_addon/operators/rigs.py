@@ -229,7 +229,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         turns = drivers.turns_of(armature, bone, flesh.motion.raw if flesh is not None and flesh.motion else None)
         axis, start, end = self.axis, self.from_angle, self.to_angle
         if axis == "AUTO":
-            axis = drivers.chosen_axis(turns)
+            axis = drivers.dominant_axis(turns)
             start, end = drivers.usual_range(turns, axis)
         drivers.drive(rig, armature, bone, axis, start, end)
         context.view_layer.update()

@@ -38,7 +38,7 @@ def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
         rig.bone_token = mark_bone(armature, bone)
 
 
-def found_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
+def find_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
     """Returns the present name of the bone of `rig`, "" if it is gone."""
     return find_marked_bone(armature, rig.bone, rig.bone_token)
 
@@ -74,7 +74,7 @@ def anchor_face(
         rig.face, rig.barycentric = triangle, shares
         rig.face_part = triangle - int(np.flatnonzero(polygons == face)[0])
         rig.face_place = shares @ rest[corners[triangle]]
-        rig.face_token = marked_face(mesh, face)
+        rig.face_token = mark_face(mesh, face)
 
 
 def triangles_and_faces(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +90,7 @@ def face_tokens(mesh: bpy.types.Mesh) -> np.ndarray:
     return np.zeros(len(mesh.polygons), dtype=np.int32)
 
 
-def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
+def mark_face(mesh: bpy.types.Mesh, face: int) -> int:
     """Returns the token of a face. A face without a token of its own gets one."""
     tokens = face_tokens(mesh)
     if tokens[face] == 0 or (tokens == tokens[face]).sum() > 1:
@@ -102,7 +102,7 @@ def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
     return int(tokens[face])
 
 
-class Faces:
+class MeshFaces:
     """A mesh's triangles and face tokens, read when they are needed."""
 
     def __init__(self, mesh: bpy.types.Mesh):
@@ -119,7 +119,7 @@ class Faces:
         return face_tokens(self.mesh)
 
 
-def found_face(known: Faces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.ndarray] | None:
+def find_face(known: MeshFaces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.ndarray] | None:
     """Returns the present triangle of `rig` and the barycentric coordinates in it. `None` if its face is gone."""
     corners, faces = known.triangles
     if rig.face_token == 0:

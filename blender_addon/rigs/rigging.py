@@ -33,11 +33,11 @@ from ..saved.samples import (
 from ..scene import animation
 from ..scene.reading import armature_of
 from ..scene.rig_controls import are_animated, broken_drivers, rig_of_path
-from .anchors import Faces, anchor_bone, anchor_face, found_bone, found_face, unmark
+from .anchors import MeshFaces, anchor_bone, anchor_face, find_bone, find_face, unmark
 
 #: Largest strength of a field, N/m³. Stronger ones only tear the flesh apart: over a millimetre it presses with 10 MPa,
 #: 500 times the stiffness of flesh of 20 kPa.
-STRONGEST = 1e10
+MAX_STRENGTH = 1e10
 
 # resolved rigs --------------------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ class Attachment:
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedRig:
     """A rig with its attachment found, or with a sentence that says why it cannot push."""
 
     index: int  # in `Object.thew.rigs`
@@ -114,29 +114,29 @@ class Resolved:
         return made()
 
 
-def resolve(obj: bpy.types.Object, character, bind_pose, place: MetricSpace) -> tuple[Resolved, ...]:
+def resolve_rigs(obj: bpy.types.Object, character, bind_pose, place: MetricSpace) -> tuple[ResolvedRig, ...]:
     """Resolves every rig of `obj`. Stores new names of bones and new indices of faces in the rigs."""
     if not len(obj.thew.rigs):
         return ()
-    broken, moved, faces = broken_drivers(obj), are_animated(obj), Faces(obj.data)
+    broken, moved, faces = broken_drivers(obj), are_animated(obj), MeshFaces(obj.data)
     found = []
     for index, (rig, on) in enumerate(zip(obj.thew.rigs, are_in_force(obj), strict=True)):
         control = None if moved[index] else rig.control
         problem = broken.get(index, "")
-        found.append(resolved(obj, character, bind_pose, place, rig, index, on, control, problem, faces))
+        found.append(resolve_rig(obj, character, bind_pose, place, rig, index, on, control, problem, faces))
     return tuple(found)
 
 
-def resolved(
-    obj, character, bind_pose, place, rig, index=0, on=True, control=None, problem="", faces: Faces | None = None
-) -> Resolved:
+def resolve_rig(
+    obj, character, bind_pose, place, rig, index=0, on=True, control=None, problem="", faces: MeshFaces | None = None
+) -> ResolvedRig:
     """Resolves one rig of `obj`."""
     samples = recorded_samples(rig)
     values = slider_values(rig)
     attachment = None
     try:
         rig_layouts.check(rig)
-        attachment = hooked(obj, character, bind_pose, place, rig, faces)
+        attachment = find_attachment(obj, character, bind_pose, place, rig, faces)
         check_numbers(rig, samples, values)
         if control is not None and not math.isfinite(control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it anew")
@@ -144,7 +144,7 @@ def resolved(
             raise Refusal(problem)
     except Refusal as error:
         problem = sentence(str(error))
-    return Resolved(index, rig.name, on, attachment, samples, values, control, problem, rig.strength_by == "YIELD")
+    return ResolvedRig(index, rig.name, on, attachment, samples, values, control, problem, rig.strength_by == "YIELD")
 
 
 def check_numbers(rig: ThewRig, samples, values) -> None:
@@ -164,9 +164,9 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             if SLIDERS_BY_NAME[slider].size and value <= 0.0:
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is zero: make it larger")
-            if slider == "strength" and rig.strength_by == "FORCE" and abs(value) > STRONGEST:
+            if slider == "strength" and rig.strength_by == "FORCE" and abs(value) > MAX_STRENGTH:
                 raise Refusal(
-                    f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {STRONGEST:.0e}, "
+                    f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {MAX_STRENGTH:.0e}, "
                     "which no flesh withstands: lower it"
                 )
     for (a, _), (b, _) in pairwise(samples):
@@ -174,18 +174,22 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")
 
 
-def hooked(obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: Faces | None = None) -> Attachment:
+def find_attachment(
+    obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: MeshFaces | None = None
+) -> Attachment:
     """Returns the attachment of `rig`. Raises a `Refusal` if that is gone."""
-    return OF_KIND[rig.kind](obj, character, bind_pose, place, rig, faces)
+    return ATTACHMENT_FINDERS[rig.kind](obj, character, bind_pose, place, rig, faces)
 
 
-def hooked_force(obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: Faces | None) -> Attachment:
+def find_force_attachment(
+    obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: MeshFaces | None
+) -> Attachment:
     """Returns the attachment of a force field."""
     armature = armature_of(obj)
     if armature is None:
         raise Refusal(f"{describe(obj)} has lost its armature: give its Armature modifier one")
     if rig.guide == "BONE":
-        bone = found_bone(armature, rig)
+        bone = find_bone(armature, rig)
         if not rig.bone:
             raise Refusal(f"The rig “{rig.name}” hangs on no bone: choose one")
         if not bone:
@@ -201,8 +205,8 @@ def hooked_force(obj, character, bind_pose, place: MetricSpace, rig: ThewRig, fa
             )
         return Attachment(rig.template, "BONE", bone=character.bones.index(bone))
     if rig.guide == "SKIN":
-        faces = faces or Faces(obj.data)
-        face = found_face(faces, rig, character.rest)
+        faces = faces or MeshFaces(obj.data)
+        face = find_face(faces, rig, character.rest)
         if face is None:
             raise Refusal(f"The face of the rig “{rig.name}” is gone from {describe(obj)}: place the rig anew")
         triangle, shares = face
@@ -228,28 +232,28 @@ def hooked_force(obj, character, bind_pose, place: MetricSpace, rig: ThewRig, fa
 
 
 #: The attachment of a rig, by its kind.
-OF_KIND = {"FORCE": hooked_force}
+ATTACHMENT_FINDERS = {"FORCE": find_force_attachment}
 
 
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
     """Returns the native rig of one of `obj`, on the flesh as it was built. Raises a `Refusal` or native error if that fails."""
-    found = resolved(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
+    found = resolve_rig(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
     return found.native(core(), flesh.place.metres_per_unit, flesh.body)
 
 
-def problems(rigs: tuple[Resolved, ...]) -> dict[int, str]:
+def problems(rigs: tuple[ResolvedRig, ...]) -> dict[int, str]:
     """Returns, by index, why rigs cannot push, as far as that is known without the flesh."""
     return {rig.index: rig.problem for rig in rigs if rig.problem}
 
 
-def were_read(rigs: tuple[Resolved, ...], motion) -> bool:
+def controls_were_read(rigs: tuple[ResolvedRig, ...], motion) -> bool:
     """Returns whether the motion holds the control of every rig that is keyed or driven."""
     return all(rig.control is not None or rig.index < motion.controls.shape[1] for rig in rigs)
 
 
-def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
+def lost_controls(rigs: tuple[ResolvedRig, ...], motion) -> dict[int, str]:
     """Returns, by index, sentences about rigs whose keyed or driven control is not a number at some frame."""
     sentences = {}
     for rig in rigs:
@@ -263,12 +267,12 @@ def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
     return sentences
 
 
-def blamed(name: str, text: str) -> str:
+def blame_rig(name: str, text: str) -> str:
     """Returns a native sentence about a rig, with its name."""
     return sentence(text if name in text else f"The rig “{name}” cannot push: {text}")
 
 
-def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
+def controls_of(rigs: tuple[ResolvedRig, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
     """Returns the controls of the rigs at `indices` over all frames, [f, r]. Animated ones are taken from `read` [f, all]."""
     by_index = {rig.index: rig for rig in rigs}
     columns = np.empty((len(read), len(indices)))
@@ -278,21 +282,21 @@ def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.n
     return columns
 
 
-def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
+def portable_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> ResolvedRig:
     """Returns a rig for a file, with its bone by name even if that is gone. Raises a `Refusal` if its face is gone."""
     samples, values = recorded_samples(rig), slider_values(rig)
     check_numbers(rig, samples, values)
     if rig.guide == "BONE":
         armature = armature_of(obj)
         attachment = Attachment(
-            rig.template, "BONE", bone=(found_bone(armature, rig) if armature is not None else "") or rig.bone
+            rig.template, "BONE", bone=(find_bone(armature, rig) if armature is not None else "") or rig.bone
         )
     else:
-        attachment = hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
-    return Resolved(0, rig.name, True, attachment, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
+        attachment = find_attachment(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
+    return ResolvedRig(0, rig.name, True, attachment, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
 
 
-def hang(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> None:
+def attach(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> None:
     """Attaches a saved rig to the bone, face or frame of an attachment."""
     if attachment.guide == "BONE":
         anchor_bone(obj, rig, flesh.character.bones[attachment.bone])
@@ -325,7 +329,7 @@ def clear(obj: bpy.types.Object) -> None:
     unmark(obj)
 
 
-def tell_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[int, str] | None = None) -> None:
+def store_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[int, str] | None = None) -> None:
     """Sets at every rig why it does not push and, if `notes` is given, why it does less than it is set to."""
     for index, rig in enumerate(obj.thew.rigs):
         if rig.problem != problems.get(index, ""):
@@ -334,7 +338,7 @@ def tell_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[i
             rig.note = notes.get(index, "")
 
 
-def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
+def show_edit(context: bpy.types.Context, obj: bpy.types.Object) -> None:
     """Displays the result of an operator's edit: at once where flesh is settled, soon where it moves."""
     for call in on_rig:
         call(obj)
@@ -343,7 +347,7 @@ def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 # what the settled view shows ------------------------------------------------------------------------------------------
 
 
-def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
+def current_parameters(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
     """Returns the native parameters displayed at a control value, with a draft if it exists and the strength as it is set."""
     return native_parameters(sliders_of(rig), current_values(rig, control), metres_per_unit, rig.strength_by == "YIELD")
 

@@ -39,7 +39,9 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     for i, (rig, on) in enumerate(zip(obj.thew.rigs, are_in_force(obj), strict=True)):
         chosen = i == obj.thew.active_rig
         try:
-            attachment = attachments.get(i) or rigging.hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
+            attachment = attachments.get(i) or rigging.find_attachment(
+                obj, flesh.character, flesh.bind_pose, flesh.place, rig
+            )
             lines, guide = OF_KIND[rig.kind](flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
         except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
             continue  # a rig without an attachment is not drawn: its row in the list says why
@@ -64,7 +66,7 @@ def rig_lines(
     maps: T_b [b, 4, 4]; mesh: the evaluated object, on whose triangles rigs in the skin ride.
     """
     place = flesh.place
-    parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
+    parameters = rigging.current_parameters(rig, control, place.metres_per_unit)
     frame, weights, to, shape = at_rest(flesh, attachment, parameters)
     middle = frame[:3, 3]
     if attachment.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
