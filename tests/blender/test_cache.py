@@ -48,7 +48,7 @@ def run_timer(monkeypatch):
     """Lets Blender believe that it has a window, and returns a function that runs its timer to the end."""
     monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     updates = part("live.updates")
-    for name in ("PATIENCE", "BRIEFLY"):
+    for name in ("SETTING_DELAY", "SHORT_DELAY"):
         monkeypatch.setattr(updates, name, 0.0)
 
     def tick():

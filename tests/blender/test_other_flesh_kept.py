@@ -204,7 +204,7 @@ def window(monkeypatch):
     """Makes Blender believe in a window; returns the list of bodies that wait for an update."""
     waits = []
     monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
-    for name in ("wait", "expect", "soon"):
+    for name in ("wait", "expect", "schedule_at_once"):
         monkeypatch.setattr(part("live.updates"), name, waits.append)
     return waits
 

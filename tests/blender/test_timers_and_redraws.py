@@ -24,7 +24,7 @@ def window(scene, monkeypatch):
     bpy.ops.thew.simulate()
     play(body, (1, 4))
     monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
-    for name in ("PATIENCE", "BRIEFLY"):
+    for name in ("SETTING_DELAY", "SHORT_DELAY"):
         monkeypatch.setattr(part("live.updates"), name, 0.0)
     part("live.updates").state.waiting.clear()
     yield body, rig, handlers
