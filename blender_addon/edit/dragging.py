@@ -21,17 +21,17 @@ from ..scene.rig_controls import evaluated_controls
 from . import posed
 
 #: Time constant with which the former display fades, s. At 60 updates per second each takes away about a tenth: no jump.
-FADE = 0.15
+FADE_TIME = 0.15
 #: Offset at which the former display counts as faded, as a part of the body's size: two millimetres of a person, no jump.
-GONE = 1e-3
+FADED_OFFSET = 1e-3
 #: Distance to the target that is too small to be shown, as a part of the body's size: one `STRIDE` of a target.
-THERE = 0.02
+TARGET_TOLERANCE = 0.02
 
 
-class Dragging:
+class SkinDrag:
     """One drag of a character, from the first press until its flesh is at rest again."""
 
-    def __init__(self, stand: posed.Posed, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> None:
+    def __init__(self, stand: posed.PosedCharacter, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> None:
         obj, flesh = stand.obj, stand.flesh
         if obj.thew.method != METHOD:
             raise Refusal(
@@ -121,7 +121,7 @@ class Dragging:
     @property
     def over(self) -> bool:
         """True once all vertices are released and the flesh is at rest again."""
-        return self.drag.quiet and self._part * self._swing < GONE * self.stand.size
+        return self.drag.quiet and self._part * self._swing < FADED_OFFSET * self.stand.size
 
     def left(self) -> float:
         """Returns the distance of the dragged vertex from its target, metres; 0 without a dragged vertex."""
@@ -138,7 +138,7 @@ class Dragging:
             moved, seen = self.drag.displacements[grip.vertex], self.seen(grip.vertex)
             grip.wanted = wanted_displacement(self.turn(grip.vertex), moved, seen, self._targets[grip.vertex])
         self.drag.advance(steps)
-        self._part *= float(np.exp(-steps * TIME_STEP / FADE))
+        self._part *= float(np.exp(-steps * TIME_STEP / FADE_TIME))
         self._look()
         return True
 
@@ -153,5 +153,5 @@ class Dragging:
     def status_line(self) -> str:
         """Returns the text of the status bar."""
         left = self.left()
-        text = length(left / self.unit) if left > THERE * self.stand.size else ""
+        text = length(left / self.unit) if left > TARGET_TOLERANCE * self.stand.size else ""
         return status_line(self.drag, self.held >= 0, text)

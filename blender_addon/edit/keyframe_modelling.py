@@ -16,10 +16,10 @@ from ..saved.timing import curve_time
 from ..scene.mesh import read_groups
 
 #: (vertex, target in the world).
-Point = tuple[int, np.ndarray]
+DraggedPoint = tuple[int, np.ndarray]
 
 
-class Modelling:
+class KeyframeModel:
     """One mesh with keyframed flesh at the scene's frame, and its modelled shape."""
 
     def __init__(self, obj: bpy.types.Object, scene: bpy.types.Scene):
@@ -42,7 +42,7 @@ class Modelling:
         """Returns the first hit of a ray with the displayed mesh."""
         return Picker(self.world(), self.triangles).ray(origin, direction)
 
-    def local(self, points: list[Point]) -> tuple[list[int], np.ndarray]:
+    def local(self, points: list[DraggedPoint]) -> tuple[list[int], np.ndarray]:
         """Returns the vertices, and their targets before the armature acts, object space [p, 3]."""
         vertices = [vertex for vertex, _ in points]
         maps = self.maps[vertices]
@@ -50,7 +50,7 @@ class Modelling:
         back = inverse(maps[:, :3, :3], f"{describe(self.obj)}, or a bone that moves it,")
         return vertices, np.einsum("pij,pj->pi", back, wanted)
 
-    def drag(self, points: list[Point]) -> None:
+    def drag(self, points: list[DraggedPoint]) -> None:
         """Models the shape with points at other places of the world, and displays it."""
         self.take(self.motion.modelled(self.frame, *self.local(points)))
 

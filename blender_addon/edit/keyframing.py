@@ -23,7 +23,7 @@ from ..scene.writing import baked_keys
 
 #: Relax Sculpt: stiffness that holds a sculpt where the dial stands in the middle, relative to the flesh's own. One:
 #: neither outweighs the other there.
-HOLD = 1.0
+RELAX_STIFFNESS = 1.0
 
 # adding ---------------------------------------------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] 
     made, group = obj.thew.made, obj.thew.keyframed
     had = made.keyframed
     filled = not len(group.keyframes)
-    wanted = chosen(obj, names) if filled or names is not None else []
+    wanted = initial_shape_keys(obj, names) if filled or names is not None else []
     if not had:
         made.found_attribute = active_attribute(obj.data)
     try:
@@ -63,7 +63,7 @@ def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] 
         raise
 
 
-def chosen(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
+def initial_shape_keys(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
     """Returns the names of the shape keys to begin with; a single one is preceded by the basis."""
     keys = obj.data.shape_keys
     if names is not None:
@@ -114,7 +114,7 @@ def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None =
         raise Refusal(f"{describe(obj)} has no shape key “{shape}”: choose one of its own")
     frame = curve_time(scene) if frame is None else frame
     found = keyframe_times.points(obj)
-    taken(obj, found, frame)
+    check_time_free(obj, found, frame)
     new = group.keyframes.add()
     new["shape"], new.kept = shape, frame
     group.active = len(group.keyframes) - 1
@@ -123,7 +123,7 @@ def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None =
     return group.active
 
 
-def taken(obj: bpy.types.Object, found: list[keyframe_times.TimePoint], frame: float) -> None:
+def check_time_free(obj: bpy.types.Object, found: list[keyframe_times.TimePoint], frame: float) -> None:
     """Refuses a time that another key has."""
     for time, place in found:
         if abs(time - frame) < TIME_TOLERANCE:
@@ -135,7 +135,7 @@ def time_add(obj: bpy.types.Object, scene, place: int, frame: float | None = Non
     """Adds a further time to a key of the list."""
     frame = curve_time(scene) if frame is None else frame
     found = keyframe_times.points(obj)
-    taken(obj, found, frame)
+    check_time_free(obj, found, frame)
     keyframe_times.write(obj, [*found, (frame, place)])
 
 
@@ -202,7 +202,7 @@ def block_to_edit(obj: bpy.types.Object, place: int) -> bpy.types.ShapeKey:
     return block
 
 
-def held_groups(obj: bpy.types.Object, shape: str) -> list[str]:
+def fixed_groups(obj: bpy.types.Object, shape: str) -> list[str]:
     """Returns the vertex groups that are fixed at a shape key: the motion's own, and those of the cuts around it."""
     group, keys = obj.thew.keyframed, obj.thew.keyframed.keyframes
     reached = [keys[place] for _, place in keyframe_times.points(obj)]
@@ -227,7 +227,7 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     name = describe(obj)
     check_coordinates(basis, name)
     check_coordinates(shape, f"the shape key “{block.name}” of {name}")
-    masks = keyframe_shapes.vertices_of(obj, held_groups(obj, key.shape)).values()
+    masks = keyframe_shapes.vertices_of(obj, fixed_groups(obj, key.shape)).values()
     fixed = np.logical_or.reduce(list(masks)) if masks else None
     thew, bending = core(), group.bending
 
@@ -237,7 +237,7 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
         before = float(surface.shell.energy(points))
         if amount <= 0.0:
             return shape, before, before
-        weight = HOLD * (1.0 - min(amount, 0.999)) / amount
+        weight = RELAX_STIFFNESS * (1.0 - min(amount, 0.999)) / amount
         held = None if fixed is None else surface.welded.mask(fixed)
         calmed = surface.shell.relax(points, weight, fixed=held, progress=lambda f, text="": progress(f, text))
         return surface.shape(calmed, shape, points), before, float(surface.shell.energy(calmed))

@@ -24,13 +24,13 @@ from ..scene import limbs as scene_limbs
 from . import limbs
 
 #: Share of the weight on a limb's bones from which skin belongs to it: more than all other bones together.
-FOLLOWS = 0.5
+MIN_LIMB_SHARE = 0.5
 #: Distance along a spoke within which skin on it is accepted although other skin is nearer, as a part of its length.
-NEARBY = 0.2
+SPOKE_TOLERANCE = 0.2
 
 
 @dataclass
-class Side:
+class LimbOwner:
     """One of the two characters, with its flesh."""
 
     obj: bpy.types.Object
@@ -50,13 +50,13 @@ class Side:
 
     def share(self, weights: np.ndarray, limb: ThewLimb) -> float:
         """Returns the share of weights [b] that falls on a limb's bones."""
-        return float(limbs.followed(self.flesh.character, self.chain(limb), weights))
+        return float(limbs.bone_share(self.flesh.character, self.chain(limb), weights))
 
     def skin(self, limb: ThewLimb) -> np.ndarray:
         """Returns the indices of the triangles that follow a limb."""
         character = self.flesh.character
-        share = limbs.followed(character, self.chain(limb), character.weights)
-        return np.flatnonzero(share[character.triangles].mean(axis=1) >= FOLLOWS)
+        share = limbs.bone_share(character, self.chain(limb), character.weights)
+        return np.flatnonzero(share[character.triangles].mean(axis=1) >= MIN_LIMB_SHARE)
 
     def shares(self, shares) -> np.ndarray:
         """Converts barycentric coordinates from the mesh's order into the surface's or back: see `building.enclose`."""
@@ -65,7 +65,7 @@ class Side:
 
 
 @dataclass
-class Pair:
+class LimbPair:
     """Two limbs that correspond, in the metres of their bodies."""
 
     here: ThewLimb
@@ -75,12 +75,12 @@ class Pair:
     bones: dict[str, str]  # our bones -> corresponding bones of the other chain
 
 
-class Guide:
+class GuideTransfer:
     """Transfer of a rig's numbers, row by row."""
 
     attachment: Attachment
 
-    def __init__(self, here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachment):
+    def __init__(self, here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attachment: Attachment):
         self.here, self.there, self.pair, self.rig, self.old = here, there, pair, rig, attachment
         self.by_yield = rig.strength_by == "YIELD"
         self.start()
@@ -132,7 +132,7 @@ class Guide:
         return other.material.young / one.material.young / growth
 
 
-class BoneGuide(Guide):
+class BoneGuideTransfer(GuideTransfer):
     """A rig at a bone, transferred to the corresponding bone."""
 
     def start(self):
@@ -155,7 +155,7 @@ class BoneGuide(Guide):
         return located, {"along": along, "angle": angle, "distance": distance, "tilt": row["tilt"]}
 
 
-class SkinGuide(Guide):
+class SkinGuideTransfer(GuideTransfer):
     """A rig in the skin, transferred to where the spoke through the same coordinates leaves the skin."""
 
     def start(self):
@@ -165,7 +165,7 @@ class SkinGuide(Guide):
         self.located = over.one.locate(self.frame({**row, **flat})[:3, 3])
         moved = over.located(self.located)
         point = over.other.place(moved)
-        hit = on_skin(picker, point, over.other.spoke(moved.coordinates) if moved.inside else None)
+        hit = skin_along_spoke(picker, point, over.other.spoke(moved.coordinates) if moved.inside else None)
         face, shares = int(triangles[hit.face]), np.clip(self.there.shares(hit.barycentric), 0.0, 1.0)
         self.attachment = Attachment(
             self.old.template, "SKIN", triangle=face, barycentric=tuple((shares / shares.sum()).tolist())
@@ -182,7 +182,7 @@ class SkinGuide(Guide):
         return self.located, {"depth": depth, "roll": roll, "tilt": tilt}
 
 
-class FreeGuide(Guide):
+class FreeGuideTransfer(GuideTransfer):
     """A free rig, transferred to the same coordinates."""
 
     def start(self):
@@ -209,10 +209,10 @@ class FreeGuide(Guide):
         return located, dict(zip(GUIDE_SLIDERS["FREE"], [*places.tolist(), *turns], strict=True))
 
 
-GUIDES = {"BONE": BoneGuide, "SKIN": SkinGuide, "FREE": FreeGuide}
+GUIDE_TRANSFERS = {"BONE": BoneGuideTransfer, "SKIN": SkinGuideTransfer, "FREE": FreeGuideTransfer}
 
 
-def on_skin(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
+def skin_along_spoke(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
     """Returns the skin along a spoke through `point`, or the nearest skin without a spoke or if that is much nearer."""
     nearest = picker.nearest(point)
     if spoke is None:
@@ -222,4 +222,4 @@ def on_skin(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
         return nearest
     hits = [hit for hit in (picker.ray(point, way * spoke / length) for way in (1.0, -1.0)) if hit is not None]
     hit = min(hits, key=lambda hit: hit.distance, default=nearest)
-    return hit if hit.distance <= max(4.0 * nearest.distance, NEARBY * length) else nearest
+    return hit if hit.distance <= max(4.0 * nearest.distance, SPOKE_TOLERANCE * length) else nearest

@@ -14,16 +14,16 @@ from ..logic.spaces import inverse
 from ..saved import edited
 from ..saved.limbs import ThewLimb
 from ..scene import limbs as scene_limbs
-from .limbs import Met, met, model_of, subject
+from .limbs import FitQuality, fit_quality, model_of, rest_character
 
 
 def keep(obj: bpy.types.Object, limb: ThewLimb, model) -> None:
     """Stores the model in the limb."""
     limb.model = limbs.pack(model)
-    touched(obj)
+    note_edit(obj)
 
 
-def touched(obj: bpy.types.Object) -> None:
+def note_edit(obj: bpy.types.Object) -> None:
     """Notes that limbs were edited: a lattice made of them must be built again."""
     if obj.thew.limb_lattice:
         edited.call_on_change(obj.thew, None)
@@ -74,16 +74,16 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
     keep(obj, limb, new)
 
 
-def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> Met:
+def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> FitQuality:
     """Fits the limb to the skin that follows its bones, from its present atoms, and returns how well it meets the skin.
 
     `hold`: hubs stay where they are.
     """
     thew, start = core(), model_of(limb)
-    character, surface, skeleton = subject(context, obj)
+    character, surface, skeleton = rest_character(context, obj)
     bones = scene_limbs.sound_chain(obj, character, limb)
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     held = np.arange(start.shape[0]) if hold else None
     found = start.fit(surface, held=held, weights=weights, stages=["atoms"])
     keep(obj, limb, found.mrep)
-    return met(character, surface, bones, found)
+    return fit_quality(character, surface, bones, found)

@@ -35,7 +35,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
     def take(self, context) -> None:
         self._motion, self._said = None, ""
         self._name, self._why, self._count = self._stand.obj.name, "", len(self._stand.obj.data.vertices)
-        self._motion = dragging.Dragging(self._stand, context.scene, context.view_layer)
+        self._motion = dragging.SkinDrag(self._stand, context.scene, context.view_layer)
         self.begin(context, f"Thew: {KEYS_HELP}")
         self.notice(context)
         self._last = self.now()

@@ -58,7 +58,7 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
         if obj.vertex_groups.get(name) is None:
             updates.stop_update()
             if name == flesh_map.FLESH:
-                softening.back_to_automatic(context, obj)
+                softening.reset_to_automatic(context, obj)
             else:
                 flesh_map.write(obj, name, [NEUTRAL_WEIGHT] * len(obj.data.vertices))
         active = context.view_layer.objects.active
@@ -125,7 +125,7 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
 
     def edit(self, context, obj):
         updates.stop_update()
-        softening.back_to_automatic(context, obj)
+        softening.reset_to_automatic(context, obj)
         return f"“{obj.name}” is soft where its flesh is thick."
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from bpy.props import BoolProperty, StringProperty
 
 from ..edit import keyframing
-from ..edit.keyframe_modelling import Modelling
+from ..edit.keyframe_modelling import KeyframeModel
 from ..live import keyframed, keyframed_events, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -64,7 +64,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
 
     def stand(self, context, obj):
         keyframed.checked(obj)
-        return Modelling(obj, context.scene)
+        return KeyframeModel(obj, context.scene)
 
     def take(self, context) -> None:
         self._pins, self._drag, self._target, self._due, self._changed = {}, -1, None, False, False

@@ -138,7 +138,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         self.end(context)
         if not changed:
             return {"CANCELLED"}
-        limb_shape.touched(self._stand.obj)
+        limb_shape.note_edit(self._stand.obj)
         return {"FINISHED"}
 
     def marks(self):

@@ -38,8 +38,8 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
             raise Refusal("Nothing is active: select the skinned mesh")
         names = self.bones.split("\n") if self.bones else scene_limbs.selected_bones(obj)
         limb, met = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
-        limb_shape.touched(obj)
-        if met.miss > 2 * edit.MISSED:
+        limb_shape.note_edit(obj)
+        if met.miss > 2 * edit.MAX_GOOD_MISS:
             self.report(
                 {"WARNING"},
                 f"“{limb.name}” is not a tube all along: choose fewer of its bones, or Drag Handles to where it "
@@ -58,7 +58,7 @@ class THEW_OT_limb_remove(Quick, bpy.types.Operator):
         obj.thew.limbs.remove(obj.thew.active_limb)
         obj.thew.active_limb = max(0, min(obj.thew.active_limb, len(obj.thew.limbs) - 1))
         unmark(obj)
-        limb_shape.touched(obj)
+        limb_shape.note_edit(obj)
         return f"Removed the limb “{name}”."
 
 

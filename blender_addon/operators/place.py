@@ -78,7 +78,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
     def edit(self, context, obj):
         return self.put(context, posed.read(obj, context.scene, context.view_layer))
 
-    def put(self, context, stand: posed.Posed) -> str:
+    def put(self, context, stand: posed.PosedCharacter) -> str:
         """Places the template as the properties say. Everything that can fail runs before anything is changed."""
         obj, kind = stand.obj, self.kind(stand.obj)
         placement = self.placement(stand, kind).turned(self.turn)
@@ -101,14 +101,14 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         new = self.index < 0
         rig = new_rig(obj, kind.capitalize()) if new else obj.thew.rigs[self.index]
         try:
-            placing.put(stand, rig, new, kind, sizes, placement, by)
+            placing.write_template(stand, rig, new, kind, sizes, placement, by)
         except Exception:
             if new:
                 drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
         obj.thew.active_rig = len(obj.thew.rigs) - 1 if new else self.index
         rigging.show_edit(context, obj)
-        return f"“{rig.name}” hangs {placing.described(stand, placement)}."
+        return f"“{rig.name}” hangs {placing.placement_text(stand, placement)}."
 
     def kind(self, obj) -> str:
         """Returns the template: if it is not set, that of the rig to be placed anew."""
@@ -117,24 +117,24 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
             return self.template if self.properties.is_property_set("template") else rig.template
         return self.template
 
-    def placement(self, stand: posed.Posed, kind: str) -> Placement:
+    def placement(self, stand: posed.PosedCharacter, kind: str) -> Placement:
         """Returns the placement that the properties describe."""
         given, unit = self.properties.is_property_set, stand.flesh.place.metres_per_unit
         if self.guide == "FREE" and given("matrix"):
-            return placing.at_matrix(stand, np.array(self.matrix).reshape(4, 4))
+            return placing.frame_placement(stand, np.array(self.matrix).reshape(4, 4))
         if given("face") and self.face >= 0:
-            return placing.on_face(stand, self.guide, kind, self.face, self.barycentric)
+            return placing.face_placement(stand, self.guide, kind, self.face, self.barycentric)
         if given("location"):
-            return placing.dropped(stand, self.guide, kind, stand.skin_at(self.location), self.bone)
+            return placing.dropped_placement(stand, self.guide, kind, stand.skin_at(self.location), self.bone)
         if self.guide == "BONE" and self.bone:
-            return placing.at_bone(stand, kind, self.bone, self.along, self.angle, self.distance * unit)
+            return placing.bone_placement(stand, kind, self.bone, self.along, self.angle, self.distance * unit)
         raise Refusal(
             "Nothing says where the template goes: give a location on the skin, a face, a bone for a bone guide, "
             "or a matrix for a free one"
         )
 
     def sizes(
-        self, stand: posed.Posed, kind: str, placement: Placement, radius: float | None = None
+        self, stand: posed.PosedCharacter, kind: str, placement: Placement, radius: float | None = None
     ) -> dict[str, float]:
         """Returns the template's lengths in metres: those set, those of the rig placed anew, or sizes that suit the flesh."""
         unit = stand.flesh.place.metres_per_unit
@@ -144,7 +144,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
             sizes = {name: value or unit * getattr(rig, name) for name, value in sizes.items()}
         if all(value > 0.0 for value in sizes.values()):
             return sizes
-        usual = sizing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, placement))
+        usual = sizing.default_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, placement))
         return {name: value or usual[name] for name, value in sizes.items()}
 
     # in the hand ------------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         if self._hit is not None:
             self._view = view.axes()
             placement = self.here()
-            self._suits = sizing.usual_radius(self._stand.flesh, self._stand.rest, self._hit)
+            self._suits = sizing.default_radius(self._stand.flesh, self._stand.rest, self._hit)
             sizes = self.hand_sizes(placement)
             self._lines = posed_lines(self._stand, self._hit, self._kind, sizes, placement)
         reach = (
@@ -197,7 +197,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
 
     def here(self) -> Placement:
         """Returns the placement under the mouse."""
-        placement = placing.dropped(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
+        placement = placing.dropped_placement(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
         return placement.turned(self.turn)
 
     def hand_sizes(self, placement: Placement) -> dict[str, float]:
@@ -226,7 +226,9 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         return [(self._lines, rig_overlay.GHOST, 2.0)]
 
 
-def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], placement: Placement) -> np.ndarray:
+def posed_lines(
+    stand: posed.PosedCharacter, hit, kind: str, sizes: dict[str, float], placement: Placement
+) -> np.ndarray:
     """Returns the outline of a template at the posed skin, Blender's world [m, 2, 3]."""
     native = placing.native_rig(kind, {**sizes, "strength": 1.0}, placement)
     frame = np.asarray(native.frame(stand.flesh.body))

@@ -55,7 +55,7 @@ class THEW_OT_rig_preset(Quick, bpy.types.Operator):
         where = " and ".join(f"“{bone}”" for _, bone in bones)
         return f"{preset.label}: on the bone{'s' if len(bones) > 1 else ''} {where}."
 
-    def bones(self, stand: posed.Posed, preset: Preset) -> list[tuple[str, str]]:
+    def bones(self, stand: posed.PosedCharacter, preset: Preset) -> list[tuple[str, str]]:
         """Returns (side, bone) of each piece."""
         if self.bone:
             placing.bone_index(stand, self.bone)
@@ -76,16 +76,18 @@ class THEW_OT_rig_preset(Quick, bpy.types.Operator):
         return found
 
 
-def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
+def add_piece(stand: posed.PosedCharacter, piece: Piece, bone: str, side: str) -> int:
     """Adds one rig and returns its index."""
     head, tail = stand.bone_ends(placing.bone_index(stand, bone))
     middle = head + piece.along * (tail - head)
     girth = stand.rest.girth(middle, tail - head, 0.25 * stand.size)
-    placement = placing.at_bone(stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt)
+    placement = placing.bone_placement(
+        stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt
+    )
     sizes = {name: part * girth for name, part in piece.sizes.items()}
     strength = placing.visible_yield(stand.flesh, piece.template, sizes, placement, piece.moves * girth)
     rig = new_rig(stand.obj, f"{piece.called} {side}".strip())
-    placing.put(stand, rig, True, piece.template, {**sizes, "strength": strength}, placement)
+    placing.write_template(stand, rig, True, piece.template, {**sizes, "strength": strength}, placement)
     with quiet_edits():
         rig.samples.clear()
         for control, share, along in piece.samples:
@@ -98,7 +100,7 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
     return stand.obj.thew.active_rig
 
 
-def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone: str) -> None:
+def move_control(context, stand: posed.PosedCharacter, preset: Preset, rig: ThewRig, bone: str) -> None:
     """Animates the control with keys, or drives it by a bone."""
     obj, scene = stand.obj, context.scene
     if preset.driver is None:
@@ -110,7 +112,7 @@ def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone
     drivers.drive(rig, armature_of(obj), turning, "SWING", 0.0, preset.full)
 
 
-def driving_bone(stand: posed.Posed, role: Role, bone: str) -> str:
+def driving_bone(stand: posed.PosedCharacter, role: Role, bone: str) -> str:
     """Returns the bone below `bone` that plays `role`, or else the nearest one below it."""
     character = stand.flesh.character
     names = character.bones

@@ -42,8 +42,8 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
     def edit(self, context, obj):
         updates.stop_update()
         stand = posed.read(obj, context.scene, context.view_layer)
-        points = pulling.checked(stand, parsed_points(self.points))
-        pull = pulling.Pull(stand, context.view_layer)
+        points = pulling.checked_points(stand, parsed_points(self.points))
+        pull = pulling.SkinPull(stand, context.view_layer)
         before = saved(pull.rig)
         try:
             pull.pull(points)
@@ -52,7 +52,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
             raise
         return self.keep_fit(context, pull, points)
 
-    def keep_fit(self, context, pull: pulling.Pull, points) -> str:
+    def keep_fit(self, context, pull: pulling.SkinPull, points) -> str:
         """Records the fitted sliders, switches to the flesh at rest, and returns how near the points came, in words."""
         stand = pull.stand
         pull.keep()
@@ -66,7 +66,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
 
     def take(self, context) -> None:
         stand, self._pull = self._stand, None
-        pull = pulling.Pull(stand, context.view_layer)
+        pull = pulling.SkinPull(stand, context.view_layer)
         self._before, self._shown = saved(pull.rig), session.shown(stand.obj, context.scene)
         self._pins, self._drag, self._target, self._due, self._changed = [], -1, None, False, False
         self._pull = pull
@@ -112,7 +112,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         self._changed = True
         windows.redraw()
 
-    def wanted(self) -> list[pulling.Point]:
+    def wanted(self) -> list[pulling.PulledPoint]:
         """Returns all points and their targets."""
         return [*self._pins, (self._drag, self._target)]
 

@@ -66,7 +66,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
                     for column in range(4)
                 ]
             flesh = jobs.with_body(obj, context.scene, context.view_layer)
-            sizing.suit(obj, flesh, rig)
+            sizing.fit_to_flesh(obj, flesh, rig)
         except Exception:
             drop_rig(obj, len(obj.thew.rigs) - 1)
             raise

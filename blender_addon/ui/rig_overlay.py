@@ -32,7 +32,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     flesh = fleshes.known(obj)
     if flesh is None or flesh.body is None or not len(obj.thew.rigs):
         return []
-    pose = posed.pose_now(obj, flesh, depsgraph)
+    pose = posed.current_pose(obj, flesh, depsgraph)
     mesh = obj.evaluated_get(depsgraph)
     attachments = known_attachments(obj, flesh)
     found = []

@@ -108,7 +108,7 @@ def test_pull_equals_pose(hand_pose):
     shapes = {}
     for use in (True, False):
         shown = bend(FOLDED, use_contact=use, elastic_joints=0.25)
-        pulling = part("edit.pulling").Pull(
+        pulling = part("edit.pulling").SkinPull(
             part("edit.posed").read(body, bpy.context.scene, bpy.context.view_layer), bpy.context.view_layer
         )
         stand = pulling.stand

@@ -220,7 +220,7 @@ def test_model_under_bones(scene):
     body, _ = make_nodder()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     scene.frame_set(6)
-    modelling = part("edit.keyframe_modelling").Modelling(body, scene)
+    modelling = part("edit.keyframe_modelling").KeyframeModel(body, scene)
     matrix = np.array(body.matrix_world)
     seen = evaluated(body) @ matrix[:3, :3].T + matrix[:3, 3]
     np.testing.assert_allclose(modelling.world(), seen, atol=1e-4)
@@ -415,7 +415,7 @@ def test_relax_keeps_fixed(sack):
     sack.vertex_groups.new(name="Feet").add(below, 1.0, "REPLACE")
     assert keys[1].leaving == "ZERO"  # a start that is free may be absurdly fast
     keys[1].cut, keys[1].fixed = True, "Feet"
-    held = part("edit.keyframing").held_groups
+    held = part("edit.keyframing").fixed_groups
     assert [held(sack, key.shape) for key in keys] == [[], ["Feet"], ["Feet"]]
     before = {name: sculpt(sack, name) for name in ("Squash", "Twist", "Lean")}
     for place in range(3):

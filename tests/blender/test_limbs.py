@@ -354,7 +354,7 @@ def test_limb_add_counts_lost_skin(character):
     activate(body)
     assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
     assert int((values(body, "Limb") == 0).sum()) == met.lost
-    assert edit.Met(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on average.")
+    assert edit.FitQuality(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on average.")
 
 
 def test_limb_add_refuses_zero_scale(character):

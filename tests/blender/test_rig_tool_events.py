@@ -269,7 +269,7 @@ def test_pull_tool_failed_start(bump, monkeypatch, where):
     if where == "status":
         context.workspace.status_text_set = lambda text: explode() if text else None
     if where == "pose":
-        monkeypatch.setattr(part("edit.pulling"), "Pull", explode)
+        monkeypatch.setattr(part("edit.pulling"), "SkinPull", explode)
     assert pull.invoke(context, event("RET", "RELEASE")) == {"CANCELLED"}
     assert "a bug" in pull.reported[0][1] and part("scene.poses").silence_depth == 0
     assert part("operators.pull").saved(body.thew.rigs[0]) == before

@@ -238,7 +238,7 @@ def test_rig_pull_needs_active_rig(body):
 def pull_by(body, vertex: int, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pulls a vertex from its place in the settled flesh; returns (target, where it came to), world."""
     pulling = part("edit.pulling")
-    here = pulling.Pull(read(body), bpy.context.view_layer).world(vertex)
+    here = pulling.SkinPull(read(body), bpy.context.view_layer).world(vertex)
     target = here + offset
     assert bpy.ops.thew.rig_pull(points=json.dumps([[vertex, target.tolist()]])) == {"FINISHED"}
     bpy.context.view_layer.update()
@@ -309,7 +309,7 @@ def test_rig_pull_reports_shortfall(body):
         body.thew.rigs.clear()
         bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.25)
         rig_of(body.thew.rigs[0])
-        pull = pulling.Pull(read(body), bpy.context.view_layer)
+        pull = pulling.SkinPull(read(body), bpy.context.view_layer)
         points = [*((each, pull.world(each)) for each in held)]
         points.append((vertex, pull.world(vertex) + np.array([0.0, -share * size, 0.0])))
         for _ in range(3):
@@ -335,7 +335,7 @@ def test_rig_pull_drag_settles(body):
     before = operator.saved(body.thew.rigs[0])
     for hasty in (True, False):
         operator.put_back(body.thew.rigs[0], before)
-        pull = pulling.Pull(read(body), bpy.context.view_layer)
+        pull = pulling.SkinPull(read(body), bpy.context.view_layer)
         points = [(vertex, pull.world(vertex) + np.array([0.01, -0.04, 0.01]))]
         pull.pull(points, evaluations=2 if hasty else None)
         pull.settle(points)

@@ -247,8 +247,8 @@ def test_pull_thin_arm_without_fold(thin):
     assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point) == {"FINISHED"}
     stand = part("edit.posed").read(thin, bpy.context.scene, bpy.context.view_layer)
     points = [[61, (stand.shown.vertices[61] + np.array([0.1, -0.6, 0.3])).tolist()]]
-    pull = part("edit.pulling").Pull(stand, bpy.context.view_layer)
-    targets = part("edit.pulling").checked(stand, points)
+    pull = part("edit.pulling").SkinPull(stand, bpy.context.view_layer)
+    targets = part("edit.pulling").checked_points(stand, points)
     pull.pull(targets)
     said = pull.came(targets)
     assert "% of the way" in said and "flesh would fold beyond" in said, said
@@ -289,6 +289,6 @@ def test_bearable_refuses_held_flesh(fleshed):
             return 0.0
 
     with pytest.raises(part("logic.errors").Refusal, match="held by its bones"):
-        sizing.bearable(flesh_of(body), Held, 0.1)
+        sizing.bearable_yield(flesh_of(body), Held, 0.1)
     add_rig(body, bone="Spine")
     assert "no rig 7" in refused(bpy.ops.thew.rig_measure, index=7)
