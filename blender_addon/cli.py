@@ -206,13 +206,13 @@ def configure(obj, method: str | None, modes: int | None) -> None:
         obj.thew.modes = modes
 
 
-def making_of(clips: list[Path], name: str | None) -> dict[str, baking.Making]:
+def making_of(clips: list[Path], name: str | None) -> dict[str, baking.ClipTask]:
     """Returns, by the mesh's name, the function that makes its flesh show the clip in a file."""
     if name is not None and len(clips) > 1:
         raise Refusal(
             f"There are {len(clips)} clips for the one object “{name}”: give one of them, or leave --object out"
         )
-    found: dict[str, baking.Making] = {}
+    found: dict[str, baking.ClipTask] = {}
     for path in clips:
         if path.is_dir():
             raise Refusal(f"“{path}” is a folder: name the clips in it, as in --clip {path / '*.clip.thew'}")
@@ -224,7 +224,7 @@ def making_of(clips: list[Path], name: str | None) -> dict[str, baking.Making]:
     return found
 
 
-def made_for(scene, makings: dict[str, baking.Making], name: str | None) -> list[bpy.types.Object]:
+def made_for(scene, makings: dict[str, baking.ClipTask], name: str | None) -> list[bpy.types.Object]:
     """Returns the meshes that clips were made for, or the one called `name`."""
     gone = [mesh for mesh in makings if name is None and mesh not in scene.objects]
     if gone:
@@ -285,7 +285,7 @@ def bake_one(
     scene,
     view_layer,
     frames: tuple[int, int] | None,
-    made: baking.Making | None = None,
+    made: baking.ClipTask | None = None,
     into: str = targets.TARGETS[0].key,
 ) -> Line:
     """Adds flesh if necessary, bakes (from the clip that `made` shows), and returns the report."""
@@ -308,12 +308,12 @@ def bake_one(
     )
     if baked.riders:
         text += f"; with {join_words(baked.riders)}"
-    if missed := baking.missed(baked.miss):
+    if missed := baking.miss_remark(baked.miss):
         text += f"; {missed}"
     return Line(obj.name, text, True, notes, seconds)
 
 
-def keyframed_line(obj, baked: baking.Baked, seconds: float) -> Line:
+def keyframed_line(obj, baked: baking.BakeResult, seconds: float) -> Line:
     """Returns the report on a baked motion through shape keys."""
     motion = keyframed.register.of(obj).motion
     text = (

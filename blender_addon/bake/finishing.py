@@ -30,7 +30,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     posed = made.baked_space == "POSED"
     if not (made.flesh or made.rides or made.keyframed) and not (posed and export_check.skin_holders(obj)):
         raise Refusal(f"The bake of {name} is finished: nothing of Thew is left on it but the keys")
-    gone = held_modifiers(obj, posed)
+    gone = modifiers_in_keys(obj, posed)
     names = [f"“{other.name}”" for other in gone]
     uids = [other.persistent_uid for other in gone]
     worn = list(riding.on(obj))
@@ -69,7 +69,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     return sentences + kept
 
 
-def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:
+def modifiers_in_keys(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:
     """Returns the modifiers whose effect the keys hold: they must not act on top of them.
 
     If the flesh was removed before, nothing distinguishes them: in posed space these are then the Armature modifiers.

@@ -23,7 +23,7 @@ def source(obj: bpy.types.Object, scene, view_layer, frames: list[int]) -> Sourc
         return motion.offsets(curve_time(scene, frames[i]))
 
     def differences(_left: set[int]) -> Task:
-        return measuring.played(scene, frames, offset)
+        return measuring.measure_offsets(scene, frames, offset)
 
     def accept() -> None:
         obj.thew.made.shows_bake = obj.thew.enabled = True

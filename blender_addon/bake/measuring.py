@@ -58,7 +58,7 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
     return rows
 
 
-def played(scene, frames: list[int], offset) -> Task:
+def measure_offsets(scene, frames: list[int], offset) -> Task:
     """Builds the task that returns `offset(i)` at each frame, float32[f, n, 3]. The scene's frame is restored."""
 
     def look(i: int, _frame: int) -> np.ndarray:

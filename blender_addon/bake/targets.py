@@ -13,10 +13,10 @@ from .target import Target
 TARGETS: tuple[Target, ...] = (ShapeKeys(),)
 
 #: Items of Blender's enumeration of targets.
-CHOICES = tuple((target.key, target.label, target.description) for target in TARGETS)
+TARGET_ITEMS = tuple((target.key, target.label, target.description) for target in TARGETS)
 
 
-def by_key(key: str) -> Target:
+def target_by_key(key: str) -> Target:
     """Returns the target with this key. Raises a `Refusal` for an unknown key."""
     for target in TARGETS:
         if target.key == key:

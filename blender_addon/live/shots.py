@@ -168,7 +168,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
 
 
 def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
-    """Builds a task that gives an object's flesh a clip that was simulated elsewhere: see `baking.Making`.
+    """Builds a task that gives an object's flesh a clip that was simulated elsewhere: see `baking.ClipTask`.
 
     Raises a `Refusal` for a clip of another mesh, motion, size or range. `name`: the file's, in quotes.
     """

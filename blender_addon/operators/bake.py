@@ -16,7 +16,11 @@ class Bake(Job):
     bl_description = "Write the motion into the file, one shape key per frame, so that it plays without this extension"
 
     target: fresh(
-        EnumProperty, "Target", "Form of the baked motion", items=targets.CHOICES, default=targets.CHOICES[0][0]
+        EnumProperty,
+        "Target",
+        "Form of the baked motion",
+        items=targets.TARGET_ITEMS,
+        default=targets.TARGET_ITEMS[0][0],
     )
     space: fresh(
         EnumProperty,
