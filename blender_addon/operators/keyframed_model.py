@@ -21,7 +21,7 @@ from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, windows
 from ..scene.mesh import key_positions
 from ..ui import viewing
-from ..ui.keyframed_overlay import SHOWN
+from ..ui.keyframed_overlay import ARROW_TIME
 from .modal_tool import DRAGGED, ModalTool, SkinTool
 from .pull import parsed_points
 from .shell import fresh, option
@@ -168,7 +168,7 @@ class Arrow:
 
     def drag_to(self, tip: np.ndarray) -> None:
         """Moves the arrow's tip to a point of the world. The arrow shows a quarter of a second of motion."""
-        arrow = inverse(self.turn, describe(self.key.id_data)) @ (tip - self.start) / SHOWN
+        arrow = inverse(self.turn, describe(self.key.id_data)) @ (tip - self.start) / ARROW_TIME
         keyframing.set_arrow(self.key, arrow, self.leaving)
 
     def put_back(self) -> None:
@@ -191,7 +191,7 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
 
     def take(self, context) -> None:
         self._held = False
-        self.held.callback(viewing.Drawn(lambda: [(self._stand.start[None], DRAGGED, 9.0)]).end)
+        self.held.callback(viewing.TemporaryDrawing(lambda: [(self._stand.start[None], DRAGGED, 9.0)]).end)
         windows.redraw()
         context.workspace.status_text_set(
             "Thew: press and drag from the dot, which is the middle of the key, to draw the velocity: release keeps, "
@@ -203,9 +203,9 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
             if event.value == "RELEASE" and self._held:
                 self.end(context)
                 return {"FINISHED"}
-            self._held = event.value == "PRESS" and viewing.under(context, event) is not None
+            self._held = event.value == "PRESS" and viewing.view_under_mouse(context, event) is not None
         if event.type in {"MOUSEMOVE", "LEFTMOUSE"} and self._held:
-            view = viewing.under(context, event)
+            view = viewing.view_under_mouse(context, event)
             if view is not None:
                 self._stand.drag_to(view.beside(self._stand.start))
                 windows.redraw()

@@ -52,7 +52,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         model_of(self.limb())  # raises a `Refusal` for a damaged model
         self._handle, self._start, self._depth, self._over = None, None, None, -1
         self._before: list[str] = []
-        self.held.callback(viewing.Drawn(self.marks).end)
+        self.held.callback(viewing.TemporaryDrawing(self.marks).end)
         context.workspace.status_text_set(f"Thew: {KEYS}")
         windows.redraw()
 
@@ -70,7 +70,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
     def handle(self, context, event):
         if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
             return self.finish(context)
-        view = viewing.under(context, event)
+        view = viewing.view_under_mouse(context, event)
         if event.type == "MOUSEMOVE":
             if self._handle is not None:
                 if view is not None:

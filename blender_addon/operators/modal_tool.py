@@ -120,7 +120,7 @@ class SkinTool(ModalTool):
         """Draws the points, starts the timer and shows `said` in the status bar, all until the tool ends."""
         self._depth = None  # position of the dragged point when it was taken, Blender's world
         self.held.enter_context(poses.silence_handlers())  # frames are neither simulated nor looked up meanwhile
-        self.held.callback(viewing.Drawn(self.marks).end)
+        self.held.callback(viewing.TemporaryDrawing(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / self.rate, window=context.window)
         self.held.callback(context.window_manager.event_timer_remove, timer)
         context.workspace.status_text_set(said)
@@ -138,7 +138,7 @@ class SkinTool(ModalTool):
         if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
             return self.keep(context)
         if event.type == "MOUSEMOVE" and self.dragging:
-            view = viewing.under(context, event)
+            view = viewing.view_under_mouse(context, event)
             if view is not None:
                 self.drag_to(view.beside(self._depth))
             return {"RUNNING_MODAL"}
@@ -148,7 +148,7 @@ class SkinTool(ModalTool):
 
     def press(self, context, event):
         """Holds a point, or begins to drag one."""
-        view = viewing.under(context, event)
+        view = viewing.view_under_mouse(context, event)
         if view is None:
             return {"PASS_THROUGH"}
         hit, triangles = self.under(*view.ray())

@@ -153,7 +153,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         self._kind = self.kind(self._stand.obj)
         self._hit, self._lines, self._view = None, np.empty((0, 2, 3)), None
         self._scale, self._suits = 1.0, 0.0
-        self.held.callback(viewing.Drawn(self.ghost).end)
+        self.held.callback(viewing.TemporaryDrawing(self.ghost).end)
 
     def handle(self, context, event):
         if event.type in {"WHEELUPMOUSE", "WHEELDOWNMOUSE"}:
@@ -177,7 +177,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
 
     def follow(self, context, event) -> None:
         """Moves the ghost to the mouse."""
-        view = viewing.under(context, event)
+        view = viewing.view_under_mouse(context, event)
         self._hit = None if view is None else self._stand.shown.ray(*view.ray())
         self._lines = np.empty((0, 2, 3))
         if self._hit is not None:
@@ -223,7 +223,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
 
     def ghost(self):
         """Returns the outline of the template at the mouse."""
-        return [(self._lines, rig_overlay.GHOST, 2.0)]
+        return [(self._lines, rig_overlay.GHOST_COLOUR, 2.0)]
 
 
 def posed_lines(

@@ -22,8 +22,8 @@ COLOURS = (
     (0.95, 0.3, 0.1, 1.0),
     (0.8, 0.05, 0.1, 1.0),
 )
-SMALLEST, GROWTH = 5.0, 1.0
-HELD = (0.75, 0.35, 1.0, 0.9)
+MIN_POINT_SIZE, POINT_SIZE_STEP = 5.0, 1.0
+HELD_COLOUR = (0.75, 0.35, 1.0, 0.9)
 
 
 def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
@@ -42,9 +42,9 @@ def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
         place = flesh.place if resting else flesh.clip_place
         points, level = place.world(contacts.points), force_levels(force, strongest, len(COLOURS))
         for i, colour in enumerate(COLOURS):
-            found.append((points[level == i], colour, SMALLEST + GROWTH * i))
+            found.append((points[level == i], colour, MIN_POINT_SIZE + POINT_SIZE_STEP * i))
     if not resting:
-        found.append((held_cells(flesh, frame), HELD, 2.0))
+        found.append((held_cells(flesh, frame), HELD_COLOUR, 2.0))
     return [each for each in found if len(each[0])]
 
 
@@ -63,7 +63,7 @@ def held_cells(flesh: Flesh, frame: float) -> np.ndarray:
     return flesh.clip_place.world(posed[edges])
 
 
-def drawings_now(context: bpy.types.Context) -> list[Drawing]:
+def visible_drawings(context: bpy.types.Context) -> list[Drawing]:
     """Returns the drawings of all objects that show their contacts."""
     found = []
     for obj in fleshes.objects(context.scene):
@@ -72,4 +72,4 @@ def drawings_now(context: bpy.types.Context) -> list[Drawing]:
     return found
 
 
-OVERLAYS = (Overlay(lambda context: draw_all(drawings_now(context))),)
+OVERLAYS = (Overlay(lambda context: draw_all(visible_drawings(context))),)

@@ -55,8 +55,8 @@ def draw_contact(layout, context, obj, width: int) -> None:
     if parted:
         draw_text(told, contact.SURFACE_ONLY_NOTE, width, icon="INFO")
     if settings.use_contact:
-        tell_colliders(told, context, obj, width)
-        tell_others(told, context, obj, width)
+        list_colliders(told, context, obj, width)
+        list_others(told, context, obj, width)
     flesh = fleshes.known(obj)
     if flesh is not None and can and settings.use_contact:
         draw_touched(layout.column(align=True), context, obj, flesh, width)
@@ -71,7 +71,7 @@ def draw_touched(column, context, obj, flesh, width: int) -> None:
         draw_text(column, note, width)
 
 
-def tell_colliders(column, context, obj, width: int) -> None:
+def list_colliders(column, context, obj, width: int) -> None:
     """Lists the objects with which the flesh collides."""
     if not obj.thew.use_colliders:
         return
@@ -80,15 +80,15 @@ def tell_colliders(column, context, obj, width: int) -> None:
     wrong = colliders.unread_keys(read, asked)
     names = [each.key[0] for each in asked if each.key not in wrong]
     if names:
-        draw_text(column, f"With {named(names)}", width)
+        draw_text(column, f"With {names_text(names)}", width)
     elif not asked:
-        draw_text(column, nothing(obj, context.scene), width)
+        draw_text(column, no_partner_text(obj, context.scene), width)
     for problem in read.problems:
         if any(f"“{name}”" in problem for name, _ in wrong):
             draw_text(column, problem, width, icon="ERROR")
 
 
-def nothing(obj, scene) -> str:
+def no_partner_text(obj, scene) -> str:
     """Returns the sentence that the flesh collides with nothing, and why."""
     where = "Nothing in the scene" if obj.thew.collider_collection is None else "Nothing in this collection"
     why = colliders.idle_reasons(obj, scene)
@@ -102,17 +102,17 @@ def nothing(obj, scene) -> str:
     return f"{where} collides: {join_words([*why[:MAX_NAMED_PAIRS], *more])}"
 
 
-def tell_others(column, context, obj, width: int) -> None:
+def list_others(column, context, obj, width: int) -> None:
     """Lists the objects with which the flesh is simulated."""
     settings = obj.thew
     if not settings.use_other_flesh:
         return
     names = [other.name for other in groups.others(obj, context.scene)]
-    text = f"With {named(names)}" if names else "Switch Contact and Other Flesh on in another character, too"
+    text = f"With {names_text(names)}" if names else "Switch Contact and Other Flesh on in another character, too"
     draw_text(column, text if settings.method in contact.JOINT_METHODS else contact.NO_OTHER_FLESH_NOTE, width)
 
 
-def named(names: list[str]) -> str:
+def names_text(names: list[str]) -> str:
     """Returns the first `MAX_NAMED_PAIRS` names in quotes, and the number of the others."""
     more = [plural(len(names) - MAX_NAMED_PAIRS, "other")] if len(names) > MAX_NAMED_PAIRS else []
     return join_words([*(f"“{name}”" for name in names[:MAX_NAMED_PAIRS]), *more])

@@ -115,7 +115,7 @@ def draw_dials(layout, obj) -> None:
     column.prop_search(group, "fixed", obj, "vertex_groups")
 
 
-def closed(obj) -> bool:
+def is_closed(obj) -> bool:
     """Returns whether the motion ends with the shape key that it begins with."""
     found, keys = keyframe_times.points(obj), obj.thew.keyframed.keyframes
     return len(found) > 1 and keys[found[0][1]].shape == keys[found[-1][1]].shape
@@ -136,7 +136,7 @@ def draw_state(layout, obj, width: int) -> None:
         column.alert = level == "ERROR"
         draw_text(column, text, width, icon=HEALTH_ICONS[level])
         # Below the sentence that recommends it: the sentence pushes anything under the switch out of sight.
-        if obj.thew.keyframed.cyclic and not closed(obj):
+        if obj.thew.keyframed.cyclic and not is_closed(obj):
             layout.operator("thew.keyframed_close", icon="FILE_REFRESH")
 
 

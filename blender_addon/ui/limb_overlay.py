@@ -15,9 +15,9 @@ from ..logic.native import core
 from ..scene.limbs import chain, pose_maps
 from .viewing import Overlay, draw_all
 
-BOUNDARY = (0.35, 0.75, 1.0, 0.35)
-SPOKES = (0.95, 0.95, 0.95, 0.55)
-AXIS = (1.0, 0.55, 0.1, 1.0)
+BOUNDARY_COLOUR = (0.35, 0.75, 1.0, 0.35)
+SPOKE_COLOUR = (0.95, 0.95, 0.95, 0.55)
+AXIS_COLOUR = (1.0, 0.55, 0.1, 1.0)
 
 #: Parsed models by their text, and lines by text and pose.
 _models: dict[str, object] = {}
@@ -33,9 +33,14 @@ def draw(context: bpy.types.Context) -> None:
         found = lines(obj, limb) if limb.shown else None
         if found is not None:
             points, sides, spokes, hubs = found
-            draw_all([(points[sides], BOUNDARY, 1.0)], hidden=True)
+            draw_all([(points[sides], BOUNDARY_COLOUR, 1.0)], hidden=True)
             # Lines inside the body are shown through it.
-            draw_all([(spokes.reshape(-1, 2, 3), SPOKES, 1.0), (np.stack([hubs[:-1], hubs[1:]], axis=1), AXIS, 3.0)])
+            draw_all(
+                [
+                    (spokes.reshape(-1, 2, 3), SPOKE_COLOUR, 1.0),
+                    (np.stack([hubs[:-1], hubs[1:]], axis=1), AXIS_COLOUR, 3.0),
+                ]
+            )
 
 
 def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:

@@ -20,7 +20,7 @@ from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
-from .layouts import HEALTH_ICONS, buttons, draw_text, letters, wrapped
+from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
 from .places import Physics, Sidebar, draw_notes, panels
 from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider, draw_riders
@@ -47,7 +47,7 @@ def draw_start(layout, obj, width: int) -> None:
     else:
         layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout):
-        layout.label(text=shorten(unfleshed(obj), width), icon="INFO")
+        layout.label(text=shorten(no_flesh_text(obj), width), icon="INFO")
     column = layout.column()
     column.prop(settings, "kind")
     column.prop(settings, "cells_across")
@@ -63,7 +63,7 @@ def draw_boneless(layout, width: int) -> None:
     draw_text(column, "Then parent the mesh to them: Ctrl+P, With Automatic Weights", width, icon="BLANK1")
 
 
-def unfleshed(obj) -> str:
+def no_flesh_text(obj) -> str:
     """Returns a sentence about the state of a mesh without flesh."""
     keys = writing.baked_keys(obj)
     if keys:
@@ -108,7 +108,7 @@ def draw_height(column, settings) -> None:
 #: Rows reserved for the state of the flesh. Longer texts are shortened and stand whole in Details.
 HEALTH_ROWS = 2
 #: Factor that makes a separator as high as a row: by default it is 0.3 of one.
-ROW = 1.0 / 0.3
+SEPARATORS_PER_ROW = 1.0 / 0.3
 
 
 def draw_health(layout, obj, frame: int, width: int) -> None:
@@ -119,7 +119,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     found = neighbour_moved_health(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
         found = former_bake_health()
-    lines = wrapped(found.text, width)
+    lines = wrap(found.text, width)
     if len(lines) > HEALTH_ROWS:
         lines = [*lines[: HEALTH_ROWS - 1], shorten(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
     column = layout.column(align=True)
@@ -129,7 +129,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     for i, line in enumerate(shown):
         column.label(text=line, icon="BLANK1" if i else HEALTH_ICONS[found.level])
     for _ in range(HEALTH_ROWS - len(shown) - busy):
-        column.separator(factor=ROW)
+        column.separator(factor=SEPARATORS_PER_ROW)
 
 
 def draw_progress(layout) -> bool:
@@ -263,7 +263,7 @@ def draw_details(layout, context, obj, width: int) -> None:
 # the panels themselves ----------------------------------------------------------------------------------------------
 
 
-class Main:
+class MainPanel:
     """Contents of the main panel in both places."""
 
     @classmethod
@@ -276,11 +276,11 @@ class Main:
         layout.use_property_split = True
         layout.use_property_decorate = False
         if native.thew is None:
-            for line in wrapped("The native part of Thew is missing: install the zip for your system again.", 40):
+            for line in wrap("The native part of Thew is missing: install the zip for your system again.", 40):
                 layout.label(text=line)
             return
         draw_target(layout, context, obj)
-        width = letters(context)
+        width = letters_per_line(context)
         if obj.thew.made.rides:
             draw_rider(layout, obj, context.scene, width)
             return
@@ -294,11 +294,11 @@ class Main:
         draw_offer(layout, context, obj, width)
 
 
-class THEW_PT_sidebar(Main, Sidebar, bpy.types.Panel):
+class THEW_PT_sidebar(MainPanel, Sidebar, bpy.types.Panel):
     bl_label = "Thew"
 
 
-class THEW_PT_physics(Main, Physics, bpy.types.Panel):
+class THEW_PT_physics(MainPanel, Physics, bpy.types.Panel):
     bl_label = "Thew Flesh"
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -9,7 +9,7 @@ import bpy
 
 from ..live import target
 from ..logic import native
-from .layouts import draw_text, letters
+from .layouts import draw_text, letters_per_line
 
 
 class Sidebar:
@@ -28,7 +28,7 @@ class Physics:
     bl_context = "physics"
 
 
-class Part:
+class TargetPanel:
     """Base of the panels, shown on the meshes that `shown(obj)` chooses."""
 
     shown: Callable
@@ -43,7 +43,7 @@ class Part:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        self.contents(layout, context, target.of(context), letters(context))
+        self.contents(layout, context, target.of(context), letters_per_line(context))
 
 
 def has_flesh(obj: bpy.types.Object) -> bool:
@@ -69,7 +69,7 @@ def panels(label: str, contents, order: int | None, shown=has_flesh, header=None
         where = place.__name__.lower()
         inside = {} if order is None else {"bl_parent_id": f"THEW_PT_{where}", "bl_order": order}
         identifier = f"THEW_PT_{name or label.lower()}_{where}"
-        made.append(type(identifier, (Part, place, bpy.types.Panel), {**members, **inside}))
+        made.append(type(identifier, (TargetPanel, place, bpy.types.Panel), {**members, **inside}))
     return made
 
 

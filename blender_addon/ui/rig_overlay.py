@@ -19,11 +19,11 @@ from ..rigs import fingerprints, rigging
 from ..saved.rigs import are_in_force
 from .viewing import Drawing, Overlay, draw_all
 
-ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
-OFF, PROBLEM = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
-GHOST = (0.4, 1.0, 0.7, 0.95)
+ACTIVE_COLOUR, OTHER_COLOUR = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
+OFF_COLOUR, PROBLEM_COLOUR = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
+GHOST_COLOUR = (0.4, 1.0, 0.7, 0.95)
 
-#: Results of `at_rest` by its arguments: (body, result).
+#: Results of `rest_shape` by its arguments: (body, result).
 _rest: dict[tuple, tuple] = {}
 
 
@@ -42,10 +42,10 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
             attachment = attachments.get(i) or rigging.find_attachment(
                 obj, flesh.character, flesh.bind_pose, flesh.place, rig
             )
-            lines, guide = OF_KIND[rig.kind](flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
+            lines, guide = LINES_BY_KIND[rig.kind](flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
         except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
             continue  # a rig without an attachment is not drawn: its row in the list says why
-        colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
+        colour = PROBLEM_COLOUR if rig.problem else OFF_COLOUR if not on else ACTIVE_COLOUR if chosen else OTHER_COLOUR
         found.append((lines, colour, 2.0 if chosen else 1.2))
         found.append((guide, colour[:3] + (0.6 * colour[3],), 1.0))
     return found
@@ -67,7 +67,7 @@ def rig_lines(
     """
     place = flesh.place
     parameters = rigging.current_parameters(rig, control, place.metres_per_unit)
-    frame, weights, to, shape = at_rest(flesh, attachment, parameters)
+    frame, weights, to, shape = rest_shape(flesh, attachment, parameters)
     middle = frame[:3, 3]
     if attachment.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
         corners = np.asarray(flesh.surface.triangles)[attachment.triangle]
@@ -84,10 +84,10 @@ def rig_lines(
 
 
 #: Drawing function of a rig, by its kind.
-OF_KIND = {"FORCE": rig_lines}
+LINES_BY_KIND = {"FORCE": rig_lines}
 
 
-def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):
+def rest_shape(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):
     """Returns (frame [4, 4], bone weights of its middle [b], attachment point, outline [m, 2, 3]) at rest, cached for the next drawing."""
     key = (attachment, tuple(parameters.values()))
     known = _rest.get(key)
@@ -96,12 +96,15 @@ def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, 
         native = attachment.native(core(), parameters)
         frame = np.asarray(native.frame(flesh.body))
         weights = posed.region_weights(flesh, frame[:3, 3])
-        known = (flesh.body, (frame, weights, hanging_from(flesh, attachment, frame[:3, 3]), native.template.outline()))
+        known = (
+            flesh.body,
+            (frame, weights, attachment_point(flesh, attachment, frame[:3, 3]), native.template.outline()),
+        )
         _rest[key] = known
     return known[1]
 
 
-def hanging_from(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarray) -> np.ndarray | None:
+def attachment_point(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarray) -> np.ndarray | None:
     """Returns the point of the bone or skin to which a template at `middle` is attached, metres at rest. `None` if free."""
     if attachment.guide == "BONE":
         head, tail = (np.asarray(ends)[attachment.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))

@@ -72,7 +72,7 @@ class THEW_MT_place(bpy.types.Menu):
                 button.template, button.guide = template, guide
 
 
-def draw_hand(layout, rig) -> None:
+def draw_mouse_tools(layout, rig) -> None:
     """Draws the buttons of the mouse tools, and the presets."""
     row = layout.row(align=True)
     row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
@@ -108,12 +108,12 @@ def draw_force(layout, obj, rig) -> None:
     row.label(text="Strength By")
     for by, called, _ in saved_rigs.MEASURES:
         row.operator("thew.rig_measure", text=called, depress=rig.strength_by == by).by = by
-    force = force_now(obj, rig)
+    force = current_force(obj, rig)
     if force is not None:
         body.label(text=f"Pushes with up to {force:.3g} N/m³")
 
 
-def force_now(obj, rig) -> float | None:
+def current_force(obj, rig) -> float | None:
     """Returns the largest force of the active rig at its control, N/m³. `None` while it does not push."""
     flesh = fleshes.known(obj)
     native_rig = None if flesh is None else flesh.pushing.natives.get(obj.thew.active_rig)
@@ -184,7 +184,7 @@ def draw_template(column, rig) -> None:
 
 
 #: Panel function of a rig, by its kind.
-OF_KIND = {"FORCE": draw_template}
+DRAWING_BY_KIND = {"FORCE": draw_template}
 
 
 def draw_rig(layout, obj, rig, width: int) -> None:
@@ -193,7 +193,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")
 
-    OF_KIND[rig.kind](layout.column(align=True), rig)
+    DRAWING_BY_KIND[rig.kind](layout.column(align=True), rig)
     layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
     draw_guide(layout, obj, rig)
     draw_samples(layout, rig)
@@ -220,7 +220,7 @@ def draw_rigs(layout, _context, obj, width: int) -> None:
     draw_list(layout, obj)
     rig = saved_rigs.active_rig(obj)
     if settings.made.flesh:
-        draw_hand(layout, rig)
+        draw_mouse_tools(layout, rig)
     if rig is not None:
         draw_rig(layout, obj, rig, width)
     draw_state(layout, obj, width)

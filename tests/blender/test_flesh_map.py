@@ -348,7 +348,7 @@ def test_overlay_colours(fleshed):
     overlay, maps = part("ui.map_overlay"), part("logic.flesh_map")
     play(body, (7,))
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    points, colours, triangles = overlay.coloured(body, depsgraph, np.array([0.0, 0.0, 1.0]))
+    points, colours, triangles = overlay.coloured_surface(body, depsgraph, np.array([0.0, 0.0, 1.0]))
     size = np.linalg.norm(np.ptp(points, axis=0))
     assert np.abs(points - evaluated(body)).max() < 3e-3 * size
     assert len(triangles) == len(part("scene.mesh").triangles_of(body.data))
@@ -361,7 +361,7 @@ def test_overlay_colours(fleshed):
     again = overlay.values_of(body, body.evaluated_get(bpy.context.evaluated_depsgraph_get()).data)
     np.testing.assert_array_equal(again, weights(body))
     body.modifiers.new("Finer", "SUBSURF").levels = 1
-    points, colours, triangles = overlay.coloured(
+    points, colours, triangles = overlay.coloured_surface(
         body, bpy.context.evaluated_depsgraph_get(), np.array([0.0, 0.0, 1.0])
     )
     assert len(points) == len(colours) > 3 * len(weights(body)) and triangles.max() < len(points)
@@ -372,17 +372,17 @@ def test_overlay_legend(fleshed):
     """The legend belongs to the map that is shown."""
     body, _ = fleshed
     overlay = part("ui.map_overlay")
-    assert overlay.shown_map(body) == ""
+    assert overlay.visible_map(body) == ""
     body.thew.show_map = True
-    assert overlay.shown_map(body) == "Flesh"
+    assert overlay.visible_map(body) == "Flesh"
     activate(body)
     bpy.ops.thew.paint_flesh(map="STIFFNESS")
-    assert overlay.shown_map(body) == "Stiffness"
+    assert overlay.visible_map(body) == "Stiffness"
     body.vertex_groups.active = body.vertex_groups["Head"]
-    assert overlay.shown_map(body) == ""
+    assert overlay.visible_map(body) == ""
     bpy.ops.object.mode_set(mode="OBJECT")
     points, colours, triangles = overlay.legend_bar(10.0, 20.0, 2.0)
-    assert np.ptp(points[:, 0]) == pytest.approx(2.0 * overlay.WIDTH) and triangles.max() == len(points) - 1
+    assert np.ptp(points[:, 0]) == pytest.approx(2.0 * overlay.LEGEND_WIDTH) and triangles.max() == len(points) - 1
     assert (colours[:, 3] == 1.0).all()
 
 

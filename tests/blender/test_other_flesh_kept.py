@@ -212,12 +212,12 @@ def window(monkeypatch):
 def health(body):
     """Returns the panel's first line."""
     said, panels = [], part("ui.panels")
-    real = panels.shorten, panels.wrapped
-    panels.shorten = panels.wrapped = lambda text, _width: said.append(text) or [text]
+    real = panels.shorten, panels.wrap
+    panels.shorten = panels.wrap = lambda text, _width: said.append(text) or [text]
     try:
         panels.draw_health(Seen(), body, 1, 400)
     finally:
-        panels.shorten, panels.wrapped = real
+        panels.shorten, panels.wrap = real
     return said[0]
 
 

@@ -46,8 +46,8 @@ class Hand:
                 self.there = False
 
         viewing = part("ui.viewing")
-        monkeypatch.setattr(viewing, "Drawn", Drawn)
-        monkeypatch.setattr(viewing, "under", lambda _context, _event: hand.view)
+        monkeypatch.setattr(viewing, "TemporaryDrawing", Drawn)
+        monkeypatch.setattr(viewing, "view_under_mouse", lambda _context, _event: hand.view)
 
     def context(self):
         manager = SimpleNamespace(
@@ -263,7 +263,7 @@ def test_pull_tool_failed_start(bump, monkeypatch, where):
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
     before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
     if where == "drawing":
-        monkeypatch.setattr(part("ui.viewing"), "Drawn", explode)
+        monkeypatch.setattr(part("ui.viewing"), "TemporaryDrawing", explode)
     if where == "timer":
         context.window_manager.event_timer_add = explode
     if where == "status":

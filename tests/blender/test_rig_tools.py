@@ -376,7 +376,7 @@ def test_rig_overlay_size(body, scene, frame):
         corners = lines.reshape(-1, 3)
         middle = hanging[0, 0]
         assert np.linalg.norm(corners - middle, axis=1).max() == pytest.approx(reach(rig), rel=1e-3)
-        assert colour == (overlay.ACTIVE if rig == body.thew.rigs[-1] else overlay.OTHER)
+        assert colour == (overlay.ACTIVE_COLOUR if rig == body.thew.rigs[-1] else overlay.OTHER_COLOUR)
         # The middle was put on the skin, and rides on the skinned shape, around which the flesh swings.
         assert part("logic.picking").Picker(skin, stand.rest.triangles).nearest(middle).distance < 0.02
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
@@ -385,7 +385,7 @@ def test_rig_overlay_size(body, scene, frame):
     body.thew.rigs[0].enabled = False
     body.thew.rigs[1].problem = "gone"
     drawings = overlay.drawings(body, depsgraph)
-    assert drawings[0][1] == overlay.OFF and drawings[2][1] == overlay.PROBLEM
+    assert drawings[0][1] == overlay.OFF_COLOUR and drawings[2][1] == overlay.PROBLEM_COLOUR
 
 
 # presets --------------------------------------------------------------------------------------------------------------
