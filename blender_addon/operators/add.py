@@ -12,7 +12,7 @@ from ..logic.sentences import plural
 from ..saved.choices import MAX_CELLS, METHODS
 from ..scene.flesh_map import FLESH
 from ..scene.reading import armature_of
-from .shell import Job, fill, fresh
+from .shell import Job, fill, fresh_property
 
 
 class THEW_OT_add(Job, bpy.types.Operator):
@@ -22,7 +22,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
         "it. On a character with flesh, the active mesh gets its own"
     )
 
-    cells_across: fresh(
+    cells_across: fresh_property(
         IntProperty,
         "Detail",
         "Length of the character in cells of the control lattice",
@@ -30,8 +30,8 @@ class THEW_OT_add(Job, bpy.types.Operator):
         min=3,
         max=MAX_CELLS,
     )
-    method: fresh(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
-    whole: fresh(
+    method: fresh_property(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
+    whole: fresh_property(
         BoolProperty,
         "Whole Character",
         "Include the other meshes on the armature: the body gets flesh, the others ride on it. When off, only the "
@@ -72,7 +72,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
                     f"“{body.name}” had a vertex group “{FLESH}” before, which is used as the map of its flesh (1 "
                     "soft, 0 hard): if it means something else, press Remove, rename it and add the flesh again.",
                 )
-        others = fleshed(obj) if taken.bodies == [obj] else []
+        others = other_flesh(obj) if taken.bodies == [obj] else []
         if others and self._first and is_carried(register.of(obj)):
             return ride_instead(obj, others[0])
         if others:
@@ -104,7 +104,7 @@ def ride_instead(obj: bpy.types.Object, body: bpy.types.Object) -> str:
     return f"No bone runs through “{obj.name}”, so it rides on “{body.name}” and moves with the flesh there."
 
 
-def fleshed(obj: bpy.types.Object) -> list[bpy.types.Object]:
+def other_flesh(obj: bpy.types.Object) -> list[bpy.types.Object]:
     """Returns the other meshes with flesh on the armature of `obj`, the largest first."""
     armature = armature_of(obj)
     if armature is None:

@@ -14,10 +14,10 @@ from ..logic.flesh_map import NEUTRAL_WEIGHT
 from ..logic.names import describe
 from ..scene import flesh_map, windows
 from ..scene.reading import armature_of
-from .shell import Quick, factor, option
+from .shell import QuickJob, factor, option
 
 
-class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
+class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):
     bl_label = "Paint Flesh"
     bl_description = (
         "Paint where the character is soft, in Weight Paint mode: 0 is the skin as it is, 1 as soft as it gets. "
@@ -75,7 +75,7 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
         return ""
 
 
-class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
+class THEW_OT_flesh_preset(QuickJob, bpy.types.Operator):
     bl_label = "Soften a Body Part"
     bl_description = (
         "Write a part of the body into the map Flesh: found by the body's shape, else by bone names, at the active "
@@ -107,7 +107,7 @@ class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
         return f"{PARTS[self.part].label}: {where}."
 
 
-class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
+class THEW_OT_flesh_automatic(QuickJob, bpy.types.Operator):
     bl_label = "Automatic Map"
     bl_description = "Reset the map Flesh to the automatic one, which tells flesh from bone by the body's shape"
 
@@ -129,7 +129,7 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
         return f"“{obj.name}” is soft where its flesh is thick."
 
 
-class THEW_OT_guess_height(Quick, bpy.types.Operator):
+class THEW_OT_guess_height(QuickJob, bpy.types.Operator):
     bl_label = "Guess the Height"
     bl_description = "Use the real height that Thew guesses from the size in the file"
 

@@ -10,7 +10,7 @@ from ..logic.errors import Cancelled, Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
 from .bake import Bake
-from .shell import Job, Quick, chosen_in, factor, option
+from .shell import Job, QuickJob, chosen_index, factor, option
 
 #: Property of the operators that work on one key.
 INDEX = {"name": "Key", "description": "Index in the list; -1 is the chosen key", "default": -1}
@@ -94,7 +94,7 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
     def job(self, context, obj):
         if not self.properties.is_property_set("amount"):
             self.amount = obj.thew.keyframed.relax
-        return self.whole(context, obj, place(obj, self.index))
+        return self.whole(context, obj, list_index(obj, self.index))
 
     def whole(self, context, obj, index):
         """Relaxes the sculpt and shows the result."""
@@ -115,7 +115,7 @@ class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
         return Bake.job(self, context, obj)
 
 
-class THEW_OT_keyframed_remove(Quick, bpy.types.Operator):
+class THEW_OT_keyframed_remove(QuickJob, bpy.types.Operator):
     bl_label = "Remove Keyframed Flesh"
     bl_description = "Remove list, times and motion; the shape keys stay, as they were found"
 
@@ -140,8 +140,8 @@ class THEW_OT_keyframed_stop(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def place(obj, index: int) -> int:
+def list_index(obj, index: int) -> int:
     """Returns the list index to work on; -1 means the chosen key. Raises a `Refusal` if there is no such key."""
     keyframed.checked(obj)
     group = obj.thew.keyframed
-    return chosen_in(obj, group.keyframes, index, group.active, "key")
+    return chosen_index(obj, group.keyframes, index, group.active, "key")

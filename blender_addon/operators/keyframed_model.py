@@ -22,9 +22,9 @@ from ..scene import keyframe_shapes, windows
 from ..scene.mesh import key_positions
 from ..ui import viewing
 from ..ui.keyframed_overlay import ARROW_TIME
-from .modal_tool import DRAGGED, ModalTool, SkinTool
+from .modal_tool import DRAGGED_COLOUR, ModalTool, SkinTool
 from .pull import parsed_points
-from .shell import fresh, option
+from .shell import fresh_property, option
 
 
 class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
@@ -34,7 +34,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
         "with a new shape, or changes the key's sculpt at its own time"
     )
 
-    points: fresh(
+    points: fresh_property(
         StringProperty,
         "Points",
         "Dragged points as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
@@ -191,7 +191,7 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
 
     def take(self, context) -> None:
         self._held = False
-        self.held.callback(viewing.TemporaryDrawing(lambda: [(self._stand.start[None], DRAGGED, 9.0)]).end)
+        self.held.callback(viewing.TemporaryDrawing(lambda: [(self._stand.start[None], DRAGGED_COLOUR, 9.0)]).end)
         windows.redraw()
         context.workspace.status_text_set(
             "Thew: press and drag from the dot, which is the middle of the key, to draw the velocity: release keeps, "

@@ -14,12 +14,12 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..scene import poses, windows
 from ..ui import viewing
-from .shell import Quick, quiet
+from .shell import QuickJob, clear_status
 
-PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
+PINNED_COLOUR, DRAGGED_COLOUR = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
 
-class ModalTool(Quick):
+class ModalTool(QuickJob):
     """Mix-in for modal tools. A script calls `execute`, which runs `edit`; events of the mouse go through `handle`, which may raise.
 
     A tool pushes what it acquires (drawings, timers, the handlers' silence) onto `held`, which is released whatever happens.
@@ -45,7 +45,7 @@ class ModalTool(Quick):
             return self.refuse(obj, error)
         self.held = ExitStack()
         self.held.callback(windows.redraw)
-        self.held.callback(quiet, context)
+        self.held.callback(clear_status, context)
         try:
             self.take(context)
         except Exception as error:
@@ -167,8 +167,8 @@ class SkinTool(ModalTool):
 
     def marks(self):
         """Returns the held points and a line from the dragged one to its target."""
-        drawn = [(np.array(self.pins()).reshape(-1, 3), PINNED, 9.0)]
+        drawn = [(np.array(self.pins()).reshape(-1, 3), PINNED_COLOUR, 9.0)]
         if self.dragging:
             line = self.line()
-            drawn += [(line[:1], DRAGGED, 9.0), (line[None], DRAGGED, 2.0)]
+            drawn += [(line[:1], DRAGGED_COLOUR, 9.0), (line[None], DRAGGED_COLOUR, 2.0)]
         return drawn

@@ -21,23 +21,23 @@ from ..saved.units import length
 from ..scene import windows
 from ..ui import rig_overlay, viewing
 from .modal_tool import ModalTool
-from .shell import NAVIGATION, chosen_in, fresh
+from .shell import NAVIGATION, chosen_index, fresh_property
 
 #: Factor of the radius and change of the turn per notch of the wheel.
-NOTCH, TURN = 1.1, math.radians(15.0)
+RADIUS_NOTCH, TURN_NOTCH = 1.1, math.radians(15.0)
 
 
-class Sizes:
+class TemplateSizes:
     """The sizes of every template; 0 suits the flesh."""
 
     __annotations__ = {
-        s.name: fresh(FloatProperty, s.label, f"{s.description}. 0 suits the flesh", min=0.0, unit="LENGTH")
+        s.name: fresh_property(FloatProperty, s.label, f"{s.description}. 0 suits the flesh", min=0.0, unit="LENGTH")
         for s in sliders.TABLE
         if s.size
     }
 
 
-class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
+class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
     bl_label = "Place Force Template"
     bl_description = (
         "Drag a force template onto the character. Click drops it, the wheel sizes it, Ctrl and the wheel turn it"
@@ -45,33 +45,37 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
 
     template: template_property("BUMP")
     guide: guide_property("SKIN")
-    index: fresh(IntProperty, "Index", "Index of the rig to place anew; -1 creates a new one", default=-1, min=-1)
-    location: fresh(
+    index: fresh_property(
+        IntProperty, "Index", "Index of the rig to place anew; -1 creates a new one", default=-1, min=-1
+    )
+    location: fresh_property(
         FloatVectorProperty, "Location", "Point of the world; the nearest point of the skin is used", size=3
     )
-    bone: fresh(StringProperty, "Bone", "Bone to hang on; empty: the one that carries the skin most")
-    along: fresh(FloatProperty, "Along", "Position along the bone: 0 is the head, 1 the tail", default=0.5)
-    angle: fresh(FloatProperty, "Around", "Direction out from the bone", default=0.0, unit="ROTATION")
-    distance: fresh(FloatProperty, "Out", "Distance from the bone, in scene units", default=0.0, unit="LENGTH")
-    face: fresh(IntProperty, "Face", "Triangle of the mesh to hang under", default=-1, min=-1)
-    barycentric: fresh(FloatVectorProperty, "Place", "Position in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3))
-    matrix: fresh(
+    bone: fresh_property(StringProperty, "Bone", "Bone to hang on; empty: the one that carries the skin most")
+    along: fresh_property(FloatProperty, "Along", "Position along the bone: 0 is the head, 1 the tail", default=0.5)
+    angle: fresh_property(FloatProperty, "Around", "Direction out from the bone", default=0.0, unit="ROTATION")
+    distance: fresh_property(FloatProperty, "Out", "Distance from the bone, in scene units", default=0.0, unit="LENGTH")
+    face: fresh_property(IntProperty, "Face", "Triangle of the mesh to hang under", default=-1, min=-1)
+    barycentric: fresh_property(
+        FloatVectorProperty, "Place", "Position in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3)
+    )
+    matrix: fresh_property(
         FloatVectorProperty,
         "Matrix",
         "Frame in the world at rest, by rows",
         size=16,
         default=np.eye(4).ravel().tolist(),
     )
-    turn: fresh(
+    turn: fresh_property(
         FloatProperty, "Turn", "Tilt at a bone, roll in the skin, turn about its own axis when free", unit="ROTATION"
     )
-    yields: fresh(
+    yields: fresh_property(
         FloatProperty,
         "Yield",
         "Largest yield of the skin, in scene units; if unset, enough to make the effect visible",
         unit="LENGTH",
     )
-    strength: fresh(FloatProperty, "Strength", "Force to push with in place of a distance, in N/m³")
+    strength: fresh_property(FloatProperty, "Strength", "Force to push with in place of a distance, in N/m³")
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
@@ -113,7 +117,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
     def kind(self, obj) -> str:
         """Returns the template: if it is not set, that of the rig to be placed anew."""
         if self.index >= 0:
-            rig = obj.thew.rigs[chosen_in(obj, obj.thew.rigs, self.index, -1, "rig")]
+            rig = obj.thew.rigs[chosen_index(obj, obj.thew.rigs, self.index, -1, "rig")]
             return self.template if self.properties.is_property_set("template") else rig.template
         return self.template
 
@@ -159,13 +163,13 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         if event.type in {"WHEELUPMOUSE", "WHEELDOWNMOUSE"}:
             up = 1.0 if event.type == "WHEELUPMOUSE" else -1.0
             if event.ctrl:
-                self.turn += up * TURN
+                self.turn += up * TURN_NOTCH
             else:
-                self._scale *= NOTCH**up
+                self._scale *= RADIUS_NOTCH**up
             self.follow(context, event)
             return {"RUNNING_MODAL"}
         if event.type == "R" and event.value == "PRESS":
-            self.turn += TURN * (-1.0 if event.shift else 1.0)
+            self.turn += TURN_NOTCH * (-1.0 if event.shift else 1.0)
             self.follow(context, event)
             return {"RUNNING_MODAL"}
         if event.type == "MOUSEMOVE":

@@ -21,10 +21,10 @@ from ..saved.slider_groups import set_values
 from ..saved.timing import curve_time, frames_per_second
 from ..scene.animation import curves_in
 from ..scene.reading import active_bone, armature_of
-from .shell import Quick, fresh, option
+from .shell import QuickJob, fresh_property, option
 
 
-class THEW_OT_rig_preset(Quick, bpy.types.Operator):
+class THEW_OT_rig_preset(QuickJob, bpy.types.Operator):
     bl_label = "Add Preset Rig"
     bl_description = "Add a ready-made rig to the character, on the bone found by name, or else on the active bone"
 
@@ -35,7 +35,7 @@ class THEW_OT_rig_preset(Quick, bpy.types.Operator):
         items=[(key, preset.label, preset.description) for key, preset in PRESETS.items()],
         default="BREATH",
     )
-    bone: fresh(StringProperty, "Bone", "Bone to put it on; empty: found by its name, or the active bone")
+    bone: fresh_property(StringProperty, "Bone", "Bone to put it on; empty: found by its name, or the active bone")
 
     def edit(self, context, obj):
         preset = PRESETS[self.preset]

@@ -22,10 +22,10 @@ from ..saved.slider_groups import set_values, values_of
 from ..scene import windows
 from . import toolbar
 from .modal_tool import SkinTool
-from .shell import fresh
+from .shell import fresh_property
 
 #: Evaluations per update: few, so that an update does not take longer than the time between two.
-EVALUATIONS = 8
+UPDATE_EVALUATIONS = 8
 
 
 class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
@@ -35,7 +35,9 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         "Shift-click first to hold further points"
     )
 
-    points: fresh(StringProperty, "Points", "Pulled points as JSON: [[vertex, [x, y, z]], …], targets in the world")
+    points: fresh_property(
+        StringProperty, "Points", "Pulled points as JSON: [[vertex, [x, y, z]], …], targets in the world"
+    )
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
@@ -44,11 +46,11 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         stand = posed.read(obj, context.scene, context.view_layer)
         points = pulling.checked_points(stand, parsed_points(self.points))
         pull = pulling.SkinPull(stand, context.view_layer)
-        before = saved(pull.rig)
+        before = rig_state(pull.rig)
         try:
             pull.pull(points)
         except Exception:
-            put_back(pull.rig, before)
+            restore_rig(pull.rig, before)
             raise
         return self.keep_fit(context, pull, points)
 
@@ -67,7 +69,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
     def take(self, context) -> None:
         stand, self._pull = self._stand, None
         pull = pulling.SkinPull(stand, context.view_layer)
-        self._before, self._shown = saved(pull.rig), session.shown(stand.obj, context.scene)
+        self._before, self._shown = rig_state(pull.rig), session.shown(stand.obj, context.scene)
         self._pins, self._drag, self._target, self._due, self._changed = [], -1, None, False, False
         self._pull = pull
         stand.show(pull.offsets)
@@ -104,7 +106,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         self._due = False
         if self._target is None:
             return
-        self._stand.show(self._pull.pull(self.wanted(), evaluations=EVALUATIONS))
+        self._stand.show(self._pull.pull(self.wanted(), evaluations=UPDATE_EVALUATIONS))
         context.workspace.status_text_set(
             f"Thew: {self._pull.came(self.wanted())}; release keeps, Esc puts everything back"
         )
@@ -134,7 +136,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
     def put_back(self) -> None:
         if self._pull is None:
             return
-        put_back(self._pull.rig, self._before)
+        restore_rig(self._pull.rig, self._before)
         session.show_again(self._stand.obj, self._stand.flesh, bpy.context.scene, self._shown)
 
     def pins(self):
@@ -152,14 +154,14 @@ def parsed_points(text: str):
         raise Refusal(f"The points are not JSON ({error}): give [[vertex, [x, y, z]], …]") from None
 
 
-def saved(rig) -> tuple:
+def rig_state(rig) -> tuple:
     """Returns the state of a rig that pulling changes."""
     samples = [(sample.control, values_of(sample.sliders)) for sample in rig.samples]
     return slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
 
 
-def put_back(rig, before: tuple) -> None:
-    """Restores the state of a rig returned by `saved`."""
+def restore_rig(rig, before: tuple) -> None:
+    """Restores the state of a rig returned by `rig_state`."""
     values, samples, control, at, draft, active = before
     with quiet_edits():
         set_values(rig, values)
@@ -176,7 +178,7 @@ TOOLS = toolbar.tools(
 )
 
 
-def is_shown(context) -> bool:
+def has_rig(context) -> bool:
     """Returns whether the target has a rig to pull with: only then is the tool in the toolbar."""
     obj = target.of(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and len(obj.thew.rigs) > 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bases of the operators.
 
-A `Job` is long: `execute` runs it to the end, `invoke` runs it in steps with a progress bar and Esc. A `Quick` runs at once.
+A `Job` is long: `execute` runs it to the end, `invoke` runs it in steps with a progress bar and Esc. A `QuickJob` runs at once.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ NAVIGATION = {
     "NUMPAD_6", "NUMPAD_7", "NUMPAD_8", "NUMPAD_9", "NUMPAD_0", "NUMPAD_PERIOD",
 }  # fmt: skip
 #: Events that a job lets through, so that the artist can look around meanwhile.
-LOOKING = NAVIGATION | {"WHEELUPMOUSE", "WHEELDOWNMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}
+VIEW_EVENTS = NAVIGATION | {"WHEELUPMOUSE", "WHEELDOWNMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}
 
 
-def quiet(context) -> None:
+def clear_status(context) -> None:
     """Clears our text from the status bar."""
     if context.workspace is not None:
         context.workspace.status_text_set(None)
@@ -42,7 +42,7 @@ def option(kind: Callable, name: str, description: str, **given):
     return kind(name=name, description=description, **given)
 
 
-def fresh(kind: Callable, name: str, description: str, **given):
+def fresh_property(kind: Callable, name: str, description: str, **given):
     """Returns a property whose value an earlier call must not pass on to the next."""
     return option(kind, name, description, options={"SKIP_SAVE"}, **given)
 
@@ -118,7 +118,7 @@ class Job:
             with ExitStack() as held:  # a failure in here releases everything
                 self._stepper = Stepper(self.job(context, obj))
                 held.callback(self._stepper.close)
-                held.callback(quiet, context)
+                held.callback(clear_status, context)
                 timer = manager.event_timer_add(0.02, window=context.window)
                 held.callback(manager.event_timer_remove, timer)
                 manager.progress_begin(0, 100)
@@ -137,7 +137,7 @@ class Job:
         if event.type == "ESC" and event.value == "PRESS":
             stepper.cancel()
         if event.type != "TIMER":
-            return {"PASS_THROUGH"} if event.type in LOOKING else {"RUNNING_MODAL"}
+            return {"PASS_THROUGH"} if event.type in VIEW_EVENTS else {"RUNNING_MODAL"}
         try:
             over = stepper.advance()
             context.window_manager.progress_update(int(100 * stepper.fraction))
@@ -185,7 +185,7 @@ class Job:
         return {"CANCELLED"}
 
 
-class Quick(Job):
+class QuickJob(Job):
     """Mix-in for operators that run at once. A subclass defines `edit(context, obj)`, which returns what `said` reports."""
 
     def invoke(self, context, _event):
@@ -209,7 +209,7 @@ class Quick(Job):
         return result or ""
 
 
-def chosen_in(owner, entries, index: int, active: int, noun: str) -> int:
+def chosen_index(owner, entries, index: int, active: int, noun: str) -> int:
     """Returns the index of the owner's entry to work on: `index`, or `active` if that is negative; refuses one that is not there."""
     index = active if index < 0 else index
     if not len(entries):

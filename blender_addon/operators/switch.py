@@ -6,10 +6,10 @@ import bpy
 from ..live import jobs, keyframed, keyframed_events, playback, riding, updates
 from ..logic.errors import Refusal
 from ..scene import writing
-from .shell import Quick
+from .shell import QuickJob
 
 
-class Switch(Quick):
+class BakeSwitch(QuickJob):
     baked = False
 
     def edit(self, context, obj):
@@ -34,12 +34,12 @@ class Switch(Quick):
             playback.before_frame(context.scene)
 
 
-class THEW_OT_show_live(Switch, bpy.types.Operator):
+class THEW_OT_show_live(BakeSwitch, bpy.types.Operator):
     bl_label = "Show Live"
     bl_description = "Mute the baked shape keys and show the live flesh"
 
 
-class THEW_OT_show_bake(Switch, bpy.types.Operator):
+class THEW_OT_show_bake(BakeSwitch, bpy.types.Operator):
     bl_label = "Show Bake"
     bl_description = "Let the baked shape keys play instead of the live flesh"
     baked = True

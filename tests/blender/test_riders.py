@@ -428,7 +428,7 @@ def test_add_on_second_mesh_proposes_ride(fleshed, capsys):
     body, _armature = fleshed
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
     activate(shirt)
-    assert part("operators.add").fleshed(shirt) == [body]
+    assert part("operators.add").other_flesh(shirt) == [body]
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert "Ride on Body" in capsys.readouterr().out
     ride_text = "has flesh of its own"

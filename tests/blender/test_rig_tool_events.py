@@ -183,7 +183,7 @@ def drag(hand, pull, context, by, steps: int = 4):
 def test_pull_tool_drag(bump):
     """The skin follows the mouse, and stays there after Return."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before = part("operators.pull").saved(body.thew.rigs[0])
+    before = part("operators.pull").rig_state(body.thew.rigs[0])
     assert pull.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
     drag(bump, pull, context, (0.03, 0.0, 0.04))
     vertex, target = pull._drag, pull._target
@@ -191,7 +191,7 @@ def test_pull_tool_drag(bump):
     assert np.linalg.norm(shown - target) < 0.2 * 0.05
     assert pull.marks()[-1][0].shape == (1, 2, 3)
     assert pull.modal(context, event("LEFTMOUSE", "RELEASE")) == {"FINISHED"}
-    assert part("operators.pull").saved(body.thew.rigs[0]) != before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) != before
     assert body.thew.settled
     np.testing.assert_allclose(world(body)[vertex], shown, atol=1e-4)
     assert f"[[{vertex}, " in pull.points
@@ -201,12 +201,12 @@ def test_pull_tool_drag(bump):
 def test_pull_tool_escape(bump, key):
     """Escape restores the rig and the shape."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    before, shape = part("operators.pull").rig_state(body.thew.rigs[0]), evaluated(body)
     pull.invoke(context, event("RET", "RELEASE"))
     drag(bump, pull, context, (0.05, 0.0, 0.05))
-    assert part("operators.pull").saved(body.thew.rigs[0]) != before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) != before
     assert pull.modal(context, event(key)) == {"CANCELLED"}
-    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated(body), shape)
     assert not body.thew.settled
 
@@ -214,11 +214,11 @@ def test_pull_tool_escape(bump, key):
 def test_pull_tool_click_only(bump):
     """A click without a drag changes nothing."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    before, shape = part("operators.pull").rig_state(body.thew.rigs[0]), evaluated(body)
     bump.view = View(BELLY)
     assert pull.invoke(context, event("LEFTMOUSE")) == {"RUNNING_MODAL"}  # as the toolbar calls it
     assert pull.modal(context, event("LEFTMOUSE", "RELEASE")) == {"CANCELLED"}
-    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated(body), shape)
 
 
@@ -233,7 +233,7 @@ def test_pull_tool_misses_body(bump):
 def test_pull_tool_held_point(bump):
     """A point that is held with Shift moves less than where it is free."""
     body, gone, held = bump.body, [], np.array(BELLY) + (-0.12, 0.0, 0.05)
-    before = part("operators.pull").saved(body.thew.rigs[0])
+    before = part("operators.pull").rig_state(body.thew.rigs[0])
     for hold in (False, True):
         pull, context = tool("pull", "THEW_OT_rig_pull"), bump.context()
         pull.invoke(context, event("RET", "RELEASE"))
@@ -246,7 +246,7 @@ def test_pull_tool_held_point(bump):
         drag(bump, pull, context, (0.05, 0.0, 0.0))
         gone.append(np.linalg.norm(pull._pull.world(vertex) - start))
         assert pull.modal(context, event("ESC")) == {"CANCELLED"}
-        assert part("operators.pull").saved(body.thew.rigs[0]) == before
+        assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     assert gone[1] < 0.7 * gone[0]
 
 
@@ -261,7 +261,7 @@ def explode(*_args, **_options):
 def test_pull_tool_failed_start(bump, monkeypatch, where):
     """A tool that fails at its start releases everything, and the flesh plays on."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    before, shape = part("operators.pull").rig_state(body.thew.rigs[0]), evaluated(body)
     if where == "drawing":
         monkeypatch.setattr(part("ui.viewing"), "TemporaryDrawing", explode)
     if where == "timer":
@@ -272,7 +272,7 @@ def test_pull_tool_failed_start(bump, monkeypatch, where):
         monkeypatch.setattr(part("edit.pulling"), "SkinPull", explode)
     assert pull.invoke(context, event("RET", "RELEASE")) == {"CANCELLED"}
     assert "a bug" in pull.reported[0][1] and part("scene.poses").silence_depth == 0
-    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated(body), shape)
     shapes = play(body, (4, 9))
     assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and flesh_of(body).condition.showable
@@ -287,7 +287,7 @@ def test_pull_tool_failed_end(bump, monkeypatch, where):
     assert pull.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
     drag(bump, pull, context, (0.03, 0.0, 0.0))
     if where == "put back":
-        monkeypatch.setattr(part("operators.pull"), "put_back", explode)
+        monkeypatch.setattr(part("operators.pull"), "restore_rig", explode)
     if where == "status":
         context.workspace.status_text_set = explode
     assert pull.modal(context, event("ESC")) == {"CANCELLED"}

@@ -218,9 +218,9 @@ def test_rig_tools_refuse_without_flesh(scene):
 def test_rig_pull_refusals(body, points, said):
     """Impossible pulls are refused, and the rig is unchanged."""
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
-    before = part("operators.pull").saved(body.thew.rigs[0])
+    before = part("operators.pull").rig_state(body.thew.rigs[0])
     assert said in refused(bpy.ops.thew.rig_pull, points=points)
-    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
 
 
 def test_rig_pull_needs_active_rig(body):
@@ -332,9 +332,9 @@ def test_rig_pull_drag_settles(body):
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.3)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     pulling, operator, found = part("edit.pulling"), part("operators.pull"), []
-    before = operator.saved(body.thew.rigs[0])
+    before = operator.rig_state(body.thew.rigs[0])
     for hasty in (True, False):
-        operator.put_back(body.thew.rigs[0], before)
+        operator.restore_rig(body.thew.rigs[0], before)
         pull = pulling.SkinPull(read(body), bpy.context.view_layer)
         points = [(vertex, pull.world(vertex) + np.array([0.01, -0.04, 0.01]))]
         pull.pull(points, evaluations=2 if hasty else None)
@@ -347,7 +347,7 @@ def test_rig_pull_single_undo(body):
     """One undo step takes a pull back."""
     point = belly(body)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point)
-    saved = part("operators.pull").saved
+    saved = part("operators.pull").rig_state
     before = saved(body.thew.rigs[0])
     bpy.ops.ed.undo_push(message="before")
     points = json.dumps([[3, (world(body)[3] + (0.0, 0.0, 0.02)).tolist()]])
