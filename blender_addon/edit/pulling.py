@@ -55,7 +55,7 @@ class SkinPull:
         if found.problem:
             raise Refusal(found.problem)
         whole, at = found.native(core(), self.unit, flesh.body), float(self.controls[index])
-        self.first = pushers.current_parameters(rig, whole, at, flesh.body, self.unit)
+        self.first = pushers.displayed_parameters(rig, whole, at, flesh.body, self.unit)
         self.native = found.attachment.native(core(), self.first, name=rig.name)
         self.fit = core().RigFit(
             flesh.body,

@@ -93,7 +93,7 @@ def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit
     return native.forces(body, gamma=control)
 
 
-def current_parameters(
+def displayed_parameters(
     rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float
 ) -> dict[str, float]:
     """Returns the native parameters, strength in N/m³, that are displayed at a control value."""
