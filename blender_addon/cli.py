@@ -130,7 +130,7 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
                 finish(jobs.add(obj, scene, view_layer, simulate=False))
                 continue
             view_layer.update()
-            bare = whole.untouched(armature, scene, view_layer)
+            bare = whole.new_meshes(armature, scene, view_layer)
             taken = finish(whole.add(obj, scene, view_layer, simulate=False))
         except EXPECTED_ERRORS as error:
             failed[obj.name] = MeshReport(obj.name, sentence(str(error)), False)
@@ -217,7 +217,7 @@ def clip_tasks(clips: list[Path], name: str | None) -> dict[str, baking.ClipTask
         if path.is_dir():
             raise Refusal(f"“{path}” is a folder: name the clips in it, as in --clip {path / '*.clip.thew'}")
         clip, called = core().Clip.load(path), f"“{path.name}”"
-        mesh = name or shots.Note.of(clip, called).object
+        mesh = name or shots.ShotNote.of(clip, called).object
         if mesh in found:
             raise Refusal(f"{called} is a second clip of “{mesh}”: give one clip for each mesh")
         found[mesh] = partial(shots.adopt, clip=clip, name=called)

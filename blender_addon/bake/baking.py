@@ -96,7 +96,7 @@ def bake(
         target.check(obj)
         worn = riders.riders_to_bake(obj, target)
     space = space or obj.thew.bake_space
-    start, end = jobs.range_given(obj, body.thew.frames(scene), start, end)
+    start, end = jobs.live_range(obj, body.thew.frames(scene), start, end)
     yield from span((made or simulate_range)(found, scene, view_layer, start, end), 0.0, 0.8)
     flesh, frames = register.of(body), frame_range(start, end)
     on = body, flesh, scene, view_layer, frames
@@ -120,8 +120,8 @@ def bake(
 def bake_keyframed(obj, scene, view_layer, start: int | None, end: int | None, target: Target) -> Task:
     """Builds the task that bakes the keyframed motion of `obj`, in rest space like its sculpts. Returns `BakeResult`."""
     target.check(obj)
-    start, end = jobs.range_given(obj, obj.thew.frames(scene), start, end)
-    yield from span(keyframed.current(obj, scene), 0.0, 0.6)
+    start, end = jobs.live_range(obj, obj.thew.frames(scene), start, end)
+    yield from span(keyframed.bring_up_to_date(obj, scene), 0.0, 0.6)
     source = keyframes.source(obj, scene, view_layer, frame_range(start, end))
     content = yield from span(target.prepare(source, "REST"), 0.6, 0.95)
     yield Progress(0.95, f"Writing {target.label.lower()}")

@@ -33,7 +33,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     gone = modifiers_in_keys(obj, posed)
     names = [f"“{other.name}”" for other in gone]
     uids = [other.persistent_uid for other in gone]
-    worn = list(riding.on(obj))
+    worn = list(riding.riders_of(obj))
     kept = flesh_map.remove_unpainted(obj, reading.armature_of(obj)) if made.flesh else []
     modifier.remove(obj)
     for uid in uids:

@@ -23,7 +23,7 @@ from .target import Source, Target
 
 def riders_to_bake(body: bpy.types.Object, target: Target) -> list[bpy.types.Object]:
     """Returns the enabled riders of a body, which are baked along with it. Raises a `Refusal` for one that cannot be baked."""
-    found = [obj for obj in riding.on(body) if obj.thew.enabled]
+    found = [obj for obj in riding.riders_of(body) if obj.thew.enabled]
     for obj in found:
         check(obj, target)
     return found
@@ -46,7 +46,7 @@ def body_of(obj: bpy.types.Object) -> bpy.types.Object:
 
 def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
     """Returns a rider as a source of a bake."""
-    layer = riding.bound(obj, body, flesh)
+    layer = riding.binding_of(obj, body, flesh)
     depsgraph = view_layer.depsgraph
 
     def offset(i: int) -> np.ndarray:

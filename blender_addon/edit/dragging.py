@@ -42,7 +42,7 @@ class SkinDrag:
             raise Refusal(f"{describe(obj)} has no vibration modes yet: press Simulate first")
         self.stand, self.unit = stand, flesh.place.metres_per_unit
         self.clock, self.held = StepClock(), -1  # the vertex under the mouse
-        self._before = session.shown(obj, scene)
+        self._before = session.visible_offsets(obj, scene)
         controls = evaluated_controls(obj, view_layer.depsgraph)
         still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.pushed(obj, controls))
         thew, modes = core(), flesh.modes.scaled(flesh.stiffness)

@@ -23,7 +23,7 @@ class KeyframeModel:
     """One mesh with keyframed flesh at the scene's frame, and its modelled shape."""
 
     def __init__(self, obj: bpy.types.Object, scene: bpy.types.Scene):
-        finish(keyframed.current(obj, scene))
+        finish(keyframed.bring_up_to_date(obj, scene))
         self.obj, self.scene = obj, scene
         self.known = keyframed.register.of(obj)
         self.motion = self.known.motion

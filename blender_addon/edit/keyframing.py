@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from ..live import keyframed
-from ..live.events import happened
+from ..live.events import report_event
 from ..logic.errors import Refusal
 from ..logic.extents import check_coordinates
 from ..logic.inbetween import SculptedSurface
@@ -95,7 +95,7 @@ def fill(obj: bpy.types.Object, names: list[str], frames: tuple[float, float]) -
 
 def restore(obj: bpy.types.Object, scene) -> None:
     """Reads the direction of gravity again, and restores what was deleted by hand: the modifier, the curve of times."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     modifier.insert_first(obj)
     obj.thew.keyframed.down = keyframe_shapes.gravity_in(obj, scene)
     if keyframe_times.is_curve_lost(obj):
@@ -107,7 +107,7 @@ def restore(obj: bpy.types.Object, scene) -> None:
 
 def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None = None) -> int:
     """Adds a key for a shape key ("": the active one) at a frame (`None`: the scene's). Returns its list index."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     keys, group = obj.data.shape_keys, obj.thew.keyframed
     shape = shape or (obj.active_shape_key.name if obj.active_shape_key is not None else "")
     if keys is None or shape not in keys.key_blocks:
@@ -141,7 +141,7 @@ def time_add(obj: bpy.types.Object, scene, place: int, frame: float | None = Non
 
 def close_loop(obj: bpy.types.Object) -> float:
     """Adds the first key again after the last one. Returns its frame."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     found = keyframe_times.points(obj)
     if len(found) < 2:
         raise Refusal(f"{describe(obj)} has fewer than two keys in time: add keys first")
@@ -190,7 +190,7 @@ def key_move(obj: bpy.types.Object, place: int, to: int) -> None:
 
 def block_to_edit(obj: bpy.types.Object, place: int) -> bpy.types.ShapeKey:
     """Returns the shape key of a key of the list. Raises a `Refusal` if its vertices may not be moved."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     key = obj.thew.keyframed.keyframes[place]
     block = keyframe_shapes.block_of(obj, key)
     if block is None:
@@ -246,7 +246,7 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     block.points.foreach_set("co", np.ascontiguousarray(calmed, dtype=np.float32).ravel())
     obj.data.update_tag()
     key.energy = f"{before:.3g} → {after:.3g}"
-    happened(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
+    report_event(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
     return before, after
 
 
@@ -256,7 +256,7 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
     The keyframe is the shown shape with some vertices dragged to `positions` [p, 3], object space before the armature,
     within what the motion can show. At the time of a key that key's own sculpt is changed.
     """
-    yield from span(keyframed.current(obj, scene), 0.0, 0.5)
+    yield from span(keyframed.bring_up_to_date(obj, scene), 0.0, 0.5)
     count = len(obj.data.vertices)
     if not len(vertices):
         raise Refusal(f"Nothing of {describe(obj)} was dragged: name a vertex and where it should be")
@@ -285,7 +285,7 @@ def keep_shape(obj, scene, shape: np.ndarray) -> str:
         obj.active_shape_key_index = active
     block.points.foreach_set("co", np.ascontiguousarray(shape, dtype=np.float32).ravel())
     obj.data.update_tag()
-    happened(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
+    report_event(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
     if here is None:
         key_add(obj, scene, block.name, frame)
     return block.name
@@ -296,7 +296,7 @@ def keep_shape(obj, scene, shape: np.ndarray) -> str:
 
 def arrow_from_neighbours(obj: bpy.types.Object, scene, place: int, leaving: bool = False) -> np.ndarray:
     """Sets the velocity at a key to the mean velocity from the shape before to the one after. Returns it."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     key, found = obj.thew.keyframed.keyframes[place], keyframe_times.points(obj)
     at = next((i for i, (_, value) in enumerate(found) if value == place), None)
     if at is None or len(found) < 2:

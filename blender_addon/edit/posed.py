@@ -107,7 +107,7 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current)
     mesh = pose.mesh
     triangles, seen = np.asarray(flesh.surface.triangles), displayed_positions(obj, flesh, view_layer)
-    added = session.shown(obj, scene)
+    added = session.visible_offsets(obj, scene)
     skin = seen if added is None else seen - added
     return PosedCharacter(
         obj, flesh, pose.maps, mesh, pose.controls,

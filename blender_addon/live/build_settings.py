@@ -109,7 +109,7 @@ class BuildSettings:
     def baked_key(self) -> str:
         """Returns a hash of everything a bake depends on except its frames."""
         baked = self.baked()
-        return hashed(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest()).hex()
+        return hash_of(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest()).hex()
 
     def dynamics(self) -> bytes:
         """Returns a hash of the settings on which every simulation depends, for keys."""
@@ -155,7 +155,7 @@ def _simulation(s, gravity: tuple[float, ...]) -> Any:
     )
 
 
-def hashed(*parts) -> bytes:
+def hash_of(*parts) -> bytes:
     """Returns a hash of numbers, tuples of numbers, bytes and dataclasses of them."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:

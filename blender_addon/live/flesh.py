@@ -37,20 +37,20 @@ from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
 from . import contact
-from .arriving import Arriving
-from .build_settings import BuildSettings, hashed
-from .events import happened
+from .arriving import PartialMotion
+from .build_settings import BuildSettings, hash_of
+from .events import report_event
 
 #: Seconds over which the clip fades out beyond its range. About one swing of flesh, which swings 1.4 to 2.8 times a second: a
 #: shorter fade would be one more jerk.
-FADE = 0.5
+FADE_TIME = 0.5
 
 #: An empty set of colliders.
-NOTHING = Colliders()
+NO_COLLIDERS = Colliders()
 
 
 @dataclass
-class Built:
+class BuildStages:
     """Results of all stages for one object; an update replaces them together when it is done."""
 
     # inputs
@@ -106,16 +106,16 @@ class Built:
 
 
 @dataclass
-class Flesh(Built):
+class Flesh(BuildStages):
     """All live data of one object."""
 
-    condition: Condition = field(default_factory=Condition)  # changed by `events.happened` alone
+    condition: Condition = field(default_factory=Condition)  # changed by `events.report_event` alone
     tried: tuple = ()  # settings of the last failed update
     problem: str = ""  # why flesh differs from the settings, a sentence
     touches: int = 0  # number of edits of the mesh
     curve_edits: int = 0  # number of edits of curves
     restored: bool = False  # poses come from the disk cache and were not read since
-    arriving: Arriving | None = None  # finished frames of the simulation under way
+    arriving: PartialMotion | None = None  # finished frames of the simulation under way
 
     # latest results, by the hash of their inputs
     _resting: dict[bool, dict[bytes, RestSolver]] = field(default_factory=dict)  # with contact, and without
@@ -124,13 +124,13 @@ class Flesh(Built):
     _folds: tuple[bytes, Any] = (b"", None)  # a `FoldShape`
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
 
-    def draft(self) -> Built:
+    def draft(self) -> BuildStages:
         """Returns a copy of the stages for an update to change."""
-        return Built(**{each.name: getattr(self, each.name) for each in fields(Built)})
+        return BuildStages(**{each.name: getattr(self, each.name) for each in fields(BuildStages)})
 
-    def take(self, new: Built) -> None:
+    def take(self, new: BuildStages) -> None:
         """Takes over the stages that an update made."""
-        for each in fields(Built):
+        for each in fields(BuildStages):
             setattr(self, each.name, getattr(new, each.name))
         self.problem = ""
 
@@ -152,7 +152,7 @@ class Flesh(Built):
 
     def presence(self, frame: float) -> float:
         """Returns the weight of the clip at `frame`: 1 in its range, falling smoothly to 0 within half a second beyond it."""
-        beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE * self.build_settings.fps)
+        beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE_TIME * self.build_settings.fps)
         left = max(1.0 - beyond, 0.0)
         return left * left * (3.0 - 2.0 * left)
 
@@ -171,12 +171,12 @@ class Flesh(Built):
         alone, counts as the artist's skin, but for the share of elastic joints, shown as in a clip of the method.
         """
         method = self.build_settings.static_method
-        body = hashed(self.body_key, method)
+        body = hash_of(self.body_key, method)
         if self._balance[0] != body:
             self._balance = (body, core().Equilibrium(self.body, method=method))
         folds = self._folding()
         settings = self.build_settings
-        key = hashed(body, maps.tobytes(), self._folds[0], settings.simulation.digest())
+        key = hash_of(body, maps.tobytes(), self._folds[0], settings.simulation.digest())
         if self._bare[0] != key:
             balance, pose = self._balance[1], self.place.maps(maps)
             balance.set_pose(pose)
@@ -203,10 +203,10 @@ class Flesh(Built):
 
     def _folding(self) -> FoldShape | None:
         """Returns the object that parts folds of the skin in a pose under the hand; None where nothing does."""
-        dynamics, touching = self.build_settings.dynamics(), contact.key(self, NOTHING)
-        key = hashed(self.body_key, dynamics, touching) if contact.folds_in_the_hand(self) else b""
+        dynamics, touching = self.build_settings.dynamics(), contact.key(self, NO_COLLIDERS)
+        key = hash_of(self.body_key, dynamics, touching) if contact.parts_folds_in_pose(self) else b""
         if self._folds[0] != key:
-            ways = (contact.given(self, NOTHING), {}) if key else ()
+            ways = (contact.contact_arguments(self, NO_COLLIDERS), {}) if key else ()
             settings = self.build_settings.damped(self.body)
             made = [core().Simulation(self.body, settings=settings, **extra) for extra in ways]
             self._folds = (key, FoldShape(*made) if made else None)
@@ -287,7 +287,7 @@ class Flesh(Built):
         mesh: np.ndarray,
         push: np.ndarray | None = None,
         with_contact: bool = True,
-        collided: Colliders = NOTHING,
+        collided: Colliders = NO_COLLIDERS,
     ) -> np.ndarray:
         """Returns what flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], read only.
 
@@ -307,18 +307,18 @@ class Flesh(Built):
         mesh: np.ndarray,
         push: np.ndarray | None,
         with_contact: bool = True,
-        collided: Colliders = NOTHING,
+        collided: Colliders = NO_COLLIDERS,
     ) -> RestShape:
         build_settings = self.build_settings
         modes = self.modes_key if build_settings.method == modal.METHOD else b""
         folds = None if with_contact else self._folding()
         touching = contact.key(self, collided) if with_contact else self._folds[0]
-        key = hashed(self.body_key, build_settings.dynamics(), modes, touching)
+        key = hash_of(self.body_key, build_settings.dynamics(), modes, touching)
         known = self._resting.setdefault(with_contact, {})
         settled = known.pop(key, None)
         if settled is None:
             extra = modal.options(build_settings, self.modes, self.stiffness)
-            extra |= contact.given(self, collided) if with_contact else {}
+            extra |= contact.contact_arguments(self, collided) if with_contact else {}
             settings = build_settings.damped(self.body)
             settled = RestSolver(core().Simulation(self.body, settings=settings, **extra), folds)
         known[key] = settled
@@ -378,7 +378,7 @@ class Flesh(Built):
             return
         self.build_settings = replace(self.build_settings, rigs=prints)
         self.rigs = rigging.resolve_rigs(obj, self.character, self.bind_pose, self.place)
-        happened(obj, self, Event.RIGS_CHANGED)
+        report_event(obj, self, Event.RIGS_CHANGED)
         self.pushing = pushers.Pushers.of(self.rigs, self.body, self.place, self.pushing)
         self.rig_problems = {**self.pushing.faults, **rigging.problems(self.rigs)}
         self.rigs_key = b""

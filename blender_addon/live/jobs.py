@@ -20,9 +20,9 @@ from ..scene.bind_pose import BindPose
 from ..scene.mesh import active_attribute
 from . import building, contact, keyframed, riding, session, skin, together, validity
 from .build_settings import BuildSettings
-from .events import DOES, happened
+from .events import EFFECT_HANDLERS, report_event
 from .flesh import Flesh
-from .registers import alive
+from .registers import is_alive
 from .session import register
 
 # adding and simulating ------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
     live = obj.thew.frames(scene)
-    own = range_given(obj, live, start, end)
+    own = live_range(obj, live, start, end)
     frames = groups.frames(obj, scene, own)
     flesh = register.of(obj)
     build_settings = replace(BuildSettings.of(obj, scene), live=frames)
@@ -122,7 +122,7 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
     if known and flesh.clip_end > frames[1] and not validity.same_but_range(flesh, build_settings):
         known = False  # the range was shortened: simulate only what is left of it
     if known and validity.mesh_holds(obj, flesh) and not build_settings.others:
-        place = building.placed(flesh.character, flesh.bind_pose, build_settings)
+        place = building.body_place(flesh.character, flesh.bind_pose, build_settings)
         rigs = rigging.resolve_rigs(obj, flesh.character, flesh.bind_pose, place)
         parts = flesh.character, flesh.bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still)
@@ -141,7 +141,7 @@ def build(
     given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
     others = yield from together.build(flesh, *given)
     for other, its in others:
-        if not alive(other):
+        if not is_alive(other):
             continue  # deleted meanwhile
         if session.is_shown(other):
             settle(other, its, scene)
@@ -150,11 +150,11 @@ def build(
 
 
 def _live_frames(obj, scene) -> tuple[int, int]:
-    range_given(obj, obj.thew.frames(scene))
+    live_range(obj, obj.thew.frames(scene))
     return groups.frames(obj, scene)
 
 
-def range_given(obj, live: tuple[int, int], start: int | None = None, end: int | None = None) -> tuple[int, int]:
+def live_range(obj, live: tuple[int, int], start: int | None = None, end: int | None = None) -> tuple[int, int]:
     """Returns a range of frames, where None its ends are those of `live`; refuses one without frames."""
     start, end = live[0] if start is None else start, live[1] if end is None else end
     if end < start:
@@ -182,11 +182,11 @@ def rest(obj, scene, view_layer) -> Task:
     flesh = register.of(obj)
     view_layer.update()
     build_settings, bind_pose = BuildSettings.of(obj, scene), BindPose.saved(obj)
-    if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.renamed(obj, flesh):
+    if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.names_changed(obj, flesh):
         yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None, still=True)
     elif flesh.build_settings != build_settings:
         rigs = rigging.resolve_rigs(
-            obj, flesh.character, bind_pose, building.placed(flesh.character, bind_pose, build_settings)
+            obj, flesh.character, bind_pose, building.body_place(flesh.character, bind_pose, build_settings)
         )
         parts = flesh.character, bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still=True)
@@ -200,7 +200,7 @@ def rest(obj, scene, view_layer) -> Task:
     apply_state(obj)
     note(obj, flesh)
     session.write(obj, flesh, offsets, scene)
-    happened(obj, flesh, Event.POSE_SHOWN)
+    report_event(obj, flesh, Event.POSE_SHOWN)
     return flesh
 
 
@@ -210,7 +210,7 @@ def with_body(obj, scene, view_layer) -> Flesh:
     """
     check_flesh(obj)
     flesh = register.of(obj)
-    if flesh.body is None or validity.renamed(obj, flesh):
+    if flesh.body is None or validity.names_changed(obj, flesh):
         found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
         build_settings = BuildSettings.of(obj, scene)
         finish(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None))
@@ -220,7 +220,7 @@ def with_body(obj, scene, view_layer) -> Flesh:
 def settle(obj, flesh, scene) -> None:
     """Finishes a build: renews the node tree, the notes and the flesh of the current frame."""
     modifier.renew_tree(obj)
-    happened(obj, flesh, Event.ACCEPTED)
+    report_event(obj, flesh, Event.ACCEPTED)
     note(obj, flesh)
     session.present(obj, flesh, scene)
 
@@ -234,7 +234,7 @@ def note(obj, flesh) -> None:
 def refuse(obj, flesh, error: BaseException) -> None:
     """Shows the plain armature of an object that can no longer have flesh, and reports why."""
     fail(obj, flesh, error)
-    happened(obj, flesh, Event.REFUSED)
+    report_event(obj, flesh, Event.REFUSED)
 
 
 def fail(obj, flesh, error: BaseException) -> None:
@@ -255,7 +255,7 @@ def apply_state(obj) -> None:
         session.hide(obj, known)
 
 
-DOES[Flesh, Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
+EFFECT_HANDLERS[Flesh, Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
 
 
 # removing -------------------------------------------------------------------------------------------------------------
@@ -293,4 +293,4 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
         sentences.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
     sentences += riding.dismount_all(obj)
     cache_files.forget(obj)
-    return [*skin.leave(obj, "its armature moves it again"), *sentences]
+    return [*skin.remove_thew(obj, "its armature moves it again"), *sentences]

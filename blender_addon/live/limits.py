@@ -17,16 +17,16 @@ from ..logic.played import CycleClip, LeadClip
 
 #: Most frames that are examined, those with the most inverted cells first: flesh of a thousand cells comes to rest in 5 to 10 ms.
 #: With more candidates the count can be too low, never too high.
-LOOKED_AT = 24
+MAX_EXAMINED_FRAMES = 24
 
 
-def limited(built: Any, clip: Any) -> int:
+def motion_inversions(built: Any, clip: Any) -> int:
     """Returns the most cells that the motion alone inverts in any frame of a clip of `built`."""
     settings = built.build_settings
     if settings.method == modal.METHOD:
         return cells.max_inverted_cells(clip)
-    counts = turned_over(clip, len(built.motion.maps) - 1)
-    order = np.argsort(-counts, kind="stable")[:LOOKED_AT]
+    counts = inverted_counts(clip, len(built.motion.maps) - 1)
+    order = np.argsort(-counts, kind="stable")[:MAX_EXAMINED_FRAMES]
     resting, most = None, 0
     for index in order:
         if counts[index] <= most:
@@ -38,7 +38,7 @@ def limited(built: Any, clip: Any) -> int:
     return most
 
 
-def turned_over(clip: Any, frames: int) -> np.ndarray:
+def inverted_counts(clip: Any, frames: int) -> np.ndarray:
     """Returns the number of inverted cells in each of the `frames` that a clip shows, [f]; 0 where a simulated frame repeats."""
     known, counts, seen = {}, np.zeros(frames, dtype=int), set()
     for index in range(frames):

@@ -13,7 +13,7 @@ from ..scene import reading
 Life = TypeVar("Life")
 
 
-def alive(obj: bpy.types.Object) -> bool:
+def is_alive(obj: bpy.types.Object) -> bool:
     """Returns whether a stored reference still leads to an object."""
     try:
         return obj.session_uid != 0
@@ -30,7 +30,7 @@ class Register(Generic[Life]):
         self._objects: list[bpy.types.Object] | None = None
         self._scenes: dict[int, list[bpy.types.Object]] = {}  # those of each scene, by its session id
         self._count = -1
-        EVERY.append(self)
+        REGISTERS.append(self)
 
     def of(self, obj: bpy.types.Object) -> Life:
         """Returns what is kept of an object; at first that of one of which nothing is known."""
@@ -65,7 +65,7 @@ class Register(Generic[Life]):
         """Returns the objects of the file."""
         kept = self._objects
         # The count alone misses an object that was deleted while another was made.
-        if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
+        if kept is None or self._count != len(bpy.data.objects) or not all(map(is_alive, kept)):
             self._count, self._scenes = len(bpy.data.objects), {}
             self._objects = kept = [
                 obj for obj in bpy.data.objects if obj.type == "MESH" and self.belongs(obj) and reading.is_own(obj)
@@ -81,22 +81,22 @@ class Register(Generic[Life]):
 
 
 #: Register of each kind of object.
-EVERY: list[Register] = []
+REGISTERS: list[Register] = []
 
 
 def look_again() -> None:
     """Lets all registers find their objects again."""
-    for each in EVERY:
+    for each in REGISTERS:
         each.look_again()
 
 
 def forget(obj: bpy.types.Object) -> None:
     """Drops what is kept of an object, of whatever kind it was."""
-    for each in EVERY:
+    for each in REGISTERS:
         each.forget(obj)
 
 
 def clear() -> None:
     """Empties all registers."""
-    for each in EVERY:
+    for each in REGISTERS:
         each.clear()

@@ -13,13 +13,13 @@ from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Event, Pose
 from ..scene import poses, reading
 from . import session
-from .events import happened
+from .events import report_event
 
 #: Problem shown after a collider was moved.
-DISPLACED = "{} has moved or changed since the flesh was simulated: play, or press Simulate."
+DISPLACED_PROBLEM = "{} has moved or changed since the flesh was simulated: play, or press Simulate."
 
 
-def unforeseen(obj, scene, depsgraph, render: bool) -> str:
+def mismatch_reason(obj, scene, depsgraph, render: bool) -> str:
     """Returns why the evaluated pose was not simulated: "changed" (animation), "beside" (the clip's range), "displaced" (a
     collider).
 
@@ -37,18 +37,18 @@ def unforeseen(obj, scene, depsgraph, render: bool) -> str:
     return "displaced" if flesh.motion.displaced(scene.frame_current, depsgraph) else ""
 
 
-def tell_displaced(flesh, scene, depsgraph) -> None:
+def report_displaced(flesh, scene, depsgraph) -> None:
     """Reports the collider that has moved; the simulated motion stays in view."""
-    flesh.problem = DISPLACED.format(flesh.motion.displaced(scene.frame_current, depsgraph))
+    flesh.problem = DISPLACED_PROBLEM.format(flesh.motion.displaced(scene.frame_current, depsgraph))
 
 
 def follow_colliders(obj, flesh, scene, depsgraph) -> None:
     """Reports a collider that was moved or edited, or withdraws the report."""
-    what = unforeseen(obj, scene, depsgraph, False)
+    what = mismatch_reason(obj, scene, depsgraph, False)
     if what == "displaced":
-        happened(obj, flesh, Event.POSE_DIFFERS)
-        tell_displaced(flesh, scene, depsgraph)
-    elif not what and flesh.problem.endswith(DISPLACED.format("")):
+        report_event(obj, flesh, Event.POSE_DIFFERS)
+        report_displaced(flesh, scene, depsgraph)
+    elif not what and flesh.problem.endswith(DISPLACED_PROBLEM.format("")):
         flesh.problem = ""
 
 
@@ -86,7 +86,7 @@ def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
         pose = flesh.pose(found, depsgraph, scene.frame_current, with_contact=obj.thew.settled)
         session.present_pose(obj, flesh, scene, pose)
-        happened(obj, flesh, Event.POSE_SHOWN)
+        report_event(obj, flesh, Event.POSE_SHOWN)
     except EXPECTED_ERRORS as error:
         session.hide(obj, flesh)
         flesh.problem = POSE_CHANGED_TEXT if isinstance(error, poses.LostBone) else sentence(str(error))

@@ -15,14 +15,14 @@ from ..logic.states import Effect, Event
 from ..scene import modifier, reading
 from ..scene.poses import Pose
 from . import riding, skin
-from .events import DOES, happened
-from .flesh import Built, Flesh
+from .events import EFFECT_HANDLERS, report_event
+from .flesh import BuildStages, Flesh
 from .registers import Register, look_again
 
 register = Register(Flesh, lambda obj: obj.thew.made.flesh)
 
 
-def notice(objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None) -> None:
+def notice_edits(objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None) -> None:
     """Reports edits that a script made since Blender's last evaluation; for use without a window, which gets no updates."""
     if pending is None:
         return
@@ -32,13 +32,13 @@ def notice(objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None)
         if flesh is None:
             continue
         if meshes:
-            happened(obj, flesh, Event.MESH_TOUCHED)
+            report_event(obj, flesh, Event.MESH_TOUCHED)
         if keys:
-            happened(obj, flesh, Event.CURVES_EDITED)
-        happened(obj, flesh, Event.LOOKED_CLOSELY)
+            report_event(obj, flesh, Event.CURVES_EDITED)
+        report_event(obj, flesh, Event.LOOKED_CLOSELY)
     if meshes:
         for rider in riding.register.everywhere():
-            happened(rider, riding.register.of(rider), Event.MESH_TOUCHED)
+            report_event(rider, riding.register.of(rider), Event.MESH_TOUCHED)
     if pending.id_type_updated("COLLECTION"):
         look_again()
 
@@ -61,7 +61,7 @@ def is_shown(obj: bpy.types.Object, render: bool = False) -> bool:
 
 
 def write(
-    obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene, built: Built | None = None
+    obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene, built: BuildStages | None = None
 ) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at the scene's frame; `built`: their source (None: `flesh`)."""
     if len(obj.data.vertices) != len(offsets):
@@ -78,7 +78,7 @@ def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
         skin.clear(obj, flesh)
 
 
-def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
+def visible_offsets(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
     """Returns the offsets in view at the scene's frame, float32[n, 3]; None where the view shows the plain skin."""
     mine, kept = modifier.modifier_by_id(obj, obj.thew.made.modifier), modifier.written_offsets(obj.data)
     if mine is None or not mine.show_viewport or kept is None:
@@ -88,7 +88,7 @@ def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
 
 
 def show_again(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None) -> None:
-    """Restores exactly what `shown` returned."""
+    """Restores exactly what `visible_offsets` returned."""
     if offsets is None:
         hide(obj, flesh)
     else:
@@ -128,7 +128,7 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     write(obj, flesh, offsets, scene)
 
 
-def arrives(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
+def is_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
     """Returns whether the artist wants the motion under simulation, and the scene's frame of it is ready."""
     settings, ready = obj.thew, flesh.arriving
     looked = ready is not None and not settings.settled and not flesh.previews(settings.preview_mode)
@@ -138,7 +138,7 @@ def arrives(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool
 def show_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
     """Shows the scene's frame of a motion under simulation; returns whether it was ready."""
     ready = flesh.arriving  # the simulating thread may replace it
-    if not arrives(obj, flesh, scene) or ready is None:
+    if not is_arriving(obj, flesh, scene) or ready is None:
         return False
     write(obj, flesh, ready.offsets(scene.frame_float), scene, ready.built)
     return True
@@ -150,7 +150,7 @@ def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: n
         hide(obj, flesh)
         return
     write(obj, flesh, flesh.offsets(scene.frame_float) if offsets is None else offsets, scene)
-    happened(obj, flesh, Event.CLIP_SHOWN)
+    report_event(obj, flesh, Event.CLIP_SHOWN)
 
 
-DOES[Flesh, Effect.HIDE] = hide
+EFFECT_HANDLERS[Flesh, Effect.HIDE] = hide

@@ -12,13 +12,13 @@ from ..logic.states import Event
 from ..saved.made import reset
 from ..scene import bakes, modifier, stack
 from . import registers
-from .events import Life, happened
+from .events import Life, report_event
 
 
 def show(obj: bpy.types.Object, life: Life, offsets: np.ndarray, frame: float) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at `frame`."""
     modifier.write(obj.data, offsets, frame)
-    happened(obj, life, Event.WROTE)
+    report_event(obj, life, Event.WROTE)
     obj.data.update_tag()
 
 
@@ -29,7 +29,7 @@ def clear(obj: bpy.types.Object, life: Life | None) -> None:
         return
     modifier.remove_attributes(obj)
     if life is not None:
-        happened(obj, life, Event.WROTE)
+        report_event(obj, life, Event.WROTE)
     mesh.update_tag()
 
 
@@ -54,7 +54,7 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     return live
 
 
-def leave(obj: bpy.types.Object, why: str) -> list[str]:
+def remove_thew(obj: bpy.types.Object, why: str) -> list[str]:
     """Takes modifier and notes of Thew from an object, which keeps its rigs, and its bakes muted; returns notes for the artist.
 
     `why`: the reason to mute, as the end of a sentence; "": the bakes go on playing.

@@ -20,7 +20,7 @@ from .resting import POSE_CHANGED_TEXT
 
 #: Number of frames that are checked. The ends and five between: a change of an action shows in most of its frames, and each check
 #: takes one evaluation.
-SPOTS = 7
+CHECKED_FRAMES = 7
 
 
 def is_current(
@@ -29,13 +29,13 @@ def is_current(
     """Builds a task that returns whether the poses of `frames` (first, last) are current and need not be read again."""
     obj = found.obj
     if windows.is_headless():
-        session.notice([obj], view_layer.depsgraph)
+        session.notice_edits([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
     unread = flesh.restored or flesh.motion is None or flesh.motion.led < build_settings.lead
     if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):
         return False
-    spots = sorted({round(each) for each in np.linspace(*frames, SPOTS)})
+    spots = sorted({round(each) for each in np.linspace(*frames, CHECKED_FRAMES)})
 
     def differs(_i: int, frame: int) -> bool:
         depsgraph = view_layer.depsgraph

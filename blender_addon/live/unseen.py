@@ -9,7 +9,7 @@ from ..scene import bakes, modifier, reading
 from .flesh import Flesh
 
 
-def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
+def hidden_reason(obj: bpy.types.Object, flesh: Flesh | None) -> str:
     """Returns why the view shows neither the live flesh of `obj` nor its bake, and the remedy; "" where it shows one."""
     made = obj.thew.made
     if obj.hide_viewport or not obj.visible_get():
@@ -39,7 +39,7 @@ def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
     return ""
 
 
-def to_add_again(obj: bpy.types.Object) -> bool:
+def can_add_again(obj: bpy.types.Object) -> bool:
     """Returns whether Add Flesh restores the missing part: Thew's modifier, its nodes, or the Armature modifier that the flesh
     followed.
     """

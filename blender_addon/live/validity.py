@@ -17,18 +17,18 @@ from .resting import POSE_CHANGED_TEXT
 from .session import register
 
 
-def outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
+def is_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     """Returns whether an update has work to do; cheap enough for every frame.
 
     `still`: the clip may lag behind the rigs, because flesh is shown settled (None: if the artist's view is settled).
     """
-    return alone_outdated(obj, scene, flesh, still) or any(
-        known is None or known.group_key != flesh.group_key or alone_outdated(other, scene, known)
+    return is_outdated_alone(obj, scene, flesh, still) or any(
+        known is None or known.group_key != flesh.group_key or is_outdated_alone(other, scene, known)
         for other, known in unedited_others(obj, scene)
     )
 
 
-def alone_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
+def is_outdated_alone(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     """Returns the same for the object alone, without the others."""
     condition = flesh.condition
     if not condition.showable or not condition.trusted:
@@ -41,7 +41,7 @@ def alone_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
         return True
     if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*flesh.build_settings.live):
         return True
-    return moved(obj, flesh)
+    return controls_moved(obj, flesh)
 
 
 def unedited_others(obj, scene) -> list[tuple[bpy.types.Object, Flesh | None]]:
@@ -50,12 +50,12 @@ def unedited_others(obj, scene) -> list[tuple[bpy.types.Object, Flesh | None]]:
     return [(other, register.known(other)) for other in others if other.mode not in {"EDIT", "SCULPT"}]
 
 
-def differs(obj, scene, flesh: Flesh) -> bool:
+def motion_differs(obj, scene, flesh: Flesh) -> bool:
     """Returns whether its motion, or that of one simulated with it, is known to differ from the one that was read."""
     return any(each.motion is Motion.DIFFERS for each in conditions(obj, scene, flesh))
 
 
-def behind(obj, scene, flesh: Flesh) -> bool:
+def is_behind(obj, scene, flesh: Flesh) -> bool:
     """Returns whether its motion, or that of one simulated with it, differs or has edited keys."""
     return any(each.behind for each in conditions(obj, scene, flesh))
 
@@ -72,7 +72,7 @@ def changed_other(obj, scene) -> str:
     return next(changed, "")
 
 
-def attempt(obj, scene) -> tuple:
+def update_inputs(obj, scene) -> tuple:
     """Returns the inputs of an update that are cheap to read."""
     others = (
         (other.name, BuildSettings.of(other, scene), known and (known.touches, known.condition.trusted))
@@ -84,7 +84,7 @@ def attempt(obj, scene) -> tuple:
 def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int]) -> bool:
     """Returns whether the poses of those frames that were read, with all that was read along, are still valid."""
     condition = flesh.condition
-    if not (condition.showable and flesh.covers(*frames)) or condition.behind or moved(obj, flesh):
+    if not (condition.showable and flesh.covers(*frames)) or condition.behind or controls_moved(obj, flesh):
         return False
     if flesh.motion.led < build_settings.lead:
         return False
@@ -106,15 +106,15 @@ def mesh_holds(obj, flesh: Flesh) -> bool:
     """Returns whether the mesh and skeleton that were read are still valid."""
     if flesh.character is None or flesh.mesh_uid != obj.data.session_uid:
         return False
-    return flesh.condition.mesh is Mesh.READ and not renamed(obj, flesh)
+    return flesh.condition.mesh is Mesh.READ and not names_changed(obj, flesh)
 
 
-def moved(obj, flesh: Flesh) -> bool:
+def controls_moved(obj, flesh: Flesh) -> bool:
     """Returns whether other curves or drivers move the rigs' controls than when they were read."""
     return flesh.motion.moving != rig_controls.control_animation(obj)
 
 
-def renamed(obj, flesh: Flesh) -> bool:
+def names_changed(obj, flesh: Flesh) -> bool:
     """Returns whether bones were renamed, or those that rigs hang on, or another vertex group is chosen to be without contact."""
     if flesh.character.ignored.asked != ignored.chosen_group(obj):
         return True

@@ -109,5 +109,5 @@ def other_flesh(obj: bpy.types.Object) -> list[bpy.types.Object]:
     armature = armature_of(obj)
     if armature is None:
         return []
-    found = target.moved_by(armature, bpy.context.scene)
+    found = target.moved_meshes(armature, bpy.context.scene)
     return [other for other in found if other != obj and other.thew.made.flesh]

@@ -165,5 +165,5 @@ TOOLS = toolbar.tools(
 
 def has_modal_flesh(context) -> bool:
     """Returns whether the target has modal flesh to drag: only then is the tool in the toolbar."""
-    obj = target.of(context)
+    obj = target.target_mesh(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and obj.thew.method == modal.METHOD

@@ -112,7 +112,7 @@ class THEW_OT_flesh_automatic(QuickJob, bpy.types.Operator):
     bl_description = "Reset the map Flesh to the automatic one, which tells flesh from bone by the body's shape"
 
     def invoke(self, context, event):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         if windows.is_headless() or obj is None or obj.type != "MESH" or flesh_map.is_automatic(obj):
             return self.execute(context)
         return context.window_manager.invoke_confirm(

@@ -54,7 +54,7 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
     bl_description = "Read shape keys, times and the direction of gravity again, and recompute the motion"
 
     def job(self, context, obj):
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         return self.whole(context, obj)
 
     def whole(self, context, obj):
@@ -111,7 +111,7 @@ class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
     bl_label = "Bake"
 
     def job(self, context, obj):
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         return Bake.job(self, context, obj)
 
 
@@ -125,7 +125,7 @@ class THEW_OT_keyframed_remove(QuickJob, bpy.types.Operator):
 
     def edit(self, _context, obj):
         updates.stop_update()
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         return jobs.remove(obj, self.remove_baked_keys)
 
 
@@ -142,6 +142,6 @@ class THEW_OT_keyframed_stop(bpy.types.Operator):
 
 def list_index(obj, index: int) -> int:
     """Returns the list index to work on; -1 means the chosen key. Raises a `Refusal` if there is no such key."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     group = obj.thew.keyframed
     return chosen_index(obj, group.keyframes, index, group.active, "key")

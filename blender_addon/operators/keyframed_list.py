@@ -19,7 +19,7 @@ class KeyframedEdit(QuickJob):
     def edit(self, context, obj):
         updates.stop_update()
         text = self.change(context, obj)
-        keyframed_events.hushed.discard(obj.session_uid)
+        keyframed_events.muted_objects.discard(obj.session_uid)
         keyframed_events.present(obj, context.scene)
         return text
 

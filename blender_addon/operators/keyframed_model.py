@@ -44,7 +44,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
 
     def edit(self, context, obj):
         updates.stop_update()
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         points = parsed_points(self.points)
         try:
             vertices = [int(vertex) for vertex, _ in points]
@@ -63,7 +63,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
     # in the hand ------------------------------------------------------------------------------------------------------
 
     def stand(self, context, obj):
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         return KeyframeModel(obj, context.scene)
 
     def take(self, context) -> None:
@@ -152,7 +152,7 @@ class Arrow:
     """The velocity at the chosen key while it is dragged."""
 
     def __init__(self, obj, leaving: bool):
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         self.obj, self.key, self.leaving = obj, saved.active_key(obj), leaving
         block = keyframe_shapes.block_of(obj, self.key) if self.key is not None else None
         if block is None:

@@ -107,9 +107,9 @@ class THEW_OT_limb_paint(QuickJob, bpy.types.Operator):
         if windows.is_headless() or context.window is None:
             return self.execute(context)
         try:
-            chosen_limb(target.of(context))
+            chosen_limb(target.target_mesh(context))
         except Refusal as error:
-            return self.refuse(target.of(context), error)
+            return self.refuse(target.target_mesh(context), error)
         return context.window_manager.invoke_props_dialog(self)
 
     def edit(self, context, obj):

@@ -35,7 +35,7 @@ class ModalTool(QuickJob):
         """Starts the tool. Without a 3D view, runs `execute`."""
         if windows.is_headless() or context.window is None or context.area is None:
             return self.execute(context)
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         try:
             if context.screen.is_animation_playing:
                 bpy.ops.screen.animation_cancel(restore_frame=False)

@@ -11,7 +11,7 @@ from bpy.props import StringProperty
 
 from ..edit import posed, pulling
 from ..live import session, target, updates
-from ..live.events import happened
+from ..live.events import report_event
 from ..logic.errors import Refusal
 from ..logic.json_text import parse_json
 from ..logic.picking import Picker
@@ -61,7 +61,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         stand.obj.thew.settled = True
         rigging.show_edit(context, stand.obj)
         stand.show(pull.offsets)
-        happened(stand.obj, stand.flesh, Event.POSE_SHOWN)
+        report_event(stand.obj, stand.flesh, Event.POSE_SHOWN)
         return f"“{pull.rig.name}” was fitted; {pull.came(points)}."
 
     # in the hand ------------------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
     def take(self, context) -> None:
         stand, self._pull = self._stand, None
         pull = pulling.SkinPull(stand, context.view_layer)
-        self._before, self._shown = rig_state(pull.rig), session.shown(stand.obj, context.scene)
+        self._before, self._shown = rig_state(pull.rig), session.visible_offsets(stand.obj, context.scene)
         self._pins, self._drag, self._target, self._due, self._changed = [], -1, None, False, False
         self._pull = pull
         stand.show(pull.offsets)
@@ -180,5 +180,5 @@ TOOLS = toolbar.tools(
 
 def has_rig(context) -> bool:
     """Returns whether the target has a rig to pull with: only then is the tool in the toolbar."""
-    obj = target.of(context)
+    obj = target.target_mesh(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and len(obj.thew.rigs) > 0

@@ -16,7 +16,7 @@ from .shell import QuickJob, option
 def fleshed_meshes(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """Returns `obj` and the other meshes with flesh on its armature: a cut applies to all of them."""
     armature = armature_of(obj)
-    others = [] if armature is None else whole.moved_by(armature, scene)
+    others = [] if armature is None else whole.meshes_moved_by(armature, scene)
     return [obj, *(other for other in others if other != obj and other.thew.made.flesh)]
 
 
@@ -31,7 +31,7 @@ class THEW_OT_restart_here(QuickJob, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         return obj is not None and obj.thew.made.flesh
 
     def edit(self, context, obj):
@@ -52,7 +52,7 @@ class THEW_OT_restart_remove(QuickJob, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         return obj is not None and len(obj.thew.restarts) > 0
 
     def edit(self, context, obj):

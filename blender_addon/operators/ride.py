@@ -27,7 +27,7 @@ class THEW_OT_ride(QuickJob, bpy.types.Operator):
     )
 
     def invoke(self, context, _event):
-        active = target.of(context)
+        active = target.target_mesh(context)
         if not self.body and active.type == "MESH" and active.thew.body is None and not active.thew.made.flesh:
             proposed = whole.body_for(active, context.scene)
             self.body = "" if proposed is None else proposed.name
@@ -55,7 +55,7 @@ def riders_and_body(context, rider: str = "", body: str = "") -> tuple[list[bpy.
     With a body active, these are the mesh called `rider`, or the selection, and the active mesh. Otherwise, the active
     mesh and the one called `body`, or the one chosen for it.
     """
-    active = target.of(context)
+    active = target.target_mesh(context)
     if active.type == "MESH" and active.thew.made.flesh:
         riders = [obj for obj in context.selected_objects if obj.type == "MESH" and obj != active]
         if rider:

@@ -26,7 +26,7 @@ class THEW_OT_rig_export(RigEdit, bpy.types.Operator):
     def invoke(self, context, _event):
         if windows.is_headless() or context.window is None:
             return self.execute(context)
-        self.filepath = self.filepath or f"{target.of(context).name} rigs.toml"
+        self.filepath = self.filepath or f"{target.target_mesh(context).name} rigs.toml"
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 

@@ -204,12 +204,12 @@ class THEW_OT_rig_driver(RigEdit, bpy.types.Operator):
         if windows.is_headless() or context.window is None:
             return self.execute(context)
         if not self.bone:
-            obj = target.of(context)
+            obj = target.target_mesh(context)
             self.bone = drivers.joint_of(obj, obj.thew.rigs[self.place(obj)])
         return context.window_manager.invoke_props_dialog(self)
 
     def draw(self, context):
-        layout, armature = self.layout, armature_of(target.of(context))
+        layout, armature = self.layout, armature_of(target.target_mesh(context))
         layout.use_property_split = True
         if armature is not None:
             layout.prop_search(self, "bone", armature.data, "bones")

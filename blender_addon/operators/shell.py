@@ -14,7 +14,7 @@ import bpy
 from bpy.props import FloatProperty
 
 from ..live import target, updates
-from ..live.work import running
+from ..live.work import running_steppers
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import EXPECTED_ERRORS
@@ -78,7 +78,7 @@ class Job:
 
     @classmethod
     def poll(cls, context):
-        if running:
+        if running_steppers:
             cls.poll_message_set("Thew is at work: wait, or press Esc")
             return False
         if context.view_layer.objects.active is None:
@@ -96,7 +96,7 @@ class Job:
 
     def execute(self, context):
         """Runs the job to its end, for scripts."""
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         try:
             updates.stop_update()
             result = finish(self.job(context, obj))
@@ -108,7 +108,7 @@ class Job:
         """Runs the job while the window stays responsive. Without a window, runs `execute`."""
         if windows.is_headless() or context.window is None:
             return self.execute(context)
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         if context.screen is not None and context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
         updates.stop_update()
@@ -125,8 +125,8 @@ class Job:
                 held.callback(manager.progress_end)
                 held.enter_context(poses.silence_handlers())
                 manager.modal_handler_add(self)
-                running.append(self._stepper)
-                held.callback(running.remove, self._stepper)
+                running_steppers.append(self._stepper)
+                held.callback(running_steppers.remove, self._stepper)
                 self._held = held.pop_all()
         except Exception as error:
             return self.refuse(obj, error)
@@ -152,7 +152,7 @@ class Job:
             return {"RUNNING_MODAL"}
         self._held.close()
         if stepper.error is not None:
-            updates.put_back()
+            updates.show_last_finished()
             return self.refuse(self._obj, stepper.error)
         updates.state.seen.clear()
         return self.done(self._obj, stepper.result)
@@ -193,7 +193,7 @@ class QuickJob(Job):
 
     def execute(self, context):
         """Does the edit and reports it."""
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         try:
             result = self.edit(context, obj)
         except Exception as error:

@@ -26,7 +26,7 @@ class BakeSwitch(QuickJob):
             keyframed.apply_state(obj)
             keyframed_events.present(obj, context.scene)
         else:
-            for rider in riding.on(obj):
+            for rider in riding.riders_of(obj):
                 rider.thew.made.shows_bake = self.baked and bool(writing.baked_keys(rider))
                 riding.switch(rider)
             jobs.apply_state(obj)

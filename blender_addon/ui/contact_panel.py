@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..live import contact as live_contact
 from ..live import validity
-from ..live.flesh import NOTHING
+from ..live.flesh import NO_COLLIDERS
 from ..live.session import register as fleshes
 from ..logic import contact
 from ..logic.contact import MAX_NAMED_PAIRS
@@ -64,8 +64,8 @@ def draw_contact(layout, context, obj, width: int) -> None:
 
 def draw_touched(column, context, obj, flesh, width: int) -> None:
     """Draws what touched in the present clip. Later changes of the settings are not part of it."""
-    notes = live_contact.touched(flesh)
-    if notes and not obj.thew.made.shows_bake and validity.outdated(obj, context.scene, flesh):
+    notes = live_contact.touch_remarks(flesh)
+    if notes and not obj.thew.made.shows_bake and validity.is_outdated(obj, context.scene, flesh):
         draw_text(column, "As of the last simulation; something was changed since:", width, icon="INFO")
     for note in notes:
         draw_text(column, note, width)
@@ -76,7 +76,7 @@ def list_colliders(column, context, obj, width: int) -> None:
     if not obj.thew.use_colliders:
         return
     asked, flesh = colliders.requested_colliders(obj, context.scene), fleshes.known(obj)
-    read = NOTHING if flesh is None or flesh.motion is None else flesh.motion.colliders
+    read = NO_COLLIDERS if flesh is None or flesh.motion is None else flesh.motion.colliders
     wrong = colliders.unread_keys(read, asked)
     names = [each.key[0] for each in asked if each.key not in wrong]
     if names:

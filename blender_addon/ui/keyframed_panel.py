@@ -125,8 +125,8 @@ def draw_state(layout, obj, width: int) -> None:
     """Draws the state of the motion in one line, or the progress bar while it is computed."""
     known, column = keyframed.register.of(obj), layout.column(align=True)
     stepper = updates.state.stepper
-    if work.running:
-        column.progress(factor=work.running[-1].fraction, text=work.running[-1].said)
+    if work.running_steppers:
+        column.progress(factor=work.running_steppers[-1].fraction, text=work.running_steppers[-1].said)
     elif stepper is not None:
         row = column.row(align=True)
         row.progress(factor=stepper.fraction, text=stepper.said)
@@ -151,7 +151,7 @@ def health(obj, known) -> tuple[str, str]:
         return "ERROR", sentence(known.problem)
     if obj.show_only_shape_key:
         return "TOLD", "A single shape key is pinned: unpin it to see the motion"
-    if obj.session_uid in keyframed_events.hushed:
+    if obj.session_uid in keyframed_events.muted_objects:
         return "WARNING", "Stopped: edit something, or press Compute"
     if known.motion is None:
         return "WAITING", "Not computed yet: go to another frame, or press Compute"

@@ -26,7 +26,7 @@ _lines: dict[tuple[str, bytes], tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
 
 def draw(context: bpy.types.Context) -> None:
     """Draws the limbs of the target mesh."""
-    obj = target.of(context)
+    obj = target.target_mesh(context)
     if obj is None or obj.type != "MESH" or not obj.visible_get():
         return
     for limb in obj.thew.limbs:

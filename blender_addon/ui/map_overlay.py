@@ -142,7 +142,7 @@ def draw_legend(context: bpy.types.Context) -> None:
 
 def visible_characters(context) -> list[bpy.types.Object]:
     """Returns the visible characters with flesh, the active one first."""
-    meant = target.of(context)
+    meant = target.target_mesh(context)
     found = [obj for obj in fleshes.objects(context.scene) if obj.visible_get()]
     return sorted(found, key=lambda obj: obj != meant)
 

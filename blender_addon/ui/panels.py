@@ -30,10 +30,10 @@ from .riding_panel import draw_offer, draw_rider, draw_riders
 
 def draw_target(layout, context, obj) -> None:
     """Draws which mesh the buttons work on, if an armature is active."""
-    armature = target.armature_meant(context)
+    armature = target.target_armature(context)
     if armature is None:
         return
-    if len(target.moved_by(armature, context.scene)) > 1:
+    if len(target.moved_meshes(armature, context.scene)) > 1:
         layout.prop(armature.thew, "chosen", text="", icon="MESH_DATA", placeholder=obj.name)
     else:
         layout.label(text=obj.name, icon="MESH_DATA")
@@ -76,7 +76,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     settings = obj.thew
     row = buttons(layout)
     row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
-    if unseen.to_add_again(obj):
+    if unseen.can_add_again(obj):
         row.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     else:
         row.operator("thew.simulate", icon="FILE_REFRESH")
@@ -114,7 +114,7 @@ SEPARATORS_PER_ROW = 1.0 / 0.3
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
     flesh = fleshes.known(obj)
-    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.on(obj)), unseen.why(obj, flesh))
+    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.riders_of(obj)), unseen.hidden_reason(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = neighbour_moved_health(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
@@ -134,7 +134,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
 
 def draw_progress(layout) -> bool:
     """Draws a progress bar while something is computed. Returns whether it did."""
-    stepper = work.running[-1] if work.running else updates.state.stepper
+    stepper = work.running_steppers[-1] if work.running_steppers else updates.state.stepper
     if stepper is None:
         return False
     layout.progress(factor=stepper.fraction, text=stepper.said)
@@ -244,7 +244,7 @@ def draw_modal(box, obj, width: int) -> None:
 def draw_details(layout, context, obj, width: int) -> None:
     """Draws the foldout Details: riders, the state of the flesh, and notes from its construction."""
     draw_riders(layout, context, obj, width)
-    plain = [f"“{other.name}”" for other in whole.could_ride(obj, context.scene, context.view_layer)]
+    plain = [f"“{other.name}”" for other in whole.possible_riders(obj, context.scene, context.view_layer)]
     left = obj.thew.made.left.splitlines()
     notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
     flesh = fleshes.known(obj)
@@ -268,11 +268,11 @@ class MainPanel:
 
     @classmethod
     def poll(cls, context):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         return obj is not None and obj.type == "MESH"
 
     def draw(self, context):
-        layout, obj = self.layout, target.of(context)
+        layout, obj = self.layout, target.target_mesh(context)
         layout.use_property_split = True
         layout.use_property_decorate = False
         if native.thew is None:

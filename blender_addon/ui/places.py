@@ -36,14 +36,14 @@ class TargetPanel:
 
     @classmethod
     def poll(cls, context):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         return native.thew is not None and obj is not None and obj.type == "MESH" and cls.shown(obj)
 
     def draw(self, context):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        self.contents(layout, context, target.of(context), letters_per_line(context))
+        self.contents(layout, context, target.target_mesh(context), letters_per_line(context))
 
 
 def has_flesh(obj: bpy.types.Object) -> bool:
@@ -63,7 +63,7 @@ def panels(label: str, contents, order: int | None, shown=has_flesh, header=None
         "shown": staticmethod(shown),
     }
     if header is not None:
-        members["draw_header"] = lambda self, context: header(self.layout, target.of(context))
+        members["draw_header"] = lambda self, context: header(self.layout, target.target_mesh(context))
     made = []
     for place in (Sidebar, Physics):
         where = place.__name__.lower()

@@ -57,7 +57,7 @@ def health(obj, frame: float) -> Health:
 
 def draw_riders(layout, context, obj, width: int) -> None:
     """Draws the riders of a body, each with a button to remove it, and further candidates. Messages stand below."""
-    riders, told = riding.on(obj), []
+    riders, told = riding.riders_of(obj), []
     column = layout.column(align=True)
     for rider in riders:
         row = buttons(column)
@@ -66,7 +66,7 @@ def draw_riders(layout, context, obj, width: int) -> None:
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
         row.operator("thew.ride_off", text="", icon="X", emboss=False).rider = rider.name
         told += [found.text] if found.to_read else []
-    for other in whole.could_ride(obj, context.scene, context.view_layer):
+    for other in whole.possible_riders(obj, context.scene, context.view_layer):
         row = buttons(column)
         row.label(text=other.name, icon="MESH_DATA")
         row.operator("thew.ride", text="Ride", icon="MOD_CLOTH").rider = other.name

@@ -120,7 +120,7 @@ def attachment_point(flesh: Flesh, attachment: rigging.Attachment, middle: np.nd
 
 def draw(context: bpy.types.Context) -> None:
     """Draws the rigs of the target object."""
-    obj = target.of(context)
+    obj = target.target_mesh(context)
     if obj is None or obj.type != "MESH" or not obj.thew.made.flesh or not obj.visible_get():
         return
     with suppress(Refusal):  # the panel shows why

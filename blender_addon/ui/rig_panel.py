@@ -46,7 +46,7 @@ class THEW_MT_rigs(bpy.types.Menu):
     bl_description = "Presets, files and further commands on rigs"
 
     def draw(self, context):
-        layout, obj = self.layout, target.of(context)
+        layout, obj = self.layout, target.target_mesh(context)
         rig = saved_rigs.active_rig(obj)
         if rig is not None and obj.thew.made.flesh:
             again = layout.operator("thew.rig_place", text="Place Anew", icon="PIVOT_CURSOR")

@@ -72,7 +72,7 @@ class Reader:
             self.found, bpy.context.scene, bpy.context.evaluated_depsgraph_get
         )
         build_settings = addon("live.build_settings").BuildSettings.of(obj, scene, self.bind_pose.guessed_height)
-        self.place = addon("live.building").placed(read, self.bind_pose, build_settings)
+        self.place = addon("live.building").body_place(read, self.bind_pose, build_settings)
         mesh, armature = self.bind_pose.mesh_matrix, self.bind_pose.armature_matrix
         self.world = spaces.transform(mesh, read.rest)
         mirrored = np.linalg.det(mesh[:3, :3]) < 0.0

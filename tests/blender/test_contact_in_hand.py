@@ -95,7 +95,7 @@ def test_hand_pose_parts_nothing(hand_pose, monkeypatch, how):
     whole = {"elastic_joints": 1.0, "method": "warped"}
     settings = whole if how == "whole joints" else {"self_contact": how != "not itself"}
     if how == "many vertices":
-        monkeypatch.setattr(part("live.contact"), "FLUENT", len(body.data.vertices) - 1)
+        monkeypatch.setattr(part("live.contact"), "MAX_FOLD_VERTICES", len(body.data.vertices) - 1)
     touching = bend(FOLDED, **settings)
     np.testing.assert_array_equal(touching, bend(FOLDED, use_contact=False))
 

@@ -294,7 +294,7 @@ def test_notes_things_same_name():
 )
 def test_note_things_of_shared_clip(body, touched, name):
     """A clip that was simulated with other bodies names those that are flesh, and calls the rest other things."""
-    alone = part("live.shots").Note(
+    alone = part("live.shots").ShotNote(
         "Anna", 1, 2, 8, "", 1.0, [0.0, 0.0, 0.0, 1.0], [], [0, 0, 0, 0], [], [], [["“Bench”", 0.01, []]]
     )
     assert [each.name for each in alone.things(Clip([Touches((2, 0, 0.0, 1.0, 1))]), 0)] == ["“Bench”"]

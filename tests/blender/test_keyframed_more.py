@@ -364,7 +364,7 @@ def test_panel_states(scene):
         return " ".join(layout.read())
 
     obj = make_sack()
-    assert target.of(bpy.context) == obj and "3 shape keys" in drawn(obj)
+    assert target.target_mesh(bpy.context) == obj and "3 shape keys" in drawn(obj)
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     text = drawn(obj)
     for name in (

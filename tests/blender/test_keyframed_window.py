@@ -18,10 +18,10 @@ def sack(scene, monkeypatch):
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     play(obj, (1, 6))
     monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
-    monkeypatch.setattr(part("live.keyframed_events"), "PATIENCE", 0.0)
+    monkeypatch.setattr(part("live.keyframed_events"), "EDIT_DELAY", 0.0)
     yield obj
     part("live.updates").stop_update()
-    part("live.keyframed_events").hushed.clear()
+    part("live.keyframed_events").muted_objects.clear()
     if bpy.app.timers.is_registered(part("live.updates").tick):
         bpy.app.timers.unregister(part("live.updates").tick)
 

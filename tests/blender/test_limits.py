@@ -85,6 +85,6 @@ def test_limited_counts_loop_once(struck):
     played, limits = part("logic.played").CycleClip, part("live.limits")
     begun = part("logic.cycles").Beginning(period=8)
     clip = played(flesh_of(struck).clip, begun)
-    counts = limits.turned_over(clip, 20)
+    counts = limits.inverted_counts(clip, 20)
     np.testing.assert_array_equal(counts[:8], np.asarray(flesh_of(struck).clip.inverted_cells)[:8])
     assert not counts[8:].any()

@@ -117,7 +117,7 @@ def test_bodies_exclude_named_shield(character):
     whole = part("live.whole")
 
     def bodies_of():
-        task = whole.look(armature, bpy.context.scene, bpy.context.view_layer)
+        task = whole.sort_meshes(armature, bpy.context.scene, bpy.context.view_layer)
         return {obj.name for obj in part("logic.tasks").finish(task).bodies}
 
     assert bodies_of() == {body.name, shield.name}
@@ -135,7 +135,7 @@ def test_add_skips_prop_on_bone(character, away, size):
     prop.vertex_groups.new(name=armature.data.bones[0].name).add(range(8), 1.0, "REPLACE")
     prop.modifiers.new("Armature", "ARMATURE").object = armature
     bpy.context.view_layer.update()
-    task = part("live.whole").look(armature, bpy.context.scene, bpy.context.view_layer)
+    task = part("live.whole").sort_meshes(armature, bpy.context.scene, bpy.context.view_layer)
     assert part("logic.tasks").finish(task).bodies == [body]
     activate(body)
     assert bpy.ops.thew.add() == {"FINISHED"}

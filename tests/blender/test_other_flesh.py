@@ -349,7 +349,7 @@ def test_group_frames_arrive_early(pair, monkeypatch, thing):
     # Made in parts it is the motion made at once.
     frames = range(1, 61)
     parts = [play(body, frames) for body in pair]
-    monkeypatch.setattr(part("live.arriving"), "FIRST", 1000)
+    monkeypatch.setattr(part("live.arriving"), "FIRST_PART_FRAMES", 1000)
     part("live.together").register.clear()
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     for body, shapes in zip(pair, parts, strict=True):

@@ -107,7 +107,7 @@ def test_panel_rows_fixed_while_busy(fleshed):
     stepper = tasks.Stepper(task())
     stepper.advance()
     for begin, end in (
-        (lambda: work.running.append(stepper), lambda: work.running.remove(stepper)),
+        (lambda: work.running_steppers.append(stepper), lambda: work.running_steppers.remove(stepper)),
         (
             lambda: setattr(part("live.updates").state, "stepper", stepper),
             lambda: setattr(part("live.updates").state, "stepper", None),
@@ -177,11 +177,11 @@ def test_panel_health_row_count(fleshed, text, busy):
     stepper = part("logic.tasks").Stepper(iter(()))
     flesh.problem = text
     try:
-        work.running += [stepper] * busy
+        work.running_steppers += [stepper] * busy
         seen = draw()
     finally:
         flesh.problem = ""
-        work.running[:] = []
+        work.running_steppers[:] = []
     assert sum(call[0] in {"label", "progress", "separator"} for call in seen[""]) == panels.HEALTH_ROWS
     if text and not busy:
         assert text.split()[-1] in words(seen["details"])  # nothing is lost: all of it stands there
@@ -268,11 +268,11 @@ def test_operators_disabled_while_busy(fleshed):
     stepper = tasks.Stepper(iter(()))
     names = ("add", "simulate", "bake", "finish_bake", "remove", "settle", "flesh_automatic", "ride", "rig_add")
     assert all(getattr(bpy.ops.thew, name).poll() for name in names)
-    work.running.append(stepper)
+    work.running_steppers.append(stepper)
     try:
         assert not any(getattr(bpy.ops.thew, name).poll() for name in names)
     finally:
-        work.running.remove(stepper)
+        work.running_steppers.remove(stepper)
 
 
 def test_panel_bake_range(fleshed):

@@ -415,7 +415,7 @@ def test_panels_show_riders(dressed):
     riding_panel.draw_rider(layout, shirt, bpy.context.scene, 60)
     assert "Rides on “Body”" in layout.read() and "[body]" in layout.read()
     activate(armature)
-    assert part("live.target").of(bpy.context) == body
+    assert part("live.target").target_mesh(bpy.context) == body
     layout = Layout()
     panel.draw_details(layout, bpy.context, body, 60)
     assert {"Shirt", "Eye"} <= set(layout.read())

@@ -268,14 +268,14 @@ def in_a_thread(call) -> None:
     thread = threading.Thread(target=call)
     thread.start()
     while thread.is_alive():
-        rendering.attend()
+        rendering.run_pending_calls()
         thread.join(1e-3)
 
 
 def rendered(handlers, scene, body, frames) -> np.ndarray:
     """Returns what a render's thread would see at `frames`, in the order given."""
     shapes = []
-    in_a_thread(lambda: handlers.render_starts(scene))
+    in_a_thread(lambda: handlers.before_render(scene))
     with part("scene.poses").silence_handlers():  # no handlers of this thread
         for frame in frames:
             scene.frame_set(frame)
@@ -285,8 +285,8 @@ def rendered(handlers, scene, body, frames) -> np.ndarray:
             with free(), moved_elsewhere():
                 in_a_thread(lambda: part("live.playback").after_frame(scene, bpy.context.view_layer.depsgraph))
             shapes.append(evaluated(body))
-    in_a_thread(lambda: handlers.render_ends(scene))
-    part("live.rendering").attend()
+    in_a_thread(lambda: handlers.after_render(scene))
+    part("live.rendering").run_pending_calls()
     return np.array(shapes)
 
 
@@ -333,12 +333,12 @@ def test_window_writes_nothing_during_render(scene, window):
     """The window writes no offsets of its own during a render."""
     body, _, handlers = window
     live = play(body, FRAMES)
-    in_a_thread(lambda: handlers.render_starts(scene))
+    in_a_thread(lambda: handlers.before_render(scene))
     seen = play(body, FRAMES)
     np.testing.assert_array_equal(seen[:-1], handlers.plain[:-1])
     np.testing.assert_array_equal(seen[-1], live[-1])  # written before, and right
-    in_a_thread(lambda: handlers.render_ends(scene))
-    part("live.rendering").attend()
+    in_a_thread(lambda: handlers.after_render(scene))
+    part("live.rendering").run_pending_calls()
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
@@ -366,32 +366,32 @@ def test_render_reports_missing_flesh(scene, window, monkeypatch):
     """A character that renders without its flesh is reported before the first frame."""
     body, _, handlers = window
     texts = []
-    monkeypatch.setattr(part("live.rendering"), "tell", lambda title, lines: texts.extend(lines))
+    monkeypatch.setattr(part("live.rendering"), "show_dialog", lambda title, lines: texts.extend(lines))
     body.vertex_groups.clear()
     body.data.update_tag()
     bpy.context.view_layer.update()
-    in_a_thread(lambda: handlers.render_starts(scene))
+    in_a_thread(lambda: handlers.before_render(scene))
     assert len(texts) == 1 and "“Body” is rendered without its flesh" in texts[0] and "no vertex groups" in texts[0]
-    in_a_thread(lambda: handlers.render_ends(scene))
+    in_a_thread(lambda: handlers.after_render(scene))
 
 
 def test_render_wait_limited(scene, window, monkeypatch):
     """A render waits for a busy window only for a limited time, and reports it once."""
     body, _, handlers = window
     rendering, texts = part("live.rendering"), []
-    monkeypatch.setattr(rendering, "PATIENCE", 0.0)
-    monkeypatch.setattr(rendering, "IMPATIENCE", 0.0)
-    monkeypatch.setattr(rendering, "tell", lambda title, lines: texts.extend(lines))
+    monkeypatch.setattr(rendering, "WAIT_LIMIT", 0.0)
+    monkeypatch.setattr(rendering, "SHORT_WAIT_LIMIT", 0.0)
+    monkeypatch.setattr(rendering, "show_dialog", lambda title, lines: texts.extend(lines))
     for call in (
-        handlers.render_starts,
+        handlers.before_render,
         part("live.playback").before_frame,
         part("live.playback").before_frame,
-        handlers.render_ends,
+        handlers.after_render,
     ):
         thread = threading.Thread(target=call, args=(scene,))
         thread.start()
         thread.join()
-    rendering.attend()
+    rendering.run_pending_calls()
     assert len(texts) == 1 and "window was busy" in texts[0]
     assert np.isfinite(play(body, FRAMES)).all()
 
@@ -522,11 +522,11 @@ def test_render_shows_motion_in_preview(scene, rigged):
     still = play(body, (4, 9))
     assert np.abs(still - moving).max() > 1e-4
     scene.render.use_lock_interface = True
-    handlers.render_starts(scene)
+    handlers.before_render(scene)
     try:
         np.testing.assert_array_equal(play(body, (4, 9)), moving)
     finally:
-        handlers.render_ends(scene)
+        handlers.after_render(scene)
     np.testing.assert_array_equal(play(body, (4, 9)), still)
 
 

@@ -253,14 +253,14 @@ def test_curves_edited_during_reading(playing, clock):
     body, rig = playing
     flesh, building = flesh_of(body), part("live.building")
     states = part("logic.states")
-    part("live.events").happened(body, flesh, states.Event.CURVES_EDITED)
+    part("live.events").report_event(body, flesh, states.Event.CURVES_EDITED)
     counted = flesh.touches, flesh.curve_edits
     animate(rig, bend=-0.2)
     bpy.context.view_layer.update()
     assert flesh.curve_edits > counted[1]
-    building.was_read(body, flesh, *counted)
+    building.report_read(body, flesh, *counted)
     assert flesh.condition.motion is states.Motion.KEYED
-    building.was_read(body, flesh, flesh.touches, flesh.curve_edits)
+    building.report_read(body, flesh, flesh.touches, flesh.curve_edits)
     assert flesh.condition.motion is states.Motion.READ
 
 
@@ -375,7 +375,7 @@ def test_job_shows_arriving_frames(playing, monkeypatch):
                     continue
             step = task.send(answer if isinstance(step, tasks.Work) else None)
     assert np.abs(seen[0] - before).max() > 1e-4
-    updates.put_back()
+    updates.show_last_finished()
     np.testing.assert_array_equal(evaluated(body), before)
     assert not updates.state.seen
 
@@ -392,7 +392,7 @@ def test_motion_in_parts_same_bits(fleshed, monkeypatch, thing):
     bpy.ops.thew.simulate()
     arriving, parts = part("live.arriving"), play(body, FRAMES)
     assert arriving.parts(21) == [(0, 12), (12, 21)] and arriving.parts(100) == [(0, 12), (12, 36), (36, 100)]
-    monkeypatch.setattr(arriving, "FIRST", 1000)
+    monkeypatch.setattr(arriving, "FIRST_PART_FRAMES", 1000)
     assert arriving.parts(21) == [(0, 21)]
     body.thew.softness = 0.3
     bpy.ops.thew.simulate()

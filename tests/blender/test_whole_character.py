@@ -391,7 +391,7 @@ def test_add_on_real_multi_mesh_characters(scene, file):
     scene.frame_set(5)
     for name in bodies | riders:
         assert np.isfinite(world(bpy.data.objects[name])).all()
-    everything = {obj.name for obj in part("live.whole").moved_by(loaded_armature(), scene)}
+    everything = {obj.name for obj in part("live.whole").meshes_moved_by(loaded_armature(), scene)}
     hard = np.concatenate([hard_parts(bpy.data.objects[name], HARD[file]) for name in bodies])
     assert len(hard) > 100 and np.quantile(hard, 0.9) <= 0.1
     told = "".join(obj.thew.made.left for obj in scene.objects)

@@ -139,8 +139,8 @@ def story():
 
     shown = []
     dialogs = helpers.part("live.rendering")
-    tell = dialogs.tell
-    dialogs.tell = lambda title, lines: (shown.extend(lines), tell(title, lines))
+    tell = dialogs.show_dialog
+    dialogs.show_dialog = lambda title, lines: (shown.extend(lines), tell(title, lines))
     scene.render.engine, scene.frame_end = Probe.bl_idname, 3
     body.vertex_groups.clear()
     body.data.update_tag()
