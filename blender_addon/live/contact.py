@@ -102,7 +102,7 @@ def thickness(built: Any) -> float:
 
 def colliders_were_read(built: Any) -> bool:
     """Returns whether the colliders read along with the motion are those that the settings now want."""
-    return built.motion.colliders.asked == colliders.read_properties(built.build_settings.collides_with)
+    return built.motion.colliders.asked == colliders.reading_keys(built.build_settings.collides_with)
 
 
 def key(built: Any, collided: Colliders) -> bytes:

@@ -88,7 +88,7 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
         return False
     if flesh.motion.led < build_settings.lead:
         return False
-    return flesh.motion.colliders.asked == colliders.read_properties(build_settings.collides_with)
+    return flesh.motion.colliders.asked == colliders.reading_keys(build_settings.collides_with)
 
 
 def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:

@@ -200,10 +200,10 @@ class ColliderReader:
         looks = [self.looks[each] for each in asked]
         found = [each.done() for each in looks]
         problems = [sentence(each.problem) for each in looks if each.problem]
-        return Colliders(read_properties(asked), tuple(each for each in found if each), tuple(problems))
+        return Colliders(reading_keys(asked), tuple(each for each in found if each), tuple(problems))
 
 
-def read_properties(each) -> tuple:
+def reading_keys(each) -> tuple:
     """Returns the properties of colliders whose change requires reading them again."""
     return tuple(one.which for one in each)
 
