@@ -135,7 +135,7 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
         except EXPECTED_ERRORS as error:
             failed[obj.name] = MeshReport(obj.name, sentence(str(error)), False)
             continue
-        for text in taken.said():
+        for text in taken.sentences():
             say(f"{obj.name}: {text}")
         known = {*taken.bodies, *(rider for rider, _ in taken.riders)}
         for other in (other for other in bare if obj in bare and other not in known):
@@ -217,7 +217,7 @@ def clip_tasks(clips: list[Path], name: str | None) -> dict[str, baking.ClipTask
         if path.is_dir():
             raise Refusal(f"“{path}” is a folder: name the clips in it, as in --clip {path / '*.clip.thew'}")
         clip, called = core().Clip.load(path), f"“{path.name}”"
-        mesh = name or shots.ShotNote.of(clip, called).object
+        mesh = name or shots.ShotNote.from_clip(clip, called).object
         if mesh in found:
             raise Refusal(f"{called} is a second clip of “{mesh}”: give one clip for each mesh")
         found[mesh] = partial(shots.adopt, clip=clip, name=called)
@@ -296,7 +296,7 @@ def bake_one(
         baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
         if obj.thew.made.keyframed:
             return keyframed_line(obj, baked, time.perf_counter() - began)
-        flesh = fleshes.of(obj.thew.body if obj.thew.made.rides else obj)
+        flesh = fleshes.state_of(obj.thew.body if obj.thew.made.rides else obj)
         notes = [] if obj.thew.made.rides else [sentence(text) for text in jump_warning(flesh)] + contact.notes(flesh)
     except EXPECTED_ERRORS as error:
         return MeshReport(obj.name, sentence(str(error)), False)
@@ -315,7 +315,7 @@ def bake_one(
 
 def keyframed_line(obj, baked: baking.BakeResult, seconds: float) -> MeshReport:
     """Returns the report on a baked motion through shape keys."""
-    motion = keyframed.register.of(obj).motion
+    motion = keyframed.register.state_of(obj).motion
     text = (
         f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
         f"{seconds:.1f} s"

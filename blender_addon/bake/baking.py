@@ -44,7 +44,7 @@ class BakeResult:
     warnings: list[str]  # sentences about what an export would do wrong
     riders: list[str] = field(default_factory=list)  # names of the riders that were baked along
 
-    def said(self, obj) -> str:
+    def message(self, obj) -> str:
         """Returns the message for the artist."""
         space = "rest space" if self.space == "REST" else "posed space"
         text = f"{describe(obj)} plays {plural(len(self.names), 'baked shape key')} in {space}."
@@ -98,7 +98,7 @@ def bake(
     space = space or obj.thew.bake_space
     start, end = jobs.live_range(obj, body.thew.frames(scene), start, end)
     yield from span((made or simulate_range)(found, scene, view_layer, start, end), 0.0, 0.8)
-    flesh, frames = register.of(body), frame_range(start, end)
+    flesh, frames = register.state_of(body), frame_range(start, end)
     on = body, flesh, scene, view_layer, frames
     first = [riders.source(obj, *on)] if alone else [body_source(found, *on[1:])]
     sources = first + [riders.source(rider, *on) for rider in worn]
@@ -155,8 +155,8 @@ def simulate_range(found: reading.Subject, scene, view_layer, start: int, end: i
     """Builds the task that simulates `start`..`end`, beginning where the preview begins so that both show the same."""
     obj = found.obj
     first, last = groups.simulated_range(obj, scene, start, end)
-    flesh = register.of(obj)
-    build_settings, bind_pose = BuildSettings.of(obj, scene).baked(), BindPose.saved(obj)
+    flesh = register.state_of(obj)
+    build_settings, bind_pose = BuildSettings.from_object(obj, scene).for_bake(), BindPose.from_saved(obj)
     # A longer clip is kept: its frames are the same, and nothing needs to be simulated again.
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
     frames, current = (first, last), False

@@ -30,7 +30,7 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
         jobs.settle(obj, flesh, scene)
         armature = modifier.modifier_by_id(obj, made.armature_modifier)
         found = reading.Subject(obj, armature.object, armature)
-        live = {other.persistent_uid for other in found.before()} | found.posing() | {made.modifier}
+        live = {other.persistent_uid for other in found.modifiers_before()} | found.posing_modifiers() | {made.modifier}
         with poses.silence_handlers(), poses.show_hidden([obj]):
             for passes, on in enumerate((live, left)):
 

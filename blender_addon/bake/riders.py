@@ -86,7 +86,7 @@ def measure_rider(found: reading.Subject, scene, view_layer, frames: list[int], 
     try:
         made.shows_bake = False
         riding.switch(obj)
-        live = {other.persistent_uid for other in found.before()} | found.posing()
+        live = {other.persistent_uid for other in found.modifiers_before()} | found.posing_modifiers()
         with modifiers_on(obj, live, basis=False):
             rows = yield from span(measuring.measure_offsets(scene, frames, lambda i: shape(i) + offset(i)), 0.0, 0.5)
         with modifiers_on(obj, left, basis=False):

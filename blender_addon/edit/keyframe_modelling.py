@@ -25,7 +25,7 @@ class KeyframeModel:
     def __init__(self, obj: bpy.types.Object, scene: bpy.types.Scene):
         finish(keyframed.bring_up_to_date(obj, scene))
         self.obj, self.scene = obj, scene
-        self.known = keyframed.register.of(obj)
+        self.known = keyframed.register.state_of(obj)
         self.motion = self.known.motion
         self.triangles = self.known.shapes.triangles
         self.basis = self.motion.surface.basis
@@ -38,11 +38,11 @@ class KeyframeModel:
         shape = self.shape.astype(np.float64)
         return np.einsum("nij,nj->ni", self.maps[:, :3, :3], shape) + self.maps[:, :3, 3]
 
-    def under(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
+    def first_hit(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
         """Returns the first hit of a ray with the displayed mesh."""
         return Picker(self.world(), self.triangles).ray(origin, direction)
 
-    def local(self, points: list[DraggedPoint]) -> tuple[list[int], np.ndarray]:
+    def local_targets(self, points: list[DraggedPoint]) -> tuple[list[int], np.ndarray]:
         """Returns the vertices, and their targets before the armature acts, object space [p, 3]."""
         vertices = [vertex for vertex, _ in points]
         maps = self.maps[vertices]
@@ -52,14 +52,14 @@ class KeyframeModel:
 
     def drag(self, points: list[DraggedPoint]) -> None:
         """Models the shape with points at other places of the world, and displays it."""
-        self.take(self.motion.modelled(self.frame, *self.local(points)))
+        self.take(self.motion.model_shape(self.frame, *self.local_targets(points)))
 
     def take(self, shape: np.ndarray) -> None:
         """Sets the shape to `shape` float32[n, 3], object space, and displays it."""
         self.shape = shape
         keyframed.show(self.obj, self.known, self.scene, self.shape - self.basis)
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Displays the motion again."""
         keyframed.write(self.obj, self.known, self.scene)
 

@@ -232,7 +232,7 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     thew, bending = core(), group.bending
 
     def work(progress):
-        surface = SculptedSurface.of(thew, basis, triangles, shape[None], bending, name)
+        surface = SculptedSurface.weld_mesh(thew, basis, triangles, shape[None], bending, name)
         points = surface.points(shape)
         before = float(surface.shell.energy(points))
         if amount <= 0.0:
@@ -246,7 +246,7 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     block.points.foreach_set("co", np.ascontiguousarray(calmed, dtype=np.float32).ravel())
     obj.data.update_tag()
     key.energy = f"{before:.3g} → {after:.3g}"
-    report_event(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
+    report_event(obj, keyframed.register.state_of(obj), Event.MESH_TOUCHED)
     return before, after
 
 
@@ -268,7 +268,7 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
         raise Refusal(f"A place for vertex {vertices[0]} of {describe(obj)} is not a number: give three numbers")
     yield Progress(0.6, "Modelling")
     frame = curve_time(scene)
-    shape = keyframed.register.of(obj).motion.modelled(frame, vertices, positions)
+    shape = keyframed.register.state_of(obj).motion.model_shape(frame, vertices, positions)
     return keep_shape(obj, scene, shape)
 
 
@@ -285,7 +285,7 @@ def keep_shape(obj, scene, shape: np.ndarray) -> str:
         obj.active_shape_key_index = active
     block.points.foreach_set("co", np.ascontiguousarray(shape, dtype=np.float32).ravel())
     obj.data.update_tag()
-    report_event(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
+    report_event(obj, keyframed.register.state_of(obj), Event.MESH_TOUCHED)
     if here is None:
         key_add(obj, scene, block.name, frame)
     return block.name

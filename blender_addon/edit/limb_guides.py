@@ -98,7 +98,7 @@ class GuideTransfer:
         native = self.old.native(core(), {**row, "strength": 1.0, **changed})
         return np.asarray(native.frame(self.here.flesh.body))
 
-    def carried(self, row: tuple[float, ...], sized: tuple[float, ...] | None = None) -> list[float]:
+    def transferred_row(self, row: tuple[float, ...], sized: tuple[float, ...] | None = None) -> list[float]:
         """Returns all of `SLIDERS` on the other side. `sized`: a row with valid sizes, if those of `row` may be invalid."""
         names, here, there = self.old.names, self.here.unit, self.there.unit
         given = native_parameters(names, row, here, self.by_yield)
@@ -112,10 +112,10 @@ class GuideTransfer:
         values = {n: v * (larger if is_length(n, self.by_yield) else 1.0) for n, v in zip(SLIDERS, row, strict=True)}
         values |= slider_parameters(guide, there)
         if not self.by_yield:
-            values["strength"] *= self.stronger(fit, {**fit, **guide}, growth)
+            values["strength"] *= self.strength_factor(fit, {**fit, **guide}, growth)
         return [values[name] for name in SLIDERS]
 
-    def stronger(self, ours: dict[str, float], theirs: dict[str, float], growth: float) -> float:
+    def strength_factor(self, ours: dict[str, float], theirs: dict[str, float], growth: float) -> float:
         """Returns the factor of a force for which the other flesh yields in proportion."""
         theirs = {
             n: v * (growth if is_length(n) and n not in GUIDE_SLIDERS[self.old.guide] else 1.0)
@@ -144,7 +144,7 @@ class BoneGuideTransfer(GuideTransfer):
         over, skeleton = self.pair.over, self.there.flesh.skeleton
         frame = self.frame(row, tilt=0.0)
         located = over.one.locate(frame[:3, 3])
-        moved = over.located(located)
+        moved = over.map_place(located)
         head, tail = (np.asarray(ends)[self.attachment.bone] for ends in (skeleton.heads, skeleton.tails))
         near = limb_places.AXIS_DISTANCE * over.one.radius(located.coordinates[0])
         out, distance = over.turn(located) @ frame[:3, 2], row["distance"] * over.growth(located)
@@ -163,7 +163,7 @@ class SkinGuideTransfer(GuideTransfer):
         flat = dict.fromkeys(GUIDE_SLIDERS["SKIN"], 0.0)
         row = native_parameters(self.old.names, values_of(self.rig), self.here.unit)
         self.located = over.one.locate(self.frame({**row, **flat})[:3, 3])
-        moved = over.located(self.located)
+        moved = over.map_place(self.located)
         point = over.other.place(moved)
         hit = skin_along_spoke(picker, point, over.other.spoke(moved.coordinates) if moved.inside else None)
         face, shares = int(triangles[hit.face]), np.clip(self.there.shares(hit.barycentric), 0.0, 1.0)
@@ -178,7 +178,7 @@ class SkinGuideTransfer(GuideTransfer):
         turn = over.turn(self.located)
         axis, across = turn @ self.frame(row)[:3, 2], turn @ self.frame(row, tilt=0.0)[:3, 0]
         roll, tilt = limb_places.skin_numbers(axis, across, self.basis, row["roll"], row["tilt"])
-        depth = row["depth"] * over.deepening(self.located)
+        depth = row["depth"] * over.depth_ratio(self.located)
         return self.located, {"depth": depth, "roll": roll, "tilt": tilt}
 
 
@@ -187,20 +187,20 @@ class FreeGuideTransfer(GuideTransfer):
 
     def start(self):
         self.base = np.array(self.old.matrix).reshape(4, 4)
-        self.moved_base = self.moved(self.base)[1]
+        self.moved_base = self.transferred_frame(self.base)[1]
         self.attachment = Attachment(self.old.template, "FREE", matrix=tuple(self.moved_base.ravel().tolist()))
 
-    def moved(self, frame: np.ndarray) -> tuple[LimbPlace, np.ndarray]:
+    def transferred_frame(self, frame: np.ndarray) -> tuple[LimbPlace, np.ndarray]:
         """Returns the location of a frame, and the frame transferred to the other side."""
         over, moved = self.pair.over, np.eye(4)
         located = over.one.locate(frame[:3, 3])
         moved[:3, :3] = limb_places.turned_frame(over.turn(located), frame[:3, :3])
-        moved[:3, 3] = over.other.place(over.located(located))
+        moved[:3, 3] = over.other.place(over.map_place(located))
         return located, moved
 
     def numbers(self, row):
         frame = self.frame(row)
-        located, moved = self.moved(frame)
+        located, moved = self.transferred_frame(frame)
         turn = self.moved_base[:3, :3].T @ moved[:3, :3]
         places = self.moved_base[:3, :3].T @ (moved[:3, 3] - self.moved_base[:3, 3])
         turns = [row[name] for name in ("rx", "ry", "rz")]

@@ -52,7 +52,7 @@ class CopyReport:
     left: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
     warnings: list[str] = field(default_factory=list)
 
-    def said(self, target: bpy.types.Object) -> str:
+    def message(self, target: bpy.types.Object) -> str:
         """Returns the result as a sentence."""
         be = "is" if len(self.names) == 1 else "are"
         where = ", ".join(f"“{name}”" for name in self.limbs)
@@ -192,8 +192,8 @@ def plan(here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attach
     """Returns a rig of one side as it will be on the other."""
     guide = GUIDE_TRANSFERS[attachment.guide](here, there, pair, rig, attachment)
     rows = [values_of(rig), *(values_of(sample.sliders) for sample in rig.samples)]
-    carried = [guide.carried(row) for row in rows]
-    preferred = guide.carried(values_of(rig.pull.preferred), values_of(rig))
+    carried = [guide.transferred_row(row) for row in rows]
+    preferred = guide.transferred_row(values_of(rig.pull.preferred), values_of(rig))
     return RigCopy(rig, guide.attachment, carried[0], carried[1:], preferred, is_already_copied(there, rig, pair.there))
 
 

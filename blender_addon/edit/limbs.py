@@ -42,7 +42,7 @@ class FitQuality:
     vertices: int
     lost: int
 
-    def said(self, name: str) -> str:
+    def message(self, name: str) -> str:
         text = f"Limb “{name}”: its boundary misses the skin by {100.0 * self.miss:.2f} % of the character's size on average"
         if self.lost > MIN_REPORTED_SHARE * self.vertices:
             text += f"; {self.lost} of the {self.vertices} vertices that follow its bones have no coordinates, as they lie beyond it"

@@ -41,7 +41,7 @@ class Placement:
         """Returns a value for every slider of the guide."""
         return {name: self.numbers.get(name, 0.0) for name in GUIDE_SLIDERS[self.guide]}
 
-    def turned(self, angle: float) -> Placement:
+    def with_turn(self, angle: float) -> Placement:
         """Returns the placement turned by `angle`: tilted at a bone, rolled in the skin, about its own axis when free."""
         name = {"BONE": "tilt", "SKIN": "roll", "FREE": "rz"}[self.guide]
         return replace(self, numbers={**self.numbers, name: self.numbers.get(name, 0.0) + angle})
@@ -63,11 +63,11 @@ def dropped_placement(
     A bone guide takes `bone`, or the one that carries the point most. A free guide looks along the rows of `view` [2,
     3] (towards the eye, to the right; Blender's world), or out of the skin.
     """
-    point = posed.at_rest(hit)
+    point = posed.rest_point(hit)
     if guide == "SKIN":
         return Placement("SKIN", face=hit.face, barycentric=tuple(float(part) for part in hit.barycentric))
     if guide == "BONE":
-        bone = bone or posed.carrier(hit)
+        bone = bone or posed.heaviest_bone(hit)
         index = bone_index(posed, bone)
         return bone_placement(posed, kind, bone, *bone_coordinates(point, *posed.bone_ends(index)))
     if view is None:

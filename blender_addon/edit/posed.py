@@ -51,9 +51,9 @@ class PosedCharacter:
         """The body's size, metres."""
         return float(self.flesh.surface.size)
 
-    def at_rest(self, hit: Hit) -> np.ndarray:
+    def rest_point(self, hit: Hit) -> np.ndarray:
         """Returns the rest position of the flesh at a hit, metres."""
-        return hit.on(self.rest.vertices, self.rest.triangles)
+        return hit.point_on(self.rest.vertices, self.rest.triangles)
 
     def skin_at(self, location) -> Hit:
         """Returns the displayed skin point nearest to a world point. Raises a `Refusal` if that is far from the body."""
@@ -77,11 +77,11 @@ class PosedCharacter:
         painted = self.flesh.character.weights[self.shown.triangles[hit.face]]
         return hit.barycentric @ painted
 
-    def carrier(self, hit: Hit) -> str:
+    def heaviest_bone(self, hit: Hit) -> str:
         """Returns the bone with the largest weight at a point of the skin."""
         painted = self.skin_weights(hit)
         if painted.sum() <= 0.0:
-            painted = self.weights(self.at_rest(hit))
+            painted = self.weights(self.rest_point(hit))
         return self.flesh.character.bones[int(np.argmax(painted))]
 
     def bone_ends(self, index: int) -> tuple[np.ndarray, np.ndarray]:

@@ -63,13 +63,13 @@ class SkinPull:
             stand.pose,
             gravity=flesh.build_settings.simulation.gravity,
             method=flesh.build_settings.static_method,
-            rest_forces=flesh.pushed(obj, self.controls, without=index),
+            rest_forces=flesh.rig_forces(obj, self.controls, without=index),
         )
         self.found = dict(self.first)
         self.offsets = self.balance(self.first)
         # Targets are points of the displayed skin. The fit moves the flesh, which need not lie on it.
         self.away = stand.skin + self.offsets - np.asarray(self.fit.positions(self.first))
-        self.began = self.shown.copy()
+        self.began = self.fitted_skin.copy()
         self.arrived = True
 
     @property
@@ -78,13 +78,15 @@ class SkinPull:
         return self.stand.obj.thew.rigs[self.index]
 
     @property
-    def shown(self) -> np.ndarray:
+    def fitted_skin(self) -> np.ndarray:
         """The skin with the fitted rig, metres [n, 3]."""
         return self.stand.skin + self.offsets
 
     def balance(self, parameters: dict[str, float]) -> np.ndarray:
         """Returns the offsets of the flesh at rest with the rig at some parameters, metres [n, 3], world axes."""
-        return self.stand.flesh.added(np.asarray(self.fit.positions(parameters)), self.stand.maps, self.stand.mesh)
+        return self.stand.flesh.rest_offsets(
+            np.asarray(self.fit.positions(parameters)), self.stand.maps, self.stand.mesh
+        )
 
     def pull(self, points: list[PulledPoint], evaluations: int | None = None) -> np.ndarray:
         """Fits the sliders to these points and sets them. Returns the offsets of the flesh at rest with them, metres [n, 3].
@@ -111,19 +113,19 @@ class SkinPull:
         found = {**self.found, "strength": pushers.amount(rig, self.native, self.found, body)}
         set_sliders(rig, slider_parameters(found, self.unit, rig.strength_by == "YIELD"))
 
-    def came(self, points: list[PulledPoint]) -> str:
+    def outcome_text(self, points: list[PulledPoint]) -> str:
         """Returns how near the points came, in words."""
         place = self.stand.flesh.place
         wanted = np.array([place.points(np.asarray(target)) for _, target in points])
         vertices = [vertex for vertex, _ in points]
-        left = np.linalg.norm(self.shown[vertices] - wanted, axis=1)
+        left = np.linalg.norm(self.fitted_skin[vertices] - wanted, axis=1)
         way = float(np.linalg.norm(self.began[vertices] - wanted))
         reached = max(1.0 - float(np.linalg.norm(left)) / way, 0.0) if way > 0.0 else 1.0
         if reached >= MIN_REACHED_SHARE:
             return f"its points miss their targets by {length(left.max() / self.unit)} at most"
-        return f"it reaches {pushers.percent(reached)} of the way: {self.held_by(points)}"
+        return f"it reaches {pushers.percent(reached)} of the way: {self.obstacle_text(points)}"
 
-    def held_by(self, points: list[PulledPoint]) -> str:
+    def obstacle_text(self, points: list[PulledPoint]) -> str:
         """Returns what keeps the points from their targets, in words: the likeliest cause."""
         if not self.arrived:
             return "it is still on its way"
@@ -186,7 +188,7 @@ class SkinPull:
 
     def world(self, vertex: int) -> np.ndarray:
         """Returns the displayed position of a vertex, Blender's world."""
-        return self.stand.world(self.shown[vertex])
+        return self.stand.world(self.fitted_skin[vertex])
 
 
 def checked_points(stand: posed.PosedCharacter, points) -> list[PulledPoint]:

@@ -31,14 +31,14 @@ def inward_direction(flesh: Flesh, rest: Picker, hit: Hit) -> np.ndarray:
     if not normal.any():
         return np.array([0.0, 0.0, -1.0])
     step = 1e-3 * flesh.surface.size * normal
-    point = hit.on(rest.vertices, rest.triangles)
+    point = hit.point_on(rest.vertices, rest.triangles)
     below, above = np.abs(flesh.surface.winding_number(point + np.stack([-step, step])))
     return normal if above > below else -normal
 
 
 def default_radius(flesh: Flesh, rest: Picker, hit: Hit) -> float:
     """Returns a radius that suits the flesh below a point of the skin, metres."""
-    size, point = flesh.surface.size, hit.on(rest.vertices, rest.triangles)
+    size, point = flesh.surface.size, hit.point_on(rest.vertices, rest.triangles)
     deep = rest.thickness(point, inward_direction(flesh, rest, hit), 2.0 * MAX_RADIUS / RADIUS_PER_THICKNESS * size)
     return float(np.clip(RADIUS_PER_THICKNESS * deep, MIN_RADIUS * size, MAX_RADIUS * size))
 

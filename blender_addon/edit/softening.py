@@ -30,7 +30,7 @@ def soften(context: bpy.types.Context, obj: bpy.types.Object, part: str, size: f
     armature = armature_of(obj)
     flesh_map.check_paintable(obj, armature, flesh_map.FLESH)
     flesh = jobs.with_body(obj, context.scene, context.view_layer)
-    preset, skin = PARTS[part], RestSkin.of(flesh)
+    preset, skin = PARTS[part], RestSkin.from_flesh(flesh)
     if part == "WHOLE":
         values, where = amount * flesh_map.automatic_map(flesh), "everywhere"
     else:
@@ -51,7 +51,7 @@ class RestSkin:
         self.picker = Picker(points, triangles)
 
     @staticmethod
-    def of(flesh: Flesh) -> RestSkin:
+    def from_flesh(flesh: Flesh) -> RestSkin:
         """Returns the skin as it was when flesh was added."""
         character, bind_pose = flesh.character, flesh.bind_pose
         heads, tails = (transform(bind_pose.armature_matrix, ends) for ends in (character.heads, character.tails))
@@ -60,7 +60,7 @@ class RestSkin:
             transform(bind_pose.mesh_matrix, character.rest), character.triangles, skeleton, character.weights
         )
 
-    def carried(self, bone: int) -> np.ndarray:
+    def points_of_bone(self, bone: int) -> np.ndarray:
         """Returns the points [m, 3] that mostly follow a bone."""
         return self.points[self.weights[:, bone] > 0.5 * self.weights.sum(axis=1)]
 
@@ -104,11 +104,11 @@ def region(context, obj, skin: RestSkin, part: BodyPart, size: float) -> tuple[n
     Raises a `Refusal` if it is not found.
     """
     skeleton, names = skin.skeleton, skin.skeleton.names
-    limb, found = skeleton.limb(part.limbs) if part.limbs else [], patch_centres(part, skeleton, skin.carried)
+    limb, found = skeleton.limb(part.limbs) if part.limbs else [], patch_centres(part, skeleton, skin.points_of_bone)
     bone = chosen_bone(obj)
     if not limb and not found and bone in names:
-        limb = skeleton.with_below([names.index(bone)]) if part.limbs else []
-        found = patch_centres(part, skeleton, skin.carried, bone)
+        limb = skeleton.with_descendants([names.index(bone)]) if part.limbs else []
+        found = patch_centres(part, skeleton, skin.points_of_bone, bone)
     if limb:
         return limb_share(skin, limb, size), f"along “{names[limb[0]]}”"
     if found:
@@ -163,7 +163,7 @@ def skin_at_cursor(context, obj, skin: RestSkin, part: BodyPart) -> Hit:
             f"No bone of {describe(obj)} is named like {called}: select that bone in pose mode, or put the 3D cursor on "
             "the skin (Shift and the right mouse button), and press again"
         )
-    return Hit(hit.face, hit.barycentric, hit.on(skin.points, skin.triangles), hit.distance)
+    return Hit(hit.face, hit.barycentric, hit.point_on(skin.points, skin.triangles), hit.distance)
 
 
 def reset_to_automatic(context, obj) -> None:

@@ -33,7 +33,7 @@ class ContactSettings:
     others: tuple[str, ...] = ()  # names of the objects to simulate together with, see `scene.groups`
 
     @staticmethod
-    def of(obj: bpy.types.Object, scene: bpy.types.Scene) -> ContactSettings | None:
+    def from_object(obj: bpy.types.Object, scene: bpy.types.Scene) -> ContactSettings | None:
         """Returns the contact settings of `obj` in `scene`; None where contact is switched off."""
         s = obj.thew
         if not s.use_contact:
@@ -99,7 +99,7 @@ class BuildSettings:
         """Returns the number of frames to read before the range, for the motion that leads to it."""
         return round(LEAD_TIME * self.fps) if self.motion_start == AUTOMATIC else 0
 
-    def baked(self) -> BuildSettings:
+    def for_bake(self) -> BuildSettings:
         """Returns the settings of a bake, which computes on the processor and so gives the same bits on every machine.
 
         Engines chosen by their cost differ in the last digits. (The processor's own, one thread or all, agree bit by bit.)
@@ -108,19 +108,21 @@ class BuildSettings:
 
     def baked_key(self) -> str:
         """Returns a hash of everything a bake depends on except its frames."""
-        baked = self.baked()
+        baked = self.for_bake()
         return hash_of(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest()).hex()
 
     def dynamics(self) -> bytes:
         """Returns a hash of the settings on which every simulation depends, for keys."""
         return simulation.key(self.simulation, self.settling, self.tremble)
 
-    def damped(self, body) -> Any:
+    def with_damping(self, body) -> Any:
         """Returns the settings of a simulation of `body`, a thew.Body, with its damping, as thew.SimulationSettings."""
         return simulation.with_damping(self.simulation, body, self.settling, self.tremble)
 
     @staticmethod
-    def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> BuildSettings:
+    def from_object(
+        obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None
+    ) -> BuildSettings:
         """Returns the settings of `obj` in `scene`."""
         rig_layouts.migrate(obj)  # for an object appended just now
         s = obj.thew
@@ -131,7 +133,7 @@ class BuildSettings:
             s.rest_includes_gravity, _simulation(s, gravity), s.settling, s.tremble, s.motion_start,
             groups.restarts(obj, scene), groups.frames(obj, scene), frames_per_second(scene), s.modes,
             fingerprints.fingerprint(obj),
-            ContactSettings.of(obj, scene), s.kind,
+            ContactSettings.from_object(obj, scene), s.kind,
             tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),
         )  # fmt: skip
 

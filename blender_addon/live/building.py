@@ -66,7 +66,7 @@ def build(
         trust_motion
         and motion is not None
         and flesh.character.bones == character.bones
-        and motion.led >= build_settings.lead
+        and motion.lead_length >= build_settings.lead
     ):
         reader = poses.read_motion(
             found,
@@ -108,7 +108,7 @@ def read(
     character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     if flesh.character is not None and flesh.character.digest != character.digest:
         bind_pose = applied_bind_pose(found, bind_pose, flesh.character, character, scene)
-        if not flesh.character.alike(character):
+        if not flesh.character.is_alike(character):
             report_event(found.obj, flesh, Event.MISFITS)
     return character, bind_pose
 
@@ -212,7 +212,7 @@ def enclose(new: BuildStages) -> Task:
         thew, new.build_settings.limbs, lambda points: place.points(transform(bind_pose.mesh_matrix, points))
     )
 
-    elsewhere = character.above(bind_pose.elsewhere)
+    elsewhere = character.bones_above(bind_pose.elsewhere)
 
     def made(progress):
         surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
@@ -289,7 +289,7 @@ def place_rigs(flesh: Flesh, new: BuildStages) -> Task:
     else:
 
         def place(_progress):
-            return pushers.Pushers.of(new.rigs, new.body, new.place, flesh.pushing)
+            return pushers.Pushers.build(new.rigs, new.body, new.place, flesh.pushing)
 
         new.pushing = yield Work("Placing the rigs", place, 0.78, 0.8)
     new.rig_problems = {**new.pushing.faults, **rigging.problems(new.rigs)}

@@ -78,7 +78,7 @@ def may_stiffen(built: Any) -> bool:
 
 def collider(place: MetricSpace, asked: colliders.ColliderRequest, read: Collider) -> Any:
     """Builds the core's collider of an object; a `Refusal` names it where the core cannot collide with it."""
-    vertices, motion = read.given(place)
+    vertices, motion = read.core_motion(place)
     try:
         surface = core().Surface(vertices, read.triangles)
         gap = asked.thickness * place.metres_per_unit
@@ -158,7 +158,7 @@ def clip_contacts(built: Any, clip: Any, collided: list[Thing] | None = None, ow
     frames = range(motion.start, motion.start + len(motion.maps) - 1)
     if collided is None:
         collided = [thing for thing, _ in touchable_things(built)]
-    return ClipContacts.of(
+    return ClipContacts.from_clip(
         clip,
         frames,
         character.bones,

@@ -26,7 +26,7 @@ def softness_changed(obj: bpy.types.Object) -> None:
     """Schedules a simulation after Softness or the modulus changed; meanwhile shows approximately its effect."""
     if windows.is_headless() or not obj.thew.made.flesh:
         return
-    dragged, flesh = updates.schedule_at_once(obj), session.register.known(obj)
+    dragged, flesh = updates.schedule_at_once(obj), session.register.known_state(obj)
     if dragged and flesh is not None and is_seen(obj, flesh):
         show(obj, flesh, bpy.context.scene)
 
@@ -38,7 +38,7 @@ def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
     settings = obj.thew
     if settings.settled or settings.preview_mode or flesh.condition.pose is Pose.OTHER:
         return False
-    return flesh.condition.showable and flesh.clip is not None
+    return flesh.condition.is_showable and flesh.clip is not None
 
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:

@@ -148,9 +148,9 @@ class Flesh(BuildStages):
 
         Beyond its range the clip fades out over half a second: its flesh there says nothing about other poses.
         """
-        return self._between(frame, self.clip.offsets, self.presence(frame))
+        return self._between(frame, self.clip.offsets, self.clip_weight(frame))
 
-    def presence(self, frame: float) -> float:
+    def clip_weight(self, frame: float) -> float:
         """Returns the weight of the clip at `frame`: 1 in its range, falling smoothly to 0 within half a second beyond it."""
         beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE_TIME * self.build_settings.fps)
         left = max(1.0 - beyond, 0.0)
@@ -164,7 +164,7 @@ class Flesh(BuildStages):
         """Returns where among the clip's poses `frame` is, from 0."""
         return min(max(frame, self.clip_start), self.clip_end) - self.clip_start
 
-    def added(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+    def rest_offsets(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """Returns what flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].
 
         `maps` [b, 4, 4], `mesh` [4, 4]: T_b and the mesh's world matrix of that pose. The balance without loads, held by bones
@@ -182,12 +182,12 @@ class Flesh(BuildStages):
             balance.set_pose(pose)
             q = balance.solve(gravity=(0.0, 0.0, 0.0))
             bare = np.asarray(balance.positions(), dtype=np.float64)
-            bent = self._bent(q, pose, bare, maps, mesh)
-            self._bare = (key, (bare, bent if folds is None else bent + folds.at(pose)))
+            bent = self._joint_offsets(q, pose, bare, maps, mesh)
+            self._bare = (key, (bare, bent if folds is None else bent + folds.solve(pose)))
         bare, bent = self._bare[1]
         return (positions - bare + bent).astype(np.float32)
 
-    def _bent(
+    def _joint_offsets(
         self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
     ) -> np.ndarray:
         """Returns what elastic joints add to the skin, [n, 3], metres, at the balance without loads: q [nodes, 3], its skin `bare`
@@ -207,7 +207,7 @@ class Flesh(BuildStages):
         key = hash_of(self.body_key, dynamics, touching) if contact.parts_folds_in_pose(self) else b""
         if self._folds[0] != key:
             ways = (contact.contact_arguments(self, NO_COLLIDERS), {}) if key else ()
-            settings = self.build_settings.damped(self.body)
+            settings = self.build_settings.with_damping(self.body)
             made = [core().Simulation(self.body, settings=settings, **extra) for extra in ways]
             self._folds = (key, FoldShape(*made) if made else None)
         return self._folds[1]
@@ -222,7 +222,7 @@ class Flesh(BuildStages):
 
     # contact
 
-    def rests(self, settled: bool) -> bool:
+    def shows_rest(self, settled: bool) -> bool:
         """Returns whether the view shows flesh at rest: `settled` is on, or the pose was not simulated."""
         return settled or self.condition.pose is Shown.OTHER
 
@@ -246,7 +246,7 @@ class Flesh(BuildStages):
         """Returns the frequencies of the modes at the flesh's stiffness, Hz."""
         return np.asarray(self.modes.frequencies) * np.sqrt(self.stiffness)
 
-    def previews(self, number: int) -> bool:
+    def can_preview(self, number: int) -> bool:
         """Returns whether mode `number` (1 is the first) can be played."""
         return self.modal and self.clip is not None and 1 <= number <= len(self.modes)
 
@@ -256,7 +256,7 @@ class Flesh(BuildStages):
         The pose is that of the frame, or `pose`: T_b [b, 4, 4] and the mesh's world matrix. Object space, float32[n, 3].
         """
         if self._preview[0] != self.modes_key:
-            self._preview = (self.modes_key, modal.Preview.of(core(), self.modes, self.surface))
+            self._preview = (self.modes_key, modal.Preview.for_body(core(), self.modes, self.surface))
         player = self._preview[1]
         frequency = float(self.frequencies[number - 1])
         seconds = (frame - self.clip_start) / self.build_settings.fps
@@ -291,7 +291,7 @@ class Flesh(BuildStages):
     ) -> np.ndarray:
         """Returns what flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], read only.
 
-        `mesh` [4, 4]: the mesh's world matrix; `push` [nodes, 3]: the rigs' generalised forces, see `pushed`; `with_contact`: solves
+        `mesh` [4, 4]: the mesh's world matrix; `push` [nodes, 3]: the rigs' generalised forces, see `rig_forces`; `with_contact`: solves
         contact, up to seconds where something touches, else parts folds only; `collided`: colliders at one pose.
         """
         return self._rest(maps, mesh, push, with_contact, collided).offsets
@@ -319,23 +319,23 @@ class Flesh(BuildStages):
         if settled is None:
             extra = modal.options(build_settings, self.modes, self.stiffness)
             extra |= contact.contact_arguments(self, collided) if with_contact else {}
-            settings = build_settings.damped(self.body)
+            settings = build_settings.with_damping(self.body)
             settled = RestSolver(core().Simulation(self.body, settings=settings, **extra), folds)
         known[key] = settled
         # With moving colliders the results of two poses are kept, for part frames between them; else the last one.
         while len(known) > (CACHED_POSES if collided.each else 1):
             del known[next(iter(known))]
-        return settled.at(self.place.maps(maps), push, self.place.to_object(mesh))
+        return settled.solve(self.place.maps(maps), push, self.place.to_object(mesh))
 
-    def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
+    def settled_offsets(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
         """Returns the offsets of flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them."""
         motion = self.motion
         # Controls that were read are void once other rigs are keyed or driven: then the present values apply.
         read = bool(motion.moving) and motion.moving == rig_controls.control_animation(obj)
 
         def shape(index: int) -> np.ndarray:
-            push = self.pushed(obj, motion.controls[index] if read else None)
-            collided = motion.colliders.picked(np.array([index]))
+            push = self.rig_forces(obj, motion.controls[index] if read else None)
+            collided = motion.colliders.at_poses(np.array([index]))
             return self.settled_at(motion.maps[index], motion.matrices[index], push, collided=collided)
 
         index, part = split_index(self._pose_at(frame))
@@ -344,7 +344,7 @@ class Flesh(BuildStages):
         # Both stay cached, for other fractions between them.
         return np.float32(1.0 - part) * shape(index) + np.float32(part) * shape(index + 1)
 
-    def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
+    def rig_forces(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
         """Returns the generalised forces [nodes, 3] of all rigs at their controls, drafts included; None when none pushes.
 
         `controls` [r] holds the keyed or driven ones (None: there are none of these); the others keep the artist's values.
@@ -379,7 +379,7 @@ class Flesh(BuildStages):
         self.build_settings = replace(self.build_settings, rigs=prints)
         self.rigs = rigging.resolve_rigs(obj, self.character, self.bind_pose, self.place)
         report_event(obj, self, Event.RIGS_CHANGED)
-        self.pushing = pushers.Pushers.of(self.rigs, self.body, self.place, self.pushing)
+        self.pushing = pushers.Pushers.build(self.rigs, self.body, self.place, self.pushing)
         self.rig_problems = {**self.pushing.faults, **rigging.problems(self.rigs)}
         self.rigs_key = b""
         rigging.store_problems(obj, self.rig_problems, self.pushing.notes)

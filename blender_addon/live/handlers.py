@@ -37,7 +37,7 @@ from .session import register as fleshes
 def rig_changed(obj: bpy.types.Object) -> None:
     """Reacts to an edited rig: settled flesh shows it at once, moving flesh soon."""
     setting_changed(obj)
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if obj.thew.settled and flesh is not None and not windows.is_headless():
         resting.show_settled(obj, flesh)
 
@@ -57,7 +57,7 @@ def enabled_changed(obj: bpy.types.Object) -> None:
         keyframed_events.enabled_changed(obj)
     elif obj.thew.made.flesh and not poses.silence_depth:
         jobs.apply_state(obj)
-        flesh, scene = fleshes.known(obj), bpy.context.scene
+        flesh, scene = fleshes.known_state(obj), bpy.context.scene
         if flesh is None:  # the file was just opened
             playback.before_frame(scene)
         elif session.is_shown(obj):
@@ -81,7 +81,7 @@ def body_chosen(obj: bpy.types.Object) -> None:
 
 def preview_changed(obj: bpy.types.Object) -> None:
     """Shows the chosen mode, the motion or the flesh at rest; stages that are missing are built soon."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if flesh is None or flesh.clip is None:
         setting_changed(obj)
         return
@@ -115,11 +115,11 @@ def after_update(scene, depsgraph):
     moved = {update.id.original.session_uid for update in seen}
     if not moved:
         return
-    for rider in riding.register.everywhere():
+    for rider in riding.register.all_objects():
         if rider.data.session_uid in touched:
-            report_event(rider, riding.register.of(rider), Event.MESH_UPDATED)
+            report_event(rider, riding.register.state_of(rider), Event.MESH_UPDATED)
     for obj in objects:
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         if flesh is None or flesh.character is None:
             continue
         if obj.data.session_uid in touched:
@@ -150,7 +150,7 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
     """Reacts to objects that gained Collision physics, and to colliders that were moved."""
     if windows.is_playing() or not obj.thew.use_contact or flesh.motion is None:
         return  # playback checks each frame itself
-    if flesh.build_settings.contact != ContactSettings.of(obj, scene):
+    if flesh.build_settings.contact != ContactSettings.from_object(obj, scene):
         updates.wait(obj)
     elif flesh.motion.colliders.each:
         resting.follow_colliders(obj, flesh, scene, depsgraph)
@@ -198,8 +198,8 @@ def after_undo(*_):
     rig_layouts.migrate_all()
     scene, updates.state.undone = bpy.context.scene, True
     for kind in registers.REGISTERS:
-        for obj in kind.everywhere():
-            life = kind.known(obj)
+        for obj in kind.all_objects():
+            life = kind.known_state(obj)
             if life is not None:
                 report_event(obj, life, Event.UNDONE)
     if not windows.is_headless():
@@ -231,7 +231,7 @@ def prepare(scene) -> None:
     for obj in fleshes.objects(scene):
         if not session.is_shown(obj, render=True):
             continue
-        flesh = fleshes.of(obj)
+        flesh = fleshes.state_of(obj)
         report_event(obj, flesh, Event.MESH_TOUCHED)  # worth the check: a render takes longer
         report_event(obj, flesh, Event.LOOKED_CLOSELY)
         if not updates.is_ready(obj, scene, flesh):

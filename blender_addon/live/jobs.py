@@ -41,8 +41,8 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         )
     view_layer.update()
     had = obj.thew.made.flesh
-    bind_pose = BindPose.saved(obj) if had else BindPose.read(found, scene)
-    build_settings = BuildSettings.of(obj, scene, bind_pose.guessed_height)
+    bind_pose = BindPose.from_saved(obj) if had else BindPose.read(found, scene)
+    build_settings = BuildSettings.from_object(obj, scene, bind_pose.guessed_height)
     simulation = build_settings.simulation.replace(method=method or build_settings.method)
     build_settings = replace(
         build_settings, cells_across=cells_across or build_settings.cells_across, simulation=simulation
@@ -57,7 +57,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     placed = placed and not (modifier.is_former_flesh(obj) or modifier.splits_chain(obj))
     if not placed:
         modifier.check_place(obj, found.modifier)
-    flesh = register.of(obj) if had else Flesh()
+    flesh = register.state_of(obj) if had else Flesh()
     yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
@@ -91,9 +91,9 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     live = obj.thew.frames(scene)
     own = live_range(obj, live, start, end)
     frames = groups.frames(obj, scene, own)
-    flesh = register.of(obj)
-    build_settings = replace(BuildSettings.of(obj, scene), live=frames)
-    bind_pose = BindPose.saved(obj)
+    flesh = register.state_of(obj)
+    build_settings = replace(BuildSettings.from_object(obj, scene), live=frames)
+    bind_pose = BindPose.from_saved(obj)
     yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
     settings = obj.thew
     settings.settled = False
@@ -116,7 +116,7 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
     see `building.build`.
     """
     still = obj.thew.settled if still is None else still
-    build_settings = BuildSettings.of(obj, scene)
+    build_settings = BuildSettings.from_object(obj, scene)
     frames = _live_frames(obj, scene)
     known = validity.motion_holds(obj, flesh, build_settings, frames)
     if known and flesh.clip_end > frames[1] and not validity.same_but_range(flesh, build_settings):
@@ -127,7 +127,7 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
         parts = flesh.character, flesh.bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still)
     else:
-        found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
+        found, bind_pose = reading.subject(obj, view_layer), BindPose.from_saved(obj)
         trust = known or bool(build_settings.others)
         yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe)
     settle(obj, flesh, scene)
@@ -179,9 +179,9 @@ def rest(obj, scene, view_layer) -> Task:
     """Builds a task that shows the flesh at rest in Blender's present pose, pushed by the rigs; returns the `Flesh`."""
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
-    flesh = register.of(obj)
+    flesh = register.state_of(obj)
     view_layer.update()
-    build_settings, bind_pose = BuildSettings.of(obj, scene), BindPose.saved(obj)
+    build_settings, bind_pose = BuildSettings.from_object(obj, scene), BindPose.from_saved(obj)
     if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.names_changed(obj, flesh):
         yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None, still=True)
     elif flesh.build_settings != build_settings:
@@ -193,7 +193,7 @@ def rest(obj, scene, view_layer) -> Task:
     with poses.show_hidden([found.armature, found.obj]):
         view_layer.update()
         pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current, with_contact=True)
-    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), collided=pose.colliders)
+    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.rig_forces(obj, pose.controls), collided=pose.colliders)
     settings = obj.thew
     settings.made.shows_bake = False
     settings.enabled = settings.settled = True
@@ -209,10 +209,10 @@ def with_body(obj, scene, view_layer) -> Flesh:
     renamed.
     """
     check_flesh(obj)
-    flesh = register.of(obj)
+    flesh = register.state_of(obj)
     if flesh.body is None or validity.names_changed(obj, flesh):
-        found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
-        build_settings = BuildSettings.of(obj, scene)
+        found, bind_pose = reading.subject(obj, view_layer), BindPose.from_saved(obj)
+        build_settings = BuildSettings.from_object(obj, scene)
         finish(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None))
     return flesh
 
@@ -250,7 +250,7 @@ def fail(obj, flesh, error: BaseException) -> None:
 
 def apply_state(obj) -> None:
     """Switches modifiers and baked keys to match the settings: live flesh, the bake, or the plain skin."""
-    known = register.known(obj)
+    known = register.known_state(obj)
     if not skin.switch(obj, known is None or known.condition.switch is Switch.ON):
         session.hide(obj, known)
 

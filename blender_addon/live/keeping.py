@@ -44,7 +44,12 @@ def stamp() -> str:
 
 def cache_content(flesh: Flesh | None) -> bytes | None:
     """Returns the cache content of an object's flesh; None where it is out of date or not worth caching."""
-    if flesh is None or flesh.clip is None or flesh.condition.clip is not Clip.CURRENT or not flesh.condition.trusted:
+    if (
+        flesh is None
+        or flesh.clip is None
+        or flesh.condition.clip is not Clip.CURRENT
+        or not flesh.condition.is_trusted
+    ):
         return None
     if flesh.group_key or flesh.modal or flesh.automatic is None or not flesh.clip_key:
         return None  # made with others, quicker to make than to store, or simulated elsewhere
@@ -112,7 +117,7 @@ def find_cached(obj, scene, subject, character, bind_pose, build_settings: Build
             if kept is not None and kept.motion is not None:
                 kept.motion.marked = marked
                 wide = kept.motion.raw.shape[1] == 16 * bones + 32 and not moving and not build_settings.collides_with
-                led = kept.motion.led >= build_settings.lead
+                led = kept.motion.lead_length >= build_settings.lead
                 if not (wide and led) or frames is None or not covers_frames(kept.motion, frames):
                     kept.motion = None
             return kept

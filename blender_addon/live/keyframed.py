@@ -39,7 +39,7 @@ class KeyframedState:
     problem: str = ""  # why the view differs from the settings, a sentence
 
     @property
-    def doubtful(self) -> bool:
+    def is_doubtful(self) -> bool:
         """Returns whether the motion may not be that of the mesh as it is."""
         return self.condition.mesh is Mesh.TOUCHED or self.condition.build is Build.FAILED
 
@@ -88,7 +88,7 @@ def compute(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
 
 def take(obj, scene, plan: KeyframePlan, shapes: MeshShapes, motion: Inbetween) -> None:
     """Takes over a finished build, and shows it from now on."""
-    known = register.of(obj)
+    known = register.state_of(obj)
     known.motion, known.shapes, known.structure, known.plan = motion, shapes, plan.structure(), plan
     report_event(obj, known, Event.MESH_READ)
     report_event(obj, known, Event.CLIP_MADE)
@@ -115,13 +115,13 @@ def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: KeyframedState
 
     Raises a `Refusal` where the settings define no motion, and a native error where the core rejects them.
     """
-    known = known or register.of(obj)
-    if known.doubtful:
+    known = known or register.state_of(obj)
+    if known.is_doubtful:
         keyframe_shapes.remember(obj)
     plan = keyframe_shapes.plan_of(obj, scene)
     if known.motion is None or plan.structure() != known.structure:
         return "BUILD"
-    if known.doubtful or plan.groups() != known.plan.groups():
+    if known.is_doubtful or plan.groups() != known.plan.groups():
         shapes = keyframe_shapes.shapes_of(obj, plan)
         if shapes.digest != known.shapes.digest:
             if not changes_groups_only(known, shapes, plan):
@@ -159,7 +159,7 @@ def build_inputs(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
 
 def update(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     """Builds a task that makes the needed build, once: a failure is reported, and not tried again before something changes."""
-    known = register.of(obj)
+    known = register.state_of(obj)
     try:
         if refresh(obj, scene, known) == "BUILD":
             if known.condition.build is Build.FAILED and known.tried == build_inputs(obj, scene):
@@ -210,7 +210,7 @@ def show(obj: bpy.types.Object, known: KeyframedState, scene: bpy.types.Scene, o
 def hide(obj: bpy.types.Object) -> None:
     """Shows the mesh without the motion."""
     if not reading.is_shared(obj.data):
-        skin.clear(obj, register.of(obj))
+        skin.clear(obj, register.state_of(obj))
 
 
 def apply_state(obj: bpy.types.Object) -> None:
@@ -222,7 +222,7 @@ def apply_state(obj: bpy.types.Object) -> None:
 
 def is_ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     """Returns whether the motion matches the settings, after quick changes; reports why not. False: a build is needed."""
-    known = register.of(obj)
+    known = register.state_of(obj)
     try:
         keyframe_shapes.check_mesh(obj)
         if modifier.modifier_by_id(obj, obj.thew.made.modifier) is None:
@@ -246,7 +246,7 @@ def bring_up_to_date(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     """Builds a task that brings the motion up to date with the settings, or raises the reason why that fails."""
     check_keyframed(obj)
     keyframe_shapes.check_mesh(obj)
-    known = register.of(obj)
+    known = register.state_of(obj)
     report_event(obj, known, Event.MESH_TOUCHED)
     if refresh(obj, scene, known) == "BUILD":
         yield from compute(obj, scene)

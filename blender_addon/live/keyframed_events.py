@@ -40,20 +40,20 @@ def look_up(scene) -> None:
 def note_evaluation(scene) -> None:
     """Notes that Blender has evaluated the writes for this frame: the next update of the mesh is somebody's edit."""
     for obj in moving.objects(scene):
-        report_event(obj, moving.of(obj), Event.EVALUATED)
+        report_event(obj, moving.state_of(obj), Event.EVALUATED)
 
 
 def notice_edits() -> None:
     """Marks meshes that a script may have edited since Blender's last evaluation; for use without a window, which gets no updates."""
     pending = bpy.context.view_layer.depsgraph
     if pending is not None and (pending.id_type_updated("MESH") or pending.id_type_updated("KEY")):
-        for obj in moving.everywhere():
-            report_event(obj, moving.of(obj), Event.MESH_TOUCHED)
+        for obj in moving.all_objects():
+            report_event(obj, moving.state_of(obj), Event.MESH_TOUCHED)
 
 
 def present(obj: bpy.types.Object, scene) -> None:
     """Shows the motion of one object at the scene's frame, brought up to date; a needed build runs at once or is scheduled."""
-    known = moving.of(obj)
+    known = moving.state_of(obj)
     if not keyframed.is_shown(obj):
         if keyframed.is_live(obj):
             keyframed.hide(obj)
@@ -83,7 +83,7 @@ def setting_edited(obj: bpy.types.Object) -> None:
     keyframe_shapes.mute(obj, obj.thew.enabled)
     if not keyframed.is_shown(obj):
         return
-    known = moving.of(obj)
+    known = moving.state_of(obj)
     if not keyframed.is_ready(obj, bpy.context.scene):
         if not windows.is_headless():
             wait(obj)  # without a window the next frame that is looked up builds it
@@ -99,7 +99,7 @@ def after_update(scene, depsgraph) -> None:
         return
     touched = {update.id.original.session_uid for update in depsgraph.updates if is_geometry(update)}
     for obj in objects:
-        known = moving.of(obj)
+        known = moving.state_of(obj)
         ids = {obj.data.session_uid}
         if obj.data.shape_keys is not None:
             ids.add(obj.data.shape_keys.session_uid)
@@ -146,6 +146,6 @@ def wait(obj: bpy.types.Object) -> None:
 
 def stop() -> None:
     """Drops the build under way and those that wait; they start again only after an edit."""
-    for obj in moving.everywhere():
+    for obj in moving.all_objects():
         if updates.drop_update(obj):
             muted_objects.add(obj.session_uid)

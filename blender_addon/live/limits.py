@@ -32,7 +32,7 @@ def motion_inversions(built: Any, clip: Any) -> int:
         if counts[index] <= most:
             break
         if resting is None:
-            resting = core().Simulation(built.body, settings=settings.damped(built.body))
+            resting = core().Simulation(built.body, settings=settings.with_damping(built.body))
         resting.reset(built.place.maps(built.motion.maps[index]))
         most = max(most, int(counts[index]) - built.body.inverted_cells(resting.lattice_positions()))
     return most
@@ -42,7 +42,7 @@ def inverted_counts(clip: Any, frames: int) -> np.ndarray:
     """Returns the number of inverted cells in each of the `frames` that a clip shows, [f]; 0 where a simulated frame repeats."""
     known, counts, seen = {}, np.zeros(frames, dtype=int), set()
     for index in range(frames):
-        of, at = clip.simulated(index) if isinstance(clip, (CycleClip, LeadClip)) else (clip, index)
+        of, at = clip.simulated_at(index) if isinstance(clip, (CycleClip, LeadClip)) else (clip, index)
         every = known.setdefault(id(of), np.asarray(of.inverted_cells))
         if (id(of), at) not in seen and at < len(every):
             counts[index] = every[at]

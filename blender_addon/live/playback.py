@@ -48,7 +48,7 @@ def look_up(scene) -> None:
     for obj in objects:
         if not session.is_shown(obj, updates.state.rendering):
             continue
-        flesh = fleshes.of(obj)
+        flesh = fleshes.state_of(obj)
         ready = updates.is_ready(obj, scene, flesh)
         if not updates.state.rendering and session.show_arriving(obj, flesh, scene):
             continue
@@ -78,7 +78,7 @@ def compare(scene, depsgraph) -> None:
     """Simulates evaluated poses that differ from the simulated ones (without a window), or shows flesh at rest in them."""
     again = []
     for obj in fleshes.objects(scene):
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         if (
             flesh is None
             or flesh.clip is None

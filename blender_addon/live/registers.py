@@ -32,13 +32,13 @@ class Register(Generic[Life]):
         self._count = -1
         REGISTERS.append(self)
 
-    def of(self, obj: bpy.types.Object) -> Life:
+    def state_of(self, obj: bpy.types.Object) -> Life:
         """Returns what is kept of an object; at first that of one of which nothing is known."""
         if obj.session_uid not in self._lives:
             self._lives[obj.session_uid] = self.make()
         return self._lives[obj.session_uid]
 
-    def known(self, obj: bpy.types.Object) -> Life | None:
+    def known_state(self, obj: bpy.types.Object) -> Life | None:
         """Returns what is kept of an object, or None where nothing is."""
         return self._lives.get(obj.session_uid)
 
@@ -61,7 +61,7 @@ class Register(Generic[Life]):
         """Drops references to objects; the next query finds them again."""
         self._objects = None
 
-    def everywhere(self) -> list[bpy.types.Object]:
+    def all_objects(self) -> list[bpy.types.Object]:
         """Returns the objects of the file."""
         kept = self._objects
         # The count alone misses an object that was deleted while another was made.
@@ -74,7 +74,7 @@ class Register(Generic[Life]):
 
     def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
         """Returns the objects of a scene."""
-        found = self.everywhere()
+        found = self.all_objects()
         if found and scene.session_uid not in self._scenes:
             self._scenes[scene.session_uid] = [obj for obj in found if scene.objects.get(obj.name) == obj]
         return self._scenes.get(scene.session_uid, [])

@@ -39,7 +39,7 @@ class MainThreadCall:
         self._taken = threading.Event()
         self._free = threading.Lock()  # taken by whichever comes first: the main thread, or the thread that gives up
 
-    def do(self) -> None:
+    def run(self) -> None:
         """Runs the call, unless the other thread has given up."""
         if not self._free.acquire(blocking=False):
             return
@@ -85,7 +85,7 @@ def run_pending_calls() -> float:
     """Runs the errands of other threads, as a timer of the main thread; returns the seconds to its next call."""
     global _last_call_time
     while _pending_calls and not poses.silence_depth:  # a job that reads poses, or a tool in the hand, comes first
-        _pending_calls.popleft().do()
+        _pending_calls.popleft().run()
         _last_call_time = time.monotonic()
     return BUSY_INTERVAL if _pending_calls or time.monotonic() - _last_call_time < BUSY_TIME else IDLE_INTERVAL
 

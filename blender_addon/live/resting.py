@@ -25,8 +25,8 @@ def mismatch_reason(obj, scene, depsgraph, render: bool) -> str:
 
     Returns "" where it was simulated, or where no flesh is visible (`render`: in a render). Changes nothing.
     """
-    flesh = session.register.known(obj)
-    if flesh is None or not flesh.condition.showable or not session.is_shown(obj, render):
+    flesh = session.register.known_state(obj)
+    if flesh is None or not flesh.condition.is_showable or not session.is_shown(obj, render):
         return ""
     if not flesh.clip_start <= scene.frame_float <= flesh.clip_end:
         return "beside"
@@ -34,12 +34,12 @@ def mismatch_reason(obj, scene, depsgraph, render: bool) -> str:
         return ""
     if flesh.motion.differs(obj, scene.frame_current, depsgraph):
         return "changed"
-    return "displaced" if flesh.motion.displaced(scene.frame_current, depsgraph) else ""
+    return "displaced" if flesh.motion.displaced_collider(scene.frame_current, depsgraph) else ""
 
 
 def report_displaced(flesh, scene, depsgraph) -> None:
     """Reports the collider that has moved; the simulated motion stays in view."""
-    flesh.problem = DISPLACED_PROBLEM.format(flesh.motion.displaced(scene.frame_current, depsgraph))
+    flesh.problem = DISPLACED_PROBLEM.format(flesh.motion.displaced_collider(scene.frame_current, depsgraph))
 
 
 def follow_colliders(obj, flesh, scene, depsgraph) -> None:
@@ -67,7 +67,7 @@ def show_settled(obj: bpy.types.Object, flesh) -> None:
 
 def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
     """Shows, between two simulations, the flesh at rest in the artist's new pose."""
-    if not flesh.condition.showable or not session.is_shown(obj):
+    if not flesh.condition.is_showable or not session.is_shown(obj):
         return
     frame = scene.frame_current
     inside = flesh.clip_start <= frame <= flesh.clip_end

@@ -54,7 +54,7 @@ register = Register(Rider, lambda obj: obj.thew.made.rides)
 
 def riders_of(body: bpy.types.Object) -> list[bpy.types.Object]:
     """Returns the riders of a body."""
-    return [obj for obj in register.everywhere() if obj.thew.body == body]
+    return [obj for obj in register.all_objects() if obj.thew.body == body]
 
 
 def is_shown(obj: bpy.types.Object) -> bool:
@@ -78,7 +78,7 @@ def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> 
             report_problem(obj, str(error))
             continue
         report_problem(obj, off_body_remark(obj, layer, flesh))
-        skin.show(obj, register.of(obj), layer.offsets(offsets), frame)
+        skin.show(obj, register.state_of(obj), layer.offsets(offsets), frame)
 
 
 def hide_all(body: bpy.types.Object) -> None:
@@ -89,12 +89,12 @@ def hide_all(body: bpy.types.Object) -> None:
 
 def hide(obj: bpy.types.Object) -> None:
     """Shows a rider's plain skin."""
-    skin.clear(obj, register.of(obj))
+    skin.clear(obj, register.state_of(obj))
 
 
 def report_problem(obj: bpy.types.Object, problem: str) -> None:
     """Stores a problem with a rider, if it is new."""
-    rider = register.of(obj)
+    rider = register.state_of(obj)
     if rider.problem != problem or obj.thew.made.notes != problem:
         rider.problem = obj.thew.made.notes = problem
 
@@ -110,7 +110,7 @@ def off_body_remark(obj: bpy.types.Object, layer: layers.SkinLayer, flesh) -> st
 
 def binding_of(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.SkinLayer:
     """Returns the binding of the rider to the body at rest, computed again after a change of either."""
-    rider, made = register.of(obj), obj.thew.made
+    rider, made = register.state_of(obj), obj.thew.made
     key = (body.session_uid, flesh.lattice_key, flesh.place.metres_per_unit, tuple(made.mesh_rest))
     if rider.layer is not None and rider.key[:4] == key and rider.condition.mesh is Mesh.READ:
         return rider.layer

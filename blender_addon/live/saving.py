@@ -24,12 +24,12 @@ def before_save(*_):
         kept = None if obj.data.is_editmode else modifier.written_offsets(obj.data)
         if kept is not None:
             _saved_offsets[obj.session_uid] = kept
-    for obj in moving.everywhere():
+    for obj in moving.all_objects():
         keyframed.hide(obj)
-    for obj in fleshes.everywhere():
-        session.hide(obj, fleshes.known(obj))
+    for obj in fleshes.all_objects():
+        session.hide(obj, fleshes.known_state(obj))
         inside = obj.thew.cache == "FILE"
-        content = keeping.cache_content(fleshes.known(obj)) if inside else None
+        content = keeping.cache_content(fleshes.known_state(obj)) if inside else None
         if content is not None or not inside:
             cache_files.pack(obj, content)
 
@@ -37,8 +37,8 @@ def before_save(*_):
 @persistent
 def after_save(*_):
     """Shows the offsets again, and writes caches beside the file."""
-    for obj in fleshes.everywhere():
-        content = keeping.cache_content(fleshes.known(obj)) if obj.thew.cache == "FOLDER" else None
+    for obj in fleshes.all_objects():
+        content = keeping.cache_content(fleshes.known_state(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
             cache_files.write(obj, content)
     for obj in all_objects():
@@ -50,14 +50,14 @@ def after_save(*_):
 
 def all_objects() -> list[bpy.types.Object]:
     """Returns every object with flesh of either kind, and every rider."""
-    return [obj for each in registers.REGISTERS for obj in each.everywhere()]
+    return [obj for each in registers.REGISTERS for obj in each.all_objects()]
 
 
 def hide_opened() -> None:
     """Shows the plain skin in a file that was just opened, until its flesh is built."""
-    for obj in fleshes.everywhere():
+    for obj in fleshes.all_objects():
         session.hide(obj, None)
-    for obj in moving.everywhere():
+    for obj in moving.all_objects():
         keyframed.hide(obj)
     migrate_new_data()
 
@@ -65,7 +65,7 @@ def hide_opened() -> None:
 def migrate_new_data() -> None:
     """Migrates rigs, modifiers and node trees of earlier versions, in an opened file or after an append."""
     rig_layouts.migrate_all()
-    for obj in fleshes.everywhere():
+    for obj in fleshes.all_objects():
         if modifier.is_former_flesh(obj):
             modifier.migrate(obj)
             jobs.apply_state(obj)

@@ -28,7 +28,7 @@ def notice_edits(objects: list[bpy.types.Object], pending: bpy.types.Depsgraph |
         return
     meshes, keys = pending.id_type_updated("MESH"), pending.id_type_updated("ACTION")
     for obj in objects:
-        flesh = register.known(obj)
+        flesh = register.known_state(obj)
         if flesh is None:
             continue
         if meshes:
@@ -37,8 +37,8 @@ def notice_edits(objects: list[bpy.types.Object], pending: bpy.types.Depsgraph |
             report_event(obj, flesh, Event.CURVES_EDITED)
         report_event(obj, flesh, Event.LOOKED_CLOSELY)
     if meshes:
-        for rider in riding.register.everywhere():
-            report_event(rider, riding.register.of(rider), Event.MESH_TOUCHED)
+        for rider in riding.register.all_objects():
+            report_event(rider, riding.register.state_of(rider), Event.MESH_TOUCHED)
     if pending.id_type_updated("COLLECTION"):
         look_again()
 
@@ -100,10 +100,10 @@ def present(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None
     """Shows the artist's choice: the mode preview, the flesh at rest, or the clip."""
     offsets, settings, frame = None, obj.thew, scene.frame_float
     try:
-        if flesh.previews(settings.preview_mode):
+        if flesh.can_preview(settings.preview_mode):
             offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame)
         elif settings.settled and flesh.clip is not None:
-            offsets = flesh.settled(obj, frame)
+            offsets = flesh.settled_offsets(obj, frame)
     except core().ThewError as error:
         flesh.problem = sentence(str(error))
     show(obj, flesh, scene, offsets)
@@ -115,14 +115,14 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     Just beyond the clip's range, the clip fades into it.
     """
     settings, frame = obj.thew, scene.frame_float
-    if flesh.previews(settings.preview_mode):
+    if flesh.can_preview(settings.preview_mode):
         offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (pose.maps, pose.mesh))
     else:
         # A pose under the hand, or beyond the clip, shows at once, with its folds parted; the settled view solves contact in full.
         offsets = flesh.settled_at(
-            pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), settings.settled, pose.colliders
+            pose.maps, pose.mesh, flesh.rig_forces(obj, pose.controls), settings.settled, pose.colliders
         )
-        presence = 0.0 if settings.settled or flesh.clip is None else flesh.presence(frame)
+        presence = 0.0 if settings.settled or flesh.clip is None else flesh.clip_weight(frame)
         if 0.0 < presence < 1.0:
             offsets = flesh.offsets(frame) + np.float32(1.0 - presence) * offsets
     write(obj, flesh, offsets, scene)
@@ -131,7 +131,7 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
 def is_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
     """Returns whether the artist wants the motion under simulation, and the scene's frame of it is ready."""
     settings, ready = obj.thew, flesh.arriving
-    looked = ready is not None and not settings.settled and not flesh.previews(settings.preview_mode)
+    looked = ready is not None and not settings.settled and not flesh.can_preview(settings.preview_mode)
     return looked and ready.covers(scene.frame_float)
 
 
@@ -146,7 +146,7 @@ def show_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None = None) -> None:
     """Shows the clip at the scene's frame on the object, or other `offsets` float32[n, 3] at the pose of that frame."""
-    if not flesh.condition.showable:
+    if not flesh.condition.is_showable:
         hide(obj, flesh)
         return
     write(obj, flesh, flesh.offsets(scene.frame_float) if offsets is None else offsets, scene)

@@ -63,7 +63,7 @@ class ShotNote:
         return json.dumps({"format": NOTE_VERSION, **self.__dict__})
 
     @staticmethod
-    def of(clip: Any, name: str) -> ShotNote:
+    def from_clip(clip: Any, name: str) -> ShotNote:
         """Returns the note of a clip; raises a `Refusal` where it has none. `name`: the file's, in quotes."""
         refusal = f"{name} holds the clip of something that was not exported from Blender: no mesh here could show it"
         try:
@@ -131,7 +131,11 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     live = groups.frames(obj, scene)
     start, end = jobs.live_range(obj, live, start, end)
     first, last = groups.simulated_range(obj, scene, start, end)
-    flesh, bind_pose, build_settings = register.of(obj), BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
+    flesh, bind_pose, build_settings = (
+        register.state_of(obj),
+        BindPose.from_saved(obj),
+        BuildSettings.from_object(obj, scene).for_bake(),
+    )
     yield from span(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None), 0.0, 0.8)
     new = flesh.draft()
     new.rig_problems = dict(new.rig_problems)
@@ -148,7 +152,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         plan = simulating.with_run_in(
             new, plan, together.NO_LOOP_NOTE
         )  # only the others' shots know whether they repeat
-    if plan.goes_on:
+    if plan.continues:
         raise Refusal(
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one "
             f"shot cannot hold: export frames {live[0]} to {live[1]}, or let its motion not start as a cycle"
@@ -163,7 +167,9 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         [plan.begun.preroll, plan.begun.period, int(plan.begun.travels), plan.lead], list(plan.cuts), path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.touchable_things(new, place)],
     )  # fmt: skip
-    given = simulating.arguments(new, plan, *plan.posed(new, place), contact.SharedData(place), **plan.begun.options())
+    given = simulating.arguments(
+        new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.begun.options()
+    )
     return core().Shot(
         **{**given, **steps}, restarts=plan.restarts, notes={NOTE_KEY: note.text()}, name=obj.name
     ), contact.problems(new)
@@ -174,7 +180,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
 
     Raises a `Refusal` for a clip of another mesh, motion, size or range. `name`: the file's, in quotes.
     """
-    obj, note = found.obj, ShotNote.of(clip, name)
+    obj, note = found.obj, ShotNote.from_clip(clip, name)
     believed.check(obj)
     character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     check_subject(obj, note, clip, name, scene, character)
@@ -183,8 +189,8 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             f"{name} holds the frames {note.start} to {note.end} of {describe(obj)}, not {start} to {end}: bake those, or "
             "export more"
         )
-    bind_pose, build_settings = BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
-    flesh = register.of(obj)
+    bind_pose, build_settings = BindPose.from_saved(obj), BuildSettings.from_object(obj, scene).for_bake()
+    flesh = register.state_of(obj)
     new = flesh.draft()
     new.character, new.bind_pose, new.build_settings = character, bind_pose, build_settings
     new.place = building.body_place(character, bind_pose, build_settings)

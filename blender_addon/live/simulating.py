@@ -75,10 +75,10 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         if not plan.begun.period and build_settings.method != modal.METHOD:
             return display_clip(simulate_in_parts(new, plan, told, offer), plan)
         options = {**begun.options(), "restarts": plan.restarts}
-        clip = thew.simulate(**arguments(new, plan, *plan.posed(new), **options), progress=told)
+        clip = thew.simulate(**arguments(new, plan, *plan.core_inputs(new), **options), progress=told)
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         later = None
-        if plan.goes_on:
+        if plan.continues:
             later = thew.simulate(**arguments(new, plan, *after(new, plan, maps)), progress=told)
         return display_clip(clip, plan, later)
 
@@ -127,12 +127,12 @@ def progress_callback(progress):
 def clips_fit_plan(clips: Sequence, plan: SimulationPlan) -> bool:
     """Returns whether clips have the lengths of a plan."""
     first = plan.lead + len(plan.begun.turn(np.arange(plan.frames + 1)))
-    return len(clips[0]) == first and (len(clips) == 2) == plan.goes_on
+    return len(clips[0]) == first and (len(clips) == 2) == plan.continues
 
 
 def simulate_in_parts(new: BuildStages, plan: SimulationPlan, told, offer) -> Any:
     """Simulates a motion that does not repeat in parts, each of which is offered when it is done; returns the clip."""
-    maps, moved, collided = plan.posed(new)
+    maps, moved, collided = plan.core_inputs(new)
     clip, poses = None, len(maps)
     for start, end in arriving.parts(poses, plan.restarts):
 
@@ -187,7 +187,7 @@ class SimulationPlan:
     cuts: tuple[int, ...] = ()  # frames of the range, from 0, in which the flesh begins anew
 
     @property
-    def goes_on(self) -> bool:
+    def continues(self) -> bool:
         """Returns whether other motion follows a cycle."""
         return self.begun.period > 0 and self.live < self.frames
 
@@ -196,7 +196,9 @@ class SimulationPlan:
         """Returns the simulated frames, from 0, in which the flesh begins anew."""
         return tuple(self.lead + cut for cut in self.cuts)
 
-    def posed(self, new: BuildStages, place: MetricSpace | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
+    def core_inputs(
+        self, new: BuildStages, place: MetricSpace | None = None
+    ) -> tuple[np.ndarray, np.ndarray, Colliders]:
         """Returns poses in the metres of `place` (None: the body's), controls of the acting rigs, and colliders for the first
         simulation.
 
@@ -213,9 +215,9 @@ class SimulationPlan:
             return (
                 np.concatenate([(place or new.place).maps(*own), maps]),
                 np.concatenate([acting, controls]),
-                before.colliders.picked(rows),
+                before.colliders.at_poses(rows),
             )
-        return begun.turn(maps), begun.turn(controls), self.colliders.picked(begun.turn(np.arange(len(maps))))
+        return begun.turn(maps), begun.turn(controls), self.colliders.at_poses(begun.turn(np.arange(len(maps))))
 
 
 def make_plan(new: BuildStages) -> SimulationPlan:
@@ -270,7 +272,7 @@ def jumps(new: BuildStages) -> tuple[int, ...]:
 def with_lead(new: BuildStages, plan: SimulationPlan, lead: int | None = None) -> SimulationPlan:
     """Returns the plan extended by the motion before the range; `lead`: number of its poses (None: all that lead on)."""
     motion, build_settings = new.motion, new.build_settings
-    if not build_settings.lead or not motion.led:
+    if not build_settings.lead or not motion.lead_length:
         return plan
     before, maps = new.place.maps(motion.before.maps), new.place.maps(motion.maps)
     if lead is None:
@@ -302,7 +304,7 @@ def arguments(
         "body": new.body,
         "poses": poses,
         "fps": build_settings.fps,
-        "settings": build_settings.damped(new.body),
+        "settings": build_settings.with_damping(new.body),
         **extra,
         **contact.contact_arguments(new, collided, common),
         **pushed,
@@ -313,11 +315,11 @@ def arguments(
 def after(new: BuildStages, plan: SimulationPlan, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
     """Returns poses, controls and colliders of all that follows a cycle of poses `maps` [f + 1, b, 4, 4], led by turns of it."""
     begun, motion, seconds = plan.begun, new.motion, PERIODIC_AFTER * new.build_settings.fps
-    lead = begun.before(maps, seconds)
+    lead = begun.turns_before(maps, seconds)
     rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
     moves = np.repeat(begun.moves_before(motion.maps, seconds), begun.period, axis=0)
     moves = np.concatenate([moves, np.broadcast_to(np.eye(4), (len(maps), 4, 4))])
-    return np.concatenate([lead, maps]), plan.controls[rows], motion.colliders.picked(rows).led(moves)
+    return np.concatenate([lead, maps]), plan.controls[rows], motion.colliders.at_poses(rows).moved_by_maps(moves)
 
 
 def display_clip(clip: Any, plan: SimulationPlan, later: Any = None) -> Any:
@@ -326,7 +328,7 @@ def display_clip(clip: Any, plan: SimulationPlan, later: Any = None) -> Any:
         return LeadClip(clip, plan.lead)
     if later is not None:
         return CycleClip(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
-    repeats = plan.begun.period and not plan.goes_on and plan.frames > plan.begun.period + 1
+    repeats = plan.begun.period and not plan.continues and plan.frames > plan.begun.period + 1
     return CycleClip(clip, plan.begun) if repeats else clip
 
 

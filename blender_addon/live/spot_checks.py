@@ -32,14 +32,14 @@ def is_current(
         session.notice_edits([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
-    unread = flesh.restored or flesh.motion is None or flesh.motion.led < build_settings.lead
+    unread = flesh.restored or flesh.motion is None or flesh.motion.lead_length < build_settings.lead
     if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):
         return False
     spots = sorted({round(each) for each in np.linspace(*frames, CHECKED_FRAMES)})
 
     def differs(_i: int, frame: int) -> bool:
         depsgraph = view_layer.depsgraph
-        return flesh.motion.differs(obj, frame, depsgraph) or bool(flesh.motion.displaced(frame, depsgraph))
+        return flesh.motion.differs(obj, frame, depsgraph) or bool(flesh.motion.displaced_collider(frame, depsgraph))
 
     with poses.show_hidden([found.armature, obj]):
         differing = yield from poses.play_frames(scene, spots, differs, "Looking at frame")

@@ -113,12 +113,14 @@ def build(
 def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Member:
     """Builds the member for another object, simulated together with `mine`, whose settings are about to take effect."""
     names = {mine.obj.name, *mine.build_settings.others}
-    build_settings = BuildSettings.of(other, scene)
+    build_settings = BuildSettings.from_object(other, scene)
     asked = build_settings.contact
     things = tuple(each for each in asked.colliders if each.key not in {(name, "") for name in names})
     asked = replace(asked, colliders=things, others=tuple(sorted(names - {other.name})))
     build_settings = replace(build_settings, live=mine.build_settings.live, contact=asked)
-    return Member(reading.subject(other, view_layer), register.of(other), BindPose.saved(other), build_settings)
+    return Member(
+        reading.subject(other, view_layer), register.state_of(other), BindPose.from_saved(other), build_settings
+    )
 
 
 def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> None:
@@ -166,7 +168,7 @@ def exported_place(found: reading.Subject, flesh: Flesh, scene, view_layer) -> t
     """Returns the common place and the steps a second for an exported object that may be simulated with others; None if it has
     none.
     """
-    mine = Member(found, flesh, BindPose.saved(found.obj), BuildSettings.of(found.obj, scene))
+    mine = Member(found, flesh, BindPose.from_saved(found.obj), BuildSettings.from_object(found.obj, scene))
     if not mine.build_settings.others:
         return None
     members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
@@ -307,7 +309,7 @@ def simulate_members(
             clips = thew.simulate_shots([thew.Shot(**each) for each in given], told)
         else:
             clips = simulate_in_parts(given, plans[0].restarts, told, offer)
-        if any(plan.goes_on for plan in plans):
+        if any(plan.continues for plan in plans):
             shots = [
                 thew.Shot(**following_shot_arguments(new, plan, common, rate))
                 for new, plan in zip(drafts, plans, strict=True)
@@ -357,7 +359,7 @@ def shot_arguments(
     new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, **options
 ) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of one member."""
-    given = simulating.arguments(new, plan, *plan.posed(new, common.place), common, **plan.begun.options())
+    given = simulating.arguments(new, plan, *plan.core_inputs(new, common.place), common, **plan.begun.options())
     return {**given, **options}
 
 

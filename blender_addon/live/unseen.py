@@ -34,7 +34,7 @@ def hidden_reason(obj: bpy.types.Object, flesh: Flesh | None) -> str:
         return f"The modifier “{mine.name}” stands before “{armature.name}”: move it right behind"
     if obj.mode in {"EDIT", "SCULPT"}:
         return f"{obj.mode.capitalize()} Mode shows the plain skin"
-    if flesh is not None and flesh.clip is not None and not flesh.condition.showable:
+    if flesh is not None and flesh.clip is not None and not flesh.condition.is_showable:
         return "The mesh or its bones have changed: play, or press Simulate"
     return ""
 

@@ -90,7 +90,7 @@ def is_ready(obj, scene, flesh) -> bool:
         return False
     condition = flesh.condition
     hopeless = (
-        condition.build is Build.FAILED and condition.trusted and flesh.tried == validity.update_inputs(obj, scene)
+        condition.build is Build.FAILED and condition.is_trusted and flesh.tried == validity.update_inputs(obj, scene)
     )
     if not windows.is_headless() and not state.rendering:
         if not hopeless and (may_read_playing(obj) or not validity.motion_differs(obj, scene, flesh)):
@@ -127,7 +127,7 @@ def give_up(obj, scene, flesh, error: BaseException) -> None:
 
 def wait(obj: bpy.types.Object) -> None:
     """Schedules an update of `obj` for when nothing has changed for a moment."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     quick = flesh is not None and flesh.modal and obj.thew.method == flesh.build_settings.method
     wait_for(obj, SHORT_DELAY if quick else SETTING_DELAY)
     state.overriding[obj.session_uid] = state.waiting[obj.session_uid]
@@ -153,7 +153,7 @@ def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.D
     """
     edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
     for obj in objects:
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         if flesh is None:
             continue
         report_event(obj, flesh, Event.CURVES_EDITED)
@@ -232,7 +232,7 @@ def start_next() -> bool:
         if is_keyframed(obj):
             state.stepper, state.worked = Stepper(keyframed.update(obj, scene)), obj
             return True
-        flesh = fleshes.of(obj)
+        flesh = fleshes.state_of(obj)
         try:
             if not validity.is_outdated(obj, scene, flesh):
                 continue
@@ -257,7 +257,7 @@ def show_arriving() -> None:
         return
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         if flesh is None or flesh.arriving is None or not session.is_shown(obj):
             continue
         part = flesh.arriving  # the simulating thread may replace it
@@ -270,7 +270,7 @@ def show_last_finished() -> None:
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
         if state.seen.pop(obj.session_uid, None) is not None and session.is_shown(obj):
-            session.present(obj, fleshes.of(obj), scene)
+            session.present(obj, fleshes.state_of(obj), scene)
     state.seen.clear()
 
 
@@ -284,7 +284,7 @@ def is_superseded() -> bool:
         or windows.is_stroking()
     ):
         return False
-    flesh, now = fleshes.of(obj), update_inputs(obj, bpy.context.scene)
+    flesh, now = fleshes.state_of(obj), update_inputs(obj, bpy.context.scene)
     if now == state.started_from:
         return False
     # A lattice under way is not started again for settings on which it does not depend.
@@ -300,7 +300,7 @@ def is_superseded() -> bool:
 
 def update_inputs(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
     """Returns the inputs of an update, and the counts of edits of the mesh and of curves."""
-    flesh = fleshes.of(obj)
+    flesh = fleshes.state_of(obj)
     return validity.update_inputs(obj, scene), flesh.touches, flesh.curve_edits
 
 
@@ -316,7 +316,7 @@ def finish_update() -> None:
     if not isinstance(stepper.error, EXPECTED_ERRORS):
         traceback.print_exception(stepper.error)
     if not is_keyframed(obj):
-        give_up(obj, bpy.context.scene, fleshes.of(obj), stepper.error)
+        give_up(obj, bpy.context.scene, fleshes.state_of(obj), stepper.error)
 
 
 def drop_update(obj: bpy.types.Object) -> bool:

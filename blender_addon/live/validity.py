@@ -31,15 +31,15 @@ def is_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
 def is_outdated_alone(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     """Returns the same for the object alone, without the others."""
     condition = flesh.condition
-    if not condition.showable or not condition.trusted:
+    if not condition.is_showable or not condition.is_trusted:
         return True
     if flesh.mesh_uid != obj.data.session_uid:  # the object has another mesh
         return True
     if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
-    if condition.behind and windows.is_playing():  # keys are dragged while playback stands, and many times
+    if condition.is_behind and windows.is_playing():  # keys are dragged while playback stands, and many times
         return True
-    if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*flesh.build_settings.live):
+    if flesh.build_settings != BuildSettings.from_object(obj, scene) or not flesh.covers(*flesh.build_settings.live):
         return True
     return controls_moved(obj, flesh)
 
@@ -47,7 +47,7 @@ def is_outdated_alone(obj, scene, flesh: Flesh, still: bool | None = None) -> bo
 def unedited_others(obj, scene) -> list[tuple[bpy.types.Object, Flesh | None]]:
     """Returns the objects simulated with `obj`, except skins being edited or sculpted, which count once their mode is left."""
     others = groups.others(obj, scene)
-    return [(other, register.known(other)) for other in others if other.mode not in {"EDIT", "SCULPT"}]
+    return [(other, register.known_state(other)) for other in others if other.mode not in {"EDIT", "SCULPT"}]
 
 
 def motion_differs(obj, scene, flesh: Flesh) -> bool:
@@ -57,7 +57,7 @@ def motion_differs(obj, scene, flesh: Flesh) -> bool:
 
 def is_behind(obj, scene, flesh: Flesh) -> bool:
     """Returns whether its motion, or that of one simulated with it, differs or has edited keys."""
-    return any(each.behind for each in conditions(obj, scene, flesh))
+    return any(each.is_behind for each in conditions(obj, scene, flesh))
 
 
 def conditions(obj, scene, flesh: Flesh) -> list[Condition]:
@@ -68,25 +68,25 @@ def conditions(obj, scene, flesh: Flesh) -> list[Condition]:
 def changed_other(obj, scene) -> str:
     """Returns the name, in quotes, of one simulated with it whose motion has changed since; "" where all are unchanged."""
     others = ((other, known) for other, known in unedited_others(obj, scene) if known is not None)
-    changed = (describe(o) for o, known in others if known.condition.behind or known.problem == POSE_CHANGED_TEXT)
+    changed = (describe(o) for o, known in others if known.condition.is_behind or known.problem == POSE_CHANGED_TEXT)
     return next(changed, "")
 
 
 def update_inputs(obj, scene) -> tuple:
     """Returns the inputs of an update that are cheap to read."""
     others = (
-        (other.name, BuildSettings.of(other, scene), known and (known.touches, known.condition.trusted))
+        (other.name, BuildSettings.from_object(other, scene), known and (known.touches, known.condition.is_trusted))
         for other, known in unedited_others(obj, scene)
     )
-    return BuildSettings.of(obj, scene), obj.thew.frames(scene), *others
+    return BuildSettings.from_object(obj, scene), obj.thew.frames(scene), *others
 
 
 def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int]) -> bool:
     """Returns whether the poses of those frames that were read, with all that was read along, are still valid."""
     condition = flesh.condition
-    if not (condition.showable and flesh.covers(*frames)) or condition.behind or controls_moved(obj, flesh):
+    if not (condition.is_showable and flesh.covers(*frames)) or condition.is_behind or controls_moved(obj, flesh):
         return False
-    if flesh.motion.led < build_settings.lead:
+    if flesh.motion.lead_length < build_settings.lead:
         return False
     return flesh.motion.colliders.asked == colliders.reading_keys(build_settings.collides_with)
 
@@ -99,7 +99,7 @@ def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
 def bake_differs(obj, scene) -> bool:
     """Returns whether a bake plays that was made with other settings than the present ones."""
     made = obj.thew.made
-    return made.shows_bake and made.baked_settings not in {"", BuildSettings.of(obj, scene).baked_key()}
+    return made.shows_bake and made.baked_settings not in {"", BuildSettings.from_object(obj, scene).baked_key()}
 
 
 def mesh_holds(obj, flesh: Flesh) -> bool:

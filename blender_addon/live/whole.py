@@ -37,7 +37,7 @@ class CharacterCast:
     riders: list[tuple[bpy.types.Object, bpy.types.Object]] = field(default_factory=list)  # (rider, body)
     left: list[str] = field(default_factory=list)  # a sentence each, without its full stop
 
-    def said(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Returns sentences on the other meshes: one for each body with riders, and one for each mesh that was left."""
         told = []
         for body in self.bodies:
@@ -219,7 +219,7 @@ def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, vi
 
 def is_hard(body: bpy.types.Object) -> bool:
     """Returns whether the automatic map leaves a body with flesh hard throughout, as it does machines."""
-    return float(np.max(register.of(body).automatic.flesh)) <= MAX_MACHINE_FLESH
+    return float(np.max(register.state_of(body).automatic.flesh)) <= MAX_MACHINE_FLESH
 
 
 def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:

@@ -59,7 +59,7 @@ class MeshInterior:
     is_open: bool
 
     @staticmethod
-    def of(surface: Any) -> MeshInterior:
+    def sample(surface: Any) -> MeshInterior:
         """Samples the inside of a surface."""
         vertices = np.asarray(surface.vertices)[np.unique(np.asarray(surface.triangles))]
         low, high = vertices.min(axis=0), vertices.max(axis=0)
@@ -99,7 +99,7 @@ class BodyCast:
 
 def find_bodies(parts: list[MeshPart]) -> BodyCast:
     """Returns the bodies among the meshes of a character; empty where weights bend none."""
-    solids = [MeshInterior.of(part.surface) for part in parts]
+    solids = [MeshInterior.sample(part.surface) for part in parts]
     able = [i for i, part in enumerate(parts) if part.bones]
     order = sorted(able, key=lambda i: (-solids[i].volume, -solids[i].inside, -solids[i].size, i))
     order = [i for i in order if not is_worn(i, able, parts, solids)] or order

@@ -97,9 +97,9 @@ class Skeleton:
 
     def limb(self, starts: tuple[str, ...]) -> list[int]:
         """Returns the bones whose names begin with one of the words, and those below them."""
-        return self.with_below(i for i, name in enumerate(self.names) if words(name)[0].startswith(starts))
+        return self.with_descendants(i for i, name in enumerate(self.names) if words(name)[0].startswith(starts))
 
-    def with_below(self, bones) -> list[int]:
+    def with_descendants(self, bones) -> list[int]:
         """Returns `bones` and all bones below them."""
         chosen = set(bones)
         for i in range(len(self.names)):

@@ -32,7 +32,7 @@ class CarriedVertices:
     group: np.ndarray  # int64[r] vertices with one number move as one
     parted: int  # number of doubled vertices that sculpts part, the last ones
 
-    def moved(self, displacements: np.ndarray) -> np.ndarray:
+    def carry(self, displacements: np.ndarray) -> np.ndarray:
         """Returns the displacements [..., r, 3] of the vertices for displacements [..., m, 3] of the points."""
         each = (self.shares[:, :, None] * displacements[..., self.corners, :]).sum(axis=-2)
         return sculpts.means(each, self.group)[..., self.group, :]
@@ -78,13 +78,11 @@ def split_riders(
         if label.max() > other.max() + MIN_TORN_PARTS:
             welded, label, torn = whole, other, True
     basis = shapes[0].astype(np.float64)
-    own = welded.only(leading_triangles(welded.gathered(basis), welded.triangles, label))
+    own = welded.with_triangles(leading_triangles(welded.gather(basis), welded.triangles, label))
     small = np.flatnonzero((welded.point >= 0) & (own.point < 0))
-    riders = _place_on_surface(
-        thew, own.gathered(basis), own.triangles, small, basis[small], label[welded.point[small]]
-    )
+    riders = _place_on_surface(thew, own.gather(basis), own.triangles, small, basis[small], label[welded.point[small]])
     if torn:
-        apart = np.abs(shapes - own.spread(own.gathered(shapes))).max(axis=(0, 2)) > sculpts.WELD_TOLERANCE * size
+        apart = np.abs(shapes - own.vertex_values(own.gather(shapes))).max(axis=(0, 2)) > sculpts.WELD_TOLERANCE * size
         riders = _add_doubles(riders, np.flatnonzero(apart & (own.point >= 0)), own.point)
     return own, riders if len(riders.vertices) else None
 

@@ -45,7 +45,7 @@ class Collider:
         """Returns its vertices at a pose, Blender's world, float64[n, 3]."""
         return transform(self.matrices[index], self.shapes[index].astype(np.float64))
 
-    def picked(self, rows: np.ndarray) -> Collider:
+    def at_poses(self, rows: np.ndarray) -> Collider:
         """Returns the collider at those poses alone, in that order."""
         return replace(self, matrices=self.matrices[rows], shapes=tuple(self.shapes[row] for row in rows))
 
@@ -57,15 +57,15 @@ class Collider:
         return float(np.linalg.norm(crosses, axis=1).sum()) / size**2 if size > 0.0 else 0.0
 
     @property
-    def rest(self) -> int:
+    def first_solid_pose(self) -> int:
         """Returns the first pose in which it is not flat to a line or a point; -1 without one."""
         if self.rigid and not is_singular(self.matrices[0]):
             return 0 if self.area(0) > 1e-9 else -1
         return next((index for index in range(len(self.shapes)) if self.area(index) > 1e-9), -1)
 
-    def given(self, place: MetricSpace) -> tuple[np.ndarray, np.ndarray | None]:
+    def core_motion(self, place: MetricSpace) -> tuple[np.ndarray, np.ndarray | None]:
         """Returns its vertices [n, 3] in metres, and its motion in the core's form: maps [f, 4, 4], vertices [f, n, 3], or None."""
-        rest = max(self.rest, 0)
+        rest = max(self.first_solid_pose, 0)
         vertices = place.points(self.world(rest))
         if not self.moves:
             return vertices, None
@@ -107,7 +107,7 @@ def as_rotation(matrix: np.ndarray) -> np.ndarray:
 class Colliders:
     """All colliders of one object's flesh."""
 
-    asked: tuple = ()  # identities of the colliders to read: see `scene.colliders.Asked.which`
+    asked: tuple = ()  # identities of the colliders to read: see `scene.colliders.ColliderRequest.reading_key`
     each: tuple[Collider, ...] = ()
     problems: tuple[str, ...] = ()  # why others are left out, sentences
 
@@ -123,11 +123,11 @@ class Colliders:
                 digest.update(np.ascontiguousarray(shape).data)
         return digest.digest() if self.each else b""
 
-    def picked(self, rows: np.ndarray) -> Colliders:
+    def at_poses(self, rows: np.ndarray) -> Colliders:
         """Returns the colliders at those poses alone, in that order."""
-        return replace(self, each=tuple(each.picked(rows) for each in self.each))
+        return replace(self, each=tuple(each.at_poses(rows) for each in self.each))
 
-    def led(self, maps: np.ndarray) -> Colliders:
+    def moved_by_maps(self, maps: np.ndarray) -> Colliders:
         """Returns the colliders, moved at each pose by that pose's affine map of the world [f, 4, 4]."""
         return replace(self, each=tuple(replace(each, matrices=maps @ each.matrices) for each in self.each))
 

@@ -99,7 +99,7 @@ class ContactCollector:
             self.forces[a, b] = self.forces.get((a, b), 0.0) + much
             self.when.setdefault((a, b), []).append(frame)
 
-    def met(self) -> ContactSummary:
+    def summary(self) -> ContactSummary:
         """Returns the result."""
         ranked = sorted(self.forces, key=lambda pair: (-self.forces[pair], pair))
         pairs = tuple(ContactPair(pair, tuple(self.when[pair]), self.forces[pair]) for pair in ranked)
@@ -122,7 +122,7 @@ class ClipContacts:
     may_stiffen: bool = False  # more Elastic Joints would part more of the skin's folds
 
     @staticmethod
-    def of(
+    def from_clip(
         clip: Any,
         frames: range,
         bones: list[str],
@@ -160,19 +160,19 @@ class ClipContacts:
             own.add(frame, both[mine], force[mine], overlaps[mine], known[mine])
             others.add(frame, both[~mine], force[~mine], overlaps[~mine], np.ones((~mine).sum(), dtype=bool))
         held = tuple(frame for index, frame in enumerate(frames) if held_cell_count(clip, index))
-        met = own.met() if itself else None
+        met = own.summary() if itself else None
         folded = tuple(
             frame for index, frame in enumerate(frames) if clip.folds(index).max(initial=0.0) > MIN_FOLD_SHARE
         )
         return ClipContacts(
-            size, tuple(bones), tuple(things), met, others.met(), strongest, held,
+            size, tuple(bones), tuple(things), met, others.summary(), strongest, held,
             find_buried(clip, frames, body), folded, may_stiffen,
         )  # fmt: skip
 
 
 def held_cell_count(clip: Any, index: int) -> int:
     """Returns the number of cells that bones alone hold near inversion at frame `index` of a clip's display."""
-    clip, at = clip.simulated(index) if isinstance(clip, (CycleClip, LeadClip)) else (clip, index)
+    clip, at = clip.simulated_at(index) if isinstance(clip, (CycleClip, LeadClip)) else (clip, index)
     counts = clip.held_cells
     return int(counts[at % len(counts)])
 

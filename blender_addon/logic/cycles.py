@@ -71,7 +71,7 @@ class Beginning:
             return rows
         return rows[: self.period + 1] if self.travels else np.concatenate([rows[: self.period], rows[:1]])
 
-    def before(self, maps: np.ndarray, frames: float) -> np.ndarray:
+    def turns_before(self, maps: np.ndarray, frames: float) -> np.ndarray:
         """Returns the turns of the cycle that lead to poses `maps` [f + 1, b, 4, 4], over at least `frames` frames."""
         return np.concatenate([move @ maps[: self.period] for move in self.moves_before(maps, frames)])
 
@@ -81,7 +81,7 @@ class Beginning:
         back, turns = np.linalg.inv(step), int(np.ceil(frames / self.period))
         return np.stack([np.linalg.matrix_power(back, k) for k in range(turns, 0, -1)])
 
-    def at(self, index: int) -> int:
+    def simulated_frame(self, index: int) -> int:
         """Returns the simulated frame that shows frame `index` of the range."""
         return index % self.period if self.period and not self.travels else index
 

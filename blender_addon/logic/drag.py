@@ -80,7 +80,7 @@ class HeldPoint:
         """Returns the target displacement of the vertex, [3]."""
         return self.start + self.part * self.displacement()
 
-    def allowed(self) -> float:
+    def allowed_share(self) -> float:
         """Returns the part of the way that bones allow, valid while rotations are small."""
         way = self.displacement()
         bent = np.linalg.norm(np.tensordot(way, self.bends, axes=1), axis=1).max()
@@ -125,12 +125,12 @@ class ModalDrag:
         return self._moved
 
     @property
-    def quiet(self) -> bool:
+    def is_at_rest(self) -> bool:
         """Returns whether nothing is held and the flesh is at rest again."""
         swing = np.abs(self.simulation.amplitudes) + np.abs(self.simulation.velocities) / np.sqrt(self._eigenvalues)
         return not self.grips and float((swing * self._peaks).sum()) < REST_TOLERANCE * self.size
 
-    def left(self) -> float:
+    def remaining_distance(self) -> float:
         """Returns the largest distance of a held point from its wanted place, metres."""
         skin = self.displacements
         return max((float(np.linalg.norm(grip.wanted - skin[grip.vertex])) for grip in self.grips), default=0.0)
@@ -192,7 +192,7 @@ class ModalDrag:
         if not steps:
             return
         for grip in self.grips:
-            grip.part = min(grip.part, grip.allowed())
+            grip.part = min(grip.part, grip.allowed_share())
         for _ in range(steps):
             for grip in self.grips:
                 way = grip.goal() + grip.more - grip.prescribed
@@ -219,7 +219,7 @@ class ModalDrag:
         for grip in self.grips:
             missed = places[grip.node] - skin[grip.vertex] - grip.more
             grip.more = grip.more + CORRECTION_RATE * missed
-            part = min(1.0, grip.part * allowed / max(farthest, 1e-30), grip.allowed())
+            part = min(1.0, grip.part * allowed / max(farthest, 1e-30), grip.allowed_share())
             grip.part = max(grip.part + SHARE_RATE * (part - grip.part), MIN_DRAGGED_SHARE)
 
     def _note(self, held: dict) -> None:

@@ -42,7 +42,7 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
-    edited = flesh is not None and flesh.condition.behind
+    edited = flesh is not None and flesh.condition.is_behind
     if problem == POSE_CHANGED_TEXT:
         return Health("TOLD", EDITED_TEXT if flesh.condition.motion is Motion.KEYED else problem)
     if problem:

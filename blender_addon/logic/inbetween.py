@@ -32,7 +32,7 @@ class SculptedSurface:
     riders: carried.CarriedVertices | None  # vertices that the points carry along
 
     @staticmethod
-    def of(
+    def weld_mesh(
         thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str
     ) -> SculptedSurface:
         """Welds a mesh and builds its shell; `sculpted` [k, n, 3]: shapes whose parted vertices are not welded."""
@@ -41,29 +41,29 @@ class SculptedSurface:
         welded, riders = carried.split_riders(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face with an area: keyframed flesh needs a surface")
-        rest = welded.gathered(basis.astype(np.float64))
+        rest = welded.gather(basis.astype(np.float64))
         # The core's points are in its unit already.
         shell = thew.Shell(rest * scale, welded.triangles, bending=bending, unit=1.0)
         return SculptedSurface(basis, scale, welded, shell, rest, riders)
 
     def points(self, shape: np.ndarray) -> np.ndarray:
         """Returns shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
-        return self.welded.gathered(shape.astype(np.float64)) * self.scale
+        return self.welded.gather(shape.astype(np.float64)) * self.scale
 
-    def moved(self, points: np.ndarray) -> np.ndarray:
+    def rider_displacements(self, points: np.ndarray) -> np.ndarray:
         """Returns the displacements of the riders from the basis, [..., r, 3], for points of the core [..., m, 3]."""
-        return self.riders.moved(np.asarray(points, dtype=np.float64) / self.scale - self.rest)
+        return self.riders.carry(np.asarray(points, dtype=np.float64) / self.scale - self.rest)
 
     def shape(self, points: np.ndarray, instead: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Returns points of the core [m, 3] as a shape of the mesh, float32[n, 3].
 
         Loose vertices are taken from `instead`; riders move on from there as the points did from `before`.
         """
-        shape = self.welded.spread(np.asarray(points, dtype=np.float64)) / self.scale
-        shape[self.welded.loose] = instead[self.welded.loose]
+        shape = self.welded.vertex_values(np.asarray(points, dtype=np.float64)) / self.scale
+        shape[self.welded.loose_vertices] = instead[self.welded.loose_vertices]
         if self.riders is not None:
             own = self.riders.vertices
-            shape[own] = instead[own] + self.moved(points) - self.moved(before)
+            shape[own] = instead[own] + self.rider_displacements(points) - self.rider_displacements(before)
         return shape.astype(np.float32)
 
     def notes(self) -> list[str]:
@@ -79,13 +79,13 @@ class SculptedSurface:
             notes.append(f"{count} move as one with the vertex in the same place")
         if riding:
             notes.append(f"{plural(riding, 'vertex', 'vertices')} of small parts ride on the surface nearest to them")
-        alone = len(self.welded.loose) - riding
+        alone = len(self.welded.loose_vertices) - riding
         if alone:
             count = plural(alone, "loose vertex follows", "loose vertices follow")
             notes.append(f"{count} plain curves, for no face holds them")
-        return [sentence(text) for text in [*notes, *map(self.named, self.shell.report())]]
+        return [sentence(text) for text in [*notes, *map(self.in_artist_terms, self.shell.report())]]
 
-    def named(self, text: str, keys: Sequence[Key] = ()) -> str:
+    def in_artist_terms(self, text: str, keys: Sequence[Key] = ()) -> str:
         """Returns a sentence of the core with the mesh's own vertices and the names of keyframes."""
 
         def vertex(found: re.Match) -> str:
@@ -106,7 +106,9 @@ class Inbetween:
         """`shapes`: as `scene.keyframe_shapes.MeshShapes`; `name`: the object's, in quotes."""
         names = list(shapes.keys)
         self.name, self.plan = name, plan
-        self.surface = SculptedSurface.of(thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name)
+        self.surface = SculptedSurface.weld_mesh(
+            thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name
+        )
         self.notes = self.surface.notes()
         for each in names:
             what = f"the shape key “{each}” of {name}"
@@ -116,7 +118,7 @@ class Inbetween:
         self.segments, self.parts, self._points = segments(plan), [], []
         for i, segment in enumerate(self.segments):
             self.parts.append(self._build(thew, segment, i, progress))
-            told_of = [sentence(self.surface.named(note, segment.keys)) for note in self.parts[-1].notes]
+            told_of = [sentence(self.surface.in_artist_terms(note, segment.keys)) for note in self.parts[-1].notes]
             self.notes += [text for text in told_of if text not in self.notes]
         self._spots: list[list] = [[] for _ in self.parts]
         self.adjust(plan, shapes)
@@ -158,7 +160,7 @@ class Inbetween:
         try:
             yield
         except (self._core.InputError, self._core.MotionError) as error:
-            raise Refusal(f"{self.name}: {self.surface.named(str(error), segment.keys)}") from error
+            raise Refusal(f"{self.name}: {self.surface.in_artist_terms(str(error), segment.keys)}") from error
 
     def adjust(self, plan: KeyframePlan, shapes: Any = None) -> None:
         """Applies new dials, times and velocities; `plan` has the structure that was built."""
@@ -216,29 +218,31 @@ class Inbetween:
         key = (frame, plain)
         if not self._cached or self._cached[0] != key:
             surface, points = self.surface, self.points(frame, plain)
-            offsets = surface.welded.spread(np.asarray(points, dtype=np.float64)) / surface.scale - surface.basis
+            offsets = surface.welded.vertex_values(np.asarray(points, dtype=np.float64)) / surface.scale - surface.basis
             offsets = offsets.astype(np.float32)
-            if len(surface.welded.loose):
-                offsets[surface.welded.loose] = self._apart(frame, surface.welded.loose)
+            if len(surface.welded.loose_vertices):
+                offsets[surface.welded.loose_vertices] = self._loose_offsets(frame, surface.welded.loose_vertices)
             if surface.riders is not None:
-                offsets[surface.riders.vertices] = self._riding(frame, points)
+                offsets[surface.riders.vertices] = self._rider_offsets(frame, points)
             self._cached = (key, offsets)
         return self._cached[1]
 
-    def _apart(self, frame: float, loose: np.ndarray) -> np.ndarray:
+    def _loose_offsets(self, frame: float, loose: np.ndarray) -> np.ndarray:
         """Returns offsets of loose vertices, on plain curves."""
         values = self._shapes.stack([key.name for key in self.plan.keys])[:, loose] - self.surface.basis[loose]
-        return self._plain(frame, values)
+        return self._plain_points(frame, values)
 
-    def _riding(self, frame: float, points: np.ndarray) -> np.ndarray:
+    def _rider_offsets(self, frame: float, points: np.ndarray) -> np.ndarray:
         """Returns offsets of riders: moved by the points beneath, plus on plain curves the keys' own displacements of them."""
         own = self.surface.riders.vertices
         if self._besides is None:
             shapes = self._shapes.stack([key.name for key in self.plan.keys])
-            self._besides = shapes[:, own] - self.surface.basis[own] - self.surface.moved(self.surface.points(shapes))
-        return self.surface.moved(points) + self._plain(frame, self._besides)
+            self._besides = (
+                shapes[:, own] - self.surface.basis[own] - self.surface.rider_displacements(self.surface.points(shapes))
+            )
+        return self.surface.rider_displacements(points) + self._plain_points(frame, self._besides)
 
-    def _plain(self, frame: float, values: np.ndarray) -> np.ndarray:
+    def _plain_points(self, frame: float, values: np.ndarray) -> np.ndarray:
         keys = self.plan.keys
         at = motion_frame(frame, keys[0].frame, keys[-1].frame, self.plan.cyclic)
         return sculpts.cubic([key.frame for key in keys], values, [at], self.plan.cyclic)[0]
@@ -257,7 +261,7 @@ class Inbetween:
                 rows.append(np.pad(curve, ((0, 0), (0, count - curve.shape[1]))))
         return np.concatenate(frames), np.concatenate(ours), np.concatenate(plain)
 
-    def modelled(self, frame: float, vertices: list[int], positions: np.ndarray) -> np.ndarray:
+    def model_shape(self, frame: float, vertices: list[int], positions: np.ndarray) -> np.ndarray:
         """Returns the shape at `frame` with some vertices dragged to `positions` [p, 3], object space, within the reduced space,
         float32[n, 3].
         """

@@ -32,7 +32,7 @@ class LooseVertices:
     starts: np.ndarray  # int [k] start of each one's neighbours
 
     @staticmethod
-    def of(far: np.ndarray, edges: np.ndarray) -> LooseVertices:
+    def from_edges(far: np.ndarray, edges: np.ndarray) -> LooseVertices:
         """Builds the far vertices; `far` [m]: 0 for vertices that stay as they are, 1 for fully smoothed ones; `edges` [e, 2]."""
         both = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64)
         both = both[far[both[:, 0]] > 0.0]
@@ -40,7 +40,7 @@ class LooseVertices:
         vertices, starts = np.unique(both[:, 0], return_index=True)
         return LooseVertices(vertices, far[vertices, None].astype(np.float32), both[:, 1], starts)
 
-    def even(self, offsets: np.ndarray) -> None:
+    def smooth(self, offsets: np.ndarray) -> None:
         """Smooths `offsets` float32[m, 3] in place."""
         if not len(self.vertices):
             return
@@ -65,7 +65,7 @@ class SkinLayer:
     def offsets(self, skin: np.ndarray) -> np.ndarray:
         """Returns the offsets of the layer, float32[m, 3], for offsets `skin` [n, 3] of the skin; any space."""
         offsets = np.einsum("mi,mij->mj", self.shares, np.asarray(skin, dtype=np.float32)[self.corners])
-        self.loose.even(offsets)
+        self.loose.smooth(offsets)
         hard = self.pieces >= 0
         if hard.any():
             piece, grip = self.pieces[hard], self.grip[hard]
@@ -90,7 +90,7 @@ def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | 
     pieces = hard_pieces(points, edges, weights, MAX_PIECE_SIZE * size, distance > SMOOTHING_START * size)
     grip = piece_weights(points, pieces, distance, MAX_PIECE_SIZE * size, SMOOTHING_START * size)
     far = np.clip((distance / size - SMOOTHING_START) / (FULL_SMOOTHING - SMOOTHING_START), 0.0, 1.0)
-    return SkinLayer(corners, shares, pieces, grip, distance, LooseVertices.of(far, edges))
+    return SkinLayer(corners, shares, pieces, grip, distance, LooseVertices.from_edges(far, edges))
 
 
 def barycentric(points: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ class Limb:
         self.model, self.into, self.back = model, np.asarray(into, dtype=np.float64), np.linalg.inv(into)
         self.hand = -1.0 if mirrors(self.into) else 1.0
 
-    def at(self, coordinates) -> np.ndarray:
+    def points_at(self, coordinates) -> np.ndarray:
         """Returns the points of figural coordinates [n, 4], [n, 3]."""
         return transform(self.into, self.model.points(np.atleast_2d(np.asarray(coordinates, dtype=np.float64))))
 
@@ -65,12 +65,12 @@ class Limb:
             return LimbPlace(coordinates, np.zeros(3))
         u = self.nearest(point)
         coordinates = np.array([u, 0.0, 0.0, 0.0])
-        away = self.frame(coordinates).T @ (point - self.at(coordinates)[0])
+        away = self.frame(coordinates).T @ (point - self.points_at(coordinates)[0])
         return LimbPlace(coordinates, away / self.radius(u))
 
     def place(self, located: LimbPlace) -> np.ndarray:
         """Returns the point of a place, [3]."""
-        at = self.at(located.coordinates)[0]
+        at = self.points_at(located.coordinates)[0]
         if located.inside:
             return at
         return at + self.radius(located.coordinates[0]) * (self.frame(located.coordinates) @ located.offset)
@@ -80,7 +80,7 @@ class Limb:
         low, high, best = 0.0, 1.0, 0.0
         for _ in range(6):
             tried = np.linspace(low, high, 65)
-            hubs = self.at(np.stack([tried, 0.0 * tried, 0.0 * tried, 0.0 * tried], axis=1))
+            hubs = self.points_at(np.stack([tried, 0.0 * tried, 0.0 * tried, 0.0 * tried], axis=1))
             best = float(tried[np.linalg.norm(hubs - point, axis=1).argmin()])
             span = (high - low) / 64.0
             low, high = max(best - span, 0.0), min(best + span, 1.0)
@@ -93,7 +93,7 @@ class Limb:
         seen = depth if low == 0.0 else max(depth, MIN_CAP_DEPTH)
         ends = (max(u - DIFFERENCE_STEP, low), min(u + DIFFERENCE_STEP, high))
         places = [[ends[0], v, around, seen], [ends[1], v, around, seen], [u, v, around, 0.0], [u, v, around, 1.0]]
-        before, behind, hub, tip = self.at(places)
+        before, behind, hub, tip = self.points_at(places)
         along = _unit(behind - before)
         out = _unit((tip - hub) - ((tip - hub) @ along) * along)
         return np.stack([along, out, self.hand * np.cross(along, out)], axis=1)
@@ -103,13 +103,13 @@ class Limb:
         u = min(max(float(u), 0.0), 1.0)
         turns = 2.0 * np.pi * np.arange(RADIUS_SPOKES) / RADIUS_SPOKES
         places = np.stack([np.full(RADIUS_SPOKES, u), np.zeros(RADIUS_SPOKES), turns, np.ones(RADIUS_SPOKES)], axis=1)
-        hub = self.at([u, 0.0, 0.0, 0.0])[0]
-        return float(np.linalg.norm(self.at(places) - hub, axis=1).mean())
+        hub = self.points_at([u, 0.0, 0.0, 0.0])[0]
+        return float(np.linalg.norm(self.points_at(places) - hub, axis=1).mean())
 
     def spoke(self, coordinates: np.ndarray) -> np.ndarray:
         """Returns the spoke through coordinates, hub to boundary, [3]."""
         u, v, around, _ = coordinates
-        hub, tip = self.at([[u, v, around, 0.0], [u, v, around, 1.0]])
+        hub, tip = self.points_at([[u, v, around, 0.0], [u, v, around, 1.0]])
         return tip - hub
 
 
@@ -129,7 +129,7 @@ class LimbMap:
         """Returns the amount by which *around* is larger on the other limb; for mirrored limbs the sum of both."""
         return float(self.one.model.roll_to(self.other.model, mirrored=self.mirrored))
 
-    def located(self, located: LimbPlace) -> LimbPlace:
+    def map_place(self, located: LimbPlace) -> LimbPlace:
         """Returns the corresponding place on the other limb."""
         u, v, around, depth = located.coordinates
         u = map_knot(u, self.one.model.joints, self.other.model.joints)
@@ -139,7 +139,7 @@ class LimbMap:
     def turn(self, located: LimbPlace) -> np.ndarray:
         """Returns the rotation of directions at a place, [3, 3]; it mirrors if one of the spaces, or one of the limbs, does."""
         hand = [1.0, 1.0, -1.0 if self.mirrored else 1.0]
-        return (self.other.frame(self.located(located).coordinates) * hand) @ self.one.frame(located.coordinates).T
+        return (self.other.frame(self.map_place(located).coordinates) * hand) @ self.one.frame(located.coordinates).T
 
     def axis(self, located: LimbPlace, axis: np.ndarray) -> np.ndarray:
         """Returns a rotation axis [3] at a place on the other limb: in a mirror rotations run the other way about the mirrored
@@ -149,13 +149,13 @@ class LimbMap:
 
     def growth(self, located: LimbPlace) -> float:
         """Returns the ratio of the other limb's radius to this one's at a place."""
-        return self.other.radius(self.located(located).coordinates[0]) / self.one.radius(located.coordinates[0])
+        return self.other.radius(self.map_place(located).coordinates[0]) / self.one.radius(located.coordinates[0])
 
-    def deepening(self, located: LimbPlace) -> float:
+    def depth_ratio(self, located: LimbPlace) -> float:
         """Returns the ratio of the other limb's spoke length to this one's through a place."""
         if not located.inside:
             return self.growth(located)
-        there = np.linalg.norm(self.other.spoke(self.located(located).coordinates))
+        there = np.linalg.norm(self.other.spoke(self.map_place(located).coordinates))
         return float(there / np.linalg.norm(self.one.spoke(located.coordinates)))
 
 

@@ -20,7 +20,7 @@ class Hit:
     point: np.ndarray  # [3]
     distance: float
 
-    def on(self, vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    def point_on(self, vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
         """Returns the same point of the flesh on another shape [n, 3] of the same triangles [t, 3]."""
         return self.barycentric @ vertices[triangles[self.face]]
 

@@ -16,12 +16,12 @@ class MappedClip:
     unshown = 0
     """Number of simulated frames before those that count."""
 
-    def simulated(self, index: int) -> tuple:
+    def simulated_at(self, index: int) -> tuple:
         """Returns the clip of the core that shows frame `index` of the range, and its frame there."""
         raise NotImplementedError
 
     def _at(self, index: int, method: str, **where):
-        clip, at = self.simulated(index)
+        clip, at = self.simulated_at(index)
         return getattr(clip, method)(at, **where)
 
     def positions(self, index: int, **where) -> np.ndarray:
@@ -80,10 +80,10 @@ class CycleClip(MappedClip):
         self.after, self.live, self.lead = after, live, lead
         self.clips = [turn] if after is None else [turn, after]
 
-    def simulated(self, index: int) -> tuple:
+    def simulated_at(self, index: int) -> tuple:
         if self.after is not None and index >= self.live:
             return self.after, self.lead + index
-        return self.turn, self.begun.at(index)
+        return self.turn, self.begun.simulated_frame(index)
 
 
 class LeadClip(MappedClip):
@@ -93,5 +93,5 @@ class LeadClip(MappedClip):
         self.clips = [clip]
         self.lead = self.unshown = lead
 
-    def simulated(self, index: int) -> tuple:
+    def simulated_at(self, index: int) -> tuple:
         return self.clips[0], self.lead + index

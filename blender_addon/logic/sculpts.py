@@ -30,7 +30,7 @@ class WeldedSurface:
     doubled: int
 
     @property
-    def loose(self) -> np.ndarray:
+    def loose_vertices(self) -> np.ndarray:
         """Returns the vertices without faces."""
         return np.flatnonzero(self.point < 0)
 
@@ -40,7 +40,7 @@ class WeldedSurface:
         mask[self.point[vertices & (self.point >= 0)]] = True
         return mask
 
-    def gathered(self, shape: np.ndarray) -> np.ndarray:
+    def gather(self, shape: np.ndarray) -> np.ndarray:
         """Returns the points of shapes [..., n, 3]: the means of their vertices, [..., m, 3]."""
         if len(self.first) == (self.point >= 0).sum():
             return shape[..., self.first, :]
@@ -51,7 +51,7 @@ class WeldedSurface:
             return shape[..., self.first, :]
         return shape[..., self.first, :] + means(away, self.point[held])
 
-    def only(self, kept: np.ndarray) -> WeldedSurface:
+    def with_triangles(self, kept: np.ndarray) -> WeldedSurface:
         """Returns the surface of some of its triangles, bool[t]; vertices of other triangles alone become loose."""
         used = np.unique(self.triangles[kept])
         number = np.full(len(self.first) + 1, -1, dtype=np.int64)
@@ -60,7 +60,7 @@ class WeldedSurface:
         triangles = number[self.triangles[kept]].astype(np.int32)
         return WeldedSurface(self.first[used], point, triangles, int((point >= 0).sum()) - len(used))
 
-    def spread(self, points: np.ndarray) -> np.ndarray:
+    def vertex_values(self, points: np.ndarray) -> np.ndarray:
         """Returns for every vertex the value of its point, [..., n, 3]; undefined for loose ones."""
         return points[..., self.point, :]
 

@@ -106,7 +106,7 @@ def modal_lines(flesh: Any, preview: int) -> list[str]:
     frequencies, lines = flesh.frequencies, []
     span = " to ".join(f"{f:.3g}" for f in dict.fromkeys((frequencies[0], frequencies[-1])))
     lines.append(f"{plural(len(frequencies), 'mode')}, {span} Hz")
-    if flesh.previews(preview):
+    if flesh.can_preview(preview):
         frequency = float(frequencies[preview - 1])
         slower = slowing_factor(frequency)
         how = f", {slower} times slower" if slower > 1 else ""

@@ -30,8 +30,8 @@ class FoldShape:
         """Keeps two `thew.Simulation`s of a body, alike except for contact."""
         self._touching, self._free = touching, free
 
-    def at(self, pose: np.ndarray, to: np.ndarray | None = None) -> np.ndarray:
-        """Returns the offsets in `pose` [b, 4, 4], metres; float32[n, 3], `to` as in `RestSolver.at`."""
+    def solve(self, pose: np.ndarray, to: np.ndarray | None = None) -> np.ndarray:
+        """Returns the offsets in `pose` [b, 4, 4], metres; float32[n, 3], `to` as in `RestSolver.solve`."""
         shown = []
         for simulation in (self._touching, self._free):
             simulation.reset(pose, settled=False)
@@ -47,7 +47,7 @@ class RestSolver:
         self._simulation, self._folds = simulation, folds
         self._found: dict[tuple[bytes | None, ...], RestShape] = {}  # by pose, forces and space, the latest at the end
 
-    def at(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> RestShape:
+    def solve(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> RestShape:
         """Returns the flesh at rest in `pose` [b, 4, 4], metres, with generalised forces `push` [nodes, 3], N, rest axes; read only.
 
         `to` [4, 4]: the space of its offsets, from metres; None: metres, world axes.
@@ -70,5 +70,5 @@ class RestSolver:
         self._simulation.reset(pose, settled=True, rest_forces=push)
         offsets = self._simulation.offsets(to=to)
         if self._folds is not None:
-            offsets += self._folds.at(pose, to)
+            offsets += self._folds.solve(pose, to)
         return RestShape(offsets, self._simulation.amplitudes, self._simulation.contacts())

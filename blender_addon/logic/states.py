@@ -132,17 +132,17 @@ class Condition:
     echo: Echo = Echo.NONE
 
     @property
-    def showable(self) -> bool:
+    def is_showable(self) -> bool:
         """Returns whether the clip can be shown."""
         return self.clip in {Clip.CURRENT, Clip.BEHIND}
 
     @property
-    def trusted(self) -> bool:
+    def is_trusted(self) -> bool:
         """Returns whether mesh and poses count as unchanged since they were read."""
         return self.mesh is Mesh.READ and self.motion is not Motion.DIFFERS
 
     @property
-    def behind(self) -> bool:
+    def is_behind(self) -> bool:
         """Returns whether the animation is known, or reported, to differ from the one that was read."""
         return self.motion in {Motion.KEYED, Motion.DIFFERS}
 

@@ -117,7 +117,7 @@ class Stepper:
         self._outcome: tuple[Any, BaseException | None] | None = None
 
     @property
-    def said(self) -> str:
+    def status_text(self) -> str:
         """Returns the present step and its progress, for a bar: `Simulating 40 %`."""
         text = self.text or "Working"
         return f"{text[:1].upper()}{text[1:]} {100.0 * self.fraction:.0f} %"

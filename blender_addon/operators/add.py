@@ -52,10 +52,10 @@ class THEW_OT_add(Job, bpy.types.Operator):
             simulate=not bpy.app.background,
         )
 
-    def said(self, obj, taken):
+    def message(self, obj, taken):
         told = []
         for body in taken.bodies:
-            flesh = register.of(body)
+            flesh = register.state_of(body)
             if flesh.character.apart:
                 self.report({"WARNING"}, sentence(flesh.character.apart))
             if is_carried(flesh):
@@ -66,14 +66,14 @@ class THEW_OT_add(Job, bpy.types.Operator):
                 )
             told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
         for body in taken.bodies if self._first else ():
-            if register.of(body).character.painted.flesh is not None:
+            if register.state_of(body).character.painted.flesh is not None:
                 self.report(
                     {"WARNING"},
                     f"“{body.name}” had a vertex group “{FLESH}” before, which is used as the map of its flesh (1 "
                     "soft, 0 hard): if it means something else, press Remove, rename it and add the flesh again.",
                 )
         others = other_flesh(obj) if taken.bodies == [obj] else []
-        if others and self._first and is_carried(register.of(obj)):
+        if others and self._first and is_carried(register.state_of(obj)):
             return ride_instead(obj, others[0])
         if others:
             self.report(
@@ -83,7 +83,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
             )
         if taken.riders:
             playback.look_up(bpy.context.scene)
-        return " ".join([*told, *taken.said()])
+        return " ".join([*told, *taken.sentences()])
 
 
 def is_carried(flesh: Flesh) -> bool:

@@ -41,9 +41,9 @@ class Bake(Job):
         scene, layer = context.scene, context.view_layer
         return baking.bake(obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target)
 
-    def done(self, obj, result):
+    def report_success(self, obj, result):
         """Reports the bake, as a warning if an export would go wrong."""
-        self.report({"WARNING" if result.warnings else "INFO"}, result.said(obj))
+        self.report({"WARNING" if result.warnings else "INFO"}, result.message(obj))
         return {"FINISHED"}
 
 

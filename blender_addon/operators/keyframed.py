@@ -19,7 +19,7 @@ INDEX = {"name": "Key", "description": "Index in the list; -1 is the chosen key"
 class KeyframedJob(Job):
     """Mix-in of jobs on keyframed flesh."""
 
-    wanted = "Select a mesh with shape keys"
+    poll_message = "Select a mesh with shape keys"
 
 
 class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
@@ -45,7 +45,7 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
         names = self.shapes.splitlines() or None
         return keyframing.add(obj, scene, names, frames, self.cyclic)
 
-    def said(self, obj, result):
+    def message(self, obj, result):
         return f"“{obj.name}” moves through {plural(len(result.plan.keys), 'key')}: drag their times in the dope sheet."
 
 
@@ -66,14 +66,14 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
             raise
         except keyframed.EXPECTED_ERRORS as error:
             # The panel shows the error, too, until it is resolved.
-            keyframed.fail(obj, context.scene, keyframed.register.of(obj), error)
+            keyframed.fail(obj, context.scene, keyframed.register.state_of(obj), error)
             raise
         obj.thew.made.shows_bake, obj.thew.enabled = False, True
         keyframed.apply_state(obj)
         keyframed_events.present(obj, context.scene)
         return result
 
-    def said(self, obj, result):
+    def message(self, obj, result):
         return f"“{obj.name}” moves from frame {result.start:g} to {result.end:g}."
 
 
@@ -102,7 +102,7 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
         keyframed_events.present(obj, context.scene)
         return (*result, obj.thew.keyframed.keyframes[index].shape)
 
-    def said(self, _obj, result):
+    def message(self, _obj, result):
         before, after, shape = result
         return f"The energy of “{shape}” went from {before:.3g} to {after:.3g}."
 

@@ -14,7 +14,7 @@ from .shell import QuickJob, fresh_property, option
 class KeyframedEdit(QuickJob):
     """An operator on the list. A subclass defines `change(context, obj)`."""
 
-    wanted = "Select a mesh with keyframed flesh"
+    poll_message = "Select a mesh with keyframed flesh"
 
     def edit(self, context, obj):
         updates.stop_update()

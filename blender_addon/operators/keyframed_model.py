@@ -57,7 +57,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
         keyframed_events.present(obj, context.scene)
         return name
 
-    def said(self, obj, result):
+    def message(self, obj, result):
         return f"“{obj.name}” reaches “{result}” at this frame."
 
     # in the hand ------------------------------------------------------------------------------------------------------
@@ -80,8 +80,8 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
             raise Refusal(f"Another frame of {describe(self._stand.obj)} is shown now: what was dragged was put back")
         return SkinTool.handle(self, context, event)
 
-    def under(self, origin, direction):
-        return self._stand.under(origin, direction), self._stand.triangles
+    def first_hit(self, origin, direction):
+        return self._stand.first_hit(origin, direction), self._stand.triangles
 
     def hold(self, vertex: int, dragged: bool) -> None:
         here = self._stand.world()[vertex]
@@ -104,7 +104,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
             self.follow()
         return {"RUNNING_MODAL"}
 
-    def wanted(self) -> list:
+    def all_points(self) -> list:
         """Returns all held and dragged points with their targets."""
         points = dict(self._pins)
         if self._drag >= 0:
@@ -114,7 +114,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
     def follow(self) -> None:
         """Shows the mesh that follows the mouse."""
         self._due = False
-        self._stand.drag(self.wanted())
+        self._stand.drag(self.all_points())
         self._changed = True
         windows.redraw()
 
@@ -131,15 +131,15 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
             return self.drop_it(context)
         self.follow()
         stand = self._stand
-        vertices, places = stand.local(self.wanted())
+        vertices, places = stand.local_targets(self.all_points())
         self.points = json.dumps([[int(v), [float(x) for x in p]] for v, p in zip(vertices, places, strict=True)])
         self.end(context)
         name = keyframing.keep_shape(stand.obj, context.scene, stand.shape)
         keyframed_events.present(stand.obj, context.scene)
-        return self.done(stand.obj, name)
+        return self.report_success(stand.obj, name)
 
-    def put_back(self) -> None:
-        self._stand.put_back()
+    def restore(self) -> None:
+        self._stand.restore()
 
     def pins(self):
         return self._stand.world()[list(self._pins)]
@@ -171,7 +171,7 @@ class Arrow:
         arrow = inverse(self.turn, describe(self.key.id_data)) @ (tip - self.start) / ARROW_TIME
         keyframing.set_arrow(self.key, arrow, self.leaving)
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Restores the velocity."""
         keyframing.put_arrow(self.key, self.before, self.leaving)
 
@@ -207,9 +207,9 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
         if event.type in {"MOUSEMOVE", "LEFTMOUSE"} and self._held:
             view = viewing.view_under_mouse(context, event)
             if view is not None:
-                self._stand.drag_to(view.beside(self._stand.start))
+                self._stand.drag_to(view.point_at_depth(self._stand.start))
                 windows.redraw()
         return {"RUNNING_MODAL"}
 
-    def put_back(self) -> None:
-        self._stand.put_back()
+    def restore(self) -> None:
+        self._stand.restore()

@@ -32,4 +32,4 @@ class THEW_OT_limb_carry_rigs(QuickJob, bpy.types.Operator):
         for text in report.warnings:
             self.report({"WARNING"}, text)
         rigging.show_edit(context, obj)
-        return report.said(obj)
+        return report.message(obj)

@@ -112,7 +112,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
 
     def drag(self, context, view, whole: bool) -> None:
         stopped = limb_shape.drag(
-            self._stand.obj, self.limb(), self._start, self._handle, view.beside(self._depth), whole
+            self._stand.obj, self.limb(), self._start, self._handle, view.point_at_depth(self._depth), whole
         )
         said = "Here the boundary would fold: it stays at the last place where it does not." if stopped else KEYS_HELP
         context.workspace.status_text_set(f"Thew: {said}")
@@ -129,7 +129,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
             self._handle = None
             windows.redraw()
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         self.limb().model = self._stand.first
 
     def finish(self, context):
@@ -184,4 +184,4 @@ class THEW_OT_limb_fit(QuickJob, bpy.types.Operator):
     def edit(self, context, obj):
         limb = chosen_limb(obj)
         updates.stop_update()
-        return limb_shape.fit(context, obj, limb, self.hold).said(limb.name)
+        return limb_shape.fit(context, obj, limb, self.hold).message(limb.name)

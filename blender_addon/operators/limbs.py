@@ -47,7 +47,7 @@ class THEW_OT_limb_add(QuickJob, bpy.types.Operator):
                 f"“{limb.name}” is not a tube all along: choose fewer of its bones, or Drag Handles to where it "
                 "should be",
             )
-        return met.said(limb.name)
+        return met.message(limb.name)
 
 
 class THEW_OT_limb_remove(QuickJob, bpy.types.Operator):

@@ -72,7 +72,7 @@ class ModalTool(QuickJob):
 
     def drop_it(self, context, error: Exception | None = None) -> set[str]:
         """Ends the tool and undoes its changes. `error` is reported as the reason."""
-        for step in (self.put_back, lambda: self.end(context)):
+        for step in (self.restore, lambda: self.end(context)):
             try:
                 step()
             except Exception as failure:
@@ -98,7 +98,7 @@ class ModalTool(QuickJob):
     def take_back(self) -> None:
         """Undoes the last step made with the tool (Ctrl+Z), if the tool supports it."""
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Undoes all changes since `take`."""
 
     def end(self, context) -> None:
@@ -140,7 +140,7 @@ class SkinTool(ModalTool):
         if event.type == "MOUSEMOVE" and self.dragging:
             view = viewing.view_under_mouse(context, event)
             if view is not None:
-                self.drag_to(view.beside(self._depth))
+                self.drag_to(view.point_at_depth(self._depth))
             return {"RUNNING_MODAL"}
         if event.type == "TIMER":
             return self.tick(context)
@@ -151,17 +151,17 @@ class SkinTool(ModalTool):
         view = viewing.view_under_mouse(context, event)
         if view is None:
             return {"PASS_THROUGH"}
-        hit, triangles = self.under(*view.ray())
+        hit, triangles = self.first_hit(*view.ray())
         if hit is None:
             self.report(
                 {"WARNING"}, f"There is no skin of {describe(self._stand.obj)} under the mouse: press on the body."
             )
-            return self.missed(context)
+            return self.handle_miss(context)
         self.hold(hit.vertex(triangles), not event.shift)
         windows.redraw()
         return {"RUNNING_MODAL"}
 
-    def missed(self, context) -> set[str]:
+    def handle_miss(self, context) -> set[str]:
         """Handles a press beside the skin."""
         return {"RUNNING_MODAL"}
 

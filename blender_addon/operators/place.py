@@ -80,12 +80,12 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
     # from a script, or again ------------------------------------------------------------------------------------------
 
     def edit(self, context, obj):
-        return self.put(context, posed.read(obj, context.scene, context.view_layer))
+        return self.place_template(context, posed.read(obj, context.scene, context.view_layer))
 
-    def put(self, context, stand: posed.PosedCharacter) -> str:
+    def place_template(self, context, stand: posed.PosedCharacter) -> str:
         """Places the template as the properties say. Everything that can fail runs before anything is changed."""
         obj, kind = stand.obj, self.kind(stand.obj)
-        placement = self.placement(stand, kind).turned(self.turn)
+        placement = self.placement(stand, kind).with_turn(self.turn)
         sizes = self.sizes(stand, kind, placement)
         by = "YIELD"
         if self.properties.is_property_set("strength"):
@@ -186,9 +186,9 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
         self._lines = np.empty((0, 2, 3))
         if self._hit is not None:
             self._view = view.axes()
-            placement = self.here()
+            placement = self.placement_at_mouse()
             self._suits = sizing.default_radius(self._stand.flesh, self._stand.rest, self._hit)
-            sizes = self.hand_sizes(placement)
+            sizes = self.ghost_sizes(placement)
             self._lines = posed_lines(self._stand, self._hit, self._kind, sizes, placement)
         reach = (
             ""
@@ -199,12 +199,12 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
         context.workspace.status_text_set(f"Thew: {message}")
         windows.redraw()
 
-    def here(self) -> Placement:
+    def placement_at_mouse(self) -> Placement:
         """Returns the placement under the mouse."""
         placement = placing.dropped_placement(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
-        return placement.turned(self.turn)
+        return placement.with_turn(self.turn)
 
-    def hand_sizes(self, placement: Placement) -> dict[str, float]:
+    def ghost_sizes(self, placement: Placement) -> dict[str, float]:
         """Returns the sizes of the ghost, metres."""
         sizes = self.sizes(self._stand, self._kind, placement, self._suits)
         return {name: self._scale * value for name, value in sizes.items()}
@@ -216,14 +216,14 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
         if self._hit is None:
             raise Refusal("There is no skin under the mouse: drop the template on the body")
         unit = self._stand.flesh.place.metres_per_unit
-        placement = self.here()
-        for name, value in self.hand_sizes(placement).items():
+        placement = self.placement_at_mouse()
+        for name, value in self.ghost_sizes(placement).items():
             setattr(self, name, value / unit)
         if self.guide == "FREE":
             self.matrix = rigging.world_matrix(self._stand.flesh, placement.matrix)
         else:
             self.location = self._hit.point.tolist()
-        return self.done(self._stand.obj, self.put(context, self._stand))
+        return self.report_success(self._stand.obj, self.place_template(context, self._stand))
 
     def ghost(self):
         """Returns the outline of the template at the mouse."""

@@ -62,7 +62,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         rigging.show_edit(context, stand.obj)
         stand.show(pull.offsets)
         report_event(stand.obj, stand.flesh, Event.POSE_SHOWN)
-        return f"“{pull.rig.name}” was fitted; {pull.came(points)}."
+        return f"“{pull.rig.name}” was fitted; {pull.outcome_text(points)}."
 
     # in the hand ------------------------------------------------------------------------------------------------------
 
@@ -78,11 +78,11 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
             "Thew: press on the skin and drag, Shift+click holds a point, release keeps, Esc puts everything back",
         )
 
-    def under(self, origin, direction):
+    def first_hit(self, origin, direction):
         triangles = self._stand.rest.triangles
-        return Picker(self._stand.world(self._pull.shown), triangles).ray(origin, direction), triangles
+        return Picker(self._stand.world(self._pull.fitted_skin), triangles).ray(origin, direction), triangles
 
-    def missed(self, context):
+    def handle_miss(self, context):
         return {"RUNNING_MODAL"} if self._pins else self.drop_it(context)
 
     def hold(self, vertex: int, dragged: bool) -> None:
@@ -106,22 +106,22 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         self._due = False
         if self._target is None:
             return
-        self._stand.show(self._pull.pull(self.wanted(), evaluations=UPDATE_EVALUATIONS))
+        self._stand.show(self._pull.pull(self.all_points(), evaluations=UPDATE_EVALUATIONS))
         context.workspace.status_text_set(
-            f"Thew: {self._pull.came(self.wanted())}; release keeps, Esc puts everything back"
+            f"Thew: {self._pull.outcome_text(self.all_points())}; release keeps, Esc puts everything back"
         )
         self._due = not self._pull.arrived  # continues at the next tick, even if the mouse stands still
         self._changed = True
         windows.redraw()
 
-    def wanted(self) -> list[pulling.PulledPoint]:
+    def all_points(self) -> list[pulling.PulledPoint]:
         """Returns all points and their targets."""
         return [*self._pins, (self._drag, self._target)]
 
     def release(self, context):
         if self._due:
             self.follow(context)
-            self._pull.settle(self.wanted())
+            self._pull.settle(self.all_points())
         return self.keep(context)
 
     def keep(self, context):
@@ -129,11 +129,11 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         if not self._changed:
             return self.drop_it(context)
         self.end(context)
-        points = self.wanted()
+        points = self.all_points()
         self.points = json.dumps([[vertex, [float(x) for x in target]] for vertex, target in points])
-        return self.done(self._stand.obj, self.keep_fit(context, self._pull, points))
+        return self.report_success(self._stand.obj, self.keep_fit(context, self._pull, points))
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         if self._pull is None:
             return
         restore_rig(self._pull.rig, self._before)

@@ -18,7 +18,7 @@ class THEW_OT_ride(QuickJob, bpy.types.Operator):
         "body chosen in its panel"
     )
 
-    wanted = "Select clothes or eyes, then the body"
+    poll_message = "Select clothes or eyes, then the body"
 
     rider: fresh_property(StringProperty, "Rider", "Mesh to ride on the active body; empty: the selected ones")
 

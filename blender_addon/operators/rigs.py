@@ -57,7 +57,7 @@ class THEW_OT_rig_add(RigEdit, bpy.types.Operator):
             elif self.guide == "SKIN":
                 anchor_face(obj, rig, self.face)
             else:
-                bind_pose = BindPose.saved(obj)
+                bind_pose = BindPose.from_saved(obj)
                 rest = bind_pose.mesh_matrix
                 middle = [sum(corner[axis] for corner in obj.bound_box) / 8.0 for axis in range(3)]
                 rig.matrix = [
@@ -229,7 +229,7 @@ class THEW_OT_rig_driver(RigEdit, bpy.types.Operator):
         if bone not in armature.pose.bones:
             raise Refusal(f"There is no bone “{bone}” in “{armature.name}”: choose one of its bones")
         context.view_layer.update()
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         turns = drivers.turns_of(armature, bone, flesh.motion.raw if flesh is not None and flesh.motion else None)
         axis, start, end = self.axis, self.from_angle, self.to_angle
         if axis == "AUTO":
@@ -252,5 +252,5 @@ class THEW_OT_settle(Job, bpy.types.Operator):
     def job(self, context, obj):
         return jobs.rest(obj, context.scene, context.view_layer)
 
-    def said(self, obj, _result):
+    def message(self, obj, _result):
         return f"“{obj.name}” is at rest."

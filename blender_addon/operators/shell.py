@@ -63,13 +63,13 @@ def fill(operator: bpy.types.Operator, **values) -> None:
 
 
 class Job:
-    """Mix-in for operators. A subclass defines `job(context, obj)`, and `said` for the message when it is done.
+    """Mix-in for operators. A subclass defines `job(context, obj)`, and `message` for the message when it is done.
 
     The operator of the class `THEW_OT_name` is `thew.name`.
     """
 
     bl_options = {"REGISTER", "UNDO"}
-    wanted = "Select a skinned mesh"
+    poll_message = "Select a skinned mesh"
 
     def __init_subclass__(cls, **given):
         super().__init_subclass__(**given)
@@ -82,7 +82,7 @@ class Job:
             cls.poll_message_set("Thew is at work: wait, or press Esc")
             return False
         if context.view_layer.objects.active is None:
-            cls.poll_message_set(cls.wanted)
+            cls.poll_message_set(cls.poll_message)
             return False
         return True
 
@@ -90,7 +90,7 @@ class Job:
         """Returns the task of this operator."""
         raise NotImplementedError
 
-    def said(self, obj: bpy.types.Object, result) -> str | list[str]:
+    def message(self, obj: bpy.types.Object, result) -> str | list[str]:
         """Returns the message for the artist when the job is done, or several."""
         return ""
 
@@ -102,7 +102,7 @@ class Job:
             result = finish(self.job(context, obj))
         except Exception as error:
             return self.refuse(obj, error)
-        return self.done(obj, result)
+        return self.report_success(obj, result)
 
     def invoke(self, context, _event):
         """Runs the job while the window stays responsive. Without a window, runs `execute`."""
@@ -142,7 +142,7 @@ class Job:
             over = stepper.advance()
             context.window_manager.progress_update(int(100 * stepper.fraction))
             if context.workspace is not None:
-                context.workspace.status_text_set(f"Thew: {stepper.said} (Esc cancels)")
+                context.workspace.status_text_set(f"Thew: {stepper.status_text} (Esc cancels)")
             windows.redraw()
         except Exception as error:
             self._held.close()
@@ -155,16 +155,16 @@ class Job:
             updates.show_last_finished()
             return self.refuse(self._obj, stepper.error)
         updates.state.seen.clear()
-        return self.done(self._obj, stepper.result)
+        return self.report_success(self._obj, stepper.result)
 
     def cancel(self, context):
         """Ends the job when Blender closes or loads another file. Does nothing if a dialog was cancelled before the job began."""
         if hasattr(self, "_held"):
             self._held.close()
 
-    def done(self, obj, result):
+    def report_success(self, obj, result):
         """Reports success."""
-        said = self.said(obj, result)
+        said = self.message(obj, result)
         for text in [said] if isinstance(said, str) else said:
             if text:
                 self.report({"INFO"}, sentence(text))
@@ -186,7 +186,7 @@ class Job:
 
 
 class QuickJob(Job):
-    """Mix-in for operators that run at once. A subclass defines `edit(context, obj)`, which returns what `said` reports."""
+    """Mix-in for operators that run at once. A subclass defines `edit(context, obj)`, which returns what `message` reports."""
 
     def invoke(self, context, _event):
         return self.execute(context)
@@ -199,13 +199,13 @@ class QuickJob(Job):
         except Exception as error:
             return self.refuse(obj, error)
         windows.redraw()
-        return self.done(obj, result)
+        return self.report_success(obj, result)
 
     def edit(self, context: bpy.types.Context, obj: bpy.types.Object):
         """Does the edit and returns the message for the artist, or several, or None."""
         raise NotImplementedError
 
-    def said(self, _obj, result):
+    def message(self, _obj, result):
         return result or ""
 
 

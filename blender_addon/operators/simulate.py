@@ -22,6 +22,6 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
             fill(self, frame_start=start, frame_end=end)
         return jobs.simulate(obj, context.scene, context.view_layer, self.frame_start, self.frame_end)
 
-    def said(self, obj, _result):
-        flesh = register.of(obj)
+    def message(self, obj, _result):
+        flesh = register.state_of(obj)
         return f"“{obj.name}” moves from frame {flesh.clip_start} to {flesh.clip_end}."

@@ -120,7 +120,7 @@ def carrying_bone(obj: bpy.types.Object, rig: ThewRig) -> str:
 
 def rest_point(obj: bpy.types.Object, rig: ThewRig) -> Vector:
     """Returns the position at rest of a rig in the skin or a free one, armature space."""
-    bind_pose = BindPose.saved(obj)
+    bind_pose = BindPose.from_saved(obj)
     if rig.guide == "SKIN":
         point = bind_pose.mesh_matrix @ np.array([*rig.face_place, 1.0])
     else:

@@ -31,7 +31,7 @@ class Pushers:
     made: dict[tuple, tuple] = field(default_factory=dict)  # cached results by their inputs
 
     @staticmethod
-    def of(rigs: tuple[ResolvedRig, ...], body: Any, place: MetricSpace, before: Pushers | None = None) -> Pushers:
+    def build(rigs: tuple[ResolvedRig, ...], body: Any, place: MetricSpace, before: Pushers | None = None) -> Pushers:
         """Builds the native rigs of `rigs` on `body`. Results that `before` has for it are reused."""
         known = before.made if before is not None and before.body is body else {}
         found = Pushers(body=body)
@@ -52,7 +52,7 @@ class Pushers:
 def store_problems(obj: bpy.types.Object, flesh) -> None:
     """Sets at every rig of `obj` why it does not push its flesh, or does less than it is set to."""
     found = rigging.resolve_rigs(obj, flesh.character, flesh.bind_pose, flesh.place)
-    pushing = Pushers.of(found, flesh.body, flesh.place)
+    pushing = Pushers.build(found, flesh.body, flesh.place)
     rigging.store_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
 
 

@@ -16,7 +16,7 @@ import bpy
 class Kind:
     """Functions of one kind of bake."""
 
-    said: Callable[[bpy.types.Object], str]
+    describe: Callable[[bpy.types.Object], str]
     """Returns a description of the bake's amount; "" without a bake."""
     show: Callable[[bpy.types.Object, bool], None]
     """Plays or mutes the bake."""
@@ -29,7 +29,7 @@ kinds: list[Kind] = []
 
 def bake_descriptions(obj: bpy.types.Object) -> list[str]:
     """Returns descriptions of an object's bakes, one a kind; empty where it has none."""
-    return [text for kind in kinds if (text := kind.said(obj))]
+    return [text for kind in kinds if (text := kind.describe(obj))]
 
 
 def show(obj: bpy.types.Object, on: bool) -> None:

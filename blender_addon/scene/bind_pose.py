@@ -42,7 +42,7 @@ class BindPose:
             )
 
     @staticmethod
-    def saved(obj: bpy.types.Object) -> BindPose:
+    def from_saved(obj: bpy.types.Object) -> BindPose:
         """Returns the bind pose that was saved when flesh was added."""
         made = obj.thew.made
         elsewhere = tuple(made.elsewhere.splitlines())

@@ -40,12 +40,12 @@ class Character:
     apart: str  # a sentence where the mesh stands apart from its bones, or ""
     nearest: dict[str, int]  # for each bone of the armature, the nearest of `bones` at or above it, or -1
 
-    def above(self, names: Iterable[str]) -> list[int]:
+    def bones_above(self, names: Iterable[str]) -> list[int]:
         """Returns for each name the nearest of `bones` above that bone, -1 where it has none; own and unknown bones are left out."""
         own = set(self.bones)
         return [self.nearest[name] for name in names if name in self.nearest and name not in own]
 
-    def alike(self, other: Character) -> bool:
+    def is_alike(self, other: Character) -> bool:
         """Returns whether both have the same vertices, triangles and bones, wherever these lie: data for one fit the other."""
         return (
             self.rest.shape == other.rest.shape
@@ -61,7 +61,11 @@ def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.
     """
     obj = found.obj
     # Modifiers that change with time do not belong to the rest shape: they act on top, as shape keys do.
-    before = [m for m in found.before() if stack.artist_switches(obj, m)[0] and not moving.reshapes_each_frame(obj, m)]
+    before = [
+        m
+        for m in found.modifiers_before()
+        if stack.artist_switches(obj, m)[0] and not moving.reshapes_each_frame(obj, m)
+    ]
     if not before:
         return basis_positions(obj.data), read_groups(obj.data)
     on = {modifier.persistent_uid for modifier in before}

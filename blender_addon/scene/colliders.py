@@ -29,7 +29,7 @@ class ColliderRequest:
     friction: float  # Coulomb's coefficient
 
     @property
-    def which(self) -> tuple:
+    def reading_key(self) -> tuple:
         """Returns the properties whose change requires reading it again."""
         return self.key, self.live
 
@@ -122,12 +122,12 @@ class ColliderPoses:
     shapes: list[np.ndarray] = field(default_factory=list)
     problem: str = ""
 
-    def at(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
+    def read_pose(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
         """Reads the object at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         if self.problem:
             return
         obj = self.asked.object
-        self.problem = self.wrong(obj)
+        self.problem = self.fault(obj)
         if self.problem:
             return
         evaluated = obj.evaluated_get(depsgraph)
@@ -154,7 +154,7 @@ class ColliderPoses:
         self.shapes.append(self.shapes[-1] if same else shape)
         self.matrices.append(matrix)
 
-    def wrong(self, obj: bpy.types.Object | None) -> str:
+    def fault(self, obj: bpy.types.Object | None) -> str:
         """Returns why an object cannot be read at all, or ""."""
         if obj is None:
             return f"“{self.asked.key[0]}” is gone, so nothing collides with it: press Simulate"
@@ -167,12 +167,12 @@ class ColliderPoses:
             return f"{describe(obj)} is in edit mode, so nothing collides with it: press Tab to leave it, then Simulate"
         return ""
 
-    def done(self) -> Collider | None:
+    def result(self) -> Collider | None:
         """Returns the collider that was read; None where it has a problem."""
         if self.problem:
             return None
         found = Collider(self.asked.key, self.triangles, np.stack(self.matrices), tuple(self.shapes))
-        if found.rest < 0:
+        if found.first_solid_pose < 0:
             self.problem = f"{found.name} is flat to a line or a point, so nothing collides with it: give it a size"
             return None
         return found
@@ -193,26 +193,26 @@ class ColliderReader:
     def look(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
         """Reads all colliders at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         for each in self.looks.values():
-            each.at(depsgraph, frame)
+            each.read_pose(depsgraph, frame)
 
-    def done(self, asked: tuple[ColliderRequest, ...]) -> Colliders:
+    def result(self, asked: tuple[ColliderRequest, ...]) -> Colliders:
         """Returns the colliders of `asked`, as read."""
         looks = [self.looks[each] for each in asked]
-        found = [each.done() for each in looks]
+        found = [each.result() for each in looks]
         problems = [sentence(each.problem) for each in looks if each.problem]
         return Colliders(reading_keys(asked), tuple(each for each in found if each), tuple(problems))
 
 
 def reading_keys(each) -> tuple:
     """Returns the properties of colliders whose change requires reading them again."""
-    return tuple(one.which for one in each)
+    return tuple(one.reading_key for one in each)
 
 
 def current_colliders(asked: tuple[ColliderRequest, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
     """Returns the colliders as `depsgraph` has evaluated them; `frame` is for sentences."""
     reader = ColliderReader(asked)
     reader.look(depsgraph, frame)
-    return reader.done(asked)
+    return reader.result(asked)
 
 
 def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:

@@ -69,7 +69,7 @@ class Motion:
     before: LeadPoses | None = None  # poses that lead to it; None: not read
 
     @property
-    def led(self) -> int:
+    def lead_length(self) -> int:
         """Returns the number of frames that were read before it."""
         return 0 if self.before is None else len(self.before)
 
@@ -83,13 +83,13 @@ class Motion:
         if raw.shape != then.shape:
             return True
         near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of np.allclose's tolerance
-        return not near.all() or self.controlled(obj, frame, depsgraph)
+        return not near.all() or self.controls_differ(obj, frame, depsgraph)
 
-    def displaced(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
+    def displaced_collider(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
         """Returns the name, in quotes, of a collider that is not where it was read at `frame`; "" if all are."""
         return colliders.moved_collider(self.colliders, frame - self.start, depsgraph) if self.colliders.each else ""
 
-    def controlled(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+    def controls_differ(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Returns whether a keyed or driven control differs from its value read at `frame`."""
         if not self.moving:
             return False
@@ -302,7 +302,7 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
     if meshes and not (yield from poses_hold(read, poses, frames, scene.frame_current)):
         poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
-    return [motion_of(each, scene, start, list(run), how, things.done(each.asked), lead) for each, how, run in kept]
+    return [motion_of(each, scene, start, list(run), how, things.result(each.asked), lead) for each, how, run in kept]
 
 
 def poses_hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
@@ -340,7 +340,7 @@ def motion_of(
     before = LeadPoses(maps[:lead], controls[:lead], collided)
     if lead:
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
-        collided = collided.picked(np.arange(lead, lead + len(maps)))
+        collided = collided.at_poses(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.found, scene)
     return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before)
 

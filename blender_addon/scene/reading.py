@@ -31,7 +31,7 @@ class Subject:
     armature: bpy.types.Object
     modifier: bpy.types.ArmatureModifier
 
-    def before(self) -> list[bpy.types.Modifier]:
+    def modifiers_before(self) -> list[bpy.types.Modifier]:
         """Returns the modifiers before the Armature modifier that the artist has on, Thew's own left out."""
         found = []
         for modifier in self.obj.modifiers:
@@ -42,7 +42,7 @@ class Subject:
                 found.append(modifier)
         return found
 
-    def posing(self) -> set[int]:
+    def posing_modifiers(self) -> set[int]:
         """Returns the ids of the Armature modifier and of those chained to it."""
         last, found = stack.chain_end(self.obj, self.modifier).persistent_uid, set()
         for modifier in self.obj.modifiers:
@@ -145,7 +145,7 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
             "frame: clear its animation"
         )
     found = Subject(obj, armature, modifier)
-    for other in found.before():
+    for other in found.modifiers_before():
         if other.type in REBUILDING_MODIFIERS:
             raise Refusal(
                 f"The modifier “{other.name}” of {name} makes or removes vertices before the Armature modifier: {modifier_remedy(other)}"

@@ -28,11 +28,11 @@ HELD_COLOUR = (0.75, 0.35, 1.0, 0.9)
 
 def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
     """Returns the drawings for `obj` at the scene's `frame`."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if flesh is None or flesh.build_settings is None or flesh.build_settings.touches is None:
         return []
-    resting = flesh.rests(obj.thew.settled)
-    if not (obj.thew.settled if resting else flesh.condition.showable):
+    resting = flesh.shows_rest(obj.thew.settled)
+    if not (obj.thew.settled if resting else flesh.condition.is_showable):
         return []  # a pose being edited, which contact has not seen, or a clip of another mesh
     contacts = flesh.contacts(frame, resting)
     found = []

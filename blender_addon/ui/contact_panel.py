@@ -57,7 +57,7 @@ def draw_contact(layout, context, obj, width: int) -> None:
     if settings.use_contact:
         list_colliders(told, context, obj, width)
         list_others(told, context, obj, width)
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if flesh is not None and can and settings.use_contact:
         draw_touched(layout.column(align=True), context, obj, flesh, width)
 
@@ -75,7 +75,7 @@ def list_colliders(column, context, obj, width: int) -> None:
     """Lists the objects with which the flesh collides."""
     if not obj.thew.use_colliders:
         return
-    asked, flesh = colliders.requested_colliders(obj, context.scene), fleshes.known(obj)
+    asked, flesh = colliders.requested_colliders(obj, context.scene), fleshes.known_state(obj)
     read = NO_COLLIDERS if flesh is None or flesh.motion is None else flesh.motion.colliders
     wrong = colliders.unread_keys(read, asked)
     names = [each.key[0] for each in asked if each.key not in wrong]

@@ -73,7 +73,7 @@ def keyframed_object(context: bpy.types.Context) -> bpy.types.Object | None:
 
 def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple, float]]:
     """Returns the curves as (lines [m, 2, 2] in pixels, colour, width). Empty where no motion is built."""
-    known = keyframed.register.of(obj)
+    known = keyframed.register.state_of(obj)
     if known.motion is None:
         return []
     kept = _curves.get(obj.session_uid)

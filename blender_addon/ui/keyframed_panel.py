@@ -123,13 +123,13 @@ def is_closed(obj) -> bool:
 
 def draw_state(layout, obj, width: int) -> None:
     """Draws the state of the motion in one line, or the progress bar while it is computed."""
-    known, column = keyframed.register.of(obj), layout.column(align=True)
+    known, column = keyframed.register.state_of(obj), layout.column(align=True)
     stepper = updates.state.stepper
     if work.running_steppers:
-        column.progress(factor=work.running_steppers[-1].fraction, text=work.running_steppers[-1].said)
+        column.progress(factor=work.running_steppers[-1].fraction, text=work.running_steppers[-1].status_text)
     elif stepper is not None:
         row = column.row(align=True)
-        row.progress(factor=stepper.fraction, text=stepper.said)
+        row.progress(factor=stepper.fraction, text=stepper.status_text)
         row.operator("thew.keyframed_stop", text="", icon="X")
     else:
         level, text = health(obj, known)

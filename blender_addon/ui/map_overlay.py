@@ -84,7 +84,7 @@ def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
     group = obj.vertex_groups.get(flesh_map.FLESH)
     if group is None:
         return None
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     # Strokes are only noticed once flesh is built: until then the map is read each time.
     state = None if flesh is None or flesh.character is None else (flesh.touches, obj.thew.made.flesh_map)
     key = (state, flesh, group.index, len(mesh.vertices))

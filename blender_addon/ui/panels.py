@@ -113,7 +113,7 @@ SEPARATORS_PER_ROW = 1.0 / 0.3
 
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.riders_of(obj)), unseen.hidden_reason(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = neighbour_moved_health(changed) if changed else found
@@ -137,7 +137,7 @@ def draw_progress(layout) -> bool:
     stepper = work.running_steppers[-1] if work.running_steppers else updates.state.stepper
     if stepper is None:
         return False
-    layout.progress(factor=stepper.fraction, text=stepper.said)
+    layout.progress(factor=stepper.fraction, text=stepper.status_text)
     return True
 
 
@@ -221,7 +221,7 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
 
 def draw_modal(box, obj, width: int) -> None:
     """Draws the settings of the method Modal: its modes, the engine that deforms the mesh, and the preview of a mode."""
-    settings, flesh = obj.thew, fleshes.known(obj)
+    settings, flesh = obj.thew, fleshes.known_state(obj)
     column = box.column()
     column.label(text="Modal", icon="MOD_WAVE")
     column.prop(settings, "modes")
@@ -247,7 +247,7 @@ def draw_details(layout, context, obj, width: int) -> None:
     plain = [f"“{other.name}”" for other in whole.possible_riders(obj, context.scene, context.view_layer)]
     left = obj.thew.made.left.splitlines()
     notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current)
     if told.level == "WARNING":
         notes += [text for text in map(sentence, warnings(flesh)) if text not in obj.thew.made.notes]

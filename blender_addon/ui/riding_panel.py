@@ -50,7 +50,7 @@ def health(obj, frame: float) -> Health:
         return Health("ERROR", sentence(made.notes))
     if body is None or not body.thew.made.flesh:
         return Health("WARNING", "Plain skin: choose a body to ride on")
-    if fleshes.known(body) is None:
+    if fleshes.known_state(body) is None:
         return Health("WAITING", f"Plain skin until the flesh of “{body.name}” is built")
     return Health("GOOD", f"Rides on “{body.name}”")
 

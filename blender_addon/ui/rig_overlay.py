@@ -29,7 +29,7 @@ _rest: dict[tuple, tuple] = {}
 
 def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Drawing]:
     """Returns the drawings of the rigs of `obj`: an outline each, and a thin line to its attachment."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if flesh is None or flesh.body is None or not len(obj.thew.rigs):
         return []
     pose = posed.current_pose(obj, flesh, depsgraph)

@@ -115,14 +115,14 @@ def draw_force(layout, obj, rig) -> None:
 
 def current_force(obj, rig) -> float | None:
     """Returns the largest force of the active rig at its control, N/m³. `None` while it does not push."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     native_rig = None if flesh is None else flesh.pushing.natives.get(obj.thew.active_rig)
     return None if native_rig is None else native_rig.parameters(rig.control)["strength"]
 
 
 def draw_state(layout, obj, width: int) -> None:
     """Draws the reason for which the view may not show what the rigs do."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if not obj.thew.made.flesh or not len(obj.thew.rigs):
         return
     text = flesh.problem if flesh is not None else ""

@@ -31,7 +31,7 @@ class View:
             origin = origin - direction * float(self.space.clip_end)
         return origin, direction
 
-    def beside(self, point: np.ndarray) -> np.ndarray:
+    def point_at_depth(self, point: np.ndarray) -> np.ndarray:
         """Returns the point under the mouse at the depth of `point`."""
         from bpy_extras import view3d_utils
 

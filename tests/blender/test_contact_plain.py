@@ -60,7 +60,9 @@ class Clip:
 def touching_of(clip, first=10, thickness=0.0, itself=True, things=(), **more):
     frames = range(first, first + len(clip.frames))
     things = [part("logic.contact").Thing(*each) for each in things]
-    return part("logic.contact").ClipContacts.of(clip, frames, BONES, WEIGHTS, 2.0, thickness, itself, things, **more)
+    return part("logic.contact").ClipContacts.from_clip(
+        clip, frames, BONES, WEIGHTS, 2.0, thickness, itself, things, **more
+    )
 
 
 def notes_text(touching) -> str:
@@ -158,7 +160,7 @@ def test_touching_repeats_cycle():
     )
     begun = SimpleNamespace(at=lambda index: index % 3)
     played = part("logic.played").CycleClip(turn, begun)
-    touching = part("logic.contact").ClipContacts.of(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
+    touching = part("logic.contact").ClipContacts.from_clip(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
     assert touching.itself.frames == (2, 5) and touching.held == touching.folded == (3, 6)
     assert touching.buried[0].frames == (1, 4, 7)
 
@@ -269,7 +271,7 @@ def test_touching_body_among_others(body):
     ]
     others = [k for k in range(4) if k != body]
     frames = [Touches((2, 0, -0.05, 1.0, body))] + [Touches((0, 7, -0.05, 1.0, other)) for other in others]
-    touching = part("logic.contact").ClipContacts.of(
+    touching = part("logic.contact").ClipContacts.from_clip(
         Clip(frames), range(10, 14), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
     )
     text = notes_text(touching)
@@ -301,7 +303,7 @@ def test_note_things_of_shared_clip(body, touched, name):
     frames = [Touches((2, 0, 0.0, 1.0, body)), Touches((2, 0, 0.0, 1.0, touched))]
     clip = Clip(frames, names=("Anna", "Bert", "Carl"))
     things = replace(alone, others=["Bert", "Carl"]).things(clip, body)
-    touching = part("logic.contact").ClipContacts.of(
+    touching = part("logic.contact").ClipContacts.from_clip(
         clip, range(1, 3), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
     )
     assert f"touches {name} in frame 2" in notes_text(touching)

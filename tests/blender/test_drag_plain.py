@@ -104,7 +104,7 @@ def test_drag_reaches(bar, drag, point, way):
     drag_to(drag, grip, way, 0.5)
     there = drag.displacements[grip.vertex]
     assert np.linalg.norm(there - way) < 0.02 * drag.size
-    assert drag.left() == pytest.approx(np.linalg.norm(there - way), abs=1e-6)
+    assert drag.remaining_distance() == pytest.approx(np.linalg.norm(there - way), abs=1e-6)
     assert farthest < 0.6
 
 
@@ -112,10 +112,10 @@ def test_drag_rings_down(bar, drag):
     """Flesh that is let go swings through and comes to rest."""
     grip = drag.grip(vertex_at(bar, (1.0, 0.1, 0.1)))
     drag_to(drag, grip, (0.0, 0.0, 0.15), 0.5)
-    assert not drag.quiet
+    assert not drag.is_at_rest
     drag.let_go()
     heights, looks = [], 0
-    while not drag.quiet:
+    while not drag.is_at_rest:
         drag.advance(4)
         heights.append(float(drag.displacements[grip.vertex][2]))
         looks += 1
@@ -157,7 +157,7 @@ def test_drag_leaping_mouse(bar, drag):
         for _ in range(30):
             drag.advance(4)
             assert np.linalg.norm(drag.displacements, axis=1).max() < 3.0 * drag.size
-    assert drag.left() < 0.02 * drag.size
+    assert drag.remaining_distance() < 0.02 * drag.size
 
 
 def test_drag_held_skin(bar, drag):
@@ -172,7 +172,7 @@ def test_drag_held_skin(bar, drag):
     farthest = drag_to(drag, grip, way, 1.0)
     drag_to(drag, grip, way, 1.0)
     assert farthest < 1.5 * module.MAX_LEVERAGE * np.linalg.norm(way)
-    assert grip.part == 1.0 or drag.left() > 0.0  # what it stays behind is told
+    assert grip.part == 1.0 or drag.remaining_distance() > 0.0  # what it stays behind is told
 
 
 def test_grip_refuses_fixed(bar, drag):

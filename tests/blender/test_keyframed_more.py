@@ -153,7 +153,7 @@ def test_arrow_drag_put_back(sack):
     assert key.velocity == "ARROW"
     ((lines, _, _),) = part("ui.keyframed_overlay").arrows(sack)
     np.testing.assert_allclose(lines[0, 1], arrow.start + (0.5, 0.0, 0.0), atol=1e-4)
-    arrow.put_back()
+    arrow.restore()
     assert key.velocity == "FREE" and tuple(key.arrow) == (0.0, 0.0, 0.0)
 
 
@@ -227,7 +227,7 @@ def test_model_under_bones(scene):
     target = seen[60] + (0.0, -0.1, 0.05)
     modelling.drag([(60, target)])
     assert np.linalg.norm(evaluated(body)[60] - target) < 0.05
-    modelling.put_back()
+    modelling.restore()
     np.testing.assert_allclose(evaluated(body), seen, atol=1e-4)
 
 
@@ -503,7 +503,7 @@ def test_panel_refused_compute(addon):
     """The panel shows a refused Compute at once."""
     sack = make_sack()
     assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=20) == {"FINISHED"}
-    health, known = part("ui.keyframed_panel").health, part("live.keyframed").register.known(sack)
+    health, known = part("ui.keyframed_panel").health, part("live.keyframed").register.known_state(sack)
     assert health(sack, known)[0] == "GOOD"
     before = play(sack, [8])
     everything = sack.vertex_groups.new(name="All")

@@ -170,9 +170,9 @@ def test_weld_doubled_loose(sculpts):
     shape = np.vstack([SQUARE, SQUARE[2:3], [[5, 5, 5]]])
     triangles = np.array([[0, 1, 2], [0, 4, 3], [1, 2, 4]])
     welded = sculpts.weld(np.stack([shape, 2.0 * shape]), triangles, 2.0)
-    assert len(welded.first) == 4 and welded.doubled == 1 and list(welded.loose) == [5]
+    assert len(welded.first) == 4 and welded.doubled == 1 and list(welded.loose_vertices) == [5]
     assert len(welded.triangles) == 2  # the third has a corner twice
-    np.testing.assert_array_equal(welded.spread(shape[welded.first])[:5], shape[:5])
+    np.testing.assert_array_equal(welded.vertex_values(shape[welded.first])[:5], shape[:5])
     assert welded.mask(np.arange(6) == 4).sum() == 1
 
 

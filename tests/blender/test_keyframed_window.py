@@ -88,7 +88,7 @@ def test_build_stopped(sack):
     assert bpy.ops.thew.keyframed_stop() == {"FINISHED"}
     play(sack, (3, 4))
     assert not at_work() and motion_of(sack) is built
-    assert part("ui.keyframed_panel").health(sack, part("live.keyframed").register.known(sack))[0] == "WARNING"
+    assert part("ui.keyframed_panel").health(sack, part("live.keyframed").register.known_state(sack))[0] == "WARNING"
     sack.thew.keyframed.modes = 5
     tick()
     assert motion_of(sack).plan.modes == 5

@@ -55,26 +55,26 @@ def test_over_matches_core(limbs):
     """Points carried from one limb to another land where the core's correspondence puts them."""
     one, other = limbs
     over = places.LimbMap(one, other)
-    points = one.at(everywhere())
+    points = one.points_at(everywhere())
     there = one.model.correspond(other.model, points) @ other.into[:3, :3].T + other.into[:3, 3]
     known = np.isfinite(there[:, 0])
     assert known.mean() > 0.9
     for point, expected in zip(points[known], there[known], strict=True):
-        np.testing.assert_allclose(other.place(over.located(one.locate(point))), expected, atol=1e-9)
+        np.testing.assert_allclose(other.place(over.map_place(one.locate(point))), expected, atol=1e-9)
 
 
 def test_over_round_trip(limbs):
     """A point carried to another limb and back returns to its first position."""
     over, back = places.LimbMap(*limbs), places.LimbMap(*reversed(limbs))
-    for point in limbs[0].at(everywhere()):
+    for point in limbs[0].points_at(everywhere()):
         located = limbs[0].locate(point)
-        moved = over.located(located)
+        moved = over.map_place(located)
         there = limbs[1].locate(limbs[1].place(moved))
         near = 1e-8 if located.inside else 1e-5  # by the nearest hub, which is searched for
-        np.testing.assert_allclose(limbs[0].place(back.located(there)), point, atol=near)
+        np.testing.assert_allclose(limbs[0].place(back.map_place(there)), point, atol=near)
         np.testing.assert_allclose(back.turn(moved) @ over.turn(located), np.eye(3), atol=1e-9)
         assert back.growth(moved) * over.growth(located) == pytest.approx(1.0)
-        assert back.deepening(moved) * over.deepening(located) == pytest.approx(1.0)
+        assert back.depth_ratio(moved) * over.depth_ratio(located) == pytest.approx(1.0)
 
 
 def test_over_roll_between_limbs(addon):
@@ -82,9 +82,9 @@ def test_over_roll_between_limbs(addon):
     straight, bent = (places.Limb(tube(bend=bend), np.eye(4)) for bend in (0.0, 0.5))
     quarter = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
     rolled = places.Limb(straight.model.transformed(1.0, quarter), np.eye(4))
-    point = straight.at([[0.5, 0.0, 1.2, 0.8]])[0]
+    point = straight.points_at([[0.5, 0.0, 1.2, 0.8]])[0]
     from_one, from_other = (
-        places.LimbMap(limb, bent).located(limb.locate(point)).coordinates for limb in (straight, rolled)
+        places.LimbMap(limb, bent).map_place(limb.locate(point)).coordinates for limb in (straight, rolled)
     )
     assert abs(np.remainder(from_one[2] - from_other[2] + np.pi, 2 * np.pi) - np.pi) < 0.15, "by what lies there"
     over, back = places.LimbMap(rolled, bent), places.LimbMap(bent, rolled)
@@ -97,11 +97,11 @@ def test_over_similar_limb(limbs, mirrored):
     """A limb that is turned, scaled or mirrored turns and scales every place by the same amount."""
     matrix = similarity(2.5, mirrored)
     over = places.LimbMap(limbs[0], places.Limb(limbs[0].model, matrix))
-    for point in [*limbs[0].at(everywhere()), np.array([0.5, 2.0, 0.0])]:
+    for point in [*limbs[0].points_at(everywhere()), np.array([0.5, 2.0, 0.0])]:
         located = limbs[0].locate(point)
         np.testing.assert_allclose(over.turn(located), matrix[:3, :3] / 2.5, atol=1e-6)
         assert over.growth(located) == pytest.approx(2.5)
-        moved = over.other.place(over.located(located))
+        moved = over.other.place(over.map_place(located))
         np.testing.assert_allclose(moved, matrix[:3, :3] @ point + matrix[:3, 3], atol=1e-6)
 
 
@@ -112,10 +112,10 @@ def test_over_uses_nearest_hub_outside(limbs):
         located = one.locate(np.array(point))
         assert not located.inside
         np.testing.assert_allclose(one.place(located), point, atol=1e-12)
-        moved = places.LimbMap(one, other).located(located)
-        hub = other.at([[moved.coordinates[0], 0.0, 0.0, 0.0]])[0]
+        moved = places.LimbMap(one, other).map_place(located)
+        hub = other.points_at([[moved.coordinates[0], 0.0, 0.0, 0.0]])[0]
         away = np.linalg.norm(other.place(moved) - hub) / other.radius(moved.coordinates[0])
-        near = np.linalg.norm(point - one.at([[located.coordinates[0], 0.0, 0.0, 0.0]])[0])
+        near = np.linalg.norm(point - one.points_at([[located.coordinates[0], 0.0, 0.0, 0.0]])[0])
         assert away == pytest.approx(near / one.radius(located.coordinates[0]))
 
 

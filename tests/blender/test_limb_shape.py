@@ -210,9 +210,9 @@ def test_limb_move_rebuilds_lattice(character):
     limb_add(body, "Spine\nHead")
     body.thew.limb_lattice = True
     assert bpy.ops.thew.add() == {"FINISHED"}
-    vertices = part("live.session").register.of(body).lattice.vertices
+    vertices = part("live.session").register.state_of(body).lattice.vertices
     assert 6 in cells(body)
     assert bpy.ops.thew.limb_move(atom=3, factor=1.15) == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    now = part("live.session").register.of(body).lattice.vertices
+    now = part("live.session").register.state_of(body).lattice.vertices
     assert now.shape != vertices.shape or np.abs(now - vertices).max() > 1e-3

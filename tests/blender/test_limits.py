@@ -46,7 +46,7 @@ def beyond_rest(flesh) -> int:
     import thew
 
     how = flesh.build_settings
-    resting, found = thew.Simulation(flesh.body, settings=how.damped(flesh.body)), []
+    resting, found = thew.Simulation(flesh.body, settings=how.with_damping(flesh.body)), []
     for index in range(len(flesh.motion.maps) - 1):
         resting.reset(flesh.place.maps(flesh.motion.maps[index]))
         at_rest = flesh.body.inverted_cells(resting.lattice_positions())

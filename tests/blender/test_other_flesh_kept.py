@@ -280,7 +280,7 @@ def test_edited_keys_resimulate_group(pair, window, monkeypatch):
     finish(part("live.jobs").update(pair[0], bpy.context.scene, bpy.context.view_layer, flesh))
     assert np.abs(play(pair[0], FRAMES) - together).max() > 1e-3 and not window, "one update is enough for both"
     # The jerk may turn cells over that touch nothing, which the line then says.
-    assert not any(flesh_of(each).condition.behind or "imulate" in health(each) for each in pair)
+    assert not any(flesh_of(each).condition.is_behind or "imulate" in health(each) for each in pair)
 
 
 def test_moved_neighbour_noticed(pair, window):

@@ -124,7 +124,7 @@ def test_panel_rows_fixed_while_busy(fleshed):
         {"problem": "Everything is wrong, and this is a long sentence about why it is so"},
         {"defects": ["a"]},
     ):
-        flesh = part("live.session").register.of(body)
+        flesh = part("live.session").register.state_of(body)
         was = {name: getattr(flesh, name) for name in level}
         for name, value in level.items():
             setattr(flesh, name, value)
@@ -173,7 +173,7 @@ def test_panel_health_row_count(fleshed, text, busy):
     body, _ = fleshed
     play(body, (3,))
     panels, work = part("ui.panels"), part("live.work")
-    flesh = part("live.session").register.of(body)
+    flesh = part("live.session").register.state_of(body)
     stepper = part("logic.tasks").Stepper(iter(()))
     flesh.problem = text
     try:
@@ -219,7 +219,7 @@ def test_health_unkeyed_pose(fleshed):
     """A bone turned without a key gives a message that points to Simulate, and no error."""
     body, _ = fleshed
     play(body, (3,))
-    health, flesh = part("logic.health"), part("live.session").register.of(body)
+    health, flesh = part("logic.health"), part("live.session").register.state_of(body)
     flesh.problem = part("live.resting").POSE_CHANGED_TEXT
     found = health.health(body.thew, body.thew.made, flesh, 3)
     flesh.problem = ""

@@ -96,13 +96,13 @@ def test_later_keyed_rig_in_preview(fleshed):
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
     play(body, FRAMES)
     flesh = flesh_of(body)
-    before = flesh.settled(body, 5)
+    before = flesh.settled_offsets(body, 5)
     rig = add_rig(body, bone="Head", name="Later")
     curve_keys(rig, (5, 1.0))
     assert flesh.motion.controls.shape[1] == 1
-    assert moved_by(flesh.settled(body, 5), before) > 0.0
+    assert moved_by(flesh.settled_offsets(body, 5), before) > 0.0
     bpy.ops.thew.rig_remove()
-    np.testing.assert_allclose(flesh.settled(body, 5), before, atol=1e-6 * size_of(before))
+    np.testing.assert_allclose(flesh.settled_offsets(body, 5), before, atol=1e-6 * size_of(before))
 
 
 def test_control_driven_without_scripts(fleshed):

@@ -21,7 +21,7 @@ class View:
     def ray(self):
         return self.over - (0.0, 10.0, 0.0), np.array([0.0, 1.0, 0.0])
 
-    def beside(self, point):
+    def point_at_depth(self, point):
         return np.array([self.over[0], point[1], self.over[2]])
 
     def axes(self):
@@ -275,7 +275,7 @@ def test_pull_tool_failed_start(bump, monkeypatch, where):
     assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated(body), shape)
     shapes = play(body, (4, 9))
-    assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and flesh_of(body).condition.showable
+    assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and flesh_of(body).condition.is_showable
 
 
 @pytest.mark.parametrize("where", ["put back", "status", "timer"])

@@ -34,7 +34,7 @@ def thick_places(stand, count: int) -> list[np.ndarray]:
         hit = part("logic.picking").Hit(int(face), np.full(3, 1 / 3), np.zeros(3), 0.0)
         if stand.shown.normal(int(face)).any():
             most = flesh[stand.rest.triangles[face]].mean()
-            hits.append((most, tuple(hit.on(stand.shown.vertices, stand.shown.triangles))))
+            hits.append((most, tuple(hit.point_on(stand.shown.vertices, stand.shown.triangles))))
     return [np.array(point) for _, point in sorted(hits, reverse=True)[:count]]
 
 
@@ -92,7 +92,7 @@ def test_rig_place_at_location(body, template, guide):
     flesh_body, _, own = native(body, rig)
     stand = read(body)
     middle = np.asarray(own.frame(flesh_body))[:3, 3]
-    np.testing.assert_allclose(middle, stand.at_rest(stand.skin_at(point)), atol=1e-5 * stand.size)
+    np.testing.assert_allclose(middle, stand.rest_point(stand.skin_at(point)), atol=1e-5 * stand.size)
     moved = moved_by(body, rig)
     thickness = 2.0 * rig.tube_radius if template == "TORUS" else rig.radius
     aim = 0.2 * thickness * stand.flesh.place.metres_per_unit  # the policy of `edit.sizing`
@@ -275,7 +275,7 @@ def test_rig_pull_shows_equilibrium(body):
     forces = np.asarray(own.forces(flesh_body, body.thew.rigs[0].control))
     q = thew.equilibrium(flesh_body, pose, gravity=flesh.build_settings.simulation.gravity, rest_forces=forces)
     stand = read(body)
-    there = stand.world(stand.skin + flesh.added(flesh_body.shown(q), stand.maps, stand.mesh))
+    there = stand.world(stand.skin + flesh.rest_offsets(flesh_body.shown(q), stand.maps, stand.mesh))
     assert np.abs(there - world(body)).max() < 1e-4 * np.ptp(there)
 
 
@@ -315,7 +315,7 @@ def test_rig_pull_reports_shortfall(body):
         for _ in range(3):
             pull.pull(points, evaluations=8)
         pull.settle(points)
-        return pull.came(points)
+        return pull.outcome_text(points)
 
     def fix(rig):
         for name in part("saved.samples").sliders_of(rig):
@@ -497,7 +497,7 @@ def test_rig_place_on_real_character(addon, file):
         rig = obj.thew.rigs[-1]
         flesh_body, _, own = native(obj, rig)
         middle = np.asarray(own.frame(flesh_body))[:3, 3]
-        rest = stand.at_rest(stand.skin_at(point))
+        rest = stand.rest_point(stand.skin_at(point))
         assert np.linalg.norm(middle - rest) < 1e-4 * stand.size, (template, guide)
         moved = moved_by(obj, rig)
         assert np.isfinite(moved).all() and moved.max() > 1e-4 * stand.size

@@ -96,7 +96,7 @@ def test_ray_hits_near_side(picking):
         direction /= np.linalg.norm(direction)
         hit = picker.ray(-3.0 * direction, direction)
         assert hit.distance == pytest.approx(2.0, abs=0.02)
-        np.testing.assert_allclose(hit.on(vertices, triangles), hit.point, atol=1e-12)
+        np.testing.assert_allclose(hit.point_on(vertices, triangles), hit.point, atol=1e-12)
         np.testing.assert_allclose(np.cross(hit.point + 3.0 * direction, direction), 0.0, atol=1e-9)
         assert picker.ray(3.0 * direction, direction) is None
         assert picker.normal(hit.face) @ hit.point > 0.9

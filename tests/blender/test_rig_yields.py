@@ -250,7 +250,7 @@ def test_pull_thin_arm_without_fold(thin):
     pull = part("edit.pulling").SkinPull(stand, bpy.context.view_layer)
     targets = part("edit.pulling").checked_points(stand, points)
     pull.pull(targets)
-    said = pull.came(targets)
+    said = pull.outcome_text(targets)
     assert "% of the way" in said and "flesh would fold beyond" in said, said
     assert bpy.ops.thew.rig_pull(points=json.dumps(points)) == {"FINISHED"}
     rig, flesh = thin.thew.rigs[0], flesh_of(thin)
@@ -259,7 +259,7 @@ def test_pull_thin_arm_without_fold(thin):
     assert np.isfinite(strength) and abs(strength) < 1e3 * body.material.young / stand.size
     assert flattest(thin, stand.maps, own.forces(body)) > 0.29
     assert 0.0 < abs(rig.yields) < 0.5 and rig.strength_by == "YIELD"
-    assert np.isfinite(flesh.pushed(thin, None)).all()
+    assert np.isfinite(flesh.rig_forces(thin, None)).all()
     shape = settled(thin)
     assert np.isfinite(shape).all() and moved_by(shape, thin_skin(thin)) < 0.5
 

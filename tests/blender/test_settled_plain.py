@@ -59,7 +59,7 @@ def test_settled_matches_fresh_solve(thew, body, method):
     kept = part("logic.settled").RestSolver(thew.Simulation(body, method=method, elastic_joints=0.5))
     found = []
     for pose, forces in asked * 2:
-        rest = kept.at(pose, forces)
+        rest = kept.solve(pose, forces)
         fresh = thew.Simulation(body, method=method, elastic_joints=0.5)
         fresh.reset(pose, rest_forces=forces)
         assert np.array_equal(rest.offsets, fresh.offsets())
@@ -74,14 +74,14 @@ def test_settled_reuses_solution(thew, body):
     counted = Counted(thew.Simulation(body))
     kept = part("logic.settled").RestSolver(counted)
     for _ in range(3):
-        kept.at(bent(0.2))
+        kept.solve(bent(0.2))
     assert counted.solved == 1
     for _ in range(4):  # part frames between two poses
-        kept.at(bent(0.2))
-        kept.at(bent(0.3))
+        kept.solve(bent(0.2))
+        kept.solve(bent(0.3))
     assert counted.solved == 2
     for angle in (0.3, 0.4, 0.4, 0.5):  # and on to the next
-        kept.at(bent(angle))
+        kept.solve(bent(angle))
     assert counted.solved == 4
 
 
@@ -90,5 +90,5 @@ def test_settled_drops_failed_solve(thew, body):
     kept = part("logic.settled").RestSolver(thew.Simulation(body))
     for _ in range(2):
         with pytest.raises(thew.ThewError):
-            kept.at(bent(0.2), np.full((body.node_count, 3), np.nan))
-    assert len(kept.at(bent(0.2)).offsets) == len(body.surface.vertices)
+            kept.solve(bent(0.2), np.full((body.node_count, 3), np.nan))
+    assert len(kept.solve(bent(0.2)).offsets) == len(body.surface.vertices)

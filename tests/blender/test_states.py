@@ -85,7 +85,7 @@ def test_clip_made_is_shown():
         there, effects = told(
             Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ, Event.CLIP_SHOWN, condition=condition
         )
-        assert there.showable and there.trusted and there.build is Build.OPEN and there.pose is Pose.SIMULATED
+        assert there.is_showable and there.is_trusted and there.build is Build.OPEN and there.pose is Pose.SIMULATED
         assert effects == []
 
 
@@ -93,7 +93,7 @@ def test_mesh_update_after_own_write():
     """A mesh update after our own writing does not count as an edit, and any other one does."""
     made, _ = told(Event.CLIP_MADE, Event.WROTE)
     ours, effects = told(Event.MESH_UPDATED, condition=made)
-    assert ours.trusted and ours.echo is Echo.NONE and effects == []
+    assert ours.is_trusted and ours.echo is Echo.NONE and effects == []
     theirs, effects = told(Event.MESH_UPDATED, condition=ours)
     assert theirs.mesh is Mesh.TOUCHED and effects == [Effect.COUNT, Effect.WAIT]
     after_evaluation, _ = told(Event.EVALUATED, Event.MESH_UPDATED, condition=made)
@@ -103,31 +103,31 @@ def test_mesh_update_after_own_write():
 def test_curves_edited_until_looked():
     """Edited curves are doubted only after a close look."""
     edited, _ = told(Event.CLIP_MADE, Event.CURVES_EDITED)
-    assert edited.trusted
+    assert edited.is_trusted
     looked, _ = told(Event.LOOKED_CLOSELY, condition=edited)
-    assert not looked.trusted
-    assert told(Event.CLIP_MADE, Event.LOOKED_CLOSELY)[0].trusted
-    assert told(Event.MOTION_READ, condition=looked)[0].trusted
+    assert not looked.is_trusted
+    assert told(Event.CLIP_MADE, Event.LOOKED_CLOSELY)[0].is_trusted
+    assert told(Event.MOTION_READ, condition=looked)[0].is_trusted
 
 
 def test_keys_edited_marks_behind():
     """Edited keys of the character leave its flesh shown and mark it as behind."""
     keyed, effects = told(Event.CLIP_MADE, Event.CURVES_EDITED, Event.KEYS_EDITED)
-    assert keyed.motion is Motion.KEYED and keyed.trusted and keyed.behind and not effects
-    assert told(Event.CURVES_EDITED, condition=keyed)[0].behind, "other curves take nothing back"
-    assert not told(Event.CLIP_MADE, Event.CURVES_EDITED)[0].behind
+    assert keyed.motion is Motion.KEYED and keyed.is_trusted and keyed.is_behind and not effects
+    assert told(Event.CURVES_EDITED, condition=keyed)[0].is_behind, "other curves take nothing back"
+    assert not told(Event.CLIP_MADE, Event.CURVES_EDITED)[0].is_behind
     for event in (Event.LOOKED_CLOSELY, Event.POSE_DIFFERS):
         assert told(event, condition=keyed)[0].motion is Motion.DIFFERS
-    assert not told(Event.MOTION_READ, condition=keyed)[0].behind
-    assert not told(Event.FAILED, condition=keyed)[0].behind, "what failed is not begun again while it plays"
+    assert not told(Event.MOTION_READ, condition=keyed)[0].is_behind
+    assert not told(Event.FAILED, condition=keyed)[0].is_behind, "what failed is not begun again while it plays"
 
 
 def test_failed_build_not_retried():
     """A failed build is tried again only after something changes."""
     failed, effects = told(Event.CLIP_MADE, Event.POSE_DIFFERS, Event.MESH_TOUCHED, Event.FAILED)
-    assert failed.build is Build.FAILED and failed.trusted and effects == [Effect.HIDE]
+    assert failed.build is Build.FAILED and failed.is_trusted and effects == [Effect.HIDE]
     for event in (Event.MESH_UPDATED, Event.POSE_DIFFERS, Event.LOOKED_CLOSELY):
-        assert not told(event, condition=failed)[0].trusted
+        assert not told(event, condition=failed)[0].is_trusted
     assert told(Event.UNDONE, condition=failed)[0].build is Build.OPEN
     assert told(Event.CLIP_MADE, condition=failed)[0].build is Build.OPEN
 
@@ -143,7 +143,7 @@ def test_switch_thrown_once():
 def test_misfit_clip_hidden():
     """A clip of another mesh is hidden once and not shown again."""
     misfit, effects = told(Event.CLIP_MADE, Event.MISFITS, Event.MISFITS)
-    assert misfit.clip is Clip.MISFIT and not misfit.showable and effects == [Effect.HIDE]
+    assert misfit.clip is Clip.MISFIT and not misfit.is_showable and effects == [Effect.HIDE]
     assert told(Event.RIGS_CHANGED, condition=misfit)[0].clip is Clip.MISFIT
     assert told(Event.BODY_MADE, condition=misfit)[0].clip is Clip.NONE
 
@@ -151,7 +151,7 @@ def test_misfit_clip_hidden():
 def test_clip_behind_rigs():
     """A clip stays behind the changed rigs until it is made again."""
     behind, _ = told(Event.CLIP_MADE, Event.RIGS_CHANGED)
-    assert behind.clip is Clip.BEHIND and behind.showable
+    assert behind.clip is Clip.BEHIND and behind.is_showable
     assert told(Event.CLIP_KEPT, condition=behind)[0].clip is Clip.BEHIND
     assert told(Event.CLIP_MADE, condition=behind)[0].clip is Clip.CURRENT
     assert told(Event.RIGS_CHANGED)[0].clip is Clip.NONE
@@ -179,9 +179,9 @@ def test_states_of_riders_and_keyframed(events, regions):
 def test_keyframed_trusted_when_built():
     """Keyframed flesh is trusted only once it is built, and not after a failure."""
     built, effects = told(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD_CONDITION)
-    assert built.trusted and built.showable and built.build is Build.OPEN and effects == []
+    assert built.is_trusted and built.is_showable and built.build is Build.OPEN and effects == []
     failed, _ = told(Event.MESH_TOUCHED, Event.FAILED, condition=built)
-    assert failed.build is Build.FAILED and failed.showable, "the last motion stays in view"
+    assert failed.build is Build.FAILED and failed.is_showable, "the last motion stays in view"
     assert told(Event.MESH_READ, Event.CLIP_MADE, condition=failed)[0] == built
     assert told(Event.WROTE, Event.MESH_UPDATED, condition=built)[0] == built, "our own writing is no edit"
     assert told(Event.MESH_UPDATED, condition=built)[0].mesh is Mesh.TOUCHED
@@ -196,10 +196,10 @@ def test_states_random_events(seed):
         try:
             there, effects = states.apply_event(condition, event)
         except states.ImpossibleError:
-            assert not condition.showable
+            assert not condition.is_showable
             continue
-        if there.showable and not condition.showable:
+        if there.is_showable and not condition.is_showable:
             assert event in {Event.CLIP_MADE, Event.CLIP_KEPT}
-        if condition.showable and not there.showable:
+        if condition.is_showable and not there.is_showable:
             assert Effect.HIDE in effects or event is Event.BODY_MADE
         condition = there
