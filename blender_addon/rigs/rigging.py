@@ -178,7 +178,7 @@ def find_attachment(
     obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: MeshFaces | None = None
 ) -> Attachment:
     """Returns the attachment of `rig`. Raises a `Refusal` if that is gone."""
-    return ATTACHMENT_FINDERS[rig.kind](obj, character, bind_pose, place, rig, faces)
+    return FINDERS_BY_KIND[rig.kind](obj, character, bind_pose, place, rig, faces)
 
 
 def find_force_attachment(
@@ -232,7 +232,7 @@ def find_force_attachment(
 
 
 #: The attachment of a rig, by its kind.
-ATTACHMENT_FINDERS = {"FORCE": find_force_attachment}
+FINDERS_BY_KIND = {"FORCE": find_force_attachment}
 
 
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:

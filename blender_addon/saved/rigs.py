@@ -44,7 +44,7 @@ on_rig: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object and the rig after its bone or face was changed by hand; set by `handlers`.
 on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
-#: Kinds of rigs. Each place that depends on the kind has a table `OF_KIND`.
+#: Kinds of rigs. Each place that depends on the kind has a table `…_BY_KIND`.
 KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
 #: Meanings of a strength; rigs of files that knew forces only keep forces.
 MEASURES = (
