@@ -34,7 +34,7 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
         with poses.silence_handlers(), poses.show_hidden([obj]):
             for passes, on in enumerate((live, left)):
 
-                def look(i: int, frame: int, live: bool = passes == 0) -> None:
+                def measure_frame(i: int, frame: int, live: bool = passes == 0) -> None:
                     if live:
                         session.show(obj, flesh, scene)
                     shape = evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
@@ -46,7 +46,9 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
 
                 with modifiers_on(obj, on, basis=False):
                     yield from span(
-                        poses.play_frames(scene, frames, look, "Measuring frame"), 0.5 * passes, 0.5 * passes + 0.5
+                        poses.play_frames(scene, frames, measure_frame, "Measuring frame"),
+                        0.5 * passes,
+                        0.5 * passes + 0.5,
                     )
     finally:
         with poses.silence_handlers():
@@ -61,7 +63,7 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
 def measure_offsets(scene, frames: list[int], offset) -> Task:
     """Builds the task that returns `offset(i)` at each frame, float32[f, n, 3]. The scene's frame is restored."""
 
-    def look(i: int, _frame: int) -> np.ndarray:
+    def measure_frame(i: int, _frame: int) -> np.ndarray:
         return np.asarray(offset(i), dtype=np.float32)
 
-    return np.stack((yield from poses.play_frames(scene, frames, look, "Measuring frame")))
+    return np.stack((yield from poses.play_frames(scene, frames, measure_frame, "Measuring frame")))

@@ -41,11 +41,11 @@ def keys(
     """
     with poses.silence_handlers(), Probe(found, rest, scene) as probe:
 
-        def look(i: int, _frame: int) -> tuple[np.ndarray, float]:
+        def solve_frame(i: int, _frame: int) -> tuple[np.ndarray, float]:
             key, miss = _solve_key(probe, view_layer, np.asarray(offset(i), dtype=np.float64))
             return key.astype(np.float32), miss
 
-        made = yield from poses.play_frames(scene, frames, look, "Into rest space: frame")
+        made = yield from poses.play_frames(scene, frames, solve_frame, "Into rest space: frame")
     return np.stack([key for key, _ in made]), max(0.0, *(miss for _, miss in made))
 
 
@@ -56,7 +56,7 @@ def _solve_key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray
     if not probe.bent:
         return key, float(miss.max(initial=0.0))
 
-    def moved(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def residual_and_map(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns `(left [n, 3], B [n, 3, 3])`: the residual of a key, and the skin's linear map there."""
         probe.place(probe.rest + key)
         view_layer.update()
@@ -65,7 +65,7 @@ def _solve_key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray
 
     try:
         best, far, blended = refine_keys(
-            moved, key, np.zeros_like(key), np.linalg.norm(wanted, axis=1), RESIDUAL_TOLERANCE * probe.size
+            residual_and_map, key, np.zeros_like(key), np.linalg.norm(wanted, axis=1), RESIDUAL_TOLERANCE * probe.size
         )
         # Where segments bend sharply the map folds, and a solution is only reached from the far side of the fold.
         lost = far > RESTART_RESIDUAL * probe.size
@@ -73,7 +73,9 @@ def _solve_key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray
             along = np.linalg.svd(blended)[2][:, 2]  # the direction in which the skin is squeezed most
             reach = np.where(lost, probe.size, 0.0)[:, None] * along
             for side in RESTART_DISTANCES:
-                best, far, _ = refine_keys(moved, best + side * reach, best, far, RESIDUAL_TOLERANCE * probe.size)
+                best, far, _ = refine_keys(
+                    residual_and_map, best + side * reach, best, far, RESIDUAL_TOLERANCE * probe.size
+                )
     finally:
         probe.place(probe.rest)
     return best, float(far.max(initial=0.0))

@@ -231,7 +231,7 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     fixed = np.logical_or.reduce(list(masks)) if masks else None
     thew, bending = core(), group.bending
 
-    def work(progress):
+    def relax_natively(progress):
         surface = SculptedSurface.weld_mesh(thew, basis, triangles, shape[None], bending, name)
         points = surface.points(shape)
         before = float(surface.shell.energy(points))
@@ -242,7 +242,7 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
         calmed = surface.shell.relax(points, weight, fixed=held, progress=lambda f, text="": progress(f, text))
         return surface.shape(calmed, shape, points), before, float(surface.shell.energy(calmed))
 
-    calmed, before, after = yield Work("Lowering the energy", work, 0.05, 0.95)
+    calmed, before, after = yield Work("Lowering the energy", relax_natively, 0.05, 0.95)
     block.points.foreach_set("co", np.ascontiguousarray(calmed, dtype=np.float32).ravel())
     obj.data.update_tag()
     key.energy = f"{before:.3g} → {after:.3g}"

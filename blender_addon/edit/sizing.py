@@ -89,15 +89,15 @@ def fit_to_flesh(obj: bpy.types.Object, flesh: Flesh, rig: ThewRig) -> None:
     unit, size = flesh.place.metres_per_unit, flesh.surface.size
     rest = Picker(np.asarray(flesh.surface.vertices), np.asarray(flesh.surface.triangles))
 
-    def measured(radius: float):
+    def sized_rig(radius: float):
         with quiet_edits():
             for name, value in all_default_sizes(radius / unit).items():
                 setattr(rig, name, value)
             rig.strength_by, rig.strength = "FORCE", 1.0
         return rigging.native_rig(obj, flesh, rig)
 
-    radius = rig_radius(flesh, rest, measured(MIN_RADIUS * size))
-    native = measured(radius)
+    radius = rig_radius(flesh, rest, sized_rig(MIN_RADIUS * size))
+    native = sized_rig(radius)
     aim = visible_yield(rig.template, default_sizes(rig.template, radius))
     with quiet_edits():
         rig.strength_by, rig.strength = "YIELD", bearable_yield(flesh, native, aim) / unit

@@ -174,10 +174,10 @@ def build_draft(flesh: Flesh, character, bind_pose, build_settings, motion, rigs
         modes_key = hash_of(new.flesh_key, build_settings.modes)
         if modes_key != flesh.modes_key:
 
-            def vibrate(progress):
+            def find_modes(progress):
                 return modal.find(thew, new.reference, build_settings.modes, progress)
 
-            new.modes = yield Work("Finding the modes", vibrate, 0.6, 0.78)
+            new.modes = yield Work("Finding the modes", find_modes, 0.6, 0.78)
             new.modes_key = modes_key
 
     yield from place_rigs(flesh, new)
@@ -214,7 +214,7 @@ def enclose(new: BuildStages) -> Task:
 
     elsewhere = character.bones_above(bind_pose.elsewhere)
 
-    def made(progress):
+    def make_lattice(progress):
         surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
         skeleton = thew.Skeleton(character.bones, character.parents, heads, tails, elsewhere)
         skeleton = skeleton.refit_tails(surface, character.weights)
@@ -225,7 +225,7 @@ def enclose(new: BuildStages) -> Task:
         return surface, skeleton, lattice, lattice.check(surface, skeleton), [*hollow, *surface.report().sentences]
 
     new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
-        "Building the lattice", made, 0.0, 0.5
+        "Building the lattice", make_lattice, 0.0, 0.5
     )
 
 
@@ -253,7 +253,7 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
     thew = core()
     character, build_settings, painted = new.character, new.build_settings, new.character.painted
 
-    def made(progress, **maps):
+    def make_bodies(progress, **maps):
         material = thew.Material(poisson=build_settings.poisson, density=build_settings.density)
         return thew.Body(
             new.surface, new.skeleton, new.lattice, material,
@@ -262,12 +262,14 @@ def assemble(flesh: Flesh, new: BuildStages) -> Task:
         )  # fmt: skip
 
     if new.automatic_key != flesh.automatic_key:
-        new.automatic = yield Work("Assembling the body", made, 0.5, 0.55)
+        new.automatic = yield Work("Assembling the body", make_bodies, 0.5, 0.55)
     if new.flesh_key != flesh.flesh_key:
         new.reference = new.automatic
         if painted.any:
             maps = {"flesh": painted.flesh, "stiffness": painted.factors()}
-            new.reference = yield Work("Assembling the body", lambda progress: made(progress, **maps), 0.55, 0.58)
+            new.reference = yield Work(
+                "Assembling the body", lambda progress: make_bodies(progress, **maps), 0.55, 0.58
+            )
     if new.body_key == flesh.body_key:
         return
 

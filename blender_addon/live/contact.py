@@ -191,7 +191,7 @@ def notes(built: Any) -> list[str]:
 def touch_remarks(built: Any) -> list[str]:
     """Returns sentences on the contacts in the clip, lengths in scene units with two digits."""
 
-    def shown(metres: float) -> str:
+    def length_text(metres: float) -> str:
         return length(float(f"{metres / built.place.metres_per_unit:.2g}"))
 
-    return contact_notes(built.touching, shown)
+    return contact_notes(built.touching, length_text)

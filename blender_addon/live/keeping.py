@@ -111,7 +111,7 @@ def find_cached(obj, scene, subject, character, bind_pose, build_settings: Build
     marked, bones = poses.marked_cycle(subject, scene), len(subject.armature.pose.bones)
     moving = rig_controls.control_animation(obj)
 
-    def open_it(_progress):
+    def open_kept(_progress):
         try:
             kept = open_content(content, character, bind_pose, build_settings)
             if kept is not None and kept.motion is not None:
@@ -124,7 +124,7 @@ def find_cached(obj, scene, subject, character, bind_pose, build_settings: Build
         except (core().ThewError, OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError, MemoryError):
             return None  # damaged or foreign: all is made anew
 
-    return (yield Work("Opening the cache", open_it, 0.0, 0.1))
+    return (yield Work("Opening the cache", open_kept, 0.0, 0.1))
 
 
 def covers_frames(motion: poses.Motion, frames: tuple[int, int]) -> bool:

@@ -213,12 +213,12 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
 
-    def look(_progress):
+    def examine_clip(_progress):
         new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         touching = contact.clip_contacts(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
         return touching, limits.motion_inversions(new, new.clip), new.surface.report().sentences
 
-    new.touching, new.limited, new.skin_notes = yield Work("Looking at the motion", look, 0.9, 1.0)
+    new.touching, new.limited, new.skin_notes = yield Work("Looking at the motion", examine_clip, 0.9, 1.0)
     clear_stages(new)
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)

@@ -55,21 +55,21 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         new.clip = display_clip(clips[0], plan, clips[1] if len(clips) == 2 else None)
         new.limited = kept_clips.limited
 
-        def open_it(_progress):
+        def examine_clip(_progress):
             new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
             return contact.clip_contacts(new, new.clip)
 
-        new.touching = yield Work("Opening the cache", open_it, 0.8, 1.0)
+        new.touching = yield Work("Opening the cache", examine_clip, 0.8, 1.0)
         new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
         return Event.CLIP_MADE
     if plan.acting and still and kept is Event.CLIP_KEPT:
         return kept
 
     def run(progress):
-        clip = simulated(progress)
+        clip = simulate_clip(progress)
         return clip, contact.clip_contacts(new, clip), limits.motion_inversions(new, clip)
 
-    def simulated(progress):
+    def simulate_clip(progress):
         told = progress_callback(progress)
         maps, begun = new.place.maps(motion.maps), plan.begun
         if not plan.begun.period and build_settings.method != modal.METHOD:
@@ -115,13 +115,13 @@ def progress_callback(progress):
     The preparation of contact counts from 0 to 1 by itself, and flesh deep in other flesh takes seconds to come to rest.
     """
 
-    def told(at: float, stage: str) -> bool:
+    def report_progress(at: float, stage: str) -> bool:
         turn = LOOP_ROUND.search(stage)
         if "frame" in stage:
             return progress(at, f"Closing the loop (round {turn[1]})" if turn else "")
         return progress(0.0, stage if at < 1.0 else "")
 
-    return told
+    return report_progress
 
 
 def clips_fit_plan(clips: Sequence, plan: SimulationPlan) -> bool:
@@ -136,18 +136,18 @@ def simulate_in_parts(new: BuildStages, plan: SimulationPlan, told, offer) -> An
     clip, poses = None, len(maps)
     for start, end in arriving.parts(poses, plan.restarts):
 
-        def of_part(at, stage, start=start, end=end):
+        def part_progress(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
 
         controls = moved[start:end]
         if clip is None:
             # Colliders are given up to the end: the core looks them up by the frame.
             given = arguments(new, plan, maps[:end], controls, collided, **plan.begun.options())
-            clip = core().simulate(**given, progress=of_part)
+            clip = core().simulate(**given, progress=part_progress)
             clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         else:
             restart = start in plan.restarts
-            clip.extend(maps[start:end], controls if plan.acting else None, of_part, restart)
+            clip.extend(maps[start:end], controls if plan.acting else None, part_progress, restart)
         offer(clip)
     return clip
 

@@ -336,19 +336,19 @@ def simulate_in_parts(given: list[dict[str, Any]], restarts: tuple[int, ...], to
     poses = len(given[0]["poses"])
     for start, end in arriving.parts(poses, restarts):
 
-        def of_part(at, stage, start=start, end=end):
+        def part_progress(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
 
         if clips:
             parts = [each["poses"][start:end] for each in given]
             controls = [each["controls"][start:end] if "controls" in each else None for each in given]
-            thew.extend_scene(clips, parts, controls, of_part, start in restarts)
+            thew.extend_scene(clips, parts, controls, part_progress, start in restarts)
         else:
             begun = [
                 {name: value[:end] if name in {"poses", "controls"} else value for name, value in each.items()}
                 for each in given
             ]
-            clips = thew.simulate_shots([thew.Shot(**each) for each in begun], of_part)
+            clips = thew.simulate_shots([thew.Shot(**each) for each in begun], part_progress)
             for clip in clips:
                 clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         offer(clips)

@@ -88,15 +88,15 @@ class SculptedSurface:
     def in_artist_terms(self, text: str, keys: Sequence[Key] = ()) -> str:
         """Returns a sentence of the core with the mesh's own vertices and the names of keyframes."""
 
-        def vertex(found: re.Match) -> str:
+        def vertex_text(found: re.Match) -> str:
             point = int(found[1])
             return f"vertex {self.welded.first[point]}" if point < len(self.welded.first) else found[0]
 
-        def key(found: re.Match) -> str:
+        def key_text(found: re.Match) -> str:
             index = int(found[1])
             return f"the key “{keys[index].name}”" if index < len(keys) else found[0]
 
-        return re.sub(r"\bkeyframe (\d+)", key, re.sub(r"\bvertex (\d+)", vertex, text))
+        return re.sub(r"\bkeyframe (\d+)", key_text, re.sub(r"\bvertex (\d+)", vertex_text, text))
 
 
 class Inbetween:
@@ -138,7 +138,7 @@ class Inbetween:
         self._points.append(points)
         options, _, _ = core_input(segment, self.plan, self.start, points, self._groups, self.surface.scale)
 
-        def part(fraction: float, text: str = "") -> bool:
+        def part_progress(fraction: float, text: str = "") -> bool:
             return progress((i + fraction) / count, text)
 
         with self._named(segment):
@@ -150,7 +150,7 @@ class Inbetween:
                 modes=self.plan.modes,
                 ghosts="auto" if self.plan.ghosts else None,
                 rest="body" if self.plan.rest == "BASIS" else "keyframes",
-                progress=part,
+                progress=part_progress,
                 **options,
             )
 

@@ -155,7 +155,7 @@ def segments(plan: KeyframePlan) -> list[Segment]:
     """Cuts the motion into segments; a cyclic one with cuts begins at the first cut, and ends there a loop later."""
     keys = plan.keys
 
-    def fixed(key: Key) -> tuple[str, ...]:
+    def fixed_groups(key: Key) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for name in (plan.fixed, key.fixed if key.cut else "") if name))
 
     if plan.cyclic:
@@ -164,12 +164,12 @@ def segments(plan: KeyframePlan) -> list[Segment]:
             inner = (replace(inner[0], cut=True, leaving=keys[-1].leaving, fixed=keys[-1].fixed), *inner[1:])
         start = next((i for i, key in enumerate(inner) if key.cut), None)
         if start is None:
-            return [Segment(keys, fixed(replace(keys[0], cut=False)), True)]
+            return [Segment(keys, fixed_groups(replace(keys[0], cut=False)), True)]
         later = [replace(key, frame=key.frame + period) for key in inner[: start + 1]]
         keys = (*inner[start:], *later)
     cuts = [i for i, key in enumerate(keys) if key.cut and 0 < i < len(keys) - 1]
     ends = [0, *cuts, len(keys) - 1]
-    return [Segment(keys[a : b + 1], fixed(keys[a])) for a, b in itertools.pairwise(ends)]
+    return [Segment(keys[a : b + 1], fixed_groups(keys[a])) for a, b in itertools.pairwise(ends)]
 
 
 def motion_frame(frame: float, start: float, end: float, cyclic: bool) -> float:

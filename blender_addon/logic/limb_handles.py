@@ -49,30 +49,30 @@ def drag_handle(thew, model, handle: Handle, target: np.ndarray, whole: bool = F
     factor = float(np.clip((target - hub) @ spoke / (spoke @ spoke), MIN_STRETCH, MAX_STRETCH))
     which = -1 if whole else handle.spoke
 
-    def change(share: float):
+    def stretch_by(share: float):
         return stretch_spoke(thew, model, handle.atom, which, 1.0 + share * (factor - 1.0))
 
-    return largest_change(model, change)
+    return largest_change(model, stretch_by)
 
 
 def largest_change(model, change: Callable[[float], object]):
     """Returns (`change` of the largest share of a way that does not fold; whether that is less than all)."""
     least = min(0.0, model.legality())
 
-    def made(share: float):
+    def legal_model(share: float):
         try:
             new = change(share)
         except ValueError:  # no valid figure
             return None
         return new if new.legality() > least else None
 
-    whole = made(1.0)
+    whole = legal_model(1.0)
     if whole is not None:
         return whole, False
     best, low, high = model, 0.0, 1.0
     for _ in range(BISECTION_STEPS):
         middle = 0.5 * (low + high)
-        new = made(middle)
+        new = legal_model(middle)
         if new is None:
             high = middle
         else:

@@ -44,18 +44,18 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
         """Watches for an undo, another file and another pose: each makes the drag invalid."""
         uid, self._frame = armature_of(self._stand.obj).session_uid, context.scene.frame_float
 
-        def undone(*_):
+        def note_undo(*_):
             self._why = "something was undone"
 
-        def moved(_scene, depsgraph):
+        def note_motion(_scene, depsgraph):
             if any(update.id.original.session_uid == uid for update in depsgraph.updates):
                 self._why = self._why or "the pose has changed"
 
         for name, call in (
-            ("undo_pre", undone),
-            ("redo_pre", undone),
-            ("load_pre", undone),
-            ("depsgraph_update_post", moved),
+            ("undo_pre", note_undo),
+            ("redo_pre", note_undo),
+            ("load_pre", note_undo),
+            ("depsgraph_update_post", note_motion),
         ):
             calls = getattr(bpy.app.handlers, name)
             calls.append(call)

@@ -68,11 +68,11 @@ def gate(tool: type, poll: Callable[[bpy.types.Context], bool]) -> None:
     except (ImportError, AttributeError, KeyError, ValueError):
         return
 
-    def shown(context):
+    def drawn_if_polled(context):
         return (None, own) if context is None or poll(context) else ()
 
-    listed[place] = shown
-    _gated_tools[tool] = listed, shown
+    listed[place] = drawn_if_polled
+    _gated_tools[tool] = listed, drawn_if_polled
 
 
 def ungate(tool: type) -> None:

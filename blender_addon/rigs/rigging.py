@@ -102,16 +102,16 @@ class ResolvedRig:
         if self.by_yield:
             given = [{**parameters, "strength": 1.0} for parameters in given]
 
-        def made() -> Any:
+        def build_rig() -> Any:
             samples = [(control, row) for (control, _), row in zip(self.samples, given, strict=False)]
             return self.attachment.native(thew, given[-1], samples, self.name)
 
         if self.by_yield:
-            native = made().with_peak_displacements(body, yields)
+            native = build_rig().with_peak_displacements(body, yields)
             strengths = [native.parameters(control)["strength"] for control, _ in self.samples]
             strengths = strengths or [native.parameters()["strength"]]
             given = [{**row, "strength": strength} for row, strength in zip(given, strengths, strict=True)]
-        return made()
+        return build_rig()
 
 
 def resolve_rigs(obj: bpy.types.Object, character, bind_pose, place: MetricSpace) -> tuple[ResolvedRig, ...]:

@@ -182,12 +182,12 @@ def related_bones(bones, weighted: set[str]) -> tuple[list[str], dict[str, int]]
     and must not hold it.
     """
 
-    def leads_nowhere(bone) -> bool:
+    def is_without_weights(bone) -> bool:
         return bone.name not in weighted and all(child.name not in weighted for child in bone.children_recursive)
 
     wanted = set(weighted)
     for name in weighted:
-        wanted.update(child.name for child in bones[name].children if leads_nowhere(child))
+        wanted.update(child.name for child in bones[name].children if is_without_weights(child))
     names = [bone.name for bone in bones if bone.name in wanted]
     nearest = {name: i for i, name in enumerate(names)}
     for bone in bones:  # parents come before their children

@@ -75,14 +75,14 @@ def remember(obj: bpy.types.Object) -> None:
     follow_names(obj)
     known: dict[str, str] = {}
 
-    def look(name: str, before: str) -> str:
+    def current_digest(name: str, before: str) -> str:
         block = obj.data.shape_keys.key_blocks.get(name)
         return before if block is None else known.setdefault(name, digest(block))
 
     for key in obj.thew.keyframed.keyframes if obj.data.shape_keys is not None else ():
         for name, held in (("shape", "digest"), ("muted", "muted_digest")):
             before = getattr(key, held)
-            found = look(getattr(key, name), before)
+            found = current_digest(getattr(key, name), before)
             if found != before:
                 setattr(key, held, found)
     keyframe_times.keep(obj)

@@ -284,7 +284,7 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
     def read(frames: range, meshes: list[bpy.types.Object]) -> Task:
         things = colliders.ColliderReader(every)
 
-        def look(_i: int, frame: int) -> list[Pose]:
+        def read_frame(_i: int, frame: int) -> list[Pose]:
             # Faults before the range are reported at its first frame, which the artist sees.
             things.look(view_layer.depsgraph, max(frame, start))
             return [reader.read(view_layer.depsgraph, frame) for reader in readers]
@@ -294,7 +294,7 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
             with show_hidden(objects), without_thew(skins), without_modifiers(meshes):
                 yield
 
-        poses = yield from play_frames(scene, frames, look, "Reading frame", within)
+        poses = yield from play_frames(scene, frames, read_frame, "Reading frame", within)
         return poses, things
 
     frames, meshes = range(start - lead, end + 2), [] if every else skins

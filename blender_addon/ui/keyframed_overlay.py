@@ -88,14 +88,14 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
     drawn = [(graphs.frame(CURVE_BOX), AXES_COLOUR, 1.0)]
     low, high = graphs.reach(ours, plain)
 
-    def upright(at: float) -> np.ndarray:
+    def vertical_line(at: float) -> np.ndarray:
         ends = np.array([low, high])
         return graphs.strokes(
             graphs.curve_points(np.array([at, at]), ends, (frames[0], frames[-1]), (low, high), CURVE_BOX)
         )
 
     reached = [key.frame for segment in known.motion.segments for key in segment.keys]
-    drawn.append((np.concatenate([upright(at) for at in dict.fromkeys(reached)]), KEYS_COLOUR, 1.0))
+    drawn.append((np.concatenate([vertical_line(at) for at in dict.fromkeys(reached)]), KEYS_COLOUR, 1.0))
     for k, colour in enumerate(DIRECTION_COLOURS):
         if not (np.ptp(ours[:, k]) + np.ptp(plain[:, k]) > 1e-6 * (high - low)):
             continue
@@ -103,7 +103,7 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
             line = graphs.curve_points(frames, rows[:, k], (frames[0], frames[-1]), (low, high), CURVE_BOX)
             drawn.append((graphs.strokes(line, dashed), colour, width))
     if frames[0] <= frame <= frames[-1]:
-        drawn.append((upright(frame), FRAME_COLOUR, 1.0))
+        drawn.append((vertical_line(frame), FRAME_COLOUR, 1.0))
     return drawn
 
 

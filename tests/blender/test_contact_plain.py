@@ -158,7 +158,7 @@ def test_touching_repeats_cycle():
         buried=[[(2, 0, 0, 0.01)], [], []],
         folds=[0.0, 0.0, 0.5],
     )
-    begun = SimpleNamespace(at=lambda index: index % 3)
+    begun = SimpleNamespace(simulated_frame=lambda index: index % 3)
     played = part("logic.played").CycleClip(turn, begun)
     touching = part("logic.contact").ClipContacts.from_clip(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
     assert touching.itself.frames == (2, 5) and touching.held == touching.folded == (3, 6)
