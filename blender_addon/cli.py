@@ -29,7 +29,7 @@ import bpy
 import numpy as np
 
 from .bake import baking, finishing, targets
-from .live import contact, jobs, keyframed, shots, whole
+from .live import contact, jobs, keyframed, shots, whole_character
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.health import jump_warning
@@ -121,7 +121,7 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
     the reports on meshes that get no flesh.
     """
     failed: dict[str, MeshReport] = {}
-    for obj in sorted(meshes, key=lambda obj: not whole.is_seen(obj, view_layer)):  # hidden meshes come last
+    for obj in sorted(meshes, key=lambda obj: not whole_character.is_seen(obj, view_layer)):  # hidden meshes come last
         made, armature = obj.thew.made, reading.armature_of(obj)
         if made.flesh or made.rides or made.keyframed or obj.name in failed:
             continue
@@ -130,8 +130,8 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
                 finish(jobs.add(obj, scene, view_layer, simulate=False))
                 continue
             view_layer.update()
-            bare = whole.new_meshes(armature, scene, view_layer)
-            taken = finish(whole.add(obj, scene, view_layer, simulate=False))
+            bare = whole_character.new_meshes(armature, scene, view_layer)
+            taken = finish(whole_character.add(obj, scene, view_layer, simulate=False))
         except EXPECTED_ERRORS as error:
             failed[obj.name] = MeshReport(obj.name, sentence(str(error)), False)
             continue

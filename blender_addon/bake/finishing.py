@@ -15,7 +15,7 @@ from ..live import keyframed, registers, riding
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import join_words, plural
-from ..saved.made import reset
+from ..saved.additions import reset
 from ..scene import flesh_map, modifier, reading, stack, writing
 from . import clips, export_check
 

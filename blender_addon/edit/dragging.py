@@ -18,7 +18,7 @@ from ..logic.native import core
 from ..logic.picking import Hit, Picker
 from ..saved.units import length
 from ..scene.rig_controls import evaluated_controls
-from . import posed
+from . import posed_character
 
 #: Time constant with which the former display fades, s. At 60 updates per second each takes away about a tenth: no jump.
 FADE_TIME = 0.15
@@ -31,7 +31,9 @@ TARGET_TOLERANCE = 0.02
 class SkinDrag:
     """One drag of a character, from the first press until its flesh is at rest again."""
 
-    def __init__(self, stand: posed.PosedCharacter, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> None:
+    def __init__(
+        self, stand: posed_character.PosedCharacter, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer
+    ) -> None:
         obj, flesh = stand.obj, stand.flesh
         if obj.thew.method != METHOD:
             raise Refusal(

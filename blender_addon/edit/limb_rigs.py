@@ -27,7 +27,7 @@ from ..saved.samples import quiet_edits
 from ..saved.slider_groups import set_values, values_of
 from . import limb_drivers, limbs
 from .limb_guides import GUIDE_TRANSFERS, MIN_LIMB_SHARE, LimbOwner, LimbPair
-from .posed import region_weights
+from .posed_character import region_weights
 from .rig_list import drop_rig, new_rig
 
 

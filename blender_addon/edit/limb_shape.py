@@ -11,7 +11,7 @@ from ..logic.errors import Refusal
 from ..logic.limb_handles import Handle
 from ..logic.native import core
 from ..logic.spaces import inverse
-from ..saved import edited
+from ..saved import edit_callbacks
 from ..saved.limbs import ThewLimb
 from ..scene import limbs as scene_limbs
 from .limbs import FitQuality, fit_quality, model_of, rest_character
@@ -26,7 +26,7 @@ def keep(obj: bpy.types.Object, limb: ThewLimb, model) -> None:
 def note_edit(obj: bpy.types.Object) -> None:
     """Notes that limbs were edited: a lattice made of them must be built again."""
     if obj.thew.limb_lattice:
-        edited.call_on_change(obj.thew, None)
+        edit_callbacks.call_on_change(obj.thew, None)
 
 
 def atom_maps(obj: bpy.types.Object, limb: ThewLimb, model) -> np.ndarray:

@@ -19,7 +19,7 @@ from ..rigs.rigging import Attachment
 from ..saved.rigs import ThewRig
 from ..saved.samples import keep_sliders, quiet_edits, start_samples
 from . import sizing
-from .posed import PosedCharacter
+from .posed_character import PosedCharacter
 
 
 @dataclass(frozen=True)

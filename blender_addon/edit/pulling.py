@@ -19,7 +19,7 @@ from ..saved.rigs import ThewRig, active_rig, are_in_force
 from ..saved.samples import record, set_sliders, sliders_of
 from ..saved.units import length
 from ..scene import rig_controls
-from . import posed
+from . import posed_character
 
 #: A pulled point: (vertex of the mesh, target [3] in Blender's world).
 PulledPoint = tuple[int, np.ndarray]
@@ -39,7 +39,7 @@ ARRIVAL_TOLERANCE = 1e-4
 class SkinPull:
     """One pull of the active rig of a character, from the first press to the release."""
 
-    def __init__(self, stand: posed.PosedCharacter, view_layer: bpy.types.ViewLayer):
+    def __init__(self, stand: posed_character.PosedCharacter, view_layer: bpy.types.ViewLayer):
         obj, flesh = stand.obj, stand.flesh
         rig = active_rig(obj)
         if rig is None:
@@ -191,7 +191,7 @@ class SkinPull:
         return self.stand.world(self.fitted_skin[vertex])
 
 
-def checked_points(stand: posed.PosedCharacter, points) -> list[PulledPoint]:
+def checked_points(stand: posed_character.PosedCharacter, points) -> list[PulledPoint]:
     """Returns the points of a script, [[vertex, [x, y, z]], …], checked. Raises a `Refusal` that names the bad one."""
     count, name = len(stand.rest.vertices), describe(stand.obj)
     if not isinstance(points, list) or not points:

@@ -17,7 +17,7 @@ from ..logic.spaces import diagonal, transform
 from ..scene import flesh_map
 from ..scene.mesh import evaluated_positions
 from ..scene.reading import active_bone, armature_of
-from .posed import MAX_SKIN_DISTANCE
+from .posed_character import MAX_SKIN_DISTANCE
 
 #: Minimum radius of a patch, as a part of the character's longest side. Median edges of nine of ten known characters
 #: are 0.003 to 0.026 of it, so a patch reaches neighbours.

@@ -15,9 +15,9 @@ from ..logic.cycles import AUTOMATIC, LEAD_TIME
 from ..logic.modal import METHOD
 from ..logic.native import core
 from ..rigs import fingerprints
-from ..saved import believed, rig_layouts
+from ..saved import rig_layouts, validation
 from ..saved.timing import frames_per_second
-from ..scene import colliders, groups, ignored
+from ..scene import colliders, contact_exclusions, groups
 from ..scene.bind_pose import BindPose
 
 
@@ -28,7 +28,7 @@ class ContactSettings:
     self_contact: bool
     thickness: float  # gap between skins, scene units
     friction: float
-    ignored: tuple[str, bool]  # vertex group without contact, see `scene.ignored.chosen_group`
+    ignored: tuple[str, bool]  # vertex group without contact, see `scene.contact_exclusions.chosen_group`
     colliders: tuple[colliders.ColliderRequest, ...]  # the objects to collide with
     others: tuple[str, ...] = ()  # names of the objects to simulate together with, see `scene.groups`
 
@@ -40,7 +40,7 @@ class ContactSettings:
             return None
         others = groups.others(obj, scene)
         return ContactSettings(
-            s.self_contact, s.contact_thickness, s.contact_friction, ignored.chosen_group(obj), colliders.requested_colliders(obj, scene, others),
+            s.self_contact, s.contact_thickness, s.contact_friction, contact_exclusions.chosen_group(obj), colliders.requested_colliders(obj, scene, others),
             tuple(other.name for other in others),
         )  # fmt: skip
 
@@ -127,7 +127,9 @@ class BuildSettings:
         rig_layouts.migrate(obj)  # for an object appended just now
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
-        gravity = believed.value_in_range(scene, "gravity") if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+        gravity = (
+            validation.value_in_range(scene, "gravity") if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+        )
         return BuildSettings(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, _simulation(s, gravity), s.settling, s.tremble, s.motion_start,
@@ -141,17 +143,17 @@ class BuildSettings:
 def _simulation(s, gravity: tuple[float, ...]) -> Any:
     """Returns the thew.SimulationSettings of an object's settings. Damping counts only where a file or script sets it as a number."""
     dampings = {
-        name: believed.value_in_range(s, name)
+        name: validation.value_in_range(s, name)
         for name in ("mass_damping", "stiffness_damping")
         if s.is_property_set(name)
     }
     return core().SimulationSettings(
         method=s.method,
-        rate=believed.value_in_range(s, "rate"),
+        rate=validation.value_in_range(s, "rate"),
         gravity=gravity,
         **dampings,
-        max_offset=believed.value_in_range(s, "reach") or None,
-        elastic_joints=believed.value_in_range(s, "elastic_joints"),
+        max_offset=validation.value_in_range(s, "reach") or None,
+        elastic_joints=validation.value_in_range(s, "elastic_joints"),
         engine=s.engine.lower(),
         device=s.device,
     )

@@ -15,15 +15,15 @@ from ..logic.spaces import mirrors, transform
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
 from ..rigs import pushers, rigging
-from ..saved import believed
+from ..saved import validation
 from ..scene import poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character, read_character
-from . import keeping, simulating
+from . import disk_cache, simulating
 from .build_settings import BuildSettings, hash_of
+from .disk_cache import CachedStages
 from .events import report_event
 from .flesh import BuildStages, Flesh
-from .keeping import CachedStages
 from .stages import body_place, set_keys
 
 
@@ -51,7 +51,7 @@ def build(
     yield Progress(0.0, "Reading the mesh")
     motion, kept, native = flesh.motion, None, 0.0
     if flesh.character is None:
-        kept = yield from keeping.find_cached(found.obj, scene, found, character, bind_pose, build_settings, frames)
+        kept = yield from disk_cache.find_cached(found.obj, scene, found, character, bind_pose, build_settings, frames)
     restored = believe and kept is not None and kept.motion is not None
     if restored:
         motion = kept.motion
@@ -104,7 +104,7 @@ def read(
     flesh: Flesh, found: reading.Subject, bind_pose: BindPose, scene: bpy.types.Scene
 ) -> tuple[Character, BindPose]:
     """Reads the mesh and its skeleton as they are now; returns them with their bind pose."""
-    believed.check(found.obj)
+    validation.check(found.obj)
     character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     if flesh.character is not None and flesh.character.digest != character.digest:
         bind_pose = applied_bind_pose(found, bind_pose, flesh.character, character, scene)

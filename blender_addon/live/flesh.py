@@ -24,8 +24,8 @@ from ..logic.colliders import Colliders
 from ..logic.contact import JOINT_SHAPE_METHOD, ClipContacts
 from ..logic.cycles import Beginning
 from ..logic.native import core
+from ..logic.rest_solver import CACHED_POSES, FoldShape, RestShape, RestSolver
 from ..logic.sentences import slowing_factor
-from ..logic.settled import CACHED_POSES, FoldShape, RestShape, RestSolver
 from ..logic.spaces import MetricSpace, blend_vectors, skin_linearly, split_index, transform
 from ..logic.states import Condition, Event
 from ..logic.states import Pose as Shown
@@ -37,9 +37,9 @@ from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
 from . import contact
-from .arriving import PartialMotion
 from .build_settings import BuildSettings, hash_of
 from .events import report_event
+from .partial_motion import PartialMotion
 
 #: Seconds over which the clip fades out beyond its range. About one swing of flesh, which swings 1.4 to 2.8 times a second: a
 #: shorter fade would be one more jerk.
@@ -79,7 +79,7 @@ class BuildStages:
     rig_problems: dict[int, str] = field(default_factory=dict)  # reasons why rigs do not push, by index
 
     # the motion
-    clip: Any = None  # thew.Clip, or `logic.played.CycleClip`
+    clip: Any = None  # thew.Clip, or `logic.mapped_clips.CycleClip`
     clip_start: int = 0  # its first frame
     clip_place: MetricSpace | None = (
         None  # where its metres lie: not the body's `place` where others were simulated along

@@ -9,7 +9,7 @@ from bpy.app.handlers import persistent
 from ..logic.errors import Refusal
 from ..logic.states import Clip, Event
 from ..rigs import anchors, rigging
-from ..saved import edited, properties, rig_layouts
+from ..saved import edit_callbacks, properties, rig_layouts
 from ..saved import keyframed as saved_keyframed
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
@@ -277,8 +277,8 @@ HANDLERS = {
 
 #: The lists of callbacks of saved settings, and the function that each gets.
 CALLBACKS = (
-    (edited.on_change, setting_changed),
-    (edited.on_dial, dial.softness_changed),
+    (edit_callbacks.on_change, setting_changed),
+    (edit_callbacks.on_dial, dial.softness_changed),
     (properties.on_toggle, enabled_changed),
     (properties.on_preview, preview_changed),
     (properties.on_mount, body_chosen),

@@ -18,7 +18,7 @@ from ..saved import restarts
 from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.mesh import active_attribute
-from . import building, contact, keyframed, riding, session, skin, together, validity
+from . import building, contact, joint_simulation, keyframed, riding, session, skin, validity
 from .build_settings import BuildSettings
 from .events import EFFECT_HANDLERS, report_event
 from .flesh import Flesh
@@ -137,9 +137,9 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
 def build(
     flesh: Flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust=False, still=False, believe=False
 ) -> Task:
-    """Builds as `together.build`, and shows the result on all objects that were simulated along."""
+    """Builds as `joint_simulation.build`, and shows the result on all objects that were simulated along."""
     given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
-    others = yield from together.build(flesh, *given)
+    others = yield from joint_simulation.build(flesh, *given)
     for other, its in others:
         if not is_alive(other):
             continue  # deleted meanwhile

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..logic import cells, modal
+from ..logic.mapped_clips import CycleClip, LeadClip
 from ..logic.native import core
-from ..logic.played import CycleClip, LeadClip
 
 #: Most frames that are examined, those with the most inverted cells first: flesh of a thousand cells comes to rest in 5 to 10 ms.
 #: With more candidates the count can be too low, never too high.

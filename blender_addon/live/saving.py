@@ -9,7 +9,7 @@ from bpy.app.handlers import persistent
 
 from ..saved import rig_layouts
 from ..scene import cache_files, modifier
-from . import jobs, keeping, keyframed, registers, riding, session
+from . import disk_cache, jobs, keyframed, registers, riding, session
 from .keyframed import register as moving
 from .session import register as fleshes
 
@@ -29,7 +29,7 @@ def before_save(*_):
     for obj in fleshes.all_objects():
         session.hide(obj, fleshes.known_state(obj))
         inside = obj.thew.cache == "FILE"
-        content = keeping.cache_content(fleshes.known_state(obj)) if inside else None
+        content = disk_cache.cache_content(fleshes.known_state(obj)) if inside else None
         if content is not None or not inside:
             cache_files.pack(obj, content)
 
@@ -38,7 +38,7 @@ def before_save(*_):
 def after_save(*_):
     """Shows the offsets again, and writes caches beside the file."""
     for obj in fleshes.all_objects():
-        content = keeping.cache_content(fleshes.known_state(obj)) if obj.thew.cache == "FOLDER" else None
+        content = disk_cache.cache_content(fleshes.known_state(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
             cache_files.write(obj, content)
     for obj in all_objects():

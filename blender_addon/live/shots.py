@@ -24,11 +24,11 @@ from ..logic.sentences import join_words
 from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work, span
-from ..saved import believed
+from ..saved import validation
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, limits, simulating, together
+from . import building, contact, jobs, joint_simulation, limits, simulating
 from .build_settings import BuildSettings
 from .events import report_event
 from .flesh import BuildStages
@@ -150,14 +150,14 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     plan = simulating.make_plan(new)
     if build_settings.others:
         plan = simulating.with_run_in(
-            new, plan, together.NO_LOOP_NOTE
+            new, plan, joint_simulation.NO_LOOP_NOTE
         )  # only the others' shots know whether they repeat
     if plan.continues:
         raise Refusal(
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one "
             f"shot cannot hold: export frames {live[0]} to {live[1]}, or let its motion not start as a cycle"
         )
-    shared = together.exported_place(found, flesh, scene, view_layer)
+    shared = joint_simulation.exported_place(found, flesh, scene, view_layer)
     place, steps = (new.place, {}) if shared is None else (shared[0], {"rate": shared[1]})
     maps = place.maps(new.motion.maps, new.place)
     character = new.character
@@ -181,7 +181,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     Raises a `Refusal` for a clip of another mesh, motion, size or range. `name`: the file's, in quotes.
     """
     obj, note = found.obj, ShotNote.from_clip(clip, name)
-    believed.check(obj)
+    validation.check(obj)
     character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     check_subject(obj, note, clip, name, scene, character)
     if start < note.start or end > note.end:

@@ -13,17 +13,17 @@ import numpy as np
 from ..logic import cycles, modal
 from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
+from ..logic.mapped_clips import CycleClip, LeadClip
 from ..logic.native import core
-from ..logic.played import CycleClip, LeadClip
 from ..logic.sentences import frames_text, plural
 from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import rigging
-from . import arriving, contact, limits
-from .arriving import PartialMotion
+from . import contact, limits, partial_motion
 from .build_settings import hash_of
 from .flesh import BuildStages, Flesh
+from .partial_motion import PartialMotion
 
 #: Seconds after which a cycle counts as periodic. With usual damping swings fall to a twentieth in 1.1 seconds: a millionth is
 #: left.
@@ -43,7 +43,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         return kept
     plan = make_plan(new)
     clip_key = plan_key(new, plan)
-    if build_settings.others:  # its clip is made with theirs: see `together`
+    if build_settings.others:  # its clip is made with theirs: see `joint_simulation`
         if clip_key == flesh.clip_key and flesh.group_key and flesh.build_settings.others == build_settings.others:
             return Event.CLIP_MADE
         return kept
@@ -134,7 +134,7 @@ def simulate_in_parts(new: BuildStages, plan: SimulationPlan, told, offer) -> An
     """Simulates a motion that does not repeat in parts, each of which is offered when it is done; returns the clip."""
     maps, moved, collided = plan.core_inputs(new)
     clip, poses = None, len(maps)
-    for start, end in arriving.parts(poses, plan.restarts):
+    for start, end in partial_motion.parts(poses, plan.restarts):
 
         def part_progress(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)

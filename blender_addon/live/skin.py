@@ -9,7 +9,7 @@ import numpy as np
 from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..logic.states import Event
-from ..saved.made import reset
+from ..saved.additions import reset
 from ..scene import bakes, modifier, stack
 from . import registers
 from .events import Life, report_event

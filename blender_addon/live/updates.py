@@ -17,7 +17,7 @@ from ..logic.errors import Cancelled, Refusal
 from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
-from ..scene import moving, poses, reading, windows
+from ..scene import frame_dependence, poses, reading, windows
 from . import jobs, keyframed, rendering, session, validity
 from .events import EFFECT_HANDLERS, report_event
 from .flesh import Flesh
@@ -158,7 +158,11 @@ def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.D
             continue
         report_event(obj, flesh, Event.CURVES_EDITED)
         flesh.curve_edits += 1
-        if state.undone or flesh.motion is None or not edited & moving.affecting_actions(obj, reading.armature_of(obj)):
+        if (
+            state.undone
+            or flesh.motion is None
+            or not edited & frame_dependence.affecting_actions(obj, reading.armature_of(obj))
+        ):
             continue
         report_event(obj, flesh, Event.KEYS_EDITED)
         state.reread.discard(obj.session_uid)

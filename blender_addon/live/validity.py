@@ -10,7 +10,7 @@ import bpy
 from ..logic.names import describe
 from ..logic.states import Clip, Condition, Mesh, Motion
 from ..rigs import anchors
-from ..scene import colliders, groups, ignored, reading, rig_controls, windows
+from ..scene import colliders, contact_exclusions, groups, reading, rig_controls, windows
 from .build_settings import BuildSettings
 from .flesh import Flesh
 from .resting import POSE_CHANGED_TEXT
@@ -116,7 +116,7 @@ def controls_moved(obj, flesh: Flesh) -> bool:
 
 def names_changed(obj, flesh: Flesh) -> bool:
     """Returns whether bones were renamed, or those that rigs hang on, or another vertex group is chosen to be without contact."""
-    if flesh.character.ignored.asked != ignored.chosen_group(obj):
+    if flesh.character.ignored.asked != contact_exclusions.chosen_group(obj):
         return True
     armature = reading.armature_of(obj)
     if armature is None:

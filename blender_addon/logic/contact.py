@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .buried import BuriedBones, buried_notes, find_buried
+from .buried_bones import BuriedBones, buried_notes, find_buried
 from .errors import sentence
-from .played import CycleClip, LeadClip
+from .mapped_clips import CycleClip, LeadClip
 from .sentences import join_words, plural, spans
 
 #: Methods with contact.

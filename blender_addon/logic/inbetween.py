@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import carried, sculpts
+from . import carried_vertices, sculpts
 from .errors import Refusal, sentence
 from .keyframes import Key, KeyframePlan, Segment, core_input, fixed_mask, hold, motion_frame, scale_of, segments
 from .sentences import plural
@@ -29,7 +29,7 @@ class SculptedSurface:
     welded: sculpts.WeldedSurface
     shell: Any  # thew.Shell
     rest: np.ndarray  # float64[m, 3] the points at the basis, object space
-    riders: carried.CarriedVertices | None  # vertices that the points carry along
+    riders: carried_vertices.CarriedVertices | None  # vertices that the points carry along
 
     @staticmethod
     def weld_mesh(
@@ -38,7 +38,7 @@ class SculptedSurface:
         """Welds a mesh and builds its shell; `sculpted` [k, n, 3]: shapes whose parted vertices are not welded."""
         scale = scale_of(basis)
         size = float(np.linalg.norm(np.ptp(basis, axis=0)))
-        welded, riders = carried.split_riders(thew, np.concatenate([basis[None], sculpted]), triangles, size)
+        welded, riders = carried_vertices.split_riders(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face with an area: keyframed flesh needs a surface")
         rest = welded.gather(basis.astype(np.float64))

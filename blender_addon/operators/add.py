@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ..live import jobs, playback, riding, target, whole
+from ..live import jobs, playback, riding, target, whole_character
 from ..live.flesh import Flesh
 from ..live.session import register
 from ..logic.errors import Refusal, sentence
@@ -12,7 +12,7 @@ from ..logic.sentences import plural
 from ..saved.choices import MAX_CELLS, METHODS
 from ..scene.flesh_map import FLESH
 from ..scene.reading import armature_of
-from .shell import Job, fill, fresh_property
+from .operator_bases import Job, fill, fresh_property
 
 
 class THEW_OT_add(Job, bpy.types.Operator):
@@ -42,7 +42,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
     def job(self, context, obj):
         self._first = not obj.thew.made.flesh
         fill(self, cells_across=obj.thew.cells_across, method=obj.thew.method)
-        take = whole.add if self.whole else whole.add_alone
+        take = whole_character.add if self.whole else whole_character.add_alone
         return take(
             obj,
             context.scene,

@@ -7,7 +7,7 @@ from bpy.props import EnumProperty, IntProperty
 from ..bake import baking, finishing, targets
 from ..live import updates
 from ..saved.choices import BAKE_SPACES
-from .shell import Job, QuickJob, fill, fresh_property
+from .operator_bases import Job, QuickJob, fill, fresh_property
 
 
 class Bake(Job):

@@ -14,7 +14,7 @@ from ..logic.flesh_map import NEUTRAL_WEIGHT
 from ..logic.names import describe
 from ..scene import flesh_map, windows
 from ..scene.reading import armature_of
-from .shell import QuickJob, factor, option
+from .operator_bases import QuickJob, factor, option
 
 
 class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):

@@ -10,7 +10,7 @@ from ..logic.errors import Cancelled, Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
 from .bake import Bake
-from .shell import Job, QuickJob, chosen_index, factor, option
+from .operator_bases import Job, QuickJob, chosen_index, factor, option
 
 #: Property of the operators that work on one key.
 INDEX = {"name": "Key", "description": "Index in the list; -1 is the chosen key", "default": -1}

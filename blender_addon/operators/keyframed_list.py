@@ -8,7 +8,7 @@ from ..edit import keyframing
 from ..live import keyframed_events, updates
 from ..logic.errors import Refusal
 from .keyframed import INDEX, list_index
-from .shell import QuickJob, fresh_property, option
+from .operator_bases import QuickJob, fresh_property, option
 
 
 class KeyframedEdit(QuickJob):

@@ -23,8 +23,8 @@ from ..scene.mesh import key_positions
 from ..ui import viewing
 from ..ui.keyframed_overlay import ARROW_TIME
 from .modal_tool import DRAGGED_COLOUR, ModalTool, SkinTool
+from .operator_bases import fresh_property, option
 from .pull import parsed_points
-from .shell import fresh_property, option
 
 
 class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):

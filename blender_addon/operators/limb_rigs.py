@@ -11,7 +11,7 @@ from ..live import updates
 from ..rigs import rigging
 from ..saved import rig_layouts
 from .limbs import other_mesh
-from .shell import QuickJob, fresh_property
+from .operator_bases import QuickJob, fresh_property
 
 
 class THEW_OT_limb_carry_rigs(QuickJob, bpy.types.Operator):

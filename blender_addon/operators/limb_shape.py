@@ -19,7 +19,7 @@ from ..scene import windows
 from ..ui import viewing
 from .limbs import chosen_limb
 from .modal_tool import ModalTool
-from .shell import QuickJob, option
+from .operator_bases import QuickJob, option
 
 KEYS_HELP = "Drag a point: hubs move, tips lengthen spokes (Shift: all of its hub)   Ctrl+Z: back   Enter: done   Esc: as it was"
 #: Distance from the mouse within which a handle is taken, pixels.

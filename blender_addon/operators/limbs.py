@@ -17,7 +17,7 @@ from ..rigs.anchors import unmark
 from ..saved import limbs as saved
 from ..scene import flesh_map, windows
 from ..scene import limbs as scene_limbs
-from .shell import QuickJob, factor, fresh_property, option
+from .operator_bases import QuickJob, factor, fresh_property, option
 
 
 class THEW_OT_limb_add(QuickJob, bpy.types.Operator):

@@ -8,13 +8,13 @@ from contextlib import ExitStack
 import bpy
 import numpy as np
 
-from ..edit import posed
+from ..edit import posed_character
 from ..live import target, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..scene import poses, windows
 from ..ui import viewing
-from .shell import QuickJob, clear_status
+from .operator_bases import QuickJob, clear_status
 
 PINNED_COLOUR, DRAGGED_COLOUR = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
@@ -85,7 +85,7 @@ class ModalTool(QuickJob):
 
     def stand(self, context, obj):
         """Returns what the tool works on, with the object as `obj`."""
-        return posed.read(obj, context.scene, context.view_layer)
+        return posed_character.read(obj, context.scene, context.view_layer)
 
     def take(self, context) -> None:
         """Prepares the tool; may refuse."""

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from ..edit import placing, posed, sizing
+from ..edit import placing, posed_character, sizing
 from ..edit.placing import Placement
 from ..edit.rig_list import drop_rig, new_rig
 from ..logic import sliders
@@ -21,7 +21,7 @@ from ..saved.units import length
 from ..scene import windows
 from ..ui import rig_overlay, viewing
 from .modal_tool import ModalTool
-from .shell import NAVIGATION, chosen_index, fresh_property
+from .operator_bases import NAVIGATION, chosen_index, fresh_property
 
 #: Factor of the radius and change of the turn per notch of the wheel.
 RADIUS_NOTCH, TURN_NOTCH = 1.1, math.radians(15.0)
@@ -80,9 +80,9 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
     # from a script, or again ------------------------------------------------------------------------------------------
 
     def edit(self, context, obj):
-        return self.place_template(context, posed.read(obj, context.scene, context.view_layer))
+        return self.place_template(context, posed_character.read(obj, context.scene, context.view_layer))
 
-    def place_template(self, context, stand: posed.PosedCharacter) -> str:
+    def place_template(self, context, stand: posed_character.PosedCharacter) -> str:
         """Places the template as the properties say. Everything that can fail runs before anything is changed."""
         obj, kind = stand.obj, self.kind(stand.obj)
         placement = self.placement(stand, kind).with_turn(self.turn)
@@ -121,7 +121,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
             return self.template if self.properties.is_property_set("template") else rig.template
         return self.template
 
-    def placement(self, stand: posed.PosedCharacter, kind: str) -> Placement:
+    def placement(self, stand: posed_character.PosedCharacter, kind: str) -> Placement:
         """Returns the placement that the properties describe."""
         given, unit = self.properties.is_property_set, stand.flesh.place.metres_per_unit
         if self.guide == "FREE" and given("matrix"):
@@ -138,7 +138,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
         )
 
     def sizes(
-        self, stand: posed.PosedCharacter, kind: str, placement: Placement, radius: float | None = None
+        self, stand: posed_character.PosedCharacter, kind: str, placement: Placement, radius: float | None = None
     ) -> dict[str, float]:
         """Returns the template's lengths in metres: those set, those of the rig placed anew, or sizes that suit the flesh."""
         unit = stand.flesh.place.metres_per_unit
@@ -231,7 +231,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
 
 
 def posed_lines(
-    stand: posed.PosedCharacter, hit, kind: str, sizes: dict[str, float], placement: Placement
+    stand: posed_character.PosedCharacter, hit, kind: str, sizes: dict[str, float], placement: Placement
 ) -> np.ndarray:
     """Returns the outline of a template at the posed skin, Blender's world [m, 2, 3]."""
     native = placing.native_rig(kind, {**sizes, "strength": 1.0}, placement)

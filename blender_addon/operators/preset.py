@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from ..edit import placing, posed
+from ..edit import placing, posed_character
 from ..edit.rig_list import drop_rig, new_rig
 from ..live import updates
 from ..logic.bone_names import Role, find, find_pair
@@ -21,7 +21,7 @@ from ..saved.slider_groups import set_values
 from ..saved.timing import curve_time, frames_per_second
 from ..scene.animation import curves_in
 from ..scene.reading import active_bone, armature_of
-from .shell import QuickJob, fresh_property, option
+from .operator_bases import QuickJob, fresh_property, option
 
 
 class THEW_OT_rig_preset(QuickJob, bpy.types.Operator):
@@ -40,7 +40,7 @@ class THEW_OT_rig_preset(QuickJob, bpy.types.Operator):
     def edit(self, context, obj):
         preset = PRESETS[self.preset]
         updates.stop_update()
-        stand = posed.read(obj, context.scene, context.view_layer)
+        stand = posed_character.read(obj, context.scene, context.view_layer)
         bones = self.bones(stand, preset)
         before = len(obj.thew.rigs)
         try:
@@ -55,7 +55,7 @@ class THEW_OT_rig_preset(QuickJob, bpy.types.Operator):
         where = " and ".join(f"“{bone}”" for _, bone in bones)
         return f"{preset.label}: on the bone{'s' if len(bones) > 1 else ''} {where}."
 
-    def bones(self, stand: posed.PosedCharacter, preset: Preset) -> list[tuple[str, str]]:
+    def bones(self, stand: posed_character.PosedCharacter, preset: Preset) -> list[tuple[str, str]]:
         """Returns (side, bone) of each piece."""
         if self.bone:
             placing.bone_index(stand, self.bone)
@@ -76,7 +76,7 @@ class THEW_OT_rig_preset(QuickJob, bpy.types.Operator):
         return found
 
 
-def add_piece(stand: posed.PosedCharacter, piece: Piece, bone: str, side: str) -> int:
+def add_piece(stand: posed_character.PosedCharacter, piece: Piece, bone: str, side: str) -> int:
     """Adds one rig and returns its index."""
     head, tail = stand.bone_ends(placing.bone_index(stand, bone))
     middle = head + piece.along * (tail - head)
@@ -100,7 +100,7 @@ def add_piece(stand: posed.PosedCharacter, piece: Piece, bone: str, side: str) -
     return stand.obj.thew.active_rig
 
 
-def move_control(context, stand: posed.PosedCharacter, preset: Preset, rig: ThewRig, bone: str) -> None:
+def move_control(context, stand: posed_character.PosedCharacter, preset: Preset, rig: ThewRig, bone: str) -> None:
     """Animates the control with keys, or drives it by a bone."""
     obj, scene = stand.obj, context.scene
     if preset.driver is None:
@@ -112,7 +112,7 @@ def move_control(context, stand: posed.PosedCharacter, preset: Preset, rig: Thew
     drivers.drive(rig, armature_of(obj), turning, "SWING", 0.0, preset.full)
 
 
-def driving_bone(stand: posed.PosedCharacter, role: Role, bone: str) -> str:
+def driving_bone(stand: posed_character.PosedCharacter, role: Role, bone: str) -> str:
     """Returns the bone below `bone` that plays `role`, or else the nearest one below it."""
     character = stand.flesh.character
     names = character.bones

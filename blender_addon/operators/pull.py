@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from bpy.props import StringProperty
 
-from ..edit import posed, pulling
+from ..edit import posed_character, pulling
 from ..live import session, target, updates
 from ..live.events import report_event
 from ..logic.errors import Refusal
@@ -22,7 +22,7 @@ from ..saved.slider_groups import set_values, values_of
 from ..scene import windows
 from . import toolbar
 from .modal_tool import SkinTool
-from .shell import fresh_property
+from .operator_bases import fresh_property
 
 #: Evaluations per update: few, so that an update does not take longer than the time between two.
 UPDATE_EVALUATIONS = 8
@@ -43,7 +43,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
 
     def edit(self, context, obj):
         updates.stop_update()
-        stand = posed.read(obj, context.scene, context.view_layer)
+        stand = posed_character.read(obj, context.scene, context.view_layer)
         points = pulling.checked_points(stand, parsed_points(self.points))
         pull = pulling.SkinPull(stand, context.view_layer)
         before = rig_state(pull.rig)

@@ -5,7 +5,7 @@ import bpy
 from bpy.props import BoolProperty
 
 from ..live import jobs, updates
-from .shell import QuickJob, option
+from .operator_bases import QuickJob, option
 
 
 class THEW_OT_remove(QuickJob, bpy.types.Operator):

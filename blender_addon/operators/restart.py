@@ -6,17 +6,17 @@ from __future__ import annotations
 import bpy
 from bpy.props import IntProperty
 
-from ..live import target, whole
+from ..live import target, whole_character
 from ..saved import restarts
-from ..saved.edited import call_on_change
+from ..saved.edit_callbacks import call_on_change
 from ..scene.reading import armature_of
-from .shell import QuickJob, option
+from .operator_bases import QuickJob, option
 
 
 def fleshed_meshes(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """Returns `obj` and the other meshes with flesh on its armature: a cut applies to all of them."""
     armature = armature_of(obj)
-    others = [] if armature is None else whole.meshes_moved_by(armature, scene)
+    others = [] if armature is None else whole_character.meshes_moved_by(armature, scene)
     return [obj, *(other for other in others if other != obj and other.thew.made.flesh)]
 
 

@@ -4,11 +4,11 @@
 import bpy
 from bpy.props import StringProperty
 
-from ..live import playback, riding, target, updates, whole
+from ..live import playback, riding, target, updates, whole_character
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import join_words
-from .shell import QuickJob, fresh_property
+from .operator_bases import QuickJob, fresh_property
 
 
 class THEW_OT_ride(QuickJob, bpy.types.Operator):
@@ -29,7 +29,7 @@ class THEW_OT_ride(QuickJob, bpy.types.Operator):
     def invoke(self, context, _event):
         active = target.target_mesh(context)
         if not self.body and active.type == "MESH" and active.thew.body is None and not active.thew.made.flesh:
-            proposed = whole.body_for(active, context.scene)
+            proposed = whole_character.body_for(active, context.scene)
             self.body = "" if proposed is None else proposed.name
         return self.execute(context)
 

@@ -7,7 +7,7 @@ from ..live import jobs
 from ..rigs import rigging
 from ..saved import rig_layouts
 from ..scene import reading
-from .shell import QuickJob, chosen_index
+from .operator_bases import QuickJob, chosen_index
 
 
 class RigEdit(QuickJob):

@@ -10,8 +10,8 @@ from ..live import jobs, target
 from ..logic.sentences import plural
 from ..rigs import files
 from ..scene import windows
+from .operator_bases import option
 from .rig_edit import RigEdit
-from .shell import option
 
 
 class THEW_OT_rig_export(RigEdit, bpy.types.Operator):

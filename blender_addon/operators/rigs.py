@@ -22,8 +22,8 @@ from ..saved.samples import quiet_edits, record, show_sliders, start_samples
 from ..scene import windows
 from ..scene.bind_pose import BindPose
 from ..scene.reading import armature_of
+from .operator_bases import Job, chosen_index, fresh_property, option
 from .rig_edit import RigEdit
-from .shell import Job, chosen_index, fresh_property, option
 
 INDEX = {"name": "Rig", "description": "Index of the rig, from 0; -1 is the active one", "default": -1, "min": -1}
 

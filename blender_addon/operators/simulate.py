@@ -6,7 +6,7 @@ from bpy.props import IntProperty
 
 from ..live import jobs
 from ..live.session import register
-from .shell import Job, fill, fresh_property
+from .operator_bases import Job, fill, fresh_property
 
 
 class THEW_OT_simulate(Job, bpy.types.Operator):

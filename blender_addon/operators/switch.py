@@ -6,7 +6,7 @@ import bpy
 from ..live import jobs, keyframed, keyframed_events, playback, riding, updates
 from ..logic.errors import Refusal
 from ..scene import writing
-from .shell import QuickJob
+from .operator_bases import QuickJob
 
 
 class BakeSwitch(QuickJob):

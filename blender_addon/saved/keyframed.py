@@ -23,7 +23,7 @@ from bpy.props import (
 )
 
 from ..logic.keyframes import KINDS, VELOCITIES
-from .edited import record, setting
+from .edit_callbacks import record, setting
 
 #: Access to the time of a key: "get" returns its frame, "set" also takes one; filled by `scene.keyframe_times`.
 TIME_ACCESS: dict[str, Callable] = {}

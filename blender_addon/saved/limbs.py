@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
 from ..logic.names import free_name
-from .edited import record, setting
+from .edit_callbacks import record, setting
 
 
 def _name_edited(self, _context):

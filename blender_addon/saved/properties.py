@@ -26,13 +26,13 @@ from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
 from . import restarts as saved_restarts
 from . import rigs as saved_rigs
+from .additions import ThewMade
 from .cache import CacheProperties
 from .choices import BAKE_SPACES, ENGINES, FRAME_RANGE, MAX_CELLS, METHODS, STARTS
 from .contact import ContactProperties
 from .damping import DampingProperties
-from .edited import call_on_dial, setting
+from .edit_callbacks import call_on_dial, setting
 from .kinds import KindProperties
-from .made import ThewMade
 from .units import metres_per_unit
 
 #: Called with the object after `enabled` was switched; set by `handlers`.

@@ -7,7 +7,7 @@ import bpy
 from bpy.props import CollectionProperty, IntProperty
 
 from .choices import FRAME_RANGE
-from .edited import setting
+from .edit_callbacks import setting
 
 
 class ThewRestart(bpy.types.PropertyGroup):

@@ -13,7 +13,7 @@ from ..logic import real_height
 from ..logic.extents import MAX_COORDINATE
 from ..logic.spaces import transform
 from ..saved.units import metres_per_unit
-from . import moment, reading
+from . import own_frame, reading
 from .character import bones_elsewhere, longest_side, world_matrix
 from .mesh import basis_positions
 
@@ -31,7 +31,7 @@ class BindPose:
     @staticmethod
     def read(found: reading.Subject, scene: bpy.types.Scene) -> BindPose:
         """Reads the bind pose from the scene at its own frame."""
-        with moment.own_frame_if_animated(scene, found.obj, found.armature):
+        with own_frame.own_frame_if_animated(scene, found.obj, found.armature):
             side = longest_side(found, scene)
             return BindPose(
                 tuple(world_matrix(found.obj).ravel().tolist()),

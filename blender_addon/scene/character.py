@@ -16,7 +16,7 @@ from ..logic.extents import MAX_COORDINATE
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
-from . import flesh_map, ignored, materials, moment, moving, stack
+from . import contact_exclusions, flesh_map, frame_dependence, materials, own_frame, stack
 from .mesh import Groups, basis_positions, mesh_positions, modifiers_on, numbers, read_groups, triangles_of
 from .reading import Subject
 
@@ -36,7 +36,7 @@ class Character:
     notes: list[str]  # sentences on parts of the artist's set-up without effect
     painted: flesh_map.PaintedMaps  # the artist's maps
     hard: materials.HardParts  # hard parts by its materials' names, for the automatic map
-    ignored: ignored.IgnoredVertices  # vertices without contact
+    ignored: contact_exclusions.IgnoredVertices  # vertices without contact
     apart: str  # a sentence where the mesh stands apart from its bones, or ""
     nearest: dict[str, int]  # for each bone of the armature, the nearest of `bones` at or above it, or -1
 
@@ -64,12 +64,12 @@ def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.
     before = [
         m
         for m in found.modifiers_before()
-        if stack.artist_switches(obj, m)[0] and not moving.reshapes_each_frame(obj, m)
+        if stack.artist_switches(obj, m)[0] and not frame_dependence.reshapes_each_frame(obj, m)
     ]
     if not before:
         return basis_positions(obj.data), read_groups(obj.data)
     on = {modifier.persistent_uid for modifier in before}
-    with moment.own_frame(scene), modifiers_on(obj, on, basis=True):
+    with own_frame.own_frame(scene), modifiers_on(obj, on, basis=True):
         mesh = obj.evaluated_get(depsgraph_of()).data
         if len(mesh.vertices) != len(obj.data.vertices) or len(mesh.edges) != len(obj.data.edges):
             names = ", ".join(f"“{modifier.name}”" for modifier in before)
@@ -132,11 +132,11 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
             "along, the plain armature leaves them behind"
         )
     rest = rest.astype(np.float64)
-    with moment.own_frame_if_animated(scene, obj, armature):
+    with own_frame.own_frame_if_animated(scene, obj, armature):
         apart = displacement_note(found, rest[weights.any(axis=1)], heads, tails)
     return Character(
         rest, triangles, names, parents, heads, tails, weights, digest, [*notes, apart] if apart else notes,
-        painted, hard, ignored.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
+        painted, hard, contact_exclusions.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from ..logic.extents import check_coordinates
 from ..logic.keyframes import Key, KeyframePlan, Velocity, check
 from ..logic.names import describe
 from ..logic.spaces import is_singular
-from ..saved import believed
+from ..saved import validation
 from ..saved.timing import curve_rate
 from . import keyframe_times, reading
 from .mesh import basis_positions, key_positions, read_groups, triangles_of
@@ -102,7 +102,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> KeyframePlan:
     """
     group, name = obj.thew.keyframed, describe(obj)
     for owner in (group, *group.keyframes):
-        for prop, value in believed.wrong_values(owner):
+        for prop, value in validation.wrong_values(owner):
             raise Refusal(
                 f"The setting “{prop.name}” of {name} is {value:g}: set it to between {prop.hard_min:g} and {prop.hard_max:g}"
             )

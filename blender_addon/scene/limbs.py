@@ -10,7 +10,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import inverse, transform
 from ..saved.limbs import ThewLimb
-from . import moment
+from . import own_frame
 from .bone_marks import find_marked_bone, mark_bone
 from .character import Character, read_character, world_matrix
 from .mesh import keep_active_attribute
@@ -24,7 +24,7 @@ def read(obj: bpy.types.Object, context) -> tuple[Subject, Character, np.ndarray
     """Returns (the subject, the character at rest, heads and tails [b, 3] of its bones in the object's own space)."""
     found = subject(obj, context.view_layer)
     character = read_character(found, context.scene, context.evaluated_depsgraph_get)
-    with moment.own_frame_if_animated(context.scene, obj, found.armature):
+    with own_frame.own_frame_if_animated(context.scene, obj, found.armature):
         into = np.linalg.inv(world_matrix(found.obj)) @ world_matrix(found.armature)
     return found, character, transform(into, character.heads), transform(into, character.tails)
 

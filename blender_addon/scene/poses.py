@@ -24,7 +24,7 @@ from ..logic.tasks import Progress, Task
 from ..saved import timing
 from . import animation, colliders, rig_controls, windows
 from .mesh import numbers
-from .plain import without_thew
+from .plain_meshes import without_thew
 from .reading import Subject, armature_modifier
 
 

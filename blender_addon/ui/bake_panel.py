@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..bake import baking, export_check
 from ..logic.errors import sentence
 from .layouts import draw_text
-from .places import draw_range
+from .panel_places import draw_range
 
 
 def draw_bake(layout, context, obj, width: int) -> None:

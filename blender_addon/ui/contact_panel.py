@@ -10,7 +10,7 @@ from ..live.session import register as fleshes
 from ..logic import contact
 from ..logic.contact import MAX_NAMED_PAIRS
 from ..logic.sentences import join_words, plural
-from ..scene import colliders, groups, ignored
+from ..scene import colliders, contact_exclusions, groups
 from .layouts import draw_text
 
 
@@ -45,7 +45,7 @@ def draw_contact(layout, context, obj, width: int) -> None:
     rubs.prop(settings, "contact_friction")
     row = body.row()
     row.active = touches
-    name, there = ignored.chosen_group(obj)
+    name, there = contact_exclusions.chosen_group(obj)
     row.alert = bool(name) and not there
     row.prop_search(settings, "contact_ignore", obj, "vertex_groups")
     body.prop(settings, "show_contacts")

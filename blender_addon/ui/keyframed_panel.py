@@ -13,7 +13,7 @@ from ..saved import keyframed as saved
 from ..scene import keyframe_times
 from .bake_panel import draw_keys, draw_remarks
 from .layouts import HEALTH_ICONS, buttons, draw_text
-from .places import draw_notes, draw_range, foldout, panels
+from .panel_places import draw_notes, draw_range, foldout, panels
 
 KIND_ICONS = {"EXACT": "KEYFRAME_HLT", "NEAR": "KEYFRAME", "GROUP": "GROUP_VERTEX"}
 

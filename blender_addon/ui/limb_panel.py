@@ -8,7 +8,7 @@ import bpy
 from ..saved import limbs as saved
 from ..scene.reading import armature_of
 from .layouts import draw_text
-from .places import panels
+from .panel_places import panels
 
 
 class THEW_UL_limbs(bpy.types.UIList):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import riding, target, unseen, updates, validity, whole, work
+from ..live import hidden_flesh, riding, target, updates, validity, whole_character, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.errors import sentence
@@ -21,7 +21,7 @@ from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
-from .places import Physics, Sidebar, draw_notes, panels
+from .panel_places import Physics, Sidebar, draw_notes, panels
 from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider, draw_riders
 
@@ -76,7 +76,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     settings = obj.thew
     row = buttons(layout)
     row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
-    if unseen.can_add_again(obj):
+    if hidden_flesh.can_add_again(obj):
         row.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     else:
         row.operator("thew.simulate", icon="FILE_REFRESH")
@@ -114,7 +114,9 @@ SEPARATORS_PER_ROW = 1.0 / 0.3
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
     flesh = fleshes.known_state(obj)
-    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.riders_of(obj)), unseen.hidden_reason(obj, flesh))
+    found = health(
+        obj.thew, obj.thew.made, flesh, frame, len(riding.riders_of(obj)), hidden_flesh.hidden_reason(obj, flesh)
+    )
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = neighbour_moved_health(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
@@ -244,7 +246,7 @@ def draw_modal(box, obj, width: int) -> None:
 def draw_details(layout, context, obj, width: int) -> None:
     """Draws the foldout Details: riders, the state of the flesh, and notes from its construction."""
     draw_riders(layout, context, obj, width)
-    plain = [f"“{other.name}”" for other in whole.possible_riders(obj, context.scene, context.view_layer)]
+    plain = [f"“{other.name}”" for other in whole_character.possible_riders(obj, context.scene, context.view_layer)]
     left = obj.thew.made.left.splitlines()
     notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
     flesh = fleshes.known_state(obj)

@@ -8,7 +8,7 @@ from contextlib import suppress
 import bpy
 import numpy as np
 
-from ..edit import posed
+from ..edit import posed_character
 from ..live import target
 from ..live.flesh import Flesh
 from ..live.session import register as fleshes
@@ -32,7 +32,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     flesh = fleshes.known_state(obj)
     if flesh is None or flesh.body is None or not len(obj.thew.rigs):
         return []
-    pose = posed.current_pose(obj, flesh, depsgraph)
+    pose = posed_character.current_pose(obj, flesh, depsgraph)
     mesh = obj.evaluated_get(depsgraph)
     attachments = known_attachments(obj, flesh)
     found = []
@@ -95,7 +95,7 @@ def rest_shape(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[st
         _rest.clear() if len(_rest) > 256 else None
         native = attachment.native(core(), parameters)
         frame = np.asarray(native.frame(flesh.body))
-        weights = posed.region_weights(flesh, frame[:3, 3])
+        weights = posed_character.region_weights(flesh, frame[:3, 3])
         known = (
             flesh.body,
             (frame, weights, attachment_point(flesh, attachment, frame[:3, 3]), native.template.outline()),

@@ -13,7 +13,7 @@ from ..saved import rigs as saved_rigs
 from ..saved.samples import CONTROL_TOLERANCE, sliders_of
 from ..scene.reading import armature_of
 from .layouts import draw_text
-from .places import foldout, panels
+from .panel_places import foldout, panels
 
 
 class THEW_UL_rigs(bpy.types.UIList):

@@ -176,7 +176,7 @@ def test_cache_damaged(saved_file, which, capsys):
 
 def test_cache_other_build(saved_file, core_calls, monkeypatch):
     """The cache of another build is not used."""
-    monkeypatch.setattr(part("live.keeping"), "stamp", lambda: "another")
+    monkeypatch.setattr(part("live.disk_cache"), "stamp", lambda: "another")
     np.testing.assert_array_equal(play(reopen(saved_file[0]), FRAMES), saved_file[1])
     assert set(core_calls) == {"lattice", "motion"}
 

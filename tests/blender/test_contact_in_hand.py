@@ -109,7 +109,7 @@ def test_pull_equals_pose(hand_pose):
     for use in (True, False):
         shown = bend(FOLDED, use_contact=use, elastic_joints=0.25)
         pulling = part("edit.pulling").SkinPull(
-            part("edit.posed").read(body, bpy.context.scene, bpy.context.view_layer), bpy.context.view_layer
+            part("edit.posed_character").read(body, bpy.context.scene, bpy.context.view_layer), bpy.context.view_layer
         )
         stand = pulling.stand
         pulled = (stand.world(pulling.shown) - np.array(body.matrix_world)[:3, 3]) @ np.array(body.matrix_world)[:3, :3]

@@ -159,7 +159,7 @@ def test_touching_repeats_cycle():
         folds=[0.0, 0.0, 0.5],
     )
     begun = SimpleNamespace(simulated_frame=lambda index: index % 3)
-    played = part("logic.played").CycleClip(turn, begun)
+    played = part("logic.mapped_clips").CycleClip(turn, begun)
     touching = part("logic.contact").ClipContacts.from_clip(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
     assert touching.itself.frames == (2, 5) and touching.held == touching.folded == (3, 6)
     assert touching.buried[0].frames == (1, 4, 7)
@@ -191,7 +191,7 @@ def test_notes_mutual_bones():
 def test_notes_count_buried_bones():
     """Bones and places beyond the first ones are counted."""
     touching = touching_of(Clip([Touches()]), things=[(f"“{k}”",) for k in range(5)])
-    buried = part("logic.buried").BuriedBones
+    buried = part("logic.buried_bones").BuriedBones
     five = tuple(buried(k, -1, (0, 1, 2, 3, 4)[: 5 - k], (10,), 0.01) for k in range(5))
     text = notes_text(replace(touching, bones=tuple("ABCDE"), buried=five))
     assert text.startswith("“A”, “B”, “C” and 2 other bones lie") and "“A”, “B”, “C” and 1 other bone lie" in text

@@ -87,7 +87,7 @@ def offsets(body) -> np.ndarray:
 
 def settled_offsets(body) -> np.ndarray:
     """Returns what flesh at rest adds to the skin in the present pose."""
-    stand = part("edit.posed").read(body, bpy.context.scene, bpy.context.view_layer)
+    stand = part("edit.posed_character").read(body, bpy.context.scene, bpy.context.view_layer)
     return stand.flesh.settled_at(stand.maps, stand.mesh)
 
 

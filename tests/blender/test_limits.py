@@ -82,7 +82,7 @@ def test_limited_saved_with_motion(struck, tmp_path):
 
 def test_limited_counts_loop_once(struck):
     """The cells of a loop are counted in its first turn only."""
-    played, limits = part("logic.played").CycleClip, part("live.limits")
+    played, limits = part("logic.mapped_clips").CycleClip, part("live.limits")
     begun = part("logic.cycles").Beginning(period=8)
     clip = played(flesh_of(struck).clip, begun)
     counts = limits.inverted_counts(clip, 20)

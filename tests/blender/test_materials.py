@@ -114,7 +114,7 @@ def test_bodies_exclude_named_shield(character):
     for bone, vertices in zip(armature.data.bones, (lower, upper), strict=False):
         shield.vertex_groups.new(name=bone.name).add(vertices, 1.0, "REPLACE")
     shield.modifiers.new("Armature", "ARMATURE").object = armature
-    whole = part("live.whole")
+    whole = part("live.whole_character")
 
     def bodies_of():
         task = whole.sort_meshes(armature, bpy.context.scene, bpy.context.view_layer)
@@ -135,7 +135,7 @@ def test_add_skips_prop_on_bone(character, away, size):
     prop.vertex_groups.new(name=armature.data.bones[0].name).add(range(8), 1.0, "REPLACE")
     prop.modifiers.new("Armature", "ARMATURE").object = armature
     bpy.context.view_layer.update()
-    task = part("live.whole").sort_meshes(armature, bpy.context.scene, bpy.context.view_layer)
+    task = part("live.whole_character").sort_meshes(armature, bpy.context.scene, bpy.context.view_layer)
     assert part("logic.tasks").finish(task).bodies == [body]
     activate(body)
     assert bpy.ops.thew.add() == {"FINISHED"}

@@ -326,7 +326,7 @@ def test_bake_of_bendy_bones(scene):
 
 def test_moving_follows_dependencies(scene):
     """Objects that can move are found through all that they depend on."""
-    moving = part("scene.moving")
+    moving = part("scene.frame_dependence")
     body, rig = make_character()
     body.parent = rig
     still, empty = bpy.data.objects.new("Still", None), moving_empty()

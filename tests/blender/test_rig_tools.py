@@ -22,7 +22,7 @@ needs_data = pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_
 
 def read(obj):
     """Returns the character as the operators see it."""
-    return part("edit.posed").read(obj, bpy.context.scene, bpy.context.view_layer)
+    return part("edit.posed_character").read(obj, bpy.context.scene, bpy.context.view_layer)
 
 
 def thick_places(stand, count: int) -> list[np.ndarray]:

@@ -56,7 +56,7 @@ def test_settled_matches_fresh_solve(thew, body, method):
     push = np.zeros((body.node_count, 3))
     push[:, 2] = 0.05
     asked = [(bent(0.3), None), (bent(0.3), push), (bent(0.3), 2.0 * push), (bent(0.5), push), (bent(0.3), None)]
-    kept = part("logic.settled").RestSolver(thew.Simulation(body, method=method, elastic_joints=0.5))
+    kept = part("logic.rest_solver").RestSolver(thew.Simulation(body, method=method, elastic_joints=0.5))
     found = []
     for pose, forces in asked * 2:
         rest = kept.solve(pose, forces)
@@ -72,7 +72,7 @@ def test_settled_matches_fresh_solve(thew, body, method):
 def test_settled_reuses_solution(thew, body):
     """A redraw and a subframe between known poses solve nothing."""
     counted = Counted(thew.Simulation(body))
-    kept = part("logic.settled").RestSolver(counted)
+    kept = part("logic.rest_solver").RestSolver(counted)
     for _ in range(3):
         kept.solve(bent(0.2))
     assert counted.solved == 1
@@ -87,7 +87,7 @@ def test_settled_reuses_solution(thew, body):
 
 def test_settled_drops_failed_solve(thew, body):
     """A failed solve is not kept."""
-    kept = part("logic.settled").RestSolver(thew.Simulation(body))
+    kept = part("logic.rest_solver").RestSolver(thew.Simulation(body))
     for _ in range(2):
         with pytest.raises(thew.ThewError):
             kept.solve(bent(0.2), np.full((body.node_count, 3), np.nan))

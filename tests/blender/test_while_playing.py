@@ -390,7 +390,7 @@ def test_motion_in_parts_same_bits(fleshed, monkeypatch, thing):
         body.thew.use_contact = True
         activate(body)
     bpy.ops.thew.simulate()
-    arriving, parts = part("live.arriving"), play(body, FRAMES)
+    arriving, parts = part("live.partial_motion"), play(body, FRAMES)
     assert arriving.parts(21) == [(0, 12), (12, 21)] and arriving.parts(100) == [(0, 12), (12, 36), (36, 100)]
     monkeypatch.setattr(arriving, "FIRST_PART_FRAMES", 1000)
     assert arriving.parts(21) == [(0, 21)]
@@ -437,4 +437,4 @@ def test_job_passes_view_events(addon):
     job = SimpleNamespace(_stepper=SimpleNamespace(cancel=lambda: None))
     for kind, answer in (("MIDDLEMOUSE", "PASS_THROUGH"), ("WHEELUPMOUSE", "PASS_THROUGH"), ("G", "RUNNING_MODAL")):
         event = SimpleNamespace(type=kind, value="PRESS")
-        assert part("operators.shell").Job.modal(job, None, event) == {answer}
+        assert part("operators.operator_bases").Job.modal(job, None, event) == {answer}

@@ -26,10 +26,10 @@ from ..rigs import rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
-from . import arriving, building, contact, limits, simulating, validity
-from .arriving import PartialMotion
+from . import building, contact, limits, partial_motion, simulating, validity
 from .build_settings import BuildSettings, hash_of
 from .flesh import BuildStages, Flesh
+from .partial_motion import PartialMotion
 from .session import register
 
 #: Note for a motion that would be a loop without the others.
@@ -334,7 +334,7 @@ def simulate_in_parts(given: list[dict[str, Any]], restarts: tuple[int, ...], to
     """
     thew, clips = core(), []
     poses = len(given[0]["poses"])
-    for start, end in arriving.parts(poses, restarts):
+    for start, end in partial_motion.parts(poses, restarts):
 
         def part_progress(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)

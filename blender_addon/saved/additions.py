@@ -15,7 +15,7 @@ from bpy.props import (
 )
 
 from .choices import BAKE_SPACES
-from .edited import record
+from .edit_callbacks import record
 
 
 class ThewMade(bpy.types.PropertyGroup):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import bpy
 
-from . import moving
+from . import frame_dependence
 from .poses import silence_handlers
 
 
@@ -29,4 +29,4 @@ def own_frame(scene: bpy.types.Scene, needed: bool = True) -> Iterator[None]:
 
 def own_frame_if_animated(scene: bpy.types.Scene, *objects: bpy.types.Object):
     """Returns the same context, where animation carries one of these objects about; else one that changes nothing."""
-    return own_frame(scene, any(moving.is_carried(obj) for obj in objects))
+    return own_frame(scene, any(frame_dependence.is_carried(obj) for obj in objects))
