@@ -112,7 +112,7 @@ def test_pull_equals_pose(hand_pose):
             part("edit.posed_character").read(body, bpy.context.scene, bpy.context.view_layer), bpy.context.view_layer
         )
         stand = pulling.stand
-        pulled = (stand.world(pulling.shown) - np.array(body.matrix_world)[:3, 3]) @ np.array(body.matrix_world)[:3, :3]
+        pulled = (stand.world(pulling.fitted_skin) - np.array(body.matrix_world)[:3, 3]) @ np.array(body.matrix_world)[:3, :3]
         shapes[use] = pulled
         # A pull is of the corotated balance, a pose of the method in force.
         assert np.abs(pulled - shown).max() < 2e-2 * size_of(shown)
