@@ -29,12 +29,12 @@ import bpy
 import numpy as np
 
 from .bake import baking, finishing, targets
-from .live import contact, jobs, keyframed, shots, whole
+from .live import contact, jobs, keyframed, shots, whole_character
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
-from .logic.health import jumped
-from .logic.native import EXPECTED, core
-from .logic.sentences import listed
+from .logic.health import jump_warning
+from .logic.native import EXPECTED_ERRORS, core
+from .logic.sentences import join_words
 from .logic.tasks import finish
 from .operators.command_words import parser
 from .scene import reading
@@ -42,7 +42,7 @@ from .scene.files import save
 
 
 @dataclass
-class Line:
+class MeshReport:
     """The report on one mesh."""
 
     name: str
@@ -65,7 +65,7 @@ def bake_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
     scripts: bool = False, clips: list[str | Path] | None = None, into: str = targets.TARGETS[0].key,
-) -> list[Line]:  # fmt: skip
+) -> list[MeshReport]:  # fmt: skip
     """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` or over `file`.
 
     `method`, `modes` and `space` replace the file's settings. `finished`: of the flesh only the keys are left.
@@ -77,16 +77,16 @@ def bake_file(
     check_place(Path(out) if out else file)
     if clips and (method is not None or modes is not None):
         raise Refusal("A clip is baked as it was simulated: leave out --method and --modes, or give them to export")
-    makings = making_of([Path(clip) for clip in clips or ()], name)
-    opened(file, scripts, say)
+    makings = clip_tasks([Path(clip) for clip in clips or ()], name)
+    open_file(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
-    meshes, lines = made_for(scene, makings, name) if makings else chosen(scene, name), []
+    meshes, lines = meshes_for_clips(scene, makings, name) if makings else meshes_to_bake(scene, name), []
     for obj in meshes:
         configure(obj, method, modes)
         if space is not None:
             obj.thew.bake_space = space
     failed = {} if makings else add_flesh(meshes, scene, view_layer, say, name is None)
-    meshes = [obj for obj in meshes if name is not None or not goes_along(obj, scene)]
+    meshes = [obj for obj in meshes if name is not None or not is_baked_with_body(obj, scene)]
     for obj in meshes:
         line = failed.get(obj.name) or bake_one(obj, scene, view_layer, frames, makings.get(obj.name), into)
         say(line)
@@ -108,20 +108,20 @@ def check_place(path: Path) -> None:
         raise Refusal(f"Nothing can be saved to {path}, which {what}: choose another place with --out")
 
 
-def goes_along(obj, scene) -> bool:
+def is_baked_with_body(obj, scene) -> bool:
     """Returns whether an object is baked along with the body that it rides on."""
     body = obj.thew.body if obj.thew.made.rides else None
     return body is not None and body.thew.made.flesh and body.name in scene.objects
 
 
-def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters: bool) -> dict[str, Line]:
+def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters: bool) -> dict[str, MeshReport]:
     """Adds flesh to all meshes before anything is simulated: those that are simulated together need each other's flesh.
 
     `characters`: treats whole characters, as one press in the window does, otherwise only the meshes. Returns, by name,
     the reports on meshes that get no flesh.
     """
-    failed: dict[str, Line] = {}
-    for obj in sorted(meshes, key=lambda obj: not whole.is_seen(obj, view_layer)):  # hidden meshes come last
+    failed: dict[str, MeshReport] = {}
+    for obj in sorted(meshes, key=lambda obj: not whole_character.is_seen(obj, view_layer)):  # hidden meshes come last
         made, armature = obj.thew.made, reading.armature_of(obj)
         if made.flesh or made.rides or made.keyframed or obj.name in failed:
             continue
@@ -130,33 +130,33 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
                 finish(jobs.add(obj, scene, view_layer, simulate=False))
                 continue
             view_layer.update()
-            bare = whole.untouched(armature, scene, view_layer)
-            taken = finish(whole.add(obj, scene, view_layer, simulate=False))
-        except EXPECTED as error:
-            failed[obj.name] = Line(obj.name, sentence(str(error)), False)
+            bare = whole_character.new_meshes(armature, scene, view_layer)
+            taken = finish(whole_character.add(obj, scene, view_layer, simulate=False))
+        except EXPECTED_ERRORS as error:
+            failed[obj.name] = MeshReport(obj.name, sentence(str(error)), False)
             continue
-        for text in taken.said():
+        for text in taken.sentences():
             say(f"{obj.name}: {text}")
         known = {*taken.bodies, *(rider for rider, _ in taken.riders)}
         for other in (other for other in bare if obj in bare and other not in known):
             text = "keeps its plain skin: --object gives it flesh of its own"
-            failed[other.name] = Line(other.name, text, False, left=True)
+            failed[other.name] = MeshReport(other.name, text, False, left=True)
     return failed
 
 
-def finish_one(obj, line: Line, say) -> None:
+def finish_one(obj, line: MeshReport, say) -> None:
     """Finishes a bake. A failure is printed, and recorded in its `line`."""
     try:
         finishing.finish_bake(obj)
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         line.done = False
-        say(Line(obj.name, sentence(str(error)), False))
+        say(MeshReport(obj.name, sentence(str(error)), False))
 
 
 def export_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, scripts: bool = False,
-) -> list[Line]:  # fmt: skip
+) -> list[MeshReport]:  # fmt: skip
     """Opens `file` and writes every character mesh (or the one called `name`) as a shot into the folder `out` (`None`: beside it).
 
     The other arguments are those of `bake_file`. `file` is not saved. A rider has no shot of its own.
@@ -167,10 +167,10 @@ def export_file(
         raise Refusal(f"There is no folder {folder}: make it, or choose another one with --out")
     if not os.access(folder, os.W_OK):
         raise Refusal(f"Nothing can be written to the folder {folder}: choose another one with --out")
-    opened(file, scripts, say)
+    open_file(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines, taken = [], set()
-    meshes = chosen(scene, name)
+    meshes = meshes_to_bake(scene, name)
     for obj in meshes:
         configure(obj, method, modes)
     failed = add_flesh(meshes, scene, view_layer, say, name is None)
@@ -186,7 +186,7 @@ def export_file(
     return lines
 
 
-def opened(file: Path, scripts: bool, say) -> None:
+def open_file(file: Path, scripts: bool, say) -> None:
     """Opens a .blend. Raises a `Refusal` if that fails."""
     if not file.is_file():
         raise Refusal(f"There is no file {file}: check its path")
@@ -206,32 +206,32 @@ def configure(obj, method: str | None, modes: int | None) -> None:
         obj.thew.modes = modes
 
 
-def making_of(clips: list[Path], name: str | None) -> dict[str, baking.Making]:
+def clip_tasks(clips: list[Path], name: str | None) -> dict[str, baking.ClipTask]:
     """Returns, by the mesh's name, the function that makes its flesh show the clip in a file."""
     if name is not None and len(clips) > 1:
         raise Refusal(
             f"There are {len(clips)} clips for the one object “{name}”: give one of them, or leave --object out"
         )
-    found: dict[str, baking.Making] = {}
+    found: dict[str, baking.ClipTask] = {}
     for path in clips:
         if path.is_dir():
             raise Refusal(f"“{path}” is a folder: name the clips in it, as in --clip {path / '*.clip.thew'}")
         clip, called = core().Clip.load(path), f"“{path.name}”"
-        mesh = name or shots.Note.of(clip, called).object
+        mesh = name or shots.ShotNote.from_clip(clip, called).object
         if mesh in found:
             raise Refusal(f"{called} is a second clip of “{mesh}”: give one clip for each mesh")
         found[mesh] = partial(shots.adopt, clip=clip, name=called)
     return found
 
 
-def made_for(scene, makings: dict[str, baking.Making], name: str | None) -> list[bpy.types.Object]:
+def meshes_for_clips(scene, makings: dict[str, baking.ClipTask], name: str | None) -> list[bpy.types.Object]:
     """Returns the meshes that clips were made for, or the one called `name`."""
     gone = [mesh for mesh in makings if name is None and mesh not in scene.objects]
     if gone:
         raise Refusal(
             f"The clip was exported from “{gone[0]}”, which is not in the scene: name the mesh it is for with --object"
         )
-    return [chosen(scene, mesh)[0] for mesh in makings]
+    return [meshes_to_bake(scene, mesh)[0] for mesh in makings]
 
 
 def shot_name(file: Path, name: str, taken: set[str]) -> str:
@@ -244,7 +244,7 @@ def shot_name(file: Path, name: str, taken: set[str]) -> str:
     return found
 
 
-def chosen(scene, name: str | None) -> list[bpy.types.Object]:
+def meshes_to_bake(scene, name: str | None) -> list[bpy.types.Object]:
     """Returns the meshes to bake: the one called `name`, or all with an Armature modifier or keyframed flesh."""
     if name is not None:
         obj = scene.objects.get(name)
@@ -252,18 +252,18 @@ def chosen(scene, name: str | None) -> list[bpy.types.Object]:
             meshes = ", ".join(f"“{o.name}”" for o in scene.objects if o.type == "MESH") or "none"
             raise Refusal(f"There is no object “{name}” in the scene; its meshes are: {meshes}")
         return [obj]
-    found = [o for o in scene.objects if o.type == "MESH" and (skinned(o) or o.thew.made.keyframed)]
+    found = [o for o in scene.objects if o.type == "MESH" and (has_armature_modifier(o) or o.thew.made.keyframed)]
     if not found:
         raise Refusal("No mesh of the scene has an Armature modifier or keyframed flesh: there is nothing to bake")
     return found
 
 
-def skinned(obj) -> bool:
+def has_armature_modifier(obj) -> bool:
     """Returns whether a mesh has an Armature modifier."""
     return any(modifier.type == "ARMATURE" for modifier in obj.modifiers)
 
 
-def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Path) -> Line:
+def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Path) -> MeshReport:
     """Writes the shot of a mesh with flesh and returns its report."""
     began = time.perf_counter()
     try:
@@ -273,11 +273,11 @@ def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Pat
             raise Refusal(f"“{obj.name}” moves through its shape keys, which needs no simulation: bake it")
         shot, left_out = finish(shots.export(obj, scene, view_layer, *(frames or (None, None))))
         shot.save(path)
-    except EXPECTED as error:
-        return Line(obj.name, sentence(str(error)), False)
+    except EXPECTED_ERRORS as error:
+        return MeshReport(obj.name, sentence(str(error)), False)
     seconds, size = time.perf_counter() - began, path.stat().st_size
     text = f"{path}: {len(shot)} poses, {size / 1e6:.1f} MB, {seconds:.1f} s"
-    return Line(obj.name, text, True, left_out, seconds, str(path))
+    return MeshReport(obj.name, text, True, left_out, seconds, str(path))
 
 
 def bake_one(
@@ -285,9 +285,9 @@ def bake_one(
     scene,
     view_layer,
     frames: tuple[int, int] | None,
-    made: baking.Making | None = None,
+    made: baking.ClipTask | None = None,
     into: str = targets.TARGETS[0].key,
-) -> Line:
+) -> MeshReport:
     """Adds flesh if necessary, bakes (from the clip that `made` shows), and returns the report."""
     began = time.perf_counter()
     try:
@@ -296,10 +296,10 @@ def bake_one(
         baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
         if obj.thew.made.keyframed:
             return keyframed_line(obj, baked, time.perf_counter() - began)
-        flesh = fleshes.of(obj.thew.body if obj.thew.made.rides else obj)
-        notes = [] if obj.thew.made.rides else [sentence(text) for text in jumped(flesh)] + contact.notes(flesh)
-    except EXPECTED as error:
-        return Line(obj.name, sentence(str(error)), False)
+        flesh = fleshes.state_of(obj.thew.body if obj.thew.made.rides else obj)
+        notes = [] if obj.thew.made.rides else [sentence(text) for text in jump_warning(flesh)] + contact.notes(flesh)
+    except EXPECTED_ERRORS as error:
+        return MeshReport(obj.name, sentence(str(error)), False)
     seconds = time.perf_counter() - began
     mean, most = own_motion(flesh)
     text = (
@@ -307,20 +307,20 @@ def bake_one(
         f"{baked.space.lower()} space, {seconds:.1f} s, own motion {mean:.2%} of the size on average, {most:.2%} at most"
     )
     if baked.riders:
-        text += f"; with {listed(baked.riders)}"
-    if missed := baking.missed(baked.miss):
+        text += f"; with {join_words(baked.riders)}"
+    if missed := baking.miss_remark(baked.miss):
         text += f"; {missed}"
-    return Line(obj.name, text, True, notes, seconds)
+    return MeshReport(obj.name, text, True, notes, seconds)
 
 
-def keyframed_line(obj, baked: baking.Baked, seconds: float) -> Line:
+def keyframed_line(obj, baked: baking.BakeResult, seconds: float) -> MeshReport:
     """Returns the report on a baked motion through shape keys."""
-    motion = keyframed.register.of(obj).motion
+    motion = keyframed.register.state_of(obj).motion
     text = (
         f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
         f"{seconds:.1f} s"
     )
-    return Line(obj.name, text, True, list(motion.notes), seconds)
+    return MeshReport(obj.name, text, True, list(motion.notes), seconds)
 
 
 def own_motion(flesh) -> tuple[float, float]:
@@ -338,10 +338,10 @@ def main(words: list[str]) -> int:
     if arguments.threads is not None:
         os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # read when the first parallel work starts
 
-    def say(line: Line | str) -> None:
+    def say(line: MeshReport | str) -> None:
         if not arguments.json:
             print(line, flush=True)
-        elif isinstance(line, Line):
+        elif isinstance(line, MeshReport):
             print(line.as_json(), flush=True)
         else:
             print(line, file=sys.stderr, flush=True)
@@ -363,7 +363,7 @@ def main(words: list[str]) -> int:
                 clips=arguments.clip,
                 into=arguments.target.upper(),
             )
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         print(sentence(str(error)), file=sys.stderr)
         return 1
     return 3 if any(not line.done and not line.left for line in lines) else 0

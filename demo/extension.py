@@ -30,7 +30,7 @@ def addon(name: str):
 
 def flesh_of(obj: bpy.types.Object):
     """Returns the extension's live objects behind a mesh."""
-    return addon("live.session").register.of(obj)
+    return addon("live.session").register.state_of(obj)
 
 
 def activate(obj: bpy.types.Object) -> None:

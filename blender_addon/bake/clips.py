@@ -10,7 +10,7 @@ from ..scene import animation
 from ..scene.reading import armature_modifier
 
 #: Default names of NLA tracks, by which the exporter does not merge animations.
-NAMELESS = ("NlaTrack", "[Action Stash]")
+DEFAULT_TRACK_NAMES = ("NlaTrack", "[Action Stash]")
 
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
@@ -26,7 +26,7 @@ def clip_of(obj: bpy.types.Object) -> bpy.types.Action | None:
     if obj.thew.made.baked_of is not None:
         return obj.thew.made.baked_of
     armature = armature_of(obj)
-    played = animation.playing(armature) if armature is not None else None
+    played = animation.played_action(armature) if armature is not None else None
     return played.action if played is not None and played.plain else None
 
 
@@ -36,13 +36,13 @@ def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
     for track in armature.animation_data.nla_tracks if armature.animation_data is not None else ():
         if any(strip.action == action and not strip.mute for strip in track.strips):
             name = track.name
-    return name if name and not name.startswith(NAMELESS) else action.name
+    return name if name and not name.startswith(DEFAULT_TRACK_NAMES) else action.name
 
 
-def misfit(obj: bpy.types.Object) -> str:
+def mismatch_warning(obj: bpy.types.Object) -> str:
     """Returns the sentence that the bones play another action than the baked one; "" if they play that one."""
     armature, baked = armature_of(obj), obj.thew.made.baked_of
-    played = animation.playing(armature) if armature is not None else None
+    played = animation.played_action(armature) if armature is not None else None
     if armature is None or baked is None or (played is not None and played.action == baked):
         return ""
     what = f"plays “{played.action.name}”" if played is not None else "plays something else"
@@ -52,7 +52,7 @@ def misfit(obj: bpy.types.Object) -> str:
     )
 
 
-def parted(obj: bpy.types.Object) -> str:
+def split_export_warning(obj: bpy.types.Object) -> str:
     """Returns the sentence that bones and baked keys of a mesh would export as separate animations; "" if as one."""
     armature = armature_of(obj)
     if armature is None or clip_of(obj) is not None or not animation.animates(armature, "pose."):

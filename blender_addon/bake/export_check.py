@@ -12,14 +12,14 @@ from collections.abc import Iterable
 import bpy
 
 from ..logic.names import describe
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from ..scene import writing
 from . import clips
 
 #: Part of the name of Blender's glTF exporter.
 GLTF = "gltf"
 #: Exporters that write evaluated meshes, at each frame or at the current one: flesh is exported as it is seen.
-EVALUATING = ("alembic", "obj_export", "ply_export", "stl_export")
+EVALUATING_EXPORTERS = ("alembic", "obj_export", "ply_export", "stl_export")
 
 
 def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
@@ -31,7 +31,7 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
         return []
     settings, made = obj.thew, obj.thew.made
     name = describe(obj)
-    if any(each in exporter.lower() for each in EVALUATING):
+    if any(each in exporter.lower() for each in EVALUATING_EXPORTERS):
         return []
     if (made.flesh or made.rides or made.keyframed) and settings.enabled and not made.shows_bake:
         kept = writing.baked_keys(obj)
@@ -43,7 +43,10 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
     if not plays_bake(obj):
         return []
     into_gltf = GLTF in exporter.lower()
-    told = ("" if into_gltf else clips.misfit(obj), clips.parted(obj) if into_gltf or not exporter else "")
+    told = (
+        "" if into_gltf else clips.mismatch_warning(obj),
+        clips.split_export_warning(obj) if into_gltf or not exporter else "",
+    )
     of_clip = [text for text in told if text]
     motionless = (
         []
@@ -57,11 +60,11 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
         holders = skin_holders(obj)
         if holders:
             return [
-                f"The bake of {name} is in posed space and {listed(holders)} would deform it once more in every exported "
+                f"The bake of {name} is in posed space and {join_words(holders)} would deform it once more in every exported "
                 "file: press Finish Bake, or bake in rest space"
             ]
-        return of_clip + motionless + said_of_modifiers(obj, exporter)
-    sentences = of_clip + motionless + said_of_modifiers(obj, exporter)
+        return of_clip + motionless + modifier_warning(obj, exporter)
+    sentences = of_clip + motionless + modifier_warning(obj, exporter)
     armatures = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and modifier.object is not None]
     if len(armatures) > 1:
         sentences.append(
@@ -109,7 +112,7 @@ def skin_holders(obj: bpy.types.Object) -> list[str]:
     return holders
 
 
-def said_of_modifiers(obj: bpy.types.Object, exporter: str) -> list[str]:
+def modifier_warning(obj: bpy.types.Object, exporter: str) -> list[str]:
     """Returns the warning about modifiers that an FBX export would apply: that drops the keys. It does so by default."""
     applied = [
         f"“{modifier.name}”"
@@ -119,6 +122,6 @@ def said_of_modifiers(obj: bpy.types.Object, exporter: str) -> list[str]:
     if not applied or (exporter and "fbx" not in exporter.lower()):
         return []
     return [
-        f"FBX export applies {listed(applied)} of {describe(obj)} and drops the baked keys for it: switch off Apply "
+        f"FBX export applies {join_words(applied)} of {describe(obj)} and drops the baked keys for it: switch off Apply "
         "Modifiers there, or apply it before baking"
     ]

@@ -14,8 +14,8 @@ import bpy
 from ..live import keyframed, registers, riding
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..logic.sentences import listed, plural
-from ..saved.made import reset
+from ..logic.sentences import join_words, plural
+from ..saved.additions import reset
 from ..scene import flesh_map, modifier, reading, stack, writing
 from . import clips, export_check
 
@@ -30,14 +30,14 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     posed = made.baked_space == "POSED"
     if not (made.flesh or made.rides or made.keyframed) and not (posed and export_check.skin_holders(obj)):
         raise Refusal(f"The bake of {name} is finished: nothing of Thew is left on it but the keys")
-    gone = held_modifiers(obj, posed)
+    gone = modifiers_in_keys(obj, posed)
     names = [f"“{other.name}”" for other in gone]
     uids = [other.persistent_uid for other in gone]
-    worn = list(riding.on(obj))
-    kept = flesh_map.remove_untouched(obj, reading.armature_of(obj)) if made.flesh else []
+    worn = list(riding.riders_of(obj))
+    kept = flesh_map.remove_unpainted(obj, reading.armature_of(obj)) if made.flesh else []
     modifier.remove(obj)
     for uid in uids:
-        obj.modifiers.remove(modifier.by_id(obj, uid))
+        obj.modifiers.remove(modifier.modifier_by_id(obj, uid))
     carried = posed and obj.parent is not None and obj.parent_type == "ARMATURE"
     if carried:
         obj.parent_type = "OBJECT"
@@ -53,7 +53,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     sentences = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
     if names:
         were, they = ("was", "it") if len(names) == 1 else ("were", "they")
-        sentences.append(f"{listed(names)} {were} removed, as the keys hold what {they} did")
+        sentences.append(f"{join_words(names)} {were} removed, as the keys hold what {they} did")
     if carried:
         sentences.append(f"The parent “{obj.parent.name}” only carries {name} now")
     if not posed and armature is not None:
@@ -69,13 +69,13 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     return sentences + kept
 
 
-def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:
+def modifiers_in_keys(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:
     """Returns the modifiers whose effect the keys hold: they must not act on top of them.
 
     If the flesh was removed before, nothing distinguishes them: in posed space these are then the Armature modifiers.
     """
     made = obj.thew.made
-    armature = modifier.by_id(obj, made.armature_modifier)
+    armature = modifier.modifier_by_id(obj, made.armature_modifier)
     if (made.flesh or made.rides) and armature is not None:
-        return stack.held(obj, armature, made.baked_space)
+        return stack.modifiers_in_bake(obj, armature, made.baked_space)
     return [other for other in obj.modifiers if other.type == "ARMATURE"] if posed else []

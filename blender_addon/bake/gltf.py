@@ -66,7 +66,7 @@ def shared_animation(obj: bpy.types.Object) -> tuple[str, list[bpy.types.Action]
         return (animation_name(obj, clips[0]), [clips[0]]) if clips else ("", [])
     if obj.type != "MESH" or not plays_bake(obj):
         return "", []
-    armature, clip, played = armature_of(obj), clip_of(obj), animation.playing(obj.data.shape_keys)
+    armature, clip, played = armature_of(obj), clip_of(obj), animation.played_action(obj.data.shape_keys)
     if armature is None or clip is None or played is None:
         return "", []
     return animation_name(armature, clip), [played.action]

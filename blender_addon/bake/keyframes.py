@@ -17,13 +17,13 @@ from .target import Source
 
 def source(obj: bpy.types.Object, scene, view_layer, frames: list[int]) -> Source:
     """Returns an object with computed keyframed motion as a source of a bake."""
-    motion = keyframed.register.of(obj).motion
+    motion = keyframed.register.state_of(obj).motion
 
     def offset(i: int) -> np.ndarray:
         return motion.offsets(curve_time(scene, frames[i]))
 
     def differences(_left: set[int]) -> Task:
-        return measuring.played(scene, frames, offset)
+        return measuring.measure_offsets(scene, frames, offset)
 
     def accept() -> None:
         obj.thew.made.shows_bake = obj.thew.enabled = True

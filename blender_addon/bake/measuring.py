@@ -28,13 +28,13 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
         obj.thew.enabled = True
         jobs.apply_state(obj)
         jobs.settle(obj, flesh, scene)
-        armature = modifier.by_id(obj, made.armature_modifier)
+        armature = modifier.modifier_by_id(obj, made.armature_modifier)
         found = reading.Subject(obj, armature.object, armature)
-        live = {other.persistent_uid for other in found.before()} | found.posing() | {made.modifier}
-        with poses.playing(), poses.shown([obj]):
+        live = {other.persistent_uid for other in found.modifiers_before()} | found.posing_modifiers() | {made.modifier}
+        with poses.silence_handlers(), poses.show_hidden([obj]):
             for passes, on in enumerate((live, left)):
 
-                def look(i: int, frame: int, live: bool = passes == 0) -> None:
+                def measure_frame(i: int, frame: int, live: bool = passes == 0) -> None:
                     if live:
                         session.show(obj, flesh, scene)
                     shape = evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
@@ -46,10 +46,12 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
 
                 with modifiers_on(obj, on, basis=False):
                     yield from span(
-                        poses.played(scene, frames, look, "Measuring frame"), 0.5 * passes, 0.5 * passes + 0.5
+                        poses.play_frames(scene, frames, measure_frame, "Measuring frame"),
+                        0.5 * passes,
+                        0.5 * passes + 0.5,
                     )
     finally:
-        with poses.playing():
+        with poses.silence_handlers():
             obj.thew.enabled, made.shows_bake = was[:2]
             jobs.apply_state(obj)
             made.found, made.notes = was[2:]
@@ -58,10 +60,10 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
     return rows
 
 
-def played(scene, frames: list[int], offset) -> Task:
+def measure_offsets(scene, frames: list[int], offset) -> Task:
     """Builds the task that returns `offset(i)` at each frame, float32[f, n, 3]. The scene's frame is restored."""
 
-    def look(i: int, _frame: int) -> np.ndarray:
+    def measure_frame(i: int, _frame: int) -> np.ndarray:
         return np.asarray(offset(i), dtype=np.float32)
 
-    return np.stack((yield from poses.played(scene, frames, look, "Measuring frame")))
+    return np.stack((yield from poses.play_frames(scene, frames, measure_frame, "Measuring frame")))

@@ -21,9 +21,9 @@ from . import measuring
 from .target import Source, Target
 
 
-def of(body: bpy.types.Object, target: Target) -> list[bpy.types.Object]:
+def riders_to_bake(body: bpy.types.Object, target: Target) -> list[bpy.types.Object]:
     """Returns the enabled riders of a body, which are baked along with it. Raises a `Refusal` for one that cannot be baked."""
-    found = [obj for obj in riding.on(body) if obj.thew.enabled]
+    found = [obj for obj in riding.riders_of(body) if obj.thew.enabled]
     for obj in found:
         check(obj, target)
     return found
@@ -46,7 +46,7 @@ def body_of(obj: bpy.types.Object) -> bpy.types.Object:
 
 def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
     """Returns a rider as a source of a bake."""
-    layer = riding.bound(obj, body, flesh)
+    layer = riding.binding_of(obj, body, flesh)
     depsgraph = view_layer.depsgraph
 
     def offset(i: int) -> np.ndarray:
@@ -55,11 +55,11 @@ def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, v
         turn = np.linalg.solve(mine[:3, :3], of_body[:3, :3])
         return layer.offsets(flesh.offsets(frames[i])) @ turn.T
 
-    own = modifier.by_id(obj, obj.thew.made.armature_modifier)
+    own = modifier.modifier_by_id(obj, obj.thew.made.armature_modifier)
     found = None if own is None or own.object is None else reading.Subject(obj, own.object, own)
 
     def differences(left: set[int]) -> Task:
-        return measured(found, scene, view_layer, frames, offset, left)
+        return measure_rider(found, scene, view_layer, frames, offset, left)
 
     size = diagonal(basis_positions(obj.data))
     return Source(obj, found, scene, view_layer, frames, size, offset, differences, lambda: accept(obj))
@@ -71,7 +71,7 @@ def accept(obj: bpy.types.Object) -> None:
     riding.switch(obj)
 
 
-def measured(found: reading.Subject, scene, view_layer, frames: list[int], offset, left: set[int]) -> Task:
+def measure_rider(found: reading.Subject, scene, view_layer, frames: list[int], offset, left: set[int]) -> Task:
     """Measures the skin with its offsets less the mesh on which only the modifiers `left` act, float32[f, n, 3]."""
     obj, made = found.obj, found.obj.thew.made
     was = made.shows_bake, made.found
@@ -86,11 +86,11 @@ def measured(found: reading.Subject, scene, view_layer, frames: list[int], offse
     try:
         made.shows_bake = False
         riding.switch(obj)
-        live = {other.persistent_uid for other in found.before()} | found.posing()
+        live = {other.persistent_uid for other in found.modifiers_before()} | found.posing_modifiers()
         with modifiers_on(obj, live, basis=False):
-            rows = yield from span(measuring.played(scene, frames, lambda i: shape(i) + offset(i)), 0.0, 0.5)
+            rows = yield from span(measuring.measure_offsets(scene, frames, lambda i: shape(i) + offset(i)), 0.0, 0.5)
         with modifiers_on(obj, left, basis=False):
-            rows -= yield from span(measuring.played(scene, frames, shape), 0.5, 1.0)
+            rows -= yield from span(measuring.measure_offsets(scene, frames, shape), 0.5, 1.0)
     finally:
         made.shows_bake = was[0]
         riding.switch(obj)

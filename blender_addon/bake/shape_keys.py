@@ -11,7 +11,7 @@ from ..scene import stack, writing
 from ..scene.bakes import Kind
 from ..scene.mesh import basis_positions
 from . import measuring, rest_space, skinning
-from .target import Beside, Content, Source
+from .target import Content, PendingContent, Source
 
 
 class ShapeKeys:
@@ -20,7 +20,7 @@ class ShapeKeys:
     key, label, description = "SHAPE_KEYS", "Shape Keys", "One additive key per frame, animated"
 
     def __init__(self) -> None:
-        self.kind = Kind(said, lambda obj, on: writing.mute_baked(obj, not on), writing.remove_baked)
+        self.kind = Kind(key_count_text, lambda obj, on: writing.mute_baked(obj, not on), writing.remove_baked)
 
     def check(self, obj: bpy.types.Object) -> None:
         """Refuses an object on which the keys could not be played."""
@@ -29,21 +29,21 @@ class ShapeKeys:
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that computes the keys. Without an armature they are in the object's own space."""
         if source.found is None:
-            return Content((yield from measuring.played(source.scene, source.frames, source.offset)), "REST")
+            return Content((yield from measuring.measure_offsets(source.scene, source.frames, source.offset)), "REST")
         if space == "POSED":
             return Content((yield from source.differences(set())), space)
-        rows, miss = yield from in_rest_space(source)
+        rows, miss = yield from rest_space_task(source)
         return Content(rows, space, miss / max(source.size, 1e-30))
 
-    def write(self, beside: Beside) -> None:
+    def write(self, beside: PendingContent) -> None:
         """Writes the keys and their curves next to those of the previous bake."""
         writing.write_keys(beside.obj, beside.start, beside.stretch, beside.content.rows, beside.made)
 
-    def discard(self, beside: Beside) -> None:
+    def discard(self, beside: PendingContent) -> None:
         """Removes the keys written by an unfinished `write`."""
         writing.discard_keys(beside.obj, beside.made)
 
-    def swap(self, beside: Beside) -> list[str]:
+    def swap(self, beside: PendingContent) -> list[str]:
         """Removes the keys of the previous bake and records the new ones. Returns their names."""
         names = writing.swap_keys(beside.obj, beside.start, beside.made)
         made = beside.obj.thew.made
@@ -52,20 +52,20 @@ class ShapeKeys:
         return names
 
 
-def said(obj: bpy.types.Object) -> str:
+def key_count_text(obj: bpy.types.Object) -> str:
     """Returns the number of keys in words."""
     keys = writing.baked_keys(obj)
     return plural(len(obj.thew.made.baked_keys.splitlines()), "baked shape key") if keys else ""
 
 
-def in_rest_space(source: Source) -> Task:
+def rest_space_task(source: Source) -> Task:
     """Builds the task that returns `(keys, miss)` in rest space.
 
     If the keys hold modifiers before the armature, too, their effect is measured and added.
     """
     found, scene, view_layer, frames = source.found, source.scene, source.view_layer, source.frames
     basis = basis_positions(source.obj.data)
-    if not stack.held(source.obj, found.modifier, "REST"):
+    if not stack.modifiers_in_bake(source.obj, found.modifier, "REST"):
         return (yield from rest_space.keys(found, basis, scene, view_layer, frames, source.offset))
     left = {other.persistent_uid for other in skinning.armature_modifiers(found)}
     rows = yield from span(source.differences(left), 0.0, 0.6)

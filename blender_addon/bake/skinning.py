@@ -19,7 +19,7 @@ from ..scene.mesh import evaluated_positions
 from ..scene.reading import Subject
 
 #: Settings of an Armature modifier that affect the motion.
-SETTINGS = (
+MODIFIER_SETTINGS = (
     "object",
     "use_deform_preserve_volume",
     "use_vertex_groups",
@@ -31,20 +31,20 @@ SETTINGS = (
 
 #: Step for maps that depend on the position, as a part of the character's size. The root of single precision's
 #: rounding, 2.4e-4, would balance it against curvature; it adds up over the bones of a vertex.
-SMALL = 1e-3
+DIFFERENCE_STEP = 1e-3
 
 
 def armature_modifiers(found: Subject) -> list[bpy.types.ArmatureModifier]:
     """Returns the Armature modifiers that act on the mesh, up to the one before the flesh."""
-    return [other for other in stack.held(found.obj, found.modifier, "POSED") if moves(other)]
+    return [other for other in stack.modifiers_in_bake(found.obj, found.modifier, "POSED") if moves_mesh(other)]
 
 
-def moves(other: bpy.types.Modifier) -> bool:
+def moves_mesh(other: bpy.types.Modifier) -> bool:
     """Returns whether this is an Armature modifier with an armature."""
     return other.type == "ARMATURE" and other.object is not None
 
 
-def depends_on_place(found: Subject) -> bool:
+def depends_on_position(found: Subject) -> bool:
     """Returns whether the armature's map depends on the position of a vertex: bendy bones, envelopes."""
     for other in armature_modifiers(found):
         bones = other.object.data.bones
@@ -61,9 +61,9 @@ class Probe:
     def __init__(self, found: Subject, rest: np.ndarray, scene: bpy.types.Scene):
         """Stores the probe's settings. `rest` [n, 3]: vertices before the armature acts, object space."""
         self.found, self.scene, self.rest = found, scene, np.asarray(rest, dtype=np.float64)
-        self.bent = depends_on_place(found)
+        self.bent = depends_on_position(found)
         self.size = diagonal(self.rest) or 1.0
-        self.step = SMALL * self.size if self.bent else self.size
+        self.step = DIFFERENCE_STEP * self.size if self.bent else self.size
         self.obj: bpy.types.Object | None = None
 
     def __enter__(self) -> Probe:
@@ -97,7 +97,7 @@ class Probe:
             self.obj.vertex_groups.new(name=group.name)
         for other in armature_modifiers(self.found):
             copy = self.obj.modifiers.new(other.name, "ARMATURE")
-            for name in SETTINGS:
+            for name in MODIFIER_SETTINGS:
                 setattr(copy, name, getattr(other, name))
         self.obj.parent = source
         # An instancer without instances is evaluated, unlike a hidden object, but not drawn.

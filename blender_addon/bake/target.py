@@ -2,7 +2,7 @@
 """The interface of bake targets, and how their content replaces the previous bake.
 
 A target defines how the motion of one object is written. It *prepares* content, which changes nothing, *writes* it next
-to the previous bake, *swaps* it in when everything else is done, and *removes* it. Only `put` calls `write` and `swap`:
+to the previous bake, *swaps* it in when everything else is done, and *removes* it. Only `bake_parts` calls `write` and `swap`:
 if anything fails or is cancelled before the last part is written, every object keeps its previous bake.
 """
 
@@ -42,7 +42,7 @@ class Source:
     @property
     def clip(self) -> bpy.types.Action | None:
         """The one action that the armature plays unchanged; `None` where it plays several, or no action."""
-        played = animation.playing(self.found.armature) if self.found is not None else None
+        played = animation.played_action(self.found.armature) if self.found is not None else None
         return played.action if played is not None and played.plain else None
 
 
@@ -56,7 +56,7 @@ class Content:
 
 
 @dataclass
-class Beside:
+class PendingContent:
     """Content of one object while it is written: what a target has made until now, for `swap` and `discard`."""
 
     obj: bpy.types.Object
@@ -81,20 +81,21 @@ class Target(Protocol):
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that returns the `Content`. The scene and the object are left as they were found."""
 
-    def write(self, beside: Beside) -> None:
+    def write(self, beside: PendingContent) -> None:
         """Writes the content next to the previous bake. Records in `beside.made` what was made as soon as it is."""
 
-    def discard(self, beside: Beside) -> None:
+    def discard(self, beside: PendingContent) -> None:
         """Removes what an unfinished `write` has made."""
 
-    def swap(self, beside: Beside) -> list[str]:
+    def swap(self, beside: PendingContent) -> list[str]:
         """Replaces the target's previous bake with the new one. Returns the names of what was made."""
 
 
-def put(target: Target, parts: list[tuple[Source, Content]]) -> list[list[str]]:
+def bake_parts(target: Target, parts: list[tuple[Source, Content]]) -> list[list[str]]:
     """Bakes all parts; after a failure every object keeps its previous bake. Returns the names of what was made for each."""
     beside = [
-        Beside(source.obj, source.frames[0], stretch(source.scene), content, source.clip) for source, content in parts
+        PendingContent(source.obj, source.frames[0], stretch(source.scene), content, source.clip)
+        for source, content in parts
     ]
     try:
         for each in beside:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..logic.errors import Refusal
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from ..scene import bakes
 from .shape_keys import ShapeKeys
 from .target import Target
@@ -13,15 +13,15 @@ from .target import Target
 TARGETS: tuple[Target, ...] = (ShapeKeys(),)
 
 #: Items of Blender's enumeration of targets.
-CHOICES = tuple((target.key, target.label, target.description) for target in TARGETS)
+TARGET_ITEMS = tuple((target.key, target.label, target.description) for target in TARGETS)
 
 
-def by_key(key: str) -> Target:
+def target_by_key(key: str) -> Target:
     """Returns the target with this key. Raises a `Refusal` for an unknown key."""
     for target in TARGETS:
         if target.key == key:
             return target
-    raise Refusal(f"There is no bake target “{key}”: there are {listed([target.key for target in TARGETS])}")
+    raise Refusal(f"There is no bake target “{key}”: there are {join_words([target.key for target in TARGETS])}")
 
 
 # Remove, Show Live and Show Bake reach every target through these.

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ..live import session
-from ..logic.drag import STEP, Clock, Drag, status_line, wanted_there
+from ..logic.drag import TIME_STEP, ModalDrag, StepClock, status_line, wanted_displacement
 from ..logic.errors import Refusal
 from ..logic.modal import METHOD
 from ..logic.names import describe
@@ -18,20 +18,22 @@ from ..logic.native import core
 from ..logic.picking import Hit, Picker
 from ..saved.units import length
 from ..scene.rig_controls import evaluated_controls
-from . import posed
+from . import posed_character
 
 #: Time constant with which the former display fades, s. At 60 updates per second each takes away about a tenth: no jump.
-FADE = 0.15
+FADE_TIME = 0.15
 #: Offset at which the former display counts as faded, as a part of the body's size: two millimetres of a person, no jump.
-GONE = 1e-3
-#: Distance to the target that is too small to be shown, as a part of the body's size: one `STRIDE` of a target.
-THERE = 0.02
+FADED_OFFSET = 1e-3
+#: Distance to the target that is too small to be shown, as a part of the body's size: one `MAX_TARGET_STEP` of a target.
+TARGET_TOLERANCE = 0.02
 
 
-class Dragging:
+class SkinDrag:
     """One drag of a character, from the first press until its flesh is at rest again."""
 
-    def __init__(self, stand: posed.Posed, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> None:
+    def __init__(
+        self, stand: posed_character.PosedCharacter, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer
+    ) -> None:
         obj, flesh = stand.obj, stand.flesh
         if obj.thew.method != METHOD:
             raise Refusal(
@@ -41,16 +43,16 @@ class Dragging:
         if not flesh.modal:
             raise Refusal(f"{describe(obj)} has no vibration modes yet: press Simulate first")
         self.stand, self.unit = stand, flesh.place.metres_per_unit
-        self.clock, self.held = Clock(), -1  # the vertex under the mouse
-        self._before = session.shown(obj, scene)
+        self.clock, self.held = StepClock(), -1  # the vertex under the mouse
+        self._before = session.visible_offsets(obj, scene)
         controls = evaluated_controls(obj, view_layer.depsgraph)
-        still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.pushed(obj, controls))
+        still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.rig_forces(obj, controls))
         thew, modes = core(), flesh.modes.scaled(flesh.stiffness)
         self.deformer = thew.Deformer(modes, flesh.surface, form="embedded", engine="cpu")
-        settings = flesh.build_settings.damped(flesh.body)
+        settings = flesh.build_settings.with_damping(flesh.body)
         damping = settings.mass_damping, settings.stiffness_damping
         nodes = flesh.lattice.embed_surface(flesh.surface)
-        self.drag = Drag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
+        self.drag = ModalDrag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
         self._pose, self._space = stand.pose, stand.space
         # The modes add to this: the flesh at rest, and the former display while it fades.
         self._still = still - self.deformer.offsets(amplitudes, self._pose, to=self._space)
@@ -70,15 +72,15 @@ class Dragging:
         below = self._still + np.float32(self._part) * self._faded
         self.offsets = self.deformer.offsets(self.drag.amplitudes, self._pose, to=self._space, onto=below)
 
-    def seen(self, vertex: int) -> np.ndarray:
+    def displayed_position(self, vertex: int) -> np.ndarray:
         """Returns the displayed position of a vertex, metres [3]."""
         return self.stand.skin[vertex] + self.metres(self.offsets[vertex])
 
     def world(self, vertex: int) -> np.ndarray:
         """Returns the displayed position of a vertex in Blender's world."""
-        return self.stand.world(self.seen(vertex))
+        return self.stand.world(self.displayed_position(vertex))
 
-    def under(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
+    def first_hit(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
         """Returns the first hit of a ray in Blender's world with the displayed skin."""
         seen = self.stand.skin + self.metres(self.offsets)
         picker = Picker(self.stand.world(seen), self.stand.rest.triangles)
@@ -95,7 +97,7 @@ class Dragging:
     def take(self, vertex: int, dragged: bool = True) -> None:
         """Holds a vertex where it is displayed. `dragged`: it is the one that the mouse drags."""
         self.drag.grip(vertex)
-        self._targets[vertex] = self.seen(vertex)
+        self._targets[vertex] = self.displayed_position(vertex)
         if dragged:
             self.held = vertex
 
@@ -119,13 +121,17 @@ class Dragging:
         return [vertex for vertex in self._targets if vertex != self.held]
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """True once all vertices are released and the flesh is at rest again."""
-        return self.drag.quiet and self._part * self._swing < GONE * self.stand.size
+        return self.drag.is_at_rest and self._part * self._swing < FADED_OFFSET * self.stand.size
 
-    def left(self) -> float:
+    def remaining_distance(self) -> float:
         """Returns the distance of the dragged vertex from its target, metres; 0 without a dragged vertex."""
-        return float(np.linalg.norm(self._targets[self.held] - self.seen(self.held))) if self.held >= 0 else 0.0
+        return (
+            float(np.linalg.norm(self._targets[self.held] - self.displayed_position(self.held)))
+            if self.held >= 0
+            else 0.0
+        )
 
     # time
 
@@ -135,10 +141,10 @@ class Dragging:
         if not steps:
             return False
         for grip in self.drag.grips:
-            moved, seen = self.drag.displacements[grip.vertex], self.seen(grip.vertex)
-            grip.wanted = wanted_there(self.turn(grip.vertex), moved, seen, self._targets[grip.vertex])
+            moved, seen = self.drag.displacements[grip.vertex], self.displayed_position(grip.vertex)
+            grip.wanted = wanted_displacement(self.turn(grip.vertex), moved, seen, self._targets[grip.vertex])
         self.drag.advance(steps)
-        self._part *= float(np.exp(-steps * STEP / FADE))
+        self._part *= float(np.exp(-steps * TIME_STEP / FADE_TIME))
         self._look()
         return True
 
@@ -146,12 +152,12 @@ class Dragging:
         """Displays the flesh on the character."""
         session.write(self.stand.obj, self.stand.flesh, self.offsets, bpy.context.scene)
 
-    def put_back(self, scene: bpy.types.Scene) -> None:
+    def restore(self, scene: bpy.types.Scene) -> None:
         """Restores exactly the former display."""
         session.show_again(self.stand.obj, self.stand.flesh, scene, self._before)
 
     def status_line(self) -> str:
         """Returns the text of the status bar."""
-        left = self.left()
-        text = length(left / self.unit) if left > THERE * self.stand.size else ""
+        left = self.remaining_distance()
+        text = length(left / self.unit) if left > TARGET_TOLERANCE * self.stand.size else ""
         return status_line(self.drag, self.held >= 0, text)

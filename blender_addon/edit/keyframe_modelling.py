@@ -16,16 +16,16 @@ from ..saved.timing import curve_time
 from ..scene.mesh import read_groups
 
 #: (vertex, target in the world).
-Point = tuple[int, np.ndarray]
+DraggedPoint = tuple[int, np.ndarray]
 
 
-class Modelling:
+class KeyframeModel:
     """One mesh with keyframed flesh at the scene's frame, and its modelled shape."""
 
     def __init__(self, obj: bpy.types.Object, scene: bpy.types.Scene):
-        finish(keyframed.current(obj, scene))
+        finish(keyframed.bring_up_to_date(obj, scene))
         self.obj, self.scene = obj, scene
-        self.known = keyframed.register.of(obj)
+        self.known = keyframed.register.state_of(obj)
         self.motion = self.known.motion
         self.triangles = self.known.shapes.triangles
         self.basis = self.motion.surface.basis
@@ -38,11 +38,11 @@ class Modelling:
         shape = self.shape.astype(np.float64)
         return np.einsum("nij,nj->ni", self.maps[:, :3, :3], shape) + self.maps[:, :3, 3]
 
-    def under(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
+    def first_hit(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
         """Returns the first hit of a ray with the displayed mesh."""
         return Picker(self.world(), self.triangles).ray(origin, direction)
 
-    def local(self, points: list[Point]) -> tuple[list[int], np.ndarray]:
+    def local_targets(self, points: list[DraggedPoint]) -> tuple[list[int], np.ndarray]:
         """Returns the vertices, and their targets before the armature acts, object space [p, 3]."""
         vertices = [vertex for vertex, _ in points]
         maps = self.maps[vertices]
@@ -50,16 +50,16 @@ class Modelling:
         back = inverse(maps[:, :3, :3], f"{describe(self.obj)}, or a bone that moves it,")
         return vertices, np.einsum("pij,pj->pi", back, wanted)
 
-    def drag(self, points: list[Point]) -> None:
+    def drag(self, points: list[DraggedPoint]) -> None:
         """Models the shape with points at other places of the world, and displays it."""
-        self.take(self.motion.modelled(self.frame, *self.local(points)))
+        self.take(self.motion.model_shape(self.frame, *self.local_targets(points)))
 
     def take(self, shape: np.ndarray) -> None:
         """Sets the shape to `shape` float32[n, 3], object space, and displays it."""
         self.shape = shape
         keyframed.show(self.obj, self.known, self.scene, self.shape - self.basis)
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Displays the motion again."""
         keyframed.write(self.obj, self.known, self.scene)
 

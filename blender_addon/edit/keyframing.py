@@ -7,11 +7,11 @@ import bpy
 import numpy as np
 
 from ..live import keyframed
-from ..live.events import happened
+from ..live.events import report_event
 from ..logic.errors import Refusal
-from ..logic.extents import check_places
-from ..logic.inbetween import Surface
-from ..logic.keyframes import SAME_TIME
+from ..logic.extents import check_coordinates
+from ..logic.inbetween import SculptedSurface
+from ..logic.keyframes import TIME_TOLERANCE
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.states import Event
@@ -23,7 +23,7 @@ from ..scene.writing import baked_keys
 
 #: Relax Sculpt: stiffness that holds a sculpt where the dial stands in the middle, relative to the flesh's own. One:
 #: neither outweighs the other there.
-HOLD = 1.0
+RELAX_STIFFNESS = 1.0
 
 # adding ---------------------------------------------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] 
     made, group = obj.thew.made, obj.thew.keyframed
     had = made.keyframed
     filled = not len(group.keyframes)
-    wanted = chosen(obj, names) if filled or names is not None else []
+    wanted = initial_shape_keys(obj, names) if filled or names is not None else []
     if not had:
         made.found_attribute = active_attribute(obj.data)
     try:
@@ -63,7 +63,7 @@ def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] 
         raise
 
 
-def chosen(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
+def initial_shape_keys(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
     """Returns the names of the shape keys to begin with; a single one is preceded by the basis."""
     keys = obj.data.shape_keys
     if names is not None:
@@ -95,10 +95,10 @@ def fill(obj: bpy.types.Object, names: list[str], frames: tuple[float, float]) -
 
 def restore(obj: bpy.types.Object, scene) -> None:
     """Reads the direction of gravity again, and restores what was deleted by hand: the modifier, the curve of times."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     modifier.insert_first(obj)
     obj.thew.keyframed.down = keyframe_shapes.gravity_in(obj, scene)
-    if keyframe_times.is_lost(obj):
+    if keyframe_times.is_curve_lost(obj):
         keyframe_times.write(obj, keyframe_times.points(obj))
 
 
@@ -107,14 +107,14 @@ def restore(obj: bpy.types.Object, scene) -> None:
 
 def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None = None) -> int:
     """Adds a key for a shape key ("": the active one) at a frame (`None`: the scene's). Returns its list index."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     keys, group = obj.data.shape_keys, obj.thew.keyframed
     shape = shape or (obj.active_shape_key.name if obj.active_shape_key is not None else "")
     if keys is None or shape not in keys.key_blocks:
         raise Refusal(f"{describe(obj)} has no shape key “{shape}”: choose one of its own")
     frame = curve_time(scene) if frame is None else frame
     found = keyframe_times.points(obj)
-    taken(obj, found, frame)
+    check_time_free(obj, found, frame)
     new = group.keyframes.add()
     new["shape"], new.kept = shape, frame
     group.active = len(group.keyframes) - 1
@@ -123,10 +123,10 @@ def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None =
     return group.active
 
 
-def taken(obj: bpy.types.Object, found: list[keyframe_times.Point], frame: float) -> None:
+def check_time_free(obj: bpy.types.Object, found: list[keyframe_times.TimePoint], frame: float) -> None:
     """Refuses a time that another key has."""
     for time, place in found:
-        if abs(time - frame) < SAME_TIME:
+        if abs(time - frame) < TIME_TOLERANCE:
             shape = obj.thew.keyframed.keyframes[place].shape
             raise Refusal(f"{describe(obj)} reaches “{shape}” at frame {frame:g} already: go to another frame")
 
@@ -135,13 +135,13 @@ def time_add(obj: bpy.types.Object, scene, place: int, frame: float | None = Non
     """Adds a further time to a key of the list."""
     frame = curve_time(scene) if frame is None else frame
     found = keyframe_times.points(obj)
-    taken(obj, found, frame)
+    check_time_free(obj, found, frame)
     keyframe_times.write(obj, [*found, (frame, place)])
 
 
 def close_loop(obj: bpy.types.Object) -> float:
     """Adds the first key again after the last one. Returns its frame."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     found = keyframe_times.points(obj)
     if len(found) < 2:
         raise Refusal(f"{describe(obj)} has fewer than two keys in time: add keys first")
@@ -158,7 +158,7 @@ def key_remove(obj: bpy.types.Object, place: int) -> None:
     """Removes a key and its times from the list. Its shape key stays."""
     group = obj.thew.keyframed
     found, key = keyframe_times.points(obj), group.keyframes[place]
-    lost = keyframe_times.is_lost(obj)
+    lost = keyframe_times.is_curve_lost(obj)
     muted = keyframe_shapes.muted_block(obj, key)
     heir = next((o for i, o in enumerate(group.keyframes) if i != place and o.shape == key.shape), None)
     if muted is not None and heir is not None:
@@ -176,7 +176,7 @@ def key_move(obj: bpy.types.Object, place: int, to: int) -> None:
     group = obj.thew.keyframed
     if not 0 <= to < len(group.keyframes):
         return
-    found, lost = keyframe_times.points(obj), keyframe_times.is_lost(obj)
+    found, lost = keyframe_times.points(obj), keyframe_times.is_curve_lost(obj)
     order = list(range(len(group.keyframes)))
     order.insert(to, order.pop(place))
     group.keyframes.move(place, to)
@@ -190,7 +190,7 @@ def key_move(obj: bpy.types.Object, place: int, to: int) -> None:
 
 def block_to_edit(obj: bpy.types.Object, place: int) -> bpy.types.ShapeKey:
     """Returns the shape key of a key of the list. Raises a `Refusal` if its vertices may not be moved."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     key = obj.thew.keyframed.keyframes[place]
     block = keyframe_shapes.block_of(obj, key)
     if block is None:
@@ -202,7 +202,7 @@ def block_to_edit(obj: bpy.types.Object, place: int) -> bpy.types.ShapeKey:
     return block
 
 
-def held_groups(obj: bpy.types.Object, shape: str) -> list[str]:
+def fixed_groups(obj: bpy.types.Object, shape: str) -> list[str]:
     """Returns the vertex groups that are fixed at a shape key: the motion's own, and those of the cuts around it."""
     group, keys = obj.thew.keyframed, obj.thew.keyframed.keyframes
     reached = [keys[place] for _, place in keyframe_times.points(obj)]
@@ -225,28 +225,28 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     key, group = obj.thew.keyframed.keyframes[place], obj.thew.keyframed
     basis, triangles, shape = basis_positions(obj.data), triangles_of(obj.data), key_positions(block)
     name = describe(obj)
-    check_places(basis, name)
-    check_places(shape, f"the shape key “{block.name}” of {name}")
-    masks = keyframe_shapes.vertices_of(obj, held_groups(obj, key.shape)).values()
+    check_coordinates(basis, name)
+    check_coordinates(shape, f"the shape key “{block.name}” of {name}")
+    masks = keyframe_shapes.vertices_of(obj, fixed_groups(obj, key.shape)).values()
     fixed = np.logical_or.reduce(list(masks)) if masks else None
     thew, bending = core(), group.bending
 
-    def work(progress):
-        surface = Surface.of(thew, basis, triangles, shape[None], bending, name)
+    def relax_natively(progress):
+        surface = SculptedSurface.weld_mesh(thew, basis, triangles, shape[None], bending, name)
         points = surface.points(shape)
         before = surface.energy(points)
         if amount <= 0.0:
             return shape, before, before
-        weight = HOLD * (1.0 - min(amount, 0.999)) / amount
+        weight = RELAX_STIFFNESS * (1.0 - min(amount, 0.999)) / amount
         held = None if fixed is None else surface.welded.mask(fixed)
         calmed = surface.shell.relax(points, weight, fixed=held, progress=lambda f, text="": progress(f, text))
         return surface.shape(calmed, shape, points), before, surface.energy(calmed)
 
-    calmed, before, after = yield Work("Lowering the energy", work, 0.05, 0.95)
+    calmed, before, after = yield Work("Lowering the energy", relax_natively, 0.05, 0.95)
     block.points.foreach_set("co", np.ascontiguousarray(calmed, dtype=np.float32).ravel())
     obj.data.update_tag()
     key.energy = f"{before:.3g} → {after:.3g}"
-    happened(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
+    report_event(obj, keyframed.register.state_of(obj), Event.MESH_TOUCHED)
     return before, after
 
 
@@ -256,7 +256,7 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
     The keyframe is the shown shape with some vertices dragged to `positions` [p, 3], object space before the armature,
     within what the motion can show. At the time of a key that key's own sculpt is changed.
     """
-    yield from span(keyframed.current(obj, scene), 0.0, 0.5)
+    yield from span(keyframed.bring_up_to_date(obj, scene), 0.0, 0.5)
     count = len(obj.data.vertices)
     if not len(vertices):
         raise Refusal(f"Nothing of {describe(obj)} was dragged: name a vertex and where it should be")
@@ -268,14 +268,14 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
         raise Refusal(f"A place for vertex {vertices[0]} of {describe(obj)} is not a number: give three numbers")
     yield Progress(0.6, "Modelling")
     frame = curve_time(scene)
-    shape = keyframed.register.of(obj).motion.modelled(frame, vertices, positions)
+    shape = keyframed.register.state_of(obj).motion.model_shape(frame, vertices, positions)
     return keep_shape(obj, scene, shape)
 
 
 def keep_shape(obj, scene, shape: np.ndarray) -> str:
     """Makes `shape` float32[n, 3] a keyframe at the scene's frame. Returns the name of its shape key."""
     frame = curve_time(scene)
-    here = next((place for time, place in keyframe_times.points(obj) if abs(time - frame) < SAME_TIME), None)
+    here = next((place for time, place in keyframe_times.points(obj) if abs(time - frame) < TIME_TOLERANCE), None)
     if here is not None:
         block = block_to_edit(obj, here)
     else:
@@ -285,7 +285,7 @@ def keep_shape(obj, scene, shape: np.ndarray) -> str:
         obj.active_shape_key_index = active
     block.points.foreach_set("co", np.ascontiguousarray(shape, dtype=np.float32).ravel())
     obj.data.update_tag()
-    happened(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
+    report_event(obj, keyframed.register.state_of(obj), Event.MESH_TOUCHED)
     if here is None:
         key_add(obj, scene, block.name, frame)
     return block.name
@@ -296,7 +296,7 @@ def keep_shape(obj, scene, shape: np.ndarray) -> str:
 
 def arrow_from_neighbours(obj: bpy.types.Object, scene, place: int, leaving: bool = False) -> np.ndarray:
     """Sets the velocity at a key to the mean velocity from the shape before to the one after. Returns it."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     key, found = obj.thew.keyframed.keyframes[place], keyframe_times.points(obj)
     at = next((i for i, (_, value) in enumerate(found) if value == place), None)
     if at is None or len(found) < 2:

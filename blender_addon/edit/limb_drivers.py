@@ -6,17 +6,17 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..logic.limb_places import Over, same_axis
+from ..logic.limb_places import LimbMap, nearest_axis
 from ..logic.names import describe
 from ..rigs import drivers
 from ..saved.rigs import ThewRig
 from ..scene.reading import armature_of
 
 #: Transform channels that read a turn about one axis of a bone, and the axis's column in the bone's matrix.
-AXES = {"ROT_X": 0, "ROT_Z": 2}
+CHANNEL_AXES = {"ROT_X": 0, "ROT_Z": 2}
 
 
-def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, Over]]) -> str:
+def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, LimbMap]]) -> str:
     """Copies the driver of a rig, if it has one, to its copy. Returns a sentence if that is impossible.
 
     `bones`: the corresponding bone of each bone, and the map between their limbs.
@@ -42,7 +42,7 @@ def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, O
     return ""
 
 
-def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]], single: bool) -> None:
+def move(here, there, curve, variable, target, bones: dict[str, tuple[str, LimbMap]], single: bool) -> None:
     """Retargets a driver to the other armature's bone, and a turn about one axis to the axis that lies alike."""
     bone, armature = target.bone_target, armature_of(there.obj)
     target.id = armature
@@ -51,17 +51,17 @@ def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]
     other, over = bones[bone]
     target.bone_target = other
     turns = target.rotation_mode.startswith("SWING_TWIST") and target.transform_space == "LOCAL_SPACE"
-    if not (single and turns and variable.type == "TRANSFORMS" and target.transform_type in AXES):
+    if not (single and turns and variable.type == "TRANSFORMS" and target.transform_type in CHANNEL_AXES):
         return
     ours, theirs = axes(here, bone), axes(there, other)
     located = over.one.locate(np.asarray(head(here, bone)))
-    axis = AXES[target.transform_type]
+    axis = CHANNEL_AXES[target.transform_type]
     wanted = over.axis(located, ours[:, axis] / np.linalg.norm(ours[:, axis]))
-    best, sign = same_axis(theirs, wanted)
+    best, sign = nearest_axis(theirs, wanted)
     target.transform_type = "ROT_X" if best == 0 else "ROT_Z"
     target.rotation_mode = "SWING_TWIST_X" if best == 0 else "SWING_TWIST_Z"
     if sign < 0.0:
-        turn_about(curve)
+        mirror_curve(curve)
 
 
 def axes(side, bone: str) -> np.ndarray:
@@ -76,7 +76,7 @@ def head(side, bone: str) -> np.ndarray:
     return side.flesh.place.points((side.flesh.bind_pose.armature_matrix @ matrix)[:3, 3])
 
 
-def turn_about(curve: bpy.types.FCurve) -> None:
+def mirror_curve(curve: bpy.types.FCurve) -> None:
     """Mirrors a driver's curve, so that it responds to the negated input."""
     points = [
         (

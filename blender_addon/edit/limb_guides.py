@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ..live.flesh import Flesh
 from ..logic import limb_places
-from ..logic.limb_places import Limb, Located, Over
+from ..logic.limb_places import Limb, LimbMap, LimbPlace
 from ..logic.native import core
 from ..logic.picking import Hit, Picker
 from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, is_length, native_parameters, slider_parameters
@@ -24,13 +24,13 @@ from ..scene import limbs as scene_limbs
 from . import limbs
 
 #: Share of the weight on a limb's bones from which skin belongs to it: more than all other bones together.
-FOLLOWS = 0.5
+MIN_LIMB_SHARE = 0.5
 #: Distance along a spoke within which skin on it is accepted although other skin is nearer, as a part of its length.
-NEARBY = 0.2
+SPOKE_TOLERANCE = 0.2
 
 
 @dataclass
-class Side:
+class LimbOwner:
     """One of the two characters, with its flesh."""
 
     obj: bpy.types.Object
@@ -50,13 +50,13 @@ class Side:
 
     def share(self, weights: np.ndarray, limb: ThewLimb) -> float:
         """Returns the share of weights [b] that falls on a limb's bones."""
-        return float(limbs.followed(self.flesh.character, self.chain(limb), weights))
+        return float(limbs.bone_share(self.flesh.character, self.chain(limb), weights))
 
     def skin(self, limb: ThewLimb) -> np.ndarray:
         """Returns the indices of the triangles that follow a limb."""
         character = self.flesh.character
-        share = limbs.followed(character, self.chain(limb), character.weights)
-        return np.flatnonzero(share[character.triangles].mean(axis=1) >= FOLLOWS)
+        share = limbs.bone_share(character, self.chain(limb), character.weights)
+        return np.flatnonzero(share[character.triangles].mean(axis=1) >= MIN_LIMB_SHARE)
 
     def shares(self, shares) -> np.ndarray:
         """Converts barycentric coordinates from the mesh's order into the surface's or back: see `building.enclose`."""
@@ -65,22 +65,22 @@ class Side:
 
 
 @dataclass
-class Pair:
+class LimbPair:
     """Two limbs that correspond, in the metres of their bodies."""
 
     here: ThewLimb
     there: ThewLimb
-    over: Over
+    over: LimbMap
     skin: tuple[np.ndarray, Picker]  # the other limb's triangles: their indices, and as a surface
     bones: dict[str, str]  # our bones -> corresponding bones of the other chain
 
 
-class Guide:
+class GuideTransfer:
     """Transfer of a rig's numbers, row by row."""
 
     attachment: Attachment
 
-    def __init__(self, here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachment):
+    def __init__(self, here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attachment: Attachment):
         self.here, self.there, self.pair, self.rig, self.old = here, there, pair, rig, attachment
         self.by_yield = rig.strength_by == "YIELD"
         self.start()
@@ -89,7 +89,7 @@ class Guide:
         """Finds the new attachment and sets `attachment`."""
         raise NotImplementedError
 
-    def numbers(self, row: dict[str, float]) -> tuple[Located, dict[str, float]]:
+    def numbers(self, row: dict[str, float]) -> tuple[LimbPlace, dict[str, float]]:
         """Returns (location of the rig with native parameters `row`, the guide's native parameters on the other side)."""
         raise NotImplementedError
 
@@ -98,7 +98,7 @@ class Guide:
         native = self.old.native(core(), {**row, "strength": 1.0, **changed})
         return np.asarray(native.frame(self.here.flesh.body))
 
-    def carried(self, row: tuple[float, ...], sized: tuple[float, ...] | None = None) -> list[float]:
+    def transferred_row(self, row: tuple[float, ...], sized: tuple[float, ...] | None = None) -> list[float]:
         """Returns all of `SLIDERS` on the other side. `sized`: a row with valid sizes, if those of `row` may be invalid."""
         names, here, there = self.old.names, self.here.unit, self.there.unit
         given = native_parameters(names, row, here, self.by_yield)
@@ -112,10 +112,10 @@ class Guide:
         values = {n: v * (larger if is_length(n, self.by_yield) else 1.0) for n, v in zip(SLIDERS, row, strict=True)}
         values |= slider_parameters(guide, there)
         if not self.by_yield:
-            values["strength"] *= self.stronger(fit, {**fit, **guide}, growth)
+            values["strength"] *= self.strength_factor(fit, {**fit, **guide}, growth)
         return [values[name] for name in SLIDERS]
 
-    def stronger(self, ours: dict[str, float], theirs: dict[str, float], growth: float) -> float:
+    def strength_factor(self, ours: dict[str, float], theirs: dict[str, float], growth: float) -> float:
         """Returns the factor of a force for which the other flesh yields in proportion."""
         theirs = {
             n: v * (growth if is_length(n) and n not in GUIDE_SLIDERS[self.old.guide] else 1.0)
@@ -132,7 +132,7 @@ class Guide:
         return other.material.young / one.material.young / growth
 
 
-class BoneGuide(Guide):
+class BoneGuideTransfer(GuideTransfer):
     """A rig at a bone, transferred to the corresponding bone."""
 
     def start(self):
@@ -144,18 +144,18 @@ class BoneGuide(Guide):
         over, skeleton = self.pair.over, self.there.flesh.skeleton
         frame = self.frame(row, tilt=0.0)
         located = over.one.locate(frame[:3, 3])
-        moved = over.located(located)
+        moved = over.map_place(located)
         head, tail = (np.asarray(ends)[self.attachment.bone] for ends in (skeleton.heads, skeleton.tails))
-        near = limb_places.NEAR * over.one.radius(located.coordinates[0])
+        near = limb_places.AXIS_DISTANCE * over.one.radius(located.coordinates[0])
         out, distance = over.turn(located) @ frame[:3, 2], row["distance"] * over.growth(located)
         along, angle, distance = limb_places.bone_numbers(
             over.other.place(moved), out, head, tail, distance, min(abs(row["distance"]) / near, 1.0)
         )
-        angle = limb_places.wound(angle, row["angle"])
+        angle = limb_places.unwrapped_angle(angle, row["angle"])
         return located, {"along": along, "angle": angle, "distance": distance, "tilt": row["tilt"]}
 
 
-class SkinGuide(Guide):
+class SkinGuideTransfer(GuideTransfer):
     """A rig in the skin, transferred to where the spoke through the same coordinates leaves the skin."""
 
     def start(self):
@@ -163,9 +163,9 @@ class SkinGuide(Guide):
         flat = dict.fromkeys(GUIDE_SLIDERS["SKIN"], 0.0)
         row = native_parameters(self.old.names, values_of(self.rig), self.here.unit)
         self.located = over.one.locate(self.frame({**row, **flat})[:3, 3])
-        moved = over.located(self.located)
+        moved = over.map_place(self.located)
         point = over.other.place(moved)
-        hit = on_skin(picker, point, over.other.spoke(moved.coordinates) if moved.inside else None)
+        hit = skin_along_spoke(picker, point, over.other.spoke(moved.coordinates) if moved.inside else None)
         face, shares = int(triangles[hit.face]), np.clip(self.there.shares(hit.barycentric), 0.0, 1.0)
         self.attachment = Attachment(
             self.old.template, "SKIN", triangle=face, barycentric=tuple((shares / shares.sum()).tolist())
@@ -178,29 +178,29 @@ class SkinGuide(Guide):
         turn = over.turn(self.located)
         axis, across = turn @ self.frame(row)[:3, 2], turn @ self.frame(row, tilt=0.0)[:3, 0]
         roll, tilt = limb_places.skin_numbers(axis, across, self.basis, row["roll"], row["tilt"])
-        depth = row["depth"] * over.deepening(self.located)
+        depth = row["depth"] * over.depth_ratio(self.located)
         return self.located, {"depth": depth, "roll": roll, "tilt": tilt}
 
 
-class FreeGuide(Guide):
+class FreeGuideTransfer(GuideTransfer):
     """A free rig, transferred to the same coordinates."""
 
     def start(self):
         self.base = np.array(self.old.matrix).reshape(4, 4)
-        self.moved_base = self.moved(self.base)[1]
+        self.moved_base = self.transferred_frame(self.base)[1]
         self.attachment = Attachment(self.old.template, "FREE", matrix=tuple(self.moved_base.ravel().tolist()))
 
-    def moved(self, frame: np.ndarray) -> tuple[Located, np.ndarray]:
+    def transferred_frame(self, frame: np.ndarray) -> tuple[LimbPlace, np.ndarray]:
         """Returns the location of a frame, and the frame transferred to the other side."""
         over, moved = self.pair.over, np.eye(4)
         located = over.one.locate(frame[:3, 3])
-        moved[:3, :3] = limb_places.turned(over.turn(located), frame[:3, :3])
-        moved[:3, 3] = over.other.place(over.located(located))
+        moved[:3, :3] = limb_places.turned_frame(over.turn(located), frame[:3, :3])
+        moved[:3, 3] = over.other.place(over.map_place(located))
         return located, moved
 
     def numbers(self, row):
         frame = self.frame(row)
-        located, moved = self.moved(frame)
+        located, moved = self.transferred_frame(frame)
         turn = self.moved_base[:3, :3].T @ moved[:3, :3]
         places = self.moved_base[:3, :3].T @ (moved[:3, 3] - self.moved_base[:3, 3])
         turns = [row[name] for name in ("rx", "ry", "rz")]
@@ -209,10 +209,10 @@ class FreeGuide(Guide):
         return located, dict(zip(GUIDE_SLIDERS["FREE"], [*places.tolist(), *turns], strict=True))
 
 
-GUIDES = {"BONE": BoneGuide, "SKIN": SkinGuide, "FREE": FreeGuide}
+GUIDE_TRANSFERS = {"BONE": BoneGuideTransfer, "SKIN": SkinGuideTransfer, "FREE": FreeGuideTransfer}
 
 
-def on_skin(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
+def skin_along_spoke(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
     """Returns the skin along a spoke through `point`, or the nearest skin without a spoke or if that is much nearer."""
     nearest = picker.nearest(point)
     if spoke is None:
@@ -222,4 +222,4 @@ def on_skin(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
         return nearest
     hits = [hit for hit in (picker.ray(point, way * spoke / length) for way in (1.0, -1.0)) if hit is not None]
     hit = min(hits, key=lambda hit: hit.distance, default=nearest)
-    return hit if hit.distance <= max(4.0 * nearest.distance, NEARBY * length) else nearest
+    return hit if hit.distance <= max(4.0 * nearest.distance, SPOKE_TOLERANCE * length) else nearest

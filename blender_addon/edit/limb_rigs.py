@@ -13,9 +13,9 @@ import bpy
 import numpy as np
 
 from ..live import jobs
-from ..logic.bone_names import on_other_sides
+from ..logic.bone_names import are_on_opposite_sides
 from ..logic.errors import Refusal, sentence
-from ..logic.limb_places import Over
+from ..logic.limb_places import LimbMap
 from ..logic.names import describe
 from ..logic.picking import Picker
 from ..logic.sentences import plural
@@ -23,16 +23,16 @@ from ..rigs import pushers, rigging
 from ..rigs.rigging import Attachment
 from ..saved.limbs import ThewLimb
 from ..saved.rigs import ThewRig, copy_rig
-from ..saved.samples import quietly
+from ..saved.samples import quiet_edits
 from ..saved.slider_groups import set_values, values_of
 from . import limb_drivers, limbs
-from .limb_guides import FOLLOWS, GUIDES, Pair, Side
-from .posed import region_weights
+from .limb_guides import GUIDE_TRANSFERS, MIN_LIMB_SHARE, LimbOwner, LimbPair
+from .posed_character import region_weights
 from .rig_list import drop_rig, new_rig
 
 
 @dataclass
-class Carried:
+class RigCopy:
     """A rig as it will be on the other character: its attachment and all of its numbers."""
 
     rig: ThewRig
@@ -44,7 +44,7 @@ class Carried:
 
 
 @dataclass
-class Report:
+class CopyReport:
     """The result of a transfer."""
 
     names: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Report:
     left: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
     warnings: list[str] = field(default_factory=list)
 
-    def said(self, target: bpy.types.Object) -> str:
+    def message(self, target: bpy.types.Object) -> str:
         """Returns the result as a sentence."""
         be = "is" if len(self.names) == 1 else "are"
         where = ", ".join(f"“{name}”" for name in self.limbs)
@@ -62,18 +62,18 @@ class Report:
         )
 
 
-def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report:
+def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> CopyReport:
     """Copies every rig on a limb of `source` to the same place on the corresponding limb of `target`."""
     if source == target:
         raise Refusal(f"{describe(source)} cannot carry rigs to itself: select another mesh to carry from")
     if not len(source.thew.rigs):
         raise Refusal(f"{describe(source)} has no rigs: add one first")
-    matched = limbs.matched(source, target)
-    here, there = (Side(obj, jobs.with_body(obj, context.scene, context.view_layer)) for obj in (source, target))
-    report, pairs, planned = Report(), {}, []
+    matched = limbs.limb_pairs(source, target)
+    here, there = (LimbOwner(obj, jobs.with_body(obj, context.scene, context.view_layer)) for obj in (source, target))
+    report, pairs, planned = CopyReport(), {}, []
     for rig in source.thew.rigs:
         try:
-            attachment = sound(here, rig)
+            attachment = checked_attachment(here, rig)
         except Refusal as error:
             report.left.append(f"“{rig.name}” is left out, as it does not push: {sentence(str(error)).rstrip('.')}")
             continue
@@ -84,7 +84,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
             report.left.append(f"“{rig.name}” hangs on {on} and is left out")
             continue
         if limb.name not in pairs:
-            pairs[limb.name] = pair_of(here, there, limb, partner)
+            pairs[limb.name] = limb_pair(here, there, limb, partner)
         planned.append(plan(here, there, pairs[limb.name], rig, attachment))
     if not planned:
         raise Refusal(
@@ -94,7 +94,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
     for ours, theirs in matched:
         one, other = here.chain(ours), there.chain(theirs)
         if len(one) == len(other):
-            over = pairs[ours.name].over if ours.name in pairs else over_of(here, there, ours, theirs)
+            over = pairs[ours.name].over if ours.name in pairs else limb_map(here, there, ours, theirs)
             bones |= {bone: (partner, over) for bone, partner in zip(one, other, strict=True)}
     before = len(target.thew.rigs), target.thew.active_rig
     try:
@@ -111,13 +111,13 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
         target.thew.active_rig = before[1]
         raise
     report.limbs = [pair.there.name for pair in pairs.values()]
-    pushers.tell(target, there.flesh)
+    pushers.store_problems(target, there.flesh)
     new = list(target.thew.rigs)[before[0] :]
     report.warnings += [text for rig in new for text in (rig.problem or rig.note,) if text]
     return report
 
 
-def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
+def limb_pair(here: LimbOwner, there: LimbOwner, ours: ThewLimb, theirs: ThewLimb) -> LimbPair:
     """Returns the pair of two limbs. Raises a `Refusal` if their chains do not correspond."""
     one, other = here.chain(ours), there.chain(theirs)
     if len(one) != len(other):
@@ -129,30 +129,30 @@ def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
     if not len(triangles):
         raise Refusal(f"No skin of {describe(there.obj)} follows its limb “{theirs.name}”: make the limb again")
     corners = there.flesh.character.triangles[triangles]
-    return Pair(
-        ours, theirs, over_of(here, there, ours, theirs),
+    return LimbPair(
+        ours, theirs, limb_map(here, there, ours, theirs),
         (triangles, Picker(np.asarray(there.flesh.surface.vertices), corners)), dict(zip(one, other, strict=True)),
     )  # fmt: skip
 
 
-def over_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Over:
+def limb_map(here: LimbOwner, there: LimbOwner, ours: ThewLimb, theirs: ThewLimb) -> LimbMap:
     """Returns the map from one limb to the other."""
-    mirrored = on_other_sides(here.chain(ours), there.chain(theirs))
-    return Over(here.limb(ours), there.limb(theirs), mirrored)
+    mirrored = are_on_opposite_sides(here.chain(ours), there.chain(theirs))
+    return LimbMap(here.limb(ours), there.limb(theirs), mirrored)
 
 
 # where rigs hang --------------------------------------------------------------------------------------------------------
 
 
-def sound(side: Side, rig: ThewRig) -> Attachment:
+def checked_attachment(side: LimbOwner, rig: ThewRig) -> Attachment:
     """Returns the attachment of a rig. Raises a `Refusal` if that is gone or its numbers are invalid."""
-    found = rigging.resolved(side.obj, side.flesh.character, side.flesh.bind_pose, side.flesh.place, rig)
+    found = rigging.resolve_rig(side.obj, side.flesh.character, side.flesh.bind_pose, side.flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
     return found.attachment
 
 
-def limb_of(side: Side, attachment: Attachment, first: list[ThewLimb]) -> ThewLimb | None:
+def limb_of(side: LimbOwner, attachment: Attachment, first: list[ThewLimb]) -> ThewLimb | None:
     """Returns the limb to which a rig is attached, preferably one of `first`. `None` if there is no such limb."""
     every = sorted(side.obj.thew.limbs, key=lambda limb: limb not in first)
     character = side.flesh.character
@@ -168,17 +168,17 @@ def limb_of(side: Side, attachment: Attachment, first: list[ThewLimb]) -> ThewLi
             abs(float(side.flesh.surface.winding_number(point[None])[0])) < 0.5
         ):  # outside the flesh: only limbs whose coordinates reach there
             every = [limb for limb in every if np.isfinite(side.limb(limb).coordinates(point)).all()]
-    following = [limb for limb in every if side.share(weights, limb) >= FOLLOWS]
+    following = [limb for limb in every if side.share(weights, limb) >= MIN_LIMB_SHARE]
     return max(following, key=lambda limb: (limb in first, side.share(weights, limb)), default=None)
 
 
-def stands_there(there: Side, rig: ThewRig, limb: ThewLimb) -> bool:
+def is_already_copied(there: LimbOwner, rig: ThewRig, limb: ThewLimb) -> bool:
     """Returns whether a rig of the same name and kind is attached to a limb of the other character: an earlier copy."""
     for other in there.obj.thew.rigs:
         if (other.name, other.template, other.guide) != (rig.name, rig.template, rig.guide):
             continue
         try:
-            if limb_of(there, sound(there, other), [limb]) == limb:
+            if limb_of(there, checked_attachment(there, other), [limb]) == limb:
                 return True
         except Refusal:  # a rig without an attachment
             continue
@@ -188,27 +188,27 @@ def stands_there(there: Side, rig: ThewRig, limb: ThewLimb) -> bool:
 # what becomes of them ---------------------------------------------------------------------------------------------------
 
 
-def plan(here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachment) -> Carried:
+def plan(here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attachment: Attachment) -> RigCopy:
     """Returns a rig of one side as it will be on the other."""
-    guide = GUIDES[attachment.guide](here, there, pair, rig, attachment)
+    guide = GUIDE_TRANSFERS[attachment.guide](here, there, pair, rig, attachment)
     rows = [values_of(rig), *(values_of(sample.sliders) for sample in rig.samples)]
-    carried = [guide.carried(row) for row in rows]
-    preferred = guide.carried(values_of(rig.pull.preferred), values_of(rig))
-    return Carried(rig, guide.attachment, carried[0], carried[1:], preferred, stands_there(there, rig, pair.there))
+    carried = [guide.transferred_row(row) for row in rows]
+    preferred = guide.transferred_row(values_of(rig.pull.preferred), values_of(rig))
+    return RigCopy(rig, guide.attachment, carried[0], carried[1:], preferred, is_already_copied(there, rig, pair.there))
 
 
 # into the file ------------------------------------------------------------------------------------------------------------
 
 
-def write(there: Side, carried: Carried) -> None:
+def write(there: LimbOwner, carried: RigCopy) -> None:
     """Adds a transferred rig to the end of the list."""
     obj = there.obj
     rig = new_rig(obj, carried.rig.name)
     copy_rig(carried.rig, rig)
-    with quietly():
+    with quiet_edits():
         rig.solo, rig.bone, rig.bone_token, rig.face, rig.face_token = False, "", "", -1, 0
         rig.problem = rig.note = ""
-        rigging.hang(obj, there.flesh, rig, carried.attachment)
+        rigging.attach(obj, there.flesh, rig, carried.attachment)
         set_values(rig, carried.row)
         set_values(rig.pull.preferred, carried.preferred)
         for sample, row in zip(rig.samples, carried.samples, strict=True):

@@ -11,33 +11,35 @@ from ..logic.errors import Refusal
 from ..logic.limb_handles import Handle
 from ..logic.native import core
 from ..logic.spaces import inverse
-from ..saved import edited
+from ..saved import edit_callbacks
 from ..saved.limbs import ThewLimb
 from ..scene import limbs as scene_limbs
-from .limbs import Met, met, model_of, subject
+from .limbs import FitQuality, fit_quality, model_of, rest_character
 
 
 def keep(obj: bpy.types.Object, limb: ThewLimb, model) -> None:
     """Stores the model in the limb."""
-    limb.model = limbs.packed(model)
-    touched(obj)
+    limb.model = limbs.pack(model)
+    note_edit(obj)
 
 
-def touched(obj: bpy.types.Object) -> None:
+def note_edit(obj: bpy.types.Object) -> None:
     """Notes that limbs were edited: a lattice made of them must be built again."""
     if obj.thew.limb_lattice:
-        edited.changed(obj.thew, None)
+        edit_callbacks.call_on_change(obj.thew, None)
 
 
 def atom_maps(obj: bpy.types.Object, limb: ThewLimb, model) -> np.ndarray:
     """Returns the maps from each atom's surroundings at rest to the world at the present pose, [atoms, 4, 4]."""
     maps = scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb))
-    return maps[limbs.bones_of(model.knots, model.joints)]
+    return maps[limbs.atom_bones(model.knots, model.joints)]
 
 
 def handles(obj: bpy.types.Object, limb: ThewLimb, model) -> tuple[list[Handle], np.ndarray]:
     """Returns all handles and their positions in the world."""
-    return limb_handles.handles(limbs.posed(core(), model, scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb))))
+    return limb_handles.handles(
+        limbs.pose_tube(core(), model, scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb)))
+    )
 
 
 def drag(obj: bpy.types.Object, limb: ThewLimb, start, handle: Handle, world: np.ndarray, whole: bool) -> bool:
@@ -47,8 +49,8 @@ def drag(obj: bpy.types.Object, limb: ThewLimb, start, handle: Handle, world: np
     """
     into = inverse(atom_maps(obj, limb, start)[handle.atom], f"A bone of the limb “{limb.name}”")
     target = into[:3, :3] @ world + into[:3, 3]
-    model, stopped = limb_handles.dragged(core(), start, handle, target, whole)
-    limb.model = limbs.packed(model)
+    model, stopped = limb_handles.drag_handle(core(), start, handle, target, whole)
+    limb.model = limbs.pack(model)
     return stopped
 
 
@@ -63,8 +65,8 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
         raise Refusal(f"“{limb.name}” has no handle {handle.atom}: they are 0 to {atoms - 1}")
     if handle.spoke >= spokes:
         raise Refusal(f"“{limb.name}” has no spoke {handle.spoke}: they are 0 to {spokes - 1}, -1 for all")
-    new = limb_handles.moved(thew, model, handle.atom, offset)
-    new = limb_handles.stretched(thew, new, handle.atom, handle.spoke, factor)
+    new = limb_handles.move_hub(thew, model, handle.atom, offset)
+    new = limb_handles.stretch_spoke(thew, new, handle.atom, handle.spoke, factor)
     if new.legality() <= min(0.0, model.legality()):
         raise Refusal(
             f"The boundary of “{limb.name}” would fold there: move handle {handle.atom} less, or shorten its spokes"
@@ -72,16 +74,16 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
     keep(obj, limb, new)
 
 
-def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> Met:
+def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> FitQuality:
     """Fits the limb to the skin that follows its bones, from its present atoms, and returns how well it meets the skin.
 
     `hold`: hubs stay where they are.
     """
     thew, start = core(), model_of(limb)
-    character, surface, skeleton = subject(context, obj)
+    character, surface, skeleton = rest_character(context, obj)
     bones = scene_limbs.sound_chain(obj, character, limb)
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     held = np.arange(start.shape[0]) if hold else None
     found = start.fit(surface, held=held, weights=weights, stages=["atoms"])
     keep(obj, limb, found.mrep)
-    return met(character, surface, bones, found)
+    return fit_quality(character, surface, bones, found)

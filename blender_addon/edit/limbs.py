@@ -10,7 +10,7 @@ import numpy as np
 
 from ..logic import flesh_map as maps
 from ..logic import limbs
-from ..logic.bone_names import on_other_sides
+from ..logic.bone_names import are_on_opposite_sides
 from ..logic.errors import Refusal
 from ..logic.names import describe, free_name
 from ..logic.native import core
@@ -22,18 +22,18 @@ from ..scene.reading import armature_of, check_editable
 
 #: Largest mean distance from boundary to skin of a good fit, as a share of the character's size. Limbs of five known
 #: characters miss the skin by 0.08 to 0.31 %.
-MISSED = 0.005
+MAX_GOOD_MISS = 0.005
 #: Share of a vertex's weight on a limb's bones from which it belongs to the limb. Half: more than all others together.
-#: Vertices of the limb without coordinates are reported if their share exceeds `TOLD`.
-OWN = 0.5
-TOLD = 0.01
+#: Vertices of the limb without coordinates are reported if their share exceeds `MIN_REPORTED_SHARE`.
+MIN_LIMB_SHARE = 0.5
+MIN_REPORTED_SHARE = 0.01
 #: Difference from the default weight from which a vertex counts as painted. A quarter of a step of colours of eight
 #: bits, far above the rounding of single precision.
-PAINTED = 1e-3
+PAINT_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Met:
+class FitQuality:
     """The quality of a limb's fit to the skin that follows its bones."""
 
     #: Mean distance from its boundary to the skin, as a part of the character's size.
@@ -42,17 +42,17 @@ class Met:
     vertices: int
     lost: int
 
-    def said(self, name: str) -> str:
+    def message(self, name: str) -> str:
         text = f"Limb “{name}”: its boundary misses the skin by {100.0 * self.miss:.2f} % of the character's size on average"
-        if self.lost > TOLD * self.vertices:
+        if self.lost > MIN_REPORTED_SHARE * self.vertices:
             text += f"; {self.lost} of the {self.vertices} vertices that follow its bones have no coordinates, as they lie beyond it"
         return text + "."
 
 
-def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: int) -> tuple[ThewLimb, Met]:
+def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: int) -> tuple[ThewLimb, FitQuality]:
     """Adds a limb along `bones`, fitted to the skin that follows them. Returns it and how well it meets the skin."""
     thew = core()
-    character, surface, skeleton = subject(context, obj)
+    character, surface, skeleton = rest_character(context, obj)
     unknown = [bone for bone in bones if bone not in character.bones]
     armature = armature_of(obj)
     absent = [bone for bone in unknown if bone not in armature.data.bones]
@@ -69,27 +69,27 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     start = thew.MRep.from_skeleton(surface, skeleton, character.weights, bones, atoms, spokes)
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     fit = start.fit(surface, held=np.arange(start.shape[0]), weights=weights, stages=["atoms"])
-    if fit.report.mean > MISSED * surface.size:
+    if fit.report.mean > MAX_GOOD_MISS * surface.size:
         # The bones are off its middle, or it is not a tube: atoms may leave them if that helps.
         free = start.fit(surface, weights=weights, stages=["atoms"])
         fit = free if free.report.mean < 0.6 * fit.report.mean else fit
     limb = obj.thew.limbs.add()
     taken = [other.name for other in obj.thew.limbs][:-1]
     scene_limbs.anchor(obj, limb, bones)
-    limb.model = limbs.packed(fit.mrep)
+    limb.model = limbs.pack(fit.mrep)
     limb.name = free_name(bones[0], taken) if bones[0] in taken else bones[0]
     obj.thew.active_limb = len(obj.thew.limbs) - 1
-    return limb, met(character, surface, bones, fit)
+    return limb, fit_quality(character, surface, bones, fit)
 
 
-def met(character, surface, bones: list[str], fit) -> Met:
+def fit_quality(character, surface, bones: list[str], fit) -> FitQuality:
     """Returns how well a fit along bones meets the skin."""
-    own = followed(character, bones, character.weights) >= OWN
+    own = bone_share(character, bones, character.weights) >= MIN_LIMB_SHARE
     found = fit.mrep.coordinates(character.rest[own])
-    return Met(fit.report.mean / surface.size, int(own.sum()), int(np.isnan(found[:, 0]).sum()))
+    return FitQuality(fit.report.mean / surface.size, int(own.sum()), int(np.isnan(found[:, 0]).sum()))
 
 
-def subject(context, obj: bpy.types.Object):
+def rest_character(context, obj: bpy.types.Object):
     """Returns (character at rest, its surface, its skeleton with refitted tails, as for flesh)."""
     thew = core()
     _, character, heads, tails = scene_limbs.read(obj, context)
@@ -98,7 +98,7 @@ def subject(context, obj: bpy.types.Object):
     return character, surface, skeleton.refit_tails(surface, character.weights)
 
 
-def followed(character, bones: list[str], weights: np.ndarray) -> np.ndarray:
+def bone_share(character, bones: list[str], weights: np.ndarray) -> np.ndarray:
     """Returns the share of the weights [..., b] on these bones of a character, [...]."""
     mine = [character.bones.index(bone) for bone in bones]
     total = weights.sum(axis=-1)
@@ -116,14 +116,14 @@ def suggest_bones(context, obj: bpy.types.Object) -> bpy.types.Object:
 
 def model_of(limb: ThewLimb):
     """Returns the medial model of a limb."""
-    return limbs.unpacked(core(), limb.model)
+    return limbs.unpack(core(), limb.model)
 
 
 def shares(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.ndarray, np.ndarray]:
     """Returns (rest positions [n, 3], share of each vertex's weight on each limb's bones [n, limbs])."""
     _, character, _, _ = scene_limbs.read(obj, context)
     chains = [scene_limbs.sound_chain(obj, character, limb) for limb in chosen]
-    columns = [followed(character, bones, character.weights) for bones in chains]
+    columns = [bone_share(character, bones, character.weights) for bones in chains]
     return character.rest, np.stack(columns, axis=1)
 
 
@@ -133,7 +133,7 @@ def coordinates(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple
     A vertex belongs to the limb that it follows most. Without one, its coordinates are NaN and its index is -1.
     """
     rest, share = shares(context, obj, chosen)
-    which = np.where(share.max(axis=1) >= OWN, share.argmax(axis=1), -1)
+    which = np.where(share.max(axis=1) >= MIN_LIMB_SHARE, share.argmax(axis=1), -1)
     found = np.full((len(rest), 4), np.nan)
     for k, limb in enumerate(chosen):
         mine = which == k
@@ -149,7 +149,7 @@ def write_attributes(context, obj: bpy.types.Object) -> int:
         raise Refusal(f"{describe(obj)} has no limbs: make one from selected bones first")
     found, which = coordinates(context, obj, chosen)
     there = np.isfinite(found[:, 0])
-    scene_limbs.write(obj, {**limbs.shown(found), "Limb": np.where(there, which + 1, 0)})
+    scene_limbs.write(obj, {**limbs.display_coordinates(found), "Limb": np.where(there, which + 1, 0)})
     return int(there.sum())
 
 
@@ -162,8 +162,8 @@ def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: lim
         raise Refusal(f"No vertex of “{limb.name}” lies there: let From and To be farther apart, or Width be larger")
     old = flesh_map.read(obj, name)
     if old is None:
-        old = np.full(len(share), maps.NEUTRAL if name == flesh_map.STIFFNESS else 0.0, dtype=np.float32)
-    flesh_map.write(obj, name, maps.mixed(old, share, amount))
+        old = np.full(len(share), maps.NEUTRAL_WEIGHT if name == flesh_map.STIFFNESS else 0.0, dtype=np.float32)
+    flesh_map.write(obj, name, maps.mix(old, share, amount))
     obj.data.update_tag()
     return int((share > 0.0).sum())
 
@@ -178,9 +178,9 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
     group = source.vertex_groups.get(name)
     if group is None:
         raise Refusal(f"{describe(source)} has no vertex group “{name}”: paint it first, or choose another")
-    pairs = matched(source, target)
-    missing = flesh_map.MISSING.get(name, 0.0)
-    values = flesh_map.of_mesh(source.data, group.index, missing).astype(np.float64)
+    pairs = limb_pairs(source, target)
+    missing = flesh_map.MISSING_VALUES.get(name, 0.0)
+    values = flesh_map.mesh_weights(source.data, group.index, missing).astype(np.float64)
     _, character, _, _ = scene_limbs.read(source, context)
     surface = core().Surface(character.rest, character.triangles)
     flesh_map.check_paintable(target, armature_of(target), name)
@@ -193,7 +193,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
         if not mine.any():
             continue
         rest = model_of(theirs).points(found[mine])
-        mirrored = on_other_sides(scene_limbs.chain(source, ours), scene_limbs.chain(target, theirs))
+        mirrored = are_on_opposite_sides(scene_limbs.chain(source, ours), scene_limbs.chain(target, theirs))
         there = model_of(theirs).correspond(model_of(ours), rest, mirrored=mirrored)
         good = np.isfinite(there[:, 0])
         places, _, triangles = surface.closest_point(there[good])
@@ -202,13 +202,13 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
         vertices = np.flatnonzero(mine)[good]
         result[vertices] = (values[corners] * barycentric).sum(axis=1)
         touched += len(vertices)
-        painted += int((np.abs(result[vertices] - missing) > PAINTED).sum())
+        painted += int((np.abs(result[vertices] - missing) > PAINT_TOLERANCE).sum())
     flesh_map.write(target, name, result)
     target.data.update_tag()
     return [theirs.name for _, theirs in pairs], touched, painted
 
 
-def matched(source: bpy.types.Object, target: bpy.types.Object) -> list[tuple[ThewLimb, ThewLimb]]:
+def limb_pairs(source: bpy.types.Object, target: bpy.types.Object) -> list[tuple[ThewLimb, ThewLimb]]:
     """Returns the pairs of limbs that belong together: those of the same name, or the only one of either side."""
     for obj in (source, target):
         if not obj.thew.limbs:

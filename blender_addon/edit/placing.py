@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..logic.errors import Refusal
-from ..logic.guides import bone_place, facing, unposed
+from ..logic.guides import bone_coordinates, facing_frame, unpose_directions
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit
@@ -17,9 +17,9 @@ from ..logic.spaces import is_singular
 from ..rigs import rigging
 from ..rigs.rigging import Attachment
 from ..saved.rigs import ThewRig
-from ..saved.samples import keep_sliders, quietly, start_samples
+from ..saved.samples import keep_sliders, quiet_edits, start_samples
 from . import sizing
-from .posed import Posed
+from .posed_character import PosedCharacter
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Placement:
         """Returns a value for every slider of the guide."""
         return {name: self.numbers.get(name, 0.0) for name in GUIDE_SLIDERS[self.guide]}
 
-    def turned(self, angle: float) -> Placement:
+    def with_turn(self, angle: float) -> Placement:
         """Returns the placement turned by `angle`: tilted at a bone, rolled in the skin, about its own axis when free."""
         name = {"BONE": "tilt", "SKIN": "roll", "FREE": "rz"}[self.guide]
         return replace(self, numbers={**self.numbers, name: self.numbers.get(name, 0.0) + angle})
@@ -55,32 +55,36 @@ def native_rig(kind: str, sizes: dict[str, float], placement: Placement):
 # placements --------------------------------------------------------------------------------------------------------------
 
 
-def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view: np.ndarray | None = None) -> Placement:
+def dropped_placement(
+    posed: PosedCharacter, guide: str, kind: str, hit: Hit, bone: str = "", view: np.ndarray | None = None
+) -> Placement:
     """Returns the placement of a template dropped on the posed skin.
 
     A bone guide takes `bone`, or the one that carries the point most. A free guide looks along the rows of `view` [2,
     3] (towards the eye, to the right; Blender's world), or out of the skin.
     """
-    point = posed.at_rest(hit)
+    point = posed.rest_point(hit)
     if guide == "SKIN":
         return Placement("SKIN", face=hit.face, barycentric=tuple(float(part) for part in hit.barycentric))
     if guide == "BONE":
-        bone = bone or posed.carrier(hit)
+        bone = bone or posed.heaviest_bone(hit)
         index = bone_index(posed, bone)
-        return at_bone(posed, kind, bone, *bone_place(point, *posed.bone_ends(index)))
+        return bone_placement(posed, kind, bone, *bone_coordinates(point, *posed.bone_ends(index)))
     if view is None:
-        return free(facing(point, -sizing.inward(posed.flesh, posed.rest, hit)))
+        return free_placement(facing_frame(point, -sizing.inward_direction(posed.flesh, posed.rest, hit)))
     corners = posed.shown.vertices[posed.shown.triangles[hit.face]]
-    towards, right = unposed(view, corners, posed.rest.vertices[posed.rest.triangles[hit.face]])
-    return free(facing(point, towards, right))
+    towards, right = unpose_directions(view, corners, posed.rest.vertices[posed.rest.triangles[hit.face]])
+    return free_placement(facing_frame(point, towards, right))
 
 
-def free(frame: np.ndarray) -> Placement:
+def free_placement(frame: np.ndarray) -> Placement:
     """Returns a placement at a rigid frame [4, 4] in metres."""
     return Placement("FREE", matrix=tuple(frame.ravel().tolist()))
 
 
-def at_bone(posed: Posed, kind: str, bone: str, along: float, angle: float, distance: float, tilt=None) -> Placement:
+def bone_placement(
+    posed: PosedCharacter, kind: str, bone: str, along: float, angle: float, distance: float, tilt=None
+) -> Placement:
     """Returns a placement at a bone by numbers; `distance` in metres."""
     index = bone_index(posed, bone)
     numbers = {
@@ -92,7 +96,7 @@ def at_bone(posed: Posed, kind: str, bone: str, along: float, angle: float, dist
     return Placement("BONE", bone=index, numbers=numbers)
 
 
-def on_face(posed: Posed, guide: str, kind: str, face: int, barycentric) -> Placement:
+def face_placement(posed: PosedCharacter, guide: str, kind: str, face: int, barycentric) -> Placement:
     """Returns a placement on a triangle of the mesh."""
     count = len(posed.rest.triangles)
     if not 0 <= face < count:
@@ -105,18 +109,18 @@ def on_face(posed: Posed, guide: str, kind: str, face: int, barycentric) -> Plac
         )
     shares = shares / shares.sum()
     point = shares @ posed.shown.vertices[posed.shown.triangles[face]]
-    return dropped(posed, guide, kind, Hit(face, shares, point, 0.0))
+    return dropped_placement(posed, guide, kind, Hit(face, shares, point, 0.0))
 
 
-def at_matrix(posed: Posed, matrix: np.ndarray) -> Placement:
+def frame_placement(posed: PosedCharacter, matrix: np.ndarray) -> Placement:
     """Returns a placement at a frame [4, 4] in Blender's world at rest. Its scale is ignored."""
     if is_singular(matrix):
         raise Refusal("The matrix of a free guide is flat or not a number: give a rotation and a place")
-    frame = facing(posed.flesh.place.points(matrix[:3, 3]), matrix[:3, 2], matrix[:3, 0])
-    return free(frame)
+    frame = facing_frame(posed.flesh.place.points(matrix[:3, 3]), matrix[:3, 2], matrix[:3, 0])
+    return free_placement(frame)
 
 
-def bone_index(posed: Posed, bone: str) -> int:
+def bone_index(posed: PosedCharacter, bone: str) -> int:
     """Returns a bone's index in the skeleton. Raises a `Refusal` for a bone that does not move this flesh."""
     bones = posed.flesh.character.bones
     if bone not in bones:
@@ -129,37 +133,43 @@ def bone_index(posed: Posed, bone: str) -> int:
 # sizes --------------------------------------------------------------------------------------------------------------
 
 
-def radius_at(posed: Posed, kind: str, placement: Placement) -> float:
+def radius_at(posed: PosedCharacter, kind: str, placement: Placement) -> float:
     """Returns a radius that suits the flesh at a placement, metres."""
-    trial = {**sizing.usual_sizes(kind, sizing.LEAST * posed.size), "strength": 1.0}
-    return sizing.radius_of(posed.flesh, posed.rest, native_rig(kind, trial, placement))
+    trial = {**sizing.default_sizes(kind, sizing.MIN_RADIUS * posed.size), "strength": 1.0}
+    return sizing.rig_radius(posed.flesh, posed.rest, native_rig(kind, trial, placement))
 
 
 def visible_yield(flesh, kind: str, sizes: dict[str, float], placement: Placement, aim: float | None = None) -> float:
     """Returns the yield that a template should cause, metres: `aim`, or a clearly visible one, limited to what flesh bears."""
-    aim = sizing.visible(kind, sizes) if aim is None else aim
-    return sizing.bearable(flesh, native_rig(kind, {**sizes, "strength": 1.0}, placement), aim)
+    aim = sizing.visible_yield(kind, sizes) if aim is None else aim
+    return sizing.bearable_yield(flesh, native_rig(kind, {**sizes, "strength": 1.0}, placement), aim)
 
 
 # into the file ------------------------------------------------------------------------------------------------------
 
 
-def put(
-    posed: Posed, rig: ThewRig, new: bool, kind: str, sizes: dict[str, float], placement: Placement, by: str = "YIELD"
+def write_template(
+    posed: PosedCharacter,
+    rig: ThewRig,
+    new: bool,
+    kind: str,
+    sizes: dict[str, float],
+    placement: Placement,
+    by: str = "YIELD",
 ) -> None:
     """Writes a template at a placement into a rig, with its strength `by` YIELD (metres) or FORCE (N/m³).
 
     A new rig does nothing at control 0 and is as placed at control 1, where it stands. An old one keeps its samples:
     all of them move to the new place.
     """
-    rigging.hang(posed.obj, posed.flesh, rig, placement.attachment(kind))
+    rigging.attach(posed.obj, posed.flesh, rig, placement.attachment(kind))
     unit = posed.flesh.place.metres_per_unit
     values = slider_parameters({**sizes, **placement.place()}, unit, by == "YIELD")
     if new:  # also the sizes of other templates that it may become
-        reach = sizing.field(kind, sizes).support_radius
-        values = {**slider_parameters(sizing.every_size(reach), unit), **values}
+        reach = sizing.native_template(kind, sizes).support_radius
+        values = {**slider_parameters(sizing.all_default_sizes(reach), unit), **values}
     moved = values if rig.template != kind else {name: values[name] for name in placement.place()}
-    with quietly():
+    with quiet_edits():
         rig.template, rig.strength_by = kind, by
         for name, value in values.items():
             setattr(rig, name, value)
@@ -172,7 +182,7 @@ def put(
         keep_sliders(rig)
 
 
-def described(posed: Posed, placement: Placement) -> str:
+def placement_text(posed: PosedCharacter, placement: Placement) -> str:
     """Returns the place of a placement in words."""
     if placement.guide == "BONE":
         return f"on the bone “{posed.flesh.character.bones[placement.bone]}”"

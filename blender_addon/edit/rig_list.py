@@ -9,7 +9,7 @@ from ..logic.names import free_name
 from ..rigs import drivers
 from ..rigs.anchors import unmark
 from ..saved import rigs as saved_rigs
-from ..saved.samples import quietly
+from ..saved.samples import quiet_edits
 
 
 def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
@@ -17,7 +17,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
     rigs = obj.thew.rigs
     taken = {rig.name for rig in rigs}
     rig = saved_rigs.new_rig(obj)
-    with quietly():
+    with quiet_edits():
         rig.name = free_name(name, taken)
     obj.thew.active_rig = len(rigs) - 1
     return rig
@@ -25,7 +25,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
 
 def drop_rig(obj: bpy.types.Object, index: int) -> None:
     """Removes a rig. Keys and drivers of the others are kept."""
-    drivers.repath(obj, lambda i: None if i == index else i - (i > index))
+    drivers.update_paths(obj, lambda i: None if i == index else i - (i > index))
     obj.thew.rigs.remove(index)
     obj.thew.active_rig = max(0, min(obj.thew.active_rig, len(obj.thew.rigs) - 1))
     unmark(obj)
@@ -35,7 +35,7 @@ def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
     """Moves a rig within the list. Keys and drivers are kept."""
     order = list(range(len(obj.thew.rigs)))
     order.insert(end, order.pop(start))
-    drivers.repath(obj, lambda i: order.index(i) if i < len(order) else i)
+    drivers.update_paths(obj, lambda i: order.index(i) if i < len(order) else i)
     obj.thew.rigs.move(start, end)
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import bpy
 
 from ..logic import simulation
-from ..logic.contact import METHODS, TOGETHER
-from ..logic.cycles import AUTOMATIC, LEAD
+from ..logic.contact import CONTACT_METHODS, JOINT_METHODS
+from ..logic.cycles import AUTOMATIC, LEAD_TIME
 from ..logic.modal import METHOD
 from ..logic.native import core
 from ..rigs import fingerprints
-from ..saved import believed, rig_layouts
+from ..saved import rig_layouts, validation
 from ..saved.timing import frames_per_second
-from ..scene import colliders, groups, ignored
+from ..scene import colliders, contact_exclusions, groups
 from ..scene.bind_pose import BindPose
 
 
@@ -28,19 +28,19 @@ class ContactSettings:
     self_contact: bool
     thickness: float  # gap between skins, scene units
     friction: float
-    ignored: tuple[str, bool]  # vertex group without contact, see `scene.ignored.asked`
-    colliders: tuple[colliders.Asked, ...]  # the objects to collide with
+    ignored: tuple[str, bool]  # vertex group without contact, see `scene.contact_exclusions.chosen_group`
+    colliders: tuple[colliders.ColliderRequest, ...]  # the objects to collide with
     others: tuple[str, ...] = ()  # names of the objects to simulate together with, see `scene.groups`
 
     @staticmethod
-    def of(obj: bpy.types.Object, scene: bpy.types.Scene) -> ContactSettings | None:
+    def from_object(obj: bpy.types.Object, scene: bpy.types.Scene) -> ContactSettings | None:
         """Returns the contact settings of `obj` in `scene`; None where contact is switched off."""
         s = obj.thew
         if not s.use_contact:
             return None
         others = groups.others(obj, scene)
         return ContactSettings(
-            s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj), colliders.asked(obj, scene, others),
+            s.self_contact, s.contact_thickness, s.contact_friction, contact_exclusions.chosen_group(obj), colliders.requested_colliders(obj, scene, others),
             tuple(other.name for other in others),
         )  # fmt: skip
 
@@ -82,24 +82,24 @@ class BuildSettings:
     @property
     def touches(self) -> ContactSettings | None:
         """Returns the contact settings in force; None where the method has no contact or it is off."""
-        return self.contact if self.method in METHODS else None
+        return self.contact if self.method in CONTACT_METHODS else None
 
     @property
-    def collides_with(self) -> tuple[colliders.Asked, ...]:
+    def collides_with(self) -> tuple[colliders.ColliderRequest, ...]:
         """Returns the objects that the flesh collides with."""
         return () if self.touches is None else self.touches.colliders
 
     @property
     def others(self) -> tuple[str, ...]:
         """Returns the names of the objects that the flesh is simulated together with."""
-        return self.contact.others if self.contact is not None and self.method in TOGETHER else ()
+        return self.contact.others if self.contact is not None and self.method in JOINT_METHODS else ()
 
     @property
     def lead(self) -> int:
         """Returns the number of frames to read before the range, for the motion that leads to it."""
-        return round(LEAD * self.fps) if self.motion_start == AUTOMATIC else 0
+        return round(LEAD_TIME * self.fps) if self.motion_start == AUTOMATIC else 0
 
-    def baked(self) -> BuildSettings:
+    def for_bake(self) -> BuildSettings:
         """Returns the settings of a bake, which computes on the processor and so gives the same bits on every machine.
 
         Engines chosen by their cost differ in the last digits. (The processor's own, one thread or all, agree bit by bit.)
@@ -108,30 +108,34 @@ class BuildSettings:
 
     def baked_key(self) -> str:
         """Returns a hash of everything a bake depends on except its frames."""
-        baked = self.baked()
-        return hashed(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest()).hex()
+        baked = self.for_bake()
+        return hash_of(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest()).hex()
 
     def dynamics(self) -> bytes:
         """Returns a hash of the settings on which every simulation depends, for keys."""
         return simulation.key(self.simulation, self.settling, self.tremble)
 
-    def damped(self, body) -> Any:
+    def with_damping(self, body) -> Any:
         """Returns the settings of a simulation of `body`, a thew.Body, with its damping, as thew.SimulationSettings."""
-        return simulation.damped(self.simulation, body, self.settling, self.tremble)
+        return simulation.with_damping(self.simulation, body, self.settling, self.tremble)
 
     @staticmethod
-    def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> BuildSettings:
+    def from_object(
+        obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None
+    ) -> BuildSettings:
         """Returns the settings of `obj` in `scene`."""
         rig_layouts.migrate(obj)  # for an object appended just now
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
-        gravity = believed.within(scene, "gravity") if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+        gravity = (
+            validation.value_in_range(scene, "gravity") if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+        )
         return BuildSettings(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, _simulation(s, gravity), s.settling, s.tremble, s.motion_start,
             groups.restarts(obj, scene), groups.frames(obj, scene), frames_per_second(scene), s.modes,
             fingerprints.fingerprint(obj),
-            ContactSettings.of(obj, scene), s.kind,
+            ContactSettings.from_object(obj, scene), s.kind,
             tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),
         )  # fmt: skip
 
@@ -139,21 +143,23 @@ class BuildSettings:
 def _simulation(s, gravity: tuple[float, ...]) -> Any:
     """Returns the thew.SimulationSettings of an object's settings. Damping counts only where a file or script sets it as a number."""
     dampings = {
-        name: believed.within(s, name) for name in ("mass_damping", "stiffness_damping") if s.is_property_set(name)
+        name: validation.value_in_range(s, name)
+        for name in ("mass_damping", "stiffness_damping")
+        if s.is_property_set(name)
     }
     return core().SimulationSettings(
         method=s.method,
-        rate=believed.within(s, "rate"),
+        rate=validation.value_in_range(s, "rate"),
         gravity=gravity,
         **dampings,
-        max_offset=believed.within(s, "reach") or None,
-        elastic_joints=believed.within(s, "elastic_joints"),
+        max_offset=validation.value_in_range(s, "reach") or None,
+        elastic_joints=validation.value_in_range(s, "elastic_joints"),
         engine=s.engine.lower(),
         device=s.device,
     )
 
 
-def hashed(*parts) -> bytes:
+def hash_of(*parts) -> bytes:
     """Returns a hash of numbers, tuples of numbers, bytes and dataclasses of them."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:

@@ -15,16 +15,16 @@ from ..logic.spaces import mirrors, transform
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
 from ..rigs import pushers, rigging
-from ..saved import believed
+from ..saved import validation
 from ..scene import poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character, read_character
-from . import keeping, simulating
-from .build_settings import BuildSettings, hashed
-from .events import happened
-from .flesh import Built, Flesh
-from .keeping import Kept
-from .stages import placed, set_keys
+from . import disk_cache, simulating
+from .build_settings import BuildSettings, hash_of
+from .disk_cache import CachedStages
+from .events import report_event
+from .flesh import BuildStages, Flesh
+from .stages import body_place, set_keys
 
 
 def build(
@@ -51,18 +51,22 @@ def build(
     yield Progress(0.0, "Reading the mesh")
     motion, kept, native = flesh.motion, None, 0.0
     if flesh.character is None:
-        kept = yield from keeping.found(found.obj, scene, found, character, bind_pose, build_settings, frames)
+        kept = yield from disk_cache.find_cached(found.obj, scene, found, character, bind_pose, build_settings, frames)
     restored = believe and kept is not None and kept.motion is not None
     if restored:
         motion = kept.motion
     elif frames is None:
         same = flesh.character is not None and flesh.character.digest == character.digest
-        motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
+        motion = (
+            motion
+            if same and motion is not None and motion.moving == rig_controls.control_animation(found.obj)
+            else None
+        )
     elif not (
         trust_motion
         and motion is not None
         and flesh.character.bones == character.bones
-        and motion.led >= build_settings.lead
+        and motion.lead_length >= build_settings.lead
     ):
         reader = poses.read_motion(
             found,
@@ -76,40 +80,40 @@ def build(
         )
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
-    rigs = rigging.resolve(found.obj, character, bind_pose, placed(character, bind_pose, build_settings))
+    rigs = rigging.resolve_rigs(found.obj, character, bind_pose, body_place(character, bind_pose, build_settings))
     parts = character, bind_pose, build_settings, motion, rigs
     yield from span(make(found.obj, flesh, *parts, still, kept), native, 1.0)
-    was_read(found.obj, flesh, touches, curve_edits if frames is not None else None)
+    report_read(found.obj, flesh, touches, curve_edits if frames is not None else None)
     flesh.restored = restored
     if restored:
-        happened(found.obj, flesh, Event.CURVES_EDITED)  # before a render they are read
+        report_event(found.obj, flesh, Event.CURVES_EDITED)  # before a render they are read
 
 
-def was_read(obj: bpy.types.Object, flesh: Flesh, touches: int, curve_edits: int | None) -> None:
+def report_read(obj: bpy.types.Object, flesh: Flesh, touches: int, curve_edits: int | None) -> None:
     """Reports that mesh and motion (`curve_edits` None: the mesh alone) were read at these edit counts.
 
     Edits counted since then, while the window stayed responsive, leave the data in doubt.
     """
     if flesh.touches == touches:
-        happened(obj, flesh, Event.MESH_READ)
+        report_event(obj, flesh, Event.MESH_READ)
     if flesh.curve_edits == curve_edits:
-        happened(obj, flesh, Event.MOTION_READ)
+        report_event(obj, flesh, Event.MOTION_READ)
 
 
 def read(
     flesh: Flesh, found: reading.Subject, bind_pose: BindPose, scene: bpy.types.Scene
 ) -> tuple[Character, BindPose]:
     """Reads the mesh and its skeleton as they are now; returns them with their bind pose."""
-    believed.check(found.obj)
+    validation.check(found.obj)
     character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     if flesh.character is not None and flesh.character.digest != character.digest:
-        bind_pose = applied(found, bind_pose, flesh.character, character, scene)
-        if not flesh.character.alike(character):
-            happened(found.obj, flesh, Event.MISFITS)
+        bind_pose = applied_bind_pose(found, bind_pose, flesh.character, character, scene)
+        if not flesh.character.is_alike(character):
+            report_event(found.obj, flesh, Event.MISFITS)
     return character, bind_pose
 
 
-def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.types.Scene) -> BindPose:
+def applied_bind_pose(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.types.Scene) -> BindPose:
     """Returns the bind pose after Apply Transform or Set Origin: vertices changed, but not their places in the world."""
     if len(old.rest) != len(new.rest):
         return bind_pose
@@ -123,7 +127,15 @@ def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.ty
 
 
 def make(
-    obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(), still=False, kept: Kept | None = None
+    obj,
+    flesh: Flesh,
+    character,
+    bind_pose,
+    build_settings,
+    motion,
+    rigs=(),
+    still=False,
+    kept: CachedStages | None = None,
 ) -> Task:
     """Runs the native part of `build`, without Blender data; `flesh` changes only once all is done.
 
@@ -131,7 +143,7 @@ def make(
     cache.
     """
     known = flesh if kept is None else kept.known
-    new = yield from prepared(known, character, bind_pose, build_settings, motion, rigs)
+    new = yield from build_draft(known, character, bind_pose, build_settings, motion, rigs)
     made = Event.BODY_MADE
     if motion is not None:
         try:
@@ -143,7 +155,7 @@ def make(
     take(obj, flesh, new, made)
 
 
-def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()) -> Task:
+def build_draft(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()) -> Task:
     """Builds all stages before the simulation; returns the draft."""
     thew = core()
     new = flesh.draft()
@@ -159,20 +171,20 @@ def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()
         yield from enclose(new)
     yield from assemble(flesh, new)
     if build_settings.method == modal.METHOD:
-        modes_key = hashed(new.flesh_key, build_settings.modes)
+        modes_key = hash_of(new.flesh_key, build_settings.modes)
         if modes_key != flesh.modes_key:
 
-            def vibrate(progress):
+            def find_modes(progress):
                 return modal.find(thew, new.reference, build_settings.modes, progress)
 
-            new.modes = yield Work("Finding the modes", vibrate, 0.6, 0.78)
+            new.modes = yield Work("Finding the modes", find_modes, 0.6, 0.78)
             new.modes_key = modes_key
 
     yield from place_rigs(flesh, new)
     return new
 
 
-def take(obj, flesh: Flesh, new: Built, made: Event) -> None:
+def take(obj, flesh: Flesh, new: BuildStages, made: Event) -> None:
     """Makes a finished draft the flesh of `obj`."""
     if made is Event.BODY_MADE:
         new.clip, new.touching, new.clip_place, new.clip_key, new.group_key = None, None, None, b"", b""
@@ -182,10 +194,10 @@ def take(obj, flesh: Flesh, new: Built, made: Event) -> None:
         new.spaces, new.clip_start = (new.clip_place or new.place).to_object(motion.matrices), motion.start
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)
-    happened(obj, flesh, made)
+    report_event(obj, flesh, made)
 
 
-def enclose(new: Built) -> Task:
+def enclose(new: BuildStages) -> Task:
     """Builds the surface, the skeleton and the lattice around both."""
     thew = core()
     character, bind_pose, place = new.character, new.bind_pose, new.place
@@ -196,44 +208,44 @@ def enclose(new: Built) -> Task:
         place.points(transform(bind_pose.armature_matrix, ends)) for ends in (character.heads, character.tails)
     )
 
-    model = limbs.joined(
+    model = limbs.join_tubes(
         thew, new.build_settings.limbs, lambda points: place.points(transform(bind_pose.mesh_matrix, points))
     )
 
-    elsewhere = character.above(bind_pose.elsewhere)
+    elsewhere = character.bones_above(bind_pose.elsewhere)
 
-    def made(progress):
+    def make_lattice(progress):
         surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
         skeleton = thew.Skeleton(character.bones, character.parents, heads, tails, elsewhere)
         skeleton = skeleton.refit_tails(surface, character.weights)
-        surface, hollow = solid(surface, skeleton)
+        surface, hollow = fill_cavities(surface, skeleton)
         lattice = (model or thew.Lattice).enclose(
             surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress
         )
         return surface, skeleton, lattice, lattice.check(surface, skeleton), [*hollow, *surface.report().sentences]
 
     new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
-        "Building the lattice", made, 0.0, 0.5
+        "Building the lattice", make_lattice, 0.0, 0.5
     )
 
 
 #: Samples along each bone for the test whether it runs through a cavity, an eighth of a bone apart.
-ALONG = 9
+SAMPLES_PER_BONE = 9
 
 
-def solid(surface, skeleton):
+def fill_cavities(surface, skeleton):
     """Fills cavities of the surface that bones run through, as in a shell with walls; returns it with a note for the artist."""
     filled = surface.filled()
     if np.array_equal(filled.triangles, surface.triangles):
         return surface, []
     heads, tails = np.asarray(skeleton.heads), np.asarray(skeleton.tails)
-    points = np.concatenate([heads + t * (tails - heads) for t in np.linspace(0.0, 1.0, ALONG)])
+    points = np.concatenate([heads + t * (tails - heads) for t in np.linspace(0.0, 1.0, SAMPLES_PER_BONE)])
     if not ((surface.winding_number(points) < 0.5) & (filled.winding_number(points) > 0.5)).any():
         return surface, []
     return filled, ["The skin has inner walls around the bones: what they enclose counts as flesh."]
 
 
-def assemble(flesh: Flesh, new: Built) -> Task:
+def assemble(flesh: Flesh, new: BuildStages) -> Task:
     """Builds the bodies: `automatic` from thickness alone, `reference` with painted maps, `body` at the chosen softness.
 
     The dial is calibrated on `automatic`, so that painting one place leaves all others as they are.
@@ -241,7 +253,7 @@ def assemble(flesh: Flesh, new: Built) -> Task:
     thew = core()
     character, build_settings, painted = new.character, new.build_settings, new.character.painted
 
-    def made(progress, **maps):
+    def make_bodies(progress, **maps):
         material = thew.Material(poisson=build_settings.poisson, density=build_settings.density)
         return thew.Body(
             new.surface, new.skeleton, new.lattice, material,
@@ -250,12 +262,14 @@ def assemble(flesh: Flesh, new: Built) -> Task:
         )  # fmt: skip
 
     if new.automatic_key != flesh.automatic_key:
-        new.automatic = yield Work("Assembling the body", made, 0.5, 0.55)
+        new.automatic = yield Work("Assembling the body", make_bodies, 0.5, 0.55)
     if new.flesh_key != flesh.flesh_key:
         new.reference = new.automatic
         if painted.any:
             maps = {"flesh": painted.flesh, "stiffness": painted.factors()}
-            new.reference = yield Work("Assembling the body", lambda progress: made(progress, **maps), 0.55, 0.58)
+            new.reference = yield Work(
+                "Assembling the body", lambda progress: make_bodies(progress, **maps), 0.55, 0.58
+            )
     if new.body_key == flesh.body_key:
         return
 
@@ -266,10 +280,10 @@ def assemble(flesh: Flesh, new: Built) -> Task:
     new.body, new.stiffness = yield Work("Assembling the body", soften, 0.58, 0.6)
 
 
-def place_rigs(flesh: Flesh, new: Built) -> Task:
+def place_rigs(flesh: Flesh, new: BuildStages) -> Task:
     """Places the native rigs on the body, or notes why they cannot push."""
     essence = tuple(rig.essence for rig in new.rigs if rig.on)
-    new.rigs_key = hashed(new.body_key, new.place, essence)
+    new.rigs_key = hash_of(new.body_key, new.place, essence)
     if new.rigs_key == flesh.rigs_key:
         new.pushing = flesh.pushing
     elif not essence:
@@ -277,7 +291,7 @@ def place_rigs(flesh: Flesh, new: Built) -> Task:
     else:
 
         def place(_progress):
-            return pushers.Pushers.of(new.rigs, new.body, new.place, flesh.pushing)
+            return pushers.Pushers.build(new.rigs, new.body, new.place, flesh.pushing)
 
         new.pushing = yield Work("Placing the rigs", place, 0.78, 0.8)
     new.rig_problems = {**new.pushing.faults, **rigging.problems(new.rigs)}

@@ -9,30 +9,30 @@ from typing import Any
 import numpy as np
 
 from ..logic.colliders import Collider, Colliders
-from ..logic.contact import CARRIED, PARTED, Thing, Touching, contact_notes
+from ..logic.contact import JOINT_SHAPE_METHOD, SURFACE_METHOD, ClipContacts, Thing, contact_notes
 from ..logic.errors import Refusal
 from ..logic.native import core
-from ..logic.spaces import Place
+from ..logic.spaces import MetricSpace
 from ..saved.units import length
 from ..scene import colliders
-from .build_settings import hashed
+from .build_settings import hash_of
 
 #: Largest number of skin vertices for which folds are parted under the hand: 2 ms per thousand vertices, together 40 ms, 25
 #: pictures a second.
-FLUENT = 20_000
+MAX_FOLD_VERTICES = 20_000
 
 
 @dataclass
-class Common:
+class SharedData:
     """Data shared by all objects that are simulated together."""
 
-    place: Place  # origin and scale of their metres
-    made: dict[colliders.Asked, Any] = field(
+    place: MetricSpace  # origin and scale of their metres
+    made: dict[colliders.ColliderRequest, Any] = field(
         default_factory=dict
     )  # a thew.Collider per object: the core counts it once
 
 
-def given(built: Any, collided: Colliders, common: Common | None = None) -> dict[str, Any]:
+def contact_arguments(built: Any, collided: Colliders, common: SharedData | None = None) -> dict[str, Any]:
     """Returns the contact arguments of a simulation of `built`; empty where contact is off or the method has none.
 
     `collided`: the colliders at the simulated poses, or at a single pose for flesh at rest. `common`: shared with the objects that
@@ -49,8 +49,8 @@ def given(built: Any, collided: Colliders, common: Common | None = None) -> dict
             regions=built.character.ignored.regions(),
         )
     }
-    common = common or Common(built.place)
-    if known := asked_for(built, collided):
+    common = common or SharedData(built.place)
+    if known := wanted_colliders(built, collided):
         for asked, read in known:
             if asked not in common.made:
                 common.made[asked] = collider(common.place, asked, read)
@@ -58,12 +58,12 @@ def given(built: Any, collided: Colliders, common: Common | None = None) -> dict
     return told
 
 
-def folds_in_the_hand(built: Any) -> bool:
+def parts_folds_in_pose(built: Any) -> bool:
     """Returns whether a pose under the hand has its skin folds parted, which depends on the pose alone."""
     contact = built.build_settings.touches
-    if contact is None or not contact.self_contact or len(built.character.rest) > FLUENT:
+    if contact is None or not contact.self_contact or len(built.character.rest) > MAX_FOLD_VERTICES:
         return False
-    return built.build_settings.method == CARRIED or may_stiffen(built)
+    return built.build_settings.method == JOINT_SHAPE_METHOD or may_stiffen(built)
 
 
 def may_stiffen(built: Any) -> bool:
@@ -72,13 +72,13 @@ def may_stiffen(built: Any) -> bool:
     The default method shows joints differently: it takes of that bend what parts folds, at any share of elastic joints.
     """
     settings = built.build_settings
-    parts = settings.method not in (PARTED, CARRIED)
+    parts = settings.method not in (SURFACE_METHOD, JOINT_SHAPE_METHOD)
     return settings.touches.self_contact and parts and settings.simulation.elastic_joints < 1.0
 
 
-def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:
+def collider(place: MetricSpace, asked: colliders.ColliderRequest, read: Collider) -> Any:
     """Builds the core's collider of an object; a `Refusal` names it where the core cannot collide with it."""
-    vertices, motion = read.given(place)
+    vertices, motion = read.core_motion(place)
     try:
         surface = core().Surface(vertices, read.triangles)
         gap = asked.thickness * place.metres_per_unit
@@ -89,7 +89,7 @@ def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:
         ) from error
 
 
-def asked_for(built: Any, collided: Colliders) -> list[tuple[colliders.Asked, Collider]]:
+def wanted_colliders(built: Any, collided: Colliders) -> list[tuple[colliders.ColliderRequest, Collider]]:
     """Returns the colliders that were read and are still wanted, each with its settings."""
     asked = {each.key: each for each in built.build_settings.collides_with}
     return [(asked[each.key], each) for each in collided.each if each.key in asked]
@@ -100,9 +100,9 @@ def thickness(built: Any) -> float:
     return built.build_settings.touches.thickness * built.place.metres_per_unit
 
 
-def were_read(built: Any) -> bool:
+def colliders_were_read(built: Any) -> bool:
     """Returns whether the colliders read along with the motion are those that the settings now want."""
-    return built.motion.colliders.asked == colliders.which(built.build_settings.collides_with)
+    return built.motion.colliders.asked == colliders.reading_keys(built.build_settings.collides_with)
 
 
 def key(built: Any, collided: Colliders) -> bytes:
@@ -110,13 +110,13 @@ def key(built: Any, collided: Colliders) -> bytes:
     contact = built.build_settings.touches
     if contact is None:
         return b""
-    how = [asked for asked, _ in asked_for(built, collided)]
-    return hashed(
+    how = [asked for asked, _ in wanted_colliders(built, collided)]
+    return hash_of(
         contact.self_contact, contact.thickness, contact.friction, built.character.ignored.digest, how, collided.digest
     )
 
 
-def things(built: Any, place: Place | None = None) -> list[tuple[Thing, np.ndarray]]:
+def touchable_things(built: Any, place: MetricSpace | None = None) -> list[tuple[Thing, np.ndarray]]:
     """Returns the objects that the flesh collides with, in the core's order, each with the path of its middle, [f, 3].
 
     Paths are in the metres of `place` (None: the body's).
@@ -124,18 +124,18 @@ def things(built: Any, place: Place | None = None) -> list[tuple[Thing, np.ndarr
     place = place or built.place
     return [
         (Thing(each.name, asked.thickness * place.metres_per_unit), each.path(place))
-        for asked, each in asked_for(built, built.motion.colliders)
+        for asked, each in wanted_colliders(built, built.motion.colliders)
     ]
 
 
-def things_together(members: list[Any], names: list[str], own: int) -> list[Thing]:
+def touchable_things_together(members: list[Any], names: list[str], own: int) -> list[Thing]:
     """Returns what the flesh of one of several that are simulated together can touch apart from itself, in the core's order.
 
     First the other bodies, by their names, then all colliders of all members.
     """
     mine, made = thickness(members[own]), {}
     for member in members:
-        for asked, each in asked_for(member, member.motion.colliders):
+        for asked, each in wanted_colliders(member, member.motion.colliders):
             made.setdefault(asked, Thing(each.name, asked.thickness * member.place.metres_per_unit))
     # Between two bodies the core keeps the mean of both thicknesses.
     bodies = [
@@ -146,7 +146,7 @@ def things_together(members: list[Any], names: list[str], own: int) -> list[Thin
     return [*bodies, *made.values()]
 
 
-def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int = 0) -> Touching | None:
+def clip_contacts(built: Any, clip: Any, collided: list[Thing] | None = None, own: int = 0) -> ClipContacts | None:
     """Returns the contacts in a clip of the motion that was read; None where contact is off.
 
     `collided`: the objects to touch (None: those that were read). `own`: the index of its body in the clip's scene.
@@ -157,8 +157,8 @@ def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int =
     motion, character = built.motion, built.character
     frames = range(motion.start, motion.start + len(motion.maps) - 1)
     if collided is None:
-        collided = [thing for thing, _ in things(built)]
-    return Touching.of(
+        collided = [thing for thing, _ in touchable_things(built)]
+    return ClipContacts.from_clip(
         clip,
         frames,
         character.bones,
@@ -167,7 +167,7 @@ def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int =
         thickness(built),
         contact.self_contact,
         collided,
-        built.build_settings.method == PARTED,
+        built.build_settings.method == SURFACE_METHOD,
         own,
         may_stiffen(built),
     )
@@ -185,13 +185,13 @@ def notes(built: Any) -> list[str]:
     """Returns sentences on contact for the artist: faults in the settings, and contacts found."""
     if built.build_settings is None or built.build_settings.touches is None:
         return []
-    return [*problems(built), *touched(built)]
+    return [*problems(built), *touch_remarks(built)]
 
 
-def touched(built: Any) -> list[str]:
+def touch_remarks(built: Any) -> list[str]:
     """Returns sentences on the contacts in the clip, lengths in scene units with two digits."""
 
-    def shown(metres: float) -> str:
+    def length_text(metres: float) -> str:
         return length(float(f"{metres / built.place.metres_per_unit:.2g}"))
 
-    return contact_notes(built.touching, shown)
+    return contact_notes(built.touching, length_text)

@@ -17,28 +17,28 @@ from .flesh import Flesh
 
 #: Exponent of the compliance. Sway goes with its square root: a mass on a spring that is struck swings as far as its period is
 #: long.
-POWER = 0.5
+COMPLIANCE_EXPONENT = 0.5
 #: Largest factor shown before the motion is simulated, up or down. Nine times the stiffness reaches it.
-MOST = 3.0
+MAX_GROWTH = 3.0
 
 
-def turned(obj: bpy.types.Object) -> None:
+def softness_changed(obj: bpy.types.Object) -> None:
     """Schedules a simulation after Softness or the modulus changed; meanwhile shows approximately its effect."""
-    if windows.headless() or not obj.thew.made.flesh:
+    if windows.is_headless() or not obj.thew.made.flesh:
         return
-    dragged, flesh = updates.soon(obj), session.register.known(obj)
+    dragged, flesh = updates.schedule_at_once(obj), session.register.known_state(obj)
     if dragged and flesh is not None and is_seen(obj, flesh):
         show(obj, flesh, bpy.context.scene)
 
 
 def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
     """Returns whether the clip is what the view shows of the flesh, at a frame that stands still."""
-    if poses.busy or windows.playing() or updates.state.rendering or not session.is_shown(obj):
+    if poses.silence_depth or windows.is_playing() or updates.state.rendering or not session.is_shown(obj):
         return False
     settings = obj.thew
     if settings.settled or settings.preview_mode or flesh.condition.pose is Pose.OTHER:
         return False
-    return flesh.condition.showable and flesh.clip is not None
+    return flesh.condition.is_showable and flesh.clip is not None
 
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
@@ -53,5 +53,5 @@ def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
 
 
 def growth(before: float, after: float) -> float:
-    """Returns the factor by which sway grows as stiffness goes from `before` to `after`, at most `MOST` and at least 1 / `MOST`."""
-    return min(max((before / after) ** POWER, 1.0 / MOST), MOST)
+    """Returns the factor by which sway grows as stiffness goes from `before` to `after`, at most `MAX_GROWTH` and at least 1 / `MAX_GROWTH`."""
+    return min(max((before / after) ** COMPLIANCE_EXPONENT, 1.0 / MAX_GROWTH), MAX_GROWTH)

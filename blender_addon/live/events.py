@@ -8,7 +8,7 @@ from typing import Protocol
 
 import bpy
 
-from ..logic.states import Condition, Effect, Event, after
+from ..logic.states import Condition, Effect, Event, apply_event
 
 
 class Life(Protocol):
@@ -19,12 +19,12 @@ class Life(Protocol):
 
 #: The function that carries out an effect for a kind of life, called with the object and its life; filled by the modules that
 #: provide them. A kind without a function needs none.
-DOES: dict[tuple[type, Effect], Callable[[bpy.types.Object, Life], None]] = {}
+EFFECT_HANDLERS: dict[tuple[type, Effect], Callable[[bpy.types.Object, Life], None]] = {}
 
 
-def happened(obj: bpy.types.Object, life: Life, event: Event) -> None:
+def report_event(obj: bpy.types.Object, life: Life, event: Event) -> None:
     """Reports an event to an object: updates its condition and carries out the effects."""
-    life.condition, effects = after(life.condition, event)
+    life.condition, effects = apply_event(life.condition, event)
     for effect in effects:
-        if (type(life), effect) in DOES:
-            DOES[type(life), effect](obj, life)
+        if (type(life), effect) in EFFECT_HANDLERS:
+            EFFECT_HANDLERS[type(life), effect](obj, life)

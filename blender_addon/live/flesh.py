@@ -21,36 +21,36 @@ import numpy as np
 
 from ..logic import modal
 from ..logic.colliders import Colliders
-from ..logic.contact import CARRIED, Touching
+from ..logic.contact import JOINT_SHAPE_METHOD, ClipContacts
 from ..logic.cycles import Beginning
 from ..logic.native import core
-from ..logic.sentences import slowed
-from ..logic.settled import KEPT, Folds, Rest, Settled
-from ..logic.spaces import Place, between, skinned, transform, whole_and_part
+from ..logic.rest_solver import CACHED_POSES, FoldShape, RestShape, RestSolver
+from ..logic.sentences import slowing_factor
+from ..logic.spaces import MetricSpace, blend_vectors, skin_linearly, split_index, transform
 from ..logic.states import Condition, Event
 from ..logic.states import Pose as Shown
 from ..rigs import pushers, rigging
-from ..rigs.fingerprints import essences, fingerprint
+from ..rigs.fingerprints import fingerprint, rig_inputs
 from ..scene import colliders, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
 from . import contact
-from .arriving import Arriving
-from .build_settings import BuildSettings, hashed
-from .events import happened
+from .build_settings import BuildSettings, hash_of
+from .events import report_event
+from .partial_motion import PartialMotion
 
 #: Seconds over which the clip fades out beyond its range. About one swing of flesh, which swings 1.4 to 2.8 times a second: a
 #: shorter fade would be one more jerk.
-FADE = 0.5
+FADE_TIME = 0.5
 
 #: An empty set of colliders.
-NOTHING = Colliders()
+NO_COLLIDERS = Colliders()
 
 
 @dataclass
-class Built:
+class BuildStages:
     """Results of all stages for one object; an update replaces them together when it is done."""
 
     # inputs
@@ -59,7 +59,7 @@ class Built:
     bind_pose: BindPose | None = None  # world matrices of mesh and armature at rest
     build_settings: BuildSettings | None = None  # the settings
     motion: Motion | None = None  # the poses; None until they are read
-    place: Place | None = None  # where the metres of the body lie in Blender's world
+    place: MetricSpace | None = None  # where the metres of the body lie in Blender's world
 
     # the body; all lengths in metres
     surface: Any = None  # thew.Surface
@@ -74,15 +74,17 @@ class Built:
     modes: Any = None  # thew.Modes of the reference, for the method Modal
 
     # the rigs
-    rigs: tuple[rigging.Resolved, ...] = ()  # all rigs
+    rigs: tuple[rigging.ResolvedRig, ...] = ()  # all rigs
     pushing: pushers.Pushers = field(default_factory=pushers.Pushers)  # those that push, and why others cannot
     rig_problems: dict[int, str] = field(default_factory=dict)  # reasons why rigs do not push, by index
 
     # the motion
-    clip: Any = None  # thew.Clip, or `logic.played.Played`
+    clip: Any = None  # thew.Clip, or `logic.mapped_clips.CycleClip`
     clip_start: int = 0  # its first frame
-    clip_place: Place | None = None  # where its metres lie: not the body's `place` where others were simulated along
-    touching: Touching | None = None  # contacts in the clip; None: contact is off
+    clip_place: MetricSpace | None = (
+        None  # where its metres lie: not the body's `place` where others were simulated along
+    )
+    touching: ClipContacts | None = None  # contacts in the clip; None: contact is off
     limited: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
     begun: Beginning = field(default_factory=Beginning)  # how the clip begins
     jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
@@ -104,31 +106,31 @@ class Built:
 
 
 @dataclass
-class Flesh(Built):
+class Flesh(BuildStages):
     """All live data of one object."""
 
-    condition: Condition = field(default_factory=Condition)  # changed by `events.happened` alone
+    condition: Condition = field(default_factory=Condition)  # changed by `events.report_event` alone
     tried: tuple = ()  # settings of the last failed update
     problem: str = ""  # why flesh differs from the settings, a sentence
     touches: int = 0  # number of edits of the mesh
     curve_edits: int = 0  # number of edits of curves
     restored: bool = False  # poses come from the disk cache and were not read since
-    arriving: Arriving | None = None  # finished frames of the simulation under way
+    arriving: PartialMotion | None = None  # finished frames of the simulation under way
 
     # latest results, by the hash of their inputs
-    _resting: dict[bool, dict[bytes, Settled]] = field(default_factory=dict)  # with contact, and without
+    _resting: dict[bool, dict[bytes, RestSolver]] = field(default_factory=dict)  # with contact, and without
     _balance: tuple[bytes, Any] = (b"", None)  # a thew.Equilibrium
     _bare: tuple[bytes, Any] = (b"", None)  # balance without loads in a pose, and the skin's folds there, metres
-    _folds: tuple[bytes, Any] = (b"", None)  # a `Folds`
+    _folds: tuple[bytes, Any] = (b"", None)  # a `FoldShape`
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
 
-    def draft(self) -> Built:
+    def draft(self) -> BuildStages:
         """Returns a copy of the stages for an update to change."""
-        return Built(**{each.name: getattr(self, each.name) for each in fields(Built)})
+        return BuildStages(**{each.name: getattr(self, each.name) for each in fields(BuildStages)})
 
-    def take(self, new: Built) -> None:
+    def take(self, new: BuildStages) -> None:
         """Takes over the stages that an update made."""
-        for each in fields(Built):
+        for each in fields(BuildStages):
             setattr(self, each.name, getattr(new, each.name))
         self.problem = ""
 
@@ -146,46 +148,46 @@ class Flesh(Built):
 
         Beyond its range the clip fades out over half a second: its flesh there says nothing about other poses.
         """
-        return self._between(frame, self.clip.offsets, self.presence(frame))
+        return self._between(frame, self.clip.offsets, self.clip_weight(frame))
 
-    def presence(self, frame: float) -> float:
+    def clip_weight(self, frame: float) -> float:
         """Returns the weight of the clip at `frame`: 1 in its range, falling smoothly to 0 within half a second beyond it."""
-        beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE * self.build_settings.fps)
+        beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE_TIME * self.build_settings.fps)
         left = max(1.0 - beyond, 0.0)
         return left * left * (3.0 - 2.0 * left)
 
     def _between(self, frame: float, vectors_at, share: float = 1.0) -> np.ndarray:
-        """Returns vectors at `frame` times `share`, float32[n, 3]: see `spaces.between`."""
-        return between(self._pose_at(frame), self.spaces, vectors_at, share)
+        """Returns vectors at `frame` times `share`, float32[n, 3]: see `spaces.blend_vectors`."""
+        return blend_vectors(self._pose_at(frame), self.spaces, vectors_at, share)
 
     def _pose_at(self, frame: float) -> float:
         """Returns where among the clip's poses `frame` is, from 0."""
         return min(max(frame, self.clip_start), self.clip_end) - self.clip_start
 
-    def added(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+    def rest_offsets(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """Returns what flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].
 
         `maps` [b, 4, 4], `mesh` [4, 4]: T_b and the mesh's world matrix of that pose. The balance without loads, held by bones
         alone, counts as the artist's skin, but for the share of elastic joints, shown as in a clip of the method.
         """
         method = self.build_settings.static_method
-        body = hashed(self.body_key, method)
+        body = hash_of(self.body_key, method)
         if self._balance[0] != body:
             self._balance = (body, core().Equilibrium(self.body, method=method))
         folds = self._folding()
         settings = self.build_settings
-        key = hashed(body, maps.tobytes(), self._folds[0], settings.simulation.digest())
+        key = hash_of(body, maps.tobytes(), self._folds[0], settings.simulation.digest())
         if self._bare[0] != key:
             balance, pose = self._balance[1], self.place.maps(maps)
             balance.set_pose(pose)
             q = balance.solve(gravity=(0.0, 0.0, 0.0))
             bare = np.asarray(balance.positions(), dtype=np.float64)
-            bent = self._bent(q, pose, bare, maps, mesh)
-            self._bare = (key, (bare, bent if folds is None else bent + folds.at(pose)))
+            bent = self._joint_offsets(q, pose, bare, maps, mesh)
+            self._bare = (key, (bare, bent if folds is None else bent + folds.solve(pose)))
         bare, bent = self._bare[1]
         return (positions - bare + bent).astype(np.float32)
 
-    def _bent(
+    def _joint_offsets(
         self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
     ) -> np.ndarray:
         """Returns what elastic joints add to the skin, [n, 3], metres, at the balance without loads: q [nodes, 3], its skin `bare`
@@ -194,20 +196,20 @@ class Flesh(Built):
         joints = self.build_settings.simulation.elastic_joints
         if joints == 0.0:
             return np.zeros_like(bare)
-        if self.build_settings.method == CARRIED:
+        if self.build_settings.method == JOINT_SHAPE_METHOD:
             shown = [self.body.shown(q, pose, elastic_joints=share).astype(np.float64) for share in (joints, 0.0)]
             return shown[0] - shown[1]
         return joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
 
-    def _folding(self) -> Folds | None:
+    def _folding(self) -> FoldShape | None:
         """Returns the object that parts folds of the skin in a pose under the hand; None where nothing does."""
-        dynamics, touching = self.build_settings.dynamics(), contact.key(self, NOTHING)
-        key = hashed(self.body_key, dynamics, touching) if contact.folds_in_the_hand(self) else b""
+        dynamics, touching = self.build_settings.dynamics(), contact.key(self, NO_COLLIDERS)
+        key = hash_of(self.body_key, dynamics, touching) if contact.parts_folds_in_pose(self) else b""
         if self._folds[0] != key:
-            ways = (contact.given(self, NOTHING), {}) if key else ()
-            settings = self.build_settings.damped(self.body)
+            ways = (contact.contact_arguments(self, NO_COLLIDERS), {}) if key else ()
+            settings = self.build_settings.with_damping(self.body)
             made = [core().Simulation(self.body, settings=settings, **extra) for extra in ways]
-            self._folds = (key, Folds(*made) if made else None)
+            self._folds = (key, FoldShape(*made) if made else None)
         return self._folds[1]
 
     def lattice_positions(self, frame: float) -> np.ndarray:
@@ -220,7 +222,7 @@ class Flesh(Built):
 
     # contact
 
-    def rests(self, settled: bool) -> bool:
+    def shows_rest(self, settled: bool) -> bool:
         """Returns whether the view shows flesh at rest: `settled` is on, or the pose was not simulated."""
         return settled or self.condition.pose is Shown.OTHER
 
@@ -244,7 +246,7 @@ class Flesh(Built):
         """Returns the frequencies of the modes at the flesh's stiffness, Hz."""
         return np.asarray(self.modes.frequencies) * np.sqrt(self.stiffness)
 
-    def previews(self, number: int) -> bool:
+    def can_preview(self, number: int) -> bool:
         """Returns whether mode `number` (1 is the first) can be played."""
         return self.modal and self.clip is not None and 1 <= number <= len(self.modes)
 
@@ -254,11 +256,11 @@ class Flesh(Built):
         The pose is that of the frame, or `pose`: T_b [b, 4, 4] and the mesh's world matrix. Object space, float32[n, 3].
         """
         if self._preview[0] != self.modes_key:
-            self._preview = (self.modes_key, modal.Preview.of(core(), self.modes, self.surface))
+            self._preview = (self.modes_key, modal.Preview.for_body(core(), self.modes, self.surface))
         player = self._preview[1]
         frequency = float(self.frequencies[number - 1])
         seconds = (frame - self.clip_start) / self.build_settings.fps
-        amplitudes = player.amplitudes(number, part, seconds * frequency / slowed(frequency))
+        amplitudes = player.amplitudes(number, part, seconds * frequency / slowing_factor(frequency))
 
         if pose is not None:
             return player.deformer.offsets(amplitudes, self.place.maps(pose[0]), to=self.place.to_object(pose[1]))
@@ -277,7 +279,7 @@ class Flesh(Built):
         """
         pose = PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
         asked = self.build_settings.collides_with if with_contact else ()
-        return replace(pose, colliders=colliders.now(asked, depsgraph, frame)) if asked else pose
+        return replace(pose, colliders=colliders.current_colliders(asked, depsgraph, frame)) if asked else pose
 
     def settled_at(
         self,
@@ -285,11 +287,11 @@ class Flesh(Built):
         mesh: np.ndarray,
         push: np.ndarray | None = None,
         with_contact: bool = True,
-        collided: Colliders = NOTHING,
+        collided: Colliders = NO_COLLIDERS,
     ) -> np.ndarray:
         """Returns what flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], read only.
 
-        `mesh` [4, 4]: the mesh's world matrix; `push` [nodes, 3]: the rigs' generalised forces, see `pushed`; `with_contact`: solves
+        `mesh` [4, 4]: the mesh's world matrix; `push` [nodes, 3]: the rigs' generalised forces, see `rig_forces`; `with_contact`: solves
         contact, up to seconds where something touches, else parts folds only; `collided`: colliders at one pose.
         """
         return self._rest(maps, mesh, push, with_contact, collided).offsets
@@ -305,44 +307,44 @@ class Flesh(Built):
         mesh: np.ndarray,
         push: np.ndarray | None,
         with_contact: bool = True,
-        collided: Colliders = NOTHING,
-    ) -> Rest:
+        collided: Colliders = NO_COLLIDERS,
+    ) -> RestShape:
         build_settings = self.build_settings
         modes = self.modes_key if build_settings.method == modal.METHOD else b""
         folds = None if with_contact else self._folding()
         touching = contact.key(self, collided) if with_contact else self._folds[0]
-        key = hashed(self.body_key, build_settings.dynamics(), modes, touching)
+        key = hash_of(self.body_key, build_settings.dynamics(), modes, touching)
         known = self._resting.setdefault(with_contact, {})
         settled = known.pop(key, None)
         if settled is None:
             extra = modal.options(build_settings, self.modes, self.stiffness)
-            extra |= contact.given(self, collided) if with_contact else {}
-            settings = build_settings.damped(self.body)
-            settled = Settled(core().Simulation(self.body, settings=settings, **extra), folds)
+            extra |= contact.contact_arguments(self, collided) if with_contact else {}
+            settings = build_settings.with_damping(self.body)
+            settled = RestSolver(core().Simulation(self.body, settings=settings, **extra), folds)
         known[key] = settled
         # With moving colliders the results of two poses are kept, for part frames between them; else the last one.
-        while len(known) > (KEPT if collided.each else 1):
+        while len(known) > (CACHED_POSES if collided.each else 1):
             del known[next(iter(known))]
-        return settled.at(self.place.maps(maps), push, self.place.to_object(mesh))
+        return settled.solve(self.place.maps(maps), push, self.place.to_object(mesh))
 
-    def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
+    def settled_offsets(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
         """Returns the offsets of flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them."""
         motion = self.motion
         # Controls that were read are void once other rigs are keyed or driven: then the present values apply.
-        read = bool(motion.moving) and motion.moving == rig_controls.moving(obj)
+        read = bool(motion.moving) and motion.moving == rig_controls.control_animation(obj)
 
         def shape(index: int) -> np.ndarray:
-            push = self.pushed(obj, motion.controls[index] if read else None)
-            collided = motion.colliders.picked(np.array([index]))
+            push = self.rig_forces(obj, motion.controls[index] if read else None)
+            collided = motion.colliders.at_poses(np.array([index]))
             return self.settled_at(motion.maps[index], motion.matrices[index], push, collided=collided)
 
-        index, part = whole_and_part(self._pose_at(frame))
+        index, part = split_index(self._pose_at(frame))
         if part == 0.0:
             return shape(index)
         # Both stay cached, for other fractions between them.
         return np.float32(1.0 - part) * shape(index) + np.float32(part) * shape(index + 1)
 
-    def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
+    def rig_forces(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
         """Returns the generalised forces [nodes, 3] of all rigs at their controls, drafts included; None when none pushes.
 
         `controls` [r] holds the keyed or driven ones (None: there are none of these); the others keep the artist's values.
@@ -362,8 +364,8 @@ class Flesh(Built):
             try:
                 push = pushers.forces(rig, native, float(control), self.body, self.place.metres_per_unit)
             except core().ThewError as error:
-                rigging.tell_problems(
-                    obj, {**self.rig_problems, resolved.index: rigging.blamed(resolved.name, str(error))}
+                rigging.store_problems(
+                    obj, {**self.rig_problems, resolved.index: rigging.blame_rig(resolved.name, str(error))}
                 )
                 continue
             total = push if total is None else total + push
@@ -372,17 +374,17 @@ class Flesh(Built):
     def refresh_rigs(self, obj: bpy.types.Object) -> None:
         """Places the native rigs again if their inputs have changed; quick otherwise."""
         prints = fingerprint(obj)
-        if essences(prints) == essences(self.build_settings.rigs) and len(self.rigs) == len(obj.thew.rigs):
+        if rig_inputs(prints) == rig_inputs(self.build_settings.rigs) and len(self.rigs) == len(obj.thew.rigs):
             return
         self.build_settings = replace(self.build_settings, rigs=prints)
-        self.rigs = rigging.resolve(obj, self.character, self.bind_pose, self.place)
-        happened(obj, self, Event.RIGS_CHANGED)
-        self.pushing = pushers.Pushers.of(self.rigs, self.body, self.place, self.pushing)
+        self.rigs = rigging.resolve_rigs(obj, self.character, self.bind_pose, self.place)
+        report_event(obj, self, Event.RIGS_CHANGED)
+        self.pushing = pushers.Pushers.build(self.rigs, self.body, self.place, self.pushing)
         self.rig_problems = {**self.pushing.faults, **rigging.problems(self.rigs)}
         self.rigs_key = b""
-        rigging.tell_problems(obj, self.rig_problems, self.pushing.notes)
+        rigging.store_problems(obj, self.rig_problems, self.pushing.notes)
 
     def _skinned_world(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         bind_pose = self.bind_pose.mesh_matrix
         world = transform(bind_pose, self.character.rest)
-        return skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(bind_pose))
+        return skin_linearly(self.character.weights, maps, world, mesh @ np.linalg.inv(bind_pose))

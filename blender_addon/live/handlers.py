@@ -9,7 +9,7 @@ from bpy.app.handlers import persistent
 from ..logic.errors import Refusal
 from ..logic.states import Clip, Event
 from ..rigs import anchors, rigging
-from ..saved import edited, properties, rig_layouts
+from ..saved import edit_callbacks, properties, rig_layouts
 from ..saved import keyframed as saved_keyframed
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
@@ -28,7 +28,7 @@ from . import (
     validity,
 )  # fmt: skip
 from .build_settings import ContactSettings
-from .events import happened
+from .events import report_event
 from .session import register as fleshes
 
 # settings -----------------------------------------------------------------------------------------------------------
@@ -37,36 +37,36 @@ from .session import register as fleshes
 def rig_changed(obj: bpy.types.Object) -> None:
     """Reacts to an edited rig: settled flesh shows it at once, moving flesh soon."""
     setting_changed(obj)
-    flesh = fleshes.known(obj)
-    if obj.thew.settled and flesh is not None and not windows.headless():
+    flesh = fleshes.known_state(obj)
+    if obj.thew.settled and flesh is not None and not windows.is_headless():
         resting.show_settled(obj, flesh)
 
 
 def setting_changed(obj: bpy.types.Object) -> None:
     """Schedules a new simulation after an edited setting, with a window."""
-    if not windows.headless() and obj.thew.made.flesh:
+    if not windows.is_headless() and obj.thew.made.flesh:
         updates.wait(obj)
 
 
-def switched(obj: bpy.types.Object) -> None:
+def enabled_changed(obj: bpy.types.Object) -> None:
     """Reacts to the `enabled` switch: shows the flesh, or the plain armature."""
-    if obj.thew.made.rides and not poses.busy:
+    if obj.thew.made.rides and not poses.silence_depth:
         riding.switch(obj)
         playback.look_up(bpy.context.scene)
     elif obj.thew.made.keyframed:
-        keyframed_events.switched(obj)
-    elif obj.thew.made.flesh and not poses.busy:
+        keyframed_events.enabled_changed(obj)
+    elif obj.thew.made.flesh and not poses.silence_depth:
         jobs.apply_state(obj)
-        flesh, scene = fleshes.known(obj), bpy.context.scene
+        flesh, scene = fleshes.known_state(obj), bpy.context.scene
         if flesh is None:  # the file was just opened
             playback.before_frame(scene)
         elif session.is_shown(obj):
             session.present(obj, flesh, scene)
 
 
-def mounted(obj: bpy.types.Object) -> None:
+def body_chosen(obj: bpy.types.Object) -> None:
     """Reacts to a new choice of the body to ride on: shows the rider there."""
-    if not obj.thew.made.rides or poses.busy:
+    if not obj.thew.made.rides or poses.silence_depth:
         return
     riding.hide(obj)
     body = obj.thew.body
@@ -75,17 +75,17 @@ def mounted(obj: bpy.types.Object) -> None:
             riding.mount(obj, body, bpy.context.view_layer)
         except Refusal as error:
             obj.thew.body = None
-            riding.tell(obj, str(error))
+            riding.report_problem(obj, str(error))
     playback.look_up(bpy.context.scene)
 
 
 def preview_changed(obj: bpy.types.Object) -> None:
     """Shows the chosen mode, the motion or the flesh at rest; stages that are missing are built soon."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if flesh is None or flesh.clip is None:
         setting_changed(obj)
         return
-    if not session.is_shown(obj) or poses.busy:
+    if not session.is_shown(obj) or poses.silence_depth:
         return
     session.present(obj, flesh, bpy.context.scene)
     jobs.note(obj, flesh)
@@ -99,7 +99,7 @@ def preview_changed(obj: bpy.types.Object) -> None:
 @persistent
 def after_update(scene, depsgraph):
     """Looks after an edit whether it touched a mesh of ours, or a pose."""
-    if poses.busy or rendering.elsewhere() or updates.state.rendered_elsewhere:
+    if poses.silence_depth or rendering.is_other_thread() or updates.state.rendered_elsewhere:
         return
     if depsgraph.id_type_updated("COLLECTION"):
         registers.look_again()
@@ -108,27 +108,27 @@ def after_update(scene, depsgraph):
     if not objects:
         return
     if depsgraph.id_type_updated("ACTION"):
-        updates.curves_edited(objects, depsgraph)
+        updates.report_edited_curves(objects, depsgraph)
     updates.state.undone = False
     seen = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
     touched = {update.id.original.session_uid for update in seen if update.is_updated_geometry}
     moved = {update.id.original.session_uid for update in seen}
     if not moved:
         return
-    for rider in riding.register.everywhere():
+    for rider in riding.register.all_objects():
         if rider.data.session_uid in touched:
-            happened(rider, riding.register.of(rider), Event.MESH_UPDATED)
+            report_event(rider, riding.register.state_of(rider), Event.MESH_UPDATED)
     for obj in objects:
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         if flesh is None or flesh.character is None:
             continue
         if obj.data.session_uid in touched:
-            happened(obj, flesh, Event.MESH_UPDATED)  # each dab of a brush restarts the wait
+            report_event(obj, flesh, Event.MESH_UPDATED)  # each dab of a brush restarts the wait
             if len(obj.data.vertices) != len(flesh.character.rest):
-                happened(obj, flesh, Event.MISFITS)
+                report_event(obj, flesh, Event.MISFITS)
         if obj.mode == "SCULPT":
             session.hide(obj, flesh)
-        if not windows.headless() and session.is_live(obj):
+        if not windows.is_headless() and session.is_live(obj):
             follow_rigs(obj, flesh)
             follow_things(obj, flesh, scene, depsgraph)
             found = reading.armature_modifier(obj)
@@ -140,17 +140,17 @@ def follow_rigs(obj, flesh) -> None:
     """Follows curves or drivers of rigs that may have been edited, or have moved their controls."""
     if not len(obj.thew.rigs) or flesh.motion is None:
         return
-    if validity.moved(obj, flesh):
+    if validity.controls_moved(obj, flesh):
         updates.wait(obj)
-    if not windows.playing():
+    if not windows.is_playing():
         rigging.follow_controls(obj)
 
 
 def follow_things(obj, flesh, scene, depsgraph) -> None:
     """Reacts to objects that gained Collision physics, and to colliders that were moved."""
-    if windows.playing() or not obj.thew.use_contact or flesh.motion is None:
+    if windows.is_playing() or not obj.thew.use_contact or flesh.motion is None:
         return  # playback checks each frame itself
-    if flesh.build_settings.contact != ContactSettings.of(obj, scene):
+    if flesh.build_settings.contact != ContactSettings.from_object(obj, scene):
         updates.wait(obj)
     elif flesh.motion.colliders.each:
         resting.follow_colliders(obj, flesh, scene, depsgraph)
@@ -175,13 +175,13 @@ def after_load(*_):
     """Prepares a file that was just loaded: its flesh is built at the first frame that is looked up."""
     registers.clear()
     updates.state.rendering = updates.state.rendered_elsewhere = False
-    saving.opened()
+    saving.hide_opened()
 
 
 @persistent
 def after_import(*_):
     """Updates objects that were appended or linked."""
-    saving.brought()
+    saving.migrate_new_data()
 
 
 @persistent
@@ -197,12 +197,12 @@ def after_undo(*_):
     registers.look_again()
     rig_layouts.migrate_all()
     scene, updates.state.undone = bpy.context.scene, True
-    for kind in registers.EVERY:
-        for obj in kind.everywhere():
-            life = kind.known(obj)
+    for kind in registers.REGISTERS:
+        for obj in kind.all_objects():
+            life = kind.known_state(obj)
             if life is not None:
-                happened(obj, life, Event.UNDONE)
-    if not windows.headless():
+                report_event(obj, life, Event.UNDONE)
+    if not windows.is_headless():
         keyframed_events.look_up(scene)
 
 
@@ -210,18 +210,18 @@ def after_undo(*_):
 
 
 @persistent
-def render_starts(scene, *_):
+def before_render(scene, *_):
     """Prepares all flesh before the first frame; reports in the window if that fails."""
-    updates.state.rendering, updates.state.rendered_elsewhere = True, rendering.elsewhere()
+    updates.state.rendering, updates.state.rendered_elsewhere = True, rendering.is_other_thread()
     updates.state.read_again.clear()
-    rendering.begins()
+    rendering.render_begins()
     objects = fleshes.objects(scene)
-    if windows.headless():
-        session.notice(objects, bpy.context.view_layer.depsgraph)
+    if windows.is_headless():
+        session.notice_edits(objects, bpy.context.view_layer.depsgraph)
     elif objects and not updates.state.rendered_elsewhere:
         prepare(scene)
-    elif objects and not rendering.on_main(lambda: prepare(scene)):
-        rendering.missed(scene.frame_current)
+    elif objects and not rendering.run_on_main(lambda: prepare(scene)):
+        rendering.report_missed_frame(scene.frame_current)
 
 
 def prepare(scene) -> None:
@@ -231,22 +231,22 @@ def prepare(scene) -> None:
     for obj in fleshes.objects(scene):
         if not session.is_shown(obj, render=True):
             continue
-        flesh = fleshes.of(obj)
-        happened(obj, flesh, Event.MESH_TOUCHED)  # worth the check: a render takes longer
-        happened(obj, flesh, Event.LOOKED_CLOSELY)
-        if not updates.ready(obj, scene, flesh):
+        flesh = fleshes.state_of(obj)
+        report_event(obj, flesh, Event.MESH_TOUCHED)  # worth the check: a render takes longer
+        report_event(obj, flesh, Event.LOOKED_CLOSELY)
+        if not updates.is_ready(obj, scene, flesh):
             session.hide(obj, flesh)
             plain.append(f"“{obj.name}” is rendered without its flesh. {flesh.problem}")
     if plain:
-        rendering.tell("Thew", plain)
+        rendering.show_dialog("Thew", plain)
 
 
 @persistent
-def render_ends(*_):
+def after_render(*_):
     """Shows the window's frame again after a render."""
     updates.state.rendering = updates.state.rendered_elsewhere = False
-    if not windows.headless():
-        rendering.later(lambda: playback.look_up(bpy.context.scene))
+    if not windows.is_headless():
+        rendering.schedule_on_main(lambda: playback.look_up(bpy.context.scene))
 
 
 #: The function that each of Blender's handlers calls; Blender 4.2 reports no imports.
@@ -264,9 +264,9 @@ HANDLERS = {
         "redo_pre": before_undo,
         "undo_post": after_undo,
         "redo_post": after_undo,
-        "render_init": render_starts,
-        "render_complete": render_ends,
-        "render_cancel": render_ends,
+        "render_init": before_render,
+        "render_complete": after_render,
+        "render_cancel": after_render,
         "save_pre": saving.before_save,
         "save_post": saving.after_save,
         "save_post_fail": saving.after_save,
@@ -277,14 +277,14 @@ HANDLERS = {
 
 #: The lists of callbacks of saved settings, and the function that each gets.
 CALLBACKS = (
-    (edited.on_change, setting_changed),
-    (edited.on_dial, dial.turned),
-    (properties.on_toggle, switched),
+    (edit_callbacks.on_change, setting_changed),
+    (edit_callbacks.on_dial, dial.softness_changed),
+    (properties.on_toggle, enabled_changed),
     (properties.on_preview, preview_changed),
-    (properties.on_mount, mounted),
+    (properties.on_mount, body_chosen),
     (saved_rigs.on_rig, rig_changed),
     (saved_rigs.on_hung, anchors.remember),
-    (saved_keyframed.on_edit, keyframed_events.edited),
+    (saved_keyframed.on_edit, keyframed_events.setting_edited),
 )
 
 

@@ -18,11 +18,11 @@ from ..saved import restarts
 from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.mesh import active_attribute
-from . import building, contact, keyframed, riding, session, skin, together, validity
+from . import building, contact, joint_simulation, keyframed, riding, session, skin, validity
 from .build_settings import BuildSettings
-from .events import DOES, happened
+from .events import EFFECT_HANDLERS, report_event
 from .flesh import Flesh
-from .registers import alive
+from .registers import is_alive
 from .session import register
 
 # adding and simulating ------------------------------------------------------------------------------------------------
@@ -41,8 +41,8 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         )
     view_layer.update()
     had = obj.thew.made.flesh
-    bind_pose = BindPose.saved(obj) if had else BindPose.read(found, scene)
-    build_settings = BuildSettings.of(obj, scene, bind_pose.guessed_height)
+    bind_pose = BindPose.from_saved(obj) if had else BindPose.read(found, scene)
+    build_settings = BuildSettings.from_object(obj, scene, bind_pose.guessed_height)
     simulation = build_settings.simulation.replace(method=method or build_settings.method)
     build_settings = replace(
         build_settings, cells_across=cells_across or build_settings.cells_across, simulation=simulation
@@ -51,13 +51,13 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     build_settings = replace(build_settings, restarts=tuple(sorted({*build_settings.restarts, *cuts})))
     frames = _live_frames(obj, scene) if simulate else None
     if had:
-        modifier.adopt(obj)
-    placed = modifier.by_id(obj, obj.thew.made.modifier) is not None
+        modifier.note_modifier(obj)
+    placed = modifier.modifier_by_id(obj, obj.thew.made.modifier) is not None
     placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid
-    placed = placed and not (modifier.is_former(obj) or modifier.parts_chain(obj))
+    placed = placed and not (modifier.is_former_flesh(obj) or modifier.splits_chain(obj))
     if not placed:
         modifier.check_place(obj, found.modifier)
-    flesh = register.of(obj) if had else Flesh()
+    flesh = register.state_of(obj) if had else Flesh()
     yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
@@ -69,10 +69,10 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         restarts.add(settings, cuts)
         register.keep(obj, flesh)
     if not placed:
-        modifier.insert(obj, modifier.by_id(obj, found.modifier.persistent_uid))
+        modifier.insert(obj, modifier.modifier_by_id(obj, found.modifier.persistent_uid))
     made.shows_bake = False
     settings.enabled = True
-    flesh_map.fill(obj, found.armature, flesh_map.automatic(flesh))
+    flesh_map.fill(obj, found.armature, flesh_map.automatic_map(flesh))
     apply_state(obj)
     settle(obj, flesh, scene)
     return flesh
@@ -89,11 +89,11 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
     live = obj.thew.frames(scene)
-    own = range_given(obj, live, start, end)
+    own = live_range(obj, live, start, end)
     frames = groups.frames(obj, scene, own)
-    flesh = register.of(obj)
-    build_settings = replace(BuildSettings.of(obj, scene), live=frames)
-    bind_pose = BindPose.saved(obj)
+    flesh = register.state_of(obj)
+    build_settings = replace(BuildSettings.from_object(obj, scene), live=frames)
+    bind_pose = BindPose.from_saved(obj)
     yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
     settings = obj.thew
     settings.settled = False
@@ -103,7 +103,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     settings.made.shows_bake = False
     settings.enabled = True
     if settings.made.flesh_map:
-        flesh_map.fill(obj, found.armature, flesh_map.automatic(flesh))
+        flesh_map.fill(obj, found.armature, flesh_map.automatic_map(flesh))
     apply_state(obj)
     settle(obj, flesh, scene)
     return flesh
@@ -116,18 +116,18 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
     see `building.build`.
     """
     still = obj.thew.settled if still is None else still
-    build_settings = BuildSettings.of(obj, scene)
+    build_settings = BuildSettings.from_object(obj, scene)
     frames = _live_frames(obj, scene)
     known = validity.motion_holds(obj, flesh, build_settings, frames)
     if known and flesh.clip_end > frames[1] and not validity.same_but_range(flesh, build_settings):
         known = False  # the range was shortened: simulate only what is left of it
     if known and validity.mesh_holds(obj, flesh) and not build_settings.others:
-        place = building.placed(flesh.character, flesh.bind_pose, build_settings)
-        rigs = rigging.resolve(obj, flesh.character, flesh.bind_pose, place)
+        place = building.body_place(flesh.character, flesh.bind_pose, build_settings)
+        rigs = rigging.resolve_rigs(obj, flesh.character, flesh.bind_pose, place)
         parts = flesh.character, flesh.bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still)
     else:
-        found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
+        found, bind_pose = reading.subject(obj, view_layer), BindPose.from_saved(obj)
         trust = known or bool(build_settings.others)
         yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe)
     settle(obj, flesh, scene)
@@ -137,11 +137,11 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
 def build(
     flesh: Flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust=False, still=False, believe=False
 ) -> Task:
-    """Builds as `together.build`, and shows the result on all objects that were simulated along."""
+    """Builds as `joint_simulation.build`, and shows the result on all objects that were simulated along."""
     given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
-    others = yield from together.build(flesh, *given)
+    others = yield from joint_simulation.build(flesh, *given)
     for other, its in others:
-        if not alive(other):
+        if not is_alive(other):
             continue  # deleted meanwhile
         if session.is_shown(other):
             settle(other, its, scene)
@@ -150,11 +150,11 @@ def build(
 
 
 def _live_frames(obj, scene) -> tuple[int, int]:
-    range_given(obj, obj.thew.frames(scene))
+    live_range(obj, obj.thew.frames(scene))
     return groups.frames(obj, scene)
 
 
-def range_given(obj, live: tuple[int, int], start: int | None = None, end: int | None = None) -> tuple[int, int]:
+def live_range(obj, live: tuple[int, int], start: int | None = None, end: int | None = None) -> tuple[int, int]:
     """Returns a range of frames, where None its ends are those of `live`; refuses one without frames."""
     start, end = live[0] if start is None else start, live[1] if end is None else end
     if end < start:
@@ -167,10 +167,10 @@ def check_flesh(obj) -> None:
     reading.check_editable(obj)
     if not obj.thew.made.flesh:
         raise Refusal(f"{describe(obj)} has no flesh: press Add Flesh first")
-    modifier.adopt(obj)
-    if modifier.by_id(obj, obj.thew.made.modifier) is None:
+    modifier.note_modifier(obj)
+    if modifier.modifier_by_id(obj, obj.thew.made.modifier) is None:
         raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Add Flesh again, or Remove")
-    if modifier.is_former(obj):
+    if modifier.is_former_flesh(obj):
         modifier.migrate(obj)
         apply_state(obj)
 
@@ -179,28 +179,28 @@ def rest(obj, scene, view_layer) -> Task:
     """Builds a task that shows the flesh at rest in Blender's present pose, pushed by the rigs; returns the `Flesh`."""
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
-    flesh = register.of(obj)
+    flesh = register.state_of(obj)
     view_layer.update()
-    build_settings, bind_pose = BuildSettings.of(obj, scene), BindPose.saved(obj)
-    if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.renamed(obj, flesh):
+    build_settings, bind_pose = BuildSettings.from_object(obj, scene), BindPose.from_saved(obj)
+    if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.names_changed(obj, flesh):
         yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None, still=True)
     elif flesh.build_settings != build_settings:
-        rigs = rigging.resolve(
-            obj, flesh.character, bind_pose, building.placed(flesh.character, bind_pose, build_settings)
+        rigs = rigging.resolve_rigs(
+            obj, flesh.character, bind_pose, building.body_place(flesh.character, bind_pose, build_settings)
         )
         parts = flesh.character, bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still=True)
-    with poses.shown([found.armature, found.obj]):
+    with poses.show_hidden([found.armature, found.obj]):
         view_layer.update()
         pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current, with_contact=True)
-    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), collided=pose.colliders)
+    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.rig_forces(obj, pose.controls), collided=pose.colliders)
     settings = obj.thew
     settings.made.shows_bake = False
     settings.enabled = settings.settled = True
     apply_state(obj)
     note(obj, flesh)
     session.write(obj, flesh, offsets, scene)
-    happened(obj, flesh, Event.POSE_SHOWN)
+    report_event(obj, flesh, Event.POSE_SHOWN)
     return flesh
 
 
@@ -209,18 +209,18 @@ def with_body(obj, scene, view_layer) -> Flesh:
     renamed.
     """
     check_flesh(obj)
-    flesh = register.of(obj)
-    if flesh.body is None or validity.renamed(obj, flesh):
-        found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
-        build_settings = BuildSettings.of(obj, scene)
+    flesh = register.state_of(obj)
+    if flesh.body is None or validity.names_changed(obj, flesh):
+        found, bind_pose = reading.subject(obj, view_layer), BindPose.from_saved(obj)
+        build_settings = BuildSettings.from_object(obj, scene)
         finish(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None))
     return flesh
 
 
 def settle(obj, flesh, scene) -> None:
     """Finishes a build: renews the node tree, the notes and the flesh of the current frame."""
-    modifier.renew(obj)
-    happened(obj, flesh, Event.ACCEPTED)
+    modifier.renew_tree(obj)
+    report_event(obj, flesh, Event.ACCEPTED)
     note(obj, flesh)
     session.present(obj, flesh, scene)
 
@@ -228,13 +228,13 @@ def settle(obj, flesh, scene) -> None:
 def note(obj, flesh) -> None:
     """Stores the notes on the flesh with the object."""
     obj.thew.made.notes = "\n".join([*notes_of(flesh, obj.thew.preview_mode), *contact.notes(flesh)])
-    rigging.tell_problems(obj, flesh.rig_problems, flesh.pushing.notes)
+    rigging.store_problems(obj, flesh.rig_problems, flesh.pushing.notes)
 
 
 def refuse(obj, flesh, error: BaseException) -> None:
     """Shows the plain armature of an object that can no longer have flesh, and reports why."""
     fail(obj, flesh, error)
-    happened(obj, flesh, Event.REFUSED)
+    report_event(obj, flesh, Event.REFUSED)
 
 
 def fail(obj, flesh, error: BaseException) -> None:
@@ -250,12 +250,12 @@ def fail(obj, flesh, error: BaseException) -> None:
 
 def apply_state(obj) -> None:
     """Switches modifiers and baked keys to match the settings: live flesh, the bake, or the plain skin."""
-    known = register.known(obj)
+    known = register.known_state(obj)
     if not skin.switch(obj, known is None or known.condition.switch is Switch.ON):
         session.hide(obj, known)
 
 
-DOES[Flesh, Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
+EFFECT_HANDLERS[Flesh, Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
 
 
 # removing -------------------------------------------------------------------------------------------------------------
@@ -271,8 +271,8 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     name = describe(obj)
     if (
         not (made.flesh or made.rides or made.keyframed)
-        and not bakes.said(obj)
-        and not modifier.ours(obj)
+        and not bakes.bake_descriptions(obj)
+        and not modifier.thew_modifiers(obj)
         and not (remove_rigs and len(obj.thew.rigs))
     ):
         raise Refusal(f"{name} has no flesh: nothing to remove")
@@ -284,13 +284,13 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
         return keyframed.remove(obj)
     sentences = []
     if made.flesh:
-        if modifier.by_id(obj, made.armature_modifier) is None:
+        if modifier.modifier_by_id(obj, made.armature_modifier) is None:
             sentences.append(f"The Armature modifier that the flesh of {name} followed was no longer there")
-        sentences += flesh_map.remove_untouched(obj, reading.armature_of(obj))
+        sentences += flesh_map.remove_unpainted(obj, reading.armature_of(obj))
     if remove_rigs:
         rigging.clear(obj)
     elif len(obj.thew.rigs):
         sentences.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
     sentences += riding.dismount_all(obj)
     cache_files.forget(obj)
-    return [*skin.leave(obj, "its armature moves it again"), *sentences]
+    return [*skin.remove_thew(obj, "its armature moves it again"), *sentences]

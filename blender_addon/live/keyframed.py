@@ -13,38 +13,38 @@ import bpy
 
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.inbetween import Inbetween
-from ..logic.keyframes import Plan
+from ..logic.keyframes import KeyframePlan
 from ..logic.names import describe
-from ..logic.native import EXPECTED, core
-from ..logic.states import UNREAD, Build, Condition, Event, Mesh
+from ..logic.native import EXPECTED_ERRORS, core
+from ..logic.states import UNREAD_CONDITION, Build, Condition, Event, Mesh
 from ..logic.tasks import Progress, Task, Work
 from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, keyframe_times, modifier, reading
-from ..scene.keyframe_shapes import Shapes
+from ..scene.keyframe_shapes import MeshShapes
 from . import skin
-from .events import happened
+from .events import report_event
 from .registers import Register
 
 
 @dataclass
-class Known:
+class KeyframedState:
     """State of one object between two frames."""
 
-    condition: Condition = UNREAD  # changed by `events.happened` alone
+    condition: Condition = UNREAD_CONDITION  # changed by `events.report_event` alone
     motion: Inbetween | None = None
-    shapes: Shapes | None = None  # the shape keys that it was built from
+    shapes: MeshShapes | None = None  # the shape keys that it was built from
     structure: tuple = ()  # the other inputs of the build
-    plan: Plan | None = None  # present settings
+    plan: KeyframePlan | None = None  # present settings
     tried: tuple = ()  # inputs of the last failed build
     problem: str = ""  # why the view differs from the settings, a sentence
 
     @property
-    def doubtful(self) -> bool:
+    def is_doubtful(self) -> bool:
         """Returns whether the motion may not be that of the mesh as it is."""
         return self.condition.mesh is Mesh.TOUCHED or self.condition.build is Build.FAILED
 
 
-register = Register(Known, lambda obj: obj.thew.made.keyframed)
+register = Register(KeyframedState, lambda obj: obj.thew.made.keyframed)
 
 
 def is_live(obj: bpy.types.Object) -> bool:
@@ -61,7 +61,7 @@ def is_shown(obj: bpy.types.Object) -> bool:
 # building -------------------------------------------------------------------------------------------------------------
 
 
-def built(obj: bpy.types.Object, plan: Plan, shapes: Shapes) -> Task:
+def build_motion(obj: bpy.types.Object, plan: KeyframePlan, shapes: MeshShapes) -> Task:
     """Builds a task that returns the motion of a plan; changes nothing."""
     core_module, name = core(), describe(obj)
     return (
@@ -81,17 +81,17 @@ def compute(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     plan = keyframe_shapes.plan_of(obj, scene)
     yield Progress(0.0, "Reading the shape keys")
     shapes = keyframe_shapes.shapes_of(obj, plan)
-    motion = yield from built(obj, plan, shapes)
+    motion = yield from build_motion(obj, plan, shapes)
     take(obj, scene, plan, shapes, motion)
     return motion
 
 
-def take(obj, scene, plan: Plan, shapes: Shapes, motion: Inbetween) -> None:
+def take(obj, scene, plan: KeyframePlan, shapes: MeshShapes, motion: Inbetween) -> None:
     """Takes over a finished build, and shows it from now on."""
-    known = register.of(obj)
+    known = register.state_of(obj)
     known.motion, known.shapes, known.structure, known.plan = motion, shapes, plan.structure(), plan
-    happened(obj, known, Event.MESH_READ)
-    happened(obj, known, Event.CLIP_MADE)
+    report_event(obj, known, Event.MESH_READ)
+    report_event(obj, known, Event.CLIP_MADE)
     keyframe_shapes.remember(obj)
     tell(obj, known, "")
     refresh(obj, scene, known)
@@ -99,7 +99,7 @@ def take(obj, scene, plan: Plan, shapes: Shapes, motion: Inbetween) -> None:
         write(obj, known, scene)
 
 
-def tell(obj: bpy.types.Object, known: Known, problem: str) -> None:
+def tell(obj: bpy.types.Object, known: KeyframedState, problem: str) -> None:
     """Stores the notes of the motion with the object, and prints a new problem once."""
     problem = sentence(problem) if problem else ""
     notes = "\n".join([*(known.motion.notes if known.motion is not None else ()), *([problem] if problem else [])])
@@ -110,26 +110,26 @@ def tell(obj: bpy.types.Object, known: Known, problem: str) -> None:
         obj.thew.made.notes = notes
 
 
-def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None = None) -> str:
+def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: KeyframedState | None = None) -> str:
     """Applies the settings to the motion where that is quick: returns "" when done, "BUILD" where a build is needed.
 
     Raises a `Refusal` where the settings define no motion, and a native error where the core rejects them.
     """
-    known = known or register.of(obj)
-    if known.doubtful:
+    known = known or register.state_of(obj)
+    if known.is_doubtful:
         keyframe_shapes.remember(obj)
     plan = keyframe_shapes.plan_of(obj, scene)
     if known.motion is None or plan.structure() != known.structure:
         return "BUILD"
-    if known.doubtful or plan.groups() != known.plan.groups():
+    if known.is_doubtful or plan.groups() != known.plan.groups():
         shapes = keyframe_shapes.shapes_of(obj, plan)
         if shapes.digest != known.shapes.digest:
-            if not quick(known, shapes, plan):
+            if not changes_groups_only(known, shapes, plan):
                 return "BUILD"
             known.motion.adjust(plan, shapes)
             known.shapes, known.plan = shapes, plan
-        happened(obj, known, Event.MESH_READ)
-        happened(obj, known, Event.CLIP_MADE)
+        report_event(obj, known, Event.MESH_READ)
+        report_event(obj, known, Event.CLIP_MADE)
     if plan != known.plan:
         known.motion.adjust(plan)
         known.plan = plan
@@ -137,7 +137,7 @@ def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None =
     return ""
 
 
-def quick(known: Known, shapes: Shapes, plan: Plan) -> bool:
+def changes_groups_only(known: KeyframedState, shapes: MeshShapes, plan: KeyframePlan) -> bool:
     """Returns whether the new shapes differ from the built ones in vertex groups alone, and none of these fixes vertices."""
     old = known.shapes
     if old.basis.shape != shapes.basis.shape or old.triangles.shape != shapes.triangles.shape:
@@ -151,7 +151,7 @@ def quick(known: Known, shapes: Shapes, plan: Plan) -> bool:
     return same and bool((old.triangles == shapes.triangles).all())
 
 
-def attempt(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
+def build_inputs(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
     """Returns the inputs of a build."""
     plan = keyframe_shapes.plan_of(obj, scene)
     return plan, keyframe_shapes.shapes_of(obj, plan).digest
@@ -159,34 +159,34 @@ def attempt(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
 
 def update(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     """Builds a task that makes the needed build, once: a failure is reported, and not tried again before something changes."""
-    known = register.of(obj)
+    known = register.state_of(obj)
     try:
         if refresh(obj, scene, known) == "BUILD":
-            if known.condition.build is Build.FAILED and known.tried == attempt(obj, scene):
+            if known.condition.build is Build.FAILED and known.tried == build_inputs(obj, scene):
                 return
             yield from compute(obj, scene)
         elif known.problem:
             tell(obj, known, "")
     except Cancelled:
         raise
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         fail(obj, scene, known, error)
 
 
-def fail(obj, scene, known: Known, error: BaseException) -> None:
+def fail(obj, scene, known: KeyframedState, error: BaseException) -> None:
     """Reports a failed build; the last motion stays in use where it still fits."""
     try:
-        known.tried = attempt(obj, scene)
-    except EXPECTED:
+        known.tried = build_inputs(obj, scene)
+    except EXPECTED_ERRORS:
         known.tried = ()
-    happened(obj, known, Event.FAILED)
+    report_event(obj, known, Event.FAILED)
     tell(obj, known, str(error))
 
 
 # what is shown --------------------------------------------------------------------------------------------------------
 
 
-def write(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, plain: bool | None = None) -> None:
+def write(obj: bpy.types.Object, known: KeyframedState, scene: bpy.types.Scene, plain: bool | None = None) -> None:
     """Shows the motion at the scene's frame; `plain`: the plain curves, for comparison (None: as the artist chose)."""
     motion, mesh = known.motion, obj.data
     if motion is None or len(motion.surface.basis) != len(mesh.vertices):
@@ -195,14 +195,14 @@ def write(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, plain: bo
     plain = obj.thew.keyframed.plain if plain is None else plain
     try:
         offsets = motion.offsets(curve_time(scene), plain)
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         hide(obj)
         tell(obj, known, str(error))
         return
     show(obj, known, scene, offsets)
 
 
-def show(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, offsets) -> None:
+def show(obj: bpy.types.Object, known: KeyframedState, scene: bpy.types.Scene, offsets) -> None:
     """Shows `offsets` float32[n, 3], object space, at the scene's frame."""
     skin.show(obj, known, offsets, scene.frame_current_final)
 
@@ -210,7 +210,7 @@ def show(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, offsets) -
 def hide(obj: bpy.types.Object) -> None:
     """Shows the mesh without the motion."""
     if not reading.is_shared(obj.data):
-        skin.clear(obj, register.of(obj))
+        skin.clear(obj, register.state_of(obj))
 
 
 def apply_state(obj: bpy.types.Object) -> None:
@@ -220,16 +220,16 @@ def apply_state(obj: bpy.types.Object) -> None:
         hide(obj)
 
 
-def ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
+def is_ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     """Returns whether the motion matches the settings, after quick changes; reports why not. False: a build is needed."""
-    known = register.of(obj)
+    known = register.state_of(obj)
     try:
         keyframe_shapes.check_mesh(obj)
-        if modifier.by_id(obj, obj.thew.made.modifier) is None:
+        if modifier.modifier_by_id(obj, obj.thew.made.modifier) is None:
             raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Compute, which makes it again")
         if refresh(obj, scene, known) == "BUILD":
             return False
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         tell(obj, known, str(error))
         return True  # a build would not help
     if known.problem:
@@ -237,22 +237,22 @@ def ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     return True
 
 
-def fits(obj: bpy.types.Object, known: Known) -> bool:
+def can_show(obj: bpy.types.Object, known: KeyframedState) -> bool:
     """Returns whether the built motion can be shown on the present mesh, if only as the last good one."""
     return known.motion is not None and len(known.motion.surface.basis) == len(obj.data.vertices)
 
 
-def current(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
+def bring_up_to_date(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     """Builds a task that brings the motion up to date with the settings, or raises the reason why that fails."""
-    checked(obj)
+    check_keyframed(obj)
     keyframe_shapes.check_mesh(obj)
-    known = register.of(obj)
-    happened(obj, known, Event.MESH_TOUCHED)
+    known = register.state_of(obj)
+    report_event(obj, known, Event.MESH_TOUCHED)
     if refresh(obj, scene, known) == "BUILD":
         yield from compute(obj, scene)
 
 
-def checked(obj: bpy.types.Object | None) -> None:
+def check_keyframed(obj: bpy.types.Object | None) -> None:
     """Refuses an object without keyframed flesh."""
     reading.check_editable(obj)
     if not obj.thew.made.keyframed:
@@ -271,4 +271,4 @@ def remove(obj: bpy.types.Object, finished: bool = False) -> list[str]:
         keyframe_shapes.mute(obj, False)
     keyframe_times.remove(obj)
     obj.thew.keyframed.keyframes.clear()
-    return skin.leave(obj, "" if finished else "its own shape keys count again")
+    return skin.remove_thew(obj, "" if finished else "its own shape keys count again")

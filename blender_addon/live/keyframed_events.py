@@ -13,15 +13,15 @@ from ..logic.states import Event, Mesh
 from ..logic.tasks import finish
 from ..scene import keyframe_shapes, modifier, poses, windows
 from . import keyframed, rendering, updates
-from .events import happened
+from .events import report_event
 from .keyframed import register as moving
 
 #: Seconds without a change before a build starts. A dragged value changes with every redraw, 30 to 60 times a second; a hand that
 #: rests for so long has let go.
-PATIENCE = 0.2
+EDIT_DELAY = 0.2
 
 #: Session ids of the objects whose build was cancelled, until their next edit.
-hushed: set[int] = set()
+muted_objects: set[int] = set()
 
 # frames ---------------------------------------------------------------------------------------------------------------
 
@@ -31,42 +31,42 @@ def look_up(scene) -> None:
     objects = moving.objects(scene)
     if not objects:
         return
-    if windows.headless() and not updates.state.rendering:
-        notice()
+    if windows.is_headless() and not updates.state.rendering:
+        notice_edits()
     for obj in objects:
         present(obj, scene)
 
 
-def evaluated(scene) -> None:
+def note_evaluation(scene) -> None:
     """Notes that Blender has evaluated the writes for this frame: the next update of the mesh is somebody's edit."""
     for obj in moving.objects(scene):
-        happened(obj, moving.of(obj), Event.EVALUATED)
+        report_event(obj, moving.state_of(obj), Event.EVALUATED)
 
 
-def notice() -> None:
+def notice_edits() -> None:
     """Marks meshes that a script may have edited since Blender's last evaluation; for use without a window, which gets no updates."""
     pending = bpy.context.view_layer.depsgraph
     if pending is not None and (pending.id_type_updated("MESH") or pending.id_type_updated("KEY")):
-        for obj in moving.everywhere():
-            happened(obj, moving.of(obj), Event.MESH_TOUCHED)
+        for obj in moving.all_objects():
+            report_event(obj, moving.state_of(obj), Event.MESH_TOUCHED)
 
 
 def present(obj: bpy.types.Object, scene) -> None:
     """Shows the motion of one object at the scene's frame, brought up to date; a needed build runs at once or is scheduled."""
-    known = moving.of(obj)
+    known = moving.state_of(obj)
     if not keyframed.is_shown(obj):
         if keyframed.is_live(obj):
             keyframed.hide(obj)
         if known.condition.mesh is Mesh.TOUCHED and obj.mode == "OBJECT":
             keyframe_shapes.remember(obj)  # shape keys may be renamed and sculpted whatever the view shows
         return
-    if not keyframed.ready(obj, scene):
-        if windows.headless() or updates.state.rendering:
-            with rendering.shown_progress() as progress:
+    if not keyframed.is_ready(obj, scene):
+        if windows.is_headless() or updates.state.rendering:
+            with rendering.show_progress() as progress:
                 finish(keyframed.update(obj, scene), progress)
-        elif obj.session_uid not in hushed:
+        elif obj.session_uid not in muted_objects:
             wait(obj)
-    if keyframed.fits(obj, known):
+    if keyframed.can_show(obj, known):
         keyframed.write(obj, known, scene, False if updates.state.rendering else None)
     else:
         keyframed.hide(obj)
@@ -75,20 +75,20 @@ def present(obj: bpy.types.Object, scene) -> None:
 # edits ----------------------------------------------------------------------------------------------------------------
 
 
-def edited(obj: bpy.types.Object) -> None:
+def setting_edited(obj: bpy.types.Object) -> None:
     """Shows the effect of a setting that was edited by hand or by a script."""
-    hushed.discard(obj.session_uid)
-    if not obj.thew.made.keyframed or poses.busy or rendering.elsewhere():
+    muted_objects.discard(obj.session_uid)
+    if not obj.thew.made.keyframed or poses.silence_depth or rendering.is_other_thread():
         return
     keyframe_shapes.mute(obj, obj.thew.enabled)
     if not keyframed.is_shown(obj):
         return
-    known = moving.of(obj)
-    if not keyframed.ready(obj, bpy.context.scene):
-        if not windows.headless():
+    known = moving.state_of(obj)
+    if not keyframed.is_ready(obj, bpy.context.scene):
+        if not windows.is_headless():
             wait(obj)  # without a window the next frame that is looked up builds it
         return
-    if keyframed.fits(obj, known):
+    if keyframed.can_show(obj, known):
         keyframed.write(obj, known, bpy.context.scene)
 
 
@@ -99,24 +99,26 @@ def after_update(scene, depsgraph) -> None:
         return
     touched = {update.id.original.session_uid for update in depsgraph.updates if is_geometry(update)}
     for obj in objects:
-        known = moving.of(obj)
+        known = moving.state_of(obj)
         ids = {obj.data.session_uid}
         if obj.data.shape_keys is not None:
             ids.add(obj.data.shape_keys.session_uid)
         if ids & touched:
-            happened(obj, known, Event.MESH_UPDATED)
-        if windows.headless() or windows.playing():
+            report_event(obj, known, Event.MESH_UPDATED)
+        if windows.is_headless() or windows.is_playing():
             continue  # the next frame that is looked up handles it
         if keyframed.is_live(obj) and not keyframed.is_shown(obj):
             keyframed.hide(obj)
             continue
         before = known.plan, known.condition.mesh
-        if not keyframed.is_shown(obj) or windows.stroking():
+        if not keyframed.is_shown(obj) or windows.is_stroking():
             continue
-        if not keyframed.ready(obj, scene):
-            if obj.session_uid not in hushed:
+        if not keyframed.is_ready(obj, scene):
+            if obj.session_uid not in muted_objects:
                 wait(obj)
-        elif (before != (known.plan, Mesh.READ) or modifier.written(obj.data) is None) and keyframed.fits(obj, known):
+        elif (before != (known.plan, Mesh.READ) or modifier.written_offsets(obj.data) is None) and keyframed.can_show(
+            obj, known
+        ):
             keyframed.write(obj, known, scene)
 
 
@@ -125,9 +127,9 @@ def is_geometry(update) -> bool:
     return isinstance(update.id, (bpy.types.Mesh, bpy.types.Key))
 
 
-def switched(obj: bpy.types.Object) -> None:
+def enabled_changed(obj: bpy.types.Object) -> None:
     """Reacts to the motion being switched on or off."""
-    if obj.thew.made.keyframed and not poses.busy:
+    if obj.thew.made.keyframed and not poses.silence_depth:
         keyframed.apply_state(obj)
         present(obj, bpy.context.scene)
 
@@ -139,11 +141,11 @@ def wait(obj: bpy.types.Object) -> None:
     """Schedules a build of `obj` for when nothing has changed for a moment; one under way would be out of date."""
     if updates.state.worked == obj:
         updates.state.stepper.cancel()
-    updates.wait_for(obj, PATIENCE)
+    updates.wait_for(obj, EDIT_DELAY)
 
 
 def stop() -> None:
     """Drops the build under way and those that wait; they start again only after an edit."""
-    for obj in moving.everywhere():
-        if updates.drop(obj):
-            hushed.add(obj.session_uid)
+    for obj in moving.all_objects():
+        if updates.drop_update(obj):
+            muted_objects.add(obj.session_uid)

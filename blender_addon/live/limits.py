@@ -12,37 +12,37 @@ from typing import Any
 import numpy as np
 
 from ..logic import cells, modal
+from ..logic.mapped_clips import CycleClip, LeadClip
 from ..logic.native import core
-from ..logic.played import Led, Played
 
 #: Most frames that are examined, those with the most inverted cells first: flesh of a thousand cells comes to rest in 5 to 10 ms.
 #: With more candidates the count can be too low, never too high.
-LOOKED_AT = 24
+MAX_EXAMINED_FRAMES = 24
 
 
-def limited(built: Any, clip: Any) -> int:
+def motion_inversions(built: Any, clip: Any) -> int:
     """Returns the most cells that the motion alone inverts in any frame of a clip of `built`."""
     settings = built.build_settings
     if settings.method == modal.METHOD:
-        return cells.inverted(clip)
-    counts = turned_over(clip, len(built.motion.maps) - 1)
-    order = np.argsort(-counts, kind="stable")[:LOOKED_AT]
+        return cells.max_inverted_cells(clip)
+    counts = inverted_counts(clip, len(built.motion.maps) - 1)
+    order = np.argsort(-counts, kind="stable")[:MAX_EXAMINED_FRAMES]
     resting, most = None, 0
     for index in order:
         if counts[index] <= most:
             break
         if resting is None:
-            resting = core().Simulation(built.body, settings=settings.damped(built.body))
+            resting = core().Simulation(built.body, settings=settings.with_damping(built.body))
         resting.reset(built.place.maps(built.motion.maps[index]))
         most = max(most, int(counts[index]) - built.body.inverted_cells(resting.lattice_positions()))
     return most
 
 
-def turned_over(clip: Any, frames: int) -> np.ndarray:
+def inverted_counts(clip: Any, frames: int) -> np.ndarray:
     """Returns the number of inverted cells in each of the `frames` that a clip shows, [f]; 0 where a simulated frame repeats."""
     known, counts, seen = {}, np.zeros(frames, dtype=int), set()
     for index in range(frames):
-        of, at = clip.simulated(index) if isinstance(clip, (Played, Led)) else (clip, index)
+        of, at = clip.simulated_at(index) if isinstance(clip, (CycleClip, LeadClip)) else (clip, index)
         every = known.setdefault(id(of), np.asarray(of.inverted_cells))
         if (id(of), at) not in seen and at < len(every):
             counts[index] = every[at]

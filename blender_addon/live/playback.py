@@ -15,25 +15,25 @@ from ..logic.states import Event, Motion
 from ..rigs import rigging
 from ..scene import poses, reading, windows
 from . import keyframed, keyframed_events, rendering, resting, session, updates
-from .events import happened
+from .events import report_event
 from .session import register as fleshes
 
 
 @persistent
 def before_frame(scene, _depsgraph=None):
     """Shows every live object's flesh at the frame that Blender is about to evaluate."""
-    if rendering.elsewhere():
+    if rendering.is_other_thread():
         seen = any(session.is_shown(obj, updates.state.rendering) for obj in fleshes.objects(scene))
         seen = seen or any(keyframed.is_shown(obj) for obj in keyframed.register.objects(scene))
-        if seen and not rendering.on_main(lambda: show_frame(scene)):
-            rendering.missed(scene.frame_current)
+        if seen and not rendering.run_on_main(lambda: show_frame(scene)):
+            rendering.report_missed_frame(scene.frame_current)
     elif not updates.state.rendered_elsewhere:
         show_frame(scene)
 
 
 def show_frame(scene) -> None:
     """Writes the offsets of all objects of the scene at its frame; while poses are read, those of keyframed flesh alone."""
-    if not poses.busy:
+    if not poses.silence_depth:
         look_up(scene)
     keyframed_events.look_up(scene)
 
@@ -43,13 +43,13 @@ def look_up(scene) -> None:
     objects = fleshes.objects(scene)
     if not objects:
         return
-    if windows.headless() and not updates.state.rendering:
-        session.notice(objects, bpy.context.view_layer.depsgraph)
+    if windows.is_headless() and not updates.state.rendering:
+        session.notice_edits(objects, bpy.context.view_layer.depsgraph)
     for obj in objects:
         if not session.is_shown(obj, updates.state.rendering):
             continue
-        flesh = fleshes.of(obj)
-        ready = updates.ready(obj, scene, flesh)
+        flesh = fleshes.state_of(obj)
+        ready = updates.is_ready(obj, scene, flesh)
         if not updates.state.rendering and session.show_arriving(obj, flesh, scene):
             continue
         if not ready:
@@ -64,44 +64,52 @@ def look_up(scene) -> None:
 @persistent
 def after_frame(scene, depsgraph=None):
     """Handles characters whose evaluated pose was not simulated for this frame."""
-    if rendering.elsewhere():
-        if any(resting.unforeseen(obj, scene, depsgraph, updates.state.rendering) for obj in fleshes.objects(scene)):
-            rendering.on_main(lambda: compare(scene, depsgraph))
-    elif not poses.busy and not updates.state.rendered_elsewhere:
+    if rendering.is_other_thread():
+        if any(
+            resting.mismatch_reason(obj, scene, depsgraph, updates.state.rendering) for obj in fleshes.objects(scene)
+        ):
+            rendering.run_on_main(lambda: compare(scene, depsgraph))
+    elif not poses.silence_depth and not updates.state.rendered_elsewhere:
         compare(scene, depsgraph or bpy.context.view_layer.depsgraph)
-    keyframed_events.evaluated(scene)
+    keyframed_events.note_evaluation(scene)
 
 
 def compare(scene, depsgraph) -> None:
     """Simulates evaluated poses that differ from the simulated ones (without a window), or shows flesh at rest in them."""
     again = []
     for obj in fleshes.objects(scene):
-        flesh = fleshes.known(obj)
-        if flesh is None or flesh.clip is None or (not updates.state.rendering and session.arrives(obj, flesh, scene)):
+        flesh = fleshes.known_state(obj)
+        if (
+            flesh is None
+            or flesh.clip is None
+            or (not updates.state.rendering and session.is_arriving(obj, flesh, scene))
+        ):
             continue
-        if flesh.motion.moving and not updates.state.rendering and not windows.playing():
+        if flesh.motion.moving and not updates.state.rendering and not windows.is_playing():
             rigging.follow_controls(obj)
-        what = resting.unforeseen(obj, scene, depsgraph, updates.state.rendering)
+        what = resting.mismatch_reason(obj, scene, depsgraph, updates.state.rendering)
         differs = what in {"changed", "displaced"}
         read_now = differs and updates.may_read(obj, flesh)
         if differs:
-            happened(obj, flesh, Event.POSE_DIFFERS)
+            report_event(obj, flesh, Event.POSE_DIFFERS)
             if (
-                flesh.restored and not windows.headless()
+                flesh.restored and not windows.is_headless()
             ):  # a pose from the disk cache, which nobody has changed under the hand
                 flesh.restored = False
                 updates.wait(obj)
         if read_now:
             again.append(obj)
         elif what == "displaced":
-            resting.tell_displaced(flesh, scene, depsgraph)
+            resting.report_displaced(flesh, scene, depsgraph)
         elif what:
             found = reading.armature_modifier(obj)
             if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
-                flesh.problem = resting.CHANGED
-        elif flesh.problem == resting.CHANGED and flesh.condition.motion is Motion.READ:
+                flesh.problem = resting.POSE_CHANGED_TEXT
+        elif flesh.problem == resting.POSE_CHANGED_TEXT and flesh.condition.motion is Motion.READ:
             flesh.problem = ""  # the pose under the hand, which was not keyed, is gone
-        happened(obj, flesh, Event.EVALUATED)  # Blender evaluates the writes for this frame by now, or right after this
+        report_event(
+            obj, flesh, Event.EVALUATED
+        )  # Blender evaluates the writes for this frame by now, or right after this
     if again:
         updates.state.read_again.update(obj.session_uid for obj in again)
         look_up(scene)

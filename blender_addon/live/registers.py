@@ -13,7 +13,7 @@ from ..scene import reading
 Life = TypeVar("Life")
 
 
-def alive(obj: bpy.types.Object) -> bool:
+def is_alive(obj: bpy.types.Object) -> bool:
     """Returns whether a stored reference still leads to an object."""
     try:
         return obj.session_uid != 0
@@ -30,15 +30,15 @@ class Register(Generic[Life]):
         self._objects: list[bpy.types.Object] | None = None
         self._scenes: dict[int, list[bpy.types.Object]] = {}  # those of each scene, by its session id
         self._count = -1
-        EVERY.append(self)
+        REGISTERS.append(self)
 
-    def of(self, obj: bpy.types.Object) -> Life:
+    def state_of(self, obj: bpy.types.Object) -> Life:
         """Returns what is kept of an object; at first that of one of which nothing is known."""
         if obj.session_uid not in self._lives:
             self._lives[obj.session_uid] = self.make()
         return self._lives[obj.session_uid]
 
-    def known(self, obj: bpy.types.Object) -> Life | None:
+    def known_state(self, obj: bpy.types.Object) -> Life | None:
         """Returns what is kept of an object, or None where nothing is."""
         return self._lives.get(obj.session_uid)
 
@@ -61,11 +61,11 @@ class Register(Generic[Life]):
         """Drops references to objects; the next query finds them again."""
         self._objects = None
 
-    def everywhere(self) -> list[bpy.types.Object]:
+    def all_objects(self) -> list[bpy.types.Object]:
         """Returns the objects of the file."""
         kept = self._objects
         # The count alone misses an object that was deleted while another was made.
-        if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
+        if kept is None or self._count != len(bpy.data.objects) or not all(map(is_alive, kept)):
             self._count, self._scenes = len(bpy.data.objects), {}
             self._objects = kept = [
                 obj for obj in bpy.data.objects if obj.type == "MESH" and self.belongs(obj) and reading.is_own(obj)
@@ -74,29 +74,29 @@ class Register(Generic[Life]):
 
     def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
         """Returns the objects of a scene."""
-        found = self.everywhere()
+        found = self.all_objects()
         if found and scene.session_uid not in self._scenes:
             self._scenes[scene.session_uid] = [obj for obj in found if scene.objects.get(obj.name) == obj]
         return self._scenes.get(scene.session_uid, [])
 
 
 #: Register of each kind of object.
-EVERY: list[Register] = []
+REGISTERS: list[Register] = []
 
 
 def look_again() -> None:
     """Lets all registers find their objects again."""
-    for each in EVERY:
+    for each in REGISTERS:
         each.look_again()
 
 
 def forget(obj: bpy.types.Object) -> None:
     """Drops what is kept of an object, of whatever kind it was."""
-    for each in EVERY:
+    for each in REGISTERS:
         each.forget(obj)
 
 
 def clear() -> None:
     """Empties all registers."""
-    for each in EVERY:
+    for each in REGISTERS:
         each.clear()

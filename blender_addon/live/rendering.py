@@ -21,16 +21,16 @@ import bpy
 from ..scene import poses
 
 #: Seconds that the other thread waits for a busy window before it gives up; and seconds after it has given up once.
-PATIENCE, IMPATIENCE = 10.0, 0.5
+WAIT_LIMIT, SHORT_WAIT_LIMIT = 10.0, 0.5
 #: Seconds between two looks of the main thread for errands: with errands pending, and otherwise.
-QUICK, IDLE = 0.001, 0.1
+BUSY_INTERVAL, IDLE_INTERVAL = 0.001, 0.1
 #: Letters in a line of a dialog. Lines of 45 to 75 are read best.
-LETTERS = 60
+DIALOG_WIDTH = 60
 #: Seconds after the last errand during which the main thread still looks at the quick rate.
-LINGER = 5.0
+BUSY_TIME = 5.0
 
 
-class Errand:
+class MainThreadCall:
     """One call that the main thread runs for another thread."""
 
     def __init__(self, call: Callable[[], None]):
@@ -39,7 +39,7 @@ class Errand:
         self._taken = threading.Event()
         self._free = threading.Lock()  # taken by whichever comes first: the main thread, or the thread that gives up
 
-    def do(self) -> None:
+    def run(self) -> None:
         """Runs the call, unless the other thread has given up."""
         if not self._free.acquire(blocking=False):
             return
@@ -59,56 +59,56 @@ class Errand:
         return True
 
 
-_errands: deque[Errand] = deque()
-_last = 0.0
-_missed = False
+_pending_calls: deque[MainThreadCall] = deque()
+_last_call_time = 0.0
+_frames_were_missed = False
 
 
-def elsewhere() -> bool:
+def is_other_thread() -> bool:
     """Returns whether this is not the main thread."""
     return threading.current_thread() is not threading.main_thread()
 
 
-def on_main(call: Callable[[], None]) -> bool:
+def run_on_main(call: Callable[[], None]) -> bool:
     """Runs `call` on the main thread and waits for it; returns False when the window was too busy."""
-    errand = Errand(call)
-    _errands.append(errand)
-    return errand.wait(IMPATIENCE if _missed else PATIENCE)
+    errand = MainThreadCall(call)
+    _pending_calls.append(errand)
+    return errand.wait(SHORT_WAIT_LIMIT if _frames_were_missed else WAIT_LIMIT)
 
 
-def later(call: Callable[[], None]) -> None:
+def schedule_on_main(call: Callable[[], None]) -> None:
     """Schedules `call` on the main thread."""
-    _errands.append(Errand(call))
+    _pending_calls.append(MainThreadCall(call))
 
 
-def attend() -> float:
+def run_pending_calls() -> float:
     """Runs the errands of other threads, as a timer of the main thread; returns the seconds to its next call."""
-    global _last
-    while _errands and not poses.busy:  # a job that reads poses, or a tool in the hand, comes first
-        _errands.popleft().do()
-        _last = time.monotonic()
-    return QUICK if _errands or time.monotonic() - _last < LINGER else IDLE
+    global _last_call_time
+    while _pending_calls and not poses.silence_depth:  # a job that reads poses, or a tool in the hand, comes first
+        _pending_calls.popleft().run()
+        _last_call_time = time.monotonic()
+    return BUSY_INTERVAL if _pending_calls or time.monotonic() - _last_call_time < BUSY_TIME else IDLE_INTERVAL
 
 
-def begins() -> None:
+def render_begins() -> None:
     """Resets the flag of missed frames as a render begins."""
-    global _missed
-    _missed = False
+    global _frames_were_missed
+    _frames_were_missed = False
 
 
-def missed(frame: int) -> None:
+def report_missed_frame(frame: int) -> None:
     """Reports, once a render, frames without flesh because the window was busy."""
-    global _missed
-    if not _missed:
-        _missed = True
+    global _frames_were_missed
+    if not _frames_were_missed:
+        _frames_were_missed = True
         warning = (
             f"From frame {frame} on, frames may lack their flesh, because Blender's window was busy: render them again."
         )
-        later(lambda: tell("Thew", [warning]))
+        schedule_on_main(lambda: show_dialog("Thew", [warning]))
 
 
 @contextmanager
-def shown_progress():
+def show_progress():
     """Shows a percentage at the mouse while the main thread is busy; gives the progress callback of a task."""
     if bpy.app.background:
         yield None
@@ -121,7 +121,7 @@ def shown_progress():
         manager.progress_end()
 
 
-def tell(title: str, lines: list[str]) -> None:
+def show_dialog(title: str, lines: list[str]) -> None:
     """Shows a dialog in the largest window, which the artist looks at."""
     windows = bpy.context.window_manager.windows
     if not len(windows) or bpy.app.background:
@@ -129,7 +129,7 @@ def tell(title: str, lines: list[str]) -> None:
 
     def draw(popup, _context):
         for line in lines:
-            for part in textwrap.wrap(line, LETTERS):
+            for part in textwrap.wrap(line, DIALOG_WIDTH):
                 popup.layout.label(text=part)
 
     with bpy.context.temp_override(window=max(windows, key=lambda each: each.width * each.height)):
@@ -139,11 +139,11 @@ def tell(title: str, lines: list[str]) -> None:
 def register() -> None:
     """Starts the timer that serves other threads, where there is a window."""
     if not bpy.app.background:
-        bpy.app.timers.register(attend, first_interval=IDLE, persistent=True)
+        bpy.app.timers.register(run_pending_calls, first_interval=IDLE_INTERVAL, persistent=True)
 
 
 def unregister() -> None:
     """Stops the timer; waiting threads go on without it."""
-    if bpy.app.timers.is_registered(attend):
-        bpy.app.timers.unregister(attend)
-    _errands.clear()
+    if bpy.app.timers.is_registered(run_pending_calls):
+        bpy.app.timers.unregister(run_pending_calls)
+    _pending_calls.clear()

@@ -8,25 +8,25 @@ from __future__ import annotations
 import bpy
 
 from ..logic.errors import sentence
-from ..logic.health import CHANGED
-from ..logic.native import EXPECTED
+from ..logic.health import POSE_CHANGED_TEXT
+from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Event, Pose
 from ..scene import poses, reading
 from . import session
-from .events import happened
+from .events import report_event
 
 #: Problem shown after a collider was moved.
-DISPLACED = "{} has moved or changed since the flesh was simulated: play, or press Simulate."
+DISPLACED_PROBLEM = "{} has moved or changed since the flesh was simulated: play, or press Simulate."
 
 
-def unforeseen(obj, scene, depsgraph, render: bool) -> str:
+def mismatch_reason(obj, scene, depsgraph, render: bool) -> str:
     """Returns why the evaluated pose was not simulated: "changed" (animation), "beside" (the clip's range), "displaced" (a
     collider).
 
     Returns "" where it was simulated, or where no flesh is visible (`render`: in a render). Changes nothing.
     """
-    flesh = session.register.known(obj)
-    if flesh is None or not flesh.condition.showable or not session.is_shown(obj, render):
+    flesh = session.register.known_state(obj)
+    if flesh is None or not flesh.condition.is_showable or not session.is_shown(obj, render):
         return ""
     if not flesh.clip_start <= scene.frame_float <= flesh.clip_end:
         return "beside"
@@ -34,27 +34,27 @@ def unforeseen(obj, scene, depsgraph, render: bool) -> str:
         return ""
     if flesh.motion.differs(obj, scene.frame_current, depsgraph):
         return "changed"
-    return "displaced" if flesh.motion.displaced(scene.frame_current, depsgraph) else ""
+    return "displaced" if flesh.motion.displaced_collider(scene.frame_current, depsgraph) else ""
 
 
-def tell_displaced(flesh, scene, depsgraph) -> None:
+def report_displaced(flesh, scene, depsgraph) -> None:
     """Reports the collider that has moved; the simulated motion stays in view."""
-    flesh.problem = DISPLACED.format(flesh.motion.displaced(scene.frame_current, depsgraph))
+    flesh.problem = DISPLACED_PROBLEM.format(flesh.motion.displaced_collider(scene.frame_current, depsgraph))
 
 
 def follow_colliders(obj, flesh, scene, depsgraph) -> None:
     """Reports a collider that was moved or edited, or withdraws the report."""
-    what = unforeseen(obj, scene, depsgraph, False)
+    what = mismatch_reason(obj, scene, depsgraph, False)
     if what == "displaced":
-        happened(obj, flesh, Event.POSE_DIFFERS)
-        tell_displaced(flesh, scene, depsgraph)
-    elif not what and flesh.problem.endswith(DISPLACED.format("")):
+        report_event(obj, flesh, Event.POSE_DIFFERS)
+        report_displaced(flesh, scene, depsgraph)
+    elif not what and flesh.problem.endswith(DISPLACED_PROBLEM.format("")):
         flesh.problem = ""
 
 
 def show_settled(obj: bpy.types.Object, flesh) -> None:
     """Shows settled flesh in the pose and with the controls of the last evaluation."""
-    if flesh.body is None or not session.is_shown(obj) or poses.busy:
+    if flesh.body is None or not session.is_shown(obj) or poses.silence_depth:
         return
     scene, depsgraph = bpy.context.scene, bpy.context.view_layer.depsgraph
     if flesh.condition.pose is Pose.OTHER or flesh.clip is None:
@@ -67,7 +67,7 @@ def show_settled(obj: bpy.types.Object, flesh) -> None:
 
 def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
     """Shows, between two simulations, the flesh at rest in the artist's new pose."""
-    if not flesh.condition.showable or not session.is_shown(obj):
+    if not flesh.condition.is_showable or not session.is_shown(obj):
         return
     frame = scene.frame_current
     inside = flesh.clip_start <= frame <= flesh.clip_end
@@ -77,7 +77,7 @@ def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
             session.present(obj, flesh, scene)
         return
     if show_pose(obj, armature_modifier, flesh, scene, depsgraph) and inside:
-        flesh.problem = CHANGED
+        flesh.problem = POSE_CHANGED_TEXT
 
 
 def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
@@ -86,10 +86,10 @@ def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
         pose = flesh.pose(found, depsgraph, scene.frame_current, with_contact=obj.thew.settled)
         session.present_pose(obj, flesh, scene, pose)
-        happened(obj, flesh, Event.POSE_SHOWN)
-    except EXPECTED as error:
+        report_event(obj, flesh, Event.POSE_SHOWN)
+    except EXPECTED_ERRORS as error:
         session.hide(obj, flesh)
-        flesh.problem = CHANGED if isinstance(error, poses.LostBone) else sentence(str(error))
+        flesh.problem = POSE_CHANGED_TEXT if isinstance(error, poses.LostBone) else sentence(str(error))
         if isinstance(error, poses.LostBone) and len(obj.thew.rigs):
             flesh.refresh_rigs(obj)  # rigs on that bone report it at once
         return False

@@ -16,35 +16,35 @@ import numpy as np
 from ..logic import layers
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
-from ..logic.extents import check_places
+from ..logic.extents import check_coordinates
 from ..logic.names import describe
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from ..logic.spaces import is_singular, transform
-from ..logic.states import UNREAD, Condition, Event, Mesh
+from ..logic.states import UNREAD_CONDITION, Condition, Event, Mesh
 from ..saved.units import length
 from ..scene import modifier, reading
 from ..scene.character import world_matrix
 from ..scene.mesh import active_attribute, basis_positions, numbers, read_groups
 from ..scene.poses import bone_matrix
 from . import skin
-from .events import happened
+from .events import report_event
 from .registers import Register
 
 #: Modifiers that add vertices, whose offsets they interpolate from the old ones.
-PASSING = {"BEVEL", "EDGE_SPLIT", "MASK", "SOLIDIFY", "SUBSURF", "TRIANGULATE"}
+VERTEX_ADDING_MODIFIERS = {"BEVEL", "EDGE_SPLIT", "MASK", "SOLIDIFY", "SUBSURF", "TRIANGULATE"}
 #: Distance from the skin, as a part of the body's size, beyond which a mesh counts as off the body. About half a metre for a
 #: person: clothes, hats and things in hands begin nearer.
-BESIDE = 0.25
+MAX_SKIN_DISTANCE = 0.25
 #: Constraints that carry an object along with their target.
-CARRYING = {"CHILD_OF", "COPY_TRANSFORMS", "COPY_LOCATION", "PIVOT"}
+CARRYING_CONSTRAINTS = {"CHILD_OF", "COPY_TRANSFORMS", "COPY_LOCATION", "PIVOT"}
 
 
 @dataclass
 class Rider:
     """State of one rider between two frames."""
 
-    condition: Condition = UNREAD  # changed by `events.happened` alone
-    layer: layers.Layer | None = None
+    condition: Condition = UNREAD_CONDITION  # changed by `events.report_event` alone
+    layer: layers.SkinLayer | None = None
     key: tuple = ()
     problem: str = ""
 
@@ -52,9 +52,9 @@ class Rider:
 register = Register(Rider, lambda obj: obj.thew.made.rides)
 
 
-def on(body: bpy.types.Object) -> list[bpy.types.Object]:
+def riders_of(body: bpy.types.Object) -> list[bpy.types.Object]:
     """Returns the riders of a body."""
-    return [obj for obj in register.everywhere() if obj.thew.body == body]
+    return [obj for obj in register.all_objects() if obj.thew.body == body]
 
 
 def is_shown(obj: bpy.types.Object) -> bool:
@@ -68,64 +68,64 @@ def is_shown(obj: bpy.types.Object) -> bool:
 
 def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> None:
     """Shows the body's `offsets` at `frame` on all of its riders: float32[n, 3], the body's object space."""
-    for obj in on(body):
+    for obj in riders_of(body):
         if not is_shown(obj):
             continue
         try:
-            layer = bound(obj, body, flesh)
+            layer = binding_of(obj, body, flesh)
         except Refusal as error:
             hide(obj)
-            tell(obj, str(error))
+            report_problem(obj, str(error))
             continue
-        tell(obj, beside(obj, layer, flesh))
-        skin.show(obj, register.of(obj), layer.offsets(offsets), frame)
+        report_problem(obj, off_body_remark(obj, layer, flesh))
+        skin.show(obj, register.state_of(obj), layer.offsets(offsets), frame)
 
 
 def hide_all(body: bpy.types.Object) -> None:
     """Shows the plain skin of every rider of a body."""
-    for obj in on(body):
+    for obj in riders_of(body):
         hide(obj)
 
 
 def hide(obj: bpy.types.Object) -> None:
     """Shows a rider's plain skin."""
-    skin.clear(obj, register.of(obj))
+    skin.clear(obj, register.state_of(obj))
 
 
-def tell(obj: bpy.types.Object, problem: str) -> None:
+def report_problem(obj: bpy.types.Object, problem: str) -> None:
     """Stores a problem with a rider, if it is new."""
-    rider = register.of(obj)
+    rider = register.state_of(obj)
     if rider.problem != problem or obj.thew.made.notes != problem:
         rider.problem = obj.thew.made.notes = problem
 
 
-def beside(obj: bpy.types.Object, layer: layers.Layer, flesh) -> str:
+def off_body_remark(obj: bpy.types.Object, layer: layers.SkinLayer, flesh) -> str:
     """Returns a sentence for a rider that lies off its body; "" where it lies on it."""
     far = layer.distance / float(flesh.surface.size)
-    if not len(far) or far.min() <= BESIDE:
+    if not len(far) or far.min() <= MAX_SKIN_DISTANCE:
         return ""
     gap = length(float(layer.distance.min()) / flesh.place.metres_per_unit)
     return f"{describe(obj)} lies {gap} away from its body at rest: it is probably not meant to ride there"
 
 
-def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
+def binding_of(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.SkinLayer:
     """Returns the binding of the rider to the body at rest, computed again after a change of either."""
-    rider, made = register.of(obj), obj.thew.made
+    rider, made = register.state_of(obj), obj.thew.made
     key = (body.session_uid, flesh.lattice_key, flesh.place.metres_per_unit, tuple(made.mesh_rest))
     if rider.layer is not None and rider.key[:4] == key and rider.condition.mesh is Mesh.READ:
         return rider.layer
     if obj.data.is_editmode:
         raise Refusal(f"{describe(obj)} is in edit mode: press Tab to leave it first")
     rest = basis_positions(obj.data).astype(np.float64)
-    check_places(rest, describe(obj))
+    check_coordinates(rest, describe(obj))
     edges, weights = numbers(obj.data.edges, "vertices", 2, np.int32), weights_of(obj)
     key = (*key, digest_of(rest, edges, *([] if weights is None else [weights])))
     if rider.layer is None or rider.key != key:
         world = transform(flesh.bind_pose.armature_matrix @ np.array(made.mesh_rest).reshape(4, 4), rest)
         rider.layer = layers.layer(flesh.surface, flesh.place.points(world), edges, weights)
         rider.key = key
-    modifier.renew(obj, body)
-    happened(obj, rider, Event.MESH_READ)
+    modifier.renew_tree(obj, body)
+    report_event(obj, rider, Event.MESH_READ)
     return rider.layer
 
 
@@ -134,7 +134,7 @@ def weights_of(obj: bpy.types.Object) -> np.ndarray | None:
     found = reading.armature_modifier(obj)
     if found is None:
         body = reading.armature_of(obj.thew.body) if obj.thew.body is not None else None
-        return np.ones((len(obj.data.vertices), 1)) if body is not None and carrier_of(body, obj) else None
+        return np.ones((len(obj.data.vertices), 1)) if body is not None and carrying_bone_or_none(body, obj) else None
     bones = found.object.data.bones
     columns = [g.index for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform]
     group, vertex, weight = read_groups(obj.data)
@@ -156,7 +156,7 @@ def mount(obj: bpy.types.Object, body: bpy.types.Object, view_layer: bpy.types.V
             f"The Armature modifier that the flesh of {describe(body)} followed is gone: press Add Flesh there"
         )
     view_layer.update()
-    rest = rest_in(armature.object, obj)
+    rest = rest_map(armature.object, obj)
     own = reading.armature_modifier(obj)
     if own is not None:
         modifier.check_place(obj, own)
@@ -192,13 +192,13 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
     for other in obj.modifiers:
         if found is not None and other == found:
             break
-        passes = found is None and other.type in PASSING
-        if other.type in reading.REBUILDING and not passes and (other.show_viewport or other.show_render):
-            where = reading.rid_of(other) if found is not None else "apply it, or remove it"
+        passes = found is None and other.type in VERTEX_ADDING_MODIFIERS
+        if other.type in reading.REBUILDING_MODIFIERS and not passes and (other.show_viewport or other.show_render):
+            where = reading.modifier_remedy(other) if found is not None else "apply it, or remove it"
             raise Refusal(f"The modifier “{other.name}” of {name} makes or removes vertices: {where}")
 
 
-def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
+def rest_map(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
     """Returns the map [4, 4] from an object's space to the armature's, both at rest."""
     world, mine = world_matrix(armature), world_matrix(obj)
     here = np.linalg.solve(world, mine)
@@ -210,7 +210,7 @@ def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
                 "choose the same armature in its Armature modifier"
             )
         return here
-    bone = carrier(armature, obj)
+    bone = carrying_bone(armature, obj)
     if not bone:
         return here
     posed = bone_matrix(armature, bone)
@@ -219,14 +219,14 @@ def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
     return np.array(armature.data.bones[bone].matrix_local, dtype=np.float64) @ np.linalg.solve(posed, here)
 
 
-def carrier(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
+def carrying_bone(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
     """Returns the bone that carries an object without Armature modifier, "" for the whole armature; refuses an object that neither
     carries.
     """
     here = obj
     while here is not None:
         for constraint in here.constraints:
-            if constraint.type in CARRYING and constraint.target == armature and not constraint.mute:
+            if constraint.type in CARRYING_CONSTRAINTS and constraint.target == armature and not constraint.mute:
                 return constraint.subtarget if constraint.subtarget in armature.pose.bones else ""
             if constraint.type == "ARMATURE" and not constraint.mute:
                 bones = [each.subtarget for each in constraint.targets if each.target == armature]
@@ -247,16 +247,16 @@ def is_carried(armature: bpy.types.Object, obj: bpy.types.Object) -> bool:
     if found is not None:
         return found.object == armature
     try:
-        carrier(armature, obj)
+        carrying_bone(armature, obj)
     except Refusal:
         return False
     return True
 
 
-def carrier_of(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
+def carrying_bone_or_none(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
     """Returns the same, but "" where nothing of the armature moves the object."""
     try:
-        return carrier(armature, obj)
+        return carrying_bone(armature, obj)
     except Refusal:
         return ""
 
@@ -269,15 +269,15 @@ def switch(obj: bpy.types.Object) -> None:
 
 def dismount(obj: bpy.types.Object) -> list[str]:
     """Restores a rider to its state before it rode, baked keys kept and muted; returns notes for the artist."""
-    return skin.leave(obj, "its armature moves it again")
+    return skin.remove_thew(obj, "its armature moves it again")
 
 
 def dismount_all(body: bpy.types.Object) -> list[str]:
     """Dismounts every rider of a body; returns notes for the artist."""
-    riders = list(on(body))
+    riders = list(riders_of(body))
     notes = [text for obj in riders for text in dismount(obj)]
     if riders:
         names = [describe(obj) for obj in riders]
         verb = "shows its" if len(names) == 1 else "show their"
-        notes.append(f"{listed(names)} rode on {describe(body)} and {verb} plain skin again")
+        notes.append(f"{join_words(names)} rode on {describe(body)} and {verb} plain skin again")
     return notes

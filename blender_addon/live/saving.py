@@ -9,27 +9,27 @@ from bpy.app.handlers import persistent
 
 from ..saved import rig_layouts
 from ..scene import cache_files, modifier
-from . import jobs, keeping, keyframed, registers, riding, session
+from . import disk_cache, jobs, keyframed, registers, riding, session
 from .keyframed import register as moving
 from .session import register as fleshes
 
 #: Offsets in view while a file is saved and their frame, by the object's session id.
-_kept: dict[int, tuple[np.ndarray, float]] = {}
+_saved_offsets: dict[int, tuple[np.ndarray, float]] = {}
 
 
 @persistent
 def before_save(*_):
     """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches."""
-    for obj in everything():
-        kept = None if obj.data.is_editmode else modifier.written(obj.data)
+    for obj in all_objects():
+        kept = None if obj.data.is_editmode else modifier.written_offsets(obj.data)
         if kept is not None:
-            _kept[obj.session_uid] = kept
-    for obj in moving.everywhere():
+            _saved_offsets[obj.session_uid] = kept
+    for obj in moving.all_objects():
         keyframed.hide(obj)
-    for obj in fleshes.everywhere():
-        session.hide(obj, fleshes.known(obj))
+    for obj in fleshes.all_objects():
+        session.hide(obj, fleshes.known_state(obj))
         inside = obj.thew.cache == "FILE"
-        content = keeping.keep(fleshes.known(obj)) if inside else None
+        content = disk_cache.cache_content(fleshes.known_state(obj)) if inside else None
         if content is not None or not inside:
             cache_files.pack(obj, content)
 
@@ -37,39 +37,39 @@ def before_save(*_):
 @persistent
 def after_save(*_):
     """Shows the offsets again, and writes caches beside the file."""
-    for obj in fleshes.everywhere():
-        content = keeping.keep(fleshes.known(obj)) if obj.thew.cache == "FOLDER" else None
+    for obj in fleshes.all_objects():
+        content = disk_cache.cache_content(fleshes.known_state(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
             cache_files.write(obj, content)
-    for obj in everything():
-        kept = _kept.pop(obj.session_uid, None)
+    for obj in all_objects():
+        kept = _saved_offsets.pop(obj.session_uid, None)
         if kept is not None and len(kept[0]) == len(obj.data.vertices):
             modifier.write(obj.data, *kept)
-    _kept.clear()
+    _saved_offsets.clear()
 
 
-def everything() -> list[bpy.types.Object]:
+def all_objects() -> list[bpy.types.Object]:
     """Returns every object with flesh of either kind, and every rider."""
-    return [obj for each in registers.EVERY for obj in each.everywhere()]
+    return [obj for each in registers.REGISTERS for obj in each.all_objects()]
 
 
-def opened() -> None:
+def hide_opened() -> None:
     """Shows the plain skin in a file that was just opened, until its flesh is built."""
-    for obj in fleshes.everywhere():
+    for obj in fleshes.all_objects():
         session.hide(obj, None)
-    for obj in moving.everywhere():
+    for obj in moving.all_objects():
         keyframed.hide(obj)
-    brought()
+    migrate_new_data()
 
 
-def brought() -> None:
+def migrate_new_data() -> None:
     """Migrates rigs, modifiers and node trees of earlier versions, in an opened file or after an append."""
     rig_layouts.migrate_all()
-    for obj in fleshes.everywhere():
-        if modifier.is_former(obj):
+    for obj in fleshes.all_objects():
+        if modifier.is_former_flesh(obj):
             modifier.migrate(obj)
             jobs.apply_state(obj)
-        modifier.renew(obj)
-        for rider in riding.on(obj):
-            modifier.renew(rider, obj)
+        modifier.renew_tree(obj)
+        for rider in riding.riders_of(obj):
+            modifier.renew_tree(rider, obj)
     registers.look_again()  # appended objects join scenes only now

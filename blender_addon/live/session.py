@@ -15,30 +15,30 @@ from ..logic.states import Effect, Event
 from ..scene import modifier, reading
 from ..scene.poses import Pose
 from . import riding, skin
-from .events import DOES, happened
-from .flesh import Built, Flesh
+from .events import EFFECT_HANDLERS, report_event
+from .flesh import BuildStages, Flesh
 from .registers import Register, look_again
 
 register = Register(Flesh, lambda obj: obj.thew.made.flesh)
 
 
-def notice(objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None) -> None:
+def notice_edits(objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None) -> None:
     """Reports edits that a script made since Blender's last evaluation; for use without a window, which gets no updates."""
     if pending is None:
         return
     meshes, keys = pending.id_type_updated("MESH"), pending.id_type_updated("ACTION")
     for obj in objects:
-        flesh = register.known(obj)
+        flesh = register.known_state(obj)
         if flesh is None:
             continue
         if meshes:
-            happened(obj, flesh, Event.MESH_TOUCHED)
+            report_event(obj, flesh, Event.MESH_TOUCHED)
         if keys:
-            happened(obj, flesh, Event.CURVES_EDITED)
-        happened(obj, flesh, Event.LOOKED_CLOSELY)
+            report_event(obj, flesh, Event.CURVES_EDITED)
+        report_event(obj, flesh, Event.LOOKED_CLOSELY)
     if meshes:
-        for rider in riding.register.everywhere():
-            happened(rider, riding.register.of(rider), Event.MESH_TOUCHED)
+        for rider in riding.register.all_objects():
+            report_event(rider, riding.register.state_of(rider), Event.MESH_TOUCHED)
     if pending.id_type_updated("COLLECTION"):
         look_again()
 
@@ -61,7 +61,7 @@ def is_shown(obj: bpy.types.Object, render: bool = False) -> bool:
 
 
 def write(
-    obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene, built: Built | None = None
+    obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene, built: BuildStages | None = None
 ) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at the scene's frame; `built`: their source (None: `flesh`)."""
     if len(obj.data.vertices) != len(offsets):
@@ -78,17 +78,17 @@ def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
         skin.clear(obj, flesh)
 
 
-def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
+def visible_offsets(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
     """Returns the offsets in view at the scene's frame, float32[n, 3]; None where the view shows the plain skin."""
-    mine, kept = modifier.by_id(obj, obj.thew.made.modifier), modifier.written(obj.data)
+    mine, kept = modifier.modifier_by_id(obj, obj.thew.made.modifier), modifier.written_offsets(obj.data)
     if mine is None or not mine.show_viewport or kept is None:
         return None
     offsets, frame = kept
-    return offsets if abs(frame - scene.frame_current_final) <= modifier.SAME_FRAME else None
+    return offsets if abs(frame - scene.frame_current_final) <= modifier.FRAME_TOLERANCE else None
 
 
 def show_again(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None) -> None:
-    """Restores exactly what `shown` returned."""
+    """Restores exactly what `visible_offsets` returned."""
     if offsets is None:
         hide(obj, flesh)
     else:
@@ -100,10 +100,10 @@ def present(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None
     """Shows the artist's choice: the mode preview, the flesh at rest, or the clip."""
     offsets, settings, frame = None, obj.thew, scene.frame_float
     try:
-        if flesh.previews(settings.preview_mode):
+        if flesh.can_preview(settings.preview_mode):
             offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame)
         elif settings.settled and flesh.clip is not None:
-            offsets = flesh.settled(obj, frame)
+            offsets = flesh.settled_offsets(obj, frame)
     except core().ThewError as error:
         flesh.problem = sentence(str(error))
     show(obj, flesh, scene, offsets)
@@ -115,30 +115,30 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     Just beyond the clip's range, the clip fades into it.
     """
     settings, frame = obj.thew, scene.frame_float
-    if flesh.previews(settings.preview_mode):
+    if flesh.can_preview(settings.preview_mode):
         offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (pose.maps, pose.mesh))
     else:
         # A pose under the hand, or beyond the clip, shows at once, with its folds parted; the settled view solves contact in full.
         offsets = flesh.settled_at(
-            pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), settings.settled, pose.colliders
+            pose.maps, pose.mesh, flesh.rig_forces(obj, pose.controls), settings.settled, pose.colliders
         )
-        presence = 0.0 if settings.settled or flesh.clip is None else flesh.presence(frame)
+        presence = 0.0 if settings.settled or flesh.clip is None else flesh.clip_weight(frame)
         if 0.0 < presence < 1.0:
             offsets = flesh.offsets(frame) + np.float32(1.0 - presence) * offsets
     write(obj, flesh, offsets, scene)
 
 
-def arrives(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
+def is_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
     """Returns whether the artist wants the motion under simulation, and the scene's frame of it is ready."""
     settings, ready = obj.thew, flesh.arriving
-    looked = ready is not None and not settings.settled and not flesh.previews(settings.preview_mode)
+    looked = ready is not None and not settings.settled and not flesh.can_preview(settings.preview_mode)
     return looked and ready.covers(scene.frame_float)
 
 
 def show_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
     """Shows the scene's frame of a motion under simulation; returns whether it was ready."""
     ready = flesh.arriving  # the simulating thread may replace it
-    if not arrives(obj, flesh, scene) or ready is None:
+    if not is_arriving(obj, flesh, scene) or ready is None:
         return False
     write(obj, flesh, ready.offsets(scene.frame_float), scene, ready.built)
     return True
@@ -146,11 +146,11 @@ def show_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None = None) -> None:
     """Shows the clip at the scene's frame on the object, or other `offsets` float32[n, 3] at the pose of that frame."""
-    if not flesh.condition.showable:
+    if not flesh.condition.is_showable:
         hide(obj, flesh)
         return
     write(obj, flesh, flesh.offsets(scene.frame_float) if offsets is None else offsets, scene)
-    happened(obj, flesh, Event.CLIP_SHOWN)
+    report_event(obj, flesh, Event.CLIP_SHOWN)
 
 
-DOES[Flesh, Effect.HIDE] = hide
+EFFECT_HANDLERS[Flesh, Effect.HIDE] = hide

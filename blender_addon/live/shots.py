@@ -17,32 +17,32 @@ import numpy as np
 from ..logic.contact import Thing
 from ..logic.cycles import Beginning
 from ..logic.errors import Refusal
-from ..logic.json_text import parsed
+from ..logic.json_text import parse_json
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.sentences import listed
-from ..logic.spaces import Place
+from ..logic.sentences import join_words
+from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work, span
-from ..saved import believed
+from ..saved import validation
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, limits, simulating, together
+from . import building, contact, jobs, joint_simulation, limits, simulating
 from .build_settings import BuildSettings
-from .events import happened
-from .flesh import Built
+from .events import report_event
+from .flesh import BuildStages
 from .session import register
 
 #: Key of the note among a clip's notes, and its version.
-NOTE, FORMAT = "blender", 5
+NOTE_KEY, NOTE_VERSION = "blender", 5
 #: Largest difference, as a part of the size, between paths that count as equal, whatever Blender's version. It is a fifth of a
 #: pixel for a body that fills 2,160 lines, and far above the rounding of single precision.
-SAME = 1e-4
+PATH_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
-class Note:
+class ShotNote:
     """Data that Blender needs when a clip comes back."""
 
     object: str
@@ -60,21 +60,21 @@ class Note:
 
     def text(self) -> str:
         """Returns the note as JSON."""
-        return json.dumps({"format": FORMAT, **self.__dict__})
+        return json.dumps({"format": NOTE_VERSION, **self.__dict__})
 
     @staticmethod
-    def of(clip: Any, name: str) -> Note:
+    def from_clip(clip: Any, name: str) -> ShotNote:
         """Returns the note of a clip; raises a `Refusal` where it has none. `name`: the file's, in quotes."""
         refusal = f"{name} holds the clip of something that was not exported from Blender: no mesh here could show it"
         try:
-            fields = parsed(clip.notes[NOTE])
+            fields = parse_json(clip.notes[NOTE_KEY])
             version = fields.pop("format")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Refusal(refusal) from error
-        if version != FORMAT:
+        if version != NOTE_VERSION:
             raise Refusal(f"{name} was exported by another version of Thew: export and simulate it again with this one")
         try:
-            note = Note(**fields)
+            note = ShotNote(**fields)
             path = np.array(note.path, dtype=np.float64)
             numbers = (note.start, note.end, note.vertices, *note.begun, *note.cuts)
             good = all(type(each) is int for each in numbers) and len(note.begun) == 4 and note.begun[1] >= 0
@@ -108,9 +108,9 @@ class Note:
         return [Thing(name, gap) for name, gap, _ in self.colliders]
 
     @property
-    def clip_place(self) -> Place:
+    def clip_place(self) -> MetricSpace:
         """Returns origin and scale of the clip's metres."""
-        return Place(np.array(self.place[:3]), self.place[3])
+        return MetricSpace(np.array(self.place[:3]), self.place[3])
 
 
 def path_of(maps: np.ndarray) -> np.ndarray:
@@ -129,9 +129,13 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     jobs.check_flesh(obj)
     found = reading.subject(obj, view_layer)
     live = groups.frames(obj, scene)
-    start, end = jobs.range_given(obj, live, start, end)
-    first, last = groups.widened(obj, scene, start, end)
-    flesh, bind_pose, build_settings = register.of(obj), BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
+    start, end = jobs.live_range(obj, live, start, end)
+    first, last = groups.simulated_range(obj, scene, start, end)
+    flesh, bind_pose, build_settings = (
+        register.state_of(obj),
+        BindPose.from_saved(obj),
+        BuildSettings.from_object(obj, scene).for_bake(),
+    )
     yield from span(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None), 0.0, 0.8)
     new = flesh.draft()
     new.rig_problems = dict(new.rig_problems)
@@ -143,37 +147,41 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         0.8,
         1.0,
     )  # fmt: skip
-    plan = simulating.planned(new)
+    plan = simulating.make_plan(new)
     if build_settings.others:
-        plan = simulating.unlooped(new, plan, together.NO_LOOP)  # only the others' shots know whether they repeat
-    if plan.goes_on:
+        plan = simulating.with_run_in(
+            new, plan, joint_simulation.NO_LOOP_NOTE
+        )  # only the others' shots know whether they repeat
+    if plan.continues:
         raise Refusal(
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one "
             f"shot cannot hold: export frames {live[0]} to {live[1]}, or let its motion not start as a cycle"
         )
-    shared = together.apart(found, flesh, scene, view_layer)
+    shared = joint_simulation.exported_place(found, flesh, scene, view_layer)
     place, steps = (new.place, {}) if shared is None else (shared[0], {"rate": shared[1]})
     maps = place.maps(new.motion.maps, new.place)
     character = new.character
-    note = Note(
+    note = ShotNote(
         obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
         [*place.origin.tolist(), place.metres_per_unit], list(build_settings.others),
         [plan.begun.preroll, plan.begun.period, int(plan.begun.travels), plan.lead], list(plan.cuts), path_of(maps).tolist(),
-        [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new, place)],
+        [[thing.name, thing.gap, path.tolist()] for thing, path in contact.touchable_things(new, place)],
     )  # fmt: skip
-    given = simulating.arguments(new, plan, *plan.posed(new, place), contact.Common(place), **plan.begun.options())
+    given = simulating.arguments(
+        new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.begun.options()
+    )
     return core().Shot(
-        **{**given, **steps}, restarts=plan.restarts, notes={NOTE: note.text()}, name=obj.name
+        **{**given, **steps}, restarts=plan.restarts, notes={NOTE_KEY: note.text()}, name=obj.name
     ), contact.problems(new)
 
 
 def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
-    """Builds a task that gives an object's flesh a clip that was simulated elsewhere: see `baking.Making`.
+    """Builds a task that gives an object's flesh a clip that was simulated elsewhere: see `baking.ClipTask`.
 
     Raises a `Refusal` for a clip of another mesh, motion, size or range. `name`: the file's, in quotes.
     """
-    obj, note = found.obj, Note.of(clip, name)
-    believed.check(obj)
+    obj, note = found.obj, ShotNote.from_clip(clip, name)
+    validation.check(obj)
     character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     check_subject(obj, note, clip, name, scene, character)
     if start < note.start or end > note.end:
@@ -181,11 +189,11 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             f"{name} holds the frames {note.start} to {note.end} of {describe(obj)}, not {start} to {end}: bake those, or "
             "export more"
         )
-    bind_pose, build_settings = BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
-    flesh = register.of(obj)
+    bind_pose, build_settings = BindPose.from_saved(obj), BuildSettings.from_object(obj, scene).for_bake()
+    flesh = register.state_of(obj)
     new = flesh.draft()
     new.character, new.bind_pose, new.build_settings = character, bind_pose, build_settings
-    new.place = building.placed(character, bind_pose, build_settings)
+    new.place = building.body_place(character, bind_pose, build_settings)
     if abs(new.place.metres_per_unit - note.scale) > 1e-6 * abs(note.scale):
         raise Refusal(
             f"{describe(obj)} has another real height than {name} was exported with: export it and simulate it again"
@@ -200,25 +208,25 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     maps = note.clip_place.maps(new.motion.maps, new.place)
     check_motion(obj, note, new, maps, name)
     plan = adopted_plan(obj, note, clip, maps, name)
-    new.begun, new.clip = plan.begun, simulating.played(clip, plan)
+    new.begun, new.clip = plan.begun, simulating.display_clip(clip, plan)
     new.jumps = simulating.jumps(new)
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
 
-    def look(_progress):
+    def examine_clip(_progress):
         new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
-        touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
-        return touching, limits.limited(new, new.clip), new.surface.report().sentences
+        touching = contact.clip_contacts(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
+        return touching, limits.motion_inversions(new, new.clip), new.surface.report().sentences
 
-    new.touching, new.limited, new.skin_notes = yield Work("Looking at the motion", look, 0.9, 1.0)
-    forgotten(new)
+    new.touching, new.limited, new.skin_notes = yield Work("Looking at the motion", examine_clip, 0.9, 1.0)
+    clear_stages(new)
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):
-        happened(obj, flesh, event)
+        report_event(obj, flesh, event)
 
 
-def check_subject(obj: bpy.types.Object, note: Note, clip: Any, name: str, scene, character) -> None:
+def check_subject(obj: bpy.types.Object, note: ShotNote, clip: Any, name: str, scene, character) -> None:
     """Refuses a clip that was exported from another object, mesh or skeleton, or simulated without others that `obj` touches."""
     if note.object != obj.name and note.object in scene.objects:  # otherwise it was renamed
         raise Refusal(
@@ -226,7 +234,7 @@ def check_subject(obj: bpy.types.Object, note: Note, clip: Any, name: str, scene
             f"{describe(obj)}"
         )
     if missing := [other for other in note.others if other not in clip.body_names]:
-        with_them = listed([f"“{other}”" for other in missing])
+        with_them = join_words([f"“{other}”" for other in missing])
         raise Refusal(
             f"{name} was simulated without {with_them}, whose flesh is to touch that of {describe(obj)}: simulate their shots in "
             "one go with --together, or switch Other Flesh off and export again"
@@ -242,37 +250,39 @@ def check_subject(obj: bpy.types.Object, note: Note, clip: Any, name: str, scene
         )
 
 
-def check_motion(obj: bpy.types.Object, note: Note, new: Built, maps: np.ndarray, name: str) -> None:
+def check_motion(obj: bpy.types.Object, note: ShotNote, new: BuildStages, maps: np.ndarray, name: str) -> None:
     """Refuses a clip whose bones, colliders or cuts differ from those of the motion that was read; `maps`: in the clip's metres."""
     away = np.linalg.norm(path_of(maps) - np.array(note.path), axis=1) / max(new.surface.size, 1e-30)
-    if not away.max() <= SAME:
+    if not away.max() <= PATH_TOLERANCE:
         raise Refusal(
             f"The bones of {describe(obj)} move differently from those that {name} was exported with, from frame "
-            f"{note.start + int(np.argmax(away > SAME))} on: export it and simulate it again"
+            f"{note.start + int(np.argmax(away > PATH_TOLERANCE))} on: export it and simulate it again"
         )
-    for thing, path in contact.things(new, note.clip_place):
+    for thing, path in contact.touchable_things(new, note.clip_place):
         then = next((np.array(path) for name, _, path in note.colliders if name == thing.name), path)
-        if not np.linalg.norm(path - then, axis=1).max() <= SAME * max(new.surface.size, 1e-30):
+        if not np.linalg.norm(path - then, axis=1).max() <= PATH_TOLERANCE * max(new.surface.size, 1e-30):
             raise Refusal(
                 f"{thing.name} is not where it was when {name} was exported: export {describe(obj)} and simulate it again"
             )
     if (cuts := simulating.cuts(new)) != tuple(note.cuts):
-        own, theirs = (simulating.frames_of(new, each) for each in (cuts, note.cuts))
+        own, theirs = (simulating.range_frames_text(new, each) for each in (cuts, note.cuts))
         raise Refusal(
             f"The flesh of {describe(obj)} begins anew in {own}, that of {name} in {theirs}: export it and simulate it again"
         )
 
 
-def adopted_plan(obj: bpy.types.Object, note: Note, clip: Any, maps: np.ndarray, name: str) -> simulating.Plan:
+def adopted_plan(
+    obj: bpy.types.Object, note: ShotNote, clip: Any, maps: np.ndarray, name: str
+) -> simulating.SimulationPlan:
     """Returns the plan by which the clip was simulated; refuses a clip that has another number of frames."""
     preroll, period, travels, lead = note.begun
     begun = Beginning(preroll, period, bool(travels))
     if begun.period >= len(maps) or not 0 <= lead < len(clip) or len(begun.turn(maps)) + lead != len(clip):
         raise Refusal(f"{name} does not hold the frames that it claims: export {describe(obj)} and simulate it again")
-    return simulating.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1, lead=lead)
+    return simulating.SimulationPlan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1, lead=lead)
 
 
-def forgotten(new: Built) -> None:
+def clear_stages(new: BuildStages) -> None:
     """Clears all stages except the clip, so that the next build makes its own."""
     new.automatic = new.reference = new.modes = None
     for name in ("lattice", "automatic", "flesh", "body", "modes", "rigs", "clip"):

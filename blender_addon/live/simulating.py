@@ -13,80 +13,82 @@ import numpy as np
 from ..logic import cycles, modal
 from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
+from ..logic.mapped_clips import CycleClip, LeadClip
 from ..logic.native import core
-from ..logic.played import Led, Played
-from ..logic.sentences import named_frames, plural
-from ..logic.spaces import Place
+from ..logic.sentences import frames_text, plural
+from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import rigging
-from . import arriving, contact, limits
-from .arriving import Arriving
-from .build_settings import hashed
-from .flesh import Built, Flesh
+from . import contact, limits, partial_motion
+from .build_settings import hash_of
+from .flesh import BuildStages, Flesh
+from .partial_motion import PartialMotion
 
 #: Seconds after which a cycle counts as periodic. With usual damping swings fall to a twentieth in 1.1 seconds: a millionth is
 #: left.
-SETTLING = 5.0
+PERIODIC_AFTER = 5.0
 
 #: The core's words for the current round of a loop.
-ROUND = re.compile(r"loop, round (\d+)")
+LOOP_ROUND = re.compile(r"loop, round (\d+)")
 
 
-def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None = None) -> Task:
+def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips | None = None) -> Task:
     """Simulates the clip, pushed by the rigs at their controls; returns the event. `kept_clips`: clips from the disk cache."""
     thew, build_settings, motion = core(), new.build_settings, new.motion
-    kept = Event.CLIP_KEPT if stays(flesh, new) else Event.BODY_MADE
-    if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs or colliders since then
+    kept = Event.CLIP_KEPT if can_stay(flesh, new) else Event.BODY_MADE
+    if not (
+        rigging.controls_were_read(new.rigs, motion) and contact.colliders_were_read(new)
+    ):  # other rigs or colliders since then
         return kept
-    plan = planned(new)
-    clip_key = key_of(new, plan)
-    if build_settings.others:  # its clip is made with theirs: see `together`
+    plan = make_plan(new)
+    clip_key = plan_key(new, plan)
+    if build_settings.others:  # its clip is made with theirs: see `joint_simulation`
         if clip_key == flesh.clip_key and flesh.group_key and flesh.build_settings.others == build_settings.others:
             return Event.CLIP_MADE
         return kept
     if clip_key == flesh.clip_key and not flesh.group_key:
         new.begun = plan.begun
         return Event.CLIP_MADE
-    if kept_clips is not None and clip_key == kept_clips.key and fit(kept_clips.clips, plan):
+    if kept_clips is not None and clip_key == kept_clips.key and clips_fit_plan(kept_clips.clips, plan):
         clips = kept_clips.clips
-        new.clip = played(clips[0], plan, clips[1] if len(clips) == 2 else None)
+        new.clip = display_clip(clips[0], plan, clips[1] if len(clips) == 2 else None)
         new.limited = kept_clips.limited
 
-        def open_it(_progress):
+        def examine_clip(_progress):
             new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
-            return contact.found(new, new.clip)
+            return contact.clip_contacts(new, new.clip)
 
-        new.touching = yield Work("Opening the cache", open_it, 0.8, 1.0)
+        new.touching = yield Work("Opening the cache", examine_clip, 0.8, 1.0)
         new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
         return Event.CLIP_MADE
     if plan.acting and still and kept is Event.CLIP_KEPT:
         return kept
 
     def run(progress):
-        clip = simulated(progress)
-        return clip, contact.found(new, clip), limits.limited(new, clip)
+        clip = simulate_clip(progress)
+        return clip, contact.clip_contacts(new, clip), limits.motion_inversions(new, clip)
 
-    def simulated(progress):
-        told = heard(progress)
+    def simulate_clip(progress):
+        told = progress_callback(progress)
         maps, begun = new.place.maps(motion.maps), plan.begun
         if not plan.begun.period and build_settings.method != modal.METHOD:
-            return played(grown(new, plan, told, offer), plan)
+            return display_clip(simulate_in_parts(new, plan, told, offer), plan)
         options = {**begun.options(), "restarts": plan.restarts}
-        clip = thew.simulate(**arguments(new, plan, *plan.posed(new), **options), progress=told)
+        clip = thew.simulate(**arguments(new, plan, *plan.core_inputs(new), **options), progress=told)
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         later = None
-        if plan.goes_on:
+        if plan.continues:
             later = thew.simulate(**arguments(new, plan, *after(new, plan, maps)), progress=told)
-        return played(clip, plan, later)
+        return display_clip(clip, plan, later)
 
     spaces = new.place.to_object(motion.matrices)
 
     def offer(clip):
-        flesh.arriving = Arriving(new, clip, spaces, motion.start, plan.lead)
+        flesh.arriving = PartialMotion(new, clip, spaces, motion.start, plan.lead)
 
     try:
-        new.clip, new.touching, new.limited = yield Work(said_of(plan), run, 0.8, 1.0)
+        new.clip, new.touching, new.limited = yield Work(progress_text(plan), run, 0.8, 1.0)
     finally:
         flesh.arriving = None
     new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
@@ -102,77 +104,77 @@ class KeptClips:
     limited: int
 
 
-def said_of(plan: Plan) -> str:
+def progress_text(plan: SimulationPlan) -> str:
     """Returns the progress text of a plan; frames of a loop are not final before it repeats, so they are shown only then."""
     return "Closing the loop" if plan.begun.period else "Simulating"
 
 
-def heard(progress):
+def progress_callback(progress):
     """Builds the core's progress callback: it passes on frames, and as text the rounds of a loop and the work before frame 1.
 
     The preparation of contact counts from 0 to 1 by itself, and flesh deep in other flesh takes seconds to come to rest.
     """
 
-    def told(at: float, stage: str) -> bool:
-        turn = ROUND.search(stage)
+    def report_progress(at: float, stage: str) -> bool:
+        turn = LOOP_ROUND.search(stage)
         if "frame" in stage:
             return progress(at, f"Closing the loop (round {turn[1]})" if turn else "")
         return progress(0.0, stage if at < 1.0 else "")
 
-    return told
+    return report_progress
 
 
-def fit(clips: Sequence, plan: Plan) -> bool:
+def clips_fit_plan(clips: Sequence, plan: SimulationPlan) -> bool:
     """Returns whether clips have the lengths of a plan."""
     first = plan.lead + len(plan.begun.turn(np.arange(plan.frames + 1)))
-    return len(clips[0]) == first and (len(clips) == 2) == plan.goes_on
+    return len(clips[0]) == first and (len(clips) == 2) == plan.continues
 
 
-def grown(new: Built, plan: Plan, told, offer) -> Any:
+def simulate_in_parts(new: BuildStages, plan: SimulationPlan, told, offer) -> Any:
     """Simulates a motion that does not repeat in parts, each of which is offered when it is done; returns the clip."""
-    maps, moved, collided = plan.posed(new)
+    maps, moved, collided = plan.core_inputs(new)
     clip, poses = None, len(maps)
-    for start, end in arriving.parts(poses, plan.restarts):
+    for start, end in partial_motion.parts(poses, plan.restarts):
 
-        def of_part(at, stage, start=start, end=end):
+        def part_progress(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
 
         controls = moved[start:end]
         if clip is None:
             # Colliders are given up to the end: the core looks them up by the frame.
             given = arguments(new, plan, maps[:end], controls, collided, **plan.begun.options())
-            clip = core().simulate(**given, progress=of_part)
+            clip = core().simulate(**given, progress=part_progress)
             clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         else:
             restart = start in plan.restarts
-            clip.extend(maps[start:end], controls if plan.acting else None, of_part, restart)
+            clip.extend(maps[start:end], controls if plan.acting else None, part_progress, restart)
         offer(clip)
     return clip
 
 
-def stays(flesh: Flesh, new: Built) -> bool:
+def can_stay(flesh: Flesh, new: BuildStages) -> bool:
     """Returns whether the present clip can stay in view: it has the same range and lattice."""
     motion = new.motion
     ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.spaces)) == (motion.start, len(motion.maps))
     return ranged and new.lattice_key == flesh.lattice_key
 
 
-def key_of(new: Built, plan: Plan) -> bytes:
+def plan_key(new: BuildStages, plan: SimulationPlan) -> bytes:
     """Returns a hash of all inputs of a plan's clip."""
     build_settings, motion = new.build_settings, new.motion
     own = build_settings.modes if build_settings.method == modal.METHOD else 0
-    forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
+    forces = hash_of(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
     began = plan.begun.key, plan.live if plan.begun.period else 0, plan.restarts
     if plan.lead:
         before = motion.before
         began = *began, plan.lead, before.maps[-plan.lead :].tobytes(), before.colliders.digest
         began = *began, rigging.controls_of(new.rigs, tuple(plan.acting), before.controls[-plan.lead :]).tobytes()
     dynamics, touching = build_settings.dynamics(), contact.key(new, motion.colliders)
-    return hashed(new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching)
+    return hash_of(new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching)
 
 
 @dataclass(frozen=True)
-class Plan:
+class SimulationPlan:
     """Inputs of a simulation: the rigs that push, the values of their controls, and the beginning."""
 
     acting: dict[int, Any]  # native rigs by index
@@ -185,7 +187,7 @@ class Plan:
     cuts: tuple[int, ...] = ()  # frames of the range, from 0, in which the flesh begins anew
 
     @property
-    def goes_on(self) -> bool:
+    def continues(self) -> bool:
         """Returns whether other motion follows a cycle."""
         return self.begun.period > 0 and self.live < self.frames
 
@@ -194,7 +196,9 @@ class Plan:
         """Returns the simulated frames, from 0, in which the flesh begins anew."""
         return tuple(self.lead + cut for cut in self.cuts)
 
-    def posed(self, new: Built, place: Place | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
+    def core_inputs(
+        self, new: BuildStages, place: MetricSpace | None = None
+    ) -> tuple[np.ndarray, np.ndarray, Colliders]:
         """Returns poses in the metres of `place` (None: the body's), controls of the acting rigs, and colliders for the first
         simulation.
 
@@ -211,12 +215,12 @@ class Plan:
             return (
                 np.concatenate([(place or new.place).maps(*own), maps]),
                 np.concatenate([acting, controls]),
-                before.colliders.picked(rows),
+                before.colliders.at_poses(rows),
             )
-        return begun.turn(maps), begun.turn(controls), self.colliders.picked(begun.turn(np.arange(len(maps))))
+        return begun.turn(maps), begun.turn(controls), self.colliders.at_poses(begun.turn(np.arange(len(maps))))
 
 
-def planned(new: Built) -> Plan:
+def make_plan(new: BuildStages) -> SimulationPlan:
     """Builds the plan for the motion that was read; rigs whose controls are lost are reported."""
     motion = new.motion
     lost = rigging.lost_controls(new.rigs, motion)
@@ -224,70 +228,70 @@ def planned(new: Built) -> Plan:
     acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
     controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
     found = cuts(new)
-    begun, live = begins(new, controls)
+    begun, live = find_beginning(new, controls)
     opened = begun.period > 0 and (bool(found) or motion.start in new.build_settings.restarts)
     if opened:
-        begun, live = begins(new, controls, PREROLL)
+        begun, live = find_beginning(new, controls, PREROLL)
     if found:
-        begun = cut_apart(new, begun, found)
+        begun = beginning_with_cuts(new, begun, found)
     new.jumps = jumps(new)
-    plan = Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders, cuts=found)
-    plan = plan if begun.period else led(new, plan)
+    plan = SimulationPlan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders, cuts=found)
+    plan = plan if begun.period else with_lead(new, plan)
     if not opened:
         return plan
     why = "A loop is not closed where the flesh begins anew."
     return replace(plan, begun=replace(plan.begun, note=f"{why} {plan.begun.note}".rstrip()))
 
 
-def cuts(new: Built) -> tuple[int, ...]:
+def cuts(new: BuildStages) -> tuple[int, ...]:
     """Returns the frames of the range, from 0, in which the flesh begins anew; its first frame is left out."""
     found = (frame - new.motion.start for frame in new.build_settings.restarts)
     return tuple(cut for cut in found if 0 < cut < len(new.motion.maps))
 
 
-def frames_of(new: Built, found: Sequence[int]) -> str:
+def range_frames_text(new: BuildStages, found: Sequence[int]) -> str:
     """Returns frames of the range, given from 0, in words."""
-    return named_frames([new.motion.start + cut for cut in found])
+    return frames_text([new.motion.start + cut for cut in found])
 
 
-def cut_apart(new: Built, begun: Beginning, found: Sequence[int]) -> Beginning:
+def beginning_with_cuts(new: BuildStages, begun: Beginning, found: Sequence[int]) -> Beginning:
     """Returns the beginning for a motion in parts: each part begins with a run-in, or settled."""
     choice = new.build_settings.motion_start
-    run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN * new.build_settings.fps)
-    said = [begun.note, f"Begins anew in {frames_of(new, found)}."]
+    run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN_TIME * new.build_settings.fps)
+    said = [begun.note, f"Begins anew in {range_frames_text(new, found)}."]
     return replace(begun, preroll=run_in, note=" ".join(each for each in said if each))
 
 
-def jumps(new: Built) -> tuple[int, ...]:
+def jumps(new: BuildStages) -> tuple[int, ...]:
     """Returns the frames at which everything jumps, except those in which the flesh begins anew."""
     motion, settings = new.motion, new.build_settings
     found = cycles.jumps(new.place.maps(motion.maps), new.skeleton.heads, new.surface.size)
     return tuple(at for frame in found if (at := motion.start + int(frame)) not in settings.restarts)
 
 
-def led(new: Built, plan: Plan, lead: int | None = None) -> Plan:
+def with_lead(new: BuildStages, plan: SimulationPlan, lead: int | None = None) -> SimulationPlan:
     """Returns the plan extended by the motion before the range; `lead`: number of its poses (None: all that lead on)."""
     motion, build_settings = new.motion, new.build_settings
-    if not build_settings.lead or not motion.led:
+    if not build_settings.lead or not motion.lead_length:
         return plan
     before, maps = new.place.maps(motion.before.maps), new.place.maps(motion.maps)
     if lead is None:
-        lead = cycles.lead(before[-build_settings.lead :], maps, new.skeleton.heads, new.surface.size)
+        lead = cycles.lead_length(before[-build_settings.lead :], maps, new.skeleton.heads, new.surface.size)
     # no motion leads on across a cut
     begun_anew = [frame for frame in build_settings.restarts if frame <= motion.start]
     lead = min([lead, *(motion.start - frame for frame in begun_anew)])
     if not lead:
         return plan
-    run_in = round(cycles.RUN_IN * build_settings.fps)
+    run_in = round(cycles.RUN_IN_TIME * build_settings.fps)
     before = "frame" if lead == 1 else plural(lead, "frame")
     note = f"Moves on from the {before} before frame {motion.start}."
     begun = Beginning(run_in, note=note)
-    return replace(plan, lead=lead, begun=cut_apart(new, begun, plan.cuts) if plan.cuts else begun)
+    return replace(plan, lead=lead, begun=beginning_with_cuts(new, begun, plan.cuts) if plan.cuts else begun)
 
 
 def arguments(
-    new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, collided: Colliders,
-    common: contact.Common | None = None, **options,
+    new: BuildStages, plan: SimulationPlan, poses: np.ndarray, controls: np.ndarray, collided: Colliders,
+    common: contact.SharedData | None = None, **options,
 ) -> dict[str, Any]:  # fmt: skip
     """Returns the arguments of `thew.simulate` and `thew.Shot` for poses [f, b, 4, 4] in metres, controls [f, r] and colliders.
 
@@ -300,44 +304,44 @@ def arguments(
         "body": new.body,
         "poses": poses,
         "fps": build_settings.fps,
-        "settings": build_settings.damped(new.body),
+        "settings": build_settings.with_damping(new.body),
         **extra,
-        **contact.given(new, collided, common),
+        **contact.contact_arguments(new, collided, common),
         **pushed,
         **options,
     }
 
 
-def after(new: Built, plan: Plan, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
+def after(new: BuildStages, plan: SimulationPlan, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
     """Returns poses, controls and colliders of all that follows a cycle of poses `maps` [f + 1, b, 4, 4], led by turns of it."""
-    begun, motion, seconds = plan.begun, new.motion, SETTLING * new.build_settings.fps
-    lead = begun.before(maps, seconds)
+    begun, motion, seconds = plan.begun, new.motion, PERIODIC_AFTER * new.build_settings.fps
+    lead = begun.turns_before(maps, seconds)
     rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
     moves = np.repeat(begun.moves_before(motion.maps, seconds), begun.period, axis=0)
     moves = np.concatenate([moves, np.broadcast_to(np.eye(4), (len(maps), 4, 4))])
-    return np.concatenate([lead, maps]), plan.controls[rows], motion.colliders.picked(rows).led(moves)
+    return np.concatenate([lead, maps]), plan.controls[rows], motion.colliders.at_poses(rows).moved_by_maps(moves)
 
 
-def played(clip: Any, plan: Plan, later: Any = None) -> Any:
+def display_clip(clip: Any, plan: SimulationPlan, later: Any = None) -> Any:
     """Wraps a clip for display: a turn of a cycle repeats to fill the range; `later`: the clip of what follows it."""
     if plan.lead:
-        return Led(clip, plan.lead)
+        return LeadClip(clip, plan.lead)
     if later is not None:
-        return Played(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
-    repeats = plan.begun.period and not plan.goes_on and plan.frames > plan.begun.period + 1
-    return Played(clip, plan.begun) if repeats else clip
+        return CycleClip(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
+    repeats = plan.begun.period and not plan.continues and plan.frames > plan.begun.period + 1
+    return CycleClip(clip, plan.begun) if repeats else clip
 
 
-def unlooped(new: Built, plan: Plan, why: str) -> Plan:
+def with_run_in(new: BuildStages, plan: SimulationPlan, why: str) -> SimulationPlan:
     """Returns the plan with a run-in in place of a cycle, and the reason `why` in its note."""
     if not plan.begun.period:
         return plan
-    begun, _ = begins(new, plan.controls, PREROLL)
-    plan = led(new, replace(plan, begun=begun))
+    begun, _ = find_beginning(new, plan.controls, PREROLL)
+    plan = with_lead(new, replace(plan, begun=begun))
     return replace(plan, begun=replace(plan.begun, note=f"{why} {plan.begun.note}".rstrip()))
 
 
-def begins(new: Built, controls: np.ndarray, choice: str = "") -> tuple[Beginning, int]:
+def find_beginning(new: BuildStages, controls: np.ndarray, choice: str = "") -> tuple[Beginning, int]:
     """Returns the beginning of the motion, found from the frames that the artist plays, and the number of those frames.
 
     A longer bake begins in the same way: it shows what was previewed, then goes on. `choice`: of the beginning ("": as set).

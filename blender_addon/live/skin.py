@@ -7,18 +7,18 @@ import bpy
 import numpy as np
 
 from ..logic.names import describe
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from ..logic.states import Event
-from ..saved.made import reset
+from ..saved.additions import reset
 from ..scene import bakes, modifier, stack
 from . import registers
-from .events import Life, happened
+from .events import Life, report_event
 
 
 def show(obj: bpy.types.Object, life: Life, offsets: np.ndarray, frame: float) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at `frame`."""
     modifier.write(obj.data, offsets, frame)
-    happened(obj, life, Event.WROTE)
+    report_event(obj, life, Event.WROTE)
     obj.data.update_tag()
 
 
@@ -29,7 +29,7 @@ def clear(obj: bpy.types.Object, life: Life | None) -> None:
         return
     modifier.remove_attributes(obj)
     if life is not None:
-        happened(obj, life, Event.WROTE)
+        report_event(obj, life, Event.WROTE)
     mesh.update_tag()
 
 
@@ -40,29 +40,29 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     keys hold its motion.
     """
     settings, made = obj.thew, obj.thew.made
-    mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
+    mine, armature = modifier.modifier_by_id(obj, made.modifier), modifier.modifier_by_id(obj, made.armature_modifier)
     baked = settings.enabled and made.shows_bake
     live = settings.enabled and not baked and can
-    held = stack.held(obj, armature, made.baked_space) if baked and armature is not None else []
+    held = stack.modifiers_in_bake(obj, armature, made.baked_space) if baked and armature is not None else []
     for other in held:
         stack.switch_off(obj, other)
     for uid in set(stack.noted_ids(obj)) - {other.persistent_uid for other in held}:
-        stack.put_back(obj, uid)
+        stack.restore(obj, uid)
     if mine is not None:
-        stack.set_shown(mine, live, live)
+        stack.set_switches(mine, live, live)
     bakes.show(obj, baked)
     return live
 
 
-def leave(obj: bpy.types.Object, why: str) -> list[str]:
+def remove_thew(obj: bpy.types.Object, why: str) -> list[str]:
     """Takes modifier and notes of Thew from an object, which keeps its rigs, and its bakes muted; returns notes for the artist.
 
     `why`: the reason to mute, as the end of a sentence; "": the bakes go on playing.
     """
-    kept, notes = bakes.said(obj), []
+    kept, notes = bakes.bake_descriptions(obj), []
     if kept and why:
         bakes.show(obj, False)
-        notes.append(f"{describe(obj)} keeps its {listed(kept)}, muted, because {why}")
+        notes.append(f"{describe(obj)} keeps its {join_words(kept)}, muted, because {why}")
     modifier.remove(obj)
     reset(obj, keep_rigs=True, keep_bake=bool(kept))
     registers.forget(obj)

@@ -16,11 +16,11 @@ from ..scene.reading import Subject
 from . import session, validity
 from .build_settings import BuildSettings
 from .flesh import Flesh
-from .resting import CHANGED
+from .resting import POSE_CHANGED_TEXT
 
 #: Number of frames that are checked. The ends and five between: a change of an action shows in most of its frames, and each check
 #: takes one evaluation.
-SPOTS = 7
+CHECKED_FRAMES = 7
 
 
 def is_current(
@@ -28,19 +28,19 @@ def is_current(
 ) -> Task:
     """Builds a task that returns whether the poses of `frames` (first, last) are current and need not be read again."""
     obj = found.obj
-    if windows.headless():
-        session.notice([obj], view_layer.depsgraph)
-    edited = flesh.condition.motion is not Motion.READ or flesh.problem == CHANGED
+    if windows.is_headless():
+        session.notice_edits([obj], view_layer.depsgraph)
+    edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
-    unread = flesh.restored or flesh.motion is None or flesh.motion.led < build_settings.lead
+    unread = flesh.restored or flesh.motion is None or flesh.motion.lead_length < build_settings.lead
     if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):
         return False
-    spots = sorted({round(each) for each in np.linspace(*frames, SPOTS)})
+    spots = sorted({round(each) for each in np.linspace(*frames, CHECKED_FRAMES)})
 
     def differs(_i: int, frame: int) -> bool:
         depsgraph = view_layer.depsgraph
-        return flesh.motion.differs(obj, frame, depsgraph) or bool(flesh.motion.displaced(frame, depsgraph))
+        return flesh.motion.differs(obj, frame, depsgraph) or bool(flesh.motion.displaced_collider(frame, depsgraph))
 
-    with poses.shown([found.armature, obj]):
-        differing = yield from poses.played(scene, spots, differs, "Looking at frame")
+    with poses.show_hidden([found.armature, obj]):
+        differing = yield from poses.play_frames(scene, spots, differs, "Looking at frame")
     return not any(differing)

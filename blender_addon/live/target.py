@@ -12,29 +12,29 @@ from ..scene import reading
 from .session import register as fleshes
 
 
-def of(context: bpy.types.Context) -> bpy.types.Object | None:
+def target_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
     """Returns the mesh meant; the active object itself where it is neither a mesh nor an armature that moves one."""
-    active = armature_meant(context)
+    active = target_armature(context)
     if active is None:
         return context.view_layer.objects.active
     chosen = active.thew.chosen
     if chosen is not None and chosen.name in context.scene.objects and is_moved_by(chosen, active):
         return chosen
-    return next(iter(moved_by(active, context.scene)), active)
+    return next(iter(moved_meshes(active, context.scene)), active)
 
 
-def armature_meant(context: bpy.types.Context) -> bpy.types.Object | None:
+def target_armature(context: bpy.types.Context) -> bpy.types.Object | None:
     """Returns the active armature, or one that moves meshes and hangs on the active empty; None where there is neither."""
     active = context.view_layer.objects.active
     if active is None or active.type not in {"ARMATURE", "EMPTY"}:
         return None
     if active.type == "ARMATURE":
         return active
-    below = (obj for obj in context.scene.objects if obj.type == "ARMATURE" and hangs_on(obj, active))
-    return next((obj for obj in below if moved_by(obj, context.scene)), None)
+    below = (obj for obj in context.scene.objects if obj.type == "ARMATURE" and is_descendant_of(obj, active))
+    return next((obj for obj in below if moved_meshes(obj, context.scene)), None)
 
 
-def hangs_on(obj: bpy.types.Object, above: bpy.types.Object) -> bool:
+def is_descendant_of(obj: bpy.types.Object, above: bpy.types.Object) -> bool:
     """Returns whether `above` is among the parents of `obj`."""
     parent = obj.parent
     while parent is not None and parent != above:
@@ -42,7 +42,7 @@ def hangs_on(obj: bpy.types.Object, above: bpy.types.Object) -> bool:
     return parent is not None
 
 
-def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def moved_meshes(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """Returns the meshes with flesh that an armature moves, or all its meshes where none has flesh; largest first."""
     found = [obj for obj in fleshes.objects(scene) if is_moved_by(obj, armature)]
     found = found or [obj for obj in scene.objects if is_moved_by(obj, armature)]

@@ -14,32 +14,32 @@ from dataclasses import dataclass, field
 import bpy
 
 from ..logic.errors import Cancelled, Refusal
-from ..logic.native import EXPECTED
+from ..logic.native import EXPECTED_ERRORS
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
-from ..scene import moving, poses, reading, windows
+from ..scene import frame_dependence, poses, reading, windows
 from . import jobs, keyframed, rendering, session, validity
-from .events import DOES, happened
+from .events import EFFECT_HANDLERS, report_event
 from .flesh import Flesh
-from .registers import alive
+from .registers import is_alive
 from .session import register as fleshes
 
 #: Seconds without a change of settings before the motion is computed again. A dragged value changes with every redraw, 30 to 60
 #: times a second; a hand that rests for so long has let go.
-PATIENCE = 0.3
+SETTING_DELAY = 0.3
 
 #: The same for the method Modal, which answers at once, and for flesh not shown yet. Three redraws at 60 a second.
-BRIEFLY = 0.05
+SHORT_DELAY = 0.05
 
 #: Fraction of an update after which the lattice is done. `building` makes it in the first half.
-LATTICE_DONE = 0.6
+LATTICE_FRACTION = 0.6
 
 #: Seconds between two steps of work in a window. Fifty a second, about as often as windows are redrawn.
-TURN = 0.02
+STEP_INTERVAL = 0.02
 
 
 @dataclass
-class Work:
+class UpdateQueue:
     """The update under way, and the objects that wait."""
 
     rendering: bool = False
@@ -57,7 +57,7 @@ class Work:
     seen: dict[int, object] = field(default_factory=dict)  # object session id -> the part last shown
 
 
-state = Work()
+state = UpdateQueue()
 
 
 # here and now --------------------------------------------------------------------------------------------------------
@@ -67,53 +67,55 @@ def may_read(obj, flesh) -> bool:
     """Returns whether a changed motion is simulated at once: always without a window, once in a render, never under the hand."""
     if state.rendering:
         return obj.session_uid not in state.read_again
-    return windows.headless() and flesh.condition.motion is not Motion.DIFFERS
+    return windows.is_headless() and flesh.condition.motion is not Motion.DIFFERS
 
 
 def may_read_playing(obj) -> bool:
     """Returns whether playback simulates a changed motion: once, as some motions change each time."""
-    return windows.playing() and obj.session_uid not in state.reread
+    return windows.is_playing() and obj.session_uid not in state.reread
 
 
-def ready(obj, scene, flesh) -> bool:
+def is_ready(obj, scene, flesh) -> bool:
     """Returns whether the clip can be shown now; updates it at once (without a window, in a render) or later."""
     try:
-        if not validity.outdated(obj, scene, flesh, still(obj)):
+        if not validity.is_outdated(obj, scene, flesh, shows_rest_only(obj)):
             if flesh.condition.switch is Switch.OFF:
                 jobs.settle(obj, flesh, scene)
             return True
         jobs.check_flesh(obj)
         layer = reading.view_layer(scene)
         reading.subject(obj, layer)  # cheap; the artist may mend what it refuses at any time
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         jobs.refuse(obj, flesh, error)
         return False
     condition = flesh.condition
-    hopeless = condition.build is Build.FAILED and condition.trusted and flesh.tried == validity.attempt(obj, scene)
-    if not windows.headless() and not state.rendering:
-        if not hopeless and (may_read_playing(obj) or not validity.differs(obj, scene, flesh)):
+    hopeless = (
+        condition.build is Build.FAILED and condition.is_trusted and flesh.tried == validity.update_inputs(obj, scene)
+    )
+    if not windows.is_headless() and not state.rendering:
+        if not hopeless and (may_read_playing(obj) or not validity.motion_differs(obj, scene, flesh)):
             expect(obj)
         return flesh.clip is not None and not hopeless
     if hopeless:
         return False
     try:
-        with rendering.shown_progress() as progress:
-            finish(jobs.update(obj, scene, layer, flesh, still(obj)), progress)
+        with rendering.show_progress() as progress:
+            finish(jobs.update(obj, scene, layer, flesh, shows_rest_only(obj)), progress)
         return True
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         give_up(obj, scene, flesh, error)
         return False
 
 
-def still(obj) -> bool:
+def shows_rest_only(obj) -> bool:
     """Returns whether only flesh at rest is in view: renders show its motion."""
     return obj.thew.settled and not state.rendering
 
 
 def give_up(obj, scene, flesh, error: BaseException) -> None:
     """Handles a failed update: the same is not tried again before something changes."""
-    flesh.tried = validity.attempt(obj, scene)
-    happened(obj, flesh, Event.FAILED)
+    flesh.tried = validity.update_inputs(obj, scene)
+    report_event(obj, flesh, Event.FAILED)
     if isinstance(error, Refusal):
         jobs.refuse(obj, flesh, error)
     else:
@@ -125,87 +127,91 @@ def give_up(obj, scene, flesh, error: BaseException) -> None:
 
 def wait(obj: bpy.types.Object) -> None:
     """Schedules an update of `obj` for when nothing has changed for a moment."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     quick = flesh is not None and flesh.modal and obj.thew.method == flesh.build_settings.method
-    wait_for(obj, BRIEFLY if quick else PATIENCE)
+    wait_for(obj, SHORT_DELAY if quick else SETTING_DELAY)
     state.overriding[obj.session_uid] = state.waiting[obj.session_uid]
 
 
 def expect(obj: bpy.types.Object) -> None:
     """Schedules an update of `obj` soon, after a frame that it cannot show; later frames do not postpone it."""
     if obj.session_uid not in state.waiting and (state.stepper is None or state.worked != obj):
-        wait_for(obj, BRIEFLY)
+        wait_for(obj, SHORT_DELAY)
 
 
 def wait_for(obj: bpy.types.Object, patience: float) -> None:
     """Schedules an update of `obj` in `patience` seconds."""
     state.waiting[obj.session_uid] = time.monotonic() + patience
-    if not windows.headless() and not bpy.app.timers.is_registered(tick):
+    if not windows.is_headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=patience)
 
 
-def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
+def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
     """Reports edited curves: as a doubt before a render to all flesh, as edited keys to the characters that they move.
 
     These are simulated when they next play; during playback, once the keys rest.
     """
     edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
     for obj in objects:
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         if flesh is None:
             continue
-        happened(obj, flesh, Event.CURVES_EDITED)
+        report_event(obj, flesh, Event.CURVES_EDITED)
         flesh.curve_edits += 1
-        if state.undone or flesh.motion is None or not edited & moving.actions_behind(obj, reading.armature_of(obj)):
+        if (
+            state.undone
+            or flesh.motion is None
+            or not edited & frame_dependence.affecting_actions(obj, reading.armature_of(obj))
+        ):
             continue
-        happened(obj, flesh, Event.KEYS_EDITED)
+        report_event(obj, flesh, Event.KEYS_EDITED)
         state.reread.discard(obj.session_uid)
-        if not windows.headless() and windows.playing():
+        if not windows.is_headless() and windows.is_playing():
             wait(obj)
 
 
-def soon(obj: bpy.types.Object) -> bool:
+def schedule_at_once(obj: bpy.types.Object) -> bool:
     """Schedules an update of `obj` at once, without waiting for rest: a drag is followed step by step, one update after another.
 
     Returns whether such an update was due or under way already.
     """
     under_way = obj.session_uid in state.waiting or (state.worked is not None and state.worked == obj)
     state.waiting.setdefault(obj.session_uid, time.monotonic())
-    if not windows.headless() and not bpy.app.timers.is_registered(tick):
-        bpy.app.timers.register(tick, first_interval=BRIEFLY)
+    if not windows.is_headless() and not bpy.app.timers.is_registered(tick):
+        bpy.app.timers.register(tick, first_interval=SHORT_DELAY)
     return under_way
 
 
-def wait_in_window(obj: bpy.types.Object, _flesh: Flesh) -> None:
+def schedule_in_window(obj: bpy.types.Object, _flesh: Flesh) -> None:
     """Schedules an update where there is a window; elsewhere the next frame that is looked up updates the flesh."""
-    if not windows.headless():
+    if not windows.is_headless():
         wait(obj)
 
 
-def touched(_obj: bpy.types.Object, flesh: Flesh) -> None:
+def count_edit(_obj: bpy.types.Object, flesh: Flesh) -> None:
     """Counts another edit of the mesh."""
     flesh.touches += 1
 
 
-DOES[Flesh, Effect.COUNT], DOES[Flesh, Effect.WAIT] = touched, wait_in_window
+EFFECT_HANDLERS[Flesh, Effect.COUNT], EFFECT_HANDLERS[Flesh, Effect.WAIT] = count_edit, schedule_in_window
 
 
 def tick() -> float | None:
     """Runs one step of the update under way; returns the seconds to the next step, or None to end the timer."""
     try:
         if state.rendering:  # meshes must not change during a render
-            return PATIENCE
+            return SETTING_DELAY
         if state.stepper is None and not start_next():
-            return BRIEFLY if state.waiting else None
+            return SHORT_DELAY if state.waiting else None
         # The window stays responsive between two slices that read Blender's data, and during native work in its thread.
-        if superseded():
+        if is_superseded():
             state.stepper.cancel()  # the next one begins when this one has stopped
         if state.stepper.advance():
             finish_update()
         else:
             show_arriving()
         windows.redraw()
-        return TURN
+        return STEP_INTERVAL
     except Exception:  # a timer that raises is dropped for good: report it and go on
         traceback.print_exc()
         state.stepper = None
@@ -214,7 +220,7 @@ def tick() -> float | None:
 
 def start_next() -> bool:
     """Starts the update that has waited long enough; returns False when none is due."""
-    if poses.busy or state.rendering or windows.stroking():
+    if poses.silence_depth or state.rendering or windows.is_stroking():
         return False
     now = time.monotonic()
     due = [uid for uid, when in state.waiting.items() if when <= now]
@@ -230,16 +236,16 @@ def start_next() -> bool:
         if is_keyframed(obj):
             state.stepper, state.worked = Stepper(keyframed.update(obj, scene)), obj
             return True
-        flesh = fleshes.of(obj)
+        flesh = fleshes.state_of(obj)
         try:
-            if not validity.outdated(obj, scene, flesh):
+            if not validity.is_outdated(obj, scene, flesh):
                 continue
-            if windows.playing() and validity.behind(obj, scene, flesh):
+            if windows.is_playing() and validity.is_behind(obj, scene, flesh):
                 state.reread.add(obj.session_uid)
             state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
-            state.worked, state.started_from = obj, started_from(obj, scene)
+            state.worked, state.started_from = obj, update_inputs(obj, scene)
             return True
-        except EXPECTED as error:
+        except EXPECTED_ERRORS as error:
             jobs.fail(obj, flesh, error)
     return False
 
@@ -251,11 +257,11 @@ def is_keyframed(obj: bpy.types.Object) -> bool:
 
 def show_arriving() -> None:
     """Shows the window's frame as soon as it is ready; during playback frames are looked up anyway."""
-    if windows.playing():
+    if windows.is_playing():
         return
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         if flesh is None or flesh.arriving is None or not session.is_shown(obj):
             continue
         part = flesh.arriving  # the simulating thread may replace it
@@ -263,26 +269,26 @@ def show_arriving() -> None:
             state.seen[obj.session_uid] = part
 
 
-def put_back() -> None:
+def show_last_finished() -> None:
     """Shows the last finished motion again, after frames of an unfinished one were in view."""
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
         if state.seen.pop(obj.session_uid, None) is not None and session.is_shown(obj):
-            session.present(obj, fleshes.of(obj), scene)
+            session.present(obj, fleshes.state_of(obj), scene)
     state.seen.clear()
 
 
-def superseded() -> bool:
+def is_superseded() -> bool:
     """Returns whether the object under work has waited long enough with other settings than those of the update."""
     obj = state.worked
     if (
-        not alive(obj)
+        not is_alive(obj)
         or is_keyframed(obj)  # it cancels by itself
         or state.overriding.get(obj.session_uid, math.inf) > time.monotonic()
-        or windows.stroking()
+        or windows.is_stroking()
     ):
         return False
-    flesh, now = fleshes.of(obj), started_from(obj, bpy.context.scene)
+    flesh, now = fleshes.state_of(obj), update_inputs(obj, bpy.context.scene)
     if now == state.started_from:
         return False
     # A lattice under way is not started again for settings on which it does not depend.
@@ -293,13 +299,13 @@ def superseded() -> bool:
         former.height,
         former.limbs,
     )
-    return flesh.lattice_key != b"" or not kept or touches != before or state.stepper.fraction >= LATTICE_DONE
+    return flesh.lattice_key != b"" or not kept or touches != before or state.stepper.fraction >= LATTICE_FRACTION
 
 
-def started_from(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
+def update_inputs(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
     """Returns the inputs of an update, and the counts of edits of the mesh and of curves."""
-    flesh = fleshes.of(obj)
-    return validity.attempt(obj, scene), flesh.touches, flesh.curve_edits
+    flesh = fleshes.state_of(obj)
+    return validity.update_inputs(obj, scene), flesh.touches, flesh.curve_edits
 
 
 def finish_update() -> None:
@@ -309,15 +315,15 @@ def finish_update() -> None:
     failed = stepper.error is not None and not isinstance(stepper.error, Cancelled)
     if stepper.error is None or failed:
         state.seen.clear()
-    if not failed or isinstance(stepper.error, ReferenceError) or not alive(obj):  # undone or deleted meanwhile
+    if not failed or isinstance(stepper.error, ReferenceError) or not is_alive(obj):  # undone or deleted meanwhile
         return
-    if not isinstance(stepper.error, EXPECTED):
+    if not isinstance(stepper.error, EXPECTED_ERRORS):
         traceback.print_exception(stepper.error)
     if not is_keyframed(obj):
-        give_up(obj, bpy.context.scene, fleshes.of(obj), stepper.error)
+        give_up(obj, bpy.context.scene, fleshes.state_of(obj), stepper.error)
 
 
-def drop(obj: bpy.types.Object) -> bool:
+def drop_update(obj: bpy.types.Object) -> bool:
     """Drops the update of one object; returns whether it waited or was under way."""
     waited = state.waiting.pop(obj.session_uid, None) is not None
     state.overriding.pop(obj.session_uid, None)

@@ -10,54 +10,54 @@ import bpy
 from ..logic.names import describe
 from ..logic.states import Clip, Condition, Mesh, Motion
 from ..rigs import anchors
-from ..scene import colliders, groups, ignored, reading, rig_controls, windows
+from ..scene import colliders, contact_exclusions, groups, reading, rig_controls, windows
 from .build_settings import BuildSettings
 from .flesh import Flesh
-from .resting import CHANGED
+from .resting import POSE_CHANGED_TEXT
 from .session import register
 
 
-def outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
+def is_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     """Returns whether an update has work to do; cheap enough for every frame.
 
     `still`: the clip may lag behind the rigs, because flesh is shown settled (None: if the artist's view is settled).
     """
-    return alone_outdated(obj, scene, flesh, still) or any(
-        known is None or known.group_key != flesh.group_key or alone_outdated(other, scene, known)
+    return is_outdated_alone(obj, scene, flesh, still) or any(
+        known is None or known.group_key != flesh.group_key or is_outdated_alone(other, scene, known)
         for other, known in unedited_others(obj, scene)
     )
 
 
-def alone_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
+def is_outdated_alone(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     """Returns the same for the object alone, without the others."""
     condition = flesh.condition
-    if not condition.showable or not condition.trusted:
+    if not condition.is_showable or not condition.is_trusted:
         return True
     if flesh.mesh_uid != obj.data.session_uid:  # the object has another mesh
         return True
     if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
-    if condition.behind and windows.playing():  # keys are dragged while playback stands, and many times
+    if condition.is_behind and windows.is_playing():  # keys are dragged while playback stands, and many times
         return True
-    if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*flesh.build_settings.live):
+    if flesh.build_settings != BuildSettings.from_object(obj, scene) or not flesh.covers(*flesh.build_settings.live):
         return True
-    return moved(obj, flesh)
+    return controls_moved(obj, flesh)
 
 
 def unedited_others(obj, scene) -> list[tuple[bpy.types.Object, Flesh | None]]:
     """Returns the objects simulated with `obj`, except skins being edited or sculpted, which count once their mode is left."""
     others = groups.others(obj, scene)
-    return [(other, register.known(other)) for other in others if other.mode not in {"EDIT", "SCULPT"}]
+    return [(other, register.known_state(other)) for other in others if other.mode not in {"EDIT", "SCULPT"}]
 
 
-def differs(obj, scene, flesh: Flesh) -> bool:
+def motion_differs(obj, scene, flesh: Flesh) -> bool:
     """Returns whether its motion, or that of one simulated with it, is known to differ from the one that was read."""
     return any(each.motion is Motion.DIFFERS for each in conditions(obj, scene, flesh))
 
 
-def behind(obj, scene, flesh: Flesh) -> bool:
+def is_behind(obj, scene, flesh: Flesh) -> bool:
     """Returns whether its motion, or that of one simulated with it, differs or has edited keys."""
-    return any(each.behind for each in conditions(obj, scene, flesh))
+    return any(each.is_behind for each in conditions(obj, scene, flesh))
 
 
 def conditions(obj, scene, flesh: Flesh) -> list[Condition]:
@@ -68,27 +68,27 @@ def conditions(obj, scene, flesh: Flesh) -> list[Condition]:
 def changed_other(obj, scene) -> str:
     """Returns the name, in quotes, of one simulated with it whose motion has changed since; "" where all are unchanged."""
     others = ((other, known) for other, known in unedited_others(obj, scene) if known is not None)
-    changed = (describe(o) for o, known in others if known.condition.behind or known.problem == CHANGED)
+    changed = (describe(o) for o, known in others if known.condition.is_behind or known.problem == POSE_CHANGED_TEXT)
     return next(changed, "")
 
 
-def attempt(obj, scene) -> tuple:
+def update_inputs(obj, scene) -> tuple:
     """Returns the inputs of an update that are cheap to read."""
     others = (
-        (other.name, BuildSettings.of(other, scene), known and (known.touches, known.condition.trusted))
+        (other.name, BuildSettings.from_object(other, scene), known and (known.touches, known.condition.is_trusted))
         for other, known in unedited_others(obj, scene)
     )
-    return BuildSettings.of(obj, scene), obj.thew.frames(scene), *others
+    return BuildSettings.from_object(obj, scene), obj.thew.frames(scene), *others
 
 
 def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int]) -> bool:
     """Returns whether the poses of those frames that were read, with all that was read along, are still valid."""
     condition = flesh.condition
-    if not (condition.showable and flesh.covers(*frames)) or condition.behind or moved(obj, flesh):
+    if not (condition.is_showable and flesh.covers(*frames)) or condition.is_behind or controls_moved(obj, flesh):
         return False
-    if flesh.motion.led < build_settings.lead:
+    if flesh.motion.lead_length < build_settings.lead:
         return False
-    return flesh.motion.colliders.asked == colliders.which(build_settings.collides_with)
+    return flesh.motion.colliders.asked == colliders.reading_keys(build_settings.collides_with)
 
 
 def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
@@ -99,28 +99,28 @@ def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
 def bake_differs(obj, scene) -> bool:
     """Returns whether a bake plays that was made with other settings than the present ones."""
     made = obj.thew.made
-    return made.shows_bake and made.baked_settings not in {"", BuildSettings.of(obj, scene).baked_key()}
+    return made.shows_bake and made.baked_settings not in {"", BuildSettings.from_object(obj, scene).baked_key()}
 
 
 def mesh_holds(obj, flesh: Flesh) -> bool:
     """Returns whether the mesh and skeleton that were read are still valid."""
     if flesh.character is None or flesh.mesh_uid != obj.data.session_uid:
         return False
-    return flesh.condition.mesh is Mesh.READ and not renamed(obj, flesh)
+    return flesh.condition.mesh is Mesh.READ and not names_changed(obj, flesh)
 
 
-def moved(obj, flesh: Flesh) -> bool:
+def controls_moved(obj, flesh: Flesh) -> bool:
     """Returns whether other curves or drivers move the rigs' controls than when they were read."""
-    return flesh.motion.moving != rig_controls.moving(obj)
+    return flesh.motion.moving != rig_controls.control_animation(obj)
 
 
-def renamed(obj, flesh: Flesh) -> bool:
+def names_changed(obj, flesh: Flesh) -> bool:
     """Returns whether bones were renamed, or those that rigs hang on, or another vertex group is chosen to be without contact."""
-    if flesh.character.ignored.asked != ignored.asked(obj):
+    if flesh.character.ignored.asked != contact_exclusions.chosen_group(obj):
         return True
     armature = reading.armature_of(obj)
     if armature is None:
         return False
     known = set(flesh.character.bones)
-    wanted = {anchors.found_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
+    wanted = {anchors.find_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
     return not (wanted <= known and all(name in armature.data.bones for name in known))

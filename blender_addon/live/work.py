@@ -6,4 +6,4 @@ from __future__ import annotations
 from ..logic.tasks import Stepper
 
 #: Steppers of the operators at work in a window, for the panel's bar; the latest is last.
-running: list[Stepper] = []
+running_steppers: list[Stepper] = []

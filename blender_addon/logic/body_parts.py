@@ -18,7 +18,7 @@ CHEEKS = Role("the cheeks", ("cheek", "cheeks"))
 
 
 @dataclass(frozen=True)
-class Part:
+class BodyPart:
     """A part of the body: round patches of skin around centres, or whole limbs whose bone names begin with a word.
 
     A centre lies along `out` (forward, up, to the side) from a place `along` its bone, or on the way from there to the bone with
@@ -41,25 +41,25 @@ class Part:
 
 
 PARTS = {
-    "BELLY": Part(
+    "BELLY": BodyPart(
         "Belly", "The front of the trunk, or its underside on four legs", HIPS, CHEST, along=0.32, beneath=True, girth=1.3
     ),
-    "CHEST": Part(
+    "CHEST": BodyPart(
         "Chest", "Breasts, or the breast muscles", CHEST, own=BREASTS, along=0.5, out=(1.0, 0.0, 0.55),
         girth=0.9, pair=True,
     ),
-    "CHEEKS": Part(
+    "CHEEKS": BodyPart(
         "Cheeks", "Both sides of the face", HEAD, own=CHEEKS, height=0.32, out=(0.75, 0.0, 0.65), girth=0.6, pair=True
     ),
-    "BUTTOCKS": Part(
+    "BUTTOCKS": BodyPart(
         "Buttocks", "The back of the hips", HIPS, own=BUTTOCKS, along=0.0, out=(-1.0, -0.35, 0.5), girth=0.9, pair=True
     ),
-    "TAIL": Part("Tail", "The tail, softest at its tip", limbs=("tail",)),
-    "EARS": Part("Ears", "Both ears, softest at their tips", limbs=("ear",)),
-    "JOWLS": Part(
+    "TAIL": BodyPart("Tail", "The tail, softest at its tip", limbs=("tail",)),
+    "EARS": BodyPart("Ears", "Both ears, softest at their tips", limbs=("ear",)),
+    "JOWLS": BodyPart(
         "Jowls", "The lower cheeks and what hangs below them", HEAD, height=0.14, out=(0.6, 0.0, 0.8), girth=0.6, pair=True
     ),
-    "WHOLE": Part("Whole Body", "All of it: the map that thickness gives, times the amount"),
+    "WHOLE": BodyPart("Whole Body", "All of it: the map that thickness gives, times the amount"),
 }  # fmt: skip
 
 
@@ -97,9 +97,9 @@ class Skeleton:
 
     def limb(self, starts: tuple[str, ...]) -> list[int]:
         """Returns the bones whose names begin with one of the words, and those below them."""
-        return self.with_below(i for i, name in enumerate(self.names) if words(name)[0].startswith(starts))
+        return self.with_descendants(i for i, name in enumerate(self.names) if words(name)[0].startswith(starts))
 
-    def with_below(self, bones) -> list[int]:
+    def with_descendants(self, bones) -> list[int]:
         """Returns `bones` and all bones below them."""
         chosen = set(bones)
         for i in range(len(self.names)):
@@ -112,7 +112,7 @@ class Skeleton:
 
 
 def patch_centres(
-    part: Part, skeleton: Skeleton, carried: Callable[[int], np.ndarray], bone: str = ""
+    part: BodyPart, skeleton: Skeleton, carried: Callable[[int], np.ndarray], bone: str = ""
 ) -> list[PatchCentre]:
     """Returns the centres of a part's patches, at `bone` or else by bone names; empty where no bone has a fitting name.
 
@@ -143,7 +143,7 @@ def patch_centres(
     return [PatchCentre(index, origin, out, origin) for out in ways]
 
 
-def own_centres(part: Part, skeleton: Skeleton) -> list[PatchCentre]:
+def own_centres(part: BodyPart, skeleton: Skeleton) -> list[PatchCentre]:
     """Returns the centres over the part's own bones: the skin nearest to their tails."""
     if part.own is None:
         return []
@@ -152,7 +152,7 @@ def own_centres(part: Part, skeleton: Skeleton) -> list[PatchCentre]:
     return [PatchCentre(bone, skeleton.tails[bone], np.zeros(3), skeleton.heads[bone]) for bone in bones]
 
 
-def directions(part: Part, forward: np.ndarray, bone: np.ndarray) -> list[np.ndarray]:
+def directions(part: BodyPart, forward: np.ndarray, bone: np.ndarray) -> list[np.ndarray]:
     """Returns the directions from a bone (its vector, [3]) to the centres of a part, unit vectors."""
     up = np.array([0.0, 0.0, 1.0])
     side = np.cross(forward, up)

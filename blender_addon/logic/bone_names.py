@@ -11,7 +11,22 @@ import re
 from dataclasses import dataclass
 
 #: Words that only mark a bone, or its owner.
-EMPTY = {"mixamorig", "def", "b", "bip", "cc", "base", "jnt", "joint", "bone", "sk", "bind", "valvebiped", "j", "c"}
+MEANINGLESS_WORDS = {
+    "mixamorig",
+    "def",
+    "b",
+    "bip",
+    "cc",
+    "base",
+    "jnt",
+    "joint",
+    "bone",
+    "sk",
+    "bind",
+    "valvebiped",
+    "j",
+    "c",
+}
 SIDES = {"l": "L", "left": "L", "r": "R", "right": "R"}
 WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
@@ -44,7 +59,7 @@ def words(name: str) -> tuple[str, str, tuple[int, ...]]:
             numbers.append(int(plain))
         elif plain in SIDES:
             side = SIDES[plain]
-        elif plain not in EMPTY:
+        elif plain not in MEANINGLESS_WORDS:
             for start in ("left", "right"):  # written as one word: `leftforearm`
                 if plain.startswith(start) and len(plain) > len(start):
                     side, plain = SIDES[start], plain.removeprefix(start)
@@ -52,7 +67,7 @@ def words(name: str) -> tuple[str, str, tuple[int, ...]]:
     return "".join(stem), side, tuple(numbers)
 
 
-def on_other_sides(one: list[str], other: list[str]) -> bool:
+def are_on_opposite_sides(one: list[str], other: list[str]) -> bool:
     """Returns whether the names of two chains of bones mark one as left and one as right."""
     sides = [{side for _, side, _ in map(words, names) if side} for names in (one, other)]
     return all(len(side) == 1 for side in sides) and sides[0] != sides[1]

@@ -14,7 +14,7 @@ CORNER_FRAMES = {
 }
 
 
-def inverted(clip) -> int:
+def max_inverted_cells(clip) -> int:
     """Returns the most cells that the flesh itself inverts in any frame.
 
     Cells that the bones alone fold are left out, since neither stiffness nor a finer lattice unfolds them.
@@ -26,7 +26,7 @@ def inverted(clip) -> int:
     return int(counts.max(initial=0))
 
 
-def flattest(cells, rest: np.ndarray, posed: np.ndarray, among: set[int], count: int) -> list[int]:
+def flattest_cells(cells, rest: np.ndarray, posed: np.ndarray, among: set[int], count: int) -> list[int]:
     """Returns the `count` flattest cells, the flattest first, among cells with a corner that hangs wholly on vertices `among`.
 
     rest, posed [k, 3]: the lattice's vertices. Flatness is the least ratio of posed to rest volume at such a corner.

@@ -9,36 +9,36 @@ from typing import Any
 
 import numpy as np
 
-from .buried import Buried, buried_in, buried_notes
+from .buried_bones import BuriedBones, buried_notes, find_buried
 from .errors import sentence
-from .played import Led, Played
-from .sentences import listed, plural, spans
+from .mapped_clips import CycleClip, LeadClip
+from .sentences import join_words, plural, spans
 
 #: Methods with contact.
-METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
+CONTACT_METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
 
 #: The one whose surface alone is parted, frame by frame, and the panel's note on it.
-PARTED = "modal"
-CARRIED = "hyperelastic"
+SURFACE_METHOD = "modal"
+JOINT_SHAPE_METHOD = "hyperelastic"
 """The method that shows bent joints by the core's joint shape; of its lattice's own bend it takes only what parts folds."""
-ON_THE_SURFACE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
+SURFACE_ONLY_NOTE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
 
 #: Methods whose flesh can be simulated together with other flesh, and the panel's note on any other.
-TOGETHER = METHODS - {PARTED}
-ALONE = "With this method it touches no other flesh: choose Hyperelastic under Advanced"
+JOINT_METHODS = CONTACT_METHODS - {SURFACE_METHOD}
+NO_OTHER_FLESH_NOTE = "With this method it touches no other flesh: choose Hyperelastic under Advanced"
 
 #: The panel's note on any other method.
-UNTOUCHABLE = "This method does not support contact: choose Hyperelastic under Advanced."
+NO_CONTACT_NOTE = "This method does not support contact: choose Hyperelastic under Advanced."
 
 #: Overlap, as a part of the body's size, below which skins seem to touch. A millimetre of a person; the core overlooks bones that
 #: lie in something by as much.
-VISIBLE = 5e-4
+MIN_VISIBLE_OVERLAP = 5e-4
 
 #: Largest number of pairs of parts that are named; the rest is counted. More make no sentence.
-NAMED = 3
+MAX_NAMED_PAIRS = 3
 
 #: Least extra share of the joints' elastic shape, 0 to 1, that marks a parted fold of the skin.
-FOLDED = 0.05
+MIN_FOLD_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ContactPair:
     """Two parts that touch, by number: the bones with the largest weights there, or a bone and a thing."""
 
     parts: tuple[int, int]
@@ -59,18 +59,18 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Met:
+class ContactSummary:
     """Contacts of one kind, with the body itself or with other things, in the frames of a clip."""
 
     frames: tuple[int, ...] = ()  # frames with contact
-    pairs: tuple[Pair, ...] = ()  # by falling force
+    pairs: tuple[ContactPair, ...] = ()  # by falling force
     deepest: float = 0.0  # largest overlap of skins, metres
     worst: int = 0  # frame of the largest overlap
     left: int = 0  # number of points that visibly overlap in that frame
 
 
-class Meeting:
-    """Builds a `Met` frame by frame."""
+class ContactCollector:
+    """Builds a `ContactSummary` frame by frame."""
 
     def __init__(self, size: float, ordered: bool, parted: bool) -> None:
         """Starts empty; `ordered`: the two parts of a pair are of different kinds; `parted`: on the surface alone, without forces."""
@@ -90,7 +90,7 @@ class Meeting:
         self.frames.append(frame)
         if overlaps.max() > self.deepest:
             self.deepest, self.worst = float(overlaps.max()), frame
-            self.left = int((overlaps > VISIBLE * self.size).sum())
+            self.left = int((overlaps > MIN_VISIBLE_OVERLAP * self.size).sum())
         known = meet & known
         told = both[known] if self.ordered else np.sort(both[known], axis=1)
         pairs, which = np.unique(told, axis=0, return_inverse=True)
@@ -99,30 +99,30 @@ class Meeting:
             self.forces[a, b] = self.forces.get((a, b), 0.0) + much
             self.when.setdefault((a, b), []).append(frame)
 
-    def met(self) -> Met:
+    def summary(self) -> ContactSummary:
         """Returns the result."""
         ranked = sorted(self.forces, key=lambda pair: (-self.forces[pair], pair))
-        pairs = tuple(Pair(pair, tuple(self.when[pair]), self.forces[pair]) for pair in ranked)
-        return Met(tuple(self.frames), pairs, self.deepest, self.worst, self.left)
+        pairs = tuple(ContactPair(pair, tuple(self.when[pair]), self.forces[pair]) for pair in ranked)
+        return ContactSummary(tuple(self.frames), pairs, self.deepest, self.worst, self.left)
 
 
 @dataclass(frozen=True)
-class Touching:
+class ClipContacts:
     """Contacts in the frames of a clip."""
 
     size: float  # of the body, metres
     bones: tuple[str, ...]
     things: tuple[Thing, ...]  # the other objects of contact
-    itself: Met | None = None  # None: the body has no contact with itself
-    others: Met = Met()  # pairs of a bone (or the number of bones, where none weighs) and a thing
+    itself: ContactSummary | None = None  # None: the body has no contact with itself
+    others: ContactSummary = ContactSummary()  # pairs of a bone (or the number of bones, where none weighs) and a thing
     strongest: float = 0.0  # largest force of a contact, N
     held: tuple[int, ...] = ()  # frames with cells that bones alone hold folded
-    buried: tuple[Buried, ...] = ()  # bones that lie in something
+    buried: tuple[BuriedBones, ...] = ()  # bones that lie in something
     folded: tuple[int, ...] = ()  # frames in which folds of the skin itself were parted
     may_stiffen: bool = False  # more Elastic Joints would part more of the skin's folds
 
     @staticmethod
-    def of(
+    def from_clip(
         clip: Any,
         frames: range,
         bones: list[str],
@@ -134,7 +134,7 @@ class Touching:
         parted: bool = False,
         body: int = 0,
         may_stiffen: bool = False,
-    ) -> Touching:
+    ) -> ClipContacts:
         """Gathers the contacts of a clip that shows `frames`.
 
         Weights [n, b] assign vertices to bones; `thickness` is the gap between skins, metres; `parted`: on the surface alone,
@@ -144,7 +144,7 @@ class Touching:
         weighs_most = np.where(weights.any(axis=1), weights.argmax(axis=1), len(bones))
         gaps = [thing.gap for thing in things]
         kept = thickness + np.array([*gaps[:body], 0.0, *gaps[body:]])
-        own, others, strongest = Meeting(size, False, parted), Meeting(size, True, parted), 0.0
+        own, others, strongest = ContactCollector(size, False, parted), ContactCollector(size, True, parted), 0.0
         for index, frame in enumerate(frames):
             contacts = clip.contacts(index)
             if not len(contacts):
@@ -159,26 +159,28 @@ class Touching:
             known = (both < len(bones)).all(axis=1)
             own.add(frame, both[mine], force[mine], overlaps[mine], known[mine])
             others.add(frame, both[~mine], force[~mine], overlaps[~mine], np.ones((~mine).sum(), dtype=bool))
-        held = tuple(frame for index, frame in enumerate(frames) if held_at(clip, index))
-        met = own.met() if itself else None
-        folded = tuple(frame for index, frame in enumerate(frames) if clip.folds(index).max(initial=0.0) > FOLDED)
-        return Touching(
-            size, tuple(bones), tuple(things), met, others.met(), strongest, held,
-            buried_in(clip, frames, body), folded, may_stiffen,
+        held = tuple(frame for index, frame in enumerate(frames) if held_cell_count(clip, index))
+        met = own.summary() if itself else None
+        folded = tuple(
+            frame for index, frame in enumerate(frames) if clip.folds(index).max(initial=0.0) > MIN_FOLD_SHARE
+        )
+        return ClipContacts(
+            size, tuple(bones), tuple(things), met, others.summary(), strongest, held,
+            find_buried(clip, frames, body), folded, may_stiffen,
         )  # fmt: skip
 
 
-def held_at(clip: Any, index: int) -> int:
+def held_cell_count(clip: Any, index: int) -> int:
     """Returns the number of cells that bones alone hold near inversion at frame `index` of a clip's display."""
-    clip, at = clip.simulated(index) if isinstance(clip, (Played, Led)) else (clip, index)
+    clip, at = clip.simulated_at(index) if isinstance(clip, (CycleClip, LeadClip)) else (clip, index)
     counts = clip.held_cells
     return int(counts[at % len(counts)])
 
 
-def said_of(touching: Touching, known: str) -> list[str]:
+def self_contact_phrases(touching: ClipContacts, known: str) -> list[str]:
     """Returns phrases on parts that touch each other, with their frames unless these are `known`."""
     partners: dict[tuple[int, str], list[int]] = {}  # by part and the words for the frames
-    for pair in touching.itself.pairs[:NAMED]:
+    for pair in touching.itself.pairs[:MAX_NAMED_PAIRS]:
         one, other = pair.parts
         when = spans(pair.frames)
         if (other, when) in partners and (one, when) not in partners:
@@ -186,35 +188,35 @@ def said_of(touching: Touching, known: str) -> list[str]:
         partners.setdefault((one, when), []).append(other)
     names = touching.bones
     return [
-        f"“{names[one]}” touches {listed(['itself' if other == one else f'“{names[other]}”' for other in others])}"
+        f"“{names[one]}” touches {join_words(['itself' if other == one else f'“{names[other]}”' for other in others])}"
         f"{f' in {when}' if when != known else ''}"
         for (one, when), others in partners.items()
     ]
 
 
-def said_of_things(touching: Touching) -> list[str]:
+def thing_contact_phrases(touching: ClipContacts) -> list[str]:
     """Returns phrases on parts that touch things, with their frames."""
     parts: dict[tuple[str, str], list[str]] = {}  # by thing and the words for the frames
-    for pair in touching.others.pairs[:NAMED]:
+    for pair in touching.others.pairs[:MAX_NAMED_PAIRS]:
         bone, thing = pair.parts
         name = f"“{touching.bones[bone]}”" if bone < len(touching.bones) else "skin that no bone carries"
         names = parts.setdefault((touching.things[thing].name, spans(pair.frames)), [])
         names += [] if name in names else [name]
     return [
-        f"{listed(names)} {'touches' if len(names) == 1 else 'touch'} {thing} in {when}"
+        f"{join_words(names)} {'touches' if len(names) == 1 else 'touch'} {thing} in {when}"
         for (thing, when), names in parts.items()
     ]
 
 
-def left_over(met: Met, size: float, length: Callable[[float], str]) -> str:
+def overlap_clause(met: ContactSummary, size: float, length: Callable[[float], str]) -> str:
     """Returns the end of a sentence on overlaps that remain visible; "" without any."""
-    if met.deepest <= VISIBLE * size or not met.left:
+    if met.deepest <= MIN_VISIBLE_OVERLAP * size or not met.left:
         return ""
     points = plural(met.left, "point still overlaps, by", "points still overlap, by up to")
     return f"; {points} {length(met.deepest)} in frame {met.worst}"
 
 
-def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> list[str]:
+def contact_notes(touching: ClipContacts | None, length: Callable[[float], str]) -> list[str]:
     """Returns the artist's notes on contact in a clip, sentences; `length`: formats metres in the scene's units."""
     if touching is None:
         return []
@@ -224,14 +226,14 @@ def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> 
         notes.append("Nothing touches.")
     if itself is not None and itself.frames:
         when = spans(itself.frames)
-        text = joined(said_of(touching, when), itself)
+        text = join_phrases(self_contact_phrases(touching, when), itself)
         text = f"The skin touches itself in {when}{': ' if text else ''}{text}"
-        left = left_over(itself, touching.size, length)
+        left = overlap_clause(itself, touching.size, length)
         helps = " (Elastic Joints at 1 parts more)" if left and touching.may_stiffen else ""
         notes.append(f"{text}{left}{helps}.")
     if others.frames:
-        text = joined(said_of_things(touching), others)
-        notes.append(sentence(f"{text}{left_over(others, touching.size, length)}"))
+        text = join_phrases(thing_contact_phrases(touching), others)
+        notes.append(sentence(f"{text}{overlap_clause(others, touching.size, length)}"))
     if touching.folded:
         alone = "" if touches or touching.buried else "; nothing else touches"
         notes.append(f"Folds of the skin are parted in {spans(touching.folded)}{alone}.")
@@ -244,13 +246,13 @@ def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> 
     return notes
 
 
-def joined(parts: list[str], met: Met) -> str:
+def join_phrases(parts: list[str], met: ContactSummary) -> str:
     """Joins the phrases, with the number of pairs left out."""
-    more = len(met.pairs) - NAMED
+    more = len(met.pairs) - MAX_NAMED_PAIRS
     return ", ".join([*parts, *([plural(more, "other pair touches", "other pairs touch")] if more > 0 else [])])
 
 
-def levels(forces: np.ndarray, strongest: float, count: int) -> np.ndarray:
+def force_levels(forces: np.ndarray, strongest: float, count: int) -> np.ndarray:
     """Returns the level, of `count`, of each force [c] relative to the strongest: 0 hardly presses. By the root, so that light
     touches differ.
     """

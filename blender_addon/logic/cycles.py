@@ -17,28 +17,28 @@ from .spaces import is_singular, mirrors
 
 AUTOMATIC, CYCLE, PREROLL, SETTLED = "AUTOMATIC", "CYCLE", "PREROLL", "SETTLED"
 
-MEETS = 3e-4
+POSE_TOLERANCE = 3e-4
 """Largest distance between a bone's places in equal poses, as a part of the body's size (the core requires 1e-3)."""
-STILL = 1e-6
+STANDSTILL_TOLERANCE = 1e-6
 """Largest step, as a part of the body's size, of a bone that stands still. More than ten times the rounding of single precision, in
 which Blender keeps matrices.
 """
-FARTHER, ROUGHER = 1.1, 3.5
+MAX_SEAM_STEP, MAX_SEAM_BEND = 1.1, 3.5
 """Factors at the seam of a cycle by which a bone may go farther, and bend its path more, than around there."""
-AROUND = 3
+SEAM_FRAMES = 3
 """Frames around the seam. The seam's step is compared with three on either side, its two bends with two."""
-RUN_IN = 1.0 / 6.0
+RUN_IN_TIME = 1.0 / 6.0
 """Seconds of a run-in. Four frames of film."""
 
 
-LEAD = 2.0
+LEAD_TIME = 2.0
 """Seconds of motion before a range that are simulated: less than a hundredth of a swing is left by then."""
-LEAP, LEAPS = 0.1, 4.0
+MIN_LEAP, MIN_LEAP_RATIO = 0.1, 4.0
 """Step of a bone's head, as a part of the size, and its ratio to the steps beside it, beyond which it was placed there: from a pose
 of rest before the motion begins, or by a cut. A fast blow of a hand takes 0.2, but several frames.
 """
-JUMP = 0.5
-"""Least step of all bones, as a part of the size, that makes a jump, if `LEAPS` times the steps beside it: a runner goes half as
+MIN_JUMP = 0.5
+"""Least step of all bones, as a part of the size, that makes a jump, if `MIN_LEAP_RATIO` times the steps beside it: a runner goes half as
 far.
 """
 
@@ -71,7 +71,7 @@ class Beginning:
             return rows
         return rows[: self.period + 1] if self.travels else np.concatenate([rows[: self.period], rows[:1]])
 
-    def before(self, maps: np.ndarray, frames: float) -> np.ndarray:
+    def turns_before(self, maps: np.ndarray, frames: float) -> np.ndarray:
         """Returns the turns of the cycle that lead to poses `maps` [f + 1, b, 4, 4], over at least `frames` frames."""
         return np.concatenate([move @ maps[: self.period] for move in self.moves_before(maps, frames)])
 
@@ -81,7 +81,7 @@ class Beginning:
         back, turns = np.linalg.inv(step), int(np.ceil(frames / self.period))
         return np.stack([np.linalg.matrix_power(back, k) for k in range(turns, 0, -1)])
 
-    def at(self, index: int) -> int:
+    def simulated_frame(self, index: int) -> int:
         """Returns the simulated frame that shows frame `index` of the range."""
         return index % self.period if self.period and not self.travels else index
 
@@ -120,18 +120,18 @@ def beginning(
     path = trace(maps, heads, size)
     steps = np.linalg.norm(np.diff(path[:-1], axis=0), axis=-1).max(axis=(1, 2)) / size
     if choice in (AUTOMATIC, CYCLE):
-        more = [as_points(controls, size)] if controls is not None else []
+        more = [controls_as_points(controls, size)] if controls is not None else []
         every = np.concatenate([path, *more, *([others] if others is not None else [])], axis=1)
         found = cycle(every, maps, size, marked or choice == CYCLE)
-        if found and (choice == CYCLE or np.ptp(every[:-1], axis=0).max() > STILL * size):
-            return Beginning(0, found.period, found.travel > 0.0, _told(found, first, first + frames - 1))
-    run_in = round(RUN_IN * fps)
-    if choice in (AUTOMATIC, PREROLL) and run_in and steps[0] > STILL:
+        if found and (choice == CYCLE or np.ptp(every[:-1], axis=0).max() > STANDSTILL_TOLERANCE * size):
+            return Beginning(0, found.period, found.travel > 0.0, _cycle_note(found, first, first + frames - 1))
+    run_in = round(RUN_IN_TIME * fps)
+    if choice in (AUTOMATIC, PREROLL) and run_in and steps[0] > STANDSTILL_TOLERANCE:
         return Beginning(run_in, note=f"The joints come from a standstill just before frame {first}.")
     return Beginning()
 
 
-def lead(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: float) -> int:
+def lead_length(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: float) -> int:
     """Returns the number of poses `before` a range [l, b, 4, 4] that lead into its poses `maps` [f + 1, b, 4, 4].
 
     They begin where the motion starts or last jumps; 0 where all before the range stands still.
@@ -141,8 +141,10 @@ def lead(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: float) -
     path = trace(np.concatenate([before, maps]), heads, size)
     moves = np.linalg.norm(np.diff(path, axis=0), axis=-1) / size
     steps, of_heads = moves.max(axis=(1, 2)), moves[..., 0].max(axis=1)
-    moving = np.flatnonzero(steps[: len(before)] > STILL)
-    leaps = np.flatnonzero((of_heads > np.maximum(LEAP, LEAPS * _beside(of_heads)))[: len(before)])
+    moving = np.flatnonzero(steps[: len(before)] > STANDSTILL_TOLERANCE)
+    leaps = np.flatnonzero(
+        (of_heads > np.maximum(MIN_LEAP, MIN_LEAP_RATIO * _neighbouring_steps(of_heads)))[: len(before)]
+    )
     if not len(moving):
         return 0
     first = max(int(moving[0]), int(leaps[-1]) + 1 if len(leaps) else 0)
@@ -155,15 +157,20 @@ def jumps(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
         return np.empty(0, int)
     path = np.einsum("fbij,bj->fbi", maps[..., :3, :3], heads) + maps[..., :3, 3]
     moves = np.linalg.norm(np.diff(path, axis=0), axis=-1) / size
-    return np.flatnonzero(moves.min(axis=1) > np.maximum(JUMP, LEAPS * _beside(moves.max(axis=1)))) + 1
+    return (
+        np.flatnonzero(
+            moves.min(axis=1) > np.maximum(MIN_JUMP, MIN_LEAP_RATIO * _neighbouring_steps(moves.max(axis=1)))
+        )
+        + 1
+    )
 
 
-def _beside(steps: np.ndarray) -> np.ndarray:
+def _neighbouring_steps(steps: np.ndarray) -> np.ndarray:
     """Returns the larger of the two steps beside each of `steps` [f]; a missing one counts as 0."""
     return np.maximum(np.append(0.0, steps[:-1]), np.append(steps[1:], 0.0))
 
 
-def repeating(
+def common_cycle(
     wishes: Sequence[Beginning],
     maps: Sequence[np.ndarray],
     paths: Sequence[np.ndarray],
@@ -185,7 +192,7 @@ def repeating(
     if travels:
         step = moves(maps[0])[period]
         for path, size in zip(paths, sizes, strict=True):
-            if _apart(path[0] @ step[:3, :3].T + step[:3, 3], path[period], size) > MEETS:
+            if _pose_distance(path[0] @ step[:3, :3].T + step[:3, 3], path[period], size) > POSE_TOLERANCE:
                 return None
     return [replace(wish, preroll=0, period=period, travels=travels) for wish in wishes]
 
@@ -196,7 +203,7 @@ def trace(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
     return np.einsum("fbij,bkj->fbki", maps[..., :3, :3], points) + maps[..., None, :3, 3]
 
 
-def as_points(controls: np.ndarray, size: float) -> np.ndarray:
+def controls_as_points(controls: np.ndarray, size: float) -> np.ndarray:
     """Returns controls [f, r] as points [f, r, 4, 3] that move as far as the size, for the same tests as bones."""
     controls = np.nan_to_num(controls)
     points = np.zeros((*controls.shape, 4, 3))
@@ -208,12 +215,12 @@ def cycle(path: np.ndarray, maps: np.ndarray, size: float, meant: bool = False) 
     """Returns the cycle in poses with this `path` (see `trace`; rigs may follow), or None; `meant`: the seam need not be smooth."""
     frames = len(path) - 1
     away = np.linalg.norm(path - path[0], axis=-1).max(axis=(1, 2)) / size
-    within = min(MEETS, 0.02 * away[:-1].max())
+    within = min(POSE_TOLERANCE, 0.02 * away[:-1].max())
     found = None
     for period in range(3, frames + 1):
         # The pose after the last frame may be held or move on: it counts only where it closes the range.
         last = max(frames, period + 1)
-        if away[period] <= within and _apart(path[period:last], path[: last - period], size) <= within:
+        if away[period] <= within and _pose_distance(path[period:last], path[: last - period], size) <= within:
             # Slow motion comes near its beginning before it is there.
             found = period if found is None or away[period] < away[found] else found
         elif found is not None:
@@ -224,28 +231,28 @@ def cycle(path: np.ndarray, maps: np.ndarray, size: float, meant: bool = False) 
         travel = _travel(path[: period + 1], maps[: period + 1], size)
         if travel:
             return Cycle(period, True, travel)
-    return Cycle(frames, False) if meant or _smooth(path[:frames], path) else None
+    return Cycle(frames, False) if meant or _is_smooth(path[:frames], path) else None
 
 
-def _apart(a: np.ndarray, b: np.ndarray, size: float) -> float:
+def _pose_distance(a: np.ndarray, b: np.ndarray, size: float) -> float:
     """Returns the largest distance between two poses' points [..., 3], as a part of the size."""
     return float(np.linalg.norm(a - b, axis=-1).max()) / size
 
 
-def guide(maps: np.ndarray) -> int | None:
+def guiding_bone(maps: np.ndarray) -> int | None:
     """Returns the first bone of poses [f, b, 4, 4] that the first pose does not flatten; None where it flattens all."""
     return next((bone for bone in range(maps.shape[1]) if not is_singular(maps[0, bone])), None)
 
 
 def moves(maps: np.ndarray) -> np.ndarray:
     """Returns the moves of one bone from the first of poses `maps` [f, b, 4, 4] to each, [f, 4, 4]."""
-    bone = guide(maps) or 0
+    bone = guiding_bone(maps) or 0
     return maps[:, bone] @ np.linalg.inv(maps[0, bone])
 
 
 def _travel(path: np.ndarray, maps: np.ndarray, size: float) -> float:
     """Returns the distance covered by a motion whose last pose is its first moved as a whole; 0.0: no such motion, or not steady."""
-    if guide(maps) is None:
+    if guiding_bone(maps) is None:
         return 0.0
     onwards = moves(maps)
     step = onwards[-1]
@@ -255,32 +262,36 @@ def _travel(path: np.ndarray, maps: np.ndarray, size: float) -> float:
     bones = maps.shape[1]
     onward = path.copy()
     onward[:, :bones] = path[:, :bones] @ turn.T + step[:3, 3]
-    if _apart(onward[0], path[-1], size) > MEETS or not _smooth(path[:-1], onward):
+    if _pose_distance(onward[0], path[-1], size) > POSE_TOLERANCE or not _is_smooth(path[:-1], onward):
         return 0.0
     centre = path[:, :bones, 0].mean(axis=1)
     way = float(np.linalg.norm(centre[-1] - centre[0]))
     mean = way / (len(path) - 1)
     ends = np.linalg.norm([centre[1] - centre[0], centre[-1] - centre[-2]], axis=1)
     carried = np.einsum("fij,bkj->fbki", onwards[:, :3, :3], path[0, :bones]) + onwards[:, None, None, :3, 3]
-    if _apart(carried, path[:, :bones], size) <= 10.0 * MEETS:
+    if _pose_distance(carried, path[:, :bones], size) <= 10.0 * POSE_TOLERANCE:
         return 0.0  # only carried: every motion of one stiff thing looks like a turn that leads on
     steady = (ends > 0.5 * mean).all() and (ends < 2.0 * mean).all()
-    return way if steady and way > 10.0 * MEETS * size else 0.0
+    return way if steady and way > 10.0 * POSE_TOLERANCE * size else 0.0
 
 
-def _smooth(path: np.ndarray, onward: np.ndarray) -> bool:
+def _is_smooth(path: np.ndarray, onward: np.ndarray) -> bool:
     """Returns whether the path goes on with `onward` as smoothly as it runs around there, for every bone."""
-    around = np.concatenate([path[-AROUND - 1 :], onward[: AROUND + 1]])
-    seam = len(path[-AROUND - 1 :]) - 1  # the step from there on is the seam's; the bends at both its ends involve it
+    around = np.concatenate([path[-SEAM_FRAMES - 1 :], onward[: SEAM_FRAMES + 1]])
+    seam = (
+        len(path[-SEAM_FRAMES - 1 :]) - 1
+    )  # the step from there on is the seam's; the bends at both its ends involve it
     steps, bends = (np.linalg.norm(np.diff(around, n=n, axis=0), axis=-1).max(axis=2) for n in (1, 2))
     usual, usual_bends = np.delete(steps, seam, 0), np.delete(bends, [seam - 1, seam], 0)
     beside = np.maximum(steps[seam - 1], steps[seam + 1])
-    near = steps[seam] <= FARTHER * np.minimum(usual.max(axis=0), 2.0 * beside) + 0.1 * usual.max()
-    even = bends[seam - 1 : seam + 1] <= ROUGHER * (usual_bends.max(axis=0) + 0.1 * np.median(usual_bends.max(axis=1)))
+    near = steps[seam] <= MAX_SEAM_STEP * np.minimum(usual.max(axis=0), 2.0 * beside) + 0.1 * usual.max()
+    even = bends[seam - 1 : seam + 1] <= MAX_SEAM_BEND * (
+        usual_bends.max(axis=0) + 0.1 * np.median(usual_bends.max(axis=1))
+    )
     return bool(near.all() and even.all())
 
 
-def _told(found: Cycle, first: int, last: int) -> str:
+def _cycle_note(found: Cycle, first: int, last: int) -> str:
     if found.period < last - first:
         return f"Loops every {found.period} frames."
     if found.period == last - first:

@@ -17,36 +17,36 @@ import numpy as np
 from .errors import Refusal
 
 #: Seconds of a step, and the most steps between two updates: a slow machine plays slower, and does not fall behind for ever.
-STEP, MOST = 1.0 / 240.0, 12
+TIME_STEP, MAX_STEPS = 1.0 / 240.0, 12
 #: Largest step of a target, as a part of the body's size: faster drags lag behind. At 240 steps a second it crosses the body in a
 #: fifth of a second.
-STRIDE = 0.02
+MAX_TARGET_STEP = 0.02
 #: Part of its way that a target goes in a step: all but 2 % of it within a fifth of a second.
-SOON = 1.0 - math.exp(-STEP / 0.05)
+APPROACH_RATE = 1.0 - math.exp(-TIME_STEP / 0.05)
 #: Largest displacement of a dragged point, as a part of the body's size: modes do not describe torn flesh.
-FARTHEST = 0.75
+MAX_DISPLACEMENT = 0.75
 #: Part of a missing distance by which a target is corrected between two updates. Half: skin lags behind its node, and whole
 #: corrections could be added twice.
-CORRECTED = 0.5
+CORRECTION_RATE = 0.5
 #: Largest ratio of the displacement of other flesh to that of the dragged point, which otherwise stays behind: bones hold it.
-LEVERAGE = 4.0
+MAX_LEVERAGE = 4.0
 #: Swings, as a part of the body's size, that are not held back. As much as a target goes in a step.
-SLACK = 0.02
+FREE_SWING = 0.02
 #: Least part of its displacement that a point is dragged, or it would never return.
-LEAST = 0.02
+MIN_DRAGGED_SHARE = 0.02
 #: Part by which that share approaches its goal between two updates. All but a third in a twelfth of a second, at 60 updates a
 #: second.
-YIELDS = 0.2
+SHARE_RATE = 0.2
 #: Swing, as a part of the body's size, below which flesh is at rest. A fifth of a pixel of a body that fills 2,160 lines.
-QUIET = 1e-4
+REST_TOLERANCE = 1e-4
 #: Least seconds for which a sentence stays readable. Three words at 240 a minute; it stays on while flesh is slowed.
-READ = 0.7
+MIN_READING_TIME = 0.7
 
 
-class Clock:
+class StepClock:
     """Real time in whole steps."""
 
-    def __init__(self, step: float = STEP, most: int = MOST):
+    def __init__(self, step: float = TIME_STEP, most: int = MAX_STEPS):
         self.step, self.most, self._left = step, most, 0.0
 
     def steps(self, elapsed: float) -> int:
@@ -58,7 +58,7 @@ class Clock:
 
 
 @dataclass
-class Grip:
+class HeldPoint:
     """A point of the skin that is held."""
 
     vertex: int
@@ -80,14 +80,14 @@ class Grip:
         """Returns the target displacement of the vertex, [3]."""
         return self.start + self.part * self.displacement()
 
-    def allowed(self) -> float:
+    def allowed_share(self) -> float:
         """Returns the part of the way that bones allow, valid while rotations are small."""
         way = self.displacement()
         bent = np.linalg.norm(np.tensordot(way, self.bends, axes=1), axis=1).max()
-        return min(1.0, LEVERAGE * float(np.linalg.norm(way)) / bent) if bent > 0.0 else 1.0
+        return min(1.0, MAX_LEVERAGE * float(np.linalg.norm(way)) / bent) if bent > 0.0 else 1.0
 
 
-class Drag:
+class ModalDrag:
     """The motion while points of the skin are held, and after they were let go."""
 
     def __init__(
@@ -98,9 +98,9 @@ class Drag:
         `deformer`: a `thew.Deformer` of the surface; `damping`: (1/s, s) as in `thew.ModalSimulation`.
         """
         self.modes, self.deformer, self.size = modes, deformer, size
-        self.simulation = thew.ModalSimulation(modes, STEP, damping=damping)
+        self.simulation = thew.ModalSimulation(modes, TIME_STEP, damping=damping)
         self.rest = np.asarray(rest, dtype=np.float64)
-        self.grips: list[Grip] = []
+        self.grips: list[HeldPoint] = []
         self.slowed = self.stopped = 0.0  # seconds for which that note stays on
         self._nodes, self._fixed = nodes, np.asarray(modes.fixed)
         shapes = np.asarray(modes.shapes)
@@ -125,29 +125,31 @@ class Drag:
         return self._moved
 
     @property
-    def quiet(self) -> bool:
+    def is_at_rest(self) -> bool:
         """Returns whether nothing is held and the flesh is at rest again."""
         swing = np.abs(self.simulation.amplitudes) + np.abs(self.simulation.velocities) / np.sqrt(self._eigenvalues)
-        return not self.grips and float((swing * self._peaks).sum()) < QUIET * self.size
+        return not self.grips and float((swing * self._peaks).sum()) < REST_TOLERANCE * self.size
 
-    def left(self) -> float:
+    def remaining_distance(self) -> float:
         """Returns the largest distance of a held point from its wanted place, metres."""
         skin = self.displacements
         return max((float(np.linalg.norm(grip.wanted - skin[grip.vertex])) for grip in self.grips), default=0.0)
 
     # what is held
 
-    def grip(self, vertex: int) -> Grip:
+    def grip(self, vertex: int) -> HeldPoint:
         """Holds a vertex at its present place; raises a `Refusal` where bones hold it already."""
         found = next((grip for grip in self.grips if grip.vertex == vertex), None)
         if found is None:
             node = self.node_of(vertex)
             place = np.asarray(self.simulation.displacements())[node]
             skin = np.asarray(self.displacements[vertex], dtype=np.float64)
-            found = Grip(vertex, node, skin, place, skin, self.bends(node), place - skin, FARTHEST * self.size)
+            found = HeldPoint(
+                vertex, node, skin, place, skin, self.bends(node), place - skin, MAX_DISPLACEMENT * self.size
+            )
             self.grips.append(found)
             away = float(np.linalg.norm(self.displacements - self._still, axis=1).max())
-            self._swing = LEVERAGE * max(away, SLACK * self.size)
+            self._swing = MAX_LEVERAGE * max(away, FREE_SWING * self.size)
         return found
 
     def node_of(self, vertex: int) -> int:
@@ -190,12 +192,12 @@ class Drag:
         if not steps:
             return
         for grip in self.grips:
-            grip.part = min(grip.part, grip.allowed())
+            grip.part = min(grip.part, grip.allowed_share())
         for _ in range(steps):
             for grip in self.grips:
                 way = grip.goal() + grip.more - grip.prescribed
                 far = float(np.linalg.norm(way))
-                part = min(SOON, STRIDE * self.size / far) if far > 0.0 else 0.0
+                part = min(APPROACH_RATE, MAX_TARGET_STEP * self.size / far) if far > 0.0 else 0.0
                 grip.prescribed = grip.prescribed + part * way
             if self.grips:
                 self.simulation.constrain({grip.node: grip.prescribed for grip in self.grips})
@@ -212,20 +214,20 @@ class Drag:
             return
         places, skin = np.asarray(self.simulation.displacements()), self.displacements
         farthest = float(np.linalg.norm(skin - self._still, axis=1).max())
-        allowed = LEVERAGE * max(float(np.linalg.norm(grip.displacement())) for grip in self.grips)
+        allowed = MAX_LEVERAGE * max(float(np.linalg.norm(grip.displacement())) for grip in self.grips)
         allowed = max(allowed, self._swing)
         for grip in self.grips:
             missed = places[grip.node] - skin[grip.vertex] - grip.more
-            grip.more = grip.more + CORRECTED * missed
-            part = min(1.0, grip.part * allowed / max(farthest, 1e-30), grip.allowed())
-            grip.part = max(grip.part + YIELDS * (part - grip.part), LEAST)
+            grip.more = grip.more + CORRECTION_RATE * missed
+            part = min(1.0, grip.part * allowed / max(farthest, 1e-30), grip.allowed_share())
+            grip.part = max(grip.part + SHARE_RATE * (part - grip.part), MIN_DRAGGED_SHARE)
 
     def _note(self, held: dict) -> None:
-        self.slowed = READ if held.get("slowed") else max(self.slowed - STEP, 0.0)
-        self.stopped = READ if held.get("stopped") else max(self.stopped - STEP, 0.0)
+        self.slowed = MIN_READING_TIME if held.get("slowed") else max(self.slowed - TIME_STEP, 0.0)
+        self.stopped = MIN_READING_TIME if held.get("stopped") else max(self.stopped - TIME_STEP, 0.0)
 
 
-def wanted_there(turn: np.ndarray, moved: np.ndarray, seen: np.ndarray, there: np.ndarray) -> np.ndarray:
+def wanted_displacement(turn: np.ndarray, moved: np.ndarray, seen: np.ndarray, there: np.ndarray) -> np.ndarray:
     """Returns the displacement [3] in rest axes with which a vertex appears at `there`.
 
     At present `moved` displaces it and it appears at `seen`; `turn` [3, 3]: how its pose turns and stretches displacements.
@@ -233,10 +235,10 @@ def wanted_there(turn: np.ndarray, moved: np.ndarray, seen: np.ndarray, there: n
     return np.asarray(moved, dtype=np.float64) + np.linalg.pinv(turn) @ (np.asarray(there) - np.asarray(seen))
 
 
-KEYS = "drag the skin, Shift+click first holds a point, release lets go, Esc or right button puts everything back"
+KEYS_HELP = "drag the skin, Shift+click first holds a point, release lets go, Esc or right button puts everything back"
 
 
-def status_line(drag: Drag | None, dragging: bool, left: str) -> str:
+def status_line(drag: ModalDrag | None, dragging: bool, left: str) -> str:
     """Returns the text of the status bar; `left`: the distance that is left to the mouse, "" where the point is there."""
     parts = []
     if drag is not None and drag.stopped:
@@ -248,4 +250,4 @@ def status_line(drag: Drag | None, dragging: bool, left: str) -> str:
     if drag is not None and drag.grips and not dragging:
         count = len(drag.grips)
         parts.append(f"{count} point{'s' if count > 1 else ''} held")
-    return f"Thew: {'; '.join([*parts, KEYS])}"
+    return f"Thew: {'; '.join([*parts, KEYS_HELP])}"

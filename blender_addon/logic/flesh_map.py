@@ -11,7 +11,7 @@ import numpy as np
 RAMP = np.array([(0.0, 0.0, 0.5), (0.0, 0.625, 0.625), (0.0, 0.75, 0.0), (0.875, 0.875, 0.0), (1.0, 0.0, 0.0)])
 
 #: Neutral weight in the map of stiffness. The middle between a quarter and four times.
-NEUTRAL = 0.5
+NEUTRAL_WEIGHT = 0.5
 
 
 def colours(values: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ def patch(points: np.ndarray, triangles: np.ndarray, centre: np.ndarray, face: i
     return share
 
 
-def towards_tip(points: np.ndarray, share: np.ndarray, root: np.ndarray, size: float) -> np.ndarray:
+def tip_shares(points: np.ndarray, share: np.ndarray, root: np.ndarray, size: float) -> np.ndarray:
     """Returns each vertex's share in the tip of a limb that hangs from `root` [3], [n]; at size 1 the share at the root is a half.
 
     `share` [n]: each vertex's share in the limb.
@@ -105,7 +105,7 @@ def towards_tip(points: np.ndarray, share: np.ndarray, root: np.ndarray, size: f
     return share * smooth_step((1.25 * size - from_tip) / 0.5)
 
 
-def mixed(old: np.ndarray, share: np.ndarray, amount: float) -> np.ndarray:
+def mix(old: np.ndarray, share: np.ndarray, amount: float) -> np.ndarray:
     """Returns the map with `amount` mixed in by `share`, float32[n]."""
     share = np.clip(share, 0.0, 1.0)
     return np.clip((1.0 - share) * old + share * amount, 0.0, 1.0).astype(np.float32)

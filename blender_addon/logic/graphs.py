@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 #: Left, bottom, width, height.
-Box = tuple[float, float, float, float]
+Rectangle = tuple[float, float, float, float]
 
 
 def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -21,7 +21,7 @@ def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return np.array([(start, tip), *barbs])
 
 
-def frame(box: Box) -> np.ndarray:
+def frame(box: Rectangle) -> np.ndarray:
     """Returns the lines of a box [4, 2, 2]."""
     left, bottom, width, height = box
     corners = np.array(
@@ -37,7 +37,9 @@ def reach(*rows: np.ndarray) -> tuple[float, float]:
     return low - room, high + room
 
 
-def placed(x: np.ndarray, y: np.ndarray, across: tuple[float, float], up: tuple[float, float], box: Box) -> np.ndarray:
+def curve_points(
+    x: np.ndarray, y: np.ndarray, across: tuple[float, float], up: tuple[float, float], box: Rectangle
+) -> np.ndarray:
     """Returns the points [s, 2] of a curve in a box that shows `across` and `up`."""
     left, bottom, width, height = box
     return np.stack(

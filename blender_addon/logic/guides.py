@@ -15,7 +15,7 @@ def zero_direction(along: np.ndarray) -> np.ndarray:
     return out / np.linalg.norm(out)
 
 
-def bone_place(point: np.ndarray, head: np.ndarray, tail: np.ndarray) -> tuple[float, float, float]:
+def bone_coordinates(point: np.ndarray, head: np.ndarray, tail: np.ndarray) -> tuple[float, float, float]:
     """Returns (along, angle, distance) of a point [3] at a bone: a share of its length, radians about head to tail, a length."""
     bone = tail - head
     length = np.linalg.norm(bone)
@@ -30,20 +30,20 @@ def bone_place(point: np.ndarray, head: np.ndarray, tail: np.ndarray) -> tuple[f
     return part / float(length), angle, float(np.linalg.norm(across))
 
 
-def facing(point: np.ndarray, towards: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
+def facing_frame(point: np.ndarray, towards: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
     """Returns the rigid frame [4, 4] at `point` whose Z looks along `towards` and whose X is nearest to `right`."""
     z = np.asarray(towards, dtype=np.float64) / np.linalg.norm(towards)
     x = np.eye(3)[int(np.abs(z).argmin())] if right is None else np.asarray(right, dtype=np.float64)
     x = x - (x @ z) * z
     if np.linalg.norm(x) < 1e-9:
-        return facing(point, towards)
+        return facing_frame(point, towards)
     x /= np.linalg.norm(x)
     frame = np.eye(4)
     frame[:3, 0], frame[:3, 1], frame[:3, 2], frame[:3, 3] = x, np.cross(z, x), z, point
     return frame
 
 
-def unposed(vectors: np.ndarray, posed: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def unpose_directions(vectors: np.ndarray, posed: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Returns directions [n, 3] at a posed triangle `posed` [3, 3], rotated back to the triangle at rest, [n, 3]."""
     turn = triangle_frame(rest) @ triangle_frame(posed).T
     return np.asarray(vectors) @ turn.T
@@ -58,7 +58,7 @@ def triangle_frame(corners: np.ndarray) -> np.ndarray:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
-def carried(frame: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
+def carried_frame(frame: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
     """Returns a rigid `frame` [4, 4] at rest, carried along by bones: weights [b], maps [b, 4, 4] -> [4, 4], rigid."""
     total = weights.sum()
     blended = np.eye(4) if total <= 0.0 else np.tensordot(weights / total, maps, axes=(0, 0))
@@ -70,7 +70,7 @@ def carried(frame: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndar
     return posed
 
 
-def ridden(frame: np.ndarray, shares: np.ndarray, rest: np.ndarray, posed: np.ndarray) -> np.ndarray:
+def ridden_frame(frame: np.ndarray, shares: np.ndarray, rest: np.ndarray, posed: np.ndarray) -> np.ndarray:
     """Returns a rigid `frame` [4, 4] at rest as it rides on a triangle: shares [3] of its corners, at rest and posed [3, 3]."""
     turn = triangle_frame(posed) @ triangle_frame(rest).T
     there = np.eye(4)

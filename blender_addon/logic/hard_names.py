@@ -11,11 +11,11 @@ import re
 import unicodedata
 
 WORDS = re.compile(r"[^\W\d_]+")
-HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+CAMEL_CASE_PATTERN = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 #: Singular and plural: of bodies, of armour and tools, of materials. English, German, French, Spanish, Portuguese, Italian,
 #: Russian.
-_HARD = """
+_HARD_WORDS = """
 antler antlers beak bone bones carapace claw claws eye eyes eyeball eyeballs fang fangs hoof hooves hoofs horn horns nail nails
 shell skull talon talons teeth tooth tusk tusks
 armor armour blade buckle gun helm helmet rifle shield sword visor weapon
@@ -37,10 +37,10 @@ armatura elmo scudo spada acciaio legno metallo pietra vetro
 броня доспех доспехи меч оружие шлем щит
 дерево железо камень металл сталь стекло
 """
-HARD = frozenset(unicodedata.normalize("NFC", _HARD).split())
+HARD_WORDS = frozenset(unicodedata.normalize("NFC", _HARD_WORDS).split())
 
 #: Words for soft things, or for things that lie on hard ones.
-_SOFT = """
+_SOFT_WORDS = """
 belly blanket body brow brows cloth cloths coat fabric flesh fur hair lash lashes leather lid lids skin socket sockets strap
 bauch fell haar haare haut kleidung leder stoff
 chair cheveux cuir peau tissu
@@ -49,12 +49,12 @@ cabelo couro pele roupa
 capelli pelle pelo stoffa
 волосы кожа мех одежда ткань
 """
-SOFT = frozenset(unicodedata.normalize("NFC", _SOFT).split())
+SOFT_WORDS = frozenset(unicodedata.normalize("NFC", _SOFT_WORDS).split())
 
 #: Words of scripts without spaces, Japanese, Chinese and Korean: those that count within a longer name, and those that count as a
 #: whole word.
-WITHIN = ("くちばし", "甲羅", "眼球", "目玉", "白目", "金属", "金屬", "盔甲", "牙齿", "牙齒", "眼睛", "龟壳", "鹿角", "牛角", "발톱", "발굽", "이빨", "갑옷", "금속", "방패", "투구")  # fmt: skip
-WHOLE = frozenset("角蹄爪歯牙齿齒目眼瞳嘴喙壳殼甲鎧铠盔兜骨鉄铁鐵钢鋼盾剣剑劍뿔눈뼈검") | {
+HARD_SUBSTRINGS = ("くちばし", "甲羅", "眼球", "目玉", "白目", "金属", "金屬", "盔甲", "牙齿", "牙齒", "眼睛", "龟壳", "鹿角", "牛角", "발톱", "발굽", "이빨", "갑옷", "금속", "방패", "투구")  # fmt: skip
+HARD_WHOLE_WORDS = frozenset("角蹄爪歯牙齿齒目眼瞳嘴喙壳殼甲鎧铠盔兜骨鉄铁鐵钢鋼盾剣剑劍뿔눈뼈검") | {
     "ツノ",
     "ツメ",
     "キバ",
@@ -65,7 +65,10 @@ WHOLE = frozenset("角蹄爪歯牙齿齒目眼瞳嘴喙壳殼甲鎧铠盔兜骨�
 def is_hard(name: str) -> bool:
     """Returns whether a name is of something hard."""
     name = unicodedata.normalize("NFC", name)
-    words = [word.lower() for part in WORDS.findall(name) for word in HUMPS.split(part)]
-    if any(word in SOFT for word in words):
+    words = [word.lower() for part in WORDS.findall(name) for word in CAMEL_CASE_PATTERN.split(part)]
+    if any(word in SOFT_WORDS for word in words):
         return False
-    return any(word in HARD or word in WHOLE or any(part in word for part in WITHIN) for word in words)
+    return any(
+        word in HARD_WORDS or word in HARD_WHOLE_WORDS or any(part in word for part in HARD_SUBSTRINGS)
+        for word in words
+    )

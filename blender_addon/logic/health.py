@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import sentence
-from .sentences import named_frames, plural
+from .sentences import frames_text, plural
 from .states import Motion
 
 
@@ -27,10 +27,10 @@ class Health:
 
 
 #: Text for a pose that was not simulated: a bone was turned by hand, or the animation has changed.
-CHANGED = "This pose is not simulated: play once it is keyed, or press Simulate."
+POSE_CHANGED_TEXT = "This pose is not simulated: play once it is keyed, or press Simulate."
 
 #: Text while the scene's frame shows no such difference.
-EDITED = "Edited since it was simulated: play, or press Simulate."
+EDITED_TEXT = "Edited since it was simulated: play, or press Simulate."
 
 
 def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, unseen: str = "") -> Health:
@@ -42,19 +42,19 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
-    edited = flesh is not None and flesh.condition.behind
-    if problem == CHANGED:
-        return Health("TOLD", EDITED if flesh.condition.motion is Motion.KEYED else problem)
+    edited = flesh is not None and flesh.condition.is_behind
+    if problem == POSE_CHANGED_TEXT:
+        return Health("TOLD", EDITED_TEXT if flesh.condition.motion is Motion.KEYED else problem)
     if problem:
         return Health("ERROR", sentence(problem))
     if unseen:
         return Health("TOLD", unseen)
     if made.shows_bake:
-        return of_bake(made, frame)
+        return bake_health(made, frame)
     if flesh is None or flesh.clip is None:
         return Health("WAITING", "Play, or press Simulate")
     if edited:
-        return Health("TOLD", EDITED)
+        return Health("TOLD", EDITED_TEXT)
     found = warnings(flesh)
     if found:
         more = f" (and {plural(len(found) - 1, 'other')})" if len(found) > 1 else ""
@@ -65,17 +65,17 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
     return Health("GOOD", f"Moves, frames {flesh.clip_start} to {flesh.clip_end}{along}")
 
 
-def health_beside(other: str) -> Health:
+def neighbour_moved_health(other: str) -> Health:
     """Returns the line for flesh without faults, when an object simulated with it has moved since; `other`: its name, in quotes."""
     return Health("TOLD", f"{other} has changed since both were simulated: play, or press Simulate")
 
 
-def health_of_former_bake() -> Health:
+def former_bake_health() -> Health:
     """Returns the line while a bake plays that was made with other settings than the present ones."""
     return Health("TOLD", "Bake of earlier settings: Show Live, or Bake again")
 
 
-def of_bake(made: Any, frame: float) -> Health:
+def bake_health(made: Any, frame: float) -> Health:
     """Returns the line while a bake plays at the scene's `frame`: beyond its range the end keys stay on."""
     first, last = made.baked_start, made.baked_end
     if first <= frame <= last:
@@ -92,8 +92,8 @@ def warnings(flesh: Any) -> list[str]:
     if flesh.build_settings.touches is not None:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
-    found += jumped(flesh)  # which throws flesh, so that later warnings follow from it
-    if flesh.limited > FEW * len(flesh.lattice.cells):
+    found += jump_warning(flesh)  # which throws flesh, so that later warnings follow from it
+    if flesh.limited > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
         found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: lower Softness")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
@@ -102,28 +102,28 @@ def warnings(flesh: Any) -> list[str]:
     return found
 
 
-def jumped(flesh: Any) -> list[str]:
+def jump_warning(flesh: Any) -> list[str]:
     """Returns a sentence on frames where everything jumps; empty without jumps."""
     if not flesh.jumps:
         return []
-    return [f"Everything jumps in {named_frames(flesh.jumps)}: where that is a cut, press Restart Here"]
+    return [f"Everything jumps in {frames_text(flesh.jumps)}: where that is a cut, press Restart Here"]
 
 
 #: Share of the cells that the motion may invert for a moment without visible effect. Of a thousand cells ten.
-FEW = 0.01
+MAX_HARMLESS_INVERSIONS = 0.01
 
 #: Number of cells across from which on the panel warns, and the exponent of the time to build in them.
-MANY, GROWTH = 32, 1.8
+MIN_COSTLY_CELLS, COST_EXPONENT = 32, 1.8
 
 
 def cost(cells_across: int) -> str:
     """Returns the cost of that many cells across in words; "" where it is usual."""
-    if cells_across <= MANY:
+    if cells_across <= MIN_COSTLY_CELLS:
         return ""
-    return f"Takes about {(cells_across / 12.0) ** GROWTH:.0f} times as long to build as Detail 12"
+    return f"Takes about {(cells_across / 12.0) ** COST_EXPONENT:.0f} times as long to build as Detail 12"
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Returns `text` in at most `width` characters, cut after a word."""
     if len(text) <= width:
         return text

@@ -11,55 +11,68 @@ from typing import Any
 
 import numpy as np
 
-from . import carried, sculpts
+from . import carried_vertices, sculpts
 from .errors import Refusal, sentence
-from .keyframes import DIAMETER, Key, Plan, Segment, fixed_mask, folded, hold, segments, size_of, told
+from .keyframes import (
+    CORE_DIAMETER,
+    Key,
+    KeyframePlan,
+    Segment,
+    core_input,
+    fixed_mask,
+    hold,
+    motion_frame,
+    segments,
+    size_of,
+)
 from .sentences import plural
 
 #: Points of a drawn curve. For curves 380 pixels wide one every 1.6 pixels.
-SAMPLES = 240
+CURVE_SAMPLES = 240
 
 
 @dataclass
-class Surface:
+class SculptedSurface:
     """A mesh with its sculpts, welded, in object space."""
 
     basis: np.ndarray  # float32[n, 3]
     size: float
-    welded: sculpts.Welded
+    welded: sculpts.WeldedSurface
     shell: Any  # thew.Shell
     rest: np.ndarray  # float64[m, 3] the points at the basis
-    riders: carried.Carried | None  # vertices that the points carry along
+    riders: carried_vertices.CarriedVertices | None  # vertices that the points carry along
 
     @staticmethod
-    def of(thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str) -> Surface:
+    def weld_mesh(
+        thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str
+    ) -> SculptedSurface:
         """Welds a mesh and builds its shell; `sculpted` [k, n, 3]: shapes whose parted vertices are not welded."""
         size = size_of(basis)
-        welded, riders = carried.joined(thew, np.concatenate([basis[None], sculpted]), triangles, size)
+        welded, riders = carried_vertices.split_riders(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face with an area: keyframed flesh needs a surface")
-        rest = welded.gathered(basis.astype(np.float64))
-        shell = thew.Shell(rest, welded.triangles, bending=bending, unit=size / DIAMETER)
-        return Surface(basis, size, welded, shell, rest, riders)
+        rest = welded.gather(basis.astype(np.float64))
+        shell = thew.Shell(rest, welded.triangles, bending=bending, unit=size / CORE_DIAMETER)
+        return SculptedSurface(basis, size, welded, shell, rest, riders)
 
     def points(self, shape: np.ndarray) -> np.ndarray:
         """Returns shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
-        return self.welded.gathered(shape.astype(np.float64))
+        return self.welded.gather(shape.astype(np.float64))
 
-    def moved(self, points: np.ndarray) -> np.ndarray:
+    def rider_displacements(self, points: np.ndarray) -> np.ndarray:
         """Returns the displacements of the riders from the basis, [..., r, 3], for points of the core [..., m, 3]."""
-        return self.riders.moved(np.asarray(points, dtype=np.float64) - self.rest)
+        return self.riders.carry(np.asarray(points, dtype=np.float64) - self.rest)
 
     def shape(self, points: np.ndarray, instead: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Returns points of the core [m, 3] as a shape of the mesh, float32[n, 3].
 
         Loose vertices are taken from `instead`; riders move on from there as the points did from `before`.
         """
-        shape = self.welded.spread(np.asarray(points, dtype=np.float64))
-        shape[self.welded.loose] = instead[self.welded.loose]
+        shape = self.welded.vertex_values(np.asarray(points, dtype=np.float64))
+        shape[self.welded.loose_vertices] = instead[self.welded.loose_vertices]
         if self.riders is not None:
             own = self.riders.vertices
-            shape[own] = instead[own] + self.moved(points) - self.moved(before)
+            shape[own] = instead[own] + self.rider_displacements(points) - self.rider_displacements(before)
         return shape.astype(np.float32)
 
     def energy(self, points: np.ndarray) -> float:
@@ -79,34 +92,36 @@ class Surface:
             notes.append(f"{count} move as one with the vertex in the same place")
         if riding:
             notes.append(f"{plural(riding, 'vertex', 'vertices')} of small parts ride on the surface nearest to them")
-        alone = len(self.welded.loose) - riding
+        alone = len(self.welded.loose_vertices) - riding
         if alone:
             count = plural(alone, "loose vertex follows", "loose vertices follow")
             notes.append(f"{count} plain curves, for no face holds them")
-        return [sentence(text) for text in [*notes, *map(self.named, self.shell.report())]]
+        return [sentence(text) for text in [*notes, *map(self.in_artist_terms, self.shell.report())]]
 
-    def named(self, text: str, keys: Sequence[Key] = ()) -> str:
+    def in_artist_terms(self, text: str, keys: Sequence[Key] = ()) -> str:
         """Returns a sentence of the core with the mesh's own vertices and the names of keyframes."""
 
-        def vertex(found: re.Match) -> str:
+        def vertex_text(found: re.Match) -> str:
             point = int(found[1])
             return f"vertex {self.welded.first[point]}" if point < len(self.welded.first) else found[0]
 
-        def key(found: re.Match) -> str:
+        def key_text(found: re.Match) -> str:
             index = int(found[1])
             return f"the key “{keys[index].name}”" if index < len(keys) else found[0]
 
-        return re.sub(r"\bkeyframe (\d+)", key, re.sub(r"\bvertex (\d+)", vertex, text))
+        return re.sub(r"\bkeyframe (\d+)", key_text, re.sub(r"\bvertex (\d+)", vertex_text, text))
 
 
 class Inbetween:
     """A built motion; `offsets` are its additions to the basis, object space."""
 
-    def __init__(self, thew, plan: Plan, shapes: Any, name: str, progress: Callable[[float, str], bool]):
-        """`shapes`: as `scene.keyframe_shapes.Shapes`; `name`: the object's, in quotes."""
+    def __init__(self, thew, plan: KeyframePlan, shapes: Any, name: str, progress: Callable[[float, str], bool]):
+        """`shapes`: as `scene.keyframe_shapes.MeshShapes`; `name`: the object's, in quotes."""
         names = list(shapes.keys)
         self.name, self.plan = name, plan
-        self.surface = Surface.of(thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name)
+        self.surface = SculptedSurface.weld_mesh(
+            thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name
+        )
         self.notes = self.surface.notes()
         for each in names:
             what = f"the shape key “{each}” of {name}"
@@ -116,7 +131,7 @@ class Inbetween:
         self.segments, self.parts, self._points = segments(plan), [], []
         for i, segment in enumerate(self.segments):
             self.parts.append(self._build(thew, segment, i, progress))
-            told_of = [sentence(self.surface.named(note, segment.keys)) for note in self.parts[-1].notes]
+            told_of = [sentence(self.surface.in_artist_terms(note, segment.keys)) for note in self.parts[-1].notes]
             self.notes += [text for text in told_of if text not in self.notes]
         self._spots: list[list] = [[] for _ in self.parts]
         self.adjust(plan, shapes)
@@ -134,9 +149,9 @@ class Inbetween:
         if segment.cyclic:
             points[-1] = points[0]
         self._points.append(points)
-        options, _, _ = told(segment, self.plan, self.start, points, self._groups)
+        options, _, _ = core_input(segment, self.plan, self.start, points, self._groups)
 
-        def part(fraction: float, text: str = "") -> bool:
+        def part_progress(fraction: float, text: str = "") -> bool:
             return progress((i + fraction) / count, text)
 
         with self._named(segment):
@@ -148,7 +163,7 @@ class Inbetween:
                 modes=self.plan.modes,
                 ghosts="auto" if self.plan.ghosts else None,
                 rest="body" if self.plan.rest == "BASIS" else "keyframes",
-                progress=part,
+                progress=part_progress,
                 **options,
             )
 
@@ -158,15 +173,15 @@ class Inbetween:
         try:
             yield
         except (self._core.InputError, self._core.MotionError) as error:
-            raise Refusal(f"{self.name}: {self.surface.named(str(error), segment.keys)}") from error
+            raise Refusal(f"{self.name}: {self.surface.in_artist_terms(str(error), segment.keys)}") from error
 
-    def adjust(self, plan: Plan, shapes: Any = None) -> None:
+    def adjust(self, plan: KeyframePlan, shapes: Any = None) -> None:
         """Applies new dials, times and velocities; `plan` has the structure that was built."""
         self.plan, self.segments = plan, segments(plan)
         if shapes is not None:
             self._take_groups(shapes)
         for segment, part, points, spots in zip(self.segments, self.parts, self._points, self._spots, strict=True):
-            options, softened, wanted = told(segment, plan, self.start, points, self._groups)
+            options, softened, wanted = core_input(segment, plan, self.start, points, self._groups)
             with self._named(segment):
                 while spots:
                     part.drop(spots.pop())
@@ -201,7 +216,7 @@ class Inbetween:
 
     def _at(self, frame: float) -> tuple[int, float]:
         """Returns the segment shown at `frame`, and the core's time."""
-        frame = folded(frame, self.start, self.end, self.plan.cyclic)
+        frame = motion_frame(frame, self.start, self.end, self.plan.cyclic)
         i = next((i for i, s in enumerate(self.segments) if frame <= s.keys[-1].frame), len(self.segments) - 1)
         return i, (frame - self.start) / self.plan.fps * self.plan.speed
 
@@ -216,34 +231,36 @@ class Inbetween:
         key = (frame, plain)
         if not self._cached or self._cached[0] != key:
             surface, points = self.surface, self.points(frame, plain)
-            offsets = surface.welded.spread(np.asarray(points, dtype=np.float64)) - surface.basis
+            offsets = surface.welded.vertex_values(np.asarray(points, dtype=np.float64)) - surface.basis
             offsets = offsets.astype(np.float32)
-            if len(surface.welded.loose):
-                offsets[surface.welded.loose] = self._apart(frame, surface.welded.loose)
+            if len(surface.welded.loose_vertices):
+                offsets[surface.welded.loose_vertices] = self._loose_offsets(frame, surface.welded.loose_vertices)
             if surface.riders is not None:
-                offsets[surface.riders.vertices] = self._riding(frame, points)
+                offsets[surface.riders.vertices] = self._rider_offsets(frame, points)
             self._cached = (key, offsets)
         return self._cached[1]
 
-    def _apart(self, frame: float, loose: np.ndarray) -> np.ndarray:
+    def _loose_offsets(self, frame: float, loose: np.ndarray) -> np.ndarray:
         """Returns offsets of loose vertices, on plain curves."""
         values = self._shapes.stack([key.name for key in self.plan.keys])[:, loose] - self.surface.basis[loose]
-        return self._plain(frame, values)
+        return self._plain_points(frame, values)
 
-    def _riding(self, frame: float, points: np.ndarray) -> np.ndarray:
+    def _rider_offsets(self, frame: float, points: np.ndarray) -> np.ndarray:
         """Returns offsets of riders: moved by the points beneath, plus on plain curves the keys' own displacements of them."""
         own = self.surface.riders.vertices
         if self._besides is None:
             shapes = self._shapes.stack([key.name for key in self.plan.keys])
-            self._besides = shapes[:, own] - self.surface.basis[own] - self.surface.moved(self.surface.points(shapes))
-        return self.surface.moved(points) + self._plain(frame, self._besides)
+            self._besides = (
+                shapes[:, own] - self.surface.basis[own] - self.surface.rider_displacements(self.surface.points(shapes))
+            )
+        return self.surface.rider_displacements(points) + self._plain_points(frame, self._besides)
 
-    def _plain(self, frame: float, values: np.ndarray) -> np.ndarray:
+    def _plain_points(self, frame: float, values: np.ndarray) -> np.ndarray:
         keys = self.plan.keys
-        at = folded(frame, keys[0].frame, keys[-1].frame, self.plan.cyclic)
+        at = motion_frame(frame, keys[0].frame, keys[-1].frame, self.plan.cyclic)
         return sculpts.cubic([key.frame for key in keys], values, [at], self.plan.cyclic)[0]
 
-    def curves(self, count: int, samples: int = SAMPLES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def curves(self, count: int, samples: int = CURVE_SAMPLES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns frames [s], and along the leading directions of the keys the motion and plain curves, [s, count] each."""
         frames, ours, plain = [], [], []
         for segment, part in zip(self.segments, self.parts, strict=True):
@@ -257,7 +274,7 @@ class Inbetween:
                 rows.append(np.pad(curve, ((0, 0), (0, count - curve.shape[1]))))
         return np.concatenate(frames), np.concatenate(ours), np.concatenate(plain)
 
-    def modelled(self, frame: float, vertices: list[int], positions: np.ndarray) -> np.ndarray:
+    def model_shape(self, frame: float, vertices: list[int], positions: np.ndarray) -> np.ndarray:
         """Returns the shape at `frame` with some vertices dragged to `positions` [p, 3], object space, within the reduced space,
         float32[n, 3].
         """

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 
-def parsed(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """Returns the content of a JSON text; raises a `ValueError` for other text, and where it is nested deeper than Python allows."""
     try:
         return json.loads(text)

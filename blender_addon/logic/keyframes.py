@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .errors import Refusal
-from .sentences import listed, plural
+from .sentences import join_words, plural
 
 KINDS = (
     ("EXACT", "Exact", "The motion goes through the shape"),
@@ -28,13 +28,13 @@ VELOCITIES = (
     ("ARROW", "Arrow", "Along the arrow, the same for all vertices"),
 )
 #: Diameter of meshes in units of the shell's weights.
-DIAMETER = 10.0
+CORE_DIAMETER = 10.0
 #: Frames nearer than this are one; Blender merges such keyframes.
-SAME_TIME = 0.01
+TIME_TOLERANCE = 0.01
 #: Pull of a key for a vertex group on the other vertices, so that its shape can be reached.
-HARDLY = 1e-6
+WEAK_PULL = 1e-6
 #: Reach over that of plain curves from which on a note is shown.
-FAR = 3.0
+MAX_REACH = 3.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Plan:
+class KeyframePlan:
     """All inputs of one object's motion except its shapes."""
 
     keys: tuple[Key, ...]  # ordered in time
@@ -90,9 +90,9 @@ class Plan:
         return list(dict.fromkeys(name for name in names if name))
 
 
-def far(plan: Plan, reach: float) -> str:
-    """Returns a remedy where the motion goes `reach` times as far as plain curves: a sentence, or "" below `FAR`."""
-    if reach < FAR:
+def reach_remedy(plan: KeyframePlan, reach: float) -> str:
+    """Returns a remedy where the motion goes `reach` times as far as plain curves: a sentence, or "" below `MAX_REACH`."""
+    if reach < MAX_REACH:
         return ""
     free = [
         key.name
@@ -117,7 +117,7 @@ class Segment:
     cyclic: bool = False
 
 
-def check(plan: Plan, name: str) -> None:
+def check(plan: KeyframePlan, name: str) -> None:
     """Refuses a plan that defines no motion; `name`: the object's, in quotes."""
     keys = plan.keys
     if len(keys) < 2:
@@ -126,7 +126,7 @@ def check(plan: Plan, name: str) -> None:
             "Flesh, and give each a time"
         )
     for first, second in itertools.pairwise(keys):
-        if second.frame - first.frame < SAME_TIME:
+        if second.frame - first.frame < TIME_TOLERANCE:
             both = f"“{first.name}” twice" if first.name == second.name else f"“{first.name}” and “{second.name}”"
             raise Refusal(f"{name} is to be {both} at frame {first.frame:g}: drag one of them to another time")
     if plan.cyclic and keys[0].name != keys[-1].name:
@@ -146,16 +146,16 @@ def check(plan: Plan, name: str) -> None:
 def free_time(frame: float, before: float, taken: list[float]) -> float:
     """Returns the frame for a key moved from `before` to `frame`: where another key has it, the next whole step on the way back."""
     step = 1.0 if before >= frame else -1.0
-    while any(abs(frame - other) < 2.0 * SAME_TIME for other in taken):
+    while any(abs(frame - other) < 2.0 * TIME_TOLERANCE for other in taken):
         frame += step
     return frame
 
 
-def segments(plan: Plan) -> list[Segment]:
+def segments(plan: KeyframePlan) -> list[Segment]:
     """Cuts the motion into segments; a cyclic one with cuts begins at the first cut, and ends there a loop later."""
     keys = plan.keys
 
-    def fixed(key: Key) -> tuple[str, ...]:
+    def fixed_groups(key: Key) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for name in (plan.fixed, key.fixed if key.cut else "") if name))
 
     if plan.cyclic:
@@ -164,15 +164,15 @@ def segments(plan: Plan) -> list[Segment]:
             inner = (replace(inner[0], cut=True, leaving=keys[-1].leaving, fixed=keys[-1].fixed), *inner[1:])
         start = next((i for i, key in enumerate(inner) if key.cut), None)
         if start is None:
-            return [Segment(keys, fixed(replace(keys[0], cut=False)), True)]
+            return [Segment(keys, fixed_groups(replace(keys[0], cut=False)), True)]
         later = [replace(key, frame=key.frame + period) for key in inner[: start + 1]]
         keys = (*inner[start:], *later)
     cuts = [i for i, key in enumerate(keys) if key.cut and 0 < i < len(keys) - 1]
     ends = [0, *cuts, len(keys) - 1]
-    return [Segment(keys[a : b + 1], fixed(keys[a])) for a, b in itertools.pairwise(ends)]
+    return [Segment(keys[a : b + 1], fixed_groups(keys[a])) for a, b in itertools.pairwise(ends)]
 
 
-def folded(frame: float, start: float, end: float, cyclic: bool) -> float:
+def motion_frame(frame: float, start: float, end: float, cyclic: bool) -> float:
     """Returns the frame of the motion shown at `frame`: constant beyond the ends, or repeated."""
     if cyclic:
         return start + (frame - start) % (end - start)
@@ -182,7 +182,7 @@ def folded(frame: float, start: float, end: float, cyclic: bool) -> float:
 def size_of(basis: np.ndarray) -> float:
     """Returns the diagonal of a mesh's box; where the mesh is a point, that for which lengths count as they are."""
     size = float(np.linalg.norm(np.ptp(np.asarray(basis, dtype=np.float64), axis=0)))
-    return size if size > 0.0 else DIAMETER
+    return size if size > 0.0 else CORE_DIAMETER
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Spot:
     positions: np.ndarray
 
 
-def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks: dict[str, np.ndarray]):
+def core_input(segment: Segment, plan: KeyframePlan, origin: float, shapes: np.ndarray, masks: dict[str, np.ndarray]):
     """Returns the core's input for a segment: `(options, softened, spots)`, for `Spacetime.set`, `soften` and `partial`.
 
     `shapes` [k, m, 3] of its keys; `masks`: bool[m] by vertex group; `origin`: the frame of time 0.
@@ -236,7 +236,7 @@ def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks:
         # A beam through its neighbours, a time T apart, resists with 6 / T³, an oscillator at ω with about ω³ (ω² is a third of the
         # stiffness in the slowest modes): a pull of 1 meets them about half-way.
         unit = 6.0 / float(np.mean(beside)) ** 3 + (plan.stiffness / 3.0) ** 1.5
-        softened[i] = unit * (key.weight if key.kind == "NEAR" else HARDLY)
+        softened[i] = unit * (key.weight if key.kind == "NEAR" else WEAK_PULL)
         if key.kind == "GROUP":
             points = np.flatnonzero(masks[key.group] & moves)
             spots.append(Spot(float(times[i]), points, shapes[i][points]))
@@ -264,7 +264,7 @@ def hold(segment: Segment, shapes: np.ndarray, mask: np.ndarray, name: str, size
     bad = np.flatnonzero(away > 1e-4 * size)
     if len(bad):
         raise Refusal(
-            f"The key “{segment.keys[bad[0]].name}” of {name} moves what {listed([f'“{each}”' for each in segment.fixed])} is "
+            f"The key “{segment.keys[bad[0]].name}” of {name} moves what {join_words([f'“{each}”' for each in segment.fixed])} is "
             f"to hold fixed, away from where “{segment.keys[0].name}” has it: mend the sculpt there, or make the group smaller"
         )
     held = shapes.copy()

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 #: Largest size of a hard piece, as a part of the body's. Two decimetres of a person: eyes, buckles, buttons.
-SMALL = 0.1
+MAX_PIECE_SIZE = 0.1
 #: Distances from the skin, as parts of the body's size: layers are smoothed from the first on, fully from the second.
-NEAR, FAR = 0.02, 0.06
+SMOOTHING_START, FULL_SMOOTHING = 0.02, 0.06
 #: Rounds of smoothing, each over one more neighbour. They reach √(12 · 0.5) = 2.4 edges.
-ROUNDS = 12
+SMOOTHING_ROUNDS = 12
 
 
 @dataclass(frozen=True)
-class Loose:
+class LooseVertices:
     """Vertices of a layer that lie far from the skin, and their neighbours."""
 
     vertices: np.ndarray  # int [k]
@@ -32,27 +32,27 @@ class Loose:
     starts: np.ndarray  # int [k] start of each one's neighbours
 
     @staticmethod
-    def of(far: np.ndarray, edges: np.ndarray) -> Loose:
+    def from_edges(far: np.ndarray, edges: np.ndarray) -> LooseVertices:
         """Builds the far vertices; `far` [m]: 0 for vertices that stay as they are, 1 for fully smoothed ones; `edges` [e, 2]."""
         both = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64)
         both = both[far[both[:, 0]] > 0.0]
         both = both[np.argsort(both[:, 0], kind="stable")]
         vertices, starts = np.unique(both[:, 0], return_index=True)
-        return Loose(vertices, far[vertices, None].astype(np.float32), both[:, 1], starts)
+        return LooseVertices(vertices, far[vertices, None].astype(np.float32), both[:, 1], starts)
 
-    def even(self, offsets: np.ndarray) -> None:
+    def smooth(self, offsets: np.ndarray) -> None:
         """Smooths `offsets` float32[m, 3] in place."""
         if not len(self.vertices):
             return
         count = np.diff(self.starts, append=len(self.neighbours))[:, None].astype(np.float32)
-        for _ in range(ROUNDS):
+        for _ in range(SMOOTHING_ROUNDS):
             here = offsets[self.vertices]
             mean = np.add.reduceat(offsets[self.neighbours], self.starts, axis=0) / count
             offsets[self.vertices] = here + 0.5 * self.share * (mean - here)
 
 
 @dataclass(frozen=True)
-class Layer:
+class SkinLayer:
     """Places of a mesh's vertices over the skin."""
 
     corners: np.ndarray  # int [m, 3] vertices of the skin
@@ -60,12 +60,12 @@ class Layer:
     pieces: np.ndarray  # int [m]: the hard piece of each vertex, from 0; -1 for soft ones
     grip: np.ndarray  # [m] weight of each vertex in the mean of its hard piece
     distance: np.ndarray  # [m] to the skin at rest
-    loose: Loose  # the vertices that are smoothed
+    loose: LooseVertices  # the vertices that are smoothed
 
     def offsets(self, skin: np.ndarray) -> np.ndarray:
         """Returns the offsets of the layer, float32[m, 3], for offsets `skin` [n, 3] of the skin; any space."""
         offsets = np.einsum("mi,mij->mj", self.shares, np.asarray(skin, dtype=np.float32)[self.corners])
-        self.loose.even(offsets)
+        self.loose.smooth(offsets)
         hard = self.pieces >= 0
         if hard.any():
             piece, grip = self.pieces[hard], self.grip[hard]
@@ -75,7 +75,7 @@ class Layer:
         return offsets
 
 
-def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None) -> Layer:
+def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None) -> SkinLayer:
     """Builds the layer of `points` [m, 3] over a native surface at rest; `edges` [e, 2] of their mesh join them to pieces.
 
     `weights` [m, b]: of the bones; None: nothing deforms the mesh.
@@ -87,10 +87,10 @@ def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | 
     shares = np.clip(shares, 0.0, 1.0)
     shares = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
     distance, size = np.asarray(distance), float(surface.size)
-    pieces = hard_pieces(points, edges, weights, SMALL * size, distance > NEAR * size)
-    grip = grips(points, pieces, distance, SMALL * size, NEAR * size)
-    far = np.clip((distance / size - NEAR) / (FAR - NEAR), 0.0, 1.0)
-    return Layer(corners, shares, pieces, grip, distance, Loose.of(far, edges))
+    pieces = hard_pieces(points, edges, weights, MAX_PIECE_SIZE * size, distance > SMOOTHING_START * size)
+    grip = piece_weights(points, pieces, distance, MAX_PIECE_SIZE * size, SMOOTHING_START * size)
+    far = np.clip((distance / size - SMOOTHING_START) / (FULL_SMOOTHING - SMOOTHING_START), 0.0, 1.0)
+    return SkinLayer(corners, shares, pieces, grip, distance, LooseVertices.from_edges(far, edges))
 
 
 def barycentric(points: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -111,16 +111,16 @@ def hard_pieces(
     """
     piece = components(len(points), edges)
     count = int(piece.max(initial=-1)) + 1
-    stiff = np.linalg.norm(spread(points, piece, count), axis=1) <= longest
+    stiff = np.linalg.norm(piece_ranges(points, piece, count), axis=1) <= longest
     if weights is not None:
         if off is not None:
             stiff |= np.bincount(piece, off, minlength=count) > 0.5 * np.bincount(piece, minlength=count)
-        stiff &= spread(weights, piece, count).max(axis=1, initial=0.0) <= ONE
+        stiff &= piece_ranges(weights, piece, count).max(axis=1, initial=0.0) <= WEIGHT_TOLERANCE
     number = np.where(stiff, np.cumsum(stiff) - 1, -1)
     return number[piece]
 
 
-def spread(values: np.ndarray, piece: np.ndarray, count: int) -> np.ndarray:
+def piece_ranges(values: np.ndarray, piece: np.ndarray, count: int) -> np.ndarray:
     """Returns the range of values [m, k] in each of `count` pieces, [count, k]."""
     low, high = np.full((2, count, values.shape[1]), np.array([np.inf, -np.inf])[:, None, None])
     np.minimum.at(low, piece, values)
@@ -128,7 +128,9 @@ def spread(values: np.ndarray, piece: np.ndarray, count: int) -> np.ndarray:
     return high - low
 
 
-def grips(points: np.ndarray, pieces: np.ndarray, distance: np.ndarray, longest: float, near: float) -> np.ndarray:
+def piece_weights(
+    points: np.ndarray, pieces: np.ndarray, distance: np.ndarray, longest: float, near: float
+) -> np.ndarray:
     """Returns the weight of each vertex in the mean of its hard piece, [m].
 
     All are equal in small pieces. In pieces longer than `longest` the weight falls to 0 at `near` beyond the least distance from
@@ -138,7 +140,7 @@ def grips(points: np.ndarray, pieces: np.ndarray, distance: np.ndarray, longest:
     if not hard.any():
         return grip
     piece, count = pieces[hard], int(pieces.max()) + 1
-    large = np.linalg.norm(spread(points[hard], piece, count), axis=1) > longest
+    large = np.linalg.norm(piece_ranges(points[hard], piece, count), axis=1) > longest
     least = np.full(count, np.inf)
     np.minimum.at(least, piece, distance[hard])
     close = np.clip(1.0 - (distance[hard] - least[piece]) / near, 0.0, 1.0)
@@ -147,7 +149,7 @@ def grips(points: np.ndarray, pieces: np.ndarray, distance: np.ndarray, longest:
 
 
 #: Largest difference of weights in a piece that is carried as one.
-ONE = 1e-3
+WEIGHT_TOLERANCE = 1e-3
 
 
 def components(count: int, edges: np.ndarray) -> np.ndarray:

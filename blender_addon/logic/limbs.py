@@ -9,21 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import Refusal
-from .json_text import parsed
+from .json_text import parse_json
 
 #: Arrays of a tube that are saved.
 ARRAYS = ("hubs", "radii", "frames", "angles", "lengths", "ends", "knots", "joints")
 
 
-def packed(model) -> str:
+def pack(model) -> str:
     """Returns a tube (`thew.MRep`) as text that restores the same one."""
     return json.dumps({name: np.asarray(getattr(model, name)).tolist() for name in ARRAYS})
 
 
-def unpacked(thew, text: str):
+def unpack(thew, text: str):
     """Returns the tube of a text; raises a `Refusal` where it holds none."""
     try:
-        return tube(thew, parsed(text))
+        return tube(thew, parse_json(text))
     except (ValueError, KeyError, TypeError) as error:
         raise Refusal(f"This limb was saved damaged ({error}): remove it and make it again") from error
 
@@ -34,7 +34,7 @@ def tube(thew, arrays):
     return thew.MRep.tube(*first, ends=tuple(arrays["ends"]), knots=arrays["knots"], joints=arrays["joints"])
 
 
-def remade(thew, model, **changes):
+def replace_arrays(thew, model, **changes):
     """Returns a tube with some arrays changed."""
     return tube(thew, {name: changes.get(name, getattr(model, name)) for name in ARRAYS})
 
@@ -53,22 +53,22 @@ class Region:
         """Returns the share of points with figural coordinates [n, 4] in the region, [n] in 0..1; 0 for points without any."""
         u, around = coordinates[:, 0], coordinates[:, 2] / (2.0 * np.pi)
         soft = max(self.soft, 1e-6)
-        along = smooth((u - self.start) / soft + 0.5) * smooth((self.end - u) / soft + 0.5)
+        along = smooth_step((u - self.start) / soft + 0.5) * smooth_step((self.end - u) / soft + 0.5)
         # A limb's own ends are no edges: caps belong to their neighbouring region.
         along = np.where((u < 0.0) & (self.start <= 0.0), 1.0, along)
         along = np.where((u > 1.0) & (self.end >= 1.0), 1.0, along)
         away = np.abs((around - self.side + 0.5) % 1.0 - 0.5)
-        turned = 1.0 if self.width >= 1.0 else smooth((0.5 * self.width - away) / soft + 0.5)
+        turned = 1.0 if self.width >= 1.0 else smooth_step((0.5 * self.width - away) / soft + 0.5)
         return np.nan_to_num(along * turned, nan=0.0)
 
 
-def smooth(x: np.ndarray) -> np.ndarray:
+def smooth_step(x: np.ndarray) -> np.ndarray:
     """Returns 0 below 0, 1 above 1, and a smooth step between."""
     x = np.clip(x, 0.0, 1.0)
     return x * x * (3.0 - 2.0 * x)
 
 
-def shown(coordinates: np.ndarray) -> dict[str, np.ndarray]:
+def display_coordinates(coordinates: np.ndarray) -> dict[str, np.ndarray]:
     """Returns the attributes for materials and nodes of figural coordinates [n, 4]: Along and Around in 0..1, Depth; 0 without any."""
     clean = np.nan_to_num(coordinates, nan=0.0)
     return {
@@ -78,17 +78,17 @@ def shown(coordinates: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def bones_of(knots: np.ndarray, joints: np.ndarray) -> np.ndarray:
+def atom_bones(knots: np.ndarray, joints: np.ndarray) -> np.ndarray:
     """Returns the index in its chain of the bone for each atom, [n]: at a joint the one that begins there."""
     return np.clip(np.searchsorted(joints, knots + 1e-9, side="right") - 1, 0, len(joints) - 2)
 
 
-def posed(thew, model, maps: np.ndarray):
+def pose_tube(thew, model, maps: np.ndarray):
     """Returns the tube with each atom carried by the map [4, 4] of its bone.
 
     maps [bones of the chain, 4, 4], rigid except for a scale and, perhaps, a mirror.
     """
-    which = bones_of(model.knots, model.joints)
+    which = atom_bones(model.knots, model.joints)
     linear, shift = maps[which][:, :3, :3], maps[which][:, :3, 3]
     scale = np.cbrt(np.abs(np.linalg.det(linear)))
     left, _, right = np.linalg.svd(linear / scale[:, None, None])
@@ -99,22 +99,22 @@ def posed(thew, model, maps: np.ndarray):
     mirrored = np.linalg.det(turns) < 0.0
     frames[mirrored, :, 1] *= -1.0
     lengths[mirrored] = np.roll(lengths[mirrored][:, ::-1], 1, axis=1)
-    return remade(thew, model, hubs=hubs, radii=model.radii * scale, frames=frames, lengths=lengths)
+    return replace_arrays(thew, model, hubs=hubs, radii=model.radii * scale, frames=frames, lengths=lengths)
 
 
-def placed(thew, model, points):
+def map_tube(thew, model, points):
     """Returns the tube in another space: `points` maps places [n, 3] there, by a similarity."""
     origin, *ends = points(np.concatenate([np.zeros((1, 3)), np.eye(3)]))
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = np.stack(ends, axis=1) - origin[:, None], origin
-    return posed(thew, model, np.tile(matrix, (len(model.joints) - 1, 1, 1)))
+    return pose_tube(thew, model, np.tile(matrix, (len(model.joints) - 1, 1, 1)))
 
 
-def joined(thew, named, points):
-    """Returns the tubes of `named` (names and texts) as one model in another space, see `placed`; None for an empty list."""
+def join_tubes(thew, named, points):
+    """Returns the tubes of `named` (names and texts) as one model in another space, see `map_tube`; None for an empty list."""
     if not named:
         return None
-    models = [placed(thew, unpacked(thew, text), points) for _, text in named]
+    models = [map_tube(thew, unpack(thew, text), points) for _, text in named]
     return thew.MRep.join(models, [name for name, _ in named])
 
 

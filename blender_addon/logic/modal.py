@@ -36,7 +36,7 @@ def options(build_settings: Any, modes: Any, factor: float) -> dict[str, Any]:
 
 
 #: Relative difference below which the ends of a swing are alike, so that it begins at the same one every time.
-UNLIKE = 5e-4
+END_TOLERANCE = 5e-4
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Preview:
     _peaks: dict[tuple[int, float], float] = field(default_factory=dict)
 
     @staticmethod
-    def of(thew: Any, modes: Any, surface: Any) -> Preview:
+    def for_body(thew: Any, modes: Any, surface: Any) -> Preview:
         """Builds the preview of a body's modes on its surface."""
         return Preview(thew.Deformer(modes, surface, form="embedded", engine="cpu"), surface.size, len(modes))
 
@@ -64,8 +64,8 @@ class Preview:
             unit = known = 1.0
             end = 1.0
             for step in range(12):
-                there, opposite = (self._farthest(number, way * known) for way in (1.0, -1.0))
-                end = -1.0 if opposite > (1.0 + UNLIKE) * there else 1.0
+                there, opposite = (self._max_displacement(number, way * known) for way in (1.0, -1.0))
+                end = -1.0 if opposite > (1.0 + END_TOLERANCE) * there else 1.0
                 largest = opposite if end < 0.0 else there
                 if not largest > 0.0:
                     break
@@ -79,16 +79,16 @@ class Preview:
             self._peaks[number, part] = known
         return known
 
-    def _farthest(self, number: int, amplitude: float) -> float:
+    def _max_displacement(self, number: int, amplitude: float) -> float:
         """Returns the largest displacement of a vertex by a mode, metres."""
-        moved = self.deformer.displacements(self._alone(number, amplitude))
+        moved = self.deformer.displacements(self._single_mode(number, amplitude))
         return float(np.sqrt((moved.astype(np.float64) ** 2).sum(axis=1).max()))
 
     def amplitudes(self, number: int, part: float, swings: float) -> np.ndarray:
         """Returns the amplitudes of all modes after `swings` swings; the first frame is the farthest."""
-        return self._alone(number, self.peak(number, part) * math.cos(2.0 * math.pi * swings))
+        return self._single_mode(number, self.peak(number, part) * math.cos(2.0 * math.pi * swings))
 
-    def _alone(self, number: int, amplitude: float) -> np.ndarray:
+    def _single_mode(self, number: int, amplitude: float) -> np.ndarray:
         amplitudes = np.zeros(self.count)
         amplitudes[number - 1] = amplitude
         return amplitudes

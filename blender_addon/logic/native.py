@@ -14,7 +14,7 @@ else:
     failure = ""
 
 #: Errors of the extension's own code that are meant for the artist.
-EXPECTED = (Refusal, Cancelled) + ((thew.ThewError,) if thew is not None else ())
+EXPECTED_ERRORS = (Refusal, Cancelled) + ((thew.ThewError,) if thew is not None else ())
 
 
 def core():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .native import core
-from .spaces import across
+from .spaces import perpendicular_vectors
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Hit:
     point: np.ndarray  # [3]
     distance: float
 
-    def on(self, vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    def point_on(self, vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
         """Returns the same point of the flesh on another shape [n, 3] of the same triangles [t, 3]."""
         return self.barycentric @ vertices[triangles[self.face]]
 
@@ -65,14 +65,14 @@ class Picker:
     def thickness(self, point: np.ndarray, inward: np.ndarray, most: float) -> float:
         """Returns the depth of the flesh below a point of the surface: the median of five rays about `inward`, at most `most`."""
         inward = np.asarray(inward, dtype=np.float64) / np.linalg.norm(inward)
-        one, other = across(inward)
+        one, other = perpendicular_vectors(inward)
         sides = (0.0 * one, 0.35 * one, -0.35 * one, 0.35 * other, -0.35 * other)
         hits = self.rays(point, [inward + side for side in sides], least=1e-3 * most)
         return float(np.median([most if hit is None else min(hit.distance, most) for hit in hits]))
 
     def girth(self, point: np.ndarray, axis: np.ndarray, most: float) -> float:
         """Returns the distance of the surface from a point on a bone, across its `axis`: the median of eight rays, at most `most`."""
-        one, other = across(np.asarray(axis, dtype=np.float64))
+        one, other = perpendicular_vectors(np.asarray(axis, dtype=np.float64))
         turns = np.arange(8) * 0.25 * np.pi
         hits = self.rays(point, [np.cos(turn) * one + np.sin(turn) * other for turn in turns])
         found = [min(hit.distance, most) for hit in hits if hit is not None]

@@ -14,17 +14,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .spaces import BELIEVABLE, HUMAN, guess_height
+from .spaces import CHARACTER_SIZES, DEFAULT_HEIGHT, guess_height
 
 #: Plausible longest sides without a name, metres: a mouse to a T. rex. Files of larger ones are mostly in other units.
-CREATURES = (0.05, 12.0)
+CREATURE_SIZES = (0.05, 12.0)
 #: Plausible longest sides without a name and in other units, metres: people.
-PEOPLE = (1.0, 2.5)
+PEOPLE_SIZES = (1.0, 2.5)
 #: Units, in metres, of files that claim to be in metres.
-UNITS = (0.01, 0.001)
+FALSE_UNITS = (0.01, 0.001)
 #: Usual longest sides, metres (least, most, default), by words in names; the first match counts. Lengths with tails for animals on
 #: four legs or in water, heights for standing ones.
-SIZES = {
+NAMED_SIZES = {
     ("whale", "orca"): (4.0, 30.0, 12.0),
     ("sharkgirl", "mermaid"): (1.4, 2.4, 1.8),
     ("shark",): (1.0, 12.0, 4.0),
@@ -55,10 +55,10 @@ SIZES = {
 }  # fmt: skip
 #: Size, over the largest of its kind, up to which a figure counts as one of that kind; beyond it is a monster, or its units have no
 #: meaning. Animals of toon libraries are up to five times as long as real ones.
-FAR_OFF = 6.0
+MAX_OVERSIZE = 6.0
 #: Length of words from which on they match inside longer ones, too: `greatwhiteshark`. Shorter ones match anything: `cat` in
 #: `location`.
-INSIDE = 5
+MIN_SUBSTRING_LENGTH = 5
 WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -69,18 +69,18 @@ def guess(longest: float, unit: float, upright: bool, scaled: bool, names: Itera
     its objects, data and file.
     """
     metres, usual = longest * unit, usual_size(names)
-    if usual is not None and not upright and usual[1] < metres <= FAR_OFF * usual[1]:
+    if usual is not None and not upright and usual[1] < metres <= MAX_OVERSIZE * usual[1]:
         return usual[1]
     if usual is not None:
-        low, high = CREATURES[0], max(usual[1], BELIEVABLE[1])
+        low, high = CREATURE_SIZES[0], max(usual[1], CHARACTER_SIZES[1])
     else:
-        low, high = BELIEVABLE if upright and not scaled else CREATURES
+        low, high = CHARACTER_SIZES if upright and not scaled else CREATURE_SIZES
     if low <= metres <= high:
         return metres
-    if usual is not None and high < metres <= FAR_OFF * high:
+    if usual is not None and high < metres <= MAX_OVERSIZE * high:
         return high
-    least, most, likely = usual or (*PEOPLE, HUMAN)
-    found = [metres * each for each in UNITS if least <= metres * each <= most]
+    least, most, likely = usual or (*PEOPLE_SIZES, DEFAULT_HEIGHT)
+    found = [metres * each for each in FALSE_UNITS if least <= metres * each <= most]
     if found:
         return found[0]
     return guess_height(longest, unit) if usual is None else likely
@@ -90,8 +90,11 @@ def usual_size(names: Iterable[str]) -> tuple[float, float, float] | None:
     """Returns (least, most, usual) longest side, metres, of the kind that names indicate; None without such a name."""
     words = {word.lower() for name in names for word in WORDS.findall(name)}
     words |= {"".join(WORDS.findall(name)).lower() for name in names}
-    for known, size in SIZES.items():
-        if any(each in words or (len(each) >= INSIDE and any(each in word for word in words)) for each in known):
+    for known, size in NAMED_SIZES.items():
+        if any(
+            each in words or (len(each) >= MIN_SUBSTRING_LENGTH and any(each in word for word in words))
+            for each in known
+        ):
             return size
     return None
 

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import Refusal
-from .extents import sides_of
+from .extents import triangle_edges
 from .sentences import plural
 
 #: Distance, as a part of the size, below which vertices in every shape are one. Ten times the rounding of single precision.
-DOUBLED = 1e-6
+WELD_TOLERANCE = 1e-6
 #: Part of its area below which a shrunk triangle is flat. A millionth of an area is a thousandth of a length.
-FLAT = 1e-6
+FLAT_AREA_RATIO = 1e-6
 #: Cosine between normals below which neighbours are folded onto each other. That is 154°, of faces that met at less than 90°
 #: before: nearly back to back.
-FOLDED = -0.9
+FOLD_COSINE = -0.9
 
 
 @dataclass(frozen=True)
-class Welded:
+class WeldedSurface:
     """The surface that the core computes with: vertices in one place are one point of it, loose ones are left out."""
 
     first: np.ndarray  # int64[m] a vertex of each point
@@ -30,7 +30,7 @@ class Welded:
     doubled: int
 
     @property
-    def loose(self) -> np.ndarray:
+    def loose_vertices(self) -> np.ndarray:
         """Returns the vertices without faces."""
         return np.flatnonzero(self.point < 0)
 
@@ -40,7 +40,7 @@ class Welded:
         mask[self.point[vertices & (self.point >= 0)]] = True
         return mask
 
-    def gathered(self, shape: np.ndarray) -> np.ndarray:
+    def gather(self, shape: np.ndarray) -> np.ndarray:
         """Returns the points of shapes [..., n, 3]: the means of their vertices, [..., m, 3]."""
         if len(self.first) == (self.point >= 0).sum():
             return shape[..., self.first, :]
@@ -51,16 +51,16 @@ class Welded:
             return shape[..., self.first, :]
         return shape[..., self.first, :] + means(away, self.point[held])
 
-    def only(self, kept: np.ndarray) -> Welded:
+    def with_triangles(self, kept: np.ndarray) -> WeldedSurface:
         """Returns the surface of some of its triangles, bool[t]; vertices of other triangles alone become loose."""
         used = np.unique(self.triangles[kept])
         number = np.full(len(self.first) + 1, -1, dtype=np.int64)
         number[used] = np.arange(len(used))
         point = number[self.point]
         triangles = number[self.triangles[kept]].astype(np.int32)
-        return Welded(self.first[used], point, triangles, int((point >= 0).sum()) - len(used))
+        return WeldedSurface(self.first[used], point, triangles, int((point >= 0).sum()) - len(used))
 
-    def spread(self, points: np.ndarray) -> np.ndarray:
+    def vertex_values(self, points: np.ndarray) -> np.ndarray:
         """Returns for every vertex the value of its point, [..., n, 3]; undefined for loose ones."""
         return points[..., self.point, :]
 
@@ -73,10 +73,10 @@ def means(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:
     return np.array(mean).transpose(0, 2, 1).reshape(*vectors.shape[:-2], -1, 3)
 
 
-def weld(shapes: np.ndarray, triangles: np.ndarray, size: float) -> Welded:
+def weld(shapes: np.ndarray, triangles: np.ndarray, size: float) -> WeldedSurface:
     """Welds the vertices that coincide in all `shapes` [k, n, 3]; no triangle keeps a corner twice."""
     count = shapes.shape[1]
-    grid = np.round(shapes.astype(np.float64) / max(DOUBLED * size, 1e-30)).transpose(1, 0, 2).reshape(count, -1)
+    grid = np.round(shapes.astype(np.float64) / max(WELD_TOLERANCE * size, 1e-30)).transpose(1, 0, 2).reshape(count, -1)
     grid += 0.0  # no negative zeros
     _, first, inverse = np.unique(grid, axis=0, return_index=True, return_inverse=True)
     welded = first[inverse.ravel()][triangles]
@@ -87,7 +87,7 @@ def weld(shapes: np.ndarray, triangles: np.ndarray, size: float) -> Welded:
     number[used] = np.arange(len(used))
     point = number[first[inverse.ravel()]]
     kept = point >= 0
-    return Welded(used, point, number[welded].astype(np.int32), int(kept.sum()) - len(used))
+    return WeldedSurface(used, point, number[welded].astype(np.int32), int(kept.sum()) - len(used))
 
 
 def areas(shape: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +99,7 @@ def areas(shape: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def hinges(triangles: np.ndarray) -> np.ndarray:
     """Returns pairs of triangles that share an edge, [h, 2]; edges of more than two are left out."""
-    edges = sides_of(triangles)
+    edges = triangle_edges(triangles)
     owner = np.tile(np.arange(len(triangles)), 3)
     order = np.lexsort(edges.T[::-1])
     edges, owner = edges[order], owner[order]
@@ -114,7 +114,7 @@ def faults(shape: np.ndarray, basis: np.ndarray, triangles: np.ndarray, what: st
     """Returns sentences on a sculpt that is flat or folds over in places; raises a `Refusal` where it has hardly any surface left."""
     (normals, area), (normals0, area0) = areas(shape, triangles), areas(basis, triangles)
     total = max(float(area0.sum()), 1e-300)
-    flat = (area < FLAT * area0) & (area0 > 1e-12 * total)
+    flat = (area < FLAT_AREA_RATIO * area0) & (area0 > 1e-12 * total)
     if float(area.sum()) < 1e-6 * total or area0[flat].sum() > 0.5 * total:
         raise Refusal(
             f"{what} is flat: its surface has shrunk to a line or a point; sculpt it anew, or take it off the list"
@@ -130,7 +130,7 @@ def faults(shape: np.ndarray, basis: np.ndarray, triangles: np.ndarray, what: st
         unit, unit0 = (n / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300) for n in (normals, normals0))
         turned = (unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1)
         before = (unit0[pairs[:, 0]] * unit0[pairs[:, 1]]).sum(axis=1)
-        bad = np.flatnonzero((turned < FOLDED) & (before > 0.0) & ~flat[pairs].any(axis=1))
+        bad = np.flatnonzero((turned < FOLD_COSINE) & (before > 0.0) & ~flat[pairs].any(axis=1))
         if len(bad):
             sentences.append(
                 f"{what} folds onto itself at {plural(len(bad), 'edge')}, the first at vertex "

@@ -15,39 +15,39 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def listed(words: list[str]) -> str:
+def join_words(words: list[str]) -> str:
     """Returns `a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def named_frames(frames: Sequence[int]) -> str:
+def frames_text(frames: Sequence[int]) -> str:
     """Returns frames in words: "frame 3", "frames 3 and 5", "no frame"."""
     return (
-        f"{'frame' if len(frames) == 1 else 'frames'} {listed([str(frame) for frame in frames])}"
+        f"{'frame' if len(frames) == 1 else 'frames'} {join_words([str(frame) for frame in frames])}"
         if frames
         else "no frame"
     )
 
 
 #: Largest number of spans of frames that are listed. More make no sentence.
-SPANS = 3
+MAX_SPANS = 3
 
 #: Frames between two touches that count as one: in them skins were just about to touch again.
-APART = 2
+MAX_SPAN_GAP = 2
 
 
 def spans(frames: tuple[int, ...]) -> str:
     """Returns `frame 5`, `frames 12 to 48`, `frames 3 to 9 and 12 to 20`, or the number of frames in a span."""
     found: list[list[int]] = []
     for frame in frames:
-        if found and frame - found[-1][1] <= APART:
+        if found and frame - found[-1][1] <= MAX_SPAN_GAP:
             found[-1][1] = frame
         else:
             found.append([frame, frame])
-    if len(found) > SPANS:
+    if len(found) > MAX_SPANS:
         return f"{len(frames)} of the frames {frames[0]} to {frames[-1]}"
     words = [f"{first} to {last}" if first < last else f"{first}" for first, last in found]
-    return f"frame{'' if len(frames) == 1 else 's'} {listed(words)}"
+    return f"frame{'' if len(frames) == 1 else 's'} {join_words(words)}"
 
 
 def percent(share: float) -> str:
@@ -106,9 +106,9 @@ def modal_lines(flesh: Any, preview: int) -> list[str]:
     frequencies, lines = flesh.frequencies, []
     span = " to ".join(f"{f:.3g}" for f in dict.fromkeys((frequencies[0], frequencies[-1])))
     lines.append(f"{plural(len(frequencies), 'mode')}, {span} Hz")
-    if flesh.previews(preview):
+    if flesh.can_preview(preview):
         frequency = float(frequencies[preview - 1])
-        slower = slowed(frequency)
+        slower = slowing_factor(frequency)
         how = f", {slower} times slower" if slower > 1 else ""
         lines.append(f"Plays mode {preview}: {frequency:.3g} Hz{how}")
     if flesh.clip is not None:
@@ -119,9 +119,9 @@ def modal_lines(flesh: Any, preview: int) -> list[str]:
 
 #: Largest number of swings of a preview per second; a quicker mode is slowed by a whole number. Once a second the eye follows a
 #: swing from end to end.
-VISIBLE = 1.0
+MAX_PREVIEW_RATE = 1.0
 
 
-def slowed(frequency: float) -> int:
+def slowing_factor(frequency: float) -> int:
     """Returns the factor by which the preview slows a mode of `frequency` (Hz)."""
-    return max(1, math.ceil(frequency / VISIBLE - 1e-9))
+    return max(1, math.ceil(frequency / MAX_PREVIEW_RATE - 1e-9))

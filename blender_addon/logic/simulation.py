@@ -19,7 +19,7 @@ def key(settings: Any, settling: float, tremble: float) -> bytes:
     return shown.digest() + struct.pack("<2d", settling, tremble)
 
 
-def damped(settings: Any, body: Any, settling: float, tremble: float) -> Any:
+def with_damping(settings: Any, body: Any, settling: float, tremble: float) -> Any:
     """Returns the settings for a thew.Body: damping that is None is the body's own, by the artist's factors."""
     mass, stiffness = core().default_damping(body)
     own = {"mass_damping": mass * settling, "stiffness_damping": stiffness / tremble}

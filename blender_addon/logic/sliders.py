@@ -48,14 +48,14 @@ def slider(parameter) -> Slider:
 
 #: All sliders by name: sizes of templates, the strength, then those of guides. The order is for this session alone: files keep
 #: sliders by name.
-BY_NAME = {
+SLIDERS_BY_NAME = {
     p.name: slider(p)
     for p in (
         *sorted((p for s in TEMPLATES.values() for p in s.parameters), key=lambda p: p.name == "strength"),
         *(p for s in GUIDES.values() for p in s.parameters),
     )
 }
-TABLE, SLIDERS = tuple(BY_NAME.values()), tuple(BY_NAME)
+TABLE, SLIDERS = tuple(SLIDERS_BY_NAME.values()), tuple(SLIDERS_BY_NAME)
 
 #: Sliders of each template and guide; `TEMPLATE_SLIDERS[t] + GUIDE_SLIDERS[g]` is the order of the native parameters.
 TEMPLATE_SLIDERS, GUIDE_SLIDERS = (
@@ -63,7 +63,7 @@ TEMPLATE_SLIDERS, GUIDE_SLIDERS = (
 )
 
 #: Usual range of a slider, by kind; lengths and strengths range as far as the rig does.
-RANGES = {ANGLE: 1.0, RATIO: 0.5}
+USUAL_RANGES = {ANGLE: 1.0, RATIO: 0.5}
 
 
 def choices(specs: dict) -> tuple[tuple[str, str, str, str, int], ...]:
@@ -80,12 +80,12 @@ def limits(slider: Slider) -> dict[str, float]:
 
 def size_names(template: str) -> tuple[str, ...]:
     """Returns the sliders of a template's sizes: all but the strength."""
-    return tuple(name for name in TEMPLATE_SLIDERS[template] if BY_NAME[name].size)
+    return tuple(name for name in TEMPLATE_SLIDERS[template] if SLIDERS_BY_NAME[name].size)
 
 
 def is_length(name: str, by_yield: bool = False) -> bool:
     """Returns whether a slider is in Blender's units: lengths are, and strengths by yield."""
-    kind = BY_NAME[name].kind
+    kind = SLIDERS_BY_NAME[name].kind
     return kind == LENGTH or (by_yield and kind == STRENGTH)
 
 

@@ -17,15 +17,15 @@ import numpy as np
 from .errors import Refusal
 
 #: Plausible longest sides of a character by the scene's units, metres. A newborn child to more than the tallest man, 2.72 m.
-BELIEVABLE = (0.5, 3.0)
+CHARACTER_SIZES = (0.5, 3.0)
 #: Height of every other character, metres. About the mean of grown men.
-HUMAN = 1.7
+DEFAULT_HEIGHT = 1.7
 
 
 def guess_height(longest_side: float, unit_scale: float = 1.0) -> float:
     """Returns the real height in metres of a character `longest_side` units long, in a scene of `unit_scale` metres per unit."""
     height = longest_side * unit_scale
-    return height if BELIEVABLE[0] <= height <= BELIEVABLE[1] else HUMAN
+    return height if CHARACTER_SIZES[0] <= height <= CHARACTER_SIZES[1] else DEFAULT_HEIGHT
 
 
 def mirrors(matrix: np.ndarray) -> bool:
@@ -34,7 +34,7 @@ def mirrors(matrix: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
+class MetricSpace:
     """Origin and scale of one body's metres in Blender's world: `metres = (world - origin) * metres_per_unit`."""
 
     origin: np.ndarray
@@ -48,7 +48,7 @@ class Place:
         """Returns points in metres [..., 3] in Blender's world."""
         return np.asarray(metres) / self.metres_per_unit + self.origin
 
-    def maps(self, world: np.ndarray, rest: Place | None = None) -> np.ndarray:
+    def maps(self, world: np.ndarray, rest: MetricSpace | None = None) -> np.ndarray:
         """Returns affine maps [..., 4, 4] of the world as maps of the metres; `rest`: the place whose metres they map from (None:
         this one).
         """
@@ -84,26 +84,28 @@ def diagonal(points: np.ndarray) -> float:
     return float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
-def between(at: float, spaces: np.ndarray, vectors_at: Callable[..., np.ndarray], share: float = 1.0) -> np.ndarray:
+def blend_vectors(
+    at: float, spaces: np.ndarray, vectors_at: Callable[..., np.ndarray], share: float = 1.0
+) -> np.ndarray:
     """Returns vectors at the pose `at` >= 0 times `share`, float32[n, 3]; those of part poses are blended.
 
     `vectors_at(index, to=, onto=)` gives the vectors of one pose in the space `to` [4, 4], added to `onto` if given; `spaces`
     [f, 4, 4]: those of the poses.
     """
-    index, part = whole_and_part(at)
-    first = vectors_at(index, to=share_of(spaces[index], share * (1.0 - part)), onto=None)
+    index, part = split_index(at)
+    first = vectors_at(index, to=scaled_map(spaces[index], share * (1.0 - part)), onto=None)
     if part == 0.0:
         return first
-    return vectors_at(index + 1, to=share_of(spaces[index + 1], share * part), onto=first)
+    return vectors_at(index + 1, to=scaled_map(spaces[index + 1], share * part), onto=first)
 
 
-def whole_and_part(at: float) -> tuple[int, float]:
+def split_index(at: float) -> tuple[int, float]:
     """Returns the pose at or before `at` >= 0, and the fraction of the way to the next one."""
     part = at - int(at)
     return int(at), part if part > 1e-6 else 0.0
 
 
-def share_of(space: np.ndarray, share: float) -> np.ndarray:
+def scaled_map(space: np.ndarray, share: float) -> np.ndarray:
     """Returns the affine map `space` [4, 4] scaled so that vectors become `share` of theirs."""
     if share == 1.0:
         return space
@@ -112,7 +114,7 @@ def share_of(space: np.ndarray, share: float) -> np.ndarray:
     return shared
 
 
-def across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def perpendicular_vectors(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns two unit vectors perpendicular to `axis` [3] and to each other."""
     one = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
     one = one / np.linalg.norm(one)
@@ -137,19 +139,21 @@ def inverse(matrix: np.ndarray, what: str) -> np.ndarray:
     return np.linalg.inv(matrix)
 
 
-def normalised(weights: np.ndarray) -> np.ndarray:
+def normalise_rows(weights: np.ndarray) -> np.ndarray:
     """Returns rows [n, b] that sum to one, as in the Armature modifier; rows without weight stay zero."""
     total = weights.sum(axis=1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-4)
 
 
-def skinned(weights: np.ndarray, maps: np.ndarray, rest: np.ndarray, still: np.ndarray | None = None) -> np.ndarray:
+def skin_linearly(
+    weights: np.ndarray, maps: np.ndarray, rest: np.ndarray, still: np.ndarray | None = None
+) -> np.ndarray:
     """Computes linear blend skinning as the Armature modifier does.
 
     weights [n, b] (any sums), maps [b, 4, 4], rest [n, 3] -> [n, 3]. Vertices without weight follow `still` [4, 4], the mesh
     object's own motion.
     """
-    share = normalised(weights)
+    share = normalise_rows(weights)
     blended = np.tensordot(share, maps[:, :3, :], axes=(1, 0))
     blended[share.sum(axis=1) < 0.5] = np.eye(4)[:3] if still is None else still[:3]
     return np.einsum("nij,nj->ni", blended[:, :, :3], rest) + blended[:, :, 3]

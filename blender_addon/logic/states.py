@@ -2,7 +2,7 @@
 """State machine of an object's flesh between two events of Blender.
 
 A condition is one state of each *region* below; regions are independent. An event takes every region to its next state and demands
-*effects*, which the code that raised the event carries out. All of it is one table, `TABLE`; impossible pairs are in `IMPOSSIBLE`,
+*effects*, which the code that raised the event carries out. All of it is one table, `TRANSITION_TABLE`; impossible pairs are in `IMPOSSIBLE`,
 with the reason.
 """
 
@@ -13,13 +13,13 @@ from enum import Enum, auto
 from functools import cache
 
 
-class Named(Enum):
+class IdentityEnum(Enum):
     """Base of states, events and effects: hashed by identity, which is quick to look up."""
 
     __hash__ = object.__hash__
 
 
-class Clip(Named):
+class Clip(IdentityEnum):
     """Relation of the simulated motion to its inputs."""
 
     NONE = auto()  # not simulated yet, or dropped
@@ -28,14 +28,14 @@ class Clip(Named):
     MISFIT = auto()  # of another mesh or skeleton: it cannot be shown
 
 
-class Mesh(Named):
+class Mesh(IdentityEnum):
     """Whether the mesh is as it was read."""
 
     READ = auto()
     TOUCHED = auto()  # somebody may have edited it since
 
 
-class Motion(Named):
+class Motion(IdentityEnum):
     """Whether the poses are as they were read."""
 
     READ = auto()
@@ -44,28 +44,28 @@ class Motion(Named):
     DIFFERS = auto()  # the poses differ: they must be read again
 
 
-class Build(Named):
+class Build(IdentityEnum):
     """Whether another attempt to update the flesh is worth it."""
 
     OPEN = auto()
     FAILED = auto()  # not with the same settings
 
 
-class Switch(Named):
+class Switch(IdentityEnum):
     """Whether the object, as it is, can be shown with flesh."""
 
     ON = auto()
     OFF = auto()  # it cannot: Thew's modifier is hidden
 
 
-class Pose(Named):
+class Pose(IdentityEnum):
     """The kind of pose for which the visible flesh was computed."""
 
     SIMULATED = auto()
     OTHER = auto()  # a pose that the clip does not hold: flesh at rest
 
 
-class Echo(Named):
+class Echo(IdentityEnum):
     """Author of the next update of the mesh."""
 
     NONE = auto()  # somebody else
@@ -75,7 +75,7 @@ class Echo(Named):
 State = Clip | Mesh | Motion | Build | Switch | Pose | Echo
 
 
-class Event(Named):
+class Event(IdentityEnum):
     """Events in the life of flesh."""
 
     MESH_UPDATED = auto()  # Blender reports an update of the mesh, by anybody
@@ -101,7 +101,7 @@ class Event(Named):
     POSE_SHOWN = auto()  # flesh at rest in a pose of its own is shown
 
 
-class Effect(Named):
+class Effect(IdentityEnum):
     """Actions that an event demands."""
 
     HIDE = auto()  # show the plain skin
@@ -111,7 +111,7 @@ class Effect(Named):
 
 
 @dataclass(frozen=True)
-class Step:
+class Transition:
     """The next state of a region, its effects, and a further event that follows."""
 
     to: State
@@ -132,23 +132,23 @@ class Condition:
     echo: Echo = Echo.NONE
 
     @property
-    def showable(self) -> bool:
+    def is_showable(self) -> bool:
         """Returns whether the clip can be shown."""
         return self.clip in {Clip.CURRENT, Clip.BEHIND}
 
     @property
-    def trusted(self) -> bool:
+    def is_trusted(self) -> bool:
         """Returns whether mesh and poses count as unchanged since they were read."""
         return self.mesh is Mesh.READ and self.motion is not Motion.DIFFERS
 
     @property
-    def behind(self) -> bool:
+    def is_behind(self) -> bool:
         """Returns whether the animation is known, or reported, to differ from the one that was read."""
         return self.motion in {Motion.KEYED, Motion.DIFFERS}
 
 
 #: The condition of an object whose mesh was not read yet.
-UNREAD = Condition(mesh=Mesh.TOUCHED)
+UNREAD_CONDITION = Condition(mesh=Mesh.TOUCHED)
 
 
 class ImpossibleError(RuntimeError):
@@ -158,55 +158,55 @@ class ImpossibleError(RuntimeError):
 REGIONS = (Clip, Mesh, Motion, Build, Switch, Pose, Echo)
 
 #: Transitions; in every other state an event leaves a region as it is.
-MOVES: dict[Event, dict[State, Step]] = {
+TRANSITIONS: dict[Event, dict[State, Transition]] = {
     Event.MESH_UPDATED: {
-        Echo.OURS: Step(Echo.NONE),
-        Echo.NONE: Step(Echo.NONE, (Effect.COUNT, Effect.WAIT), then=Event.MESH_TOUCHED),
+        Echo.OURS: Transition(Echo.NONE),
+        Echo.NONE: Transition(Echo.NONE, (Effect.COUNT, Effect.WAIT), then=Event.MESH_TOUCHED),
     },
-    Event.MESH_TOUCHED: {Mesh.READ: Step(Mesh.TOUCHED)},
+    Event.MESH_TOUCHED: {Mesh.READ: Transition(Mesh.TOUCHED)},
     Event.MISFITS: {
-        Clip.NONE: Step(Clip.NONE, (Effect.HIDE,)),
-        Clip.CURRENT: Step(Clip.MISFIT, (Effect.HIDE,)),
-        Clip.BEHIND: Step(Clip.MISFIT, (Effect.HIDE,)),
+        Clip.NONE: Transition(Clip.NONE, (Effect.HIDE,)),
+        Clip.CURRENT: Transition(Clip.MISFIT, (Effect.HIDE,)),
+        Clip.BEHIND: Transition(Clip.MISFIT, (Effect.HIDE,)),
     },
-    Event.CURVES_EDITED: {Motion.READ: Step(Motion.EDITED)},
-    Event.KEYS_EDITED: {Motion.READ: Step(Motion.KEYED), Motion.EDITED: Step(Motion.KEYED)},
-    Event.LOOKED_CLOSELY: {Motion.EDITED: Step(Motion.DIFFERS), Motion.KEYED: Step(Motion.DIFFERS)},
-    Event.POSE_DIFFERS: {state: Step(Motion.DIFFERS) for state in (Motion.READ, Motion.EDITED, Motion.KEYED)},
-    Event.RIGS_CHANGED: {Clip.CURRENT: Step(Clip.BEHIND)},
+    Event.CURVES_EDITED: {Motion.READ: Transition(Motion.EDITED)},
+    Event.KEYS_EDITED: {Motion.READ: Transition(Motion.KEYED), Motion.EDITED: Transition(Motion.KEYED)},
+    Event.LOOKED_CLOSELY: {Motion.EDITED: Transition(Motion.DIFFERS), Motion.KEYED: Transition(Motion.DIFFERS)},
+    Event.POSE_DIFFERS: {state: Transition(Motion.DIFFERS) for state in (Motion.READ, Motion.EDITED, Motion.KEYED)},
+    Event.RIGS_CHANGED: {Clip.CURRENT: Transition(Clip.BEHIND)},
     Event.UNDONE: {
-        Mesh.READ: Step(Mesh.TOUCHED, (Effect.WAIT,)),
-        Mesh.TOUCHED: Step(Mesh.TOUCHED, (Effect.WAIT,)),
-        Build.FAILED: Step(Build.OPEN),
+        Mesh.READ: Transition(Mesh.TOUCHED, (Effect.WAIT,)),
+        Mesh.TOUCHED: Transition(Mesh.TOUCHED, (Effect.WAIT,)),
+        Build.FAILED: Transition(Build.OPEN),
     },
-    Event.MESH_READ: {Mesh.TOUCHED: Step(Mesh.READ)},
-    Event.MOTION_READ: {state: Step(Motion.READ) for state in (Motion.EDITED, Motion.KEYED, Motion.DIFFERS)},
+    Event.MESH_READ: {Mesh.TOUCHED: Transition(Mesh.READ)},
+    Event.MOTION_READ: {state: Transition(Motion.READ) for state in (Motion.EDITED, Motion.KEYED, Motion.DIFFERS)},
     Event.BODY_MADE: {
-        **{state: Step(Clip.NONE) for state in Clip},
-        Build.FAILED: Step(Build.OPEN),
+        **{state: Transition(Clip.NONE) for state in Clip},
+        Build.FAILED: Transition(Build.OPEN),
     },
     Event.CLIP_MADE: {
-        **{state: Step(Clip.CURRENT) for state in Clip},
-        Build.FAILED: Step(Build.OPEN),
+        **{state: Transition(Clip.CURRENT) for state in Clip},
+        Build.FAILED: Transition(Build.OPEN),
     },
     Event.CLIP_KEPT: {
-        **{state: Step(Clip.BEHIND) for state in Clip if state is not Clip.NONE},
-        Build.FAILED: Step(Build.OPEN),
+        **{state: Transition(Clip.BEHIND) for state in Clip if state is not Clip.NONE},
+        Build.FAILED: Transition(Build.OPEN),
     },
     # A failed update is not tried again before something changes; edited curves are checked before a render.
     Event.FAILED: {
-        Mesh.TOUCHED: Step(Mesh.READ),
-        Motion.KEYED: Step(Motion.EDITED),
-        Motion.DIFFERS: Step(Motion.EDITED),
-        Build.OPEN: Step(Build.FAILED, (Effect.HIDE,)),
-        Build.FAILED: Step(Build.FAILED, (Effect.HIDE,)),
+        Mesh.TOUCHED: Transition(Mesh.READ),
+        Motion.KEYED: Transition(Motion.EDITED),
+        Motion.DIFFERS: Transition(Motion.EDITED),
+        Build.OPEN: Transition(Build.FAILED, (Effect.HIDE,)),
+        Build.FAILED: Transition(Build.FAILED, (Effect.HIDE,)),
     },
-    Event.REFUSED: {Switch.ON: Step(Switch.OFF, (Effect.SWITCH,))},
-    Event.ACCEPTED: {Switch.OFF: Step(Switch.ON, (Effect.SWITCH,))},
-    Event.WROTE: {Echo.NONE: Step(Echo.OURS)},
-    Event.EVALUATED: {Echo.OURS: Step(Echo.NONE)},
-    Event.CLIP_SHOWN: {Pose.OTHER: Step(Pose.SIMULATED)},
-    Event.POSE_SHOWN: {Pose.SIMULATED: Step(Pose.OTHER)},
+    Event.REFUSED: {Switch.ON: Transition(Switch.OFF, (Effect.SWITCH,))},
+    Event.ACCEPTED: {Switch.OFF: Transition(Switch.ON, (Effect.SWITCH,))},
+    Event.WROTE: {Echo.NONE: Transition(Echo.OURS)},
+    Event.EVALUATED: {Echo.OURS: Transition(Echo.NONE)},
+    Event.CLIP_SHOWN: {Pose.OTHER: Transition(Pose.SIMULATED)},
+    Event.POSE_SHOWN: {Pose.SIMULATED: Transition(Pose.OTHER)},
 }
 
 #: Impossible pairs, and the reasons.
@@ -219,8 +219,8 @@ IMPOSSIBLE: dict[tuple[State, Event], str] = {
 }
 
 #: (state, event) -> step, for each possible pair.
-TABLE: dict[tuple[State, Event], Step] = {
-    (state, event): MOVES[event].get(state, Step(state))
+TRANSITION_TABLE: dict[tuple[State, Event], Transition] = {
+    (state, event): TRANSITIONS[event].get(state, Transition(state))
     for region in REGIONS
     for state in region
     for event in Event
@@ -229,14 +229,14 @@ TABLE: dict[tuple[State, Event], Step] = {
 
 
 @cache  # a playing frame asks several times, and there are few conditions
-def after(condition: Condition, event: Event) -> tuple[Condition, tuple[Effect, ...]]:
+def apply_event(condition: Condition, event: Event) -> tuple[Condition, tuple[Effect, ...]]:
     """Returns the condition after an event, and the effects to carry out; raises an `ImpossibleError` where the event cannot
     happen.
     """
     states, effects, raised = {}, [], []
     for field in fields(condition):
         state = getattr(condition, field.name)
-        step = TABLE.get((state, event))
+        step = TRANSITION_TABLE.get((state, event))
         if step is None:
             raise ImpossibleError(f"{IMPOSSIBLE[state, event]} ({state}, {event})")
         states[field.name] = step.to
@@ -245,6 +245,6 @@ def after(condition: Condition, event: Event) -> tuple[Condition, tuple[Effect, 
             raised.append(step.then)
     condition = Condition(**states)
     for each in raised:
-        condition, more = after(condition, each)
+        condition, more = apply_event(condition, each)
         effects += more
     return condition, tuple(effects)

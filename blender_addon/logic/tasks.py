@@ -85,13 +85,13 @@ def finish(task: Task, progress: Callable[[float, str], bool] | None = None) -> 
         if isinstance(step, Work):
             cancelled = False
 
-            def native(fraction: float, stage: str, step: Work = step) -> bool:
+            def report_native(fraction: float, stage: str, step: Work = step) -> bool:
                 nonlocal cancelled
                 cancelled = cancelled or not report(step.whole(fraction), stage or step.text)
                 return not cancelled
 
             try:
-                answer = step.call(native)
+                answer = step.call(report_native)
             except Exception as error:
                 thrown = Cancelled() if cancelled else error
         elif not report(step.fraction, step.text):
@@ -117,7 +117,7 @@ class Stepper:
         self._outcome: tuple[Any, BaseException | None] | None = None
 
     @property
-    def said(self) -> str:
+    def status_text(self) -> str:
         """Returns the present step and its progress, for a bar: `Simulating 40 %`."""
         text = self.text or "Working"
         return f"{text[:1].upper()}{text[1:]} {100.0 * self.fraction:.0f} %"
@@ -178,11 +178,11 @@ class Stepper:
         self.fraction, self.text = max(self.fraction, fraction), text
 
     def _call(self, step: Work) -> None:
-        def native(fraction: float, stage: str) -> bool:
+        def report_native(fraction: float, stage: str) -> bool:
             self._tell(step.whole(fraction), stage or step.text)
             return not self._cancelled
 
         try:
-            self._outcome = (step.call(native), None)
+            self._outcome = (step.call(report_native), None)
         except BaseException as error:  # carried over to the main thread
             self._outcome = (None, error)

@@ -3,7 +3,7 @@
 
 Where the armature stretches a vertex by B, the key's offset d is to become `B d = o` on the posed skin. Where B flattens (a joint
 folded over under linear blending, a bone scaled to nothing) d is kept finite by damped least squares: in the singular directions of
-B, `argmin |B d - o|^2 + e(s)^2 |d|^2` with a damping e that is zero from `FLAT` on upwards and grows to `FLAT / 2` where the
+B, `argmin |B d - o|^2 + e(s)^2 |d|^2` with a damping e that is zero from `MIN_SINGULAR_SHARE` on upwards and grows to `FLAT / 2` where the
 direction is lost, so that d never exceeds about twelve times o and changes smoothly.
 """
 
@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 #: Singular values below this share of the character's usual ones are damped.
-FLAT = 0.1
+MIN_SINGULAR_SHARE = 0.1
 
 
-def unskinned(blended: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def unskin(blended: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns `(d[n, 3], miss[n])` for the blended matrices B `blended` [n, 3, 3] and the wanted `offsets` o [n, 3].
 
     `miss` is |B d - o|, in the units of the offsets; zero except where B flattens.
@@ -24,7 +24,7 @@ def unskinned(blended: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.
     offsets = np.asarray(offsets, dtype=np.float64)
     stretch = np.sqrt((blended**2).sum(axis=(1, 2)) / 3.0)
     usual = float(np.median(stretch)) if len(stretch) else 0.0
-    flat = FLAT * usual
+    flat = MIN_SINGULAR_SHARE * usual
     determinant = np.linalg.det(blended)
     # The smallest singular value is at least |det| over the product of the other two, which is at most 1.5 stretch^2.
     regular = (np.abs(determinant) > flat * 1.5 * stretch**2) & (determinant != 0.0)

@@ -42,7 +42,7 @@ CLASSES = [
 ]
 
 #: Groups of tools in the toolbar of the 3D view, and the functions that decide whether they are shown.
-TOOLS = ((pull.TOOLS, pull.is_shown), (drag.TOOLS, drag.is_shown))
+TOOLS = ((pull.TOOLS, pull.has_rig), (drag.TOOLS, drag.has_modal_flesh))
 
 
 def register() -> None:

@@ -4,15 +4,15 @@
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ..live import jobs, playback, riding, target, whole
+from ..live import jobs, playback, riding, target, whole_character
 from ..live.flesh import Flesh
 from ..live.session import register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
-from ..saved.choices import METHODS, MOST_CELLS
+from ..saved.choices import MAX_CELLS, METHODS
 from ..scene.flesh_map import FLESH
 from ..scene.reading import armature_of
-from .shell import Job, fill, fresh
+from .operator_bases import Job, fill, fresh_property
 
 
 class THEW_OT_add(Job, bpy.types.Operator):
@@ -22,16 +22,16 @@ class THEW_OT_add(Job, bpy.types.Operator):
         "it. On a character with flesh, the active mesh gets its own"
     )
 
-    cells_across: fresh(
+    cells_across: fresh_property(
         IntProperty,
         "Detail",
         "Length of the character in cells of the control lattice",
         default=12,
         min=3,
-        max=MOST_CELLS,
+        max=MAX_CELLS,
     )
-    method: fresh(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
-    whole: fresh(
+    method: fresh_property(EnumProperty, "Method", "Method that moves the flesh", items=METHODS, default="hyperelastic")
+    whole: fresh_property(
         BoolProperty,
         "Whole Character",
         "Include the other meshes on the armature: the body gets flesh, the others ride on it. When off, only the "
@@ -42,7 +42,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
     def job(self, context, obj):
         self._first = not obj.thew.made.flesh
         fill(self, cells_across=obj.thew.cells_across, method=obj.thew.method)
-        take = whole.add if self.whole else whole.add_alone
+        take = whole_character.add if self.whole else whole_character.add_alone
         return take(
             obj,
             context.scene,
@@ -52,10 +52,10 @@ class THEW_OT_add(Job, bpy.types.Operator):
             simulate=not bpy.app.background,
         )
 
-    def said(self, obj, taken):
+    def message(self, obj, taken):
         told = []
         for body in taken.bodies:
-            flesh = register.of(body)
+            flesh = register.state_of(body)
             if flesh.character.apart:
                 self.report({"WARNING"}, sentence(flesh.character.apart))
             if is_carried(flesh):
@@ -66,14 +66,14 @@ class THEW_OT_add(Job, bpy.types.Operator):
                 )
             told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
         for body in taken.bodies if self._first else ():
-            if register.of(body).character.painted.flesh is not None:
+            if register.state_of(body).character.painted.flesh is not None:
                 self.report(
                     {"WARNING"},
                     f"“{body.name}” had a vertex group “{FLESH}” before, which is used as the map of its flesh (1 "
                     "soft, 0 hard): if it means something else, press Remove, rename it and add the flesh again.",
                 )
-        others = fleshed(obj) if taken.bodies == [obj] else []
-        if others and self._first and is_carried(register.of(obj)):
+        others = other_flesh(obj) if taken.bodies == [obj] else []
+        if others and self._first and is_carried(register.state_of(obj)):
             return ride_instead(obj, others[0])
         if others:
             self.report(
@@ -83,7 +83,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
             )
         if taken.riders:
             playback.look_up(bpy.context.scene)
-        return " ".join([*told, *taken.said()])
+        return " ".join([*told, *taken.sentences()])
 
 
 def is_carried(flesh: Flesh) -> bool:
@@ -104,10 +104,10 @@ def ride_instead(obj: bpy.types.Object, body: bpy.types.Object) -> str:
     return f"No bone runs through “{obj.name}”, so it rides on “{body.name}” and moves with the flesh there."
 
 
-def fleshed(obj: bpy.types.Object) -> list[bpy.types.Object]:
+def other_flesh(obj: bpy.types.Object) -> list[bpy.types.Object]:
     """Returns the other meshes with flesh on the armature of `obj`, the largest first."""
     armature = armature_of(obj)
     if armature is None:
         return []
-    found = target.moved_by(armature, bpy.context.scene)
+    found = target.moved_meshes(armature, bpy.context.scene)
     return [other for other in found if other != obj and other.thew.made.flesh]

@@ -7,7 +7,7 @@ from bpy.props import EnumProperty, IntProperty
 from ..bake import baking, finishing, targets
 from ..live import updates
 from ..saved.choices import BAKE_SPACES
-from .shell import Job, Quick, fill, fresh
+from .operator_bases import Job, QuickJob, fill, fresh_property
 
 
 class Bake(Job):
@@ -15,18 +15,22 @@ class Bake(Job):
 
     bl_description = "Write the motion into the file, one shape key per frame, so that it plays without this extension"
 
-    target: fresh(
-        EnumProperty, "Target", "Form of the baked motion", items=targets.CHOICES, default=targets.CHOICES[0][0]
+    target: fresh_property(
+        EnumProperty,
+        "Target",
+        "Form of the baked motion",
+        items=targets.TARGET_ITEMS,
+        default=targets.TARGET_ITEMS[0][0],
     )
-    space: fresh(
+    space: fresh_property(
         EnumProperty,
         "Space",
         "Space in which the keys act; if unset, as in the object's settings",
         items=BAKE_SPACES,
         default="REST",
     )
-    frame_start: fresh(IntProperty, "Start", "First frame; if unset, that of the current range", default=1)
-    frame_end: fresh(IntProperty, "End", "Last frame; if unset, that of the current range", default=250)
+    frame_start: fresh_property(IntProperty, "Start", "First frame; if unset, that of the current range", default=1)
+    frame_end: fresh_property(IntProperty, "End", "Last frame; if unset, that of the current range", default=250)
 
     def job(self, context, obj):
         if obj is not None and obj.type == "MESH":
@@ -37,9 +41,9 @@ class Bake(Job):
         scene, layer = context.scene, context.view_layer
         return baking.bake(obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target)
 
-    def done(self, obj, result):
+    def report_success(self, obj, result):
         """Reports the bake, as a warning if an export would go wrong."""
-        self.report({"WARNING" if result.warnings else "INFO"}, result.said(obj))
+        self.report({"WARNING" if result.warnings else "INFO"}, result.message(obj))
         return {"FINISHED"}
 
 
@@ -47,7 +51,7 @@ class THEW_OT_bake(Bake, bpy.types.Operator):
     bl_label = "Bake"
 
 
-class THEW_OT_finish_bake(Quick, bpy.types.Operator):
+class THEW_OT_finish_bake(QuickJob, bpy.types.Operator):
     bl_label = "Finish Bake"
     bl_description = (
         "Keep the baked keys and remove the flesh and whatever would deform the mesh a second time, ready for export"

@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
         "--finish", action="store_true", help="leave nothing of the flesh but the keys, ready to be exported"
     )
     bake.add_argument(
-        "--target", choices=[key.lower() for key, *_ in targets.CHOICES], default=targets.CHOICES[0][0].lower(),
+        "--target", choices=[key.lower() for key, *_ in targets.TARGET_ITEMS], default=targets.TARGET_ITEMS[0][0].lower(),
         help="form of the baked motion (shape_keys)",
     )  # fmt: skip
     bake.add_argument(

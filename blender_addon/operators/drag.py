@@ -12,7 +12,7 @@ from ..edit import dragging
 from ..live import playback, target
 from ..live.session import register as fleshes
 from ..logic import modal
-from ..logic.drag import KEYS
+from ..logic.drag import KEYS_HELP
 from ..logic.errors import Refusal
 from ..scene import windows
 from ..scene.reading import armature_of
@@ -35,27 +35,27 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
     def take(self, context) -> None:
         self._motion, self._said = None, ""
         self._name, self._why, self._count = self._stand.obj.name, "", len(self._stand.obj.data.vertices)
-        self._motion = dragging.Dragging(self._stand, context.scene, context.view_layer)
-        self.begin(context, f"Thew: {KEYS}")
-        self.notice(context)
+        self._motion = dragging.SkinDrag(self._stand, context.scene, context.view_layer)
+        self.begin(context, f"Thew: {KEYS_HELP}")
+        self.watch_changes(context)
         self._last = self.now()
 
-    def notice(self, context) -> None:
+    def watch_changes(self, context) -> None:
         """Watches for an undo, another file and another pose: each makes the drag invalid."""
         uid, self._frame = armature_of(self._stand.obj).session_uid, context.scene.frame_float
 
-        def undone(*_):
+        def note_undo(*_):
             self._why = "something was undone"
 
-        def moved(_scene, depsgraph):
+        def note_motion(_scene, depsgraph):
             if any(update.id.original.session_uid == uid for update in depsgraph.updates):
                 self._why = self._why or "the pose has changed"
 
         for name, call in (
-            ("undo_pre", undone),
-            ("redo_pre", undone),
-            ("load_pre", undone),
-            ("depsgraph_update_post", moved),
+            ("undo_pre", note_undo),
+            ("redo_pre", note_undo),
+            ("load_pre", note_undo),
+            ("depsgraph_update_post", note_motion),
         ):
             calls = getattr(bpy.app.handlers, name)
             calls.append(call)
@@ -70,7 +70,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
 
     def modal(self, context, event):
         """Handles one event. A drag that has become impossible ends with a sentence."""
-        lost = self.lost(context)
+        lost = self.end_reason(context)
         if not lost:
             return ModalTool.modal(self, context, event)
         self.end(context)
@@ -78,7 +78,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
         self.report({"WARNING"}, f"The drag of “{self._name}” ended, because {lost}.")
         return {"CANCELLED"}
 
-    def lost(self, context) -> str:
+    def end_reason(self, context) -> str:
         """Returns why the drag cannot go on; "" while it can."""
         if self._why:
             return self._why
@@ -88,7 +88,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
                 return "it is not in the scene any more"
             if obj.mode in {"EDIT", "SCULPT"}:
                 return "its mesh is being edited"
-            if fleshes.known(obj) is not self._stand.flesh or not obj.thew.made.flesh:
+            if fleshes.known_state(obj) is not self._stand.flesh or not obj.thew.made.flesh:
                 return "its flesh was rebuilt"
             if len(obj.data.vertices) != self._count:
                 return "its mesh has changed"
@@ -100,10 +100,10 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
     def dragging(self) -> bool:
         return self._motion.held >= 0
 
-    def under(self, origin, direction):
-        return self._motion.under(origin, direction), self._stand.rest.triangles
+    def first_hit(self, origin, direction):
+        return self._motion.first_hit(origin, direction), self._stand.rest.triangles
 
-    def missed(self, context):
+    def handle_miss(self, context):
         return {"RUNNING_MODAL"} if self._motion.pins or self._began else self.drop_it(context)
 
     def hold(self, vertex: int, dragged: bool) -> None:
@@ -136,17 +136,17 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
             self._motion.show()
             self.tell(context, self._motion.status_line())
             windows.redraw()
-        return self.keep(context) if self._motion.over else {"RUNNING_MODAL"}
+        return self.keep(context) if self._motion.is_over else {"RUNNING_MODAL"}
 
     def keep(self, context):
         """Ends the drag and shows what was shown before."""
-        self.put_back()
+        self.restore()
         self.end(context)
         return {"FINISHED"}
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         if self._motion is not None:
-            self._motion.put_back(bpy.context.scene)
+            self._motion.restore(bpy.context.scene)
 
     def pins(self):
         return [self._motion.world(vertex) for vertex in self._motion.pins]
@@ -163,7 +163,7 @@ TOOLS = toolbar.tools(
 )
 
 
-def is_shown(context) -> bool:
+def has_modal_flesh(context) -> bool:
     """Returns whether the target has modal flesh to drag: only then is the tool in the toolbar."""
-    obj = target.of(context)
+    obj = target.target_mesh(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and obj.thew.method == modal.METHOD

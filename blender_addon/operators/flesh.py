@@ -10,14 +10,14 @@ from ..edit import softening
 from ..live import jobs, target, updates
 from ..logic.body_parts import PARTS
 from ..logic.errors import Refusal
-from ..logic.flesh_map import NEUTRAL
+from ..logic.flesh_map import NEUTRAL_WEIGHT
 from ..logic.names import describe
 from ..scene import flesh_map, windows
 from ..scene.reading import armature_of
-from .shell import Quick, factor, option
+from .operator_bases import QuickJob, factor, option
 
 
-class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
+class THEW_OT_paint_flesh(QuickJob, bpy.types.Operator):
     bl_label = "Paint Flesh"
     bl_description = (
         "Paint where the character is soft, in Weight Paint mode: 0 is the skin as it is, 1 as soft as it gets. "
@@ -58,9 +58,9 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
         if obj.vertex_groups.get(name) is None:
             updates.stop_update()
             if name == flesh_map.FLESH:
-                softening.back_to_automatic(context, obj)
+                softening.reset_to_automatic(context, obj)
             else:
-                flesh_map.write(obj, name, [NEUTRAL] * len(obj.data.vertices))
+                flesh_map.write(obj, name, [NEUTRAL_WEIGHT] * len(obj.data.vertices))
         active = context.view_layer.objects.active
         if active is not None and active.mode != "OBJECT" and active != obj:
             bpy.ops.object.mode_set(mode="OBJECT")
@@ -75,7 +75,7 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
         return ""
 
 
-class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
+class THEW_OT_flesh_preset(QuickJob, bpy.types.Operator):
     bl_label = "Soften a Body Part"
     bl_description = (
         "Write a part of the body into the map Flesh: found by the body's shape, else by bone names, at the active "
@@ -107,13 +107,13 @@ class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
         return f"{PARTS[self.part].label}: {where}."
 
 
-class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
+class THEW_OT_flesh_automatic(QuickJob, bpy.types.Operator):
     bl_label = "Automatic Map"
     bl_description = "Reset the map Flesh to the automatic one, which tells flesh from bone by the body's shape"
 
     def invoke(self, context, event):
-        obj = target.of(context)
-        if windows.headless() or obj is None or obj.type != "MESH" or flesh_map.is_automatic(obj):
+        obj = target.target_mesh(context)
+        if windows.is_headless() or obj is None or obj.type != "MESH" or flesh_map.is_automatic(obj):
             return self.execute(context)
         return context.window_manager.invoke_confirm(
             self,
@@ -125,11 +125,11 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
 
     def edit(self, context, obj):
         updates.stop_update()
-        softening.back_to_automatic(context, obj)
+        softening.reset_to_automatic(context, obj)
         return f"“{obj.name}” is soft where its flesh is thick."
 
 
-class THEW_OT_guess_height(Quick, bpy.types.Operator):
+class THEW_OT_guess_height(QuickJob, bpy.types.Operator):
     bl_label = "Guess the Height"
     bl_description = "Use the real height that Thew guesses from the size in the file"
 

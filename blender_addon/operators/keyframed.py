@@ -10,7 +10,7 @@ from ..logic.errors import Cancelled, Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
 from .bake import Bake
-from .shell import Job, Quick, chosen_in, factor, option
+from .operator_bases import Job, QuickJob, chosen_index, factor, option
 
 #: Property of the operators that work on one key.
 INDEX = {"name": "Key", "description": "Index in the list; -1 is the chosen key", "default": -1}
@@ -19,7 +19,7 @@ INDEX = {"name": "Key", "description": "Index in the list; -1 is the chosen key"
 class KeyframedJob(Job):
     """Mix-in of jobs on keyframed flesh."""
 
-    wanted = "Select a mesh with shape keys"
+    poll_message = "Select a mesh with shape keys"
 
 
 class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
@@ -45,7 +45,7 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
         names = self.shapes.splitlines() or None
         return keyframing.add(obj, scene, names, frames, self.cyclic)
 
-    def said(self, obj, result):
+    def message(self, obj, result):
         return f"“{obj.name}” moves through {plural(len(result.plan.keys), 'key')}: drag their times in the dope sheet."
 
 
@@ -54,7 +54,7 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
     bl_description = "Read shape keys, times and the direction of gravity again, and recompute the motion"
 
     def job(self, context, obj):
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         return self.whole(context, obj)
 
     def whole(self, context, obj):
@@ -64,16 +64,16 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
             result = yield from keyframed.compute(obj, context.scene)
         except Cancelled:
             raise
-        except keyframed.EXPECTED as error:
+        except keyframed.EXPECTED_ERRORS as error:
             # The panel shows the error, too, until it is resolved.
-            keyframed.fail(obj, context.scene, keyframed.register.of(obj), error)
+            keyframed.fail(obj, context.scene, keyframed.register.state_of(obj), error)
             raise
         obj.thew.made.shows_bake, obj.thew.enabled = False, True
         keyframed.apply_state(obj)
         keyframed_events.present(obj, context.scene)
         return result
 
-    def said(self, obj, result):
+    def message(self, obj, result):
         return f"“{obj.name}” moves from frame {result.start:g} to {result.end:g}."
 
 
@@ -94,7 +94,7 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
     def job(self, context, obj):
         if not self.properties.is_property_set("amount"):
             self.amount = obj.thew.keyframed.relax
-        return self.whole(context, obj, place(obj, self.index))
+        return self.whole(context, obj, list_index(obj, self.index))
 
     def whole(self, context, obj, index):
         """Relaxes the sculpt and shows the result."""
@@ -102,7 +102,7 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
         keyframed_events.present(obj, context.scene)
         return (*result, obj.thew.keyframed.keyframes[index].shape)
 
-    def said(self, _obj, result):
+    def message(self, _obj, result):
         before, after, shape = result
         return f"The energy of “{shape}” went from {before:.3g} to {after:.3g}."
 
@@ -111,11 +111,11 @@ class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
     bl_label = "Bake"
 
     def job(self, context, obj):
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         return Bake.job(self, context, obj)
 
 
-class THEW_OT_keyframed_remove(Quick, bpy.types.Operator):
+class THEW_OT_keyframed_remove(QuickJob, bpy.types.Operator):
     bl_label = "Remove Keyframed Flesh"
     bl_description = "Remove list, times and motion; the shape keys stay, as they were found"
 
@@ -125,7 +125,7 @@ class THEW_OT_keyframed_remove(Quick, bpy.types.Operator):
 
     def edit(self, _context, obj):
         updates.stop_update()
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         return jobs.remove(obj, self.remove_baked_keys)
 
 
@@ -140,8 +140,8 @@ class THEW_OT_keyframed_stop(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def place(obj, index: int) -> int:
+def list_index(obj, index: int) -> int:
     """Returns the list index to work on; -1 means the chosen key. Raises a `Refusal` if there is no such key."""
-    keyframed.checked(obj)
+    keyframed.check_keyframed(obj)
     group = obj.thew.keyframed
-    return chosen_in(obj, group.keyframes, index, group.active, "key")
+    return chosen_index(obj, group.keyframes, index, group.active, "key")

@@ -10,7 +10,7 @@ import numpy as np
 from bpy.props import BoolProperty, StringProperty
 
 from ..edit import keyframing
-from ..edit.keyframe_modelling import Modelling
+from ..edit.keyframe_modelling import KeyframeModel
 from ..live import keyframed, keyframed_events, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -21,10 +21,10 @@ from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, windows
 from ..scene.mesh import key_positions
 from ..ui import viewing
-from ..ui.keyframed_overlay import SHOWN
-from .modal_tool import DRAGGED, ModalTool, SkinTool
+from ..ui.keyframed_overlay import ARROW_TIME
+from .modal_tool import DRAGGED_COLOUR, ModalTool, SkinTool
+from .operator_bases import fresh_property, option
 from .pull import parsed_points
-from .shell import fresh, option
 
 
 class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
@@ -34,7 +34,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
         "with a new shape, or changes the key's sculpt at its own time"
     )
 
-    points: fresh(
+    points: fresh_property(
         StringProperty,
         "Points",
         "Dragged points as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
@@ -44,7 +44,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
 
     def edit(self, context, obj):
         updates.stop_update()
-        keyframed.checked(obj)
+        keyframed.check_keyframed(obj)
         points = parsed_points(self.points)
         try:
             vertices = [int(vertex) for vertex, _ in points]
@@ -57,14 +57,14 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
         keyframed_events.present(obj, context.scene)
         return name
 
-    def said(self, obj, result):
+    def message(self, obj, result):
         return f"“{obj.name}” reaches “{result}” at this frame."
 
     # in the hand ------------------------------------------------------------------------------------------------------
 
     def stand(self, context, obj):
-        keyframed.checked(obj)
-        return Modelling(obj, context.scene)
+        keyframed.check_keyframed(obj)
+        return KeyframeModel(obj, context.scene)
 
     def take(self, context) -> None:
         self._pins, self._drag, self._target, self._due, self._changed = {}, -1, None, False, False
@@ -80,8 +80,8 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
             raise Refusal(f"Another frame of {describe(self._stand.obj)} is shown now: what was dragged was put back")
         return SkinTool.handle(self, context, event)
 
-    def under(self, origin, direction):
-        return self._stand.under(origin, direction), self._stand.triangles
+    def first_hit(self, origin, direction):
+        return self._stand.first_hit(origin, direction), self._stand.triangles
 
     def hold(self, vertex: int, dragged: bool) -> None:
         here = self._stand.world()[vertex]
@@ -104,7 +104,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
             self.follow()
         return {"RUNNING_MODAL"}
 
-    def wanted(self) -> list:
+    def all_points(self) -> list:
         """Returns all held and dragged points with their targets."""
         points = dict(self._pins)
         if self._drag >= 0:
@@ -114,7 +114,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
     def follow(self) -> None:
         """Shows the mesh that follows the mouse."""
         self._due = False
-        self._stand.drag(self.wanted())
+        self._stand.drag(self.all_points())
         self._changed = True
         windows.redraw()
 
@@ -131,15 +131,15 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
             return self.drop_it(context)
         self.follow()
         stand = self._stand
-        vertices, places = stand.local(self.wanted())
+        vertices, places = stand.local_targets(self.all_points())
         self.points = json.dumps([[int(v), [float(x) for x in p]] for v, p in zip(vertices, places, strict=True)])
         self.end(context)
         name = keyframing.keep_shape(stand.obj, context.scene, stand.shape)
         keyframed_events.present(stand.obj, context.scene)
-        return self.done(stand.obj, name)
+        return self.report_success(stand.obj, name)
 
-    def put_back(self) -> None:
-        self._stand.put_back()
+    def restore(self) -> None:
+        self._stand.restore()
 
     def pins(self):
         return self._stand.world()[list(self._pins)]
@@ -152,8 +152,8 @@ class Arrow:
     """The velocity at the chosen key while it is dragged."""
 
     def __init__(self, obj, leaving: bool):
-        keyframed.checked(obj)
-        self.obj, self.key, self.leaving = obj, saved.active(obj), leaving
+        keyframed.check_keyframed(obj)
+        self.obj, self.key, self.leaving = obj, saved.active_key(obj), leaving
         block = keyframe_shapes.block_of(obj, self.key) if self.key is not None else None
         if block is None:
             raise Refusal(f"No key of {describe(obj)} is chosen: choose one in the list of Keyframed Flesh first")
@@ -168,10 +168,10 @@ class Arrow:
 
     def drag_to(self, tip: np.ndarray) -> None:
         """Moves the arrow's tip to a point of the world. The arrow shows a quarter of a second of motion."""
-        arrow = inverse(self.turn, describe(self.key.id_data)) @ (tip - self.start) / SHOWN
+        arrow = inverse(self.turn, describe(self.key.id_data)) @ (tip - self.start) / ARROW_TIME
         keyframing.set_arrow(self.key, arrow, self.leaving)
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Restores the velocity."""
         keyframing.put_arrow(self.key, self.before, self.leaving)
 
@@ -191,7 +191,7 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
 
     def take(self, context) -> None:
         self._held = False
-        self.held.callback(viewing.Drawn(lambda: [(self._stand.start[None], DRAGGED, 9.0)]).end)
+        self.held.callback(viewing.TemporaryDrawing(lambda: [(self._stand.start[None], DRAGGED_COLOUR, 9.0)]).end)
         windows.redraw()
         context.workspace.status_text_set(
             "Thew: press and drag from the dot, which is the middle of the key, to draw the velocity: release keeps, "
@@ -203,13 +203,13 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
             if event.value == "RELEASE" and self._held:
                 self.end(context)
                 return {"FINISHED"}
-            self._held = event.value == "PRESS" and viewing.under(context, event) is not None
+            self._held = event.value == "PRESS" and viewing.view_under_mouse(context, event) is not None
         if event.type in {"MOUSEMOVE", "LEFTMOUSE"} and self._held:
-            view = viewing.under(context, event)
+            view = viewing.view_under_mouse(context, event)
             if view is not None:
-                self._stand.drag_to(view.beside(self._stand.start))
+                self._stand.drag_to(view.point_at_depth(self._stand.start))
                 windows.redraw()
         return {"RUNNING_MODAL"}
 
-    def put_back(self) -> None:
-        self._stand.put_back()
+    def restore(self) -> None:
+        self._stand.restore()

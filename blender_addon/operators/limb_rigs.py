@@ -11,17 +11,17 @@ from ..live import updates
 from ..rigs import rigging
 from ..saved import rig_layouts
 from .limbs import other_mesh
-from .shell import Quick, fresh
+from .operator_bases import QuickJob, fresh_property
 
 
-class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
+class THEW_OT_limb_carry_rigs(QuickJob, bpy.types.Operator):
     bl_label = "Copy Rigs"
     bl_description = (
         "Copy the rigs on the limbs of the other selected mesh to the active one's limbs of the same names, with "
         "suitable size and strength, driven by its bones"
     )
 
-    source: fresh(StringProperty, "From", "Mesh to copy from; empty: the other selected one")
+    source: fresh_property(StringProperty, "From", "Mesh to copy from; empty: the other selected one")
 
     def edit(self, context, obj):
         source = other_mesh(context, obj, self.source)
@@ -31,5 +31,5 @@ class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
         report = edit.carry(context, source, obj)
         for text in report.warnings:
             self.report({"WARNING"}, text)
-        rigging.shown(context, obj)
-        return report.said(obj)
+        rigging.show_edit(context, obj)
+        return report.message(obj)

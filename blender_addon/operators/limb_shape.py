@@ -17,14 +17,14 @@ from ..logic.limb_handles import Handle
 from ..saved import limbs as saved
 from ..scene import windows
 from ..ui import viewing
-from .limbs import chosen
+from .limbs import chosen_limb
 from .modal_tool import ModalTool
-from .shell import Quick, option
+from .operator_bases import QuickJob, option
 
-KEYS = "Drag a point: hubs move, tips lengthen spokes (Shift: all of its hub)   Ctrl+Z: back   Enter: done   Esc: as it was"
+KEYS_HELP = "Drag a point: hubs move, tips lengthen spokes (Shift: all of its hub)   Ctrl+Z: back   Enter: done   Esc: as it was"
 #: Distance from the mouse within which a handle is taken, pixels.
-NEAR = 14.0
-HUB, TIP, TAKEN = (1.0, 0.55, 0.1, 1.0), (0.95, 0.95, 0.95, 0.9), (0.3, 1.0, 0.5, 1.0)
+HANDLE_DISTANCE = 14.0
+HUB_COLOUR, TIP_COLOUR, TAKEN_COLOUR = (1.0, 0.55, 0.1, 1.0), (0.95, 0.95, 0.95, 0.9), (0.3, 1.0, 0.5, 1.0)
 
 
 class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
@@ -37,7 +37,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
     by_hand = "Handles are dragged with the mouse: press Drag Handles, and then on a point in a 3D view"
 
     def stand(self, context, obj):
-        limb = chosen(obj)
+        limb = chosen_limb(obj)
         limb.shown = True
         return SimpleNamespace(obj=obj, index=obj.thew.active_limb, name=limb.name, first=limb.model)
 
@@ -52,8 +52,8 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         model_of(self.limb())  # raises a `Refusal` for a damaged model
         self._handle, self._start, self._depth, self._over = None, None, None, -1
         self._before: list[str] = []
-        self.held.callback(viewing.Drawn(self.marks).end)
-        context.workspace.status_text_set(f"Thew: {KEYS}")
+        self.held.callback(viewing.TemporaryDrawing(self.marks).end)
+        context.workspace.status_text_set(f"Thew: {KEYS_HELP}")
         windows.redraw()
 
     def modal(self, context, event):
@@ -70,7 +70,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
     def handle(self, context, event):
         if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
             return self.finish(context)
-        view = viewing.under(context, event)
+        view = viewing.view_under_mouse(context, event)
         if event.type == "MOUSEMOVE":
             if self._handle is not None:
                 if view is not None:
@@ -98,7 +98,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         away = np.linalg.norm(view.pixels(points) - np.array(view.mouse), axis=1)
         away[np.isnan(away)] = np.inf
         best = int(away.argmin())
-        return (best, listed[best], points[best]) if away[best] <= NEAR else none
+        return (best, listed[best], points[best]) if away[best] <= HANDLE_DISTANCE else none
 
     def press(self, view):
         """Takes hold of a handle."""
@@ -112,15 +112,15 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
 
     def drag(self, context, view, whole: bool) -> None:
         stopped = limb_shape.drag(
-            self._stand.obj, self.limb(), self._start, self._handle, view.beside(self._depth), whole
+            self._stand.obj, self.limb(), self._start, self._handle, view.point_at_depth(self._depth), whole
         )
-        said = "Here the boundary would fold: it stays at the last place where it does not." if stopped else KEYS
+        said = "Here the boundary would fold: it stays at the last place where it does not." if stopped else KEYS_HELP
         context.workspace.status_text_set(f"Thew: {said}")
         windows.redraw()
 
     def let_go(self, context) -> None:
         self._handle, self._start = None, None
-        context.workspace.status_text_set(f"Thew: {KEYS}")
+        context.workspace.status_text_set(f"Thew: {KEYS_HELP}")
         windows.redraw()
 
     def take_back(self) -> None:
@@ -129,7 +129,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
             self._handle = None
             windows.redraw()
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         self.limb().model = self._stand.first
 
     def finish(self, context):
@@ -138,7 +138,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         self.end(context)
         if not changed:
             return {"CANCELLED"}
-        limb_shape.touched(self._stand.obj)
+        limb_shape.note_edit(self._stand.obj)
         return {"FINISHED"}
 
     def marks(self):
@@ -149,13 +149,13 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         except (Refusal, ReferenceError, ValueError):
             return []
         hubs = np.array([handle.spoke < 0 for handle in listed])
-        drawn = [(points[~hubs], TIP, 6.0), (points[hubs], HUB, 9.0)]
+        drawn = [(points[~hubs], TIP_COLOUR, 6.0), (points[hubs], HUB_COLOUR, 9.0)]
         if 0 <= self._over < len(points):
-            drawn.append((points[self._over][None], TAKEN, 12.0))
+            drawn.append((points[self._over][None], TAKEN_COLOUR, 12.0))
         return drawn
 
 
-class THEW_OT_limb_move(Quick, bpy.types.Operator):
+class THEW_OT_limb_move(QuickJob, bpy.types.Operator):
     bl_label = "Move Handle"
     bl_description = "Move a handle of the chosen limb, and lengthen or shorten its spokes, by numbers"
 
@@ -167,13 +167,13 @@ class THEW_OT_limb_move(Quick, bpy.types.Operator):
     factor: option(FloatProperty, "Factor", "Factor on its length", default=1.0, min=0.01, max=100.0)
 
     def edit(self, context, obj):
-        limb = chosen(obj)
+        limb = chosen_limb(obj)
         updates.stop_update()
         limb_shape.move(obj, limb, Handle(self.atom, self.spoke), np.array(self.offset), self.factor)
         return f"“{limb.name}”: handle {self.atom} is moved."
 
 
-class THEW_OT_limb_fit(Quick, bpy.types.Operator):
+class THEW_OT_limb_fit(QuickJob, bpy.types.Operator):
     bl_label = "Fit Again"
     bl_description = (
         "Fit the boundary of the chosen limb to the skin that follows its bones, from where its handles are now"
@@ -182,6 +182,6 @@ class THEW_OT_limb_fit(Quick, bpy.types.Operator):
     hold: option(BoolProperty, "Hold Hubs", "Leave hubs where they are: on the bones", default=True)
 
     def edit(self, context, obj):
-        limb = chosen(obj)
+        limb = chosen_limb(obj)
         updates.stop_update()
-        return limb_shape.fit(context, obj, limb, self.hold).said(limb.name)
+        return limb_shape.fit(context, obj, limb, self.hold).message(limb.name)

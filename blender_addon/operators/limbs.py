@@ -17,17 +17,19 @@ from ..rigs.anchors import unmark
 from ..saved import limbs as saved
 from ..scene import flesh_map, windows
 from ..scene import limbs as scene_limbs
-from .shell import Quick, factor, fresh, option
+from .operator_bases import QuickJob, factor, fresh_property, option
 
 
-class THEW_OT_limb_add(Quick, bpy.types.Operator):
+class THEW_OT_limb_add(QuickJob, bpy.types.Operator):
     bl_label = "Limb from Bones"
     bl_description = (
         "Create coordinates along, around and in depth for the limb of the bones selected in Pose mode, for "
         "materials, geometry nodes, maps, and corresponding places on other characters"
     )
 
-    bones: fresh(StringProperty, "Bones", "Names of the bones, one per line and in any order; empty: the selected ones")
+    bones: fresh_property(
+        StringProperty, "Bones", "Names of the bones, one per line and in any order; empty: the selected ones"
+    )
     atoms_per_bone: option(
         IntProperty, "Handles per Bone", "Number of handles along each bone", default=3, min=1, max=12
     )
@@ -38,31 +40,31 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
             raise Refusal("Nothing is active: select the skinned mesh")
         names = self.bones.split("\n") if self.bones else scene_limbs.selected_bones(obj)
         limb, met = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
-        limb_shape.touched(obj)
-        if met.miss > 2 * edit.MISSED:
+        limb_shape.note_edit(obj)
+        if met.miss > 2 * edit.MAX_GOOD_MISS:
             self.report(
                 {"WARNING"},
                 f"“{limb.name}” is not a tube all along: choose fewer of its bones, or Drag Handles to where it "
                 "should be",
             )
-        return met.said(limb.name)
+        return met.message(limb.name)
 
 
-class THEW_OT_limb_remove(Quick, bpy.types.Operator):
+class THEW_OT_limb_remove(QuickJob, bpy.types.Operator):
     bl_label = "Remove Limb"
     bl_description = "Remove the chosen limb; attributes and maps already written stay"
 
     def edit(self, _context, obj):
-        limb = chosen(obj)
+        limb = chosen_limb(obj)
         name = limb.name
         obj.thew.limbs.remove(obj.thew.active_limb)
         obj.thew.active_limb = max(0, min(obj.thew.active_limb, len(obj.thew.limbs) - 1))
         unmark(obj)
-        limb_shape.touched(obj)
+        limb_shape.note_edit(obj)
         return f"Removed the limb “{name}”."
 
 
-class THEW_OT_limb_attributes(Quick, bpy.types.Operator):
+class THEW_OT_limb_attributes(QuickJob, bpy.types.Operator):
     bl_label = "Write Coordinates"
     bl_description = (
         "Write Along, Around (0 to 1), Depth and Limb (its number in the list, 0 for none) as attributes of the mesh, for materials "
@@ -74,7 +76,7 @@ class THEW_OT_limb_attributes(Quick, bpy.types.Operator):
         return f"Along, Around, Depth and Limb are written for {count} of {len(obj.data.vertices)} vertices."
 
 
-class THEW_OT_limb_paint(Quick, bpy.types.Operator):
+class THEW_OT_limb_paint(QuickJob, bpy.types.Operator):
     bl_label = "Paint by Limb"
     bl_description = "Write a part of the limb into the map Flesh or Stiffness, by its position along and around"
 
@@ -102,16 +104,16 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
 
     def invoke(self, context, event):
         """Asks for the region and the amount; the painted map is then shown."""
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
         try:
-            chosen(target.of(context))
+            chosen_limb(target.target_mesh(context))
         except Refusal as error:
-            return self.refuse(target.of(context), error)
+            return self.refuse(target.target_mesh(context), error)
         return context.window_manager.invoke_props_dialog(self)
 
     def edit(self, context, obj):
-        limb = chosen(obj)
+        limb = chosen_limb(obj)
         if self.end <= self.start:
             raise Refusal(
                 f"From is {self.start:.2f} and To {self.end:.2f}: a part of the limb must end beyond where it begins"
@@ -125,7 +127,7 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
         return f"“{limb.name}”: {count} vertices of the map {name}."
 
 
-class THEW_OT_limb_carry(Quick, bpy.types.Operator):
+class THEW_OT_limb_carry(QuickJob, bpy.types.Operator):
     bl_label = "Copy Weights"
     bl_description = (
         "Copy a vertex group from the limbs of the other selected mesh to the same places on the active one's: limbs of one name belong "
@@ -133,7 +135,7 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
     )
 
     group: option(StringProperty, "Vertex Group", "Vertex group to copy", default=flesh_map.FLESH)
-    source: fresh(StringProperty, "From", "Mesh to copy from; empty: the other selected one")
+    source: fresh_property(StringProperty, "From", "Mesh to copy from; empty: the other selected one")
 
     def edit(self, context, obj):
         source = other_mesh(context, obj, self.source)
@@ -145,7 +147,7 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
         )
 
 
-class THEW_OT_suggest_bones(Quick, bpy.types.Operator):
+class THEW_OT_suggest_bones(QuickJob, bpy.types.Operator):
     bl_label = "Suggest Bones"
     bl_description = (
         "Create an armature along the middles of limbs and trunk of a mesh without bones. Review it, then parent the "
@@ -175,9 +177,9 @@ def other_mesh(context, obj, name: str) -> bpy.types.Object:
     return others[0]
 
 
-def chosen(obj) -> saved.ThewLimb:
+def chosen_limb(obj) -> saved.ThewLimb:
     """Returns the chosen limb. Raises a `Refusal` if no limb is chosen."""
-    limb = saved.active(obj)
+    limb = saved.active_limb(obj)
     if limb is None:
         raise Refusal(f"{describe(obj) if obj else 'Nothing'} has no limb: make one from selected bones first")
     return limb

@@ -8,18 +8,18 @@ from contextlib import ExitStack
 import bpy
 import numpy as np
 
-from ..edit import posed
+from ..edit import posed_character
 from ..live import target, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..scene import poses, windows
 from ..ui import viewing
-from .shell import Quick, quiet
+from .operator_bases import QuickJob, clear_status
 
-PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
+PINNED_COLOUR, DRAGGED_COLOUR = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
 
-class ModalTool(Quick):
+class ModalTool(QuickJob):
     """Mix-in for modal tools. A script calls `execute`, which runs `edit`; events of the mouse go through `handle`, which may raise.
 
     A tool pushes what it acquires (drawings, timers, the handlers' silence) onto `held`, which is released whatever happens.
@@ -33,9 +33,9 @@ class ModalTool(Quick):
 
     def invoke(self, context, event):
         """Starts the tool. Without a 3D view, runs `execute`."""
-        if windows.headless() or context.window is None or context.area is None:
+        if windows.is_headless() or context.window is None or context.area is None:
             return self.execute(context)
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         try:
             if context.screen.is_animation_playing:
                 bpy.ops.screen.animation_cancel(restore_frame=False)
@@ -45,7 +45,7 @@ class ModalTool(Quick):
             return self.refuse(obj, error)
         self.held = ExitStack()
         self.held.callback(windows.redraw)
-        self.held.callback(quiet, context)
+        self.held.callback(clear_status, context)
         try:
             self.take(context)
         except Exception as error:
@@ -72,7 +72,7 @@ class ModalTool(Quick):
 
     def drop_it(self, context, error: Exception | None = None) -> set[str]:
         """Ends the tool and undoes its changes. `error` is reported as the reason."""
-        for step in (self.put_back, lambda: self.end(context)):
+        for step in (self.restore, lambda: self.end(context)):
             try:
                 step()
             except Exception as failure:
@@ -85,7 +85,7 @@ class ModalTool(Quick):
 
     def stand(self, context, obj):
         """Returns what the tool works on, with the object as `obj`."""
-        return posed.read(obj, context.scene, context.view_layer)
+        return posed_character.read(obj, context.scene, context.view_layer)
 
     def take(self, context) -> None:
         """Prepares the tool; may refuse."""
@@ -98,7 +98,7 @@ class ModalTool(Quick):
     def take_back(self) -> None:
         """Undoes the last step made with the tool (Ctrl+Z), if the tool supports it."""
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Undoes all changes since `take`."""
 
     def end(self, context) -> None:
@@ -119,8 +119,8 @@ class SkinTool(ModalTool):
     def begin(self, context, said: str) -> None:
         """Draws the points, starts the timer and shows `said` in the status bar, all until the tool ends."""
         self._depth = None  # position of the dragged point when it was taken, Blender's world
-        self.held.enter_context(poses.playing())  # frames are neither simulated nor looked up meanwhile
-        self.held.callback(viewing.Drawn(self.marks).end)
+        self.held.enter_context(poses.silence_handlers())  # frames are neither simulated nor looked up meanwhile
+        self.held.callback(viewing.TemporaryDrawing(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / self.rate, window=context.window)
         self.held.callback(context.window_manager.event_timer_remove, timer)
         context.workspace.status_text_set(said)
@@ -138,9 +138,9 @@ class SkinTool(ModalTool):
         if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
             return self.keep(context)
         if event.type == "MOUSEMOVE" and self.dragging:
-            view = viewing.under(context, event)
+            view = viewing.view_under_mouse(context, event)
             if view is not None:
-                self.drag_to(view.beside(self._depth))
+                self.drag_to(view.point_at_depth(self._depth))
             return {"RUNNING_MODAL"}
         if event.type == "TIMER":
             return self.tick(context)
@@ -148,27 +148,27 @@ class SkinTool(ModalTool):
 
     def press(self, context, event):
         """Holds a point, or begins to drag one."""
-        view = viewing.under(context, event)
+        view = viewing.view_under_mouse(context, event)
         if view is None:
             return {"PASS_THROUGH"}
-        hit, triangles = self.under(*view.ray())
+        hit, triangles = self.first_hit(*view.ray())
         if hit is None:
             self.report(
                 {"WARNING"}, f"There is no skin of {describe(self._stand.obj)} under the mouse: press on the body."
             )
-            return self.missed(context)
+            return self.handle_miss(context)
         self.hold(hit.vertex(triangles), not event.shift)
         windows.redraw()
         return {"RUNNING_MODAL"}
 
-    def missed(self, context) -> set[str]:
+    def handle_miss(self, context) -> set[str]:
         """Handles a press beside the skin."""
         return {"RUNNING_MODAL"}
 
     def marks(self):
         """Returns the held points and a line from the dragged one to its target."""
-        drawn = [(np.array(self.pins()).reshape(-1, 3), PINNED, 9.0)]
+        drawn = [(np.array(self.pins()).reshape(-1, 3), PINNED_COLOUR, 9.0)]
         if self.dragging:
             line = self.line()
-            drawn += [(line[:1], DRAGGED, 9.0), (line[None], DRAGGED, 2.0)]
+            drawn += [(line[:1], DRAGGED_COLOUR, 9.0), (line[None], DRAGGED_COLOUR, 2.0)]
         return drawn

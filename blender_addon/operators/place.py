@@ -9,35 +9,35 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from ..edit import placing, posed, sizing
+from ..edit import placing, posed_character, sizing
 from ..edit.placing import Placement
 from ..edit.rig_list import drop_rig, new_rig
 from ..logic import sliders
 from ..logic.errors import Refusal
-from ..logic.guides import ridden
+from ..logic.guides import ridden_frame
 from ..rigs import rigging
 from ..saved.rigs import guide_property, template_property
 from ..saved.units import length
 from ..scene import windows
 from ..ui import rig_overlay, viewing
 from .modal_tool import ModalTool
-from .shell import NAVIGATION, chosen_in, fresh
+from .operator_bases import NAVIGATION, chosen_index, fresh_property
 
 #: Factor of the radius and change of the turn per notch of the wheel.
-NOTCH, TURN = 1.1, math.radians(15.0)
+RADIUS_NOTCH, TURN_NOTCH = 1.1, math.radians(15.0)
 
 
-class Sizes:
+class TemplateSizes:
     """The sizes of every template; 0 suits the flesh."""
 
     __annotations__ = {
-        s.name: fresh(FloatProperty, s.label, f"{s.description}. 0 suits the flesh", min=0.0, unit="LENGTH")
+        s.name: fresh_property(FloatProperty, s.label, f"{s.description}. 0 suits the flesh", min=0.0, unit="LENGTH")
         for s in sliders.TABLE
         if s.size
     }
 
 
-class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
+class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
     bl_label = "Place Force Template"
     bl_description = (
         "Drag a force template onto the character. Click drops it, the wheel sizes it, Ctrl and the wheel turn it"
@@ -45,43 +45,47 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
 
     template: template_property("BUMP")
     guide: guide_property("SKIN")
-    index: fresh(IntProperty, "Index", "Index of the rig to place anew; -1 creates a new one", default=-1, min=-1)
-    location: fresh(
+    index: fresh_property(
+        IntProperty, "Index", "Index of the rig to place anew; -1 creates a new one", default=-1, min=-1
+    )
+    location: fresh_property(
         FloatVectorProperty, "Location", "Point of the world; the nearest point of the skin is used", size=3
     )
-    bone: fresh(StringProperty, "Bone", "Bone to hang on; empty: the one that carries the skin most")
-    along: fresh(FloatProperty, "Along", "Position along the bone: 0 is the head, 1 the tail", default=0.5)
-    angle: fresh(FloatProperty, "Around", "Direction out from the bone", default=0.0, unit="ROTATION")
-    distance: fresh(FloatProperty, "Out", "Distance from the bone, in scene units", default=0.0, unit="LENGTH")
-    face: fresh(IntProperty, "Face", "Triangle of the mesh to hang under", default=-1, min=-1)
-    barycentric: fresh(FloatVectorProperty, "Place", "Position in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3))
-    matrix: fresh(
+    bone: fresh_property(StringProperty, "Bone", "Bone to hang on; empty: the one that carries the skin most")
+    along: fresh_property(FloatProperty, "Along", "Position along the bone: 0 is the head, 1 the tail", default=0.5)
+    angle: fresh_property(FloatProperty, "Around", "Direction out from the bone", default=0.0, unit="ROTATION")
+    distance: fresh_property(FloatProperty, "Out", "Distance from the bone, in scene units", default=0.0, unit="LENGTH")
+    face: fresh_property(IntProperty, "Face", "Triangle of the mesh to hang under", default=-1, min=-1)
+    barycentric: fresh_property(
+        FloatVectorProperty, "Place", "Position in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3)
+    )
+    matrix: fresh_property(
         FloatVectorProperty,
         "Matrix",
         "Frame in the world at rest, by rows",
         size=16,
         default=np.eye(4).ravel().tolist(),
     )
-    turn: fresh(
+    turn: fresh_property(
         FloatProperty, "Turn", "Tilt at a bone, roll in the skin, turn about its own axis when free", unit="ROTATION"
     )
-    yields: fresh(
+    yields: fresh_property(
         FloatProperty,
         "Yield",
         "Largest yield of the skin, in scene units; if unset, enough to make the effect visible",
         unit="LENGTH",
     )
-    strength: fresh(FloatProperty, "Strength", "Force to push with in place of a distance, in N/m³")
+    strength: fresh_property(FloatProperty, "Strength", "Force to push with in place of a distance, in N/m³")
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
     def edit(self, context, obj):
-        return self.put(context, posed.read(obj, context.scene, context.view_layer))
+        return self.place_template(context, posed_character.read(obj, context.scene, context.view_layer))
 
-    def put(self, context, stand: posed.Posed) -> str:
+    def place_template(self, context, stand: posed_character.PosedCharacter) -> str:
         """Places the template as the properties say. Everything that can fail runs before anything is changed."""
         obj, kind = stand.obj, self.kind(stand.obj)
-        placement = self.placement(stand, kind).turned(self.turn)
+        placement = self.placement(stand, kind).with_turn(self.turn)
         sizes = self.sizes(stand, kind, placement)
         by = "YIELD"
         if self.properties.is_property_set("strength"):
@@ -101,40 +105,40 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         new = self.index < 0
         rig = new_rig(obj, kind.capitalize()) if new else obj.thew.rigs[self.index]
         try:
-            placing.put(stand, rig, new, kind, sizes, placement, by)
+            placing.write_template(stand, rig, new, kind, sizes, placement, by)
         except Exception:
             if new:
                 drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
         obj.thew.active_rig = len(obj.thew.rigs) - 1 if new else self.index
-        rigging.shown(context, obj)
-        return f"“{rig.name}” hangs {placing.described(stand, placement)}."
+        rigging.show_edit(context, obj)
+        return f"“{rig.name}” hangs {placing.placement_text(stand, placement)}."
 
     def kind(self, obj) -> str:
         """Returns the template: if it is not set, that of the rig to be placed anew."""
         if self.index >= 0:
-            rig = obj.thew.rigs[chosen_in(obj, obj.thew.rigs, self.index, -1, "rig")]
+            rig = obj.thew.rigs[chosen_index(obj, obj.thew.rigs, self.index, -1, "rig")]
             return self.template if self.properties.is_property_set("template") else rig.template
         return self.template
 
-    def placement(self, stand: posed.Posed, kind: str) -> Placement:
+    def placement(self, stand: posed_character.PosedCharacter, kind: str) -> Placement:
         """Returns the placement that the properties describe."""
         given, unit = self.properties.is_property_set, stand.flesh.place.metres_per_unit
         if self.guide == "FREE" and given("matrix"):
-            return placing.at_matrix(stand, np.array(self.matrix).reshape(4, 4))
+            return placing.frame_placement(stand, np.array(self.matrix).reshape(4, 4))
         if given("face") and self.face >= 0:
-            return placing.on_face(stand, self.guide, kind, self.face, self.barycentric)
+            return placing.face_placement(stand, self.guide, kind, self.face, self.barycentric)
         if given("location"):
-            return placing.dropped(stand, self.guide, kind, stand.skin_at(self.location), self.bone)
+            return placing.dropped_placement(stand, self.guide, kind, stand.skin_at(self.location), self.bone)
         if self.guide == "BONE" and self.bone:
-            return placing.at_bone(stand, kind, self.bone, self.along, self.angle, self.distance * unit)
+            return placing.bone_placement(stand, kind, self.bone, self.along, self.angle, self.distance * unit)
         raise Refusal(
             "Nothing says where the template goes: give a location on the skin, a face, a bone for a bone guide, "
             "or a matrix for a free one"
         )
 
     def sizes(
-        self, stand: posed.Posed, kind: str, placement: Placement, radius: float | None = None
+        self, stand: posed_character.PosedCharacter, kind: str, placement: Placement, radius: float | None = None
     ) -> dict[str, float]:
         """Returns the template's lengths in metres: those set, those of the rig placed anew, or sizes that suit the flesh."""
         unit = stand.flesh.place.metres_per_unit
@@ -144,7 +148,7 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
             sizes = {name: value or unit * getattr(rig, name) for name, value in sizes.items()}
         if all(value > 0.0 for value in sizes.values()):
             return sizes
-        usual = sizing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, placement))
+        usual = sizing.default_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, placement))
         return {name: value or usual[name] for name, value in sizes.items()}
 
     # in the hand ------------------------------------------------------------------------------------------------------
@@ -153,19 +157,19 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         self._kind = self.kind(self._stand.obj)
         self._hit, self._lines, self._view = None, np.empty((0, 2, 3)), None
         self._scale, self._suits = 1.0, 0.0
-        self.held.callback(viewing.Drawn(self.ghost).end)
+        self.held.callback(viewing.TemporaryDrawing(self.ghost).end)
 
     def handle(self, context, event):
         if event.type in {"WHEELUPMOUSE", "WHEELDOWNMOUSE"}:
             up = 1.0 if event.type == "WHEELUPMOUSE" else -1.0
             if event.ctrl:
-                self.turn += up * TURN
+                self.turn += up * TURN_NOTCH
             else:
-                self._scale *= NOTCH**up
+                self._scale *= RADIUS_NOTCH**up
             self.follow(context, event)
             return {"RUNNING_MODAL"}
         if event.type == "R" and event.value == "PRESS":
-            self.turn += TURN * (-1.0 if event.shift else 1.0)
+            self.turn += TURN_NOTCH * (-1.0 if event.shift else 1.0)
             self.follow(context, event)
             return {"RUNNING_MODAL"}
         if event.type == "MOUSEMOVE":
@@ -177,14 +181,14 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
 
     def follow(self, context, event) -> None:
         """Moves the ghost to the mouse."""
-        view = viewing.under(context, event)
+        view = viewing.view_under_mouse(context, event)
         self._hit = None if view is None else self._stand.shown.ray(*view.ray())
         self._lines = np.empty((0, 2, 3))
         if self._hit is not None:
             self._view = view.axes()
-            placement = self.here()
-            self._suits = sizing.usual_radius(self._stand.flesh, self._stand.rest, self._hit)
-            sizes = self.hand_sizes(placement)
+            placement = self.placement_at_mouse()
+            self._suits = sizing.default_radius(self._stand.flesh, self._stand.rest, self._hit)
+            sizes = self.ghost_sizes(placement)
             self._lines = posed_lines(self._stand, self._hit, self._kind, sizes, placement)
         reach = (
             ""
@@ -195,12 +199,12 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         context.workspace.status_text_set(f"Thew: {message}")
         windows.redraw()
 
-    def here(self) -> Placement:
+    def placement_at_mouse(self) -> Placement:
         """Returns the placement under the mouse."""
-        placement = placing.dropped(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
-        return placement.turned(self.turn)
+        placement = placing.dropped_placement(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
+        return placement.with_turn(self.turn)
 
-    def hand_sizes(self, placement: Placement) -> dict[str, float]:
+    def ghost_sizes(self, placement: Placement) -> dict[str, float]:
         """Returns the sizes of the ghost, metres."""
         sizes = self.sizes(self._stand, self._kind, placement, self._suits)
         return {name: self._scale * value for name, value in sizes.items()}
@@ -212,24 +216,26 @@ class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
         if self._hit is None:
             raise Refusal("There is no skin under the mouse: drop the template on the body")
         unit = self._stand.flesh.place.metres_per_unit
-        placement = self.here()
-        for name, value in self.hand_sizes(placement).items():
+        placement = self.placement_at_mouse()
+        for name, value in self.ghost_sizes(placement).items():
             setattr(self, name, value / unit)
         if self.guide == "FREE":
             self.matrix = rigging.world_matrix(self._stand.flesh, placement.matrix)
         else:
             self.location = self._hit.point.tolist()
-        return self.done(self._stand.obj, self.put(context, self._stand))
+        return self.report_success(self._stand.obj, self.place_template(context, self._stand))
 
     def ghost(self):
         """Returns the outline of the template at the mouse."""
-        return [(self._lines, rig_overlay.GHOST, 2.0)]
+        return [(self._lines, rig_overlay.GHOST_COLOUR, 2.0)]
 
 
-def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], placement: Placement) -> np.ndarray:
+def posed_lines(
+    stand: posed_character.PosedCharacter, hit, kind: str, sizes: dict[str, float], placement: Placement
+) -> np.ndarray:
     """Returns the outline of a template at the posed skin, Blender's world [m, 2, 3]."""
     native = placing.native_rig(kind, {**sizes, "strength": 1.0}, placement)
     frame = np.asarray(native.frame(stand.flesh.body))
     shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
-    there = ridden(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
+    there = ridden_frame(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
     return stand.world(native.template.outline() @ there[:3, :3].T + there[:3, 3])

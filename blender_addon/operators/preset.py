@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from ..edit import placing, posed
+from ..edit import placing, posed_character
 from ..edit.rig_list import drop_rig, new_rig
 from ..live import updates
 from ..logic.bone_names import Role, find, find_pair
@@ -16,15 +16,15 @@ from ..logic.sliders import SLIDERS
 from ..rigs import drivers, presets, rigging
 from ..rigs.presets import PRESETS, Piece, Preset
 from ..saved.rigs import ThewRig
-from ..saved.samples import quietly, show_sliders
+from ..saved.samples import quiet_edits, show_sliders
 from ..saved.slider_groups import set_values
 from ..saved.timing import curve_time, frames_per_second
 from ..scene.animation import curves_in
 from ..scene.reading import active_bone, armature_of
-from .shell import Quick, fresh, option
+from .operator_bases import QuickJob, fresh_property, option
 
 
-class THEW_OT_rig_preset(Quick, bpy.types.Operator):
+class THEW_OT_rig_preset(QuickJob, bpy.types.Operator):
     bl_label = "Add Preset Rig"
     bl_description = "Add a ready-made rig to the character, on the bone found by name, or else on the active bone"
 
@@ -35,19 +35,19 @@ class THEW_OT_rig_preset(Quick, bpy.types.Operator):
         items=[(key, preset.label, preset.description) for key, preset in PRESETS.items()],
         default="BREATH",
     )
-    bone: fresh(StringProperty, "Bone", "Bone to put it on; empty: found by its name, or the active bone")
+    bone: fresh_property(StringProperty, "Bone", "Bone to put it on; empty: found by its name, or the active bone")
 
     def edit(self, context, obj):
         preset = PRESETS[self.preset]
         updates.stop_update()
-        stand = posed.read(obj, context.scene, context.view_layer)
+        stand = posed_character.read(obj, context.scene, context.view_layer)
         bones = self.bones(stand, preset)
         before = len(obj.thew.rigs)
         try:
             made = [add_piece(stand, preset.piece, bone, side) for side, bone in bones]
             for rig, (_, bone) in zip(made, bones, strict=True):
                 move_control(context, stand, preset, obj.thew.rigs[rig], bone)
-            rigging.shown(context, obj)
+            rigging.show_edit(context, obj)
         except Exception:
             while len(obj.thew.rigs) > before:
                 drop_rig(obj, len(obj.thew.rigs) - 1)
@@ -55,7 +55,7 @@ class THEW_OT_rig_preset(Quick, bpy.types.Operator):
         where = " and ".join(f"“{bone}”" for _, bone in bones)
         return f"{preset.label}: on the bone{'s' if len(bones) > 1 else ''} {where}."
 
-    def bones(self, stand: posed.Posed, preset: Preset) -> list[tuple[str, str]]:
+    def bones(self, stand: posed_character.PosedCharacter, preset: Preset) -> list[tuple[str, str]]:
         """Returns (side, bone) of each piece."""
         if self.bone:
             placing.bone_index(stand, self.bone)
@@ -76,17 +76,19 @@ class THEW_OT_rig_preset(Quick, bpy.types.Operator):
         return found
 
 
-def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
+def add_piece(stand: posed_character.PosedCharacter, piece: Piece, bone: str, side: str) -> int:
     """Adds one rig and returns its index."""
     head, tail = stand.bone_ends(placing.bone_index(stand, bone))
     middle = head + piece.along * (tail - head)
     girth = stand.rest.girth(middle, tail - head, 0.25 * stand.size)
-    placement = placing.at_bone(stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt)
+    placement = placing.bone_placement(
+        stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt
+    )
     sizes = {name: part * girth for name, part in piece.sizes.items()}
     strength = placing.visible_yield(stand.flesh, piece.template, sizes, placement, piece.moves * girth)
     rig = new_rig(stand.obj, f"{piece.called} {side}".strip())
-    placing.put(stand, rig, True, piece.template, {**sizes, "strength": strength}, placement)
-    with quietly():
+    placing.write_template(stand, rig, True, piece.template, {**sizes, "strength": strength}, placement)
+    with quiet_edits():
         rig.samples.clear()
         for control, share, along in piece.samples:
             sample = rig.samples.add()
@@ -98,7 +100,7 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
     return stand.obj.thew.active_rig
 
 
-def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone: str) -> None:
+def move_control(context, stand: posed_character.PosedCharacter, preset: Preset, rig: ThewRig, bone: str) -> None:
     """Animates the control with keys, or drives it by a bone."""
     obj, scene = stand.obj, context.scene
     if preset.driver is None:
@@ -110,7 +112,7 @@ def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone
     drivers.drive(rig, armature_of(obj), turning, "SWING", 0.0, preset.full)
 
 
-def driving_bone(stand: posed.Posed, role: Role, bone: str) -> str:
+def driving_bone(stand: posed_character.PosedCharacter, role: Role, bone: str) -> str:
     """Returns the bone below `bone` that plays `role`, or else the nearest one below it."""
     character = stand.flesh.character
     names = character.bones
@@ -134,7 +136,7 @@ def key_control(obj: bpy.types.Object, rig: ThewRig, keys: list[tuple[float, flo
     """Keys the rig's control at (curve time, value) pairs. With `loops` the curve repeats for ever."""
     path = rig.path_from_id("control")
     for time, value in keys:
-        with quietly():
+        with quiet_edits():
             rig.control = value
         obj.keyframe_insert(path, frame=time)
     curve = next(curve for curve in curves_in(obj.animation_data) if curve.data_path == path)

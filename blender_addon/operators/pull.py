@@ -9,23 +9,23 @@ import bpy
 import numpy as np
 from bpy.props import StringProperty
 
-from ..edit import posed, pulling
+from ..edit import posed_character, pulling
 from ..live import session, target, updates
-from ..live.events import happened
+from ..live.events import report_event
 from ..logic.errors import Refusal
-from ..logic.json_text import parsed
+from ..logic.json_text import parse_json
 from ..logic.picking import Picker
 from ..logic.states import Event
 from ..rigs import rigging
-from ..saved.samples import quietly, slider_values
+from ..saved.samples import quiet_edits, slider_values
 from ..saved.slider_groups import set_values, values_of
 from ..scene import windows
 from . import toolbar
 from .modal_tool import SkinTool
-from .shell import fresh
+from .operator_bases import fresh_property
 
 #: Evaluations per update: few, so that an update does not take longer than the time between two.
-EVALUATIONS = 8
+UPDATE_EVALUATIONS = 8
 
 
 class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
@@ -35,39 +35,41 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         "Shift-click first to hold further points"
     )
 
-    points: fresh(StringProperty, "Points", "Pulled points as JSON: [[vertex, [x, y, z]], …], targets in the world")
+    points: fresh_property(
+        StringProperty, "Points", "Pulled points as JSON: [[vertex, [x, y, z]], …], targets in the world"
+    )
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
     def edit(self, context, obj):
         updates.stop_update()
-        stand = posed.read(obj, context.scene, context.view_layer)
-        points = pulling.checked(stand, parsed_points(self.points))
-        pull = pulling.Pull(stand, context.view_layer)
-        before = saved(pull.rig)
+        stand = posed_character.read(obj, context.scene, context.view_layer)
+        points = pulling.checked_points(stand, parsed_points(self.points))
+        pull = pulling.SkinPull(stand, context.view_layer)
+        before = rig_state(pull.rig)
         try:
             pull.pull(points)
         except Exception:
-            put_back(pull.rig, before)
+            restore_rig(pull.rig, before)
             raise
         return self.keep_fit(context, pull, points)
 
-    def keep_fit(self, context, pull: pulling.Pull, points) -> str:
+    def keep_fit(self, context, pull: pulling.SkinPull, points) -> str:
         """Records the fitted sliders, switches to the flesh at rest, and returns how near the points came, in words."""
         stand = pull.stand
         pull.keep()
         stand.obj.thew.settled = True
-        rigging.shown(context, stand.obj)
+        rigging.show_edit(context, stand.obj)
         stand.show(pull.offsets)
-        happened(stand.obj, stand.flesh, Event.POSE_SHOWN)
-        return f"“{pull.rig.name}” was fitted; {pull.came(points)}."
+        report_event(stand.obj, stand.flesh, Event.POSE_SHOWN)
+        return f"“{pull.rig.name}” was fitted; {pull.outcome_text(points)}."
 
     # in the hand ------------------------------------------------------------------------------------------------------
 
     def take(self, context) -> None:
         stand, self._pull = self._stand, None
-        pull = pulling.Pull(stand, context.view_layer)
-        self._before, self._shown = saved(pull.rig), session.shown(stand.obj, context.scene)
+        pull = pulling.SkinPull(stand, context.view_layer)
+        self._before, self._shown = rig_state(pull.rig), session.visible_offsets(stand.obj, context.scene)
         self._pins, self._drag, self._target, self._due, self._changed = [], -1, None, False, False
         self._pull = pull
         stand.show(pull.offsets)
@@ -76,11 +78,11 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
             "Thew: press on the skin and drag, Shift+click holds a point, release keeps, Esc puts everything back",
         )
 
-    def under(self, origin, direction):
+    def first_hit(self, origin, direction):
         triangles = self._stand.rest.triangles
-        return Picker(self._stand.world(self._pull.shown), triangles).ray(origin, direction), triangles
+        return Picker(self._stand.world(self._pull.fitted_skin), triangles).ray(origin, direction), triangles
 
-    def missed(self, context):
+    def handle_miss(self, context):
         return {"RUNNING_MODAL"} if self._pins else self.drop_it(context)
 
     def hold(self, vertex: int, dragged: bool) -> None:
@@ -104,22 +106,22 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         self._due = False
         if self._target is None:
             return
-        self._stand.show(self._pull.pull(self.wanted(), evaluations=EVALUATIONS))
+        self._stand.show(self._pull.pull(self.all_points(), evaluations=UPDATE_EVALUATIONS))
         context.workspace.status_text_set(
-            f"Thew: {self._pull.came(self.wanted())}; release keeps, Esc puts everything back"
+            f"Thew: {self._pull.outcome_text(self.all_points())}; release keeps, Esc puts everything back"
         )
         self._due = not self._pull.arrived  # continues at the next tick, even if the mouse stands still
         self._changed = True
         windows.redraw()
 
-    def wanted(self) -> list[pulling.Point]:
+    def all_points(self) -> list[pulling.PulledPoint]:
         """Returns all points and their targets."""
         return [*self._pins, (self._drag, self._target)]
 
     def release(self, context):
         if self._due:
             self.follow(context)
-            self._pull.settle(self.wanted())
+            self._pull.settle(self.all_points())
         return self.keep(context)
 
     def keep(self, context):
@@ -127,14 +129,14 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         if not self._changed:
             return self.drop_it(context)
         self.end(context)
-        points = self.wanted()
+        points = self.all_points()
         self.points = json.dumps([[vertex, [float(x) for x in target]] for vertex, target in points])
-        return self.done(self._stand.obj, self.keep_fit(context, self._pull, points))
+        return self.report_success(self._stand.obj, self.keep_fit(context, self._pull, points))
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         if self._pull is None:
             return
-        put_back(self._pull.rig, self._before)
+        restore_rig(self._pull.rig, self._before)
         session.show_again(self._stand.obj, self._stand.flesh, bpy.context.scene, self._shown)
 
     def pins(self):
@@ -147,21 +149,21 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
 def parsed_points(text: str):
     """Returns the points of a script from their JSON."""
     try:
-        return parsed(text or "[]")
+        return parse_json(text or "[]")
     except ValueError as error:
         raise Refusal(f"The points are not JSON ({error}): give [[vertex, [x, y, z]], …]") from None
 
 
-def saved(rig) -> tuple:
+def rig_state(rig) -> tuple:
     """Returns the state of a rig that pulling changes."""
     samples = [(sample.control, values_of(sample.sliders)) for sample in rig.samples]
     return slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
 
 
-def put_back(rig, before: tuple) -> None:
-    """Restores the state of a rig returned by `saved`."""
+def restore_rig(rig, before: tuple) -> None:
+    """Restores the state of a rig returned by `rig_state`."""
     values, samples, control, at, draft, active = before
-    with quietly():
+    with quiet_edits():
         set_values(rig, values)
         rig.samples.clear()
         for where, row in samples:
@@ -176,7 +178,7 @@ TOOLS = toolbar.tools(
 )
 
 
-def is_shown(context) -> bool:
+def has_rig(context) -> bool:
     """Returns whether the target has a rig to pull with: only then is the tool in the toolbar."""
-    obj = target.of(context)
+    obj = target.target_mesh(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and len(obj.thew.rigs) > 0

@@ -5,10 +5,10 @@ import bpy
 from bpy.props import BoolProperty
 
 from ..live import jobs, updates
-from .shell import Quick, option
+from .operator_bases import QuickJob, option
 
 
-class THEW_OT_remove(Quick, bpy.types.Operator):
+class THEW_OT_remove(QuickJob, bpy.types.Operator):
     bl_label = "Remove"
     bl_description = "Remove the flesh and let the Armature modifier move the mesh again"
 

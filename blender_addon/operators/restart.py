@@ -6,21 +6,21 @@ from __future__ import annotations
 import bpy
 from bpy.props import IntProperty
 
-from ..live import target, whole
+from ..live import target, whole_character
 from ..saved import restarts
-from ..saved.edited import changed
+from ..saved.edit_callbacks import call_on_change
 from ..scene.reading import armature_of
-from .shell import Quick, option
+from .operator_bases import QuickJob, option
 
 
-def with_flesh(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def fleshed_meshes(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """Returns `obj` and the other meshes with flesh on its armature: a cut applies to all of them."""
     armature = armature_of(obj)
-    others = [] if armature is None else whole.moved_by(armature, scene)
+    others = [] if armature is None else whole_character.meshes_moved_by(armature, scene)
     return [obj, *(other for other in others if other != obj and other.thew.made.flesh)]
 
 
-class THEW_OT_restart_here(Quick, bpy.types.Operator):
+class THEW_OT_restart_here(QuickJob, bpy.types.Operator):
     bl_label = "Restart Here"
     bl_description = (
         "Let the flesh begin anew in this frame, whatever came before: for a cut, in the first frame of the "
@@ -31,20 +31,20 @@ class THEW_OT_restart_here(Quick, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         return obj is not None and obj.thew.made.flesh
 
     def edit(self, context, obj):
         scene = context.scene
         frame = self.frame if self.properties.is_property_set("frame") else scene.frame_current
-        found = with_flesh(obj, scene)
+        found = fleshed_meshes(obj, scene)
         new = [each for each in found if frame not in restarts.frames(each.thew)]
         for each in new:
             each.thew.restarts.add().frame = frame
         return f"The flesh {'begins' if new else 'already begins'} anew in frame {frame}."
 
 
-class THEW_OT_restart_remove(Quick, bpy.types.Operator):
+class THEW_OT_restart_remove(QuickJob, bpy.types.Operator):
     bl_label = "Remove Restart"
     bl_description = "Remove this restart: the flesh goes on through the frame"
 
@@ -52,11 +52,11 @@ class THEW_OT_restart_remove(Quick, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         return obj is not None and len(obj.thew.restarts) > 0
 
     def edit(self, context, obj):
-        found = with_flesh(obj, context.scene)
+        found = fleshed_meshes(obj, context.scene)
         if all(self.frame not in restarts.frames(each.thew) for each in found):
             return f"The flesh does not begin anew in frame {self.frame}."
         for each in found:
@@ -64,5 +64,5 @@ class THEW_OT_restart_remove(Quick, bpy.types.Operator):
             for index in reversed(range(len(kept))):
                 if kept[index].frame == self.frame:
                     kept.remove(index)
-            changed(each.thew, context)
+            call_on_change(each.thew, context)
         return f"The flesh goes on through frame {self.frame}."

@@ -7,10 +7,10 @@ from ..live import jobs
 from ..rigs import rigging
 from ..saved import rig_layouts
 from ..scene import reading
-from .shell import Quick, chosen_in
+from .operator_bases import QuickJob, chosen_index
 
 
-class Edit(Quick):
+class RigEdit(QuickJob):
     """An operator on the rigs of the active object. A subclass defines `change(context, obj)`."""
 
     needs_flesh = False
@@ -22,7 +22,7 @@ class Edit(Quick):
             reading.check_editable(obj)
         rig_layouts.migrate(obj)
         result = self.change(context, obj)
-        rigging.shown(context, obj)
+        rigging.show_edit(context, obj)
         return result
 
     def change(self, context, obj) -> str | None:
@@ -31,4 +31,4 @@ class Edit(Quick):
 
     def place(self, obj) -> int:
         """Returns the list index of the rig to work on: `index`, or the active one if that is negative."""
-        return chosen_in(obj, obj.thew.rigs, self.index, obj.thew.active_rig, "rig")
+        return chosen_index(obj, obj.thew.rigs, self.index, obj.thew.active_rig, "rig")

@@ -10,11 +10,11 @@ from ..live import jobs, target
 from ..logic.sentences import plural
 from ..rigs import files
 from ..scene import windows
-from .rig_edit import Edit
-from .shell import option
+from .operator_bases import option
+from .rig_edit import RigEdit
 
 
-class THEW_OT_rig_export(Edit, bpy.types.Operator):
+class THEW_OT_rig_export(RigEdit, bpy.types.Operator):
     bl_label = "Export Rigs"
     bl_description = "Write the rigs into a small text file (TOML), to use on this or another character"
     bl_options = {"REGISTER"}
@@ -24,9 +24,9 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
-        self.filepath = self.filepath or f"{target.of(context).name} rigs.toml"
+        self.filepath = self.filepath or f"{target.target_mesh(context).name} rigs.toml"
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
@@ -37,7 +37,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
         return f"{plural(written, 'rig')} written to {self.filepath}."
 
 
-class THEW_OT_rig_import(Edit, bpy.types.Operator):
+class THEW_OT_rig_import(RigEdit, bpy.types.Operator):
     bl_label = "Import Rigs"
     bl_description = "Add the rigs of a file to this character; bones are found by name, faces by index"
     needs_flesh = True
@@ -46,7 +46,7 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}

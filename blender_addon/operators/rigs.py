@@ -18,17 +18,17 @@ from ..rigs import drivers, measures
 from ..rigs.anchors import anchor_bone, anchor_face
 from ..saved import rigs as saved_rigs
 from ..saved.rigs import guide_property, template_property
-from ..saved.samples import quietly, record, show_sliders, start_samples
+from ..saved.samples import quiet_edits, record, show_sliders, start_samples
 from ..scene import windows
 from ..scene.bind_pose import BindPose
 from ..scene.reading import armature_of
-from .rig_edit import Edit
-from .shell import Job, chosen_in, fresh, option
+from .operator_bases import Job, chosen_index, fresh_property, option
+from .rig_edit import RigEdit
 
 INDEX = {"name": "Rig", "description": "Index of the rig, from 0; -1 is the active one", "default": -1, "min": -1}
 
 
-class THEW_OT_rig_add(Edit, bpy.types.Operator):
+class THEW_OT_rig_add(RigEdit, bpy.types.Operator):
     bl_label = "Add Rig"
     bl_description = (
         "Add a force field of a suitable size to the character. Its control has no effect at 0 and full effect at 1"
@@ -37,9 +37,9 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
 
     template: template_property("BULGE")
     guide: guide_property("BONE")
-    name: fresh(StringProperty, "Name", "Name of the rig; empty: the template's name")
-    bone: fresh(StringProperty, "Bone", "Bone to hang on; empty: the active one, or the one with most weight")
-    face: fresh(IntProperty, "Triangle", "Triangle of the mesh, for the guide Skin", default=-1, min=-1)
+    name: fresh_property(StringProperty, "Name", "Name of the rig; empty: the template's name")
+    bone: fresh_property(StringProperty, "Bone", "Bone to hang on; empty: the active one, or the one with most weight")
+    face: fresh_property(IntProperty, "Triangle", "Triangle of the mesh, for the guide Skin", default=-1, min=-1)
 
     def change(self, context, obj):
         armature = armature_of(obj)
@@ -50,14 +50,14 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
             raise Refusal("Which face should the rig hang under? Give one, or place it with the mouse")
         rig = new_rig(obj, self.name or self.template.capitalize())
         try:
-            with quietly():
+            with quiet_edits():
                 rig.template, rig.guide = self.template, self.guide
             if self.guide == "BONE":
                 anchor_bone(obj, rig, bone)
             elif self.guide == "SKIN":
                 anchor_face(obj, rig, self.face)
             else:
-                bind_pose = BindPose.saved(obj)
+                bind_pose = BindPose.from_saved(obj)
                 rest = bind_pose.mesh_matrix
                 middle = [sum(corner[axis] for corner in obj.bound_box) / 8.0 for axis in range(3)]
                 rig.matrix = [
@@ -66,7 +66,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
                     for column in range(4)
                 ]
             flesh = jobs.with_body(obj, context.scene, context.view_layer)
-            sizing.suit(obj, flesh, rig)
+            sizing.fit_to_flesh(obj, flesh, rig)
         except Exception:
             drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
@@ -74,7 +74,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
         return f"“{rig.name}” hangs on “{rig.bone}”." if self.guide == "BONE" else f"“{rig.name}” was added."
 
 
-class THEW_OT_rig_remove(Edit, bpy.types.Operator):
+class THEW_OT_rig_remove(RigEdit, bpy.types.Operator):
     bl_label = "Remove Rig"
     bl_description = "Remove the rig, with its samples, keys and driver"
 
@@ -87,7 +87,7 @@ class THEW_OT_rig_remove(Edit, bpy.types.Operator):
         return f"“{name}” is gone."
 
 
-class THEW_OT_rig_duplicate(Edit, bpy.types.Operator):
+class THEW_OT_rig_duplicate(RigEdit, bpy.types.Operator):
     bl_label = "Duplicate Rig"
     bl_description = (
         "Add a copy of the rig below it, with its samples and its driver (keys of the control are not copied)"
@@ -108,7 +108,7 @@ class THEW_OT_rig_duplicate(Edit, bpy.types.Operator):
         return f"“{rigs[index + 1].name}” is a copy of “{name}”."
 
 
-class THEW_OT_rig_move(Edit, bpy.types.Operator):
+class THEW_OT_rig_move(RigEdit, bpy.types.Operator):
     bl_label = "Move Rig"
     bl_description = "Move the rig in the list; what it does stays the same"
 
@@ -129,7 +129,7 @@ class THEW_OT_rig_move(Edit, bpy.types.Operator):
             obj.thew.active_rig = to
 
 
-class THEW_OT_rig_record(Edit, bpy.types.Operator):
+class THEW_OT_rig_record(RigEdit, bpy.types.Operator):
     bl_label = "Record"
     bl_description = (
         "Record the sliders as the rig's sample at the current value of its control, in the current pose, replacing "
@@ -148,7 +148,7 @@ class THEW_OT_rig_record(Edit, bpy.types.Operator):
         return f"“{rig.name}” has {plural(len(rig.samples), 'sample')}; this one is at {rig.control:.4g}."
 
 
-class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
+class THEW_OT_rig_sample_remove(RigEdit, bpy.types.Operator):
     bl_label = "Remove Sample"
     bl_description = "Remove a sample of the rig; without any, the rig follows its sliders, whatever its control"
 
@@ -157,16 +157,16 @@ class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
 
     def change(self, _context, obj):
         rig = obj.thew.rigs[self.place(obj)]
-        sample = chosen_in(rig, rig.samples, self.sample, rig.active_sample, "sample")
+        sample = chosen_index(rig, rig.samples, self.sample, rig.active_sample, "sample")
         rig.samples.remove(sample)
-        with quietly():
+        with quiet_edits():
             rig.active_sample = max(0, min(sample, len(rig.samples) - 1))
             rig.draft = False
         if len(rig.samples):
             show_sliders(rig)
 
 
-class THEW_OT_rig_measure(Edit, bpy.types.Operator):
+class THEW_OT_rig_measure(RigEdit, bpy.types.Operator):
     bl_label = "Keep Strength By"
     bl_description = (
         "Keep the rig's strength as a distance, the same for flesh of any softness, or as a force; its present "
@@ -183,7 +183,7 @@ class THEW_OT_rig_measure(Edit, bpy.types.Operator):
             measures.measure(obj, jobs.with_body(obj, context.scene, context.view_layer), rig, self.by)
 
 
-class THEW_OT_rig_driver(Edit, bpy.types.Operator):
+class THEW_OT_rig_driver(RigEdit, bpy.types.Operator):
     bl_label = "Drive by a Bone"
     bl_description = (
         "Drive the rig's control by the turn of a bone: 0 at one angle, 1 at another. The axis Automatic takes axis "
@@ -191,21 +191,25 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
     )
 
     index: IntProperty(**INDEX)
-    bone: fresh(StringProperty, "Bone", "Bone that drives; empty: the one whose joint is nearest below the rig")
-    axis: fresh(EnumProperty, "Axis", "Turn of the bone to use", items=drivers.AXES, default="AUTO")
-    from_angle: fresh(FloatProperty, "From", "Angle at which the control is 0", default=0.0, unit="ROTATION")
-    to_angle: fresh(FloatProperty, "To", "Angle at which the control is 1", default=0.5 * math.pi, unit="ROTATION")
+    bone: fresh_property(
+        StringProperty, "Bone", "Bone that drives; empty: the one whose joint is nearest below the rig"
+    )
+    axis: fresh_property(EnumProperty, "Axis", "Turn of the bone to use", items=drivers.AXES, default="AUTO")
+    from_angle: fresh_property(FloatProperty, "From", "Angle at which the control is 0", default=0.0, unit="ROTATION")
+    to_angle: fresh_property(
+        FloatProperty, "To", "Angle at which the control is 1", default=0.5 * math.pi, unit="ROTATION"
+    )
 
     def invoke(self, context, _event):
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
         if not self.bone:
-            obj = target.of(context)
+            obj = target.target_mesh(context)
             self.bone = drivers.joint_of(obj, obj.thew.rigs[self.place(obj)])
         return context.window_manager.invoke_props_dialog(self)
 
     def draw(self, context):
-        layout, armature = self.layout, armature_of(target.of(context))
+        layout, armature = self.layout, armature_of(target.target_mesh(context))
         layout.use_property_split = True
         if armature is not None:
             layout.prop_search(self, "bone", armature.data, "bones")
@@ -225,11 +229,11 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         if bone not in armature.pose.bones:
             raise Refusal(f"There is no bone “{bone}” in “{armature.name}”: choose one of its bones")
         context.view_layer.update()
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         turns = drivers.turns_of(armature, bone, flesh.motion.raw if flesh is not None and flesh.motion else None)
         axis, start, end = self.axis, self.from_angle, self.to_angle
         if axis == "AUTO":
-            axis = drivers.chosen_axis(turns)
+            axis = drivers.dominant_axis(turns)
             start, end = drivers.usual_range(turns, axis)
         drivers.drive(rig, armature, bone, axis, start, end)
         context.view_layer.update()
@@ -248,5 +252,5 @@ class THEW_OT_settle(Job, bpy.types.Operator):
     def job(self, context, obj):
         return jobs.rest(obj, context.scene, context.view_layer)
 
-    def said(self, obj, _result):
+    def message(self, obj, _result):
         return f"“{obj.name}” is at rest."

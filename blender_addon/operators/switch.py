@@ -6,10 +6,10 @@ import bpy
 from ..live import jobs, keyframed, keyframed_events, playback, riding, updates
 from ..logic.errors import Refusal
 from ..scene import writing
-from .shell import Quick
+from .operator_bases import QuickJob
 
 
-class Switch(Quick):
+class BakeSwitch(QuickJob):
     baked = False
 
     def edit(self, context, obj):
@@ -26,7 +26,7 @@ class Switch(Quick):
             keyframed.apply_state(obj)
             keyframed_events.present(obj, context.scene)
         else:
-            for rider in riding.on(obj):
+            for rider in riding.riders_of(obj):
                 rider.thew.made.shows_bake = self.baked and bool(writing.baked_keys(rider))
                 riding.switch(rider)
             jobs.apply_state(obj)
@@ -34,12 +34,12 @@ class Switch(Quick):
             playback.before_frame(context.scene)
 
 
-class THEW_OT_show_live(Switch, bpy.types.Operator):
+class THEW_OT_show_live(BakeSwitch, bpy.types.Operator):
     bl_label = "Show Live"
     bl_description = "Mute the baked shape keys and show the live flesh"
 
 
-class THEW_OT_show_bake(Switch, bpy.types.Operator):
+class THEW_OT_show_bake(BakeSwitch, bpy.types.Operator):
     bl_label = "Show Bake"
     bl_description = "Let the baked shape keys play instead of the live flesh"
     baked = True

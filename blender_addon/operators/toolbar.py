@@ -15,7 +15,7 @@ import bpy
 MODES = {"OBJECT": "", "POSE": "_pose"}
 
 #: Tools behind a function, by class: (the list they are in, the function).
-_gated: dict[type, tuple[list, Callable]] = {}
+_gated_tools: dict[type, tuple[list, Callable]] = {}
 
 
 def tools(name: str, label: str, operator: str, description: str) -> tuple[type, ...]:
@@ -68,15 +68,15 @@ def gate(tool: type, poll: Callable[[bpy.types.Context], bool]) -> None:
     except (ImportError, AttributeError, KeyError, ValueError):
         return
 
-    def shown(context):
+    def drawn_if_polled(context):
         return (None, own) if context is None or poll(context) else ()
 
-    listed[place] = shown
-    _gated[tool] = listed, shown
+    listed[place] = drawn_if_polled
+    _gated_tools[tool] = listed, drawn_if_polled
 
 
 def ungate(tool: type) -> None:
     """Puts a tool back into its list, from which Blender removes it."""
-    listed, shown = _gated.pop(tool, (None, None))
+    listed, shown = _gated_tools.pop(tool, (None, None))
     if listed is not None and shown in listed:
         listed[listed.index(shown)] = tool._bl_tool

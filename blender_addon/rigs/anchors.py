@@ -16,9 +16,9 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved.rigs import ThewRig
-from ..saved.samples import quietly
-from ..scene.bone_marks import known_bone, marked_bone, unmark_bones
-from ..scene.mesh import basis_positions, numbers, same_active, triangles_of
+from ..saved.samples import quiet_edits
+from ..scene.bone_marks import find_marked_bone, mark_bone, unmark_bones
+from ..scene.mesh import basis_positions, keep_active_attribute, numbers, triangles_of
 from ..scene.reading import armature_of
 
 #: Name of the attribute that marks faces.
@@ -33,14 +33,14 @@ def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
     bone = None if armature is None else armature.data.bones.get(name)
     if bone is None:
         raise Refusal(f"There is no bone “{name}” in the armature of {describe(obj)}: choose one of its bones")
-    with quietly():
+    with quiet_edits():
         rig.guide, rig.bone = "BONE", name
-        rig.bone_token = marked_bone(armature, bone)
+        rig.bone_token = mark_bone(armature, bone)
 
 
-def found_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
+def find_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
     """Returns the present name of the bone of `rig`, "" if it is gone."""
-    return known_bone(armature, rig.bone, rig.bone_token)
+    return find_marked_bone(armature, rig.bone, rig.bone_token)
 
 
 # faces --------------------------------------------------------------------------------------------------------------
@@ -69,12 +69,12 @@ def anchor_face(
     shares = shares / shares.sum()
     rest = basis_positions(mesh) if rest is None else rest
     face = int(polygons[triangle])
-    with quietly():
+    with quiet_edits():
         rig.guide = "SKIN"
         rig.face, rig.barycentric = triangle, shares
         rig.face_part = triangle - int(np.flatnonzero(polygons == face)[0])
         rig.face_place = shares @ rest[corners[triangle]]
-        rig.face_token = marked_face(mesh, face)
+        rig.face_token = mark_face(mesh, face)
 
 
 def triangles_and_faces(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
@@ -90,19 +90,19 @@ def face_tokens(mesh: bpy.types.Mesh) -> np.ndarray:
     return np.zeros(len(mesh.polygons), dtype=np.int32)
 
 
-def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
+def mark_face(mesh: bpy.types.Mesh, face: int) -> int:
     """Returns the token of a face. A face without a token of its own gets one."""
     tokens = face_tokens(mesh)
     if tokens[face] == 0 or (tokens == tokens[face]).sum() > 1:
         tokens[face] = tokens.max(initial=0) + 1
         if FACE_MARK not in mesh.attributes:
-            with same_active(mesh):
+            with keep_active_attribute(mesh):
                 mesh.attributes.new(FACE_MARK, "INT", "FACE")
         mesh.attributes[FACE_MARK].data.foreach_set("value", tokens)
     return int(tokens[face])
 
 
-class Faces:
+class MeshFaces:
     """A mesh's triangles and face tokens, read when they are needed."""
 
     def __init__(self, mesh: bpy.types.Mesh):
@@ -119,7 +119,7 @@ class Faces:
         return face_tokens(self.mesh)
 
 
-def found_face(known: Faces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.ndarray] | None:
+def find_face(known: MeshFaces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.ndarray] | None:
     """Returns the present triangle of `rig` and the barycentric coordinates in it. `None` if its face is gone."""
     corners, faces = known.triangles
     if rig.face_token == 0:
@@ -170,8 +170,8 @@ def remember(obj: bpy.types.Object, rig: ThewRig) -> None:
     """Marks the bone and the face named in `rig`, as far as they exist. Forgets the former ones."""
     armature = armature_of(obj)
     bone = None if armature is None else armature.data.bones.get(rig.bone)
-    with quietly():
-        rig.bone_token = "" if bone is None else marked_bone(armature, bone)
+    with quiet_edits():
+        rig.bone_token = "" if bone is None else mark_bone(armature, bone)
         guide, rig.face_token = rig.guide, 0
         if rig.face >= 0 and obj.mode != "EDIT":
             with suppress(Refusal):  # the problem is reported when the rig is resolved

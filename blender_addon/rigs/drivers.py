@@ -21,7 +21,7 @@ from ..scene import animation, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.poses import bone_matrices, bone_matrix
 from ..scene.reading import armature_of
-from .anchors import found_bone, triangles_and_faces
+from .anchors import find_bone, triangles_and_faces
 
 AXES = (
     ("AUTO", "Automatic", "Axis about which the bone turns most in the animation and the current pose"),
@@ -32,7 +32,7 @@ AXES = (
 )
 
 #: Turn below which a bone has no dominant axis, radians. It moves the end of a forearm of 30 cm by a centimetre.
-LEAST_TURN = math.radians(2.0)
+MIN_TURN = math.radians(2.0)
 
 # drivers --------------------------------------------------------------------------------------------------------------
 
@@ -73,10 +73,10 @@ def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
     joint where the bone itself turns.
     """
     armature = armature_of(obj)
-    bone = None if armature is None else armature.data.bones.get(carrier(obj, rig))
+    bone = None if armature is None else armature.data.bones.get(carrying_bone(obj, rig))
     if bone is None:
         return ""
-    if place_along(obj, rig, bone) < NEAR_HEAD:
+    if position_along(obj, rig, bone) < HEAD_SHARE:
         return bone.name
     below = [child for child in bone.children_recursive if child.use_deform and child.name in obj.vertex_groups]
     nearest = min(
@@ -93,14 +93,14 @@ def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
 
 #: Part of a bone, from its head, in which a rig belongs to the joint at the head. A third: biceps and calf, whose next
 #: joint drives them, are thickest beyond it.
-NEAR_HEAD = 1.0 / 3.0
+HEAD_SHARE = 1.0 / 3.0
 
 
-def carrier(obj: bpy.types.Object, rig: ThewRig) -> str:
+def carrying_bone(obj: bpy.types.Object, rig: ThewRig) -> str:
     """Returns the bone of a rig: its own, the heaviest of its face, or the one nearest to a free rig."""
     armature = armature_of(obj)
     if rig.guide == "BONE":
-        return found_bone(armature, rig)
+        return find_bone(armature, rig)
     names = {group.index: group.name for group in obj.vertex_groups if group.name in armature.data.bones}
     if rig.guide == "SKIN":
         corners, _ = triangles_and_faces(obj.data)
@@ -120,7 +120,7 @@ def carrier(obj: bpy.types.Object, rig: ThewRig) -> str:
 
 def rest_point(obj: bpy.types.Object, rig: ThewRig) -> Vector:
     """Returns the position at rest of a rig in the skin or a free one, armature space."""
-    bind_pose = BindPose.saved(obj)
+    bind_pose = BindPose.from_saved(obj)
     if rig.guide == "SKIN":
         point = bind_pose.mesh_matrix @ np.array([*rig.face_place, 1.0])
     else:
@@ -128,7 +128,7 @@ def rest_point(obj: bpy.types.Object, rig: ThewRig) -> Vector:
     return Vector((np.linalg.inv(bind_pose.armature_matrix) @ point)[:3])
 
 
-def place_along(obj: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> float:
+def position_along(obj: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> float:
     """Returns the position of a rig along a bone: 0 at its head, 1 at its tail."""
     if rig.guide == "BONE":
         return rig.along
@@ -136,7 +136,7 @@ def place_along(obj: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> fl
     return (rest_point(obj, rig) - bone.head_local).dot(way) / max(way.length_squared, 1e-30)
 
 
-def chosen_axis(turns: list[Quaternion]) -> str:
+def dominant_axis(turns: list[Quaternion]) -> str:
     """Returns the axis about which a bone's turn varies most: X if it hardly turns, SWING if no axis dominates.
 
     Turns are measured from their mean, so that a constant turn has no effect. Both orders are tried, because a twisted
@@ -145,9 +145,9 @@ def chosen_axis(turns: list[Quaternion]) -> str:
     mean = mean_turn(turns)
     ways = [[mean.inverted() @ turn for turn in turns], [turn @ mean.inverted() for turn in turns]]
     found = [np.array([turn.to_exponential_map() for turn in way]).reshape(-1, 3) for way in ways]
-    if max(np.ptp(vectors, axis=0).max() for vectors in found) < LEAST_TURN:
+    if max(np.ptp(vectors, axis=0).max() for vectors in found) < MIN_TURN:
         found = [np.array([turn.to_exponential_map() for turn in turns]).reshape(-1, 3)]
-        if np.abs(found[0]).max() < LEAST_TURN:
+        if np.abs(found[0]).max() < MIN_TURN:
             return "X"
         shares = [(found[0] ** 2).sum(axis=0)]
     else:
@@ -178,8 +178,8 @@ def usual_range(turns: list[Quaternion], axis: str) -> tuple[float, float]:
     angles = [angle_of(turn, axis) for turn in turns]
     low, high = min(angles), max(angles)
     start, end = (low, high) if abs(low) <= abs(high) else (high, low)
-    if abs(end - start) < LEAST_TURN:
-        start, end = 0.0, end if abs(end) >= LEAST_TURN else 0.5 * math.pi
+    if abs(end - start) < MIN_TURN:
+        start, end = 0.0, end if abs(end) >= MIN_TURN else 0.5 * math.pi
     return start, end
 
 
@@ -210,7 +210,7 @@ def turns_of(armature: bpy.types.Object, bone: str, raw: np.ndarray | None) -> l
 # paths ----------------------------------------------------------------------------------------------------------------
 
 
-def repath(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
+def update_paths(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
     """Updates keys and drivers of controls after rigs changed their list index. Removes those for which `moved` returns `None`."""
     data = obj.animation_data
     if data is None:

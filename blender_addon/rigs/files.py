@@ -18,7 +18,7 @@ from ..logic.sliders import SLIDERS, slider_parameters
 from ..logic.spaces import mirrors
 from ..saved import rigs as saved_rigs
 from ..saved.rigs import ThewRig
-from ..saved.samples import quietly
+from ..saved.samples import quiet_edits
 from ..saved.slider_groups import set_values
 from ..scene.reading import armature_of
 from . import pushers, rigging
@@ -33,17 +33,17 @@ def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
     natives, left = [], []
     for rig in obj.thew.rigs:
         try:
-            found = rigging.portable(obj, flesh, rig)
+            found = rigging.portable_rig(obj, flesh, rig)
             natives.append(found.native(thew, flesh.place.metres_per_unit, flesh.body))
         except (Refusal, thew.ThewError) as error:
             left.append(sentence(str(error)))
     if not natives:
         raise Refusal(f"None of the rigs can be written. {left[0]}")
-    thew.save_rigs(absolute(path), natives, flesh.body)
+    thew.save_rigs(absolute_path(path), natives, flesh.body)
     return len(natives), left
 
 
-def absolute(path: str) -> str:
+def absolute_path(path: str) -> str:
     """Returns the absolute path of one that may be relative to the .blend."""
     if not path.strip():
         raise Refusal("Which file? Give a path that ends in .toml")
@@ -52,16 +52,16 @@ def absolute(path: str) -> str:
 
 def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
     """Adds the rigs of a file to `obj` and returns them. A rig that does not resolve here is kept and says so."""
-    natives = core().load_rigs(absolute(path), flesh.body)
+    natives = core().load_rigs(absolute_path(path), flesh.body)
     first = len(obj.thew.rigs)
     taken = {rig.name for rig in obj.thew.rigs}
     for native in natives:
         rig = saved_rigs.new_rig(obj)
-        with quietly():
+        with quiet_edits():
             fill(obj, flesh, rig, native, taken)
         taken.add(rig.name)
     obj.thew.active_rig = len(obj.thew.rigs) - 1
-    pushers.tell(obj, flesh)
+    pushers.store_problems(obj, flesh)
     return list(obj.thew.rigs)[first:]
 
 

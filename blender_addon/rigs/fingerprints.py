@@ -7,11 +7,11 @@ import math
 
 import bpy
 
-from ..saved.rigs import in_force
-from ..saved.samples import recorded, slider_values
+from ..saved.rigs import are_in_force
+from ..saved.samples import recorded_samples, slider_values
 from ..scene.reading import armature_of
-from ..scene.rig_controls import animated, broken_drivers
-from .anchors import found_bone
+from ..scene.rig_controls import are_animated, broken_drivers
+from .anchors import find_bone
 
 
 def fingerprint(obj: bpy.types.Object) -> tuple:
@@ -22,26 +22,26 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
     rigs = obj.thew.rigs
     if not len(rigs):
         return ()
-    armature, moved, broken = armature_of(obj), animated(obj), broken_drivers(obj)
+    armature, moved, broken = armature_of(obj), are_animated(obj), broken_drivers(obj)
     prints = []
-    for i, (rig, on) in enumerate(zip(rigs, in_force(obj), strict=True)):
+    for i, (rig, on) in enumerate(zip(rigs, are_in_force(obj), strict=True)):
         if rig.guide == "BONE":
-            hangs = (found_bone(armature, rig) if armature is not None else "",)
+            hangs = (find_bone(armature, rig) if armature is not None else "",)
         elif rig.guide == "SKIN":
             hangs = (rig.face, rig.face_token, tuple(rig.barycentric))
         else:
             hangs = tuple(rig.matrix)
-        samples = recorded(rig)
+        samples = recorded_samples(rig)
         values = () if samples else slider_values(rig)
         numbers = (samples, values, None if moved[i] else rig.control) if on else ()
         kind = (rig.kind, rig.template, rig.guide, rig.strength_by, rig.layout)
-        prints.append(((on, *kind, steady(hangs), broken.get(i, "")), steady(numbers)))
+        prints.append(((on, *kind, self_equal(hangs), broken.get(i, "")), self_equal(numbers)))
     return tuple(prints)
 
 
-def steady(numbers: tuple) -> tuple | str:
+def self_equal(numbers: tuple) -> tuple | str:
     """Returns a tuple that is equal to itself: as text if it contains a NaN."""
-    return numbers if finite(numbers) else repr(numbers)
+    return numbers if are_finite(numbers) else repr(numbers)
 
 
 def attachments(prints: tuple) -> tuple:
@@ -49,14 +49,14 @@ def attachments(prints: tuple) -> tuple:
     return tuple(attachment for attachment, _ in prints)
 
 
-def essences(prints: tuple) -> tuple:
+def rig_inputs(prints: tuple) -> tuple:
     """Returns the inputs of the native rigs in a fingerprint: all but the values of controls."""
     return tuple((attachment, numbers[:2] if isinstance(numbers, tuple) else numbers) for attachment, numbers in prints)
 
 
-def finite(numbers: tuple) -> bool:
+def are_finite(numbers: tuple) -> bool:
     """Returns whether all numbers in nested tuples are finite. Strings and `None` count as finite."""
     return all(
-        finite(each) if isinstance(each, tuple) else not isinstance(each, float) or math.isfinite(each)
+        are_finite(each) if isinstance(each, tuple) else not isinstance(each, float) or math.isfinite(each)
         for each in numbers
     )

@@ -9,7 +9,7 @@ from ..logic.errors import Refusal
 from ..logic.native import core
 from ..logic.sliders import SLIDERS, native_parameters
 from ..saved.rigs import ThewRig
-from ..saved.samples import quietly, slider_values, sliders_of
+from ..saved.samples import quiet_edits, slider_values, sliders_of
 from ..saved.slider_groups import values_of
 from . import rigging
 
@@ -41,7 +41,7 @@ def measure(obj: bpy.types.Object, flesh, rig: ThewRig, by: str) -> None:
         slider = amount_of(native, slider_values(rig))
     except core().OutsideError as error:
         raise Refusal(f"The rig “{rig.name}” cannot be measured: {error}") from error
-    with quietly():
+    with quiet_edits():
         rig.strength_by = by
         for sample, amount in zip(rig.samples, amounts, strict=True):
             sample.sliders.strength = amount

@@ -10,14 +10,14 @@ import bpy
 
 from ..logic.errors import sentence
 from ..logic.native import core
-from ..logic.spaces import Place
+from ..logic.spaces import MetricSpace
 from ..saved.rigs import ThewRig
-from ..saved.samples import NEAR
+from ..saved.samples import CONTROL_TOLERANCE
 from . import rigging
-from .rigging import Resolved, blamed, parameters_now
+from .rigging import ResolvedRig, blame_rig, current_parameters
 
 #: Share of the set strength above which no reduction is reported: it rounds to 100 %.
-NEARLY = 0.995
+MIN_FULL_STRENGTH = 0.995
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Pushers:
     made: dict[tuple, tuple] = field(default_factory=dict)  # cached results by their inputs
 
     @staticmethod
-    def of(rigs: tuple[Resolved, ...], body: Any, place: Place, before: Pushers | None = None) -> Pushers:
+    def build(rigs: tuple[ResolvedRig, ...], body: Any, place: MetricSpace, before: Pushers | None = None) -> Pushers:
         """Builds the native rigs of `rigs` on `body`. Results that `before` has for it are reused."""
         known = before.made if before is not None and before.body is body else {}
         found = Pushers(body=body)
@@ -39,7 +39,7 @@ class Pushers:
             if not rig.on or rig.problem:
                 continue
             key = (rig.essence, place.metres_per_unit, tuple(place.origin))
-            native, fault, note = found.made[key] = known.get(key) or made(rig, body, place)
+            native, fault, note = found.made[key] = known.get(key) or make_native(rig, body, place)
             if native is not None:
                 found.natives[rig.index] = native
             if fault:
@@ -49,34 +49,34 @@ class Pushers:
         return found
 
 
-def tell(obj: bpy.types.Object, flesh) -> None:
+def store_problems(obj: bpy.types.Object, flesh) -> None:
     """Sets at every rig of `obj` why it does not push its flesh, or does less than it is set to."""
-    found = rigging.resolve(obj, flesh.character, flesh.bind_pose, flesh.place)
-    pushing = Pushers.of(found, flesh.body, flesh.place)
-    rigging.tell_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
+    found = rigging.resolve_rigs(obj, flesh.character, flesh.bind_pose, flesh.place)
+    pushing = Pushers.build(found, flesh.body, flesh.place)
+    rigging.store_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
 
 
-def made(rig: Resolved, body: Any, place: Place) -> tuple[Any, str, str]:
+def make_native(rig: ResolvedRig, body: Any, place: MetricSpace) -> tuple[Any, str, str]:
     """Returns (native rig or `None`, why it does not push, why it does less than it is set to)."""
     thew = core()
     try:
         native = rig.native(thew, place.metres_per_unit, body)
         doubts = native.check(body)
         if doubts:
-            return None, blamed(rig.name, " ".join(sentence(doubt) for doubt in doubts)), ""
+            return None, blame_rig(rig.name, " ".join(sentence(doubt) for doubt in doubts)), ""
         kept = native.clamped(body)
     except thew.ThewError as error:
-        return None, blamed(rig.name, str(error)), ""
-    return kept, "", held_back(rig.name, native, kept)
+        return None, blame_rig(rig.name, str(error)), ""
+    return kept, "", weakening_note(rig.name, native, kept)
 
 
-def held_back(name: str, native: Any, kept: Any) -> str:
+def weakening_note(name: str, native: Any, kept: Any) -> str:
     """Returns the note that a rig is weakened because flesh would fold; "" if it is not."""
     share = 1.0
     for control, wanted in native.samples or [(None, native.parameters())]:
         if wanted["strength"]:
             share = min(share, kept.parameters(control)["strength"] / wanted["strength"])
-    if share > NEARLY:
+    if share > MIN_FULL_STRENGTH:
         return ""
     return f"The rig “{name}” does {percent(share)} of what it is set to: flesh would fold beyond."
 
@@ -88,21 +88,23 @@ def percent(share: float) -> str:
 
 def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> Any:
     """Returns the generalised forces [nodes, 3] of a rig at a control value, with its draft if there is one."""
-    if rig.draft and abs(rig.at - control) <= NEAR:
+    if rig.draft and abs(rig.at - control) <= CONTROL_TOLERANCE:
         return native.forces(body, parameters=draft(rig, native, control, body, metres_per_unit))
     return native.forces(body, gamma=control)
 
 
-def native_now(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> dict[str, float]:
+def displayed_parameters(
+    rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float
+) -> dict[str, float]:
     """Returns the native parameters, strength in N/m³, that are displayed at a control value."""
-    if rig.draft and abs(rig.at - control) <= NEAR:
+    if rig.draft and abs(rig.at - control) <= CONTROL_TOLERANCE:
         return draft(rig, native, control, body, metres_per_unit)
     return native.parameters(control)
 
 
 def draft(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> dict[str, float]:
     """Returns the native parameters of the sliders, with a strength that flesh bears."""
-    parameters = parameters_now(rig, control, metres_per_unit)
+    parameters = current_parameters(rig, control, metres_per_unit)
     if rig.strength_by == "YIELD" and parameters["strength"]:
         per_strength = native.compliance(body, parameters={**parameters, "strength": 1.0})
         parameters["strength"] = parameters["strength"] / per_strength if per_strength > 0.0 else 0.0

@@ -17,19 +17,27 @@ import numpy as np
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.sliders import BY_NAME, GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS, native_parameters
-from ..logic.spaces import Place, mirrors
+from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, SLIDERS_BY_NAME, TEMPLATE_SLIDERS, native_parameters
+from ..logic.spaces import MetricSpace, mirrors
 from ..saved import rig_layouts
-from ..saved.rigs import ThewRig, in_force, on_rig
-from ..saved.samples import NEAR, quietly, recorded, show_sliders, slider_values, sliders_of, values_now
+from ..saved.rigs import ThewRig, are_in_force, on_rig
+from ..saved.samples import (
+    CONTROL_TOLERANCE,
+    current_values,
+    quiet_edits,
+    recorded_samples,
+    show_sliders,
+    slider_values,
+    sliders_of,
+)
 from ..scene import animation
 from ..scene.reading import armature_of
-from ..scene.rig_controls import animated, broken_drivers, rig_of_path
-from .anchors import Faces, anchor_bone, anchor_face, found_bone, found_face, unmark
+from ..scene.rig_controls import are_animated, broken_drivers, rig_of_path
+from .anchors import MeshFaces, anchor_bone, anchor_face, find_bone, find_face, unmark
 
 #: Largest strength of a field, N/m³. Stronger ones only tear the flesh apart: over a millimetre it presses with 10 MPa,
 #: 500 times the stiffness of flesh of 20 kPa.
-STRONGEST = 1e10
+MAX_STRENGTH = 1e10
 
 # resolved rigs --------------------------------------------------------------------------------------------------------
 
@@ -65,7 +73,7 @@ class Attachment:
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedRig:
     """A rig with its attachment found, or with a sentence that says why it cannot push."""
 
     index: int  # in `Object.thew.rigs`
@@ -94,41 +102,41 @@ class Resolved:
         if self.by_yield:
             given = [{**parameters, "strength": 1.0} for parameters in given]
 
-        def made() -> Any:
+        def build_rig() -> Any:
             samples = [(control, row) for (control, _), row in zip(self.samples, given, strict=False)]
             return self.attachment.native(thew, given[-1], samples, self.name)
 
         if self.by_yield:
-            native = made().with_peak_displacements(body, yields)
+            native = build_rig().with_peak_displacements(body, yields)
             strengths = [native.parameters(control)["strength"] for control, _ in self.samples]
             strengths = strengths or [native.parameters()["strength"]]
             given = [{**row, "strength": strength} for row, strength in zip(given, strengths, strict=True)]
-        return made()
+        return build_rig()
 
 
-def resolve(obj: bpy.types.Object, character, bind_pose, place: Place) -> tuple[Resolved, ...]:
+def resolve_rigs(obj: bpy.types.Object, character, bind_pose, place: MetricSpace) -> tuple[ResolvedRig, ...]:
     """Resolves every rig of `obj`. Stores new names of bones and new indices of faces in the rigs."""
     if not len(obj.thew.rigs):
         return ()
-    broken, moved, faces = broken_drivers(obj), animated(obj), Faces(obj.data)
+    broken, moved, faces = broken_drivers(obj), are_animated(obj), MeshFaces(obj.data)
     found = []
-    for index, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
+    for index, (rig, on) in enumerate(zip(obj.thew.rigs, are_in_force(obj), strict=True)):
         control = None if moved[index] else rig.control
         problem = broken.get(index, "")
-        found.append(resolved(obj, character, bind_pose, place, rig, index, on, control, problem, faces))
+        found.append(resolve_rig(obj, character, bind_pose, place, rig, index, on, control, problem, faces))
     return tuple(found)
 
 
-def resolved(
-    obj, character, bind_pose, place, rig, index=0, on=True, control=None, problem="", faces: Faces | None = None
-) -> Resolved:
+def resolve_rig(
+    obj, character, bind_pose, place, rig, index=0, on=True, control=None, problem="", faces: MeshFaces | None = None
+) -> ResolvedRig:
     """Resolves one rig of `obj`."""
-    samples = recorded(rig)
+    samples = recorded_samples(rig)
     values = slider_values(rig)
     attachment = None
     try:
         rig_layouts.check(rig)
-        attachment = hooked(obj, character, bind_pose, place, rig, faces)
+        attachment = find_attachment(obj, character, bind_pose, place, rig, faces)
         check_numbers(rig, samples, values)
         if control is not None and not math.isfinite(control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it anew")
@@ -136,7 +144,7 @@ def resolved(
             raise Refusal(problem)
     except Refusal as error:
         problem = sentence(str(error))
-    return Resolved(index, rig.name, on, attachment, samples, values, control, problem, rig.strength_by == "YIELD")
+    return ResolvedRig(index, rig.name, on, attachment, samples, values, control, problem, rig.strength_by == "YIELD")
 
 
 def check_numbers(rig: ThewRig, samples, values) -> None:
@@ -153,31 +161,35 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             if not math.isfinite(value):
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is not a number: set it anew")
-            if BY_NAME[slider].size and value <= 0.0:
+            if SLIDERS_BY_NAME[slider].size and value <= 0.0:
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is zero: make it larger")
-            if slider == "strength" and rig.strength_by == "FORCE" and abs(value) > STRONGEST:
+            if slider == "strength" and rig.strength_by == "FORCE" and abs(value) > MAX_STRENGTH:
                 raise Refusal(
-                    f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {STRONGEST:.0e}, "
+                    f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {MAX_STRENGTH:.0e}, "
                     "which no flesh withstands: lower it"
                 )
     for (a, _), (b, _) in pairwise(samples):
-        if not b - a > NEAR:
+        if not b - a > CONTROL_TOLERANCE:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")
 
 
-def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces | None = None) -> Attachment:
+def find_attachment(
+    obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: MeshFaces | None = None
+) -> Attachment:
     """Returns the attachment of `rig`. Raises a `Refusal` if that is gone."""
-    return OF_KIND[rig.kind](obj, character, bind_pose, place, rig, faces)
+    return FINDERS_BY_KIND[rig.kind](obj, character, bind_pose, place, rig, faces)
 
 
-def hooked_force(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces | None) -> Attachment:
+def find_force_attachment(
+    obj, character, bind_pose, place: MetricSpace, rig: ThewRig, faces: MeshFaces | None
+) -> Attachment:
     """Returns the attachment of a force field."""
     armature = armature_of(obj)
     if armature is None:
         raise Refusal(f"{describe(obj)} has lost its armature: give its Armature modifier one")
     if rig.guide == "BONE":
-        bone = found_bone(armature, rig)
+        bone = find_bone(armature, rig)
         if not rig.bone:
             raise Refusal(f"The rig “{rig.name}” hangs on no bone: choose one")
         if not bone:
@@ -185,7 +197,7 @@ def hooked_force(obj, character, bind_pose, place: Place, rig: ThewRig, faces: F
                 f"The bone “{rig.bone}” of the rig “{rig.name}” is gone from {describe(armature)}: choose another one"
             )
         if bone != rig.bone:
-            with quietly():
+            with quiet_edits():
                 rig.bone = bone
         if bone not in character.bones:
             raise Refusal(
@@ -193,14 +205,14 @@ def hooked_force(obj, character, bind_pose, place: Place, rig: ThewRig, faces: F
             )
         return Attachment(rig.template, "BONE", bone=character.bones.index(bone))
     if rig.guide == "SKIN":
-        faces = faces or Faces(obj.data)
-        face = found_face(faces, rig, character.rest)
+        faces = faces or MeshFaces(obj.data)
+        face = find_face(faces, rig, character.rest)
         if face is None:
             raise Refusal(f"The face of the rig “{rig.name}” is gone from {describe(obj)}: place the rig anew")
         triangle, shares = face
         if triangle != rig.face:
             of = faces.triangles[1]
-            with quietly():
+            with quiet_edits():
                 rig.face, rig.barycentric = triangle, shares
                 rig.face_part = triangle - int(np.flatnonzero(of == of[triangle])[0])
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
@@ -220,28 +232,28 @@ def hooked_force(obj, character, bind_pose, place: Place, rig: ThewRig, faces: F
 
 
 #: The attachment of a rig, by its kind.
-OF_KIND = {"FORCE": hooked_force}
+FINDERS_BY_KIND = {"FORCE": find_force_attachment}
 
 
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
     """Returns the native rig of one of `obj`, on the flesh as it was built. Raises a `Refusal` or native error if that fails."""
-    found = resolved(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
+    found = resolve_rig(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
     return found.native(core(), flesh.place.metres_per_unit, flesh.body)
 
 
-def problems(rigs: tuple[Resolved, ...]) -> dict[int, str]:
+def problems(rigs: tuple[ResolvedRig, ...]) -> dict[int, str]:
     """Returns, by index, why rigs cannot push, as far as that is known without the flesh."""
     return {rig.index: rig.problem for rig in rigs if rig.problem}
 
 
-def were_read(rigs: tuple[Resolved, ...], motion) -> bool:
+def controls_were_read(rigs: tuple[ResolvedRig, ...], motion) -> bool:
     """Returns whether the motion holds the control of every rig that is keyed or driven."""
     return all(rig.control is not None or rig.index < motion.controls.shape[1] for rig in rigs)
 
 
-def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
+def lost_controls(rigs: tuple[ResolvedRig, ...], motion) -> dict[int, str]:
     """Returns, by index, sentences about rigs whose keyed or driven control is not a number at some frame."""
     sentences = {}
     for rig in rigs:
@@ -255,12 +267,12 @@ def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
     return sentences
 
 
-def blamed(name: str, text: str) -> str:
+def blame_rig(name: str, text: str) -> str:
     """Returns a native sentence about a rig, with its name."""
     return sentence(text if name in text else f"The rig “{name}” cannot push: {text}")
 
 
-def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
+def controls_of(rigs: tuple[ResolvedRig, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
     """Returns the controls of the rigs at `indices` over all frames, [f, r]. Animated ones are taken from `read` [f, all]."""
     by_index = {rig.index: rig for rig in rigs}
     columns = np.empty((len(read), len(indices)))
@@ -270,21 +282,21 @@ def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.n
     return columns
 
 
-def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
+def portable_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> ResolvedRig:
     """Returns a rig for a file, with its bone by name even if that is gone. Raises a `Refusal` if its face is gone."""
-    samples, values = recorded(rig), slider_values(rig)
+    samples, values = recorded_samples(rig), slider_values(rig)
     check_numbers(rig, samples, values)
     if rig.guide == "BONE":
         armature = armature_of(obj)
         attachment = Attachment(
-            rig.template, "BONE", bone=(found_bone(armature, rig) if armature is not None else "") or rig.bone
+            rig.template, "BONE", bone=(find_bone(armature, rig) if armature is not None else "") or rig.bone
         )
     else:
-        attachment = hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
-    return Resolved(0, rig.name, True, attachment, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
+        attachment = find_attachment(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
+    return ResolvedRig(0, rig.name, True, attachment, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
 
 
-def hang(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> None:
+def attach(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> None:
     """Attaches a saved rig to the bone, face or frame of an attachment."""
     if attachment.guide == "BONE":
         anchor_bone(obj, rig, flesh.character.bones[attachment.bone])
@@ -294,7 +306,7 @@ def hang(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> 
         shares = shares[::-1] if mirrors(flesh.bind_pose.mesh_matrix) else shares
         anchor_face(obj, rig, attachment.triangle, shares, flesh.character.rest)
     else:
-        with quietly():
+        with quiet_edits():
             rig.guide, rig.matrix = "FREE", world_matrix(flesh, attachment.matrix)
 
 
@@ -317,7 +329,7 @@ def clear(obj: bpy.types.Object) -> None:
     unmark(obj)
 
 
-def tell_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[int, str] | None = None) -> None:
+def store_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[int, str] | None = None) -> None:
     """Sets at every rig why it does not push and, if `notes` is given, why it does less than it is set to."""
     for index, rig in enumerate(obj.thew.rigs):
         if rig.problem != problems.get(index, ""):
@@ -326,7 +338,7 @@ def tell_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[i
             rig.note = notes.get(index, "")
 
 
-def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
+def show_edit(context: bpy.types.Context, obj: bpy.types.Object) -> None:
     """Displays the result of an operator's edit: at once where flesh is settled, soon where it moves."""
     for call in on_rig:
         call(obj)
@@ -335,13 +347,13 @@ def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 # what the settled view shows ------------------------------------------------------------------------------------------
 
 
-def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
+def current_parameters(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
     """Returns the native parameters displayed at a control value, with a draft if it exists and the strength as it is set."""
-    return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit, rig.strength_by == "YIELD")
+    return native_parameters(sliders_of(rig), current_values(rig, control), metres_per_unit, rig.strength_by == "YIELD")
 
 
 def follow_controls(obj: bpy.types.Object) -> None:
     """Updates sliders after keys or drivers moved their controls. Drafts at other control values are lost, as unkeyed poses are."""
-    for rig, moved in zip(obj.thew.rigs, animated(obj), strict=True):
-        if moved and abs(rig.control - rig.at) > NEAR:
+    for rig, moved in zip(obj.thew.rigs, are_animated(obj), strict=True):
+        if moved and abs(rig.control - rig.at) > CONTROL_TOLERANCE:
             show_sliders(rig)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from ..logic import cycles
 
 #: First and last frame that Blender allows.
-FRAMES = (-1048574, 1048574)
+FRAME_RANGE = (-1048574, 1048574)
 
 
 #: Largest number of cells along a character. The cost grows by the power 1.8 (`logic.health`): 42 times that of 12 cells.
-MOST_CELLS = 96
+MAX_CELLS = 96
 
 
 METHODS = (

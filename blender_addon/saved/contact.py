@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProperty
 
-from .edited import setting
+from .edit_callbacks import setting
 
 
 class ContactProperties:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bpy.props import FloatProperty
 
-from .edited import setting
+from .edit_callbacks import setting
 
 
 class DampingProperties:

@@ -2,7 +2,7 @@
 """Saved data of keyframed flesh: `Object.thew.keyframed`, a list of shape keys with times, and the physics between them.
 
 The times are the points of one F-curve of the object, that of `marker`: a point's frame is a time, its value the index of the
-list's key reached then. So they are dragged where all other keyframes are. Access to that curve is handed in (`TIMES`). A key
+list's key reached then. So they are dragged where all other keyframes are. Access to that curve is handed in (`TIME_ACCESS`). A key
 without a point takes no part; one with several is reached several times.
 """
 
@@ -23,42 +23,42 @@ from bpy.props import (
 )
 
 from ..logic.keyframes import KINDS, VELOCITIES
-from .edited import record, setting
+from .edit_callbacks import record, setting
 
 #: Access to the time of a key: "get" returns its frame, "set" also takes one; filled by `scene.keyframe_times`.
-TIMES: dict[str, Callable] = {}
+TIME_ACCESS: dict[str, Callable] = {}
 #: Called with the object after an edit by hand; set by `handlers`.
 on_edit: list[Callable[[bpy.types.Object], None]] = []
 
 #: Largest valid arrow, scene units a second; longer ones are mistakes.
-FASTEST = 1e9
+MAX_SPEED = 1e9
 
 
-def _edited(self, _context):
+def _call_on_edit(self, _context):
     for call in on_edit:
         call(self.id_data)
 
 
-def _reshaped(self, context):
+def _shape_changed(self, context):
     self.digest = ""  # another shape key was chosen; a rename keeps the digest
-    _edited(self, context)
+    _call_on_edit(self, context)
 
 
-def _frame(self):
-    return TIMES["get"](self) if TIMES else self.kept
+def _get_frame(self):
+    return TIME_ACCESS["get"](self) if TIME_ACCESS else self.kept
 
 
 def _set_frame(self, value):
-    if TIMES:
-        TIMES["set"](self, value)
+    if TIME_ACCESS:
+        TIME_ACCESS["set"](self, value)
     else:
         self.kept = value
 
 
-_setting = partial(setting, update=_edited)
+_setting = partial(setting, update=_call_on_edit)
 
 
-def _kind_of_velocity(name: str, description: str, default: str = "FREE"):
+def _velocity_property(name: str, description: str, default: str = "FREE"):
     return _setting(EnumProperty, name, description, items=VELOCITIES, default=default)
 
 
@@ -69,8 +69,8 @@ def _arrow(name: str, description: str):
         description,
         size=3,
         default=(0.0, 0.0, 0.0),
-        min=-FASTEST,
-        max=FASTEST,
+        min=-MAX_SPEED,
+        max=MAX_SPEED,
         subtype="VELOCITY",
     )
 
@@ -78,7 +78,7 @@ def _arrow(name: str, description: str):
 class ThewKeyframe(bpy.types.PropertyGroup):
     """One shape key that the motion reaches."""
 
-    shape: _setting(StringProperty, "Shape Key", "Shape key that is reached", default="", update=_reshaped)
+    shape: _setting(StringProperty, "Shape Key", "Shape key that is reached", default="", update=_shape_changed)
     digest: record(StringProperty, "Identifier of the shape key that survives renaming")
     muted_digest: record(StringProperty, "Identifier of that shape key that survives renaming")
     frame: FloatProperty(
@@ -90,7 +90,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         precision=1,
         step=100,
         options={"SKIP_SAVE"},
-        get=_frame,
+        get=_get_frame,
         set=_set_frame,
     )
     kept: record(FloatProperty, "The frame, should the action with the times be lost")
@@ -112,7 +112,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         "Vertex group whose vertices reach the shape; weights above a half count",
         default="",
     )
-    velocity: _kind_of_velocity("Velocity", "Velocity of the motion through the shape")
+    velocity: _velocity_property("Velocity", "Velocity of the motion through the shape")
     arrow: _arrow("Arrow", "Velocity there, in object space, per second of the scene")
     cut: _setting(
         BoolProperty,
@@ -121,7 +121,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         default=False,
     )
     # A motion that is free to begin anyhow may begin absurdly fast.
-    leaving: _kind_of_velocity("Leaving", "Velocity with which the motion leaves the shape", "ZERO")
+    leaving: _velocity_property("Leaving", "Velocity with which the motion leaves the shape", "ZERO")
     leaving_arrow: _arrow("Leaving Arrow", "Velocity after the cut, in object space, per second of the scene")
     fixed: _setting(
         StringProperty,
@@ -275,12 +275,12 @@ class ThewKeyframed(bpy.types.PropertyGroup):
 CLASSES = (ThewKeyframe, ThewKeyframed)
 
 
-def active(obj: bpy.types.Object) -> ThewKeyframe | None:
+def active_key(obj: bpy.types.Object) -> ThewKeyframe | None:
     """Returns the key chosen in the list."""
     group = obj.thew.keyframed
     return group.keyframes[group.active] if 0 <= group.active < len(group.keyframes) else None
 
 
-def place_of(key: ThewKeyframe) -> int:
+def index_of(key: ThewKeyframe) -> int:
     """Returns the index of a key in its list."""
     return next(i for i, other in enumerate(key.id_data.thew.keyframed.keyframes) if other == key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bpy.props import EnumProperty
 
-from .edited import setting
+from .edit_callbacks import setting
 
 KINDS = (
     ("AUTOMATIC", "Automatic", "Found from the shape and the rig: what is soft, and whether it is a machine"),

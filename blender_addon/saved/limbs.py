@@ -10,10 +10,10 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
 from ..logic.names import free_name
-from .edited import record, setting
+from .edit_callbacks import record, setting
 
 
-def _named(self, _context):
+def _name_edited(self, _context):
     others = [limb.name for limb in self.id_data.thew.limbs if limb != self]
     if self.name in others or not self.name:
         self.name = free_name(self.name or "Limb", others)
@@ -22,7 +22,7 @@ def _named(self, _context):
 class ThewLimb(bpy.types.PropertyGroup):
     """One limb with coordinates."""
 
-    name: StringProperty(name="Name", description="Name of the limb", update=_named)
+    name: StringProperty(name="Name", description="Name of the limb", update=_name_edited)
     bones: record(StringProperty, "Bones that it was made along, one per line", name="Bones")
     model: record(StringProperty, "Handles of the limb", name="Model")
     shown: BoolProperty(
@@ -39,7 +39,7 @@ class ThewLimb(bpy.types.PropertyGroup):
         return list(zip(names, tokens + [""] * (len(names) - len(tokens)), strict=False))
 
 
-def active(obj: bpy.types.Object | None) -> ThewLimb | None:
+def active_limb(obj: bpy.types.Object | None) -> ThewLimb | None:
     """Returns the limb chosen in the list."""
     if obj is None or not 0 <= obj.thew.active_limb < len(obj.thew.limbs):
         return None

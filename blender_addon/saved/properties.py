@@ -26,13 +26,13 @@ from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
 from . import restarts as saved_restarts
 from . import rigs as saved_rigs
+from .additions import ThewMade
 from .cache import CacheProperties
-from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
+from .choices import BAKE_SPACES, ENGINES, FRAME_RANGE, MAX_CELLS, METHODS, STARTS
 from .contact import ContactProperties
 from .damping import DampingProperties
-from .edited import dialled, setting
+from .edit_callbacks import call_on_dial, setting
 from .kinds import KindProperties
-from .made import ThewMade
 from .units import metres_per_unit
 
 #: Called with the object after `enabled` was switched; set by `handlers`.
@@ -43,12 +43,12 @@ on_preview: list[Callable[[bpy.types.Object], None]] = []
 on_mount: list[Callable[[bpy.types.Object], None]] = []
 
 
-def _previewed(self, _context):
+def _call_on_preview(self, _context):
     for call in on_preview:
         call(self.id_data)
 
 
-def _moved_by(self, obj):
+def _is_moved_by(self, obj):
     return any(m.type == "ARMATURE" and m.object == self.id_data for m in obj.modifiers) and obj.type == "MESH"
 
 
@@ -56,12 +56,12 @@ def _can_carry(self, obj):
     return obj.type == "MESH" and obj != self.id_data and obj.thew.made.flesh
 
 
-def _remounted(self, _context):
+def _call_on_mount(self, _context):
     for call in on_mount:
         call(self.id_data)
 
 
-def _shown_height(self):
+def _get_shown_height(self):
     return self.height() / metres_per_unit(bpy.context.scene)
 
 
@@ -69,7 +69,7 @@ def _set_shown_height(self, value):
     self.real_height = value * metres_per_unit(bpy.context.scene)
 
 
-def _toggled(self, _context):
+def _call_on_toggle(self, _context):
     for call in on_toggle:
         call(self.id_data)
 
@@ -90,7 +90,7 @@ class ThewSettings(
         "Flesh",
         "Show this character's flesh; when off, the plain Armature modifier moves it",
         default=False,
-        update=_toggled,
+        update=_call_on_toggle,
     )
     cells_across: setting(
         IntProperty,
@@ -99,7 +99,7 @@ class ThewSettings(
         "48 faces, hands and detailed rigs",
         default=12,
         min=3,
-        max=MOST_CELLS,
+        max=MAX_CELLS,
         soft_min=6,
         soft_max=64,
     )
@@ -128,7 +128,7 @@ class ThewSettings(
         default=0,
         min=0,
         max=128,
-        update=_previewed,
+        update=_call_on_preview,
     )
     preview_size: setting(
         FloatProperty,
@@ -139,7 +139,7 @@ class ThewSettings(
         max=1.0,
         soft_max=0.3,
         subtype="FACTOR",
-        update=_previewed,
+        update=_call_on_preview,
     )
     real_height: setting(
         FloatProperty,
@@ -160,7 +160,7 @@ class ThewSettings(
         min=0.0,
         max=1.0,
         subtype="FACTOR",
-        update=dialled,
+        update=call_on_dial,
     )
     use_young: setting(
         BoolProperty,
@@ -177,7 +177,7 @@ class ThewSettings(
         precision=3,
         subtype="DISTANCE",
         options={"SKIP_SAVE"},
-        get=_shown_height,
+        get=_get_shown_height,
         set=_set_shown_height,
     )
     young: setting(
@@ -191,7 +191,7 @@ class ThewSettings(
         soft_max=1e5,
         step=10000,
         precision=0,
-        update=dialled,
+        update=call_on_dial,
     )
     poisson: setting(
         FloatProperty,
@@ -258,8 +258,12 @@ class ThewSettings(
         "Simulate the scene's frame range; when off, this character has a range of its own",
         default=True,
     )
-    frame_start: setting(IntProperty, "Start", "First frame of the motion", default=1, min=FRAMES[0], max=FRAMES[1])
-    frame_end: setting(IntProperty, "End", "Last frame of the motion", default=250, min=FRAMES[0], max=FRAMES[1])
+    frame_start: setting(
+        IntProperty, "Start", "First frame of the motion", default=1, min=FRAME_RANGE[0], max=FRAME_RANGE[1]
+    )
+    frame_end: setting(
+        IntProperty, "End", "Last frame of the motion", default=250, min=FRAME_RANGE[0], max=FRAME_RANGE[1]
+    )
     bake_space: EnumProperty(
         name="Bake Space", description="Space in which baked keys act", items=BAKE_SPACES, default="REST", options=set()
     )
@@ -282,14 +286,14 @@ class ThewSettings(
         name="Mesh",
         description="Mesh of the armature that is shown and edited in Thew's panels",
         type=bpy.types.Object,
-        poll=_moved_by,
+        poll=_is_moved_by,
     )
     body: PointerProperty(
         name="Body",
         description="Mesh with flesh that clothes, eyes or hair ride on",
         type=bpy.types.Object,
         poll=_can_carry,
-        update=_remounted,
+        update=_call_on_mount,
     )
     settled: setting(
         BoolProperty,
@@ -297,7 +301,7 @@ class ThewSettings(
         "Show the flesh at rest in every pose instead of in motion, to work on rigs; never in bakes and renders. "
         "Contact can take seconds; Other Flesh is left out",
         default=False,
-        update=_previewed,
+        update=_call_on_preview,
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
     active_rig: IntProperty(name="Rig", description="Rig chosen in the list", default=0, min=0, options=set())

@@ -6,8 +6,8 @@ from __future__ import annotations
 import bpy
 from bpy.props import CollectionProperty, IntProperty
 
-from .choices import FRAMES
-from .edited import setting
+from .choices import FRAME_RANGE
+from .edit_callbacks import setting
 
 
 class ThewRestart(bpy.types.PropertyGroup):
@@ -18,8 +18,8 @@ class ThewRestart(bpy.types.PropertyGroup):
         "Begins Anew",
         "Frame in which the flesh begins anew, whatever came before: set it where the character jumps from one frame "
         "to the next",
-        min=FRAMES[0],
-        max=FRAMES[1],
+        min=FRAME_RANGE[0],
+        max=FRAME_RANGE[1],
     )
 
 

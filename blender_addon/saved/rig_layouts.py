@@ -14,10 +14,10 @@ import bpy
 from ..logic.errors import Refusal
 from ..logic.sliders import SLIDERS
 from .rigs import LAYOUT, ThewRig
-from .samples import quietly
+from .samples import quiet_edits
 
 #: Names of the places in the arrays of layout 0. They never change, even if sliders do.
-PLACES = (
+VALUE_NAMES = (
     "radius", "ring_radius", "tube_radius", "strength", "along", "angle", "distance", "tilt", "depth", "roll",
     "x", "y", "z", "rx", "ry", "rz",
 )  # fmt: skip
@@ -35,11 +35,11 @@ def migrate(obj: bpy.types.Object) -> bool:
     old = [rig for rig in obj.thew.rigs if rig.layout < LAYOUT]
     if not old or not SLIDERS:  # without the core there is nothing to move numbers to
         return False
-    with quietly():
+    with quiet_edits():
         for rig in old:
             name_values(rig)
             rig.layout = LAYOUT
-    repath()
+    update_driver_paths()
     return True
 
 
@@ -67,17 +67,17 @@ def take(owner, name: str, group) -> None:
     """Moves an array into a named group; an array that the file does not have leaves the group as it is."""
     if not owner.is_property_set(name):
         return
-    for slider, value in zip(PLACES, getattr(owner, name), strict=True):
+    for slider, value in zip(VALUE_NAMES, getattr(owner, name), strict=True):
         setattr(group, slider, value)
     owner.property_unset(name)
 
 
-def repath() -> None:
+def update_driver_paths() -> None:
     """Changes drivers that read a number by its position to read it by its name. (Keys never moved these numbers.)"""
     for curve in every_driver():
         for variable in curve.driver.variables:
             for target in variable.targets if variable.type == "SINGLE_PROP" else ():
-                moved = renamed(target.data_path)
+                moved = path_by_name(target.data_path)
                 if moved is not None:
                     target.data_path = moved
 
@@ -94,10 +94,10 @@ def every_driver() -> Iterator[bpy.types.FCurve]:
                     yield from data.drivers
 
 
-def renamed(path: str) -> str | None:
+def path_by_name(path: str) -> str | None:
     """Returns the path to a number of a rig by its name; None for a path that was not by position."""
     for pattern, form in _PATHS:
         match = pattern.fullmatch(path)
-        if match is not None and int(match["at"]) < len(PLACES):
-            return form.format(**match.groupdict(), name=PLACES[int(match["at"])])
+        if match is not None and int(match["at"]) < len(VALUE_NAMES):
+            return form.format(**match.groupdict(), name=VALUE_NAMES[int(match["at"])])
     return None

@@ -29,22 +29,22 @@ from bpy.props import (
 from ..logic.names import free_name
 from ..logic.sliders import GUIDES, TEMPLATES, choices
 from . import slider_groups
-from .samples import hushed, keep_sliders, quietly, show_sliders
+from .samples import is_quiet, keep_sliders, quiet_edits, show_sliders
 from .slider_groups import set_values, values_of
 
 #: Present layout of saved rigs; `rig_layouts` migrates earlier ones.
 LAYOUT = 1
 #: Number of values that layout 0 kept by position.
-PLACES = 16
+VALUE_COUNT = 16
 #: Properties that layout 0 kept so.
-FORMER = ("preferred", "weights", "fixed")
+FORMER_ARRAYS = ("preferred", "weights", "fixed")
 
 #: Called with the object after a rig was edited by hand; set by `handlers`.
 on_rig: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object and the rig after its bone or face was changed by hand; set by `handlers`.
 on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
-#: Kinds of rigs. Each place that depends on the kind has a table `OF_KIND`.
+#: Kinds of rigs. Each place that depends on the kind has a table `…_BY_KIND`.
 KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
 #: Meanings of a strength; rigs of files that knew forces only keep forces.
 MEASURES = (
@@ -55,65 +55,67 @@ MEASURES = (
 # following edits ------------------------------------------------------------------------------------------------------
 
 
-def _tell(rig: ThewRig) -> None:
+def _call_on_rig(rig: ThewRig) -> None:
     for call in on_rig:
         call(rig.id_data)
 
 
-def _edited(self, _context):
-    if not hushed():
-        _tell(self)
+def _rig_edited(self, _context):
+    if not is_quiet():
+        _call_on_rig(self)
 
 
-def _slid(self, _context):
-    if not hushed():
+def _slider_edited(self, _context):
+    if not is_quiet():
         keep_sliders(self)
-        _tell(self)
+        _call_on_rig(self)
 
 
-def _controlled(self, _context):
-    if not hushed():
+def _control_edited(self, _context):
+    if not is_quiet():
         show_sliders(self)
-        _tell(self)
+        _call_on_rig(self)
 
 
-def _hung(self, _context):
+def _attachment_edited(self, _context):
     """Reports a bone or face that was typed in, not chosen by an operator: it is tracked from now on."""
-    if hushed():
+    if is_quiet():
         return
     for call in on_hung:
         call(self.id_data, self)
-    _tell(self)
+    _call_on_rig(self)
 
 
-def _sampled(self, _context):
-    if not hushed():
-        rig = owner(self)
+def _active_sample_changed(self, _context):
+    if not is_quiet():
+        rig = owning_rig(self)
         if rig is not None:
             show_sliders(rig)
         for call in on_rig:
             call(self.id_data)
 
 
-def _named(self, _context):
-    if hushed():
+def _name_edited(self, _context):
+    if is_quiet():
         return
     others = {rig.name for rig in self.id_data.thew.rigs if rig != self}
-    with quietly():
+    with quiet_edits():
         self.name = free_name(self.name, others)
 
 
 def template_property(default: str, **options):
     """Builds the choice of a template."""
-    return _choice(TEMPLATES, "Template", "Shape of the force field", default, options)
+    return _choice_property(TEMPLATES, "Template", "Shape of the force field", default, options)
 
 
 def guide_property(default: str, **options):
     """Builds the choice of a guide."""
-    return _choice(GUIDES, "Guide", "Bone, point of the skin or free place that the field hangs on", default, options)
+    return _choice_property(
+        GUIDES, "Guide", "Bone, point of the skin or free place that the field hangs on", default, options
+    )
 
 
-def _choice(specs: dict, name: str, description: str, default: str, options: dict):
+def _choice_property(specs: dict, name: str, description: str, default: str, options: dict):
     items = choices(specs)
     default = default if default in specs else items[0][0]
     return EnumProperty(name=name, description=description, items=items, default=default, **options)
@@ -131,25 +133,27 @@ class ThewRigSample(bpy.types.PropertyGroup):
         default=0.0,
         precision=3,
         options=set(),
-        update=_sampled,
+        update=_active_sample_changed,
     )
     sliders: PointerProperty(type=slider_groups.ThewSliders, name="Sliders", description="A value for each slider")
-    values: FloatVectorProperty(size=PLACES, description="Of layout 0: the sliders by position", options={"HIDDEN"})
+    values: FloatVectorProperty(
+        size=VALUE_COUNT, description="Of layout 0: the sliders by position", options={"HIDDEN"}
+    )
 
 
-class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
+class ThewRig(slider_groups.rig_sliders(_slider_edited), bpy.types.PropertyGroup):
     """A force field that rides on the character, driven by one control."""
 
-    name: StringProperty(name="Name", description="Name of this rig", default="Rig", update=_named)
+    name: StringProperty(name="Name", description="Name of this rig", default="Rig", update=_name_edited)
     enabled: BoolProperty(
-        name="Enabled", description="Let this rig push the flesh", default=True, options=set(), update=_edited
+        name="Enabled", description="Let this rig push the flesh", default=True, options=set(), update=_rig_edited
     )
     solo: BoolProperty(
         name="Solo",
         description="While any rig is soloed, only soloed rigs push the flesh",
         default=False,
         options=set(),
-        update=_edited,
+        update=_rig_edited,
     )
     control: FloatProperty(
         name="Control",
@@ -159,11 +163,11 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
         soft_min=0.0,
         soft_max=1.0,
         precision=3,
-        update=_controlled,
+        update=_control_edited,
     )
     kind: EnumProperty(name="Kind", description="Action of the rig", items=KINDS, default="FORCE", options={"HIDDEN"})
-    template: template_property("BULGE", options=set(), update=_edited)
-    guide: guide_property("BONE", options=set(), update=_edited)
+    template: template_property("BULGE", options=set(), update=_rig_edited)
+    guide: guide_property("BONE", options=set(), update=_rig_edited)
 
     # the template; its sliders and those of the guide are in the base
     strength_by: EnumProperty(
@@ -189,7 +193,7 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
 
     # a guide along a bone
     bone: StringProperty(
-        name="Bone", description="Bone that the field hangs on", default="", options=set(), update=_hung
+        name="Bone", description="Bone that the field hangs on", default="", options=set(), update=_attachment_edited
     )
     bone_token: StringProperty(description="Identifier of the bone that survives renaming", options={"HIDDEN"})
 
@@ -200,7 +204,7 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
         default=-1,
         min=-1,
         options=set(),
-        update=_hung,
+        update=_attachment_edited,
     )
     face_token: IntProperty(description="Identifier of the face that survives a change of index", options={"HIDDEN"})
     face_part: IntProperty(description="Index among the triangles of its face", options={"HIDDEN"})
@@ -213,7 +217,7 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
         size=3,
         default=(1 / 3, 1 / 3, 1 / 3),
         options=set(),
-        update=_hung,
+        update=_attachment_edited,
     )
 
     # a free guide
@@ -222,7 +226,7 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
         description="Placement of the field: a rigid matrix by rows, in the world in which flesh was added",
         default=(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
         options={"HIDDEN"},
-        update=_edited,
+        update=_rig_edited,
     )
 
     samples: CollectionProperty(type=ThewRigSample, description="Recorded samples, by rising control")
@@ -232,9 +236,9 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
 
     pull: PointerProperty(type=slider_groups.ThewPull, description="Values that pulling the skin keeps to")
     layout: IntProperty(description="Layout in which the rig is saved, see `rig_layouts`", options={"HIDDEN"})
-    preferred: FloatVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
-    weights: FloatVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
-    fixed: BoolVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
+    preferred: FloatVectorProperty(size=VALUE_COUNT, description="Of layout 0", options={"HIDDEN"})
+    weights: FloatVectorProperty(size=VALUE_COUNT, description="Of layout 0", options={"HIDDEN"})
+    fixed: BoolVectorProperty(size=VALUE_COUNT, description="Of layout 0", options={"HIDDEN"})
     problem: StringProperty(
         name="Problem", description="Reason why this rig does not push the flesh; empty when it can", options={"HIDDEN"}
     )
@@ -260,9 +264,9 @@ def new_rig(obj: bpy.types.Object) -> ThewRig:
 
 def copy_rig(source: ThewRig, target: ThewRig) -> None:
     """Copies all of `source` to `target` except its name."""
-    with quietly():
+    with quiet_edits():
         for name, setting in source.bl_rna.properties.items():
-            if name in {"rna_type", "name", "samples", "yields", *FORMER} or setting.is_readonly:
+            if name in {"rna_type", "name", "samples", "yields", *FORMER_ARRAYS} or setting.is_readonly:
                 continue
             setattr(target, name, getattr(source, name))
         for group in ("preferred", "weights", "fixed"):
@@ -274,19 +278,19 @@ def copy_rig(source: ThewRig, target: ThewRig) -> None:
             set_values(copy.sliders, values_of(sample.sliders))
 
 
-def owner(sample: ThewRigSample) -> ThewRig | None:
+def owning_rig(sample: ThewRigSample) -> ThewRig | None:
     """Returns the rig that a sample belongs to."""
     return next((rig for rig in sample.id_data.thew.rigs if any(each == sample for each in rig.samples)), None)
 
 
-def in_force(obj: bpy.types.Object) -> list[bool]:
+def are_in_force(obj: bpy.types.Object) -> list[bool]:
     """Returns for each of the object's rigs whether it is in force: switched on, and solo if any is."""
     rigs = obj.thew.rigs
     solo = any(rig.solo and rig.enabled for rig in rigs)
     return [rig.enabled and (rig.solo or not solo) for rig in rigs]
 
 
-def active(obj: bpy.types.Object) -> ThewRig | None:
+def active_rig(obj: bpy.types.Object) -> ThewRig | None:
     """Returns the rig chosen in the list."""
     rigs, index = obj.thew.rigs, obj.thew.active_rig
     return rigs[index] if 0 <= index < len(rigs) else None

@@ -15,34 +15,34 @@ if TYPE_CHECKING:
     from .rigs import ThewRig, ThewRigSample
 
 #: Controls nearer than this are equal. More than a hundred times the rounding of single precision, in which properties are kept.
-NEAR = 1e-5
+CONTROL_TOLERANCE = 1e-5
 
-_still = 0  # number of our own edits under way
+_quiet_depth = 0  # number of our own edits under way
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def quiet_edits() -> Iterator[None]:
     """Marks edits within the context as our own: no callback reacts to them."""
-    global _still
-    _still += 1
+    global _quiet_depth
+    _quiet_depth += 1
     try:
         yield
     finally:
-        _still -= 1
+        _quiet_depth -= 1
 
 
-def hushed() -> bool:
+def is_quiet() -> bool:
     """Returns whether the present edit is ours."""
-    return _still > 0
+    return _quiet_depth > 0
 
 
 #: The sliders that a rig uses, by its kind.
-OF_KIND = {"FORCE": lambda rig: TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide]}
+SLIDERS_BY_KIND = {"FORCE": lambda rig: TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide]}
 
 
 def sliders_of(rig: ThewRig) -> tuple[str, ...]:
     """Returns the sliders that a rig uses, in the order of the native parameters."""
-    return OF_KIND[rig.kind](rig)
+    return SLIDERS_BY_KIND[rig.kind](rig)
 
 
 def slider_values(rig: ThewRig) -> tuple[float, ...]:
@@ -50,14 +50,14 @@ def slider_values(rig: ThewRig) -> tuple[float, ...]:
     return values_of(rig)
 
 
-def recorded(rig: ThewRig) -> tuple[tuple[float, tuple[float, ...]], ...]:
+def recorded_samples(rig: ThewRig) -> tuple[tuple[float, tuple[float, ...]], ...]:
     """Returns the samples by rising control: (control, all `SLIDERS`)."""
     return tuple(sorted(((s.control, values_of(s.sliders)) for s in rig.samples), key=lambda sample: sample[0]))
 
 
 def sample_at(rig: ThewRig, control: float) -> ThewRigSample | None:
     """Returns the sample recorded at that control value."""
-    return next((sample for sample in rig.samples if abs(sample.control - control) <= NEAR), None)
+    return next((sample for sample in rig.samples if abs(sample.control - control) <= CONTROL_TOLERANCE), None)
 
 
 def values_at(rig: ThewRig, control: float) -> tuple[float, ...]:
@@ -65,7 +65,7 @@ def values_at(rig: ThewRig, control: float) -> tuple[float, ...]:
 
     A rig without samples has its present sliders everywhere.
     """
-    samples = recorded(rig)
+    samples = recorded_samples(rig)
     if not samples:
         return slider_values(rig)
     if not control > samples[0][0]:
@@ -77,9 +77,9 @@ def values_at(rig: ThewRig, control: float) -> tuple[float, ...]:
     return samples[-1][1]
 
 
-def values_now(rig: ThewRig, control: float) -> tuple[float, ...]:
+def current_values(rig: ThewRig, control: float) -> tuple[float, ...]:
     """Returns the values in the settled view at a control value: the draft if it is there, else the recorded ones."""
-    if rig.draft and abs(rig.at - control) <= NEAR:
+    if rig.draft and abs(rig.at - control) <= CONTROL_TOLERANCE:
         return slider_values(rig)
     return values_at(rig, control)
 
@@ -89,7 +89,7 @@ def set_sliders(rig: ThewRig, values: dict[str, float]) -> None:
 
     Calls no callback: the caller shows the result.
     """
-    with quietly():
+    with quiet_edits():
         for name, value in values.items():
             setattr(rig, name, value)
     keep_sliders(rig)
@@ -97,7 +97,7 @@ def set_sliders(rig: ThewRig, values: dict[str, float]) -> None:
 
 def keep_sliders(rig: ThewRig) -> None:
     """Stores edited sliders in the sample at the control, or marks them as a draft."""
-    with quietly():
+    with quiet_edits():
         rig.at = rig.control
         sample = sample_at(rig, rig.control)
         if sample is not None:
@@ -107,7 +107,7 @@ def keep_sliders(rig: ThewRig) -> None:
 
 def show_sliders(rig: ThewRig) -> None:
     """Sets the sliders to the recorded values at the control's present value."""
-    with quietly():
+    with quiet_edits():
         values = values_at(rig, rig.control)
         for name, value in zip(SLIDERS, values, strict=True):
             if getattr(rig, name) != value:
@@ -117,7 +117,7 @@ def show_sliders(rig: ThewRig) -> None:
 
 def record(rig: ThewRig) -> None:
     """Stores the sliders as the sample at the control's present value; samples stay in order."""
-    with quietly():
+    with quiet_edits():
         sample = sample_at(rig, rig.control)
         if sample is None:
             place = sum(other.control < rig.control for other in rig.samples)
@@ -132,7 +132,7 @@ def record(rig: ThewRig) -> None:
 
 def start_samples(rig: ThewRig) -> None:
     """Creates the samples of a new rig: strength zero at 0, the sliders at 1; the control is set to 1."""
-    with quietly():
+    with quiet_edits():
         rig.samples.clear()
         for control in (0.0, 1.0):
             sample = rig.samples.add()

@@ -21,12 +21,15 @@ DIGITS = {LENGTH: 3, STRENGTH: 0}
 
 def rig_sliders(update) -> type:
     """Builds a base class with the sliders of a rig, each with the unit and the limits of its kind."""
-    return _group(
-        "Sliders", "The sliders of a rig.", lambda s: _number(s, update=update, default=s.default, **limits(s)), ()
+    return _group_class(
+        "Sliders",
+        "The sliders of a rig.",
+        lambda s: _number_property(s, update=update, default=s.default, **limits(s)),
+        (),
     )
 
 
-def _number(slider: Slider, **options):
+def _number_property(slider: Slider, **options):
     return FloatProperty(
         name=slider.label,
         description=slider.description,
@@ -38,7 +41,7 @@ def _number(slider: Slider, **options):
     )
 
 
-def _group(called: str, says: str, made, bases=(bpy.types.PropertyGroup,)) -> type:
+def _group_class(called: str, says: str, made, bases=(bpy.types.PropertyGroup,)) -> type:
     """Builds a class of properties, one for each slider."""
     return type(
         called,
@@ -47,17 +50,17 @@ def _group(called: str, says: str, made, bases=(bpy.types.PropertyGroup,)) -> ty
     )
 
 
-ThewSliders = _group(
+ThewSliders = _group_class(
     "ThewSliders",
     "A value for each slider, those that template and guide do not use included.",
-    lambda slider: _number(slider, default=slider.default),
+    lambda slider: _number_property(slider, default=slider.default),
 )
-ThewPreferred = _group(
+ThewPreferred = _group_class(
     "ThewPreferred",
     "The values that pulling the skin keeps near, as far as their weights go.",
-    lambda slider: _number(slider),
+    lambda slider: _number_property(slider),
 )
-ThewWeights = _group(
+ThewWeights = _group_class(
     "ThewWeights",
     "How much sliders keep to their preferred values while the skin is pulled.",
     lambda slider: FloatProperty(
@@ -69,7 +72,7 @@ ThewWeights = _group(
         options=set(),
     ),
 )
-ThewFixed = _group(
+ThewFixed = _group_class(
     "ThewFixed",
     "Which sliders pulling the skin leaves alone.",
     lambda slider: BoolProperty(

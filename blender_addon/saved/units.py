@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Blender's units in metres, and lengths as the scene displays them.
 
-The scale of one character's body, whose real height need not be the scene's, is in `logic.spaces.Place`.
+The scale of one character's body, whose real height need not be the scene's, is in `logic.spaces.MetricSpace`.
 """
 
 from __future__ import annotations

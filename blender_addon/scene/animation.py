@@ -104,7 +104,7 @@ def actions(id_data: bpy.types.ID) -> set[bpy.types.Action]:
 # what of it plays as it is written ----------------------------------------------------------------------------------------
 
 
-def disturbed(animation: bpy.types.AnimData | None) -> str:
+def disturbance(animation: bpy.types.AnimData | None) -> str:
     """Returns why curves of the active action would not play as written, as the rest of a sentence; "" where they do."""
     if animation is None or not animation.use_nla or not len(animation.nla_tracks):
         return ""
@@ -123,7 +123,7 @@ def disturbed(animation: bpy.types.AnimData | None) -> str:
 
 
 @dataclass(frozen=True)
-class Playing:
+class PlayedAction:
     """The one action whose frames an ID plays."""
 
     action: bpy.types.Action
@@ -132,7 +132,7 @@ class Playing:
     plain: bool = True  # its frames are the scene's
 
 
-def playing(id_data: bpy.types.ID) -> Playing | None:
+def played_action(id_data: bpy.types.ID) -> PlayedAction | None:
     """Returns the one action that an ID plays: the active one, or that of its only strip; None where it has no such action, or
     several.
     """
@@ -144,7 +144,7 @@ def playing(id_data: bpy.types.ID) -> Playing | None:
     if animation.action is not None and not silenced:
         slot = getattr(animation, "action_slot", None)
         track = next((each for each in lying if each.action == animation.action), None)
-        return Playing(animation.action, slot, track_of(animation, track), not disturbed(animation))
+        return PlayedAction(animation.action, slot, track_of(animation, track), not disturbance(animation))
     if len(lying) != 1 or lying[0].action is None:
         return None
     (strip,) = lying
@@ -154,7 +154,7 @@ def playing(id_data: bpy.types.ID) -> Playing | None:
         and not strip.use_animated_influence and not strip.use_animated_time
         and abs(strip.frame_start - strip.action_frame_start) < 1e-4 and strip.blend_type in {"REPLACE", "COMBINE"}
     )  # fmt: skip
-    return Playing(strip.action, getattr(strip, "action_slot", None), track_of(animation, strip), as_written)
+    return PlayedAction(strip.action, getattr(strip, "action_slot", None), track_of(animation, strip), as_written)
 
 
 def track_of(animation: bpy.types.AnimData, strip: bpy.types.NlaStrip | None) -> str:

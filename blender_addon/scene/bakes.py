@@ -16,7 +16,7 @@ import bpy
 class Kind:
     """Functions of one kind of bake."""
 
-    said: Callable[[bpy.types.Object], str]
+    describe: Callable[[bpy.types.Object], str]
     """Returns a description of the bake's amount; "" without a bake."""
     show: Callable[[bpy.types.Object, bool], None]
     """Plays or mutes the bake."""
@@ -27,9 +27,9 @@ class Kind:
 kinds: list[Kind] = []
 
 
-def said(obj: bpy.types.Object) -> list[str]:
+def bake_descriptions(obj: bpy.types.Object) -> list[str]:
     """Returns descriptions of an object's bakes, one a kind; empty where it has none."""
-    return [text for kind in kinds if (text := kind.said(obj))]
+    return [text for kind in kinds if (text := kind.describe(obj))]
 
 
 def show(obj: bpy.types.Object, on: bool) -> None:

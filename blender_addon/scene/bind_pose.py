@@ -10,10 +10,10 @@ import bpy
 import numpy as np
 
 from ..logic import real_height
-from ..logic.extents import FARTHEST
+from ..logic.extents import MAX_COORDINATE
 from ..logic.spaces import transform
 from ..saved.units import metres_per_unit
-from . import moment, reading
+from . import own_frame, reading
 from .character import bones_elsewhere, longest_side, world_matrix
 from .mesh import basis_positions
 
@@ -31,18 +31,18 @@ class BindPose:
     @staticmethod
     def read(found: reading.Subject, scene: bpy.types.Scene) -> BindPose:
         """Reads the bind pose from the scene at its own frame."""
-        with moment.as_it_stands(scene, found.obj, found.armature):
+        with own_frame.own_frame_if_animated(scene, found.obj, found.armature):
             side = longest_side(found, scene)
             return BindPose(
                 tuple(world_matrix(found.obj).ravel().tolist()),
                 tuple(world_matrix(found.armature).ravel().tolist()),
                 float(np.float32(side)),
-                float(np.float32(guessed(found, side, scene))),
+                float(np.float32(guess_height(found, side, scene))),
                 bones_elsewhere(found, scene),
             )
 
     @staticmethod
-    def saved(obj: bpy.types.Object) -> BindPose:
+    def from_saved(obj: bpy.types.Object) -> BindPose:
         """Returns the bind pose that was saved when flesh was added."""
         made = obj.thew.made
         elsewhere = tuple(made.elsewhere.splitlines())
@@ -66,11 +66,11 @@ class BindPose:
         return np.array(self.armature).reshape(4, 4)
 
 
-def guessed(found: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
+def guess_height(found: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
     """Returns the likely real height, metres: from units, scales, how the skin stands, and names."""
     obj, armature = found.obj, found.armature
     rest = basis_positions(obj.data).astype(np.float64)
-    rest = rest[(np.abs(rest) < FARTHEST).all(axis=1)]
+    rest = rest[(np.abs(rest) < MAX_COORDINATE).all(axis=1)]
     upright = len(rest) > 0 and real_height.stands_upright(transform(world_matrix(obj), rest))
     names = [obj.name, obj.data.name, armature.name, armature.data.name, Path(bpy.data.filepath).stem]
     names += [collection.name for collection in obj.users_collection]

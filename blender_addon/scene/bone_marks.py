@@ -11,7 +11,7 @@ import bpy
 BONE_MARK = "thew_bone"
 
 
-def marked_bone(armature: bpy.types.Object, bone: bpy.types.Bone) -> str:
+def mark_bone(armature: bpy.types.Object, bone: bpy.types.Bone) -> str:
     """Returns the token of a bone; one without a token, or with that of another bone, gets a new one. "" where it cannot be marked."""
     token = bone.get(BONE_MARK, "")
     copied = token and any(other.get(BONE_MARK) == token for other in armature.data.bones if other != bone)
@@ -24,7 +24,7 @@ def marked_bone(armature: bpy.types.Object, bone: bpy.types.Bone) -> str:
     return token
 
 
-def known_bone(armature: bpy.types.Object, name: str, token: str) -> str:
+def find_marked_bone(armature: bpy.types.Object, name: str, token: str) -> str:
     """Returns the present name of the bone formerly called `name` with a token ("" for no token); "" when it is gone."""
     bones = armature.data.bones
     named = bones.get(name)

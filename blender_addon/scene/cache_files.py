@@ -14,12 +14,12 @@ from pathlib import Path
 import bpy
 
 #: Ending of a cache file.
-ENDING = ".thew-cache"
+CACHE_SUFFIX = ".thew-cache"
 #: Upper limit of a cache file, bytes; larger ones were not written here. A hundred seconds at 60 frames a second of 25,000 vertices
 #: take 1.8 GB.
-LARGEST = 2**31
+MAX_SIZE = 2**31
 #: The last failure to write, a sentence; "" after success.
-trouble = ""
+last_failure = ""
 
 
 def folder() -> Path:
@@ -30,7 +30,7 @@ def folder() -> Path:
 def path_of(obj: bpy.types.Object) -> Path:
     """Returns the file of one object: its name in characters safe for file systems, and a hash of the whole name."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", obj.name)[:40]
-    return folder() / f"{plain}-{hashlib.blake2b(obj.name.encode(), digest_size=4).hexdigest()}{ENDING}"
+    return folder() / f"{plain}-{hashlib.blake2b(obj.name.encode(), digest_size=4).hexdigest()}{CACHE_SUFFIX}"
 
 
 def read(obj: bpy.types.Object) -> bytes | None:
@@ -40,23 +40,23 @@ def read(obj: bpy.types.Object) -> bytes | None:
         return bytes(image.packed_file.data)
     try:
         path = path_of(obj)
-        return path.read_bytes() if path.is_file() and path.stat().st_size < LARGEST else None
+        return path.read_bytes() if path.is_file() and path.stat().st_size < MAX_SIZE else None
     except OSError:
         return None
 
 
 def write(obj: bpy.types.Object, content: bytes) -> None:
-    """Writes a cache beside the file, whole or not at all; `trouble` holds the reason of a failure."""
-    global trouble
+    """Writes a cache beside the file, whole or not at all; `last_failure` holds the reason of a failure."""
+    global last_failure
     path = path_of(obj)
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(content)
         part.replace(path)
-        trouble = ""
+        last_failure = ""
     except OSError as error:
-        trouble = (
+        last_failure = (
             f"The cache {path.parent} cannot be written ({error.strerror}): flesh is built anew when the file is opened"
         )
 
@@ -81,17 +81,17 @@ def forget(obj: bpy.types.Object) -> None:
         path_of(obj).unlink(missing_ok=True)
 
 
-def told(obj: bpy.types.Object) -> str:
+def cache_text(obj: bpy.types.Object) -> str:
     """Returns the place and size of the caches, or the last failure, for the panel."""
-    if trouble:
-        return trouble
+    if last_failure:
+        return last_failure
     total = size(obj)
     if not total:
         return "Kept once the file is saved"
     megabytes, image = total / 2**20, obj.thew.made.cache
     where = (
         "the file"
-        if image is not None and not kept()
+        if image is not None and not cache_files()
         else f"{folder().name}"
         if bpy.data.filepath
         else "a temporary folder"
@@ -99,10 +99,10 @@ def told(obj: bpy.types.Object) -> str:
     return f"{megabytes:.1f} MB in {where}"
 
 
-def kept() -> list[Path]:
+def cache_files() -> list[Path]:
     """Returns the cache files beside the open .blend."""
     try:
-        return sorted(path for path in folder().iterdir() if path.name.endswith((ENDING, ENDING + ".part")))
+        return sorted(path for path in folder().iterdir() if path.name.endswith((CACHE_SUFFIX, CACHE_SUFFIX + ".part")))
     except OSError:
         return []
 
@@ -110,7 +110,7 @@ def kept() -> list[Path]:
 def size(obj: bpy.types.Object) -> int:
     """Returns the bytes of all cache files beside the file, plus the cache of `obj` in it."""
     image, total = obj.thew.made.cache, 0
-    for path in kept():
+    for path in cache_files():
         try:
             total += path.stat().st_size
         except OSError:  # gone meanwhile
@@ -120,13 +120,13 @@ def size(obj: bpy.types.Object) -> int:
 
 def clear() -> str:
     """Deletes all caches beside the file and in it; returns why something is left, or ""."""
-    global trouble
-    trouble = ""
+    global last_failure
+    last_failure = ""
     for obj in bpy.data.objects:
         if obj.type == "MESH" and obj.library is None and obj.thew.made.cache is not None:
             pack(obj, None)
     try:
-        for path in kept():
+        for path in cache_files():
             path.unlink()
         if folder().is_dir() and not any(folder().iterdir()):
             folder().rmdir()

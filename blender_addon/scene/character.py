@@ -12,11 +12,11 @@ import numpy as np
 from ..logic import extents
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
-from ..logic.extents import FARTHEST
+from ..logic.extents import MAX_COORDINATE
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
-from . import flesh_map, ignored, materials, moment, moving, stack
+from . import contact_exclusions, flesh_map, frame_dependence, materials, own_frame, stack
 from .mesh import Groups, basis_positions, mesh_positions, modifiers_on, numbers, read_groups, triangles_of
 from .reading import Subject
 
@@ -34,18 +34,18 @@ class Character:
     weights: np.ndarray  # [n, b] as painted
     digest: bytes  # hash of all of these except names
     notes: list[str]  # sentences on parts of the artist's set-up without effect
-    painted: flesh_map.Painted  # the artist's maps
-    hard: materials.Hard  # hard parts by its materials' names, for the automatic map
-    ignored: ignored.Ignored  # vertices without contact
+    painted: flesh_map.PaintedMaps  # the artist's maps
+    hard: materials.HardParts  # hard parts by its materials' names, for the automatic map
+    ignored: contact_exclusions.IgnoredVertices  # vertices without contact
     apart: str  # a sentence where the mesh stands apart from its bones, or ""
     nearest: dict[str, int]  # for each bone of the armature, the nearest of `bones` at or above it, or -1
 
-    def above(self, names: Iterable[str]) -> list[int]:
+    def bones_above(self, names: Iterable[str]) -> list[int]:
         """Returns for each name the nearest of `bones` above that bone, -1 where it has none; own and unknown bones are left out."""
         own = set(self.bones)
         return [self.nearest[name] for name in names if name in self.nearest and name not in own]
 
-    def alike(self, other: Character) -> bool:
+    def is_alike(self, other: Character) -> bool:
         """Returns whether both have the same vertices, triangles and bones, wherever these lie: data for one fit the other."""
         return (
             self.rest.shape == other.rest.shape
@@ -61,11 +61,15 @@ def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.
     """
     obj = found.obj
     # Modifiers that change with time do not belong to the rest shape: they act on top, as shape keys do.
-    before = [m for m in found.before() if stack.shown(obj, m)[0] and not moving.shapes_anew(obj, m)]
+    before = [
+        m
+        for m in found.modifiers_before()
+        if stack.artist_switches(obj, m)[0] and not frame_dependence.reshapes_each_frame(obj, m)
+    ]
     if not before:
         return basis_positions(obj.data), read_groups(obj.data)
     on = {modifier.persistent_uid for modifier in before}
-    with moment.own_frame(scene), modifiers_on(obj, on, basis=True):
+    with own_frame.own_frame(scene), modifiers_on(obj, on, basis=True):
         mesh = obj.evaluated_get(depsgraph_of()).data
         if len(mesh.vertices) != len(obj.data.vertices) or len(mesh.edges) != len(obj.data.edges):
             names = ", ".join(f"“{modifier.name}”" for modifier in before)
@@ -87,7 +91,7 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
             f"Vertex {bad[0]} of {name} has a coordinate that is not a number ({len(bad)} such vertices): "
             "delete or repair them in edit mode"
         )
-    far = np.flatnonzero(np.abs(rest).max(axis=1) > FARTHEST)
+    far = np.flatnonzero(np.abs(rest).max(axis=1) > MAX_COORDINATE)
     if len(far):
         raise Refusal(
             f"Vertex {far[0]} of {name} lies {np.abs(rest[far[0]]).max():.0e} units away ({len(far)} such vertices): "
@@ -116,9 +120,9 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
     triangles = triangles_of(obj.data)
     weighs = (column[group[chosen]], vertex[chosen], weight[chosen])  # other groups belong to no bone
     digest = digest_of(rest, triangles, *weighs, parents, heads, tails)
-    painted = flesh_map.painted(obj, armature, (group, vertex, weight), len(rest))
-    hard = materials.hard(obj)
-    notes = [*unheeded(found, [bones[b] for b in names]), *painted.notes]
+    painted = flesh_map.painted_maps(obj, armature, (group, vertex, weight), len(rest))
+    hard = materials.hard_parts(obj)
+    notes = [*ignored_effects(found, [bones[b] for b in names]), *painted.notes]
     if hard.note and painted.flesh is None:
         notes.append(hard.note)
     bare = int((weights.sum(axis=1) <= 0.0).sum())
@@ -128,15 +132,15 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
             "along, the plain armature leaves them behind"
         )
     rest = rest.astype(np.float64)
-    with moment.as_it_stands(scene, obj, armature):
-        apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
+    with own_frame.own_frame_if_animated(scene, obj, armature):
+        apart = displacement_note(found, rest[weights.any(axis=1)], heads, tails)
     return Character(
         rest, triangles, names, parents, heads, tails, weights, digest, [*notes, apart] if apart else notes,
-        painted, hard, ignored.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
+        painted, hard, contact_exclusions.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
     )  # fmt: skip
 
 
-def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
+def displacement_note(found: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
     """Returns a sentence where the mesh stands apart from the bones that carry it (their boxes do not meet); "" where they meet.
 
     carried [m, 3] object space: the vertices with weight; heads, tails [b, 3] armature space. Each bone's box is widened by the
@@ -157,7 +161,7 @@ def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails
     )
 
 
-def unheeded(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
+def ignored_effects(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
     """Returns sentences on effects of the Armature modifier that the flesh ignores."""
     modifier, notes = found.modifier, []
     if modifier.vertex_group:
@@ -178,12 +182,12 @@ def related_bones(bones, weighted: set[str]) -> tuple[list[str], dict[str, int]]
     and must not hold it.
     """
 
-    def leads_nowhere(bone) -> bool:
+    def is_without_weights(bone) -> bool:
         return bone.name not in weighted and all(child.name not in weighted for child in bone.children_recursive)
 
     wanted = set(weighted)
     for name in weighted:
-        wanted.update(child.name for child in bones[name].children if leads_nowhere(child))
+        wanted.update(child.name for child in bones[name].children if is_without_weights(child))
     names = [bone.name for bone in bones if bone.name in wanted]
     nearest = {name: i for i, name in enumerate(names)}
     for bone in bones:  # parents come before their children
@@ -213,7 +217,7 @@ def bones_elsewhere(found: Subject, scene: bpy.types.Scene) -> tuple[str, ...]:
 def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
     """Returns the longest side of the box around the body, in scene units: this mesh, and others on its armature that belong to it.
 
-    Vertices without faces do not count, nor do meshes that stand far away or surround everything: see `extents.whole`.
+    Vertices without faces do not count, nor do meshes that stand far away or surround everything: see `extents.whole_box`.
     """
     own = faces_box(found.obj)
     others = []
@@ -224,7 +228,7 @@ def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
             others.append(faces_box(obj))
     bones = [end for bone in found.armature.data.bones for end in (bone.head_local, bone.tail_local)]
     skeleton = transform(np.array(found.armature.matrix_world), np.array(bones, dtype=np.float64).reshape(-1, 3))
-    low, high = extents.whole(own, others, skeleton)
+    low, high = extents.whole_box(own, others, skeleton)
     side = float((high - low).max()) if np.isfinite(low).all() and np.isfinite(high).all() else 0.0
     if not (np.isfinite(side) and side > 0.0):
         raise Refusal(f"{describe(found.obj)} has no size: all its vertices are in one place, or it is scaled to zero")
@@ -237,7 +241,7 @@ def faces_box(obj: bpy.types.Object) -> extents.Box:
     corners = numbers(obj.data.loops, "vertex_index", dtype=np.int32)
     if len(corners):
         local = local[np.unique(corners)]
-    local = local[(np.abs(local) < FARTHEST).all(axis=1)]
+    local = local[(np.abs(local) < MAX_COORDINATE).all(axis=1)]
     return extents.box(transform(np.array(obj.matrix_world), local))
 
 

@@ -10,17 +10,17 @@ import numpy as np
 
 from ..logic.colliders import Collider, Colliders
 from ..logic.errors import sentence
-from ..logic.extents import FARTHEST
+from ..logic.extents import MAX_COORDINATE
 from ..logic.names import describe
 from . import groups, reading
 from .mesh import mesh_positions, numbers, triangles_of
 
 #: Coulomb's coefficient per unit of Blender's Friction, which goes from 0 to 80.
-FRICTION = 0.01
+FRICTION_UNIT = 0.01
 
 
 @dataclass(frozen=True)
-class Asked:
+class ColliderRequest:
     """An object to collide with, and its contact settings."""
 
     key: tuple[str, str]  # its name, and the file that it is linked from or ""
@@ -29,7 +29,7 @@ class Asked:
     friction: float  # Coulomb's coefficient
 
     @property
-    def which(self) -> tuple:
+    def reading_key(self) -> tuple:
         """Returns the properties whose change requires reading it again."""
         return self.key, self.live
 
@@ -40,9 +40,9 @@ class Asked:
         return bpy.data.objects.get((name, library or None))
 
 
-def asked(
+def requested_colliders(
     obj: bpy.types.Object, scene: bpy.types.Scene, others: list[bpy.types.Object] | None = None
-) -> tuple[Asked, ...]:
+) -> tuple[ColliderRequest, ...]:
     """Returns the colliders of the flesh of `obj` in `scene`, by name; cheap enough for every frame.
 
     `others`: the objects simulated with it (None: looked up).
@@ -56,13 +56,13 @@ def asked(
     shown = reading.shown_collections(layer.layer_collection)
     found = [other for other in found if reading.is_enabled(other, layer, shown) and other not in together]
     armatures = [(member, reading.armature_of(member)) for member in together]
-    found = [other for other in found if not any(belongs(other, *each) for each in armatures)]
+    found = [other for other in found if not any(belongs_to_character(other, *each) for each in armatures)]
     each = [
-        Asked(
+        ColliderRequest(
             (other.name, other.library.filepath if other.library else ""),
             (other.thew.made.flesh or other.thew.made.rides) and not other.thew.made.shows_bake,
             float(other.collision.thickness_outer),
-            FRICTION * float(other.collision.cloth_friction),
+            FRICTION_UNIT * float(other.collision.cloth_friction),
         )
         for other in found
     ]
@@ -75,10 +75,10 @@ def candidates(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.
     return list(scene.objects if chosen is None else chosen.all_objects)
 
 
-def idle(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
+def idle_reasons(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
     """Returns why each other object with Collision physics is not a collider of `obj`, by name, as the end of a sentence."""
     layer, armature = reading.view_layer(scene), reading.armature_of(obj)
-    shown, taken, found = reading.shown_collections(layer.layer_collection), asked(obj, scene), []
+    shown, taken, found = reading.shown_collections(layer.layer_collection), requested_colliders(obj, scene), []
     known = {each.key[0] for each in taken}
     for other in sorted(candidates(obj, scene), key=lambda each: each.name):
         has = any(modifier.type == "COLLISION" for modifier in other.modifiers)
@@ -88,7 +88,7 @@ def idle(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
             found.append(f"the Collision of {describe(other)} is switched off")
         elif not reading.is_enabled(other, layer, shown):
             found.append(f"{describe(other)} is disabled in viewports, or its collection is")
-        elif belongs(other, obj, armature):
+        elif belongs_to_character(other, obj, armature):
             found.append(f"{describe(other)} is a part of the character")
     return found
 
@@ -101,7 +101,7 @@ def collides(other: bpy.types.Object) -> bool:
     return any(modifier.type == "COLLISION" and modifier.show_viewport for modifier in other.modifiers)
 
 
-def belongs(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
+def belongs_to_character(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
     """Returns whether an object belongs to the character of `obj`: it rides on it, or is a skin on the same armature."""
     if other.thew.made.rides and other.thew.body == obj:
         return True
@@ -112,22 +112,22 @@ def belongs(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.
 
 
 @dataclass
-class Look:
+class ColliderPoses:
     """The poses read of one object."""
 
-    asked: Asked
+    asked: ColliderRequest
     corners: np.ndarray | None = None  # int32[c + p], see `corners_of`, at the first pose
     triangles: np.ndarray | None = None
     matrices: list[np.ndarray] = field(default_factory=list)
     shapes: list[np.ndarray] = field(default_factory=list)
     problem: str = ""
 
-    def at(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
+    def read_pose(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
         """Reads the object at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         if self.problem:
             return
         obj = self.asked.object
-        self.problem = self.wrong(obj)
+        self.problem = self.fault(obj)
         if self.problem:
             return
         evaluated = obj.evaluated_get(depsgraph)
@@ -144,7 +144,7 @@ class Look:
                 "modifier that makes them, or collide with a simpler object in its place"
             )
             return
-        if not all(np.isfinite(each).all() and np.abs(each).max() < FARTHEST for each in (matrix, shape)):
+        if not all(np.isfinite(each).all() and np.abs(each).max() < MAX_COORDINATE for each in (matrix, shape)):
             self.problem = (
                 f"{name} has a place or a scale that is not a number, or far too large, at frame {frame}, so nothing collides "
                 "with it: repair its mesh or its animation"
@@ -154,7 +154,7 @@ class Look:
         self.shapes.append(self.shapes[-1] if same else shape)
         self.matrices.append(matrix)
 
-    def wrong(self, obj: bpy.types.Object | None) -> str:
+    def fault(self, obj: bpy.types.Object | None) -> str:
         """Returns why an object cannot be read at all, or ""."""
         if obj is None:
             return f"“{self.asked.key[0]}” is gone, so nothing collides with it: press Simulate"
@@ -167,52 +167,52 @@ class Look:
             return f"{describe(obj)} is in edit mode, so nothing collides with it: press Tab to leave it, then Simulate"
         return ""
 
-    def done(self) -> Collider | None:
+    def result(self) -> Collider | None:
         """Returns the collider that was read; None where it has a problem."""
         if self.problem:
             return None
         found = Collider(self.asked.key, self.triangles, np.stack(self.matrices), tuple(self.shapes))
-        if found.rest < 0:
+        if found.first_solid_pose < 0:
             self.problem = f"{found.name} is flat to a line or a point, so nothing collides with it: give it a size"
             return None
         return found
 
 
-def left_out(read: Colliders, asked: tuple[Asked, ...]) -> set[tuple[str, str]]:
+def unread_keys(read: Colliders, asked: tuple[ColliderRequest, ...]) -> set[tuple[str, str]]:
     """Returns the keys of colliders in `asked` that could not be read."""
     missing = {key for key, _ in read.asked} - {each.key for each in read.each}
     return missing & {each.key for each in asked}
 
 
-class Reader:
+class ColliderReader:
     """Reads colliders at each pose that it is shown."""
 
-    def __init__(self, asked: tuple[Asked, ...]):
-        self.looks = {each: Look(each) for each in asked}
+    def __init__(self, asked: tuple[ColliderRequest, ...]):
+        self.looks = {each: ColliderPoses(each) for each in asked}
 
     def look(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
         """Reads all colliders at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         for each in self.looks.values():
-            each.at(depsgraph, frame)
+            each.read_pose(depsgraph, frame)
 
-    def done(self, asked: tuple[Asked, ...]) -> Colliders:
+    def result(self, asked: tuple[ColliderRequest, ...]) -> Colliders:
         """Returns the colliders of `asked`, as read."""
         looks = [self.looks[each] for each in asked]
-        found = [each.done() for each in looks]
+        found = [each.result() for each in looks]
         problems = [sentence(each.problem) for each in looks if each.problem]
-        return Colliders(which(asked), tuple(each for each in found if each), tuple(problems))
+        return Colliders(reading_keys(asked), tuple(each for each in found if each), tuple(problems))
 
 
-def which(each) -> tuple:
+def reading_keys(each) -> tuple:
     """Returns the properties of colliders whose change requires reading them again."""
-    return tuple(one.which for one in each)
+    return tuple(one.reading_key for one in each)
 
 
-def now(asked: tuple[Asked, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
+def current_colliders(asked: tuple[ColliderRequest, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
     """Returns the colliders as `depsgraph` has evaluated them; `frame` is for sentences."""
-    reader = Reader(asked)
+    reader = ColliderReader(asked)
     reader.look(depsgraph, frame)
-    return reader.done(asked)
+    return reader.result(asked)
 
 
 def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:
@@ -221,7 +221,7 @@ def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:
     return np.concatenate([numbers(*each, dtype=np.int32) for each in (corners, starts)])
 
 
-def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
+def moved_collider(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
     """Returns the name, in quotes, of a collider that has left its place at pose `index`; "" where all are in place."""
     for collider in read.each:
         name, library = collider.key
@@ -231,16 +231,16 @@ def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
         evaluated = obj.evaluated_get(depsgraph)
         if not evaluated.is_evaluated:  # hidden from this render
             continue
-        if not near(np.array(evaluated.matrix_world, dtype=np.float64), collider.matrices[index]):
+        if not are_close(np.array(evaluated.matrix_world, dtype=np.float64), collider.matrices[index]):
             return describe(obj)
         if depsgraph.mode == "RENDER":  # which may have finer meshes than the view
             continue
         then, shape = collider.shapes[index], mesh_positions(evaluated.data)
-        if shape.shape != then.shape or not (np.array_equal(shape, then) or near(shape, then)):
+        if shape.shape != then.shape or not (np.array_equal(shape, then) or are_close(shape, then)):
             return describe(obj)
     return ""
 
 
-def near(a: np.ndarray, b: np.ndarray) -> bool:
+def are_close(a: np.ndarray, b: np.ndarray) -> bool:
     """Returns whether numbers agree except for rounding."""
     return bool((np.abs(a - b) <= 1e-6 + 1e-5 * np.abs(b)).all())

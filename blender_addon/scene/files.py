@@ -15,10 +15,10 @@ import bpy
 from ..logic.errors import Refusal
 
 #: Ending of unfinished files, after a dot, the name and the number of the process.
-PART = ".part.blend"
+PART_SUFFIX = ".part.blend"
 #: Seconds without growth after which an unfinished file counts as abandoned. A quarter of an hour: a file being written grows all
 #: the time.
-ABANDONED = 900.0
+ABANDONED_AFTER = 900.0
 
 
 def save(path: Path) -> None:
@@ -29,14 +29,14 @@ def save(path: Path) -> None:
     """
     path = path.resolve()
     clear(path)
-    part = path.with_name(f".{path.stem}.{os.getpid()}{PART}")
+    part = path.with_name(f".{path.stem}.{os.getpid()}{PART_SUFFIX}")
     try:
         bpy.ops.wm.save_as_mainfile(filepath=str(part), copy=True, check_existing=False)
         with bpy.data.libraries.load(str(part)) as (found, _):
             missing = {obj.name for obj in bpy.context.scene.objects} - set(found.objects)
         if missing:
             raise OSError("the file is not whole")
-        put(part, path)
+        replace_file(part, path)
     except (RuntimeError, OSError) as error:
         part.unlink(missing_ok=True)
         reason = " ".join(str(error).split()).removeprefix("Error: ")
@@ -45,7 +45,7 @@ def save(path: Path) -> None:
         ) from error
 
 
-def put(part: Path, path: Path) -> None:
+def replace_file(part: Path, path: Path) -> None:
     """Moves a whole file to the place of another, whose mode it keeps.
 
     Another name of that file (a hard link) keeps the old content: both names cannot be replaced at once.
@@ -57,8 +57,8 @@ def put(part: Path, path: Path) -> None:
 
 def clear(path: Path) -> None:
     """Removes unfinished files of killed processes for a path."""
-    for part in path.parent.glob(f".{glob.escape(path.stem)}.*{PART}"):
+    for part in path.parent.glob(f".{glob.escape(path.stem)}.*{PART_SUFFIX}"):
         with suppress(OSError):
-            number = part.name.removeprefix(f".{path.stem}.").removesuffix(PART)
-            if number.isdecimal() and time.time() - part.stat().st_mtime > ABANDONED:
+            number = part.name.removeprefix(f".{path.stem}.").removesuffix(PART_SUFFIX)
+            if number.isdecimal() and time.time() - part.stat().st_mtime > ABANDONED_AFTER:
                 part.unlink()

@@ -20,11 +20,11 @@ from ..logic.errors import Refusal
 FLESH, STIFFNESS = "Flesh", "Stiffness"
 
 #: Values of vertices outside the group.
-MISSING = {FLESH: 0.0, STIFFNESS: maps.NEUTRAL}
+MISSING_VALUES = {FLESH: 0.0, STIFFNESS: maps.NEUTRAL_WEIGHT}
 
 
 @dataclass(frozen=True)
-class Painted:
+class PaintedMaps:
     """Maps that the artist painted: each float32[n], or None where unpainted."""
 
     flesh: np.ndarray | None = None
@@ -56,7 +56,7 @@ def digest(weights: np.ndarray | None) -> str:
 # reading ------------------------------------------------------------------------------------------------------------
 
 
-def painted(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: int) -> Painted:
+def painted_maps(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: int) -> PaintedMaps:
     """Returns the maps of `obj` among its weights (`mesh.Groups`, of `count` vertices)."""
     notes, found = [], {}
     for name in (FLESH, STIFFNESS):
@@ -69,13 +69,13 @@ def painted(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: in
                 f"to paint a map of {name.lower()}"
             )
             continue
-        found[name] = values_of(groups, group.index, count, MISSING[name])
+        found[name] = values_of(groups, group.index, count, MISSING_VALUES[name])
     flesh, stiffness = found.get(FLESH), found.get(STIFFNESS)
     if flesh is not None and is_filled(obj, flesh):
         flesh = None  # the automatic map
-    if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL)).all():
+    if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL_WEIGHT)).all():
         stiffness = None
-    return Painted(flesh, stiffness, tuple(notes))
+    return PaintedMaps(flesh, stiffness, tuple(notes))
 
 
 def is_bone(armature: bpy.types.Object | None, name: str) -> bool:
@@ -95,10 +95,10 @@ def values_of(groups, index: int, count: int, missing: float) -> np.ndarray:
 def read(obj: bpy.types.Object, name: str) -> np.ndarray | None:
     """Returns the present weights of a map of `obj`, float32[n]; None where it has no such group."""
     group = obj.vertex_groups.get(name)
-    return None if group is None else of_mesh(obj.data, group.index, MISSING[name])
+    return None if group is None else mesh_weights(obj.data, group.index, MISSING_VALUES[name])
 
 
-def of_mesh(mesh: bpy.types.Mesh, index: int, missing: float) -> np.ndarray:
+def mesh_weights(mesh: bpy.types.Mesh, index: int, missing: float) -> np.ndarray:
     """Returns the weights of one group of a mesh, evaluated meshes included, float32[n]."""
     values = np.full(len(mesh.vertices), missing, dtype=np.float32)
     for i, vertex in enumerate(mesh.vertices):
@@ -108,7 +108,7 @@ def of_mesh(mesh: bpy.types.Mesh, index: int, missing: float) -> np.ndarray:
     return values
 
 
-def automatic(flesh: Any) -> np.ndarray:
+def automatic_map(flesh: Any) -> np.ndarray:
     """Returns the map that the core makes of thickness, [n] in 0..1."""
     return np.asarray(flesh.automatic.flesh)
 
@@ -164,7 +164,7 @@ def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, na
         )
 
 
-def remove_untouched(obj: bpy.types.Object, armature: bpy.types.Object | None) -> list[str]:
+def remove_unpainted(obj: bpy.types.Object, armature: bpy.types.Object | None) -> list[str]:
     """Removes the maps that nobody painted; returns a sentence without full stop for each map that is kept."""
     kept = []
     for name in (FLESH, STIFFNESS):
@@ -172,7 +172,7 @@ def remove_untouched(obj: bpy.types.Object, armature: bpy.types.Object | None) -
         if group is None or is_bone(armature, name):
             continue
         values = read(obj, name)
-        ours = is_filled(obj, values) if name == FLESH else (values == maps.NEUTRAL).all()
+        ours = is_filled(obj, values) if name == FLESH else (values == maps.NEUTRAL_WEIGHT).all()
         if ours:
             drop(obj, group)
         else:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import bpy
 
-from ..logic.contact import TOGETHER
+from ..logic.contact import JOINT_METHODS
 from ..saved import restarts as saved_restarts
 from . import reading
 
 
-def joins(obj: bpy.types.Object) -> bool:
+def joins_others(obj: bpy.types.Object) -> bool:
     """Returns whether an object's settings ask for contact with other flesh, and its method supports it."""
     settings = obj.thew
-    return settings.use_other_flesh and settings.use_contact and settings.method in TOGETHER
+    return settings.use_other_flesh and settings.use_contact and settings.method in JOINT_METHODS
 
 
 def has_flesh(other: bpy.types.Object) -> bool:
@@ -28,9 +28,9 @@ def has_flesh(other: bpy.types.Object) -> bool:
 
 def others(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """Returns the other objects of `scene` that `obj` is simulated together with, by name; cheap enough for every frame."""
-    if not joins(obj):
+    if not joins_others(obj):
         return []
-    found = [other for other in scene.objects if joins(other) and other != obj and has_flesh(other)]
+    found = [other for other in scene.objects if joins_others(other) and other != obj and has_flesh(other)]
     if not found:
         return []
     layer = reading.view_layer(scene)
@@ -46,7 +46,7 @@ def restarts(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, ...]:
     return tuple(sorted(set().union(*(saved_restarts.frames(each.thew) for each in every))))
 
 
-def widened(obj: bpy.types.Object, scene: bpy.types.Scene, start: int, end: int) -> tuple[int, int]:
+def simulated_range(obj: bpy.types.Object, scene: bpy.types.Scene, start: int, end: int) -> tuple[int, int]:
     """Returns the frames to simulate for a bake or a shot of `start`..`end`, so that it shows what the preview does.
 
     They begin where the preview begins, and reach to its end, because the start of the motion depends on all of them.

@@ -10,17 +10,17 @@ import numpy as np
 
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
-from ..logic.extents import check_places
-from ..logic.keyframes import Key, Plan, Velocity, check
+from ..logic.extents import check_coordinates
+from ..logic.keyframes import Key, KeyframePlan, Velocity, check
 from ..logic.names import describe
 from ..logic.spaces import is_singular
-from ..saved import believed
+from ..saved import validation
 from ..saved.timing import curve_rate
 from . import keyframe_times, reading
 from .mesh import basis_positions, key_positions, read_groups, triangles_of
 
 #: Weight above which vertices are in a group. Half of the largest weight.
-HALF = 0.5
+WEIGHT_THRESHOLD = 0.5
 
 
 def check_mesh(obj: bpy.types.Object | None) -> None:
@@ -75,14 +75,14 @@ def remember(obj: bpy.types.Object) -> None:
     follow_names(obj)
     known: dict[str, str] = {}
 
-    def look(name: str, before: str) -> str:
+    def current_digest(name: str, before: str) -> str:
         block = obj.data.shape_keys.key_blocks.get(name)
         return before if block is None else known.setdefault(name, digest(block))
 
     for key in obj.thew.keyframed.keyframes if obj.data.shape_keys is not None else ():
         for name, held in (("shape", "digest"), ("muted", "muted_digest")):
             before = getattr(key, held)
-            found = look(getattr(key, name), before)
+            found = current_digest(getattr(key, name), before)
             if found != before:
                 setattr(key, held, found)
     keyframe_times.keep(obj)
@@ -96,13 +96,13 @@ def gravity_in(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray:
     return np.linalg.solve(world[:3, :3], np.array(scene.gravity, dtype=np.float64))
 
 
-def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
+def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> KeyframePlan:
     """Returns the plan of the settings and the curve of times; a `Refusal` where these define no motion. Cheap enough for every
     frame.
     """
     group, name = obj.thew.keyframed, describe(obj)
     for owner in (group, *group.keyframes):
-        for prop, value in believed.wrong(owner):
+        for prop, value in validation.wrong_values(owner):
             raise Refusal(
                 f"The setting “{prop.name}” of {name} is {value:g}: set it to between {prop.hard_min:g} and {prop.hard_max:g}"
             )
@@ -124,7 +124,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
             )
         )  # fmt: skip
     gravity = tuple(group.gravity * g for g in group.down) if group.gravity else (0.0, 0.0, 0.0)
-    plan = Plan(
+    plan = KeyframePlan(
         tuple(keys), group.cyclic, group.fixed, group.modes, group.bending, group.ghosts, group.rest, group.stiffness,
         (group.slow_damping, group.fast_damping), gravity, group.speed, curve_rate(scene),
     )  # fmt: skip
@@ -138,7 +138,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
 
 
 @dataclass(frozen=True)
-class Shapes:
+class MeshShapes:
     """The parts of a mesh that a plan names, object space."""
 
     basis: np.ndarray  # float32[n, 3]
@@ -152,17 +152,17 @@ class Shapes:
         return np.stack([self.keys[name] for name in names])
 
 
-def shapes_of(obj: bpy.types.Object, plan: Plan) -> Shapes:
+def shapes_of(obj: bpy.types.Object, plan: KeyframePlan) -> MeshShapes:
     """Reads the mesh, the plan's shape keys and vertex groups; a `Refusal` names values that are not numbers."""
     mesh, name = obj.data, describe(obj)
     basis, triangles, blocks = basis_positions(mesh), triangles_of(mesh), mesh.shape_keys.key_blocks
-    check_places(basis, name)
+    check_coordinates(basis, name)
     keys = {}
     for each in dict.fromkeys(key.name for key in plan.keys):
         keys[each] = key_positions(blocks[each])
-        check_places(keys[each], f"the shape key “{each}” of {name}")
+        check_coordinates(keys[each], f"the shape key “{each}” of {name}")
     groups = vertices_of(obj, plan.groups())
-    return Shapes(basis, triangles, keys, groups, digest_of(basis, triangles, *keys.values(), *groups.values()))
+    return MeshShapes(basis, triangles, keys, groups, digest_of(basis, triangles, *keys.values(), *groups.values()))
 
 
 def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray]:
@@ -173,7 +173,7 @@ def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray
     group, vertex, weight = read_groups(obj.data)
     for each in names:
         mask = found[each] = np.zeros(len(obj.data.vertices), dtype=bool)
-        mask[vertex[(group == obj.vertex_groups[each].index) & (weight > HALF)]] = True
+        mask[vertex[(group == obj.vertex_groups[each].index) & (weight > WEIGHT_THRESHOLD)]] = True
         if not mask.any():
             raise Refusal(f"The vertex group “{each}” of {describe(obj)} is empty: paint it, or choose another one")
     return found

@@ -20,7 +20,7 @@ from .mesh import numbers
 PATH = "thew.keyframed.marker"
 
 #: A time, and the index of the list's key reached then.
-Point = tuple[float, int]
+TimePoint = tuple[float, int]
 
 
 def curve_of(obj: bpy.types.Object) -> bpy.types.FCurve | None:
@@ -28,7 +28,7 @@ def curve_of(obj: bpy.types.Object) -> bpy.types.FCurve | None:
     return next((curve for curve in curves_in(obj.animation_data) if curve.data_path == PATH), None)
 
 
-def points(obj: bpy.types.Object) -> list[Point]:
+def points(obj: bpy.types.Object) -> list[TimePoint]:
     """Returns all times, in order; points without a key of the list are left out."""
     count = len(obj.thew.keyframed.keyframes)
     curve = curve_of(obj)
@@ -39,7 +39,7 @@ def points(obj: bpy.types.Object) -> list[Point]:
     return sorted((frame, value) for frame, value in pairs if np.isfinite(frame) and 0 <= value < count)
 
 
-def is_lost(obj: bpy.types.Object) -> bool:
+def is_curve_lost(obj: bpy.types.Object) -> bool:
     """Returns whether the curve is gone: the times cannot be dragged then."""
     return curve_of(obj) is None
 
@@ -59,7 +59,7 @@ def check(obj: bpy.types.Object) -> None:
         )
 
 
-def write(obj: bpy.types.Object, wanted: list[Point]) -> None:
+def write(obj: bpy.types.Object, wanted: list[TimePoint]) -> None:
     """Replaces the times by `wanted`; the list keeps them too."""
     check(obj)
     for i, key in enumerate(obj.thew.keyframed.keyframes):
@@ -107,7 +107,7 @@ def remove(obj: bpy.types.Object) -> None:
 
 def keep(obj: bpy.types.Object) -> None:
     """Stores the times in the list, in case their action is lost."""
-    if is_lost(obj):
+    if is_curve_lost(obj):
         return
     found = points(obj)
     for i, key in enumerate(obj.thew.keyframed.keyframes):
@@ -117,12 +117,12 @@ def keep(obj: bpy.types.Object) -> None:
 
 
 def _get(key) -> float:
-    frames = frames_of(key.id_data, saved.place_of(key))
+    frames = frames_of(key.id_data, saved.index_of(key))
     return frames[0] if frames else key.kept
 
 
 def _set(key, frame: float) -> None:
-    obj, place = key.id_data, saved.place_of(key)
+    obj, place = key.id_data, saved.index_of(key)
     found = points(obj)
     mine = next((i for i, (_, value) in enumerate(found) if value == place), None)
     if mine is not None:
@@ -135,4 +135,4 @@ def _set(key, frame: float) -> None:
         call(obj)
 
 
-saved.TIMES.update(get=_get, set=_set)
+saved.TIME_ACCESS.update(get=_get, set=_set)

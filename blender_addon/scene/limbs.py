@@ -10,10 +10,10 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import inverse, transform
 from ..saved.limbs import ThewLimb
-from . import moment
-from .bone_marks import known_bone, marked_bone
+from . import own_frame
+from .bone_marks import find_marked_bone, mark_bone
 from .character import Character, read_character, world_matrix
-from .mesh import same_active
+from .mesh import keep_active_attribute
 from .reading import Subject, armature_of, subject
 
 #: Attributes that limbs write, and their types.
@@ -24,7 +24,7 @@ def read(obj: bpy.types.Object, context) -> tuple[Subject, Character, np.ndarray
     """Returns (the subject, the character at rest, heads and tails [b, 3] of its bones in the object's own space)."""
     found = subject(obj, context.view_layer)
     character = read_character(found, context.scene, context.evaluated_depsgraph_get)
-    with moment.as_it_stands(context.scene, obj, found.armature):
+    with own_frame.own_frame_if_animated(context.scene, obj, found.armature):
         into = np.linalg.inv(world_matrix(found.obj)) @ world_matrix(found.armature)
     return found, character, transform(into, character.heads), transform(into, character.tails)
 
@@ -51,7 +51,7 @@ def anchor(obj: bpy.types.Object, limb: ThewLimb, bones: list[str]) -> None:
     """Lets a limb run along bones of the armature of `obj`, the first one nearest to the root."""
     armature = armature_of(obj)
     limb.bones = "\n".join(bones)
-    limb.tokens = "\n".join(marked_bone(armature, armature.data.bones[bone]) for bone in bones)
+    limb.tokens = "\n".join(mark_bone(armature, armature.data.bones[bone]) for bone in bones)
 
 
 def chain(obj: bpy.types.Object, limb: ThewLimb) -> list[str]:
@@ -59,7 +59,7 @@ def chain(obj: bpy.types.Object, limb: ThewLimb) -> list[str]:
     armature = armature_of(obj)
     if armature is None:
         return [name for name, _ in limb.saved_bones()]
-    return [known_bone(armature, name, token) or name for name, token in limb.saved_bones()]
+    return [find_marked_bone(armature, name, token) or name for name, token in limb.saved_bones()]
 
 
 def sound_chain(obj: bpy.types.Object, character: Character, limb: ThewLimb) -> list[str]:
@@ -118,7 +118,7 @@ def new_armature(context, obj: bpy.types.Object, skeleton) -> bpy.types.Object:
 def write(obj: bpy.types.Object, values: dict[str, np.ndarray]) -> None:
     """Writes values [n] into point attributes of the mesh, made where missing; the active one stays active."""
     attributes = obj.data.attributes
-    with same_active(obj.data):
+    with keep_active_attribute(obj.data):
         for name, array in values.items():
             kind = ATTRIBUTES[name]
             there = attributes.get(name)

@@ -9,12 +9,12 @@ import bpy
 import numpy as np
 
 from ..logic.hard_names import is_hard
-from ..logic.sentences import listed
+from ..logic.sentences import join_words
 from .mesh import numbers
 
 
 @dataclass(frozen=True)
-class Hard:
+class HardParts:
     """The hard parts of a mesh."""
 
     names: tuple[str, ...] = ()  # of the hard materials that have faces
@@ -25,12 +25,12 @@ class Hard:
         """Returns a sentence without full stop on the hard materials; "" without any."""
         if not self.names:
             return ""
-        names = listed([f"“{name}”" for name in self.names])
+        names = join_words([f"“{name}”" for name in self.names])
         one = len(self.names) == 1
         return f"{names} {'is' if one else 'are'} hard by {'its' if one else 'their'} name: paint Flesh to change that"
 
 
-def hard(obj: bpy.types.Object) -> Hard:
+def hard_parts(obj: bpy.types.Object) -> HardParts:
     """Returns the parts of a mesh whose materials are hard.
 
     A mesh that is hard all over counts as not hard: nothing would be left of the flesh that the artist wants.
@@ -39,12 +39,12 @@ def hard(obj: bpy.types.Object) -> Hard:
     says = np.array([material is not None and is_hard(material.name) for material in materials], dtype=bool)
     mesh = obj.data
     if not says.any() or not len(mesh.polygons):
-        return Hard()
+        return HardParts()
     index = numbers(mesh.polygons, "material_index", dtype=np.int32)
     index = np.clip(index, 0, len(says) - 1)  # as Blender draws faces whose slot is gone
     of_face = says[index]
     if not of_face.any() or of_face.all():
-        return Hard()
+        return HardParts()
     loops, areas = numbers(mesh.polygons, "loop_total", dtype=np.int32), numbers(mesh.polygons, "area")
     corners = numbers(mesh.loops, "vertex_index", dtype=np.int32)
     # Faces without area count too, with a tiny weight.
@@ -55,4 +55,4 @@ def hard(obj: bpy.types.Object) -> Hard:
     part = np.divide(its, around, out=np.zeros(n), where=around > 0.0)
     used = set(np.unique(index).tolist())
     names = tuple(dict.fromkeys(materials[i].name for i in sorted(used) if says[i]))
-    return Hard(names, np.clip(part, 0.0, 1.0).astype(np.float32))
+    return HardParts(names, np.clip(part, 0.0, 1.0).astype(np.float32))

@@ -21,7 +21,7 @@ def modifiers_on(obj: bpy.types.Object, on: set[int], basis: bool) -> Iterator[N
     pinned, active = obj.show_only_shape_key, obj.active_shape_key_index
     try:
         for modifier, was in shown:
-            keep = stack.shown(obj, modifier)[0] and modifier.persistent_uid in on
+            keep = stack.artist_switches(obj, modifier)[0] and modifier.persistent_uid in on
             if keep != was:
                 modifier.show_viewport = keep
         if basis and obj.data.shape_keys is not None:
@@ -45,7 +45,7 @@ def active_attribute(mesh: bpy.types.Mesh) -> str:
 
 
 @contextmanager
-def same_active(mesh: bpy.types.Mesh, otherwise: str = "") -> Iterator[None]:
+def keep_active_attribute(mesh: bpy.types.Mesh, otherwise: str = "") -> Iterator[None]:
     """Keeps the active attribute while others are made or removed within the context; `otherwise`: if it is removed itself."""
     active = active_attribute(mesh)
     yield

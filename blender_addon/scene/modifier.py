@@ -15,41 +15,41 @@ import numpy as np
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from .mesh import numbers, same_active
+from .mesh import keep_active_attribute, numbers
 from .reading import armature_modifier
-from .stack import by_id, chain_end, noted_ids, put_back
+from .stack import chain_end, modifier_by_id, noted_ids, restore
 
 OFFSET = "thew_offset"
 FRAME = "thew_frame"
 ATTRIBUTES = (OFFSET, FRAME)
 #: Attributes of earlier versions: the shape itself, in place of the Armature modifier, and helpers that let shape keys show.
-FORMER = ("thew_position", "thew_rest", "thew_x", "thew_y", "thew_z")
+FORMER_ATTRIBUTES = ("thew_position", "thew_rest", "thew_x", "thew_y", "thew_z")
 NAME = "Thew"
 #: Custom property of the node trees made here; its value is the version of their layout.
-MARK = "thew_tree"
-LAYOUT = 4
+TREE_MARK = "thew_tree"
+TREE_LAYOUT = 4
 #: First layout whose modifier stands behind the Armature modifier.
-PLACED = 3
+FIRST_PLACED_LAYOUT = 3
 #: Layout of trees for riders; from 100 on, to tell them apart.
-RIDING = 104
+RIDER_LAYOUT = 104
 #: Frames nearer than this are one. Blender merges keyframes that are as near.
-SAME_FRAME = 0.01
+FRAME_TOLERANCE = 0.01
 
 
 # Thew's own modifier ------------------------------------------------------------------------------------------------
 
 
-def made_for(obj: bpy.types.Object) -> bpy.types.Modifier:
+def ensure_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     """Returns Thew's modifier, made last in the stack where the object has none."""
     made = obj.thew.made
-    if by_id(obj, made.modifier) is None:
+    if modifier_by_id(obj, made.modifier) is None:
         active = obj.modifiers.active
         made.found_active = active.persistent_uid if active else 0
         made.modifier = obj.modifiers.new(NAME, "NODES").persistent_uid
-    return by_id(obj, made.modifier)
+    return modifier_by_id(obj, made.modifier)
 
 
-def dress(modifier: bpy.types.Modifier, body: bpy.types.Object | None = None) -> None:
+def set_up(modifier: bpy.types.Modifier, body: bpy.types.Object | None = None) -> None:
     """Gives Thew's modifier its node tree, folded and out of the way of edit mode; `body`: see `insert`."""
     modifier.node_group = tree(body)
     modifier.show_expanded = False
@@ -65,10 +65,10 @@ def insert(
     """
     made = obj.thew.made
     made.armature_modifier = after.persistent_uid if after is not None else 0
-    dress(made_for(obj), body)
+    set_up(ensure_modifier(obj), body)
     if after is not None:
-        _place_behind(obj, made.modifier, chain_end(obj, by_id(obj, made.armature_modifier)).persistent_uid)
-    return by_id(obj, made.modifier)
+        _place_behind(obj, made.modifier, chain_end(obj, modifier_by_id(obj, made.armature_modifier)).persistent_uid)
+    return modifier_by_id(obj, made.modifier)
 
 
 def insert_first(obj: bpy.types.Object) -> bpy.types.Modifier:
@@ -76,21 +76,21 @@ def insert_first(obj: bpy.types.Object) -> bpy.types.Modifier:
 
     Raises a `Refusal` where Blender does not allow that place, and leaves no trace.
     """
-    new = by_id(obj, obj.thew.made.modifier) is None
-    made_for(obj)
+    new = modifier_by_id(obj, obj.thew.made.modifier) is None
+    ensure_modifier(obj)
     try:
         obj.modifiers.move(_index(obj, obj.thew.made.modifier), 0)
     except RuntimeError as error:
-        refusal = no_place(obj)
+        refusal = no_place_refusal(obj)
         if new:
             remove(obj)
         raise refusal from error
-    modifier = by_id(obj, obj.thew.made.modifier)
-    dress(modifier)
+    modifier = modifier_by_id(obj, obj.thew.made.modifier)
+    set_up(modifier)
     return modifier
 
 
-def no_place(obj: bpy.types.Object) -> Refusal:
+def no_place_refusal(obj: bpy.types.Object) -> Refusal:
     """Returns the refusal for an object whose stack has no place for our deformer."""
     later = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
     which = f"The modifier “{later[0].name}”" if later else "A modifier"
@@ -107,20 +107,20 @@ def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
     try:
         _place_behind(obj, trial, wanted)
     except RuntimeError as error:
-        raise no_place(obj) from error
+        raise no_place_refusal(obj) from error
     finally:
-        obj.modifiers.remove(by_id(obj, trial))
-        if by_id(obj, active) is not None:
-            obj.modifiers.active = by_id(obj, active)
+        obj.modifiers.remove(modifier_by_id(obj, trial))
+        if modifier_by_id(obj, active) is not None:
+            obj.modifiers.active = modifier_by_id(obj, active)
 
 
 #: Modifiers that only the Armature modifier, of all deforming ones, may stand before.
 ORIGINAL_DATA = {"SOFT_BODY", "MULTIRES", "PARTICLE_SYSTEM", "COLLISION"}
 
 
-def parts_chain(obj: bpy.types.Object) -> bool:
+def splits_chain(obj: bpy.types.Object) -> bool:
     """Returns whether Thew's modifier parts Armature modifiers that Blender would otherwise evaluate as one."""
-    mine, armature = by_id(obj, obj.thew.made.modifier), by_id(obj, obj.thew.made.armature_modifier)
+    mine, armature = modifier_by_id(obj, obj.thew.made.modifier), modifier_by_id(obj, obj.thew.made.armature_modifier)
     if mine is None or armature is None or armature.type != "ARMATURE":
         return False
     return (
@@ -140,19 +140,19 @@ def _index(obj: bpy.types.Object, uid: int) -> int:
     return next(i for i, m in enumerate(obj.modifiers) if m.persistent_uid == uid)
 
 
-def is_former(obj: bpy.types.Object) -> bool:
+def is_former_flesh(obj: bpy.types.Object) -> bool:
     """Returns whether the object's flesh was made by an earlier version, whose modifier showed the shape itself."""
-    mine = by_id(obj, obj.thew.made.modifier)
-    mark = mine.node_group.get(MARK, 0) if mine is not None and mine.node_group is not None else 0
-    return isinstance(mark, int) and 0 < mark < PLACED
+    mine = modifier_by_id(obj, obj.thew.made.modifier)
+    mark = mine.node_group.get(TREE_MARK, 0) if mine is not None and mine.node_group is not None else 0
+    return isinstance(mark, int) and 0 < mark < FIRST_PLACED_LAYOUT
 
 
 def migrate(obj: bpy.types.Object) -> None:
     """Moves a modifier of an earlier version behind the Armature modifier, which is switched on again."""
     found = armature_modifier(obj)
     if found is not None:
-        put_back(obj, found.persistent_uid)
-        insert(obj, by_id(obj, obj.thew.made.armature_modifier))
+        restore(obj, found.persistent_uid)
+        insert(obj, modifier_by_id(obj, obj.thew.made.armature_modifier))
     remove_attributes(obj)
     _remove_unused_trees()
 
@@ -160,18 +160,18 @@ def migrate(obj: bpy.types.Object) -> None:
 def remove(obj: bpy.types.Object) -> None:
     """Removes Thew's modifier, its copies and attributes, and restores every switched modifier."""
     made = obj.thew.made
-    for modifier in ours(obj):
+    for modifier in thew_modifiers(obj):
         obj.modifiers.remove(modifier)
     for uid in noted_ids(obj):
-        put_back(obj, uid)
-    active = by_id(obj, made.found_active)
+        restore(obj, uid)
+    active = modifier_by_id(obj, made.found_active)
     if active is not None:
         obj.modifiers.active = active
     remove_attributes(obj)
     _remove_unused_trees()
 
 
-def ours(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+def thew_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
     """Returns all of Thew's modifiers of an object: the noted one, and those with a node tree of ours, such as copies."""
     made = obj.thew.made
     return [
@@ -179,24 +179,24 @@ def ours(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
     ]
 
 
-def adopt(obj: bpy.types.Object) -> None:
+def note_modifier(obj: bpy.types.Object) -> None:
     """Notes Thew's modifier again where the noted id leads nowhere."""
-    made, found = obj.thew.made, ours(obj)
-    if found and by_id(obj, made.modifier) is None:
+    made, found = obj.thew.made, thew_modifiers(obj)
+    if found and modifier_by_id(obj, made.modifier) is None:
         made.modifier = found[0].persistent_uid
 
 
 def is_tree(group: bpy.types.NodeTree | None) -> bool:
     """Returns whether a node tree was made here."""
-    return group is not None and MARK in group.keys()
+    return group is not None and TREE_MARK in group.keys()
 
 
-def renew(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> None:
+def renew_tree(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> None:
     """Gives the object's modifier the present node tree; an unused tree of another version is removed.
 
     `body`: the body that the object rides on.
     """
-    mine = by_id(obj, obj.thew.made.modifier)
+    mine = modifier_by_id(obj, obj.thew.made.modifier)
     if mine is None or mine.type != "NODES":
         return
     old, new = mine.node_group, tree(body)
@@ -204,34 +204,34 @@ def renew(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> None:
         return
     mine.node_group = new
     # An unmarked tree in our modifier is ours too, unless it has an artist's name.
-    unmarked = old is not None and MARK not in old.keys() and old.name.split(".")[0] == NAME
+    unmarked = old is not None and TREE_MARK not in old.keys() and old.name.split(".")[0] == NAME
     if unmarked and old.users == 0 and old.library is None:
         bpy.data.node_groups.remove(old)
     _remove_unused_trees()
 
 
 def _remove_unused_trees() -> None:
-    for group in [g for g in bpy.data.node_groups if MARK in g.keys() and g.users == 0 and g.library is None]:
+    for group in [g for g in bpy.data.node_groups if TREE_MARK in g.keys() and g.users == 0 and g.library is None]:
         bpy.data.node_groups.remove(group)
 
 
 def tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
     """Returns the node tree, made if the file has none; `body`: the tree for its riders."""
-    layout = LAYOUT if body is None else RIDING
+    layout = TREE_LAYOUT if body is None else RIDER_LAYOUT
     for group in bpy.data.node_groups:
-        if group.get(MARK) == layout and group.library is None and (body is None or ridden(group) == body):
+        if group.get(TREE_MARK) == layout and group.library is None and (body is None or ridden_body(group) == body):
             return group
     return make_tree(body)
 
 
-def ridden(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
+def ridden_body(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
     """Returns the body whose space a tree for riders uses."""
-    node = group.nodes.get(SPACE) if group is not None else None
+    node = group.nodes.get(BODY_NODE) if group is not None else None
     return node.inputs["Object"].default_value if node is not None else None
 
 
 #: Name of the node that refers to the body, in a tree for riders.
-SPACE = "Body"
+BODY_NODE = "Body"
 
 
 def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
@@ -240,7 +240,7 @@ def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
     `body`: offsets are in the object space of that object, wherever both stand at the moment.
     """
     group = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
-    group[MARK] = LAYOUT if body is None else RIDING
+    group[TREE_MARK] = TREE_LAYOUT if body is None else RIDER_LAYOUT
     group.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
     group.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
     nodes, links = group.nodes, group.links
@@ -264,7 +264,7 @@ def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
     move = place("GeometryNodeSetPosition", 300, 100)
     links.new(now.outputs["Frame"], same.inputs[0])
     links.new(frame.outputs["Attribute"], same.inputs[1])
-    same.inputs["Epsilon"].default_value = SAME_FRAME
+    same.inputs["Epsilon"].default_value = FRAME_TOLERANCE
     links.new(same.outputs[0], both.inputs[0])
     links.new(frame.outputs["Exists"], both.inputs[1])
     links.new(source.outputs[0], move.inputs["Geometry"])
@@ -272,7 +272,7 @@ def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
     vector = offset.outputs["Attribute"]
     if body is not None:
         space, turn = place("GeometryNodeObjectInfo", 0, -500), place("FunctionNodeTransformDirection", 200, -300)
-        space.name, space.transform_space = SPACE, "RELATIVE"
+        space.name, space.transform_space = BODY_NODE, "RELATIVE"
         space.inputs["Object"].default_value = body
         links.new(vector, turn.inputs["Direction"])
         links.new(space.outputs["Transform"], turn.inputs["Transform"])
@@ -293,13 +293,13 @@ def write(mesh: bpy.types.Mesh, offsets: np.ndarray, frame: float) -> None:
     """Writes the vertices' offsets (float32[n, 3], object space) for a frame, as Scene Time counts it."""
     for name, kind in ((OFFSET, "FLOAT_VECTOR"), (FRAME, "FLOAT")):
         if name not in mesh.attributes:
-            with same_active(mesh):
+            with keep_active_attribute(mesh):
                 mesh.attributes.new(name, kind, "POINT")
     mesh.attributes[OFFSET].data.foreach_set("vector", np.ascontiguousarray(offsets, dtype=np.float32).ravel())
     mesh.attributes[FRAME].data.foreach_set("value", np.full(len(offsets), frame, dtype=np.float32))
 
 
-def written(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
+def written_offsets(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
     """Returns the offsets float32[n, 3] in the mesh, and their frame; None where it has none."""
     offset, frame = (mesh.attributes.get(name) for name in ATTRIBUTES)
     if offset is None or frame is None or not len(offset.data):
@@ -310,8 +310,8 @@ def written(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
 def remove_attributes(obj: bpy.types.Object) -> None:
     """Removes every attribute with which Thew shows flesh."""
     attributes = obj.data.attributes
-    with same_active(obj.data, obj.thew.made.found_attribute):
-        for name in (*ATTRIBUTES, *FORMER):
+    with keep_active_attribute(obj.data, obj.thew.made.found_attribute):
+        for name in (*ATTRIBUTES, *FORMER_ATTRIBUTES):
             attribute = attributes.get(name)
             if attribute is not None:
                 attributes.remove(attribute)

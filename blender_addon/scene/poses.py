@@ -24,7 +24,7 @@ from ..logic.tasks import Progress, Task
 from ..saved import timing
 from . import animation, colliders, rig_controls, windows
 from .mesh import numbers
-from .plain import plain
+from .plain_meshes import without_thew
 from .reading import Subject, armature_modifier
 
 
@@ -40,7 +40,7 @@ class Pose:
 
 
 @dataclass(frozen=True)
-class Before:
+class LeadPoses:
     """Poses before a range of frames."""
 
     maps: np.ndarray  # [l, b, 4, 4] T_b
@@ -63,13 +63,13 @@ class Motion:
     raw: np.ndarray  # float32[f, 16 B + 32] as Blender gave them: all poses, the armature's and the mesh's matrix
     digest: bytes
     controls: np.ndarray  # [f, r] of every rig
-    moving: tuple  # their keys and drivers: see `rig_controls.moving`
+    moving: tuple  # their keys and drivers: see `rig_controls.control_animation`
     marked: tuple[int, int] | None = None  # frames over which the artist marked the armature's action as a cycle
     colliders: Colliders = field(default_factory=Colliders)  # what the flesh collides with
-    before: Before | None = None  # poses that lead to it; None: not read
+    before: LeadPoses | None = None  # poses that lead to it; None: not read
 
     @property
-    def led(self) -> int:
+    def lead_length(self) -> int:
         """Returns the number of frames that were read before it."""
         return 0 if self.before is None else len(self.before)
 
@@ -83,18 +83,18 @@ class Motion:
         if raw.shape != then.shape:
             return True
         near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of np.allclose's tolerance
-        return not near.all() or self.controlled(obj, frame, depsgraph)
+        return not near.all() or self.controls_differ(obj, frame, depsgraph)
 
-    def displaced(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
+    def displaced_collider(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
         """Returns the name, in quotes, of a collider that is not where it was read at `frame`; "" if all are."""
-        return colliders.differs(self.colliders, frame - self.start, depsgraph) if self.colliders.each else ""
+        return colliders.moved_collider(self.colliders, frame - self.start, depsgraph) if self.colliders.each else ""
 
-    def controlled(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+    def controls_differ(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Returns whether a keyed or driven control differs from its value read at `frame`."""
         if not self.moving:
             return False
         then = self.controls[frame - self.start]
-        moved = rig_controls.animated(obj)
+        moved = rig_controls.are_animated(obj)
         if len(moved) != len(then):
             return True
         now = rig_controls.evaluated_controls(obj, depsgraph)
@@ -102,26 +102,26 @@ class Motion:
 
 
 #: Above zero while frames are played to read them: the frame handlers then do nothing.
-busy = 0
+silence_depth = 0
 
 
 #: Seconds of reading before the window gets its turn: less is slower in total, three times as much is felt.
-SLICE = 0.1
+SLICE_TIME = 0.1
 
 
 @contextmanager
-def playing() -> Iterator[None]:
+def silence_handlers() -> Iterator[None]:
     """Silences the frame handlers within the context."""
-    global busy
-    busy += 1
+    global silence_depth
+    silence_depth += 1
     try:
         yield
     finally:
-        busy -= 1
+        silence_depth -= 1
 
 
 @contextmanager
-def shown(objects: list[bpy.types.Object]) -> Iterator[None]:
+def show_hidden(objects: list[bpy.types.Object]) -> Iterator[None]:
     """Shows hidden objects within the context, so that they are evaluated."""
     before = [(obj, obj.hide_viewport, obj.hide_get()) for obj in objects]
     try:
@@ -201,7 +201,7 @@ class PoseReader:
         return Pose(maps, mesh, rig_controls.evaluated_controls(self.found.obj, depsgraph), raw)
 
 
-def played(
+def play_frames(
     scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], said: str,
     within: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Task:  # fmt: skip
@@ -210,10 +210,10 @@ def played(
     Returns the list of results `look(i, frame)`. `said`: progress text before the frame's number. `within()` is entered for each
     slice. So nobody notices that a playing animation was left between two of its frames.
     """
-    found, alone = [], windows.headless()
+    found, alone = [], windows.is_headless()
     while len(found) < len(frames):
-        here, part, until = scene.frame_current, scene.frame_subframe, time.monotonic() + SLICE
-        with playing():
+        here, part, until = scene.frame_current, scene.frame_subframe, time.monotonic() + SLICE_TIME
+        with silence_handlers():
             try:
                 with within():
                     over = False
@@ -232,15 +232,24 @@ def played(
 
 
 #: Modifiers that keep state from frame to frame or act on other objects: switching them off would be noticed.
-KEEPING = {"CLOTH", "SOFT_BODY", "PARTICLE_SYSTEM", "DYNAMIC_PAINT", "FLUID", "COLLISION", "SURFACE", "EXPLODE"}
+STATEFUL_MODIFIERS = {
+    "CLOTH",
+    "SOFT_BODY",
+    "PARTICLE_SYSTEM",
+    "DYNAMIC_PAINT",
+    "FLUID",
+    "COLLISION",
+    "SURFACE",
+    "EXPLODE",
+}
 
 
 @contextmanager
-def bare(objects: list[bpy.types.Object]) -> Iterator[None]:
+def without_modifiers(objects: list[bpy.types.Object]) -> Iterator[None]:
     """Switches off the meshes' modifiers within the context, as poses do not depend on them: a Subdivision Surface takes longer
     than all else.
     """
-    off = [m for obj in objects for m in obj.modifiers if m.show_viewport and m.type not in KEEPING]
+    off = [m for obj in objects for m in obj.modifiers if m.show_viewport and m.type not in STATEFUL_MODIFIERS]
     for modifier in off:
         modifier.show_viewport = False
     try:
@@ -250,16 +259,16 @@ def bare(objects: list[bpy.types.Object]) -> Iterator[None]:
             modifier.show_viewport = True
 
 
-class Wanted(NamedTuple):
+class MotionRequest(NamedTuple):
     """A character whose motion is to be read."""
 
     found: Subject
     bones: list[str]
     mesh_rest: np.ndarray  # [4, 4] the mesh's world matrix in the bind pose
-    asked: tuple[colliders.Asked, ...] = ()  # the colliders to read
+    asked: tuple[colliders.ColliderRequest, ...] = ()  # the colliders to read
 
 
-def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, lead: int = 0) -> Task:
+def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end: int, lead: int = 0) -> Task:
     """Builds a task that plays `start`..`end` and one more frame, once, and returns the `Motion` of each; the scene's frame is
     restored.
 
@@ -267,36 +276,36 @@ def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, 
     longer range has the same frames.
     """
     readers = [PoseReader(each.found, each.bones, each.mesh_rest) for each in wanted]
-    moving = [rig_controls.moving(each.found.obj) for each in wanted]
+    moving = [rig_controls.control_animation(each.found.obj) for each in wanted]
     objects = [obj for each in wanted for obj in (each.found.armature, each.found.obj)]
     skins = [each.found.obj for each in wanted]
     every = tuple(asked for each in wanted for asked in each.asked)
 
     def read(frames: range, meshes: list[bpy.types.Object]) -> Task:
-        things = colliders.Reader(every)
+        things = colliders.ColliderReader(every)
 
-        def look(_i: int, frame: int) -> list[Pose]:
+        def read_frame(_i: int, frame: int) -> list[Pose]:
             # Faults before the range are reported at its first frame, which the artist sees.
             things.look(view_layer.depsgraph, max(frame, start))
             return [reader.read(view_layer.depsgraph, frame) for reader in readers]
 
         @contextmanager
         def within() -> Iterator[None]:
-            with shown(objects), plain(skins), bare(meshes):
+            with show_hidden(objects), without_thew(skins), without_modifiers(meshes):
                 yield
 
-        poses = yield from played(scene, frames, look, "Reading frame", within)
+        poses = yield from play_frames(scene, frames, read_frame, "Reading frame", within)
         return poses, things
 
     frames, meshes = range(start - lead, end + 2), [] if every else skins
     poses, things = yield from read(frames, meshes)
-    if meshes and not (yield from hold(read, poses, frames, scene.frame_current)):
+    if meshes and not (yield from poses_hold(read, poses, frames, scene.frame_current)):
         poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
-    return [motion_of(each, scene, start, list(run), how, things.done(each.asked), lead) for each, how, run in kept]
+    return [motion_of(each, scene, start, list(run), how, things.result(each.asked), lead) for each, how, run in kept]
 
 
-def hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
+def poses_hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
     """Returns whether poses read without modifiers are the true ones: a constraint may depend on the shape of a mesh.
 
     Compares them at the frame `here`, which the artist sees, or at the first one.
@@ -308,16 +317,16 @@ def hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: r
 
 def read_motion(
     found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
-    asked: tuple[colliders.Asked, ...] = (), lead: int = 0,
+    asked: tuple[colliders.ColliderRequest, ...] = (), lead: int = 0,
 ) -> Task:  # fmt: skip
     """Builds the same task for one character: returns its `Motion`. `asked`: the colliders to read."""
-    wanted = Wanted(found, bones, mesh_rest, asked)
+    wanted = MotionRequest(found, bones, mesh_rest, asked)
     (motion,) = yield from read_motions([wanted], scene, view_layer, start, end, lead)
     return motion
 
 
 def motion_of(
-    wanted: Wanted,
+    wanted: MotionRequest,
     scene: bpy.types.Scene,
     start: int,
     poses: list[Pose],
@@ -328,17 +337,17 @@ def motion_of(
     """Builds the motion through `poses`, `lead` of them before the frame `start`."""
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
     raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
-    before = Before(maps[:lead], controls[:lead], collided)
+    before = LeadPoses(maps[:lead], controls[:lead], collided)
     if lead:
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
-        collided = collided.picked(np.arange(lead, lead + len(maps)))
+        collided = collided.at_poses(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.found, scene)
     return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before)
 
 
 def marked_cycle(found: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:
     """Returns first and last frame of the armature's action in `scene`, if the artist marked it as a cycle."""
-    played = animation.playing(found.armature)
+    played = animation.played_action(found.armature)
     if played is None or not played.plain or not (played.action.use_frame_range and played.action.use_cyclic):
         return None
     start, end = (timing.frame_at(scene, time) for time in (played.action.frame_start, played.action.frame_end))

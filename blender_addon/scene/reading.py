@@ -16,7 +16,7 @@ from ..logic.names import describe
 from . import animation, reading, stack
 
 #: Modifiers that may make or remove vertices: refused before the Armature modifier.
-REBUILDING = {
+REBUILDING_MODIFIERS = {
     "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "EXPLODE", "FLUID", "MASK", "MESH_TO_VOLUME", "MIRROR",
     "MULTIRES", "OCEAN", "PARTICLE_INSTANCE", "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE",
     "VOLUME_TO_MESH", "WELD", "WIREFRAME",
@@ -31,18 +31,18 @@ class Subject:
     armature: bpy.types.Object
     modifier: bpy.types.ArmatureModifier
 
-    def before(self) -> list[bpy.types.Modifier]:
+    def modifiers_before(self) -> list[bpy.types.Modifier]:
         """Returns the modifiers before the Armature modifier that the artist has on, Thew's own left out."""
         found = []
         for modifier in self.obj.modifiers:
             if modifier.persistent_uid == self.modifier.persistent_uid:
                 break
             mine = modifier.persistent_uid == self.obj.thew.made.modifier
-            if not mine and any(stack.shown(self.obj, modifier)):
+            if not mine and any(stack.artist_switches(self.obj, modifier)):
                 found.append(modifier)
         return found
 
-    def posing(self) -> set[int]:
+    def posing_modifiers(self) -> set[int]:
         """Returns the ids of the Armature modifier and of those chained to it."""
         last, found = stack.chain_end(self.obj, self.modifier).persistent_uid, set()
         for modifier in self.obj.modifiers:
@@ -145,23 +145,23 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
             "frame: clear its animation"
         )
     found = Subject(obj, armature, modifier)
-    for other in found.before():
-        if other.type in REBUILDING:
+    for other in found.modifiers_before():
+        if other.type in REBUILDING_MODIFIERS:
             raise Refusal(
-                f"The modifier “{other.name}” of {name} makes or removes vertices before the Armature modifier: {rid_of(other)}"
+                f"The modifier “{other.name}” of {name} makes or removes vertices before the Armature modifier: {modifier_remedy(other)}"
             )
     return found
 
 
 #: Modifiers that, behind the Armature modifier, leave the skin in place except for bends between its vertices.
-MOVABLE = {"EDGE_SPLIT", "SUBSURF", "TRIANGULATE"}
+MOVABLE_MODIFIERS = {"EDGE_SPLIT", "SUBSURF", "TRIANGULATE"}
 
 
-def rid_of(modifier: bpy.types.Modifier) -> str:
+def modifier_remedy(modifier: bpy.types.Modifier) -> str:
     """Returns the remedy for a modifier that may not stand before the Armature modifier."""
     keyed = modifier.id_data.data.shape_keys is not None
     apply = "apply it" + (" (Blender does so where there are no shape keys)" if keyed else "")
-    return f"{apply}, or move it below the Armature modifier" if modifier.type in MOVABLE else apply
+    return f"{apply}, or move it below the Armature modifier" if modifier.type in MOVABLE_MODIFIERS else apply
 
 
 def view_layer(scene: bpy.types.Scene) -> bpy.types.ViewLayer:

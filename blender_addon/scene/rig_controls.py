@@ -31,7 +31,7 @@ def rig_of_path(obj: bpy.types.Object, path: str) -> int:
     return obj.thew.rigs.find(bpy.utils.unescape_identifier(match[2]))
 
 
-def animated(obj: bpy.types.Object) -> tuple[bool, ...]:
+def are_animated(obj: bpy.types.Object) -> tuple[bool, ...]:
     """Returns for each of the object's rigs whether its control is keyed or driven."""
     count, data = len(obj.thew.rigs), obj.animation_data
     if count == 0 or data is None:
@@ -44,7 +44,7 @@ def evaluated_controls(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) ->
     """Returns the present control of every rig, float64[r]: evaluated where it is animated, else set by hand."""
     rigs = obj.thew.rigs
     controls = np.array([rig.control for rig in rigs], dtype=np.float64)
-    moved = animated(obj)
+    moved = are_animated(obj)
     if any(moved):
         evaluated = obj.evaluated_get(depsgraph).thew.rigs
         for i, is_moved in enumerate(moved):
@@ -70,7 +70,7 @@ def broken_drivers(obj: bpy.types.Object) -> dict[int, str]:
             for target in variable.targets:
                 if target.id is None:
                     found[index] = f"The driver of the rig “{name}” has lost its object: make the driver again"
-                elif lost_bone(target):
+                elif is_bone_lost(target):
                     found[index] = (
                         f"The driver of the rig “{name}” looks for the bone “{target.bone_target}”, which is gone from "
                         f"{describe(target.id)}: make the driver again"
@@ -80,14 +80,14 @@ def broken_drivers(obj: bpy.types.Object) -> dict[int, str]:
     return found
 
 
-def lost_bone(target: bpy.types.DriverTarget) -> bool:
+def is_bone_lost(target: bpy.types.DriverTarget) -> bool:
     """Returns whether a driver's target names a bone that its armature does not have."""
     return bool(target.bone_target) and target.id.type == "ARMATURE" and target.bone_target not in target.id.pose.bones
 
 
-def moving(obj: bpy.types.Object) -> tuple:
+def control_animation(obj: bpy.types.Object) -> tuple:
     """Returns a fingerprint of the keys and drivers of the rigs' controls, for comparison; () without any."""
-    moved = animated(obj)
+    moved = are_animated(obj)
     if not any(moved):
         return ()
     data = obj.animation_data

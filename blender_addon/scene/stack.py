@@ -9,7 +9,7 @@ from __future__ import annotations
 import bpy
 
 
-def by_id(obj: bpy.types.Object, uid: int) -> bpy.types.Modifier | None:
+def modifier_by_id(obj: bpy.types.Object, uid: int) -> bpy.types.Modifier | None:
     """Returns the modifier with that persistent id."""
     return next((m for m in obj.modifiers if uid and m.persistent_uid == uid), None)
 
@@ -20,38 +20,38 @@ def switch_off(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
     if modifier.persistent_uid not in noted_ids(obj):
         note = f"{modifier.persistent_uid}:{int(modifier.show_viewport)}:{int(modifier.show_render)}"
         made.found = f"{made.found} {note}".strip()
-    set_shown(modifier, False, False)
+    set_switches(modifier, False, False)
 
 
-def put_back(obj: bpy.types.Object, uid: int) -> None:
+def restore(obj: bpy.types.Object, uid: int) -> None:
     """Restores a modifier's former state and drops the note."""
     made = obj.thew.made
     kept = []
-    for noted, viewport, render in _noted(obj):
+    for noted, viewport, render in _noted_switches(obj):
         if noted != uid:
             kept.append(f"{noted}:{viewport}:{render}")
             continue
-        modifier = by_id(obj, uid)
+        modifier = modifier_by_id(obj, uid)
         if modifier is not None:
-            set_shown(modifier, bool(viewport), bool(render))
+            set_switches(modifier, bool(viewport), bool(render))
     made.found = " ".join(kept)
 
 
 def noted_ids(obj: bpy.types.Object) -> list[int]:
     """Returns the persistent ids of the modifiers that Thew switched off."""
-    return [uid for uid, _, _ in _noted(obj)]
+    return [uid for uid, _, _ in _noted_switches(obj)]
 
 
-def _noted(obj: bpy.types.Object) -> list[tuple[int, int, int]]:
+def _noted_switches(obj: bpy.types.Object) -> list[tuple[int, int, int]]:
     """Returns (id, viewport, render) of the modifiers that Thew switched off; unreadable parts of a damaged note are left out."""
     entries = (entry.split(":") for entry in obj.thew.made.found.split())
     numbers = (entry for entry in entries if len(entry) == 3 and all(part.isdecimal() for part in entry))
     return [(int(uid), int(viewport), int(render)) for uid, viewport, render in numbers]
 
 
-def shown(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> tuple[bool, bool]:
+def artist_switches(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> tuple[bool, bool]:
     """Returns the artist's switches of a modifier, (viewport, render), even if Thew has switched it off."""
-    for uid, viewport, render in _noted(obj):
+    for uid, viewport, render in _noted_switches(obj):
         if uid == modifier.persistent_uid:
             return bool(viewport), bool(render)
     return modifier.show_viewport, modifier.show_render
@@ -72,7 +72,7 @@ def chain_end(obj: bpy.types.Object, armature: bpy.types.ArmatureModifier) -> bp
     return armature
 
 
-def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> None:
+def set_switches(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> None:
     """Sets both switches, and touches only those that differ (each touch re-evaluates the object)."""
     if modifier.show_viewport != viewport:
         modifier.show_viewport = viewport
@@ -80,7 +80,7 @@ def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> Non
         modifier.show_render = render
 
 
-def held(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> list[bpy.types.Modifier]:
+def modifiers_in_bake(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> list[bpy.types.Modifier]:
     """Returns the modifiers whose effect the keys of a bake hold, and which must not act while it plays.
 
     In posed space these are all up to the Armature modifier and those chained to it; in rest space those before it that are not
@@ -90,7 +90,11 @@ def held(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> lis
     last = chain_end(obj, armature).persistent_uid
     for modifier in obj.modifiers:
         uid = modifier.persistent_uid
-        if any(shown(obj, modifier)) and uid != made.modifier and (space == "POSED" or modifier.type != "ARMATURE"):
+        if (
+            any(artist_switches(obj, modifier))
+            and uid != made.modifier
+            and (space == "POSED" or modifier.type != "ARMATURE")
+        ):
             found.append(modifier)
         if uid == last:
             break

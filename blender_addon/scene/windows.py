@@ -6,17 +6,17 @@ from __future__ import annotations
 import bpy
 
 
-def headless() -> bool:
+def is_headless() -> bool:
     """Returns whether Blender has no window, and so no timer that ticks."""
     return bpy.app.background
 
 
-def playing() -> bool:
+def is_playing() -> bool:
     """Returns whether a window plays the animation."""
     return any(window.screen.is_animation_playing for window in bpy.context.window_manager.windows)
 
 
-def stroking() -> bool:
+def is_stroking() -> bool:
     """Returns whether a brush is on the mesh in some window: its paint is read when the stroke ends."""
     windows = bpy.context.window_manager.windows
     return any(running.bl_idname.startswith("PAINT_OT") for window in windows for running in window.modal_operators)

@@ -13,7 +13,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.keys import key_name, key_points
 from ..logic.names import describe
-from .animation import curves_in, disturbed, drop_action, drop_empty_action
+from .animation import curves_in, disturbance, drop_action, drop_empty_action
 from .mesh import key_positions
 
 
@@ -40,7 +40,7 @@ def check_bakeable(obj: bpy.types.Object) -> None:
     keys = obj.data.shape_keys
     animation = keys.animation_data if keys is not None else None
     action = animation.action if animation is not None else None
-    why = disturbed(animation)
+    why = disturbance(animation)
     if why:
         raise Refusal(f"Keys of {describe(obj)} would not play as baked: its shape keys {why}")
     if action is not None and (action.library is not None or action.override_library is not None):
@@ -77,7 +77,7 @@ def write_keys(obj: bpy.types.Object, start: int, stretch: float, offsets: np.nd
         names.append(key.name)
         key.relative_key = keys.reference_key
         key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
-    write_curves(keys, names, times_of(len(names), start, stretch))
+    write_curves(keys, names, key_curves(len(names), start, stretch))
 
 
 def discard_keys(obj: bpy.types.Object, made: dict) -> None:
@@ -111,16 +111,16 @@ def rename(keys: bpy.types.Key, names: list[str], wanted: list[str]) -> list[str
 
 
 #: Points of a curve: times and values.
-Points = list[tuple[float, float]]
+CurvePoints = list[tuple[float, float]]
 
 
-def times_of(count: int, start: int, stretch: float) -> list[Points]:
+def key_curves(count: int, start: int, stretch: float) -> list[CurvePoints]:
     """Returns the curves of `count` keys, one a frame: on at its frame, off at its neighbours."""
     last = start + count - 1
     return [[(stretch * at, value) for at, value in key_points(start + i, start, last)] for i in range(count)]
 
 
-def write_curves(keys: bpy.types.Key, names: list[str], every: list[Points]) -> None:
+def write_curves(keys: bpy.types.Key, names: list[str], every: list[CurvePoints]) -> None:
     """Animates each key through its points, linear between, constant outside."""
     # Keys deleted by hand leave their curves behind.
     drop_curves(keys, names)

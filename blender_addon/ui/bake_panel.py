@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..bake import baking, export_check
 from ..logic.errors import sentence
 from .layouts import draw_text
-from .places import draw_range
+from .panel_places import draw_range
 
 
 def draw_bake(layout, context, obj, width: int) -> None:
@@ -47,7 +47,7 @@ def draw_remarks(layout, obj, scene, width: int) -> None:
     column = layout.column(align=True)
     space = "rest" if made.baked_space == "REST" else "posed"
     draw_text(column, f"Keys of {made.baked_start} to {made.baked_end}, in {space} space", width, icon="INFO")
-    for remark in (baking.unbaked(made, scene), baking.missed(made.baked_miss)):
+    for remark in (baking.unbaked_frames_remark(made, scene), baking.miss_remark(made.baked_miss)):
         if remark:
             draw_text(column, sentence(remark), width)
     for warning in export_check.check(obj):

@@ -5,27 +5,27 @@ from __future__ import annotations
 
 from ..live import contact as live_contact
 from ..live import validity
-from ..live.flesh import NOTHING
+from ..live.flesh import NO_COLLIDERS
 from ..live.session import register as fleshes
 from ..logic import contact
-from ..logic.contact import NAMED
-from ..logic.sentences import listed, plural
-from ..scene import colliders, groups, ignored
+from ..logic.contact import MAX_NAMED_PAIRS
+from ..logic.sentences import join_words, plural
+from ..scene import colliders, contact_exclusions, groups
 from .layouts import draw_text
 
 
 def draw_switch(layout, obj) -> None:
     """Draws the switch in the foldout's header."""
     row = layout.row()
-    row.active = obj.thew.method in contact.METHODS
+    row.active = obj.thew.method in contact.CONTACT_METHODS
     row.prop(obj.thew, "use_contact", text="")
 
 
 def draw_contact(layout, context, obj, width: int) -> None:
     """Draws the contact settings, greyed out where the method has no contact. Messages stand below the settings, which never move."""
     settings = obj.thew
-    can = settings.method in contact.METHODS
-    parted = settings.method == contact.PARTED
+    can = settings.method in contact.CONTACT_METHODS
+    parted = settings.method == contact.SURFACE_METHOD
     body = layout.column()
     body.enabled = can
     body.active = can and settings.use_contact
@@ -45,70 +45,74 @@ def draw_contact(layout, context, obj, width: int) -> None:
     rubs.prop(settings, "contact_friction")
     row = body.row()
     row.active = touches
-    name, there = ignored.asked(obj)
+    name, there = contact_exclusions.chosen_group(obj)
     row.alert = bool(name) and not there
     row.prop_search(settings, "contact_ignore", obj, "vertex_groups")
     body.prop(settings, "show_contacts")
     told = layout.column(align=True)
     if not can:
-        draw_text(told, contact.UNTOUCHABLE, width, icon="INFO")
+        draw_text(told, contact.NO_CONTACT_NOTE, width, icon="INFO")
     if parted:
-        draw_text(told, contact.ON_THE_SURFACE, width, icon="INFO")
+        draw_text(told, contact.SURFACE_ONLY_NOTE, width, icon="INFO")
     if settings.use_contact:
-        tell_colliders(told, context, obj, width)
-        tell_others(told, context, obj, width)
-    flesh = fleshes.known(obj)
+        list_colliders(told, context, obj, width)
+        list_others(told, context, obj, width)
+    flesh = fleshes.known_state(obj)
     if flesh is not None and can and settings.use_contact:
         draw_touched(layout.column(align=True), context, obj, flesh, width)
 
 
 def draw_touched(column, context, obj, flesh, width: int) -> None:
     """Draws what touched in the present clip. Later changes of the settings are not part of it."""
-    notes = live_contact.touched(flesh)
-    if notes and not obj.thew.made.shows_bake and validity.outdated(obj, context.scene, flesh):
+    notes = live_contact.touch_remarks(flesh)
+    if notes and not obj.thew.made.shows_bake and validity.is_outdated(obj, context.scene, flesh):
         draw_text(column, "As of the last simulation; something was changed since:", width, icon="INFO")
     for note in notes:
         draw_text(column, note, width)
 
 
-def tell_colliders(column, context, obj, width: int) -> None:
+def list_colliders(column, context, obj, width: int) -> None:
     """Lists the objects with which the flesh collides."""
     if not obj.thew.use_colliders:
         return
-    asked, flesh = colliders.asked(obj, context.scene), fleshes.known(obj)
-    read = NOTHING if flesh is None or flesh.motion is None else flesh.motion.colliders
-    wrong = colliders.left_out(read, asked)
+    asked, flesh = colliders.requested_colliders(obj, context.scene), fleshes.known_state(obj)
+    read = NO_COLLIDERS if flesh is None or flesh.motion is None else flesh.motion.colliders
+    wrong = colliders.unread_keys(read, asked)
     names = [each.key[0] for each in asked if each.key not in wrong]
     if names:
-        draw_text(column, f"With {named(names)}", width)
+        draw_text(column, f"With {names_text(names)}", width)
     elif not asked:
-        draw_text(column, nothing(obj, context.scene), width)
+        draw_text(column, no_partner_text(obj, context.scene), width)
     for problem in read.problems:
         if any(f"“{name}”" in problem for name, _ in wrong):
             draw_text(column, problem, width, icon="ERROR")
 
 
-def nothing(obj, scene) -> str:
+def no_partner_text(obj, scene) -> str:
     """Returns the sentence that the flesh collides with nothing, and why."""
     where = "Nothing in the scene" if obj.thew.collider_collection is None else "Nothing in this collection"
-    why = colliders.idle(obj, scene)
+    why = colliders.idle_reasons(obj, scene)
     if not why:
         return f"{where} has Collision physics (Physics Properties > Collision)"
-    more = [plural(len(why) - NAMED, "other takes", "others take") + " no part"] if len(why) > NAMED else []
-    return f"{where} collides: {listed([*why[:NAMED], *more])}"
+    more = (
+        [plural(len(why) - MAX_NAMED_PAIRS, "other takes", "others take") + " no part"]
+        if len(why) > MAX_NAMED_PAIRS
+        else []
+    )
+    return f"{where} collides: {join_words([*why[:MAX_NAMED_PAIRS], *more])}"
 
 
-def tell_others(column, context, obj, width: int) -> None:
+def list_others(column, context, obj, width: int) -> None:
     """Lists the objects with which the flesh is simulated."""
     settings = obj.thew
     if not settings.use_other_flesh:
         return
     names = [other.name for other in groups.others(obj, context.scene)]
-    text = f"With {named(names)}" if names else "Switch Contact and Other Flesh on in another character, too"
-    draw_text(column, text if settings.method in contact.TOGETHER else contact.ALONE, width)
+    text = f"With {names_text(names)}" if names else "Switch Contact and Other Flesh on in another character, too"
+    draw_text(column, text if settings.method in contact.JOINT_METHODS else contact.NO_OTHER_FLESH_NOTE, width)
 
 
-def named(names: list[str]) -> str:
-    """Returns the first `NAMED` names in quotes, and the number of the others."""
-    more = [plural(len(names) - NAMED, "other")] if len(names) > NAMED else []
-    return listed([*(f"“{name}”" for name in names[:NAMED]), *more])
+def names_text(names: list[str]) -> str:
+    """Returns the first `MAX_NAMED_PAIRS` names in quotes, and the number of the others."""
+    more = [plural(len(names) - MAX_NAMED_PAIRS, "other")] if len(names) > MAX_NAMED_PAIRS else []
+    return join_words([*(f"“{name}”" for name in names[:MAX_NAMED_PAIRS]), *more])

@@ -7,10 +7,10 @@ import bpy
 
 from ..bake import export_check
 from ..logic.errors import sentence
-from .layouts import draw_text, letters
+from .layouts import draw_text, letters_per_line
 
 #: Prefixes of the operators that export whole characters.
-EXPORTERS = (
+EXPORTER_PREFIXES = (
     "EXPORT_SCENE_OT_",  # glTF, FBX
     "WM_OT_fbx_export",
     "WM_OT_usd_export",
@@ -20,13 +20,13 @@ EXPORTERS = (
 
 
 #: Characters in a line of the menu. Lines of 45 to 75 are read best.
-MENU = 60
+MENU_WIDTH = 60
 
 
 def exporter_of(context) -> str:
     """Returns the exporter that the file browser works for, or ""."""
     operator = getattr(context.space_data, "active_operator", None)
-    return operator.bl_idname if operator is not None and operator.bl_idname.startswith(EXPORTERS) else ""
+    return operator.bl_idname if operator is not None and operator.bl_idname.startswith(EXPORTER_PREFIXES) else ""
 
 
 class THEW_PT_export(bpy.types.Panel):
@@ -43,7 +43,7 @@ class THEW_PT_export(bpy.types.Panel):
     def draw(self, context):
         column = self.layout.column(align=True)
         for text in export_check.check_all(context.scene.objects, exporter_of(context)):
-            draw_text(column, sentence(text), letters(context), icon="ERROR")
+            draw_text(column, sentence(text), letters_per_line(context), icon="ERROR")
 
 
 def draw_menu(self, context):
@@ -51,7 +51,7 @@ def draw_menu(self, context):
     sentences = export_check.check_all(context.scene.objects)
     if sentences:
         self.layout.separator()
-        draw_text(self.layout.column(align=True), f"Thew: {sentence(sentences[0])}", MENU, icon="ERROR")
+        draw_text(self.layout.column(align=True), f"Thew: {sentence(sentences[0])}", MENU_WIDTH, icon="ERROR")
 
 
 def register() -> None:

@@ -13,7 +13,7 @@ from ..saved import keyframed as saved
 from ..scene import keyframe_times
 from .bake_panel import draw_keys, draw_remarks
 from .layouts import HEALTH_ICONS, buttons, draw_text
-from .places import draw_notes, draw_range, foldout, panels
+from .panel_places import draw_notes, draw_range, foldout, panels
 
 KIND_ICONS = {"EXACT": "KEYFRAME_HLT", "NEAR": "KEYFRAME", "GROUP": "GROUP_VERTEX"}
 
@@ -115,7 +115,7 @@ def draw_dials(layout, obj) -> None:
     column.prop_search(group, "fixed", obj, "vertex_groups")
 
 
-def closed(obj) -> bool:
+def is_closed(obj) -> bool:
     """Returns whether the motion ends with the shape key that it begins with."""
     found, keys = keyframe_times.points(obj), obj.thew.keyframed.keyframes
     return len(found) > 1 and keys[found[0][1]].shape == keys[found[-1][1]].shape
@@ -123,20 +123,20 @@ def closed(obj) -> bool:
 
 def draw_state(layout, obj, width: int) -> None:
     """Draws the state of the motion in one line, or the progress bar while it is computed."""
-    known, column = keyframed.register.of(obj), layout.column(align=True)
+    known, column = keyframed.register.state_of(obj), layout.column(align=True)
     stepper = updates.state.stepper
-    if work.running:
-        column.progress(factor=work.running[-1].fraction, text=work.running[-1].said)
+    if work.running_steppers:
+        column.progress(factor=work.running_steppers[-1].fraction, text=work.running_steppers[-1].status_text)
     elif stepper is not None:
         row = column.row(align=True)
-        row.progress(factor=stepper.fraction, text=stepper.said)
+        row.progress(factor=stepper.fraction, text=stepper.status_text)
         row.operator("thew.keyframed_stop", text="", icon="X")
     else:
         level, text = health(obj, known)
         column.alert = level == "ERROR"
         draw_text(column, text, width, icon=HEALTH_ICONS[level])
         # Below the sentence that recommends it: the sentence pushes anything under the switch out of sight.
-        if obj.thew.keyframed.cyclic and not closed(obj):
+        if obj.thew.keyframed.cyclic and not is_closed(obj):
             layout.operator("thew.keyframed_close", icon="FILE_REFRESH")
 
 
@@ -151,19 +151,19 @@ def health(obj, known) -> tuple[str, str]:
         return "ERROR", sentence(known.problem)
     if obj.show_only_shape_key:
         return "TOLD", "A single shape key is pinned: unpin it to see the motion"
-    if obj.session_uid in keyframed_events.hushed:
+    if obj.session_uid in keyframed_events.muted_objects:
         return "WARNING", "Stopped: edit something, or press Compute"
     if known.motion is None:
         return "WAITING", "Not computed yet: go to another frame, or press Compute"
     timeless = [key.shape for i, key in enumerate(obj.thew.keyframed.keyframes) if not keyframe_times.frames_of(obj, i)]
     if timeless:
         return "TOLD", f"“{timeless[0]}” has no time and is left out"
-    if keyframe_times.is_lost(obj):
+    if keyframe_times.is_curve_lost(obj):
         return "WARNING", "The action with the times is gone: press Compute to drag them again"
     motion = known.motion
     if obj.thew.keyframed.plain:
         return "TOLD", "Shows plain curves, to compare"
-    if far := keyframes.far(motion.plan, motion.reach):
+    if far := keyframes.reach_remedy(motion.plan, motion.reach):
         return "WARNING", far
     return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(len(motion.plan.keys), 'key')}"
 
@@ -190,7 +190,7 @@ def draw_keyframed(layout, context, obj, width: int) -> None:
     row.operator("thew.keyframed_remove", text="", icon="TRASH")
     draw_state(layout, obj, width)
     draw_list(layout, obj)
-    key = saved.active(obj)
+    key = saved.active_key(obj)
     if key is not None:
         draw_key(layout.box(), obj, key)
     draw_dials(layout, obj)

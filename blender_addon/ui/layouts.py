@@ -16,7 +16,7 @@ HEALTH_ICONS = {
 
 def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:
     """Draws `text`, wrapped to `width` characters, with the icon before the first line."""
-    for i, line in enumerate(wrapped(text, width)):
+    for i, line in enumerate(wrap(text, width)):
         column.label(text=line, icon=icon if i == 0 else "BLANK1")
 
 
@@ -27,7 +27,7 @@ def buttons(layout):
     return row
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """Returns `text` in lines of at most `width` characters, broken between words."""
     lines = [""]
     for word in text.split():
@@ -38,6 +38,6 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def letters(context) -> int:
+def letters_per_line(context) -> int:
     """Returns the number of characters that fit on a line of the panel."""
     return max(20, int((context.region.width / context.preferences.system.ui_scale - 60) / 6.5))

@@ -10,14 +10,14 @@ from ..edit.limbs import model_of
 from ..live import target
 from ..logic import limbs
 from ..logic.errors import Refusal
-from ..logic.extents import sides_of
+from ..logic.extents import triangle_edges
 from ..logic.native import core
 from ..scene.limbs import chain, pose_maps
 from .viewing import Overlay, draw_all
 
-BOUNDARY = (0.35, 0.75, 1.0, 0.35)
-SPOKES = (0.95, 0.95, 0.95, 0.55)
-AXIS = (1.0, 0.55, 0.1, 1.0)
+BOUNDARY_COLOUR = (0.35, 0.75, 1.0, 0.35)
+SPOKE_COLOUR = (0.95, 0.95, 0.95, 0.55)
+AXIS_COLOUR = (1.0, 0.55, 0.1, 1.0)
 
 #: Parsed models by their text, and lines by text and pose.
 _models: dict[str, object] = {}
@@ -26,16 +26,21 @@ _lines: dict[tuple[str, bytes], tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
 
 def draw(context: bpy.types.Context) -> None:
     """Draws the limbs of the target mesh."""
-    obj = target.of(context)
+    obj = target.target_mesh(context)
     if obj is None or obj.type != "MESH" or not obj.visible_get():
         return
     for limb in obj.thew.limbs:
         found = lines(obj, limb) if limb.shown else None
         if found is not None:
             points, sides, spokes, hubs = found
-            draw_all([(points[sides], BOUNDARY, 1.0)], hidden=True)
+            draw_all([(points[sides], BOUNDARY_COLOUR, 1.0)], hidden=True)
             # Lines inside the body are shown through it.
-            draw_all([(spokes.reshape(-1, 2, 3), SPOKES, 1.0), (np.stack([hubs[:-1], hubs[1:]], axis=1), AXIS, 3.0)])
+            draw_all(
+                [
+                    (spokes.reshape(-1, 2, 3), SPOKE_COLOUR, 1.0),
+                    (np.stack([hubs[:-1], hubs[1:]], axis=1), AXIS_COLOUR, 3.0),
+                ]
+            )
 
 
 def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
@@ -50,11 +55,11 @@ def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarr
                 _models.clear()
             if limb.model not in _models:
                 _models[limb.model] = model_of(limb)
-            model = limbs.posed(core(), _models[limb.model], maps)
+            model = limbs.pose_tube(core(), _models[limb.model], maps)
             boundary = model.boundary(1)
             _lines[key] = (
                 boundary.vertices,
-                np.unique(sides_of(boundary.triangles), axis=0),
+                np.unique(triangle_edges(boundary.triangles), axis=0),
                 limbs.spoke_lines(model),
                 model.hubs,
             )

@@ -8,7 +8,7 @@ import bpy
 from ..saved import limbs as saved
 from ..scene.reading import armature_of
 from .layouts import draw_text
-from .places import panels
+from .panel_places import panels
 
 
 class THEW_UL_limbs(bpy.types.UIList):
@@ -32,7 +32,7 @@ def draw_limbs(layout, _context, obj, width: int) -> None:
     column = row.column(align=True)
     column.operator("thew.limb_add", text="", icon="ADD")
     column.operator("thew.limb_remove", text="", icon="REMOVE")
-    limb = saved.active(obj)
+    limb = saved.active_limb(obj)
     if limb is None:
         words = "Select the bones of an arm, a leg or a tail in pose mode and press"
         draw_text(layout.column(align=True), words, width, icon="INFO")

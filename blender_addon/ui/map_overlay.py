@@ -15,20 +15,20 @@ from ..scene.mesh import mesh_positions, numbers, triangles_of
 from .viewing import Overlay
 
 #: Width and height of the legend's bar and its distance from the view's lower edge, pixels at a UI scale of 1.
-WIDTH, HEIGHT, EDGE = 180, 12, 42
+LEGEND_WIDTH, LEGEND_HEIGHT, LEGEND_MARGIN = 180, 12, 42
 
 #: Labels of the two ends of each map.
-ENDS = {flesh_map.FLESH: ("skin as it is", "soft"), flesh_map.STIFFNESS: ("a quarter", "4 times as stiff")}
+END_LABELS = {flesh_map.FLESH: ("skin as it is", "soft"), flesh_map.STIFFNESS: ("a quarter", "4 times as stiff")}
 
 #: Map values of the meshes drawn last, by the object's session id: (cache key, values [n]).
 _values: dict[int, tuple[tuple, np.ndarray]] = {}
 
 
-def shown_map(obj: bpy.types.Object) -> str:
+def visible_map(obj: bpy.types.Object) -> str:
     """Returns the name of the map to explain: the painted one, or Flesh where the overlay is on; else ""."""
     if obj.mode == "WEIGHT_PAINT":
         active = obj.vertex_groups.active
-        return active.name if active is not None and active.name in ENDS else ""
+        return active.name if active is not None and active.name in END_LABELS else ""
     return flesh_map.FLESH if obj.thew.show_map and obj.vertex_groups.get(flesh_map.FLESH) is not None else ""
 
 
@@ -45,7 +45,7 @@ def draw_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, view) ->
     import gpu
     from gpu_extras.batch import batch_for_shader
 
-    found = coloured(obj, depsgraph, np.array(view.view_matrix.inverted())[:3, 2])
+    found = coloured_surface(obj, depsgraph, np.array(view.view_matrix.inverted())[:3, 2])
     if found is None:
         return
     points, colours, triangles = found
@@ -57,7 +57,7 @@ def draw_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, view) ->
     gpu.state.depth_test_set("NONE")
 
 
-def coloured(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def coloured_surface(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Returns the coloured surface of an evaluated character, or `None` if it has no map.
 
     The surface is (world points float32[n, 3], colours float32[n, 4], triangles int32[t, 3]). The points are lifted off
@@ -84,14 +84,14 @@ def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
     group = obj.vertex_groups.get(flesh_map.FLESH)
     if group is None:
         return None
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     # Strokes are only noticed once flesh is built: until then the map is read each time.
     state = None if flesh is None or flesh.character is None else (flesh.touches, obj.thew.made.flesh_map)
     key = (state, flesh, group.index, len(mesh.vertices))
     known = _values.get(obj.session_uid)
     if known is None or state is None or known[0] != key:
         _values.clear() if len(_values) > 16 else None
-        known = (key, flesh_map.of_mesh(mesh, group.index, flesh_map.MISSING[flesh_map.FLESH]))
+        known = (key, flesh_map.mesh_weights(mesh, group.index, flesh_map.MISSING_VALUES[flesh_map.FLESH]))
         _values[obj.session_uid] = known
     return known[1]
 
@@ -99,7 +99,7 @@ def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
 def legend_bar(left: float, low: float, scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns the legend's bar: (points [2 m, 2], colours [2 m, 4], triangles [t, 3])."""
     parts = np.linspace(0.0, 1.0, 33)
-    x, height = left + WIDTH * scale * parts, HEIGHT * scale
+    x, height = left + LEGEND_WIDTH * scale * parts, LEGEND_HEIGHT * scale
     points = np.concatenate([np.stack([x, np.full_like(x, y)], axis=1) for y in (low, low + height)])
     colours = np.ones((len(points), 4))
     colours[:, :3] = np.tile(maps.colours(parts), (2, 1))
@@ -118,11 +118,11 @@ def draw_legend(context: bpy.types.Context) -> None:
     region = context.region
     if context.space_data is None or region is None:
         return
-    name = next((name for obj in shown_objects(context) for name in [shown_map(obj)] if name), "")
+    name = next((name for obj in visible_characters(context) for name in [visible_map(obj)] if name), "")
     if not name:
         return
     scale = context.preferences.system.ui_scale
-    left, low = 0.5 * (region.width - WIDTH * scale), EDGE * scale
+    left, low = 0.5 * (region.width - LEGEND_WIDTH * scale), LEGEND_MARGIN * scale
     points, colours, triangles = legend_bar(left, low, scale)
     shader = gpu.shader.from_builtin("SMOOTH_COLOR")
     flat = np.concatenate([points, np.zeros((len(points), 1), np.float32)], axis=1)
@@ -132,17 +132,17 @@ def draw_legend(context: bpy.types.Context) -> None:
     blf.color(font, 1.0, 1.0, 1.0, 0.9)
     blf.enable(font, blf.SHADOW)
     blf.shadow(font, 3, 0.0, 0.0, 0.0, 0.8)
-    start, end = ENDS[name]
-    places = ((start, left - gap - blf.dimensions(font, start)[0]), (end, left + WIDTH * scale + gap))
+    start, end = END_LABELS[name]
+    places = ((start, left - gap - blf.dimensions(font, start)[0]), (end, left + LEGEND_WIDTH * scale + gap))
     for text, x in places:
         blf.position(font, x, low + 1.5 * scale, 0.0)
         blf.draw(font, text)
     blf.disable(font, blf.SHADOW)
 
 
-def shown_objects(context) -> list[bpy.types.Object]:
+def visible_characters(context) -> list[bpy.types.Object]:
     """Returns the visible characters with flesh, the active one first."""
-    meant = target.of(context)
+    meant = target.target_mesh(context)
     found = [obj for obj in fleshes.objects(context.scene) if obj.visible_get()]
     return sorted(found, key=lambda obj: obj != meant)
 

@@ -23,7 +23,7 @@ def draw(context: bpy.types.Context) -> None:
     for obj in fleshes.objects(context.scene):
         if not obj.thew.show_lattice or not obj.visible_get():
             continue
-        flesh = fleshes.known(obj)
+        flesh = fleshes.known_state(obj)
         if flesh is not None and flesh.lattice is not None:
             draw_lattice(flesh, context.scene.frame_float if obj.thew.enabled else None)
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import riding, target, unseen, updates, validity, whole, work
+from ..live import hidden_flesh, riding, target, updates, validity, whole_character, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.errors import sentence
-from ..logic.health import cost, health, health_beside, health_of_former_bake, shortened, warnings
+from ..logic.health import cost, former_bake_health, health, neighbour_moved_health, shorten, warnings
 from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
-from .layouts import HEALTH_ICONS, buttons, draw_text, letters, wrapped
-from .places import Physics, Sidebar, draw_notes, panels
+from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
+from .panel_places import Physics, Sidebar, draw_notes, panels
 from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider, draw_riders
 
@@ -30,10 +30,10 @@ from .riding_panel import draw_offer, draw_rider, draw_riders
 
 def draw_target(layout, context, obj) -> None:
     """Draws which mesh the buttons work on, if an armature is active."""
-    armature = target.armature_meant(context)
+    armature = target.target_armature(context)
     if armature is None:
         return
-    if len(target.moved_by(armature, context.scene)) > 1:
+    if len(target.moved_meshes(armature, context.scene)) > 1:
         layout.prop(armature.thew, "chosen", text="", icon="MESH_DATA", placeholder=obj.name)
     else:
         layout.label(text=obj.name, icon="MESH_DATA")
@@ -47,7 +47,7 @@ def draw_start(layout, obj, width: int) -> None:
     else:
         layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout):
-        layout.label(text=shortened(unfleshed(obj), width), icon="INFO")
+        layout.label(text=shorten(no_flesh_text(obj), width), icon="INFO")
     column = layout.column()
     column.prop(settings, "kind")
     column.prop(settings, "cells_across")
@@ -63,7 +63,7 @@ def draw_boneless(layout, width: int) -> None:
     draw_text(column, "Then parent the mesh to them: Ctrl+P, With Automatic Weights", width, icon="BLANK1")
 
 
-def unfleshed(obj) -> str:
+def no_flesh_text(obj) -> str:
     """Returns a sentence about the state of a mesh without flesh."""
     keys = writing.baked_keys(obj)
     if keys:
@@ -76,7 +76,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     settings = obj.thew
     row = buttons(layout)
     row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
-    if unseen.to_add_again(obj):
+    if hidden_flesh.can_add_again(obj):
         row.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     else:
         row.operator("thew.simulate", icon="FILE_REFRESH")
@@ -89,7 +89,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     draw_height(column, settings)
     row = buttons(layout)
     touches = row.row(align=True)
-    touches.active = settings.method in contact.METHODS
+    touches.active = settings.method in contact.CONTACT_METHODS
     touches.prop(settings, "use_contact", toggle=True, icon="MOD_PHYSICS")
     draw_paint(row, obj, flesh_map.FLESH, "Paint", "Stop")
     row.operator("thew.bake", icon="SHAPEKEY_DATA")
@@ -108,20 +108,22 @@ def draw_height(column, settings) -> None:
 #: Rows reserved for the state of the flesh. Longer texts are shortened and stand whole in Details.
 HEALTH_ROWS = 2
 #: Factor that makes a separator as high as a row: by default it is 0.3 of one.
-ROW = 1.0 / 0.3
+SEPARATORS_PER_ROW = 1.0 / 0.3
 
 
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
-    flesh = fleshes.known(obj)
-    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.on(obj)), unseen.why(obj, flesh))
+    flesh = fleshes.known_state(obj)
+    found = health(
+        obj.thew, obj.thew.made, flesh, frame, len(riding.riders_of(obj)), hidden_flesh.hidden_reason(obj, flesh)
+    )
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
-    found = health_beside(changed) if changed else found
+    found = neighbour_moved_health(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
-        found = health_of_former_bake()
-    lines = wrapped(found.text, width)
+        found = former_bake_health()
+    lines = wrap(found.text, width)
     if len(lines) > HEALTH_ROWS:
-        lines = [*lines[: HEALTH_ROWS - 1], shortened(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
+        lines = [*lines[: HEALTH_ROWS - 1], shorten(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
     column = layout.column(align=True)
     busy = draw_progress(column)
     column.alert = found.level == "ERROR" and not busy
@@ -129,15 +131,15 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     for i, line in enumerate(shown):
         column.label(text=line, icon="BLANK1" if i else HEALTH_ICONS[found.level])
     for _ in range(HEALTH_ROWS - len(shown) - busy):
-        column.separator(factor=ROW)
+        column.separator(factor=SEPARATORS_PER_ROW)
 
 
 def draw_progress(layout) -> bool:
     """Draws a progress bar while something is computed. Returns whether it did."""
-    stepper = work.running[-1] if work.running else updates.state.stepper
+    stepper = work.running_steppers[-1] if work.running_steppers else updates.state.stepper
     if stepper is None:
         return False
-    layout.progress(factor=stepper.fraction, text=stepper.said)
+    layout.progress(factor=stepper.fraction, text=stepper.status_text)
     return True
 
 
@@ -215,13 +217,13 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column.prop(settings, "cache")
     if settings.cache != "NONE":
         row = column.row(align=True)
-        row.label(text=shortened(cache_files.told(obj), width))
+        row.label(text=shorten(cache_files.cache_text(obj), width))
         row.operator("thew.clear_cache", text="", icon="TRASH")
 
 
 def draw_modal(box, obj, width: int) -> None:
     """Draws the settings of the method Modal: its modes, the engine that deforms the mesh, and the preview of a mode."""
-    settings, flesh = obj.thew, fleshes.known(obj)
+    settings, flesh = obj.thew, fleshes.known_state(obj)
     column = box.column()
     column.label(text="Modal", icon="MOD_WAVE")
     column.prop(settings, "modes")
@@ -244,10 +246,10 @@ def draw_modal(box, obj, width: int) -> None:
 def draw_details(layout, context, obj, width: int) -> None:
     """Draws the foldout Details: riders, the state of the flesh, and notes from its construction."""
     draw_riders(layout, context, obj, width)
-    plain = [f"“{other.name}”" for other in whole.could_ride(obj, context.scene, context.view_layer)]
+    plain = [f"“{other.name}”" for other in whole_character.possible_riders(obj, context.scene, context.view_layer)]
     left = obj.thew.made.left.splitlines()
     notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current)
     if told.level == "WARNING":
         notes += [text for text in map(sentence, warnings(flesh)) if text not in obj.thew.made.notes]
@@ -263,24 +265,24 @@ def draw_details(layout, context, obj, width: int) -> None:
 # the panels themselves ----------------------------------------------------------------------------------------------
 
 
-class Main:
+class MainPanel:
     """Contents of the main panel in both places."""
 
     @classmethod
     def poll(cls, context):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         return obj is not None and obj.type == "MESH"
 
     def draw(self, context):
-        layout, obj = self.layout, target.of(context)
+        layout, obj = self.layout, target.target_mesh(context)
         layout.use_property_split = True
         layout.use_property_decorate = False
         if native.thew is None:
-            for line in wrapped("The native part of Thew is missing: install the zip for your system again.", 40):
+            for line in wrap("The native part of Thew is missing: install the zip for your system again.", 40):
                 layout.label(text=line)
             return
         draw_target(layout, context, obj)
-        width = letters(context)
+        width = letters_per_line(context)
         if obj.thew.made.rides:
             draw_rider(layout, obj, context.scene, width)
             return
@@ -294,11 +296,11 @@ class Main:
         draw_offer(layout, context, obj, width)
 
 
-class THEW_PT_sidebar(Main, Sidebar, bpy.types.Panel):
+class THEW_PT_sidebar(MainPanel, Sidebar, bpy.types.Panel):
     bl_label = "Thew"
 
 
-class THEW_PT_physics(Main, Physics, bpy.types.Panel):
+class THEW_PT_physics(MainPanel, Physics, bpy.types.Panel):
     bl_label = "Thew Flesh"
     bl_options = {"DEFAULT_CLOSED"}
 

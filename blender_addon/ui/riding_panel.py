@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from ..live import riding, whole
+from ..live import riding, whole_character
 from ..live.session import register as fleshes
 from ..logic.errors import sentence
-from ..logic.health import Health, of_bake
+from ..logic.health import Health, bake_health
 from .bake_panel import draw_keys, draw_remarks
 from .layouts import HEALTH_ICONS, buttons, draw_text
 
@@ -18,7 +18,7 @@ def draw_offer(layout, context, obj, width: int) -> None:
     column = layout.column(align=True)
     draw_text(column, "Clothes, eyes and hair need no flesh of their own:", width, icon="INFO")
     column.prop(obj.thew, "body")
-    body = obj.thew.body or whole.body_for(obj, context.scene)
+    body = obj.thew.body or whole_character.body_for(obj, context.scene)
     row = column.row(align=True)
     row.enabled = able = body is not None and body.thew.made.flesh
     button = row.operator("thew.ride", text=f"Ride on “{body.name}”" if able else "Ride on Body", icon="MOD_CLOTH")
@@ -44,20 +44,20 @@ def health(obj, frame: float) -> Health:
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     if made.shows_bake:
-        return of_bake(made, frame)
+        return bake_health(made, frame)
     body = settings.body
     if made.notes:
         return Health("ERROR", sentence(made.notes))
     if body is None or not body.thew.made.flesh:
         return Health("WARNING", "Plain skin: choose a body to ride on")
-    if fleshes.known(body) is None:
+    if fleshes.known_state(body) is None:
         return Health("WAITING", f"Plain skin until the flesh of “{body.name}” is built")
     return Health("GOOD", f"Rides on “{body.name}”")
 
 
 def draw_riders(layout, context, obj, width: int) -> None:
     """Draws the riders of a body, each with a button to remove it, and further candidates. Messages stand below."""
-    riders, told = riding.on(obj), []
+    riders, told = riding.riders_of(obj), []
     column = layout.column(align=True)
     for rider in riders:
         row = buttons(column)
@@ -66,7 +66,7 @@ def draw_riders(layout, context, obj, width: int) -> None:
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
         row.operator("thew.ride_off", text="", icon="X", emboss=False).rider = rider.name
         told += [found.text] if found.to_read else []
-    for other in whole.could_ride(obj, context.scene, context.view_layer):
+    for other in whole_character.possible_riders(obj, context.scene, context.view_layer):
         row = buttons(column)
         row.label(text=other.name, icon="MESH_DATA")
         row.operator("thew.ride", text="Ride", icon="MOD_CLOTH").rider = other.name

@@ -8,42 +8,44 @@ from contextlib import suppress
 import bpy
 import numpy as np
 
-from ..edit import posed
+from ..edit import posed_character
 from ..live import target
 from ..live.flesh import Flesh
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
-from ..logic.guides import carried, ridden
+from ..logic.guides import carried_frame, ridden_frame
 from ..logic.native import core
 from ..rigs import fingerprints, rigging
-from ..saved.rigs import in_force
+from ..saved.rigs import are_in_force
 from .viewing import Drawing, Overlay, draw_all
 
-ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
-OFF, PROBLEM = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
-GHOST = (0.4, 1.0, 0.7, 0.95)
+ACTIVE_COLOUR, OTHER_COLOUR = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
+OFF_COLOUR, PROBLEM_COLOUR = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
+GHOST_COLOUR = (0.4, 1.0, 0.7, 0.95)
 
-#: Results of `at_rest` by its arguments: (body, result).
+#: Results of `rest_shape` by its arguments: (body, result).
 _rest: dict[tuple, tuple] = {}
 
 
 def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Drawing]:
     """Returns the drawings of the rigs of `obj`: an outline each, and a thin line to its attachment."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if flesh is None or flesh.body is None or not len(obj.thew.rigs):
         return []
-    pose = posed.pose_now(obj, flesh, depsgraph)
+    pose = posed_character.current_pose(obj, flesh, depsgraph)
     mesh = obj.evaluated_get(depsgraph)
     attachments = known_attachments(obj, flesh)
     found = []
-    for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
+    for i, (rig, on) in enumerate(zip(obj.thew.rigs, are_in_force(obj), strict=True)):
         chosen = i == obj.thew.active_rig
         try:
-            attachment = attachments.get(i) or rigging.hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
-            lines, guide = OF_KIND[rig.kind](flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
+            attachment = attachments.get(i) or rigging.find_attachment(
+                obj, flesh.character, flesh.bind_pose, flesh.place, rig
+            )
+            lines, guide = LINES_BY_KIND[rig.kind](flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
         except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
             continue  # a rig without an attachment is not drawn: its row in the list says why
-        colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
+        colour = PROBLEM_COLOUR if rig.problem else OFF_COLOUR if not on else ACTIVE_COLOUR if chosen else OTHER_COLOUR
         found.append((lines, colour, 2.0 if chosen else 1.2))
         found.append((guide, colour[:3] + (0.6 * colour[3],), 1.0))
     return found
@@ -64,16 +66,16 @@ def rig_lines(
     maps: T_b [b, 4, 4]; mesh: the evaluated object, on whose triangles rigs in the skin ride.
     """
     place = flesh.place
-    parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
-    frame, weights, to, shape = at_rest(flesh, attachment, parameters)
+    parameters = rigging.current_parameters(rig, control, place.metres_per_unit)
+    frame, weights, to, shape = rest_shape(flesh, attachment, parameters)
     middle = frame[:3, 3]
     if attachment.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
         corners = np.asarray(flesh.surface.triangles)[attachment.triangle]
         shown = [mesh.matrix_world @ mesh.data.vertices[corner].co for corner in corners.tolist()]
         rest = np.asarray(flesh.surface.vertices)[corners]
-        there = ridden(frame, np.array(attachment.barycentric), rest, place.points(np.array(shown)))
+        there = ridden_frame(frame, np.array(attachment.barycentric), rest, place.points(np.array(shown)))
     else:
-        there = carried(frame, weights, place.maps(maps))
+        there = carried_frame(frame, weights, place.maps(maps))
     lines = shape @ there[:3, :3].T + there[:3, 3]
     guide = np.empty((0, 2, 3))
     if to is not None:
@@ -82,10 +84,10 @@ def rig_lines(
 
 
 #: Drawing function of a rig, by its kind.
-OF_KIND = {"FORCE": rig_lines}
+LINES_BY_KIND = {"FORCE": rig_lines}
 
 
-def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):
+def rest_shape(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):
     """Returns (frame [4, 4], bone weights of its middle [b], attachment point, outline [m, 2, 3]) at rest, cached for the next drawing."""
     key = (attachment, tuple(parameters.values()))
     known = _rest.get(key)
@@ -93,13 +95,16 @@ def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, 
         _rest.clear() if len(_rest) > 256 else None
         native = attachment.native(core(), parameters)
         frame = np.asarray(native.frame(flesh.body))
-        weights = posed.region_weights(flesh, frame[:3, 3])
-        known = (flesh.body, (frame, weights, hanging_from(flesh, attachment, frame[:3, 3]), native.template.outline()))
+        weights = posed_character.region_weights(flesh, frame[:3, 3])
+        known = (
+            flesh.body,
+            (frame, weights, attachment_point(flesh, attachment, frame[:3, 3]), native.template.outline()),
+        )
         _rest[key] = known
     return known[1]
 
 
-def hanging_from(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarray) -> np.ndarray | None:
+def attachment_point(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarray) -> np.ndarray | None:
     """Returns the point of the bone or skin to which a template at `middle` is attached, metres at rest. `None` if free."""
     if attachment.guide == "BONE":
         head, tail = (np.asarray(ends)[attachment.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))
@@ -115,7 +120,7 @@ def hanging_from(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarra
 
 def draw(context: bpy.types.Context) -> None:
     """Draws the rigs of the target object."""
-    obj = target.of(context)
+    obj = target.target_mesh(context)
     if obj is None or obj.type != "MESH" or not obj.thew.made.flesh or not obj.visible_get():
         return
     with suppress(Refusal):  # the panel shows why

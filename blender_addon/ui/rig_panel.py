@@ -10,10 +10,10 @@ from ..live.session import register as fleshes
 from ..logic.sentences import plural
 from ..logic.sliders import GUIDE_SLIDERS, GUIDES, TEMPLATE_SLIDERS, TEMPLATES
 from ..saved import rigs as saved_rigs
-from ..saved.samples import NEAR, sliders_of
+from ..saved.samples import CONTROL_TOLERANCE, sliders_of
 from ..scene.reading import armature_of
 from .layouts import draw_text
-from .places import foldout, panels
+from .panel_places import foldout, panels
 
 
 class THEW_UL_rigs(bpy.types.UIList):
@@ -35,7 +35,7 @@ class THEW_UL_samples(bpy.types.UIList):
     def draw_item(self, _context, layout, rig, sample, _icon, _active, _property, _index=0, _filter=0):
         row = layout.row(align=True)
         row.prop(sample, "control", text="At", emboss=False)
-        if abs(sample.control - rig.control) <= NEAR:
+        if abs(sample.control - rig.control) <= CONTROL_TOLERANCE:
             row.label(text="", icon="LAYER_ACTIVE")
 
 
@@ -46,8 +46,8 @@ class THEW_MT_rigs(bpy.types.Menu):
     bl_description = "Presets, files and further commands on rigs"
 
     def draw(self, context):
-        layout, obj = self.layout, target.of(context)
-        rig = saved_rigs.active(obj)
+        layout, obj = self.layout, target.target_mesh(context)
+        rig = saved_rigs.active_rig(obj)
         if rig is not None and obj.thew.made.flesh:
             again = layout.operator("thew.rig_place", text="Place Anew", icon="PIVOT_CURSOR")
             again.index, again.template, again.guide = obj.thew.active_rig, rig.template, rig.guide
@@ -72,7 +72,7 @@ class THEW_MT_place(bpy.types.Menu):
                 button.template, button.guide = template, guide
 
 
-def draw_hand(layout, rig) -> None:
+def draw_mouse_tools(layout, rig) -> None:
     """Draws the buttons of the mouse tools, and the presets."""
     row = layout.row(align=True)
     row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
@@ -108,21 +108,21 @@ def draw_force(layout, obj, rig) -> None:
     row.label(text="Strength By")
     for by, called, _ in saved_rigs.MEASURES:
         row.operator("thew.rig_measure", text=called, depress=rig.strength_by == by).by = by
-    force = force_now(obj, rig)
+    force = current_force(obj, rig)
     if force is not None:
         body.label(text=f"Pushes with up to {force:.3g} N/m³")
 
 
-def force_now(obj, rig) -> float | None:
+def current_force(obj, rig) -> float | None:
     """Returns the largest force of the active rig at its control, N/m³. `None` while it does not push."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     native_rig = None if flesh is None else flesh.pushing.natives.get(obj.thew.active_rig)
     return None if native_rig is None else native_rig.parameters(rig.control)["strength"]
 
 
 def draw_state(layout, obj, width: int) -> None:
     """Draws the reason for which the view may not show what the rigs do."""
-    flesh = fleshes.known(obj)
+    flesh = fleshes.known_state(obj)
     if not obj.thew.made.flesh or not len(obj.thew.rigs):
         return
     text = flesh.problem if flesh is not None else ""
@@ -184,7 +184,7 @@ def draw_template(column, rig) -> None:
 
 
 #: Panel function of a rig, by its kind.
-OF_KIND = {"FORCE": draw_template}
+DRAWING_BY_KIND = {"FORCE": draw_template}
 
 
 def draw_rig(layout, obj, rig, width: int) -> None:
@@ -193,7 +193,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")
 
-    OF_KIND[rig.kind](layout.column(align=True), rig)
+    DRAWING_BY_KIND[rig.kind](layout.column(align=True), rig)
     layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
     draw_guide(layout, obj, rig)
     draw_samples(layout, rig)
@@ -218,9 +218,9 @@ def draw_rigs(layout, _context, obj, width: int) -> None:
         layout.label(text="They push once flesh is added", icon="INFO")
         layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
     draw_list(layout, obj)
-    rig = saved_rigs.active(obj)
+    rig = saved_rigs.active_rig(obj)
     if settings.made.flesh:
-        draw_hand(layout, rig)
+        draw_mouse_tools(layout, rig)
     if rig is not None:
         draw_rig(layout, obj, rig, width)
     draw_state(layout, obj, width)

@@ -31,7 +31,7 @@ class View:
             origin = origin - direction * float(self.space.clip_end)
         return origin, direction
 
-    def beside(self, point: np.ndarray) -> np.ndarray:
+    def point_at_depth(self, point: np.ndarray) -> np.ndarray:
         """Returns the point under the mouse at the depth of `point`."""
         from bpy_extras import view3d_utils
 
@@ -53,7 +53,7 @@ class View:
         return np.stack([turn[2], turn[0]])
 
 
-def under(context: bpy.types.Context, event: bpy.types.Event) -> View | None:
+def view_under_mouse(context: bpy.types.Context, event: bpy.types.Event) -> View | None:
     """Returns the 3D view under the mouse. `None` over anything else, including its toolbars and sidebars."""
     x, y = event.mouse_x, event.mouse_y
     for area in context.window.screen.areas:
@@ -66,7 +66,7 @@ def under(context: bpy.types.Context, event: bpy.types.Event) -> View | None:
     return None
 
 
-class Drawn:
+class TemporaryDrawing:
     """Lines and points drawn into the 3D views while a tool is active. `lines()` is called at every redraw, see `draw_all`."""
 
     def __init__(self, lines):

@@ -71,8 +71,10 @@ class Reader:
         read = addon("scene.character").read_character(
             self.found, bpy.context.scene, bpy.context.evaluated_depsgraph_get
         )
-        build_settings = addon("live.build_settings").BuildSettings.of(obj, scene, self.bind_pose.guessed_height)
-        self.place = addon("live.building").placed(read, self.bind_pose, build_settings)
+        build_settings = addon("live.build_settings").BuildSettings.from_object(
+            obj, scene, self.bind_pose.guessed_height
+        )
+        self.place = addon("live.building").body_place(read, self.bind_pose, build_settings)
         mesh, armature = self.bind_pose.mesh_matrix, self.bind_pose.armature_matrix
         self.world = spaces.transform(mesh, read.rest)
         mirrored = np.linalg.det(mesh[:3, :3]) < 0.0
@@ -88,7 +90,7 @@ class Reader:
             heads=self.place.points(spaces.transform(armature, read.heads)),
             tails=self.place.points(spaces.transform(armature, read.tails)),
             weights=read.weights,
-            elsewhere=np.array(read.above(self.bind_pose.elsewhere), np.int32),
+            elsewhere=np.array(read.bones_above(self.bind_pose.elsewhere), np.int32),
             fps=build_settings.fps,
         )  # fmt: skip
 

@@ -125,7 +125,7 @@ class Character:
         begun = cycles.beginning(self.start, clip.maps, self.skeleton.heads, size, fps, 0)
         made = thew.simulate(self.body, begun.turn(clip.maps), fps, **{**self.motion, **begun.options(), **options})
         shown = clip.shown
-        at = [begun.at(frame) for frame in range(len(shown))]
+        at = [begun.simulated_frame(frame) for frame in range(len(shown))]
         for frame, of in enumerate(at):
             shown[frame] += made.offsets(of) if self.offsets else made.positions(of) - clip.skin[frame]
         return made, shown, at

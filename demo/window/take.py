@@ -38,7 +38,7 @@ def wait_until_ready(obj):
     until = time.monotonic() + PATIENCE
     while True:
         flesh = flesh_of(obj)
-        if flesh is not None and flesh.condition.showable and not addon("scene.poses").busy:
+        if flesh is not None and flesh.condition.is_showable and not addon("scene.poses").silence_depth:
             return
         assert time.monotonic() < until, f"{obj.name} has no motion after {PATIENCE:g} s"
         yield 0.3

@@ -221,7 +221,7 @@ def add_rig(obj, **options):
 
 def flesh_of(obj):
     """Returns the flesh that was built for an object."""
-    return part("live.session").register.of(obj)
+    return part("live.session").register.state_of(obj)
 
 
 def settle(obj) -> np.ndarray:

@@ -100,4 +100,4 @@ def drag(obj, point: int, frame: float, held: bool = False) -> None:
 
 def motion_of(obj):
     """Returns the motion that was built for an object."""
-    return part("live.keyframed").register.known(obj).motion
+    return part("live.keyframed").register.known_state(obj).motion

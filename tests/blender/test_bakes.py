@@ -141,7 +141,7 @@ def test_bake_flattened_skin(character):
     away = np.linalg.norm(shapes - live, axis=2).max() / size
     assert baked.miss > 1e-4
     assert away == pytest.approx(baked.miss, rel=1e-2)
-    assert f"up to {100 * baked.miss:.2g} % of the size" in baked.said(body)
+    assert f"up to {100 * baked.miss:.2g} % of the size" in baked.message(body)
     assert "flattens the skin" in panel_words(body)
 
 
@@ -169,7 +169,7 @@ def test_finish_bake_keeps_keys(character, space, shown):
     for each in ("attributes", "active attribute", "groups", "custom", "visibility", "vertices", "frame"):
         assert after[each] == before[each], each
     assert not bpy.data.node_groups
-    assert not body.thew.made.flesh and part("live.session").register.known(body) is None
+    assert not body.thew.made.flesh and part("live.session").register.known_state(body) is None
     assert rig.animation_data.action is not None
 
 

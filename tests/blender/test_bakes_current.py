@@ -84,7 +84,7 @@ def test_bake_redo_panel(fleshed_character, monkeypatch):
     seen = []
     operator = part("operators.bake").THEW_OT_bake
     monkeypatch.setattr(
-        operator, "done", lambda self, _obj, _result: seen.append(operator_values(self)) or {"FINISHED"}
+        operator, "report_success", lambda self, _obj, _result: seen.append(operator_values(self)) or {"FINISHED"}
     )
     body.thew.bake_space = "POSED"
     bake()
@@ -111,7 +111,7 @@ def test_add_simulate_redo_panel(character, monkeypatch):
         module, name = kind.split(".")
         monkeypatch.setattr(
             getattr(part(f"operators.{module}"), name),
-            "done",
+            "report_success",
             lambda self, *_: seen.append(self.as_keywords()) or {"FINISHED"},
         )
     body.thew.cells_across, body.thew.method = 7, "warped"

@@ -46,9 +46,9 @@ def core_calls(monkeypatch):
 @pytest.fixture
 def run_timer(monkeypatch):
     """Lets Blender believe that it has a window, and returns a function that runs its timer to the end."""
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     updates = part("live.updates")
-    for name in ("PATIENCE", "BRIEFLY"):
+    for name in ("SETTING_DELAY", "SHORT_DELAY"):
         monkeypatch.setattr(updates, name, 0.0)
 
     def tick():
@@ -133,9 +133,9 @@ def test_cache_other_animation(saved_file, core_calls, run_timer, monkeypatch, w
     """An animation that somebody edited without the extension is read and simulated again."""
     path, live = saved_file
     if not window:
-        monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
+        monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: True)
     reopen(path)
-    with part("scene.poses").playing():
+    with part("scene.poses").silence_handlers():
         animate(bpy.data.objects["Rig"], bend=-0.3)
         bpy.context.view_layer.update()
     body = bpy.data.objects["Body"]
@@ -148,7 +148,7 @@ def test_cache_other_animation(saved_file, core_calls, run_timer, monkeypatch, w
         run_timer()
     shapes = play(body, FRAMES)
     assert np.abs(shapes - live).max() > 1e-2 and "motion" in core_calls and "lattice" not in core_calls
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: True)
     activate(body)
     bpy.ops.thew.simulate()
     np.testing.assert_array_equal(play(body, FRAMES), shapes)
@@ -176,7 +176,7 @@ def test_cache_damaged(saved_file, which, capsys):
 
 def test_cache_other_build(saved_file, core_calls, monkeypatch):
     """The cache of another build is not used."""
-    monkeypatch.setattr(part("live.keeping"), "stamp", lambda: "another")
+    monkeypatch.setattr(part("live.disk_cache"), "stamp", lambda: "another")
     np.testing.assert_array_equal(play(reopen(saved_file[0]), FRAMES), saved_file[1])
     assert set(core_calls) == {"lattice", "motion"}
 
@@ -188,11 +188,11 @@ def test_cache_unwritable_folder(scene, tmp_path):
     play(body, (2,))
     (tmp_path / "hero.thew").write_text("a file in the way")
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
-    told = part("scene.cache_files").told(body)
+    told = part("scene.cache_files").cache_text(body)
     assert "hero.thew" in told and "cannot be written" in told
     (tmp_path / "hero.thew").unlink()
     bpy.ops.wm.save_mainfile()
-    assert "MB in hero.thew" in part("scene.cache_files").told(body)
+    assert "MB in hero.thew" in part("scene.cache_files").cache_text(body)
 
 
 def test_cache_in_file(scene, tmp_path, core_calls):
@@ -207,7 +207,7 @@ def test_cache_in_file(scene, tmp_path, core_calls):
     core_calls.clear()
     body = reopen(tmp_path / "elsewhere.blend")
     np.testing.assert_array_equal(play(body, FRAMES), live)
-    assert core_calls == [] and "in the file" in part("scene.cache_files").told(body)
+    assert core_calls == [] and "in the file" in part("scene.cache_files").cache_text(body)
     body.thew.cache = "FOLDER"
     bpy.ops.wm.save_mainfile()
     assert body.thew.made.cache is None and files(tmp_path / "elsewhere.blend")

@@ -84,7 +84,7 @@ def test_character_passes(addon, tried_clips, file):
 
         # the flesh
         assert np.isfinite(clip).all()
-        skin = np.array([part("logic.spaces").skinned(flesh.character.weights, m, rest) for m in maps])
+        skin = np.array([part("logic.spaces").skin_linearly(flesh.character.weights, m, rest) for m in maps])
         distance = np.linalg.norm(clip - skin, axis=2).max() / size
         if distance >= 0.2:
             faults.append(f"{distance:.0%} of the size from the skin")

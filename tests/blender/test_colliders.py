@@ -198,7 +198,7 @@ def test_colliders_own_parts(straight_character, scene):
     bpy.context.view_layer.update()
     part("live.riding").mount(eye, straight_character, bpy.context.view_layer)
     np.testing.assert_array_equal(simulate(straight_character), free)
-    assert part("scene.colliders").asked(straight_character, scene) == ()
+    assert part("scene.colliders").requested_colliders(straight_character, scene) == ()
 
 
 def test_collider_other_flesh(straight_character, scene):
@@ -392,7 +392,7 @@ def test_panel_marks_stale_touches(straight_character, monkeypatch, how):
     box = add_box(moves=False)
     simulate(straight_character)
     assert "“Bench” in frames" in read(straight_character) and "last simulation" not in read(straight_character)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     monkeypatch.setattr(part("live.updates"), "wait", lambda obj: None)
     {
         "added": lambda: add_box("Second"),

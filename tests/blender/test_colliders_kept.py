@@ -63,7 +63,7 @@ def test_collider_moved_in_window(straight_character, monkeypatch):
     pressed = simulate(straight_character)
     flesh, windows, scene = flesh_of(straight_character), part("scene.windows"), bpy.context.scene
     calls = record_calls(monkeypatch)
-    monkeypatch.setattr(windows, "headless", lambda: False)
+    monkeypatch.setattr(windows, "is_headless", lambda: False)
     waits = []
     monkeypatch.setattr(part("live.updates"), "wait", waits.append)
     box.location.x += 0.1

@@ -17,7 +17,7 @@ def load_modules(addon):
 
 
 def place():
-    return part("logic.spaces").Place(np.array([3.0, -1.0, 0.5]), 0.25)
+    return part("logic.spaces").MetricSpace(np.array([3.0, -1.0, 0.5]), 0.25)
 
 
 def world_matrix(angle, x=0.0, scale=(1.0, 1.0, 1.0)) -> np.ndarray:
@@ -34,7 +34,7 @@ def collider(matrices, shapes=None):
 
 def world(one, place_) -> np.ndarray:
     """Returns the vertices at each pose as the core receives them, metres, [f, n, 3]."""
-    vertices, motion = one.given(place_)
+    vertices, motion = one.core_motion(place_)
     if motion is None:
         return np.stack([vertices] * len(one.shapes))
     if motion.shape[1:] == (4, 4):
@@ -57,7 +57,7 @@ def test_collider_vertices(case):
     one = collider(CASES[case])
     expected = np.stack([place().points(one.world(index)) for index in range(3)])
     assert np.abs(world(one, place()) - expected).max() < 1e-6
-    motion = one.given(place())[1]
+    motion = one.core_motion(place())[1]
     assert (motion is None) is (case == "still") is (not one.moves)
     if case.startswith("rigid"):
         turns = motion[:, :3, :3]
@@ -67,16 +67,16 @@ def test_collider_vertices(case):
 def test_collider_changing_shape():
     """A shape that changes reaches the core vertex by vertex."""
     one = collider([world_matrix(0.0)] * 3, [CORNERS, CORNERS, 2.0 * CORNERS])
-    assert not one.rigid and one.moves and one.given(place())[1].shape == (3, 4, 3)
+    assert not one.rigid and one.moves and one.core_motion(place())[1].shape == (3, 4, 3)
     assert np.abs(world(one, place())[2] - place().points(one.world(2))).max() < 1e-12
 
 
 def test_collider_rest_pose():
     """The rest pose is the first one in which the shape has a size."""
-    assert collider(CASES["growing"]).rest == 1
-    assert collider([world_matrix(0.0, scale=(0, 0, 0))] * 2).rest == -1
-    assert collider([world_matrix(0.0, scale=(1, 0, 0))] * 2).rest == -1
-    assert collider(CASES["flat"]).rest == 0
+    assert collider(CASES["growing"]).first_solid_pose == 1
+    assert collider([world_matrix(0.0, scale=(0, 0, 0))] * 2).first_solid_pose == -1
+    assert collider([world_matrix(0.0, scale=(1, 0, 0))] * 2).first_solid_pose == -1
+    assert collider(CASES["flat"]).first_solid_pose == 0
 
 
 def test_colliders_digest():
@@ -95,14 +95,14 @@ def test_colliders_digest():
     assert digests[0] == b"" and len(set(digests)) == len(digests)
     assert made((), (collider(CASES["rigid"]),)).digest == digests[2]
     rows = np.array([2, 1, 0])
-    assert made((), (collider(CASES["rigid"]),)).picked(rows).digest == digests[3]
+    assert made((), (collider(CASES["rigid"]),)).at_poses(rows).digest == digests[3]
 
 
 def test_colliders_led():
     """Colliders are moved along with the world."""
     made = part("logic.colliders").Colliders((), (collider(CASES["rigid"]),))
     move = np.stack([world_matrix(0.5, x=4.0)] * 3)
-    (led,) = made.led(move).each
+    (led,) = made.moved_by_maps(move).each
     expected = np.einsum("ij,nj->ni", move[0][:3, :3], made.each[0].world(1)) + move[0][:3, 3]
     np.testing.assert_allclose(led.world(1), expected, atol=1e-12)
 

@@ -146,7 +146,7 @@ def test_command_exit_status(scene, tmp_path, capsys):
 @pytest.mark.parametrize("place", ["no folder/out.blend", ""])
 def test_command_unwritable_out(saved_file, tmp_path, capsys, monkeypatch, place):
     """A place that cannot be saved to is refused before the file is opened."""
-    monkeypatch.setattr(part("cli"), "opened", None)  # nothing is even opened
+    monkeypatch.setattr(part("cli"), "open_file", None)  # nothing is even opened
     assert run(saved_file, "--out", tmp_path / place) == 1
     assert "Nothing can be saved to" in capsys.readouterr().err
 

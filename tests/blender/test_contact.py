@@ -381,7 +381,7 @@ def test_overlay_draws_contacts(folding_body):
     colours = set()
     for frame in FRAMES:
         bpy.context.scene.frame_set(frame)
-        points = [each for each in overlay.drawings_now(bpy.context) if each[0].ndim == 2]
+        points = [each for each in overlay.visible_drawings(bpy.context) if each[0].ndim == 2]
         contacts = flesh.clip.contacts(frame - 1)
         assert sum(len(each[0]) for each in points) == len(contacts)
         colours |= {each[1] for each in points}
@@ -391,9 +391,9 @@ def test_overlay_draws_contacts(folding_body):
             assert away.max() < 0.1 * size_of(skin)
     assert len(colours) > 1
     folding_body.thew.show_contacts = False
-    assert overlay.drawings_now(bpy.context) == []
+    assert overlay.visible_drawings(bpy.context) == []
     folding_body.thew.show_contacts, folding_body.thew.enabled = True, False
-    assert overlay.drawings_now(bpy.context) == []
+    assert overlay.visible_drawings(bpy.context) == []
 
 
 def test_overlay_draws_held_cells(folding_body, monkeypatch):
@@ -401,8 +401,8 @@ def test_overlay_draws_held_cells(folding_body, monkeypatch):
     simulate(folding_body, use_contact=True)
     overlay, flesh = part("ui.contact_overlay"), flesh_of(folding_body)
     asked = []
-    monkeypatch.setattr(overlay, "held_at", lambda clip, index: 2 if index == 4 else 0)
-    monkeypatch.setattr(overlay, "flattest", lambda *given: asked.append(given) or [0, 7])
+    monkeypatch.setattr(overlay, "held_cell_count", lambda clip, index: 2 if index == 4 else 0)
+    monkeypatch.setattr(overlay, "flattest_cells", lambda *given: asked.append(given) or [0, 7])
     assert not len(overlay.held_cells(flesh, 4)) and not asked
     lines = overlay.held_cells(flesh, 5)
     assert asked[0][3] == set(flesh.body.held_vertices) and asked[0][4] == 2
@@ -476,7 +476,7 @@ def test_contact_bake(folding_body, space):
     assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
     assert np.abs(play(folding_body, FRAMES) - live).max() < 1e-4 * size_of(live[0])
     assert "touches itself in" in folding_body.thew.made.notes
-    assert part("ui.contact_overlay").drawings_now(bpy.context) == []
+    assert part("ui.contact_overlay").visible_drawings(bpy.context) == []
 
 
 def test_contact_command(folding_body, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ def hand_pose(scene, monkeypatch):
     activate(body)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     bpy.context.scene.frame_set(5)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     monkeypatch.setattr(part("live.updates"), "wait", lambda _obj: None)
 
     def bend(angle: float, **settings) -> np.ndarray:
@@ -95,7 +95,7 @@ def test_hand_pose_parts_nothing(hand_pose, monkeypatch, how):
     whole = {"elastic_joints": 1.0, "method": "warped"}
     settings = whole if how == "whole joints" else {"self_contact": how != "not itself"}
     if how == "many vertices":
-        monkeypatch.setattr(part("live.contact"), "FLUENT", len(body.data.vertices) - 1)
+        monkeypatch.setattr(part("live.contact"), "MAX_FOLD_VERTICES", len(body.data.vertices) - 1)
     touching = bend(FOLDED, **settings)
     np.testing.assert_array_equal(touching, bend(FOLDED, use_contact=False))
 
@@ -108,11 +108,13 @@ def test_pull_equals_pose(hand_pose):
     shapes = {}
     for use in (True, False):
         shown = bend(FOLDED, use_contact=use, elastic_joints=0.25)
-        pulling = part("edit.pulling").Pull(
-            part("edit.posed").read(body, bpy.context.scene, bpy.context.view_layer), bpy.context.view_layer
+        pulling = part("edit.pulling").SkinPull(
+            part("edit.posed_character").read(body, bpy.context.scene, bpy.context.view_layer), bpy.context.view_layer
         )
         stand = pulling.stand
-        pulled = (stand.world(pulling.shown) - np.array(body.matrix_world)[:3, 3]) @ np.array(body.matrix_world)[:3, :3]
+        pulled = (stand.world(pulling.fitted_skin) - np.array(body.matrix_world)[:3, 3]) @ np.array(body.matrix_world)[
+            :3, :3
+        ]
         shapes[use] = pulled
         # A pull is of the corotated balance, a pose of the method in force.
         assert np.abs(pulled - shown).max() < 2e-2 * size_of(shown)

@@ -60,7 +60,9 @@ class Clip:
 def touching_of(clip, first=10, thickness=0.0, itself=True, things=(), **more):
     frames = range(first, first + len(clip.frames))
     things = [part("logic.contact").Thing(*each) for each in things]
-    return part("logic.contact").Touching.of(clip, frames, BONES, WEIGHTS, 2.0, thickness, itself, things, **more)
+    return part("logic.contact").ClipContacts.from_clip(
+        clip, frames, BONES, WEIGHTS, 2.0, thickness, itself, things, **more
+    )
 
 
 def notes_text(touching) -> str:
@@ -156,9 +158,9 @@ def test_touching_repeats_cycle():
         buried=[[(2, 0, 0, 0.01)], [], []],
         folds=[0.0, 0.0, 0.5],
     )
-    begun = SimpleNamespace(at=lambda index: index % 3)
-    played = part("logic.played").Played(turn, begun)
-    touching = part("logic.contact").Touching.of(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
+    begun = SimpleNamespace(simulated_frame=lambda index: index % 3)
+    played = part("logic.mapped_clips").CycleClip(turn, begun)
+    touching = part("logic.contact").ClipContacts.from_clip(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
     assert touching.itself.frames == (2, 5) and touching.held == touching.folded == (3, 6)
     assert touching.buried[0].frames == (1, 4, 7)
 
@@ -189,7 +191,7 @@ def test_notes_mutual_bones():
 def test_notes_count_buried_bones():
     """Bones and places beyond the first ones are counted."""
     touching = touching_of(Clip([Touches()]), things=[(f"“{k}”",) for k in range(5)])
-    buried = part("logic.buried").Buried
+    buried = part("logic.buried_bones").BuriedBones
     five = tuple(buried(k, -1, (0, 1, 2, 3, 4)[: 5 - k], (10,), 0.01) for k in range(5))
     text = notes_text(replace(touching, bones=tuple("ABCDE"), buried=five))
     assert text.startswith("“A”, “B”, “C” and 2 other bones lie") and "“A”, “B”, “C” and 1 other bone lie" in text
@@ -269,7 +271,7 @@ def test_touching_body_among_others(body):
     ]
     others = [k for k in range(4) if k != body]
     frames = [Touches((2, 0, -0.05, 1.0, body))] + [Touches((0, 7, -0.05, 1.0, other)) for other in others]
-    touching = part("logic.contact").Touching.of(
+    touching = part("logic.contact").ClipContacts.from_clip(
         Clip(frames), range(10, 14), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
     )
     text = notes_text(touching)
@@ -294,14 +296,16 @@ def test_notes_things_same_name():
 )
 def test_note_things_of_shared_clip(body, touched, name):
     """A clip that was simulated with other bodies names those that are flesh, and calls the rest other things."""
-    alone = part("live.shots").Note(
+    alone = part("live.shots").ShotNote(
         "Anna", 1, 2, 8, "", 1.0, [0.0, 0.0, 0.0, 1.0], [], [0, 0, 0, 0], [], [], [["“Bench”", 0.01, []]]
     )
     assert [each.name for each in alone.things(Clip([Touches((2, 0, 0.0, 1.0, 1))]), 0)] == ["“Bench”"]
     frames = [Touches((2, 0, 0.0, 1.0, body)), Touches((2, 0, 0.0, 1.0, touched))]
     clip = Clip(frames, names=("Anna", "Bert", "Carl"))
     things = replace(alone, others=["Bert", "Carl"]).things(clip, body)
-    touching = part("logic.contact").Touching.of(clip, range(1, 3), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body)
+    touching = part("logic.contact").ClipContacts.from_clip(
+        clip, range(1, 3), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
+    )
     assert f"touches {name} in frame 2" in notes_text(touching)
     # More things than it was exported with have no names.
     assert {each.name for each in replace(alone, colliders=[]).things(Clip(frames), 0)} <= {"other things"}
@@ -309,7 +313,7 @@ def test_note_things_of_shared_clip(body, touched, name):
 
 def test_levels_rise():
     """The level of a contact's colour rises with its force."""
-    levels = part("logic.contact").levels
+    levels = part("logic.contact").force_levels
     found = levels(np.array([0.0, 0.1, 1.0, 4.0, 10.0, 20.0]), 10.0, 5)
     assert found[0] == 0 and found[-2] == found[-1] == 4 and (np.diff(found) >= 0).all()
     assert not levels(np.zeros(3), 0.0, 5).any()
@@ -333,6 +337,6 @@ def test_flattest_cells(corners):
         frames = np.array(cell)[np.array(cells_of.CORNER_FRAMES[len(cell)])]
         assert len(np.unique(frames)) == len(cell)
         np.testing.assert_allclose(cells_of.volumes(posed, frames) / cells_of.volumes(rest, frames), 1.0)
-    assert cells_of.flattest(cells, rest, posed, held, 1) == [1]
-    assert cells_of.flattest(cells, rest, posed, held, 9) == [1, 0]
-    assert cells_of.flattest(cells, rest, posed, held - set(cells[0]), 9) == [1]
+    assert cells_of.flattest_cells(cells, rest, posed, held, 1) == [1]
+    assert cells_of.flattest_cells(cells, rest, posed, held, 9) == [1, 0]
+    assert cells_of.flattest_cells(cells, rest, posed, held - set(cells[0]), 9) == [1]

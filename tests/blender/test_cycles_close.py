@@ -71,7 +71,7 @@ def test_cycle_meeting_ends(addon):
         simulated = start.turn(maps)
         assert len(simulated) == PERIOD + 1 and np.array_equal(simulated[-1], simulated[0])
         for frame in range(len(maps) - 1):
-            assert np.abs(simulated[start.at(frame)] - maps[frame]).max() < 1e-9
+            assert np.abs(simulated[start.simulated_frame(frame)] - maps[frame]).max() < 1e-9
 
 
 def test_cycle_travels(addon):
@@ -83,7 +83,7 @@ def test_cycle_travels(addon):
     for maps in (hold_last_pose(poses(PERIOD + 1, swing, way)), poses(PERIOD, swing, way)):
         start = beginning_of(maps)
         assert start.period == PERIOD and start.travels
-        assert np.array_equal(start.turn(maps), maps[: PERIOD + 1]) and start.at(PERIOD) == PERIOD
+        assert np.array_equal(start.turn(maps), maps[: PERIOD + 1]) and start.simulated_frame(PERIOD) == PERIOD
     assert (
         beginning_of(hold_last_pose(poses(PERIOD + 1, swing, way))).note
         == "Loops: frame 17 is frame 1 again, 3 m further on."
@@ -106,7 +106,7 @@ def test_cycle_travels(addon):
 def test_cycle_other_motions(addon, maps):
     """A motion that does not repeat is not a cycle."""
     start = beginning_of(maps)
-    assert start.period == 0 and start.turn(maps) is maps and start.at(7) == 7
+    assert start.period == 0 and start.turn(maps) is maps and start.simulated_frame(7) == 7
     assert start.options() == {"cyclic": False, "preroll": start.preroll}
 
 
@@ -147,7 +147,9 @@ def test_cycles_in_contact(addon):
     def repeat_motions(*motions):
         paths = [cycles.trace(maps, HEADS, SIZE) for maps in motions]
         still = [np.ptp(path, axis=0).max() == 0.0 for path in paths]
-        return cycles.repeating([beginning_of(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still)
+        return cycles.common_cycle(
+            [beginning_of(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still
+        )
 
     frames = 2 * PERIOD + 1
     once, twice = poses(frames, swing), poses(frames, lambda t: swing(2.0 * t))

@@ -25,7 +25,7 @@ def test_dial_followed(window, monkeypatch):
     """A dial that goes on moving is simulated meanwhile: patience is for a value that is typed."""
     body, *_ = window
     updates = part("live.updates")
-    monkeypatch.setattr(updates, "PATIENCE", 1e6)
+    monkeypatch.setattr(updates, "SETTING_DELAY", 1e6)
     before = evaluated_positions(body)
     body.thew.softness = 0.55
     tick()

@@ -29,11 +29,11 @@ def hand(scene, monkeypatch):
     body, rig = make_character()
     add_modal()
     play(body, (1, 6))
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     made = Hand(monkeypatch)
     made.body, made.rig, made.texts, made.handlers = body, rig, [], handler_counts()
     yield made
-    assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
+    assert (made.timers, made.drawn, part("scene.poses").silence_depth) == (0, 0, 0)  # nothing of the tool is left
     assert handler_counts() == made.handlers
     stop()
 
@@ -98,7 +98,7 @@ def offsets(body) -> np.ndarray:
 
 def settled_offsets(body) -> np.ndarray:
     """Returns what flesh at rest adds to the skin in the present pose."""
-    stand = part("edit.posed").read(body, bpy.context.scene, bpy.context.view_layer)
+    stand = part("edit.posed_character").read(body, bpy.context.scene, bpy.context.view_layer)
     return stand.flesh.settled_at(stand.maps, stand.mesh)
 
 
@@ -208,7 +208,7 @@ def test_drag_slow_machine(hand):
     for pause in (0.016, 0.5, 30.0, 0.016):
         drag.seconds += pause
         drag.tool.modal(drag.context, event("TIMER"))
-    assert max(taken) <= part("logic.drag").MOST and len(taken) == 4
+    assert max(taken) <= part("logic.drag").MAX_STEPS and len(taken) == 4
     drag.tool.modal(drag.context, event("ESC"))
 
 
@@ -376,7 +376,7 @@ def test_drag_transformed(scene, monkeypatch):
     bpy.context.view_layer.update()
     add_modal()
     play(body, (1, 6))
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     hand = Hand(monkeypatch)
     hand.body, hand.texts = body, []
     start = world(body)

@@ -49,7 +49,7 @@ def bar(addon):
 @pytest.fixture
 def drag(bar):
     thew, surface, nodes, modes, deformer = bar
-    return part("logic.drag").Drag(thew, modes, deformer, nodes, np.zeros(len(modes)), surface.size, DAMPING)
+    return part("logic.drag").ModalDrag(thew, modes, deformer, nodes, np.zeros(len(modes)), surface.size, DAMPING)
 
 
 def vertex_at(bar, point) -> int:
@@ -71,18 +71,18 @@ def drag_to(drag, grip, wanted, seconds: float) -> float:
 
 def test_clock_steps(addon):
     """The clock gives whole steps of real time, and a bounded number of them."""
-    clock = part("logic.drag").Clock(step=0.01, most=5)
+    clock = part("logic.drag").StepClock(step=0.01, most=5)
     assert [clock.steps(s) for s in (0.004, 0.004, 0.004, 0.03, 0.0, 0.008)] == [0, 0, 1, 3, 0, 1]
     assert clock.steps(100.0) == 5  # a machine that slept does not catch up
     assert clock.steps(0.0) == 0 and clock.steps(0.01) == 1
     assert clock.steps(-3.0) == 0
-    clock = part("logic.drag").Clock()
+    clock = part("logic.drag").StepClock()
     assert sum(clock.steps(1.0 / 60.0) for _ in range(600)) == pytest.approx(2400, abs=1)
 
 
 def test_wanted_there(addon):
     """The way to the mouse is turned into the axes at rest, and is finite even in a flat pose."""
-    wanted_there = part("logic.drag").wanted_there
+    wanted_there = part("logic.drag").wanted_displacement
     turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
     rest, moved, move = np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.0, -0.1]), np.array([5.0, 5.0, 5.0])
     seen, there = turn @ (rest + moved) + move, np.array([0.5, 7.0, 11.0])
@@ -104,7 +104,7 @@ def test_drag_reaches(bar, drag, point, way):
     drag_to(drag, grip, way, 0.5)
     there = drag.displacements[grip.vertex]
     assert np.linalg.norm(there - way) < 0.02 * drag.size
-    assert drag.left() == pytest.approx(np.linalg.norm(there - way), abs=1e-6)
+    assert drag.remaining_distance() == pytest.approx(np.linalg.norm(there - way), abs=1e-6)
     assert farthest < 0.6
 
 
@@ -112,10 +112,10 @@ def test_drag_rings_down(bar, drag):
     """Flesh that is let go swings through and comes to rest."""
     grip = drag.grip(vertex_at(bar, (1.0, 0.1, 0.1)))
     drag_to(drag, grip, (0.0, 0.0, 0.15), 0.5)
-    assert not drag.quiet
+    assert not drag.is_at_rest
     drag.let_go()
     heights, looks = [], 0
-    while not drag.quiet:
+    while not drag.is_at_rest:
         drag.advance(4)
         heights.append(float(drag.displacements[grip.vertex][2]))
         looks += 1
@@ -157,7 +157,7 @@ def test_drag_leaping_mouse(bar, drag):
         for _ in range(30):
             drag.advance(4)
             assert np.linalg.norm(drag.displacements, axis=1).max() < 3.0 * drag.size
-    assert drag.left() < 0.02 * drag.size
+    assert drag.remaining_distance() < 0.02 * drag.size
 
 
 def test_drag_held_skin(bar, drag):
@@ -171,8 +171,8 @@ def test_drag_held_skin(bar, drag):
     way = np.array([0.1, 0.1, 0.0])
     farthest = drag_to(drag, grip, way, 1.0)
     drag_to(drag, grip, way, 1.0)
-    assert farthest < 1.5 * module.LEVERAGE * np.linalg.norm(way)
-    assert grip.part == 1.0 or drag.left() > 0.0  # what it stays behind is told
+    assert farthest < 1.5 * module.MAX_LEVERAGE * np.linalg.norm(way)
+    assert grip.part == 1.0 or drag.remaining_distance() > 0.0  # what it stays behind is told
 
 
 def test_grip_refuses_fixed(bar, drag):

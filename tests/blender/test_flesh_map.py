@@ -120,7 +120,7 @@ def test_stroke_noticed(window, monkeypatch):  # noqa: F811
     assert bpy.ops.thew.paint_flesh() == {"FINISHED"}
     tick()
     bpy.context.view_layer.update()
-    monkeypatch.setattr(part("scene.windows"), "stroking", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_stroking", lambda: True)
     paint(body, range(60, 90), 0.0)
     assert part("live.updates").state.waiting
     assert (
@@ -128,7 +128,7 @@ def test_stroke_noticed(window, monkeypatch):  # noqa: F811
         and part("live.updates").state.stepper is None
         and part("live.updates").state.waiting
     )
-    monkeypatch.setattr(part("scene.windows"), "stroking", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_stroking", lambda: False)
     tick()
     np.testing.assert_array_equal(flesh.character.painted.flesh, weights(body))
     # What stops the update and then paints leaves nothing undone.
@@ -348,7 +348,7 @@ def test_overlay_colours(fleshed_character):
     overlay, maps = part("ui.map_overlay"), part("logic.flesh_map")
     play(body, (7,))
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    points, colours, triangles = overlay.coloured(body, depsgraph, np.array([0.0, 0.0, 1.0]))
+    points, colours, triangles = overlay.coloured_surface(body, depsgraph, np.array([0.0, 0.0, 1.0]))
     size = np.linalg.norm(np.ptp(points, axis=0))
     assert np.abs(points - evaluated_positions(body)).max() < 3e-3 * size
     assert len(triangles) == len(part("scene.mesh").triangles_of(body.data))
@@ -361,7 +361,7 @@ def test_overlay_colours(fleshed_character):
     again = overlay.values_of(body, body.evaluated_get(bpy.context.evaluated_depsgraph_get()).data)
     np.testing.assert_array_equal(again, weights(body))
     body.modifiers.new("Finer", "SUBSURF").levels = 1
-    points, colours, triangles = overlay.coloured(
+    points, colours, triangles = overlay.coloured_surface(
         body, bpy.context.evaluated_depsgraph_get(), np.array([0.0, 0.0, 1.0])
     )
     assert len(points) == len(colours) > 3 * len(weights(body)) and triangles.max() < len(points)
@@ -372,17 +372,17 @@ def test_overlay_legend(fleshed_character):
     """The legend belongs to the map that is shown."""
     body, _ = fleshed_character
     overlay = part("ui.map_overlay")
-    assert overlay.shown_map(body) == ""
+    assert overlay.visible_map(body) == ""
     body.thew.show_map = True
-    assert overlay.shown_map(body) == "Flesh"
+    assert overlay.visible_map(body) == "Flesh"
     activate(body)
     bpy.ops.thew.paint_flesh(map="STIFFNESS")
-    assert overlay.shown_map(body) == "Stiffness"
+    assert overlay.visible_map(body) == "Stiffness"
     body.vertex_groups.active = body.vertex_groups["Head"]
-    assert overlay.shown_map(body) == ""
+    assert overlay.visible_map(body) == ""
     bpy.ops.object.mode_set(mode="OBJECT")
     points, colours, triangles = overlay.legend_bar(10.0, 20.0, 2.0)
-    assert np.ptp(points[:, 0]) == pytest.approx(2.0 * overlay.WIDTH) and triangles.max() == len(points) - 1
+    assert np.ptp(points[:, 0]) == pytest.approx(2.0 * overlay.LEGEND_WIDTH) and triangles.max() == len(points) - 1
     assert (colours[:, 3] == 1.0).all()
 
 
@@ -392,7 +392,7 @@ def test_automatic_denied(fleshed_character, monkeypatch):
     paint(body, range(40), 0.9)
     painted, asked = weights(body), []
     operators = part("operators.flesh")
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     manager = SimpleNamespace(invoke_confirm=lambda operator, event, **words: asked.append(words) or {"RUNNING_MODAL"})
     context = SimpleNamespace(view_layer=bpy.context.view_layer, scene=bpy.context.scene, window_manager=manager)
     tool = SimpleNamespace()

@@ -86,10 +86,10 @@ def test_patch_within_face():
 def test_mixed_range():
     """Mixing keeps the map in its range."""
     old, share = np.linspace(0.0, 1.0, 5), np.array([0.0, 0.25, 0.5, 1.0, 1.5])
-    new = flesh_map.mixed(old, share, 0.0)
+    new = flesh_map.mix(old, share, 0.0)
     np.testing.assert_allclose(new, [0.0, 0.1875, 0.25, 0.0, 0.0], atol=1e-7)
     assert new.dtype == np.float32
-    np.testing.assert_array_equal(flesh_map.mixed(old, 0.0 * share, 1.0), old.astype(np.float32))
+    np.testing.assert_array_equal(flesh_map.mix(old, 0.0 * share, 1.0), old.astype(np.float32))
 
 
 def test_stiffness_factors():
@@ -233,8 +233,8 @@ def state(**changes):
         ({"clip": None}, "WAITING", "Simulate"),
         ({"condition": states.Condition(motion=states.Motion.EDITED)}, "GOOD", "frames 1 to 20"),
         ({"condition": KEYED}, "TOLD", "Edited since it was simulated: play, or press Simulate."),
-        ({"condition": KEYED, "problem": health.CHANGED}, "TOLD", "Edited since it was simulated"),
-        ({"problem": health.CHANGED}, "TOLD", "play once it is keyed, or press Simulate"),
+        ({"condition": KEYED, "problem": health.POSE_CHANGED_TEXT}, "TOLD", "Edited since it was simulated"),
+        ({"problem": health.POSE_CHANGED_TEXT}, "TOLD", "play once it is keyed, or press Simulate"),
         ({"condition": KEYED, "shows_bake": True}, "GOOD", "Bake plays"),
         ({"condition": KEYED, "clip": None}, "WAITING", "Simulate"),
         ({"problem": "the bones have changed"}, "ERROR", "The bones have changed."),
@@ -276,6 +276,6 @@ def test_cost_many_cells():
 def test_shortened_words(width):
     """A text that is too long is cut after a word."""
     text = "The vertex group of that name, which is its weight."
-    cut = health.shortened(text, width)
+    cut = health.shorten(text, width)
     assert len(cut) <= max(width, 5) + 1
     assert cut == text if width >= len(text) else cut.endswith("…") and text.startswith(cut[:-1])

@@ -174,11 +174,11 @@ def test_times_selection(sack):
 def test_register_deleted_object(sack):
     """An object that was deleted leaves the register, and another in its place is not taken for it."""
     register = part("live.keyframed").register
-    assert register.everywhere() == [sack]
+    assert register.all_objects() == [sack]
     bpy.data.objects.remove(sack)
     other = make_sack("Other")
     bpy.context.scene.frame_set(5)
-    assert register.everywhere() == [] and other.name == "Other"
+    assert register.all_objects() == [] and other.name == "Other"
 
 
 def test_times_copied_point(sack):

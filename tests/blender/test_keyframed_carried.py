@@ -96,7 +96,7 @@ def test_torn_doubles_hold(addon):
 
 def test_large_parts_lead(addon):
     """Large parts that stand apart move by themselves."""
-    carried = part("logic.carried")
+    carried = part("logic.carried_vertices")
     points, quads = sheet()
     triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
     near, far = points + [0, 0, 0.02], points + [0, 0, 3.0]
@@ -105,12 +105,12 @@ def test_large_parts_lead(addon):
         faces = np.vstack([triangles, triangles + len(points)])
         label = carried.parts(faces, len(both))
         assert label.max() == 1
-        assert carried.leading(both, faces, label).sum() == len(triangles) * (2 if alone else 1)
+        assert carried.leading_triangles(both, faces, label).sum() == len(triangles) * (2 if alone else 1)
 
 
 def test_parts_connected(addon):
     """Parts are the vertices that triangles join."""
-    carried = part("logic.carried")
+    carried = part("logic.carried_vertices")
     chain = np.array([[0, 1, 2], [2, 3, 4], [9, 8, 7], [5, 6, 4]])
     label = carried.parts(chain, 11)
     assert len(set(label[:7])) == 1 and len(set(label[[7, 8, 9]])) == 1 and len(set(label)) == 3

@@ -101,9 +101,9 @@ def test_random_edits(scene, seed):
         events.look_up(scene)  # what a handler raises is only printed
         scene.frame_set(int(random.integers(-8, 35)))
         assert np.isfinite(evaluated_positions(obj)).all(), (step, name)
-        level, text = panel.health(obj, keyframed.register.known(obj))
+        level, text = panel.health(obj, keyframed.register.known_state(obj))
         assert text and (level == "ERROR") == bool(
-            keyframed.register.known(obj).problem and not obj.thew.made.shows_bake
+            keyframed.register.known_state(obj).problem and not obj.thew.made.shows_bake
         ), name
     if obj.thew.made.keyframed:
         assert bpy.ops.thew.keyframed_remove(remove_baked_keys=True) == {"FINISHED"}

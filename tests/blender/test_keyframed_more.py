@@ -164,7 +164,7 @@ def test_arrow_drag_put_back(sack):
     assert key.velocity == "ARROW"
     ((lines, _, _),) = part("ui.keyframed_overlay").arrows(sack)
     np.testing.assert_allclose(lines[0, 1], arrow.start + (0.5, 0.0, 0.0), atol=1e-4)
-    arrow.put_back()
+    arrow.restore()
     assert key.velocity == "FREE" and tuple(key.arrow) == (0.0, 0.0, 0.0)
 
 
@@ -231,14 +231,14 @@ def test_model_under_bones(scene):
     body, _ = make_nodder()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     scene.frame_set(6)
-    modelling = part("edit.keyframe_modelling").Modelling(body, scene)
+    modelling = part("edit.keyframe_modelling").KeyframeModel(body, scene)
     matrix = np.array(body.matrix_world)
     seen = evaluated_positions(body) @ matrix[:3, :3].T + matrix[:3, 3]
     np.testing.assert_allclose(modelling.world(), seen, atol=1e-4)
     target = seen[60] + (0.0, -0.1, 0.05)
     modelling.drag([(60, target)])
     assert np.linalg.norm(evaluated_positions(body)[60] - target) < 0.05
-    modelling.put_back()
+    modelling.restore()
     np.testing.assert_allclose(evaluated_positions(body), seen, atol=1e-4)
 
 
@@ -375,7 +375,7 @@ def test_panel_states(scene):
         return " ".join(layout.read())
 
     obj = make_sack()
-    assert target.of(bpy.context) == obj and "3 shape keys" in panel_text(obj)
+    assert target.target_mesh(bpy.context) == obj and "3 shape keys" in panel_text(obj)
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     text = panel_text(obj)
     for name in (
@@ -426,7 +426,7 @@ def test_relax_keeps_fixed(sack):
     sack.vertex_groups.new(name="Feet").add(below, 1.0, "REPLACE")
     assert keys[1].leaving == "ZERO"  # a start that is free may be absurdly fast
     keys[1].cut, keys[1].fixed = True, "Feet"
-    held = part("edit.keyframing").held_groups
+    held = part("edit.keyframing").fixed_groups
     assert [held(sack, key.shape) for key in keys] == [[], ["Feet"], ["Feet"]]
     before = {name: sculpt(sack, name) for name in ("Squash", "Twist", "Lean")}
     for place in range(3):
@@ -514,7 +514,7 @@ def test_panel_refused_compute(addon):
     """The panel shows a refused Compute at once."""
     sack = make_sack()
     assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=20) == {"FINISHED"}
-    health, known = part("ui.keyframed_panel").health, part("live.keyframed").register.known(sack)
+    health, known = part("ui.keyframed_panel").health, part("live.keyframed").register.known_state(sack)
     assert health(sack, known)[0] == "GOOD"
     before = play(sack, [8])
     everything = sack.vertex_groups.new(name="All")

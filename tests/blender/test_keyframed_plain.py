@@ -22,7 +22,7 @@ def sculpts(addon):
 
 def plan(keyframes, names="ABCD", **options):
     keys = tuple(keyframes.Key(i, name, 10.0 * i) for i, name in enumerate(names))
-    return keyframes.Plan(keys, fps=10.0, **options)
+    return keyframes.KeyframePlan(keys, fps=10.0, **options)
 
 
 def edit_key(keyframes, whole, i, **changes):
@@ -64,11 +64,11 @@ def test_far_advice(keyframes):
     """A motion that goes too far has a sentence that says what helps."""
     bare = plan(keyframes, "ABC")
     still = edit_key(keyframes, bare, 0, arriving=keyframes.Velocity("ZERO"))
-    assert keyframes.far(still, 2.0) == ""
-    assert "12 times" in keyframes.far(still, 12.0) and "damp it more" in keyframes.far(still, 12.0)
-    assert "Each Key" in keyframes.far(replace(still, rest="BASIS"), 12.0)
-    assert "leaves “A”" in keyframes.far(bare, 12.0)
-    assert "leaves “B”" in keyframes.far(edit_key(keyframes, still, 1, cut=True), 12.0)
+    assert keyframes.reach_remedy(still, 2.0) == ""
+    assert "12 times" in keyframes.reach_remedy(still, 12.0) and "damp it more" in keyframes.reach_remedy(still, 12.0)
+    assert "Each Key" in keyframes.reach_remedy(replace(still, rest="BASIS"), 12.0)
+    assert "leaves “A”" in keyframes.reach_remedy(bare, 12.0)
+    assert "leaves “B”" in keyframes.reach_remedy(edit_key(keyframes, still, 1, cut=True), 12.0)
 
 
 def test_check_loop_ends(keyframes):
@@ -92,7 +92,7 @@ def test_segments_loop_with_cut(keyframes):
     (only,) = keyframes.segments(whole)
     assert [(key.name, key.frame) for key in only.keys] == [("B", 10), ("C", 20), ("A", 30), ("B", 40)]
     assert only.fixed == ("feet",) and not only.cyclic
-    assert keyframes.folded(5.0, 10.0, 40.0, True) == 35.0
+    assert keyframes.motion_frame(5.0, 10.0, 40.0, True) == 35.0
 
 
 def test_segments_loop(keyframes):
@@ -106,7 +106,7 @@ def core_options(keyframes, whole, masks=None):
     shapes = SHAPES[: len(segment.keys)].copy()
     if segment.cyclic:
         shapes[-1] = shapes[0]
-    return keyframes.told(segment, whole, segment.keys[0].frame, shapes, masks or {})
+    return keyframes.core_input(segment, whole, segment.keys[0].frame, shapes, masks or {})
 
 
 def test_told_velocities(keyframes):
@@ -170,9 +170,9 @@ def test_weld_doubled_loose(sculpts):
     shape = np.vstack([SQUARE, SQUARE[2:3], [[5, 5, 5]]])
     triangles = np.array([[0, 1, 2], [0, 4, 3], [1, 2, 4]])
     welded = sculpts.weld(np.stack([shape, 2.0 * shape]), triangles, 2.0)
-    assert len(welded.first) == 4 and welded.doubled == 1 and list(welded.loose) == [5]
+    assert len(welded.first) == 4 and welded.doubled == 1 and list(welded.loose_vertices) == [5]
     assert len(welded.triangles) == 2  # the third has a corner twice
-    np.testing.assert_array_equal(welded.spread(shape[welded.first])[:5], shape[:5])
+    np.testing.assert_array_equal(welded.vertex_values(shape[welded.first])[:5], shape[:5])
     assert welded.mask(np.arange(6) == 4).sum() == 1
 
 
@@ -216,7 +216,7 @@ def test_check_places_refuses(addon):
         shape = SQUARE.copy()
         shape[2, 1] = bad
         with pytest.raises(part("logic.errors").Refusal, match="Vertex 2 of “A”"):
-            part("logic.extents").check_places(shape, "“A”")
+            part("logic.extents").check_coordinates(shape, "“A”")
 
 
 def test_cubic_interpolates(sculpts):
@@ -237,6 +237,6 @@ def test_graph_lines(addon):
     lines = graphs.arrow(np.zeros(3), np.array([0.0, 0.0, 2.0]))
     assert lines.shape == (5, 2, 3) and np.allclose(lines[0], [[0, 0, 0], [0, 0, 2]]) and np.isfinite(lines).all()
     box = (10.0, 20.0, 100.0, 50.0)
-    points = graphs.placed(np.array([1.0, 3.0]), np.array([0.0, 1.0]), (1.0, 3.0), (0.0, 1.0), box)
+    points = graphs.curve_points(np.array([1.0, 3.0]), np.array([0.0, 1.0]), (1.0, 3.0), (0.0, 1.0), box)
     np.testing.assert_allclose(points, [[10, 20], [110, 70]])
     assert len(graphs.strokes(np.zeros((41, 2)), True)) == 20 and len(graphs.frame(box)) == 4

@@ -17,11 +17,11 @@ def sack(scene, monkeypatch):
     obj = make_sack()
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     play(obj, (1, 6))
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
-    monkeypatch.setattr(part("live.keyframed_events"), "PATIENCE", 0.0)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
+    monkeypatch.setattr(part("live.keyframed_events"), "EDIT_DELAY", 0.0)
     yield obj
     part("live.updates").stop_update()
-    part("live.keyframed_events").hushed.clear()
+    part("live.keyframed_events").muted_objects.clear()
     if bpy.app.timers.is_registered(part("live.updates").tick):
         bpy.app.timers.unregister(part("live.updates").tick)
 
@@ -88,7 +88,7 @@ def test_build_stopped(sack):
     assert bpy.ops.thew.keyframed_stop() == {"FINISHED"}
     play(sack, (3, 4))
     assert not is_at_work() and motion_of(sack) is built
-    assert part("ui.keyframed_panel").health(sack, part("live.keyframed").register.known(sack))[0] == "WARNING"
+    assert part("ui.keyframed_panel").health(sack, part("live.keyframed").register.known_state(sack))[0] == "WARNING"
     sack.thew.keyframed.modes = 5
     tick()
     assert motion_of(sack).plan.modes == 5

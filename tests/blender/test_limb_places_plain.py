@@ -54,27 +54,27 @@ def sample_coordinates(count=40):
 def test_over_matches_core(limbs):
     """Points carried from one limb to another land where the core's correspondence puts them."""
     one, other = limbs
-    over = places.Over(one, other)
-    points = one.at(sample_coordinates())
+    over = places.LimbMap(one, other)
+    points = one.points_at(sample_coordinates())
     there = one.model.correspond(other.model, points) @ other.into[:3, :3].T + other.into[:3, 3]
     known = np.isfinite(there[:, 0])
     assert known.mean() > 0.9
     for point, expected in zip(points[known], there[known], strict=True):
-        np.testing.assert_allclose(other.place(over.located(one.locate(point))), expected, atol=1e-9)
+        np.testing.assert_allclose(other.place(over.map_place(one.locate(point))), expected, atol=1e-9)
 
 
 def test_over_round_trip(limbs):
     """A point carried to another limb and back returns to its first position."""
-    over, back = places.Over(*limbs), places.Over(*reversed(limbs))
-    for point in limbs[0].at(sample_coordinates()):
+    over, back = places.LimbMap(*limbs), places.LimbMap(*reversed(limbs))
+    for point in limbs[0].points_at(sample_coordinates()):
         located = limbs[0].locate(point)
-        moved = over.located(located)
+        moved = over.map_place(located)
         there = limbs[1].locate(limbs[1].place(moved))
         near = 1e-8 if located.inside else 1e-5  # by the nearest hub, which is searched for
-        np.testing.assert_allclose(limbs[0].place(back.located(there)), point, atol=near)
+        np.testing.assert_allclose(limbs[0].place(back.map_place(there)), point, atol=near)
         np.testing.assert_allclose(back.turn(moved) @ over.turn(located), np.eye(3), atol=1e-9)
         assert back.growth(moved) * over.growth(located) == pytest.approx(1.0)
-        assert back.deepening(moved) * over.deepening(located) == pytest.approx(1.0)
+        assert back.depth_ratio(moved) * over.depth_ratio(located) == pytest.approx(1.0)
 
 
 def test_over_roll_between_limbs(addon):
@@ -82,26 +82,26 @@ def test_over_roll_between_limbs(addon):
     straight, bent = (places.Limb(tube(bend=bend), np.eye(4)) for bend in (0.0, 0.5))
     quarter = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
     rolled = places.Limb(straight.model.transformed(1.0, quarter), np.eye(4))
-    point = straight.at([[0.5, 0.0, 1.2, 0.8]])[0]
+    point = straight.points_at([[0.5, 0.0, 1.2, 0.8]])[0]
     from_one, from_other = (
-        places.Over(limb, bent).located(limb.locate(point)).coordinates for limb in (straight, rolled)
+        places.LimbMap(limb, bent).map_place(limb.locate(point)).coordinates for limb in (straight, rolled)
     )
     assert abs(np.remainder(from_one[2] - from_other[2] + np.pi, 2 * np.pi) - np.pi) < 0.15, "by what lies there"
-    over, back = places.Over(rolled, bent), places.Over(bent, rolled)
+    over, back = places.LimbMap(rolled, bent), places.LimbMap(bent, rolled)
     assert abs(over.roll) > 1.0 and over.roll == pytest.approx(-back.roll)
-    assert places.Over(straight, rolled).roll == 0.0
+    assert places.LimbMap(straight, rolled).roll == 0.0
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_over_similar_limb(limbs, mirrored):
     """A limb that is turned, scaled or mirrored turns and scales every place by the same amount."""
     matrix = similarity(2.5, mirrored)
-    over = places.Over(limbs[0], places.Limb(limbs[0].model, matrix))
-    for point in [*limbs[0].at(sample_coordinates()), np.array([0.5, 2.0, 0.0])]:
+    over = places.LimbMap(limbs[0], places.Limb(limbs[0].model, matrix))
+    for point in [*limbs[0].points_at(sample_coordinates()), np.array([0.5, 2.0, 0.0])]:
         located = limbs[0].locate(point)
         np.testing.assert_allclose(over.turn(located), matrix[:3, :3] / 2.5, atol=1e-6)
         assert over.growth(located) == pytest.approx(2.5)
-        moved = over.other.place(over.located(located))
+        moved = over.other.place(over.map_place(located))
         np.testing.assert_allclose(moved, matrix[:3, :3] @ point + matrix[:3, 3], atol=1e-6)
 
 
@@ -112,10 +112,10 @@ def test_over_uses_nearest_hub_outside(limbs):
         located = one.locate(np.array(point))
         assert not located.inside
         np.testing.assert_allclose(one.place(located), point, atol=1e-12)
-        moved = places.Over(one, other).located(located)
-        hub = other.at([[moved.coordinates[0], 0.0, 0.0, 0.0]])[0]
+        moved = places.LimbMap(one, other).map_place(located)
+        hub = other.points_at([[moved.coordinates[0], 0.0, 0.0, 0.0]])[0]
         away = np.linalg.norm(other.place(moved) - hub) / other.radius(moved.coordinates[0])
-        near = np.linalg.norm(point - one.at([[located.coordinates[0], 0.0, 0.0, 0.0]])[0])
+        near = np.linalg.norm(point - one.points_at([[located.coordinates[0], 0.0, 0.0, 0.0]])[0])
         assert away == pytest.approx(near / one.radius(located.coordinates[0]))
 
 
@@ -131,10 +131,10 @@ def test_limb_frame_orthonormal(limbs):
 def test_stretched_keeps_caps():
     """The parameter along a limb maps joints to joints and leaves the caps unchanged."""
     here, there = np.array([0.0, 0.4, 1.0]), np.array([0.0, 0.7, 1.0])
-    assert places.stretched(0.4, here, there) == pytest.approx(0.7)
-    assert places.stretched(0.2, here, there) == pytest.approx(0.35)
-    assert [places.stretched(u, here, there) for u in (-0.3, 0.0, 1.0, 1.5)] == [-0.3, 0.0, 1.0, 1.5]
-    assert places.stretched(0.3, here, np.array([])) == 0.3
+    assert places.map_knot(0.4, here, there) == pytest.approx(0.7)
+    assert places.map_knot(0.2, here, there) == pytest.approx(0.35)
+    assert [places.map_knot(u, here, there) for u in (-0.3, 0.0, 1.0, 1.5)] == [-0.3, 0.0, 1.0, 1.5]
+    assert places.map_knot(0.3, here, np.array([])) == 0.3
 
 
 def test_bone_numbers_round_trip():
@@ -153,8 +153,8 @@ def test_bone_numbers_round_trip():
 
 def test_wound_keeps_turns():
     """An angle keeps its number of whole turns when it is replaced."""
-    assert places.wound(0.1, 0.1 + 4.0 * np.pi) == pytest.approx(0.1 + 4.0 * np.pi)
-    assert places.wound(3.0, -3.0) == pytest.approx(3.0 - 2.0 * np.pi)
+    assert places.unwrapped_angle(0.1, 0.1 + 4.0 * np.pi) == pytest.approx(0.1 + 4.0 * np.pi)
+    assert places.unwrapped_angle(3.0, -3.0) == pytest.approx(3.0 - 2.0 * np.pi)
 
 
 def test_same_axis_finds_sign():
@@ -162,7 +162,7 @@ def test_same_axis_finds_sign():
     axes = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
     for axis in (0, 2):
         for sign in (1.0, -1.0):
-            assert places.same_axis(3.0 * axes, sign * axes[:, axis] + 0.3 * axes[:, 2 - axis]) == (axis, sign)
+            assert places.nearest_axis(3.0 * axes, sign * axes[:, axis] + 0.3 * axes[:, 2 - axis]) == (axis, sign)
 
 
 def test_skin_numbers_round_trip():
@@ -179,6 +179,6 @@ def test_skin_numbers_round_trip():
 
 def test_turned_mirror_gives_rotation():
     """A mirroring matrix is reduced to a proper rotation."""
-    rotation = places.turned(np.diag([-1.0, 1.0, 1.0]), np.eye(3))
+    rotation = places.turned_frame(np.diag([-1.0, 1.0, 1.0]), np.eye(3))
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(3))
     assert np.linalg.det(rotation) == pytest.approx(1.0)

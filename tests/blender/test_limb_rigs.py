@@ -166,16 +166,16 @@ def test_carry_keeps_limb_coordinates(scene):
     source, target = stand("Source"), stand("Target", shaped=thicken, rings=17, sides=14)
     every_kind(source)
     here, there = limb_of(source, "Arm"), limb_of(target, "Arm")
-    over = part("logic.limb_places").Over(here, there)
+    over = part("logic.limb_places").LimbMap(here, there)
     came = carry(source, target)
     for old, new in zip(source.thew.rigs, came, strict=True):
         assert not new.problem
         one, other = place_of(source, old), place_of(target, new)
         c, d = here.locate(one), there.locate(other)
         assert c.inside and d.inside
-        assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
+        assert d.coordinates[0] == pytest.approx(over.map_place(c).coordinates[0], abs=1e-3)
         if c.coordinates[3] > 0.1:
-            assert abs(math.remainder(d.coordinates[2] - over.located(c).coordinates[2], 2 * math.pi)) < 1e-3
+            assert abs(math.remainder(d.coordinates[2] - over.map_place(c).coordinates[2], 2 * math.pi)) < 1e-3
         if old.guide == "FREE":
             assert d.coordinates[3] == pytest.approx(c.coordinates[3], abs=1e-4)
         growth = there.radius(d.coordinates[0]) / here.radius(c.coordinates[0])
@@ -244,7 +244,7 @@ def test_carry_names_rigs_without_limb(scene):
     for index in (far + 1, far):
         assert bpy.ops.thew.rig_remove(index=index) == {"FINISHED"}
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
-    assert report.said(target) == (
+    assert report.message(target) == (
         "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and is left out; “Nose” was there already "
         "and is kept beside “Nose.001”."
     )
@@ -448,18 +448,21 @@ def test_carry_biceps_between_people(people):
     flesh = flesh_of(first)
     rest = part("logic.spaces").transform(flesh.bind_pose.mesh_matrix, flesh.character.rest)
     face = (
-        part("logic.picking").Picker(rest, flesh.character.triangles).nearest(here.at([[0.3, 0.0, 0.4, 1.0]])[0]).face
+        part("logic.picking")
+        .Picker(rest, flesh.character.triangles)
+        .nearest(here.points_at([[0.3, 0.0, 0.4, 1.0]])[0])
+        .face
     )
     add_rig(first, template="BUMP", guide="SKIN", face=face, name="Upper Arm")
     came = carry(first, second)
     assert [each.bone for each in came] == [there_bone(second), ""] and not any(each.problem for each in came)
-    over = part("logic.limb_places").Over(here, there)
+    over = part("logic.limb_places").LimbMap(here, there)
     for old, new in zip(first.thew.rigs, came, strict=True):
         c, d = (
             limb.locate(place_of(obj, each)) for obj, each, limb in ((first, old, here), (second, new, there))
         )  # fmt: skip
-        assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
-        assert abs(math.remainder(d.coordinates[2] - over.located(c).coordinates[2], 2 * math.pi)) < 1e-3
+        assert d.coordinates[0] == pytest.approx(over.map_place(c).coordinates[0], abs=1e-3)
+        assert abs(math.remainder(d.coordinates[2] - over.map_place(c).coordinates[2], 2 * math.pi)) < 1e-3
         one, at = movement_of(first, old, here)
         other, reached = movement_of(second, new, there)
         assert one > 0.05 and 0.5 < other / one < 2.0, old.name

@@ -31,7 +31,7 @@ def hand(character, monkeypatch):
         bone.matrix_basis.identity()
     bpy.context.view_layer.update()
     limb_add(body)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     made = Hand(monkeypatch)
     made.body, made.rig, made.texts = body, rig, []
     yield made
@@ -110,7 +110,7 @@ def test_limb_drag_lengthens_spokes(hand):
     drag("Z", ctrl=True)
     np.testing.assert_allclose(model(hand.body).radii, before.radii)
     drag("Z", ctrl=True)
-    assert hand.body.thew.limbs[0].model == part("logic.limbs").packed(before)
+    assert hand.body.thew.limbs[0].model == part("logic.limbs").pack(before)
     assert drag("RET") == {"CANCELLED"}
 
 
@@ -123,7 +123,7 @@ def test_limb_drag_stops_before_fold(hand):
     after = model(hand.body)
     assert after.legality() > 0.0 and after.hubs[4][2] > before.hubs[4][2]
     assert drag("ESC") == {"CANCELLED"}
-    assert hand.body.thew.limbs[0].model == part("logic.limbs").packed(before)
+    assert hand.body.thew.limbs[0].model == part("logic.limbs").pack(before)
 
 
 def test_limb_drag_escape(hand):
@@ -210,9 +210,9 @@ def test_limb_move_rebuilds_lattice(character):
     limb_add(body, "Spine\nHead")
     body.thew.limb_lattice = True
     assert bpy.ops.thew.add() == {"FINISHED"}
-    vertices = part("live.session").register.of(body).lattice.vertices
+    vertices = part("live.session").register.state_of(body).lattice.vertices
     assert 6 in cells(body)
     assert bpy.ops.thew.limb_move(atom=3, factor=1.15) == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    now = part("live.session").register.of(body).lattice.vertices
+    now = part("live.session").register.state_of(body).lattice.vertices
     assert now.shape != vertices.shape or np.abs(now - vertices).max() > 1e-3

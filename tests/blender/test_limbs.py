@@ -112,7 +112,7 @@ def test_limb_paint_range_and_side(character):
 def test_limb_paint_dialog(character, monkeypatch):
     """Nothing is painted before the dialog is answered; without a limb it does not open."""
     body, _ = character
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     limbs, asked = part("operators.limbs"), []
     manager = SimpleNamespace(invoke_props_dialog=lambda operator: asked.append(operator) or {"RUNNING_MODAL"})
     context = SimpleNamespace(
@@ -212,7 +212,7 @@ def test_limb_attributes_on_real_arm(addon):
 
 def cells(obj) -> list[int]:
     """Returns how many corners each cell of its lattice has."""
-    return [len(cell) for cell in part("live.session").register.of(obj).lattice.cells]
+    return [len(cell) for cell in part("live.session").register.state_of(obj).lattice.cells]
 
 
 def test_limb_lattice_cells(character, tmp_path):
@@ -223,20 +223,20 @@ def test_limb_lattice_cells(character, tmp_path):
     assert set(cells(body)) == {4}
     body.thew.limb_lattice = True
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    flesh = part("live.session").register.of(body)
+    flesh = part("live.session").register.state_of(body)
     assert cells(body).count(6) >= 8, flesh.lattice.notes
     assert flesh.defects == []
     assert set(flesh.lattice.used_bones) == {0, 1, 2}
     # It plays, and a saved file makes the same again.
     bpy.context.scene.frame_set(6)
-    shown = part("live.session").register.of(body).lattice.vertices
+    shown = part("live.session").register.state_of(body).lattice.vertices
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "limbs.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "limbs.blend"))
     body = bpy.data.objects["Body"]
     assert body.thew.limb_lattice
     activate(body)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    np.testing.assert_allclose(part("live.session").register.of(body).lattice.vertices, shown, atol=1e-9)
+    np.testing.assert_allclose(part("live.session").register.state_of(body).lattice.vertices, shown, atol=1e-9)
     # What is taken away is the flesh, not the artist's limbs.
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert len(body.thew.limbs) == 1 and body.thew.limb_lattice
@@ -350,11 +350,13 @@ def test_limb_add_counts_lost_skin(character):
     edit = part("edit.limbs")
     _, met = edit.add(bpy.context, body, ["Spine"], 3, 8)
     assert met.vertices == count + 3 and met.lost == 3
-    assert f"; {met.lost} of the {met.vertices} vertices that follow its bones have no coordinates" in met.said("Spine")
+    assert f"; {met.lost} of the {met.vertices} vertices that follow its bones have no coordinates" in met.message(
+        "Spine"
+    )
     activate(body)
     assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
     assert int((values(body, "Limb") == 0).sum()) == met.lost
-    assert edit.Met(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on average.")
+    assert edit.FitQuality(0.001, 200, 1).message("Arm").endswith("0.10 % of the character's size on average.")
 
 
 def test_limb_add_refuses_zero_scale(character):
@@ -372,7 +374,7 @@ def test_limb_add_refuses_zero_scale(character):
 
 def test_limb_carry_mirrors_sides(scene):
     """Paint carried from a left limb to a right one is mirrored."""
-    sides = part("logic.bone_names").on_other_sides
+    sides = part("logic.bone_names").are_on_opposite_sides
     assert sides(["thigh.L", "shin.L"], ["RightUpLeg", "RightLeg"]) and not sides(["thigh.L"], ["LeftUpLeg"])
     assert not sides(["Spine", "Head"], ["thigh.R"]) and not sides(["thigh.L", "thigh.R"], ["thigh.R"])
     names = ("Source", "Left", "Right", "Expected")

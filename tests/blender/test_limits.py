@@ -46,7 +46,7 @@ def excess_over_rest(flesh) -> int:
     import thew
 
     how = flesh.build_settings
-    resting, found = thew.Simulation(flesh.body, settings=how.damped(flesh.body)), []
+    resting, found = thew.Simulation(flesh.body, settings=how.with_damping(flesh.body)), []
     for index in range(len(flesh.motion.maps) - 1):
         resting.reset(flesh.place.maps(flesh.motion.maps[index]))
         at_rest = flesh.body.inverted_cells(resting.lattice_positions())
@@ -56,7 +56,7 @@ def excess_over_rest(flesh) -> int:
 
 def test_limited_ignores_pose(folded_character):
     """Cells that the pose itself turns over are not reported."""
-    flesh, few = flesh_of(folded_character), part("logic.health").FEW
+    flesh, few = flesh_of(folded_character), part("logic.health").MAX_HARMLESS_INVERSIONS
     turned = int(np.asarray(flesh.clip.inverted_cells).max())
     assert turned > few * len(flesh.lattice.cells) >= flesh.limited == excess_over_rest(flesh)
     assert line(folded_character) == f"Moves, frames 1 to {LAST}"
@@ -65,7 +65,11 @@ def test_limited_ignores_pose(folded_character):
 def test_limited_reports_motion(struck_character):
     """Cells that the motion turns over are reported in the panel and the notes."""
     flesh = flesh_of(struck_character)
-    assert flesh.limited == excess_over_rest(flesh) > part("logic.health").FEW * len(flesh.lattice.cells)
+    assert (
+        flesh.limited
+        == excess_over_rest(flesh)
+        > part("logic.health").MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells)
+    )
     assert line(struck_character) == f"Flesh limited in {flesh.limited} places: lower Softness"
     assert f"turns at worst {flesh.limited} cells inside out" in struck_character.thew.made.notes
 
@@ -82,9 +86,9 @@ def test_limited_saved_with_motion(struck_character, tmp_path):
 
 def test_limited_counts_loop_once(struck_character):
     """The cells of a loop are counted in its first turn only."""
-    played, limits = part("logic.played").Played, part("live.limits")
+    played, limits = part("logic.mapped_clips").CycleClip, part("live.limits")
     begun = part("logic.cycles").Beginning(period=8)
     clip = played(flesh_of(struck_character).clip, begun)
-    counts = limits.turned_over(clip, 20)
+    counts = limits.inverted_counts(clip, 20)
     np.testing.assert_array_equal(counts[:8], np.asarray(flesh_of(struck_character).clip.inverted_cells)[:8])
     assert not counts[8:].any()

@@ -43,7 +43,7 @@ def test_source_files_name_licence():
 def test_share_of_scales_vectors():
     """A share of a space scales its vectors, stays affine and leaves the input unchanged."""
     space = random_map(np.random.default_rng(1))
-    before, shared = space.copy(), spaces.share_of(space, 0.25)
+    before, shared = space.copy(), spaces.scaled_map(space, 0.25)
     np.testing.assert_array_equal(shared[:3], 0.25 * before[:3])
     np.testing.assert_array_equal(shared[3], [0, 0, 0, 1])
     np.testing.assert_array_equal(space, before)
@@ -117,7 +117,7 @@ def random_map(rng, scale=1.0):
 def test_place_metres_match_world():
     """A place converts points and maps between its metres and the world consistently."""
     rng = np.random.default_rng(1)
-    place = spaces.Place(np.array([10.0, -3.0, 2.0]), 0.012)
+    place = spaces.MetricSpace(np.array([10.0, -3.0, 2.0]), 0.012)
     points = 50.0 * rng.normal(size=(20, 3))
     maps = np.array([random_map(rng) for _ in range(4)])
     for matrix, in_metres in zip(maps, place.maps(maps), strict=True):
@@ -132,7 +132,10 @@ def test_place_metres_match_world():
 def test_place_maps_between_places():
     """Maps lead from the metres of one place into those of another."""
     rng = np.random.default_rng(2)
-    own, common = spaces.Place(np.array([10.0, -3.0, 2.0]), 0.012), spaces.Place(np.array([-7.0, 1.0, 0.0]), 0.3)
+    own, common = (
+        spaces.MetricSpace(np.array([10.0, -3.0, 2.0]), 0.012),
+        spaces.MetricSpace(np.array([-7.0, 1.0, 0.0]), 0.3),
+    )
     points, matrices = 50.0 * rng.normal(size=(20, 3)), np.array([random_map(rng) for _ in range(4)])
     for matrix, led in zip(matrices, common.maps(matrices, own), strict=True):
         expected = common.points(spaces.transform(matrix, points))
@@ -168,7 +171,7 @@ def test_skinned_normalises_weights():
     still[2, 3] = 7.0
     rest = np.zeros((4, 3))
     weights = np.array([[1.0, 0.0], [0.2, 0.2], [2.0, 6.0], [0.0, 0.0]])
-    skinned = spaces.skinned(weights, maps, rest, still)
+    skinned = spaces.skin_linearly(weights, maps, rest, still)
     np.testing.assert_allclose(skinned, [[1, 0, 0], [2, 0, 0], [2.5, 0, 0], [0, 0, 7]])
 
 

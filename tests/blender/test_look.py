@@ -57,7 +57,7 @@ def test_defaults_look_right(addon, source):
 
 def test_simulating_uses_defaults(character, scene):
     """The bench without Blender uses the default settings of the extension."""
-    build_settings = part("live.build_settings").BuildSettings.of(bpy.context.object, scene, 1.7)
+    build_settings = part("live.build_settings").BuildSettings.from_object(bpy.context.object, scene, 1.7)
     # The dial is in force, not pascals.
     material = {name: value for name, value in simulating.MATERIAL.items() if name != "young"}
     here = {"cells_across": simulating.CELLS_ACROSS, **material, **simulating.BODY, **simulating.MOTION}
@@ -76,5 +76,5 @@ def test_recording_matches_extension(addon):
     again = simulating.Character(recording).shown(clip)
     size = np.linalg.norm(np.ptp(recording.rest, axis=0))
     assert np.abs(again - shown).max() < 1e-5 * size
-    flesh = part("live.session").register.of(meshes[0])
+    flesh = part("live.session").register.state_of(meshes[0])
     assert np.abs(np.asarray(flesh.surface.vertices) - recording.rest).max() < 1e-9 * size

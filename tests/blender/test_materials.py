@@ -84,7 +84,7 @@ def test_hard_material_noted_until_painted(character):
 def test_hard_without_evidence(character, case):
     """Materials that tell nothing about hardness change nothing."""
     body, _ = character
-    hard = part("scene.materials").hard
+    hard = part("scene.materials").hard_parts
     if case == "empty slot":
         body.data.materials.append(None)
     elif case == "all hard":
@@ -114,10 +114,10 @@ def test_bodies_exclude_named_shield(character):
     for bone, vertices in zip(armature.data.bones, (lower, upper), strict=False):
         shield.vertex_groups.new(name=bone.name).add(vertices, 1.0, "REPLACE")
     shield.modifiers.new("Armature", "ARMATURE").object = armature
-    whole = part("live.whole")
+    whole = part("live.whole_character")
 
     def bodies_of():
-        task = whole.look(armature, bpy.context.scene, bpy.context.view_layer)
+        task = whole.sort_meshes(armature, bpy.context.scene, bpy.context.view_layer)
         return {obj.name for obj in part("logic.tasks").finish(task).bodies}
 
     assert bodies_of() == {body.name, shield.name}
@@ -135,7 +135,7 @@ def test_add_skips_prop_on_bone(character, away, size):
     prop.vertex_groups.new(name=armature.data.bones[0].name).add(range(8), 1.0, "REPLACE")
     prop.modifiers.new("Armature", "ARMATURE").object = armature
     bpy.context.view_layer.update()
-    task = part("live.whole").look(armature, bpy.context.scene, bpy.context.view_layer)
+    task = part("live.whole_character").sort_meshes(armature, bpy.context.scene, bpy.context.view_layer)
     assert part("logic.tasks").finish(task).bodies == [body]
     activate(body)
     assert bpy.ops.thew.add() == {"FINISHED"}
@@ -152,7 +152,7 @@ def test_hard_materials_of_bull(scene):
         pytest.skip("THEW_DATA is not there")
     load(folder / "characters" / "q_bull.glb")
     body = meshes()[0]
-    found = part("scene.materials").hard(body)
+    found = part("scene.materials").hard_parts(body)
     assert set(found.names) == {"Hooves", "Horns", "Eye_Black", "Eye_White"}
     assert 0.005 < (found.part > 0.5).mean() < 0.5
     assert found.part.shape == (len(body.data.vertices),)

@@ -149,7 +149,7 @@ def test_preview_follows_new_pose(scene, character, monkeypatch):
     flesh = flesh_of(body)
     scene.frame_set(4)
     live = evaluated_positions(body)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     try:
         body.thew.preview_mode = 2
         before = evaluated_positions(body)

@@ -32,10 +32,10 @@ def test_new_rig_scales_with_flesh(scene):
     sizing, flesh = part("edit.sizing"), flesh_of(body)
     rigs = [add_rig(body, template="RADIAL", bone=bone) for bone in ("Spine", "Head")]
     radii = [rig.radius * flesh.place.metres_per_unit / flesh.surface.size for rig in body.thew.rigs]
-    assert len(rigs) == 2 and all(radius * (1 + 1e-6) >= sizing.LEAST for radius in radii)
-    assert all(radius <= sizing.MOST * (1 + 1e-6) for radius in radii)
+    assert len(rigs) == 2 and all(radius * (1 + 1e-6) >= sizing.MIN_RADIUS for radius in radii)
+    assert all(radius <= sizing.MAX_RADIUS * (1 + 1e-6) for radius in radii)
     for rig in body.thew.rigs:
-        assert 0.0 < rig.yields <= sizing.VISIBLE * rig.radius * (1 + 5e-3)
+        assert 0.0 < rig.yields <= sizing.YIELD_PER_RADIUS * rig.radius * (1 + 5e-3)
 
 
 def test_new_rig_sizes_by_template(fleshed_character):

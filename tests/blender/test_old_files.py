@@ -129,7 +129,7 @@ def test_old_file_new_slider_default(rigged_character, tmp_path, monkeypatch):
         assert values_by_name(body) == was
         assert {sample.sliders.falloff for rig in body.thew.rigs for sample in rig.samples} == {0.25}
         rig = body.thew.rigs[1]
-        recorded = part("saved.samples").recorded(rig)[1][1]
+        recorded = part("saved.samples").recorded_samples(rig)[1][1]
         assert dict(zip(names, recorded, strict=True)) == {"falloff": 0.25, **dict(zip(PLACES, was[1, 1], strict=True))}
     finally:
         for kind in (*kinds, groups.ThewFixed):
@@ -205,17 +205,17 @@ def test_node_tree_replaced(fleshed_character, tmp_path, mark, how):
     body.modifiers["Thew"].node_group = other_tree(mark)
     for group in [g for g in bpy.data.node_groups if g.users == 0]:
         bpy.data.node_groups.remove(group)
-    assert modifier.LAYOUT not in marks()
+    assert modifier.TREE_LAYOUT not in marks()
     if how == "opened":
         path = str(tmp_path / "old.blend")
         bpy.ops.wm.save_as_mainfile(filepath=path)
         bpy.ops.wm.open_mainfile(filepath=path)
         body = bpy.data.objects["Body"]
-        assert marks() == [modifier.LAYOUT]
+        assert marks() == [modifier.TREE_LAYOUT]
     else:
         activate(body)
         assert bpy.ops.thew.simulate() == {"FINISHED"}
-    assert marks() == [modifier.LAYOUT] and [m.type for m in body.modifiers] == ["ARMATURE", "NODES"]
+    assert marks() == [modifier.TREE_LAYOUT] and [m.type for m in body.modifiers] == ["ARMATURE", "NODES"]
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
@@ -233,9 +233,9 @@ def test_node_tree_shared_kept(fleshed_character, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     body, stone = bpy.data.objects["Body"], bpy.data.objects["Stone"]
-    assert body.modifiers["Thew"].node_group.get("thew_tree") == part("scene.modifier").LAYOUT
+    assert body.modifiers["Thew"].node_group.get("thew_tree") == part("scene.modifier").TREE_LAYOUT
     assert stone.modifiers["Mine"].node_group.get("thew_tree") == 7 and sorted(marks()) == [
-        part("scene.modifier").LAYOUT,
+        part("scene.modifier").TREE_LAYOUT,
         7,
     ]
 
@@ -259,5 +259,5 @@ def test_node_tree_of_rider_replaced(fleshed_character, tmp_path):
     bpy.ops.wm.open_mainfile(filepath=path)
     shirt = bpy.data.objects["Shirt"]
     modifier = part("scene.modifier")
-    assert sorted(marks()) == [modifier.LAYOUT, modifier.RIDING]
+    assert sorted(marks()) == [modifier.TREE_LAYOUT, modifier.RIDER_LAYOUT]
     np.testing.assert_allclose(play(shirt, FRAMES), live, atol=1e-6 * size_of(live[0]))

@@ -349,8 +349,8 @@ def test_group_frames_arrive_early(pair, monkeypatch, thing):
     # Made in parts it is the motion made at once.
     frames = range(1, 61)
     parts = [play(body, frames) for body in pair]
-    monkeypatch.setattr(part("live.arriving"), "FIRST", 1000)
-    part("live.together").register.clear()
+    monkeypatch.setattr(part("live.partial_motion"), "FIRST_PART_FRAMES", 1000)
+    part("live.joint_simulation").register.clear()
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     for body, shapes in zip(pair, parts, strict=True):
         np.testing.assert_array_equal(play(body, frames), shapes)

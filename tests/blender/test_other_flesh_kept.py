@@ -203,8 +203,8 @@ def test_settled_rig_keeps_neighbour(pair, monkeypatch):
 def window(monkeypatch):
     """Makes Blender believe in a window; returns the list of bodies that wait for an update."""
     waits = []
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
-    for name in ("wait", "expect", "soon"):
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
+    for name in ("wait", "expect", "schedule_at_once"):
         monkeypatch.setattr(part("live.updates"), name, waits.append)
     return waits
 
@@ -212,12 +212,12 @@ def window(monkeypatch):
 def health(body):
     """Returns the panel's first line."""
     said, panels = [], part("ui.panels")
-    real = panels.shortened, panels.wrapped
-    panels.shortened = panels.wrapped = lambda text, _width: said.append(text) or [text]
+    real = panels.shorten, panels.wrap
+    panels.shorten = panels.wrap = lambda text, _width: said.append(text) or [text]
     try:
         panels.draw_health(PermissiveLayout(), body, 1, 400)
     finally:
-        panels.shortened, panels.wrapped = real
+        panels.shorten, panels.wrap = real
     return said[0]
 
 
@@ -272,7 +272,7 @@ def test_edited_keys_resimulate_group(pair, window, monkeypatch):
     assert health(pair[0]) == "“Bert” has changed since both were simulated: play, or press Simulate"
     assert health(pair[1]) == "This pose is not simulated: play once it is keyed, or press Simulate."
     assert not window, "nothing is simulated while it stands"
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
     play(pair[0], (3,))
     assert set(window) == set(pair)
     window.clear()
@@ -280,7 +280,7 @@ def test_edited_keys_resimulate_group(pair, window, monkeypatch):
     finish(part("live.jobs").update(pair[0], bpy.context.scene, bpy.context.view_layer, flesh))
     assert np.abs(play(pair[0], FRAMES) - together).max() > 1e-3 and not window, "one update is enough for both"
     # The jerk may turn cells over that touch nothing, which the line then says.
-    assert not any(flesh_of(each).condition.behind or "imulate" in health(each) for each in pair)
+    assert not any(flesh_of(each).condition.is_behind or "imulate" in health(each) for each in pair)
 
 
 def test_moved_neighbour_noticed(pair, window):
@@ -351,7 +351,7 @@ def test_rider_collides_with_none(pair):
     shoe.parent, shoe.parent_type, shoe.parent_bone = pair[1].modifiers["Armature"].object, "BONE", "Spine"
     bpy.context.view_layer.update()
     part("live.riding").mount(shoe, pair[1], bpy.context.view_layer)
-    assert all(not part("scene.colliders").asked(body, bpy.context.scene) for body in pair)
+    assert all(not part("scene.colliders").requested_colliders(body, bpy.context.scene) for body in pair)
     np.testing.assert_array_equal(simulate(pair[0]), together)
     assert np.isfinite(world(pair[1])).all()
 

@@ -107,7 +107,7 @@ def test_panel_rows_fixed_while_busy(fleshed_character):
     stepper = tasks.Stepper(task())
     stepper.advance()
     for begin, end in (
-        (lambda: work.running.append(stepper), lambda: work.running.remove(stepper)),
+        (lambda: work.running_steppers.append(stepper), lambda: work.running_steppers.remove(stepper)),
         (
             lambda: setattr(part("live.updates").state, "stepper", stepper),
             lambda: setattr(part("live.updates").state, "stepper", None),
@@ -124,7 +124,7 @@ def test_panel_rows_fixed_while_busy(fleshed_character):
         {"problem": "Everything is wrong, and this is a long sentence about why it is so"},
         {"defects": ["a"]},
     ):
-        flesh = part("live.session").register.of(body)
+        flesh = part("live.session").register.state_of(body)
         was = {name: getattr(flesh, name) for name in level}
         for name, value in level.items():
             setattr(flesh, name, value)
@@ -173,15 +173,15 @@ def test_panel_health_row_count(fleshed_character, text, busy):
     body, _ = fleshed_character
     play(body, (3,))
     panels, work = part("ui.panels"), part("live.work")
-    flesh = part("live.session").register.of(body)
+    flesh = part("live.session").register.state_of(body)
     stepper = part("logic.tasks").Stepper(iter(()))
     flesh.problem = text
     try:
-        work.running += [stepper] * busy
+        work.running_steppers += [stepper] * busy
         seen = draw()
     finally:
         flesh.problem = ""
-        work.running[:] = []
+        work.running_steppers[:] = []
     assert sum(call[0] in {"label", "progress", "separator"} for call in seen[""]) == panels.HEALTH_ROWS
     if text and not busy:
         assert text.split()[-1] in words(seen["details"])  # nothing is lost: all of it stands there
@@ -219,8 +219,8 @@ def test_health_unkeyed_pose(fleshed_character):
     """A bone turned without a key gives a message that points to Simulate, and no error."""
     body, _ = fleshed_character
     play(body, (3,))
-    health, flesh = part("logic.health"), part("live.session").register.of(body)
-    flesh.problem = part("live.resting").CHANGED
+    health, flesh = part("logic.health"), part("live.session").register.state_of(body)
+    flesh.problem = part("live.resting").POSE_CHANGED_TEXT
     found = health.health(body.thew, body.thew.made, flesh, 3)
     flesh.problem = ""
     assert found.level == "TOLD" and "Simulate" in found.text
@@ -268,11 +268,11 @@ def test_operators_disabled_while_busy(fleshed_character):
     stepper = tasks.Stepper(iter(()))
     names = ("add", "simulate", "bake", "finish_bake", "remove", "settle", "flesh_automatic", "ride", "rig_add")
     assert all(getattr(bpy.ops.thew, name).poll() for name in names)
-    work.running.append(stepper)
+    work.running_steppers.append(stepper)
     try:
         assert not any(getattr(bpy.ops.thew, name).poll() for name in names)
     finally:
-        work.running.remove(stepper)
+        work.running_steppers.remove(stepper)
 
 
 def test_panel_bake_range(fleshed_character):

@@ -326,15 +326,15 @@ def test_bake_of_bendy_bones(scene):
 
 def test_moving_follows_dependencies(scene):
     """Objects that can move are found through all that they depend on."""
-    moving = part("scene.moving")
+    moving = part("scene.frame_dependence")
     body, rig = make_character()
     body.parent = rig
     still, empty = bpy.data.objects.new("Still", None), moving_empty()
     bpy.context.scene.collection.objects.link(still)
-    assert not moving.moves(still) and moving.moves(empty) and moving.moves(rig)
+    assert not moving.may_move(still) and moving.may_move(empty) and moving.may_move(rig)
     # Its bones move, itself and what it carries as a whole do not.
     assert not moving.is_carried(body) and not moving.is_carried(rig)
     still.parent = empty
-    assert moving.moves(still) and moving.is_carried(still)
+    assert moving.may_move(still) and moving.is_carried(still)
     body.parent_type, body.parent_bone = "BONE", "Hip"
     assert moving.is_carried(body)

@@ -306,7 +306,7 @@ def test_job_cancel_changes_nothing(scene, character, job, when):
     animate(rig, bend=0.2)
     body.thew.cells_across, body.thew.softness = 7, 0.2
     before = snapshot(body)
-    known = register.known(body)
+    known = register.known_state(body)
     clip = known.clip if known else None
     reached = []
 
@@ -319,8 +319,8 @@ def test_job_cancel_changes_nothing(scene, character, job, when):
         tasks.finish(task(body, scene, bpy.context.view_layer), progress)
     assert reached[-1] >= when and all(f < when for f in reached[:-1])
     assert snapshot(body) == before
-    assert part("scene.poses").busy == 0
-    known = register.known(body)
+    assert part("scene.poses").silence_depth == 0
+    known = register.known_state(body)
     assert (known.clip if known else None) is clip or (job == "bake" and when > 0.6)  # by then it is simulated
 
 

@@ -53,7 +53,7 @@ def check(obj, frames, amount=0.05, tolerance=1e-5, found=None):
             bpy.context.scene.frame_set(frame)
             skin = evaluated_positions(obj).astype(float)
             posed, blended = probe.read(bpy.context.evaluated_depsgraph_get())
-            deltas, miss = part("logic.unskin").unskinned(blended, offsets)
+            deltas, miss = part("logic.unskin").unskin(blended, offsets)
             reach = max(size, np.abs(skin).max())
             if not obj.data.shape_keys:
                 assert np.abs(posed - skin).max() < 1e-6 * reach
@@ -138,7 +138,7 @@ def test_unskin_zero_scaled_bone(scene):
     with part("bake.skinning").Probe(found_of(body), rest, scene) as probe:
         _, blended = probe.read(bpy.context.evaluated_depsgraph_get())
     offsets = waves(rest, 0.05)
-    deltas, miss = part("logic.unskin").unskinned(blended, offsets)
+    deltas, miss = part("logic.unskin").unskin(blended, offsets)
     assert np.isfinite(deltas).all()
     assert np.abs(deltas).max() < 13.0 * np.linalg.norm(offsets, axis=1).max()
     assert miss.max() > 0.5 * np.linalg.norm(offsets[-1]) and (miss[: len(rest) // 3] == 0.0).all()
@@ -180,7 +180,7 @@ def test_unskinned_inverts_regular_maps(addon):
     rng = np.random.default_rng(1)
     blended = flattening_matrices(rng, rng.uniform(0.5, 2.0, (200, 3)))
     offsets = rng.normal(size=(200, 3))
-    deltas, miss = part("logic.unskin").unskinned(blended, offsets)
+    deltas, miss = part("logic.unskin").unskin(blended, offsets)
     np.testing.assert_allclose(np.einsum("nij,nj->ni", blended, deltas), offsets, atol=1e-12)
     assert (miss == 0.0).all()
 
@@ -194,7 +194,7 @@ def test_unskinned_damps_flat_maps(addon):
     turn = flattening_matrices(rng, np.ones((1, 3)))[0]
     blended = turn @ (singular[:, :, None] * np.eye(3))
     offsets = np.tile(turn @ (1.0, -2.0, 1.0), (many, 1))
-    deltas, miss = part("logic.unskin").unskinned(blended, offsets)
+    deltas, miss = part("logic.unskin").unskin(blended, offsets)
     np.testing.assert_allclose(deltas[:, :2], [(1.0, -2.0)] * many, atol=1e-9)
     assert 5.0 < np.abs(deltas[:, 2]).max() < 13.0
     assert np.abs(np.diff(deltas[: many // 2, 2])).max() < 0.8
@@ -208,14 +208,14 @@ def test_unskinned_small_scale(addon):
     rng = np.random.default_rng(3)
     blended = flattening_matrices(rng, rng.uniform(0.5e-3, 2e-3, (50, 3)))
     offsets = 1e-3 * rng.normal(size=(50, 3))
-    deltas, miss = part("logic.unskin").unskinned(blended, offsets)
+    deltas, miss = part("logic.unskin").unskin(blended, offsets)
     np.testing.assert_allclose(np.einsum("nij,nj->ni", blended, deltas), offsets, atol=1e-12)
     assert (miss == 0.0).all()
 
 
 def test_unskinned_zero_maps(addon):
     """Maps to nothing give keys of zero, and no maps give no keys."""
-    deltas, miss = part("logic.unskin").unskinned(np.zeros((4, 3, 3)), np.ones((4, 3)))
+    deltas, miss = part("logic.unskin").unskin(np.zeros((4, 3, 3)), np.ones((4, 3)))
     assert (deltas == 0.0).all()
     np.testing.assert_allclose(miss, np.sqrt(3.0))
-    assert [len(a) for a in part("logic.unskin").unskinned(np.zeros((0, 3, 3)), np.zeros((0, 3)))] == [0, 0]
+    assert [len(a) for a in part("logic.unskin").unskin(np.zeros((0, 3, 3)), np.zeros((0, 3)))] == [0, 0]

@@ -97,7 +97,7 @@ def dressed_character(character):
 def offsets(obj, frames=FRAMES) -> np.ndarray:
     """Returns what is added to an object's plain skin, world axes, [f, n, 3]."""
     live = play(obj, frames, read=world)
-    mine = part("scene.modifier").by_id(obj, obj.thew.made.modifier)
+    mine = part("scene.modifier").modifier_by_id(obj, obj.thew.made.modifier)
     mine.show_viewport = False
     plain = play(obj, frames, read=world)
     mine.show_viewport = True
@@ -415,7 +415,7 @@ def test_panels_show_riders(dressed_character):
     riding_panel.draw_rider(layout, shirt, bpy.context.scene, 60)
     assert "Rides on “Body”" in layout.read() and "[body]" in layout.read()
     activate(armature)
-    assert part("live.target").of(bpy.context) == body
+    assert part("live.target").target_mesh(bpy.context) == body
     layout = Layout()
     panel.draw_details(layout, bpy.context, body, 60)
     assert {"Shirt", "Eye"} <= set(layout.read())
@@ -428,7 +428,7 @@ def test_add_on_second_mesh_proposes_ride(fleshed_character, capsys):
     body, _armature = fleshed_character
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
     activate(shirt)
-    assert part("operators.add").fleshed(shirt) == [body]
+    assert part("operators.add").other_flesh(shirt) == [body]
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert "Ride on Body" in capsys.readouterr().out
     ride_text = "has flesh of its own"

@@ -96,13 +96,13 @@ def test_later_keyed_rig_in_preview(fleshed_character):
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
     play(body, FRAMES)
     flesh = flesh_of(body)
-    before = flesh.settled(body, 5)
+    before = flesh.settled_offsets(body, 5)
     rig = add_rig(body, bone="Head", name="Later")
     curve_keys(rig, (5, 1.0))
     assert flesh.motion.controls.shape[1] == 1
-    assert largest_difference(flesh.settled(body, 5), before) > 0.0
+    assert largest_difference(flesh.settled_offsets(body, 5), before) > 0.0
     bpy.ops.thew.rig_remove()
-    np.testing.assert_allclose(flesh.settled(body, 5), before, atol=1e-6 * size_of(before))
+    np.testing.assert_allclose(flesh.settled_offsets(body, 5), before, atol=1e-6 * size_of(before))
 
 
 def test_control_driven_without_scripts(fleshed_character):
@@ -258,7 +258,7 @@ def test_chosen_axis_prefers_variation(scene, held, moves, before):
     constant = turn_about(held, math.radians(80.0))
     motion = [turn_about(moves, math.radians(20.0 * (1.0 - math.cos(0.3 * k)))) for k in range(21)]
     turns = [constant @ each if before else each @ constant for each in motion]
-    axis = drivers.chosen_axis(turns)
+    axis = drivers.dominant_axis(turns)
     assert axis == moves
     start, end = drivers.usual_range(turns, axis)
     assert abs(end - start) == pytest.approx(math.radians(40.0), rel=0.02)
@@ -270,7 +270,7 @@ def test_chosen_axis_of_circling_bone(scene):
     turns = [
         Quaternion((math.cos(a), 0.0, math.sin(a)), math.radians(30.0)) for a in np.linspace(0.0, 2.0 * math.pi, 25)
     ]
-    axis = drivers.chosen_axis(turns)
+    axis = drivers.dominant_axis(turns)
     start, end = drivers.usual_range(turns, axis)
     assert axis in {"X", "Z"} and abs(end - start) > math.radians(50.0)
 
@@ -279,7 +279,7 @@ def test_chosen_axis_swing(scene):
     """A turn about both swing axes together is a swing."""
     drivers = part("rigs.drivers")
     turns = [Quaternion((0.7, 0.0, 0.7), math.radians(angle)) for angle in range(0, 60, 3)]
-    assert drivers.chosen_axis(turns) == "SWING"
+    assert drivers.dominant_axis(turns) == "SWING"
 
 
 def test_control_driven_by_twisted_bone(fleshed_character):

@@ -153,8 +153,8 @@ def test_no_rigs_no_work(fleshed_character, monkeypatch):
     seen = []
     asked = {
         "scene.rig_controls": ("broken_drivers", "curve_print", "rig_of_path"),
-        "rigs.fingerprints": ("animated", "broken_drivers", "found_bone"),
-        "rigs.rigging": ("animated", "broken_drivers", "found_bone", "resolved"),
+        "rigs.fingerprints": ("are_animated", "broken_drivers", "find_bone"),
+        "rigs.rigging": ("are_animated", "broken_drivers", "find_bone", "resolve_rig"),
     }
     for module, names in asked.items():
         for name in names:

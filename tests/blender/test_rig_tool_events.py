@@ -21,7 +21,7 @@ class View:
     def ray(self):
         return self.over - (0.0, 10.0, 0.0), np.array([0.0, 1.0, 0.0])
 
-    def beside(self, point):
+    def point_at_depth(self, point):
         return np.array([self.over[0], point[1], self.over[2]])
 
     def axes(self):
@@ -46,8 +46,8 @@ class Hand:
                 self.there = False
 
         viewing = part("ui.viewing")
-        monkeypatch.setattr(viewing, "Drawn", Drawn)
-        monkeypatch.setattr(viewing, "under", lambda _context, _event: hand.view)
+        monkeypatch.setattr(viewing, "TemporaryDrawing", Drawn)
+        monkeypatch.setattr(viewing, "view_under_mouse", lambda _context, _event: hand.view)
 
     def context(self):
         manager = SimpleNamespace(
@@ -100,11 +100,11 @@ def hand(scene, monkeypatch):
     bpy.ops.thew.add(cells_across=8)
     bpy.ops.thew.simulate()
     scene.frame_set(6)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     made = Hand(monkeypatch)
     made.body = body
     yield made
-    assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
+    assert (made.timers, made.drawn, part("scene.poses").silence_depth) == (0, 0, 0)  # nothing of the tool is left
     part("live.updates").stop_update()
     if bpy.app.timers.is_registered(part("live.updates").tick):
         bpy.app.timers.unregister(part("live.updates").tick)
@@ -183,7 +183,7 @@ def drag(hand, pull, context, by, steps: int = 4):
 def test_pull_tool_drag(bump):
     """The skin follows the mouse, and stays there after Return."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before = part("operators.pull").saved(body.thew.rigs[0])
+    before = part("operators.pull").rig_state(body.thew.rigs[0])
     assert pull.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
     drag(bump, pull, context, (0.03, 0.0, 0.04))
     vertex, target = pull._drag, pull._target
@@ -191,7 +191,7 @@ def test_pull_tool_drag(bump):
     assert np.linalg.norm(shown - target) < 0.2 * 0.05
     assert pull.marks()[-1][0].shape == (1, 2, 3)
     assert pull.modal(context, event("LEFTMOUSE", "RELEASE")) == {"FINISHED"}
-    assert part("operators.pull").saved(body.thew.rigs[0]) != before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) != before
     assert body.thew.settled
     np.testing.assert_allclose(world(body)[vertex], shown, atol=1e-4)
     assert f"[[{vertex}, " in pull.points
@@ -201,12 +201,12 @@ def test_pull_tool_drag(bump):
 def test_pull_tool_escape(bump, key):
     """Escape restores the rig and the shape."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated_positions(body)
+    before, shape = part("operators.pull").rig_state(body.thew.rigs[0]), evaluated_positions(body)
     pull.invoke(context, event("RET", "RELEASE"))
     drag(bump, pull, context, (0.05, 0.0, 0.05))
-    assert part("operators.pull").saved(body.thew.rigs[0]) != before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) != before
     assert pull.modal(context, event(key)) == {"CANCELLED"}
-    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated_positions(body), shape)
     assert not body.thew.settled
 
@@ -214,11 +214,11 @@ def test_pull_tool_escape(bump, key):
 def test_pull_tool_click_only(bump):
     """A click without a drag changes nothing."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated_positions(body)
+    before, shape = part("operators.pull").rig_state(body.thew.rigs[0]), evaluated_positions(body)
     bump.view = View(BELLY)
     assert pull.invoke(context, event("LEFTMOUSE")) == {"RUNNING_MODAL"}  # as the toolbar calls it
     assert pull.modal(context, event("LEFTMOUSE", "RELEASE")) == {"CANCELLED"}
-    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated_positions(body), shape)
 
 
@@ -233,7 +233,7 @@ def test_pull_tool_misses_body(bump):
 def test_pull_tool_held_point(bump):
     """A point that is held with Shift moves less than where it is free."""
     body, gone, held = bump.body, [], np.array(BELLY) + (-0.12, 0.0, 0.05)
-    before = part("operators.pull").saved(body.thew.rigs[0])
+    before = part("operators.pull").rig_state(body.thew.rigs[0])
     for hold in (False, True):
         pull, context = tool("pull", "THEW_OT_rig_pull"), bump.context()
         pull.invoke(context, event("RET", "RELEASE"))
@@ -246,7 +246,7 @@ def test_pull_tool_held_point(bump):
         drag(bump, pull, context, (0.05, 0.0, 0.0))
         gone.append(np.linalg.norm(pull._pull.world(vertex) - start))
         assert pull.modal(context, event("ESC")) == {"CANCELLED"}
-        assert part("operators.pull").saved(body.thew.rigs[0]) == before
+        assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     assert gone[1] < 0.7 * gone[0]
 
 
@@ -261,21 +261,21 @@ def explode(*_args, **_options):
 def test_pull_tool_failed_start(bump, monkeypatch, where):
     """A tool that fails at its start releases everything, and the flesh plays on."""
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
-    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated_positions(body)
+    before, shape = part("operators.pull").rig_state(body.thew.rigs[0]), evaluated_positions(body)
     if where == "drawing":
-        monkeypatch.setattr(part("ui.viewing"), "Drawn", explode)
+        monkeypatch.setattr(part("ui.viewing"), "TemporaryDrawing", explode)
     if where == "timer":
         context.window_manager.event_timer_add = explode
     if where == "status":
         context.workspace.status_text_set = lambda text: explode() if text else None
     if where == "pose":
-        monkeypatch.setattr(part("edit.pulling"), "Pull", explode)
+        monkeypatch.setattr(part("edit.pulling"), "SkinPull", explode)
     assert pull.invoke(context, event("RET", "RELEASE")) == {"CANCELLED"}
-    assert "a bug" in pull.reported[0][1] and part("scene.poses").busy == 0
-    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert "a bug" in pull.reported[0][1] and part("scene.poses").silence_depth == 0
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated_positions(body), shape)
     shapes = play(body, (4, 9))
-    assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and flesh_of(body).condition.showable
+    assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and flesh_of(body).condition.is_showable
 
 
 @pytest.mark.parametrize("where", ["put back", "status", "timer"])
@@ -287,11 +287,11 @@ def test_pull_tool_failed_end(bump, monkeypatch, where):
     assert pull.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
     drag(bump, pull, context, (0.03, 0.0, 0.0))
     if where == "put back":
-        monkeypatch.setattr(part("operators.pull"), "put_back", explode)
+        monkeypatch.setattr(part("operators.pull"), "restore_rig", explode)
     if where == "status":
         context.workspace.status_text_set = explode
     assert pull.modal(context, event("ESC")) == {"CANCELLED"}
-    assert "a bug" in pull.reported[-1][1] and part("scene.poses").busy == 0
+    assert "a bug" in pull.reported[-1][1] and part("scene.poses").silence_depth == 0
 
 
 def test_job_failure_releases(hand):
@@ -307,7 +307,7 @@ def test_job_failure_releases(hand):
             assert answer == {"RUNNING_MODAL"}
             answer = job.modal(context, event("TIMER", "NOTHING"))
         assert answer == {"CANCELLED"} and "a bug" in job.reported[-1][1]
-        assert (hand.timers, part("scene.poses").busy) == (0, 0)
+        assert (hand.timers, part("scene.poses").silence_depth) == (0, 0)
     assert part("live.updates").state.stepper is None
 
 
@@ -317,7 +317,7 @@ def test_keyframed_model_undo(scene, monkeypatch):
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     scene.frame_set(14)
     before = evaluated_positions(sack)
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
     hand = Hand(monkeypatch)
     model, context = tool("keyframed_model", "THEW_OT_keyframed_model"), hand.context()
     assert model.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
@@ -338,5 +338,5 @@ def test_keyframed_model_undo(scene, monkeypatch):
     keys = len(sack.data.shape_keys.key_blocks)
     assert model.modal(context, event("RET")) == {"CANCELLED"}
     assert len(sack.data.shape_keys.key_blocks) == keys
-    assert (hand.timers, hand.drawn, part("scene.poses").busy) == (0, 0, 0)
+    assert (hand.timers, hand.drawn, part("scene.poses").silence_depth) == (0, 0, 0)
     part("live.updates").stop_update()

@@ -22,7 +22,7 @@ needs_data = pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_
 
 def read(obj):
     """Returns the character as the operators see it."""
-    return part("edit.posed").read(obj, bpy.context.scene, bpy.context.view_layer)
+    return part("edit.posed_character").read(obj, bpy.context.scene, bpy.context.view_layer)
 
 
 def thick_places(stand, count: int) -> list[np.ndarray]:
@@ -34,7 +34,7 @@ def thick_places(stand, count: int) -> list[np.ndarray]:
         hit = part("logic.picking").Hit(int(face), np.full(3, 1 / 3), np.zeros(3), 0.0)
         if stand.shown.normal(int(face)).any():
             most = flesh[stand.rest.triangles[face]].mean()
-            hits.append((most, tuple(hit.on(stand.shown.vertices, stand.shown.triangles))))
+            hits.append((most, tuple(hit.point_on(stand.shown.vertices, stand.shown.triangles))))
     return [np.array(point) for _, point in sorted(hits, reverse=True)[:count]]
 
 
@@ -92,7 +92,7 @@ def test_rig_place_at_location(body, template, guide):
     flesh_body, _, own = native_rig(body, rig)
     stand = read(body)
     middle = np.asarray(own.frame(flesh_body))[:3, 3]
-    np.testing.assert_allclose(middle, stand.at_rest(stand.skin_at(point)), atol=1e-5 * stand.size)
+    np.testing.assert_allclose(middle, stand.rest_point(stand.skin_at(point)), atol=1e-5 * stand.size)
     moved = skin_movement(body, rig)
     thickness = 2.0 * rig.tube_radius if template == "TORUS" else rig.radius
     aim = 0.2 * thickness * stand.flesh.place.metres_per_unit  # the policy of `edit.sizing`
@@ -218,9 +218,9 @@ def test_rig_tools_refuse_without_flesh(scene):
 def test_rig_pull_refusals(body, points, said):
     """Impossible pulls are refused, and the rig is unchanged."""
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
-    before = part("operators.pull").saved(body.thew.rigs[0])
+    before = part("operators.pull").rig_state(body.thew.rigs[0])
     assert said in refusal(bpy.ops.thew.rig_pull, points=points)
-    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert part("operators.pull").rig_state(body.thew.rigs[0]) == before
 
 
 def test_rig_pull_needs_active_rig(body):
@@ -238,7 +238,7 @@ def test_rig_pull_needs_active_rig(body):
 def pull_by(body, vertex: int, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pulls a vertex from its place in the settled flesh; returns (target, where it came to), world."""
     pulling = part("edit.pulling")
-    here = pulling.Pull(read(body), bpy.context.view_layer).world(vertex)
+    here = pulling.SkinPull(read(body), bpy.context.view_layer).world(vertex)
     target = here + offset
     assert bpy.ops.thew.rig_pull(points=json.dumps([[vertex, target.tolist()]])) == {"FINISHED"}
     bpy.context.view_layer.update()
@@ -275,7 +275,7 @@ def test_rig_pull_shows_equilibrium(body):
     forces = np.asarray(own.forces(flesh_body, body.thew.rigs[0].control))
     q = thew.equilibrium(flesh_body, pose, gravity=flesh.build_settings.simulation.gravity, rest_forces=forces)
     stand = read(body)
-    there = stand.world(stand.skin + flesh.added(flesh_body.shown(q), stand.maps, stand.mesh))
+    there = stand.world(stand.skin + flesh.rest_offsets(flesh_body.shown(q), stand.maps, stand.mesh))
     assert np.abs(there - world(body)).max() < 1e-4 * np.ptp(there)
 
 
@@ -309,13 +309,13 @@ def test_rig_pull_reports_shortfall(body):
         body.thew.rigs.clear()
         bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.25)
         rig_of(body.thew.rigs[0])
-        pull = pulling.Pull(read(body), bpy.context.view_layer)
+        pull = pulling.SkinPull(read(body), bpy.context.view_layer)
         points = [*((each, pull.world(each)) for each in held)]
         points.append((vertex, pull.world(vertex) + np.array([0.0, -share * size, 0.0])))
         for _ in range(3):
             pull.pull(points, evaluations=8)
         pull.settle(points)
-        return pull.came(points)
+        return pull.outcome_text(points)
 
     def fix(rig):
         for name in part("saved.samples").sliders_of(rig):
@@ -332,10 +332,10 @@ def test_rig_pull_drag_settles(body):
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.3)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     pulling, operator, found = part("edit.pulling"), part("operators.pull"), []
-    before = operator.saved(body.thew.rigs[0])
+    before = operator.rig_state(body.thew.rigs[0])
     for hasty in (True, False):
-        operator.put_back(body.thew.rigs[0], before)
-        pull = pulling.Pull(read(body), bpy.context.view_layer)
+        operator.restore_rig(body.thew.rigs[0], before)
+        pull = pulling.SkinPull(read(body), bpy.context.view_layer)
         points = [(vertex, pull.world(vertex) + np.array([0.01, -0.04, 0.01]))]
         pull.pull(points, evaluations=2 if hasty else None)
         pull.settle(points)
@@ -347,7 +347,7 @@ def test_rig_pull_single_undo(body):
     """One undo step takes a pull back."""
     point = belly(body)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point)
-    saved = part("operators.pull").saved
+    saved = part("operators.pull").rig_state
     before = saved(body.thew.rigs[0])
     bpy.ops.ed.undo_push(message="before")
     points = json.dumps([[3, (world(body)[3] + (0.0, 0.0, 0.02)).tolist()]])
@@ -376,7 +376,7 @@ def test_rig_overlay_size(body, scene, frame):
         corners = lines.reshape(-1, 3)
         middle = hanging[0, 0]
         assert np.linalg.norm(corners - middle, axis=1).max() == pytest.approx(reach(rig), rel=1e-3)
-        assert colour == (overlay.ACTIVE if rig == body.thew.rigs[-1] else overlay.OTHER)
+        assert colour == (overlay.ACTIVE_COLOUR if rig == body.thew.rigs[-1] else overlay.OTHER_COLOUR)
         # The middle was put on the skin, and rides on the skinned shape, around which the flesh swings.
         assert part("logic.picking").Picker(skin, stand.rest.triangles).nearest(middle).distance < 0.02
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
@@ -385,7 +385,7 @@ def test_rig_overlay_size(body, scene, frame):
     body.thew.rigs[0].enabled = False
     body.thew.rigs[1].problem = "gone"
     drawings = overlay.drawings(body, depsgraph)
-    assert drawings[0][1] == overlay.OFF and drawings[2][1] == overlay.PROBLEM
+    assert drawings[0][1] == overlay.OFF_COLOUR and drawings[2][1] == overlay.PROBLEM_COLOUR
 
 
 # presets --------------------------------------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ def test_rig_place_on_real_character(addon, file):
         rig = obj.thew.rigs[-1]
         flesh_body, _, own = native_rig(obj, rig)
         middle = np.asarray(own.frame(flesh_body))[:3, 3]
-        rest = stand.at_rest(stand.skin_at(point))
+        rest = stand.rest_point(stand.skin_at(point))
         assert np.linalg.norm(middle - rest) < 1e-4 * stand.size, (template, guide)
         moved = skin_movement(obj, rig)
         assert np.isfinite(moved).all() and moved.max() > 1e-4 * stand.size

@@ -62,15 +62,15 @@ def test_carried_by_agreeing_bones():
     frame = np.eye(4)
     frame[:3, 3] = (0.1, 0.2, 0.3)
     maps = np.array([turn, turn, np.eye(4)])
-    np.testing.assert_allclose(guides.carried(frame, np.array([0.4, 0.6, 0.0]), maps), turn @ frame, atol=1e-12)
-    np.testing.assert_allclose(guides.carried(frame, np.zeros(3), maps), frame, atol=1e-12)
+    np.testing.assert_allclose(guides.carried_frame(frame, np.array([0.4, 0.6, 0.0]), maps), turn @ frame, atol=1e-12)
+    np.testing.assert_allclose(guides.carried_frame(frame, np.zeros(3), maps), frame, atol=1e-12)
 
 
 def test_carried_by_disagreeing_bones():
     """A carried frame stays rigid between bones that disagree."""
     maps = np.tile(np.eye(4), (2, 1, 1))
     maps[1, :3, :3] = rotation((0.0, 1.0, 0.2), 2.9)
-    carried = guides.carried(np.eye(4), np.array([0.45, 0.55]), maps)
+    carried = guides.carried_frame(np.eye(4), np.array([0.45, 0.55]), maps)
     np.testing.assert_allclose(carried[:3, :3] @ carried[:3, :3].T, np.eye(3), atol=1e-12)
     assert np.linalg.det(carried[:3, :3]) > 0.0
 
@@ -81,7 +81,7 @@ def test_ridden_follows_triangle():
     turn[:3, :3], turn[:3, 3] = rotation((1.0, -2.0, 0.3), 2.5), (4.0, 5.0, 6.0)
     frame[:3, :3], frame[:3, 3] = rotation((0.3, 0.2, 1.0), 0.7), RANDOM.normal(size=3)
     shares = np.array([0.2, 0.5, 0.3])
-    ridden = guides.ridden(frame, shares, rest, rest @ turn[:3, :3].T + turn[:3, 3])
+    ridden = guides.ridden_frame(frame, shares, rest, rest @ turn[:3, :3].T + turn[:3, 3])
     np.testing.assert_allclose(ridden, turn @ frame, atol=1e-12)
 
 
@@ -96,7 +96,7 @@ def test_ray_hits_near_side(picking_module):
         direction /= np.linalg.norm(direction)
         hit = picker.ray(-3.0 * direction, direction)
         assert hit.distance == pytest.approx(2.0, abs=0.02)
-        np.testing.assert_allclose(hit.on(vertices, triangles), hit.point, atol=1e-12)
+        np.testing.assert_allclose(hit.point_on(vertices, triangles), hit.point, atol=1e-12)
         np.testing.assert_allclose(np.cross(hit.point + 3.0 * direction, direction), 0.0, atol=1e-9)
         assert picker.ray(3.0 * direction, direction) is None
         assert picker.normal(hit.face) @ hit.point > 0.9
@@ -169,7 +169,7 @@ def test_bone_place_round_trip(bone):
     head, tail = np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]) + np.array(bone)
     axis = (tail - head) / np.linalg.norm(tail - head)
     for point in RANDOM.normal(size=(20, 3)):
-        along, angle, distance = guides.bone_place(point, head, tail)
+        along, angle, distance = guides.bone_coordinates(point, head, tail)
         out = rotation(axis, angle) @ guides.zero_direction(axis)
         np.testing.assert_allclose(head + along * (tail - head) + distance * out, point, atol=1e-9)
         assert distance >= 0.0
@@ -177,16 +177,16 @@ def test_bone_place_round_trip(bone):
 
 def test_bone_place_zero_length():
     """A bone without length gives finite coordinates."""
-    assert np.isfinite(guides.bone_place(np.ones(3), np.zeros(3), np.zeros(3))).all()
+    assert np.isfinite(guides.bone_coordinates(np.ones(3), np.zeros(3), np.zeros(3))).all()
 
 
 def test_facing_frame_rigid():
     """A facing frame is rigid and looks the given way."""
     for towards, right in RANDOM.normal(size=(20, 2, 3)):
-        frame = guides.facing(np.ones(3), towards, right)
+        frame = guides.facing_frame(np.ones(3), towards, right)
         np.testing.assert_allclose(frame[:3, :3] @ frame[:3, :3].T, np.eye(3), atol=1e-12)
         assert np.linalg.det(frame[:3, :3]) > 0.0 and frame[:3, 2] @ towards > 0.0 and frame[:3, 0] @ right > 0.0
-    np.testing.assert_allclose(guides.facing(np.ones(3), right, right)[:3, 2] @ right, np.linalg.norm(right))
+    np.testing.assert_allclose(guides.facing_frame(np.ones(3), right, right)[:3, 2] @ right, np.linalg.norm(right))
 
 
 def test_unposed_directions():
@@ -194,7 +194,9 @@ def test_unposed_directions():
     rest = RANDOM.normal(size=(3, 3))
     turn = rotation((3.0, -1.0, 0.5), 2.0)
     directions = RANDOM.normal(size=(2, 3))
-    np.testing.assert_allclose(guides.unposed(directions @ turn.T, rest @ turn.T + 7.0, rest), directions, atol=1e-12)
+    np.testing.assert_allclose(
+        guides.unpose_directions(directions @ turn.T, rest @ turn.T + 7.0, rest), directions, atol=1e-12
+    )
 
 
 # names ----------------------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def test_old_rig_keeps_force(fleshed_character):
     body, _ = fleshed_character
     rig = body.thew.rigs.add()
     assert rig.strength_by == "FORCE"
-    with part("saved.samples").quietly():
+    with part("saved.samples").quiet_edits():
         rig.template, rig.guide, rig.strength, rig.radius = "BULGE", "BONE", 3e4, 0.3
     part("rigs.anchors").anchor_bone(body, rig, "Spine")
     part("saved.samples").start_samples(rig)
@@ -204,7 +204,7 @@ def test_draft_yield_measured(fleshed_character):
     rig = add_rig(body, bone="Spine")
     full = settle(body)
     rig.control = 0.4
-    with part("saved.samples").quietly():
+    with part("saved.samples").quiet_edits():
         values = {"strength": rig.samples[1].sliders.strength}
     part("saved.samples").set_sliders(rig, values)
     assert rig.draft
@@ -245,12 +245,12 @@ def test_pull_thin_arm_without_fold(thin_arm):
     """A thin arm that is pulled far does not fold at the elbow."""
     point = thin_arm.matrix_world @ thin_arm.data.vertices[61].co
     assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point) == {"FINISHED"}
-    stand = part("edit.posed").read(thin_arm, bpy.context.scene, bpy.context.view_layer)
+    stand = part("edit.posed_character").read(thin_arm, bpy.context.scene, bpy.context.view_layer)
     points = [[61, (stand.shown.vertices[61] + np.array([0.1, -0.6, 0.3])).tolist()]]
-    pull = part("edit.pulling").Pull(stand, bpy.context.view_layer)
-    targets = part("edit.pulling").checked(stand, points)
+    pull = part("edit.pulling").SkinPull(stand, bpy.context.view_layer)
+    targets = part("edit.pulling").checked_points(stand, points)
     pull.pull(targets)
-    said = pull.came(targets)
+    said = pull.outcome_text(targets)
     assert "% of the way" in said and "flesh would fold beyond" in said, said
     assert bpy.ops.thew.rig_pull(points=json.dumps(points)) == {"FINISHED"}
     rig, flesh = thin_arm.thew.rigs[0], flesh_of(thin_arm)
@@ -259,7 +259,7 @@ def test_pull_thin_arm_without_fold(thin_arm):
     assert np.isfinite(strength) and abs(strength) < 1e3 * body.material.young / stand.size
     assert least_volume_ratio(thin_arm, stand.maps, own.forces(body)) > 0.29
     assert 0.0 < abs(rig.yields) < 0.5 and rig.strength_by == "YIELD"
-    assert np.isfinite(flesh.pushed(thin_arm, None)).all()
+    assert np.isfinite(flesh.rig_forces(thin_arm, None)).all()
     shape = settle(thin_arm)
     assert np.isfinite(shape).all() and largest_difference(shape, thin_skin(thin_arm)) < 0.5
 
@@ -289,6 +289,6 @@ def test_bearable_refuses_held_flesh(fleshed_character):
             return 0.0
 
     with pytest.raises(part("logic.errors").Refusal, match="held by its bones"):
-        sizing.bearable(flesh_of(body), HeldBody, 0.1)
+        sizing.bearable_yield(flesh_of(body), HeldBody, 0.1)
     add_rig(body, bone="Spine")
     assert "no rig 7" in refusal(bpy.ops.thew.rig_measure, index=7)

@@ -405,7 +405,7 @@ def test_panel_draws_rigs(fleshed_character):
     for template in part("logic.sliders").TEMPLATES:
         for guide in ("BONE", "SKIN", "FREE"):
             seen: list = []
-            with part("saved.samples").quietly():
+            with part("saved.samples").quiet_edits():
                 rig.template, rig.guide = template, guide
                 rig.problem = "Something is wrong with it."
             panel.draw_list(Layout(seen), body)

@@ -62,10 +62,10 @@ def test_settled_matches_fresh_solve(thew, body, method):
         (bent_pose(0.5), push),
         (bent_pose(0.3), None),
     ]
-    kept = part("logic.settled").Settled(thew.Simulation(body, method=method, elastic_joints=0.5))
+    kept = part("logic.rest_solver").RestSolver(thew.Simulation(body, method=method, elastic_joints=0.5))
     found = []
     for pose, forces in asked * 2:
-        rest = kept.at(pose, forces)
+        rest = kept.solve(pose, forces)
         fresh = thew.Simulation(body, method=method, elastic_joints=0.5)
         fresh.reset(pose, rest_forces=forces)
         assert np.array_equal(rest.offsets, fresh.offsets())
@@ -78,23 +78,23 @@ def test_settled_matches_fresh_solve(thew, body, method):
 def test_settled_reuses_solution(thew, body):
     """A redraw and a subframe between known poses solve nothing."""
     counted = CountedSimulation(thew.Simulation(body))
-    kept = part("logic.settled").Settled(counted)
+    kept = part("logic.rest_solver").RestSolver(counted)
     for _ in range(3):
-        kept.at(bent_pose(0.2))
+        kept.solve(bent_pose(0.2))
     assert counted.solved == 1
     for _ in range(4):  # part frames between two poses
-        kept.at(bent_pose(0.2))
-        kept.at(bent_pose(0.3))
+        kept.solve(bent_pose(0.2))
+        kept.solve(bent_pose(0.3))
     assert counted.solved == 2
     for angle in (0.3, 0.4, 0.4, 0.5):  # and on to the next
-        kept.at(bent_pose(angle))
+        kept.solve(bent_pose(angle))
     assert counted.solved == 4
 
 
 def test_settled_drops_failed_solve(thew, body):
     """A failed solve is not kept."""
-    kept = part("logic.settled").Settled(thew.Simulation(body))
+    kept = part("logic.rest_solver").RestSolver(thew.Simulation(body))
     for _ in range(2):
         with pytest.raises(thew.ThewError):
-            kept.at(bent_pose(0.2), np.full((body.node_count, 3), np.nan))
-    assert len(kept.at(bent_pose(0.2)).offsets) == len(body.surface.vertices)
+            kept.solve(bent_pose(0.2), np.full((body.node_count, 3), np.nan))
+    assert len(kept.solve(bent_pose(0.2)).offsets) == len(body.surface.vertices)

@@ -50,7 +50,7 @@ def test_damped_prefers_given_numbers(thew, simulation, monkeypatch):
         default_damping = staticmethod(lambda body: (3.0, 0.5))
 
     monkeypatch.setattr(simulation, "core", lambda: Core)
-    damped = simulation.damped(thew.SimulationSettings(), None, 2.0, 5.0)
+    damped = simulation.with_damping(thew.SimulationSettings(), None, 2.0, 5.0)
     assert (damped.mass_damping, damped.stiffness_damping) == (6.0, 0.1)
-    damped = simulation.damped(thew.SimulationSettings(mass_damping=1.0), None, 2.0, 5.0)
+    damped = simulation.with_damping(thew.SimulationSettings(mass_damping=1.0), None, 2.0, 5.0)
     assert (damped.mass_damping, damped.stiffness_damping) == (1.0, 0.1)

@@ -22,7 +22,7 @@ def apply_events(*events, condition=None):
     """Returns the condition after events, and all effects that they requested."""
     condition, effects = condition or Condition(), []
     for event in events:
-        condition, asked = states.after(condition, event)
+        condition, asked = states.apply_event(condition, event)
         effects += asked
     return condition, effects
 
@@ -34,7 +34,7 @@ def reachable_conditions(start=Condition(), events=Event) -> set:  # noqa: B008 
         condition = new.pop()
         for event in events:
             try:
-                there, _ = states.after(condition, event)
+                there, _ = states.apply_event(condition, event)
             except states.ImpossibleError:
                 continue
             if there not in found:
@@ -47,19 +47,19 @@ def test_states_table_complete():
     """Every pair of state and event is in the table or refused with a message."""
     for state, event in product([state for region in states.REGIONS for state in region], Event):
         said = states.IMPOSSIBLE.get((state, event))
-        assert ((state, event) in states.TABLE) == (said is None)
+        assert ((state, event) in states.TRANSITION_TABLE) == (said is None)
         assert said is None or (said[0].isupper() and " " in said)
-    for (state, _), step in states.TABLE.items():
+    for (state, _), step in states.TRANSITION_TABLE.items():
         assert type(step.to) is type(state)
         assert step.then is None or step.then not in {
-            event for event in Event if states.MOVES[event].get(state) is step
+            event for event in Event if states.TRANSITIONS[event].get(state) is step
         }
-    assert set(states.MOVES) == set(Event) and all(states.MOVES.values())
+    assert set(states.TRANSITIONS) == set(Event) and all(states.TRANSITIONS.values())
 
 
 def test_states_refusals_have_no_moves():
     """A refused pair has no move in the table."""
-    assert not [pair for pair in states.IMPOSSIBLE if pair[0] in states.MOVES[pair[1]]]
+    assert not [pair for pair in states.IMPOSSIBLE if pair[0] in states.TRANSITIONS[pair[1]]]
 
 
 def test_states_all_reachable():
@@ -67,7 +67,7 @@ def test_states_all_reachable():
     found = reachable_conditions()
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         assert {getattr(condition, name) for condition in found} == set(region)
-    assert {effect for step in states.TABLE.values() for effect in step.effects} == set(Effect)
+    assert {effect for step in states.TRANSITION_TABLE.values() for effect in step.effects} == set(Effect)
 
 
 def test_states_impossible_raises():
@@ -75,7 +75,7 @@ def test_states_impossible_raises():
     for state, event in states.IMPOSSIBLE:
         condition = Condition(clip=state)
         with pytest.raises(states.ImpossibleError, match=states.IMPOSSIBLE[state, event]):
-            states.after(condition, event)
+            states.apply_event(condition, event)
         assert condition == Condition(clip=state)
 
 
@@ -85,7 +85,7 @@ def test_clip_made_is_shown():
         there, effects = apply_events(
             Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ, Event.CLIP_SHOWN, condition=condition
         )
-        assert there.showable and there.trusted and there.build is Build.OPEN and there.pose is Pose.SIMULATED
+        assert there.is_showable and there.is_trusted and there.build is Build.OPEN and there.pose is Pose.SIMULATED
         assert effects == []
 
 
@@ -93,7 +93,7 @@ def test_mesh_update_after_own_write():
     """A mesh update after our own writing does not count as an edit, and any other one does."""
     made, _ = apply_events(Event.CLIP_MADE, Event.WROTE)
     ours, effects = apply_events(Event.MESH_UPDATED, condition=made)
-    assert ours.trusted and ours.echo is Echo.NONE and effects == []
+    assert ours.is_trusted and ours.echo is Echo.NONE and effects == []
     theirs, effects = apply_events(Event.MESH_UPDATED, condition=ours)
     assert theirs.mesh is Mesh.TOUCHED and effects == [Effect.COUNT, Effect.WAIT]
     after_evaluation, _ = apply_events(Event.EVALUATED, Event.MESH_UPDATED, condition=made)
@@ -103,31 +103,31 @@ def test_mesh_update_after_own_write():
 def test_curves_edited_until_looked():
     """Edited curves are doubted only after a close look."""
     edited, _ = apply_events(Event.CLIP_MADE, Event.CURVES_EDITED)
-    assert edited.trusted
+    assert edited.is_trusted
     looked, _ = apply_events(Event.LOOKED_CLOSELY, condition=edited)
-    assert not looked.trusted
-    assert apply_events(Event.CLIP_MADE, Event.LOOKED_CLOSELY)[0].trusted
-    assert apply_events(Event.MOTION_READ, condition=looked)[0].trusted
+    assert not looked.is_trusted
+    assert apply_events(Event.CLIP_MADE, Event.LOOKED_CLOSELY)[0].is_trusted
+    assert apply_events(Event.MOTION_READ, condition=looked)[0].is_trusted
 
 
 def test_keys_edited_marks_behind():
     """Edited keys of the character leave its flesh shown and mark it as behind."""
     keyed, effects = apply_events(Event.CLIP_MADE, Event.CURVES_EDITED, Event.KEYS_EDITED)
-    assert keyed.motion is Motion.KEYED and keyed.trusted and keyed.behind and not effects
-    assert apply_events(Event.CURVES_EDITED, condition=keyed)[0].behind, "other curves take nothing back"
-    assert not apply_events(Event.CLIP_MADE, Event.CURVES_EDITED)[0].behind
+    assert keyed.motion is Motion.KEYED and keyed.is_trusted and keyed.is_behind and not effects
+    assert apply_events(Event.CURVES_EDITED, condition=keyed)[0].is_behind, "other curves take nothing back"
+    assert not apply_events(Event.CLIP_MADE, Event.CURVES_EDITED)[0].is_behind
     for event in (Event.LOOKED_CLOSELY, Event.POSE_DIFFERS):
         assert apply_events(event, condition=keyed)[0].motion is Motion.DIFFERS
-    assert not apply_events(Event.MOTION_READ, condition=keyed)[0].behind
-    assert not apply_events(Event.FAILED, condition=keyed)[0].behind, "what failed is not begun again while it plays"
+    assert not apply_events(Event.MOTION_READ, condition=keyed)[0].is_behind
+    assert not apply_events(Event.FAILED, condition=keyed)[0].is_behind, "what failed is not begun again while it plays"
 
 
 def test_failed_build_not_retried():
     """A failed build is tried again only after something changes."""
     failed, effects = apply_events(Event.CLIP_MADE, Event.POSE_DIFFERS, Event.MESH_TOUCHED, Event.FAILED)
-    assert failed.build is Build.FAILED and failed.trusted and effects == [Effect.HIDE]
+    assert failed.build is Build.FAILED and failed.is_trusted and effects == [Effect.HIDE]
     for event in (Event.MESH_UPDATED, Event.POSE_DIFFERS, Event.LOOKED_CLOSELY):
-        assert not apply_events(event, condition=failed)[0].trusted
+        assert not apply_events(event, condition=failed)[0].is_trusted
     assert apply_events(Event.UNDONE, condition=failed)[0].build is Build.OPEN
     assert apply_events(Event.CLIP_MADE, condition=failed)[0].build is Build.OPEN
 
@@ -143,7 +143,7 @@ def test_switch_thrown_once():
 def test_misfit_clip_hidden():
     """A clip of another mesh is hidden once and not shown again."""
     misfit, effects = apply_events(Event.CLIP_MADE, Event.MISFITS, Event.MISFITS)
-    assert misfit.clip is Clip.MISFIT and not misfit.showable and effects == [Effect.HIDE]
+    assert misfit.clip is Clip.MISFIT and not misfit.is_showable and effects == [Effect.HIDE]
     assert apply_events(Event.RIGS_CHANGED, condition=misfit)[0].clip is Clip.MISFIT
     assert apply_events(Event.BODY_MADE, condition=misfit)[0].clip is Clip.NONE
 
@@ -151,7 +151,7 @@ def test_misfit_clip_hidden():
 def test_clip_behind_rigs():
     """A clip stays behind the changed rigs until it is made again."""
     behind, _ = apply_events(Event.CLIP_MADE, Event.RIGS_CHANGED)
-    assert behind.clip is Clip.BEHIND and behind.showable
+    assert behind.clip is Clip.BEHIND and behind.is_showable
     assert apply_events(Event.CLIP_KEPT, condition=behind)[0].clip is Clip.BEHIND
     assert apply_events(Event.CLIP_MADE, condition=behind)[0].clip is Clip.CURRENT
     assert apply_events(Event.RIGS_CHANGED)[0].clip is Clip.NONE
@@ -169,7 +169,7 @@ KEYFRAMED = (*RIDER, Event.EVALUATED, Event.CLIP_MADE, Event.FAILED)
 )
 def test_states_of_riders_and_keyframed(events, regions):
     """Riders and keyframed flesh reach exactly the states of their regions, except late clips."""
-    found = reachable_conditions(states.UNREAD, events)
+    found = reachable_conditions(states.UNREAD_CONDITION, events)
     for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
         expected = set(region) - {Clip.BEHIND, Clip.MISFIT} if name in regions else {getattr(Condition(), name)}
         assert {getattr(condition, name) for condition in found} == expected, name
@@ -178,10 +178,10 @@ def test_states_of_riders_and_keyframed(events, regions):
 
 def test_keyframed_trusted_when_built():
     """Keyframed flesh is trusted only once it is built, and not after a failure."""
-    built, effects = apply_events(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD)
-    assert built.trusted and built.showable and built.build is Build.OPEN and effects == []
+    built, effects = apply_events(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD_CONDITION)
+    assert built.is_trusted and built.is_showable and built.build is Build.OPEN and effects == []
     failed, _ = apply_events(Event.MESH_TOUCHED, Event.FAILED, condition=built)
-    assert failed.build is Build.FAILED and failed.showable, "the last motion stays in view"
+    assert failed.build is Build.FAILED and failed.is_showable, "the last motion stays in view"
     assert apply_events(Event.MESH_READ, Event.CLIP_MADE, condition=failed)[0] == built
     assert apply_events(Event.WROTE, Event.MESH_UPDATED, condition=built)[0] == built, "our own writing is no edit"
     assert apply_events(Event.MESH_UPDATED, condition=built)[0].mesh is Mesh.TOUCHED
@@ -194,12 +194,12 @@ def test_states_random_events(seed):
     for _ in range(500):
         event = rng.choice(list(Event))
         try:
-            there, effects = states.after(condition, event)
+            there, effects = states.apply_event(condition, event)
         except states.ImpossibleError:
-            assert not condition.showable
+            assert not condition.is_showable
             continue
-        if there.showable and not condition.showable:
+        if there.is_showable and not condition.is_showable:
             assert event in {Event.CLIP_MADE, Event.CLIP_KEPT}
-        if condition.showable and not there.showable:
+        if condition.is_showable and not there.is_showable:
             assert Effect.HIDE in effects or event is Event.BODY_MADE
         condition = there

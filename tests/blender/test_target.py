@@ -32,9 +32,9 @@ def test_operators_from_parent_empty(character):
         bpy.context.scene.collection.objects.link(empty)
     armature.parent, empties[0].parent = empties[0], empties[1]
     activate(empties[2])
-    assert target.of(bpy.context) == empties[2] and not bpy.types.THEW_PT_sidebar.poll(bpy.context)
+    assert target.target_mesh(bpy.context) == empties[2] and not bpy.types.THEW_PT_sidebar.poll(bpy.context)
     activate(empties[1])
-    assert target.of(bpy.context) == body and bpy.types.THEW_PT_sidebar.poll(bpy.context)
+    assert target.target_mesh(bpy.context) == body and bpy.types.THEW_PT_sidebar.poll(bpy.context)
     assert bpy.ops.thew.add() == {"FINISHED"} and body.thew.made.flesh
     body.thew.softness = 0.4
     assert bpy.ops.thew.simulate() == {"FINISHED"}
@@ -47,7 +47,7 @@ def test_target_among_meshes(scene):
     other = make_body(armature, name="Other", rings=19)
     target = part("live.target")
     activate(armature)
-    assert target.of(bpy.context) == other  # the larger one, while none has flesh
+    assert target.target_mesh(bpy.context) == other  # the larger one, while none has flesh
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"} and other.thew.made.flesh
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -55,15 +55,15 @@ def test_target_among_meshes(scene):
     layout = Layout()
     part("ui.panels").draw_target(layout, bpy.context, other)
     assert ("prop", "chosen", "") in layout.seen
-    assert target.of(bpy.context) == other
+    assert target.target_mesh(bpy.context) == other
     armature.thew.chosen = body
-    assert target.of(bpy.context) == body
+    assert target.target_mesh(bpy.context) == body
     assert bpy.ops.thew.remove() == {"FINISHED"} and not body.thew.made.flesh and other.thew.made.flesh
     armature.thew.chosen = body
     body.modifiers.clear()
-    assert target.of(bpy.context) == other
+    assert target.target_mesh(bpy.context) == other
     bpy.data.objects.remove(body)
-    assert target.of(bpy.context) == other and armature.thew.chosen is None
+    assert target.target_mesh(bpy.context) == other and armature.thew.chosen is None
     bpy.data.objects.remove(other)
-    assert target.of(bpy.context) == armature
+    assert target.target_mesh(bpy.context) == armature
     assert "armature, not a mesh" in refusal(bpy.ops.thew.add)

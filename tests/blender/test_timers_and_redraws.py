@@ -34,8 +34,8 @@ def window(scene, monkeypatch):
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
     play(body, (1, 4))
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
-    for name in ("PATIENCE", "BRIEFLY"):
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
+    for name in ("SETTING_DELAY", "SHORT_DELAY"):
         monkeypatch.setattr(part("live.updates"), name, 0.0)
     part("live.updates").state.waiting.clear()
     yield body, rig, handlers
@@ -281,15 +281,15 @@ def run_in_thread(call) -> None:
     thread = threading.Thread(target=call)
     thread.start()
     while thread.is_alive():
-        rendering.attend()
+        rendering.run_pending_calls()
         thread.join(1e-3)
 
 
 def render_in_thread(handlers, scene, body, frames) -> np.ndarray:
     """Returns what a render's thread would see at `frames`, in the order given."""
     shapes = []
-    run_in_thread(lambda: handlers.render_starts(scene))
-    with part("scene.poses").playing():  # no handlers of this thread
+    run_in_thread(lambda: handlers.before_render(scene))
+    with part("scene.poses").silence_handlers():  # no handlers of this thread
         for frame in frames:
             scene.frame_set(frame)
             with free_handlers(), guard_writes():
@@ -298,8 +298,8 @@ def render_in_thread(handlers, scene, body, frames) -> np.ndarray:
             with free_handlers(), guard_writes():
                 run_in_thread(lambda: part("live.playback").after_frame(scene, bpy.context.view_layer.depsgraph))
             shapes.append(evaluated_positions(body))
-    run_in_thread(lambda: handlers.render_ends(scene))
-    part("live.rendering").attend()
+    run_in_thread(lambda: handlers.after_render(scene))
+    part("live.rendering").run_pending_calls()
     return np.array(shapes)
 
 
@@ -307,11 +307,11 @@ def render_in_thread(handlers, scene, body, frames) -> np.ndarray:
 def free_handlers():
     """Lets the handlers answer within the block."""
     poses = part("scene.poses")
-    before, poses.busy = poses.busy, 0
+    before, poses.silence_depth = poses.silence_depth, 0
     try:
         yield
     finally:
-        poses.busy = before
+        poses.silence_depth = before
 
 
 @contextmanager
@@ -346,12 +346,12 @@ def test_window_writes_nothing_during_render(scene, window):
     """The window writes no offsets of its own during a render."""
     body, _, handlers = window
     live = play(body, FRAMES)
-    run_in_thread(lambda: handlers.render_starts(scene))
+    run_in_thread(lambda: handlers.before_render(scene))
     seen = play(body, FRAMES)
     np.testing.assert_array_equal(seen[:-1], handlers.plain[:-1])
     np.testing.assert_array_equal(seen[-1], live[-1])  # written before, and right
-    run_in_thread(lambda: handlers.render_ends(scene))
-    part("live.rendering").attend()
+    run_in_thread(lambda: handlers.after_render(scene))
+    part("live.rendering").run_pending_calls()
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
@@ -379,32 +379,32 @@ def test_render_reports_missing_flesh(scene, window, monkeypatch):
     """A character that renders without its flesh is reported before the first frame."""
     body, _, handlers = window
     texts = []
-    monkeypatch.setattr(part("live.rendering"), "tell", lambda title, lines: texts.extend(lines))
+    monkeypatch.setattr(part("live.rendering"), "show_dialog", lambda title, lines: texts.extend(lines))
     body.vertex_groups.clear()
     body.data.update_tag()
     bpy.context.view_layer.update()
-    run_in_thread(lambda: handlers.render_starts(scene))
+    run_in_thread(lambda: handlers.before_render(scene))
     assert len(texts) == 1 and "“Body” is rendered without its flesh" in texts[0] and "no vertex groups" in texts[0]
-    run_in_thread(lambda: handlers.render_ends(scene))
+    run_in_thread(lambda: handlers.after_render(scene))
 
 
 def test_render_wait_limited(scene, window, monkeypatch):
     """A render waits for a busy window only for a limited time, and reports it once."""
     body, _, handlers = window
     rendering, texts = part("live.rendering"), []
-    monkeypatch.setattr(rendering, "PATIENCE", 0.0)
-    monkeypatch.setattr(rendering, "IMPATIENCE", 0.0)
-    monkeypatch.setattr(rendering, "tell", lambda title, lines: texts.extend(lines))
+    monkeypatch.setattr(rendering, "WAIT_LIMIT", 0.0)
+    monkeypatch.setattr(rendering, "SHORT_WAIT_LIMIT", 0.0)
+    monkeypatch.setattr(rendering, "show_dialog", lambda title, lines: texts.extend(lines))
     for call in (
-        handlers.render_starts,
+        handlers.before_render,
         part("live.playback").before_frame,
         part("live.playback").before_frame,
-        handlers.render_ends,
+        handlers.after_render,
     ):
         thread = threading.Thread(target=call, args=(scene,))
         thread.start()
         thread.join()
-    rendering.attend()
+    rendering.run_pending_calls()
     assert len(texts) == 1 and "window was busy" in texts[0]
     assert np.isfinite(play(body, FRAMES)).all()
 
@@ -517,7 +517,7 @@ def test_playback_with_rig_edits_nothing(rigged_character, monkeypatch):
             play(body, FRAMES)
             bpy.context.view_layer.update()
             assert not part("live.updates").state.waiting and not told
-        monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+        monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
         sliders = part("saved.samples").slider_values(rig)
         play(body, FRAMES)
         assert part("saved.samples").slider_values(rig) == sliders  # they stand still while it plays
@@ -535,11 +535,11 @@ def test_render_shows_motion_in_preview(scene, rigged_character):
     still = play(body, (4, 9))
     assert np.abs(still - moving).max() > 1e-4
     scene.render.use_lock_interface = True
-    handlers.render_starts(scene)
+    handlers.before_render(scene)
     try:
         np.testing.assert_array_equal(play(body, (4, 9)), moving)
     finally:
-        handlers.render_ends(scene)
+        handlers.after_render(scene)
     np.testing.assert_array_equal(play(body, (4, 9)), still)
 
 

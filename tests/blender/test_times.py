@@ -322,8 +322,8 @@ def test_rig_controls_in_strips(scene):
 
     add_rig(body, name="Bulge")
     body.thew.rigs[0].keyframe_insert("control", frame=1)
-    assert rig_controls.animated(body) == (True,)
+    assert rig_controls.are_animated(body) == (True,)
     data, track, _ = push_down(body)
-    assert rig_controls.animated(body) == (True,)
+    assert rig_controls.are_animated(body) == (True,)
     track.mute = True
-    assert rig_controls.animated(body) == (False,) and not list(animation.curves(data))
+    assert rig_controls.are_animated(body) == (False,) and not list(animation.curves(data))

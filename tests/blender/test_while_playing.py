@@ -41,8 +41,8 @@ def playing_character(scene, clock, monkeypatch):
     body, rig = make_character()
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
     part("live.updates").state.waiting.clear()
     yield body, rig
     part("live.updates").stop_update()
@@ -64,7 +64,7 @@ def seconds_played(clock, seconds: float, first: int = 1, last: int = 20) -> lis
             updates.tick()
             if updates.state.stepper is not None and updates.state.stepper.waiting:
                 updates.state.stepper._thread.join()
-        assert scene.frame_current == frame and not part("scene.poses").busy
+        assert scene.frame_current == frame and not part("scene.poses").silence_depth
     return seen
 
 
@@ -106,7 +106,7 @@ def key_the_spine(rig, angle: float) -> None:
 def test_edited_keys_simulated_on_playback(playing_character, clock, monkeypatch):
     """Edited keys are reported, and simulated when the animation plays."""
     body, rig = playing_character
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: False)
     updates, old = part("live.updates"), play(body, FRAMES)
     bpy.context.scene.frame_set(1)
     assert line(body) == "Moves, frames 1 to 20"
@@ -116,7 +116,7 @@ def test_edited_keys_simulated_on_playback(playing_character, clock, monkeypatch
     play(body, FRAMES)
     seconds_played(clock, 0.0)
     assert not updates.state.waiting and updates.state.stepper is None, "nothing is simulated while it stands"
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: True)
     part("live.handlers").before_playing()
     seen = seconds_played(clock, 2.0)[-20:]
     assert line(body) == "Moves, frames 1 to 20" and not updates.state.waiting
@@ -238,11 +238,11 @@ def test_read_motion_in_slices(playing_character, clock, monkeypatch):
             return stop.value
 
     with monkeypatch.context() as slow:
-        slow.setattr(poses, "SLICE", 0.0)
+        slow.setattr(poses, "SLICE_TIME", 0.0)
         slices = []
         in_slices = motion(slices)
     assert len(slices) > 5
-    monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "is_headless", lambda: True)
     at_once = motion([])
     np.testing.assert_array_equal(in_slices.raw, at_once.raw)
     assert in_slices.digest == at_once.digest == flesh.motion.digest
@@ -253,14 +253,14 @@ def test_curves_edited_during_reading(playing_character, clock):
     body, rig = playing_character
     flesh, building = flesh_of(body), part("live.building")
     states = part("logic.states")
-    part("live.events").happened(body, flesh, states.Event.CURVES_EDITED)
+    part("live.events").report_event(body, flesh, states.Event.CURVES_EDITED)
     counted = flesh.touches, flesh.curve_edits
     animate(rig, bend=-0.2)
     bpy.context.view_layer.update()
     assert flesh.curve_edits > counted[1]
-    building.was_read(body, flesh, *counted)
+    building.report_read(body, flesh, *counted)
     assert flesh.condition.motion is states.Motion.KEYED
-    building.was_read(body, flesh, flesh.touches, flesh.curve_edits)
+    building.report_read(body, flesh, flesh.touches, flesh.curve_edits)
     assert flesh.condition.motion is states.Motion.READ
 
 
@@ -346,7 +346,7 @@ def test_loop_progress_names_round(playing_character):
 def test_job_shows_arriving_frames(playing_character, monkeypatch):
     """Simulate shows the window's frame as soon as it is ready, and after Esc the former one."""
     body, rig = playing_character
-    monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "is_playing", lambda: False)
     updates, tasks = part("live.updates"), part("logic.tasks")
     body.thew.motion_start = "SETTLED"
     bpy.context.scene.frame_end = 60
@@ -364,7 +364,7 @@ def test_job_shows_arriving_frames(playing_character, monkeypatch):
             seen.append(evaluated_positions(body))
         return not seen
 
-    with pytest.raises(part("logic.errors").Cancelled), part("scene.poses").playing():
+    with pytest.raises(part("logic.errors").Cancelled), part("scene.poses").silence_handlers():
         step = next(task)
         while True:
             if isinstance(step, tasks.Work):
@@ -375,7 +375,7 @@ def test_job_shows_arriving_frames(playing_character, monkeypatch):
                     continue
             step = task.send(answer if isinstance(step, tasks.Work) else None)
     assert np.abs(seen[0] - before).max() > 1e-4
-    updates.put_back()
+    updates.show_last_finished()
     np.testing.assert_array_equal(evaluated_positions(body), before)
     assert not updates.state.seen
 
@@ -390,9 +390,9 @@ def test_motion_in_parts_same_bits(fleshed_character, monkeypatch, thing):
         body.thew.use_contact = True
         activate(body)
     bpy.ops.thew.simulate()
-    arriving, parts = part("live.arriving"), play(body, FRAMES)
+    arriving, parts = part("live.partial_motion"), play(body, FRAMES)
     assert arriving.parts(21) == [(0, 12), (12, 21)] and arriving.parts(100) == [(0, 12), (12, 36), (36, 100)]
-    monkeypatch.setattr(arriving, "FIRST", 1000)
+    monkeypatch.setattr(arriving, "FIRST_PART_FRAMES", 1000)
     assert arriving.parts(21) == [(0, 21)]
     body.thew.softness = 0.3
     bpy.ops.thew.simulate()
@@ -437,4 +437,4 @@ def test_job_passes_view_events(addon):
     job = SimpleNamespace(_stepper=SimpleNamespace(cancel=lambda: None))
     for kind, answer in (("MIDDLEMOUSE", "PASS_THROUGH"), ("WHEELUPMOUSE", "PASS_THROUGH"), ("G", "RUNNING_MODAL")):
         event = SimpleNamespace(type=kind, value="PRESS")
-        assert part("operators.shell").Job.modal(job, None, event) == {answer}
+        assert part("operators.operator_bases").Job.modal(job, None, event) == {answer}

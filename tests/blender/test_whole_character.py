@@ -305,7 +305,7 @@ def test_add_cancel_leaves_all_bodies(scene):
     other = make_body(rig, name="Other")
     other.data.transform(Matrix.Translation((1.5, 0.0, 0.0)))
     before = [snapshot(obj) for obj in (body, other)]
-    whole, tasks, errors = part("live.whole"), part("logic.tasks"), part("logic.errors")
+    whole, tasks, errors = part("live.whole_character"), part("logic.tasks"), part("logic.errors")
     task = whole.add(body, scene, bpy.context.view_layer, simulate=False)
     with pytest.raises(errors.Cancelled):
         tasks.finish(task, lambda fraction, _text: fraction < 0.7)
@@ -323,7 +323,7 @@ def test_ride_proposes_body(fleshed_character):
     assert eyes.thew.body is None
     seen = draw()[""]
     assert any(call[:2] == ("operator", "thew.ride") and "“Body”" in call[-1] for call in seen)
-    assert bpy.ops.thew.ride(body=part("live.whole").body_for(eyes, bpy.context.scene).name) == {
+    assert bpy.ops.thew.ride(body=part("live.whole_character").body_for(eyes, bpy.context.scene).name) == {
         "FINISHED"
     }  # as the button
     assert rides_on(eyes, body)
@@ -342,10 +342,10 @@ def test_ride_proposes_nearest_body(scene):
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     eyes = thing("Eyes", rig, "Head", balls(((1.5, -0.17, 1.6), 0.04)))
-    assert part("live.whole").body_for(eyes, scene) == other
+    assert part("live.whole_character").body_for(eyes, scene) == other
     eyes.data.transform(Matrix.Translation((-1.5, 0.0, 0.0)))
     bpy.context.view_layer.update()
-    assert part("live.whole").body_for(eyes, scene) == body
+    assert part("live.whole_character").body_for(eyes, scene) == body
 
 
 # what there is --------------------------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def test_add_on_real_multi_mesh_characters(scene, file):
     scene.frame_set(5)
     for name in bodies | riders:
         assert np.isfinite(world(bpy.data.objects[name])).all()
-    everything = {obj.name for obj in part("live.whole").moved_by(loaded_armature(), scene)}
+    everything = {obj.name for obj in part("live.whole_character").meshes_moved_by(loaded_armature(), scene)}
     hard = np.concatenate([hard_parts(bpy.data.objects[name], HARD[file]) for name in bodies])
     assert len(hard) > 100 and np.quantile(hard, 0.9) <= 0.1
     told = "".join(obj.thew.made.left for obj in scene.objects)
@@ -401,6 +401,6 @@ def test_add_on_real_multi_mesh_characters(scene, file):
 def test_add_single_mesh_skips_casting(character, monkeypatch):
     """A character of one mesh is not measured to choose among bodies."""
     body, _ = character
-    monkeypatch.setattr(part("logic.bodies"), "cast", lambda _parts: pytest.fail("measured"))
+    monkeypatch.setattr(part("logic.bodies"), "find_bodies", lambda _parts: pytest.fail("measured"))
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert body.thew.made.flesh

@@ -75,7 +75,7 @@ def story():
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
     helpers.make_folding()
     edit(lambda: bpy.ops.thew.add("INVOKE_DEFAULT", cells_across=8))
-    while not body().thew.made.flesh or helpers.part("scene.poses").busy:
+    while not body().thew.made.flesh or helpers.part("scene.poses").silence_depth:
         yield 0.1
     body().thew.show_contacts = True
     free = yield from shape(False)

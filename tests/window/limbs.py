@@ -132,7 +132,7 @@ def story():
     body().thew.limb_lattice = True
     edit(bpy.ops.thew.add, "INVOKE_DEFAULT", cells_across=10)
     until = time.monotonic() + 60.0
-    while not body().thew.made.flesh or helpers.part("scene.poses").busy:
+    while not body().thew.made.flesh or helpers.part("scene.poses").silence_depth:
         assert time.monotonic() < until, "no flesh is made"
         yield 0.2
     yield 1.0

@@ -87,7 +87,7 @@ def story():
     skin = helpers.play(body, FRAMES)
     with bpy.context.temp_override(**view3d()):
         bpy.ops.thew.add("INVOKE_DEFAULT", cells_across=6)
-    while not body.thew.made.flesh or helpers.part("scene.poses").busy:
+    while not body.thew.made.flesh or helpers.part("scene.poses").silence_depth:
         yield 0.1
     played = helpers.play(body, FRAMES)
     check("flesh moves in the view", np.abs(played - skin).max() > 1e-3)
@@ -139,8 +139,8 @@ def story():
 
     shown = []
     dialogs = helpers.part("live.rendering")
-    tell = dialogs.tell
-    dialogs.tell = lambda title, lines: (shown.extend(lines), tell(title, lines))
+    tell = dialogs.show_dialog
+    dialogs.show_dialog = lambda title, lines: (shown.extend(lines), tell(title, lines))
     scene.render.engine, scene.frame_end = Probe.bl_idname, 3
     body.vertex_groups.clear()
     body.data.update_tag()

@@ -15,21 +15,21 @@ import bpy
 from . import animation
 
 #: Modifiers whose result depends on time by themselves.
-MODIFIERS = {
+TIMED_MODIFIERS = {
     "CLOTH", "DYNAMIC_PAINT", "EXPLODE", "FLUID", "MESH_CACHE", "MESH_SEQUENCE_CACHE", "OCEAN", "PARTICLE_INSTANCE",
     "PARTICLE_SYSTEM", "SOFT_BODY", "WAVE",
 }  # fmt: skip
 #: Constraints that depend on the frame.
-CONSTRAINTS = {"CAMERA_SOLVER", "FOLLOW_PATH", "FOLLOW_TRACK", "OBJECT_SOLVER", "TRANSFORM_CACHE"}
+TIMED_CONSTRAINTS = {"CAMERA_SOLVER", "FOLLOW_PATH", "FOLLOW_TRACK", "OBJECT_SOLVER", "TRANSFORM_CACHE"}
 #: Nodes that depend on the frame, or keep state from one to the next.
-NODES = {"GeometryNodeInputSceneTime", "GeometryNodeSimulationInput"}
+TIMED_NODES = {"GeometryNodeInputSceneTime", "GeometryNodeSimulationInput"}
 #: Types of IDs that pass on neither shape nor place to others.
-LOOKS = (bpy.types.Material, bpy.types.Scene, bpy.types.World, bpy.types.Library, bpy.types.WindowManager)
+APPEARANCE_TYPES = (bpy.types.Material, bpy.types.Scene, bpy.types.World, bpy.types.Library, bpy.types.WindowManager)
 #: Paths of an object's properties that do not move the object itself.
-INSIDE = ("pose.", "modifiers[", "thew.", "[", "particle_systems[", "hide_", "show_", "display_")
+INNER_PATHS = ("pose.", "modifiers[", "thew.", "[", "particle_systems[", "hide_", "show_", "display_")
 
 
-def behind(start: Iterable[bpy.types.ID]) -> set[bpy.types.ID]:
+def dependencies(start: Iterable[bpy.types.ID]) -> set[bpy.types.ID]:
     """Returns these IDs and all that their evaluation depends on."""
     uses: dict[bpy.types.ID, set[bpy.types.ID]] = {}
     for used, users in bpy.data.user_map().items():
@@ -39,21 +39,21 @@ def behind(start: Iterable[bpy.types.ID]) -> set[bpy.types.ID]:
     left = [each for each in start if each is not None]
     while left:
         each = left.pop()
-        if each in found or isinstance(each, LOOKS):
+        if each in found or isinstance(each, APPEARANCE_TYPES):
             continue
         found.add(each)
         left += uses.get(each, ())
     return found
 
 
-def actions_behind(*start: bpy.types.ID | None) -> set[int]:
+def affecting_actions(*start: bpy.types.ID | None) -> set[int]:
     """Returns the session ids of the actions that affect the place or shape of these."""
-    return {each.session_uid for each in behind(start) if isinstance(each, bpy.types.Action)}
+    return {each.session_uid for each in dependencies(start) if isinstance(each, bpy.types.Action)}
 
 
-def moves(*start: bpy.types.ID | None) -> bool:
+def may_move(*start: bpy.types.ID | None) -> bool:
     """Returns whether the shape or the place of one of these may differ from frame to frame."""
-    return any(moves_itself(each) for each in behind(start))
+    return any(moves_itself(each) for each in dependencies(start))
 
 
 def moves_itself(each: bpy.types.ID) -> bool:
@@ -65,9 +65,11 @@ def moves_itself(each: bpy.types.ID) -> bool:
             return True
         bones = each.pose.bones if each.pose is not None else ()
         constraints = (*each.constraints, *(one for bone in bones for one in bone.constraints))
-        return any(m.type in MODIFIERS for m in each.modifiers) or any(c.type in CONSTRAINTS for c in constraints)
+        return any(m.type in TIMED_MODIFIERS for m in each.modifiers) or any(
+            c.type in TIMED_CONSTRAINTS for c in constraints
+        )
     if isinstance(each, bpy.types.NodeTree):
-        return any(node.bl_idname in NODES for node in each.nodes)
+        return any(node.bl_idname in TIMED_NODES for node in each.nodes)
     return isinstance(each, bpy.types.Image) and each.source in {"MOVIE", "SEQUENCE"}
 
 
@@ -76,25 +78,25 @@ def is_carried(obj: bpy.types.Object) -> bool:
     each: bpy.types.Object | None = obj
     while each is not None:
         paths = (curve.data_path for curve in animation.curves(each.animation_data))
-        if each.rigid_body is not None or any(not path.startswith(INSIDE) for path in paths):
+        if each.rigid_body is not None or any(not path.startswith(INNER_PATHS) for path in paths):
             return True
         targets = [getattr(one, "target", None) for one in each.constraints if not one.mute]
-        if any(one.type in CONSTRAINTS for one in each.constraints) or moves(*targets):
+        if any(one.type in TIMED_CONSTRAINTS for one in each.constraints) or may_move(*targets):
             return True
         if each.parent is not None and each.parent_type in {"BONE", "VERTEX", "VERTEX_3"}:
-            return moves(each.parent)
+            return may_move(each.parent)
         each = each.parent
     return False
 
 
-def shapes_anew(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
+def reshapes_each_frame(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
     """Returns whether the effect of a modifier of `obj` on its vertices may differ from frame to frame."""
-    if modifier.type in MODIFIERS:
+    if modifier.type in TIMED_MODIFIERS:
         return True
     if animation.animates(obj, f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]'):
         return True
     asked = list(references(modifier))
-    if moves(*asked):
+    if may_move(*asked):
         return True
     placed = any(isinstance(each, (bpy.types.Object, bpy.types.Collection)) for each in asked)
     return (placed or getattr(modifier, "texture_coords", "") == "GLOBAL") and is_carried(obj)
@@ -107,10 +109,10 @@ def references(modifier: bpy.types.Modifier) -> Iterator[bpy.types.ID]:
         if isinstance(value, bpy.types.ID):
             yield value
     if modifier.type == "NODES":
-        yield from (value for value in given_to_nodes(modifier) if isinstance(value, bpy.types.ID))
+        yield from (value for value in node_input_values(modifier) if isinstance(value, bpy.types.ID))
 
 
-def given_to_nodes(modifier: bpy.types.NodesModifier) -> Iterator[Any]:
+def node_input_values(modifier: bpy.types.NodesModifier) -> Iterator[Any]:
     """Yields the values of a modifier's node inputs: its own properties before Blender 5.2, named ones from then on."""
     inputs = getattr(getattr(modifier, "properties", None), "inputs", None)
     if inputs is None:

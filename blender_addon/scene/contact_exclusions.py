@@ -14,14 +14,14 @@ from ..logic.names import describe
 from .mesh import Groups
 
 #: Weight above which vertices are ignored. Half of the largest weight.
-HALF = 0.5
+WEIGHT_THRESHOLD = 0.5
 
 
 @dataclass(frozen=True)
-class Ignored:
+class IgnoredVertices:
     """The vertices without contact, as read."""
 
-    asked: tuple[str, bool] = ("", False)  # see `asked`
+    asked: tuple[str, bool] = ("", False)  # see `chosen_group`
     vertices: np.ndarray | None = None  # bool[n]; None: no vertex group was chosen, or it is gone
     problem: str = ""  # a sentence where the group is gone
 
@@ -35,19 +35,19 @@ class Ignored:
         return None if self.vertices is None else (~self.vertices).astype(np.int32)
 
 
-def asked(obj: bpy.types.Object) -> tuple[str, bool]:
+def chosen_group(obj: bpy.types.Object) -> tuple[str, bool]:
     """Returns the chosen vertex group ("" without a choice), and whether `obj` has it."""
     name = obj.thew.contact_ignore
     return name, bool(name) and obj.vertex_groups.get(name) is not None
 
 
-def read(obj: bpy.types.Object, groups: Groups, count: int) -> Ignored:
+def read(obj: bpy.types.Object, groups: Groups, count: int) -> IgnoredVertices:
     """Returns the ignored vertices of `obj` among its weights, of `count` vertices."""
-    name, there = asked(obj)
+    name, there = chosen_group(obj)
     if not name:
-        return Ignored()
+        return IgnoredVertices()
     if not there:
-        return Ignored(
+        return IgnoredVertices(
             (name, there),
             problem=sentence(
                 f"{describe(obj)} has no vertex group “{name}”, which contact was to ignore: choose another one under "
@@ -56,5 +56,5 @@ def read(obj: bpy.types.Object, groups: Groups, count: int) -> Ignored:
         )
     group, vertex, weight = groups
     vertices = np.zeros(count, dtype=bool)
-    vertices[vertex[(group == obj.vertex_groups[name].index) & (weight > HALF)]] = True
-    return Ignored((name, there), vertices)
+    vertices[vertex[(group == obj.vertex_groups[name].index) & (weight > WEIGHT_THRESHOLD)]] = True
+    return IgnoredVertices((name, there), vertices)

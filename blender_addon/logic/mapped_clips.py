@@ -8,7 +8,7 @@ import numpy as np
 from .cycles import Beginning
 
 
-class Mapped:
+class MappedClip:
     """Base of clips whose frames are those of other clips. A subclass defines `clips`, of the core, and `simulated(index)`."""
 
     clips: list
@@ -16,12 +16,12 @@ class Mapped:
     unshown = 0
     """Number of simulated frames before those that count."""
 
-    def simulated(self, index: int) -> tuple:
+    def simulated_at(self, index: int) -> tuple:
         """Returns the clip of the core that shows frame `index` of the range, and its frame there."""
         raise NotImplementedError
 
     def _at(self, index: int, method: str, **where):
-        clip, at = self.simulated(index)
+        clip, at = self.simulated_at(index)
         return getattr(clip, method)(at, **where)
 
     def positions(self, index: int, **where) -> np.ndarray:
@@ -71,7 +71,7 @@ class Mapped:
         return getattr(self.__dict__["clips"][0], name)
 
 
-class Played(Mapped):
+class CycleClip(MappedClip):
     """One turn of a cycle, simulated once, shown for all frames of the range; then the motion that follows it, if any."""
 
     def __init__(self, turn, begun: Beginning, after=None, live: int = 0, lead: int = 0) -> None:
@@ -80,18 +80,18 @@ class Played(Mapped):
         self.after, self.live, self.lead = after, live, lead
         self.clips = [turn] if after is None else [turn, after]
 
-    def simulated(self, index: int) -> tuple:
+    def simulated_at(self, index: int) -> tuple:
         if self.after is not None and index >= self.live:
             return self.after, self.lead + index
-        return self.turn, self.begun.at(index)
+        return self.turn, self.begun.simulated_frame(index)
 
 
-class Led(Mapped):
+class LeadClip(MappedClip):
     """A clip whose first frames come before the range: simulated, so that the range begins in motion, and never shown."""
 
     def __init__(self, clip, lead: int) -> None:
         self.clips = [clip]
         self.lead = self.unshown = lead
 
-    def simulated(self, index: int) -> tuple:
+    def simulated_at(self, index: int) -> tuple:
         return self.clips[0], self.lead + index

@@ -20,11 +20,11 @@ from ..scene.mesh import evaluated_positions, modifiers_on
 
 #: Distance from the skin beyond which a point is not on the body, as a part of its size. About half a metre of a
 #: person: anyone who means the body points nearer.
-BESIDE = 0.25
+MAX_SKIN_DISTANCE = 0.25
 
 
 @dataclass
-class Posed:
+class PosedCharacter:
     """One mesh with flesh, at rest in metres and as it is displayed."""
 
     obj: bpy.types.Object
@@ -51,9 +51,9 @@ class Posed:
         """The body's size, metres."""
         return float(self.flesh.surface.size)
 
-    def at_rest(self, hit: Hit) -> np.ndarray:
+    def rest_point(self, hit: Hit) -> np.ndarray:
         """Returns the rest position of the flesh at a hit, metres."""
-        return hit.on(self.rest.vertices, self.rest.triangles)
+        return hit.point_on(self.rest.vertices, self.rest.triangles)
 
     def skin_at(self, location) -> Hit:
         """Returns the displayed skin point nearest to a world point. Raises a `Refusal` if that is far from the body."""
@@ -61,7 +61,7 @@ class Posed:
         if not np.isfinite(point).all():
             raise Refusal(f"The location for {describe(self.obj)} is not a number: give three coordinates of the world")
         hit = self.shown.nearest(point)
-        if hit.distance * self.flesh.place.metres_per_unit > BESIDE * self.size:
+        if hit.distance * self.flesh.place.metres_per_unit > MAX_SKIN_DISTANCE * self.size:
             raise Refusal(
                 f"The location lies {length(hit.distance)} away from the skin of {describe(self.obj)}: drop it on the "
                 "body"
@@ -77,11 +77,11 @@ class Posed:
         painted = self.flesh.character.weights[self.shown.triangles[hit.face]]
         return hit.barycentric @ painted
 
-    def carrier(self, hit: Hit) -> str:
+    def heaviest_bone(self, hit: Hit) -> str:
         """Returns the bone with the largest weight at a point of the skin."""
         painted = self.skin_weights(hit)
         if painted.sum() <= 0.0:
-            painted = self.weights(self.at_rest(hit))
+            painted = self.weights(self.rest_point(hit))
         return self.flesh.character.bones[int(np.argmax(painted))]
 
     def bone_ends(self, index: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +98,7 @@ class Posed:
         session.write(self.obj, self.flesh, shown, bpy.context.scene)
 
 
-def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Posed:
+def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> PosedCharacter:
     """Returns the character of `obj` in its present pose. Builds its body if necessary."""
     jobs.check_flesh(obj)
     found = reading.subject(obj, view_layer)
@@ -106,10 +106,10 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     view_layer.update()
     pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current)
     mesh = pose.mesh
-    triangles, seen = np.asarray(flesh.surface.triangles), shown_positions(obj, flesh, view_layer)
-    added = session.shown(obj, scene)
+    triangles, seen = np.asarray(flesh.surface.triangles), displayed_positions(obj, flesh, view_layer)
+    added = session.visible_offsets(obj, scene)
     skin = seen if added is None else seen - added
-    return Posed(
+    return PosedCharacter(
         obj, flesh, pose.maps, mesh, pose.controls,
         Picker(transform(mesh, seen), triangles),
         flesh.place.points(transform(mesh, skin)),
@@ -117,7 +117,7 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     )  # fmt: skip
 
 
-def pose_now(obj, flesh: Flesh, depsgraph) -> poses.Pose:
+def current_pose(obj, flesh: Flesh, depsgraph) -> poses.Pose:
     """Returns the present pose, without checking whether the character has changed otherwise."""
     modifier_ = reading.armature_modifier(obj)
     if modifier_ is None or modifier_.object is None:
@@ -136,22 +136,22 @@ def region_weights(flesh: Flesh, point: np.ndarray) -> np.ndarray:
     return np.asarray(flesh.body.region_weights)[indices[0][used]].T @ shares[0][used]
 
 
-def shown_positions(obj, flesh: Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
+def displayed_positions(obj, flesh: Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
     """Returns the displayed vertices, object space [n, 3], without modifiers behind the flesh that change their number."""
     shown, count = evaluated_positions(obj, view_layer.depsgraph), len(flesh.character.rest)
     if len(shown) != count:
-        shown = before_rebuilding(obj, view_layer)
+        shown = positions_after_modifier(obj, view_layer)
     if len(shown) != count:
         raise Refusal(f"The mesh of {describe(obj)} has changed since its flesh was made: press Simulate")
     return shown.astype(np.float64)
 
 
-def before_rebuilding(obj, view_layer: bpy.types.ViewLayer) -> np.ndarray:
+def positions_after_modifier(obj, view_layer: bpy.types.ViewLayer) -> np.ndarray:
     """Returns the vertices after Thew's modifier, object space [n, 3]. Empty for an object that cannot be seen."""
     mine = obj.thew.made.modifier
     upto = [m.persistent_uid for m in obj.modifiers]
     upto = set(upto[: upto.index(mine) + 1])
-    with poses.playing():
+    with poses.silence_handlers():
         with modifiers_on(obj, upto, basis=False):
             view_layer.update()
             shown = evaluated_positions(obj, view_layer.depsgraph)

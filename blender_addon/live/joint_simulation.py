@@ -19,27 +19,27 @@ from ..logic import cycles
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.spaces import Place
+from ..logic.spaces import MetricSpace
 from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
 from ..rigs import rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
-from . import arriving, building, contact, limits, simulating, validity
-from .arriving import Arriving
-from .build_settings import BuildSettings, hashed
-from .flesh import Built, Flesh
+from . import building, contact, limits, partial_motion, simulating, validity
+from .build_settings import BuildSettings, hash_of
+from .flesh import BuildStages, Flesh
+from .partial_motion import PartialMotion
 from .session import register
 
 #: Note for a motion that would be a loop without the others.
-NO_LOOP = "A loop is not closed where other flesh does not repeat with it."
+NO_LOOP_NOTE = "A loop is not closed where other flesh does not repeat with it."
 
 #: Callback that takes the clips of all that are simulated together.
-Offer = Callable[[list[Any]], None]
+OfferCallback = Callable[[list[Any]], None]
 
 #: Relative difference below which scales count as equal; a typed height has three or four digits.
-SAME_SCALE = 2e-3
+SCALE_TOLERANCE = 2e-3
 
 
 @dataclass(eq=False)
@@ -51,9 +51,9 @@ class Member:
     bind_pose: BindPose
     build_settings: BuildSettings
     character: Character | None = None
-    rigs: tuple[rigging.Resolved, ...] = ()
+    rigs: tuple[rigging.ResolvedRig, ...] = ()
     motion: poses.Motion | None = None  # None: to be read
-    new: Built | None = None
+    new: BuildStages | None = None
 
     @property
     def obj(self) -> bpy.types.Object:
@@ -93,7 +93,7 @@ def build(
     core()
     mine = Member(found, flesh, bind_pose, build_settings)
     members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
-    members, counted = in_order(members), []
+    members, counted = sorted_members(members), []
     for k, member in enumerate(members):
         read_mesh(member, scene, frames, trust)
         counted.append((member.flesh.touches, member.flesh.curve_edits))
@@ -103,22 +103,24 @@ def build(
     for k, member in enumerate(members):
         parts = member.character, member.bind_pose, member.build_settings, member.motion, member.rigs
         share = [0.15 + 0.55 * (k + end) / len(members) for end in (0, 1)]
-        member.new = yield from span(building.prepared(member.flesh, *parts), *share)
+        member.new = yield from span(building.build_draft(member.flesh, *parts), *share)
     yield from span(simulate(members, mine, still), 0.7, 1.0)
     for member, (touches, curve_edits) in zip(members, counted, strict=True):
-        building.was_read(member.obj, member.flesh, touches, curve_edits if member in anew else None)
+        building.report_read(member.obj, member.flesh, touches, curve_edits if member in anew else None)
     return [(member.obj, member.flesh) for member in members if member is not mine]
 
 
 def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Member:
     """Builds the member for another object, simulated together with `mine`, whose settings are about to take effect."""
     names = {mine.obj.name, *mine.build_settings.others}
-    build_settings = BuildSettings.of(other, scene)
+    build_settings = BuildSettings.from_object(other, scene)
     asked = build_settings.contact
     things = tuple(each for each in asked.colliders if each.key not in {(name, "") for name in names})
     asked = replace(asked, colliders=things, others=tuple(sorted(names - {other.name})))
     build_settings = replace(build_settings, live=mine.build_settings.live, contact=asked)
-    return Member(reading.subject(other, view_layer), register.of(other), BindPose.saved(other), build_settings)
+    return Member(
+        reading.subject(other, view_layer), register.state_of(other), BindPose.from_saved(other), build_settings
+    )
 
 
 def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> None:
@@ -128,11 +130,13 @@ def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> No
         member.character, member.bind_pose = flesh.character, flesh.bind_pose
     else:
         member.character, member.bind_pose = building.read(flesh, member.found, member.bind_pose, scene)
-    place = building.placed(member.character, member.bind_pose, build_settings)
-    member.rigs = rigging.resolve(obj, member.character, member.bind_pose, place)
+    place = building.body_place(member.character, member.bind_pose, build_settings)
+    member.rigs = rigging.resolve_rigs(obj, member.character, member.bind_pose, place)
     if not trust or flesh.motion is None or flesh.character.bones != member.character.bones:
         return
-    if validity.motion_holds(obj, flesh, build_settings, frames) and rigging.were_read(member.rigs, flesh.motion):
+    if validity.motion_holds(obj, flesh, build_settings, frames) and rigging.controls_were_read(
+        member.rigs, flesh.motion
+    ):
         member.motion = flesh.motion
 
 
@@ -140,7 +144,7 @@ def check_scales(mine: Member, members: list[Member]) -> None:
     """Refuses objects whose metres per scene unit differ."""
     own = mine.metres_per_unit
     for other in members:
-        if abs(other.metres_per_unit / own - 1.0) > SAME_SCALE:
+        if abs(other.metres_per_unit / own - 1.0) > SCALE_TOLERANCE:
             height = own * other.bind_pose.longest_side
             raise Refusal(
                 f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {other.metres_per_unit:.3g} "
@@ -149,22 +153,22 @@ def check_scales(mine: Member, members: list[Member]) -> None:
             )
 
 
-def in_order(members: list[Member]) -> list[Member]:
+def sorted_members(members: list[Member]) -> list[Member]:
     """Returns the members in the core's order: by name."""
     return sorted(members, key=lambda member: member.obj.name)
 
 
-def common_place(members: list[Member]) -> Place:
+def common_place(members: list[Member]) -> MetricSpace:
     """Returns origin and scale of the metres of the common simulation."""
-    first = in_order(members)[0]
-    return Place(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
+    first = sorted_members(members)[0]
+    return MetricSpace(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
 
 
-def apart(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[Place, float] | None:
+def exported_place(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[MetricSpace, float] | None:
     """Returns the common place and the steps a second for an exported object that may be simulated with others; None if it has
     none.
     """
-    mine = Member(found, flesh, BindPose.saved(found.obj), BuildSettings.of(found.obj, scene))
+    mine = Member(found, flesh, BindPose.from_saved(found.obj), BuildSettings.from_object(found.obj, scene))
     if not mine.build_settings.others:
         return None
     members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
@@ -179,7 +183,7 @@ def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]
     anew = [member for member in members if member.motion is None or last_frame(member.motion) != end]
     if anew:
         wanted = [
-            poses.Wanted(
+            poses.MotionRequest(
                 each.found, each.character.bones, each.bind_pose.mesh_matrix, each.build_settings.collides_with
             )
             for each in anew
@@ -203,16 +207,16 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     Clips may lag behind the rigs of flesh that is shown settled; `still`: that of `mine` is.
     """
     drafts = [member.new for member in members]
-    plans = [simulating.planned(new) for new in drafts]
-    keys = [simulating.key_of(new, plan) for new, plan in zip(drafts, plans, strict=True)]
-    group_key, former = hashed(*keys), hashed(*(member.flesh.clip_key for member in members))
+    plans = [simulating.make_plan(new) for new in drafts]
+    keys = [simulating.plan_key(new, plan) for new, plan in zip(drafts, plans, strict=True)]
+    group_key, former = hash_of(*keys), hash_of(*(member.flesh.clip_key for member in members))
     made_of = {member.flesh.group_key if member.flesh.clip is not None else b"" for member in members}
     known = made_of == {group_key}
     lagging = [member for member, key in zip(members, keys, strict=True) if key != member.flesh.clip_key]
     may_lag = [
         (still if member is mine else member.obj.thew.settled)
         and plan.acting
-        and simulating.stays(member.flesh, member.new)
+        and simulating.can_stay(member.flesh, member.new)
         for member, plan in zip(members, plans, strict=True)
     ]
     if made_of == {former} and lagging and all(may_lag[members.index(each)] for each in lagging):
@@ -224,10 +228,11 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     names, place = [member.name for member in members], common_place(members)
     plans = beginning_together(drafts, plans, place)
     if not known:
-        offer = offering(members, plans, place)
+        offer = offer_callback(members, plans, place)
         try:
             found = yield Work(
-                simulating.said_of(plans[0]), lambda progress: simulated(drafts, plans, names, place, progress, offer)
+                simulating.progress_text(plans[0]),
+                lambda progress: simulate_members(drafts, plans, names, place, progress, offer),
             )
         finally:
             for member in members:
@@ -237,12 +242,16 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
         # A key describes the beginning alone; the keys of all determine the common one.
         new.clip_key, new.group_key, new.begun = keys[k], group_key, plan.begun
-        new.touching = replace(new.touching, things=tuple(contact.things_together(drafts, names, k)))  # after a rename
+        new.touching = replace(
+            new.touching, things=tuple(contact.touchable_things_together(drafts, names, k))
+        )  # after a rename
     for member in members:
         building.take(member.obj, member.flesh, member.new, Event.CLIP_MADE)
 
 
-def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place: Place) -> list[simulating.Plan]:
+def beginning_together(
+    drafts: list[BuildStages], plans: list[simulating.SimulationPlan], place: MetricSpace
+) -> list[simulating.SimulationPlan]:
     """Returns the plans with a common beginning: a cycle if all repeat together, else run-ins in place of cycles."""
     maps = [place.maps(new.motion.maps, new.place) for new in drafts]
     sizes = [new.surface.size for new in drafts]
@@ -250,47 +259,61 @@ def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place:
     paths = [cycles.trace(*each) for each in zip(maps, heads, sizes, strict=True)]
     still = [stands_still(*each) for each in zip(drafts, plans, paths, strict=True)]
     wishes, seen = [plan.begun for plan in plans], plans[0].live + 1  # poses that the artist plays
-    begun = cycles.repeating(wishes, [m[:seen] for m in maps], [p[:seen] for p in paths], sizes, still)
+    begun = cycles.common_cycle(wishes, [m[:seen] for m in maps], [p[:seen] for p in paths], sizes, still)
     if begun is None:
-        plans = [simulating.unlooped(new, plan, NO_LOOP) for new, plan in zip(drafts, plans, strict=True)]
+        plans = [simulating.with_run_in(new, plan, NO_LOOP_NOTE) for new, plan in zip(drafts, plans, strict=True)]
         longest = max(plan.lead for plan in plans)  # all begin at one frame
-        return [simulating.led(new, plan, longest) for new, plan in zip(drafts, plans, strict=True)]
+        return [simulating.with_lead(new, plan, longest) for new, plan in zip(drafts, plans, strict=True)]
     return [replace(plan, begun=one) for plan, one in zip(plans, begun, strict=True)]
 
 
-def stands_still(new: Built, plan: simulating.Plan, path: np.ndarray) -> bool:
+def stands_still(new: BuildStages, plan: simulating.SimulationPlan, path: np.ndarray) -> bool:
     """Returns whether a member stands still, with its controls and colliders."""
     others = new.motion.colliders.trace(new.place, new.surface.size)
-    moving = [path, cycles.as_points(plan.controls, new.surface.size), *([others] if others is not None else [])]
-    return all(np.ptp(each, axis=0).max(initial=0.0) <= cycles.STILL * new.surface.size for each in moving)
+    moving = [
+        path,
+        cycles.controls_as_points(plan.controls, new.surface.size),
+        *([others] if others is not None else []),
+    ]
+    return all(
+        np.ptp(each, axis=0).max(initial=0.0) <= cycles.STANDSTILL_TOLERANCE * new.surface.size for each in moving
+    )
 
 
-def offering(members: list[Member], plans: list[simulating.Plan], place: Place) -> Offer:
+def offer_callback(members: list[Member], plans: list[simulating.SimulationPlan], place: MetricSpace) -> OfferCallback:
     """Builds the callback that takes the clips of all whenever more of their frames are ready."""
     spaces = [place.to_object(member.motion.matrices) for member in members]
 
     def offer(clips: list[Any]) -> None:
         for member, plan, clip, space in zip(members, plans, clips, spaces, strict=True):
-            member.flesh.arriving = Arriving(member.new, clip, space, member.motion.start, plan.lead)
+            member.flesh.arriving = PartialMotion(member.new, clip, space, member.motion.start, plan.lead)
 
     return offer
 
 
-def simulated(
-    drafts: list[Built], plans: list[simulating.Plan], names: list[str], place: Place, progress, offer: Offer
+def simulate_members(
+    drafts: list[BuildStages],
+    plans: list[simulating.SimulationPlan],
+    names: list[str],
+    place: MetricSpace,
+    progress,
+    offer: OfferCallback,
 ) -> list[tuple]:
     """Simulates; returns for each its clip (metres at `place`), its contacts, and the number of cells that its motion inverts."""
-    thew, common = core(), contact.Common(place)
+    thew, common = core(), contact.SharedData(place)
     rate = max(new.build_settings.simulation.rate for new in drafts)  # all take the shortest steps
     try:
-        told, later = simulating.heard(progress), [None] * len(drafts)
-        given = [shot(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
+        told, later = simulating.progress_callback(progress), [None] * len(drafts)
+        given = [shot_arguments(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
         if plans[0].begun.period:
             clips = thew.simulate_shots([thew.Shot(**each) for each in given], told)
         else:
-            clips = grown(given, plans[0].restarts, told, offer)
-        if any(plan.goes_on for plan in plans):
-            shots = [thew.Shot(**shot_after(new, plan, common, rate)) for new, plan in zip(drafts, plans, strict=True)]
+            clips = simulate_in_parts(given, plans[0].restarts, told, offer)
+        if any(plan.continues for plan in plans):
+            shots = [
+                thew.Shot(**following_shot_arguments(new, plan, common, rate))
+                for new, plan in zip(drafts, plans, strict=True)
+            ]
             later = thew.simulate_shots(shots, told)
     except thew.ThewError as error:
         text = re.sub(r"body (\d+) of the scene", lambda match: names[int(match[1])], str(error))
@@ -298,47 +321,51 @@ def simulated(
     found = []
     for k, (new, plan, clip, after) in enumerate(zip(drafts, plans, clips, later, strict=True)):
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
-        clip = simulating.played(clip, plan, after)
-        touching = contact.found(new, clip, contact.things_together(drafts, names, k), k)
-        found.append((clip, touching, limits.limited(new, clip)))
+        clip = simulating.display_clip(clip, plan, after)
+        touching = contact.clip_contacts(new, clip, contact.touchable_things_together(drafts, names, k), k)
+        found.append((clip, touching, limits.motion_inversions(new, clip)))
     return found
 
 
-def grown(given: list[dict[str, Any]], restarts: tuple[int, ...], told, offer: Offer) -> list[Any]:
+def simulate_in_parts(given: list[dict[str, Any]], restarts: tuple[int, ...], told, offer: OfferCallback) -> list[Any]:
     """Simulates shots that do not repeat in parts, each of which is offered when it is done; returns their clips.
 
     `given`: the arguments of each shot; `restarts`: frames in which all begin anew.
     """
     thew, clips = core(), []
     poses = len(given[0]["poses"])
-    for start, end in arriving.parts(poses, restarts):
+    for start, end in partial_motion.parts(poses, restarts):
 
-        def of_part(at, stage, start=start, end=end):
+        def part_progress(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
 
         if clips:
             parts = [each["poses"][start:end] for each in given]
             controls = [each["controls"][start:end] if "controls" in each else None for each in given]
-            thew.extend_scene(clips, parts, controls, of_part, start in restarts)
+            thew.extend_scene(clips, parts, controls, part_progress, start in restarts)
         else:
             begun = [
                 {name: value[:end] if name in {"poses", "controls"} else value for name, value in each.items()}
                 for each in given
             ]
-            clips = thew.simulate_shots([thew.Shot(**each) for each in begun], of_part)
+            clips = thew.simulate_shots([thew.Shot(**each) for each in begun], part_progress)
             for clip in clips:
                 clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         offer(clips)
     return clips
 
 
-def shot(new: Built, plan: simulating.Plan, common: contact.Common, **options) -> dict[str, Any]:
+def shot_arguments(
+    new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, **options
+) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of one member."""
-    given = simulating.arguments(new, plan, *plan.posed(new, common.place), common, **plan.begun.options())
+    given = simulating.arguments(new, plan, *plan.core_inputs(new, common.place), common, **plan.begun.options())
     return {**given, **options}
 
 
-def shot_after(new: Built, plan: simulating.Plan, common: contact.Common, rate: float) -> dict[str, Any]:
+def following_shot_arguments(
+    new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, rate: float
+) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of all that follows a cycle."""
     maps = common.place.maps(new.motion.maps, new.place)
     return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common), "rate": rate}

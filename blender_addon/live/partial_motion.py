@@ -12,28 +12,28 @@ from typing import Any
 
 import numpy as np
 
-from ..logic.spaces import between
+from ..logic.spaces import blend_vectors
 
 #: Frames of the first part, and the growth factor of each following part. The first swing shows after a tenth of a second;
 #: simulating in parts costs less than five hundredths more.
-FIRST, GROWTH = 12, 2
+FIRST_PART_FRAMES, PART_GROWTH = 12, 2
 
 #: Frames at the end of a part that the next part computes again.
-UNSURE = 2
+OVERLAP_FRAMES = 2
 
 
 def parts(frames: int, restarts: Sequence[int] = ()) -> list[tuple[int, int]]:
     """Returns the parts [start, end) in which `frames` poses are simulated; one part begins at each of `restarts`."""
-    found, start, size = [], 0, FIRST
+    found, start, size = [], 0, FIRST_PART_FRAMES
     while start < frames:
         last = min([at for at in restarts if at > start], default=frames)
         end = last if last - start <= size + size // 2 else start + size
         found.append((start, end))
-        start, size = end, size * GROWTH
+        start, size = end, size * PART_GROWTH
     return found
 
 
-class Arriving:
+class PartialMotion:
     """Finished frames of a motion that is still being simulated."""
 
     def __init__(self, built: Any, clip: Any, spaces: np.ndarray, start: int, lead: int) -> None:
@@ -44,7 +44,7 @@ class Arriving:
         """
         self.built = built
         self.clip, self.spaces, self.start, self.lead = clip, spaces, start, lead
-        self.ready = len(clip) - lead - UNSURE
+        self.ready = len(clip) - lead - OVERLAP_FRAMES
 
     def covers(self, frame: float) -> bool:
         """Returns whether `frame` can be shown."""
@@ -56,4 +56,4 @@ class Arriving:
         def vectors_at(index: int, **where) -> np.ndarray:
             return self.clip.offsets(self.lead + index, **where)
 
-        return between(frame - self.start, self.spaces, vectors_at)
+        return blend_vectors(frame - self.start, self.spaces, vectors_at)

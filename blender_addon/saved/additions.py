@@ -15,7 +15,7 @@ from bpy.props import (
 )
 
 from .choices import BAKE_SPACES
-from .edited import record
+from .edit_callbacks import record
 
 
 class ThewMade(bpy.types.PropertyGroup):
@@ -59,7 +59,7 @@ class ThewMade(bpy.types.PropertyGroup):
 
 
 #: Properties that describe a bake.
-BAKED = (
+BAKE_PROPERTIES = (
     "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_settings", "baked_basis", "baked_action",
     "baked_of",
 )  # fmt: skip
@@ -68,7 +68,7 @@ BAKED = (
 def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
     """Resets every property to its default, as if Thew had never been here; rigs and limbs, and notes of a bake, may be kept."""
     kept = {"rigs", "active_rig", "limbs", "active_limb", "limb_lattice"} if keep_rigs else set()
-    kept |= set(BAKED) if keep_bake else set()
+    kept |= set(BAKE_PROPERTIES) if keep_bake else set()
     for group in (obj.thew.made, obj.thew):
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "name", "made"} | kept:

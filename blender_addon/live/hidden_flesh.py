@@ -9,14 +9,14 @@ from ..scene import bakes, modifier, reading
 from .flesh import Flesh
 
 
-def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
+def hidden_reason(obj: bpy.types.Object, flesh: Flesh | None) -> str:
     """Returns why the view shows neither the live flesh of `obj` nor its bake, and the remedy; "" where it shows one."""
     made = obj.thew.made
     if obj.hide_viewport or not obj.visible_get():
         return "Hidden: show the object to see its flesh"
     if made.shows_bake:
-        return "" if bakes.said(obj) else "What was baked is gone: press Show Live, or Bake again"
-    armature, mine = reading.armature_modifier(obj), modifier.by_id(obj, made.modifier)
+        return "" if bakes.bake_descriptions(obj) else "What was baked is gone: press Show Live, or Bake again"
+    armature, mine = reading.armature_modifier(obj), modifier.modifier_by_id(obj, made.modifier)
     if mine is None:
         return "Thew's modifier is gone: press Add Flesh again, or Remove"
     if armature is None:
@@ -34,16 +34,16 @@ def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
         return f"The modifier “{mine.name}” stands before “{armature.name}”: move it right behind"
     if obj.mode in {"EDIT", "SCULPT"}:
         return f"{obj.mode.capitalize()} Mode shows the plain skin"
-    if flesh is not None and flesh.clip is not None and not flesh.condition.showable:
+    if flesh is not None and flesh.clip is not None and not flesh.condition.is_showable:
         return "The mesh or its bones have changed: play, or press Simulate"
     return ""
 
 
-def to_add_again(obj: bpy.types.Object) -> bool:
+def can_add_again(obj: bpy.types.Object) -> bool:
     """Returns whether Add Flesh restores the missing part: Thew's modifier, its nodes, or the Armature modifier that the flesh
     followed.
     """
     made = obj.thew.made
-    mine = modifier.by_id(obj, made.modifier)
+    mine = modifier.modifier_by_id(obj, made.modifier)
     unfollowed = reading.armature_modifier(obj) is None and not made.shows_bake  # keys in posed space need none
     return mine is None or mine.node_group is None or unfollowed

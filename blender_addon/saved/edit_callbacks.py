@@ -13,19 +13,19 @@ on_change: list[Callable[[bpy.types.Object], None]] = []
 on_dial: list[Callable[[bpy.types.Object], None]] = []
 
 
-def dialled(self, _context) -> None:
+def call_on_dial(self, _context) -> None:
     """Calls `on_dial`, as the update callback of properties that are dragged to see their effect."""
     for call in on_dial:
         call(self.id_data)
 
 
-def changed(self, _context) -> None:
+def call_on_change(self, _context) -> None:
     """Calls `on_change`, as the update callback of Blender's properties."""
     for call in on_change:
         call(self.id_data)
 
 
-def setting(kind: Callable, name: str, description: str, update: Callable = changed, **given):
+def setting(kind: Callable, name: str, description: str, update: Callable = call_on_change, **given):
     """Returns a property of the artist's, one of `bpy.props`: it is not animated, and `update` is called after an edit."""
     return kind(name=name, description=description, options=set(), update=update, **given)
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..logic import bodies, hard_names
 from ..logic.errors import Refusal, sentence
-from ..logic.extents import out_of_range
+from ..logic.extents import is_out_of_range
 from ..logic.names import describe
-from ..logic.native import EXPECTED, core
-from ..logic.sentences import listed
+from ..logic.native import EXPECTED_ERRORS, core
+from ..logic.sentences import join_words
 from ..logic.spaces import transform
 from ..logic.tasks import Progress, Task, Work, span
 from ..scene import reading
@@ -24,26 +24,26 @@ from .session import register
 
 #: Largest flesh value of a machine's map. Machines have 0.02 all over, which keeps their lattice movable; the hardest body of flesh
 #: known has 0.9 somewhere.
-HARD = 0.05
+MAX_MACHINE_FLESH = 0.05
 #: Progress text of the search.
-LOOKING = "Looking for the body"
+SEARCH_TEXT = "Looking for the body"
 
 
 @dataclass
-class Cast:
+class CharacterCast:
     """Meshes of one character: its bodies, the riders of each, and those that stay as they are."""
 
     bodies: list[bpy.types.Object] = field(default_factory=list)
     riders: list[tuple[bpy.types.Object, bpy.types.Object]] = field(default_factory=list)  # (rider, body)
     left: list[str] = field(default_factory=list)  # a sentence each, without its full stop
 
-    def said(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Returns sentences on the other meshes: one for each body with riders, and one for each mesh that was left."""
         told = []
         for body in self.bodies:
             names = [describe(obj) for obj, its in self.riders if its == body]
             if names:
-                told.append(f"{listed(names)} {'rides' if len(names) == 1 else 'ride'} on {describe(body)}.")
+                told.append(f"{join_words(names)} {'rides' if len(names) == 1 else 'ride'} on {describe(body)}.")
         return told + [sentence(text) for text in self.left]
 
 
@@ -57,7 +57,7 @@ def is_seen(obj: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> bool:
     return obj.visible_get(view_layer=view_layer) and obj.display_type not in {"WIRE", "BOUNDS"}
 
 
-def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def meshes_moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """Returns the meshes with faces that an armature moves, by weights or as a whole, sorted by name."""
     found = []
     for obj in scene.objects:
@@ -68,27 +68,27 @@ def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.typ
     return sorted(found, key=lambda obj: obj.name)
 
 
-def untouched(armature: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
+def new_meshes(armature: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
     """Returns the visible meshes of a character of which Thew has made nothing yet."""
     return [
         obj
-        for obj in moved_by(armature, scene)
+        for obj in meshes_moved_by(armature, scene)
         if is_seen(obj, view_layer) and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed)
     ]
 
 
-def part_of(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.Part:
+def rest_part(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.MeshPart:
     """Returns a mesh at rest, for the choice of bodies; raises a `Refusal` where it has no shape."""
-    space = world_matrix(armature) @ riding.rest_in(armature, obj)
+    space = world_matrix(armature) @ riding.rest_map(armature, obj)
     rest = basis_positions(obj.data).astype(np.float64)
-    bad = out_of_range(rest)
+    bad = is_out_of_range(rest)
     triangles = triangles_of(obj.data)
     triangles = triangles[~bad[triangles].any(axis=1)]
     if not len(triangles) or not np.ptp(rest[np.unique(triangles)], axis=0).any():
         raise Refusal(f"{describe(obj)} has no surface: all its faces are in one place")
     rest[bad] = rest[triangles[0, 0]]
     surface = core().Surface(transform(space, rest), np.ascontiguousarray(triangles))
-    return bodies.Part(surface, weights_of(obj, armature), hard_names.is_hard(obj.name))
+    return bodies.MeshPart(surface, weights_of(obj, armature), hard_names.is_hard(obj.name))
 
 
 def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, float]:
@@ -105,11 +105,13 @@ def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, f
     return {name: value / whole for name, value in total.items() if value > 0.0}
 
 
-def steps_between(armature: bpy.types.Object, part: bodies.Part, obj: bpy.types.Object, body: bodies.Part) -> int:
+def steps_between(
+    armature: bpy.types.Object, part: bodies.MeshPart, obj: bpy.types.Object, body: bodies.MeshPart
+) -> int:
     """Returns the number of bones between those that carry a mesh and one that carries a body."""
     bones = armature.data.bones
     theirs = {name for name, share in body.bones.items() if share > 0.01}
-    mine = {name for name, share in part.bones.items() if share > 0.1} or {riding.carrier_of(armature, obj)}
+    mine = {name for name, share in part.bones.items() if share > 0.1} or {riding.carrying_bone_or_none(armature, obj)}
     best = len(bones)
     for name in mine & set(bones.keys()):
         chain = [name, *(parent.name for parent in bones[name].parent_recursive)]
@@ -117,19 +119,19 @@ def steps_between(armature: bpy.types.Object, part: bodies.Part, obj: bpy.types.
     return best
 
 
-def look(armature: bpy.types.Object, scene, view_layer) -> Task:
-    """Builds a task that sorts the meshes of a character without flesh into bodies and riders; returns the `Cast`, changes nothing."""
-    found, parts, objects = Cast(), {}, untouched(armature, scene, view_layer)
+def sort_meshes(armature: bpy.types.Object, scene, view_layer) -> Task:
+    """Builds a task that sorts the meshes of a character without flesh into bodies and riders; returns the `CharacterCast`, changes nothing."""
+    found, parts, objects = CharacterCast(), {}, new_meshes(armature, scene, view_layer)
     if len(objects) == 1:
-        return Cast(objects)
+        return CharacterCast(objects)
     for i, obj in enumerate(objects):
-        yield Progress(0.8 * i / len(objects), LOOKING)
+        yield Progress(0.8 * i / len(objects), SEARCH_TEXT)
         try:
-            parts[obj] = part_of(obj, armature)
-        except EXPECTED as error:
+            parts[obj] = rest_part(obj, armature)
+        except EXPECTED_ERRORS as error:
             found.left.append(f"{describe(obj)} keeps its plain skin: {error}")
     objects = list(parts)
-    chosen = yield Work(LOOKING, lambda _progress: bodies.cast(list(parts.values())), 0.8, 1.0)
+    chosen = yield Work(SEARCH_TEXT, lambda _progress: bodies.find_bodies(list(parts.values())), 0.8, 1.0)
     found.bodies = [objects[i] for i in chosen.bodies]
     if not found.bodies:
         return found
@@ -147,7 +149,7 @@ def look(armature: bpy.types.Object, scene, view_layer) -> Task:
     if off:
         verb, do = ("keeps its", "it lies") if len(off) == 1 else ("keep their", "they lie")
         where = describe(found.bodies[0]) if len(found.bodies) == 1 else "the bodies"
-        found.left.append(f"{listed(off)} {verb} plain skin: {do} away from {where}")
+        found.left.append(f"{join_words(off)} {verb} plain skin: {do} away from {where}")
     return found
 
 
@@ -155,9 +157,9 @@ def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.
     """Returns the body that a mesh rides on; None where it lies off all of them, or is a thing larger than the body."""
     part = parts[obj]
     kin = [steps_between(armature, part, obj, parts[body]) for body in objects]
-    best, mean, least = bodies.host(part, [parts[body] for body in objects], kin)
+    best, mean, least = bodies.nearest_body(part, [parts[body] for body in objects], kin)
     size = float(parts[objects[best]].surface.size)
-    far = least > riding.BESIDE * size or mean > bodies.FAR * size
+    far = least > riding.MAX_SKIN_DISTANCE * size or mean > bodies.MAX_SKIN_DISTANCE * size
     larger = not part.bones and float(part.surface.size) > size
     return None if far or larger else objects[best]
 
@@ -166,7 +168,7 @@ def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.
 
 
 def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
-    """Builds a task that gives flesh to the bodies of the character of `obj`, and lets its other meshes ride; returns the `Cast`.
+    """Builds a task that gives flesh to the bodies of the character of `obj`, and lets its other meshes ride; returns the `CharacterCast`.
 
     Where the character has flesh already, or `obj` belongs to no character, `obj` alone gets it. `options`: see `jobs.add`.
     """
@@ -174,9 +176,9 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
     view_layer.update()
     if armature is None or obj.thew.made.flesh or obj.thew.made.rides or has_flesh(armature, scene):
         return (yield from add_alone(obj, scene, view_layer, **options))
-    found = yield from span(look(armature, scene, view_layer), 0.0, 0.1)
-    if obj not in untouched(armature, scene, view_layer):  # hidden: the artist means it all the same
-        found = Cast([obj])
+    found = yield from span(sort_meshes(armature, scene, view_layer), 0.0, 0.1)
+    if obj not in new_meshes(armature, scene, view_layer):  # hidden: the artist means it all the same
+        found = CharacterCast([obj])
     chosen = found.bodies or [obj]
     done: list[bpy.types.Object] = []
     for i, body in enumerate(chosen):
@@ -198,7 +200,7 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
                 jobs.remove(each)
             raise
     riders = [(rider, body if body in done else done[0]) for rider, body in found.riders]
-    return mounted(done, riders, found.left, view_layer)
+    return mount_riders(done, riders, found.left, view_layer)
 
 
 def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, view_layer, **options) -> Task:
@@ -217,7 +219,7 @@ def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, vi
 
 def is_hard(body: bpy.types.Object) -> bool:
     """Returns whether the automatic map leaves a body with flesh hard throughout, as it does machines."""
-    return float(np.max(register.of(body).automatic.flesh)) <= HARD
+    return float(np.max(register.state_of(body).automatic.flesh)) <= MAX_MACHINE_FLESH
 
 
 def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
@@ -231,17 +233,17 @@ def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
         yield from jobs.add(obj, scene, view_layer, **options)
     except Exception:
         if body is not None:
-            get_on(obj, body, view_layer)
+            mount_along(obj, body, view_layer)
         raise
-    return Cast([obj])
+    return CharacterCast([obj])
 
 
-def mounted(done: list, riders: list[tuple], left: list[str], view_layer) -> Cast:
+def mount_riders(done: list, riders: list[tuple], left: list[str], view_layer) -> CharacterCast:
     """Mounts the riders; returns the result. A mesh that cannot ride is left, with a sentence."""
-    taken = Cast(done, [], list(left))
+    taken = CharacterCast(done, [], list(left))
     for rider, body in riders:
         try:
-            get_on(rider, body, view_layer)
+            mount_along(rider, body, view_layer)
             taken.riders.append((rider, body))
         except Refusal as error:
             taken.left.append(f"{describe(rider)} keeps its plain skin: {error}")
@@ -250,7 +252,7 @@ def mounted(done: list, riders: list[tuple], left: list[str], view_layer) -> Cas
     return taken
 
 
-def get_on(rider: bpy.types.Object, body: bpy.types.Object, view_layer) -> None:
+def mount_along(rider: bpy.types.Object, body: bpy.types.Object, view_layer) -> None:
     """Lets a mesh ride along with its character: Add Flesh pressed on it gives it flesh of its own instead."""
     riding.mount(rider, body, view_layer)
     rider.thew.made.along = True
@@ -258,7 +260,7 @@ def get_on(rider: bpy.types.Object, body: bpy.types.Object, view_layer) -> None:
 
 def has_flesh(armature: bpy.types.Object, scene) -> bool:
     """Returns whether a mesh of the character has flesh already."""
-    return any(obj.thew.made.flesh for obj in moved_by(armature, scene))
+    return any(obj.thew.made.flesh for obj in meshes_moved_by(armature, scene))
 
 
 # who could ride ---------------------------------------------------------------------------------------------------------
@@ -288,7 +290,7 @@ def box_centre(obj: bpy.types.Object) -> np.ndarray:
     return transform(np.array(obj.matrix_world, dtype=np.float64), corners).mean(axis=0)
 
 
-def could_ride(body: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
+def possible_riders(body: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
     """Returns the visible meshes on a body's armature that neither ride nor have flesh."""
     armature = reading.armature_of(body)
-    return [] if armature is None else [obj for obj in untouched(armature, scene, view_layer) if obj != body]
+    return [] if armature is None else [obj for obj in new_meshes(armature, scene, view_layer) if obj != body]

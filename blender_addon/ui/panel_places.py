@@ -9,7 +9,7 @@ import bpy
 
 from ..live import target
 from ..logic import native
-from .layouts import draw_text, letters
+from .layouts import draw_text, letters_per_line
 
 
 class Sidebar:
@@ -28,7 +28,7 @@ class Physics:
     bl_context = "physics"
 
 
-class Part:
+class TargetPanel:
     """Base of the panels, shown on the meshes that `shown(obj)` chooses."""
 
     shown: Callable
@@ -36,14 +36,14 @@ class Part:
 
     @classmethod
     def poll(cls, context):
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         return native.thew is not None and obj is not None and obj.type == "MESH" and cls.shown(obj)
 
     def draw(self, context):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        self.contents(layout, context, target.of(context), letters(context))
+        self.contents(layout, context, target.target_mesh(context), letters_per_line(context))
 
 
 def has_flesh(obj: bpy.types.Object) -> bool:
@@ -63,13 +63,13 @@ def panels(label: str, contents, order: int | None, shown=has_flesh, header=None
         "shown": staticmethod(shown),
     }
     if header is not None:
-        members["draw_header"] = lambda self, context: header(self.layout, target.of(context))
+        members["draw_header"] = lambda self, context: header(self.layout, target.target_mesh(context))
     made = []
     for place in (Sidebar, Physics):
         where = place.__name__.lower()
         inside = {} if order is None else {"bl_parent_id": f"THEW_PT_{where}", "bl_order": order}
         identifier = f"THEW_PT_{name or label.lower()}_{where}"
-        made.append(type(identifier, (Part, place, bpy.types.Panel), {**members, **inside}))
+        made.append(type(identifier, (TargetPanel, place, bpy.types.Panel), {**members, **inside}))
     return made
 
 

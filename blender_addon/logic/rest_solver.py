@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 #: Number of cached poses: a part frame lies between two.
-KEPT = 2
+CACHED_POSES = 2
 
 
-class Rest(NamedTuple):
+class RestShape(NamedTuple):
     """Flesh at rest in a pose."""
 
     offsets: np.ndarray  # float32[n, 3] added to the skin, in the chosen space
@@ -23,15 +23,15 @@ class Rest(NamedTuple):
     contacts: Any  # thew.Contacts
 
 
-class Folds:
+class FoldShape:
     """The part of the joints' elastic shape that parts folds of the skin: it depends on a pose alone, and is quick."""
 
     def __init__(self, touching: Any, free: Any):
         """Keeps two `thew.Simulation`s of a body, alike except for contact."""
         self._touching, self._free = touching, free
 
-    def at(self, pose: np.ndarray, to: np.ndarray | None = None) -> np.ndarray:
-        """Returns the offsets in `pose` [b, 4, 4], metres; float32[n, 3], `to` as in `Settled.at`."""
+    def solve(self, pose: np.ndarray, to: np.ndarray | None = None) -> np.ndarray:
+        """Returns the offsets in `pose` [b, 4, 4], metres; float32[n, 3], `to` as in `RestSolver.solve`."""
         shown = []
         for simulation in (self._touching, self._free):
             simulation.reset(pose, settled=False)
@@ -39,15 +39,15 @@ class Folds:
         return shown[0] - shown[1]
 
 
-class Settled:
+class RestSolver:
     """The flesh at rest of a `thew.Simulation`, which defines the method."""
 
-    def __init__(self, simulation: Any, folds: Folds | None = None):
+    def __init__(self, simulation: Any, folds: FoldShape | None = None):
         """Adds `folds` where the simulation itself has no contact."""
         self._simulation, self._folds = simulation, folds
-        self._found: dict[tuple[bytes | None, ...], Rest] = {}  # by pose, forces and space, the latest at the end
+        self._found: dict[tuple[bytes | None, ...], RestShape] = {}  # by pose, forces and space, the latest at the end
 
-    def at(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> Rest:
+    def solve(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> RestShape:
         """Returns the flesh at rest in `pose` [b, 4, 4], metres, with generalised forces `push` [nodes, 3], N, rest axes; read only.
 
         `to` [4, 4]: the space of its offsets, from metres; None: metres, world axes.
@@ -57,18 +57,18 @@ class Settled:
         if found is None:
             found = self._settle(pose, push, to)
         self._found[key] = found
-        while len(self._found) > KEPT:
+        while len(self._found) > CACHED_POSES:
             del self._found[next(iter(self._found))]
         return found
 
     @property
-    def latest(self) -> Rest | None:
+    def latest(self) -> RestShape | None:
         """Returns the latest result."""
         return self._found[next(reversed(self._found))] if self._found else None
 
-    def _settle(self, pose: np.ndarray, push: np.ndarray | None, to: np.ndarray | None) -> Rest:
+    def _settle(self, pose: np.ndarray, push: np.ndarray | None, to: np.ndarray | None) -> RestShape:
         self._simulation.reset(pose, settled=True, rest_forces=push)
         offsets = self._simulation.offsets(to=to)
         if self._folds is not None:
-            offsets += self._folds.at(pose, to)
-        return Rest(offsets, self._simulation.amplitudes, self._simulation.contacts())
+            offsets += self._folds.solve(pose, to)
+        return RestShape(offsets, self._simulation.amplitudes, self._simulation.contacts())

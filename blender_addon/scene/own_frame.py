@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import bpy
 
-from . import moving
-from .poses import playing
+from . import frame_dependence
+from .poses import silence_handlers
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def own_frame(scene: bpy.types.Scene, needed: bool = True) -> Iterator[None]:
     if not needed or (here, part) == (scene.frame_start, 0.0):
         yield
         return
-    with playing():
+    with silence_handlers():
         scene.frame_set(scene.frame_start)
         try:
             yield
@@ -27,6 +27,6 @@ def own_frame(scene: bpy.types.Scene, needed: bool = True) -> Iterator[None]:
             scene.frame_set(here, subframe=part)
 
 
-def as_it_stands(scene: bpy.types.Scene, *objects: bpy.types.Object):
+def own_frame_if_animated(scene: bpy.types.Scene, *objects: bpy.types.Object):
     """Returns the same context, where animation carries one of these objects about; else one that changes nothing."""
-    return own_frame(scene, any(moving.is_carried(obj) for obj in objects))
+    return own_frame(scene, any(frame_dependence.is_carried(obj) for obj in objects))

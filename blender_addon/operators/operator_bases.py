@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bases of the operators.
 
-A `Job` is long: `execute` runs it to the end, `invoke` runs it in steps with a progress bar and Esc. A `Quick` runs at once.
+A `Job` is long: `execute` runs it to the end, `invoke` runs it in steps with a progress bar and Esc. A `QuickJob` runs at once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import bpy
 from bpy.props import FloatProperty
 
 from ..live import target, updates
-from ..live.work import running
+from ..live.work import running_steppers
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
-from ..logic.native import EXPECTED
+from ..logic.native import EXPECTED_ERRORS
 from ..logic.sentences import plural
 from ..logic.tasks import Stepper, Task, finish
 from ..scene import poses, windows
@@ -28,10 +28,10 @@ NAVIGATION = {
     "NUMPAD_6", "NUMPAD_7", "NUMPAD_8", "NUMPAD_9", "NUMPAD_0", "NUMPAD_PERIOD",
 }  # fmt: skip
 #: Events that a job lets through, so that the artist can look around meanwhile.
-LOOKING = NAVIGATION | {"WHEELUPMOUSE", "WHEELDOWNMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}
+VIEW_EVENTS = NAVIGATION | {"WHEELUPMOUSE", "WHEELDOWNMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}
 
 
-def quiet(context) -> None:
+def clear_status(context) -> None:
     """Clears our text from the status bar."""
     if context.workspace is not None:
         context.workspace.status_text_set(None)
@@ -42,7 +42,7 @@ def option(kind: Callable, name: str, description: str, **given):
     return kind(name=name, description=description, **given)
 
 
-def fresh(kind: Callable, name: str, description: str, **given):
+def fresh_property(kind: Callable, name: str, description: str, **given):
     """Returns a property whose value an earlier call must not pass on to the next."""
     return option(kind, name, description, options={"SKIP_SAVE"}, **given)
 
@@ -63,13 +63,13 @@ def fill(operator: bpy.types.Operator, **values) -> None:
 
 
 class Job:
-    """Mix-in for operators. A subclass defines `job(context, obj)`, and `said` for the message when it is done.
+    """Mix-in for operators. A subclass defines `job(context, obj)`, and `message` for the message when it is done.
 
     The operator of the class `THEW_OT_name` is `thew.name`.
     """
 
     bl_options = {"REGISTER", "UNDO"}
-    wanted = "Select a skinned mesh"
+    poll_message = "Select a skinned mesh"
 
     def __init_subclass__(cls, **given):
         super().__init_subclass__(**given)
@@ -78,11 +78,11 @@ class Job:
 
     @classmethod
     def poll(cls, context):
-        if running:
+        if running_steppers:
             cls.poll_message_set("Thew is at work: wait, or press Esc")
             return False
         if context.view_layer.objects.active is None:
-            cls.poll_message_set(cls.wanted)
+            cls.poll_message_set(cls.poll_message)
             return False
         return True
 
@@ -90,25 +90,25 @@ class Job:
         """Returns the task of this operator."""
         raise NotImplementedError
 
-    def said(self, obj: bpy.types.Object, result) -> str | list[str]:
+    def message(self, obj: bpy.types.Object, result) -> str | list[str]:
         """Returns the message for the artist when the job is done, or several."""
         return ""
 
     def execute(self, context):
         """Runs the job to its end, for scripts."""
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         try:
             updates.stop_update()
             result = finish(self.job(context, obj))
         except Exception as error:
             return self.refuse(obj, error)
-        return self.done(obj, result)
+        return self.report_success(obj, result)
 
     def invoke(self, context, _event):
         """Runs the job while the window stays responsive. Without a window, runs `execute`."""
-        if windows.headless() or context.window is None:
+        if windows.is_headless() or context.window is None:
             return self.execute(context)
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         if context.screen is not None and context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
         updates.stop_update()
@@ -118,15 +118,15 @@ class Job:
             with ExitStack() as held:  # a failure in here releases everything
                 self._stepper = Stepper(self.job(context, obj))
                 held.callback(self._stepper.close)
-                held.callback(quiet, context)
+                held.callback(clear_status, context)
                 timer = manager.event_timer_add(0.02, window=context.window)
                 held.callback(manager.event_timer_remove, timer)
                 manager.progress_begin(0, 100)
                 held.callback(manager.progress_end)
-                held.enter_context(poses.playing())
+                held.enter_context(poses.silence_handlers())
                 manager.modal_handler_add(self)
-                running.append(self._stepper)
-                held.callback(running.remove, self._stepper)
+                running_steppers.append(self._stepper)
+                held.callback(running_steppers.remove, self._stepper)
                 self._held = held.pop_all()
         except Exception as error:
             return self.refuse(obj, error)
@@ -137,12 +137,12 @@ class Job:
         if event.type == "ESC" and event.value == "PRESS":
             stepper.cancel()
         if event.type != "TIMER":
-            return {"PASS_THROUGH"} if event.type in LOOKING else {"RUNNING_MODAL"}
+            return {"PASS_THROUGH"} if event.type in VIEW_EVENTS else {"RUNNING_MODAL"}
         try:
             over = stepper.advance()
             context.window_manager.progress_update(int(100 * stepper.fraction))
             if context.workspace is not None:
-                context.workspace.status_text_set(f"Thew: {stepper.said} (Esc cancels)")
+                context.workspace.status_text_set(f"Thew: {stepper.status_text} (Esc cancels)")
             windows.redraw()
         except Exception as error:
             self._held.close()
@@ -152,19 +152,19 @@ class Job:
             return {"RUNNING_MODAL"}
         self._held.close()
         if stepper.error is not None:
-            updates.put_back()
+            updates.show_last_finished()
             return self.refuse(self._obj, stepper.error)
         updates.state.seen.clear()
-        return self.done(self._obj, stepper.result)
+        return self.report_success(self._obj, stepper.result)
 
     def cancel(self, context):
         """Ends the job when Blender closes or loads another file. Does nothing if a dialog was cancelled before the job began."""
         if hasattr(self, "_held"):
             self._held.close()
 
-    def done(self, obj, result):
+    def report_success(self, obj, result):
         """Reports success."""
-        said = self.said(obj, result)
+        said = self.message(obj, result)
         for text in [said] if isinstance(said, str) else said:
             if text:
                 self.report({"INFO"}, sentence(text))
@@ -176,7 +176,7 @@ class Job:
             self.report({"WARNING"}, "Cancelled: nothing was changed.")
             return {"CANCELLED"}
         text = sentence(str(error))
-        if not isinstance(error, EXPECTED):
+        if not isinstance(error, EXPECTED_ERRORS):
             traceback.print_exception(error)
             text = f"Something unforeseen happened ({type(error).__name__}: {error}); nothing was changed."
         if obj is not None and obj.name not in text:
@@ -185,31 +185,31 @@ class Job:
         return {"CANCELLED"}
 
 
-class Quick(Job):
-    """Mix-in for operators that run at once. A subclass defines `edit(context, obj)`, which returns what `said` reports."""
+class QuickJob(Job):
+    """Mix-in for operators that run at once. A subclass defines `edit(context, obj)`, which returns what `message` reports."""
 
     def invoke(self, context, _event):
         return self.execute(context)
 
     def execute(self, context):
         """Does the edit and reports it."""
-        obj = target.of(context)
+        obj = target.target_mesh(context)
         try:
             result = self.edit(context, obj)
         except Exception as error:
             return self.refuse(obj, error)
         windows.redraw()
-        return self.done(obj, result)
+        return self.report_success(obj, result)
 
     def edit(self, context: bpy.types.Context, obj: bpy.types.Object):
         """Does the edit and returns the message for the artist, or several, or None."""
         raise NotImplementedError
 
-    def said(self, _obj, result):
+    def message(self, _obj, result):
         return result or ""
 
 
-def chosen_in(owner, entries, index: int, active: int, noun: str) -> int:
+def chosen_index(owner, entries, index: int, active: int, noun: str) -> int:
     """Returns the index of the owner's entry to work on: `index`, or `active` if that is negative; refuses one that is not there."""
     index = active if index < 0 else index
     if not len(entries):

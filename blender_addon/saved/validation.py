@@ -17,19 +17,19 @@ from ..logic.names import describe
 from ..logic.spaces import is_singular
 
 #: Properties that are shown, not saved.
-DERIVED = {"height_shown", "frame"}
+DERIVED_PROPERTIES = {"height_shown", "frame"}
 
 
 def check(obj: bpy.types.Object) -> None:
     """Refuses settings and notes of `obj` with values that are not numbers or out of range, by name."""
     settings, made = obj.thew, obj.thew.made
-    for prop, value in wrong(settings):
+    for prop, value in wrong_values(settings):
         raise Refusal(
             f"The setting “{prop.name}” of {describe(obj)} is {value:g}: set it to between {prop.hard_min:g} and {prop.hard_max:g}"
         )
     if not made.flesh:
         return
-    damaged = [prop.identifier for prop, _ in wrong(made)]
+    damaged = [prop.identifier for prop, _ in wrong_values(made)]
     if not damaged:
         matrices = (np.array(flat).reshape(4, 4) for flat in (made.mesh_rest, made.armature_rest))
         damaged = ["rest"] if made.longest_side <= 0.0 or any(map(is_singular, matrices)) else []
@@ -39,7 +39,7 @@ def check(obj: bpy.types.Object) -> None:
         )
 
 
-def within(group, name: str):
+def value_in_range(group, name: str):
     """Returns a number, or numbers, of a property group within their range; the default in place of one that is not finite.
 
     Settings of damaged files can thus be compared. `check` refuses them before anything is built.
@@ -54,10 +54,10 @@ def within(group, name: str):
     return sound if prop.is_array else sound[0]
 
 
-def wrong(group):
+def wrong_values(group):
     """Yields (property, value) for each number that is not finite, or out of its range."""
     for prop in group.bl_rna.properties:
-        if prop.type not in {"FLOAT", "INT"} or prop.identifier in DERIVED:
+        if prop.type not in {"FLOAT", "INT"} or prop.identifier in DERIVED_PROPERTIES:
             continue
         value = getattr(group, prop.identifier)
         for number in value if prop.is_array else (value,):

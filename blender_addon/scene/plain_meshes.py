@@ -12,7 +12,7 @@ from . import bakes, stack
 
 
 @contextmanager
-def plain(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
+def without_thew(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
     """Silences everything of ours on these meshes within the context; modifiers that a bake has switched off act again."""
     switched, silenced = [], []
     try:
@@ -20,7 +20,7 @@ def plain(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
             made = obj.thew.made
             for modifier in obj.modifiers:
                 mine = modifier.persistent_uid == made.modifier
-                wanted = not mine and stack.shown(obj, modifier)[0]
+                wanted = not mine and stack.artist_switches(obj, modifier)[0]
                 if modifier.show_viewport != wanted:
                     switched.append((modifier, modifier.show_viewport))
                     modifier.show_viewport = wanted
