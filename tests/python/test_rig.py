@@ -209,7 +209,7 @@ def test_load_rigs_names_bad_key(tmp_path):
         ("radius = 0.1", "radius = -0.1", 6, "radius"),
         ("format = 1", "format = 2", 1, "format"),
         ("control = 0", "control = 0\nspeed = 1", 13, "speed"),
-        ("control = 0", "control = 0\n[[rigs.samples]]\ncontrol = 0", 14, "alike"),
+        ("control = 0", "control = 0\n[[rigs.samples]]\ncontrol = 0", 14, "no two may share a control"),
         ('kind = "bone"', 'kind = "bone"\nface = 3', 10, "face"),
         ('bone = "arm"', "", 8, "bone"),
         ("strength = 1.0\n", "", 4, "strength"),
