@@ -185,7 +185,7 @@ fn settings(given: &Arguments<'_>) -> PyResult<NonlinearSettings> {
             "there is no integrator '{other}'; there are: 'backward_euler', 'midpoint'"
         ))),
     })?;
-    let damping = given.take("damping", |d| Ok(d.extract::<[f64; 2]>()?))?;
+    let damping = given.take("damping", |d| d.extract::<[f64; 2]>())?;
     let [mass_damping, stiffness_damping] = damping.unwrap_or_default();
     let gravity = given.take("gravity", |g| read_vector(g, "gravity"))?;
     Ok(NonlinearSettings {

@@ -96,7 +96,7 @@ impl Interval {
     }
 
     /// Returns the interval as a finite element.
-    pub fn to_element(&self) -> IntervalElement {
+    pub fn interval_element(&self) -> IntervalElement {
         let p = self.energy_coefficients();
         let t = self.length;
         let (l, g) = (self.exponents.l, self.oscillator.gravity * t * t);

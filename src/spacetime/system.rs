@@ -54,7 +54,7 @@ impl SplineSystem {
             slope: vec![0.0; n + p],
         };
         for (k, interval) in intervals.iter().enumerate() {
-            let (element, own) = (interval.to_element(), layout.interval_unknowns(k));
+            let (element, own) = (interval.interval_element(), layout.interval_unknowns(k));
             let known = given.element_values(k);
             for (i, row) in own.iter().enumerate() {
                 let Some(row) = *row else { continue };
@@ -74,7 +74,7 @@ impl SplineSystem {
             } else {
                 own.outgoing
             };
-            let element = intervals[interval].to_element();
+            let element = intervals[interval].interval_element();
             if let Some(slope) = slope {
                 let assembled = element.matrix[1][1];
                 // With heavy damping rounding hides the stiffness of a natural start.
@@ -284,7 +284,7 @@ pub(super) fn mode_cost(layout: &KnotLayout, intervals: &[Interval], data: &Knot
             matrix,
             load,
             constant,
-        } = interval.to_element();
+        } = interval.interval_element();
         let u = data.element_values(k);
         sum += constant;
         for i in 0..4 {
