@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every mesh in `THEW_DATA` (default `../shared/data_folder`) gives a surface whose queries make sense, or one
+//! Every mesh in `THEW_DATA` (default `../shared/data`) gives a surface whose queries make sense, or one
 //! sentence that says why not.
 use std::path::{Path, PathBuf};
 use thew::Vec3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Filled surfaces: shapes made by code, and every mesh in `THEW_DATA` (default `../shared/data_folder`), which is filled or
+//! Filled surfaces: shapes made by code, and every mesh in `THEW_DATA` (default `../shared/data`), which is filled or
 //! refused with a sentence; the tetrahedral meshes there are read.
 
 use rayon::prelude::*;

@@ -28,10 +28,10 @@ impl Clip {
         Ok(out)
     }
 
-    /// Passes a frame's instant to `show_frame`, with its surface parted where the clip does so. Frames beyond the ends show the ends.
+    /// Passes a frame's instant to `show`, with its surface parted where the clip does so. Frames beyond the ends show the ends.
     ///
     /// # Errors
-    /// Those of `show_frame`; that the surface cannot be parted.
+    /// Those of `show`; that the surface cannot be parted.
     pub fn show_frame(
         &self,
         frame: i64,

@@ -54,7 +54,7 @@ pub(crate) struct Contacts {
     /// Forces of rows on the free nodes of each body in the last step, N, world axes; and whether there were rows.
     pushes: Vec<Vec<Vec3>>,
     pushed: bool,
-    /// `live_contacts`, `pushes` and `pushed` before the last step.
+    /// `live`, `pushes` and `pushed` before the last step.
     former: (Vec<LiveContact>, Vec<Vec<Vec3>>, bool),
     scratch: Scratch,
 }
@@ -148,7 +148,7 @@ impl Contacts {
             .collect()
     }
 
-    /// Finds the colliders that are rooms of bodies, with bodies as they stand and colliders at the entry `place_at` of their motions.
+    /// Finds the colliders that are rooms of bodies, with bodies as they stand and colliders at the entry `at` of their motions.
     pub fn find_rooms(&mut self, bodies: &[StandingBody], at: usize) {
         let moving = self.moving_colliders(&ColliderSpan::between_entries(at, at));
         let rooms = |collider: &MovingCollider| {
@@ -170,7 +170,7 @@ impl Contacts {
         self.moving.clear();
     }
 
-    /// Returns the buried bones of each body, with bodies at the end of the frame and colliders at the entry `place_at` of their motions.
+    /// Returns the buried bones of each body, with bodies at the end of the frame and colliders at the entry `at` of their motions.
     pub fn find_buried_bones(&self, bodies: &[StandingBody], at: usize) -> Vec<Vec<BuriedBone>> {
         let made = match self.moving.is_empty() {
             true => self.moving_colliders(&ColliderSpan::between_entries(at, at)),
@@ -461,7 +461,7 @@ fn find_contact(live: &[LiveContact], of: (u32, u32, u32)) -> Option<&LiveContac
 }
 
 /// Returns the part of a touch's force and friction that moved the flesh. Displacements were shortened to `parts`, and the rest moved nothing.
-/// `former_contact`: contacts whose forces were in the proposed step, which moved the flesh in full.
+/// `former`: contacts whose forces were in the proposed step, which moved the flesh in full.
 fn effective_forces(
     parts: &[f64],
     former: Option<&[LiveContact]>,

@@ -176,7 +176,7 @@ impl PlacedCollider<'_> {
         &self.moving.collider
     }
 
-    /// Returns the map from [`local_vertex`](Self::local_vertex) vertices to the world.
+    /// Returns the map from [local](Self::local_vertex) vertices to the world.
     fn frame(&self) -> &Isometry3<f64> {
         match &self.place {
             ColliderPlacement::Rigid(at) => at,

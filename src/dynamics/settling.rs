@@ -164,7 +164,7 @@ impl Relaxation<'_, '_> {
         Ok(touched)
     }
 
-    /// Returns whether all bodies are near enough to `node_positions` for the contact pairs found there to hold: each has moved by at most half
+    /// Returns whether all bodies are near enough to `places` for the contact pairs found there to hold: each has moved by at most half
     /// the margin of the search boxes, so two bodies together by at most all of it.
     fn are_near(&self, places: &[Vec<Vec3>]) -> bool {
         let mut all = self.bodies.iter().zip(places).enumerate();

@@ -111,7 +111,7 @@ fn carried_positions(body: &Body, bones: &BonePoses, pose: &Pose) -> Vec<Vec3> {
         .collect()
 }
 
-/// Returns ∇T of each piece if the bones carry the lattice vertices to `carried_positions`.
+/// Returns ∇T of each piece if the bones carry the lattice vertices to `places`.
 fn carried_gradients(body: &Body, places: &[Vec3]) -> Vec<Mat3> {
     let elements = body.elements();
     let mut all = Vec::new();

@@ -52,7 +52,7 @@ impl ModeShapes {
     }
 }
 
-/// Checks that `free_nodes` nodes with mass have `count` modes.
+/// Checks that `free` nodes with mass have `count` modes.
 fn check_count(system: &ModalSystem, free: &[u32], count: usize) -> Result<(), ModalError> {
     if count == 0 {
         return Err(ModalError::NoModes);

@@ -360,7 +360,7 @@ impl PyBody {
 
     /// Returns a surface (None: the body's own) at displacements `q[nodes,3]` (m), float32 [n,3], metres.
     ///
-    /// With a `read_pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
+    /// With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
     /// within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
     #[pyo3(
         signature = (*arguments, **keywords),

@@ -36,7 +36,7 @@ pub(super) fn read_rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> 
     list.into_iter().enumerate().map(rig).collect()
 }
 
-/// Reads `read_controls[f,r]`, a row for each frame.
+/// Reads `controls[f,r]`, a row for each frame.
 pub(super) fn read_controls(
     given: Option<&Bound<'_, PyAny>>,
     frames: usize,
@@ -253,10 +253,10 @@ impl PyClip {
         }
     }
 
-    /// Extends the clip by `read_poses[f,b,4,4]` after the last frame. That frame is made again, as the bones' way from there is now known: a
+    /// Extends the clip by `poses[f,b,4,4]` after the last frame. That frame is made again, as the bones' way from there is now known: a
     /// clip made in parts equals the clip made at once.
     ///
-    /// - `read_controls[f,r]`: controls of the clip's rigs at those poses. None: each at its last sample.
+    /// - `controls[f,r]`: controls of the clip's rigs at those poses. None: each at its last sample.
     /// - `restart`: True begins the flesh anew there, as a clip of its own, after a cut; nothing is made again then.
     ///
     /// Cyclic clips cannot be extended, those of a scene by `extend_scene`.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 ///
 /// - `surface`: the mesh. The facing of its triangles does not matter: what encloses a volume is solid; other triangles are sheets, which
 ///   flesh touches on the side where it is.
-/// - `read_motion`: `[f,4,4]`, maps that carry its vertices, or `[f,n,3]` (m), positions of a deforming mesh. There is one entry per pose; the
+/// - `motion`: `[f,4,4]`, maps that carry its vertices, or `[f,n,3]` (m), positions of a deforming mesh. There is one entry per pose; the
 ///   last one stays for good. None: the mesh is still.
 /// - `friction`: Coulomb's coefficient; the geometric mean with the flesh's counts. None: the flesh's.
 /// - `thickness`: distance kept in addition to the flesh's own, metres.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// - `self_contact`: True if a body touches itself.
 /// - `thickness`: distance kept between skins, metres.
 /// - `friction`: Coulomb's coefficient.
-/// - `read_regions[n]`: one number per vertex of the mesh, of which 0 touches nothing, or a mask, True where skin may touch. None: all may
+/// - `regions[n]`: one number per vertex of the mesh, of which 0 touches nothing, or a mask, True where skin may touch. None: all may
 ///   touch.
 /// - `compliance`: how far contacts give, as a part of what the flesh itself gives there.
 /// - `response`: "complementarity" (contacts push and never pull). For comparison also "creases" [capell2006, §3.4] as printed, and

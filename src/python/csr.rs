@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use sprs::CsMatI;
 
-/// Arrays `(data, indices, indptr)` of `scipy_arrays.sparse.csr_array`.
+/// Arrays `(data, indices, indptr)` of `scipy.sparse.csr_array`.
 pub(super) type Csr<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i32>>,

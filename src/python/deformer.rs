@@ -116,7 +116,7 @@ impl PyDeformer {
         Ok(made)
     }
 
-    /// Returns the displacements at `read_amplitudes[m]`, float32 [n,3], metres, in rest axes. `with_target` and `onto` are as in `Clip.offsets`.
+    /// Returns the displacements at `amplitudes[m]`, float32 [n,3], metres, in rest axes. `to` and `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, to=None, onto=None))]
     fn displacements<'py>(
         &self,
@@ -129,7 +129,7 @@ impl PyDeformer {
         self.frame_array(py, amplitudes, None, asked, |_| FrameOutput::Displacements)
     }
 
-    /// Returns the positions at `read_amplitudes[m]`, float32 [n,3], metres, world axes: at rest, or on a Body under `read_pose[b,4,4]`. `with_target` and
+    /// Returns the positions at `amplitudes[m]`, float32 [n,3], metres, world axes: at rest, or on a Body under `pose[b,4,4]`. `to` and
     /// `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, pose=None, to=None, onto=None))]
     fn positions<'py>(
@@ -146,8 +146,8 @@ impl PyDeformer {
         })
     }
 
-    /// Returns the offsets that `read_amplitudes[m]` add to the skin, float32 [n,3], metres, world axes: `positions` less those at no amplitude,
-    /// at rest or on a Body under `read_pose[b,4,4]`. `with_target` and `onto` are as in `Clip.offsets`.
+    /// Returns the offsets that `amplitudes[m]` add to the skin, float32 [n,3], metres, world axes: `positions` less those at no amplitude,
+    /// at rest or on a Body under `pose[b,4,4]`. `to` and `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, pose=None, to=None, onto=None))]
     fn offsets<'py>(
         &self,

@@ -57,7 +57,7 @@ pub(super) fn read_modes(given: Option<&Bound<'_, PyAny>>, method: Method) -> Py
 ///
 /// Simulation(body, method="hyperelastic", ...):
 ///
-/// - `parse_method`, `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is that
+/// - `method`, `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is that
 ///   of `default_damping`.
 /// - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32).
 /// - `contact`: contact of the flesh with itself, for the methods "hyperelastic", "warped", "warped_vertex" and "linear"; with "modal" the
@@ -177,7 +177,7 @@ impl PySimulation {
         self.read_simulation(py, |s| PySimulationSettings(s.settings().clone()))
     }
 
-    /// Starts at `read_pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
+    /// Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
     /// bones, known at the first advance. `rest_forces[nodes,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
     /// InputError, MotionError.
     #[pyo3(signature = (pose, settled=true, rest_forces=None))]
@@ -196,7 +196,7 @@ impl PySimulation {
         })
     }
 
-    /// Advances to `read_pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
+    /// Advances to `pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
     ///
     /// - `forces[nodes,3]`: generalised forces, N, world axes, constant over `dt`.
     /// - `rest_forces[nodes,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
@@ -287,7 +287,7 @@ impl PySimulation {
         })
     }
 
-    /// Finds where creases begin, in slow motion from rest to each of `read_poses[p,b,4,4]` in `seconds` each, and returns these pairs of
+    /// Finds where creases begin, in slow motion from rest to each of `poses[p,b,4,4]` in `seconds` each, and returns these pairs of
     /// vertices, int32 [s,2].
     ///
     /// From now on creases are looked for at them, in place of the former pairs; the present state stays. It is for contacts of a crease

@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 ///
 /// Equilibrium(body, method="warped", contact=None, colliders=None):
 ///
-/// - `parse_method`: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
+/// - `method`: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
 /// - `contact`: contact of the flesh with itself, without friction. None: it passes through itself. `adjoint` and `forces` ignore it.
 /// - `colliders`: `Collider`s that it also touches.
 ///
@@ -77,7 +77,7 @@ impl PyEquilibrium {
         Ok(Self(state, presenter))
     }
 
-    /// Sets the pose to `read_pose[b,4,4]`. Raises InputError; the pose before then stays.
+    /// Sets the pose to `pose[b,4,4]`. Raises InputError; the pose before then stays.
     fn set_pose(&self, py: Python<'_>, pose: &Bound<'_, PyAny>) -> PyResult<()> {
         let pose = self::read_pose(pose)?;
         self.with_state(py, |s| {
@@ -91,7 +91,7 @@ impl PyEquilibrium {
     ///
     /// - `forces[nodes,3]`: N, world axes.
     /// - `rest_forces[nodes,3]`: N, rest axes, turned by `turns`.
-    /// - `read_gravity[3]`: m/s². None: earth's, along -z.
+    /// - `gravity[3]`: m/s². None: earth's, along -z.
     ///
     /// Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
     #[pyo3(signature = (forces=None, rest_forces=None, gravity=None))]
@@ -200,12 +200,12 @@ fn read_both_forces(
     Ok([forces.transpose()?, rest.transpose()?])
 }
 
-/// Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance at `read_pose[b,4,4]` [capell2006, §4, eq. 13].
+/// Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
 ///
 /// - `forces[nodes,3]`: N, world axes. `rest_forces[nodes,3]`: N, rest axes, turned with the flesh.
-/// - `read_gravity[3]`: m/s². None: earth's, along -z.
-/// - `parse_method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
-///   "hyperelastic" by default; `parse_method="hyperelastic"` gives the balance at which that comes to rest.
+/// - `gravity[3]`: m/s². None: earth's, along -z.
+/// - `method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
+///   "hyperelastic" by default; `method="hyperelastic"` gives the balance at which that comes to rest.
 ///
 /// Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
 #[pyfunction]

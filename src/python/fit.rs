@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// RigFit(body, rig, pose, gravity=None, method="warped", rest_forces=None):
 ///
-/// - `read_pose[b,4,4]`: the pose.
-/// - `read_gravity[3]`: m/s². None: earth's, along -z.
-/// - `parse_method`: "warped", "warped_vertex" or "linear".
+/// - `pose[b,4,4]`: the pose.
+/// - `gravity[3]`: m/s². None: earth's, along -z.
+/// - `method`: "warped", "warped_vertex" or "linear".
 /// - `rest_forces[nodes,3]`: forces of other rigs, N, rest axes.
 ///
 /// Raises InputError.
@@ -240,7 +240,7 @@ impl PyRigFit {
 }
 
 /// Calls `RigFit(...).fit(...)` once and returns all parameters of the rig. They bring `points` [(vertex of the body's own surface, world
-/// target[3]), ...] nearest to their targets in equilibrium at `read_pose[b,4,4]` [capell2006, §4.2.2].
+/// target[3]), ...] nearest to their targets in equilibrium at `pose[b,4,4]` [capell2006, §4.2.2].
 #[pyfunction]
 #[pyo3(
     signature = (*arguments, **keywords),

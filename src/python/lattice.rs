@@ -317,7 +317,7 @@ impl PyLattice {
         })
     }
 
-    /// Returns `read_points[p,3]` as weighted means of lattice vertices: (indices int32 [p,8], weights float64 [p,8]).
+    /// Returns `points[p,3]` as weighted means of lattice vertices: (indices int32 [p,8], weights float64 [p,8]).
     ///
     /// Entries are -1 and 0 where a cell has fewer than eight corners. A point belongs to the first containing cell in index order;
     /// outside, it is extrapolated from the nearest cell.
@@ -333,7 +333,7 @@ impl PyLattice {
         ))
     }
 
-    /// Returns the embedding of a surface's vertices (as `embed_surface`) or of `read_points[p,3]` (as `embed`) as a sparse matrix [p,k]: (data,
+    /// Returns the embedding of a surface's vertices (as `embed_surface`) or of `points[p,3]` (as `embed`) as a sparse matrix [p,k]: (data,
     /// indices, indptr) for scipy.sparse.csr_array. Its product with values at the lattice's k vertices gives the values at the points.
     fn embedding_matrix<'py>(
         &self,

@@ -30,7 +30,7 @@ pub(super) struct PyModes(pub Arc<Modes>);
 /// Computes the `count` lowest modes of a TetMesh or of a Body: `K Φ = M Φ Λ`, `ΦᵀMΦ = 1`, `Ψ = W Φ` [choi2003, §3.2].
 ///
 /// - `material`: that of a TetMesh; a Body has its own.
-/// - `fixed_mask`: nodes that stand still, indices or a mask [k]. Vertices of a Body that bones hold are always fixed.
+/// - `fixed`: nodes that stand still, indices or a mask [k]. Vertices of a Body that bones hold are always fixed.
 /// - `mass`: "consistent" or "lumped".
 /// - `tolerance`: largest residual relative to λ ‖M φ‖. None: 1e-9, or what rounding allows.
 ///
@@ -149,7 +149,7 @@ impl PyModes {
         self.0.fixed_mask().to_vec().into_pyarray(py)
     }
 
-    /// Returns the displacements of the nodes at `read_amplitudes[m]`, float64 [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with `warp=False`.
+    /// Returns the displacements of the nodes at `amplitudes[m]`, float64 [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with `warp=False`.
     #[pyo3(signature = (amplitudes, warp=true))]
     fn displacements<'py>(
         &self,
@@ -231,7 +231,7 @@ fn stack_columns<'py>(
 /// - `integrator`: "exact" (for forces that are linear over the step) or "semi_implicit" (the paper's eq. 18).
 /// - `warp`: False is linear modal analysis.
 /// - `gravity[3]`: m/s². None: zero.
-/// - `read_damping`: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. None: zero.
+/// - `damping`: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. None: zero.
 ///
 /// Raises ModalError.
 #[pyclass(name = "ModalSimulation", module = "thew", frozen)]

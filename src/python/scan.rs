@@ -116,7 +116,7 @@ fn read_shape(
 /// Returns the first points, front or back, where rays meet triangles farther than `min_distance` away.
 ///
 /// No hierarchy is built, which suits a shape with few queries; `Surface.cast_rays` builds one first. Takes `vertices[n,3]`,
-/// `read_triangles[t,3]`, `origins[p,3]`, `directions[p,3]` of any length. The result is (points float64 [p,3], distances float64 [p], triangles
+/// `triangles[t,3]`, `origins[p,3]`, `directions[p,3]` of any length. The result is (points float64 [p,3], distances float64 [p], triangles
 /// int32 [p], barycentric float64 [p,3]); a ray that meets nothing has NaN, infinity, -1 and NaN. No ray meets a triangle with a corner
 /// that is not finite. A ray does not slip through an edge [woop2013]. Raises InputError.
 #[pyfunction]
@@ -142,10 +142,10 @@ pub(super) fn cast_rays<'py>(
     Ok(into_arrays(py, &found))
 }
 
-/// Returns the nearest points of triangles to `read_points[p,3]`.
+/// Returns the nearest points of triangles to `points[p,3]`.
 ///
 /// No hierarchy is built, which suits a shape with few queries; `Surface.closest_point` builds one first. Takes `vertices[n,3]`,
-/// `read_triangles[t,3]`. The result is (points float64 [p,3], distances float64 [p], triangles int32 [p], barycentric float64 [p,3]); a point
+/// `triangles[t,3]`. The result is (points float64 [p,3], distances float64 [p], triangles int32 [p], barycentric float64 [p,3]); a point
 /// without an answer has NaN, infinity, -1 and NaN. Raises InputError.
 #[pyfunction]
 pub(super) fn closest_points<'py>(

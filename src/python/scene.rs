@@ -210,7 +210,7 @@ impl PyScene {
         })
     }
 
-    /// Starts at `poses`, a `read_pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
+    /// Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
     /// (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[nodes,3]`, N, as in `Simulation.reset`.
     /// Raises InputError, MotionError naming the body.
     #[pyo3(signature = (poses, settled=true, rest_forces=None))]
@@ -230,7 +230,7 @@ impl PyScene {
         })
     }
 
-    /// Advances to `poses`, a `read_pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
+    /// Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
     /// each body (or None), `[nodes,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
     /// call is kept.
     #[pyo3(signature = (poses, dt, forces=None, rest_forces=None))]

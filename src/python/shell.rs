@@ -19,7 +19,7 @@ use std::sync::Arc;
 ///
 /// Shell(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0, unit=None):
 ///
-/// - `vertices[n,3]`, `read_triangles[t,3]`: the mesh at rest, metres. Any mesh will do, with borders, fins or loose parts.
+/// - `vertices[n,3]`, `triangles[t,3]`: the mesh at rest, metres. Any mesh will do, with borders, fins or loose parts.
 /// - `stretching`, `area`, `bending`: resistance of lengths of edges, areas of triangles and angles between triangles. Each is a number or
 ///   a map on the vertices, [n].
 /// - `density`: mass per area, kg/m², a number or a map [n].

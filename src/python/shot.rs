@@ -45,10 +45,10 @@ const POSITIONAL_COUNT: usize = 8;
 
 /// Everything that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits.
 ///
-/// Shot(body, poses, fps, ...): a body, `read_poses[f,b,4,4]` at `fps` frames per second, `read_rigs` with `read_controls[f,r]`, and further arguments as in
+/// Shot(body, poses, fps, ...): a body, `poses[f,b,4,4]` at `fps` frames per second, `rigs` with `controls[f,r]`, and further arguments as in
 /// `simulate`. In addition:
 ///
-/// - `user_notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
+/// - `notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
 /// - `name`: name of the body, for `Clip.body_names`.
 ///
 /// Each setting of the simulation is a property as well. Raises InputError.

@@ -127,10 +127,10 @@ impl PySkeleton {
         Ok(Self(Arc::new(skeleton)))
     }
 
-    /// Returns the positions to which a pose carries rest points `read_points[p,3]`, float64 [p,3], metres.
+    /// Returns the positions to which a pose carries rest points `points[p,3]`, float64 [p,3], metres.
     ///
     /// - `skin_weights[p,b]`: weights of the points; a point whose row has no weight stays in place.
-    /// - `read_pose[b,4,4]`: maps of the bones from rest to posed.
+    /// - `pose[b,4,4]`: maps of the bones from rest to posed.
     /// - `blend`: "dual" blends rotations and translations as dual quaternions and stretch linearly; the flesh is measured against it.
     ///   "linear" is Blender's Armature modifier without Preserve Volume.
     #[pyo3(signature = (points, skin_weights, pose, blend="dual"))]

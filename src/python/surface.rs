@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Surface(vertices, triangles):
 ///
 /// - `vertices[n,3]`: positions, metres.
-/// - `read_triangles[t,3]`: indices of vertices.
+/// - `triangles[t,3]`: indices of vertices.
 ///
 /// Raises InputError naming the first vertex that is not finite, or the first triangle that names a vertex that does not exist.
 #[pyclass(name = "Surface", module = "thew", frozen)]
@@ -97,7 +97,7 @@ impl PySurface {
         run_detached(py, || Ok(PySurfaceReport(self.0.report())))
     }
 
-    /// Returns the generalised winding number at `read_points[p,3]` of the surface welded and oriented outward, float64 [p] [jacobson2013;
+    /// Returns the generalised winding number at `points[p,3]` of the surface welded and oriented outward, float64 [p] [jacobson2013;
     /// barill2018].
     fn winding_number<'py>(
         &self,
@@ -109,7 +109,7 @@ impl PySurface {
         Ok(numbers.into_pyarray(py))
     }
 
-    /// Returns the nearest points of the surface to `read_points[p,3]`: (points float64 [p,3], distances float64 [p], triangles int32 [p]).
+    /// Returns the nearest points of the surface to `points[p,3]`: (points float64 [p,3], distances float64 [p], triangles int32 [p]).
     fn closest_point<'py>(
         &self,
         py: Python<'py>,

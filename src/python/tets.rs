@@ -176,8 +176,8 @@ impl PyTetMesh {
 
     /// Writes the mesh in the format of the path's ending (.node or .ele: both files), whole or not at all.
     ///
-    /// - `read_elements`: "tet", or "cubic" for the cubes of a mesh made of them (.veg only).
-    /// - `read_material`: the material named in a .veg file.
+    /// - `elements`: "tet", or "cubic" for the cubes of a mesh made of them (.veg only).
+    /// - `material`: the material named in a .veg file.
     ///
     /// Raises TetError, StorageError.
     #[pyo3(signature = (path, elements="tet", material=None))]

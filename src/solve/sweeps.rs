@@ -167,7 +167,7 @@ impl Sweeps {
         }
     }
 
-    /// Makes one iteration from a residual with norm squared `squared_norm` and returns that of the next residual. `None`: the matrix is not
+    /// Makes one iteration from a residual with norm squared `square` and returns that of the next residual. `None`: the matrix is not
     /// positive definite.
     fn iterate(&mut self, square: f64) -> Option<f64> {
         self.swept.copy_from_slice(&self.direction);

@@ -141,7 +141,7 @@ impl Exponents {
     }
 }
 
-/// Returns `sinh(rx)/r` and `cosh(rx)` times `e^(−κx)`, with r = κ − `exponent_difference`.
+/// Returns `sinh(rx)/r` and `cosh(rx)` times `e^(−κx)`, with r = κ − `below`.
 #[inline]
 fn scaled_hyperbolic(r: f64, below: f64, x: f64) -> (f64, f64) {
     let grown = if below == 0.0 {

@@ -76,7 +76,7 @@ pub struct KnotData {
 }
 
 impl KnotLayout {
-    /// Numbers the unknowns of at least two knots at ascending times. With `is_cyclic`, the last knot is the first again.
+    /// Numbers the unknowns of at least two knots at ascending times. With `cyclic`, the last knot is the first again.
     pub fn new(knots: Vec<Knot>, cyclic: bool) -> Self {
         let last = knots.len() - 1;
         let mut count = 0;

@@ -327,8 +327,8 @@ enum AttractionStrength {
     Ghost(f64),
 }
 
-/// Finds values and slopes so large that the keyframes are lost in rounding: with damping, a free start grows exponentially. `collect_conditions` is the largest
-/// value of a mode that keyframes (whole, soft or partial) and prescribed velocities imply. Returns the knot and the ratio to `collect_conditions`.
+/// Finds values and slopes so large that the keyframes are lost in rounding: with damping, a free start grows exponentially. `told` is the largest
+/// value of a mode that keyframes (whole, soft or partial) and prescribed velocities imply. Returns the knot and the ratio to `told`.
 fn find_runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64)> {
     /// Ratio to the implied size that counts as absurd.
     const MAX_GROWTH_RATIO: f64 = 1e12;

@@ -365,7 +365,7 @@ impl CellBuilder<'_> {
         }
     }
 
-    /// Splits a prism into three tetrahedra. `is_first_diagonal[i]`: the diagonal of the quadrilateral between corners i and
+    /// Splits a prism into three tetrahedra. `falls[i]`: the diagonal of the quadrilateral between corners i and
     /// i + 1 runs from the top's corner i to the bottom's i + 1. Of several `ways` the one with the best angles is
     /// taken.
     fn split_prism(&mut self, top: [Corner; 3], bottom: [Corner; 3], ways: &[[bool; 3]]) {

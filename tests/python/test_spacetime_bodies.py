@@ -96,12 +96,12 @@ def test_tets_material():
 def test_unit_centimetres():
     """A motion in centimetres is a hundred times that in metres."""
 
-    def moved(unit, **options):
-        tets = thew.TetMesh.grid([4, 1, 1], np.array([0.4, 0.1, 0.1]) / unit)
-        x = tets.vertices * unit
-        keys = np.stack([x, x + np.array([0.0, 0.0, 1.0]) * x[:, :1] ** 2]) / unit
+    def moved(length, **options):
+        tets = thew.TetMesh.grid([4, 1, 1], np.array([0.4, 0.1, 0.1]) / length)
+        x = tets.vertices * length
+        keys = np.stack([x, x + np.array([0.0, 0.0, 1.0]) * x[:, :1] ** 2]) / length
         fixed = np.flatnonzero(x[:, 0] == 0.0)
-        common = {"fixed": fixed, "gravity": np.array([0.0, 0.0, -9.81]) / unit, "end_velocity": 0.0}
+        common = {"fixed": fixed, "gravity": np.array([0.0, 0.0, -9.81]) / length, "end_velocity": 0.0}
         return thew.Spacetime(tets, keys, [0.0, 0.3], 1.0, (2.0, 0.0), start_velocity=0.0, **common, **options)
 
     metres, centimetres = moved(1.0), moved(0.01, unit=0.01)

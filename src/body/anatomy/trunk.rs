@@ -237,7 +237,7 @@ fn add_short_branches(skin: &BodySkin, bones: &BoneTree, diameters: &[f64], insi
     }
 }
 
-/// Returns whether a bone and all bones behind it are a lump: short for its thickness, and at most `bone_share` of the
+/// Returns whether a bone and all bones behind it are a lump: short for its thickness, and at most `share` of the
 /// body's volume.
 pub(super) fn is_compact(
     skin: &BodySkin,

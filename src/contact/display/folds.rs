@@ -59,7 +59,7 @@ impl FoldSearch {
         }
     }
 
-    /// Finds folds, `[nodes]`, 0 to 1; empty without any. `places` is the lattice as the bones carry it, `bent_bar` its balance without loads, both
+    /// Finds folds, `[nodes]`, 0 to 1; empty without any. `places` is the lattice as the bones carry it, `bent` its balance without loads, both
     /// `[nodes]`, metres. `lifts`: displacements of the skin at bent joints, metres, in rest axes; empty: none.
     pub fn find(
         &mut self,

@@ -59,7 +59,7 @@ pub(crate) struct Touch {
 #[derive(Default)]
 pub(crate) struct NarrowPhase {
     candidates: Vec<ContactCandidate>,
-    /// Index in `warped_cells` of each candidate's cell; and of each cell of each body.
+    /// Index in `rooms` of each candidate's cell; and of each cell of each body.
     cell_numbers: Vec<u32>,
     numbers: Vec<Vec<u32>>,
     warped_cells: Vec<WarpedCell>,

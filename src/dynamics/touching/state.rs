@@ -105,7 +105,7 @@ impl ContactSystem {
         Ok(kept)
     }
 
-    /// Applies what [`from_numbers`](Self::from_numbers) returned.
+    /// Applies what [`read`](Self::read) returned.
     pub fn restore(&mut self, kept: SavedContactState) {
         self.contacts.restore(kept.live, kept.pushes);
         self.contacts.set_rooms(kept.rooms);

@@ -65,7 +65,7 @@ impl StressTangent {
         }
     }
 
-    /// Adds `volume` times the blocks of all pairs of corners a ≤ b to `blocks`; `prepare_gradient` is scratch space for the
+    /// Adds `volume` times the blocks of all pairs of corners a ≤ b to `blocks`; `turned` is scratch space for the
     /// corners.
     #[inline]
     pub fn add_blocks(

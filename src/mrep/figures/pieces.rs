@@ -132,7 +132,7 @@ fn product(
     out
 }
 
-/// Powers of p in Hermite's cubic from `spoke_index` with tangent `leave` to `end` with tangent `arrive`.
+/// Powers of p in Hermite's cubic from `spoke` with tangent `leave` to `end` with tangent `arrive`.
 pub(in crate::mrep) const HERMITE: [[f64; 4]; 4] = [
     [1.0, 0.0, 0.0, 0.0],
     [0.0, 1.0, 0.0, 0.0],

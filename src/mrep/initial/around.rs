@@ -88,7 +88,7 @@ impl Figure {
     }
 }
 
-/// Returns the bent slab where it is clearly more like the body, else the flat one. `body_voxels` returns evenly spread points of the body and its volume.
+/// Returns the bent slab where it is clearly more like the body, else the flat one. `body` returns evenly spread points of the body and its volume.
 fn choose_slab(
     flat: Result<Figure, MRepError>,
     bent: Option<Figure>,

@@ -97,7 +97,7 @@ impl PyMRep {
     ///
     /// - `skin_weights[n,b]`: weights of the surface's vertices.
     /// - `atoms_per_bone`: largest number; bones that are short for their thickness get fewer.
-    /// - `from_template`: "limb" or "tail"; or "torso" or "head", slabs of 5 rows and 7 columns in the skin that follows any bones, their hubs
+    /// - `template`: "limb" or "tail"; or "torso" or "head", slabs of 5 rows and 7 columns in the skin that follows any bones, their hubs
     ///   not on these.
     ///
     /// Raises MRepError naming the bones.

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Lengths are metres, angles radians, strengths N/m³, `along` a fraction of the bone. A bone is identified by name
-//! or number. `guide_frame` is four rows of four numbers: the rigid frame of a free guide with all parameters zero.
+//! or number. `matrix` is four rows of four numbers: the rigid frame of a free guide with all parameters zero.
 //! Missing guide parameters have their defaults (`barycentric` the centroid). Missing sample parameters are
 //! those of the template and the guide. Unknown keys are refused by file, line and name.
 //!

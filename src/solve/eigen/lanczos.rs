@@ -383,7 +383,7 @@ impl<'a> LanczosBasis<'a> {
             .count()
     }
 
-    /// Returns whether the search may end with `count_converged` Ritz values.
+    /// Returns whether the search may end with `converged` Ritz values.
     fn may_end(&self, ritz: &RitzPairs, converged: usize, exhausted: bool) -> bool {
         if exhausted {
             return true;

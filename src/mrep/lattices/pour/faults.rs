@@ -16,7 +16,7 @@ pub(super) struct LimbEnd {
 }
 
 /// Returns the limbs at fault, and the first violation as a sentence. A violation in a limb's cells or skin is that limb's; others go to
-/// the limb with the nearest end. `cell_part`: of each welded vertex in the own unit.
+/// the limb with the nearest end. `part`: of each welded vertex in the own unit.
 pub(super) fn find_faulty_limbs(
     lattice: &Lattice,
     (surface, skeleton): (&Surface, &Skeleton),
