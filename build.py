@@ -25,7 +25,9 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("setup", help="virtual environments, Blender, system libraries")
     commands.add_parser("wheel", help="dist/thew-….whl for this machine's kind")
-    finish = commands.add_parser("finish-wheel", help="licences and dates of a wheel that maturin built by itself")
+    finish = commands.add_parser(
+        "finish-wheel", help="licences, docstrings and dates of a wheel that maturin built by itself"
+    )
     finish.add_argument("wheel", type=Path)
     package = commands.add_parser("package", help="dist/thew-….zip, the Blender extension")
     package.add_argument("--wheel", type=Path, help="pack this wheel, built on another machine")
@@ -49,7 +51,6 @@ def main() -> int:
     )
     bench = commands.add_parser("bench", help="dist/bench-report.md, docs/benches/history.jsonl")
     bench.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(shows.benches())}; default: all")
-    commands.add_parser("stub", help="docstrings of the typed stub, from the wheel's")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
     lines = commands.add_parser("coverage", help="lines of the crate that its tests reach, per module")
     lines.add_argument("words", nargs="*", metavar="WORD", help="passed on to cargo test, after --")
@@ -103,8 +104,6 @@ def dispatch(arguments: argparse.Namespace) -> None:
             coverage.coverage(arguments.words)
         case "fuzz":
             fuzzing.fuzz(arguments.seconds, _known(arguments.targets, fuzzing.targets(), "target"), arguments.keep)
-        case "stub":
-            checks.write_stub()
         case "lint":
             pictures.show_old()
             checks.lint()

@@ -128,16 +128,6 @@ def data_folder() -> str | None:
     return str(chosen.resolve()) if chosen.is_dir() else None
 
 
-def write_stub() -> None:
-    """Copies the docstrings of the wheel, which is built and installed first, into the typed stub."""
-    install_wheel()
-    code = (
-        "import sys, pathlib, thew; from tools.stub import with_docstrings; path = pathlib.Path(sys.argv[1]); "
-        "path.write_text(with_docstrings(path.read_text(encoding='utf-8'), thew), encoding='utf-8')"
-    )
-    run([TOOLS.python, "-c", code, ROOT / "python" / "thew" / "__init__.pyi"], env={"PYTHONPATH": str(ROOT)})
-
-
 def install_wheel() -> None:
     """Installs the freshly built wheel into the environment of the tools."""
     built = products.wheel()

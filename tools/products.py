@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shutil
+import sys
+import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterable
@@ -21,6 +23,9 @@ LINUX_TAG = "manylinux_2_28"
 
 #: File with the licences of the crates that are linked into the wheel.
 THIRD_PARTY = "LICENSES-THIRD-PARTY.txt"
+
+#: The typed stub in a wheel.
+STUB = "thew/__init__.pyi"
 
 #: Configuration of PyO3: the oldest Python that the wheel supports, by the stable ABI.
 PYO3_CONFIG = """\
@@ -51,6 +56,7 @@ def wheel() -> Path:
     system.require_rust()
     TOOLS.ensure()
     sources = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "src", "python", "wheel")]
+    sources.append(ROOT / "tools" / "stub.py")
     inputs = digest(*sources)
     present = _built_wheel()
     if present and is_done("wheel", inputs):
@@ -158,10 +164,27 @@ def reproducible_variables(date: int) -> dict[str, str]:
 
 
 def finish_wheel(built: Path, date: int) -> None:
-    """Adds the licences of linked crates to a wheel, and makes its bytes reproducible."""
+    """Adds the licences of linked crates and the stub's docstrings to a wheel, and makes its bytes reproducible."""
     name = f"thew-{version()}.dist-info/licenses/{THIRD_PARTY}"
+    added = {name: licences.texts().encode(), STUB: documented_stub(built)}
     # maturin's list of the contents holds paths and the time of the build.
-    archives.rewrite(built, {name: licences.texts().encode()}, date, without="/sboms/")
+    archives.rewrite(built, added, date, without="/sboms/")
+
+
+def documented_stub(built: Path) -> bytes:
+    """Returns the typed stub with the docstrings of a wheel's module, which this machine's Python has to be able to import."""
+    code = (
+        "import sys, pathlib, thew; from tools.stub import with_docstrings; stub = pathlib.Path(sys.argv[1]); "
+        "stub.write_text(with_docstrings(stub.read_text(encoding='utf-8'), thew), encoding='utf-8', newline='')"
+    )
+    python = TOOLS.python if TOOLS.python.is_file() else sys.executable
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(built) as wheel:
+        wheel.extractall(folder)
+        stub = Path(folder, STUB)
+        failed, said = capture([python, "-c", code, stub], env={"PYTHONPATH": os.pathsep.join([folder, str(ROOT)])})
+        if failed:
+            raise BuildError(f"{built.name} cannot be imported for the docstrings of its stub: {said[-500:]}")
+        return stub.read_bytes()
 
 
 def check_private(built: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Docstrings of the typed stub, copied from the wheel: they are written once, in `src/python`."""
+"""Docstrings of the typed stub. They are written once, in `src/python`; a packed wheel's stub has those of its module."""
 
 from __future__ import annotations
 
@@ -15,25 +15,30 @@ WIDTH = 140
 
 
 def with_docstrings(stub: str, module: ModuleType) -> str:
-    """Returns the source of a stub with every docstring replaced by that of the module's object of the same name."""
+    """Returns the source of a stub with the docstrings of the module's objects of the same names."""
     lines = stub.splitlines()
-    pairs = list(_pairs(ast.parse(stub), module))
-    for node, text in sorted(pairs, key=lambda pair: pair[0].lineno, reverse=True):
-        lines[node.lineno - 1 : node.end_lineno] = _docstring(text, node.col_offset)
+    for node, text in sorted(_pairs(ast.parse(stub), module), key=lambda pair: pair[0].lineno, reverse=True):
+        body = node.body[0]
+        line = min([body.lineno, *(d.lineno for d in getattr(body, "decorator_list", []))]) - 1
+        written = _docstring(text, node.col_offset + 4)
+        if isinstance(body, ast.Expr):
+            # The ellipsis of a body without members.
+            lines[line : line + 1] = [lines[line][: body.col_offset].rstrip(), *written]
+        else:
+            lines[line:line] = [*written, ""]
     return "\n".join(lines) + "\n"
 
 
-def _pairs(tree: ast.AST, owner: Any) -> Iterator[tuple[ast.Expr, str]]:
-    """Yields each docstring's statement and what the object says of itself."""
+def _pairs(tree: ast.AST, owner: Any) -> Iterator[tuple[ast.ClassDef | ast.FunctionDef, str]]:
+    """Yields each public class and function without a docstring with that of its object. Setters have none."""
     for node in tree.body:
-        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or node.name.startswith("_"):
             continue
-        found = inspect.getattr_static(owner, node.name, None)
-        if found is None:
-            continue
+        found = inspect.getattr_static(owner, node.name)
         text = inspect.getdoc(getattr(found, "__func__", found))
-        if ast.get_docstring(node) is not None and text and not node.name.startswith("_"):
-            yield node.body[0], text
+        is_setter = any(isinstance(d, ast.Attribute) and d.attr == "setter" for d in node.decorator_list)
+        if text and not is_setter and ast.get_docstring(node) is None:
+            yield node, text
         if isinstance(node, ast.ClassDef):
             yield from _pairs(node, found)
 
