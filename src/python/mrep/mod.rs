@@ -432,10 +432,7 @@ impl PyMRep {
     /// Builds a lattice around a whole character: prisms along the limbs of this model, joined in faces to tetrahedra around the rest, with
     /// every used bone on edges. Arguments are as in `Lattice.enclose`. `notes` of the lattice tell which limbs were left to tetrahedra,
     /// and why. Raises Cancelled, InputError, MotionError.
-    #[pyo3(
-        signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None),
-        text_signature = "($self, surface, skeleton, skin_weights=None, cells_across=12.0, progress=None)"
-    )]
+    #[pyo3(signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None))]
     fn enclose(
         &self,
         py: Python<'_>,
@@ -445,20 +442,15 @@ impl PyMRep {
         #[pyo3(from_py_with = real)] cells_across: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyLattice> {
-        let model = &self.model;
+        let (model, settings) = (&self.model, EncloseSettings { cells_across });
+        let bodies = (surface, skeleton);
         enclose_surface(
             py,
-            (surface, skeleton),
+            bodies,
             skin_weights,
             progress,
-            |surface, skeleton, skin, progress| {
-                model.enclose(
-                    surface,
-                    skeleton,
-                    skin,
-                    EncloseSettings { cells_across },
-                    progress,
-                )
+            |surface, bones, skin, progress| {
+                model.enclose(surface, bones, skin, settings, progress)
             },
         )
     }
