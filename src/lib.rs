@@ -39,6 +39,7 @@
 //! | [`elasticity`] | materials, integrals over the part of a cell that is flesh, linear and nonlinear energies |
 //! | [`body`] | everything precomputed for one character |
 //! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, energy terms, Newton, Krylov methods, L-BFGS-B |
+//! | [`contact`] | contact of flesh with itself, other flesh and colliders |
 //! | [`dynamics`] | one file per method of motion, and static equilibrium |
 //! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces, fitting |
 //! | [`shell`] | discrete shells: the elastic energy of any triangle mesh, its derivatives, relaxation of shapes |
@@ -51,6 +52,8 @@
 //! | [`kernel`] | the work for every surface vertex of every frame: embedding, modal warp |
 //! | [`spacetime`] | motions through keyframes with the least acting force: reduced spaces, wiggly splines, blending |
 //! | [`store`] | the on-disk cache: versioned, checksummed |
+//! | [`progress`] | progress and cancelling: one hook for all long work |
+//! | [`exclusive`] | a lock that refuses to wait for itself |
 //! | [`prelude`] | the names that a program around one character uses |
 //!
 //! Units are SI (metres, kilograms, seconds, pascals) throughout; positions are world positions.

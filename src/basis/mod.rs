@@ -17,7 +17,7 @@
 //! let cell = body.embedding().cells()[0];
 //! let row = basis.row(cell, x);
 //! // Coefficients of the rest shape give every point its own place.
-//! let place: Vec3 = row.iter().map(|&(a, w)| basis.rest()[a as usize] * w).sum();
+//! let place: Vec3 = row.iter().map(|&(a, w)| basis.rest_shape()[a as usize] * w).sum();
 //! assert!((place - x).norm() < 1e-12);
 //! # Ok(())
 //! # }

@@ -381,7 +381,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the fewest equal steps that fill the time, each at most `(1 + SLACK) / rate` long ([`STEP_LENGTH_TOLERANCE`]).
+    /// Returns the fewest equal steps that fill the time, each at most `(1 + STEP_LENGTH_TOLERANCE) / rate` long.
     fn step_count(&self, dt: f64) -> usize {
         (dt * self.settings.rate / (1.0 + STEP_LENGTH_TOLERANCE) - 1e-6)
             .ceil()

@@ -18,7 +18,7 @@ use sprs::errors::StructureError;
 /// // One point on an edge from vertex 2 to vertex 0, one at vertex 1.
 /// let rows = [(0, vec![(2, 0.75), (0, 0.25)]), (0, vec![(1, 1.0)])];
 /// let embedding = Embedding::from_rows(3, rows)?;
-/// assert_eq!(embedding.place(0, &[Vec3::x() * 4.0, Vec3::y(), Vec3::zeros()]), Vec3::x());
+/// assert_eq!(embedding.position(0, &[Vec3::x() * 4.0, Vec3::y(), Vec3::zeros()]), Vec3::x());
 /// assert_eq!(embedding.matrix().indices(), [0, 2, 1]);
 /// # Ok::<(), sprs::errors::StructureError>(())
 /// ```

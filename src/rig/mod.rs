@@ -32,6 +32,7 @@
 //! | `force` | a template on a guide: its frame, and its forces at given parameters |
 //! | `compliance`, `folding` | yield of the flesh to a rig, and its limit before flesh folds |
 //! | `rig_forces` | rigs in a moving clip, one control each at every frame |
+//! | `fit` | parameters that bring points of the skin to targets |
 //! | `file` | rigs as a small text file |
 //!
 //! A rig's parameters η are its template's, then its guide's, in a fixed order and by name. Its generalised forces

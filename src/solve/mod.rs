@@ -2,12 +2,12 @@
 //! Sparse symmetric systems on lattice vertices: thin layers over faer.
 //!
 //! ```
-//! use thew::solve::{Lbfgsb, Local};
+//! use thew::solve::{Evaluation, Lbfgsb};
 //!
 //! // Rosenbrock's valley, with x at most one half: the minimum lies on the bound.
 //! let mut valley = |x: &[f64]| {
 //!     let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
-//!     Some(Local {
+//!     Some(Evaluation {
 //!         value: a * a + 100.0 * b * b,
 //!         gradient: vec![-2.0 * a - 400.0 * b * x[0], 200.0 * b],
 //!         curvature: None,

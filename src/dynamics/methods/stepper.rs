@@ -155,7 +155,7 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
         state.add_vectors(VELOCITIES, &nodes.velocities);
     }
 
-    /// Restores the output of [`save`](Self::save). It reads a state last, and calls [`finish`](Sections::finish) before anything
+    /// Restores the output of [`save`](Self::save). It reads a state last, and calls [`finish`](SectionReader::finish) before anything
     /// changes. On an error nothing has changed.
     fn restore(
         &mut self,

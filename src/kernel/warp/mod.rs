@@ -19,6 +19,7 @@
 //! | `model` | everything about one surface that is constant over frames |
 //! | `cpu` | the engines on the processor, one thread or all |
 //! | `gpu` | the engine on graphics devices |
+//! | `choose` | choice of an engine by measurement |
 //! | `deformer` | a model with its chosen engine, and the fallback to the processor |
 //!
 //! Every engine agrees with the formula in double precision to 1e-5 of the size of the body (f16: to the rounding

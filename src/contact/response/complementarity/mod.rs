@@ -38,7 +38,7 @@ pub(crate) struct ConstraintEntry {
 /// One unilateral row, with or without friction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Constraint {
-    /// Range among the [entries](Constraints::entries).
+    /// Range among the [entries](ConstraintSet::entries).
     pub normal: Range<usize>,
     /// Gap, metres; negative where it has to be made up for.
     pub gap: f64,
