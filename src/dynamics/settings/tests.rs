@@ -166,9 +166,12 @@ mod copy {
             refused,
             SimulationError::Setting { what: "drag", .. }
         ));
-        // Text and files without it have its default.
-        let former = serde_json::to_string(&SimulationSettings::default()).unwrap();
-        assert_eq!(serde_json::from_str::<Copy>(&former).unwrap(), usual);
+        // Text and files without it have its default. The copy knows the rows above alone, not those added since.
+        let known = serde_json::to_value(&usual).unwrap();
+        let mut former = serde_json::to_value(SimulationSettings::default()).unwrap();
+        let rows = former.as_object_mut().unwrap();
+        rows.retain(|name, _| name != "drag" && known.get(name).is_some());
+        assert_eq!(serde_json::from_value::<Copy>(former).unwrap(), usual);
     }
 }
 
