@@ -123,7 +123,7 @@ impl PyClip {
 }
 
 impl SurfaceView for PyClip {
-    /// Number of a frame.
+    /// Index of a frame.
     type InstantKey = i64;
 
     fn presenter(&self, _: i64) -> PyResult<&Presenter> {

@@ -136,7 +136,7 @@ impl PyScene {
         }
     }
 
-    /// Returns what `work` reads of one body.
+    /// Returns the result of `work` on one body.
     fn read_body<T: Send>(
         &self,
         py: Python<'_>,
@@ -149,7 +149,7 @@ impl PyScene {
 }
 
 impl SurfaceView for PyScene {
-    /// Number of a body.
+    /// Index of a body.
     type InstantKey = WholeNumber;
 
     fn presenter(&self, body: WholeNumber) -> PyResult<&Presenter> {

@@ -288,7 +288,7 @@ impl PySpacetime {
         #[pyo3(from_py_with = optional_real)] weight: Option<f64>,
     ) -> PyResult<usize> {
         let (vertices, positions) = (
-            numbers(vertices)?,
+            read_vertex_indices(vertices)?,
             read_finite_points(positions, "positions")?,
         );
         let py_positions = positions;
@@ -329,7 +329,7 @@ impl PySpacetime {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let given = read_finite_points(shape, "shape")?;
         let (vertices, positions) = (
-            numbers(vertices)?,
+            read_vertex_indices(vertices)?,
             read_finite_points(positions, "positions")?,
         );
         let modelled = with_progress(shape.py(), progress, |progress| {
@@ -360,7 +360,7 @@ impl PySpacetime {
     }
 }
 
-fn numbers(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+fn read_vertex_indices(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     let (numbers, _) = read_integers(object, "vertices")?;
     let number = |v: i64| {
         u32::try_from(v).map_err(|_| input_error(format!("vertices: there is no vertex {v}")))

@@ -2,12 +2,12 @@
 //! Sparse symmetric systems on lattice vertices: thin layers over faer.
 //!
 //! ```
-//! use thew::solve::{Lbfgsb, Local};
+//! use thew::solve::{Evaluation, Lbfgsb};
 //!
 //! // Rosenbrock's valley, with x at most one half: the minimum lies on the bound.
 //! let mut valley = |x: &[f64]| {
 //!     let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
-//!     Some(Local {
+//!     Some(Evaluation {
 //!         value: a * a + 100.0 * b * b,
 //!         gradient: vec![-2.0 * a - 400.0 * b * x[0], 200.0 * b],
 //!         curvature: None,
@@ -20,10 +20,10 @@
 //! ```
 //!
 //! There are three unknowns per *node* (a free lattice vertex). Ordering and symbolic analysis work on the graph of nodes, and every
-//! nonzero is a 3x3 block.
+//! entry of a matrix is a 3x3 block.
 //!
 //! - [`ordering`] chooses the elimination order.
-//! - Matrices are [sprs](matrix)'s; [`pattern`] finds the places of an element's blocks.
+//! - Matrices are [sprs](matrix)'s; [`pattern`] finds the slots of an element's blocks.
 //! - [`cholesky`] factors repeatedly with the same pattern and without allocation.
 //! - [`krylov`] needs fewer factorisations, [`sweeps`] needs none, and [`inverse`] takes whichever costs less.
 //! - [`term`] defines energies of nodes, and [`potential`] adds them up.

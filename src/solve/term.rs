@@ -39,7 +39,7 @@ impl Configuration<'_> {
 /// One energy of the nodes' displacements, J.
 ///
 /// ```
-/// use thew::solve::newton::{Forces, Rounded};
+/// use thew::solve::newton::{ForceMagnitude, RoundedSum};
 /// use thew::solve::term::{Assembly, Configuration, EnergyTerm};
 /// use thew::{Mat3, Vec3};
 ///
@@ -51,13 +51,13 @@ impl Configuration<'_> {
 /// }
 ///
 /// impl EnergyTerm for Pin {
-///     fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+///     fn add_value(&self, at: &Configuration, sum: &mut RoundedSum) {
 ///         sum.value += 0.5 * self.stiffness * (at.position(self.node) - self.place).norm_squared();
 ///     }
-///     fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+///     fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> ForceMagnitude {
 ///         let pull = (at.position(self.node) - self.place) * self.stiffness;
 ///         gradient[self.node] += pull;
-///         Forces { size: pull.norm(), rounding: f64::EPSILON * self.stiffness * at.position(self.node).amax() }
+///         ForceMagnitude { size: pull.norm(), rounding: f64::EPSILON * self.stiffness * at.position(self.node).amax() }
 ///     }
 ///     fn add_hessian(&self, _at: &Configuration, _convex: bool, into: &mut Assembly) {
 ///         into.add(self.node, self.node, &Mat3::from_diagonal_element(self.stiffness));

@@ -69,9 +69,9 @@ pub struct KnotLayout {
 pub struct KnotData {
     /// Value at each knot.
     pub values: Vec<f64>,
-    /// Slopes before each knot; at the first knot the one behind it, unless the spline is cyclic.
+    /// Slope before each knot; at the first knot the one behind it, unless the spline is cyclic.
     pub incoming: Vec<f64>,
-    /// Slopes behind each knot; at the last knot the one before it, unless the spline is cyclic.
+    /// Slope behind each knot; at the last knot the one before it, unless the spline is cyclic.
     pub outgoing: Vec<f64>,
 }
 

@@ -57,7 +57,7 @@ pub(super) struct PreprocessResult {
     pub notes: Vec<String>,
 }
 
-/// Checks the keyframes against the body and each other, and returns the size.
+/// Checks the keyframes against the body and each other, and returns their size, the unit of tolerances.
 pub(super) fn check_keyframes(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
@@ -134,7 +134,7 @@ pub(super) fn check_times(times: &[f64], keys: usize) -> Result<(), SpacetimeErr
     Ok(())
 }
 
-/// Keyframes, and how they are aligned.
+/// Keyframes with the rigid placements that align them.
 struct AlignedKeyframes<'a> {
     keyframes: &'a [Vec<Vec3>],
     masses: &'a [f64],
@@ -150,20 +150,20 @@ type GhostShape = (usize, f64, Vec<Vec3>);
 impl AlignedKeyframes<'_> {
     /// Returns a shape in the frame of the space, with fixed vertices at their places.
     fn align_shape(&self, x: &[Vec3], at: &RigidPlacement) -> Vec<Vec3> {
-        let mut laid = match self.removed {
+        let mut aligned = match self.removed {
             true => at.align(x, self.places[0].centre),
             false => x.to_vec(),
         };
         for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
-            laid[v] = self.keyframes[0][v];
+            aligned[v] = self.keyframes[0][v];
         }
-        laid
+        aligned
     }
 
     /// Returns the distinct shapes among aligned keyframes, and the index of each keyframe's.
-    fn distinct_shapes(laid: &[Vec<Vec3>], size: f64) -> (Vec<NamedShape>, Vec<usize>) {
+    fn distinct_shapes(aligned: &[Vec<Vec3>], size: f64) -> (Vec<NamedShape>, Vec<usize>) {
         let (mut shapes, mut of): (Vec<NamedShape>, _) = (Vec::new(), Vec::new());
-        for (key, positions) in laid.iter().enumerate() {
+        for (key, positions) in aligned.iter().enumerate() {
             let same = |s: &NamedShape| {
                 let mut pairs = s.positions.iter().zip(positions);
                 pairs.all(|(a, b)| (a - b).amax() <= EQUAL_SHAPE_TOLERANCE * size)
@@ -235,9 +235,9 @@ impl AlignedKeyframes<'_> {
 
 /// Appends ghosts to the shapes, and returns them in the order of their times.
 fn append_ghosts(given: Vec<GhostShape>, timed: bool, shapes: &mut Vec<NamedShape>) -> Vec<Ghost> {
-    let mut placed = Vec::new();
+    let mut ghosts = Vec::new();
     for (number, (interval, share, positions)) in given.into_iter().enumerate() {
-        placed.push(Ghost {
+        ghosts.push(Ghost {
             timed,
             interval,
             share,
@@ -246,12 +246,12 @@ fn append_ghosts(given: Vec<GhostShape>, timed: bool, shapes: &mut Vec<NamedShap
         let name = format!("ghost {number}");
         shapes.push(NamedShape { positions, name });
     }
-    placed.sort_by(|a, b| {
+    ghosts.sort_by(|a, b| {
         (a.interval, a.share)
             .partial_cmp(&(b.interval, b.share))
             .unwrap_or(std::cmp::Ordering::Equal)
     });
-    placed
+    ghosts
 }
 
 /// Linearises a body at each shape.
@@ -305,11 +305,11 @@ pub(super) fn prepare(
         removed,
     };
     let pairs = keyframes.iter().zip(&keys.places);
-    let laid: Vec<Vec<Vec3>> = pairs.map(|(x, at)| keys.align_shape(x, at)).collect();
-    let (mut shapes, linearisation_of) = AlignedKeyframes::distinct_shapes(&laid, size);
+    let aligned: Vec<Vec<Vec3>> = pairs.map(|(x, at)| keys.align_shape(x, at)).collect();
+    let (mut shapes, linearisation_of) = AlignedKeyframes::distinct_shapes(&aligned, size);
     let given = match &options.ghosts {
         Ghosts::None => Vec::new(),
-        Ghosts::Auto => ghosts::build_ghosts(body, &laid, &free, &mut notes),
+        Ghosts::Auto => ghosts::build_ghosts(body, &aligned, &free, &mut notes),
         Ghosts::Given(list) => keys.align_given_ghosts(list, times)?,
     };
     let timed = matches!(options.ghosts, Ghosts::Given(_));
@@ -326,11 +326,11 @@ pub(super) fn prepare(
         columns.extend(keys.velocity_columns(settings, &free));
     }
     report_progress(progress, 0.7, "Reduced space")?;
-    let space = ShapeSpace::new(laid[0].clone(), free, masses, &columns, whole);
+    let space = ShapeSpace::new(aligned[0].clone(), free, masses, &columns, whole);
     let space = space.ok_or(SpacetimeError::NoSpace)?;
     let linearisations = linearise_shapes(body, &space, &shapes, options.rests, progress)?;
     Ok(PreprocessResult {
-        coordinates: laid.iter().map(|x| space.coordinates(x)).collect(),
+        coordinates: aligned.iter().map(|x| space.coordinates(x)).collect(),
         linearisations,
         linearisation_of,
         ghosts,

@@ -32,7 +32,7 @@ pub(super) struct RigidPlacement {
 }
 
 impl RigidPlacement {
-    /// Returns a shape as it lies aligned with the reference, turned and moved about `pivot`, the reference's centre.
+    /// Returns a shape aligned with the reference: turned and moved about `pivot`, the reference's centre.
     pub fn align(&self, x: &[Vec3], pivot: Vec3) -> Vec<Vec3> {
         let back = self.turn.transpose();
         x.iter().map(|x| pivot + back * (x - self.centre)).collect()

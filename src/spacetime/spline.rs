@@ -2,15 +2,15 @@
 //! Wiggly splines: interpolants of given values with the least acting force. [kass2008; hildebrandt2012, §4.2]
 //!
 //! ```
-//! use thew::spacetime::{Joint, Knot, KnotData, Layout, Oscillator, WigglySpline};
+//! use thew::spacetime::{Knot, KnotData, KnotJoint, KnotLayout, Oscillator, WigglySpline};
 //!
 //! // Through 0, 1 and 0, at rest at both ends; the middle knot's slope is sought.
 //! let knot = |time, joint| Knot { time, valued: true, joint };
-//! let knots = vec![knot(0.0, Joint::Given), knot(1.0, Joint::Smooth), knot(2.0, Joint::Given)];
+//! let knots = vec![knot(0.0, KnotJoint::Given), knot(1.0, KnotJoint::Smooth), knot(2.0, KnotJoint::Given)];
 //! let given = KnotData { values: vec![0.0, 1.0, 0.0], incoming: vec![0.0; 3], outgoing: vec![0.0; 3] };
 //! let mode = Oscillator { stiffness: 50.0, damping: 0.5, gravity: 0.0 };
-//! let spline = WigglySpline::new(Layout::new(knots, false).into(), vec![mode], vec![given]);
-//! assert!((spline.value(0, 1.0, 0) - 1.0).abs() < 1e-12 && spline.value(0, 2.0, 1).abs() < 1e-12);
+//! let spline = WigglySpline::new(KnotLayout::new(knots, false).into(), vec![mode], vec![given]);
+//! assert!((spline.value_at(0, 1.0, 0) - 1.0).abs() < 1e-12 && spline.value_at(0, 2.0, 1).abs() < 1e-12);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -36,7 +36,7 @@ pub(super) struct ModeSpline {
 }
 
 impl ModeSpline {
-    /// Builds a mode from data known at all knots.
+    /// Builds a mode's spline from data known at all knots.
     pub fn from_knot_data(
         oscillator: Oscillator,
         intervals: Vec<Interval>,

@@ -448,7 +448,7 @@ mod tests {
                 typical_change(kind, 6.0, 5e4),
             );
             assert!(small > 0.0 && (large / small / by - 1.0).abs() < 1e-12);
-            // It is far within what is usual.
+            // It is far within the usual range.
             let (lower, upper) = default_bounds(kind, 1.0, 2.0, 1e4);
             assert!(lower < 1.0 && small < 0.5 * (upper - lower), "{kind:?}");
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ghosts between keyframes that are turned against each other, when they are passed, and how they draw.
+//! Ghosts between keyframes that differ by a rotation: times at which they are passed, and their weights.
 
 use super::*;
 use crate::Vec3;
 use crate::spacetime::passing;
 use nalgebra::Rotation3;
 
-/// The strip turned about an axis through its first vertex.
+/// Returns the strip turned about an axis through its first vertex.
 fn turn_strip(angle: f64) -> Vec<Vec3> {
     let shape = &strip().1[0];
     let axis = nalgebra::Unit::new_normalize(Vec3::new(1.0, 2.0, -0.5));
@@ -40,7 +40,7 @@ fn ghosts_divide_turn_evenly() {
         for (i, (interval, share, shape)) in ghosts.iter().enumerate() {
             assert_eq!(*interval, 0);
             assert!((share - (i + 1) as f64 / 3.0).abs() < 1e-12);
-            // Where nothing is fixed the whole may lie anywhere.
+            // Without fixed vertices the whole may lie anywhere.
             for (x, wanted) in shape.iter().zip(&turn_strip(2.0 * share)) {
                 let (x, wanted) = match options.fixed.is_empty() {
                     true => (x - shape[0], wanted - turn_strip(0.0)[0]),
