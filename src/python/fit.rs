@@ -221,7 +221,7 @@ impl PyRigFit {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = DisplayArguments::new(None, to, onto)?;
+        let display = DisplayArguments::new(None, to, onto)?;
         let options = RigFitSettings {
             start: read_named_values(parameters, "parameters")?,
             ..RigFitSettings::default()
@@ -231,7 +231,7 @@ impl PyRigFit {
             let q = fit.displacements(rig, &eta)?;
             Ok::<_, RigFitError>(Snapshot::from_displacements(fit.body(), &q))
         })?;
-        (&self.presenter, &snapshot).quantity_array(py, (), Presenter::positions, asked)
+        (&self.presenter, &snapshot).quantity_array(py, (), Presenter::positions, display)
     }
 
     fn __repr__(&self) -> String {

@@ -114,10 +114,10 @@ impl PySpacetime {
         let times = given.require("times", |t| Ok(read_floats(t, "times", &[None])?.data))?;
         let progress = given.progress()?;
         given.drop_none(&["stiffness", "damping"])?;
-        let asked = given.settings_of::<PySpacetimeSettings>()?;
-        let body = read_deformable(&body, material.as_ref().map(Py::get), asked.unit)?;
+        let motion_settings = given.settings_of::<PySpacetimeSettings>()?;
+        let body = read_deformable(&body, material.as_ref().map(Py::get), motion_settings.unit)?;
         let (nodes, last) = (body.rest().len(), keyframes.len().saturating_sub(1));
-        let (settings, options) = asked.of_motion(nodes, last)?;
+        let (settings, options) = motion_settings.of_motion(nodes, last)?;
         let motion = with_progress(py, progress, |progress| {
             Spacetime::new(body, keyframes, times, settings, &options, progress)
                 .map_err(IntoPy::into_py)

@@ -153,6 +153,7 @@ impl<'a> ConditionSystem<'a> {
     }
 }
 
+/// Moves the unknowns of all modes until the conditions hold.
 fn enforce_conditions(
     layout: &KnotLayout,
     modes: &mut [CoupledMode],

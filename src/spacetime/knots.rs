@@ -42,7 +42,7 @@ pub struct Knot {
     pub joint: KnotJoint,
 }
 
-/// Numbers of a knot's unknowns.
+/// Indices of a knot's unknowns; `None` for quantities that are given or do not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct KnotUnknowns {
     pub value: Option<usize>,

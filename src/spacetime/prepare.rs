@@ -17,11 +17,13 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Tolerances, as shares of the size: for equal shapes, and for fixed vertices.
+/// Largest distance between vertices of equal shapes, as a share of the size.
 pub(super) const EQUAL_SHAPE_TOLERANCE: f64 = 1e-9;
+/// Largest distance by which a keyframe may move a fixed vertex, as a share of the size.
 pub(super) const FIXED_VERTEX_TOLERANCE: f64 = 1e-5;
-/// Tolerance of modes, and the looser one where they do not converge.
+/// Tolerance of modes.
 const MODE_TOLERANCE: f64 = 1e-6;
+/// Looser tolerance of modes, where they do not converge to [`MODE_TOLERANCE`].
 const ROUGH_MODE_TOLERANCE: f64 = 1e-2;
 /// Maximum number of parts without a fixed vertex: each adds six motions of its own to every keyframe.
 const MAX_FREE_PARTS: usize = 8;
@@ -32,7 +34,7 @@ pub(super) struct NamedShape {
     pub name: String,
 }
 
-/// A ghost: its interval, its place in it and its linearisation.
+/// A ghost: its interval, its share of it and its linearisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ghost {
     pub interval: usize,
@@ -50,7 +52,7 @@ pub(super) struct PreprocessResult {
     /// Index of each keyframe's linearisation.
     pub linearisation_of: Vec<usize>,
     pub ghosts: Vec<Ghost>,
-    /// Places of the keyframes, if rigid motion is factored out.
+    /// Placements of the keyframes, if rigid motion is factored out.
     pub places: Option<Vec<RigidPlacement>>,
     /// Coordinates of the keyframes.
     pub coordinates: Vec<Vec<f64>>,
@@ -144,7 +146,7 @@ struct AlignedKeyframes<'a> {
     removed: bool,
 }
 
-/// A ghost to place: the interval, the share of it, the aligned shape.
+/// A ghost to insert: the interval, the share of it, the aligned shape.
 type GhostShape = (usize, f64, Vec<Vec3>);
 
 impl AlignedKeyframes<'_> {
@@ -275,6 +277,7 @@ fn linearise_shapes(
     shapes.par_iter().map(linearise).collect()
 }
 
+/// Runs the preprocess: aligns the keyframes, spans the reduced space and linearises the body.
 pub(super) fn prepare(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
@@ -340,6 +343,7 @@ pub(super) fn prepare(
     })
 }
 
+/// Returns the components of a field at the free vertices.
 fn flatten_free(free: &[u32], of: impl Fn(usize) -> Vec3) -> Vec<f64> {
     let rows = free.iter().flat_map(|&v| {
         let x = of(v as usize);

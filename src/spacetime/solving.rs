@@ -46,6 +46,7 @@ impl Spacetime {
         self.times.iter().enumerate().map(knot).collect()
     }
 
+    /// Solves the splines of all linearisations.
     pub(super) fn solve(&self) -> Result<MotionSolution, SpacetimeError> {
         let rigid = self.build_rigid_path();
         let ghost_times = match self.ghosts.is_empty() {

@@ -19,9 +19,11 @@ pub type NamedValues = BTreeMap<String, f64>;
 const MIN_RADIUS: f64 = 1.0 / 200.0;
 /// Smallest lower bound of radii that options may set, as a part of the body's size.
 const MIN_RADIUS_BOUND: f64 = 1e-5;
-/// Typical changes of lengths (as a part of the body's size), of angles (radians), and of `along`.
+/// Typical change of lengths, as a part of the body's size.
 const TYPICAL_LENGTH: f64 = 0.05;
+/// Typical change of angles, radians.
 const TYPICAL_ANGLE: f64 = 0.5;
+/// Typical change of `along`, a share of the bone.
 const TYPICAL_SHARE: f64 = 0.2;
 /// Default bound of the strength, in E/size.
 const MAX_STRENGTH: f64 = 1e4;
