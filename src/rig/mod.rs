@@ -74,7 +74,7 @@ use crate::body::Body;
 use crate::range::is_sound;
 use force::TemplateIntegral;
 
-/// Kinds of rigs. Whatever depends on the kind matches on it.
+/// Kinds of rigs. Code that depends on the kind matches on it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RigKind {
     /// A force field on a guide.
@@ -253,7 +253,7 @@ impl Rig {
         }
     }
 
-    /// Returns the integral of the rig's forces over the flesh of a body at η; its level is chosen if not given.
+    /// Returns the integral of the rig's forces over the flesh of a body at η; without a level, at the one that resolves the template.
     fn integral<'a>(
         &self,
         body: &'a Body,

@@ -432,7 +432,7 @@ mod tests {
         assert!((best_placement(&line, &moved, &masses).turn - turn).norm() < 1e-9);
     }
 
-    /// The rate of the rotation vector gives the angular velocity it was made for.
+    /// The rate of the rotation vector gives back the angular velocity that it was computed from.
     #[test]
     fn vector_rate_matches_angular_velocity() {
         let omega = Vec3::new(0.7, -0.4, 0.9);

@@ -110,16 +110,16 @@ fn ghosts_passed_at_given_times() {
 #[test]
 fn ghost_weight_scales_with_time() {
     // With time c times as long, λ is c⁻² and δ c⁻¹ times as large, and so is ∫ r² c⁻³ times.
-    for (stiffness, damping, room) in [(30.0, 0.4, 0.2), (-5.0, 3.0, 0.9), (0.0, 0.0, 2.0)] {
+    for (stiffness, damping, gap) in [(30.0, 0.4, 0.2), (-5.0, 3.0, 0.9), (0.0, 0.0, 2.0)] {
         let mode = |c: f64| Oscillator {
             stiffness: stiffness / (c * c),
             damping: damping / c,
             gravity: 0.0,
         };
-        let plain = passing::ghost_weight(&mode(1.0), room);
+        let plain = passing::ghost_weight(&mode(1.0), gap);
         assert!(plain > 0.0);
         for c in [0.1, 3.0] {
-            let other = passing::ghost_weight(&mode(c), c * room) * c.powi(3);
+            let other = passing::ghost_weight(&mode(c), c * gap) * c.powi(3);
             assert!((other / plain - 1.0).abs() < 1e-12, "{other} {plain}");
         }
     }
