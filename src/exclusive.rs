@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn lock_refuses_forked_owner() {
         let value = Exclusive::new(0);
-        // As a fork leaves it.
+        // The owner that a fork leaves: a thread of process 1.
         value.owner.store(1 << 32 | 1, Ordering::Relaxed);
         assert_eq!(value.lock().unwrap_err(), LockError::Forked);
     }

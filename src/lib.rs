@@ -15,7 +15,7 @@
 //! let settings = ClipSettings::new(24.0, SimulationSettings::default());
 //! let (clip, _) = Shot::new(body, poses, settings).simulate(&Silent)?;
 //!
-//! // What the flesh adds to the artist's skin at each vertex, x, y, z in metres: it is behind while the elbow moves.
+//! // Offsets of the flesh from the artist's skin at each vertex, x, y, z in metres: it lags behind while the elbow moves.
 //! let far = |frame| clip.offsets(frame, SurfaceId::OWN).map(|o| o.iter().fold(0.0_f32, |far, x| far.max(x.abs())));
 //! assert!(far(0)? < 1e-6 && far(10)? > 0.005);
 //! # Ok(())
@@ -38,18 +38,21 @@
 //! | [`basis`] | functions in which flesh deforms, their values and gradients on cells |
 //! | [`elasticity`] | materials, integrals over the part of a cell that is flesh, linear and nonlinear energies |
 //! | [`body`] | everything precomputed for one character |
-//! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, energy terms, Newton, Krylov methods, L-BFGS-B |
+//! | [`solve`] | thin layers over faer: sparse Cholesky with a reusable symbolic part, eigenpairs, energy terms, Newton, Krylov, L-BFGS-B |
 //! | [`contact`] | contact of flesh with itself, other flesh and colliders |
-//! | [`dynamics`] | one file per method of motion, and static equilibrium |
+//! | [`dynamics`] | simulations, one file per method of motion, and static equilibrium |
+//! | [`contact`] | flesh against itself, other bodies and colliders; cells near inversion |
 //! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces, fitting |
 //! | [`shell`] | discrete shells: the elastic energy of any triangle mesh, its derivatives, relaxation of shapes |
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
 //! | [`modal`] | modes, warping, modal dynamics, manipulation |
 //! | [`mrep`] | medial models: atoms with spokes, implied boundaries, coordinates along, around and in depth, fits |
 //! | [`present`] | display of a state: carried surfaces, the artist's skin, modes, in the world's space or an object's |
-//! | [`clip`] | a simulated clip: the unit of preview and bake |
+//! | [`clip`] | simulated clips, the unit of preview and bake |
 //! | [`shot`] | a body, its poses, rigs and settings in one file, for machines without the scene |
 //! | [`kernel`] | the work for every surface vertex of every frame: embedding, modal warp |
+//! | [`progress`] | progress and cancellation of long calls |
+//! | [`exclusive`] | a lock that refuses to wait for its own holder |
 //! | [`spacetime`] | motions through keyframes with the least acting force: reduced spaces, wiggly splines, blending |
 //! | [`store`] | the on-disk cache: versioned, checksummed |
 //! | [`progress`] | progress and cancelling: one hook for all long work |

@@ -13,7 +13,7 @@
 //!     false
 //! };
 //! assert_eq!(surface.measure_volume(&stop), Err(Cancelled));
-//! assert_eq!(reported.lock().expect("nobody panics").len(), 1); // asked once, and heard
+//! assert_eq!(reported.lock().expect("nobody panics").len(), 1); // the first report cancelled
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -23,7 +23,7 @@ use std::time::Instant;
 
 /// Receives the progress of a long computation and decides whether to continue.
 ///
-/// Implemented for closures, so `&|fraction: f64, stage: &str| true` is a progress.
+/// It is implemented for closures, so `&|fraction: f64, stage: &str| true` is a progress.
 pub trait Progress: Sync {
     /// Reports progress and returns false to cancel. `fraction` runs from 0 to 1 over the whole call; `stage` is a
     /// short phrase for people.
@@ -36,7 +36,7 @@ impl<F: Fn(f64, &str) -> bool + Sync> Progress for F {
     }
 }
 
-/// A stage of a longer computation: maps its progress from 0..1 to a range of the whole.
+/// Maps the progress of a stage, 0 to 1, to a range of the whole computation.
 pub struct StageProgress<'a> {
     /// Progress of the whole.
     pub whole: &'a dyn Progress,

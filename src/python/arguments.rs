@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arguments of calls with more of them than a function should have, or that also take settings: those left over are settings.
+//! Arguments of calls that take many, or that also take settings: arguments that the call does not read are settings.
 
 use super::settings::{PySimulationSettings, Settings, replace_settings, replaced};
 use crate::dynamics::SimulationSettings;
@@ -43,7 +43,7 @@ impl<'py> Arguments<'py> {
         Ok(Self { function, given })
     }
 
-    /// Reads an argument; `None` if it is not given, or None.
+    /// Removes an argument and reads it; `None` if it is missing or Python's None.
     pub fn take<T>(
         &self,
         name: &str,
@@ -57,7 +57,7 @@ impl<'py> Arguments<'py> {
         }
     }
 
-    /// Removes an argument, which may be None; `None` if it is not given.
+    /// Removes an argument and returns it, Python's None included; `None` if it is missing.
     pub fn object(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = self.given.get_item(name)?;
         if value.is_some() {
@@ -66,7 +66,7 @@ impl<'py> Arguments<'py> {
         Ok(value)
     }
 
-    /// Removes arguments that are None, which stand for the values of `settings`.
+    /// Drops arguments that are Python's None, which stand for the values of `settings`.
     pub fn drop_none(&self, names: &[&str]) -> PyResult<()> {
         for name in names {
             if let Some(value) = self.object(name)?.filter(|value| !value.is_none()) {
@@ -76,17 +76,17 @@ impl<'py> Arguments<'py> {
         Ok(())
     }
 
-    /// Removes an argument that is anything but None.
+    /// Removes an argument and returns it; `None` if it is missing or Python's None.
     pub fn any(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.take(name, |value| Ok(value.clone()))
     }
 
-    /// Removes `progress`.
+    /// Removes the argument `progress` and returns it.
     pub fn progress(&self) -> PyResult<Option<Py<PyAny>>> {
         Ok(self.any("progress")?.map(Bound::unbind))
     }
 
-    /// Reads an argument that must be given.
+    /// Removes a required argument and reads it.
     pub fn require<T>(
         &self,
         name: &str,
@@ -100,13 +100,13 @@ impl<'py> Arguments<'py> {
         })
     }
 
-    /// Reads `settings` and, as settings, all arguments that were not taken.
+    /// Reads `settings`, with all arguments that are left as further settings.
     pub fn settings(self) -> PyResult<SimulationSettings> {
         let settings = self.take("settings", |s| Ok(s.extract::<Py<PySimulationSettings>>()?))?;
         replace_settings(self.function, settings.as_ref(), Some(&self.given))
     }
 
-    /// Reads `settings` of a class and, as settings, all arguments that were not taken.
+    /// Reads `settings` of a class, with all arguments that are left as further settings.
     pub fn settings_of<S: Settings + PyClass + Clone + Default>(self) -> PyResult<S> {
         let settings = self.take("settings", |s| Ok(s.extract::<PyRef<'py, S>>()?.clone()))?;
         replaced(
@@ -116,7 +116,7 @@ impl<'py> Arguments<'py> {
         )
     }
 
-    /// Refuses arguments that were not taken.
+    /// Refuses arguments that are left.
     pub fn finish(self) -> PyResult<()> {
         match self.given.keys().iter().next() {
             Some(name) => Err(PyTypeError::new_err(format!(

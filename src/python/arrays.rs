@@ -262,7 +262,7 @@ pub(super) fn optional_text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option
     read(object)
 }
 
-/// Replaces Python's error by a sentence if that speaks of internals: a number out of range, half a character.
+/// Replaces Python's error by a sentence if it speaks of internals: a number out of range, half a character.
 fn clarify_error(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     /// Largest number of letters of a text that are shown.
     const MAX_QUOTED_LETTERS: usize = 60;

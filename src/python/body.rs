@@ -103,8 +103,8 @@ impl PyBody {
         let (surface, skeleton) = (&surface.get().0, &skeleton.get().0);
         let (lattice, material) = (&lattice.get().0, material.get().0);
         given.drop_none(&["region_weights"])?;
-        let asked = given.settings_of::<PyBodySettings>()?;
-        let (settings, dial) = asked.of_body(surface.vertices().len(), skeleton.len())?;
+        let body_settings = given.settings_of::<PyBodySettings>()?;
+        let (settings, dial) = body_settings.of_body(surface.vertices().len(), skeleton.len())?;
         let body = with_progress(py, progress, |progress| match dial {
             None => Body::new(surface, skeleton, lattice, material, &settings, progress)
                 .map_err(IntoPy::into_py),
@@ -405,12 +405,12 @@ impl PyBody {
             pose.check(self.0.skeleton()).map_err(IntoPy::into_py)?;
         }
         let presenter = Presenter::new(self.1.clone());
-        let asked = DisplayArguments::new(surface, to.as_ref(), onto.as_ref())?;
+        let display = DisplayArguments::new(surface, to.as_ref(), onto.as_ref())?;
         let snapshot = run_detached(py, || match &pose {
             None => Ok(Snapshot::from_displacements(&self.0, &q)),
             Some(pose) => posed_snapshot(&self.0, &q, pose, settings.display_settings()),
         })?;
-        (&presenter, &snapshot).quantity_array(py, (), Presenter::positions, asked)
+        (&presenter, &snapshot).quantity_array(py, (), Presenter::positions, display)
     }
 
     /// Returns the number of inverted cells with the lattice vertices at `positions[nodes,3]`.

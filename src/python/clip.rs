@@ -79,9 +79,9 @@ impl PyClip {
         look: impl FnOnce(&Deformer) -> T + Send,
     ) -> PyResult<Option<T>> {
         run_detached(py, || {
-            let shown = self.clip.deformer().map(|d| d.surface(SurfaceId::OWN));
-            let shown = shown.transpose();
-            Ok(shown.map_err(IntoPy::into_py)?.map(|d| look(&d)))
+            let deformer = self.clip.deformer().map(|d| d.surface(SurfaceId::OWN));
+            let deformer = deformer.transpose();
+            Ok(deformer.map_err(IntoPy::into_py)?.map(|d| look(&d)))
         })
     }
 }
@@ -123,7 +123,7 @@ impl PyClip {
 }
 
 impl SurfaceView for PyClip {
-    /// Number of a frame.
+    /// Index of a frame.
     type InstantKey = i64;
 
     fn presenter(&self, _: i64) -> PyResult<&Presenter> {

@@ -125,8 +125,10 @@ impl PyDeformer {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = DisplayArguments::new(None, to, onto)?;
-        self.frame_array(py, amplitudes, None, asked, |_| FrameOutput::Displacements)
+        let display = DisplayArguments::new(None, to, onto)?;
+        self.frame_array(py, amplitudes, None, display, |_| {
+            FrameOutput::Displacements
+        })
     }
 
     /// Returns the positions at `amplitudes[m]`, float32 [n,3], metres, world axes: at rest, or on a Body under `pose[b,4,4]`. `to` and
@@ -140,8 +142,8 @@ impl PyDeformer {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = DisplayArguments::new(None, to, onto)?;
-        self.frame_array(py, amplitudes, pose, asked, |bones| {
+        let display = DisplayArguments::new(None, to, onto)?;
+        self.frame_array(py, amplitudes, pose, display, |bones| {
             bones.map_or(FrameOutput::Rest, FrameOutput::Posed)
         })
     }
@@ -157,8 +159,8 @@ impl PyDeformer {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = DisplayArguments::new(None, to, onto)?;
-        self.frame_array(py, amplitudes, pose, asked, |bones| {
+        let display = DisplayArguments::new(None, to, onto)?;
+        self.frame_array(py, amplitudes, pose, display, |bones| {
             bones.map_or(FrameOutput::Displacements, FrameOutput::Offsets)
         })
     }
@@ -210,13 +212,13 @@ impl PyDeformer {
         py: Python<'py>,
         amplitudes: &Bound<'py, PyAny>,
         pose: Option<&Bound<'py, PyAny>>,
-        asked: DisplayArguments<'py>,
-        shown: impl for<'a> FnOnce(Option<&'a BoneMaps>) -> FrameOutput<'a> + Send,
+        display: DisplayArguments<'py>,
+        output: impl for<'a> FnOnce(Option<&'a BoneMaps>) -> FrameOutput<'a> + Send,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = self::read_amplitudes(amplitudes, "amplitudes", self.modes.len())?;
         let pose = pose.map(arrays::read_pose).transpose()?;
         let model = self.deformer.model();
-        let array = asked.fill_array(
+        let array = display.fill_array(
             py,
             |_| Ok::<_, KernelError>(model.vertices()),
             |_, target, out| {
@@ -226,7 +228,7 @@ impl PyDeformer {
                         .map(|pose| self.bone_transforms(pose))
                         .transpose();
                     let bones = bones.map_err(IntoPy::into_py)?;
-                    let frame = WarpInput::new(&q, shown(bones.as_ref())).with_target(*target);
+                    let frame = WarpInput::new(&q, output(bones.as_ref())).with_target(*target);
                     self.deformer
                         .frame_into(frame, out)
                         .map_err(IntoPy::into_py)

@@ -168,15 +168,15 @@ impl PyEquilibrium {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = DisplayArguments::new(surface, to, onto)?;
+        let display = DisplayArguments::new(surface, to, onto)?;
         let snapshot = self.with_state(py, |s| {
             let body = s.balance.body();
-            let shown = |q: &Vec<Vec3>| Snapshot::from_displacements(body, q);
-            Ok::<_, SimulationError>(s.last.as_ref().map(shown))
+            let snapshot = |q: &Vec<Vec3>| Snapshot::from_displacements(body, q);
+            Ok::<_, SimulationError>(s.last.as_ref().map(snapshot))
         })?;
         match snapshot {
             Some(snapshot) => {
-                (&self.1, &snapshot).quantity_array(py, (), Presenter::positions, asked)
+                (&self.1, &snapshot).quantity_array(py, (), Presenter::positions, display)
             }
             None => Err(input_error(
                 "nothing is solved at this pose yet: call solve before positions",

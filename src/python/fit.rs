@@ -48,7 +48,7 @@ impl PyRigFit {
 
 impl PyRigFit {
     /// Reads the fit of a rig at a pose from the arguments of a call.
-    fn asked(py: Python<'_>, given: &Arguments<'_>) -> PyResult<Self> {
+    fn from_arguments(py: Python<'_>, given: &Arguments<'_>) -> PyResult<Self> {
         let body = given.require("body", |b| Ok(b.extract::<Py<PyBody>>()?))?;
         let rig = given.require("rig", |r| Ok(r.extract::<Py<PyRig>>()?))?;
         let pose = given.require("pose", |p| Ok(p.clone()))?;
@@ -68,7 +68,7 @@ impl PyRigFit {
     }
 
     /// Fits the rig to the points in the arguments of a call.
-    fn fitted<'py>(
+    fn fit_points<'py>(
         &self,
         py: Python<'py>,
         given: Arguments<'py>,
@@ -89,7 +89,7 @@ impl PyRigFit {
     }
 
     /// Returns the cost and its slopes at the points in the arguments of a call.
-    fn slopes<'py>(
+    fn cost_and_slopes<'py>(
         &self,
         py: Python<'py>,
         given: Arguments<'py>,
@@ -171,7 +171,7 @@ impl PyRigFit {
         ];
         let given = Arguments::new("fit", &NAMES, arguments, keywords)?;
         let evaluations = given.take("evaluations", |n| n.extract::<WholeNumber>())?;
-        self.fitted(py, given, evaluations)
+        self.fit_points(py, given, evaluations)
     }
 
     /// Share of the way from the points at the start to their targets that the last `fit` came, 0 to 1, by the root of the sum of squares;
@@ -207,7 +207,7 @@ impl PyRigFit {
     ) -> PyResult<(f64, Bound<'py, PyDict>)> {
         const NAMES: [&str; 4] = ["points", "parameters", "preferred", "weights"];
         let given = Arguments::new("gradient", &NAMES, arguments, keywords)?;
-        self.slopes(py, given)
+        self.cost_and_slopes(py, given)
     }
 
     /// Returns the positions of the vertices of the body's own surface in equilibrium with the rig, as the lattice has them, float32 [n,3],
@@ -221,9 +221,9 @@ impl PyRigFit {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = DisplayArguments::new(None, to, onto)?;
+        let display = DisplayArguments::new(None, to, onto)?;
         let options = RigFitSettings {
-            start: named(parameters, "parameters")?,
+            start: read_named_values(parameters, "parameters")?,
             ..RigFitSettings::default()
         };
         let snapshot = self.with_fit(py, |fit, rig| {
@@ -231,7 +231,7 @@ impl PyRigFit {
             let q = fit.displacements(rig, &eta)?;
             Ok::<_, RigFitError>(Snapshot::from_displacements(fit.body(), &q))
         })?;
-        (&self.presenter, &snapshot).quantity_array(py, (), Presenter::positions, asked)
+        (&self.presenter, &snapshot).quantity_array(py, (), Presenter::positions, display)
     }
 
     fn __repr__(&self) -> String {
@@ -266,7 +266,7 @@ pub(super) fn fit_rig<'py>(
         "progress",
     ];
     let given = Arguments::new("fit_rig", &NAMES, arguments, keywords)?;
-    PyRigFit::asked(py, &given)?.fitted(py, given, None)
+    PyRigFit::from_arguments(py, &given)?.fit_points(py, given, None)
 }
 
 /// Calls `RigFit(...).gradient(...)` once and returns the cost (m²) of `points` [(vertex, world target[3]), ...] at `parameters` (None: the
@@ -294,7 +294,7 @@ pub(super) fn fit_gradient<'py>(
         "rest_forces",
     ];
     let given = Arguments::new("fit_gradient", &NAMES, arguments, keywords)?;
-    PyRigFit::asked(py, &given)?.slopes(py, given)
+    PyRigFit::from_arguments(py, &given)?.cost_and_slopes(py, given)
 }
 
 /// Reads points and their targets, [(vertex, target[3]), ...].
@@ -315,18 +315,18 @@ fn read_targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<SkinTarget>> {
         .collect()
 }
 
-/// Reads the settings of a fit from the arguments of a call; `start` is the name of the parameters that it begins with.
+/// Reads the settings of a fit from the arguments of a call; `start` names the argument with its first parameters.
 fn read_options(given: &Arguments<'_>, start: &str) -> PyResult<RigFitSettings> {
     Ok(RigFitSettings {
-        start: named(given.any(start)?.as_ref(), "parameters")?,
-        preferred: named(given.any("preferred")?.as_ref(), "preferred")?,
-        weights: named(given.any("weights")?.as_ref(), "weights")?,
+        start: read_named_values(given.any(start)?.as_ref(), "parameters")?,
+        preferred: read_named_values(given.any("preferred")?.as_ref(), "preferred")?,
+        weights: read_named_values(given.any("weights")?.as_ref(), "weights")?,
         ..RigFitSettings::default()
     })
 }
 
 /// Reads {parameter: number}.
-fn named(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<NamedValues> {
+fn read_named_values(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<NamedValues> {
     let dict = object.map(|o| {
         let refused = |_| input_error(format!("{what}: expected a dict {{parameter: number}}"));
         o.extract().map_err(refused)

@@ -99,7 +99,7 @@ pub(super) enum Pace {
 }
 
 impl Pace {
-    /// Returns one velocity per vertex; of another number of them where those were given.
+    /// Returns one velocity per vertex of `nodes`, or the velocities as read, whatever their number.
     pub fn each(self, nodes: usize) -> Vec<Vec3> {
         match self {
             Self::Even(velocity) => vec![velocity; nodes],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The one view of an instant: `positions` and `offsets` of a surface, in a space (`to`), added to an array (`onto`).
+//! The common methods of classes that show surfaces: `positions` and `offsets` at an instant, in a space (`to`), added to an array (`onto`).
 //!
-//! A class that shows surfaces implements [`SurfaceView`]: which presenter, and which instant. Everything else is here.
+//! Such a class implements [`SurfaceView`], which provides a presenter and an instant. Everything else is here.
 
 use super::arrays::{WholeNumber, from_f32, read_floats};
 use super::errors::{IntoPy, input_error, run_detached};
@@ -129,10 +129,10 @@ pub(super) trait SurfaceView {
         py: Python<'py>,
         at: Self::InstantKey,
         quantity: Quantity,
-        asked: DisplayArguments<'py>,
+        display: DisplayArguments<'py>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let presenter = self.presenter(at)?;
-        asked.fill_array(
+        display.fill_array(
             py,
             |id| presenter.vertices(id),
             |id, target, out| {
@@ -144,7 +144,7 @@ pub(super) trait SurfaceView {
     }
 }
 
-/// A snapshot that nobody else changes.
+/// A view of a snapshot that nobody else changes.
 impl SurfaceView for (&Presenter, &Snapshot) {
     type InstantKey = ();
 

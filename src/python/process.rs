@@ -13,7 +13,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Interval at which signals are looked out for.
+/// Interval at which the calling thread looks out for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Id of the process that loaded the module; zero before.

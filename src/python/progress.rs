@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A Python callable as progress. An exception in it, or Ctrl-C, stops the work and comes out unchanged.
+//! Progress that calls a Python callable. An exception in it, or Ctrl-C, stops the work and comes out unchanged.
 
 use super::errors::{IntoPy, guard_panics};
 use super::process;

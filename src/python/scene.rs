@@ -136,7 +136,7 @@ impl PyScene {
         }
     }
 
-    /// Returns what `work` reads of one body.
+    /// Returns the result of `work` on one body.
     fn read_body<T: Send>(
         &self,
         py: Python<'_>,
@@ -149,7 +149,7 @@ impl PyScene {
 }
 
 impl SurfaceView for PyScene {
-    /// Number of a body.
+    /// Index of a body.
     type InstantKey = WholeNumber;
 
     fn presenter(&self, body: WholeNumber) -> PyResult<&Presenter> {
@@ -189,15 +189,18 @@ impl PyScene {
         let of: Vec<_> = bodies.iter().map(|b| b.0.clone()).collect();
         let scene = run_detached(py, || {
             let member = |(k, (body, contact)): (usize, (_, Contact))| {
-                let told = |error| SimulationError::for_body(k, error).into_py();
+                let name_body = |error| SimulationError::for_body(k, error).into_py();
                 let simulation = Simulation::new(Arc::clone(body), settings.clone());
-                let simulation = simulation.map_err(told)?;
+                let simulation = simulation.map_err(name_body)?;
                 let contact = Contact {
                     colliders: colliders.clone(),
                     ..contact
                 };
                 let contact = contact.prepare(body, &Silent);
-                Ok((simulation, contact.map_err(|error| told(error.into()))?))
+                Ok((
+                    simulation,
+                    contact.map_err(|error| name_body(error.into()))?,
+                ))
             };
             let members = of.iter().zip(contacts).enumerate().map(member);
             let members: PyResult<Vec<_>> = members.collect();

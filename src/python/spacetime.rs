@@ -114,10 +114,10 @@ impl PySpacetime {
         let times = given.require("times", |t| Ok(read_floats(t, "times", &[None])?.data))?;
         let progress = given.progress()?;
         given.drop_none(&["stiffness", "damping"])?;
-        let asked = given.settings_of::<PySpacetimeSettings>()?;
-        let body = read_deformable(&body, material.as_ref().map(Py::get), asked.unit)?;
+        let motion_settings = given.settings_of::<PySpacetimeSettings>()?;
+        let body = read_deformable(&body, material.as_ref().map(Py::get), motion_settings.unit)?;
         let (nodes, last) = (body.rest().len(), keyframes.len().saturating_sub(1));
-        let (settings, options) = asked.of_motion(nodes, last)?;
+        let (settings, options) = motion_settings.of_motion(nodes, last)?;
         let motion = with_progress(py, progress, |progress| {
             Spacetime::new(body, keyframes, times, settings, &options, progress)
                 .map_err(IntoPy::into_py)
@@ -288,7 +288,7 @@ impl PySpacetime {
         #[pyo3(from_py_with = optional_real)] weight: Option<f64>,
     ) -> PyResult<usize> {
         let (vertices, positions) = (
-            numbers(vertices)?,
+            read_vertex_indices(vertices)?,
             read_finite_points(positions, "positions")?,
         );
         let py_positions = positions;
@@ -329,7 +329,7 @@ impl PySpacetime {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let given = read_finite_points(shape, "shape")?;
         let (vertices, positions) = (
-            numbers(vertices)?,
+            read_vertex_indices(vertices)?,
             read_finite_points(positions, "positions")?,
         );
         let modelled = with_progress(shape.py(), progress, |progress| {
@@ -360,7 +360,7 @@ impl PySpacetime {
     }
 }
 
-fn numbers(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+fn read_vertex_indices(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     let (numbers, _) = read_integers(object, "vertices")?;
     let number = |v: i64| {
         u32::try_from(v).map_err(|_| input_error(format!("vertices: there is no vertex {v}")))

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Yield of flesh to a rig, and the strengths at which it folds.
+//! Compliance of flesh to a rig, and the strengths at which flesh folds.
 //!
 //! Forces are linear in a rig's strength, and so are the displacements of flesh at rest, to first order. A rig's
-//! *yield* is the largest displacement of the body's own surface at rest, metres. It is what an artist sees of a
-//! strength, and what a rig should keep when the flesh becomes softer or the character changes. One solve gives the
-//! yield per N/m³, and with it the range of strengths at which no flesh is pressed flat ([`MIN_VOLUME_RATIO`]).
+//! *peak displacement* is the largest displacement of the body's own surface at rest, metres (`yields` in files). An
+//! artist sees a strength by it, and a rig should keep it when the flesh becomes softer or the character changes. One
+//! solve gives the *compliance*, the peak displacement per N/m³, and with it the range of strengths at which no flesh
+//! is pressed flat ([`MIN_VOLUME_RATIO`]).
 //!
-//! Other rigs, gravity and poses are left out: yield and limits are those of one rig alone.
+//! Other rigs, gravity and poses are left out: compliance and limits are those of one rig alone.
 
 use super::folding::unfolded_range;
 use super::{Rig, RigError, RigKind, Sample};
@@ -78,8 +79,9 @@ impl Rig {
         })
     }
 
-    /// Returns the largest displacement of the skin of a body at rest under each sample, m, with the sign of the strength; without samples, that of the rig itself. A
-    /// sample with its template outside the flesh takes the displacement per strength of the nearest sample inside.
+    /// Returns the largest displacement of the skin of a body at rest under each sample, m, with the sign of the
+    /// strength; without samples, that of the rig itself. A sample with its template outside the flesh takes the
+    /// displacement per strength of the nearest sample inside.
     ///
     /// # Errors
     /// Errors of [`compliance`](Self::compliance).
@@ -179,7 +181,7 @@ impl Rig {
         self.with_samples(Vec::new()).ok()
     }
 
-    /// Returns whether its strengths equal those of an otherwise equal rig, up to a relative difference `part`.
+    /// Returns whether the strengths equal those of an otherwise equal rig, up to a relative difference `part`.
     pub(super) fn has_equal_strengths(&self, other: &Self, part: f64) -> bool {
         let at = self.strength_index();
         let mut each = self.sample_states().into_iter().zip(other.sample_states());
@@ -202,7 +204,7 @@ impl Rig {
         }
     }
 
-    /// Returns η of each sample, or the own one without samples.
+    /// Returns η of each sample, or the rig's own η without samples.
     fn sample_states(&self) -> Vec<Vec<f64>> {
         match self.samples() {
             [] => vec![self.own_parameters()],
@@ -210,7 +212,7 @@ impl Rig {
         }
     }
 
-    /// Returns the rig with other parameters in its samples, or as its own without samples.
+    /// Returns the rig with other parameters: of its samples, or its own without samples.
     fn with_sample_states(&self, states: Vec<Vec<f64>>) -> Result<Self, RigError> {
         if self.samples().is_empty() {
             let eta = states.into_iter().next().unwrap_or_default();
@@ -229,7 +231,8 @@ impl Rig {
         self.with_samples(samples.collect())
     }
 
-    /// Returns the yield per strength of each state; a state outside the flesh takes that of the nearest one inside.
+    /// Returns the displacement per strength of each state, m per N/m³; a state outside the flesh takes that of the
+    /// nearest one inside.
     fn state_compliances(
         &self,
         body: &Body,

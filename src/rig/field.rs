@@ -26,14 +26,14 @@ pub struct ForceDerivatives {
     pub force: Vec3,
     /// Derivative by the point, N/m⁴.
     pub by_place: Mat3,
-    /// Derivatives by each parameter, in order; unused ones are zero.
+    /// Derivative by each parameter, in order; unused ones are zero.
     pub by_parameter: [Vec3; MAX_PARAMETERS],
 }
 
 /// Force field of one kind of template: compact and C¹, with the strength as its largest force.
 ///
-/// Parameters are lengths first and the strength last. The methods with a body hold for a field in a ball of the first
-/// parameter's radius; a field of another shape overrides them.
+/// Parameters are lengths first and the strength last. The default methods hold for a field in a ball with the first
+/// parameter as its radius; a field of another shape overrides them.
 pub(super) trait ForceField: Sync {
     /// Returns name, texts and parameters.
     fn spec(&self) -> &'static Spec;
@@ -47,7 +47,7 @@ pub(super) trait ForceField: Sync {
     /// Returns lines that show the support and the directions of the force, in the template's frame, metres.
     fn outline(&self, p: &ParameterValues) -> OutlineSegments;
 
-    /// Returns the usual tilt of a guide at a bone, radians.
+    /// Returns the usual tilt of a template's guide at a bone, radians.
     fn tilt(&self) -> f64 {
         0.0
     }
@@ -57,7 +57,7 @@ pub(super) trait ForceField: Sync {
         &[1.0]
     }
 
-    /// Returns the indices of two lengths of which the first must stay above the second.
+    /// Returns the indices of two lengths, outer and inner: the first must stay larger than the second.
     fn nested_indices(&self) -> Option<(usize, usize)> {
         None
     }
@@ -98,7 +98,7 @@ pub(super) trait ForceField: Sync {
         p[0]
     }
 
-    /// Refuses lengths that make no field.
+    /// Refuses an inner length that is not smaller than its outer one.
     fn check(&self, p: &ParameterValues) -> Result<(), RigError> {
         match self.nested_indices() {
             Some((outer, inner)) if p[inner] >= p[outer] => {

@@ -141,16 +141,16 @@ mod tests {
         (elements, x)
     }
 
-    /// The volume of the piece over that at rest.
+    /// Returns the ratio of the piece's volume to its rest volume.
     fn volume_ratio(x: &[Vec3], q: &[Vec3]) -> f64 {
         let of = |p: &[Vec3]| (p[1] - p[0]).cross(&(p[2] - p[0])).dot(&(p[3] - p[0]));
         let p: Vec<Vec3> = x.iter().zip(q).map(|(x, q)| x + q).collect();
         of(&p) / of(x)
     }
 
-    /// Flesh is at its flattest at the ends of the room, and nowhere within it.
+    /// Flesh is at its flattest at the ends of the range, and nowhere within it.
     #[test]
-    fn room_ends_at_flattest() {
+    fn range_ends_at_flattest() {
         let (elements, x) = single_element();
         let mut random = Random(5);
         let mut found = 0;
@@ -187,9 +187,9 @@ mod tests {
         assert!(found > 200, "{found}");
     }
 
-    /// A displacement that flattens nothing has an unbounded room, and inverted elements do not limit it.
+    /// A displacement that flattens nothing has an unbounded range, and inverted elements do not limit it.
     #[test]
-    fn room_unbounded_without_flattening() {
+    fn range_unbounded_without_flattening() {
         let (elements, x) = single_element();
         let still = vec![Vec3::zeros(); 4];
         let open = (f64::NEG_INFINITY, f64::INFINITY);

@@ -35,7 +35,7 @@ impl ForceRig {
         self.template.kind().field()
     }
 
-    /// Returns what the parameters are.
+    /// Returns the tables of the template's and the guide's parameters.
     pub(super) fn parameter_specs(&self) -> [&'static Spec; 2] {
         [self.template.kind().spec(), self.guide.spec()]
     }
@@ -63,7 +63,7 @@ impl ForceRig {
             .resolving_level(body, self.template_at(eta)?.parameter_values()))
     }
 
-    /// Returns the integral at η; the level that resolves the template if none is given.
+    /// Returns the integral at η; without a level, at the level that resolves the template.
     pub(super) fn integral<'a>(
         &self,
         body: &'a Body,

@@ -30,7 +30,7 @@
 //! | `outline` | lines that show a field |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
 //! | `force` | a template on a guide: its frame, and its forces at given parameters |
-//! | `compliance`, `folding` | yield of the flesh to a rig, and its limit before flesh folds |
+//! | `compliance`, `folding` | displacement of the flesh by a rig, and the strengths up to which no flesh folds |
 //! | `rig_forces` | rigs in a moving clip, one control each at every frame |
 //! | `fit` | parameters that bring points of the skin to targets |
 //! | `file` | rigs as a small text file |
@@ -75,7 +75,7 @@ use crate::body::Body;
 use crate::range::is_sound;
 use force::TemplateIntegral;
 
-/// Kinds of rigs. Whatever depends on the kind matches on it.
+/// Kinds of rigs. Code that depends on the kind matches on it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RigKind {
     /// A force field on a guide.
@@ -145,7 +145,7 @@ impl Rig {
         &self.name
     }
 
-    /// Returns the kind, with what it consists of.
+    /// Returns the kind, with its template and guide.
     pub fn kind(&self) -> &RigKind {
         &self.kind
     }
@@ -186,13 +186,13 @@ impl Rig {
         }
     }
 
-    /// Returns η at a control γ: linear between samples, constant outside; the own ones without samples. NaN counts
-    /// as below all samples.
+    /// Returns η at a control γ: linear between samples, constant outside; the rig's own parameters without samples.
+    /// NaN counts as below all samples.
     pub fn parameters(&self, gamma: f64) -> Vec<f64> {
         samples::interpolate(&self.samples, gamma).unwrap_or_else(|| self.own_parameters())
     }
 
-    /// Returns η of the last sample, or the own ones without samples: the state that is shown without a control.
+    /// Returns η of the last sample, or the rig's own parameters without samples: the state displayed without a control.
     pub fn last_parameters(&self) -> Vec<f64> {
         self.parameters(f64::INFINITY)
     }
@@ -246,7 +246,7 @@ impl Rig {
         }
     }
 
-    /// Refuses parameters that make no rig.
+    /// Refuses parameters with which the rig has no field.
     fn check_parameters(&self, eta: &[f64]) -> Result<(), RigError> {
         self.check_numbers(eta)?;
         match &self.kind {
@@ -254,7 +254,7 @@ impl Rig {
         }
     }
 
-    /// Returns the integral of the rig's forces over the flesh of a body at η; its level is chosen if not given.
+    /// Returns the integral of the rig's forces over the flesh of a body at η; without a level, at the one that resolves the template.
     fn integral<'a>(
         &self,
         body: &'a Body,
@@ -297,7 +297,7 @@ impl Rig {
         }
     }
 
-    /// Returns the range of radii (of a torus, those of its tube) for which a level is selected, metres.
+    /// Returns the range of radii (for a torus, of its tube) for which a level is selected, metres.
     pub(crate) fn level_radii(&self, body: &Body, level: u32) -> (f64, f64) {
         match &self.kind {
             RigKind::Force(force) => force.field().level_radii(body, level),

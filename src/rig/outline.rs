@@ -4,7 +4,7 @@
 use crate::Vec3;
 use std::f64::consts::{PI, TAU};
 
-/// Segments from a point to a point.
+/// Line segments: start and end point of each.
 pub(super) type OutlineSegments = Vec<[Vec3; 2]>;
 
 /// Corners of a drawn circle. Chords of one with a radius of 100 pixels are off by 0.2.
@@ -47,7 +47,7 @@ pub(super) fn sphere(radius: f64) -> OutlineSegments {
     (0..3).flat_map(turned).collect()
 }
 
-/// Returns a line with a head of four strokes of a length.
+/// Returns a line whose head has four strokes of length `head`.
 pub(super) fn arrow(start: Vec3, end: Vec3, head: f64) -> OutlineSegments {
     let along = (end - start).normalize();
     let least = Vec3::ith(along.iamin(), 1.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table of a rig's parameters: what templates and guides are called, and what each of their numbers means.
+//! The table of a rig's parameters: names and texts of templates and guides, and the meaning of each of their numbers.
 //!
 //! Every interface reads this table: files, Python, the sliders of the Blender extension.
 

@@ -3,7 +3,7 @@
 //!
 //! The symbolic part ([`SymbolicCholesky`]) is computed once per pattern. [`SparseCholesky`] holds the values: write blocks,
 //! factor, solve. Every buffer is allocated beforehand. faer's own wrapper permutes the matrix at every factorisation;
-//! here each block is written directly to its permuted place.
+//! here each block is written directly to its permuted position.
 
 use super::SolveError;
 use super::symbolic::{BlockSlot, SymbolicCholesky};
@@ -23,8 +23,8 @@ pub struct SparseCholesky {
     values: Vec<f64>,
     factor: Vec<f64>,
     permuted: Vec<f64>,
-    /// Scratch of [`multiply`](Self::multiply): the input, in elimination order.
-    given: Vec<Vec3>,
+    /// Buffer of [`multiply`](Self::multiply): its input, in elimination order.
+    input: Vec<Vec3>,
     product: Vec<Vec3>,
     memory: MemBuffer,
 }
@@ -52,7 +52,7 @@ impl SparseCholesky {
             values: vec![0.0; symbolic.expanded_rows.len()],
             factor: vec![0.0; symbolic.factor_len()],
             permuted: vec![0.0; 3 * symbolic.node_count()],
-            given: vec![Vec3::zeros(); symbolic.node_count()],
+            input: vec![Vec3::zeros(); symbolic.node_count()],
             product: vec![Vec3::zeros(); symbolic.node_count()],
             symbolic,
             memory,
@@ -218,8 +218,8 @@ impl SparseCholesky {
     /// Multiplies the current matrix, factored or not, by one vector per node.
     pub fn multiply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
         let order = &self.symbolic.ordering.order;
-        for (given, &node) in self.given.iter_mut().zip(order) {
-            *given = x[node as usize];
+        for (value, &node) in self.input.iter_mut().zip(order) {
+            *value = x[node as usize];
         }
         self.product.fill(Vec3::zeros());
         for column in 0..order.len() {
@@ -230,7 +230,7 @@ impl SparseCholesky {
             let (second, third) = rest.split_at(n);
             let columns = first.chunks_exact(3).zip(second.chunks_exact(3));
             let blocks = columns.zip(third.chunks_exact(3));
-            let at = self.given[column];
+            let at = self.input[column];
             let mut sum = Vec3::zeros();
             for (&row, ((a, b), c)) in rows.iter().zip(blocks) {
                 let row = row as usize;
@@ -242,7 +242,7 @@ impl SparseCholesky {
                 // The block below the diagonal and its transpose above. The diagonal block is stored whole.
                 self.product[row] += a * at.x + b * at.y + c * at.z;
                 if row != column {
-                    let other = &self.given[row];
+                    let other = &self.input[row];
                     sum += Vec3::new(a.dot(other), b.dot(other), c.dot(other));
                 }
             }

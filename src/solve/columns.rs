@@ -122,7 +122,7 @@ impl Subtrees {
         copy_to_columns(&rows, x);
     }
 
-    /// Eliminates subtrees, then the top. `update` is room for one supernode.
+    /// Eliminates subtrees, then the top. `update` is a buffer for one supernode.
     fn eliminate_forwards(
         &self,
         factor: SupernodalLltRef<'_, u32, f64>,
@@ -175,7 +175,7 @@ impl Subtrees {
         }
     }
 
-    /// Substitutes in the top, then in subtrees. `update` is room for one supernode.
+    /// Substitutes in the top, then in subtrees. `update` is a buffer for one supernode.
     fn substitute_backwards(
         &self,
         factor: SupernodalLltRef<'_, u32, f64>,

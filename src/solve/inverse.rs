@@ -56,7 +56,7 @@ impl LinearSolver for SparseCholesky {
     }
 }
 
-/// A matrix with its factor, its sweeps, or both.
+/// A solver with a matrix and its factor, its sweeps, or both.
 pub struct Inverse {
     matrix: SparseCholesky,
     /// Whether the factor is that of the adopted matrix.

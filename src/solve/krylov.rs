@@ -329,7 +329,7 @@ mod tests {
         let mut good = DenseSystem(build_matrix(nodes, 0.0));
         assert_eq!(cg.solve(&mut good, &mut nan, CRITERIA), None);
         assert_eq!(gmres.solve(&mut good, &mut nan, CRITERIA), None);
-        // Nothing is asked, nothing is found.
+        // The solution of a right-hand side of zero is zero, without an iteration.
         let mut zero = vec![Vec3::zeros(); nodes];
         assert_eq!(cg.solve(&mut good, &mut zero, CRITERIA), Some(0));
         assert_eq!(gmres.solve(&mut good, &mut zero, CRITERIA), Some(0));

@@ -51,14 +51,14 @@ pub(crate) trait DampedProblem {
     ) -> Option<(Self::SearchPoint, f64)>;
 }
 
-/// Course of a search.
+/// Settings of a search: limits, and the changes of the damping.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MarquardtSettings {
     /// Largest number of steps.
     pub steps: usize,
     /// Largest number of dampings tried per step.
     pub tries: usize,
-    /// Least damping: rounding would move directions that hardly matter.
+    /// Least damping; with less, rounding would move directions that hardly matter.
     pub least: f64,
     /// Divisor of the damping after a full step, and factor after a refused one.
     pub factors: [f64; 2],
@@ -69,8 +69,8 @@ pub(crate) struct MarquardtSettings {
 }
 
 impl Default for MarquardtSettings {
-    /// The course of fits. With 4 per refusal the eighth damping is sixteen thousand times the first. Half and twice of the least damping leave fits
-    /// to limbs the same to 0.001 % of the size.
+    /// Returns the settings of fits. With 4 per refusal the eighth damping is sixteen thousand times the first. Half and twice of the least
+    /// damping leave fits to limbs the same to 0.001 % of the size.
     fn default() -> Self {
         Self {
             steps: 30,
@@ -90,37 +90,37 @@ impl Default for MarquardtSettings {
 pub(crate) fn minimise<P: DampedProblem>(
     problem: &mut P,
     start: P::SearchPoint,
-    course: &MarquardtSettings,
+    settings: &MarquardtSettings,
     (progress, label): (&dyn Progress, &str),
 ) -> Result<P::SearchPoint, P::Error> {
     let (mut state, mut damping, mut idle) = (start, INITIAL_DAMPING, 0);
-    for k in 0..course.steps {
-        report_progress(progress, k as f64 / course.steps as f64, label)?;
+    for k in 0..settings.steps {
+        report_progress(progress, k as f64 / settings.steps as f64, label)?;
         let Some(slopes) = problem.derivatives(&state)? else {
             break;
         };
         let mut taken = None;
-        for _ in 0..course.tries {
+        for _ in 0..settings.tries {
             taken = problem.find_lower(&state, &slopes, damping);
             if taken.is_some() {
                 break;
             }
-            damping *= course.factors[1];
+            damping *= settings.factors[1];
         }
         let Some((next, share)) = taken else {
             break;
         };
         let fall = 1.0 - problem.energy(&next) / problem.energy(&state);
         state = next;
-        let is_idle = fall < course.little.0 && (share < 1.0 || damping <= course.settled);
+        let is_idle = fall < settings.little.0 && (share < 1.0 || damping <= settings.settled);
         idle = if is_idle { idle + 1 } else { 0 };
         damping = match share {
-            1.0 => damping / course.factors[0],
+            1.0 => damping / settings.factors[0],
             _ if share > 0.1 => damping,
             _ => 2.0 * damping,
         }
-        .max(course.least);
-        if idle == course.little.1 {
+        .max(settings.least);
+        if idle == settings.little.1 {
             break;
         }
     }
@@ -204,12 +204,12 @@ mod tests {
     fn curved_valley_is_minimised() {
         for (blocked, least) in [([false; 2], [1.0, 1.0]), ([true, false], [-1.2, 1.44])] {
             let mut valley = Valley { blocked, tried: 0 };
-            let course = MarquardtSettings {
+            let settings = MarquardtSettings {
                 steps: 100,
                 little: (1e-12, 1),
                 ..MarquardtSettings::default()
             };
-            let found = minimise(&mut valley, [-1.2, 1.0], &course, (&Silent, "")).unwrap();
+            let found = minimise(&mut valley, [-1.2, 1.0], &settings, (&Silent, "")).unwrap();
             let off = (found[0] - least[0]).hypot(found[1] - least[1]);
             assert!(
                 off < 1e-6 && valley.tried < 200,

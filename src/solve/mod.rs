@@ -20,13 +20,13 @@
 //! ```
 //!
 //! There are three unknowns per *node* (a free lattice vertex). Ordering and symbolic analysis work on the graph of nodes, and every
-//! nonzero is a 3x3 block.
+//! entry of a matrix is a 3x3 block.
 //!
 //! - [`ordering`] chooses the elimination order.
-//! - Matrices are [sprs](matrix)'s; [`pattern`] finds the places of an element's blocks.
+//! - Matrices are [sprs](matrix)'s; [`pattern`] finds the slots of an element's blocks.
 //! - [`cholesky`] factors repeatedly with the same pattern and without allocation.
 //! - [`krylov`] needs fewer factorisations, [`sweeps`] needs none, and [`inverse`] takes whichever costs less.
-//! - [`term`] defines energies of nodes, and [`potential`] adds them up.
+//! - [`term`] defines energies of nodes, [`quadratic`] those with a constant Hessian, and [`potential`] adds them up.
 //! - [`newton`] minimises them, [`chord`] with fewer factorisations.
 //! - [`lbfgsb`] minimises a function of few variables within bounds, `marquardt` energies with approximate second derivatives.
 //! - [`eigen`] finds vibration modes.

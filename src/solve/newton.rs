@@ -62,7 +62,7 @@ impl Default for Newton {
     }
 }
 
-/// Record of a minimisation.
+/// Record of a minimisation: the norms of its gradients.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// Norm of the gradient before each iteration and at the end, N.

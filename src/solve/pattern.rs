@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Unknowns of a body, and the places of each cell's blocks in the system matrix.
+//! Unknowns of a body, and the slots of each cell's blocks in the system matrix.
 
 use super::{BlockSlot, Graph, NodeMatrix, ScalarMatrix, SolveError, SymbolicCholesky};
 use crate::Vec3;

@@ -72,7 +72,7 @@ impl<'a> Potential<'a> {
         }
     }
 
-    /// Applies increments of the free nodes to the guess.
+    /// Writes the displacements at increments of the free nodes from the guess.
     fn apply_increments(&mut self, x: &[Vec3]) {
         let PotentialBuffers {
             displacements,

@@ -23,15 +23,15 @@ use std::collections::VecDeque;
 
 /// A scaled matrix and the buffers of the iteration.
 pub struct Sweeps {
-    /// Node at each place of the order.
+    /// Node at each position of the order.
     order: Vec<u32>,
-    /// First block of L of each place, and the column of each block.
+    /// First block of L of each position, and the column of each block.
     starts: Vec<u32>,
     columns: Vec<u32>,
     /// Slots of the blocks of L and of the diagonal in a [`SparseCholesky`](super::SparseCholesky).
     slots: Vec<BlockSlot>,
     diagonal: Vec<BlockSlot>,
-    /// Blocks of L, and G⁻¹ of each place.
+    /// Blocks of L, and G⁻¹ of each position.
     lower: Vec<Mat3>,
     scales: Vec<Mat3>,
     /// Start of a solution, scaled.

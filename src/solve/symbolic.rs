@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Symbolic part of a sparse Cholesky factorisation: the elimination order, the place of each block in the
+//! Symbolic part of a sparse Cholesky factorisation: the elimination order, the slot of each block in the
 //! permuted matrix, faer's supernodes.
 
 use super::SolveError;
@@ -32,7 +32,7 @@ pub struct SymbolicCholesky {
     pub(super) subtrees: Option<Subtrees>,
 }
 
-/// Place of a block among the values.
+/// Position of a block among the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlockSlot {
     pub(super) start: u32,

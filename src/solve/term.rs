@@ -346,7 +346,7 @@ pub(crate) mod tests {
         fn precondition(&mut self, _: &mut [Vec3]) {}
     }
 
-    /// The terms of a pin are derivatives of its energy, and its balance is the same applied as assembled.
+    /// The gradient and Hessian of a pin are derivatives of its energy, and its balance is the same applied as assembled.
     #[test]
     fn pin_matches_derivatives() {
         let rest: Vec<Vec3> = (0..4).map(|i| Vec3::new(i as f64, 0.0, 0.0)).collect();

@@ -42,20 +42,20 @@ pub(super) fn solve_coupled(
             let intervals = build_intervals(layout, oscillator);
             let system = SplineSystem::new(layout, &intervals, &data, pulls);
             let unknowns = system.minimise();
-            let answers = conditions.iter().filter_map(|c| {
+            let responses = conditions.iter().filter_map(|c| {
                 let at = layout.value_unknown(c.knot)?;
-                let mut answer = vec![0.0; layout.len()];
-                answer[at] = 1.0;
-                system.solve(&mut answer);
-                Some(answer)
+                let mut response = vec![0.0; layout.len()];
+                response[at] = 1.0;
+                system.solve(&mut response);
+                Some(response)
             });
-            let answers = answers.collect();
+            let responses = responses.collect();
             CoupledMode {
                 oscillator,
                 intervals,
                 data,
                 unknowns,
-                answers,
+                responses,
             }
         })
         .collect();
@@ -73,40 +73,40 @@ struct CoupledMode {
     data: KnotData,
     unknowns: Vec<f64>,
     /// Response of the unknowns to a unit force on the value at each condition's knot.
-    answers: Vec<Vec<f64>>,
+    responses: Vec<Vec<f64>>,
 }
 
 /// Conditions on values at knots, and the position of each one's first row among all rows.
 struct ConditionSystem<'a> {
     /// Start, conditions and the knot's value among the unknowns.
-    places: Vec<(usize, &'a KnotConditions, usize)>,
+    entries: Vec<(usize, &'a KnotConditions, usize)>,
     total: usize,
 }
 
 impl<'a> ConditionSystem<'a> {
     fn new(layout: &KnotLayout, conditions: &'a [KnotConditions]) -> Self {
-        let (mut places, mut total) = (Vec::new(), 0);
+        let (mut entries, mut total) = (Vec::new(), 0);
         for c in conditions {
             if let Some(value) = layout.value_unknown(c.knot) {
-                places.push((total, c, value));
+                entries.push((total, c, value));
                 total += c.wanted.len();
             }
         }
-        Self { places, total }
+        Self { entries, total }
     }
 
-    /// Returns the yield of each condition to a unit force on each other one.
+    /// Returns the displacement of each condition by a unit force on each other one.
     fn schur_complement(&self, modes: &[CoupledMode]) -> Mat<f64> {
         let mut schur = Mat::<f64>::zeros(self.total, self.total);
-        for (a, (start, from, _)) in self.places.iter().enumerate() {
-            for (beside, to, value) in &self.places {
+        for (a, (start, from, _)) in self.entries.iter().enumerate() {
+            for (other_start, to, value) in &self.entries {
                 // Sum over modes, as a product of two small matrices.
                 let weighted = Mat::from_fn(from.rows.nrows(), modes.len(), |r, i| {
-                    from.rows[(r, i)] * modes[i].answers[a][*value]
+                    from.rows[(r, i)] * modes[i].responses[a][*value]
                 });
                 let block = product(weighted.as_ref(), to.rows.transpose().to_owned().as_ref());
                 schur
-                    .submatrix_mut(*start, *beside, block.nrows(), block.ncols())
+                    .submatrix_mut(*start, *other_start, block.nrows(), block.ncols())
                     .copy_from(&block);
             }
             for (r, e) in from.compliance.iter().enumerate() {
@@ -116,7 +116,7 @@ impl<'a> ConditionSystem<'a> {
         schur
     }
 
-    /// Returns what conditions miss, scaled.
+    /// Returns the scaled violations of the conditions.
     fn condition_residual(
         &self,
         modes: &[CoupledMode],
@@ -124,7 +124,7 @@ impl<'a> ConditionSystem<'a> {
         scale: &[f64],
     ) -> Mat<f64> {
         let mut right = Mat::zeros(self.total, 1);
-        for (start, c, value) in &self.places {
+        for (start, c, value) in &self.entries {
             for (r, wanted) in c.wanted.iter().enumerate() {
                 let has: f64 = (0..modes.len())
                     .map(|i| c.rows[(r, i)] * modes[i].unknowns[*value])
@@ -140,30 +140,31 @@ impl<'a> ConditionSystem<'a> {
     /// Moves the unknowns of all modes by forces on the conditions.
     fn apply_forces(&self, modes: &mut [CoupledMode], forces: &[f64]) {
         modes.par_iter_mut().enumerate().for_each(|(i, mode)| {
-            for ((start, c, _), answer) in self.places.iter().zip(&mode.answers) {
+            for ((start, c, _), response) in self.entries.iter().zip(&mode.responses) {
                 let push: f64 = (0..c.wanted.len())
                     .map(|r| c.rows[(r, i)] * forces[start + r])
                     .sum();
                 mode.unknowns
                     .iter_mut()
-                    .zip(answer)
+                    .zip(response)
                     .for_each(|(u, a)| *u -= push * a);
             }
         });
     }
 }
 
+/// Moves the unknowns of all modes until the conditions hold.
 fn enforce_conditions(
     layout: &KnotLayout,
     modes: &mut [CoupledMode],
     conditions: &[KnotConditions],
 ) {
-    let held = ConditionSystem::new(layout, conditions);
-    let total = held.total;
+    let system = ConditionSystem::new(layout, conditions);
+    let total = system.total;
     if total == 0 {
         return;
     }
-    let schur = held.schur_complement(modes);
+    let schur = system.schur_complement(modes);
     // Stiff modes yield far less than soft ones. Scaling the diagonal to 1 gives all conditions equal weight.
     let scale: Vec<f64> = (0..total)
         .map(|r| 1.0 / schur[(r, r)].max(f64::MIN_POSITIVE).sqrt())
@@ -176,7 +177,7 @@ fn enforce_conditions(
     let factor = scaled.ldlt(Side::Lower);
     let mut multipliers = vec![0.0; total];
     for _ in 0..=REFINEMENT_ROUNDS {
-        let right = held.condition_residual(modes, &multipliers, &scale);
+        let right = system.condition_residual(modes, &multipliers, &scale);
         let step = match &factor {
             Ok(factor) => factor.solve(&right),
             Err(_) => scaled.partial_piv_lu().solve(&right),
@@ -186,6 +187,6 @@ fn enforce_conditions(
             return;
         }
         multipliers.iter_mut().zip(&step).for_each(|(m, s)| *m += s);
-        held.apply_forces(modes, &step);
+        system.apply_forces(modes, &step);
     }
 }

@@ -105,9 +105,9 @@ impl ElasticSolid {
         }
     }
 
-    /// Returns the same solid with lengths that count `metres` each. Positions stay in that unit, masses are kilograms.
+    /// Returns the same solid with `metres` as its unit of length. Positions stay in that unit, masses are kilograms.
     ///
-    /// Beside a mesh with the same numbers as metres, masses are `metres³` times as large. Energies are `metres` times as large: joules per
+    /// Compared with the same numbers as metres, masses are `metres³` times as large. Energies are `metres` times as large: joules per
     /// square of the unit, so that force over mass is an acceleration in it.
     ///
     /// # Errors

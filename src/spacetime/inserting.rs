@@ -38,17 +38,17 @@ impl Spacetime {
     ) -> Result<usize, SpacetimeError> {
         let (key, times) = self.check_insertion(time, shape)?;
         let size = diagonal(&self.keyframes[0]).max(diagonal(self.body.rest()));
-        let (laid, at) = self.align_new_shape(key, shape, size)?;
+        let (aligned, at) = self.align_new_shape(key, shape, size)?;
         // Index of the same shape among the linearisations.
         let known = self.linearisations.iter().position(|linear| {
             let there = self.space.shape(&linear.centre);
-            let mut pairs = there.iter().zip(&laid);
+            let mut pairs = there.iter().zip(&aligned);
             pairs.all(|(a, b)| (a - b).amax() <= EQUAL_SHAPE_TOLERANCE * size)
         });
         let mut notes = self.notes.clone();
         let (space, linearisations) = match known {
             Some(_) => (self.space.clone(), self.linearisations.clone()),
-            None => self.add_shape(&laid, key, &mut notes, progress)?,
+            None => self.add_shape(&aligned, key, &mut notes, progress)?,
         };
         let mut linearisation_of = self.linearisation_of.clone();
         linearisation_of.insert(key, known.unwrap_or(linearisations.len() - 1));
@@ -63,7 +63,7 @@ impl Spacetime {
         // The space may have changed: coordinates of every keyframe as reached, and of the new one.
         let reached = self.coordinates.iter().map(|c| self.space.shape(c));
         let mut coordinates: Vec<Vec<f64>> = reached.map(|x| space.coordinates(&x)).collect();
-        coordinates.insert(key, space.coordinates(&laid));
+        coordinates.insert(key, space.coordinates(&aligned));
         let mut next = Self {
             shown: Arc::new(FrameWriter::new(&space)),
             body: self.body.clone(),
@@ -123,13 +123,13 @@ impl Spacetime {
     /// Returns the space and the linearisations with one more shape. In a widened space all are computed anew.
     fn add_shape(
         &self,
-        laid: &[Vec3],
+        aligned: &[Vec3],
         key: usize,
         notes: &mut Vec<String>,
         progress: &dyn Progress,
     ) -> Result<(Arc<ShapeSpace>, Arc<Vec<Linearisation>>), SpacetimeError> {
         let new = NamedShape {
-            positions: laid.to_vec(),
+            positions: aligned.to_vec(),
             name: format!("keyframe {key}"),
         };
         let linears = self.linearisations.iter().enumerate();
@@ -160,7 +160,7 @@ impl Spacetime {
         shape: &[Vec3],
         size: f64,
     ) -> Result<(Vec<Vec3>, Option<RigidPlacement>), SpacetimeError> {
-        let (mut laid, at) = self.align_shape(shape);
+        let (mut aligned, at) = self.align_shape(shape);
         for vertex in 0..shape.len() {
             if self.space.free.binary_search(&(vertex as u32)).is_err() {
                 let distance = (shape[vertex] - self.keyframes[0][vertex]).norm();
@@ -171,10 +171,10 @@ impl Spacetime {
                         distance,
                     });
                 }
-                laid[vertex] = self.keyframes[0][vertex];
+                aligned[vertex] = self.keyframes[0][vertex];
             }
         }
-        Ok((laid, at))
+        Ok((aligned, at))
     }
 
     /// Returns the space widened by a shape and its modes; `None` where it is the full space.
@@ -201,7 +201,7 @@ impl Spacetime {
             from: 0.0,
             to: 0.7,
         };
-        let mut told = Vec::new();
+        let mut own_notes = Vec::new();
         let shape = std::slice::from_ref(new);
         let body = self.body.as_ref();
         all.extend(space_columns(
@@ -209,11 +209,11 @@ impl Spacetime {
             shape,
             &space.free,
             self.modes,
-            &mut told,
+            &mut own_notes,
             &part,
         )?);
-        told.retain(|note| !notes.contains(note));
-        notes.append(&mut told);
+        own_notes.retain(|note| !notes.contains(note));
+        notes.append(&mut own_notes);
         report_progress(progress, 0.7, "Reduced space")?;
         let (reference, free) = (space.reference.clone(), space.free.clone());
         ShapeSpace::new(reference, free, self.body.masses(), &all, false)

@@ -42,7 +42,7 @@ pub struct Knot {
     pub joint: KnotJoint,
 }
 
-/// Numbers of a knot's unknowns.
+/// Indices of a knot's unknowns; `None` for quantities that are given or do not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct KnotUnknowns {
     pub value: Option<usize>,
@@ -69,9 +69,9 @@ pub struct KnotLayout {
 pub struct KnotData {
     /// Value at each knot.
     pub values: Vec<f64>,
-    /// Slopes before each knot; at the first knot the one behind it, unless the spline is cyclic.
+    /// Slope before each knot; at the first knot the one behind it, unless the spline is cyclic.
     pub incoming: Vec<f64>,
-    /// Slopes behind each knot; at the last knot the one before it, unless the spline is cyclic.
+    /// Slope behind each knot; at the last knot the one before it, unless the spline is cyclic.
     pub outgoing: Vec<f64>,
 }
 

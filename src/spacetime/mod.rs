@@ -2,6 +2,20 @@
 //! Spacetime control: motions through keyframes with the least acting force. [hildebrandt2012, §4]
 //!
 //! [`WigglySpline`] interpolates numbers, [`Spacetime`] shapes of any [`Deformable`]. [`Composite`] joins such motions.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `spline`, `interval`, `functions` | wiggly splines, one interval as a finite element, its entire functions |
+//! | `knots`, `system`, `coupled` | unknowns at the knots, the banded system of one mode, conditions that couple modes |
+//! | `deformable` | bodies that can be moved: energies, derivatives, masses |
+//! | `options`, `range`, `error` | settings, valid ranges, errors |
+//! | `prepare`, `space`, `linear` | the preprocess: aligned keyframes, the reduced space, linearisations |
+//! | `ghosts`, `passing`, `blend` | additional shapes to linearise around, times at which they are passed, blending over time |
+//! | `rigid`, `turning` | the rigid motion that is factored out, angular velocity from rotation vectors |
+//! | `motion`, `solving`, `solved` | a motion and its changes, the solution of its splines, the result |
+//! | `partial`, `inserting`, `modelling` | positions of some vertices, insertion of keyframes, new shapes by dragging |
+//! | `positions`, `show`, `beside` | vertices at any times, in f32 for many frames; comparison with cubic splines |
+//! | `composite` | motions in sequence |
 
 mod beside;
 mod blend;

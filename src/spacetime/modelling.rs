@@ -57,7 +57,7 @@ impl Spacetime {
         let Some(rows) = rows.first() else {
             return Ok(shape.to_vec());
         };
-        let laid = own.map_or_else(|| shape.to_vec(), |(at, pivot)| at.align(shape, pivot));
+        let aligned = own.map_or_else(|| shape.to_vec(), |(at, pivot)| at.align(shape, pivot));
         // Where keyframes are their own rests, so is the start: energy measures the change.
         let body = match self.rests {
             RestShape::Body => self.body.clone(),
@@ -65,7 +65,7 @@ impl Spacetime {
                 let crumpled = || SpacetimeError::Crumpled {
                     what: "the shape to model".to_owned(),
                 };
-                self.body.with_rest_shape(&laid).ok_or_else(crumpled)?
+                self.body.with_rest_shape(&aligned).ok_or_else(crumpled)?
             }
         };
         let drag = DragEnergy {
@@ -75,7 +75,7 @@ impl Spacetime {
             rows,
             soft: weight.is_some(),
         };
-        let mut q = self.space.coordinates(&laid);
+        let mut q = self.space.coordinates(&aligned);
         if !drag.soft {
             drag.project_onto_conditions(&mut q);
         }
@@ -157,7 +157,7 @@ impl DragEnergy<'_> {
         }
     }
 
-    /// Lowers the energy by Newton's steps in the coordinates that exact conditions leave free.
+    /// Lowers the energy by Newton steps in the coordinates that exact conditions leave free.
     fn descend(&self, q: &mut Vec<f64>, progress: &dyn Progress) -> Result<(), SpacetimeError> {
         // The orthogonal complement of an orthonormal set.
         let rows = &self.rows.rows;

@@ -217,10 +217,10 @@ impl Spacetime {
         self.check_key(key)?;
         check_shape(shape, self.node_count(), || format!("keyframe {key}"))?;
         // Aligned with the reference of the preprocess: the first keyframe moves like the others.
-        let (laid, at) = self.align_shape(shape);
-        let coordinates = self.space.coordinates(&laid);
+        let (aligned, at) = self.align_shape(shape);
+        let coordinates = self.space.coordinates(&aligned);
         let reached = self.space.shape(&coordinates);
-        let misses = reached.iter().zip(&laid).map(|(a, b)| (a - b).norm());
+        let misses = reached.iter().zip(&aligned).map(|(a, b)| (a - b).norm());
         let miss = misses.fold(0.0, f64::max);
         let keys = self.keyframe_ends(key);
         let old = (
@@ -248,7 +248,7 @@ impl Spacetime {
         Ok(miss)
     }
 
-    /// Returns a shape as it lies in the space: aligned with its reference, where rigid motion is factored out, with its place.
+    /// Returns a shape aligned with the reference of the space, and its placement, where rigid motion is factored out.
     pub(super) fn align_shape(&self, shape: &[Vec3]) -> (Vec<Vec3>, Option<RigidPlacement>) {
         if self.places.is_none() {
             return (shape.to_vec(), None);

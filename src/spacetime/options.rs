@@ -30,10 +30,10 @@ pub enum Ghosts {
     Given(Vec<(f64, Vec<Vec3>)>),
 }
 
-/// Whether the best rigid motion is factored out before modes are computed.
+/// Treatment of the best rigid motion: factored out before modes are computed, or kept.
 ///
-/// If it is, rotations do not stretch the body. The centre's motion is then a minimiser. The rotation is one about a single axis, and
-/// otherwise a smooth curve through the keyframes' rotations. Centrifugal and Coriolis forces on the deformation are neglected.
+/// Factored out, rotations do not stretch the body, and the centre's motion is a minimiser. The rotation is a minimiser about a single
+/// axis, and otherwise a smooth curve through the keyframes' rotations. Centrifugal and Coriolis forces on the deformation are neglected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RigidMotion {
     /// Factored out where no vertex is fixed.

@@ -16,12 +16,12 @@ const SAMPLES_PER_INTERVAL: usize = 64;
 /// Ratio of a ghost's weight to a mode's resistance.
 const GHOST_WEIGHT_RATIO: f64 = 10.0;
 
-/// Returns the weight of a ghost for a mode; `room` is the mean time to its neighbours, s.
-pub(super) fn ghost_weight(mode: &Oscillator, room: f64) -> f64 {
+/// Returns the weight of a ghost for a mode; `gap` is the mean time to its neighbours, s.
+pub(super) fn ghost_weight(mode: &Oscillator, gap: f64) -> f64 {
     // A beam's stiffness against one displacement, times the cost of reaching an amplitude against damping.
     GHOST_WEIGHT_RATIO
-        * (12.0 / (room * room) + mode.stiffness.abs())
-        * (1.0 / room + 2.0 * mode.damping.abs())
+        * (12.0 / (gap * gap) + mode.stiffness.abs())
+        * (1.0 / gap + 2.0 * mode.damping.abs())
 }
 
 /// Returns the times at which ghosts are passed: given ones, or those at which plain splines have covered the ghost's share of the way.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Vertices of a motion at any times.
+//! Positions of a motion's vertices at any times.
 
 use super::motion::Spacetime;
 use super::rigid::RigidPlacement;

@@ -17,11 +17,13 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Tolerances, as shares of the size: for equal shapes, and for fixed vertices.
+/// Largest distance between vertices of equal shapes, as a share of the size.
 pub(super) const EQUAL_SHAPE_TOLERANCE: f64 = 1e-9;
+/// Largest distance by which a keyframe may move a fixed vertex, as a share of the size.
 pub(super) const FIXED_VERTEX_TOLERANCE: f64 = 1e-5;
-/// Tolerance of modes, and the looser one where they do not converge.
+/// Tolerance of modes.
 const MODE_TOLERANCE: f64 = 1e-6;
+/// Looser tolerance of modes, where they do not converge to [`MODE_TOLERANCE`].
 const ROUGH_MODE_TOLERANCE: f64 = 1e-2;
 /// Maximum number of parts without a fixed vertex: each adds six motions of its own to every keyframe.
 const MAX_FREE_PARTS: usize = 8;
@@ -32,7 +34,7 @@ pub(super) struct NamedShape {
     pub name: String,
 }
 
-/// A ghost: its interval, its place in it and its linearisation.
+/// A ghost: its interval, its share of it and its linearisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ghost {
     pub interval: usize,
@@ -50,14 +52,14 @@ pub(super) struct PreprocessResult {
     /// Index of each keyframe's linearisation.
     pub linearisation_of: Vec<usize>,
     pub ghosts: Vec<Ghost>,
-    /// Places of the keyframes, if rigid motion is factored out.
+    /// Placements of the keyframes, if rigid motion is factored out.
     pub places: Option<Vec<RigidPlacement>>,
     /// Coordinates of the keyframes.
     pub coordinates: Vec<Vec<f64>>,
     pub notes: Vec<String>,
 }
 
-/// Checks the keyframes against the body and each other, and returns the size.
+/// Checks the keyframes against the body and each other, and returns their size, the unit of tolerances.
 pub(super) fn check_keyframes(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
@@ -134,7 +136,7 @@ pub(super) fn check_times(times: &[f64], keys: usize) -> Result<(), SpacetimeErr
     Ok(())
 }
 
-/// Keyframes, and how they are aligned.
+/// Keyframes with the rigid placements that align them.
 struct AlignedKeyframes<'a> {
     keyframes: &'a [Vec<Vec3>],
     masses: &'a [f64],
@@ -144,26 +146,26 @@ struct AlignedKeyframes<'a> {
     removed: bool,
 }
 
-/// A ghost to place: the interval, the share of it, the aligned shape.
+/// A ghost to insert: the interval, the share of it, the aligned shape.
 type GhostShape = (usize, f64, Vec<Vec3>);
 
 impl AlignedKeyframes<'_> {
     /// Returns a shape in the frame of the space, with fixed vertices at their places.
     fn align_shape(&self, x: &[Vec3], at: &RigidPlacement) -> Vec<Vec3> {
-        let mut laid = match self.removed {
+        let mut aligned = match self.removed {
             true => at.align(x, self.places[0].centre),
             false => x.to_vec(),
         };
         for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
-            laid[v] = self.keyframes[0][v];
+            aligned[v] = self.keyframes[0][v];
         }
-        laid
+        aligned
     }
 
     /// Returns the distinct shapes among aligned keyframes, and the index of each keyframe's.
-    fn distinct_shapes(laid: &[Vec<Vec3>], size: f64) -> (Vec<NamedShape>, Vec<usize>) {
+    fn distinct_shapes(aligned: &[Vec<Vec3>], size: f64) -> (Vec<NamedShape>, Vec<usize>) {
         let (mut shapes, mut of): (Vec<NamedShape>, _) = (Vec::new(), Vec::new());
-        for (key, positions) in laid.iter().enumerate() {
+        for (key, positions) in aligned.iter().enumerate() {
             let same = |s: &NamedShape| {
                 let mut pairs = s.positions.iter().zip(positions);
                 pairs.all(|(a, b)| (a - b).amax() <= EQUAL_SHAPE_TOLERANCE * size)
@@ -235,9 +237,9 @@ impl AlignedKeyframes<'_> {
 
 /// Appends ghosts to the shapes, and returns them in the order of their times.
 fn append_ghosts(given: Vec<GhostShape>, timed: bool, shapes: &mut Vec<NamedShape>) -> Vec<Ghost> {
-    let mut placed = Vec::new();
+    let mut ghosts = Vec::new();
     for (number, (interval, share, positions)) in given.into_iter().enumerate() {
-        placed.push(Ghost {
+        ghosts.push(Ghost {
             timed,
             interval,
             share,
@@ -246,12 +248,12 @@ fn append_ghosts(given: Vec<GhostShape>, timed: bool, shapes: &mut Vec<NamedShap
         let name = format!("ghost {number}");
         shapes.push(NamedShape { positions, name });
     }
-    placed.sort_by(|a, b| {
+    ghosts.sort_by(|a, b| {
         (a.interval, a.share)
             .partial_cmp(&(b.interval, b.share))
             .unwrap_or(std::cmp::Ordering::Equal)
     });
-    placed
+    ghosts
 }
 
 /// Linearises a body at each shape.
@@ -275,6 +277,7 @@ fn linearise_shapes(
     shapes.par_iter().map(linearise).collect()
 }
 
+/// Runs the preprocess: aligns the keyframes, spans the reduced space and linearises the body.
 pub(super) fn prepare(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
@@ -305,11 +308,11 @@ pub(super) fn prepare(
         removed,
     };
     let pairs = keyframes.iter().zip(&keys.places);
-    let laid: Vec<Vec<Vec3>> = pairs.map(|(x, at)| keys.align_shape(x, at)).collect();
-    let (mut shapes, linearisation_of) = AlignedKeyframes::distinct_shapes(&laid, size);
+    let aligned: Vec<Vec<Vec3>> = pairs.map(|(x, at)| keys.align_shape(x, at)).collect();
+    let (mut shapes, linearisation_of) = AlignedKeyframes::distinct_shapes(&aligned, size);
     let given = match &options.ghosts {
         Ghosts::None => Vec::new(),
-        Ghosts::Auto => ghosts::build_ghosts(body, &laid, &free, &mut notes),
+        Ghosts::Auto => ghosts::build_ghosts(body, &aligned, &free, &mut notes),
         Ghosts::Given(list) => keys.align_given_ghosts(list, times)?,
     };
     let timed = matches!(options.ghosts, Ghosts::Given(_));
@@ -326,11 +329,11 @@ pub(super) fn prepare(
         columns.extend(keys.velocity_columns(settings, &free));
     }
     report_progress(progress, 0.7, "Reduced space")?;
-    let space = ShapeSpace::new(laid[0].clone(), free, masses, &columns, whole);
+    let space = ShapeSpace::new(aligned[0].clone(), free, masses, &columns, whole);
     let space = space.ok_or(SpacetimeError::NoSpace)?;
     let linearisations = linearise_shapes(body, &space, &shapes, options.rests, progress)?;
     Ok(PreprocessResult {
-        coordinates: laid.iter().map(|x| space.coordinates(x)).collect(),
+        coordinates: aligned.iter().map(|x| space.coordinates(x)).collect(),
         linearisations,
         linearisation_of,
         ghosts,
@@ -340,6 +343,7 @@ pub(super) fn prepare(
     })
 }
 
+/// Returns the components of a field at the free vertices.
 fn flatten_free(free: &[u32], of: impl Fn(usize) -> Vec3) -> Vec<f64> {
     let rows = free.iter().flat_map(|&v| {
         let x = of(v as usize);

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// turns the best fit by no more than that.
 const COVARIANCE_REGULARISATION: f64 = 1e-14;
 
-/// Place of a shape: `x = turn (y − pivot) + centre`, with y the aligned shape.
+/// Rigid placement of a shape: `x = turn (y − pivot) + centre`, with y the aligned shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RigidPlacement {
     pub turn: Mat3,
@@ -32,7 +32,7 @@ pub(super) struct RigidPlacement {
 }
 
 impl RigidPlacement {
-    /// Returns a shape as it lies aligned with the reference, turned and moved about `pivot`, the reference's centre.
+    /// Returns a shape aligned with the reference: turned and moved about `pivot`, the reference's centre.
     pub fn align(&self, x: &[Vec3], pivot: Vec3) -> Vec<Vec3> {
         let back = self.turn.transpose();
         x.iter().map(|x| pivot + back * (x - self.centre)).collect()
@@ -74,7 +74,7 @@ pub(super) struct VelocitySplit {
     pub rest: Vec<Vec3>,
 }
 
-/// Splits the velocities of a shape at a place.
+/// Splits the velocities of a shape at a placement.
 pub(super) fn split_velocities(
     x: &[Vec3],
     velocities: &[Vec3],
@@ -115,7 +115,7 @@ pub(super) struct RigidPath {
 }
 
 impl RigidPath {
-    /// Interpolates places at the knots of a layout with all values given, for a shape with masses. Slopes are [`VelocitySplit`] velocities
+    /// Interpolates placements at the knots of a layout with all values given, for a shape with masses. Slopes are [`VelocitySplit`] velocities
     /// before and behind each knot; damping is δ, gravity an acceleration.
     pub fn new(
         layout: Arc<KnotLayout>,
@@ -193,7 +193,7 @@ impl RigidPath {
         })
     }
 
-    /// Returns the place at a time.
+    /// Returns the placement at a time.
     pub fn placement_at(&self, time: f64) -> RigidPlacement {
         let layout = self.path.layout();
         let (k, share) = layout.locate(time);
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    /// The path passes through its places, and its rate of rotation is continuous there.
+    /// The path passes through its placements, and its rate of rotation is continuous there.
     #[test]
     fn path_meets_its_places() {
         let (x, masses) = point_cloud();
@@ -432,7 +432,7 @@ mod tests {
         assert!((best_placement(&line, &moved, &masses).turn - turn).norm() < 1e-9);
     }
 
-    /// The rate of the rotation vector gives the angular velocity it was made for.
+    /// The rate of the rotation vector gives back the angular velocity that it was computed from.
     #[test]
     fn vector_rate_matches_angular_velocity() {
         let omega = Vec3::new(0.7, -0.4, 0.9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Vertices from coordinates in f32: one product for many frames.
+//! Computation of vertices from coordinates in f32: one product for many frames.
 
 use super::rigid::RigidPlacement;
 use super::space::ShapeSpace;

@@ -46,6 +46,7 @@ impl Spacetime {
         self.times.iter().enumerate().map(knot).collect()
     }
 
+    /// Solves the splines of all linearisations.
     pub(super) fn solve(&self) -> Result<MotionSolution, SpacetimeError> {
         let rigid = self.build_rigid_path();
         let ghost_times = match self.ghosts.is_empty() {
@@ -57,7 +58,7 @@ impl Spacetime {
         let rows =
             PartialKeyframe::all_conditions(&self.partials, &self.space, self.body.masses(), &back);
         let misses = rows.iter().flat_map(|r| r.misses.iter().copied()).collect();
-        let told = self.collect_conditions(&ghost_times, rows);
+        let prescribed = self.collect_conditions(&ghost_times, rows);
         let pushed = match &rigid {
             // A uniform acceleration moves only the centre.
             Some(_) => vec![0.0; self.dimension()],
@@ -68,8 +69,11 @@ impl Spacetime {
         stations.iter().for_each(|s| used[s.linearisation] = true);
         let linearisations = self.linearisations.iter().zip(used);
         let splines = linearisations.map(|(linear, used)| match used {
-            true => self.solve_around(linear, &told, &pushed),
-            false => Ok(WigglySpline::from_modes(told.layout.clone(), Vec::new())),
+            true => self.solve_around(linear, &prescribed, &pushed),
+            false => Ok(WigglySpline::from_modes(
+                prescribed.layout.clone(),
+                Vec::new(),
+            )),
         });
         Ok(MotionSolution {
             splines: splines.collect::<Result<_, _>>()?,
@@ -124,28 +128,28 @@ impl Spacetime {
             }
         }
         conditions.retain(|(at, _)| !knots[*at].valued);
-        let mut drawn = Vec::new();
+        let mut attractions = Vec::new();
         for (knot, key) in key_of.iter().enumerate() {
             // A cycle's last keyframe is its first: it attracts once.
             let again = self.cyclic && *key == Some(keys - 1);
             if let (Some(key), false, false) = (*key, knots[knot].valued, again)
                 && let Some(weight) = self.weights[key]
             {
-                let (draw, to) = (
+                let (strength, to) = (
                     AttractionStrength::Given(weight),
                     self.coordinates[key].clone(),
                 );
-                drawn.push(ShapeAttraction { knot, draw, to });
+                attractions.push(ShapeAttraction { knot, strength, to });
             }
         }
         for (ghost, &time) in self.ghosts.iter().zip(ghost_times) {
             let knot = knots.partition_point(|k| k.time < time);
             let around = (knot > 0 && knot + 1 < knots.len()).then(|| [knot - 1, knot + 1]);
             if let (Some([before, behind]), false) = (around, knots[knot].valued) {
-                let draw =
+                let strength =
                     AttractionStrength::Ghost(0.5 * (knots[behind].time - knots[before].time));
                 let to = self.linearisations[ghost.linearisation].centre.clone();
-                drawn.push(ShapeAttraction { knot, draw, to });
+                attractions.push(ShapeAttraction { knot, strength, to });
             }
         }
         let layout = Arc::new(KnotLayout::new(knots, self.cyclic));
@@ -155,7 +159,7 @@ impl Spacetime {
             layout,
             key_of,
             places,
-            drawn,
+            attractions,
             conditions,
         }
     }
@@ -164,25 +168,26 @@ impl Spacetime {
     fn solve_around(
         &self,
         linear: &Linearisation,
-        told: &SplineConditions,
+        prescribed: &SplineConditions,
         pushed: &[f64],
     ) -> Result<WigglySpline, SpacetimeError> {
         let s = &self.settings;
         let oscillators = linear.oscillators(s.stiffness, s.damping, pushed);
-        check_range(&oscillators, told.longest)?;
-        let layout = &told.layout;
+        check_range(&oscillators, prescribed.longest)?;
+        let layout = &prescribed.layout;
         let knots = layout.knots().len();
         let values = convert_to_modes(linear, knots, |knot, i| {
-            let place = told.places[knot].as_ref();
+            let place = prescribed.places[knot].as_ref();
             place.map_or(0.0, |c| c[i] - linear.centre[i])
         });
         let slope = |of: &[Vec<f64>]| {
             convert_to_modes(linear, knots, |knot, i| {
-                told.key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
+                prescribed.key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
             })
         };
         let [before, behind] = self.slopes.sides.each_ref().map(|of| slope(of));
-        let mut size = values.norm_max() + before.norm_max().max(behind.norm_max()) * told.longest;
+        let mut size =
+            values.norm_max() + before.norm_max().max(behind.norm_max()) * prescribed.longest;
         let row = |of: &Mat<f64>, mode: usize| (0..knots).map(|k| of[(mode, k)]).collect();
         let given: Vec<KnotData> = (0..self.dimension())
             .map(|mode| KnotData {
@@ -191,33 +196,38 @@ impl Spacetime {
                 outgoing: row(&behind, mode),
             })
             .collect();
-        let spline = if told.drawn.is_empty() && told.conditions.is_empty() {
+        let spline = if prescribed.attractions.is_empty() && prescribed.conditions.is_empty() {
             WigglySpline::new(layout.clone(), oscillators, given)
         } else {
-            let wanted = convert_to_modes(linear, told.drawn.len(), |i, k| {
-                told.drawn[i].to[k] - linear.centre[k]
+            let wanted = convert_to_modes(linear, prescribed.attractions.len(), |i, k| {
+                prescribed.attractions[i].to[k] - linear.centre[k]
             });
             size = size.max(wanted.norm_max());
             let pulls = |mode: usize| {
-                let pull = |(i, drawn): (usize, &ShapeAttraction)| ValueAttraction {
-                    knot: drawn.knot,
-                    weight: match drawn.draw {
+                let pull = |(i, attraction): (usize, &ShapeAttraction)| ValueAttraction {
+                    knot: attraction.knot,
+                    weight: match attraction.strength {
                         AttractionStrength::Given(weight) => weight,
-                        AttractionStrength::Ghost(room) => {
-                            passing::ghost_weight(&oscillators[mode], room)
+                        AttractionStrength::Ghost(gap) => {
+                            passing::ghost_weight(&oscillators[mode], gap)
                         }
                     },
                     wanted: wanted[(mode, i)],
                 };
-                told.drawn.iter().enumerate().map(pull).collect()
+                prescribed
+                    .attractions
+                    .iter()
+                    .enumerate()
+                    .map(pull)
+                    .collect()
             };
             let pulls: Vec<Vec<ValueAttraction>> = (0..self.dimension()).map(pulls).collect();
-            let conditions = told.conditions.iter();
-            let held: Vec<coupled::KnotConditions> = conditions
+            let conditions = prescribed.conditions.iter();
+            let of_modes: Vec<coupled::KnotConditions> = conditions
                 .map(|(knot, rows)| rows.to_mode_conditions(*knot, linear))
                 .collect();
             // Keyframes of one moving shape have no size of their own: the size may come from partial conditions.
-            for conditions in &held {
+            for conditions in &of_modes {
                 for (i, wanted) in conditions.wanted.iter().enumerate() {
                     let reach = conditions.rows.row(i).norm_l2();
                     if reach > 0.0 {
@@ -225,12 +235,15 @@ impl Spacetime {
                     }
                 }
             }
-            let modes = coupled::solve_coupled(layout, &oscillators, given, &pulls, &held);
+            let modes = coupled::solve_coupled(layout, &oscillators, given, &pulls, &of_modes);
             WigglySpline::from_modes(layout.clone(), modes)
         };
-        match find_runaway(&spline, told.longest, size) {
+        match find_runaway(&spline, prescribed.longest, size) {
             Some((knot, times)) => Err(SpacetimeError::Runaway {
-                keyframe: (0..=knot).rev().find_map(|k| told.key_of[k]).unwrap_or(0),
+                keyframe: (0..=knot)
+                    .rev()
+                    .find_map(|k| prescribed.key_of[k])
+                    .unwrap_or(0),
                 times,
             }),
             None => Ok(spline),
@@ -308,8 +321,8 @@ struct SplineConditions {
     key_of: Vec<Option<usize>>,
     /// Prescribed coordinates at each knot, or those of a soft keyframe.
     places: Vec<Option<Vec<f64>>>,
-    /// Soft keyframes and ghosts.
-    drawn: Vec<ShapeAttraction>,
+    /// Attractions of soft keyframes and ghosts.
+    attractions: Vec<ShapeAttraction>,
     /// Partial keyframes that do not determine all coordinates, by knot.
     conditions: Vec<(usize, PartialConditions)>,
 }
@@ -317,7 +330,7 @@ struct SplineConditions {
 /// An attraction at a knot towards coordinates.
 struct ShapeAttraction {
     knot: usize,
-    draw: AttractionStrength,
+    strength: AttractionStrength,
     to: Vec<f64>,
 }
 
@@ -327,17 +340,18 @@ enum AttractionStrength {
     Ghost(f64),
 }
 
-/// Finds values and slopes so large that the keyframes are lost in rounding: with damping, a free start grows exponentially. `told` is the largest
-/// value of a mode that keyframes (whole, soft or partial) and prescribed velocities imply. Returns the knot and the ratio to `told`.
-fn find_runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64)> {
+/// Finds values and slopes so large that the keyframes are lost in rounding: with damping, a free start grows exponentially. `implied` is
+/// the largest value of a mode that keyframes (whole, soft or partial) and prescribed velocities imply. Returns the knot and the ratio to
+/// `implied`.
+fn find_runaway(spline: &WigglySpline, longest: f64, implied: f64) -> Option<(usize, f64)> {
     /// Ratio to the implied size that counts as absurd.
     const MAX_GROWTH_RATIO: f64 = 1e12;
     let second = longest * longest;
-    let (mut told, mut most, mut at) = (told, 0.0f64, 0);
+    let (mut implied, mut most, mut at) = (implied, 0.0f64, 0);
     for mode in 0..spline.len() {
         let (data, o) = (spline.knot_data(mode), spline.oscillator(mode));
         // The mode's rest position, or its fall.
-        told = told.max(o.gravity.abs() * second / (o.stiffness.abs() * second).max(1.0));
+        implied = implied.max(o.gravity.abs() * second / (o.stiffness.abs() * second).max(1.0));
         for knot in 0..data.values.len() {
             let slope = data.incoming[knot].abs() + data.outgoing[knot].abs();
             let size = data.values[knot].abs() + slope * longest;
@@ -346,7 +360,7 @@ fn find_runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize
             }
         }
     }
-    (told > 0.0 && most > MAX_GROWTH_RATIO * told).then(|| (at, most / told))
+    (implied > 0.0 && most > MAX_GROWTH_RATIO * implied).then(|| (at, most / implied))
 }
 
 /// Converts vectors from coordinates to modes, one column per knot.
@@ -360,7 +374,7 @@ fn convert_to_modes(
 }
 
 impl PartialConditions {
-    /// Converts to conditions on the modes around a linearisation.
+    /// Converts conditions on coordinates to conditions on the modes around a linearisation.
     fn to_mode_conditions(&self, knot: usize, linear: &Linearisation) -> coupled::KnotConditions {
         let here = matrix_times(&self.rows, &linear.centre);
         coupled::KnotConditions {

@@ -36,7 +36,7 @@ pub(super) struct ModeSpline {
 }
 
 impl ModeSpline {
-    /// Builds a mode from data known at all knots.
+    /// Builds a mode's spline from data known at all knots.
     pub fn from_knot_data(
         oscillator: Oscillator,
         intervals: Vec<Interval>,

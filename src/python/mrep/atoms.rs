@@ -58,7 +58,7 @@ pub(super) fn read_slab(
 /// Default number of spokes around a tube.
 const DEFAULT_SPOKES: usize = 8;
 
-/// Reads a tube from the arguments of a call: hubs, radii, frames and angles of its atoms, and what may be left out.
+/// Reads a tube from the arguments of a call: hubs, radii, frames and angles of its atoms, and optional arguments.
 pub(super) fn read_tube<'py>(
     arguments: &Bound<'py, PyTuple>,
     keywords: Option<&Bound<'py, PyDict>>,

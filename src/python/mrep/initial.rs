@@ -28,7 +28,7 @@ pub(super) fn along_bones(
     })
 }
 
-/// Returns how much each vertex counts in a fit to the skin of named bones.
+/// Returns the weight of each vertex in a fit to the skin of named bones.
 pub(super) fn chain_weights<'py>(
     skeleton: &PySkeleton,
     skin_weights: &Bound<'py, PyAny>,

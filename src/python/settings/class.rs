@@ -25,14 +25,14 @@ pub(in crate::python) trait Settings: Sized {
     /// Returns the values, in order, as keywords take them.
     fn values(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>>;
 
-    /// Tells which values, in order, are not the default ones.
+    /// Returns for each value, in order, whether it differs from the default.
     fn changes(&self) -> Vec<bool>;
 
     /// Sets a value by name; returns whether there is such a setting.
     fn set_named(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool>;
 }
 
-/// Returns settings with those replaced that keywords name.
+/// Returns settings with the values of keywords in place of their own.
 pub(in crate::python) fn replaced<S: Settings>(
     function: &str,
     mut settings: S,

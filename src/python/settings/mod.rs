@@ -113,7 +113,7 @@ impl Settings for SimulationSettings {
     }
 }
 
-/// Returns settings (default: the usual ones) with those replaced that keywords name, checked.
+/// Returns checked settings (default: the usual ones) with the values of keywords in place of their own.
 pub(super) fn replace_settings(
     function: &str,
     settings: Option<&Py<PySimulationSettings>>,

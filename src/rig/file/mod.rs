@@ -31,10 +31,10 @@
 //! Missing guide parameters have their defaults (`barycentric` the centroid). Missing sample parameters are
 //! those of the template and the guide. Unknown keys are refused by file, line and name.
 //!
-//! In addition to a strength, or instead of it, a table may hold `yields`: the largest displacement of a body's skin,
-//! metres, negative for a reversed field. A file written for a body holds both. Read for a body, yields are converted
-//! to strengths for this body; where that fails, the strength in the file is kept. Read without a body, strengths
-//! count. A sample with neither takes the template's.
+//! In addition to a strength, or instead of it, a table may hold `yields`: the peak displacement of a body's skin
+//! ([`Rig::peak_displacements`]), metres, negative for a reversed field. A file written for a body holds both. Read
+//! for a body, yields are converted to strengths for this body; where that fails, the strength in the file is kept.
+//! Read without a body, strengths count. A sample with neither takes the template's.
 
 mod table;
 
@@ -55,8 +55,8 @@ const MAX_FILE_BYTES: u64 = 1 << 26;
 /// Relative difference up to which strengths count as those that were written.
 const STRENGTH_TOLERANCE: f64 = 1e-9;
 
-/// Writes rigs atomically: on failure the old file stays. With a body, it adds the peak displacements of its flesh, if they can
-/// be computed.
+/// Writes rigs atomically: on failure the old file stays. With a body, it adds the peak displacements of its flesh, if
+/// they can be computed.
 ///
 /// # Errors
 /// [`RigError::Disk`]; cancellation by the progress.
@@ -74,7 +74,7 @@ pub fn save(
     })
 }
 
-/// Reads rigs; with a body, sets the strengths at which its flesh yields as in the file.
+/// Reads rigs; with a body, sets the strengths at which its flesh has the peak displacements in the file.
 ///
 /// # Errors
 /// [`RigError::Disk`]; [`RigError::File`] naming line and key; cancellation by the progress.
@@ -126,7 +126,7 @@ fn to_text(rigs: &[Rig], body: YieldContext) -> Result<String, RigError> {
         let yields =
             |rig: &Rig| match body.map(|(body, progress)| rig.peak_displacements(body, progress)) {
                 Some(Err(RigError::Cancelled(stop))) => Err(RigError::from(stop)),
-                asked => Ok(asked.and_then(Result::ok)),
+                computed => Ok(computed.and_then(Result::ok)),
             };
         let own = rig.without_samples().as_ref().map_or(Ok(None), yields)?;
         let _ = write_rig(&mut text, rig, own, yields(rig)?);
@@ -241,7 +241,7 @@ fn read_rig(table: &RigFileTable, body: YieldContext) -> Result<Rig, RigError> {
         Err(error) if tables.is_empty() || matches!(error, RigError::Cancelled(_)) => {
             return Err(error);
         }
-        // No sample uses the template's own state.
+        // If no sample uses the template's own state, that one may have neither.
         Err(_) => plain,
     };
     let samples = tables.iter().map(|t| read_sample(t, &plain, of_template));

@@ -19,9 +19,11 @@ pub type NamedValues = BTreeMap<String, f64>;
 const MIN_RADIUS: f64 = 1.0 / 200.0;
 /// Smallest lower bound of radii that options may set, as a part of the body's size.
 const MIN_RADIUS_BOUND: f64 = 1e-5;
-/// Typical changes of lengths (as a part of the body's size), of angles (radians), and of `along`.
+/// Typical change of lengths, as a part of the body's size.
 const TYPICAL_LENGTH: f64 = 0.05;
+/// Typical change of angles, radians.
 const TYPICAL_ANGLE: f64 = 0.5;
+/// Typical change of `along`, a share of the bone.
 const TYPICAL_SHARE: f64 = 0.2;
 /// Default bound of the strength, in E/size.
 const MAX_STRENGTH: f64 = 1e4;
@@ -243,17 +245,17 @@ impl ResolvedOptions {
         bounds
     }
 
-    /// Narrows bounds to the change of one update while the mouse moves. A larger leap of a template would need flesh
-    /// that no update has evaluated yet, and startle.
+    /// Narrows bounds to the change of one update while the mouse moves. A larger leap of a template would startle, and
+    /// would need flesh that no update has evaluated yet.
     pub fn limit_to_update(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
         let (radii, others) = self.drag;
         for (k, bounds) in bounds.iter_mut().enumerate() {
-            let room = match k {
+            let change = match k {
                 k if k == self.strength => continue,
                 k if self.radii[k] => radii * eta[k],
                 k => others * self.scales[k],
             };
-            *bounds = (bounds.0.max(eta[k] - room), bounds.1.min(eta[k] + room));
+            *bounds = (bounds.0.max(eta[k] - change), bounds.1.min(eta[k] + change));
         }
     }
 
@@ -328,8 +330,8 @@ fn separate_nested(
 ) -> Result<(), RigFitError> {
     if start[inner] > MAX_NESTED_RATIO * start[outer] {
         start[inner] = (MAX_NESTED_RATIO * start[outer]).max(bounds[inner].0);
-        let room = start[inner] / MAX_NESTED_RATIO;
-        start[outer] = start[outer].max(room).min(bounds[outer].1);
+        let least = start[inner] / MAX_NESTED_RATIO;
+        start[outer] = start[outer].max(least).min(bounds[outer].1);
     }
     if start[inner] >= start[outer] {
         return Err(RigFitError::Bounds {
@@ -419,13 +421,13 @@ mod tests {
                 kept.filter(|(k, _)| *k != at).all(|(_, (a, b))| a == b)
             };
             // A radius of 0.1 may halve or double.
-            for (room, wanted) in [
+            for (radii, wanted) in [
                 ((0.08, 0.16), (0.08, round[at].1.min(0.16))),
                 ((0.01, 0.11), (round[at].0, 0.11)),
                 ((0.01, 0.02), round[at]),
             ] {
                 let mut bounds = round.clone();
-                options.limit_radius(&mut bounds, room);
+                options.limit_radius(&mut bounds, radii);
                 assert_eq!(bounds[at], wanted, "{kind:?}");
                 assert!(others(&bounds, &round));
             }
@@ -448,7 +450,7 @@ mod tests {
                 typical_change(kind, 6.0, 5e4),
             );
             assert!(small > 0.0 && (large / small / by - 1.0).abs() < 1e-12);
-            // It is far within what is usual.
+            // It is far within the usual range.
             let (lower, upper) = default_bounds(kind, 1.0, 2.0, 1e4);
             assert!(lower < 1.0 && small < 0.5 * (upper - lower), "{kind:?}");
         }

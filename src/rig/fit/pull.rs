@@ -14,9 +14,9 @@ use nalgebra::{DMatrix, DVector};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Most rounds of a minimisation, which is repeated while its result needs another level or range of strengths, and
-/// rounds before radii are kept within the quadrature's level.
+/// Most rounds of a minimisation, which is repeated while its result needs another level or range of strengths.
 const MAX_ROUNDS: usize = 6;
+/// Rounds before radii are kept within the quadrature's level.
 const FREE_LEVEL_ROUNDS: usize = 3;
 /// Length of the first step, in typical changes of placement.
 const FIRST_STEP: f64 = 1.0;
@@ -24,8 +24,9 @@ const FIRST_STEP: f64 = 1.0;
 const MAX_COST_RATIO: f64 = 0.99;
 /// Most halvings of a round's path that ends beyond what flesh bears.
 const MAX_HALVINGS: usize = 4;
-/// Factor on the radii of a rig that would fold flesh, repeated while the cost falls, and most repetitions.
+/// Factor on the radii of a rig that would fold flesh, repeated while the cost falls.
 const WIDENING_FACTOR: f64 = 1.4;
+/// Most repetitions of the factor on the radii.
 const MAX_WIDENINGS: usize = 6;
 /// Most points of flesh at which one fit integrates forces: seconds, or a quarter of a minute if all of them are new.
 /// Fits of templates as thick as limbs take three million; those of thin rings, which need fine voxels all around,
@@ -72,10 +73,10 @@ impl FitProblem<'_> {
     /// Returns the parameters that bring the points nearest to their targets without folding flesh.
     pub fn fit(
         &self,
-        whole: &mut FoldingLimit<'_>,
+        limit: &mut FoldingLimit<'_>,
         evaluations: Option<usize>,
     ) -> Result<RigFitResult, RigFitError> {
-        let found = self.fit_from_level(whole, evaluations);
+        let found = self.fit_from_level(limit, evaluations);
         // The minimiser treats an evaluation that was cancelled as out of bounds.
         match self.stopped.get() {
             true => Err(Cancelled.into()),
@@ -85,19 +86,19 @@ impl FitProblem<'_> {
 
     fn fit_from_level(
         &self,
-        whole: &mut FoldingLimit<'_>,
+        limit: &mut FoldingLimit<'_>,
         evaluations: Option<usize>,
     ) -> Result<RigFitResult, RigFitError> {
         let resolved = self.resolved;
         let level = self.rig.level(self.body, &resolved.start)?;
         let away = self.remaining_distance(&resolved.start, level)?;
         let mut start = resolved.start.clone();
-        whole.clamp_strength(resolved, &mut start)?;
+        limit.clamp_strength(resolved, &mut start)?;
         let first = self.evaluate(&start, level)?;
         self.check_effect(&first.moves)?;
         let mut best = match evaluations {
-            Some(most) => self.update_once(whole, first.local, &start, level, most)?,
-            None => self.descend_from_starts(whole, first.local, &start, level)?,
+            Some(most) => self.update_once(limit, first.local, &start, level, most)?,
+            None => self.descend_from_starts(limit, first.local, &start, level)?,
         };
         let level = self.rig.level(self.body, &best.parameters)?;
         let left = self.remaining_distance(&best.parameters, level)?;
@@ -105,19 +106,19 @@ impl FitProblem<'_> {
             true => 1.0,
             false => (1.0 - left / away).max(0.0),
         };
-        best.folding = whole.is_at_limit(resolved, &best.parameters)?;
+        best.folding = limit.is_at_limit(resolved, &best.parameters)?;
         Ok(best)
     }
 
     /// Returns the lowest of the local minima reached from several starts.
     fn descend_from_starts(
         &self,
-        whole: &mut FoldingLimit<'_>,
+        limit: &mut FoldingLimit<'_>,
         here: Evaluation,
         start: &[f64],
         level: u32,
     ) -> Result<RigFitResult, RigFitError> {
-        let mut best = self.descend(whole, here, start, level, FIRST_STEP)?;
+        let mut best = self.descend(limit, here, start, level, FIRST_STEP)?;
         for attempt in FitAttempt::RETRIES {
             if best.cost <= self.met_cost() {
                 break;
@@ -127,37 +128,37 @@ impl FitProblem<'_> {
             let Ok(level) = self.rig.level(self.body, &start) else {
                 continue;
             };
-            if whole.clamp_strength(self.resolved, &mut start).is_err() {
+            if limit.clamp_strength(self.resolved, &mut start).is_err() {
                 continue;
             }
             let Ok(CostEvaluation { local, .. }) = self.evaluate(&start, level) else {
                 continue;
             };
-            let found = self.descend(whole, local, &start, level, attempt.first_step)?;
+            let found = self.descend(limit, local, &start, level, attempt.first_step)?;
             best.evaluations += found.evaluations;
             // Another local minimum has to be clearly better.
             if found.cost < MAX_COST_RATIO * best.cost {
                 (best.cost, best.parameters) = (found.cost, found.parameters);
             }
         }
-        self.widen(whole, &mut best)?;
+        self.widen(limit, &mut best)?;
         Ok(best)
     }
 
     /// Tries wider templates, which strain flesh less, if flesh would fold before the points are met.
     fn widen(
         &self,
-        whole: &mut FoldingLimit<'_>,
+        limit: &mut FoldingLimit<'_>,
         best: &mut RigFitResult,
     ) -> Result<(), RigFitError> {
         for _ in 0..MAX_WIDENINGS {
             if best.cost <= self.met_cost()
-                || !whole.is_at_limit(self.resolved, &best.parameters)?
+                || !limit.is_at_limit(self.resolved, &best.parameters)?
             {
                 break;
             }
             let mut start = self.resolved.widen_radii(&best.parameters, WIDENING_FACTOR);
-            if start == best.parameters || whole.clamp_strength(self.resolved, &mut start).is_err()
+            if start == best.parameters || limit.clamp_strength(self.resolved, &mut start).is_err()
             {
                 break;
             }
@@ -167,7 +168,7 @@ impl FitProblem<'_> {
             let Ok(CostEvaluation { local, .. }) = self.evaluate(&start, level) else {
                 break;
             };
-            let found = self.descend(whole, local, &start, level, FIRST_STEP)?;
+            let found = self.descend(limit, local, &start, level, FIRST_STEP)?;
             best.evaluations += found.evaluations;
             if found.cost >= MAX_COST_RATIO * best.cost {
                 break;
@@ -261,7 +262,7 @@ impl FitProblem<'_> {
     /// strengths.
     fn update_once(
         &self,
-        whole: &mut FoldingLimit<'_>,
+        limit: &mut FoldingLimit<'_>,
         here: Evaluation,
         start: &[f64],
         level: u32,
@@ -269,11 +270,11 @@ impl FitProblem<'_> {
     ) -> Result<RigFitResult, RigFitError> {
         let mut bounds = self.resolved.round_bounds(start);
         self.resolved.limit_to_update(&mut bounds, start);
-        whole.narrow_bounds(self.resolved, &mut bounds, start)?;
+        limit.narrow_bounds(self.resolved, &mut bounds, start)?;
         let found = self.minimise(start, here, level, &bounds, (FIRST_STEP, most))?;
         let mut fitted =
             RigFitResult::new(found.x, found.value / self.unit_factor(), found.evaluations);
-        if whole.clamp_strength(self.resolved, &mut fitted.parameters)? {
+        if limit.clamp_strength(self.resolved, &mut fitted.parameters)? {
             fitted.cost = self.evaluate(&fitted.parameters, level)?.local.value;
             fitted.evaluations += 1;
         }
@@ -283,7 +284,7 @@ impl FitProblem<'_> {
     /// Returns the minimum downhill from a start, at the level and within the strengths that belong to the minimum.
     fn descend(
         &self,
-        whole: &mut FoldingLimit<'_>,
+        limit: &mut FoldingLimit<'_>,
         mut here: Evaluation,
         start: &[f64],
         mut level: u32,
@@ -296,19 +297,19 @@ impl FitProblem<'_> {
                 let radii = self.rig.level_radii(self.body, level);
                 self.resolved.limit_radius(&mut bounds, radii);
             }
-            let strengths = whole.narrow_bounds(self.resolved, &mut bounds, &best.parameters)?;
+            let strengths = limit.narrow_bounds(self.resolved, &mut bounds, &best.parameters)?;
             let limits = (first_step, usize::MAX);
             let found = self.minimise(&best.parameters, here, level, &bounds, limits)?;
             best.evaluations += found.evaluations.saturating_sub(1);
             let mut x = found.x;
-            let lowered = whole.clamp_strength(self.resolved, &mut x)?;
-            if lowered && !self.step_back(whole, &mut x, &mut best, level)? {
+            let lowered = limit.clamp_strength(self.resolved, &mut x)?;
+            if lowered && !self.step_back(limit, &mut x, &mut best, level)? {
                 break;
             }
             let wanted = self.rig.level(self.body, &x)?;
             let stopped = self.resolved.ended_at_round_bound(&x, &bounds)
                 || lowered
-                || whole.has_wider_range(self.resolved, &x, strengths)?;
+                || limit.has_wider_range(self.resolved, &x, strengths)?;
             if wanted == level && !stopped {
                 (best.cost, best.parameters) = (found.value / self.unit_factor(), x);
                 break;
@@ -331,7 +332,7 @@ impl FitProblem<'_> {
     /// is lower than before; returns whether it is.
     fn step_back(
         &self,
-        whole: &mut FoldingLimit<'_>,
+        limit: &mut FoldingLimit<'_>,
         x: &mut Vec<f64>,
         best: &mut RigFitResult,
         level: u32,
@@ -342,7 +343,7 @@ impl FitProblem<'_> {
             let between = best.parameters.iter().zip(&end);
             *x = between.map(|(a, b)| a + part * (b - a)).collect();
             // On the path the template may leave the flesh.
-            if whole.clamp_strength(self.resolved, x).is_ok()
+            if limit.clamp_strength(self.resolved, x).is_ok()
                 && let Ok(CostEvaluation { local, .. }) = self.evaluate(x, level)
             {
                 best.evaluations += 1;

@@ -12,9 +12,9 @@ use crate::dynamics::Equilibrium;
 use crate::rig::folding::unfolded_range;
 use crate::rig::{Rig, RigKind};
 
-/// Relative distance up to which a strength counts as at its bound, and relative growth of a bound that is worth
-/// another round.
+/// Relative distance up to which a strength counts as at its bound.
 const BOUND_TOLERANCE: f64 = 1e-3;
+/// Relative growth of a bound that is worth another round.
 const MIN_BOUND_GROWTH: f64 = 1e-2;
 
 /// Lower and upper bound of the strength, N/m³.

@@ -4,7 +4,7 @@
 use super::*;
 use crate::surface::shapes::{Random, random_points};
 
-/// One template of each kind, of different sizes and signs.
+/// Returns one template of each kind, of different sizes and signs.
 fn templates() -> impl Iterator<Item = Template> {
     let kinds = TemplateKind::ALL.iter().enumerate();
     kinds.map(|(i, &kind)| {
@@ -85,7 +85,7 @@ fn template_derivatives_match_differences() {
 #[test]
 fn force_vanishes_at_border() {
     for t in templates() {
-        // Where rays from points inside leave the support.
+        // Points at which rays from inside leave the support.
         let mut random = Random(11);
         let inside = random_points(2000, t.support_radius(), 11).into_iter();
         let inside = inside.filter(|y| t.distance(y) < -0.1 * t.radius());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far flesh yields, and where it would fold: against balances and volumes of cells.
+//! Peak displacements and folding limits of rigs, against balances and volumes of cells.
 
 use super::*;
 use crate::body::BodySettings;
@@ -18,7 +18,7 @@ fn long_bar() -> Arc<Body> {
     .build()
 }
 
-/// One rig of each template, with a sample that does nothing and two that push.
+/// Builds one rig of each template, with a sample that does nothing and two that push.
 fn pushing_rigs() -> Vec<Rig> {
     let make = |kind, p: &[f64], turn: f64| {
         let template = Template::new(kind, p).unwrap();
@@ -44,7 +44,7 @@ fn pushing_rigs() -> Vec<Rig> {
     ]
 }
 
-/// Displacements in balance at rest, by dynamics.
+/// Returns the displacements in balance at rest, by dynamics.
 fn rest_balance(body: &Arc<Body>, rig: &Rig, eta: &[f64]) -> Vec<Vec3> {
     let forces = rig.forces(body, eta).unwrap();
     let rest = Pose::rest(body.skeleton().len());
@@ -59,7 +59,7 @@ fn rest_balance(body: &Arc<Body>, rig: &Rig, eta: &[f64]) -> Vec<Vec3> {
     .unwrap()
 }
 
-/// How far the surface is moved at most.
+/// Returns the largest displacement of the surface, m.
 fn largest_displacement(body: &Body, q: &[Vec3]) -> f64 {
     let surface = body.embedding();
     (0..surface.len())
@@ -67,7 +67,7 @@ fn largest_displacement(body: &Body, q: &[Vec3]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// The flattest tetrahedron of the lattice, volume over volume at rest.
+/// Returns the smallest ratio of volume to rest volume of a tetrahedron of the lattice.
 fn min_volume_ratio(body: &Body, q: &[Vec3]) -> f64 {
     let x = body.rest_shape();
     let volume = |at: &dyn Fn(u32) -> Vec3, c: &[u32]| {
@@ -95,7 +95,7 @@ fn strength_value(rig: &Rig, eta: &[f64]) -> f64 {
         .unwrap()]
 }
 
-/// The peak displacement is how far the skin moves in equilibrium.
+/// The peak displacement is the largest displacement of the skin in equilibrium.
 #[test]
 fn peak_displacement_matches_equilibrium() {
     let body = long_bar();
@@ -283,8 +283,8 @@ fn outer_samples_follow_neighbours() {
 fn peak_displacements_refuse_bad_values() {
     let body = long_bar();
     let rig = &pushing_rigs()[0];
-    let refused = |yields: &[Option<f64>]| {
-        rig.with_peak_displacements(&body, yields, &Silent)
+    let refused = |displacements: &[Option<f64>]| {
+        rig.with_peak_displacements(&body, displacements, &Silent)
             .unwrap_err()
     };
     assert_eq!(
@@ -309,7 +309,7 @@ fn peak_displacements_refuse_bad_values() {
         lost.peak_displacements(&body, &Silent),
         Err(RigError::Outside)
     );
-    // Doing nothing asks nothing of the flesh.
+    // A rig that does nothing needs no compliance.
     assert!(
         lost.with_peak_displacements(&body, &[Some(0.0)], &Silent)
             .is_ok()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rigs as text: what is written comes back to the last bit, and errors name the line.
+//! Rigs as text: rigs that are written come back to the last bit, and errors name the line.
 
 use super::*;
 use crate::progress::Silent;
 use std::path::PathBuf;
 
-/// A file of the test's own.
+/// Writes a file of the test's own.
 fn write_file(name: &str, content: &[u8]) -> PathBuf {
     let path = std::env::temp_dir().join(format!("thew-rigs-{name}-{}.toml", std::process::id()));
     std::fs::write(&path, content).unwrap();
@@ -19,7 +19,7 @@ fn load_text(name: &str, text: &str, body: Option<&Body>) -> Result<Vec<Rig>, Ri
     rigs
 }
 
-/// A rig whose strengths are given as yields: the template's, and what stands in its second sample.
+/// Returns the text of a rig with the `yields` of its template, and `second` in its second sample.
 fn rig_text_with_yields(second: &str) -> String {
     format!(
         r#"format = 1
@@ -118,7 +118,7 @@ fn sample_strength_overrides_yield() {
     let yields = rigs[0].peak_displacements(&body, &Silent).unwrap();
     assert!((yields[0] - 0.01).abs() < 1e-9);
     assert!((yields[1] / yields[0] - strength(1) / strength(0)).abs() < 1e-9);
-    // Without one both yield as the template says, and with one of its own as that says.
+    // A second sample without a value takes the template's; with `yields` of its own it takes those.
     for (second, wanted) in [("", 0.01), ("yields = -0.02", -0.02)] {
         let rigs = load_text("both", &rig_text_with_yields(second), Some(&body)).unwrap();
         let yields = rigs[0].peak_displacements(&body, &Silent).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Frames of guides, and how they move.
+//! Frames of guides and their motions.
 
 use super::*;
 use crate::Mat4;
@@ -66,7 +66,7 @@ fn skin_frame_points_outward() {
         let x = frame.rotation.column(0) * 0.6f64.cos() + frame.rotation.column(1) * 0.6f64.sin();
         assert_relative_eq!(tilted.rotation.column(2).into_owned(), x, epsilon = 1e-12);
     }
-    // The same surface given inside out.
+    // The same surface inside out.
     let turned = surface
         .triangles()
         .iter()

@@ -34,7 +34,7 @@ fn template(kind: TemplateKind, scale: f64) -> Template {
     Template::new(kind, &scaled.chain([*strength]).collect::<Vec<_>>()).unwrap()
 }
 
-/// One guide of each kind in the bar.
+/// Builds one guide of each kind in the bar.
 fn guides(body: &Body) -> Vec<Guide> {
     let near = |f: &[u32; 3]| {
         let mean: Vec3 = f
@@ -69,7 +69,7 @@ fn random_field(body: &Body) -> Vec<Vec3> {
     (0..body.node_count()).map(|_| vector()).collect()
 }
 
-/// `Σ Q` and `Σ x Qᵀ`: whatever the cells, they are `∫ f` and `∫ x fᵀ`.
+/// Returns `Σ Q` and `Σ x Qᵀ`: whatever the cells, they are `∫ f` and `∫ x fᵀ`.
 fn moments(body: &Body, forces: &[Vec3]) -> (Vec3, Mat3) {
     let rest = body.rest_shape();
     let first = forces.iter().zip(rest).map(|(f, x)| x * f.transpose());
@@ -117,7 +117,7 @@ fn small_templates_match_moments() {
     }
 }
 
-/// The moments of a field in the bar by brute force.
+/// Computes the moments of a field in the bar by brute force.
 fn brute_force_moments(bar: &BarOptions, template: &Template, frame: &GuideFrame) -> (Vec3, Mat3) {
     let n = 110;
     let h = 2.0 * template.support_radius() / f64::from(n);

@@ -17,9 +17,9 @@ use faer::{Accum, Mat, MatRef, Par};
 
 /// Norm of a direction, as a share of the operator's, below which it is rounding.
 const RANK_TOLERANCE: f64 = 1e-13;
-/// Ratio of squared lengths inside a block below which a second orthonormalisation is needed,
+/// Ratio of squared lengths inside a block below which a second orthonormalisation is needed.
 const REORTHOGONALISATION_RATIO: f64 = 1e-5;
-/// and the ratio below which the short directions get a round of their own.
+/// Ratio of squared lengths inside a block below which the short directions get a round of their own.
 const SEPARATE_ROUND_RATIO: f64 = 1e-10;
 
 /// Settings of a search.
@@ -91,23 +91,25 @@ pub(super) fn run(
     let mut basis = LanczosBasis::start(search)?;
     let mut restarts = 0;
     let mut next_check = (search.wanted + search.wanted / 2).min(search.room);
-    let mut shown = 0.0f64;
+    let mut reported = 0.0f64;
     loop {
         basis.expand()?;
         let exhausted = basis.width == 0;
         let full = basis.known + 2 * basis.width > basis.v.ncols() || basis.known >= search.room;
         if !(exhausted || full || basis.known >= next_check) {
             let expected = basis.known as f64 / (3 * search.wanted + 2 * search.block) as f64;
-            shown = shown.max(0.5 * expected.min(1.0));
-            report_progress(progress, shown, "Modes")?;
+            reported = reported.max(0.5 * expected.min(1.0));
+            report_progress(progress, reported, "Modes")?;
             continue;
         }
         next_check = basis.known + (2 * search.block).max(12);
         let ritz = basis.ritz_pairs().ok_or(LanczosError::NotFinite)?;
         let converged = basis.count_converged(&ritz);
         let done = basis.may_end(&ritz, converged, exhausted);
-        shown = shown.max(converged as f64 / search.wanted as f64).min(1.0);
-        report_progress(progress, shown, "Modes")?;
+        reported = reported
+            .max(converged as f64 / search.wanted as f64)
+            .min(1.0);
+        report_progress(progress, reported, "Modes")?;
         if done || exhausted || restarts >= search.max_restarts {
             let count = if exhausted {
                 search.wanted.min(ritz.theta.len())

@@ -13,9 +13,11 @@
 use super::scaled::{ScaledFunction, ScaledPoint, rounding_error};
 use nalgebra::{Cholesky, DMatrix, DVector};
 
-/// Initial damping, its lower limit, and the value at which steps are useless.
+/// Initial damping.
 const INITIAL_DAMPING: f64 = 1e-3;
+/// Lower limit of the damping.
 const MIN_DAMPING: f64 = 1e-9;
+/// Damping at which steps are useless.
 const MAX_DAMPING: f64 = 1e12;
 /// Share of the predicted decrease that a step must achieve.
 const SUFFICIENT_DECREASE: f64 = 1e-4;

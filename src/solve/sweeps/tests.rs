@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sweeps beside factors, from guesses, and on matrices that are not definite.
+//! Sweeps against factors, from guesses, and on matrices that are not definite.
 
 use super::*;
 use crate::solve::{Graph, SparseCholesky};

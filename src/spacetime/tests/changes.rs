@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is changed or inserted later is as if it had been so from the beginning; curves of what leads.
+//! Changes and insertions after the preprocess against motions built with them; principal curves.
 
 use super::*;
 use crate::Vec3;
 use crate::progress::Silent;
 use crate::spacetime::Deformable;
 
-/// The farthest of two motions from each other, in coordinates of the same space.
+/// Returns the largest difference between two motions, in coordinates of the same space.
 fn largest_difference(a: &Spacetime, b: &Spacetime) -> f64 {
     let times: Vec<f64> = (-3..40).map(|i| 0.05 * f64::from(i)).collect();
     (a.coordinates_at(&times) - b.coordinates_at(&times)).norm_max()
@@ -16,7 +16,7 @@ fn uniform_velocity(x: f64, y: f64, z: f64) -> Velocity {
     Velocity::Given(vec![Vec3::new(x, y, z); 12])
 }
 
-/// Other settings than [`ringing_settings`].
+/// Returns settings other than [`ringing_settings`].
 fn other_settings() -> SpacetimeSettings {
     let velocities = [
         (1, uniform_velocity(0.2, -0.1, 0.4)),
@@ -30,7 +30,7 @@ fn other_settings() -> SpacetimeSettings {
     }
 }
 
-/// The shapes of the strip, the last one as the first.
+/// Returns the shapes of the strip, the last one equal to the first.
 fn closed_shapes() -> Vec<Vec<Vec3>> {
     let mut shapes = strip().1;
     shapes[3] = shapes[0].clone();
@@ -69,7 +69,7 @@ fn reshape_matches_new_keyframe() {
     let mut changed = strip_motion(&kept_rigid_space());
     assert!(changed.reshape(1, &other).unwrap() < 1e-12);
     shapes[1] = other;
-    // Linearisations stay those of the old shape: they agree in where they lead.
+    // Linearisations stay those of the old shape; the keyframe is still met.
     assert_eq!(changed.keyframes()[1], shapes[1]);
     let at = changed.coordinates_at(&KEY_TIMES);
     for (key, shape) in shapes.iter().enumerate() {
@@ -236,7 +236,7 @@ fn partial_refuses_contradiction() {
         again,
         Err(SpacetimeError::Contradiction { vertex: 3, .. })
     ));
-    // The same once more, elsewhere by a weight, another vertex, and another time are none.
+    // No contradiction: the same once more, elsewhere by a weight, another vertex, another time.
     all.add_partial(0.65, vec![3], vec![here], None).unwrap();
     all.add_partial(0.65, vec![3], vec![there], Some(1.0))
         .unwrap();
@@ -282,7 +282,7 @@ fn dampings_add_up() {
     let (mass, stiff) = (dampings((alpha, 0.0)), dampings((0.0, beta)));
     let both = dampings((alpha, beta));
     for ((mass, stiff), both) in mass.iter().zip(&stiff).zip(both) {
-        // Of 2δ, as α is of the equation of motion.
+        // A mode's damping term is 2δ ω̇, the equation of motion's is α ω̇.
         assert!((mass - 0.5 * alpha).abs() < 1e-12 && *stiff >= 0.0);
         assert!((both - mass - stiff).abs() < 1e-9 * both);
     }

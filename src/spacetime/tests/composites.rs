@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Motions one after another are themselves, each in its time.
+//! Motions in sequence: each segment applies in its own time, and gaps are refused.
 
 use super::*;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ghosts between keyframes that are turned against each other, when they are passed, and how they draw.
+//! Ghosts between keyframes that differ by a rotation: times at which they are passed, and their weights.
 
 use super::*;
 use crate::Vec3;
 use crate::spacetime::passing;
 use nalgebra::Rotation3;
 
-/// The strip turned about an axis through its first vertex.
+/// Returns the strip turned about an axis through its first vertex.
 fn turn_strip(angle: f64) -> Vec<Vec3> {
     let shape = &strip().1[0];
     let axis = nalgebra::Unit::new_normalize(Vec3::new(1.0, 2.0, -0.5));
@@ -40,7 +40,7 @@ fn ghosts_divide_turn_evenly() {
         for (i, (interval, share, shape)) in ghosts.iter().enumerate() {
             assert_eq!(*interval, 0);
             assert!((share - (i + 1) as f64 / 3.0).abs() < 1e-12);
-            // Where nothing is fixed the whole may lie anywhere.
+            // Without fixed vertices the whole may lie anywhere.
             for (x, wanted) in shape.iter().zip(&turn_strip(2.0 * share)) {
                 let (x, wanted) = match options.fixed.is_empty() {
                     true => (x - shape[0], wanted - turn_strip(0.0)[0]),
@@ -110,16 +110,16 @@ fn ghosts_passed_at_given_times() {
 #[test]
 fn ghost_weight_scales_with_time() {
     // With time c times as long, λ is c⁻² and δ c⁻¹ times as large, and so is ∫ r² c⁻³ times.
-    for (stiffness, damping, room) in [(30.0, 0.4, 0.2), (-5.0, 3.0, 0.9), (0.0, 0.0, 2.0)] {
+    for (stiffness, damping, gap) in [(30.0, 0.4, 0.2), (-5.0, 3.0, 0.9), (0.0, 0.0, 2.0)] {
         let mode = |c: f64| Oscillator {
             stiffness: stiffness / (c * c),
             damping: damping / c,
             gravity: 0.0,
         };
-        let plain = passing::ghost_weight(&mode(1.0), room);
+        let plain = passing::ghost_weight(&mode(1.0), gap);
         assert!(plain > 0.0);
         for c in [0.1, 3.0] {
-            let other = passing::ghost_weight(&mode(c), c * room) * c.powi(3);
+            let other = passing::ghost_weight(&mode(c), c * gap) * c.powi(3);
             assert!((other / plain - 1.0).abs() < 1e-12, "{other} {plain}");
         }
     }

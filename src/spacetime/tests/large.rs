@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bodies in a reduced space, in tasks of some of their vertices each; parts, progress, and what runs away.
+//! Large bodies in a reduced space, computed in several tasks; separate parts, progress, long falls.
 
 use super::*;
 use crate::Vec3;
@@ -9,7 +9,7 @@ use crate::solve::NodeMatrix;
 use crate::spacetime::Deformable;
 use std::sync::{Arc, Mutex};
 
-/// Strips beside each other, each of two rows of triangles.
+/// Builds strips side by side, each of two rows of triangles.
 fn strips(parts: usize, length: usize) -> (Arc<Shell>, Vec<Vec3>) {
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
     for part in 0..parts {

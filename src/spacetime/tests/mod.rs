@@ -27,7 +27,7 @@ fn knots(times: &[f64], joint: impl Fn(usize) -> KnotJoint) -> Vec<Knot> {
     times.iter().enumerate().map(knot).collect()
 }
 
-/// ∫ r² by Gauss quadrature of the spline's own derivatives.
+/// Computes ∫ r² by Gauss quadrature of the spline's own derivatives.
 fn integrate_cost(spline: &WigglySpline, o: &Oscillator) -> f64 {
     let knots = spline.layout().knots();
     let mut sum = 0.0;
@@ -119,7 +119,7 @@ fn cost_is_integral_and_minimal() {
     }
 }
 
-/// Asserts that moving any slope that was sought costs more.
+/// Asserts that a change of any unknown slope costs more.
 fn assert_minimal(spline: &WigglySpline, layout: &KnotLayout, o: Oscillator) {
     let (solved, cost) = (spline.knot_data(0).clone(), spline.cost(0));
     let cut = KnotJoint::Cut {
@@ -154,7 +154,7 @@ fn assert_minimal(spline: &WigglySpline, layout: &KnotLayout, o: Oscillator) {
     }
 }
 
-/// A strip of two rows of triangles, and shapes that bend it.
+/// Builds a strip of two rows of triangles, and shapes that bend it.
 fn strip() -> (std::sync::Arc<crate::shell::Shell>, Vec<Vec<crate::Vec3>>) {
     use crate::Vec3;
     let at = |i: usize| (i as f64 * 0.5, (i % 2) as f64 * 0.7);
@@ -172,7 +172,7 @@ fn strip() -> (std::sync::Arc<crate::shell::Shell>, Vec<Vec<crate::Vec3>>) {
     (std::sync::Arc::new(shell), shapes)
 }
 
-/// A motion of the strip.
+/// Computes a motion of a body through shapes.
 fn motion_through(
     shapes: &[Vec<crate::Vec3>],
     times: &[f64],
@@ -198,7 +198,7 @@ fn strip_motion(options: &SpaceSettings) -> Spacetime {
     motion_through(&strip().1, &KEY_TIMES, &ringing_settings(), options)
 }
 
-/// Settings that leave rigid motion in.
+/// Returns settings that keep rigid motion.
 fn kept_rigid_space() -> SpaceSettings {
     SpaceSettings {
         rigid: RigidMotion::Kept,
@@ -239,7 +239,7 @@ fn full_partial_keyframe_is_keyframe() {
     }
 }
 
-/// A partial keyframe is met at higher cost than without it, and a weight comes near for less.
+/// An exact partial keyframe is met at higher cost than without it; a weighted one is approached at less cost.
 #[test]
 fn partial_is_met_at_least_cost() {
     let mut all = strip_motion(&SpaceSettings::default());
@@ -253,7 +253,7 @@ fn partial_is_met_at_least_cost() {
     assert!(all.partial_misses().iter().all(|&(_, miss)| miss < 1e-9));
     let held = all.cost();
     assert!(held > free);
-    // A weight comes near for less.
+    // A weighted one is approached at less cost.
     all.drop_partial(id).unwrap();
     all.add_partial(0.65, vec![3], vec![wanted], Some(1e3))
         .unwrap();

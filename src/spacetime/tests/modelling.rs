@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shapes modelled by dragging are balances of the body's own forces with what drags.
+//! Shapes modelled by dragging are balances of the body's own forces with those of the drag.
 
 use super::*;
 use crate::Vec3;
@@ -8,7 +8,7 @@ use crate::spacetime::Deformable;
 
 const DRAGGED_VERTICES: [usize; 4] = [0, 1, 6, 11];
 
-/// A shape, and where its dragged vertices are to be.
+/// Returns a shape, its dragged vertices and their targets.
 fn drag_case() -> (Vec<Vec3>, Vec<u32>, Vec<Vec3>) {
     let shape = strip().1[1].clone();
     let pulled = |(i, &v): (usize, &usize)| {
@@ -23,7 +23,8 @@ fn drag_case() -> (Vec<Vec3>, Vec<u32>, Vec<Vec3>) {
     )
 }
 
-/// The forces of the body on the modelled shape, without the factor of stiffness; where keyframes are rests, from where it began.
+/// Returns the forces of the body on the modelled shape, without the factor of stiffness; where keyframes are rests, with the start as
+/// rest shape.
 fn model_forces(rests: RestShape, begun: &[Vec3], shape: &[Vec3]) -> Vec<Vec3> {
     let (shell, _) = strip();
     match rests {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Solids as deformable bodies: derivatives, and a rest carried elsewhere against a body built there.
+//! Solids as deformable bodies: derivatives, and a changed rest shape against a body built from it.
 
 use crate::Vec3;
 use crate::elasticity::{ElasticModel, Material};
@@ -14,7 +14,7 @@ fn block() -> TetMesh {
     TetMesh::grid([2, 1, 1], [0.8, 0.3, 0.4]).unwrap()
 }
 
-/// A deformation that leaves no element turned over.
+/// Maps a point by a deformation that inverts no element.
 fn deform_point(x: &Vec3) -> Vec3 {
     let bend = Vec3::new(0.1 * x.y, 0.3 * x.x * x.x, 0.2 * x.x * x.z - 0.1 * x.y);
     x * 1.2 + bend
@@ -92,7 +92,7 @@ fn at_rest_handles_inverted_elements() {
         .collect();
     let solid = ElasticSolid::from_tets(&mesh, &material(), ElasticModel::NeoHookean);
     let kept = solid.with_rest_shape(&mirrored).unwrap();
-    // From there it takes as much to deform as from where it was.
+    // A deformation of the inverted shape takes as much energy as one of the original.
     let shift = |x: &[Vec3]| -> Vec<Vec3> {
         let by = mesh.vertices().iter().map(|x| deform_point(x) - x);
         x.iter().zip(by).map(|(x, u)| x + u).collect()

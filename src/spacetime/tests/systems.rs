@@ -5,7 +5,7 @@ use super::*;
 use crate::spacetime::spline::build_intervals;
 use crate::spacetime::system::{SplineSystem, ValueAttraction, mode_cost, scatter_unknowns};
 
-/// A spline with open knots: its layout, and what is given of it.
+/// Builds the layout and the given data of a spline with unknown values at some knots.
 fn open_spline(cyclic: bool, case: usize, seed: &mut u64) -> (KnotLayout, KnotData) {
     const LAST_KNOT: usize = 5;
     let mut time = 0.0;

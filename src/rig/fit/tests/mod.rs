@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fits on a hanging bar: gradients, recovery, what options do, what nothing depends on.
+//! Fits on a hanging bar: gradients, recovery of known parameters, effects of options, invariance.
 
 mod refusals;
 mod whole;
@@ -38,7 +38,7 @@ fn hanging_body(rest_includes_gravity: bool) -> Arc<Body> {
     .build()
 }
 
-/// The upper bone bent at the joint, then everything moved.
+/// Returns a pose with the upper bone bent at the joint, and everything moved by `whole`.
 fn bent_pose(angle: f64, whole: &Isometry3<f64>) -> Pose {
     let joint = Translation3::new(0.0, 0.0, 0.8);
     let turn = UnitQuaternion::from_axis_angle(&Vec3::x_axis(), angle);
@@ -57,7 +57,7 @@ fn templates() -> [Template; 4] {
     ]
 }
 
-/// By a bone, under the side x = 0.2, and free; all near (0.13, 0, 0.9).
+/// Builds guides at a bone, under the side x = 0.2, and free; all near (0.13, 0, 0.9).
 fn guides(body: &Body) -> [Guide; 3] {
     let face = (0..body.surface().triangles().len() as u32)
         .min_by_key(|&f| {
@@ -92,7 +92,7 @@ fn linear_methods() -> impl Iterator<Item = Method> {
     Method::ALL.into_iter().filter(|m| m.is_linear())
 }
 
-/// Surface vertices nearest to the rigs.
+/// Returns the surface vertices nearest to the rigs.
 fn nearest_vertices(body: &Body, count: usize) -> Vec<u32> {
     let middle = Vec3::new(0.2, 0.02, 0.9);
     let x = body.surface().vertices();
@@ -118,7 +118,7 @@ fn bent_fit(body: &Arc<Body>, method: Method) -> RigFit {
     .unwrap()
 }
 
-/// Where a rig brings vertices of the surface.
+/// Returns the positions to which a rig brings vertices of the surface, as targets.
 fn reached_targets(fit: &mut RigFit, rig: &Rig, eta: &[f64], vertices: &[u32]) -> Vec<SkinTarget> {
     let q = fit.displacements(rig, eta).unwrap();
     let x = fit.body().rest_shape();
@@ -141,7 +141,7 @@ fn values_by_name(rig: &Rig, eta: &[f64]) -> NamedValues {
     names.zip(eta.iter().copied()).collect()
 }
 
-/// A typical change of each parameter.
+/// Returns a typical change of each parameter.
 fn typical_changes(rig: &Rig, body: &Body) -> Vec<f64> {
     ResolvedOptions::new(rig, body, &RigFitSettings::default())
         .unwrap()

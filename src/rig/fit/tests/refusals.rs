@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What cannot be fitted is refused with a sentence.
+//! Refusals of targets, settings, methods and poses that cannot be fitted.
 
 use super::*;
 
-/// A target with a valid vertex.
+/// Returns a target with a valid vertex.
 fn target(body: &Body) -> SkinTarget {
     SkinTarget {
         vertex: nearest_vertices(body, 1)[0],

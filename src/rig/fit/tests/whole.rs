@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fits that would fold flesh: how flat it gets, and what they say.
+//! Fits that would fold flesh: the smallest volume that it keeps, and the reports.
 
 use super::*;
 use crate::dynamics::{Equilibrium, Method};
@@ -7,7 +7,7 @@ use crate::rig::MIN_VOLUME_RATIO;
 use crate::rig::fit::options::ResolvedOptions;
 use crate::rig::fit::whole::FoldingLimit;
 
-/// A thin arm, bent at its joint.
+/// Builds a thin arm.
 fn thin_arm() -> Arc<Body> {
     BarOptions {
         cells_along: 16,
@@ -18,7 +18,7 @@ fn thin_arm() -> Arc<Body> {
     .build()
 }
 
-/// Volume over volume at rest of each tetrahedron of the lattice.
+/// Returns the ratio of volume to rest volume of each tetrahedron of the lattice.
 fn volume_ratios(body: &Body, q: &[Vec3]) -> Vec<f64> {
     let x = body.rest_shape();
     let volume = |at: &dyn Fn(u32) -> Vec3, c: &[u32]| {
@@ -33,7 +33,7 @@ fn volume_ratios(body: &Body, q: &[Vec3]) -> Vec<f64> {
     cells.map(|cell| of(cell.corners())).collect()
 }
 
-/// A rig that pushes as little as can be, for what there is without it.
+/// Returns the volume ratios with a rig of almost no strength: those without it.
 fn volumes_without_rig(fit: &mut RigFit, rig: &Rig) -> Vec<f64> {
     let mut eta = rig.last_parameters();
     eta[rig.strength_index()] = 0.0;
@@ -180,7 +180,7 @@ fn vertices_near_arm(body: &Body) -> Vec<u32> {
     (0..x.len() as u32).filter(near).take(2).collect()
 }
 
-/// A strength held at the limit of a round is freed only where flesh bears more.
+/// A strength at the limit of a round is freed only where flesh bears more.
 #[test]
 fn held_strength_is_freed() {
     let body = thin_arm();
@@ -188,7 +188,7 @@ fn held_strength_is_freed() {
     let resolved = ResolvedOptions::new(&rig, &body, &RigFitSettings::default()).unwrap();
     let mut balance = Equilibrium::new(&body, Method::Warped).unwrap();
     let without = vec![Vec3::zeros(); body.node_count()];
-    let mut whole = FoldingLimit {
+    let mut limit = FoldingLimit {
         rig: &rig,
         balance: &mut balance,
         gravity: Vec3::zeros(),
@@ -198,22 +198,22 @@ fn held_strength_is_freed() {
     };
     let mut eta = rig.last_parameters();
     let mut bounds = resolved.bounds.clone();
-    let (least, most) = whole.narrow_bounds(&resolved, &mut bounds, &eta).unwrap();
+    let (least, most) = limit.narrow_bounds(&resolved, &mut bounds, &eta).unwrap();
     let at = rig.strength_index();
     assert!(least < 0.0 && most > 0.0 && bounds[at].1 <= most.max(eta[at]));
     for (part, edge) in [(1.0, true), (0.5, false)] {
-        // The round allowed as much, or half; what is there is the same.
+        // The round allowed as much, or half; the range at its end is the same.
         let round = (part * least, part * most);
         for bound in [round.0, round.1] {
             eta[at] = bound;
-            assert_eq!(whole.is_at_limit(&resolved, &eta).unwrap(), edge);
+            assert_eq!(limit.is_at_limit(&resolved, &eta).unwrap(), edge);
             assert_eq!(
-                whole.has_wider_range(&resolved, &eta, round).unwrap(),
+                limit.has_wider_range(&resolved, &eta, round).unwrap(),
                 !edge
             );
             eta[at] = 0.7 * bound;
-            assert!(!whole.has_wider_range(&resolved, &eta, round).unwrap());
-            assert!(!whole.clamp_strength(&resolved, &mut eta).unwrap());
+            assert!(!limit.has_wider_range(&resolved, &eta, round).unwrap());
+            assert!(!limit.clamp_strength(&resolved, &mut eta).unwrap());
         }
     }
     eta[at] = 3.0 * most;
