@@ -31,14 +31,14 @@ const MAX_PUSHING_GAP: f64 = 0.1;
 /// Half and twice the value give the same depths.
 const MAX_FORMER_DEPTH: f64 = 0.25;
 
-/// Contacts among bodies, and of bodies with colliders; the order of both is the same in all calls.
+/// Contacts among bodies, and of bodies with colliders. All calls take bodies and colliders in the same order.
 pub(crate) struct Contacts {
     pairing: PairParameters,
     colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
     live: Vec<LiveContact>,
     /// For each collider and body, whether the collider is a room of the body; empty: no collider is a room.
     rooms: Vec<Vec<bool>>,
-    /// Colliders over the present frame, and the points that may come to them.
+    /// Colliders over the present frame, and the points that may touch them.
     moving: Vec<MovingCollider>,
     bumps: Vec<ColliderCandidate>,
     /// Cells of each body that are kept from inversion in the present frame, ascending.
@@ -71,7 +71,7 @@ struct Scratch {
 }
 
 impl Contacts {
-    /// Starts without contacts; each body has its own options.
+    /// Creates the state without contacts; each body has its own options.
     pub fn new(options: &[ContactSettings], colliders: &[Arc<Collider>]) -> Self {
         let ready = |c: &Arc<Collider>| (c.clone(), build_rest_tree(c));
         Self {
@@ -106,7 +106,7 @@ impl Contacts {
         &self.points
     }
 
-    /// Returns the number of cells near inversion of a body in the last step that depend on bones alone, which no contact can help.
+    /// Returns the number of a body's cells near inversion in the last step that depend on bones alone; contact cannot help these.
     pub fn held_cells(&self, body: usize) -> usize {
         self.held_cells.get(body).copied().unwrap_or(0)
     }
@@ -372,7 +372,7 @@ impl Contacts {
         }
     }
 
-    /// Returns the same contact in the last step.
+    /// Returns the contact of the last step with a key: body, proxy, touched body or collider.
     fn former_contact(&self, of: (u32, u32, u32)) -> Option<&LiveContact> {
         find_contact(&self.live, of)
     }
@@ -453,7 +453,7 @@ impl Contacts {
     }
 }
 
-/// Returns a contact from a sorted list.
+/// Returns the contact with a key (body, proxy, touched body or collider) from a sorted list.
 fn find_contact(live: &[LiveContact], of: (u32, u32, u32)) -> Option<&LiveContact> {
     let key = |l: &LiveContact| (l.body, l.proxy, l.other);
     let at = live.binary_search_by_key(&of, key).ok()?;

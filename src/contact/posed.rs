@@ -12,7 +12,7 @@ use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Derivatives of a displayed point with respect to lattice vertices; inline room for three corners in hexahedra.
+/// Derivatives of a displayed point with respect to lattice vertices; inline capacity for three corners in hexahedra.
 pub(crate) type SwayDerivatives = SmallVec<[(u32, Mat3); 24]>;
 
 /// Flesh of a body at one instant.
@@ -150,7 +150,7 @@ impl PosedFlesh<'_> {
         skin + bend * self.joints + bound.apply(sway, bend * ((1.0 - self.joints) * fold))
     }
 
-    /// Returns a vertex of the artist's skin, lifted at bent joints; `None` where it counts for nothing or has no skin weights.
+    /// Returns a vertex of the artist's skin, lifted at bent joints; `None` where it has no effect or no skin weights.
     fn lifted_skin_vertex(&self, v: u32) -> Option<Vec3> {
         let mut row = self.skin.body().skin().row(v as usize).peekable();
         if self.joints >= 1.0 || row.peek().is_none() {

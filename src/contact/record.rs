@@ -161,7 +161,7 @@ mod tests {
             };
             let numbers = live.numbers();
             assert_eq!(read(&numbers), Some(live));
-            // Only of a plane weights are a place.
+            // The weights are a position for a plane only.
             let mut far = numbers;
             far[4] = 3.0;
             assert_eq!(read(&far).is_some(), other == 1);

@@ -74,7 +74,7 @@ pub(super) struct Penetration {
     pub value: f64,
 }
 
-/// Finds where the vertices of some pairs have come through: the nearest triangle for each vertex, in the order of the vertices.
+/// Finds the vertices of some pairs that have come through triangles, each with the nearest of these, in the order of the vertices.
 pub(super) fn penetrations(body: &PosedFlesh, pairs: &[[u32; 2]]) -> Vec<Penetration> {
     let skin = body.skin;
     let mut tests: Vec<[u32; 2]> = Vec::new();

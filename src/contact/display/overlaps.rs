@@ -10,8 +10,8 @@ use crate::contact::skin::{ContactSkin, SkinPoint};
 use crate::surface::{WindingTree, closest_of_triangle};
 use rayon::prelude::*;
 
-/// Distance outside of the skin at which a point is tested, in sizes of the body: more than rounding, less than [`PARTING_MARGIN`]. Half and twice the value
-/// give the same.
+/// Distance outside of the skin at which a point is tested, in sizes of the body: more than rounding, less than [`PARTING_MARGIN`]. Half and twice
+/// the value give the same.
 const OUTWARD_OFFSET: f64 = 1e-6;
 /// Ratios of a point's distance at rest to its present distance: up to the first, skin is its own; from the second on, other skin counts in full. The
 /// first is the definition. The wider the range, the softer skin begins to part; twice the second keeps a fourth more of an elbow at 148° double.
@@ -36,7 +36,7 @@ pub(in crate::contact) struct SkinOverlap {
     pub partner: Option<SkinPoint>,
     /// Direction in which the point leaves.
     pub normal: Vec3,
-    /// Distance by which the two are to be parted, metres.
+    /// Distance by which the point and its partner must be parted, metres.
     pub depth: f64,
 }
 
@@ -46,6 +46,7 @@ pub(in crate::contact) struct FleshBoundary {
     triangles: Vec<[u32; 3]>,
     /// Their numbers among the triangles of the skin.
     numbers: Vec<u32>,
+    /// Whether each proxy lies in other flesh in the sculpt.
     modelled: Vec<bool>,
 }
 

@@ -126,7 +126,7 @@ impl PairParameters {
         });
     }
 
-    /// Returns by how much a body's own skin is nearer at rest than the distance kept, metres: it may stay so.
+    /// Returns the distance by which a body's own skin is nearer at rest than the distance kept, metres: it may stay so.
     fn modelled_overlap(&self, touch: &Touch, at: &ContactInstant) -> f64 {
         if touch.body != touch.other {
             return 0.0;
@@ -156,7 +156,7 @@ impl PairParameters {
 /// Derivatives of a touch's separation with respect to nodes: body, node, matrix.
 type NodeSlopes = SmallVec<[(u32, u32, Mat3); 64]>;
 
-/// Returns the derivatives of a touch's separation, and the largest `Bound::held_back` of its corners, at least 1.
+/// Returns the derivatives of a touch's separation, and the largest `SwayLimiter::restraint_factor` of its corners, at least 1.
 fn node_slopes(touch: &Touch, at: &ContactInstant) -> (NodeSlopes, f64) {
     let proxy = &at.bodies[touch.body as usize].skin.proxies()[touch.proxy as usize];
     let other = at.collider(touch.other).is_none();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Points that come to colliders: chosen once a frame, looked up in each step.
+//! Points that may touch colliders: chosen once a frame, looked up in each step.
 
 use crate::Vec3;
 use crate::contact::instant::ContactInstant;
@@ -13,7 +13,7 @@ use crate::geometry::aabb;
 /// Margin beyond the distance by which points and colliders approach in a frame, in cells: sway goes on within the frame. Half and twice the value
 /// lay a limb on a floor alike.
 const APPROACH_MARGIN: f64 = 0.25;
-/// Least depth at which flesh behind skin is looked for, in cells: thinner flesh has no side. Half and twice the value lay a limb on a floor alike.
+/// Least depth at which the flesh behind skin is sampled, in cells: thinner flesh has no side. Half and twice the value lay a limb on a floor alike.
 const MIN_INWARD_DEPTH: f64 = 0.1;
 
 /// A point that may come to a collider within a frame.
@@ -149,7 +149,7 @@ mod tests {
         )
     }
 
-    /// A block whose lower side, toward −x, is at so much.
+    /// Builds a block whose side toward −x is at `x`.
     fn block(x: f64) -> MovingCollider {
         let shape = cuboid(Vec3::repeat(0.3));
         let middle = Vec3::new(x + 0.3, 0.0, 0.8);
@@ -157,7 +157,7 @@ mod tests {
         moving_mesh(vertices, shape.triangles)
     }
 
-    /// A sheet across the x axis at so much, larger than the bar.
+    /// Builds a sheet across the x axis at `x`, larger than the bar.
     fn sheet(x: f64) -> MovingCollider {
         let corner = |y: f64, z: f64| Vec3::new(x, y, z);
         let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 3.0), (-1.0, 3.0)];
@@ -201,7 +201,7 @@ mod tests {
                 if beside && p.x > x - margin {
                     assert!(is_met(number), "{p}");
                 }
-                // On the way from far away the whole way counts.
+                // For a block that comes from far away the whole way counts.
                 let reach = margin
                     + if std::ptr::eq(before, after) {
                         0.0
@@ -221,7 +221,7 @@ mod tests {
     fn bumps_push_back_to_flesh_side() {
         let bar = |aside: f64| ShapedBar::new(move |x| x + Vec3::x() * aside, 0.0);
         let here = bar(0.0);
-        // Through it from the start, or within the step; then still before it.
+        // The skin is through the sheet from the start, or comes through within the step, or is still in front of it.
         let cases = [
             (bar(0.0), 0.04, true),
             (bar(-0.04), 0.04, true),
@@ -229,7 +229,7 @@ mod tests {
         ];
         for (before, x, through) in cases {
             let (_, found) = find_touches(&before, &here, &sheet(x));
-            // Of the face toward +x, where flesh is behind.
+            // Touches of the face toward +x, which has flesh behind it.
             let side = |t: &&Touch| {
                 let proxy = &here.skin.proxies()[t.proxy as usize];
                 let inside = proxy.rest.y.abs() < 0.02 && (proxy.rest.z - 0.8).abs() < 0.7;
@@ -238,7 +238,7 @@ mod tests {
             let front: Vec<&Touch> = found.iter().filter(side).collect();
             assert!(front.len() > 10);
             for touch in front {
-                // Out of the sheet is back to where the flesh is.
+                // The normal leads back to the side of the flesh.
                 assert!((touch.normal + Vec3::x()).norm() < 1e-9, "{x}");
                 assert!((touch.depth - (x - 0.05)).abs() < 1e-9);
                 assert_eq!(touch.depth < 0.0, through);

@@ -79,7 +79,7 @@ impl ProjectedGaussSeidel {
         self.direction = way;
     }
 
-    /// Sweeps once over all constraints. Returns whether the forces have converged.
+    /// Sweeps once over all constraints, backwards if `back`. Returns whether the forces have converged.
     fn sweep(&mut self, back: bool) -> bool {
         let (mut largest, mut change) = (0.0_f64, 0.0_f64);
         for i in 0..self.blocks.len() {
