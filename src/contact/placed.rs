@@ -518,11 +518,11 @@ mod tests {
         for side in [1.0, -1.0] {
             for height in [0.1, -0.1] {
                 let p = Vec3::new(0.1, 0.2, height);
-                let asked = |_: &SkinPoint, outward: &Vec3, told: f64| {
-                    assert!((outward.z * told - height).abs() < 1e-12);
+                let side_of = |_: &SkinPoint, outward: &Vec3, distance: f64| {
+                    assert!((outward.z * distance - height).abs() < 1e-12);
                     side * outward.z
                 };
-                let near = moving.place_at(0.0).nearest_point(&p, 0, &asked).unwrap();
+                let near = moving.place_at(0.0).nearest_point(&p, 0, &side_of).unwrap();
                 assert!((near.normal - Vec3::z() * side).norm() < 1e-12);
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contact of one simulation: set, checked and reported.
+//! Contact of one simulation: its settings, their checks, and its reports.
 
 use super::touching::ContactSystem;
 use super::{Method, Simulation, SimulationError};

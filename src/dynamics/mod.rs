@@ -13,7 +13,7 @@
 //!     motion.advance(&bent(0.0)?, 1.0 / 24.0, None, None)?;
 //! }
 //! // The sculpt sags already: flesh at rest stays at rest.
-//! let moved = motion.lattice_positions().iter().zip(body.rest()).map(|(p, x)| (p - x).norm());
+//! let moved = motion.lattice_positions().iter().zip(body.rest_shape()).map(|(p, x)| (p - x).norm());
 //! assert!(moved.fold(0.0, f64::max) < 1e-9);
 //!
 //! // A balance, and the forces that hold it: none but gravity.

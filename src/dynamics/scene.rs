@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// First bytes of a scene's state.
 const MAGIC: &[u8; 8] = b"thewsc01";
 
-/// Several bodies in motion with contact between them, with colliders that are shared by all, and with self-contact as each body's
-/// settings ask for. Steps are taken in lockstep; contact forces on both sides are equal and opposite. A scene of one body moves it
+/// Several bodies in motion with contact between them, with colliders that are shared by all, and with self-contact according to each
+/// body's settings. Steps are taken in lockstep; contact forces on both sides are equal and opposite. A scene of one body moves it
 /// bit for bit as its [`Simulation`] does.
 pub struct Scene {
     bodies: Vec<Simulation>,
@@ -324,7 +324,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Returns the state of one body out of a state of `bodies` bodies; `None` if the bytes are no such state.
+    /// Returns the state of one body from a state of `bodies` bodies; `None` if the bytes are not such a state.
     pub(crate) fn body_state(bytes: &[u8], body: usize, bodies: usize) -> Option<&[u8]> {
         split_state(bytes, bodies)?[..bodies].get(body).copied()
     }

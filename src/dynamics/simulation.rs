@@ -35,6 +35,7 @@ pub struct Simulation {
     /// Motion of the joints' own shape.
     pub(super) bending: BendMotion,
     pub(super) history: Option<PoseHistory>,
+    /// Skinned lattice at the current pose, and at the end of a step under way.
     pub(super) now: SkinnedLattice,
     pub(super) next: SkinnedLattice,
     pub(super) external: ExternalForces,
@@ -326,7 +327,7 @@ impl Simulation {
             return Ok(motion);
         }
         let former = FrameMotion::from_endpoints(skeleton, &history.before, &history.pose)?;
-        // A velocity extrapolated over a much longer frame would be a wide swing.
+        // A velocity extrapolated over a much longer frame would swing the bones widely.
         let ratio = (dt / history.duration).min(MAX_DURATION_RATIO);
         Ok(FrameMotion::continue_from(skeleton, &former, pose, ratio)?)
     }
@@ -381,7 +382,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the fewest equal steps that fill the time, each at most `(1 + SLACK) / rate` long ([`STEP_LENGTH_TOLERANCE`]).
+    /// Returns the fewest equal steps that fill the time, each at most `(1 + STEP_LENGTH_TOLERANCE) / rate` long.
     fn step_count(&self, dt: f64) -> usize {
         (dt * self.settings.rate / (1.0 + STEP_LENGTH_TOLERANCE) - 1e-6)
             .ceil()

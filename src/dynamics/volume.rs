@@ -32,7 +32,7 @@ const GAUSS_NEWTON_STEPS: usize = 3;
 /// κ, weight of volume against gradients. With half of it an arm bent by 112° loses 1.2 % of its volume instead of 0.6, with twice 0.1, but
 /// leaps by 0.97 % of the size in 8° instead of 0.82.
 const VOLUME_WEIGHT: f64 = 4.0;
-/// w of flesh with more volume than at rest: stretched skin may gain volume, compressed skin must not lose it. With half of it a person's
+/// w of flesh with more volume than at rest: stretched skin may gain volume, compressed skin must not lose it. With half the value a person's
 /// elbow at 102° gains 10 % of a ball as wide as the joint instead of 0.6, with twice it loses 5.5.
 const SWOLLEN_WEIGHT: f64 = 0.4;
 /// Range of J over which w passes from 1 to [`SWOLLEN_WEIGHT`]. With half of it the elbow gains 3 %, with twice it loses 2; the arm's volume

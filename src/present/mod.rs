@@ -16,7 +16,7 @@
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
-//! use thew::present::{Instant, Presenter, DisplaySettings, Snapshot, SurfaceId, Target};
+//! use thew::present::{Instant, Presenter, DisplaySettings, OutputSpace, Snapshot, SurfaceId};
 //! use thew::skeleton::Affine;
 //!
 //! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
@@ -26,15 +26,15 @@
 //!
 //! // The lattice at rest, shown at a pose without elastic joints: the artist's own skin.
 //! let plain = DisplaySettings { elastic_joints: 0.0, max_offset: None };
-//! let rest = body.rest();
+//! let rest = body.rest_shape();
 //! let snapshot = Snapshot::new(&body, rest, None, Some(&pose), plain);
 //! let mut skin = vec![0.0; 3 * presenter.vertices(SurfaceId::OWN)?];
-//! presenter.positions(SurfaceId::OWN, snapshot.instant(), &Target::WORLD, &mut skin)?;
+//! presenter.positions(SurfaceId::OWN, snapshot.instant(), &OutputSpace::WORLD, &mut skin)?;
 //!
 //! // The same in the space of an object, in centimetres: no pass over the mesh follows the kernel.
 //! let mut object = skin.clone();
 //! let centimetres = Affine { linear: 100.0 * thew::Mat3::identity(), ..Affine::identity() };
-//! presenter.positions(sleeve, snapshot.instant(), &Target::new(centimetres)?, &mut object)?;
+//! presenter.positions(sleeve, snapshot.instant(), &OutputSpace::new(centimetres)?, &mut object)?;
 //! assert_eq!(object.len(), skin.len());
 //! # let _: Instant = snapshot.instant();
 //! # Ok(())

@@ -78,8 +78,8 @@ fn row_is_gap_derivative() {
                 pairing.gap(touch, &at)
             };
             let slope = (moved(1.0) - moved(-1.0)) / (2.0 * by);
-            let told: f64 = entries.iter().map(|e| e.direction.dot(&way(e.node))).sum();
-            assert!((slope - told).abs() < 1e-6, "{slope} {told}");
+            let derivative: f64 = entries.iter().map(|e| e.direction.dot(&way(e.node))).sum();
+            assert!((slope - derivative).abs() < 1e-6, "{slope} {derivative}");
         }
         let [a, b] = tangents(&at, touch);
         let across = [a.dot(&touch.normal), b.dot(&touch.normal), a.dot(&b)];
@@ -234,7 +234,7 @@ fn friction_ends_with_normal_force() {
     for forces in [[0.0, 0.1], [0.2, 0.0], [0.0, 0.0]] {
         let mut springs = CoupledSprings {
             inverse: DMatrix::identity(3, 3),
-            told: 1.0,
+            column_factor: 1.0,
         };
         let mut all = ConstraintSet::default();
         let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));

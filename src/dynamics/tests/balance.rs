@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Static equilibrium: what motion ends in, and its inverse.
+//! Static equilibrium as the end of motion, and its inverse.
 
 use super::*;
 use crate::solve::NewtonError;
@@ -16,7 +16,7 @@ fn motion_ends_in_equilibrium() {
             Some(_) => (48.0, 0.5, 8),
             None => (240.0, 2.0, 1),
         };
-        // Damped so little that a second is not enough.
+        // The damping is so small that a second is not enough.
         let settings = SimulationSettings {
             rate,
             mass_damping: Some(2.0),
@@ -98,7 +98,7 @@ fn nonlinear_balance_cancels_at_once() {
             .unwrap();
         let whole_asked = asked.swap(0, Ordering::Relaxed);
         assert!(whole_asked > 2, "{method:?}");
-        // From any of them on: nobody is asked again, nothing is found, nothing is lost.
+        // Cancelled at any of these calls, the balance makes no further call and can be repeated.
         for stop in 1..whole_asked {
             asked.store(0, Ordering::Relaxed);
             let until = |_: f64, _: &str| asked.fetch_add(1, Ordering::Relaxed) + 1 < stop;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The same motion whatever the frame, the scale, the numbering, the frame rate.
+//! Invariance of motion under changes of frame, scale, numbering and frame rate.
 
 use super::*;
 use crate::progress::Silent;
 use nalgebra::Rotation3;
 
-/// Those that steps are linearised in.
+/// Methods with linearised steps.
 const METHODS: [Method; 2] = [Method::Hyperelastic, Method::Warped];
 
 /// Plays a short motion: a bend and a hold, with forces.
@@ -151,7 +151,7 @@ fn drop_frame_rate_keeps_steps() {
         let steps = |slower: f64| {
             let frame = slower / f64::from(per_second);
             let steps = sim.check_frame(frame, (None, None)).unwrap();
-            // No step is longer than was asked for but by a hundredth.
+            // No step exceeds the requested length by more than a hundredth.
             assert!(frame / steps as f64 <= 1.01 / rate + 1e-12);
             steps
         };

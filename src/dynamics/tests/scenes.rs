@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bars that touch each other and colliders: what pushes, what is told of it, and where colliders are.
+//! Bars that touch each other and colliders: contact forces, their reports, and the motion of colliders.
 
 use super::*;
 use crate::contact::{Collider, ColliderMotion, Contact, ContactPoint};
@@ -84,7 +84,7 @@ fn pressed_bars_separate() {
         let sign = if c.body == 0 { -1.0 } else { 1.0 };
         assert!(c.normal.x * sign > 0.3, "{}", c.normal);
         pushed += along;
-        // The other one is told the same.
+        // The other bar has the same contact with the opposite force.
         let same = |o: &&ContactPoint| o.body == c.other_body && (o.force + c.force).norm() < 1e-9;
         assert!(contacts.iter().any(|o| same(&o)));
     }
@@ -198,7 +198,7 @@ fn colliders_advance_with_frames() {
             sim.advance(&rest_pose(), FRAME, None, None).unwrap();
             assert_eq!(sim.contacts().is_empty(), entry < 4, "{first} {entry}");
         }
-        // After the last one it stays.
+        // After the last entry it stays.
         sim.advance(&rest_pose(), FRAME, None, None).unwrap();
         assert!(!sim.contacts().is_empty());
         let pushed: Vec3 = sim.contacts().iter().map(|c| c.force).sum();

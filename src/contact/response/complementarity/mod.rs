@@ -400,14 +400,14 @@ impl ProjectedGaussSeidel {
         apply_inverses(flesh, moved);
         // Correct b by the difference between A⁻¹ and W for the second round.
         for row in &mut self.rows {
-            let mut apart = 0.0;
+            let mut error = 0.0;
             for (e, at) in &self.entries[row.entries.clone()] {
-                let told = Vec3::from_column_slice(&self.moved[*at..*at + 3]);
-                apart += e
+                let by_compliance = Vec3::from_column_slice(&self.moved[*at..*at + 3]);
+                error += e
                     .direction
-                    .dot(&(moved[e.body as usize][e.node as usize] - told));
+                    .dot(&(moved[e.body as usize][e.node as usize] - by_compliance));
             }
-            row.offset += apart;
+            row.offset += error;
         }
         self.settle();
         self.compute_pushes(nodes, pushes);
