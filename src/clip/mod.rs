@@ -22,12 +22,12 @@
 //! # }
 //! ```
 //!
-//! The clip stores the lattice of every frame (12 bytes a vertex). Frames are looked up, so that each shows the same in whatever order they are
-//! visited. Several threads may read a [`Clip`] while one extends it.
+//! The clip stores the lattice of every frame (12 bytes a vertex). Frames are looked up, so the order of visits does not change them. Several threads
+//! may read a [`Clip`] while one extends it.
 //!
-//! Bones move C¹ between frames, which takes knowledge of the frames around. The last intervals of a clip lack that knowledge, so [`Clip::extend`]
-//! simulates them again: a clip simulated in two parts is, bit for bit, the clip simulated in one. [`Clip::save`] writes the clip with its body to
-//! one file. A clip from [`Clip::load`] shows the same frames and can be extended as the saved one.
+//! Bones move C¹ between frames, which requires the neighbouring frames. At the end of a clip the later ones are unknown, so [`Clip::extend`]
+//! simulates the last intervals again: a clip simulated in two parts is, bit for bit, the clip simulated in one. [`Clip::save`] writes the clip with
+//! its body to one file. A clip from [`Clip::load`] shows the same frames and can be extended as the saved one.
 
 mod bodies;
 mod cycle;
@@ -132,7 +132,7 @@ impl Clip {
         Self::append(&[self], &[new], anew, progress)
     }
 
-    /// Returns a new simulation of its body, at its start.
+    /// Builds a new simulation of its body, without a pose.
     fn build_bodies(&self) -> Result<Bodies, ClipError> {
         let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());
         let simulation = build_simulation(&self.body, modes, contact, &self.settings.simulation)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Simulation of bodies through poses that do not repeat, at once or in parts.
+//! Simulation of bodies through poses that do not repeat, as a whole or in parts.
 
 use super::bodies::{Bodies, ClipDrive};
 use super::forces::ForcesAtFrame;
@@ -18,12 +18,12 @@ pub(super) struct ResumableRun {
     pub begun: usize,
     /// Number of frames since then.
     pub frames: usize,
-    /// The last poses: all of them up to [`MAX_RESTARTED_FRAMES`], then that number.
+    /// The last poses, at most [`MAX_RESTARTED_FRAMES`].
     pub poses: Vec<Pose>,
     /// Forces at these poses.
     pub forces: Vec<ForcesAtFrame>,
-    /// Exact state at the first frame whose motion depends on later poses, once there are more than [`MAX_RESTARTED_FRAMES`] frames. In a scene it is the state of
-    /// all bodies.
+    /// Exact state at the first frame whose motion depends on later poses, once there are more than [`MAX_RESTARTED_FRAMES`] frames. In a scene
+    /// it is the state of all bodies.
     pub state: Arc<[u8]>,
 }
 
@@ -127,7 +127,7 @@ pub(super) fn continue_run(
     Ok(frames.into_iter().zip(runs).collect())
 }
 
-/// Settles the bodies at the first poses, those of the clip's frame `begun`, or runs in to them, and gives the flesh the velocity of the bones.
+/// Settles the bodies at the first poses, those of the clip's frame `begun`, or runs in to them. The flesh starts with the velocity of its bones.
 /// Returns the number of poses of the run-in.
 fn start_run(
     bodies: &mut Bodies,

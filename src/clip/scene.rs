@@ -57,10 +57,10 @@ impl Membership {
 }
 
 impl Clip {
-    /// Simulates bodies that touch each other side by side and returns the clip of each, in order. Frame 0 is as in [`Shot::simulate`](crate::shot::Shot::simulate),
-    /// each body by itself and then with the others. Contacts number the bodies of the scene, then the colliders; each clip has those of its own
-    /// body. Cycles repeat together: all end in their first poses, moved alike, or none does. One body alone moves as by
-    /// [`Shot::simulate`](crate::shot::Shot::simulate).
+    /// Simulates bodies that touch each other side by side and returns the clip of each, in order. Frame 0 is as in
+    /// [`Shot::simulate`](crate::shot::Shot::simulate), each body by itself and then with the others. Contacts number the bodies of the scene, then
+    /// the colliders; each clip has those of its own body. Cycles repeat together: all end in their first poses, moved alike, or none does. One body
+    /// alone moves as by [`Shot::simulate`](crate::shot::Shot::simulate).
     ///
     /// # Errors
     /// As [`Shot::simulate`](crate::shot::Shot::simulate), naming the body; bodies with different numbers of frames, frames per second or steps;
@@ -220,7 +220,7 @@ impl Clip {
         &self.membership.names
     }
 
-    /// Returns the index of its body among them.
+    /// Returns the index of its body among the [names](Self::body_names).
     pub fn body_index(&self) -> usize {
         self.membership.body as usize
     }

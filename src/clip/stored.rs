@@ -237,13 +237,13 @@ impl StoredClip<'_, CarriedSurfaces> {
     }
 }
 
-/// Refuses a clip with a fault.
+/// Returns `what` as the error unless the part is good.
 fn fits(good: bool, what: &str) -> Result<(), String> {
     if good { Ok(()) } else { Err(what.to_owned()) }
 }
 
 impl ClipFrame {
-    /// Returns the stored form; `None` for a frame without anything to show, which no simulation produces.
+    /// Returns the stored form; `None` for a frame without display data, which no simulation produces.
     fn to_stored(&self) -> Option<StoredFrame<'_>> {
         let shown = match (&self.modal, &self.presentation) {
             (Some(modal), _) => StoredDisplay::Modes {

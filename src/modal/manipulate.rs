@@ -50,7 +50,7 @@ impl ModalConstraints {
         state.q.copy_from_slice(found.q.as_slice());
     }
 
-    /// Bends the body from amplitudes to its targets with the least elastic energy. Returns the number of passes too.
+    /// Bends the body from amplitudes to its targets with the least elastic energy. Also returns the number of passes.
     fn bend(&self, modes: &Modes, warp: bool, from: &[f64]) -> (ConstraintState, usize) {
         let gain = self.compliance(modes);
         let start = DVector::from_column_slice(from);
@@ -127,7 +127,7 @@ impl ModalConstraints {
         }
     }
 
-    /// Returns how the targets moved while modal forces `acting` held the constraints.
+    /// Returns the motion of the targets while modal forces `acting` held the constraints.
     fn target_motion(&self, found: &ConstraintState, acting: &DVector<f64>) -> TargetMotion {
         if self.has_leap() {
             TargetMotion::New

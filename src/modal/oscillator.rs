@@ -301,7 +301,7 @@ mod tests {
     /// Modes that are too quick for the step reach their equilibrium within it.
     #[test]
     fn quick_modes_rest_in_step() {
-        // Balanced, with and without damping; carried along by damping that lets nothing move; beyond all that makes sense.
+        // Modes in balance, with and without damping; modes held by damping alone; absurdly large stiffness and damping.
         for (h, l, c, q) in [
             (1.0, 1e10, 0.0, 2e-10),
             (1.0, 1e10, 30.0, 2e-10),

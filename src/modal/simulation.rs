@@ -53,6 +53,7 @@ pub struct ModalSimulation {
     state: ModalState,
     next: ModalState,
     constraints: ModalConstraints,
+    /// Accuracy of the constraints after the last step.
     held: ConstraintAccuracy,
 }
 
@@ -149,7 +150,7 @@ impl ModalSimulation {
         &self.held
     }
 
-    /// Makes one step under gravity and forces at the nodes (N, world axes, constant over the step).
+    /// Takes one step under gravity and forces at the nodes (N, world axes, constant over the step).
     ///
     /// # Errors
     /// Forces for another number of nodes or not finite; a motion that is no longer finite. The state is then

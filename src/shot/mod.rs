@@ -24,7 +24,7 @@
 //! # }
 //! ```
 //!
-//! There is one file, so that the input of a job cannot be sent without its half. It holds the built body, so that every machine moves the same
+//! There is one file, so that no part of the input of a job can be left behind. It holds the built body, so that every machine moves the same
 //! lattice. A machine reads nothing but the file, and all machines compute the same bits.
 
 mod restarts;
@@ -57,9 +57,9 @@ pub enum ShotModes {
     /// The usual number of the lowest modes, or as many as there are.
     #[default]
     Usual,
-    /// This number of the lowest modes.
+    /// Number of lowest modes to compute.
     Lowest(usize),
-    /// These modes of the body.
+    /// Modes of the body supplied by the caller.
     These(Arc<Modes>),
 }
 
@@ -85,7 +85,7 @@ pub struct Shot {
     pub rigs: Vec<Arc<Rig>>,
     /// Values of the rigs' controls, `[f * r]`, by frames; `None`: every rig at its last sample.
     pub controls: Option<Vec<f64>>,
-    /// Named texts for the maker of the shot, also in its clip. The names "rigs" and "warnings" are reserved.
+    /// Named texts of the caller, also stored in the clip. The names "rigs" and "warnings" are reserved.
     pub texts: Texts,
 }
 
@@ -250,7 +250,7 @@ impl Shot {
             .collect()
     }
 
-    /// Returns the frames of its parts; each part starts afresh.
+    /// Returns the ranges of frames of its parts; each part starts afresh.
     fn frame_parts(&self) -> Result<Vec<Range<usize>>, ClipError> {
         if self.settings.cyclic && !self.restarts.is_empty() {
             return Err(ClipError::CyclicRestart);

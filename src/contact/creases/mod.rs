@@ -8,10 +8,10 @@
 //! 2. Vertices that are exterior (χ > 0) leave the list.
 //! 3. P becomes the seeds and the neighbourhoods of the list.
 //!
-//! The step without contact is then displaced so that the first n_a of the list move no farther along the normal. n_a is the smallest number with which
-//! all later ones become exterior. The released method holds the vertices that push instead (`equalities`). A vertex that came in before it was found
-//! stays in and moves no deeper along that normal. Rows are derivatives of the displayed skin along the normal of the triangle at the predicted end
-//! of the step.
+//! The step without contact is then displaced so that the first n_a of the list move no farther along the normal. n_a is the smallest number with
+//! which all later ones become exterior. The released method holds the vertices that push instead (`equalities`). A vertex that came in before it was
+//! found stays in and moves no deeper along that normal. Rows are derivatives of the displayed skin along the normal of the triangle at the predicted
+//! end of the step.
 
 mod equalities;
 mod fronts;

@@ -26,7 +26,8 @@ const MAX_DISPLACEMENT: f64 = 1.5;
 /// Rounds in which overlaps are parted; each parts those that remain. One round leaves 63 vertices of an elbow at 136° in other flesh, 0.4 % deep,
 /// three rounds one. Six rounds part a falling frog by a twelfth more, and an elbow no more.
 const PARTING_ROUNDS: usize = 3;
-/// Sum of the shares at a node at which its fold is half of the mean: small overlaps part little, so that folds grow from zero. Half or twice the value changes depths by a twentieth.
+/// Sum of the shares at a node at which its fold is half of the mean: small overlaps part little, so that folds grow from zero. Half or twice the
+/// value changes depths by a twentieth.
 const HALF_WEIGHT_SHARE: f64 = 0.03;
 /// Cosine between a way and the direction in which a point leaves, below which the way parts it less. At twice the value an elbow at 136° keeps 0.06
 /// % double instead of nothing; at half nothing is gained.
@@ -250,8 +251,8 @@ mod tests {
     use crate::skeleton::Affine;
     use nalgebra::{Rotation3, Vector3};
 
-    /// Builds a bar whose two bones turn about the middle by `angle` each, so that plain skinning folds its halves through each other. Returns it with
-    /// its pose, its carried lattice, and a stand-in for its balance, pushed out of the bend.
+    /// Builds a bar whose two bones turn about the middle by `angle` each, so that plain skinning folds its halves through each other. Returns it
+    /// with its pose, its carried lattice, and a stand-in for its balance, pushed out of the bend.
     fn bent_bar(angle: f64) -> (ShapedBar, Pose, Vec<Vec3>, Vec<Vec3>) {
         let flesh = ShapedBar::new(|x| *x, 0.0);
         let middle = Vec3::new(0.0, 0.0, 0.8);

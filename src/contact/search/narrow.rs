@@ -29,8 +29,8 @@ const MIN_REST_DISTANCE: f64 = 0.5;
 /// Least distance of a point from its own rest position, over its depth below the skin that it came through. A ratio of one would take stretched
 /// flesh for other flesh. Half and twice the value give the same depths.
 const MIN_DEPTH_RATIO: f64 = 2.0;
-/// Largest distance of displayed skin from a point: a multiple of their distance at rest, plus a number of cells. Skin farther away was found through a
-/// cell that is far from its rest shape. Half and twice the value give the same depths.
+/// Largest distance of displayed skin from a point: a multiple of their distance at rest, plus a number of cells. Skin farther away was found through
+/// a cell that is far from its rest shape. Half and twice the value give the same depths.
 const MAX_STRETCH: f64 = 2.0;
 const STRETCH_ALLOWANCE: f64 = 0.25;
 /// Largest depth of a contact in flesh of the same body, in cells: beyond the middle of a cell the nearest skin is on the wrong side. Half and twice
@@ -177,7 +177,8 @@ impl NarrowPhase {
             warped_cell.bounds = aabb::bounds(corners.map(|a| body.node(a) + warp[a]));
             warped_cell.inside.take();
         }
-        let (warped_cells, of, candidates) = (&self.warped_cells, &self.cell_numbers, &self.candidates);
+        let (warped_cells, of, candidates) =
+            (&self.warped_cells, &self.cell_numbers, &self.candidates);
         let task = |(range, found): &mut (Range<usize>, Vec<Touch>)| {
             let of = candidates[range.clone()].iter().zip(&of[range.clone()]);
             found.clear();

@@ -33,7 +33,10 @@ impl CoupledSprings {
         let wave = DMatrix::from_fn(n, n, |i, j| ((7 * i + 3 * j) as f64).sin());
         let matrix = &wave * wave.transpose() * 0.2 + DMatrix::identity(n, n) * 3.0;
         let inverse = matrix.try_inverse().unwrap();
-        Self { inverse, column_factor }
+        Self {
+            inverse,
+            column_factor,
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::*;
 
-/// Returns the largest violation of a row's condition: the distance of a pushing row's value from zero, the negative part of any other row's value, the
-/// slip of a tangent that holds. The compliance acts on the whole force, because there was no force before.
+/// Returns the largest violation of a row's condition: the distance of a pushing row's value from zero, the negative part of any other row's value,
+/// the slip of a tangent that holds. The compliance acts on the whole force, because there was no force before.
 fn row_residual(
     springs: &mut CoupledSprings,
     all: &ConstraintSet,

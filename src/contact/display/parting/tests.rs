@@ -42,8 +42,8 @@ fn parted_vertices(bar: &ShapedBar, parted: &PartingOffsets) -> Vec<Vec3> {
     places
 }
 
-/// Counts the triangles whose middles lie in other flesh, by the winding number a little outside of them. Triangles on the sides, along which the ends
-/// slide, do not count: they lie neither inside nor outside.
+/// Counts the triangles whose middles lie in other flesh, by the winding number a little outside of them. Triangles on the sides, along which the
+/// ends slide, do not count: they lie neither inside nor outside.
 fn count_buried_triangles(bar: &ShapedBar, places: &[Vec3]) -> usize {
     let triangles = bar.skin.body().surface().triangles();
     let surface = Surface::new(places.to_vec(), triangles.to_vec()).unwrap();

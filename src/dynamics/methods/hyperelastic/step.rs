@@ -55,7 +55,8 @@ pub(in crate::dynamics) struct HyperelasticStepper {
     automatic: bool,
     /// Drag C/L, 1/m.
     drag: f64,
-    /// Buffers, one entry per lattice vertex each: sway, z + ẅ, forces, V'.
+    /// Buffers, one entry per lattice vertex each: sway, then positions at the step's end; z + ẅ after drag, m/s²; non-elastic forces, N; gradient,
+    /// N.
     sway: Vec<Vec3>,
     inertia: Vec<Vec3>,
     forces: Vec<Vec3>,
