@@ -65,7 +65,7 @@ impl Bodies {
         }
     }
 
-    /// Advances through a frame of `dt` seconds to forces at its end; colliders go through a span of their motions.
+    /// Advances through a frame of `dt` seconds to forces at its end; colliders move through a span of their motions.
     pub fn advance(
         &mut self,
         motions: &[FrameMotion],
@@ -148,12 +148,12 @@ impl Bodies {
         &self,
         of: impl Fn(usize, &Simulation) -> Result<T, ClipError>,
     ) -> Result<Vec<T>, ClipError> {
-        let told = |k, error| match self {
+        let name_body = |k, error| match self {
             Self::Alone(_) => error,
             Self::Together(_) => ClipError::for_body(k, error),
         };
         let all = self.simulations().iter().enumerate();
-        all.map(|(k, body)| of(k, body).map_err(|error| told(k, error)))
+        all.map(|(k, body)| of(k, body).map_err(|error| name_body(k, error)))
             .collect()
     }
 }

@@ -100,8 +100,8 @@ impl Clip {
             ..settings
         };
         let alone = Bodies::Alone(Box::new(simulation));
-        let made = run_bodies(alone, &[(poses, forces)], &settings, progress)?;
-        let Some((frames, run, loop_gap)) = made.into_iter().next() else {
+        let results = run_bodies(alone, &[(poses, forces)], &settings, progress)?;
+        let Some((frames, run, loop_gap)) = results.into_iter().next() else {
             return Err(ClipError::NoPoses);
         };
         Ok(Self {
@@ -135,14 +135,14 @@ pub(super) fn run_bodies(
     progress: &dyn Progress,
 ) -> Result<Vec<RunOutcome>, ClipError> {
     if settings.cyclic {
-        let made = cycle::simulate(bodies, drives, settings, progress)?.into_iter();
-        return Ok(made
+        let results = cycle::simulate(bodies, drives, settings, progress)?.into_iter();
+        return Ok(results
             .map(|(frames, gap)| (frames, None, Some(gap)))
             .collect());
     }
     let begun = vec![ResumableRun::default(); drives.len()];
-    let made = continue_run(&begun, bodies, drives, settings, progress)?.into_iter();
-    Ok(made
+    let results = continue_run(&begun, bodies, drives, settings, progress)?.into_iter();
+    Ok(results
         .map(|(frames, run)| (frames, Some(run), None))
         .collect())
 }

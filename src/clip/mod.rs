@@ -107,7 +107,7 @@ impl Clip {
     }
 
     /// Appends frames that start afresh, like a clip of their own: settled in their first pose or run in to it, regardless of the frames before. It
-    /// serves cuts, where a character is elsewhere from one frame to the next. Colliders go on along their motions.
+    /// serves cuts, where a character is elsewhere from one frame to the next. Colliders continue their motions.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).

@@ -101,9 +101,14 @@ pub(super) fn continue_run(
         let motions = track_motions(&bodies, &tracks, lead + at)?;
         let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(at + 1))?;
         let span = ColliderSpan::between_entries(first + at, first + at + 1);
-        let told = |_: f64, _: &str| progress.report(done, &stage);
+        let constant_progress = |_: f64, _: &str| progress.report(done, &stage);
         bodies
-            .advance(&motions, (1.0 / settings.fps, span), &forces, &told)
+            .advance(
+                &motions,
+                (1.0 / settings.fps, span),
+                &forces,
+                &constant_progress,
+            )
             .map_err(|source| ClipError::at_frame(first + at + 1, source))?;
         bodies.append_frames(&mut frames);
         at += 1;
@@ -146,10 +151,10 @@ fn start_run(
         }
     }
     let (stage, dt) = ("starting the motion", 1.0 / settings.fps);
-    let told = |_: f64, _: &str| progress.report(0.0, stage);
+    let constant_progress = |_: f64, _: &str| progress.report(0.0, stage);
     let first: Vec<Pose> = tracks.iter().map(|t| t.poses[0].clone()).collect();
     let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(0))?;
-    bodies.reset(&first, &forces, &told)?;
+    bodies.reset(&first, &forces, &constant_progress)?;
     if tracks[0].poses.len() > 1 {
         let motions = track_motions(bodies, tracks, 0)?;
         bodies.match_bone_velocities(&motions, dt)?;
@@ -159,7 +164,7 @@ fn start_run(
         let motions = track_motions(bodies, tracks, i)?;
         let still = ColliderSpan::between_entries(begun, begun);
         bodies
-            .advance(&motions, (dt, still), &forces, &told)
+            .advance(&motions, (dt, still), &forces, &constant_progress)
             .map_err(|source| ClipError::at_frame(begun, source))?;
     }
     Ok(lead)

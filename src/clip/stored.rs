@@ -74,8 +74,8 @@ struct StoredRun<'a> {
 }
 
 impl Clip {
-    /// Writes the clip with its body to a file, whole or not at all. Apart from the body it takes about 24 bytes per lattice vertex and 64 per bone
-    /// of every frame.
+    /// Writes the clip with its body to a file. On an error an earlier file stays. Apart from the body it takes about 24 bytes per lattice vertex and
+    /// 64 per bone of every frame.
     ///
     /// # Errors
     /// [`StoreError`]; a clip that the caller is extending.

@@ -40,7 +40,7 @@ pub(crate) struct Contacts {
     rooms: Vec<Vec<bool>>,
     /// Colliders over the present frame, and the points that may touch them.
     moving: Vec<MovingCollider>,
-    bumps: Vec<ColliderCandidate>,
+    collider_candidates: Vec<ColliderCandidate>,
     /// Cells of each body that are kept from inversion in the present frame, ascending.
     kept_cells: Vec<Vec<u32>>,
     /// Search in the present frame, and its touches in the present step.
@@ -80,7 +80,7 @@ impl Contacts {
             live: Vec::new(),
             rooms: Vec::new(),
             moving: Vec::new(),
-            bumps: Vec::new(),
+            collider_candidates: Vec::new(),
             kept_cells: Vec::new(),
             narrow: NarrowPhase::default(),
             touches: Vec::new(),
@@ -181,7 +181,7 @@ impl Contacts {
         buried::find_buried_bones(bodies, &placed)
     }
 
-    /// Begins a frame: finds the candidates. Colliders go through `span` of their motions; `None`: without colliders.
+    /// Begins a frame: finds the candidates. Colliders move through `span` of their motions; `None`: no colliders.
     pub fn begin(&mut self, bodies: &[SweptBody], span: Option<&ColliderSpan>) {
         let from: Vec<PosedFlesh> = bodies.iter().map(|b| b.from).collect();
         let to: Vec<PosedFlesh> = bodies.iter().map(|b| *b.end()).collect();
@@ -199,10 +199,11 @@ impl Contacts {
         });
         let at = |bodies, colliders| ContactInstant { bodies, colliders };
         let (from, to) = (at(&from[..], &ends[0][..]), at(&to[..], &ends[1][..]));
-        self.bumps = bumps::find_collider_candidates(&from, &to, self.pairing.largest_thickness());
-        let bumps = self.bumps.iter().map(|b| (b.body, b.proxy));
+        self.collider_candidates =
+            bumps::find_collider_candidates(&from, &to, self.pairing.largest_thickness());
+        let near_colliders = self.collider_candidates.iter().map(|b| (b.body, b.proxy));
         let live = self.live.iter().map(|l| (l.body, l.proxy));
-        let (found, met) = (self.narrow.candidates(), bumps.chain(live));
+        let (found, met) = (self.narrow.candidates(), near_colliders.chain(live));
         self.kept_cells = cells::find_dependent_cells([from.bodies, to.bodies], found, met);
     }
 
@@ -356,7 +357,7 @@ impl Contacts {
         }
         let former =
             |bump: &ColliderCandidate| self.former_contact((bump.body, bump.proxy, bump.other));
-        bumps::add_touches(&self.bumps, before, after, former, touches);
+        bumps::add_touches(&self.collider_candidates, before, after, former, touches);
         touches.sort_unstable_by_key(key);
     }
 
@@ -475,10 +476,11 @@ fn effective_forces(
     }
     let of = (touch.body, touch.proxy, touch.other);
     let before = former.and_then(|live| find_contact(live, of));
-    let (held, rubbed) = before.map_or((0.0, Vec3::zeros()), |l| (l.force, l.friction));
+    let (former_force, former_friction) =
+        before.map_or((0.0, Vec3::zeros()), |l| (l.force, l.friction));
     (
-        held + (force - held) * part,
-        rubbed + (friction - rubbed) * part,
+        former_force + (force - former_force) * part,
+        former_friction + (friction - former_friction) * part,
     )
 }
 

@@ -40,19 +40,19 @@ impl Scene {
         let rate = rate.ok_or(SimulationError::EmptyScene)?;
         let mut colliders: Vec<Arc<Collider>> = Vec::new();
         for (k, (body, contact)) in bodies.iter_mut().zip(&contacts).enumerate() {
-            let told = |error| attribute_error((k, error));
+            let name_body = |error| attribute_error((k, error));
             let creases = contact.contact().refuse_creases();
-            creases.map_err(|error| told(error.into()))?;
+            creases.map_err(|error| name_body(error.into()))?;
             if body.method() == Method::Modal {
-                return Err(told(SimulationError::ModalScene));
+                return Err(name_body(SimulationError::ModalScene));
             }
-            body.check_contact(contact).map_err(told)?;
+            body.check_contact(contact).map_err(name_body)?;
             // The scene keeps the contacts.
-            body.set_contact(None).map_err(told)?;
+            body.set_contact(None).map_err(name_body)?;
             body.enable_folds(contact);
             if body.settings().rate != rate {
                 let (first, other) = (rate, body.settings().rate);
-                return Err(told(SimulationError::SceneRate { first, other }));
+                return Err(name_body(SimulationError::SceneRate { first, other }));
             }
             add_colliders(&mut colliders, &contact.contact().colliders);
         }

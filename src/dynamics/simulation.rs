@@ -439,7 +439,7 @@ impl Simulation {
     }
 
     /// Returns the total number of steps whose minimisation stopped short of its tolerance (hyperelastic method). The
-    /// flesh goes on from the best point found. The count is not part of a [`state`](Self::state).
+    /// flesh continues from the best point found. The count is not part of a [`state`](Self::state).
     pub fn unconverged_steps(&self) -> usize {
         self.stepper.unconverged_steps()
     }

@@ -102,7 +102,7 @@ pub(crate) const MAX_AMPLITUDE: f64 = 1e60;
 /// Shortest and longest step, s: those of [frames](crate::dynamics), beyond any sampling of motion.
 const MIN_STEP: f64 = 1e-9;
 const MAX_STEP: f64 = 1e4;
-/// Limit of `h² λ` and `h c`. A mode above it oscillates a thousand times in a step, or not at all; rounding hides how.
+/// Limit of `h² λ` and `h c`. A mode above it oscillates a thousand times in a step, or is overdamped; rounding hides which.
 const STIFF_LIMIT: f64 = 4e7;
 
 /// Coefficients of one step of all modes.

@@ -188,15 +188,15 @@ impl Shot {
             contact: self.contact.as_ref(),
         };
         let first = (&self.poses[parts[0].clone()], forces);
-        let told = |part: &Range<usize>| part_progress(progress, part, self.poses.len());
-        let clip = Clip::simulate(how, first, self.settings.clone(), &told(&parts[0]))?;
+        let progress_of = |part: &Range<usize>| part_progress(progress, part, self.poses.len());
+        let clip = Clip::simulate(how, first, self.settings.clone(), &progress_of(&parts[0]))?;
         for part in &parts[1..] {
             let forces = forces.map(|whole| PartForces {
                 whole,
                 first: part.start,
             });
             let forces = forces.as_ref().map(|f| f as &dyn FrameForces);
-            clip.restart(&self.poses[part.clone()], forces, &told(part))?;
+            clip.restart(&self.poses[part.clone()], forces, &progress_of(part))?;
         }
         Ok(clip.with_name(self.name.clone()))
     }
@@ -227,8 +227,8 @@ impl Shot {
             settings: shot.settings.clone(),
         });
         let members: Vec<SceneMember> = members.collect();
-        let told = |part: &Range<usize>| part_progress(progress, part, frames);
-        let clips = Clip::simulate_scene(&members, &told(&parts[0]))?;
+        let progress_of = |part: &Range<usize>| part_progress(progress, part, frames);
+        let clips = Clip::simulate_scene(&members, &progress_of(&parts[0]))?;
         for part in &parts[1..] {
             let forces = led.iter().map(|led| {
                 let whole = led.as_ref()? as &dyn FrameForces;
@@ -243,7 +243,7 @@ impl Shot {
                 (poses, forces.as_ref().map(|f| f as &dyn FrameForces))
             });
             let clips: Vec<&Clip> = clips.iter().collect();
-            Clip::restart_scene(&clips, &new.collect::<Vec<_>>(), &told(part))?;
+            Clip::restart_scene(&clips, &new.collect::<Vec<_>>(), &progress_of(part))?;
         }
         let all = shots.iter().zip(clips).zip(&led);
         all.map(|((shot, clip), led)| shot.finish_clip(clip, led.as_ref()))

@@ -321,7 +321,7 @@ mod tests {
         assert!(nowhere.list.is_empty());
     }
 
-    /// A crease comes back from its numbers unchanged; numbers and seeds of another skin are refused.
+    /// A crease read from its numbers is unchanged; numbers and seeds of another skin are refused.
     #[test]
     fn crease_numbers_round_trip() {
         let close = rolled_bar(0.095);

@@ -341,14 +341,14 @@ mod tests {
             to: None,
             itself: true,
         };
-        let asked = proxies_in_flesh(&bent.posed_flesh(), &broad::find_candidates(&[body]));
-        assert!(asked.windows(2).all(|pair| pair[0] < pair[1]));
+        let examined = proxies_in_flesh(&bent.posed_flesh(), &broad::find_candidates(&[body]));
+        assert!(examined.windows(2).all(|pair| pair[0] < pair[1]));
         let touching = crate::contact::tests::find_touches(&bent);
         assert!(touching.iter().any(|touch| touch.depth < 0.0));
         for touch in touching.iter().filter(|touch| touch.depth < 0.0) {
-            assert!(asked.binary_search(&touch.proxy).is_ok());
+            assert!(examined.binary_search(&touch.proxy).is_ok());
         }
-        assert!(asked.len() < bent.skin.proxies().len());
+        assert!(examined.len() < bent.skin.proxies().len());
     }
 
     /// Folds move the skin not much farther than the overlap, however far away the balance lies.

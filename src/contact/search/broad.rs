@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(mean_drift(&[still()]), Vec3::zeros());
     }
 
-    /// Pairs of cells that lie beside each other as at rest do not count as moved, wherever the body goes; pairs of
+    /// Pairs of cells that lie beside each other as at rest do not count as moved, wherever the body moves; pairs of
     /// a bent body do.
     #[test]
     fn differs_from_rest_ignores_rigid_motion() {

@@ -16,7 +16,7 @@ const APPROACH_MARGIN: f64 = 0.25;
 /// Least depth at which the flesh behind skin is sampled, in cells: thinner flesh has no side. Half and twice the value lay a limb on a floor alike.
 const MIN_INWARD_DEPTH: f64 = 0.1;
 
-/// A point that may come to a collider within a frame.
+/// A point that may touch a collider within a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ColliderCandidate {
     pub body: u32,
@@ -25,7 +25,7 @@ pub(crate) struct ColliderCandidate {
     pub other: u32,
 }
 
-/// Finds all points that may come to colliders between two instants, in order. `thickness` is the distance kept from skin, metres.
+/// Finds all points that may touch colliders between two instants, in order. `thickness` is the distance kept from skin, metres.
 pub(crate) fn find_collider_candidates(
     from: &ContactInstant,
     to: &ContactInstant,
@@ -74,20 +74,23 @@ pub(crate) fn find_collider_candidates(
 
 /// Adds the touches of chosen points with colliders at the end of a step. `former` returns the contact of the last step.
 pub(crate) fn add_touches<'a>(
-    bumps: &[ColliderCandidate],
+    candidates: &[ColliderCandidate],
     before: &ContactInstant,
     after: &ContactInstant,
     former: impl Fn(&ColliderCandidate) -> Option<&'a LiveContact>,
     touches: &mut Vec<Touch>,
 ) {
-    for bump in bumps {
-        let Some((was, now)) = before.collider(bump.other).zip(after.collider(bump.other)) else {
+    for candidate in candidates {
+        let Some((was, now)) = before
+            .collider(candidate.other)
+            .zip(after.collider(candidate.other))
+        else {
             continue;
         };
-        let began = before.proxy_position(bump.body, bump.proxy);
-        let x = after.proxy_position(bump.body, bump.proxy);
-        let body = &after.bodies[bump.body as usize];
-        let side = |target: &SkinPoint, outward: &Vec3, height: f64| match former(bump) {
+        let began = before.proxy_position(candidate.body, candidate.proxy);
+        let x = after.proxy_position(candidate.body, candidate.proxy);
+        let body = &after.bodies[candidate.body as usize];
+        let side = |target: &SkinPoint, outward: &Vec3, height: f64| match former(candidate) {
             Some(live) => live.side,
             None => {
                 let before = was.height(target, &began);
@@ -95,17 +98,17 @@ pub(crate) fn add_touches<'a>(
                     // The point came through within the step.
                     before.signum()
                 } else {
-                    flesh_side(body, bump.proxy, outward, height)
+                    flesh_side(body, candidate.proxy, outward, height)
                 }
             }
         };
-        let Some(near) = now.nearest_point(&x, bump.body as usize, &side) else {
+        let Some(near) = now.nearest_point(&x, candidate.body as usize, &side) else {
             continue;
         };
         touches.push(Touch {
-            body: bump.body,
-            proxy: bump.proxy,
-            other: bump.other,
+            body: candidate.body,
+            proxy: candidate.proxy,
+            other: candidate.other,
             target: near.target,
             normal: near.normal,
             depth: near.normal.dot(&(x - near.point)),
@@ -177,10 +180,10 @@ mod tests {
             colliders: &colliders,
         };
         let (before, after) = (instant(&before), instant(&after));
-        let bumps = find_collider_candidates(&before, &after, 0.0);
+        let candidates = find_collider_candidates(&before, &after, 0.0);
         let mut found = Vec::new();
-        add_touches(&bumps, &before, &after, |_| None, &mut found);
-        (bumps, found)
+        add_touches(&candidates, &before, &after, |_| None, &mut found);
+        (candidates, found)
     }
 
     /// The points that may hit a block are those near it or on their way to it.
@@ -192,9 +195,9 @@ mod tests {
         assert!(find_touches(&here, &here, &block(0.5)).0.is_empty());
         let margin = APPROACH_MARGIN * here.skin.cell_size();
         for (before, after, x) in [(&here, &here, 0.04), (&away, &here, 0.04)] {
-            let (bumps, _) = find_touches(before, after, &block(x));
-            let is_met = |proxy: u32| bumps.iter().any(|b| b.proxy == proxy);
-            assert!(bumps.iter().all(|b| (b.body, b.other) == (0, 1)));
+            let (candidates, _) = find_touches(before, after, &block(x));
+            let is_met = |proxy: u32| candidates.iter().any(|b| b.proxy == proxy);
+            assert!(candidates.iter().all(|b| (b.body, b.other) == (0, 1)));
             for (number, proxy) in (0u32..).zip(here.skin.proxies()) {
                 let p = proxy.rest;
                 let beside = (p.z - 0.8).abs() < 0.3 && p.y.abs() < 0.3;

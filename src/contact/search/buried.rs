@@ -67,15 +67,15 @@ impl StandingBody<'_> {
             return false;
         };
         let every = all.len().div_ceil(ROOM_TEST_POINTS).max(1);
-        let asked: Vec<Vec3> = all
+        let tested: Vec<Vec3> = all
             .iter()
             .step_by(every)
             .map(|p| self.position(p))
             .collect();
-        let least = (MIN_ROOM_SHARE * asked.len() as f64).ceil() as usize;
+        let least = (MIN_ROOM_SHARE * tested.len() as f64).ceil() as usize;
         let is_in = |x: &&Vec3| is_in_box(x, &(lo, hi));
-        asked.iter().filter(is_in).count() >= least.max(1)
-            && collider.count_enclosed(&asked) >= least
+        tested.iter().filter(is_in).count() >= least.max(1)
+            && collider.count_enclosed(&tested) >= least
     }
 }
 

@@ -28,7 +28,7 @@ fn simulate_motion(
         let t = (i as f64 / fps as f64 / 0.25).min(1.0);
         bent_pose(bar, 0.7 * t * t * (3.0 - 2.0 * t))
     };
-    // Held before it begins, as it is after its end.
+    // The pose is held before the bend begins, as after its end.
     let poses: Vec<Pose> = (0..fps / 2 + 6).map(|i| at(i.saturating_sub(2))).collect();
     for i in 0..fps / 2 {
         let motion = FrameMotion::from_pose_series(body.skeleton(), &poses, i + 2).unwrap();

@@ -200,7 +200,7 @@ fn lift_is_smooth_in_angle() {
             farthest = farthest.max((a - b * 2.0 + c).norm());
         }
     }
-    // A point 0.6 m from the joint goes by 21 mm in two degrees; its way bends by 0.7 mm.
+    // A point 0.6 m from the joint moves by 21 mm in two degrees; its path bends by 0.7 mm.
     assert!(farthest < 2.5e-3, "{farthest}");
 }
 

@@ -53,14 +53,14 @@ fn split_force(contact: &ContactPoint) -> (f64, Vec3) {
 fn pressed_bars_separate() {
     let mut both = scene(Vec::new());
     let poses = [rest_pose(), across_pose(0.37)];
-    let told = std::sync::Mutex::new(Vec::new());
+    let shares = std::sync::Mutex::new(Vec::new());
     let listen = |share: f64, _: &str| {
-        told.lock().unwrap().push(share);
+        shares.lock().unwrap().push(share);
         true
     };
     both.reset(&poses, true, &[None, None], &listen).unwrap();
-    let told = told.into_inner().unwrap();
-    assert!(told.iter().all(|share| (0.0..=1.0).contains(share)));
+    let shares = shares.into_inner().unwrap();
+    assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
     let rest: Vec<Vec<Vec3>> = both
         .bodies()
         .iter()
@@ -228,10 +228,10 @@ fn collider_span_moves_colliders() {
 /// A simulation returns the settings it was built with.
 #[test]
 fn simulation_keeps_settings() {
-    let asked = undamped_settings(120.0);
+    let requested = undamped_settings(120.0);
     let bar = BarOptions::default().build();
-    let sim = Simulation::new(bar, asked.with_method(Method::Warped)).unwrap();
-    assert_eq!(*sim.settings(), asked.with_method(Method::Warped));
+    let sim = Simulation::new(bar, requested.with_method(Method::Warped)).unwrap();
+    assert_eq!(*sim.settings(), requested.with_method(Method::Warped));
 }
 
 /// The search for seeds of creases visits each pose, reports its progress and leaves the state unchanged.
@@ -245,17 +245,17 @@ fn crease_seeds_scan_poses() {
     sim.set_contact(Some(prepared)).unwrap();
     sim.reset(&rest_pose(), true, None).unwrap();
     let before = sim.lattice_positions().to_vec();
-    let told = std::sync::Mutex::new(Vec::new());
+    let shares = std::sync::Mutex::new(Vec::new());
     let listen = |share: f64, _: &str| {
-        told.lock().unwrap().push(share);
+        shares.lock().unwrap().push(share);
         true
     };
     let bar = BarOptions::default();
     let poses = [bent_pose(&bar, 0.2), bent_pose(&bar, 0.3)];
     sim.find_crease_seeds(&poses, 2.0 * FRAME, &listen).unwrap();
     // Two frames on the way to each of two poses.
-    let told = told.into_inner().unwrap();
-    assert_eq!(told, [0.25, 0.5, 0.75, 1.0]);
+    let shares = shares.into_inner().unwrap();
+    assert_eq!(shares, [0.25, 0.5, 0.75, 1.0]);
     assert_eq!(sim.lattice_positions(), before);
     let refused = sim.find_crease_seeds(&poses, 0.0, &Silent);
     assert!(matches!(refused, Err(SimulationError::Setting { .. })));

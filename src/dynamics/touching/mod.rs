@@ -47,7 +47,7 @@ pub(super) struct ContactSystem {
     pushed: PushLoads,
 }
 
-/// Contact forces of the last step, N, for each body at all lattice vertices, turned along to the end of the present step; and their
+/// Contact forces of the last step, N, for each body at all lattice vertices, rotated to the end of the present step; and their
 /// sums with the external forces there.
 #[derive(Default)]
 struct PushLoads {

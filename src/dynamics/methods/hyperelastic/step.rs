@@ -233,7 +233,7 @@ impl HyperelasticStepper {
             .correct(domain, increment, sway, &CHORD_CRITERIA, progress)
         {
             Ok(_) => Ok(()),
-            // The best point found is lower than the guess: good enough to go on from. The step is counted.
+            // The best point found is lower than the guess: good enough to continue from. The step is counted.
             Err(NewtonError::NotConverged { .. }) => {
                 self.unconverged += 1;
                 Ok(())

@@ -213,9 +213,9 @@ fn progress_does_not_fall_back() {
     let mut grown = 0;
     for pull in [Vec3::new(-40.0, 0.0, -1.0), Vec3::new(-2000.0, 3.0, 0.0)] {
         for model in [ElasticModel::StVenantKirchhoff, ElasticModel::NeoHookean] {
-            let told = std::sync::Mutex::new(Vec::new());
+            let shares = std::sync::Mutex::new(Vec::new());
             let listen = |share: f64, _: &str| {
-                told.lock().unwrap().push(share);
+                shares.lock().unwrap().push(share);
                 true
             };
             // The result does not matter here.
@@ -228,11 +228,11 @@ fn progress_does_not_fall_back() {
                 &Newton::default(),
                 &listen,
             );
-            let told = told.into_inner().unwrap();
-            assert!(told.iter().all(|share| (0.0..=1.0).contains(share)));
+            let shares = shares.into_inner().unwrap();
+            assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
             // The attempt with the whole load ends at 0.6.
-            let late = told.iter().skip_while(|share| **share <= 0.6 + 1e-9);
-            assert!(late.clone().all(|share| *share >= 0.6 - 1e-9), "{told:?}");
+            let late = shares.iter().skip_while(|share| **share <= 0.6 + 1e-9);
+            assert!(late.clone().all(|share| *share >= 0.6 - 1e-9), "{shares:?}");
             grown += late.count();
         }
     }
