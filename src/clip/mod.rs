@@ -22,6 +22,15 @@
 //! # }
 //! ```
 //!
+//! | file | content |
+//! | --- | --- |
+//! | `making`, `settings` | construction of clips and their settings |
+//! | `resumable`, `cycle`, `period`, `run_in` | runs through poses: once and extensible, or in a cycle; poses of a cycle and of a run-in |
+//! | `bodies`, `scene` | bodies advanced together; clips of bodies that touch each other |
+//! | `forces` | external forces by frame |
+//! | `frame`, `shown`, `notes` | one stored frame; displayed frames; sentences about overlaps |
+//! | `stored`, `error` | file format, errors |
+//!
 //! The clip stores the lattice of every frame (12 bytes a vertex). Frames are looked up, so the order of visits does not change them. Several threads
 //! may read a [`Clip`] while one extends it.
 //!

@@ -66,7 +66,7 @@ pub(crate) struct DisplayedVertices {
     /// Bit patterns of the coordinates.
     places: Vec<[AtomicU64; 3]>,
     /// Instant of each stored position.
-    known: Vec<AtomicU32>,
+    instants: Vec<AtomicU32>,
     instant: u32,
 }
 
@@ -84,19 +84,19 @@ impl DisplayedVertices {
     /// Empties the cache for another instant of a skin with `vertices` vertices.
     pub fn clear(&mut self, vertices: usize) {
         self.instant = self.instant.wrapping_add(1);
-        if self.instant == 0 || self.known.len() != vertices {
+        if self.instant == 0 || self.instants.len() != vertices {
             self.instant = 1;
-            self.known.clear();
-            self.known.resize_with(vertices, AtomicU32::default);
+            self.instants.clear();
+            self.instants.resize_with(vertices, AtomicU32::default);
             self.places.resize_with(vertices, Default::default);
         }
     }
 
     fn get(&self, v: u32) -> Option<Vec3> {
         // Acquire pairs with the release in `set`: the coordinates are written before the instant.
-        let known = self.known[v as usize].load(Ordering::Acquire);
+        let instant = self.instants[v as usize].load(Ordering::Acquire);
         let place = &self.places[v as usize];
-        (known == self.instant)
+        (instant == self.instant)
             .then(|| Vec3::from_fn(|k, _| f64::from_bits(place[k].load(Ordering::Relaxed))))
     }
 
@@ -104,7 +104,7 @@ impl DisplayedVertices {
         for (to, x) in self.places[v as usize].iter().zip(place.iter()) {
             to.store(x.to_bits(), Ordering::Relaxed);
         }
-        self.known[v as usize].store(self.instant, Ordering::Release);
+        self.instants[v as usize].store(self.instant, Ordering::Release);
     }
 }
 

@@ -21,8 +21,10 @@ pub(super) fn are_weights(weights: &[f64; 3]) -> bool {
 /// A contact at the end of the last step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LiveContact {
+    /// Index of the pushed body, and number of the proxy on its skin.
     pub body: u32,
     pub proxy: u32,
+    /// Index of the touched body, or of a collider, counted after the bodies; and the touched point.
     pub other: u32,
     pub target: SkinPoint,
     /// Normal force, N.

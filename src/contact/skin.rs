@@ -39,7 +39,7 @@ impl SkinPoint {
     }
 }
 
-/// A point that is looked up in other flesh.
+/// A sample point of the skin, looked up in other flesh and in colliders.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Proxy {
     pub point: SkinPoint,

@@ -22,8 +22,10 @@ pub(in crate::contact) const MAX_REST_DISPLACEMENT: f64 = 0.25;
 /// A point of one body that may come into a cell of another body or of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ContactCandidate {
+    /// Index of the body, and number of the proxy on its skin.
     pub body: u32,
     pub proxy: u32,
+    /// Index of the other body, and of its cell.
     pub other: u32,
     pub cell: u32,
 }

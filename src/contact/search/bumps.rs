@@ -19,6 +19,7 @@ const MIN_INWARD_DEPTH: f64 = 0.1;
 /// A point that may touch a collider within a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ColliderCandidate {
+    /// Index of the body, and number of the proxy on its skin.
     pub body: u32,
     pub proxy: u32,
     /// Index of the collider, counted after the bodies.

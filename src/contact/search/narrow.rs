@@ -43,8 +43,10 @@ pub(crate) const MAX_NORMAL_COSINE: f64 = 0.3;
 /// Contact pair: a point of one skin at a point of another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Touch {
+    /// Index of the pushed body, and number of the proxy on its skin.
     pub body: u32,
     pub proxy: u32,
+    /// Index of the touched body, or of a collider, counted after the bodies; and the touched point.
     pub other: u32,
     pub target: SkinPoint,
     /// Outward normal at the target.

@@ -26,7 +26,7 @@ pub struct SettingField {
 pub enum Kind {
     /// A number.
     Number,
-    /// A number or none.
+    /// A number or `None`.
     Optional,
     /// Three numbers.
     Vector,
@@ -37,7 +37,7 @@ pub enum Kind {
 /// Value of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Value {
-    /// No number.
+    /// `None`.
     None,
     /// A number.
     Number(f64),
