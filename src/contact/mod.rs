@@ -6,7 +6,7 @@
 //! that lie in other flesh. Each such point is a unilateral row with friction; cells near inversion are rows of the same problem (`cells`).
 //! `complementarity` solves it on the factor that the step already has, and the step is displaced. Overlaps of any origin are parted slowly.
 //!
-//! Modal flesh has no step in which contact could act. Its surface alone is parted at each instant (`parting`): `overlaps` finds what overlaps on the
+//! Modal flesh has no step in which contact could act. Its surface alone is parted at each instant (`parting`): `overlaps` finds the overlaps of the
 //! displayed surface, and `spread` displaces the skin smoothly until it parts.
 //!
 //! For comparison there is the crease method as the paper prints it ([`ContactResponse`]). Fronts that grow from seeds find the collisions

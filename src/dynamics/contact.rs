@@ -31,7 +31,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Checks what [`set_contact`](Self::set_contact) refuses.
+    /// Checks the conditions of [`set_contact`](Self::set_contact).
     pub(super) fn check_contact(&self, contact: &PreparedContact) -> Result<(), SimulationError> {
         let method = self.settings.method;
         if !method.supports_contact() {

@@ -75,7 +75,7 @@ impl Scene {
     }
 
     /// Puts each body at rest at a pose: in equilibrium if `settled`, else in the skinned shape. Each body is settled by itself, without
-    /// friction, and then together with the others, from positions at which contact has parted what overlaps. `rest_forces`: one entry
+    /// friction, and then together with the others, from positions at which contact has parted their overlaps. `rest_forces`: one entry
     /// per body, N, as in [`Simulation::reset`].
     ///
     /// # Errors
@@ -303,7 +303,7 @@ impl Scene {
     /// Restores a [`state`](Self::state) of these bodies.
     ///
     /// # Errors
-    /// [`SimulationError::State`] and its like; the present state stays.
+    /// [`SimulationError::State`] or another error of a saved state; the present state stays.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
         let parts = split_state(bytes, self.bodies.len()).ok_or(SimulationError::State(
             "it has another number of bodies, or is cut off",

@@ -22,12 +22,12 @@ use crate::solve::NodeMatrix;
 /// Step of the relaxation, s: that of usual motion. With half the value an elbow at 120° still moves by 5 % of the size when
 /// motion goes on, with twice one at 148° by 0.5 % instead of 0.06.
 const RELAXATION_STEP: f64 = 1.0 / 240.0;
-/// Turn of a joint in one step, rad, and the maximum number of steps from the rest pose. Half and twice of both leave elbows at 120° and
+/// Turn of a joint in one step, rad, and the maximum number of steps from the rest pose. Half and twice of both values leave elbows at 120° and
 /// 136° the same to 0.12 % of the size; with twice the turn one at 148° came to rest with 171 vertices in other flesh instead of 66.
 const MAX_TURN_PER_STEP: f64 = 0.04;
 const MAX_BENDING_STEPS: usize = 64;
 /// Change in a step, relative to the body's size, below which flesh is at rest, and the maximum number of steps until then. Half and
-/// twice of both leave elbows the same to 0.04 % of the size.
+/// twice of both values leave elbows the same to 0.04 % of the size.
 const REST_TOLERANCE: f64 = 2e-7;
 const MAX_RELAXATION_STEPS: usize = 300;
 

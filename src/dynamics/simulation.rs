@@ -187,7 +187,7 @@ impl Simulation {
         self.reset_with_progress(pose, settled, rest_forces, &Silent)
     }
 
-    /// Does what [`reset`](Self::reset) does, with progress: nonlinear balances can be cancelled before each Newton step.
+    /// Resets as [`reset`](Self::reset) does, with progress: nonlinear balances can be cancelled before each Newton step.
     ///
     /// # Errors
     /// As [`reset`](Self::reset); a cancellation, which keeps the previous state.
@@ -297,7 +297,7 @@ impl Simulation {
         self.advance_with_progress(pose, dt, (forces, rest_forces), &Silent)
     }
 
-    /// Does what [`advance`](Self::advance) does with `(forces, rest_forces)`, with progress.
+    /// Advances as [`advance`](Self::advance) does, with `(forces, rest_forces)` and progress.
     ///
     /// # Errors
     /// As [`advance`](Self::advance); a cancellation, which keeps the state of the previous step.

@@ -150,7 +150,7 @@ fn gap_allows_rest_proximity() {
     assert!((pairing.reported_gap(&touch, &at) - (apart.norm() - 0.2)).abs() < 1e-9);
 }
 
-/// Contact forces are limited by what flesh bears, and the limit rises with the share of elastic joints.
+/// Contact forces are limited by the pressure that flesh bears, and the limit rises with the share of elastic joints.
 #[test]
 fn force_limit_follows_elastic_joints() {
     let young = 3e4;

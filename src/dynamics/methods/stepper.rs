@@ -149,7 +149,7 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
         false
     }
 
-    /// Writes all that the next steps depend on, except what the simulation itself saves.
+    /// Writes all data on which the next steps depend, except those that the simulation itself saves.
     fn save(&self, nodes: &NodalState, state: &mut SectionWriter) {
         state.add_vectors(POSITIONS, &nodes.positions);
         state.add_vectors(VELOCITIES, &nodes.velocities);

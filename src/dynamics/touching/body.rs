@@ -19,6 +19,7 @@ pub(in crate::dynamics) struct FleshDisplay {
     pub method: Method,
     /// True: sway is separate from the joints' own shape.
     pub separate_sway: bool,
+    /// Share of the joints' own shape that is shown, 0 to 1.
     pub joints: f64,
 }
 
@@ -67,6 +68,7 @@ pub(super) struct TouchingBody {
 /// Displayed lattice for contact, at one time.
 #[derive(Default)]
 pub(super) struct DisplayedLattice {
+    /// Lattice without sway, and sway, `[nodes]`, metres.
     base: Vec<Vec3>,
     sway: Vec<Vec3>,
     folds: Vec<f64>,
