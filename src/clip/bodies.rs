@@ -13,7 +13,7 @@ use crate::skeleton::{FrameMotion, Pose};
 /// Input of one body: one pose per frame, and the forces at each; `None`: no forces.
 pub(super) type ClipDrive<'a> = (&'a [Pose], Option<&'a dyn FrameForces>);
 
-/// Bodies in motion. A body alone may have any method and contact.
+/// Bodies in motion. A body alone may have any method, with or without contact.
 pub(super) enum Bodies {
     Alone(Box<Simulation>),
     Together(Box<Scene>),
@@ -27,7 +27,7 @@ impl Bodies {
         }
     }
 
-    /// Sets the entry of their motions at which resets put colliders.
+    /// Sets the entry of the colliders' motions at which resets put them.
     pub fn set_first_collider_entry(&mut self, entry: usize) {
         match self {
             Self::Alone(simulation) => simulation.set_first_collider_entry(entry),
@@ -35,7 +35,7 @@ impl Bodies {
         }
     }
 
-    /// Settles each body at a pose, under forces.
+    /// Puts each body in equilibrium at a pose, under forces.
     pub fn reset(
         &mut self,
         poses: &[Pose],
@@ -53,7 +53,7 @@ impl Bodies {
         }
     }
 
-    /// Gives the flesh the velocity of its bones.
+    /// Sets the velocities of the flesh to those of its bones.
     pub fn match_bone_velocities(
         &mut self,
         motions: &[FrameMotion],
@@ -65,7 +65,7 @@ impl Bodies {
         }
     }
 
-    /// Advances through a frame of `dt` seconds to forces at its end; colliders go through a span of their motions.
+    /// Advances through a frame of `dt` seconds to forces at its end; colliders move through a span of their motions.
     pub fn advance(
         &mut self,
         motions: &[FrameMotion],
@@ -148,12 +148,12 @@ impl Bodies {
         &self,
         of: impl Fn(usize, &Simulation) -> Result<T, ClipError>,
     ) -> Result<Vec<T>, ClipError> {
-        let told = |k, error| match self {
+        let name_body = |k, error| match self {
             Self::Alone(_) => error,
             Self::Together(_) => ClipError::for_body(k, error),
         };
         let all = self.simulations().iter().enumerate();
-        all.map(|(k, body)| of(k, body).map_err(|error| told(k, error)))
+        all.map(|(k, body)| of(k, body).map_err(|error| name_body(k, error)))
             .collect()
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Steady state of a cycle: passes are simulated until they repeat, up to the rigid motion of a pass ([`Period`]). Bodies of a scene repeat together.
+//! Steady state of a cycle. Passes are simulated until they repeat, up to the rigid motion of a pass ([`Period`]). Bodies of a scene repeat together.
 
 use super::bodies::{Bodies, ClipDrive};
 use super::forces::ForcesAtFrame;
@@ -24,34 +24,38 @@ const MAX_CYCLE_SECONDS: f64 = 15.0;
 /// its beginning, metres.
 pub(super) fn simulate(
     mut bodies: Bodies,
-    given: &[ClipDrive],
+    drives: &[ClipDrive],
     settings: &ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Vec<(Vec<ClipFrame>, f64)>, ClipError> {
-    let turns = CyclicMotion::new(&bodies, given)?;
-    let (period, n) = (&turns.period, turns.period.frames);
-    let least = settings.preroll.div_ceil(n) + 1;
-    let most = least
+    let motion = CyclicMotion::new(&bodies, drives)?;
+    let (period, n) = (&motion.period, motion.period.frames);
+    let min_passes = settings.preroll.div_ceil(n) + 1;
+    let max_passes = min_passes
         .max((MAX_CYCLE_SECONDS * settings.fps / n as f64).ceil() as usize)
         .max(3);
     let dt = 1.0 / settings.fps;
-    let told = |_: f64, _: &str| progress.report(0.0, "starting the motion");
-    bodies.reset(&turns.poses(0), &turns.forces(&bodies, 0)?, &told)?;
-    bodies.match_bone_velocities(&turns.motions(&bodies, 0)?, dt)?;
-    let mut passes = vec![CyclePass::default(); given.len()];
-    for pass in 0..most {
+    let constant_progress = |_: f64, _: &str| progress.report(0.0, "starting the motion");
+    bodies.reset(
+        &motion.poses(0),
+        &motion.forces(&bodies, 0)?,
+        &constant_progress,
+    )?;
+    bodies.match_bone_velocities(&motion.motions(&bodies, 0)?, dt)?;
+    let mut passes = vec![CyclePass::default(); drives.len()];
+    for pass in 0..max_passes {
         let moved = period.pass_motion(pass as isize);
         let home = moved.inverse();
         for (pass, body) in passes.iter_mut().zip(bodies.simulations()) {
             pass.begin(body, &home);
         }
         for i in 0..n {
-            let done = (pass as f64 + i as f64 / n as f64) / most as f64;
+            let done = (pass as f64 + i as f64 / n as f64) / max_passes as f64;
             let stage = format!("closing the loop, round {}, frame {i}", pass + 1);
             report_progress(progress, done, &stage)?;
             let all = bodies.simulations().iter().zip(bodies.contacts());
             for ((pass, (body, contacts)), pose) in
-                passes.iter_mut().zip(all).zip(turns.poses(i as isize))
+                passes.iter_mut().zip(all).zip(motion.poses(i as isize))
             {
                 pass.append_frame(body, &contacts, &pose, &home);
             }
@@ -60,11 +64,11 @@ pub(super) fn simulate(
                 to: period.collider_entry(i + 1),
                 moved,
             };
-            let motions = turns.motions(&bodies, (pass * n + i) as isize)?;
-            let forces = turns.forces(&bodies, (i + 1) % n)?;
-            let told = |_: f64, _: &str| progress.report(done, &stage);
+            let motions = motion.motions(&bodies, (pass * n + i) as isize)?;
+            let forces = motion.forces(&bodies, (i + 1) % n)?;
+            let constant_progress = |_: f64, _: &str| progress.report(done, &stage);
             bodies
-                .advance(&motions, (dt, span), &forces, &told)
+                .advance(&motions, (dt, span), &forces, &constant_progress)
                 .map_err(|source| ClipError::at_frame(i, source))?;
         }
         let back = period.pass_motion(1).inverse();
@@ -73,13 +77,13 @@ pub(super) fn simulate(
             repeats &=
                 pass.measure_gap(body, &back) <= REPEAT_TOLERANCE * lattice_diagonal(body.body());
         }
-        if pass + 1 >= least && repeats {
+        if pass + 1 >= min_passes && repeats {
             break;
         }
     }
     if period.closes {
         let last = period.pass_motion(1);
-        let poses = turns.poses(n as isize);
+        let poses = motion.poses(n as isize);
         for ((pass, body), pose) in passes.iter_mut().zip(bodies.simulations()).zip(poses) {
             pass.close(body, pose, &last);
         }
@@ -90,14 +94,14 @@ pub(super) fn simulate(
 
 /// Poses and forces that drive bodies through pass after pass.
 struct CyclicMotion<'a> {
-    given: &'a [ClipDrive<'a>],
+    drives: &'a [ClipDrive<'a>],
     period: Period,
     schedules: Vec<ForceSchedule<'a>>,
 }
 
 impl<'a> CyclicMotion<'a> {
-    fn new(bodies: &Bodies, given: &'a [ClipDrive]) -> Result<Self, ClipError> {
-        let all = || bodies.simulations().iter().zip(given);
+    fn new(bodies: &Bodies, drives: &'a [ClipDrive]) -> Result<Self, ClipError> {
+        let all = || bodies.simulations().iter().zip(drives);
         let schedule = |(body, (_, forces)): (&Simulation, &ClipDrive<'a>)| ForceSchedule {
             known: &[],
             new: *forces,
@@ -106,7 +110,7 @@ impl<'a> CyclicMotion<'a> {
         };
         let poses: Vec<(&Body, &[Pose])> = all().map(|(b, d)| (&**b.body(), d.0)).collect();
         Ok(Self {
-            given,
+            drives,
             period: Period::for_bodies(&poses)?,
             schedules: all().map(schedule).collect(),
         })
@@ -114,13 +118,13 @@ impl<'a> CyclicMotion<'a> {
 
     /// Returns the poses of all bodies at pose `i`.
     fn poses(&self, i: isize) -> Vec<Pose> {
-        let all = self.given.iter();
+        let all = self.drives.iter();
         all.map(|(poses, _)| self.period.pose(poses, i)).collect()
     }
 
     /// Returns the motions of all bones from pose `i` to the next.
     fn motions(&self, bodies: &Bodies, i: isize) -> Result<Vec<FrameMotion>, ClipError> {
-        bodies.map_bodies(|k, body| self.period.frame_motion(body.body(), self.given[k].0, i))
+        bodies.map_bodies(|k, body| self.period.frame_motion(body.body(), self.drives[k].0, i))
     }
 
     /// Returns the forces on all bodies at a frame of a pass.
@@ -135,8 +139,10 @@ struct CyclePass {
     /// Lattice vertices at the beginning of the pass, `[nodes]`, metres.
     begin: Vec<Vec3>,
     frames: Vec<ClipFrame>,
+    /// Sway and [`Simulation::joint_volume`] of the first frame, `[nodes]`, metres.
     first_sway: Option<Vec<Vec3>>,
     first_joints: Vec<Vec3>,
+    /// Largest distance of a lattice vertex between end and beginning, metres.
     gap: f64,
 }
 

@@ -16,7 +16,7 @@ pub enum ClipError {
     /// The caller cancelled the simulation.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// The clip is already being extended by the calling work.
+    /// The clip is in use: the call comes from within an extension of it, or from a forked process.
     #[error("the clip cannot be extended: {0}")]
     InUse(#[from] LockError),
     /// The settings of contact are invalid.

@@ -14,9 +14,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone)]
 pub(super) struct ClipFrame {
     pub lattice: Arc<LocalPositions>,
-    /// Data that show it; `None` with the modal method.
+    /// Data for its display; `None` with the modal method.
     pub presentation: Option<Arc<Presentation>>,
-    /// Number of inverted cells; and of cells that the bones alone invert, where known.
+    /// Number of inverted cells; and of cells that the bones alone invert, if known.
     pub inverted: u32,
     pub folded: Option<u32>,
     /// Steps that led to it and ended short of their tolerance.
@@ -32,9 +32,9 @@ pub(super) struct ClipFrame {
 pub(super) struct FrameShape<'a> {
     /// Positions, metres.
     pub positions: &'a [Vec3],
-    /// Part of them that is sway, metres.
+    /// Sway, the part of the displacements that is not the joints' own shape, metres.
     pub sway: Option<&'a [Vec3]>,
-    /// [`Simulation::joint_volume`].
+    /// Displacements that restore the volume of bent joints: [`Simulation::joint_volume`].
     pub joints: &'a [Vec3],
 }
 

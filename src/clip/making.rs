@@ -18,15 +18,16 @@ use std::sync::{Arc, RwLock};
 
 /// Modes that the modal method uses.
 pub(crate) enum ModeSelection {
-    /// This number of the lowest modes; `None`: the usual number, or as many as there are.
+    /// Number of lowest modes to compute; `None`: the usual number, or as many as there are.
     Lowest(Option<usize>),
+    /// Modes supplied by the caller.
     These(Arc<Modes>),
 }
 
 /// Body, modes and contact of a clip.
 pub(crate) struct ClipParts<'a> {
     pub surfaces: CarriedSurfaces,
-    /// Used by the modal method alone.
+    /// Modes; only the modal method uses them.
     pub modes: ModeSelection,
     pub contact: Option<&'a Contact>,
 }
@@ -38,7 +39,7 @@ impl Clip {
     /// As [`Shot::simulate`](crate::shot::Shot::simulate).
     pub(crate) fn simulate(
         parts: ClipParts<'_>,
-        of: ClipDrive,
+        drive: ClipDrive,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
@@ -47,7 +48,7 @@ impl Clip {
             if !method.supports_contact() {
                 return Err(SimulationError::ContactMethod { method }.into());
             }
-            contact.check_clip(of.0.len())?;
+            contact.check_clip(drive.0.len())?;
         }
         let body = surfaces.body();
         let ready = |contact: &Contact| contact.prepare(body, progress);
@@ -66,7 +67,13 @@ impl Clip {
                 (Some(Arc::new(found.map_err(SimulationError::from)?)), 0.5)
             }
         };
-        Self::build(surfaces, (modes, contact), of, settings, &part(rest, 1.0))
+        Self::build(
+            surfaces,
+            (modes, contact),
+            drive,
+            settings,
+            &part(rest, 1.0),
+        )
     }
 
     fn build(
@@ -93,8 +100,8 @@ impl Clip {
             ..settings
         };
         let alone = Bodies::Alone(Box::new(simulation));
-        let made = run_bodies(alone, &[(poses, forces)], &settings, progress)?;
-        let Some((frames, run, loop_gap)) = made.into_iter().next() else {
+        let results = run_bodies(alone, &[(poses, forces)], &settings, progress)?;
+        let Some((frames, run, loop_gap)) = results.into_iter().next() else {
             return Err(ClipError::NoPoses);
         };
         Ok(Self {
@@ -120,7 +127,7 @@ impl Clip {
 /// Result of a run for each body: its frames, the state to extend it from, and for a cycle the distance between end and beginning, metres.
 type RunOutcome = (Vec<ClipFrame>, Option<ResumableRun>, Option<f64>);
 
-/// Takes bodies through their poses, once or until they repeat.
+/// Simulates bodies through their poses, once or until they repeat.
 pub(super) fn run_bodies(
     bodies: Bodies,
     drives: &[ClipDrive],
@@ -128,19 +135,19 @@ pub(super) fn run_bodies(
     progress: &dyn Progress,
 ) -> Result<Vec<RunOutcome>, ClipError> {
     if settings.cyclic {
-        let made = cycle::simulate(bodies, drives, settings, progress)?.into_iter();
-        return Ok(made
+        let results = cycle::simulate(bodies, drives, settings, progress)?.into_iter();
+        return Ok(results
             .map(|(frames, gap)| (frames, None, Some(gap)))
             .collect());
     }
     let begun = vec![ResumableRun::default(); drives.len()];
-    let made = continue_run(&begun, bodies, drives, settings, progress)?.into_iter();
-    Ok(made
+    let results = continue_run(&begun, bodies, drives, settings, progress)?.into_iter();
+    Ok(results
         .map(|(frames, run)| (frames, Some(run), None))
         .collect())
 }
 
-/// Builds a simulation at its start.
+/// Builds a simulation without a pose, with its contact.
 pub(super) fn build_simulation(
     body: &Arc<Body>,
     modes: Option<&Arc<Modes>>,

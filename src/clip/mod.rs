@@ -22,12 +22,21 @@
 //! # }
 //! ```
 //!
-//! The clip stores the lattice of every frame (12 bytes a vertex). Frames are looked up, so that each shows the same in whatever order they are
-//! visited. Several threads may read a [`Clip`] while one extends it.
+//! | file | content |
+//! | --- | --- |
+//! | `making`, `settings` | construction of clips and their settings |
+//! | `resumable`, `cycle`, `period`, `run_in` | runs through poses: once and extensible, or in a cycle; poses of a cycle and of a run-in |
+//! | `bodies`, `scene` | bodies advanced together; clips of bodies that touch each other |
+//! | `forces` | external forces by frame |
+//! | `frame`, `shown`, `notes` | one stored frame; displayed frames; sentences about overlaps |
+//! | `stored`, `error` | file format, errors |
 //!
-//! Bones move C¹ between frames, which takes knowledge of the frames around. The last intervals of a clip lack that knowledge, so [`Clip::extend`]
-//! simulates them again: a clip simulated in two parts is, bit for bit, the clip simulated in one. [`Clip::save`] writes the clip with its body to
-//! one file. A clip from [`Clip::load`] shows the same frames and can be extended as the saved one.
+//! The clip stores the lattice of every frame (12 bytes a vertex). Frames are looked up, so the order of visits does not change them. Several threads
+//! may read a [`Clip`] while one extends it.
+//!
+//! Bones move C¹ between frames, which requires the neighbouring frames. At the end of a clip the later ones are unknown, so [`Clip::extend`]
+//! simulates the last intervals again: a clip simulated in two parts is, bit for bit, the clip simulated in one. [`Clip::save`] writes the clip with
+//! its body to one file. A clip from [`Clip::load`] shows the same frames and can be extended as the saved one.
 
 mod bodies;
 mod cycle;
@@ -107,7 +116,7 @@ impl Clip {
     }
 
     /// Appends frames that start afresh, like a clip of their own: settled in their first pose or run in to it, regardless of the frames before. It
-    /// serves cuts, where a character is elsewhere from one frame to the next. Colliders go on along their motions.
+    /// serves cuts, where a character is elsewhere from one frame to the next. Colliders continue their motions.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).
@@ -132,7 +141,7 @@ impl Clip {
         Self::append(&[self], &[new], anew, progress)
     }
 
-    /// Returns a new simulation of its body, at its start.
+    /// Builds a new simulation of its body, without a pose.
     fn build_bodies(&self) -> Result<Bodies, ClipError> {
         let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());
         let simulation = build_simulation(&self.body, modes, contact, &self.settings.simulation)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sentences about what contact cannot part in a clip: bones that lie in something, and bones that fold flesh that they alone hold.
+//! Sentences about overlaps that contact cannot part in a clip: bones that lie in flesh or colliders, and bones that fold flesh that they alone hold.
 
 use super::{Clip, ClipFrame};
 use crate::body::Body;
@@ -12,7 +12,7 @@ const MIN_VISIBLE_DEPTH: f64 = 5e-4;
 /// Number of pairs named of each kind, the longest lasting first; and the largest number of spans of frames listed.
 const MAX_NAMED_FINDINGS: usize = 4;
 const MAX_LISTED_SPANS: usize = 3;
-/// Number of bones named that lie in one thing.
+/// Number of bones named that lie in one object.
 const MAX_NAMED_PARTS: usize = 3;
 
 /// Frames and depth of one finding.
@@ -32,7 +32,7 @@ impl Finding {
     }
 }
 
-/// Bones and other parts that lie in one thing.
+/// Bones and other parts that lie in one object, and the frames in which they do.
 #[derive(Default)]
 struct IntrusionFinding {
     found: Finding,
@@ -129,7 +129,7 @@ impl Clip {
         }
     }
 
-    /// Names what a bone lies in.
+    /// Names the flesh or collider in which a bone lies.
     fn name_host(&self, buried: &BuriedBone) -> String {
         match buried.other as usize {
             own if own == self.body_index() => self.name_bone(buried.partner),

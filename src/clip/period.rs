@@ -43,7 +43,7 @@ impl Period {
         };
         let stays = |body: &(&Body, &[Pose])| leads(&whole, body);
         let step = own(&bodies[0]).filter(|step| bodies.iter().all(|body| leads(step, body)));
-        // A single stiff body always seems to travel on. A body on its own is taken to.
+        // A body with a single bone always seems to travel on, so a scene travels only with a leap. A body on its own is assumed to travel.
         let travels = || bodies.len() == 1 || bodies.iter().any(is_leap);
         if let Some(step) = step
             && (bodies.iter().all(stays) || travels())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Simulation of bodies through poses that do not repeat, at once or in parts.
+//! Simulation of bodies through poses that do not repeat, as a whole or in parts.
 
 use super::bodies::{Bodies, ClipDrive};
 use super::forces::ForcesAtFrame;
@@ -18,12 +18,12 @@ pub(super) struct ResumableRun {
     pub begun: usize,
     /// Number of frames since then.
     pub frames: usize,
-    /// The last poses: all of them up to [`MAX_RESTARTED_FRAMES`], then that number.
+    /// The last poses, at most [`MAX_RESTARTED_FRAMES`].
     pub poses: Vec<Pose>,
     /// Forces at these poses.
     pub forces: Vec<ForcesAtFrame>,
-    /// Exact state at the first frame whose motion depends on later poses, once there are more than [`MAX_RESTARTED_FRAMES`] frames. In a scene it is the state of
-    /// all bodies.
+    /// Exact state at the first frame whose motion depends on later poses, once there are more than [`MAX_RESTARTED_FRAMES`] frames. In a scene
+    /// it is the state of all bodies.
     pub state: Arc<[u8]>,
 }
 
@@ -101,9 +101,14 @@ pub(super) fn continue_run(
         let motions = track_motions(&bodies, &tracks, lead + at)?;
         let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(at + 1))?;
         let span = ColliderSpan::between_entries(first + at, first + at + 1);
-        let told = |_: f64, _: &str| progress.report(done, &stage);
+        let constant_progress = |_: f64, _: &str| progress.report(done, &stage);
         bodies
-            .advance(&motions, (1.0 / settings.fps, span), &forces, &told)
+            .advance(
+                &motions,
+                (1.0 / settings.fps, span),
+                &forces,
+                &constant_progress,
+            )
             .map_err(|source| ClipError::at_frame(first + at + 1, source))?;
         bodies.append_frames(&mut frames);
         at += 1;
@@ -127,7 +132,7 @@ pub(super) fn continue_run(
     Ok(frames.into_iter().zip(runs).collect())
 }
 
-/// Settles the bodies at the first poses, those of the clip's frame `begun`, or runs in to them, and gives the flesh the velocity of the bones.
+/// Settles the bodies at the first poses, those of the clip's frame `begun`, or runs in to them. The flesh starts with the velocity of its bones.
 /// Returns the number of poses of the run-in.
 fn start_run(
     bodies: &mut Bodies,
@@ -146,10 +151,10 @@ fn start_run(
         }
     }
     let (stage, dt) = ("starting the motion", 1.0 / settings.fps);
-    let told = |_: f64, _: &str| progress.report(0.0, stage);
+    let constant_progress = |_: f64, _: &str| progress.report(0.0, stage);
     let first: Vec<Pose> = tracks.iter().map(|t| t.poses[0].clone()).collect();
     let forces = bodies.map_bodies(|k, _| tracks[k].forces.forces_at(0))?;
-    bodies.reset(&first, &forces, &told)?;
+    bodies.reset(&first, &forces, &constant_progress)?;
     if tracks[0].poses.len() > 1 {
         let motions = track_motions(bodies, tracks, 0)?;
         bodies.match_bone_velocities(&motions, dt)?;
@@ -159,7 +164,7 @@ fn start_run(
         let motions = track_motions(bodies, tracks, i)?;
         let still = ColliderSpan::between_entries(begun, begun);
         bodies
-            .advance(&motions, (dt, still), &forces, &told)
+            .advance(&motions, (dt, still), &forces, &constant_progress)
             .map_err(|source| ClipError::at_frame(begun, source))?;
     }
     Ok(lead)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Poses before the first, so that flesh does not start with a jerk: the joints come from a standstill while the whole travels on. Plain
+//! Poses before the first, so that flesh does not start with a jerk: the joints accelerate from a standstill while the whole body travels on. Plain
 //! extrapolation of the motion would soon bend joints where no character bends them.
 
 use crate::skeleton::{Affine, Pose, Skeleton, polar};
@@ -144,7 +144,7 @@ mod tests {
                 "{i}"
             );
         }
-        // The last step before the first pose is nearly as large as the first of the motion, the first one nearly nothing.
+        // The last step before the first pose is nearly as large as the first of the motion; the first step is nearly zero.
         let step = |a: &Pose, b: &Pose| {
             max_distance(a, b)
                 / max_distance(&chain(0.5, Vec3::zeros()), &chain(0.7, Vec3::zeros()))

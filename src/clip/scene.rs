@@ -57,10 +57,10 @@ impl Membership {
 }
 
 impl Clip {
-    /// Simulates bodies that touch each other side by side and returns the clip of each, in order. Frame 0 is as in [`Shot::simulate`](crate::shot::Shot::simulate),
-    /// each body by itself and then with the others. Contacts number the bodies of the scene, then the colliders; each clip has those of its own
-    /// body. Cycles repeat together: all end in their first poses, moved alike, or none does. One body alone moves as by
-    /// [`Shot::simulate`](crate::shot::Shot::simulate).
+    /// Simulates bodies that touch each other side by side and returns the clip of each, in order. Frame 0 is as in
+    /// [`Shot::simulate`](crate::shot::Shot::simulate), each body by itself and then with the others. Contacts number the bodies of the scene, then
+    /// the colliders; each clip has those of its own body. Cycles repeat together: all end in their first poses, moved alike, or none does. One body
+    /// alone moves as by [`Shot::simulate`](crate::shot::Shot::simulate).
     ///
     /// # Errors
     /// As [`Shot::simulate`](crate::shot::Shot::simulate), naming the body; bodies with different numbers of frames, frames per second or steps;
@@ -84,33 +84,35 @@ impl Clip {
             .collect();
         let drives: Vec<ClipDrive> = members.iter().map(|m| (m.poses, m.forces)).collect();
         let names: Vec<String> = members.iter().map(|m| m.name.clone()).collect();
-        let made = run_bodies(bodies, &drives, &common_settings(&settings), progress)?;
-        let all = (0u32..).zip(members).zip(contacts).zip(resolved).zip(made);
-        let clip =
-            |((((body, member), contact), simulation), made): ((((_, &SceneMember), _), _), _)| {
-                let (frames, run, loop_gap) = made;
-                let names = names.clone();
-                Self {
-                    presenter: Presenter::with_modes(
-                        member.surfaces.clone(),
-                        None,
-                        Default::default(),
-                    ),
-                    body: member.surfaces.body().clone(),
-                    membership: Membership { body, names },
-                    modes: None,
-                    contact: Some(contact),
-                    parting: None,
-                    settings: ClipSettings {
-                        simulation,
-                        ..member.settings.clone()
-                    },
-                    frames: RwLock::new(frames),
-                    run: Exclusive::new(run),
-                    loop_gap,
-                    texts: Default::default(),
-                }
-            };
+        let results = run_bodies(bodies, &drives, &common_settings(&settings), progress)?;
+        let all = (0u32..)
+            .zip(members)
+            .zip(contacts)
+            .zip(resolved)
+            .zip(results);
+        let clip = |((((body, member), contact), simulation), result): (
+            (((_, &SceneMember), _), _),
+            _,
+        )| {
+            let (frames, run, loop_gap) = result;
+            let names = names.clone();
+            Self {
+                presenter: Presenter::with_modes(member.surfaces.clone(), None, Default::default()),
+                body: member.surfaces.body().clone(),
+                membership: Membership { body, names },
+                modes: None,
+                contact: Some(contact),
+                parting: None,
+                settings: ClipSettings {
+                    simulation,
+                    ..member.settings.clone()
+                },
+                frames: RwLock::new(frames),
+                run: Exclusive::new(run),
+                loop_gap,
+                texts: Default::default(),
+            }
+        };
         Ok(all.map(clip).collect())
     }
 
@@ -205,8 +207,8 @@ impl Clip {
                 build_scene_bodies(surfaces.zip(settings.iter().copied()).zip(contacts))?
             }
         };
-        let made = continue_run(&runs, bodies, new, &common_settings(&settings), progress)?;
-        for ((clip, held), (new_frames, run)) in clips.iter().zip(&mut held).zip(made) {
+        let results = continue_run(&runs, bodies, new, &common_settings(&settings), progress)?;
+        for ((clip, held), (new_frames, run)) in clips.iter().zip(&mut held).zip(results) {
             let mut frames = clip.frames.write().unwrap_or_else(PoisonError::into_inner);
             frames.truncate(run.end_frame() - new_frames.len());
             frames.extend(new_frames);
@@ -220,7 +222,7 @@ impl Clip {
         &self.membership.names
     }
 
-    /// Returns the index of its body among them.
+    /// Returns the index of its body among the [names](Self::body_names).
     pub fn body_index(&self) -> usize {
         self.membership.body as usize
     }
@@ -235,26 +237,27 @@ impl Clip {
     }
 }
 
-/// Builds the simulations of bodies that touch each other, at their start; a single body gets a simulation of its own.
+/// Builds the simulations of bodies that touch each other, without poses; a single body gets a simulation of its own.
 fn build_scene_bodies<'a>(
     members: impl Iterator<Item = ((&'a CarriedSurfaces, &'a ClipSettings), &'a PreparedContact)>,
 ) -> Result<Bodies, ClipError> {
-    let made = members
+    let simulations = members
         .enumerate()
         .map(|(k, ((surfaces, settings), contact))| {
             let simulation = build_simulation(surfaces.body(), None, None, &settings.simulation);
             let simulation = simulation.map_err(|error| SimulationError::for_body(k, error))?;
             Ok::<_, ClipError>((simulation, contact.clone()))
         });
-    let mut made: Vec<(Simulation, PreparedContact)> = made.collect::<Result<_, _>>()?;
-    if made.len() == 1
-        && let Some((mut simulation, contact)) = made.pop()
+    let mut simulations: Vec<(Simulation, PreparedContact)> =
+        simulations.collect::<Result<_, _>>()?;
+    if simulations.len() == 1
+        && let Some((mut simulation, contact)) = simulations.pop()
     {
         let alone = simulation.set_contact(Some(contact));
         alone.map_err(|error| SimulationError::for_body(0, error))?;
         return Ok(Bodies::Alone(Box::new(simulation)));
     }
-    Ok(Bodies::Together(Box::new(Scene::new(made)?)))
+    Ok(Bodies::Together(Box::new(Scene::new(simulations)?)))
 }
 
 /// Returns the settings of the whole run: those of the first body, with the longest run-in.

@@ -73,7 +73,7 @@ struct SettingsTail {
     later: Vec<(String, Value)>,
 }
 
-/// Bit of the byte of [`SettingsTail`] that says that later settings follow.
+/// Bit in the byte of [`SettingsTail`]: later settings follow.
 const LATER_SETTINGS_BIT: u8 = 2;
 
 impl Serialize for SettingsTail {

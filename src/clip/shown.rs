@@ -28,10 +28,10 @@ impl Clip {
         Ok(out)
     }
 
-    /// Passes a frame's instant to `show`, with its surface parted where the clip does so. Frames beyond the ends show the ends.
+    /// Calls `show` with a frame's instant, whose surface is parted if the clip parts surfaces. Frames beyond the ends show the ends.
     ///
     /// # Errors
-    /// Those of `show`; that the surface cannot be parted.
+    /// The errors of `show`; a surface that cannot be parted.
     pub fn show_frame(
         &self,
         frame: i64,
@@ -55,7 +55,7 @@ impl Clip {
         Ok(out)
     }
 
-    /// Writes the velocities of a displayed surface at a frame, `[n · 3]`, m/s, world axes, or mapped by the target. They are differences between the
+    /// Writes the velocities of a displayed surface at a frame, `[n · 3]`, m/s, mapped by `target` from world axes. They are differences between the
     /// frames before and after, at the ends one-sided.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl Clip {
         (at, frames[at].clone())
     }
 
-    /// Returns a frame with its surface parted, where the clip does so.
+    /// Returns a frame, whose surface is parted if the clip parts surfaces.
     fn parted_frame(&self, frame: i64) -> Result<ClipFrame, ClipError> {
         let (at, frame) = self.indexed_frame(frame);
         self.part_surface(at, &frame)?;
@@ -201,7 +201,7 @@ impl Clip {
         Ok(frames)
     }
 
-    /// Computes the parting of a frame, unless it is known. Every thread computes the same.
+    /// Computes the parting of a frame, unless it is known. Every thread gets the same result.
     fn part_surface(&self, at: usize, frame: &ClipFrame) -> Result<(), ClipError> {
         let (Some(parting), Some(modal)) = (&self.parting, &frame.modal) else {
             return Ok(());

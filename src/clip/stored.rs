@@ -74,8 +74,8 @@ struct StoredRun<'a> {
 }
 
 impl Clip {
-    /// Writes the clip with its body to a file, whole or not at all. Apart from the body it takes about 24 bytes per lattice vertex and 64 per bone
-    /// of every frame.
+    /// Writes the clip with its body to a file. On an error an earlier file stays. Apart from the body it takes about 24 bytes per lattice vertex and
+    /// 64 per bone of every frame.
     ///
     /// # Errors
     /// [`StoreError`]; a clip that the caller is extending.
@@ -237,13 +237,13 @@ impl StoredClip<'_, CarriedSurfaces> {
     }
 }
 
-/// Refuses a clip with a fault.
+/// Returns `what` as the error unless the part is good.
 fn fits(good: bool, what: &str) -> Result<(), String> {
     if good { Ok(()) } else { Err(what.to_owned()) }
 }
 
 impl ClipFrame {
-    /// Returns the stored form; `None` for a frame without anything to show, which no simulation produces.
+    /// Returns the stored form; `None` for a frame without display data, which no simulation produces.
     fn to_stored(&self) -> Option<StoredFrame<'_>> {
         let shown = match (&self.modal, &self.presentation) {
             (Some(modal), _) => StoredDisplay::Modes {

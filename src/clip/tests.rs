@@ -33,7 +33,7 @@ fn rigid_map(turn: Vec3, about: Vec3, shift: Vec3) -> Affine {
     }
 }
 
-/// Swings the upper bone and carries both, `t` in frames; a cycle of 12.
+/// Returns the pose at time `t`, in frames, of a cycle of 12: the upper bone swings while both are carried.
 fn swing_pose(t: f64) -> Pose {
     let phase = t * std::f64::consts::TAU / 12.0;
     let joint = Vec3::new(0.0, 0.0, 0.8);
@@ -96,7 +96,7 @@ fn first_frame_is_equilibrium() {
         assert!((clip.lattice(0).world(i) - x - q).norm() < 1e-6);
     }
     assert_eq!(clip.len(), 8);
-    // The bones are where the pose says, at every frame.
+    // The bones are in their poses at every frame.
     for f in 0..8 {
         for v in clip.body().bone_vertices() {
             let bone = clip.body().bone_of_vertex()[v as usize].unwrap();
@@ -193,7 +193,7 @@ fn cycle_closes() {
         if closed {
             assert!(distance(&loops.lattice(0), &loops.lattice(12)) < 1e-6);
         }
-        // It is what a long clip comes to.
+        // A long clip converges to it.
         let long = clip(&swing_poses(245), basic_settings());
         for f in 0..12 {
             let apart = distance(&loops.lattice(f), &long.lattice(228 + f));
@@ -203,7 +203,7 @@ fn cycle_closes() {
                 loops.loop_gap()
             );
         }
-        // And it moves by itself: the first frame is not the equilibrium.
+        // The flesh moves from the start: the first frame is not the equilibrium.
         assert!(distance(&loops.lattice(0), &long.lattice(0)) > 1e-3);
         assert_eq!(
             loops.extend(&poses, None, &Silent),
@@ -391,7 +391,7 @@ fn first_frame_balances_forces() {
     for (i, (q, x)) in q.iter().zip(clip.body().lattice().vertices()).enumerate() {
         assert!((clip.lattice(0).world(i) - x - q).norm() < 1e-6);
     }
-    // Steady forces at a steady pose: nothing moves, run-in or not.
+    // Steady forces at a steady pose move nothing, with or without a run-in.
     let (poses, steady) = (vec![swing_pose(2.0); 6], vec![all[1].clone(); 6]);
     for preroll in [0, 3] {
         let settings = ClipSettings {
@@ -446,7 +446,7 @@ fn bad_forces_name_frame() {
             .to_string()
             .starts_with("forces at frame 1: there must be one")
     );
-    // A clip that cannot go on stays as it was.
+    // A clip that cannot be extended stays as it was.
     let clip = clip(&swing_poses(5), basic_settings());
     let forces = push_forces(0..1);
     let error = clip

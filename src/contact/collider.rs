@@ -360,7 +360,7 @@ mod tests {
         Collider::mesh(surface, ColliderMotion::Still).unwrap()
     }
 
-    /// A plane is refused if its point is not a place in range or its normal has no direction.
+    /// A plane is refused if its point is out of range or its normal has no direction.
     #[test]
     fn plane_refuses_bad_point_or_normal() {
         let plane = |point, normal| Collider::plane(point, normal).is_ok();

@@ -16,7 +16,7 @@ pub(crate) struct ContactInstant<'a> {
 }
 
 impl<'a> ContactInstant<'a> {
-    /// Returns the collider with a number; `None` for a body.
+    /// Returns the collider with a number, counted after the bodies; `None` for a body.
     pub fn collider(&self, other: u32) -> Option<&'a PlacedCollider<'a>> {
         (other as usize)
             .checked_sub(self.bodies.len())

@@ -31,16 +31,16 @@ const MAX_PUSHING_GAP: f64 = 0.1;
 /// Half and twice the value give the same depths.
 const MAX_FORMER_DEPTH: f64 = 0.25;
 
-/// Contacts among bodies, and of bodies with colliders; the order of both is the same in all calls.
+/// Contacts among bodies, and of bodies with colliders. All calls take bodies and colliders in the same order.
 pub(crate) struct Contacts {
     pairing: PairParameters,
     colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
     live: Vec<LiveContact>,
     /// For each collider and body, whether the collider is a room of the body; empty: no collider is a room.
     rooms: Vec<Vec<bool>>,
-    /// Colliders over the present frame, and the points that may come to them.
+    /// Colliders over the present frame, and the points that may touch them.
     moving: Vec<MovingCollider>,
-    bumps: Vec<ColliderCandidate>,
+    collider_candidates: Vec<ColliderCandidate>,
     /// Cells of each body that are kept from inversion in the present frame, ascending.
     kept_cells: Vec<Vec<u32>>,
     /// Search in the present frame, and its touches in the present step.
@@ -71,7 +71,7 @@ struct Scratch {
 }
 
 impl Contacts {
-    /// Starts without contacts; each body has its own options.
+    /// Creates the state without contacts; each body has its own options.
     pub fn new(options: &[ContactSettings], colliders: &[Arc<Collider>]) -> Self {
         let ready = |c: &Arc<Collider>| (c.clone(), build_rest_tree(c));
         Self {
@@ -80,7 +80,7 @@ impl Contacts {
             live: Vec::new(),
             rooms: Vec::new(),
             moving: Vec::new(),
-            bumps: Vec::new(),
+            collider_candidates: Vec::new(),
             kept_cells: Vec::new(),
             narrow: NarrowPhase::default(),
             touches: Vec::new(),
@@ -106,7 +106,7 @@ impl Contacts {
         &self.points
     }
 
-    /// Returns the number of cells near inversion of a body in the last step that depend on bones alone, which no contact can help.
+    /// Returns the number of a body's cells near inversion in the last step that depend on bones alone; contact cannot help these.
     pub fn held_cells(&self, body: usize) -> usize {
         self.held_cells.get(body).copied().unwrap_or(0)
     }
@@ -181,7 +181,7 @@ impl Contacts {
         buried::find_buried_bones(bodies, &placed)
     }
 
-    /// Begins a frame: finds the candidates. Colliders go through `span` of their motions; `None`: without colliders.
+    /// Begins a frame: finds the candidates. Colliders move through `span` of their motions; `None`: no colliders.
     pub fn begin(&mut self, bodies: &[SweptBody], span: Option<&ColliderSpan>) {
         let from: Vec<PosedFlesh> = bodies.iter().map(|b| b.from).collect();
         let to: Vec<PosedFlesh> = bodies.iter().map(|b| *b.end()).collect();
@@ -199,10 +199,11 @@ impl Contacts {
         });
         let at = |bodies, colliders| ContactInstant { bodies, colliders };
         let (from, to) = (at(&from[..], &ends[0][..]), at(&to[..], &ends[1][..]));
-        self.bumps = bumps::find_collider_candidates(&from, &to, self.pairing.largest_thickness());
-        let bumps = self.bumps.iter().map(|b| (b.body, b.proxy));
+        self.collider_candidates =
+            bumps::find_collider_candidates(&from, &to, self.pairing.largest_thickness());
+        let near_colliders = self.collider_candidates.iter().map(|b| (b.body, b.proxy));
         let live = self.live.iter().map(|l| (l.body, l.proxy));
-        let (found, met) = (self.narrow.candidates(), bumps.chain(live));
+        let (found, met) = (self.narrow.candidates(), near_colliders.chain(live));
         self.kept_cells = cells::find_dependent_cells([from.bodies, to.bodies], found, met);
     }
 
@@ -356,7 +357,7 @@ impl Contacts {
         }
         let former =
             |bump: &ColliderCandidate| self.former_contact((bump.body, bump.proxy, bump.other));
-        bumps::add_touches(&self.bumps, before, after, former, touches);
+        bumps::add_touches(&self.collider_candidates, before, after, former, touches);
         touches.sort_unstable_by_key(key);
     }
 
@@ -372,7 +373,7 @@ impl Contacts {
         }
     }
 
-    /// Returns the same contact in the last step.
+    /// Returns the contact of the last step with a key: body, proxy, touched body or collider.
     fn former_contact(&self, of: (u32, u32, u32)) -> Option<&LiveContact> {
         find_contact(&self.live, of)
     }
@@ -453,7 +454,7 @@ impl Contacts {
     }
 }
 
-/// Returns a contact from a sorted list.
+/// Returns the contact with a key (body, proxy, touched body or collider) from a sorted list.
 fn find_contact(live: &[LiveContact], of: (u32, u32, u32)) -> Option<&LiveContact> {
     let key = |l: &LiveContact| (l.body, l.proxy, l.other);
     let at = live.binary_search_by_key(&of, key).ok()?;
@@ -475,10 +476,11 @@ fn effective_forces(
     }
     let of = (touch.body, touch.proxy, touch.other);
     let before = former.and_then(|live| find_contact(live, of));
-    let (held, rubbed) = before.map_or((0.0, Vec3::zeros()), |l| (l.force, l.friction));
+    let (former_force, former_friction) =
+        before.map_or((0.0, Vec3::zeros()), |l| (l.force, l.friction));
     (
-        held + (force - held) * part,
-        rubbed + (friction - rubbed) * part,
+        former_force + (force - former_force) * part,
+        former_friction + (friction - former_friction) * part,
     )
 }
 

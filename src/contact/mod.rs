@@ -6,11 +6,22 @@
 //! that lie in other flesh. Each such point is a unilateral row with friction; cells near inversion are rows of the same problem (`cells`).
 //! `complementarity` solves it on the factor that the step already has, and the step is displaced. Overlaps of any origin are parted slowly.
 //!
-//! Modal flesh has no step in which contact could act. Its surface alone is parted at each instant (`parting`): `overlaps` finds what overlaps on the
+//! Modal flesh has no step in which contact could act. Its surface alone is parted at each instant (`parting`): `overlaps` finds the overlaps of the
 //! displayed surface, and `spread` displaces the skin smoothly until it parts.
 //!
 //! For comparison there is the crease method as the paper prints it ([`ContactResponse`]). Fronts that grow from seeds find the collisions
 //! (`fronts`), in order of entry (`creases`), and equalities hold them (`equalities`).
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `skin`, `posed`, `bone_points` | the prepared skin of a body; its displayed flesh at one instant; vertices that stand for bones |
+//! | `collider`, `placed`, `instant` | colliders; their placement over a frame; bodies and colliders at one instant |
+//! | `live`, `record` | contacts kept from step to step; one contact as stored and as reported |
+//! | `search` | `broad`, `narrow`, `bumps` (colliders), `buried` (bones), `warped` (cells displaced to carry the skin), `path`, `boxes` |
+//! | `response` | `rows`, `cells`, `complementarity`, `compliance`, `shorten` |
+//! | `display` | `folds` and `ways_out` of the skin; `parting`, `overlaps` and `spread` for modal flesh |
+//! | `creases` | the crease method: `fronts`, `equalities` |
+//! | `settings`, `stored`, `error` | settings, their form in files, errors |
 //!
 //! Sources: `[capell2006, §3.4]`, corrected; `[mcadams2011]` for the search at rest; `[otaduy2009]`, `[allard2010]` for contact on
 //! implicit steps.

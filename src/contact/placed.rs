@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Colliders over a frame: their position at each instant, and their point nearest to another.
+//! Colliders over a frame: their position at each instant, and their point nearest to a point of flesh.
 
 use super::collider::{Collider, ColliderShape, MeshShape, PreparedMotion};
 use super::skin::SkinPoint;
@@ -117,7 +117,7 @@ impl MovingCollider {
         Self { rooms, ..self }
     }
 
-    /// Returns it after a share `s` of the frame, 0 to 1.
+    /// Returns the collider after a share `s` of the frame, 0 to 1.
     pub fn place_at(&self, s: f64) -> PlacedCollider<'_> {
         let place = match (&self.ends, &self.collider.shape) {
             (MotionEnds::Rigid(from, to), ColliderShape::Mesh(mesh)) => {
@@ -325,7 +325,7 @@ impl PlacedCollider<'_> {
         near.map_or(f64::NEG_INFINITY, |near| near.normal.dot(&(near.point - x)))
     }
 
-    /// Returns how many of some points it encloses.
+    /// Counts the points that it encloses.
     pub fn count_enclosed(&self, points: &[Vec3]) -> usize {
         let ColliderShape::Mesh(mesh) = &self.moving.collider.shape else {
             return 0;
@@ -454,7 +454,7 @@ mod tests {
             for p in random_points(60, 1.4, 5) {
                 let near = [&a, &b].map(|placed| placed.nearest_point(&p, 0, &front_side).unwrap());
                 let gaps = near.map(|near| near.normal.dot(&(p - near.point)));
-                // Between entries vertices go straight, and rigid things turn.
+                // Between entries vertices move along straight lines, and rigid colliders turn.
                 let apart = if s == 0.4 { 5e-4 } else { 1e-9 };
                 assert!((gaps[0] - gaps[1]).abs() < apart, "{s} {gaps:?}");
             }
@@ -518,11 +518,11 @@ mod tests {
         for side in [1.0, -1.0] {
             for height in [0.1, -0.1] {
                 let p = Vec3::new(0.1, 0.2, height);
-                let asked = |_: &SkinPoint, outward: &Vec3, told: f64| {
-                    assert!((outward.z * told - height).abs() < 1e-12);
+                let side_of = |_: &SkinPoint, outward: &Vec3, distance: f64| {
+                    assert!((outward.z * distance - height).abs() < 1e-12);
                     side * outward.z
                 };
-                let near = moving.place_at(0.0).nearest_point(&p, 0, &asked).unwrap();
+                let near = moving.place_at(0.0).nearest_point(&p, 0, &side_of).unwrap();
                 assert!((near.normal - Vec3::z() * side).norm() < 1e-12);
             }
         }

@@ -12,7 +12,7 @@ use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Derivatives of a displayed point with respect to lattice vertices; inline room for three corners in hexahedra.
+/// Derivatives of a displayed point with respect to lattice vertices; inline capacity for three corners in hexahedra.
 pub(crate) type SwayDerivatives = SmallVec<[(u32, Mat3); 24]>;
 
 /// Flesh of a body at one instant.
@@ -66,7 +66,7 @@ pub(crate) struct DisplayedVertices {
     /// Bit patterns of the coordinates.
     places: Vec<[AtomicU64; 3]>,
     /// Instant of each stored position.
-    known: Vec<AtomicU32>,
+    instants: Vec<AtomicU32>,
     instant: u32,
 }
 
@@ -84,19 +84,19 @@ impl DisplayedVertices {
     /// Empties the cache for another instant of a skin with `vertices` vertices.
     pub fn clear(&mut self, vertices: usize) {
         self.instant = self.instant.wrapping_add(1);
-        if self.instant == 0 || self.known.len() != vertices {
+        if self.instant == 0 || self.instants.len() != vertices {
             self.instant = 1;
-            self.known.clear();
-            self.known.resize_with(vertices, AtomicU32::default);
+            self.instants.clear();
+            self.instants.resize_with(vertices, AtomicU32::default);
             self.places.resize_with(vertices, Default::default);
         }
     }
 
     fn get(&self, v: u32) -> Option<Vec3> {
         // Acquire pairs with the release in `set`: the coordinates are written before the instant.
-        let known = self.known[v as usize].load(Ordering::Acquire);
+        let instant = self.instants[v as usize].load(Ordering::Acquire);
         let place = &self.places[v as usize];
-        (known == self.instant)
+        (instant == self.instant)
             .then(|| Vec3::from_fn(|k, _| f64::from_bits(place[k].load(Ordering::Relaxed))))
     }
 
@@ -104,7 +104,7 @@ impl DisplayedVertices {
         for (to, x) in self.places[v as usize].iter().zip(place.iter()) {
             to.store(x.to_bits(), Ordering::Relaxed);
         }
-        self.known[v as usize].store(self.instant, Ordering::Release);
+        self.instants[v as usize].store(self.instant, Ordering::Release);
     }
 }
 
@@ -150,7 +150,7 @@ impl PosedFlesh<'_> {
         skin + bend * self.joints + bound.apply(sway, bend * ((1.0 - self.joints) * fold))
     }
 
-    /// Returns a vertex of the artist's skin, lifted at bent joints; `None` where it counts for nothing or has no skin weights.
+    /// Returns a vertex of the artist's skin, lifted at bent joints; `None` where it has no effect or no skin weights.
     fn lifted_skin_vertex(&self, v: u32) -> Option<Vec3> {
         let mut row = self.skin.body().skin().row(v as usize).peekable();
         if self.joints >= 1.0 || row.peek().is_none() {

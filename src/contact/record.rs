@@ -21,8 +21,10 @@ pub(super) fn are_weights(weights: &[f64; 3]) -> bool {
 /// A contact at the end of the last step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LiveContact {
+    /// Index of the pushed body, and number of the proxy on its skin.
     pub body: u32,
     pub proxy: u32,
+    /// Index of the touched body, or of a collider, counted after the bodies; and the touched point.
     pub other: u32,
     pub target: SkinPoint,
     /// Normal force, N.
@@ -161,7 +163,7 @@ mod tests {
             };
             let numbers = live.numbers();
             assert_eq!(read(&numbers), Some(live));
-            // Only of a plane weights are a place.
+            // The weights are a position for a plane only.
             let mut far = numbers;
             far[4] = 3.0;
             assert_eq!(read(&far).is_some(), other == 1);

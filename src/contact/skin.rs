@@ -39,7 +39,7 @@ impl SkinPoint {
     }
 }
 
-/// A point that is looked up in other flesh.
+/// A sample point of the skin, looked up in other flesh and in colliders.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Proxy {
     pub point: SkinPoint,
@@ -59,6 +59,7 @@ pub struct ContactSkin {
     rest: Vec<Vec3>,
     /// Welded triangles over vertices of the given surface.
     triangles: Vec<[u32; 3]>,
+    /// Whether each triangle can be touched.
     skin: Vec<bool>,
     /// Skin triangles around each vertex that `triangles` names.
     around: Vec<Vec<u32>>,
@@ -72,7 +73,9 @@ pub struct ContactSkin {
     clusters: Vec<Vec<u32>>,
     depths: DistanceGrid,
     bones: Vec<BonePoint>,
+    /// Next bone above each bone that holds flesh.
     bones_above: Vec<Option<u32>>,
+    /// Size of the cells, metres.
     cell: f64,
 }
 
@@ -375,7 +378,7 @@ fn cluster_cells(body: &Body, size: f64) -> Vec<Vec<u32>> {
     cubes.into_values().collect()
 }
 
-/// Returns about the edge of a cell of median volume, metres.
+/// Returns the approximate edge of a cell of median volume, metres.
 fn cell_size(body: &Body) -> f64 {
     let lattice = body.lattice();
     let cells = (0u32..).zip(lattice.cells());

@@ -18,7 +18,7 @@ use crate::dynamics::methods::system::LinearSystem;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
 
-/// Balances without loads. The last two are kept: as a rule those of a frame's ends.
+/// Cache of balances without loads. The last two are kept: as a rule those of a frame's ends.
 pub(super) struct BendCache {
     method: Method,
     /// System of a method whose balance is linear.
@@ -214,7 +214,7 @@ mod tests {
         Pose::new(vec![Affine::identity(), upper]).unwrap()
     }
 
-    /// The rates of a frame's steps add up to the way from the balance at its start to the balance at its end.
+    /// The rates of a frame's steps add up to the displacement from the balance at its start to the balance at its end.
     #[test]
     fn bend_steps_join_balances() {
         let body = BarOptions::default().build();
@@ -251,7 +251,7 @@ mod tests {
             let rates = motion.rate().unwrap();
             for v in 0..body.node_count() {
                 way[v] += rates[v] * duration;
-                // From step to step a rate changes by its acceleration; the first knows of none before.
+                // From step to step a rate changes by its acceleration; before the first step there is no rate.
                 if step > 0 {
                     speed[v] += accelerations[v] * duration;
                     assert!((speed[v] - rates[v]).norm() < 1e-9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contact of one simulation: set, checked and reported.
+//! Contact of one simulation: its settings, their checks, and its reports.
 
 use super::touching::ContactSystem;
 use super::{Method, Simulation, SimulationError};
@@ -31,7 +31,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Checks what [`set_contact`](Self::set_contact) refuses.
+    /// Checks the conditions of [`set_contact`](Self::set_contact).
     pub(super) fn check_contact(&self, contact: &PreparedContact) -> Result<(), SimulationError> {
         let method = self.settings.method;
         if !method.supports_contact() {

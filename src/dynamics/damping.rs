@@ -5,7 +5,7 @@
 //! of frequency ω₀, should fall to a twentieth after [`SETTLING_PERIODS`] of its own periods or after [`SETTLING_SECONDS`], whichever is sooner:
 //!
 //! ```text
-//! λ₀ = ln 20 / min(SECONDS, SWINGS · 2π/ω₀),   β = TREMBLE / ω₀,   α = 2 λ₀ − β ω₀²
+//! λ₀ = ln 20 / min(SETTLING_SECONDS, SETTLING_PERIODS · 2π/ω₀),   β = BETA_OMEGA / ω₀,   α = 2 λ₀ − β ω₀²
 //! ```
 //!
 //! ω₀ is a Rayleigh quotient: for the displacements u under one g along an axis, `ω² = (u · M g)/(u · M u)`; the least over the

@@ -136,7 +136,7 @@ impl Equilibrium {
         self.solve_with_progress(gravity, (forces, rest_forces), &Silent)
     }
 
-    /// Does what [`solve`](Self::solve) does with `(forces, rest_forces)`; nonlinear methods can be cancelled before each Newton step.
+    /// Solves as [`solve`](Self::solve) does, with `(forces, rest_forces)` and progress; nonlinear methods can be cancelled before each Newton step.
     ///
     /// # Errors
     /// As [`solve`](Self::solve); a cancellation.

@@ -23,6 +23,7 @@ pub(super) struct BodyStep<'a> {
     pub step: Step<'a>,
     /// Poses at the step's start and end.
     pub poses: (&'a Pose, &'a Pose),
+    /// Display options of the flesh.
     pub shown: FleshDisplay,
 }
 

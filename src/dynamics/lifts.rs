@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// Minimum number of vertices for a task.
 const MIN_TASK_VERTICES: usize = 512;
 
-/// Lifts at poses. The last two are kept: as a rule those of a frame's ends.
+/// Cache of lifts at poses. The last two are kept: as a rule those of a frame's ends.
 pub(super) struct PoseLifts {
     /// Share of the joints' own shape that is shown.
     share: f64,
     known: [Option<(Pose, Arc<Vec<Vec3>>)>; 2],
-    /// Empty lifts, for when joints are not shown.
+    /// Empty lifts, used if joints are not shown.
     pub none: Arc<Vec<Vec3>>,
 }
 

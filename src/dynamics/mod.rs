@@ -26,6 +26,19 @@
 //! # }
 //! ```
 //!
+//! | file | content |
+//! | --- | --- |
+//! | `simulation`, `state`, `sections` | one body in motion; its state as bytes |
+//! | `lockstep`, `in_step`, `scene` | one or more bodies through a frame, step by step |
+//! | `touching`, `contact`, `settling`, `seeds` | contact in steps, its settings, balances with contact, seeds of the crease method |
+//! | `method`, `methods` | names of the methods of motion, and their steppers |
+//! | `equilibrium` | static balances and their inverse |
+//! | `forces` | gravity and external forces |
+//! | `skinned` | the lattice as the bones alone carry it |
+//! | `shape`, `bends`, `volume`, `lifts` | split of the shape into the bones' part, the joints' own elastic shape, and sway |
+//! | `damping`, `softness` | default damping; the softness dial |
+//! | `settings`, `stored`, `check`, `error` | settings, names in files, checks, errors |
+//!
 //! A [`Simulation`] holds the only mutable state: the positions and velocities of the lattice's vertices and the current pose.
 //! Each frame is filled with equal steps (`warped` derives one). Static balance is in [`equilibrium`]. All forces are generalised
 //! forces on lattice vertices; this module does not depend on their origin. Other energies of positions act as

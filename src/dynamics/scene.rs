@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// First bytes of a scene's state.
 const MAGIC: &[u8; 8] = b"thewsc01";
 
-/// Several bodies in motion with contact between them, with colliders that are shared by all, and with self-contact as each body's
-/// settings ask for. Steps are taken in lockstep; contact forces on both sides are equal and opposite. A scene of one body moves it
+/// Several bodies in motion with contact between them, with colliders that are shared by all, and with self-contact according to each
+/// body's settings. Steps are taken in lockstep; contact forces on both sides are equal and opposite. A scene of one body moves it
 /// bit for bit as its [`Simulation`] does.
 pub struct Scene {
     bodies: Vec<Simulation>,
@@ -40,19 +40,19 @@ impl Scene {
         let rate = rate.ok_or(SimulationError::EmptyScene)?;
         let mut colliders: Vec<Arc<Collider>> = Vec::new();
         for (k, (body, contact)) in bodies.iter_mut().zip(&contacts).enumerate() {
-            let told = |error| attribute_error((k, error));
+            let name_body = |error| attribute_error((k, error));
             let creases = contact.contact().refuse_creases();
-            creases.map_err(|error| told(error.into()))?;
+            creases.map_err(|error| name_body(error.into()))?;
             if body.method() == Method::Modal {
-                return Err(told(SimulationError::ModalScene));
+                return Err(name_body(SimulationError::ModalScene));
             }
-            body.check_contact(contact).map_err(told)?;
+            body.check_contact(contact).map_err(name_body)?;
             // The scene keeps the contacts.
-            body.set_contact(None).map_err(told)?;
+            body.set_contact(None).map_err(name_body)?;
             body.enable_folds(contact);
             if body.settings().rate != rate {
                 let (first, other) = (rate, body.settings().rate);
-                return Err(told(SimulationError::SceneRate { first, other }));
+                return Err(name_body(SimulationError::SceneRate { first, other }));
             }
             add_colliders(&mut colliders, &contact.contact().colliders);
         }
@@ -75,7 +75,7 @@ impl Scene {
     }
 
     /// Puts each body at rest at a pose: in equilibrium if `settled`, else in the skinned shape. Each body is settled by itself, without
-    /// friction, and then together with the others, from positions at which contact has parted what overlaps. `rest_forces`: one entry
+    /// friction, and then together with the others, from positions at which contact has parted their overlaps. `rest_forces`: one entry
     /// per body, N, as in [`Simulation::reset`].
     ///
     /// # Errors
@@ -303,7 +303,7 @@ impl Scene {
     /// Restores a [`state`](Self::state) of these bodies.
     ///
     /// # Errors
-    /// [`SimulationError::State`] and its like; the present state stays.
+    /// [`SimulationError::State`] or another error of a saved state; the present state stays.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
         let parts = split_state(bytes, self.bodies.len()).ok_or(SimulationError::State(
             "it has another number of bodies, or is cut off",
@@ -324,7 +324,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Returns the state of one body out of a state of `bodies` bodies; `None` if the bytes are no such state.
+    /// Returns the state of one body from a state of `bodies` bodies; `None` if the bytes are not such a state.
     pub(crate) fn body_state(bytes: &[u8], body: usize, bodies: usize) -> Option<&[u8]> {
         split_state(bytes, bodies)?[..bodies].get(body).copied()
     }

@@ -15,13 +15,14 @@ use std::collections::BTreeSet;
 const CHECK_INTERVAL: f64 = 1.0 / 24.0;
 
 impl Simulation {
-    /// Returns the pairs of vertices `[s, 2]` at which creases are looked for; empty without a crease method.
+    /// Returns the pairs of vertices `[s, 2]` at which the search for creases starts; empty without a crease method.
     pub fn crease_seeds(&self) -> &[[u32; 2]] {
         let creases = self.touching.as_ref().and_then(|t| t.creases());
         creases.map_or(&[], |c| c.seeds())
     }
 
-    /// Sets the pairs of vertices at which, and around whose creases, creases are looked for. Without seeds nothing touches.
+    /// Sets the pairs of vertices at which the search for creases starts; from found creases it goes on to their neighbours. Without seeds nothing
+    /// touches.
     /// They are not part of a [`state`](Self::state).
     ///
     /// # Errors

@@ -19,15 +19,15 @@ use crate::progress::{Progress, report_progress};
 use crate::skeleton::{FrameMotion, Pose, Skeleton, polar};
 use crate::solve::NodeMatrix;
 
-/// Step of the relaxation, s: that of usual motion. With half of it an elbow at 120° still moves by 5 % of the size when
+/// Step of the relaxation, s: that of usual motion. With half the value an elbow at 120° still moves by 5 % of the size when
 /// motion goes on, with twice one at 148° by 0.5 % instead of 0.06.
 const RELAXATION_STEP: f64 = 1.0 / 240.0;
-/// Turn of a joint in one step, rad, and the maximum number of steps from the rest pose. Half and twice of both leave elbows at 120° and
+/// Turn of a joint in one step, rad, and the maximum number of steps from the rest pose. Half and twice of both values leave elbows at 120° and
 /// 136° the same to 0.12 % of the size; with twice the turn one at 148° came to rest with 171 vertices in other flesh instead of 66.
 const MAX_TURN_PER_STEP: f64 = 0.04;
 const MAX_BENDING_STEPS: usize = 64;
 /// Change in a step, relative to the body's size, below which flesh is at rest, and the maximum number of steps until then. Half and
-/// twice of both leave elbows the same to 0.04 % of the size.
+/// twice of both values leave elbows the same to 0.04 % of the size.
 const REST_TOLERANCE: f64 = 2e-7;
 const MAX_RELAXATION_STEPS: usize = 300;
 
@@ -49,7 +49,7 @@ impl Simulation {
         let Some(mut touching) = self.touching.take() else {
             return Ok(());
         };
-        // Creases are held in steps alone.
+        // Crease methods act in steps only.
         let settled = match touching.creases() {
             Some(_) => Ok(()),
             None => without_friction(&mut touching, |touching| {
@@ -90,7 +90,7 @@ pub(super) fn settle_together(
     })
 }
 
-/// Does `work` without friction, hence without contact history.
+/// Runs `work` without friction, hence without contact history.
 fn without_friction<T>(
     touching: &mut ContactSystem,
     work: impl FnOnce(&mut ContactSystem) -> T,
@@ -164,7 +164,7 @@ impl Relaxation<'_, '_> {
         Ok(touched)
     }
 
-    /// Returns whether all bodies are near enough to `places` for the contact pairs found there to hold: each has moved by at most half
+    /// Returns whether all bodies are near enough to `places` for the contact pairs found there to be complete: each has moved by at most half
     /// the margin of the search boxes, so two bodies together by at most all of it.
     fn are_near(&self, places: &[Vec<Vec3>]) -> bool {
         let mut all = self.bodies.iter().zip(places).enumerate();

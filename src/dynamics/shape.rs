@@ -30,7 +30,7 @@ pub(super) struct FleshShape {
     pub joints: Vec<Vec3>,
     /// Folds, `[nodes]`, 0 to 1: more of the joints' elastic shape is shown where the skin intersects itself. Empty: all zero.
     pub folds: Vec<f64>,
-    /// Folds for the next [`update`](Self::update), if they follow the pose or were set. `None`: those of the pose.
+    /// Folds for the next [`update`](Self::update), if they lag behind the pose or were set. `None`: those of the pose.
     coming: Option<Vec<f64>>,
     /// Balances without loads; `None` if sway is not computed.
     bends: Option<BendCache>,
@@ -216,7 +216,7 @@ mod tests {
     fn folds_ignore_step_length() {
         let flesh = ShapedBar::new(|x| *x, 0.0);
         let (body, pose) = (flesh.skin.body(), &flesh.pose);
-        // Nobody looks for folds here: those of the pose are none.
+        // No skin is set, so the pose has no folds.
         let after = |times: &[f64], stopped: Option<f64>| {
             let mut shape =
                 FleshShape::new(body, Method::Hyperelastic, Solver::Automatic, 0.0).unwrap();

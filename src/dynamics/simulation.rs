@@ -35,6 +35,7 @@ pub struct Simulation {
     /// Motion of the joints' own shape.
     pub(super) bending: BendMotion,
     pub(super) history: Option<PoseHistory>,
+    /// Skinned lattice at the current pose, and at the end of a step under way.
     pub(super) now: SkinnedLattice,
     pub(super) next: SkinnedLattice,
     pub(super) external: ExternalForces,
@@ -186,7 +187,7 @@ impl Simulation {
         self.reset_with_progress(pose, settled, rest_forces, &Silent)
     }
 
-    /// Does what [`reset`](Self::reset) does, with progress: nonlinear balances can be cancelled before each Newton step.
+    /// Resets as [`reset`](Self::reset) does, with progress: nonlinear balances can be cancelled before each Newton step.
     ///
     /// # Errors
     /// As [`reset`](Self::reset); a cancellation, which keeps the previous state.
@@ -296,7 +297,7 @@ impl Simulation {
         self.advance_with_progress(pose, dt, (forces, rest_forces), &Silent)
     }
 
-    /// Does what [`advance`](Self::advance) does with `(forces, rest_forces)`, with progress.
+    /// Advances as [`advance`](Self::advance) does, with `(forces, rest_forces)` and progress.
     ///
     /// # Errors
     /// As [`advance`](Self::advance); a cancellation, which keeps the state of the previous step.
@@ -326,7 +327,7 @@ impl Simulation {
             return Ok(motion);
         }
         let former = FrameMotion::from_endpoints(skeleton, &history.before, &history.pose)?;
-        // A velocity extrapolated over a much longer frame would be a wide swing.
+        // A velocity extrapolated over a much longer frame would swing the bones widely.
         let ratio = (dt / history.duration).min(MAX_DURATION_RATIO);
         Ok(FrameMotion::continue_from(skeleton, &former, pose, ratio)?)
     }
@@ -438,7 +439,7 @@ impl Simulation {
     }
 
     /// Returns the total number of steps whose minimisation stopped short of its tolerance (hyperelastic method). The
-    /// flesh goes on from the best point found. The count is not part of a [`state`](Self::state).
+    /// flesh continues from the best point found. The count is not part of a [`state`](Self::state).
     pub fn unconverged_steps(&self) -> usize {
         self.stepper.unconverged_steps()
     }

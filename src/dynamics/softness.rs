@@ -35,7 +35,7 @@ const MAX_DISPLACEMENT: f64 = 0.5;
 const MAX_HARD_FLESH: f64 = 0.1;
 /// Smallest flesh value, relative to the softest, that counts: many thin legs do not make a body firm, nor a few ear tips soft.
 const MIN_COUNTED_FLESH: f64 = 0.6;
-/// Quantile of the displacements of such vertices that is compared with the dial's.
+/// Quantile of the displacements of the counted vertices that is compared with the requested one.
 const DISPLACEMENT_QUANTILE: f64 = 0.9;
 
 /// Returns the displacement of each vertex of the body's surface under one g along the body's own axes in the rest pose, the largest of
@@ -147,13 +147,13 @@ fn stiffness_factor(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError>
     }
     all.sort_by(f64::total_cmp);
     let last = all.len().saturating_sub(1);
-    let there = all
+    let measured = all
         .get((DISPLACEMENT_QUANTILE * last as f64).round() as usize)
         .copied()
         .unwrap_or(0.0);
     let wanted = share * requested_displacement(dial, body.size(), thick);
-    Ok(if there > 0.0 && wanted > 0.0 {
-        there / wanted
+    Ok(if measured > 0.0 && wanted > 0.0 {
+        measured / wanted
     } else {
         1.0
     })
@@ -163,18 +163,18 @@ fn stiffness_factor(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError>
 mod tests {
     use super::*;
 
-    /// The wanted yield grows along the whole dial and stays below half the thickness.
+    /// The requested displacement grows along the whole dial and stays below half the thickness.
     #[test]
     fn dial_is_monotonic_and_bounded() {
         for (size, thick) in [(2.0, 0.2), (10.0, 0.1), (1.0, 0.8), (1.7, f64::INFINITY)] {
             let all: Vec<f64> = (0..=20)
                 .map(|k| requested_displacement(k as f64 / 20.0, size, thick))
                 .collect();
-            // Every twentieth of it is worth at least half a percent.
+            // Every twentieth of the dial adds at least half a percent.
             assert!(all.windows(2).all(|y| y[1] > y[0] * 1.005), "{all:?}");
             assert!(all.iter().all(|y| *y < 0.5 * thick));
         }
-        // In the middle it is what it was where flesh is thick, and by the thickness where the body is long and thin.
+        // At the middle of the dial the size decides for a thick body, the thickness for a long and thin one.
         assert!((requested_displacement(0.5, 1.0, 0.4) / 0.018 - 1.0).abs() < 0.005);
         assert_eq!(
             requested_displacement(0.5, 1.0, 0.01),

@@ -48,7 +48,7 @@ impl Simulation {
     /// Restores a [`state`](Self::state) of this body.
     ///
     /// # Errors
-    /// [`SimulationError::State`] and its like; the present state stays.
+    /// [`SimulationError::State`] or another error of a saved state; the present state stays.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
         let nodes = self.body.node_count();
         let mut state = match bytes.get(..MAGIC.len()) {

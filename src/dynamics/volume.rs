@@ -29,20 +29,20 @@ use crate::{Mat3, Vec3};
 
 /// Gauss-Newton steps from u = 0. Four to six leap by up to 3.7 % of the body's size a frame in clips; three by 2 %.
 const GAUSS_NEWTON_STEPS: usize = 3;
-/// κ, weight of volume against gradients. With half of it an arm bent by 112° loses 1.2 % of its volume instead of 0.6, with twice 0.1, but
+/// κ, weight of volume against gradients. With half the value an arm bent by 112° loses 1.2 % of its volume instead of 0.6, with twice 0.1, but
 /// leaps by 0.97 % of the size in 8° instead of 0.82.
 const VOLUME_WEIGHT: f64 = 4.0;
-/// w of flesh with more volume than at rest: stretched skin may gain volume, compressed skin must not lose it. With half of it a person's
+/// w of flesh with more volume than at rest: stretched skin may gain volume, compressed skin must not lose it. With half the value a person's
 /// elbow at 102° gains 10 % of a ball as wide as the joint instead of 0.6, with twice it loses 5.5.
 const SWOLLEN_WEIGHT: f64 = 0.4;
-/// Range of J over which w passes from 1 to [`SWOLLEN_WEIGHT`]. With half of it the elbow gains 3 %, with twice it loses 2; the arm's volume
+/// Range of J over which w passes from 1 to [`SWOLLEN_WEIGHT`]. With half the value the elbow gains 3 %, with twice it loses 2; the arm's volume
 /// changes by 0.2 %.
 const TRANSITION_WIDTH: f64 = 0.1;
-/// J below which w grows, up to [`CRUSHED_WEIGHT`] times at J = 0. With half of either the arm loses 0.7 % instead of 0.6; with twice of them it
-/// leaps by 0.95 and 1.07 % of the size instead of 0.82.
+/// J below which w grows, up to [`CRUSHED_WEIGHT`] times at J = 0. With half of either value the arm loses 0.7 % instead of 0.6; with twice the
+/// values it leaps by 0.95 and 1.07 % of the size instead of 0.82.
 const CRUSHING_VOLUME: f64 = 0.3;
 const CRUSHED_WEIGHT: f64 = 3.0;
-/// Upper limit of |J − 1| in the pressure: inverted flesh pushes no harder. With half of it an arm bent by 112° loses 1.1 % of its volume
+/// Upper limit of |J − 1| in the pressure: inverted flesh pushes no harder. With half the value an arm bent by 112° loses 1.1 % of its volume
 /// instead of 0.6, with twice 0.9.
 const MAX_VOLUME_CHANGE: f64 = 0.6;
 /// Shares of a cell filled by flesh at which φ leaves 0 and reaches 1. With fingers and wrists included, hands lose or gain 0.29 of their

@@ -3,15 +3,15 @@
 //! displacements of their targets.
 //!
 //! Warped constraints act by forces along Φ_xᵀ, while the constrained quantity changes along the full derivative of the
-//! warp; also, exercised nodes need not be the constrained ones. Neither is passive by itself. Without a bound, constraints
+//! warp. In addition, exercised nodes need not be the constrained ones. Both can do work even at rest: without a bound, constraints
 //! can pump in energy until the motion diverges.
 
 use super::Modes;
 use super::oscillator::ModalState;
 
-/// Excess over the expected energy, as a share, at which the exact integrator's motion is slowed,
+/// Excess over the expected energy, as a share, at which the exact integrator's motion is slowed.
 const ENERGY_TOLERANCE: f64 = 0.05;
-/// and the factor at which the paper's integrator is stopped, which damps by itself and is otherwise as printed.
+/// Factor on the expected energy at which the paper's integrator is stopped. It damps by itself and is otherwise as printed.
 const STOP_ENERGY_FACTOR: f64 = 4.0;
 
 /// Motion of the targets in a step.
@@ -19,9 +19,9 @@ const STOP_ENERGY_FACTOR: f64 = 4.0;
 pub(super) enum TargetMotion {
     /// Some targets are new or jumped.
     New,
-    /// They moved; the work done on them, joules.
+    /// The targets moved; with the work done on them, joules.
     Led(f64),
-    /// They did not move.
+    /// The targets did not move.
     Still,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Verdict {
 pub(super) struct Budget {
     energy: f64,
     largest: f64,
-    /// Amplitudes to come to rest from, which follow the targets without oscillation. Empty before the first step.
+    /// Amplitudes that follow the targets without oscillation: the body is bent from them if it must come to rest. Empty before the first step.
     base: Vec<f64>,
 }
 
@@ -53,7 +53,7 @@ impl Budget {
         self.base.clone_from(&state.q);
     }
 
-    /// Returns the amplitudes to come to rest from: those that followed the targets, or else `otherwise`.
+    /// Returns the amplitudes from which the body is bent to come to rest: those that followed the targets, or else `otherwise`.
     pub fn rest_amplitudes<'a>(&'a self, targets: TargetMotion, otherwise: &'a [f64]) -> &'a [f64] {
         if targets == TargetMotion::New || self.base.is_empty() {
             otherwise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Checks of what a simulation is given.
+//! Checks of the input of a simulation.
 
 use super::ModalError;
 use super::oscillator::MAX_AMPLITUDE;

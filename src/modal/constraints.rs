@@ -35,11 +35,13 @@ pub struct Hold {
     pub target: HoldTarget,
 }
 
-/// All constraints of a simulation.
+/// All constraints of a simulation, and the nodes at which their forces act.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModalConstraints {
     pub(super) rows: Vec<HoldRow>,
+    /// Nodes at which the forces act.
     pub(super) exercised: Vec<usize>,
+    /// Size of the body, metres.
     pub(super) size: f64,
     pub(super) budget: Budget,
 }

@@ -50,7 +50,7 @@ impl ModalConstraints {
         state.q.copy_from_slice(found.q.as_slice());
     }
 
-    /// Bends the body from amplitudes to its targets with the least elastic energy. Returns the number of passes too.
+    /// Bends the body from amplitudes to its targets with the least elastic energy. Also returns the number of passes.
     fn bend(&self, modes: &Modes, warp: bool, from: &[f64]) -> (ConstraintState, usize) {
         let gain = self.compliance(modes);
         let start = DVector::from_column_slice(from);
@@ -67,14 +67,14 @@ impl ModalConstraints {
         (from, loads): (&ModalState, &[f64]),
         state: &mut ModalState,
     ) -> ConstraintAccuracy {
-        let spread = self.exercised_modal_forces(modes);
-        let gain = scale_rows(&spread, |i| oscillators.gain(i));
+        let modal_forces = self.exercised_modal_forces(modes);
+        let gain = scale_rows(&modal_forces, |i| oscillators.gain(i));
         let predicted = DVector::from_column_slice(&state.q);
         let (found, mut passes) = self.solver(modes, warp, &gain).satisfy(&predicted);
         let targets = self.targets();
         let mut error = &targets - &found.value;
         let mut force = pseudo_solve(gain, &(&found.q - &predicted));
-        let pushed = &spread * &force;
+        let pushed = &modal_forces * &force;
         for (i, (q, v)) in state.q.iter_mut().zip(&mut state.v).enumerate() {
             *q = found.q[i];
             *v += oscillators.velocity_gain(i) * pushed[i];
@@ -85,8 +85,8 @@ impl ModalConstraints {
         if exact {
             let wanted = self.velocities(oscillators.step());
             let have = &found.jacobian * DVector::from_column_slice(&state.v);
-            let impulse = pseudo_solve(&found.jacobian * &spread, &(wanted - have));
-            let added = &spread * impulse;
+            let impulse = pseudo_solve(&found.jacobian * &modal_forces, &(wanted - have));
+            let added = &modal_forces * impulse;
             state
                 .v
                 .iter_mut()
@@ -127,7 +127,7 @@ impl ModalConstraints {
         }
     }
 
-    /// Returns how the targets moved while modal forces `acting` held the constraints.
+    /// Returns the motion of the targets while modal forces `acting` held the constraints.
     fn target_motion(&self, found: &ConstraintState, acting: &DVector<f64>) -> TargetMotion {
         if self.has_leap() {
             TargetMotion::New
@@ -187,27 +187,27 @@ impl ModalConstraints {
         force: &DVector<f64>,
         passes: usize,
     ) -> ConstraintAccuracy {
-        let mut held = ConstraintAccuracy {
+        let mut accuracy = ConstraintAccuracy {
             passes,
             ..ConstraintAccuracy::default()
         };
         for (r, row) in self.rows.iter().enumerate() {
             let off = error.fixed_rows::<3>(3 * r).norm() / self.scale(&row.hold.target);
             match row.hold.target {
-                HoldTarget::Position(_) => held.distance = held.distance.max(off),
-                HoldTarget::Orientation(_) => held.angle = held.angle.max(off),
+                HoldTarget::Position(_) => accuracy.distance = accuracy.distance.max(off),
+                HoldTarget::Orientation(_) => accuracy.angle = accuracy.angle.max(off),
             }
         }
-        held.overdetermined = held.distance > TARGET_TOLERANCE * self.size
-            || held.angle * RADIAN_WEIGHT > TARGET_TOLERANCE;
+        accuracy.overdetermined = accuracy.distance > TARGET_TOLERANCE * self.size
+            || accuracy.angle * RADIAN_WEIGHT > TARGET_TOLERANCE;
         let at = |(i, &node): (usize, &usize)| {
             (
                 node,
                 Vec3::new(force[3 * i], force[3 * i + 1], force[3 * i + 2]),
             )
         };
-        held.forces = self.exercised.iter().enumerate().map(at).collect();
-        held
+        accuracy.forces = self.exercised.iter().enumerate().map(at).collect();
+        accuracy
     }
 }
 

@@ -14,7 +14,7 @@
 //! let modes = Arc::new(Modes::compute(&system, 8, None, &Silent)?);
 //! assert!(modes.is_verified() && modes.frequencies().is_sorted());
 //!
-//! // Undamped, a mode that is let go swings for ever at its own frequency: after one period it is back.
+//! // Undamped, a released mode swings for ever at its own frequency: after one period it has returned.
 //! let settings = ModalSettings { step: 1.0 / modes.frequencies()[0] / 32.0, ..Default::default() };
 //! let mut motion = ModalSimulation::new(modes, settings)?;
 //! let mut q = vec![0.0; 8];

@@ -16,10 +16,13 @@ use std::sync::Arc;
 /// The lowest vibration modes of a body, mass-orthonormal: `K Φ = M Φ Λ`, `ΦᵀMΦ = I`, `Ψ = W Φ`.
 #[derive(Debug, Clone)]
 pub struct Modes {
+    /// Functions whose coefficients the nodes are.
     pub(super) functions: crate::basis::Basis,
     pub(super) body: Option<Arc<Body>>,
     pub(super) fixed: Vec<bool>,
+    /// Λ, 1/s², ascending.
     pub(super) eigenvalues: Vec<f64>,
+    /// Whether a count of the eigenvalues below a bound proves that no mode is missing.
     pub(super) verified: bool,
     pub(super) basis: Arc<ModeShapes>,
 }
@@ -27,9 +30,13 @@ pub struct Modes {
 /// The part of modes that does not depend on the flesh's stiffness.
 #[derive(Debug)]
 pub(super) struct ModeShapes {
+    /// Φ, `[modes][nodes]`, 1/√kg.
     pub(super) shapes: Vec<Vec<Vec3>>,
+    /// Ψ, `[modes][nodes]`.
     pub(super) rotations: Vec<Vec<Vec3>>,
+    /// Nodes that share an element with each node, itself included, ascending.
     pub(super) neighbours: Vec<Vec<u32>>,
+    /// Row sums of M, kg.
     pub(super) masses: Vec<f64>,
     pub(super) packed: PackedModes,
 }

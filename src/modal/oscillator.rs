@@ -102,7 +102,7 @@ pub(crate) const MAX_AMPLITUDE: f64 = 1e60;
 /// Shortest and longest step, s: those of [frames](crate::dynamics), beyond any sampling of motion.
 const MIN_STEP: f64 = 1e-9;
 const MAX_STEP: f64 = 1e4;
-/// Limit of `h² λ` and `h c`. A mode above it oscillates a thousand times in a step, or not at all; rounding hides how.
+/// Limit of `h² λ` and `h c`. A mode above it oscillates a thousand times in a step, or is overdamped; rounding hides which.
 const STIFF_LIMIT: f64 = 4e7;
 
 /// Coefficients of one step of all modes.
@@ -301,7 +301,7 @@ mod tests {
     /// Modes that are too quick for the step reach their equilibrium within it.
     #[test]
     fn quick_modes_rest_in_step() {
-        // Balanced, with and without damping; carried along by damping that lets nothing move; beyond all that makes sense.
+        // Modes in balance, with and without damping; modes held by damping alone; absurdly large stiffness and damping.
         for (h, l, c, q) in [
             (1.0, 1e10, 0.0, 2e-10),
             (1.0, 1e10, 30.0, 2e-10),

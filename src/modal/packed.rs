@@ -9,8 +9,11 @@ pub(super) const ROWS_PER_NODE: usize = 9;
 /// Ψ, Φ and MΦ of the nodes that move, node by node.
 #[derive(Debug)]
 pub(super) struct PackedModes {
+    /// Number of modes.
     pub modes: usize,
+    /// Nodes that move, ascending.
     pub nodes: Vec<u32>,
+    /// Values, `[nodes][ROWS_PER_NODE][modes]`.
     pub data: Vec<f64>,
 }
 

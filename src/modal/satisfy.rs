@@ -8,9 +8,9 @@ use crate::Mat3;
 use crate::geometry::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use nalgebra::{DMatrix, DVector};
 
-/// Maximum number of the paper's corrections per step,
+/// Maximum number of the paper's corrections per step.
 const MAX_PAPER_STEPS: usize = 16;
-/// and the deviation, as a share of the body's size, at which Newton's method takes over.
+/// Deviation, as a share of the body's size, at which Newton's method takes over from the paper's corrections.
 const NEWTON_DISTANCE: f64 = 1e-3;
 /// Maximum number of sweeps of the iteration for singular values.
 const MAX_SVD_SWEEPS: usize = 1000;
@@ -49,8 +49,7 @@ impl ConstraintState {
 }
 
 impl TargetSolver<'_> {
-    /// Moves to the targets; where the direct path stalls, through intermediate targets. Returns the number of passes
-    /// too.
+    /// Moves to the targets; where the direct path stalls, through intermediate targets. Also returns the number of passes.
     pub fn satisfy(&self, from: &DVector<f64>) -> (ConstraintState, usize) {
         let targets = self.constraints.targets();
         let start = self.evaluate(from.clone());
@@ -103,7 +102,7 @@ impl TargetSolver<'_> {
         (place, passes + more)
     }
 
-    /// Makes Newton steps, shortened until they help, until the targets are met or no closer point is found.
+    /// Takes Newton steps, shortened until they come closer, until the targets are met or no closer point is found.
     fn descend(
         &self,
         mut place: ConstraintState,
@@ -132,7 +131,7 @@ impl TargetSolver<'_> {
         (place, MAX_NEWTON_STEPS)
     }
 
-    /// Makes a part of the step that would reach the targets if `by` were the constant derivative.
+    /// Takes a part of the step that would reach the targets if `by` were the constant derivative.
     fn take_step(
         &self,
         place: &ConstraintState,

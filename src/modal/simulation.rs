@@ -53,7 +53,8 @@ pub struct ModalSimulation {
     state: ModalState,
     next: ModalState,
     constraints: ModalConstraints,
-    held: ConstraintAccuracy,
+    /// Accuracy of the constraints after the last step.
+    accuracy: ConstraintAccuracy,
 }
 
 impl ModalSimulation {
@@ -70,7 +71,7 @@ impl ModalSimulation {
             state: ModalState::zero(modes.len()),
             next: ModalState::zero(modes.len()),
             constraints: ModalConstraints::default(),
-            held: ConstraintAccuracy::default(),
+            accuracy: ConstraintAccuracy::default(),
             modes,
             settings,
         })
@@ -122,7 +123,7 @@ impl ModalSimulation {
     pub fn reset(&mut self) {
         self.state = ModalState::zero(self.modes.len());
         self.constraints.forget_targets();
-        self.held = ConstraintAccuracy::default();
+        self.accuracy = ConstraintAccuracy::default();
     }
 
     /// Returns the displacements of all nodes, metres.
@@ -146,10 +147,10 @@ impl ModalSimulation {
 
     /// Returns the accuracy of the constraints at the end of the last step.
     pub fn constraint_accuracy(&self) -> &ConstraintAccuracy {
-        &self.held
+        &self.accuracy
     }
 
-    /// Makes one step under gravity and forces at the nodes (N, world axes, constant over the step).
+    /// Takes one step under gravity and forces at the nodes (N, world axes, constant over the step).
     ///
     /// # Errors
     /// Forces for another number of nodes or not finite; a motion that is no longer finite. The state is then
@@ -175,20 +176,20 @@ impl ModalSimulation {
                 .advance(&from, (&start, &end), &mut self.next);
         }
         let kept = self.constraints.clone();
-        let mut held = ConstraintAccuracy::default();
+        let mut accuracy = ConstraintAccuracy::default();
         if !self.constraints.is_empty() && self.next.is_finite() {
             let (modes, oscillators) = (&self.modes, &self.oscillators);
             let next = &mut self.next;
-            held = self
+            accuracy = self
                 .constraints
                 .enforce(modes, oscillators, warp, (&from, &start), next);
         }
-        let lost = !(held.distance.is_finite() && held.angle.is_finite());
+        let lost = !(accuracy.distance.is_finite() && accuracy.angle.is_finite());
         if lost || !self.next.is_finite() {
             self.constraints = kept;
             return Err(ModalError::NonFinite);
         }
-        self.held = held;
+        self.accuracy = accuracy;
         self.constraints.end_step();
         std::mem::swap(&mut self.state, &mut self.next);
         Ok(())
@@ -268,11 +269,11 @@ pub(crate) fn balance(
     const LOAD_TOLERANCE: f64 = 1e-6;
     // Modes without stiffness cannot balance a load; they keep their amplitudes.
     let stiffest = eigenvalues.iter().copied().fold(0.0, f64::max);
-    let held = |l: f64| l > 1e-9 * stiffest;
+    let stiff = |l: f64| l > 1e-9 * stiffest;
     let towards = |q: &[f64]| -> Vec<f64> {
         let f = force(q);
         let new = q.iter().zip(&f).zip(eigenvalues);
-        new.map(|((q, f), &l)| if held(l) { f / l - q } else { 0.0 })
+        new.map(|((q, f), &l)| if stiff(l) { f / l - q } else { 0.0 })
             .collect()
     };
     let norm = |x: &[f64]| {
@@ -304,7 +305,7 @@ pub(crate) fn balance(
     }
     let loads = force(&q);
     let largest = loads.iter().map(|f| f.abs()).fold(0.0, f64::max);
-    let mut free = loads.iter().zip(eigenvalues).filter(|(_, l)| !held(**l));
+    let mut free = loads.iter().zip(eigenvalues).filter(|(_, l)| !stiff(**l));
     Ok(ModalEquilibrium {
         supported: free.all(|(f, _)| f.abs() <= LOAD_TOLERANCE * largest),
         found: found || norm(&step) <= LOAD_TOLERANCE * norm(&q),

@@ -38,7 +38,7 @@ impl StoredModes {
         }
     }
 
-    /// Restores the modes as those of a body of flesh; `None` where they do not fit it.
+    /// Restores the modes for a body of flesh; `None` where they do not fit it.
     pub fn into_modes(self, body: &Arc<Body>) -> Option<Modes> {
         let (nodes, modes) = (body.node_count(), self.eigenvalues.len());
         let fits = |columns: &Vec<Vec<Vec3>>| {

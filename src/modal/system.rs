@@ -47,7 +47,7 @@ impl ModalSystem {
         })
     }
 
-    /// Builds a system from a body of flesh. Nodes that follow bones are fixed, and those in `also`. The
+    /// Builds a system from a body of flesh. Nodes that follow bones are fixed, as are those in `also`. The
     /// twist energy is part of the stiffness.
     ///
     /// # Errors

@@ -64,10 +64,10 @@ fn falling_bar_converges() {
     let fine = simulate_fall(&modes, 960.0, Integrator::Exact);
     let coarse = path_difference(&simulate_fall(&modes, 24.0, Integrator::Exact), &fine);
     assert!(coarse < 0.01, "{coarse}");
-    // Of second order: four times the steps, a sixteenth of the error or nearly.
+    // Second order: four times the steps give about a sixteenth of the error.
     let better = path_difference(&simulate_fall(&modes, 96.0, Integrator::Exact), &fine);
     assert!(better < coarse / 10.0, "{better} {coarse}");
-    // The paper's integrator is of first order and goes to the same motion.
+    // The paper's integrator is of first order and converges to the same motion.
     let printed = simulate_fall(&modes, 960.0, Integrator::SemiImplicit);
     let start = 24;
     assert!(path_difference(&printed[..start], &fine[..start]) < 0.05);
@@ -155,7 +155,7 @@ fn constraints_hold_without_ringing() {
                     };
                     assert!(off.norm() < 1e-6, "{off}");
                 }
-                // The node's velocity from the one of the amplitudes.
+                // The node's velocity follows from that of the amplitudes.
                 if step > 0 && integrator == Integrator::Exact {
                     let e = 1e-6;
                     let at = |s: f64| -> Vec<f64> {
@@ -253,7 +253,7 @@ fn dragged_node_follows_target() {
             .fold(0.0, f64::max);
         assert!(swing < 1.0, "{i}: {swing}");
     }
-    // Let go, it swings on, and nothing is held any more.
+    // After release the bar swings on, and no constraint acts any more.
     simulation.constrain(&[], None).unwrap();
     simulation.advance(None).unwrap();
     assert!(simulation.constraint_accuracy().forces.is_empty());
@@ -288,7 +288,7 @@ fn looped_tip_keeps_bar_whole() {
             simulation.constrain(&[hold], None).unwrap();
             simulation.advance(None).unwrap();
             assert!((simulation.displacement(tip) - target).norm() < 1e-6);
-            // The tip itself goes 0.3 m from where it hangs.
+            // The tip itself moves 0.3 m from its hanging position.
             let far = simulation
                 .displacements()
                 .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Properties that each vertex of a carried surface takes from the nearest skin: the share of its sway that it shows
+//! Properties that each vertex of a carried surface takes from the nearest skin: the share and limit of its displayed sway
 //! ([`crate::body::FleshMap`] for the body's own surface), and its lift at bent joints.
 
 use crate::Vec3;
@@ -46,7 +46,7 @@ impl SkinAnchor {
     }
 }
 
-/// Returns the nearest points of a surface to embedded ones.
+/// Returns the points of a surface nearest to embedded points.
 pub(super) fn nearest_anchors(
     embedding: &Embedding,
     lattice: &[Vec3],

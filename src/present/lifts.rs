@@ -17,6 +17,7 @@ pub(super) struct LiftCache(Mutex<Vec<CachedLifts>>);
 
 struct CachedLifts {
     maps: LocalMaps,
+    /// Displacements that restore the volume of bent joints, `[nodes]`, metres.
     u: Vec<[f32; 3]>,
     lifts: VertexLifts,
 }

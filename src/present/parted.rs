@@ -22,7 +22,7 @@ impl Presenter {
         let (own, at) = (SurfaceId::OWN, Instant::Modal(posed, max_offset));
         let origin = self.nearby_point(own, at)?;
         let mut shown = vec![0.0; 3 * self.vertices(own)?];
-        // Relative to an origin near the body, so that positions far from the world's keep their digits.
+        // Positions are relative to an origin near the body, so that those far from the world's origin keep their digits.
         self.positions(own, at, &OutputSpace::WORLD.with_origin(origin), &mut shown)?;
         let origin = Vec3::from(origin.map(f64::from));
         let place = |p: &[f32]| Vec3::new(p[0].into(), p[1].into(), p[2].into()) + origin;

@@ -9,7 +9,7 @@ use crate::modal::{DeformSettings, Modes};
 use crate::progress::{Progress, Silent, report_progress};
 use std::sync::Arc;
 
-/// Presenter of a body and its carried surfaces.
+/// Converter of lattices and amplitudes to the vertices of a body and its carried surfaces.
 #[derive(Debug)]
 pub struct Presenter {
     surfaces: CarriedSurfaces,
@@ -60,7 +60,7 @@ impl Presenter {
         Ok(self.surfaces.get(id)?.vertices())
     }
 
-    /// Computes the positions `[n · 3]` of a surface at an instant, mapped by the target from metres in world axes.
+    /// Computes the positions `[n · 3]` of a surface at an instant, mapped by `target` from metres in world axes.
     ///
     /// # Errors
     /// The body does not carry the surface; the lattice is of another body; the output has another length.
@@ -141,7 +141,7 @@ impl Presenter {
         Ok(())
     }
 
-    /// Computes the offsets from the artist's skin `[n · 3]`, mapped by the target from metres in world axes: [`positions`](Self::positions)
+    /// Computes the offsets from the artist's skin `[n · 3]`, mapped by `target` from metres in world axes: [`positions`](Self::positions)
     /// less the skin, without the rounding of positions far from the world's origin. Zero if the lattice is shown without a
     /// presentation.
     ///
@@ -180,7 +180,7 @@ impl Presenter {
         }
     }
 
-    /// Computes the velocities of the shown surface `[n · 3]`, mapped by the target from m/s in world axes: the difference of two
+    /// Computes the velocities of the shown surface `[n · 3]`, mapped by `target` from m/s in world axes: the difference of two
     /// instants, `seconds` apart.
     ///
     /// # Errors

@@ -210,7 +210,8 @@ pub enum Instant<'a> {
     Lattice(&'a LocalPositions, Option<&'a Presentation>),
     /// Amplitudes and a pose, and the largest distance of flesh from its skin, relative to the body's size.
     Modal(ModalPose<'a>, Option<f64>),
-    /// `Modal` plus displacements of vertices of the body's own surface, metres, world axes, which [part](super::Presenter::part_surface) it.
+    /// As [`Modal`](Self::Modal), with displacements of vertices that [part](super::Presenter::part_surface) the body's own surface, metres, world
+    /// axes.
     Parted(ModalPose<'a>, Option<f64>, &'a [(u32, Vec3)]),
 }
 

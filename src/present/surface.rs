@@ -15,9 +15,11 @@ use std::sync::{Arc, OnceLock};
 pub struct CarriedSurface {
     embedding: Arc<Embedding>,
     skin: Arc<SkinWeights>,
-    /// Share of its sway that each vertex shows; `None`: all of it.
+    /// Share and limit of the displayed sway of each vertex; `None`: all of it.
     bounds: Option<Vec<SwayBound>>,
+    /// Kernel for the embedding.
     engine: OnceLock<Result<CpuEmbedding, KernelError>>,
+    /// Skin and bounds, packed for the kernels.
     skinned: OnceLock<SkinnedSurface>,
     /// Points of the body's own surface that the vertices of another surface follow.
     follows: OnceLock<Vec<SkinAnchor>>,

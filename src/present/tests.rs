@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Against the same positions in f64: the world's, then mapped one by one.
+//! Displayed surfaces compared with world positions mapped one by one in f64.
 
 use super::*;
 use crate::body::fixture::BarOptions;
@@ -127,7 +127,7 @@ fn for_each_instant(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
     }
 }
 
-/// In another space the places are those of the world, mapped.
+/// Positions in another space are the world positions, mapped.
 #[test]
 fn target_maps_world_places() {
     for_each_instant(|kind, presenter, at, place| {
@@ -165,7 +165,7 @@ fn world_matches_identity() {
     });
 }
 
-/// Shares of offsets that are added onto one another give the whole.
+/// Shares of offsets that are added up give the whole.
 #[test]
 fn added_shares_sum_up() {
     for_each_instant(|kind, presenter, at, place| {
@@ -234,7 +234,7 @@ fn carried_surfaces_are_shared() {
             .unwrap();
     }
     assert!(max_difference(&vectors(&out[0]), &vectors(&out[1])) < 0.1);
-    // Firmer flesh carries what this carries now, and what it takes up later is its own.
+    // Firmer flesh carries the present surfaces; those added later are its own.
     let firm = surfaces.with_body(Arc::new(body.with_scaled_stiffness(2.0).unwrap()));
     assert_eq!(firm.carry(body.surface()), SurfaceId::new(2));
     let id = SurfaceId::new(2);

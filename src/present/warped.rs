@@ -9,7 +9,7 @@ use crate::skeleton::Pose;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Presenter of the surfaces of a body by its modes; each surface is prepared on first use.
+/// Converter of amplitudes of modes to the surfaces of a body; each surface is prepared on first use.
 pub struct WarpPresenter {
     surfaces: CarriedSurfaces,
     modes: Arc<Modes>,

@@ -24,7 +24,7 @@
 //! # }
 //! ```
 //!
-//! There is one file, so that the input of a job cannot be sent without its half. It holds the built body, so that every machine moves the same
+//! There is one file, so that no part of the input of a job can be left behind. It holds the built body, so that every machine moves the same
 //! lattice. A machine reads nothing but the file, and all machines compute the same bits.
 
 mod restarts;
@@ -57,9 +57,9 @@ pub enum ShotModes {
     /// The usual number of the lowest modes, or as many as there are.
     #[default]
     Usual,
-    /// This number of the lowest modes.
+    /// Number of lowest modes to compute.
     Lowest(usize),
-    /// These modes of the body.
+    /// Modes of the body supplied by the caller.
     These(Arc<Modes>),
 }
 
@@ -85,7 +85,7 @@ pub struct Shot {
     pub rigs: Vec<Arc<Rig>>,
     /// Values of the rigs' controls, `[f * r]`, by frames; `None`: every rig at its last sample.
     pub controls: Option<Vec<f64>>,
-    /// Named texts for the maker of the shot, also in its clip. The names "rigs" and "warnings" are reserved.
+    /// Named texts of the caller, also stored in the clip. The names "rigs" and "warnings" are reserved.
     pub texts: Texts,
 }
 
@@ -188,15 +188,15 @@ impl Shot {
             contact: self.contact.as_ref(),
         };
         let first = (&self.poses[parts[0].clone()], forces);
-        let told = |part: &Range<usize>| part_progress(progress, part, self.poses.len());
-        let clip = Clip::simulate(how, first, self.settings.clone(), &told(&parts[0]))?;
+        let progress_of = |part: &Range<usize>| part_progress(progress, part, self.poses.len());
+        let clip = Clip::simulate(how, first, self.settings.clone(), &progress_of(&parts[0]))?;
         for part in &parts[1..] {
             let forces = forces.map(|whole| PartForces {
                 whole,
                 first: part.start,
             });
             let forces = forces.as_ref().map(|f| f as &dyn FrameForces);
-            clip.restart(&self.poses[part.clone()], forces, &told(part))?;
+            clip.restart(&self.poses[part.clone()], forces, &progress_of(part))?;
         }
         Ok(clip.with_name(self.name.clone()))
     }
@@ -227,8 +227,8 @@ impl Shot {
             settings: shot.settings.clone(),
         });
         let members: Vec<SceneMember> = members.collect();
-        let told = |part: &Range<usize>| part_progress(progress, part, frames);
-        let clips = Clip::simulate_scene(&members, &told(&parts[0]))?;
+        let progress_of = |part: &Range<usize>| part_progress(progress, part, frames);
+        let clips = Clip::simulate_scene(&members, &progress_of(&parts[0]))?;
         for part in &parts[1..] {
             let forces = led.iter().map(|led| {
                 let whole = led.as_ref()? as &dyn FrameForces;
@@ -243,14 +243,14 @@ impl Shot {
                 (poses, forces.as_ref().map(|f| f as &dyn FrameForces))
             });
             let clips: Vec<&Clip> = clips.iter().collect();
-            Clip::restart_scene(&clips, &new.collect::<Vec<_>>(), &told(part))?;
+            Clip::restart_scene(&clips, &new.collect::<Vec<_>>(), &progress_of(part))?;
         }
         let all = shots.iter().zip(clips).zip(&led);
         all.map(|((shot, clip), led)| shot.finish_clip(clip, led.as_ref()))
             .collect()
     }
 
-    /// Returns the frames of its parts; each part starts afresh.
+    /// Returns the ranges of frames of its parts; each part starts afresh.
     fn frame_parts(&self) -> Result<Vec<Range<usize>>, ClipError> {
         if self.settings.cyclic && !self.restarts.is_empty() {
             return Err(ClipError::CyclicRestart);

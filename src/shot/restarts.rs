@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Cuts of a shot, at which the flesh starts afresh: a clip and its further parts.
+//! Cuts of a shot, at which the flesh starts afresh: ranges, forces and progress of the parts between them.
 
 use crate::Vec3;
 use crate::clip::{ClipError, FrameForces};

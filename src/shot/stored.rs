@@ -47,7 +47,7 @@ enum StoredShotModes {
 }
 
 impl Shot {
-    /// Writes the shot with its body to a file, whole or not at all. Apart from the body it takes 96 bytes per bone of every pose.
+    /// Writes the shot with its body to a file. On an error an earlier file stays. Apart from the body it takes 96 bytes per bone of every pose.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -147,10 +147,10 @@ impl StoredShot<'_, CarriedSurfaces> {
             )?;
         }
         let rigs = parse_rigs("its list of rigs", &self.rigs).map_err(|e| e.to_string())?;
-        let room = self.poses.len().checked_mul(rigs.len());
+        let expected = self.poses.len().checked_mul(rigs.len());
         let controls = self.controls.as_ref();
         fits(
-            controls.is_none_or(|c| Some(c.len()) == room && c.iter().all(|&c| is_storable(c))),
+            controls.is_none_or(|c| Some(c.len()) == expected && c.iter().all(|&c| is_storable(c))),
             "its controls do not fit its rigs and poses",
         )?;
         let restarts = self.restarts.iter().map(|&r| usize::try_from(r));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shots go through files and are simulated to the same bits.
+//! Shots come back from files and are simulated to the same bits.
 
 use super::*;
 use crate::body::Body;
@@ -226,7 +226,7 @@ fn load_refuses_mismatched_parts() {
     let modes = Modes::for_body(&long.build(), 3, &Silent).unwrap();
     other.modes = ShotModes::These(Arc::new(modes));
     refused(other, "modes do not fit");
-    // A file of another kind says so.
+    // The error for a file of another kind names both kinds.
     store::save(&path, "clip", &1u8).unwrap();
     let e = Shot::load(&path).unwrap_err().to_string();
     assert!(e.contains("holds a clip, not a shot"), "{e}");

@@ -38,12 +38,12 @@ impl Header {
                 what: "its checksum is wrong".into(),
             });
         }
-        let held = self.0[12..12 + KIND_LENGTH].split(|&b| b == 0).next();
-        let held = held.unwrap_or_default();
-        if held != kind.as_bytes() {
+        let found = self.0[12..12 + KIND_LENGTH].split(|&b| b == 0).next();
+        let found = found.unwrap_or_default();
+        if found != kind.as_bytes() {
             return Err(StoreError::Kind {
                 path: path.to_owned(),
-                found: String::from_utf8_lossy(held).into_owned(),
+                found: String::from_utf8_lossy(found).into_owned(),
                 wanted: kind.to_owned(),
             });
         }

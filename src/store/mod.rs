@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The on-disk cache: files that are versioned, checksummed, and either complete or absent.
+//! Files of serialised values: versioned, checksummed, and either complete or absent. They serve as the on-disk cache and as clip and shot files.
 //!
 //! ```
 //! use thew::store::{self, StoreError};
@@ -7,7 +7,7 @@
 //! let file = std::env::temp_dir().join(format!("thew-doc-{}", std::process::id()));
 //! store::save(&file, "numbers", &vec![1.0, 2.0, 3.0])?;
 //! assert_eq!(store::load::<Vec<f64>>(&file, "numbers")?, [1.0, 2.0, 3.0]);
-//! // One bit of it turned, and it is refused.
+//! // With one bit flipped the file is refused.
 //! let mut bytes = std::fs::read(&file)?;
 //! *bytes.last_mut().expect("it has content") ^= 1;
 //! std::fs::write(&file, bytes)?;
@@ -16,11 +16,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! | --- | --- |
-//! | 8 | `\x89THEW\r\n\x1a`: what text-mode transfer breaks, as in PNG |
+//! | 8 | `\x89THEW\r\n\x1a`, bytes that a text-mode transfer would break, as in PNG |
 //! | 4 | format version, little-endian |
-//! | 16 | kind of thing, ASCII, padded with zeros |
+//! | 16 | kind of the content, ASCII, padded with zeros |
 //! | 8 | length of the content |
 //! | 4 | CRC-32 of all other bytes |
 //! | … | content: serde through bincode 2 |
@@ -116,14 +116,14 @@ fn read_all(mut content: Take<File>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Decodes a value from all of some bytes, or returns the defect.
+/// Decodes a value that takes up all of some bytes. On failure returns a description of the defect.
 fn decode_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let config = bincode::config::standard().with_limit::<MAX_CONTENT_LENGTH>();
     let (value, used) = bincode::serde::decode_from_slice(bytes, config).map_err(error_text)?;
     check_consumed(value, used == bytes.len())
 }
 
-/// Decodes a value from a stream, or returns the defect.
+/// Decodes a value that takes up a whole stream. On failure returns a description of the defect.
 fn decode_stream<T: DeserializeOwned>(mut content: impl BufRead) -> Result<T, String> {
     let config = bincode::config::standard().with_limit::<MAX_CONTENT_LENGTH>();
     let value = bincode::serde::decode_from_std_read(&mut content, config).map_err(error_text)?;
@@ -296,7 +296,7 @@ mod tests {
         fs::write(&path, [header.as_slice(), &content].concat()).unwrap();
         let e = load::<Vec<f64>>(&path, "body").unwrap_err();
         assert!(matches!(e, StoreError::Damaged { .. }), "{e}");
-        // And content with something after its end.
+        // Content with additional bytes after its end.
         save(&path, "body", &(1u8, 2u8)).unwrap();
         let e = load::<u8>(&path, "body").unwrap_err();
         assert!(matches!(e, StoreError::Damaged { .. }), "{e}");
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn load_limits_memory() {
-        // Four GiB of nothing, which take no room on disk either: once with a wrong checksum, once with the right one.
+        // Four GiB of zeros in a sparse file: once with a wrong checksum, once with the right one.
         let folder = TestFolder::new();
         let path = folder.0.join("a.thew");
         let mut h = build_header("body", &[]).unwrap();

@@ -6,7 +6,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
-/// A [`String`] that is read byte by byte, or from JSON as it stands there.
+/// A [`String`] that is read byte by byte from binary files, and as a string from JSON.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Text(pub String);
 

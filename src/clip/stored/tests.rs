@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Clips go through files with the same bits; what was forged is refused.
+//! Clips come back from files with the same bits; forged files are refused.
 
 use super::*;
 use crate::body::fixture::BarOptions;
@@ -99,7 +99,7 @@ fn save_and_load(clip: &Clip) -> Clip {
 /// A clip that is read from a file shows the same bits, and extends with the same bits as the original.
 #[test]
 fn stored_clip_keeps_bits() {
-    // Fewer frames than are begun again when a clip goes on, and more.
+    // Fewer frames than an extension simulates again from the start, and more.
     for (method, frames) in [
         (Method::Hyperelastic, 2),
         (Method::Hyperelastic, 9),
@@ -205,7 +205,7 @@ fn stored_refuses_forged_clip() {
     let none = "it belongs to a scene that cannot exist";
     refuses(&|s| s.membership.to_mut().body = 1, none);
     refuses(&|s| s.membership.to_mut().names.clear(), none);
-    // Without contact there are no others.
+    // A clip without contact has no other bodies.
     refuses(&|s| s.membership.to_mut().names.push("other".into()), none);
     let run = |forge: &dyn Fn(&mut StoredRun<'_>), words: &str| {
         refuses(&|s| forge(s.run.as_mut().unwrap()), words);
@@ -269,7 +269,7 @@ fn stored_refuses_forged_scene() {
         s.membership.to_mut().names.push("third".into());
     });
     assert!(sentence.contains("not belong to its scene"), "{sentence}");
-    // What is of the others shows when they go on together.
+    // A forged part of another body's state is detected when the scene is extended.
     let folder = TestFolder::new();
     let path = folder.0.join("clip.thew");
     let saved = clips[1].with_stored(|mut stored| {

@@ -256,7 +256,7 @@ mod tests {
 
     const NODES: usize = 12;
 
-    /// A row between two nodes; the same number gives the same row.
+    /// Builds a row between two nodes; the same seed gives the same row.
     fn build_row(seed: u32, gap: f64, motion: f64) -> CreaseRow {
         let wave = |k: u32| f64::from(17 * seed + 5 * k + 1).sin();
         let n = Vec3::new(wave(0), wave(1), wave(2)).normalize();
@@ -278,7 +278,7 @@ mod tests {
         (Equalities::new(rows, NODES, &mut springs), springs)
     }
 
-    /// Rows of which some overlap and close, some open, and some are apart.
+    /// Builds rows of which some overlap and close, some open, and some are apart.
     fn mixed_rows() -> Vec<CreaseRow> {
         (0..14)
             .map(|i| {

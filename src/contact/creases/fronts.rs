@@ -12,8 +12,8 @@ use crate::contact::skin::{ContactSkin, SkinPoint};
 /// Depth below a triangle, in cells, beyond which a vertex counts as on the other side of the flesh: half of half a cell, where the way out is still
 /// the near one. Half and twice the value find the same contacts.
 const MAX_DEPTH: f64 = 0.25;
-/// Distance outside of a triangle's edges, in barycentric coordinates, at which a foot still counts as inside: more than rounding, so that none falls
-/// between two.
+/// Distance outside of a triangle's edges, in barycentric coordinates, at which a foot still counts as inside: more than rounding, so that no foot
+/// falls between two triangles.
 const EDGE_TOLERANCE: f64 = 1e-9;
 
 /// Returns a vertex as a point of its skin; `None` without skin around it.
@@ -74,7 +74,7 @@ pub(super) struct Penetration {
     pub value: f64,
 }
 
-/// Finds where the vertices of some pairs have come through: the nearest triangle for each vertex, in the order of the vertices.
+/// Finds the vertices of some pairs that have come through triangles, each with the nearest of these, in the order of the vertices.
 pub(super) fn penetrations(body: &PosedFlesh, pairs: &[[u32; 2]]) -> Vec<Penetration> {
     let skin = body.skin;
     let mut tests: Vec<[u32; 2]> = Vec::new();

@@ -8,10 +8,10 @@
 //! 2. Vertices that are exterior (χ > 0) leave the list.
 //! 3. P becomes the seeds and the neighbourhoods of the list.
 //!
-//! The step without contact is then displaced so that the first n_a of the list move no more along the normal. n_a is the smallest number with which
-//! all later ones become exterior. The released method holds the vertices that push instead (`equalities`). A vertex that came in before it was found
-//! stays in and moves no deeper along that normal. Rows are derivatives of the displayed skin along the normal of the triangle at the predicted end
-//! of the step.
+//! The step without contact is then displaced so that the first n_a of the list move no farther along the normal. n_a is the smallest number with
+//! which all later ones become exterior. The released method holds the vertices that push instead (`equalities`). A vertex that came in before it was
+//! found stays in and moves no deeper along that normal. Rows are derivatives of the displayed skin along the normal of the triangle at the predicted
+//! end of the step.
 
 mod equalities;
 mod fronts;
@@ -64,9 +64,9 @@ impl Crease {
 /// The collision list and the seeds of one body.
 pub(crate) struct Creases {
     released: bool,
-    /// C, in order of entry.
+    /// Collision list C, in order of entry.
     list: Vec<Crease>,
-    /// D.
+    /// Seeds D, pairs of vertices.
     seeds: Vec<[u32; 2]>,
     points: Vec<ContactPoint>,
 }
@@ -226,7 +226,7 @@ mod tests {
     use crate::contact::tests::ShapedBar;
     use std::f64::consts::TAU;
 
-    /// A bar rolled up by 1.2 turns of which each lies so far outside of the one before; it is 0.1 thick.
+    /// Builds a bar, 0.1 thick, rolled up by 1.2 turns, each `apart` outside of the one before.
     fn rolled_bar(apart: f64) -> ShapedBar {
         let place = |x: &Vec3| {
             let angle = (x.z / 1.6 - 0.5) * 1.2 * TAU;
@@ -236,7 +236,7 @@ mod tests {
         ShapedBar::new(place, 0.0)
     }
 
-    /// All pairs of vertices a turn apart at rest.
+    /// Returns all pairs of vertices a turn apart at rest.
     fn all_pairs(skin: &ContactSkin) -> Vec<[u32; 2]> {
         let count = skin.body().surface().vertices().len() as u32;
         let skinned: Vec<u32> = (0..count)
@@ -264,7 +264,7 @@ mod tests {
     /// Creases already in the list stay first and unchanged, new ones follow by value, and all leave once nothing
     /// overlaps.
     #[test]
-    fn look_keeps_listed_creases_first() {
+    fn update_list_keeps_listed_creases_first() {
         let (close, apart) = (rolled_bar(0.095), rolled_bar(0.12));
         let mut every = creases();
         every
@@ -275,7 +275,7 @@ mod tests {
         let mut some = creases();
         some.set_seeds(every.seeds(), &close.skin).unwrap();
         some.list = every.list.iter().rev().take(5).copied().collect();
-        // Not where it would be found now.
+        // The target is not the point at which it would be found now.
         some.list[2].target.weights = [0.2, 0.3, 0.5];
         let first = some.list.clone();
         some.update_list(&close.posed_flesh());
@@ -321,7 +321,7 @@ mod tests {
         assert!(nowhere.list.is_empty());
     }
 
-    /// A crease comes back from its numbers unchanged; numbers and seeds of another skin are refused.
+    /// A crease read from its numbers is unchanged; numbers and seeds of another skin are refused.
     #[test]
     fn crease_numbers_round_trip() {
         let close = rolled_bar(0.095);

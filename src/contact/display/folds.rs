@@ -26,7 +26,8 @@ const MAX_DISPLACEMENT: f64 = 1.5;
 /// Rounds in which overlaps are parted; each parts those that remain. One round leaves 63 vertices of an elbow at 136° in other flesh, 0.4 % deep,
 /// three rounds one. Six rounds part a falling frog by a twelfth more, and an elbow no more.
 const PARTING_ROUNDS: usize = 3;
-/// Share that counts half: small overlaps part little, so that folds grow from zero. Half or twice the value changes depths by a twentieth.
+/// Sum of the shares at a node at which its fold is half of the mean: small overlaps part little, so that folds grow from zero. Half or twice the
+/// value changes depths by a twentieth.
 const HALF_WEIGHT_SHARE: f64 = 0.03;
 /// Cosine between a way and the direction in which a point leaves, below which the way parts it less. At twice the value an elbow at 136° keeps 0.06
 /// % double instead of nothing; at half nothing is gained.
@@ -250,8 +251,8 @@ mod tests {
     use crate::skeleton::Affine;
     use nalgebra::{Rotation3, Vector3};
 
-    /// The bar whose two bones turn about the middle, by so much each, so that its halves come to lie on each other: plain skinning
-    /// folds it through itself there; and where its lattice would be in balance, pushed out of the bend.
+    /// Builds a bar whose two bones turn about the middle by `angle` each, so that plain skinning folds its halves through each other. Returns it
+    /// with its pose, its carried lattice, and a stand-in for its balance, pushed out of the bend.
     fn bent_bar(angle: f64) -> (ShapedBar, Pose, Vec<Vec3>, Vec<Vec3>) {
         let flesh = ShapedBar::new(|x| *x, 0.0);
         let middle = Vec3::new(0.0, 0.0, 0.8);
@@ -313,7 +314,7 @@ mod tests {
         }
     }
 
-    /// A direction that leads inward or sideways parts nothing, and none parts more than the overlap asks for.
+    /// A direction that leads inward or sideways parts nothing, and no direction parts more than the overlap requires.
     #[test]
     fn parting_ignores_inward_directions() {
         let out = Vec3::z();
@@ -333,21 +334,21 @@ mod tests {
 
     /// The points to examine include every one that overlaps other flesh, and not all points of the skin.
     #[test]
-    fn entered_includes_overlapping_points() {
+    fn proxies_in_flesh_include_overlapping_points() {
         let bent = ShapedBar::from_turns(1.2);
         let body = SweptBody {
             from: bent.posed_flesh(),
             to: None,
             itself: true,
         };
-        let asked = proxies_in_flesh(&bent.posed_flesh(), &broad::find_candidates(&[body]));
-        assert!(asked.windows(2).all(|pair| pair[0] < pair[1]));
+        let examined = proxies_in_flesh(&bent.posed_flesh(), &broad::find_candidates(&[body]));
+        assert!(examined.windows(2).all(|pair| pair[0] < pair[1]));
         let touching = crate::contact::tests::find_touches(&bent);
         assert!(touching.iter().any(|touch| touch.depth < 0.0));
         for touch in touching.iter().filter(|touch| touch.depth < 0.0) {
-            assert!(asked.binary_search(&touch.proxy).is_ok());
+            assert!(examined.binary_search(&touch.proxy).is_ok());
         }
-        assert!(asked.len() < bent.skin.proxies().len());
+        assert!(examined.len() < bent.skin.proxies().len());
     }
 
     /// Folds move the skin not much farther than the overlap, however far away the balance lies.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is shown of contact: folds of the skin, and surfaces of modal flesh that are parted.
+//! Contact on the displayed surface: folds of the skin, and the parting of the surfaces of modal flesh.
 
 pub(super) mod folds;
 pub(super) mod overlaps;

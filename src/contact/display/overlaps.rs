@@ -3,15 +3,15 @@
 //!
 //! A point lies in other flesh where the winding number of the posed skin just outside of it is that of flesh. Its partner is the nearest other skin
 //! that faces it and that it is behind. Skin that is about as near at rest is its own. Borderline pairs count less, so that nothing jumps when a pair
-//! comes or goes.
+//! appears or vanishes.
 
 use crate::Vec3;
 use crate::contact::skin::{ContactSkin, SkinPoint};
 use crate::surface::{WindingTree, closest_of_triangle};
 use rayon::prelude::*;
 
-/// Distance outside of the skin at which a point is tested, in sizes of the body: more than rounding, less than [`PARTING_MARGIN`]. Half and twice the value
-/// give the same.
+/// Distance outside of the skin at which a point is tested, in sizes of the body: more than rounding, less than [`PARTING_MARGIN`]. Half and twice
+/// the value give the same.
 const OUTWARD_OFFSET: f64 = 1e-6;
 /// Ratios of a point's distance at rest to its present distance: up to the first, skin is its own; from the second on, other skin counts in full. The
 /// first is the definition. The wider the range, the softer skin begins to part; twice the second keeps a fourth more of an elbow at 148° double.
@@ -19,8 +19,8 @@ const REST_DISTANCE_RATIOS: [f64; 2] = [1.0, 1.5];
 /// Cosines between the point's inward normal and the outward normal of the skin, at which a pair begins to count and counts in full. Skin that faces
 /// the same way is not another side. With half the second modal flesh keeps 0.39 % double instead of 0.06.
 const FACING_COSINES: [f64; 2] = [0.0, 0.3];
-/// Depths from which a point counts less, and not at all, in cells: at a depth of the flesh's thickness no way out is the intended one. Half or twice
-/// the values change the vertices of an elbow in other flesh by a fifth at most.
+/// Depths, in cells, from which a point counts less and from which it is ignored: at a depth of the flesh's thickness no way out is the intended one.
+/// Half or twice the values change the vertices of an elbow in other flesh by a fifth at most.
 const FADING_DEPTHS: [f64; 2] = [1.0, 3.0];
 /// Additional distance between parted skins, in sizes: they would show through each other. Half the value leaves 0.20 % double where it leaves 0.06,
 /// twice 0.01.
@@ -36,7 +36,7 @@ pub(in crate::contact) struct SkinOverlap {
     pub partner: Option<SkinPoint>,
     /// Direction in which the point leaves.
     pub normal: Vec3,
-    /// Distance by which the two are to be parted, metres.
+    /// Distance by which the point and its partner must be parted, metres.
     pub depth: f64,
 }
 
@@ -46,6 +46,7 @@ pub(in crate::contact) struct FleshBoundary {
     triangles: Vec<[u32; 3]>,
     /// Their numbers among the triangles of the skin.
     numbers: Vec<u32>,
+    /// Whether each proxy lies in other flesh in the sculpt.
     modelled: Vec<bool>,
 }
 
@@ -53,17 +54,17 @@ impl FleshBoundary {
     pub fn new(skin: &ContactSkin) -> Self {
         let all = 0..skin.triangles() as u32;
         let numbers: Vec<u32> = all.filter(|&t| skin.is_skin(t)).collect();
-        let mut made = Self {
+        let mut boundary = Self {
             triangles: numbers.iter().map(|&t| skin.corners(t)).collect(),
             numbers,
             modelled: Vec::new(),
         };
         let rest = DisplayedSkin::new(skin, skin.rest_vertices());
-        let tree = made.tree(rest.vertices);
+        let tree = boundary.tree(rest.vertices);
         let proxies = 0..skin.proxies().len() as u32;
         let inside = |proxy: u32| rest.is_inside(&tree, &skin.proxies()[proxy as usize].point);
-        made.modelled = proxies.into_par_iter().map(inside).collect();
-        made
+        boundary.modelled = proxies.into_par_iter().map(inside).collect();
+        boundary
     }
 
     fn tree(&self, vertices: &[Vec3]) -> WindingTree {

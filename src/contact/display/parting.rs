@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parting of overlaps at one instant on the surface alone, for flesh whose motion no contact can act on.
 //!
-//! The lattice tells where flesh may have come into other flesh (`broad`), the displayed surface where it has (`overlaps`). Both sides then yield by
-//! half, and the skin around follows (`spread`); out of colliders skin goes all the way. The result depends on one instant alone: no history, no
-//! forces.
+//! On the lattice, `broad` finds flesh that may have come into other flesh; on the displayed surface, `overlaps` finds flesh that has. Both sides
+//! then yield by half, and the skin around follows (`spread`); out of colliders skin goes all the way. The result depends on one instant alone: no
+//! history, no forces.
 
 use crate::Vec3;
 use crate::contact::display::overlaps::{FleshBoundary, SkinOverlap};

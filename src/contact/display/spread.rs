@@ -18,7 +18,7 @@ const MEMBRANE_SWEEPS: usize = 24;
 /// Final projections of the rows alone. Half and twice the number leave the same.
 const FINAL_PROJECTIONS: usize = 6;
 /// Relaxation factor of a sweep: it multiplies displacements that alternate from vertex to vertex by −0.4. At half the value the elbow keeps 124
-/// vertices in other flesh instead of 66; at 0.98, where it would go on to swing, 44.
+/// vertices in other flesh instead of 66; at 0.98, where displacements nearly keep swinging, 44.
 const RELAXATION_FACTOR: f64 = 0.7;
 
 /// A skin as a membrane.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Distances from points of a skin in other flesh to points in none.
+//! Distances from points of a skin in other flesh to points outside of other flesh.
 //!
 //! On the way between the two the other flesh ends, so nothing is deeper in it than this way is long. Skin that enters other flesh point by point
 //! therefore begins at depth zero, whichever skin is found to be nearest.
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::contact::tests::ShapedBar;
 
-    /// The bar of the tests, and what is found for it where its points are at rest.
+    /// Returns a bar in its rest shape and the exit distances of its proxies in `inside`.
     fn find_exits(inside: &[u32], unknown: impl Fn(u32) -> bool) -> (ShapedBar, Vec<f64>) {
         let flesh = ShapedBar::new(|x| *x, 0.0);
         let all = flesh.skin.proxies();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The part of the forces of contacts that moved flesh.
+//! Effective contact forces, and the touches that are kept.
 
 use super::*;
 use crate::contact::skin::SkinPoint;
@@ -24,12 +24,12 @@ fn shortened_step_scales_forces() {
     };
     let parts = [0.5, 0.25];
     let whole = (8.0, Vec3::new(2.0, -4.0, 0.0));
-    // The shorter of two bodies' parts counts; a collider has none.
+    // The smaller of two bodies' parts counts; a collider has no part.
     for (other, part) in [(0, 0.5), (1, 0.25), (2, 0.5)] {
         let (force, friction) = effective_forces(&parts, None, &touch(other), whole);
         assert!((force - part * 8.0).abs() < 1e-12);
         assert!((friction - whole.1 * part).norm() < 1e-12);
-        // Forces of the step before moved it whole.
+        // Forces of the step before moved the flesh in full.
         let before = |proxy: u32| LiveContact {
             body: 0,
             proxy,
@@ -100,7 +100,7 @@ fn touches_kept_while_near() {
             assert_eq!((touch.body, touch.proxy, touch.other), (0, proxy, 1));
             assert!(touch.normal.x < -0.9, "{}", touch.normal);
         }
-        // What the search has found again is there once.
+        // A touch that the search has found again is present once.
         contacts(force).add_former_contacts(&at, &at, &mut touches);
         assert_eq!(touches.len(), usize::from(kept));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Against the kernel that shows frames.
+//! Comparison of posed skin with the kernel that shows frames.
 
 use super::*;
 

@@ -14,8 +14,8 @@ use crate::contact::search::path::cell_bounds;
 use crate::lattice::{Corners, corner_volume};
 use smallvec::SmallVec;
 
-/// Least J that rows leave a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
-/// value an elbow that has stopped goes on by a sixth more.
+/// Least J that rows allow a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
+/// value an elbow that has stopped sways on by a sixth more.
 pub(crate) const MIN_DETERMINANT: f64 = 0.1;
 /// J below which a cell gets a row: two and a half times the bound. No cell loses that much in a step. At half the value one more cell is inverted as
 /// a frog falls.

@@ -52,7 +52,7 @@ impl PairParameters {
         other.map_or(own, |other| 0.5 * (own + other.compliance))
     }
 
-    /// Returns the requested thickness between a body and what it touches, metres: for two bodies the mean of both.
+    /// Returns the requested thickness between a body and the touched body or collider, metres: for two bodies the mean of both.
     fn requested_thickness(&self, touch: &Touch, at: &ContactInstant) -> f64 {
         let own = self.0[touch.body as usize].thickness;
         match at.collider(touch.other) {
@@ -126,7 +126,7 @@ impl PairParameters {
         });
     }
 
-    /// Returns by how much a body's own skin is nearer at rest than the distance kept, metres: it may stay so.
+    /// Returns the distance by which a body's own skin is nearer at rest than the distance kept, metres: it may stay so.
     fn modelled_overlap(&self, touch: &Touch, at: &ContactInstant) -> f64 {
         if touch.body != touch.other {
             return 0.0;

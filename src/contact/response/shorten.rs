@@ -6,11 +6,11 @@ use crate::contact::posed::{DisplayedVertices, PosedFlesh};
 use crate::contact::response::cells;
 use crate::contact::search::narrow::FLAT_DETERMINANT;
 
-/// Most halvings of a correction that would flatten cells. At least a sixty-fourth is left, hardly anything. Half and twice the number leave an elbow
+/// Most halvings of a correction that would flatten cells. At least a sixty-fourth remains, hardly anything. Half and twice the number leave an elbow
 /// the same.
 const MAX_HALVINGS: usize = 6;
 
-/// Shortened displacements of bodies. Kept for its memory.
+/// Limiter that shortens the displacements of bodies, with its results. Kept for its memory.
 #[derive(Default)]
 pub(in crate::contact) struct DisplacementLimiter {
     /// Remaining share of each body's displacements.

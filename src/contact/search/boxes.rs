@@ -78,7 +78,7 @@ mod tests {
     fn boxes_touching_faces_meet() {
         let unit = (Vec3::zeros(), Vec3::repeat(1.0));
         let mut boxes = NumberedBoxes::default();
-        // Beside one another, and a little less than single precision tells apart.
+        // One box touches the unit box; one is farther away by less than single precision resolves.
         for (number, x) in [(0, 1.0), (1, 1.0 + 1e-12), (2, -1.0), (3, 3.0)] {
             boxes.push(
                 &(Vec3::new(x, 0.5, 0.5), Vec3::new(x + 1.0, 0.6, 0.6)),

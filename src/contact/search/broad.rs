@@ -15,15 +15,17 @@ use parry3d_f64::partitioning::Bvh;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
-/// Displacement from rest, in the axes of another cell, up to which a cell has not come to that one, in cells: half of the distance from its own
-/// position at which a point can touch.
+/// Largest displacement of a cell from rest, in the axes of another cell, at which it still lies beside that one as at rest, in cells: half of the
+/// distance from its own position at which a point can touch.
 pub(in crate::contact) const MAX_REST_DISPLACEMENT: f64 = 0.25;
 
 /// A point of one body that may come into a cell of another body or of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ContactCandidate {
+    /// Index of the body, and number of the proxy on its skin.
     pub body: u32,
     pub proxy: u32,
+    /// Index of the other body, and of its cell.
     pub other: u32,
     pub cell: u32,
 }
@@ -73,7 +75,7 @@ pub(crate) fn find_candidates(bodies: &[SweptBody]) -> FrameCandidates {
     let warped: Vec<WarpedLattice> = warped
         .map(|((b, p), c)| WarpedLattice::new(b, p, c))
         .collect();
-    // Tests the point alone, then the whole cell that embeds it.
+    // Test the point alone, then the whole cell that embeds it.
     let parted = |candidate: &ContactCandidate| {
         let (body, into) = (candidate.body as usize, &warped[candidate.other as usize]);
         let point = &paths[body].points[candidate.proxy as usize];
@@ -188,7 +190,7 @@ impl BodyPair<'_> {
         found
     }
 
-    /// Sets the other's cells whose boxes meet the skin in some cells of a cluster.
+    /// Collects in `close` the other's cells whose boxes meet the skin in some cells of a cluster.
     fn set_close(&self, cells: &[u32], close: &mut NumberedBoxes) {
         close.clear();
         if cells.is_empty() {
@@ -283,7 +285,7 @@ mod tests {
 
     /// The drift is the mean motion of all bodies, so bodies that move together drift by that motion.
     #[test]
-    fn drift_of_common_motion() {
+    fn mean_drift_equals_common_motion() {
         let shift = Vec3::new(0.3, -0.2, 0.9);
         let [from, to] = [Vec3::zeros(), shift].map(|by| ShapedBar::new(|x| x + by, 0.0));
         let swept = || SweptBody {
@@ -301,10 +303,10 @@ mod tests {
         assert_eq!(mean_drift(&[still()]), Vec3::zeros());
     }
 
-    /// Pairs of cells that lie beside each other as at rest do not count as moved, wherever the body goes; pairs of
+    /// Pairs of cells that lie beside each other as at rest do not count as moved, wherever the body moves; pairs of
     /// a bent body do.
     #[test]
-    fn moved_ignores_rigid_motion() {
+    fn differs_from_rest_ignores_rigid_motion() {
         let rolled = |x: &Vec3| {
             let angle = 3.0 * x.z;
             Vec3::new((0.3 + x.x) * angle.cos(), x.y, (0.3 + x.x) * angle.sin())
@@ -323,7 +325,7 @@ mod tests {
             };
             let path = BodyPath::new(&body, Vec3::zeros(), 2);
             let moved = RelativeMotion::new(&from.skin, &path);
-            // A cell at one end beside one at the other, and one beside itself.
+            // A cell at one end of the bar beside one at the other end, and a cell beside itself.
             for (cell, into) in [(0, count - 1), (count - 1, 0), (count / 2, 0)] {
                 assert_eq!(moved.differs_from_rest(cell, into), wanted, "{cell} {into}");
             }

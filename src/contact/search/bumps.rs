@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Points that come to colliders: chosen once a frame, looked up in each step.
+//! Points that may touch colliders: chosen once a frame, looked up in each step.
 
 use crate::Vec3;
 use crate::contact::instant::ContactInstant;
@@ -13,19 +13,20 @@ use crate::geometry::aabb;
 /// Margin beyond the distance by which points and colliders approach in a frame, in cells: sway goes on within the frame. Half and twice the value
 /// lay a limb on a floor alike.
 const APPROACH_MARGIN: f64 = 0.25;
-/// Least depth at which flesh behind skin is looked for, in cells: thinner flesh has no side. Half and twice the value lay a limb on a floor alike.
+/// Least depth at which the flesh behind skin is sampled, in cells: thinner flesh has no side. Half and twice the value lay a limb on a floor alike.
 const MIN_INWARD_DEPTH: f64 = 0.1;
 
-/// A point that may come to a collider within a frame.
+/// A point that may touch a collider within a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ColliderCandidate {
+    /// Index of the body, and number of the proxy on its skin.
     pub body: u32,
     pub proxy: u32,
     /// Index of the collider, counted after the bodies.
     pub other: u32,
 }
 
-/// Finds all points that may come to colliders between two instants, in order. `thickness` is the distance kept from skin, metres.
+/// Finds all points that may touch colliders between two instants, in order. `thickness` is the distance kept from skin, metres.
 pub(crate) fn find_collider_candidates(
     from: &ContactInstant,
     to: &ContactInstant,
@@ -74,20 +75,23 @@ pub(crate) fn find_collider_candidates(
 
 /// Adds the touches of chosen points with colliders at the end of a step. `former` returns the contact of the last step.
 pub(crate) fn add_touches<'a>(
-    bumps: &[ColliderCandidate],
+    candidates: &[ColliderCandidate],
     before: &ContactInstant,
     after: &ContactInstant,
     former: impl Fn(&ColliderCandidate) -> Option<&'a LiveContact>,
     touches: &mut Vec<Touch>,
 ) {
-    for bump in bumps {
-        let Some((was, now)) = before.collider(bump.other).zip(after.collider(bump.other)) else {
+    for candidate in candidates {
+        let Some((was, now)) = before
+            .collider(candidate.other)
+            .zip(after.collider(candidate.other))
+        else {
             continue;
         };
-        let began = before.proxy_position(bump.body, bump.proxy);
-        let x = after.proxy_position(bump.body, bump.proxy);
-        let body = &after.bodies[bump.body as usize];
-        let side = |target: &SkinPoint, outward: &Vec3, height: f64| match former(bump) {
+        let began = before.proxy_position(candidate.body, candidate.proxy);
+        let x = after.proxy_position(candidate.body, candidate.proxy);
+        let body = &after.bodies[candidate.body as usize];
+        let side = |target: &SkinPoint, outward: &Vec3, height: f64| match former(candidate) {
             Some(live) => live.side,
             None => {
                 let before = was.height(target, &began);
@@ -95,17 +99,17 @@ pub(crate) fn add_touches<'a>(
                     // The point came through within the step.
                     before.signum()
                 } else {
-                    flesh_side(body, bump.proxy, outward, height)
+                    flesh_side(body, candidate.proxy, outward, height)
                 }
             }
         };
-        let Some(near) = now.nearest_point(&x, bump.body as usize, &side) else {
+        let Some(near) = now.nearest_point(&x, candidate.body as usize, &side) else {
             continue;
         };
         touches.push(Touch {
-            body: bump.body,
-            proxy: bump.proxy,
-            other: bump.other,
+            body: candidate.body,
+            proxy: candidate.proxy,
+            other: candidate.other,
             target: near.target,
             normal: near.normal,
             depth: near.normal.dot(&(x - near.point)),
@@ -149,7 +153,7 @@ mod tests {
         )
     }
 
-    /// A block whose lower side, toward −x, is at so much.
+    /// Builds a block whose side toward −x is at `x`.
     fn block(x: f64) -> MovingCollider {
         let shape = cuboid(Vec3::repeat(0.3));
         let middle = Vec3::new(x + 0.3, 0.0, 0.8);
@@ -157,7 +161,7 @@ mod tests {
         moving_mesh(vertices, shape.triangles)
     }
 
-    /// A sheet across the x axis at so much, larger than the bar.
+    /// Builds a sheet across the x axis at `x`, larger than the bar.
     fn sheet(x: f64) -> MovingCollider {
         let corner = |y: f64, z: f64| Vec3::new(x, y, z);
         let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 3.0), (-1.0, 3.0)];
@@ -177,10 +181,10 @@ mod tests {
             colliders: &colliders,
         };
         let (before, after) = (instant(&before), instant(&after));
-        let bumps = find_collider_candidates(&before, &after, 0.0);
+        let candidates = find_collider_candidates(&before, &after, 0.0);
         let mut found = Vec::new();
-        add_touches(&bumps, &before, &after, |_| None, &mut found);
-        (bumps, found)
+        add_touches(&candidates, &before, &after, |_| None, &mut found);
+        (candidates, found)
     }
 
     /// The points that may hit a block are those near it or on their way to it.
@@ -192,16 +196,16 @@ mod tests {
         assert!(find_touches(&here, &here, &block(0.5)).0.is_empty());
         let margin = APPROACH_MARGIN * here.skin.cell_size();
         for (before, after, x) in [(&here, &here, 0.04), (&away, &here, 0.04)] {
-            let (bumps, _) = find_touches(before, after, &block(x));
-            let is_met = |proxy: u32| bumps.iter().any(|b| b.proxy == proxy);
-            assert!(bumps.iter().all(|b| (b.body, b.other) == (0, 1)));
+            let (candidates, _) = find_touches(before, after, &block(x));
+            let is_met = |proxy: u32| candidates.iter().any(|b| b.proxy == proxy);
+            assert!(candidates.iter().all(|b| (b.body, b.other) == (0, 1)));
             for (number, proxy) in (0u32..).zip(here.skin.proxies()) {
                 let p = proxy.rest;
                 let beside = (p.z - 0.8).abs() < 0.3 && p.y.abs() < 0.3;
                 if beside && p.x > x - margin {
                     assert!(is_met(number), "{p}");
                 }
-                // On the way from far away the whole way counts.
+                // For a block that comes from far away the whole way counts.
                 let reach = margin
                     + if std::ptr::eq(before, after) {
                         0.0
@@ -221,7 +225,7 @@ mod tests {
     fn bumps_push_back_to_flesh_side() {
         let bar = |aside: f64| ShapedBar::new(move |x| x + Vec3::x() * aside, 0.0);
         let here = bar(0.0);
-        // Through it from the start, or within the step; then still before it.
+        // The skin is through the sheet from the start, or comes through within the step, or is still in front of it.
         let cases = [
             (bar(0.0), 0.04, true),
             (bar(-0.04), 0.04, true),
@@ -229,7 +233,7 @@ mod tests {
         ];
         for (before, x, through) in cases {
             let (_, found) = find_touches(&before, &here, &sheet(x));
-            // Of the face toward +x, where flesh is behind.
+            // Touches of the face toward +x, which has flesh behind it.
             let side = |t: &&Touch| {
                 let proxy = &here.skin.proxies()[t.proxy as usize];
                 let inside = proxy.rest.y.abs() < 0.02 && (proxy.rest.z - 0.8).abs() < 0.7;
@@ -238,7 +242,7 @@ mod tests {
             let front: Vec<&Touch> = found.iter().filter(side).collect();
             assert!(front.len() > 10);
             for touch in front {
-                // Out of the sheet is back to where the flesh is.
+                // The normal leads back to the side of the flesh.
                 assert!((touch.normal + Vec3::x()).norm() < 1e-9, "{x}");
                 assert!((touch.depth - (x - 0.05)).abs() < 1e-9);
                 assert_eq!(touch.depth < 0.0, through);

@@ -20,8 +20,8 @@ const MIN_BURIED_DEPTH: f64 = 5e-4;
 /// moves flesh of the bone's own cell; two depths reach from the bone to its skin and as far again.
 const OWN_FLESH_CELLS: f64 = 1.0;
 const OWN_FLESH_DEPTHS: f64 = 2.0;
-/// Share of a body's bones inside a collider from which on it is a room: hardly more than half of a body lies in what it touches. And the number of
-/// points tested, which gives the share to a twentieth.
+/// Share of a body's bones inside a collider from which on it is a room: hardly more than half of a body lies in an object that it touches. And the
+/// number of points tested, which gives the share to a twentieth.
 const MIN_ROOM_SHARE: f64 = 0.8;
 const ROOM_TEST_POINTS: usize = 64;
 
@@ -67,15 +67,15 @@ impl StandingBody<'_> {
             return false;
         };
         let every = all.len().div_ceil(ROOM_TEST_POINTS).max(1);
-        let asked: Vec<Vec3> = all
+        let tested: Vec<Vec3> = all
             .iter()
             .step_by(every)
             .map(|p| self.position(p))
             .collect();
-        let least = (MIN_ROOM_SHARE * asked.len() as f64).ceil() as usize;
+        let least = (MIN_ROOM_SHARE * tested.len() as f64).ceil() as usize;
         let is_in = |x: &&Vec3| is_in_box(x, &(lo, hi));
-        asked.iter().filter(is_in).count() >= least.max(1)
-            && collider.count_enclosed(&asked) >= least
+        tested.iter().filter(is_in).count() >= least.max(1)
+            && collider.count_enclosed(&tested) >= least
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
         moving_collider(Collider::plane(Vec3::x() * height, Vec3::x()).unwrap())
     }
 
-    /// A box about the bar's middle, of which these are half the edges, still or deforming.
+    /// Builds a box about the bar's middle with half edges `half`, still or deforming.
     fn hall(half: Vec3, deforming: bool) -> MovingCollider {
         let shape = cuboid(half);
         let places = shape.vertices.iter().map(|x| x + Vec3::z() * 0.8);
@@ -309,7 +309,7 @@ mod tests {
                 standing_body(&bar, true).is_in_room(&hall.place_at(1.0))
             };
             assert!(is_room(Vec3::new(0.4, 0.4, 1.0)));
-            // Less of it than counts, and none.
+            // These enclose too little of the body, or nothing.
             assert!(!is_room(Vec3::new(0.4, 0.4, 0.6)));
             assert!(!is_room(Vec3::new(0.4, 0.4, 0.01)));
         }
@@ -328,7 +328,7 @@ mod tests {
                 let point = Vec3::new(x, 0.05, 0.9);
                 let depth = room.depth(&point, 0);
                 assert!((depth - (x - 0.4)).abs() < 1e-12, "{x} {depth}");
-                // Of a body that came from outside it is none.
+                // For a body that came from outside it is no room.
                 let other = room.depth(&point, 1);
                 assert!(x > 0.4 && other < 0.0 || (other + depth).abs() < 1e-12);
                 assert_eq!(other, solid.depth(&point, 0));

@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Farthest distance outside of the skin at which a point is taken up, in cells, so that contacts that close within a step exist already. Twice the
-/// value takes up half as many contacts more, which part no more.
+/// Farthest distance outside of the skin at which a point becomes a contact, in cells, so that contacts that close within a step exist already. Twice
+/// the value gives half as many contacts more, which part no more.
 const CONTACT_MARGIN: f64 = 0.1;
 /// Determinant below which a cell counts as flat, so that positions in it mean nothing: errors of coordinates are then fifty times those of points.
 /// Half and twice the value give the same depths.
@@ -29,12 +29,12 @@ const MIN_REST_DISTANCE: f64 = 0.5;
 /// Least distance of a point from its own rest position, over its depth below the skin that it came through. A ratio of one would take stretched
 /// flesh for other flesh. Half and twice the value give the same depths.
 const MIN_DEPTH_RATIO: f64 = 2.0;
-/// Farthest that skin may be shown from a point: this multiple of their distance at rest, plus this many cells. Skin farther away was found through a
-/// cell that is far from its rest shape. Half and twice the value give the same depths.
+/// Largest distance of displayed skin from a point: a multiple of their distance at rest, plus a number of cells. Skin farther away was found through
+/// a cell that is far from its rest shape. Half and twice the value give the same depths.
 const MAX_STRETCH: f64 = 2.0;
 const STRETCH_ALLOWANCE: f64 = 0.25;
-/// Depth below which flesh of the same body is not taken up, in cells: beyond the middle of a cell the way out is the other one. Half and twice the
-/// value give the same depths.
+/// Largest depth of a contact in flesh of the same body, in cells: beyond the middle of a cell the nearest skin is on the wrong side. Half and twice
+/// the value give the same depths.
 const MAX_SELF_DEPTH: f64 = 0.5;
 /// Largest cosine between normals that meet in a crease, which face each other. Above it skin lies upon skin. Half and twice the value give the same
 /// depths.
@@ -43,8 +43,10 @@ pub(crate) const MAX_NORMAL_COSINE: f64 = 0.3;
 /// Contact pair: a point of one skin at a point of another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Touch {
+    /// Index of the pushed body, and number of the proxy on its skin.
     pub body: u32,
     pub proxy: u32,
+    /// Index of the touched body, or of a collider, counted after the bodies; and the touched point.
     pub other: u32,
     pub target: SkinPoint,
     /// Outward normal at the target.
@@ -59,13 +61,13 @@ pub(crate) struct Touch {
 #[derive(Default)]
 pub(crate) struct NarrowPhase {
     candidates: Vec<ContactCandidate>,
-    /// Index in `rooms` of each candidate's cell; and of each cell of each body.
+    /// Index in `warped_cells` of each candidate's cell; and of each cell of each body.
     cell_numbers: Vec<u32>,
     numbers: Vec<Vec<u32>>,
     warped_cells: Vec<WarpedCell>,
     /// Lattice vertices of these cells, by body, ascending.
     nodes: Vec<Vec<u32>>,
-    /// Displacements with which the lattice carries the displayed skin: at the start of the frame, and turned since.
+    /// Displacements with which the lattice carries the displayed skin: at the start of the frame, and rotated to the present.
     warps: Vec<Vec<Vec3>>,
     turned: Vec<Vec<Vec3>>,
     /// Range of candidates of each task, and its touches. A point's candidates are in one task, and tasks do not depend on the number of threads, so
@@ -78,7 +80,7 @@ struct WarpedCell {
     body: u32,
     cell: u32,
     bounds: (Vec3, Vec3),
-    /// Computed when a point is in the box; `None` for a flat cell.
+    /// Test computed when a point is in the box; `None` for a flat cell.
     inside: OnceLock<Option<RejectionTest>>,
 }
 
@@ -168,20 +170,21 @@ impl NarrowPhase {
                 self.turned[i][v] = turn(i, v) * self.warps[i][v];
             }
         }
-        let warped = &self.turned;
-        for room in &mut self.warped_cells {
-            let body = &bodies[room.body as usize];
-            let warp = &warped[room.body as usize];
-            let cell = &body.skin.body().lattice().cells()[room.cell as usize];
+        let warps = &self.turned;
+        for warped_cell in &mut self.warped_cells {
+            let body = &bodies[warped_cell.body as usize];
+            let warp = &warps[warped_cell.body as usize];
+            let cell = &body.skin.body().lattice().cells()[warped_cell.cell as usize];
             let corners = cell.corners().iter().map(|&a| a as usize);
-            room.bounds = aabb::bounds(corners.map(|a| body.node(a) + warp[a]));
-            room.inside.take();
+            warped_cell.bounds = aabb::bounds(corners.map(|a| body.node(a) + warp[a]));
+            warped_cell.inside.take();
         }
-        let (rooms, of, candidates) = (&self.warped_cells, &self.cell_numbers, &self.candidates);
+        let (warped_cells, of, candidates) =
+            (&self.warped_cells, &self.cell_numbers, &self.candidates);
         let task = |(range, found): &mut (Range<usize>, Vec<Touch>)| {
             let of = candidates[range.clone()].iter().zip(&of[range.clone()]);
             found.clear();
-            collect_touches(of, rooms, bodies, warped, found);
+            collect_touches(of, warped_cells, bodies, warps, found);
         };
         match &mut self.parts[..] {
             [part] => task(part),
@@ -196,26 +199,27 @@ impl NarrowPhase {
 /// Finds the touches among candidates. All candidates of a point must be in one call.
 fn collect_touches<'a>(
     candidates: impl Iterator<Item = (&'a ContactCandidate, &'a u32)>,
-    rooms: &[WarpedCell],
+    warped_cells: &[WarpedCell],
     bodies: &[PosedFlesh],
-    warped: &[Vec<Vec3>],
+    warps: &[Vec<Vec3>],
     found: &mut Vec<Touch>,
 ) {
     let mut last: Option<(u32, u32, Vec3)> = None;
-    for (candidate, &room) in candidates {
+    for (candidate, &number) in candidates {
         let body = &bodies[candidate.body as usize];
         let place = match last {
             Some((b, proxy, place)) if (b, proxy) == (candidate.body, candidate.proxy) => place,
             _ => body.point(&body.skin.proxies()[candidate.proxy as usize].point),
         };
         last = Some((candidate.body, candidate.proxy, place));
-        let (room, bounds) = (&rooms[room as usize], &rooms[room as usize].bounds);
+        let warped_cell = &warped_cells[number as usize];
+        let bounds = &warped_cell.bounds;
         if (0..3).any(|k| place[k] < bounds.0[k] || place[k] > bounds.1[k]) {
             continue;
         }
         let other = &bodies[candidate.other as usize];
-        let warp = &warped[candidate.other as usize];
-        let Some(touch) = find_touch(body, (other, warp), room, candidate, place) else {
+        let warp = &warps[candidate.other as usize];
+        let Some(touch) = find_touch(body, (other, warp), warped_cell, candidate, place) else {
             continue;
         };
         let key = |t: &Touch| (t.body, t.proxy, t.other);
@@ -261,7 +265,7 @@ impl RejectionTest {
 fn find_touch(
     body: &PosedFlesh,
     (other, warp): (&PosedFlesh, &[Vec3]),
-    room: &WarpedCell,
+    warped_cell: &WarpedCell,
     candidate: &ContactCandidate,
     place: Vec3,
 ) -> Option<Touch> {
@@ -273,7 +277,7 @@ fn find_touch(
         corners.iter().map(|&a| place(a as usize)).collect()
     };
     let rest = &lattice.corners(candidate.cell);
-    let inside = room
+    let inside = warped_cell
         .inside
         .get_or_init(|| RejectionTest::new(cell, &posed(), rest));
     if inside.as_ref()?.excludes(&place) {
@@ -325,7 +329,7 @@ fn find_touch(
     })
 }
 
-/// Returns the farthest that skin may be shown from a point at a given distance at rest.
+/// Returns the largest distance of displayed skin from a point, metres, for their distance at rest and the size of a cell.
 pub(crate) fn max_display_distance(at_rest: f64, cell: f64) -> f64 {
     MAX_STRETCH * at_rest + STRETCH_ALLOWANCE * cell
 }
@@ -357,9 +361,9 @@ pub(crate) fn slide_point(other: &PosedFlesh, from: &SkinPoint, place: Vec3) -> 
 mod tests {
     use super::*;
 
-    /// The quick test excludes points beyond a side of a tetrahedron and none in it or on its sides.
+    /// The quick test excludes points beyond a side of a tetrahedron and keeps those in it or on its sides.
     #[test]
-    fn inside_excludes_only_exterior() {
+    fn rejection_test_excludes_only_exterior() {
         let rest = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
         let map = Mat3::new(1.2, 0.3, -0.1, 0.0, 0.8, 0.4, -0.5, 0.2, 1.1);
         let posed = rest.map(|x| map * x + Vec3::new(3.0, -1.0, 2.0));
@@ -383,7 +387,7 @@ mod tests {
 
     /// The bound on the displayed distance exceeds the distance at rest and scales with size.
     #[test]
-    fn farthest_scales_with_size() {
+    fn max_display_distance_scales_with_size() {
         for (rest, cell) in [(0.3, 0.1), (0.0, 2.0), (5.0, 0.01)] {
             let far = max_display_distance(rest, cell);
             assert!(far > rest && far < 3.0 * (rest + cell));

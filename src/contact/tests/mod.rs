@@ -21,19 +21,22 @@ use crate::{Mat3, Vec3};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
-/// Nodes on springs that are coupled, A dense; the compliance that it tells may be off.
+/// Nodes on coupled springs with a dense A. Its columns of A⁻¹ are multiplied by a factor, to imitate an outdated compliance.
 pub(super) struct CoupledSprings {
     inverse: DMatrix<f64>,
-    told: f64,
+    column_factor: f64,
 }
 
 impl CoupledSprings {
-    pub(super) fn new(nodes: usize, told: f64) -> Self {
+    pub(super) fn new(nodes: usize, column_factor: f64) -> Self {
         let n = 3 * nodes;
         let wave = DMatrix::from_fn(n, n, |i, j| ((7 * i + 3 * j) as f64).sin());
         let matrix = &wave * wave.transpose() * 0.2 + DMatrix::identity(n, n) * 3.0;
         let inverse = matrix.try_inverse().unwrap();
-        Self { inverse, told }
+        Self {
+            inverse,
+            column_factor,
+        }
     }
 }
 
@@ -50,7 +53,7 @@ impl FlexibleBody for CoupledSprings {
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64> {
         let at = |j: usize| 3 * nodes[j / 3] as usize + j % 3;
         DMatrix::from_fn(self.inverse.nrows(), 3 * nodes.len(), |i, j| {
-            self.inverse[(i, at(j))] * self.told
+            self.inverse[(i, at(j))] * self.column_factor
         })
     }
 }
@@ -81,7 +84,7 @@ fn solve_springs(
     let nodes = springs.inverse.nrows() / 3;
     (constraints.rows.iter_mut()).for_each(|row| row.compliance = compliance);
     let mut all = [ComplianceColumns::default()];
-    // In two parts, and in any order.
+    // The nodes are added in two parts, and out of order.
     let (late, early): (Vec<u32>, Vec<u32>) =
         (0..nodes as u32).rev().partition(|node| node % 2 == 0);
     all[0].add_nodes(&early, nodes, springs);
@@ -154,7 +157,7 @@ fn stale_compliance_is_corrected() {
     let mut old = make();
     let corrected = solve_springs(&mut CoupledSprings::new(4, 1.05), &mut old, 1e-3);
     for ((a, b), node) in moved.iter().zip(&corrected).zip(0..) {
-        // 5 % off would leave 5 mm of 100; what is left is the square.
+        // A compliance 5 % off would leave an error of 5 mm in 100; the correction leaves its square.
         assert!((a - b).norm() < 4e-4, "{node} {a} {b}");
     }
 }
@@ -162,10 +165,10 @@ fn stale_compliance_is_corrected() {
 /// Flesh that friction holds stays in place over a hundred steps.
 #[test]
 fn friction_holds_without_creep() {
-    // Flesh that would go back to where it came from by 0.1 in every step is held for good.
+    // Flesh that would return by 0.1 in every step is held for good.
     let mut springs = CoupledSprings {
         inverse: DMatrix::identity(3, 3),
-        told: 1.0,
+        column_factor: 1.0,
     };
     let (mut place, mut forces, mut slips) = (0.0, [0.0; 2], Vec::new());
     for _ in 0..100 {
@@ -199,7 +202,7 @@ fn friction_obeys_its_cone() {
     for (pull, slides) in [(0.02, false), (0.5, true)] {
         let mut springs = CoupledSprings {
             inverse: DMatrix::identity(3, 3),
-            told: 1.0,
+            column_factor: 1.0,
         };
         let mut all = ConstraintSet::default();
         let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));
@@ -237,12 +240,12 @@ pub(crate) struct ShapedBar {
 }
 
 impl ShapedBar {
-    /// A bar along z whose lattice is moved to `place`, with a sway of this size.
+    /// Builds a bar along z whose lattice is moved to `place`, with a sway of this size.
     pub(crate) fn new(place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
         Self::with_cells(false, place, sway)
     }
 
-    /// The same of hexahedra or tetrahedra.
+    /// Builds the bar of [`new`](Self::new) of hexahedra or tetrahedra.
     fn with_cells(hexahedra: bool, place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
         let bar = BarOptions {
             cells_along: 32,
@@ -267,7 +270,7 @@ impl ShapedBar {
         }
     }
 
-    /// Rolled up by so many turns, each farther out by the bar's half thickness.
+    /// Builds a bar rolled up by `turns`, each farther out by the bar's half thickness.
     pub(crate) fn from_turns(turns: f64) -> Self {
         let place = |x: &Vec3| {
             let angle = (x.z / 1.6 - 0.5) * turns * std::f64::consts::TAU;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pieces of contact by themselves: the prepared skin, displacements that are shortened, what is asked for.
+//! Pieces of contact by themselves: the prepared skin, shortened displacements, the checks of settings.
 
 use super::*;
 use crate::contact::response::shorten::DisplacementLimiter;
@@ -71,7 +71,7 @@ fn proxies_one_per_grid_cube() {
         let known = proxies.insert(key(&proxy.rest), far(&proxy.rest));
         assert!(known.is_none(), "one of each cube");
     }
-    // Corners of triangles are among those to choose from.
+    // The corners of triangles are among the candidates.
     for triangle in 0..skin.triangles() as u32 {
         for x in skin.corners(triangle).map(|v| skin.rest_vertex(v)) {
             assert!(proxies[&key(&x)] <= far(&x) + 2e-9);

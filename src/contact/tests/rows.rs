@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rows of touches and of cells: their derivatives, what is kept, and how large forces may be.
+//! Rows of touches and of cells: their derivatives, the distances that they keep, and their largest forces.
 
 use super::*;
 use crate::contact::instant::ContactInstant;
@@ -20,14 +20,14 @@ fn touch_row(
     at: &ContactInstant,
 ) -> (Constraint, Vec<ConstraintEntry>) {
     let mut all = ConstraintSet::default();
-    // So long a step that all overlap may be parted in it.
+    // The step is so long that all overlap may be parted in it.
     pairing.add_row(touch, (at, at), None, 10.0, &mut all);
     let row = all.rows.remove(0);
     let entries = all.entries(&row.normal).to_vec();
     (row, entries)
 }
 
-/// With another sway.
+/// Returns the flesh with another sway.
 fn with_sway<'a>(
     posed: PosedFlesh<'a>,
     sway: &'a [Vec3],
@@ -78,8 +78,8 @@ fn row_is_gap_derivative() {
                 pairing.gap(touch, &at)
             };
             let slope = (moved(1.0) - moved(-1.0)) / (2.0 * by);
-            let told: f64 = entries.iter().map(|e| e.direction.dot(&way(e.node))).sum();
-            assert!((slope - told).abs() < 1e-6, "{slope} {told}");
+            let derivative: f64 = entries.iter().map(|e| e.direction.dot(&way(e.node))).sum();
+            assert!((slope - derivative).abs() < 1e-6, "{slope} {derivative}");
         }
         let [a, b] = tangents(&at, touch);
         let across = [a.dot(&touch.normal), b.dot(&touch.normal), a.dot(&b)];
@@ -127,10 +127,10 @@ fn gap_allows_rest_proximity() {
             side: 1.0,
         };
         let own = touch_row(&pairing, &touch(0), &at).0.gap;
-        // Of its own flesh at rest nothing is asked, but what is left is told.
+        // A body's own flesh may stay as near as at rest; only a positive gap remains.
         let wanted = (pairing.gap(&touch(0), &at)).max(0.0);
         assert!((own - wanted).abs() < 1e-9, "{own} {wanted}");
-        // Of another's all of it is.
+        // For flesh of another body the whole gap counts.
         let others = touch_row(&pairing, &touch(1), &at).0.gap;
         assert!((others - pairing.gap(&touch(1), &at)).abs() < 1e-12);
         assert!(others < 0.0 || far < 1.0);
@@ -150,7 +150,7 @@ fn gap_allows_rest_proximity() {
     assert!((pairing.reported_gap(&touch, &at) - (apart.norm() - 0.2)).abs() < 1e-9);
 }
 
-/// Contact forces are limited by what flesh bears, and the limit rises with the share of elastic joints.
+/// Contact forces are limited by the pressure that flesh bears, and the limit rises with the share of elastic joints.
 #[test]
 fn force_limit_follows_elastic_joints() {
     let young = 3e4;
@@ -212,13 +212,13 @@ fn lost_cell_volume_recovers_slowly() {
         cells::add_cell_rows((0, &every), (&before, &after), (recovery, 0.03), &mut all);
         all.rows.iter().map(|row| row.gap).collect::<Vec<f64>>()
     };
-    // At once, all that is missing; what was so before, by as much as may be won back.
+    // Without a limit all missing volume is restored; volume lost before is restored at the rate of recovery.
     let whole = rows(&after, f64::INFINITY);
     assert!(whole.len() > 9);
     for (gap, whole) in rows(&after, recovery).iter().zip(&whole) {
         assert!(*whole < -recovery && (gap + recovery).abs() < 1e-12);
     }
-    // What had more before gives back what the step would take, up to what is missing.
+    // Cells that had more volume before get back the volume that the step takes, up to the missing volume.
     let missing = cells::MIN_DETERMINANT - 0.05;
     for (z, taken) in [(0.06, 0.01), (0.5, 0.45)] {
         for (gap, whole) in rows(&squeezed(z), recovery).iter().zip(&whole) {
@@ -234,7 +234,7 @@ fn friction_ends_with_normal_force() {
     for forces in [[0.0, 0.1], [0.2, 0.0], [0.0, 0.0]] {
         let mut springs = CoupledSprings {
             inverse: DMatrix::identity(3, 3),
-            told: 1.0,
+            column_factor: 1.0,
         };
         let mut all = ConstraintSet::default();
         let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));

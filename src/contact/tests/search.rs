@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The search: cells that contact is about, and lattices that are warped to carry the skin as it is shown.
+//! The search: cells that contact depends on, and lattices warped to carry the displayed skin.
 
 use super::*;
 use crate::contact::search::broad::ContactCandidate;
@@ -24,7 +24,7 @@ fn cells_beside_touches_share_vertices() {
 
 /// The cells that contact examines include every cell of a touching point, but not all cells.
 #[test]
-fn met_cells_include_touching() {
+fn dependent_cells_include_touching() {
     let bent = ShapedBar::from_turns(1.2);
     let posed = [bent.posed_flesh()];
     let swept = SweptBody {
@@ -41,7 +41,7 @@ fn met_cells_include_touching() {
         assert!(met.contains(&bent.skin.cell_of(touch.proxy)));
     }
     assert!(met.len() < bent.skin.body().lattice().cells().len());
-    // Flesh at its own place is in no other.
+    // Flesh at its own position is in no other cell.
     let rest = ShapedBar::new(|x| *x, 0.0);
     let posed = [rest.posed_flesh()];
     let own = |c: &ContactCandidate| ContactCandidate {
@@ -56,7 +56,7 @@ fn met_cells_include_touching() {
 /// The lattice is warped by the offset between it and the displayed skin.
 #[test]
 fn warp_equals_display_offset() {
-    // Joints are shown as the artist has them: the lattice is elsewhere, the skin is not.
+    // Joints are shown as the artist's skin: the lattice is displaced, the skin is not.
     let shift = Vec3::new(0.02, -0.01, 0.03);
     let mut bar = ShapedBar::new(|x| x + shift, 0.0);
     bar.joints = 0.0;

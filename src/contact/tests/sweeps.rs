@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How near forces come to their balance where many rows push flesh that gives far more in one direction than in another.
+//! Convergence of forces where many rows push flesh that yields far more in one direction than in others.
 
 use super::*;
 
-/// What rows leave of their conditions, the largest of all: for pushing rows that which their value is off zero, for others
-/// what they lack; of tangents that hold how far they slide. Rows give alone, and by their force: there was none before.
+/// Returns the largest violation of a row's condition: the distance of a pushing row's value from zero, the negative part of any other row's value,
+/// the slip of a tangent that holds. The compliance acts on the whole force, because there was no force before.
 fn row_residual(
     springs: &mut CoupledSprings,
     all: &ConstraintSet,
@@ -55,7 +55,7 @@ fn row_residual(
 /// Sweeps reach the balance of rows that push nearly the same soft direction of the flesh.
 #[test]
 fn coupled_rows_reach_balance() {
-    // Nearly all of what flesh gives is in one direction of 24: rows push the same way, and sweeps would pass it on from one to the next.
+    // Flesh yields almost only in one direction of 24. All rows push that way, and sweeps alone would pass the force on from row to row.
     let nodes = 8;
     let mut springs = CoupledSprings::new(nodes, 1.0);
     let soft = DMatrix::from_fn(3 * nodes, 1, |i, _| 1.0 + 0.2 * (i as f64).cos());

@@ -27,13 +27,16 @@ const CG_CRITERIA: StoppingCriteria = StoppingCriteria {
 
 /// Matrix of one body; all buffers are allocated once.
 pub(in crate::dynamics) struct CellMatrix {
+    /// Matrix at the present pose and its solver.
     now: Inverse,
     /// Values of `m M + s Mt`, which do not depend on the pose.
     base: Vec<f64>,
+    /// m and s of `base`.
     scales: Option<(f64, f64)>,
     /// Cell rotations of the present matrix, and whether it includes further terms.
     turns: Vec<Mat3>,
     with_terms: bool,
+    /// Iterations, in place of a factorisation at every pose.
     iterating: Option<IterativeSolver>,
 }
 

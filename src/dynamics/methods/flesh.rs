@@ -21,7 +21,7 @@ pub(in crate::dynamics) struct WarpedCells<'a> {
     pub load: &'a Load<'a>,
 }
 
-/// Displacements and forces at the nodes of one cell, in room that is kept from cell to cell.
+/// Displacements and forces at the nodes of one cell, in memory kept from cell to cell.
 #[derive(Default)]
 struct CellBuffers([SmallVec<[Vec3; 8]>; 2]);
 

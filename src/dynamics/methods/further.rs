@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Further energy terms of a linearised step or balance.
+//! Further energy terms, those that callers add, in a linearised step or balance.
 
 use crate::Vec3;
 use crate::solve::{Configuration, EnergyTerm};

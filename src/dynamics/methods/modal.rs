@@ -36,7 +36,7 @@ pub(in crate::dynamics) struct ModalStepper {
     next: ModalState,
     /// Present velocities of T(x), `[nodes]`, m/s.
     velocities: Vec<Vec3>,
-    /// Scratch: f_g of one instant, and positions.
+    /// Scratch: f_g at one instant, N, and positions, metres, both `[nodes]`.
     weight: Vec<Vec3>,
     places: Vec<Vec3>,
     poses: BonePoses,
@@ -77,7 +77,7 @@ impl ModalStepper {
         })
     }
 
-    /// Returns the velocities of T(x) at `s` by differences that stay within the frame.
+    /// Computes the velocities of T(x) at the share `s` of a frame, by differences that stay within the frame.
     fn velocity(
         &mut self,
         body: &Body,

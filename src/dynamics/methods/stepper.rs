@@ -93,7 +93,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// A method of motion, as the steps that it takes.
+/// A method of motion: takes steps, and saves and restores its state.
 pub(in crate::dynamics) trait Stepper: Send + Sync {
     /// Puts the flesh at rest at a pose.
     fn reset(&mut self, start: &ResetInput, nodes: &mut NodalState) -> Result<(), SimulationError> {
@@ -131,7 +131,7 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
         None
     }
 
-    /// Updates positions and velocities at a pose, for methods that keep another state.
+    /// Updates positions and velocities at a pose, for methods whose state is not positions.
     fn show(&self, _body: &Body, _now: &SkinnedLattice, _pose: &Pose, _nodes: &mut NodalState) {}
 
     /// Returns the modes and their amplitudes; `None` for methods other than the modal one.
@@ -149,14 +149,14 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
         false
     }
 
-    /// Writes all that the next steps depend on, except what the simulation itself saves.
+    /// Writes all data on which the next steps depend, except those that the simulation itself saves.
     fn save(&self, nodes: &NodalState, state: &mut SectionWriter) {
         state.add_vectors(POSITIONS, &nodes.positions);
         state.add_vectors(VELOCITIES, &nodes.velocities);
     }
 
-    /// Restores the output of [`save`](Self::save). It reads a state last, and calls [`finish`](SectionReader::finish) before anything
-    /// changes. On an error nothing has changed.
+    /// Restores the output of [`save`](Self::save). The sections of the method are the last to be read: [`finish`](SectionReader::finish) checks the
+    /// rest before anything changes. On an error nothing has changed.
     fn restore(
         &mut self,
         nodes: &mut NodalState,
@@ -199,7 +199,7 @@ pub(in crate::dynamics) trait SplitStep: Send {
 
 /// Positions and compliance of a proposed step, for contact.
 pub(in crate::dynamics) struct Proposal<'a> {
-    /// `[nodes]`, metres, in the method's own representation.
+    /// Positions, `[nodes]`, metres, in the method's own representation.
     pub positions: &'a [Vec3],
     /// The step's matrix, and the factor that turns its inverse into displacements per force.
     pub factored: FactoredStep<'a>,

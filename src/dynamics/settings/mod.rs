@@ -77,7 +77,7 @@ impl SimulationSettings {
         }
     }
 
-    /// Takes the settings with which modes are shown.
+    /// Sets the settings with which modes are shown.
     pub(crate) fn set_deform_settings(&mut self, shown: DeformSettings) {
         (self.form, self.precision, self.engine) = (shown.form, shown.precision, shown.engine);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The macro that makes a struct of settings from a table of rows, and the values of settings of any type.
+//! Macro that builds a struct of settings from a table of rows, and the values of settings of any type.
 
 use crate::Vec3;
 use crate::dynamics::{Method, SimulationError, Solver};
@@ -26,7 +26,7 @@ pub struct SettingField {
 pub enum Kind {
     /// A number.
     Number,
-    /// A number or none.
+    /// A number or `None`.
     Optional,
     /// Three numbers.
     Vector,
@@ -37,7 +37,7 @@ pub enum Kind {
 /// Value of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Value {
-    /// No number.
+    /// `None`.
     None,
     /// A number.
     Number(f64),
@@ -144,7 +144,7 @@ named! {
     EngineChoice: ToString::to_string, |name| Ok(crate::modal::parse_engine(name)?);
 }
 
-/// Sum of a stream of bytes: FNV-1a of 128 bits, the same on every machine.
+/// Hash of a stream of bytes: FNV-1a of 128 bits, the same on every machine.
 pub(super) struct Digest(u128);
 
 impl Digest {
@@ -161,7 +161,7 @@ impl Digest {
         }
     }
 
-    /// Adds a text with its length, so that no two sequences of texts are alike.
+    /// Adds a text with its length, so that different sequences of texts give different bytes.
     fn add_text(&mut self, text: &str) {
         self.add_bytes(&(text.len() as u64).to_le_bytes());
         self.add_bytes(text.as_bytes());
@@ -186,7 +186,7 @@ impl Digest {
     }
 }
 
-/// Makes a struct of settings from rows `name: type = default, unit, check of a number, range;`. Each name stands here alone.
+/// Makes a struct of settings from rows `name: type = default, unit, check of a number, range;`. A row is the only place that lists a setting.
 macro_rules! settings {
     (
         $(#[$about:meta])*

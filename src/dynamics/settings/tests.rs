@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every row of the table reaches values, checks, text and digest, also one that is added to a copy.
+//! Every row of the table reaches values, checks, text and digest, also a row added to a copy of the table.
 
 use super::*;
 use crate::body::fixture::BarOptions;
@@ -88,7 +88,7 @@ fn set_refuses_out_of_range() {
 /// Digests are the same on every machine and in every version, because the caches of users hold them.
 #[test]
 fn digest_is_stable() {
-    // Written down once: caches of users hold them.
+    // These digests are fixed: the caches of users hold them.
     let digest = |settings: &SimulationSettings| {
         let bytes = settings.digest().into_iter().map(|b| format!("{b:02x}"));
         bytes.collect::<String>()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Static equilibrium: what motion ends in, and its inverse.
+//! Static equilibrium as the end of motion, and its inverse.
 
 use super::*;
 use crate::solve::NewtonError;
@@ -16,7 +16,7 @@ fn motion_ends_in_equilibrium() {
             Some(_) => (48.0, 0.5, 8),
             None => (240.0, 2.0, 1),
         };
-        // Damped so little that a second is not enough.
+        // The damping is so small that a second is not enough.
         let settings = SimulationSettings {
             rate,
             mass_damping: Some(2.0),
@@ -88,25 +88,25 @@ fn nonlinear_balance_cancels_at_once() {
     for method in [Method::Hyperelastic, Method::Nonlinear, Method::NeoHookean] {
         let mut balance = Equilibrium::new(&body, method).unwrap();
         balance.set_pose(&pose).unwrap();
-        let asked = AtomicUsize::new(0);
+        let calls = AtomicUsize::new(0);
         let free = |_: f64, _: &str| {
-            asked.fetch_add(1, Ordering::Relaxed);
+            calls.fetch_add(1, Ordering::Relaxed);
             true
         };
         let whole = balance
             .solve_with_progress(gravity, (None, None), &free)
             .unwrap();
-        let whole_asked = asked.swap(0, Ordering::Relaxed);
-        assert!(whole_asked > 2, "{method:?}");
-        // From any of them on: nobody is asked again, nothing is found, nothing is lost.
-        for stop in 1..whole_asked {
-            asked.store(0, Ordering::Relaxed);
-            let until = |_: f64, _: &str| asked.fetch_add(1, Ordering::Relaxed) + 1 < stop;
+        let whole_calls = calls.swap(0, Ordering::Relaxed);
+        assert!(whole_calls > 2, "{method:?}");
+        // Cancelled at any of these calls, the balance makes no further call and can be repeated.
+        for stop in 1..whole_calls {
+            calls.store(0, Ordering::Relaxed);
+            let until = |_: f64, _: &str| calls.fetch_add(1, Ordering::Relaxed) + 1 < stop;
             let error = balance
                 .solve_with_progress(gravity, (None, None), &until)
                 .unwrap_err();
             assert!(is_stop(&error), "{method:?} {error}");
-            assert_eq!(asked.load(Ordering::Relaxed), stop, "{method:?}");
+            assert_eq!(calls.load(Ordering::Relaxed), stop, "{method:?}");
         }
         assert_eq!(balance.solve(gravity, None, None).unwrap(), whole);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Forces in rest axes, and balances that are asked again and again.
+//! Forces in rest axes, and repeated balances.
 
 use super::*;
 
@@ -157,7 +157,7 @@ fn rest_forces_ramp_and_persist() {
             sim.reset(&rest_pose(), true, None).unwrap();
             sim
         };
-        // In one call or in two of half the way: the same steps.
+        // One call and two calls over half the time take the same steps.
         let (mut one, mut two) = (start(), start());
         one.advance(&rest_pose(), 0.1, None, Some(&rest)).unwrap();
         two.advance(&rest_pose(), 0.05, None, Some(&part(0.5)))
@@ -177,7 +177,7 @@ fn rest_forces_ramp_and_persist() {
                 .unwrap();
         }
         assert!(other.state() == steady.state());
-        // They fade where they are no longer given, from the same state in the same way.
+        // Without rest forces in the call they fade, from equal states equally.
         let mut kept = start();
         kept.restore(&one.state()).unwrap();
         for sim in [&mut one, &mut kept] {

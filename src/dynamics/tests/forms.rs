@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The vertex form beside the cell form, and conjugate gradients beside factoring.
+//! The vertex form compared with the cell form, and conjugate gradients compared with factoring.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn forms_agree_without_bend() {
         assert!(max_difference(&cells, &vertices) < 1e-10);
         assert!(max_difference(&cells, &vec![Vec3::zeros(); body.node_count()]) > 1e-3);
     }
-    // And on a bend they do not.
+    // In a bend they differ.
     let bent = bent_pose(&BarOptions::default(), 1.0);
     let solve = |method| equilibrium(&body, &bent, None, None, Vec3::zeros(), method).unwrap();
     assert!(max_difference(&solve(Method::Warped), &solve(Method::WarpedVertex)) > 1e-4);
@@ -43,7 +43,7 @@ fn forms_are_rigidly_invariant() {
         linear: *by.rotation.to_rotation_matrix().matrix(),
         translation: by.translation.vector,
     };
-    // What turns along: forces in rest axes.
+    // Forces in rest axes turn along.
     let (none, forces) = (Vec3::zeros(), wobble_displacements(&body, 2.0));
     for method in [Method::Warped, Method::WarpedVertex] {
         let still = equilibrium(&body, &pose(&[by; 2]), None, None, none, method).unwrap();
@@ -208,7 +208,7 @@ fn five_bones_blend_rigidly() {
         assert!((turn.transpose() * turn - Mat3::identity()).norm() < 1e-12);
         let angle = turn[(1, 0)].atan2(turn[(0, 0)]);
         assert!(angle > 0.1 && angle < 0.9);
-        // And every bone has its say.
+        // Every bone has an effect.
         for b in 0..bones {
             let mut other = angles;
             other[b] += 0.2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The default method: near rest it is the warped one, far from it it holds.
+//! The default method: near rest it equals the warped one, far from rest it stays stable.
 
 use super::*;
 use crate::clip::ClipSettings;
@@ -56,7 +56,7 @@ fn fast_turn_stays_bounded() {
         assert!(ours < 1.2 * exact, "{turns}: {ours} {exact}");
         assert!(ours < 1.0, "{turns}: {ours}");
     }
-    // What it is for.
+    // The warped method sways far more.
     let lost = max_spin_sway(&body, Method::Warped, 8.0);
     assert!(
         lost > 3.0 * max_spin_sway(&body, Method::Hyperelastic, 8.0),
@@ -175,7 +175,7 @@ fn sway_excludes_unloaded_balance() {
             "{method:?}"
         );
     }
-    // Whole, other methods part nothing off.
+    // With the whole elastic shape shown, other methods do not separate a sway.
     let sim = Simulation::new(body.clone(), settings().with_method(Method::Warped)).unwrap();
     assert!(sim.sway().is_none());
 }

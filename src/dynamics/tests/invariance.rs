@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The same motion whatever the frame, the scale, the numbering, the frame rate.
+//! Invariance of motion under changes of frame, scale, numbering and frame rate.
 
 use super::*;
 use crate::progress::Silent;
 use nalgebra::Rotation3;
 
-/// Those that steps are linearised in.
+/// Methods with linearised steps.
 const METHODS: [Method; 2] = [Method::Hyperelastic, Method::Warped];
 
 /// Plays a short motion: a bend and a hold, with forces.
@@ -28,7 +28,7 @@ fn simulate_motion(
         let t = (i as f64 / fps as f64 / 0.25).min(1.0);
         bent_pose(bar, 0.7 * t * t * (3.0 - 2.0 * t))
     };
-    // Held before it begins, as it is after its end.
+    // The pose is held before the bend begins, as after its end.
     let poses: Vec<Pose> = (0..fps / 2 + 6).map(|i| at(i.saturating_sub(2))).collect();
     for i in 0..fps / 2 {
         let motion = FrameMotion::from_pose_series(body.skeleton(), &poses, i + 2).unwrap();
@@ -151,7 +151,7 @@ fn drop_frame_rate_keeps_steps() {
         let steps = |slower: f64| {
             let frame = slower / f64::from(per_second);
             let steps = sim.check_frame(frame, (None, None)).unwrap();
-            // No step is longer than was asked for but by a hundredth.
+            // No step exceeds the requested length by more than a hundredth.
             assert!(frame / steps as f64 <= 1.01 / rate + 1e-12);
             steps
         };

@@ -174,7 +174,7 @@ fn lift_is_equivariant() {
 fn bent_tube_keeps_volume() {
     let body = tube();
     let whole = volume(&body, body.surface().vertices());
-    // At 60° dual quaternions lose a quarter per cent: there is little to put back.
+    // At 60° dual quaternions lose a quarter per cent: there is little to restore.
     for degrees in [90.0, 110.0, 120.0] {
         let pose = bent_pose(degrees);
         let off = |places: &[Vec3]| (volume(&body, places) / whole - 1.0).abs();
@@ -200,7 +200,7 @@ fn lift_is_smooth_in_angle() {
             farthest = farthest.max((a - b * 2.0 + c).norm());
         }
     }
-    // A point 0.6 m from the joint goes by 21 mm in two degrees; its way bends by 0.7 mm.
+    // A point 0.6 m from the joint moves by 21 mm in two degrees; its path bends by 0.7 mm.
     assert!(farthest < 2.5e-3, "{farthest}");
 }
 
@@ -275,7 +275,7 @@ fn lifts_cache_frame_ends() {
     }
     assert!(at(&mut none, &some).is_empty());
     assert!(largest(&at(&mut whole, &Pose::rest(2))) < 1e-6);
-    // Both ends as before, in whichever order they are asked for.
+    // Both ends are as before, in any order of calls.
     for (pose, known) in [(&more, &second), (&some, &first), (&more, &second)] {
         assert_eq!(&at(&mut whole, pose), known);
     }

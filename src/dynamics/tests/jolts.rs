@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far flesh swings when its bones stop, beside exact (neo-Hookean) flesh of the same body.
+//! Swing of flesh whose bones stop, compared with exact (neo-Hookean) flesh of the same body.
 
 use super::*;
 use crate::elasticity::Material;

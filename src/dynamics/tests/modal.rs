@@ -60,7 +60,7 @@ fn modal_rigid_motion_is_free() {
         sim.advance(&carried(i), 1.0 / 24.0, None, None).unwrap();
         assert!(sim.amplitudes().unwrap().iter().all(|q| q.abs() < 1e-9));
     }
-    // Stopped, it swings and comes to rest.
+    // After the stop the flesh swings and comes to rest.
     let mut peak = 0.0f64;
     for _ in 0..240 {
         sim.advance(&carried(47), 1.0 / 24.0, None, None).unwrap();

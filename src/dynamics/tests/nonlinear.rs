@@ -152,7 +152,7 @@ fn divergence_keeps_state() {
         sim.advance(&bent_pose(&bar, 0.1), 1.0 / 24.0, None, None)
             .unwrap();
 
-        // A clip says in which frame.
+        // The error of a clip names the frame.
         let far = pose(&[rigid_motion(Vec3::zeros(), Vec3::repeat(1e11)); 2]);
         let settings = ClipSettings::new(24.0, super::settings().with_method(method));
         let poses = vec![rest_pose(), bent_pose(&bar, 0.1), bent_pose(&bar, 0.2), far];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bars that touch each other and colliders: what pushes, what is told of it, and where colliders are.
+//! Bars that touch each other and colliders: contact forces, their reports, and the motion of colliders.
 
 use super::*;
 use crate::contact::{Collider, ColliderMotion, Contact, ContactPoint};
@@ -53,14 +53,14 @@ fn split_force(contact: &ContactPoint) -> (f64, Vec3) {
 fn pressed_bars_separate() {
     let mut both = scene(Vec::new());
     let poses = [rest_pose(), across_pose(0.37)];
-    let told = std::sync::Mutex::new(Vec::new());
+    let shares = std::sync::Mutex::new(Vec::new());
     let listen = |share: f64, _: &str| {
-        told.lock().unwrap().push(share);
+        shares.lock().unwrap().push(share);
         true
     };
     both.reset(&poses, true, &[None, None], &listen).unwrap();
-    let told = told.into_inner().unwrap();
-    assert!(told.iter().all(|share| (0.0..=1.0).contains(share)));
+    let shares = shares.into_inner().unwrap();
+    assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
     let rest: Vec<Vec<Vec3>> = both
         .bodies()
         .iter()
@@ -84,7 +84,7 @@ fn pressed_bars_separate() {
         let sign = if c.body == 0 { -1.0 } else { 1.0 };
         assert!(c.normal.x * sign > 0.3, "{}", c.normal);
         pushed += along;
-        // The other one is told the same.
+        // The other bar has the same contact with the opposite force.
         let same = |o: &&ContactPoint| o.body == c.other_body && (o.force + c.force).norm() < 1e-9;
         assert!(contacts.iter().any(|o| same(&o)));
     }
@@ -198,7 +198,7 @@ fn colliders_advance_with_frames() {
             sim.advance(&rest_pose(), FRAME, None, None).unwrap();
             assert_eq!(sim.contacts().is_empty(), entry < 4, "{first} {entry}");
         }
-        // After the last one it stays.
+        // After the last entry it stays.
         sim.advance(&rest_pose(), FRAME, None, None).unwrap();
         assert!(!sim.contacts().is_empty());
         let pushed: Vec3 = sim.contacts().iter().map(|c| c.force).sum();
@@ -228,10 +228,10 @@ fn collider_span_moves_colliders() {
 /// A simulation returns the settings it was built with.
 #[test]
 fn simulation_keeps_settings() {
-    let asked = undamped_settings(120.0);
+    let requested = undamped_settings(120.0);
     let bar = BarOptions::default().build();
-    let sim = Simulation::new(bar, asked.with_method(Method::Warped)).unwrap();
-    assert_eq!(*sim.settings(), asked.with_method(Method::Warped));
+    let sim = Simulation::new(bar, requested.with_method(Method::Warped)).unwrap();
+    assert_eq!(*sim.settings(), requested.with_method(Method::Warped));
 }
 
 /// The search for seeds of creases visits each pose, reports its progress and leaves the state unchanged.
@@ -245,17 +245,17 @@ fn crease_seeds_scan_poses() {
     sim.set_contact(Some(prepared)).unwrap();
     sim.reset(&rest_pose(), true, None).unwrap();
     let before = sim.lattice_positions().to_vec();
-    let told = std::sync::Mutex::new(Vec::new());
+    let shares = std::sync::Mutex::new(Vec::new());
     let listen = |share: f64, _: &str| {
-        told.lock().unwrap().push(share);
+        shares.lock().unwrap().push(share);
         true
     };
     let bar = BarOptions::default();
     let poses = [bent_pose(&bar, 0.2), bent_pose(&bar, 0.3)];
     sim.find_crease_seeds(&poses, 2.0 * FRAME, &listen).unwrap();
     // Two frames on the way to each of two poses.
-    let told = told.into_inner().unwrap();
-    assert_eq!(told, [0.25, 0.5, 0.75, 1.0]);
+    let shares = shares.into_inner().unwrap();
+    assert_eq!(shares, [0.25, 0.5, 0.75, 1.0]);
     assert_eq!(sim.lattice_positions(), before);
     let refused = sim.find_crease_seeds(&poses, 0.0, &Silent);
     assert!(matches!(refused, Err(SimulationError::Setting { .. })));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sections of saved states, and what is made of those that lie, or that are of later versions.
+//! Sections of saved states: refusal of forged ones, and treatment of those of later versions.
 
 use super::*;
 
@@ -78,7 +78,7 @@ fn optional_sections_are_skipped() {
     let error = other.restore(&write_state(&[("velocities", 1, 1, &positions)]));
     let error = error.unwrap_err().to_string();
     assert!(error.contains("no positions"), "{error}");
-    // A layout from before sections.
+    // A state in the layout from before sections is refused.
     let old = [b"thewst01", &state[8..]].concat();
     for bad in [
         old,
@@ -92,7 +92,7 @@ fn optional_sections_are_skipped() {
         assert!(other.restore(&bad).is_err());
         assert!(other.state() == state);
     }
-    // In any order.
+    // Sections may come in any order.
     let velocities = bytes_of(&sim.nodes.velocities);
     let mut still_standing = Simulation::new(body, settings().with_method(Method::Warped)).unwrap();
     still_standing

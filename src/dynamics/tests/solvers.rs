@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Steps of the default method by iterations, beside those by factors.
+//! Steps of the default method by iterations, compared with steps by factors.
 
 use super::*;
 

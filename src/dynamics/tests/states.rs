@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! States, and what happens to them when something goes wrong.
+//! Saved states, and states after errors.
 
 use super::*;
 

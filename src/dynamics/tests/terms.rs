@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Energy terms: those of the flesh are their own derivatives, and one that nobody knows acts in every balance and step.
+//! Energy terms: derivatives of the flesh's terms, and a custom term that acts in every balance and step.
 
 use super::*;
 use crate::dynamics::methods::flesh::{TwistTerm, WarpedCells};
@@ -110,7 +110,7 @@ fn custom_term_is_balanced() {
             .zip(rest)
             .map(|(p, x)| p - x)
             .collect();
-        // The flesh pulls with what the pin pulls with, and nothing else does.
+        // The force of the flesh equals that of the pin, and there is no other.
         let held = equilibrium_forces(&body, &rest_pose(), &q, settings().gravity, method).unwrap();
         let pull = (pin.place - sim.lattice_positions()[pin.node]) * pin.stiffness;
         assert!(pull.norm() > 0.1, "{method:?} {pull}");
@@ -133,7 +133,7 @@ fn steps_reach_term_balance() {
     let near = 0.1 * far;
     for (method, solver, stiffness, off) in [
         (Method::Hyperelastic, Solver::Automatic, 40.0, near),
-        // So strong that single linearisations are not to be trusted.
+        // So strong that a single linearisation is inaccurate.
         (Method::Hyperelastic, Solver::Automatic, 1e4, far),
         (Method::Warped, Solver::Factor, 40.0, near),
         (Method::Warped, Solver::Iterate, 40.0, near),
@@ -316,7 +316,7 @@ fn twist_rounding_scales_with_energy() {
         };
         let mut sum = RoundedSum::default();
         twist.add_value(&at, &mut sum);
-        // Both are in proportion to the flesh's stiffness.
+        // Both are proportional to the flesh's stiffness.
         (sum.value / factor, sum.rounding / factor)
     });
     let (value, rounding) = bounds[0];

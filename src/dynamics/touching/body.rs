@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One body in contact: the displayed positions of its flesh before and after each step.
 //!
-//! The balance without loads, to which sway is added where flesh is shown, is solved for once a frame. During the frame, its
+//! The balance without loads, to which sway is added for display, is solved for once a frame. During the frame, its
 //! displacement from the skinned shape turns along with the bones. The lifts of bent joints from the artist's skin are known at
 //! the frame's ends; between them they are interpolated in the axes of the bones.
 
@@ -19,6 +19,7 @@ pub(in crate::dynamics) struct FleshDisplay {
     pub method: Method,
     /// True: sway is separate from the joints' own shape.
     pub separate_sway: bool,
+    /// Share of the joints' own shape that is shown, 0 to 1.
     pub joints: f64,
 }
 
@@ -67,6 +68,7 @@ pub(super) struct TouchingBody {
 /// Displayed lattice for contact, at one time.
 #[derive(Default)]
 pub(super) struct DisplayedLattice {
+    /// Lattice without sway, and sway, `[nodes]`, metres.
     base: Vec<Vec3>,
     sway: Vec<Vec3>,
     folds: Vec<f64>,

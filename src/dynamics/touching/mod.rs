@@ -38,7 +38,7 @@ pub(super) struct ContactSystem {
     contacts: Contacts,
     /// Creases, which replace the contacts of a single body if requested.
     creases: Option<Creases>,
-    /// True before the frame's first step, in parallel with which contact pairs are searched for; and the frame's collider span.
+    /// True before the frame's first step, during which the search for contact pairs runs in parallel; and the frame's collider span.
     fresh: bool,
     frame_span: Option<ColliderSpan>,
     /// True if the last step was displaced; and the displacements of the free nodes of each body.
@@ -47,7 +47,7 @@ pub(super) struct ContactSystem {
     pushed: PushLoads,
 }
 
-/// Contact forces of the last step, N, for each body at all lattice vertices, turned along to the end of the present step; and their
+/// Contact forces of the last step, N, for each body at all lattice vertices, rotated to the end of the present step; and their
 /// sums with the external forces there.
 #[derive(Default)]
 struct PushLoads {
@@ -153,7 +153,7 @@ impl ContactSystem {
         self.creases.as_ref()
     }
 
-    /// Sets the pairs of vertices at which creases are looked for.
+    /// Sets the pairs of vertices at which the search for creases starts.
     pub fn set_seeds(&mut self, seeds: &[[u32; 2]]) -> Result<(), ContactError> {
         let creases = self.creases.as_mut().ok_or(ContactError::NoCreases)?;
         creases.set_seeds(seeds, &self.bodies[0].skin)

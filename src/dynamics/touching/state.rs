@@ -29,7 +29,7 @@ pub(in crate::dynamics) struct SavedContactState {
 }
 
 impl ContactSystem {
-    /// Writes all that the next steps depend on.
+    /// Writes all contact data on which the next steps depend.
     pub fn save(&self, state: &mut SectionWriter) {
         let live = self.contacts.live_contacts();
         if !live.is_empty() {
@@ -105,7 +105,7 @@ impl ContactSystem {
         Ok(kept)
     }
 
-    /// Applies what [`read`](Self::read) returned.
+    /// Applies the result of [`read`](Self::read).
     pub fn restore(&mut self, kept: SavedContactState) {
         self.contacts.restore(kept.live, kept.pushes);
         self.contacts.set_rooms(kept.rooms);

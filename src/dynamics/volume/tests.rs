@@ -129,7 +129,7 @@ fn gradient_matches_energy() {
 #[test]
 fn carried_map_equals_bone() {
     let (body, pose) = (bar(), bent_pose(1.2));
-    // Where one bone alone has all of a cell its map is the bone's.
+    // A cell that one bone alone moves has the map of the bone.
     let all = volume_weights(&body);
     let flesh = bent_flesh(&body, &all, &pose);
     let mut rigid = 0;
@@ -203,7 +203,7 @@ fn solution_is_continuous() {
         farthest = farthest.max(moved);
         before = now;
     }
-    // The farthest point of the bar goes by 14 mm a degree.
+    // The farthest point of the bar moves by 14 mm a degree.
     assert!(farthest < 0.014, "{farthest}");
     let none = Affine {
         linear: Mat3::zeros(),

@@ -9,7 +9,7 @@ use crate::surface::Surface;
 use nalgebra::{Isometry3, Point3};
 use std::f64::consts::TAU;
 
-/// The bar rolled up by so many turns, each so much farther out than the one before: it is a tenth thick.
+/// Builds a bar, 0.1 thick, rolled up by `turns`, each `pitch` farther out than the one before.
 fn rolled_bar(turns: f64, pitch: f64) -> ShapedBar {
     let place = move |x: &Vec3| {
         if turns == 0.0 {
@@ -42,8 +42,8 @@ fn parted_vertices(bar: &ShapedBar, parted: &PartingOffsets) -> Vec<Vec3> {
     places
 }
 
-/// Middles of triangles that lie in other flesh: where the winding number a little outside of them is that of flesh. Those on the
-/// sides, along which the ends slide, lie in none of it nor outside.
+/// Counts the triangles whose middles lie in other flesh, by the winding number a little outside of them. Triangles on the sides, along which the
+/// ends slide, do not count: they lie neither inside nor outside.
 fn count_buried_triangles(bar: &ShapedBar, places: &[Vec3]) -> usize {
     let triangles = bar.skin.body().surface().triangles();
     let surface = Surface::new(places.to_vec(), triangles.to_vec()).unwrap();
@@ -67,7 +67,7 @@ fn part_moves_nothing_without_overlap() {
         let parted = part_bar(&rolled_bar(turns, 0.05), &Contact::default());
         assert_eq!(parted, PartingOffsets::default(), "{turns}");
     }
-    // Nor is what is to pass through itself.
+    // Skin without self-contact is not moved either.
     let mut contact = Contact::default();
     contact.options.self_contact = false;
     assert_eq!(

@@ -9,11 +9,11 @@
 //!
 //! and for the two tangents of a contact `|τ| ≤ μ λ`, within a disc, against motion along them. Contacts outnumber degrees of freedom: their
 //! compliance ε makes the force of each unique and keeps friction from chattering. Tangents yield by the change of their force since the last step,
-//! `ε (τ − τ′)`, like springs that hold where they took hold. A tangent that yielded by its whole force in every step would creep.
+//! `ε (τ − τ′)`, like springs that stay where they first held. A tangent that yielded by its whole force in every step would creep.
 //!
 //! D is never formed. The response of the pushed lattice vertices to a row's force is a product with W, the part of A⁻¹ between these
-//! ([`crate::contact::response::compliance`]). It is computed only for rows that come to push. W may be slightly outdated: one solve with A itself finds the error,
-//! which is then corrected.
+//! ([`crate::contact::response::compliance`]). It is computed only for rows that come to push. W may be slightly outdated: one solve with A itself
+//! finds the error, which is then corrected.
 
 mod sweeps;
 
@@ -146,7 +146,7 @@ pub(crate) struct ProjectedGaussSeidel {
 struct PushedNodes {
     /// First index in `moved`.
     start: usize,
-    /// Positions among the nodes of the compliance, ascending; and the inverse of this list.
+    /// Positions among the nodes of the compliance, ascending; and the index in that list of each node of the compliance.
     places: Vec<u32>,
     here: Vec<u32>,
     /// W, `[3 t, 3 t]`.
@@ -400,14 +400,14 @@ impl ProjectedGaussSeidel {
         apply_inverses(flesh, moved);
         // Correct b by the difference between A⁻¹ and W for the second round.
         for row in &mut self.rows {
-            let mut apart = 0.0;
+            let mut error = 0.0;
             for (e, at) in &self.entries[row.entries.clone()] {
-                let told = Vec3::from_column_slice(&self.moved[*at..*at + 3]);
-                apart += e
+                let by_compliance = Vec3::from_column_slice(&self.moved[*at..*at + 3]);
+                error += e
                     .direction
-                    .dot(&(moved[e.body as usize][e.node as usize] - told));
+                    .dot(&(moved[e.body as usize][e.node as usize] - by_compliance));
             }
-            row.offset += apart;
+            row.offset += error;
         }
         self.settle();
         self.compute_pushes(nodes, pushes);

@@ -2,16 +2,16 @@
 //! Projected Gauss-Seidel for the forces of the rows: symmetric sweeps, accelerated along conjugate directions. [silcowitz2010]
 //!
 //! Sweeps alone take hundreds of rounds where friction holds strongly pressed flesh. They leave a slip in every step, and a bent elbow that is held
-//! creeps. One round forwards and backwards is a symmetric preconditioner, and the change that it makes a preconditioned residual. Forces go on along
-//! former changes, as in the method of conjugate gradients. A round with a larger change than the last restarts, for example when rows come to push
-//! or let go. The last round consists of sweeps alone, so that forces are within their bounds.
+//! creeps. One round forwards and backwards is a symmetric preconditioner, and the change that it makes a preconditioned residual. Forces are
+//! extrapolated along former changes, as in the method of conjugate gradients. A round with a larger change than the last restarts, for example when
+//! rows begin or cease to push. The last round consists of sweeps alone, so that forces are within their bounds.
 //!
 //! Deviation: changes are measured by the compliance of the rows, `Σ (D_jj + ε) Δλ_j²`, and a round is two sweeps, so that it is symmetric.
 
 use super::{ConstraintBlock, ConstraintRow, ProjectedGaussSeidel};
 
 /// Most rounds, and the change in a sweep, relative to the largest force, at which they end. At ten times the change an elbow that is held at 135°
-/// goes on creeping by 2e-5 of the size a second. At a tenth, with three times the rounds, depths are the same and an elbow at 150° takes three times
+/// keeps creeping by 2e-5 of the size a second. At a tenth, with three times the rounds, depths are the same and an elbow at 150° takes three times
 /// as long.
 const MAX_ROUNDS: usize = 30;
 const FORCE_TOLERANCE: f64 = 1e-5;
@@ -62,8 +62,8 @@ impl SearchDirection {
 }
 
 impl ProjectedGaussSeidel {
-    /// Settles the forces, from the present ones. A round goes through the constraints forwards and backwards, so that the result depends less on
-    /// their order.
+    /// Iterates the forces to convergence, from the present ones. A round visits the constraints forwards and backwards, so that the result depends
+    /// less on their order.
     pub(super) fn settle(&mut self) {
         let mut way = std::mem::take(&mut self.direction);
         way.clear();
@@ -79,7 +79,7 @@ impl ProjectedGaussSeidel {
         self.direction = way;
     }
 
-    /// Sweeps once over all constraints. Returns whether the forces have converged.
+    /// Sweeps once over all constraints, backwards if `back`. Returns whether the forces have converged.
     fn sweep(&mut self, back: bool) -> bool {
         let (mut largest, mut change) = (0.0_f64, 0.0_f64);
         for i in 0..self.blocks.len() {

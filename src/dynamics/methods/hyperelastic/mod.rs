@@ -2,7 +2,7 @@
 //! Hyperelastic flesh carried by the skeleton: the default method.
 //!
 //! The skeleton carries each lattice vertex to T(x) and turns each cell by R_c, as in skeletally warped linearisation
-//! [capell2006, §3.3]; the flesh adds a displacement u, its **sway**: `p = T(x) + u`. Its energy counts from the carried
+//! [capell2006, §3.3]; the flesh adds a displacement u, its **sway**: `p = T(x) + u`. Its energy is relative to the carried
 //! shape, `V(u) = Σ_c ∫ W(R_c + ∇u)`, W Yeoh's ([`crate::elasticity::model`]). Near u = 0 this is exactly the warped method:
 //! V'' = A. Farther away, cells also turn with their flesh and stiffen as they stretch. Warped flesh, softened by centrifugal load
 //! and never stiffening, runs away instead. Bending a joint costs no energy, so no bend folds a cell.
@@ -10,14 +10,14 @@
 //! The joints' own elastic shape is the warped balance without loads, q_bend, to which the sway is added: `q = q_bend + u`.
 //! Neglected is the change of a joint's stiffness with its bend. The sag of a bent joint is off by 3 % at 45° and 9 % at 90°.
 //! Including the strain of q_bend in the energy reduces this to 1 and 2 %, but inverts cells at sharp joints and brings the sway of
-//! characters no nearer to exact flesh's. The remaining difference there is that exact flesh has another q_bend, which moves up to
+//! characters no nearer to that of exact flesh. The remaining difference there is that exact flesh has another q_bend, which moves up to
 //! 1.6 times as fast beside folds.
 //!
 //! **Twist.** The twist energy pulls flesh about straight bones to where the moved bone has it [capell2002, §4.6]. Its pull on the
 //! carried shape is part of the balance q_bend. The sway adds the change, −Mt u, which is exact, as Mt does not depend on
 //! the pose. Deviation: with Elastic Joints 0, q_bend is left out, and flesh is held about the blended map T(x) instead.
 //!
-//! **Steps** are backward Euler, linearised once [capell2002, eq. 16, mended], from the guess u₀ in which the bones carry
+//! **Steps** are backward Euler, linearised once [capell2002, eq. 16, corrected], from the guess u₀ in which the bones carry
 //! the sway rigidly along, `u₀ = R' Rᵀ (p − T(x))`, d = u' − u₀:
 //!
 //! ```text

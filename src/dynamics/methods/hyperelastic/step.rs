@@ -18,12 +18,12 @@ use crate::solve::{
     NodeMatrix, ScalarTerm, SolveError,
 };
 
-/// Largest change of a cell's strain for which one linearisation is used. At half and twice of it an arm whose bones stop suddenly moves
+/// Largest change of a cell's strain for which one linearisation is used. At half and twice the value an arm whose bones stop suddenly moves
 /// the same; at ten times one changes by 5 % of its sway.
 const MAX_STRAIN_CHANGE: f64 = 0.1;
 
 /// Drag coefficient C, dimensionless. An arm of a metre whose bones stop at 1.2, 3 and 12 m/s sways 0.94, 0.85 and 0.63 times as far as
-/// exact flesh; at half of it 0.96, 0.90 and 0.69, at twice 0.89, 0.77 and 0.54.
+/// exact flesh; at half the value 0.96, 0.90 and 0.69, at twice 0.89, 0.77 and 0.54.
 const DRAG_COEFFICIENT: f64 = 2.0;
 
 /// Stopping criteria for steps beyond [`MAX_STRAIN_CHANGE`]: the remaining error is a few percent of the step's change.
@@ -51,10 +51,12 @@ pub(in crate::dynamics) struct HyperelasticStepper {
     cells: CellPatches,
     /// Initial guess of the solution: flesh in free flight, one entry per free vertex.
     flight: Vec<Vec3>,
-    /// True: iterations are tried first, as long as they cost less than factoring.
+    /// Whether the cheaper of iterations and factoring is chosen whenever the scales change.
     automatic: bool,
     /// Drag C/L, 1/m.
     drag: f64,
+    /// Buffers, one entry per lattice vertex each: sway, then positions at the step's end; z + ẅ after drag, m/s²; non-elastic forces, N; gradient,
+    /// N.
     sway: Vec<Vec3>,
     inertia: Vec<Vec3>,
     forces: Vec<Vec3>,
@@ -135,8 +137,8 @@ impl HyperelasticStepper {
         for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
             *node = Vec3::repeat(body.mass_matrix().row_sum(v as usize));
         }
-        let taken = solver.measure_iterations(&mut self.nodes);
-        solver.enable_sweeps(taken.is_some());
+        let iterations = solver.measure_iterations(&mut self.nodes);
+        solver.enable_sweeps(iterations.is_some());
     }
 
     /// Solves one linearisation at the sway: `nodes` then holds d on the free nodes.
@@ -231,7 +233,7 @@ impl HyperelasticStepper {
             .correct(domain, increment, sway, &CHORD_CRITERIA, progress)
         {
             Ok(_) => Ok(()),
-            // The best point found is lower than the guess: good enough to go on from. The step is counted.
+            // The best point found is lower than the guess: good enough to continue from. The step is counted.
             Err(NewtonError::NotConverged { .. }) => {
                 self.unconverged += 1;
                 Ok(())

@@ -3,7 +3,8 @@
 //!
 //! One code serves tetrahedra and lattices, as all flesh is [`Elements`](crate::elasticity::Elements). It provides static
 //! [`equilibrium`], [`NonlinearSimulation`] for bodies without a skeleton, and for those with one the methods
-//! [`Nonlinear`](crate::dynamics::Method::Nonlinear) and [`NeoHookean`](crate::dynamics::Method::NeoHookean) of [`Simulation`](crate::dynamics::Simulation).
+//! [`Nonlinear`](crate::dynamics::Method::Nonlinear) and
+//! [`NeoHookean`](crate::dynamics::Method::NeoHookean) of [`Simulation`](crate::dynamics::Simulation).
 //! All minimise an energy by Newton's method ([`crate::solve::newton`]).
 
 mod potential;

@@ -110,13 +110,15 @@ pub(in crate::dynamics) struct Balancer {
     solver: Inverse,
     /// Values of `m M + (1 + k) Mt + k K` in the solver.
     assembled: Vec<f64>,
-    /// Values of the matrix that the solver holds, while quadratic terms are assembled in their place.
+    /// Values of the matrix that the solver holds, kept here while quadratic terms are assembled in their place.
     taken: Vec<f64>,
     /// `m M + (1 + k) Mt`.
     scalar: ScalarMatrix,
+    /// K; `None` without damping.
     frozen: Option<BlockMatrix>,
     /// f − M z − (K + Mt) w on the free nodes.
     linear: Vec<Vec3>,
+    /// q₀.
     guess: Vec<Vec3>,
     product: Vec<Vec3>,
     buffers: PotentialBuffers,

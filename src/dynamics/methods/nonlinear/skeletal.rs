@@ -58,7 +58,7 @@ pub(in crate::dynamics) fn forces_at(
     forces
 }
 
-/// Flesh that is balanced at poses.
+/// Minimisations of one body at successive poses.
 struct Settling<'a> {
     body: &'a Body,
     model: ElasticModel,

@@ -123,10 +123,10 @@ pub(super) fn choose_less_inverted(
     }
 }
 
-/// Shortest part of a path that is tried before giving up: six halvings of the first one, a quarter.
+/// Length of the shortest part of a path: six halvings of the first one, a quarter. If it fails, so does the search.
 const MIN_PATH_PART: f64 = 1.0 / 256.0;
-/// Length down to which parts that invert flesh are shortened: three halvings of the first one, a quarter. A shorter part is
-/// taken though it inverts flesh.
+/// Length down to which parts that invert flesh are shortened: three halvings of the first one, a quarter. A part of
+/// this length is accepted even if it inverts flesh.
 const MIN_REFINED_PART: f64 = 1.0 / 32.0;
 
 /// Follows a balance along a path from 0 to 1: `solve(from, to, q)` takes `q` from balance at `from` to balance at `to`. Parts

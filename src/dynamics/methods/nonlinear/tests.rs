@@ -161,7 +161,7 @@ fn statics_follow_rigid_motion() {
     let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.5, -1.0, 2.0));
     for model in [ElasticModel::StVenantKirchhoff, ElasticModel::NeoHookean] {
         let u = bar.solve_statics(model, &forces).unwrap().displacements;
-        // The clamped end turned: all of it turns, from a start far away.
+        // Only the clamped end is turned at first: the search turns the rest, from a start far away.
         let far = Vec3::new(1000.0, -300.0, 20.0);
         let turned: Vec<Vec3> = bar.x.iter().map(|x| turn * x - x + far).collect();
         let pulled: Vec<Vec3> = forces.iter().map(|f| turn * f).collect();
@@ -213,12 +213,12 @@ fn progress_does_not_fall_back() {
     let mut grown = 0;
     for pull in [Vec3::new(-40.0, 0.0, -1.0), Vec3::new(-2000.0, 3.0, 0.0)] {
         for model in [ElasticModel::StVenantKirchhoff, ElasticModel::NeoHookean] {
-            let told = std::sync::Mutex::new(Vec::new());
+            let shares = std::sync::Mutex::new(Vec::new());
             let listen = |share: f64, _: &str| {
-                told.lock().unwrap().push(share);
+                shares.lock().unwrap().push(share);
                 true
             };
-            // Whether it ends in a balance is another test's.
+            // The result does not matter here.
             let _ = equilibrium(
                 &bar.elements,
                 &bar.x,
@@ -228,11 +228,11 @@ fn progress_does_not_fall_back() {
                 &Newton::default(),
                 &listen,
             );
-            let told = told.into_inner().unwrap();
-            assert!(told.iter().all(|share| (0.0..=1.0).contains(share)));
-            // What is tried at once ends at 0.6.
-            let late = told.iter().skip_while(|share| **share <= 0.6 + 1e-9);
-            assert!(late.clone().all(|share| *share >= 0.6 - 1e-9), "{told:?}");
+            let shares = shares.into_inner().unwrap();
+            assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
+            // The attempt with the whole load ends at 0.6.
+            let late = shares.iter().skip_while(|share| **share <= 0.6 + 1e-9);
+            assert!(late.clone().all(|share| *share >= 0.6 - 1e-9), "{shares:?}");
             grown += late.count();
         }
     }
@@ -410,7 +410,7 @@ fn damped_motion_reaches_statics() {
     let off = sim.displacements().iter().zip(&still.displacements);
     assert!(off.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max) < 1e-6);
 
-    // Nothing held, thrown and turning: straight flight of the centre, momentum kept.
+    // A free bar, thrown with a spin: its centre flies straight, and momentum is conserved.
     let mut loose = bar;
     loose.fixed.fill(false);
     for integrator in [
