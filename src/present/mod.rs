@@ -16,7 +16,7 @@
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
-//! use thew::present::{DisplaySettings, Instant, OutputSpace, Presenter, OutputSpace, SurfaceId};
+//! use thew::present::{DisplaySettings, Instant, OutputSpace, Presenter, Snapshot, SurfaceId};
 //! use thew::skeleton::Affine;
 //!
 //! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
