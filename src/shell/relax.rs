@@ -2,8 +2,8 @@
 //! Relaxation of a sculpted shape: lowers its energy near its current positions. [hildebrandt2012, §6]
 //!
 //! The result minimises `W(y) + w Σ mᵢ |yᵢ − xᵢ|²`. Where a triangle has hardly any height, angles change so quickly that no single step
-//! length of Newton's method suits both that triangle and the others. So damped steps come first (`solve/marquardt`): the diagonal of a convex Hessian
-//! is raised, and each vertex moves less the stiffer it is held. Newton's method finishes.
+//! length of Newton's method suits both that triangle and the others. So damped steps come first (`solve/marquardt`): the diagonal of a
+//! convex Hessian is raised, and each vertex moves less the stiffer it is held. Newton's method finishes.
 
 use super::term::ShellTerm;
 use super::{Shell, ShellError};

@@ -4,8 +4,8 @@
 //!
 //! Real characters mix closed bodies with open sheets: hair cards, lashes, skirts. A flat sheet changes the winding
 //! number by up to one half beside it, so a few layers of hair would dig holes into the head below. Sheets are
-//! therefore found first and left out of the winding number that defines Ω. A patch is a sheet if its mean winding number
-//! is near 0 with itself alone, and near 0 or 1 with all other patches.
+//! therefore found first and left out of the winding number that defines Ω. An open patch is a sheet if its mean winding
+//! number is near 0 by itself alone, and not between 0 and 1 with the others. A closed patch is a sheet if it is flat.
 //!
 //! Each triangle then gets a [`TriangleRole`] from the winding number a small step to both sides.
 use super::nearest::TriangleHierarchy;
