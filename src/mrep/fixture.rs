@@ -152,7 +152,7 @@ pub fn creature() -> crate::mrep::figures::model::Model {
     crate::mrep::figures::model::Model::from_figures(figures, names).expect("names")
 }
 
-/// How far two figures are apart, in radii.
+/// Returns the largest distance between two figures' atoms, in radii.
 pub fn figure_distance(a: &Figure, b: &Figure) -> f64 {
     let each = a.atoms().iter().zip(b.atoms()).map(|(a, b)| {
         let lengths = a.lengths.iter().zip(&b.lengths).map(|(x, y)| (x - y).abs());

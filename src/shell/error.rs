@@ -24,7 +24,7 @@ pub enum ShellError {
         /// Index of the first such vertex.
         vertex: usize,
     },
-    /// A corner that does not exist.
+    /// A triangle with a corner that does not exist.
     #[error(
         "triangle {triangle} uses vertex {vertex}, but there are only {count}: vertices count from 0"
     )]
@@ -86,7 +86,7 @@ pub enum ShellError {
         /// Permitted range.
         range: &'static str,
     },
-    /// Arrays of the wrong length.
+    /// An array of the wrong length.
     #[error("{what} has {found} entries, but the shell has {expected} vertices: give one for each")]
     Length {
         /// Name of the array.

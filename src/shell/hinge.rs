@@ -38,18 +38,20 @@ struct Wing {
 pub(super) struct Hinge {
     /// Angle θ, from −π to π.
     pub angle: f64,
+    /// Unit vector ê along the edge.
     edge: Vec3,
     /// Reciprocal of the edge's length.
     inverse: f64,
     wings: [Wing; 2],
 }
 
-/// Returns the angle alone, bit for bit that of [`Hinge::new`].
+/// Returns the dihedral angle alone, bit for bit as [`Hinge::new`] computes it.
 pub(super) fn angle(x: [Vec3; 4]) -> f64 {
     let (e, a, b) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
     dihedral_angle(&e, &e.cross(&a), &b.cross(&e))
 }
 
+/// Returns the angle from the edge and both (unnormalised) normals; 0 without an edge.
 fn dihedral_angle(e: &Vec3, n1: &Vec3, n2: &Vec3) -> f64 {
     let length = e.norm();
     if length > 0.0 {
@@ -102,7 +104,7 @@ impl Hinge {
         }
     }
 
-    /// Returns the largest rotation of the hinge when a corner moves by a distance, rad.
+    /// Returns the largest change of the angle when an opposite vertex moves by a distance, rad.
     pub fn max_rotation(&self, distance: f64) -> f64 {
         distance * self.wings[0].inverse.max(self.wings[1].inverse)
     }

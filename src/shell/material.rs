@@ -9,7 +9,7 @@ use crate::range::is_sound;
 pub enum ShellParameter {
     /// A uniform value.
     Even(f64),
-    /// A map on the vertices. A part with several vertices takes their mean.
+    /// One value per vertex. An edge, triangle or hinge takes the mean over its vertices.
     Map(Vec<f64>),
 }
 
@@ -85,7 +85,8 @@ pub struct ShellMaterial {
     /// Mass per area, kg/m².
     pub density: ShellParameter,
     /// Length unit u of the three stiffnesses, m. The energy uses `k_L u³`, `k_A u²` and `k_B u⁴`, so that a body and its enlarged copy move
-    /// alike. `None`: a tenth of the diameter of the mesh, as if that were ten \[hildebrandt2012, §5\]. With 1 the energy is the printed one.
+    /// alike. `None`: a tenth of the diameter of the mesh, so that the diameter is ten units \[hildebrandt2012, §5\]. With 1 the energy is
+    /// exactly the formula at the top of [`crate::shell`].
     pub unit: Option<f64>,
 }
 

@@ -16,6 +16,7 @@ pub(super) struct EdgeGeometry {
 }
 
 impl EdgeGeometry {
+    /// Measures an edge at its two ends.
     pub fn new(x: [Vec3; 2]) -> Self {
         let e = x[1] - x[0];
         let length = e.norm();
@@ -51,6 +52,7 @@ pub(super) struct FaceGeometry {
 }
 
 impl FaceGeometry {
+    /// Measures a triangle at its three corners.
     pub fn new(x: [Vec3; 3]) -> Self {
         let sides = [x[2] - x[1], x[0] - x[2], x[1] - x[0]];
         let normal = sides[2].cross(&-sides[1]);

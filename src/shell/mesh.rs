@@ -18,7 +18,7 @@ const MAX_ELEMENTS: usize = 1 << 24;
 pub(super) struct MeshDefects {
     /// Triangles that name a vertex twice.
     pub repeated_corners: usize,
-    /// Triangles with the same vertices as another.
+    /// Triangles with the same vertices as an earlier one.
     pub doubled: usize,
     /// Edges with one triangle.
     pub borders: usize,
@@ -45,13 +45,13 @@ pub(super) struct ShellMesh {
     pub hinges: Vec<[u32; 4]>,
     /// The two faces of each hinge.
     pub wings: Vec<[u32; 2]>,
-    /// Number of each vertex's connected part; unused vertices are parts of their own.
+    /// Index of each vertex's connected part; unused vertices are parts of their own.
     pub pieces: Vec<u32>,
     /// Irregularities.
     pub counts: MeshDefects,
 }
 
-/// An edge of a face.
+/// One side of a face: its edge, the face, and the vertex opposite the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FaceSide {
     edge: [u32; 2],
@@ -137,7 +137,7 @@ impl ShellMesh {
         Ok(())
     }
 
-    /// Finds the connected parts, and the vertices of no face.
+    /// Numbers the connected parts, and counts the vertices of no face.
     fn find_pieces(&mut self) {
         let mut sets = DisjointSets::new(self.nodes);
         let mut used = vec![false; self.nodes];
@@ -157,6 +157,7 @@ impl ShellMesh {
     }
 }
 
+/// Returns the three sides of every face.
 fn sides(faces: &[[u32; 3]]) -> Vec<FaceSide> {
     let mut sides = Vec::with_capacity(3 * faces.len());
     for (face, &[a, b, c]) in faces.iter().enumerate() {

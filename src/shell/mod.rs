@@ -78,7 +78,7 @@ impl Shell {
     ///
     /// # Errors
     /// [`ShellError`]: no triangles, corners that do not exist, positions or material parameters out of range, maps of another length,
-    /// edges that are all points, more pairs of triangles at edges than the limit.
+    /// edges without length throughout, more pairs of triangles at edges than the limit.
     pub fn new(
         vertices: Vec<Vec3>,
         triangles: Vec<[u32; 3]>,
@@ -143,7 +143,8 @@ impl Shell {
         self.material.unit.unwrap_or(1.0)
     }
 
-    /// Returns the number of each vertex's connected part, in order of appearance. Vertices of no triangle are parts of their own.
+    /// Returns the index of each vertex's connected part; parts are numbered in order of appearance. Vertices of no triangle are parts of
+    /// their own.
     pub fn pieces(&self) -> &[u32] {
         &self.mesh.pieces
     }
@@ -193,7 +194,7 @@ impl Shell {
         self.sums(x).add_gradient(out);
     }
 
-    /// Returns the second derivative: symmetric, indefinite away from rest.
+    /// Returns the energy's second derivative: symmetric, in general indefinite away from rest.
     pub fn hessian(&self, x: &[Vec3]) -> BlockMatrix {
         self.pattern.matrix(self.sums(x).hessian(false))
     }

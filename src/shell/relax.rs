@@ -2,8 +2,8 @@
 //! Relaxation of a sculpted shape: lowers its energy near its current positions. [hildebrandt2012, §6]
 //!
 //! The result minimises `W(y) + w Σ mᵢ |yᵢ − xᵢ|²`. Where a triangle has hardly any height, angles change so quickly that no single step
-//! length of Newton's method suits it and the rest. So damped steps come first (`solve/marquardt`): the diagonal of a convex Hessian
-//! is raised, and each vertex moves less the stiffer it is held. Newton's method finishes.
+//! length of Newton's method suits both that triangle and the others. So damped steps come first (`solve/marquardt`): the diagonal of a
+//! convex Hessian is raised, and each vertex moves less the stiffer it is held. Newton's method finishes.
 
 use super::term::ShellTerm;
 use super::{Shell, ShellError};
@@ -42,7 +42,7 @@ struct AnchorTerm<'a> {
 }
 
 impl AnchorTerm<'_> {
-    /// Returns 2 w m and the distance vector from the anchored position.
+    /// Returns 2 w m and the vector from the anchored position to the current one.
     fn weight_and_offset(&self, at: &Configuration, node: usize) -> (f64, Vec3) {
         let k = 2.0 * self.weight * self.masses[node];
         (k, at.position(node) - self.places[node])
@@ -98,7 +98,7 @@ impl EnergyTerm for AnchorTerm<'_> {
 const FORCE_TOLERANCE: f64 = 1e-8;
 /// Maximum number of damped steps, and of steps of Newton's method.
 const MAX_STEPS: [usize; 2] = [32, 10];
-/// Share of the damped steps in all of them, as progress counts.
+/// Share of the progress that the damped steps take.
 const DAMPED_STEP_SHARE: f64 = MAX_STEPS[0] as f64 / (MAX_STEPS[0] + MAX_STEPS[1]) as f64;
 /// Lower limit of the damping, which guards against rounding; and the limit beyond which nothing moves.
 const DAMPING_LIMITS: [f64; 2] = [1e-9, 1e6];
@@ -111,7 +111,7 @@ struct AnchoredShell<'a> {
     buffers: PotentialBuffers,
     solver: SparseCholesky,
     progress: &'a dyn Progress,
-    /// Number of steps made, those that were refused included.
+    /// Number of steps tried, including those refused.
     steps: usize,
 }
 
@@ -122,7 +122,7 @@ struct RelaxationState {
 }
 
 impl AnchoredShell<'_> {
-    /// Calls `work` with the sum of both energies.
+    /// Calls `work` with the sum of the shell's and the anchor's energies, and with the solver.
     fn with_potential<T>(
         &mut self,
         damping: f64,
@@ -147,7 +147,7 @@ impl AnchoredShell<'_> {
 
     /// Makes damped steps until forces balance, three steps in a row gain little, or a limit is reached.
     fn settle(&mut self, moves: Vec<Vec3>) -> Result<Vec<Vec3>, ShellError> {
-        let course = MarquardtSettings {
+        let settings = MarquardtSettings {
             steps: MAX_STEPS[0],
             tries: MAX_STEPS[0],
             least: DAMPING_LIMITS[0],
@@ -162,7 +162,7 @@ impl AnchoredShell<'_> {
         };
         let energy = self.with_potential(0.0, |potential, _| potential.value(&moves).value);
         let start = RelaxationState { moves, energy };
-        Ok(marquardt::minimise(self, start, &course, (&part, "Relaxing"))?.moves)
+        Ok(marquardt::minimise(self, start, &settings, (&part, "Relaxing"))?.moves)
     }
 
     /// Runs Newton's method and returns whether it converged.
@@ -239,18 +239,18 @@ impl DampedProblem for AnchoredShell<'_> {
             solver.solve(&mut direction);
             let slope = dot(&direction, gradient);
             // Five energies cost less than a factorisation.
-            let mut ways: Vec<(f64, Vec<Vec3>)> = [1.0, 0.5, 0.2]
+            let mut candidates: Vec<(f64, Vec<Vec3>)> = [1.0, 0.5, 0.2]
                 .iter()
                 .map(|&share| (share, direction.iter().map(|d| d * share).collect()))
                 .collect();
             for far in [0.5, 0.1] {
                 let cut = shell.limit_step(pattern, places, &at.moves, &direction, far);
-                ways.push((0.1, cut));
+                candidates.push((0.1, cut));
             }
             let mut best = None;
             let mut lowest = at.energy + 1e-5 * slope;
-            for (share, way) in ways {
-                let moves: Vec<Vec3> = at.moves.iter().zip(&way).map(|(x, d)| x + d).collect();
+            for (share, step) in candidates {
+                let moves: Vec<Vec3> = at.moves.iter().zip(&step).map(|(x, d)| x + d).collect();
                 let energy = potential.value(&moves).value;
                 if energy < lowest {
                     best = Some((RelaxationState { moves, energy }, share));
@@ -304,9 +304,8 @@ impl Shell {
         pattern.vertex_of_node().iter().zip(step).map(cut).collect()
     }
 
-    /// Moves the vertices from `x[nodes]` to the nearby minimum of `W(y) + weight Σ mᵢ |yᵢ − xᵢ|²`, except those that are
-    /// `fixed[nodes]`. Larger weights mean smaller moves: for a deformation with the frequency √λ a weight of λ/2 is as stiff as the
-    /// shell.
+    /// Moves the vertices from `x[nodes]` to the nearby minimum of `W(y) + weight Σ mᵢ |yᵢ − xᵢ|²`. Vertices marked in `fixed[nodes]`
+    /// stay. Larger weights mean smaller moves: for a deformation with the frequency √λ a weight of λ/2 is as stiff as the shell.
     ///
     /// # Errors
     /// [`ShellError`]: a weight that is not positive, arrays of another length, positions that are not finite, an energy beyond the
@@ -345,7 +344,7 @@ impl Shell {
         }
         report_progress(progress, 0.0, "Order of elimination")?;
         let pattern = self.solve_pattern(held)?;
-        let mut held = AnchoredShell {
+        let mut anchored = AnchoredShell {
             shell: self,
             anchor: AnchorTerm {
                 weight,
@@ -358,9 +357,9 @@ impl Shell {
             progress,
             steps: 0,
         };
-        let mut moves = held.settle(vec![Vec3::zeros(); pattern.vertex_of_node().len()])?;
-        relaxed.converged = held.refine(&mut moves)?;
-        relaxed.iterations = held.steps;
+        let mut moves = anchored.settle(vec![Vec3::zeros(); pattern.vertex_of_node().len()])?;
+        relaxed.converged = anchored.refine(&mut moves)?;
+        relaxed.iterations = anchored.steps;
         for (d, &v) in moves.iter().zip(pattern.vertex_of_node()) {
             relaxed.positions[v as usize] += d;
             relaxed.largest_move = relaxed.largest_move.max(d.norm());

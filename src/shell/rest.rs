@@ -4,10 +4,10 @@
 //! With k = 2 k_L/|ē|, 2 k_A/Ā and 6 k_B |ē|²/(Ā₁ + Ā₂) every part's energy is half of k times a squared difference. k_L, k_A and k_B are
 //! those of the material times u³, u² and u⁴ of its unit u ([`size`](super::size)).
 //!
-//! The factors divide by lengths and areas. Edges and triangles that are nearly degenerate would drown all others in rounding, so they
-//! count as a little larger ([`MIN_EDGE_LENGTH_RATIO`], [`MIN_HEIGHT_RATIO`]). This affects only the factors: differences are taken from the actual rest values, so
-//! rest is exactly rest. A triangle without height has no angle with its neighbours. So the factor of a hinge with thinner triangles
-//! falls with the square of their height, to zero.
+//! The factors k divide by lengths and areas. Nearly degenerate edges and triangles would drown all others in rounding, so they count as
+//! a little larger ([`MIN_EDGE_LENGTH_RATIO`], [`MIN_HEIGHT_RATIO`]). This affects only the factors: differences are taken from the actual
+//! rest values, so the energy at rest is exactly zero. A triangle without height has no angle with its neighbours. So below that bound the
+//! factor of a hinge falls with the square of its triangles' height, to zero.
 
 use super::hinge::angle;
 use super::material::ShellMaterial;
@@ -125,17 +125,17 @@ impl ShellRest {
         /// Lower bound of a mass, as a share of the mean.
         const MIN_MASS_RATIO: f64 = 1e-6;
         let mut masses = vec![0.0; mesh.nodes];
-        let spread = |masses: &mut [f64], area: fn(&PartRest) -> f64| {
+        let distribute = |masses: &mut [f64], area: fn(&PartRest) -> f64| {
             for (corners, part) in mesh.faces.iter().zip(&self.faces) {
                 let third = material.density.mean(corners) * area(part) / 3.0;
                 corners.iter().for_each(|&v| masses[v as usize] += third);
             }
         };
-        spread(&mut masses, |part| part.rest);
+        distribute(&mut masses, |part| part.rest);
         let sum: f64 = masses.iter().sum();
         if sum <= 0.0 {
-            // No triangle with a density has an area.
-            spread(&mut masses, |part| part.scale);
+            // No triangle with a density has an area: take the bounded areas.
+            distribute(&mut masses, |part| part.scale);
         }
         let mean = masses.iter().sum::<f64>() / masses.len() as f64;
         let least = if mean > 0.0 {

@@ -12,7 +12,7 @@ use crate::Vec3;
 
 /// Diameter to which the stiffnesses refer, in units: that of [hildebrandt2012, §5].
 const REFERENCE_DIAMETER: f64 = 10.0;
-/// Maximum number of sweeps. Each goes from one end to the point farthest from it; the second seldom gains.
+/// Maximum number of sweeps. Each goes from one point to the point farthest from it; after the second sweep the distance seldom grows.
 const MAX_SWEEPS: usize = 8;
 
 /// Returns the unit of a material on a mesh with rest positions `x`: the material's own, or a tenth of the diameter.
@@ -126,13 +126,13 @@ mod tests {
 
     /// A shell with a changed rest shape keeps its unit of length.
     #[test]
-    fn resting_at_keeps_unit() {
+    fn with_rest_positions_keeps_unit() {
         let shell = shell(0.6, None);
         let larger: Vec<Vec3> = shell.rest().iter().map(|x| x * 3.0).collect();
         let other = shell.with_rest_positions(&larger).unwrap();
-        let given = self::shell(1.8, Some(shell.unit()));
+        let rebuilt = self::shell(1.8, Some(shell.unit()));
         let x = perturb(&other, 1.8);
-        assert!((other.energy(&x) / given.energy(&x) - 1.0).abs() < 1e-12);
+        assert!((other.energy(&x) / rebuilt.energy(&x) - 1.0).abs() < 1e-12);
         assert!((shell.unit() * REFERENCE_DIAMETER - diameter(shell.rest())).abs() < 1e-12);
     }
 }

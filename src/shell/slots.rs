@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Places of a shell's parts in its gradient and its Hessian, looked up once.
+//! Slots of a shell's parts in its gradient and its Hessian, looked up once per mesh.
 
 use super::mesh::ShellMesh;
 use crate::geometry::groups::Groups;
@@ -23,7 +23,7 @@ pub struct ShellPattern {
     pub(super) of_hinges: Vec<[[u32; 4]; 4]>,
     /// Ends of row ranges with about equal numbers of entries.
     stripes: Vec<u32>,
-    /// Corners at each vertex, numbered through: of edges, then of faces, then of hinges.
+    /// Corners at each vertex. Corners are numbered consecutively: those of edges, then of faces, then of hinges.
     corners: Groups,
 }
 
@@ -94,7 +94,7 @@ impl ShellPattern {
         &self.columns[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// Returns the entry of a vertex with itself.
+    /// Returns the index of a row's diagonal entry.
     pub(super) fn diagonal(&self, row: usize) -> Option<usize> {
         let found = self.row(row).binary_search(&(row as u32)).ok()?;
         Some(self.starts[row] as usize + found)
@@ -135,6 +135,7 @@ struct SlotLookup<'a> {
 }
 
 impl SlotLookup<'_> {
+    /// Returns the entry of each pair of an element's corners.
     fn corner_entries<const N: usize>(&self, corners: &[u32; N]) -> [[u32; N]; N] {
         corners.map(|row| {
             let (a, b) = (self.starts[row as usize], self.starts[row as usize + 1]);
@@ -145,6 +146,7 @@ impl SlotLookup<'_> {
     }
 }
 
+/// Returns the ends of up to [`STRIPE_COUNT`] ranges of whole rows with about equal numbers of entries.
 fn stripes(starts: &[u32]) -> Vec<u32> {
     let all = starts.last().map_or(0, |&end| end as usize);
     let mut ends: Vec<u32> = (1..=STRIPE_COUNT)

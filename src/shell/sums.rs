@@ -33,7 +33,7 @@ impl ShellSums<'_> {
         corners.map(|v| self.x[v as usize])
     }
 
-    /// Returns the rounding error of a coordinate.
+    /// Returns the rounding error of the largest coordinate.
     fn rounding(&self) -> f64 {
         let size = self.x.iter().fold(0.0, |size: f64, x| size.max(x.amax()));
         f64::EPSILON * size
@@ -43,7 +43,7 @@ impl ShellSums<'_> {
     pub fn energy(&self) -> RoundedSum {
         let (mesh, rest) = (self.mesh, self.rest);
         let rounding = self.rounding();
-        // Half the square of a difference, and its error from that of the difference.
+        // A part's energy from its difference from rest, and the energy's error from that of the difference.
         let square = |part: &PartRest, off: f64, error: f64| {
             let force = part.k * off;
             [
@@ -69,7 +69,7 @@ impl ShellSums<'_> {
         }
     }
 
-    /// Adds the gradient and returns the magnitude of the forces that add up to it.
+    /// Adds the gradient to `gradient`. Returns the root of the sum of the squares of all parts' forces, and the same for their errors.
     pub fn add_gradient(&self, gradient: &mut [Vec3]) -> ForceMagnitude {
         let (mesh, rest) = (self.mesh, self.rest);
         let rounding = self.rounding();
@@ -132,7 +132,7 @@ impl ShellSums<'_> {
         add_blocks(hinges, &mut stripes, |corners, part, to| {
             let hinge = Hinge::new(self.corner_positions(corners), part.scale);
             let torque = part.k * wrap_angle(hinge.angle - part.rest);
-            // The rest, without the second derivative of the angle, is positive semi-definite.
+            // Without the angle's second derivative the block is positive semi-definite.
             let bent = if convex { 0.0 } else { torque };
             hinge.hessian(part.k, bent, |i, j, block| to[i][j] = *block);
         });
@@ -201,14 +201,14 @@ fn add_blocks<const N: usize>(
     let mut blocks = vec![[[Mat3::zeros(); N]; N]; BATCH_SIZE.min(corners.len())];
     let batches = corners.chunks(BATCH_SIZE).zip(parts.chunks(BATCH_SIZE));
     for ((corners, parts), slots) in batches.zip(slots.chunks(BATCH_SIZE)) {
-        let given = &mut blocks[..corners.len()];
-        given
+        let filled = &mut blocks[..corners.len()];
+        filled
             .par_iter_mut()
             .with_min_len(CHUNK_SIZE / 4)
             .zip(corners.par_iter().zip(parts))
             .for_each(|(to, (c, p))| of(c, p, to));
         stripes.par_iter_mut().for_each(|(first, stripe)| {
-            for (block, slots) in given.iter().zip(slots) {
+            for (block, slots) in filled.iter().zip(slots) {
                 for i in 0..N {
                     // A row lies in one stripe.
                     let row = slots[i][i].wrapping_sub(*first) as usize;
@@ -218,7 +218,7 @@ fn add_blocks<const N: usize>(
                     for j in 0..N {
                         let to = &mut stripe[(slots[i][j] - *first) as usize];
                         if i == j {
-                            // Symmetric up to rounding before, now exactly.
+                            // Makes the diagonal block exactly symmetric.
                             *to += (block[i][i] + block[i][i].transpose()) * 0.5;
                         } else if i < j {
                             *to += block[i][j];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The energy of a shell as an energy term, which steps and balances minimise with others.
+//! A shell as an [`EnergyTerm`], to be minimised together with other terms in time steps and static solves.
 
 use super::Shell;
 use crate::solve::matrix::NodeMatrix;
@@ -12,7 +12,7 @@ use crate::{Mat3, Vec3};
 pub struct ShellTerm<'a> {
     /// The shell.
     pub shell: &'a Shell,
-    /// Slots of its entries: [`entry_slots`](Pattern::entry_slots) of its [`solve_pattern`](Shell::solve_pattern).
+    /// Slot of each Hessian entry: the [`entry_slots`](Pattern::entry_slots) of the shell's [`solve_pattern`](Shell::solve_pattern).
     pub slots: &'a [Option<BlockSlot>],
     /// Isotropic increase of each diagonal block of the convex Hessian, as a share of the block's mean. Stiffnesses of crumpled
     /// shells are so far apart that rounding would make it indefinite; 1e-9 mostly prevents that. Larger values shorten steps, most
@@ -21,7 +21,7 @@ pub struct ShellTerm<'a> {
 }
 
 impl Shell {
-    /// Analyses the systems of this shell with some vertices held.
+    /// Analyses the sparsity of this shell's linear systems (symbolic factorisation) with the vertices in `held` fixed.
     ///
     /// # Errors
     /// [`SolveError::TooLarge`] when indices or memory run out.

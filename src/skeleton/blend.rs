@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! All bones of one pose, prepared: carried positions and frames of rest points.
+//! Skinning by one pose: the posed positions and frames of rest points.
 //!
 //! A bone's map is `T_b = R_b U_b` about the bone's own rest head h_b. A point follows it in two stages. The stretches
 //! blend linearly, `x_s = Σ w_b (U_b (x − h_b) + h_b)`. Then the rigid motions `y → R_b (y − h_b) + T_b(h_b)` blend as
@@ -12,25 +12,28 @@ use super::{Skeleton, SkeletonError};
 use crate::{Mat3, Vec3};
 use nalgebra::{Quaternion, UnitQuaternion};
 
-/// Bones of one pose, prepared to carry points.
+/// The bones of one pose, prepared for skinning.
 ///
 /// Weights come as `(bone, weight)` pairs, such as [`SkinWeights::row`](super::SkinWeights::row); they need not sum to
 /// one. If no weight is positive, a point stays in place.
 #[derive(Debug, Clone)]
 pub struct BonePoses {
-    /// Origins of the computation: the mean of the rest heads, and that of the posed ones.
+    /// Mean of the rest heads, the origin of rest positions in the computation.
     rest_origin: Vec3,
+    /// Mean of the posed heads, the origin of posed positions.
     posed_origin: Vec3,
     bones: Vec<PosedBone>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct PosedBone {
+    /// Whole map from rest to posed.
     map: Affine,
     rest_head: Vec3,
     rotation: UnitQuaternion<f64>,
     /// U − 1: exactly zero for a bone that does not stretch.
     stretch: Mat3,
+    /// Rigid motion about the two origins.
     motion: DualQuaternion,
 }
 
@@ -49,7 +52,7 @@ impl BonePoses {
         Ok(poses)
     }
 
-    /// Sets another pose of the same skeleton, without allocation.
+    /// Replaces the pose by another of the same skeleton, without allocation.
     ///
     /// # Errors
     /// Fails if the pose has another number of bones.
@@ -83,7 +86,7 @@ impl BonePoses {
         Ok(())
     }
 
-    /// Copies the pose of other bones of the same skeleton, without allocation.
+    /// Copies another prepared pose of the same skeleton, without allocation.
     pub fn copy(&mut self, from: &Self) {
         self.rest_origin = from.rest_origin;
         self.posed_origin = from.posed_origin;
@@ -110,7 +113,7 @@ impl BonePoses {
         self.bones[bone].rotation
     }
 
-    /// Returns a bone's motion without its stretch, which is about its rest head.
+    /// Returns a bone's motion without its stretch; the stretch acts about the bone's rest head.
     pub fn rigid_motion(&self, bone: usize) -> RigidTransform {
         let PosedBone {
             map,
@@ -206,7 +209,7 @@ impl BonePoses {
         Some(sum.to_rigid())
     }
 
-    /// Stretches a point, then moves it.
+    /// Stretches a rest point by its bones, then moves it by their blended motion.
     fn carry(
         &self,
         motion: &RigidTransform,
@@ -245,7 +248,7 @@ mod tests {
         prop::array::uniform3(-2.0..2.0f64).prop_map(Vec3::from)
     }
 
-    /// Returns turns up to 1 rad with stretch, so that no two bones are near opposite.
+    /// Returns maps with turns of less than 1 rad and some stretch, so that no two bones are nearly opposite.
     fn map() -> impl Strategy<Value = Affine> {
         (
             prop::array::uniform3(-0.5..0.5f64),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bones of a character that carry only its other meshes: a leg that is its own mesh still hangs on a body.
+//! Bones of a character outside this skeleton: they carry only the character's other meshes.
 //!
-//! They hold no flesh and have no poses. They show which character's part a mesh is.
+//! A leg that is a mesh of its own, for example, still hangs on bones of the body. Such bones hold no flesh and have no
+//! poses. They tell to which character, and to which part of it, a mesh belongs.
 
 use super::{Skeleton, SkeletonError};
 

@@ -12,7 +12,7 @@
 //!     vec![hip, knee],
 //!     vec![knee, foot],
 //! )?;
-//! // A map that turns and stretches, parted into the two.
+//! // A map that turns and stretches, decomposed into rotation and stretch.
 //! let turn = nalgebra::Rotation3::from_axis_angle(&Vec3::x_axis(), 0.7).into_inner();
 //! let (rotation, stretch) = polar(&(turn * Mat3::from_diagonal(&Vec3::new(1.0, 1.0, 1.2))));
 //! assert!((rotation.angle() - 0.7).abs() < 1e-12 && (stretch[(2, 2)] - 1.2).abs() < 1e-12);
@@ -30,10 +30,10 @@
 //! | --- | --- |
 //! | `pose` | affine maps, poses, the polar decomposition into rotation and stretch |
 //! | `rigid` | rigid motions as dual quaternions and their blending |
-//! | `blend` | all bones of one pose, prepared: the skinned position and frame of a rest point |
+//! | `blend` | skinning by one pose: the posed position and frame of a rest point |
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
-//! | `elsewhere` | bones of the character that carry its other meshes |
+//! | `elsewhere` | bones of the character that carry only its other meshes |
 //! | `refit` | tails for imported rigs, whose own tails are arbitrary |
 //! | `stored` | poses as plain data, for files |
 
@@ -65,7 +65,7 @@ pub struct Skeleton {
     tails: Vec<Vec3>,
     /// Bone indices, every parent before its children.
     order: Vec<u32>,
-    /// For each bone of the character that is not in this skeleton, the nearest of these bones above it.
+    /// For each bone of the character outside this skeleton, its nearest ancestor in the skeleton, if any.
     elsewhere: Vec<Option<u32>>,
 }
 
@@ -73,7 +73,7 @@ pub struct Skeleton {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkeletonError {
-    /// A frame of a motion lies beyond its poses.
+    /// A frame has no next pose to move to.
     #[error("frame {frame} of a motion lies between two poses, but there are only {poses} poses")]
     Motion {
         /// Index of the frame.
@@ -272,7 +272,7 @@ impl Skeleton {
     }
 }
 
-/// Orders bones such that parents come before children; among bones that could come next, by index.
+/// Orders bones by index, except that each bone's ancestors come before it.
 fn sort_parents_first(
     names: &[String],
     parents: &[Option<u32>],

@@ -9,7 +9,7 @@
 //! order, or of second order with only three poses \[catmull1974\]; between two poses the line is straight.
 //!
 //! Quaternions take the sign nearer to the previous frame's and are normalised after interpolation, so the curve's
-//! direction is continuous too. Linear maps of the pose are interpolated in these terms, so a turning bone does not
+//! direction is continuous too. Since rotation and stretch are interpolated instead of matrices, a turning bone does not
 //! shrink.
 
 use super::pose::{Affine, Pose, polar};
@@ -160,7 +160,7 @@ impl FrameMotion {
         pose
     }
 
-    /// Writes the [pose](Self::pose_at) at `s` into an existing pose; it allocates only if that has too few bones.
+    /// Writes the [pose](Self::pose_at) at `s` into an existing pose. Allocates only if that pose has too few bones.
     pub fn write(&self, s: f64, pose: &mut Pose) {
         let maps = pose.maps_mut();
         maps.clear();
@@ -174,10 +174,11 @@ impl FrameMotion {
 }
 
 impl BoneCurve {
+    /// Returns the bone's map at `s` from 0 to 1.
     fn evaluate(&self, s: f64) -> Affine {
         let (s2, s3) = (s * s, s * s * s);
         let up = 3.0 * s2 - 2.0 * s3;
-        // Through the difference: a bone that does not move stays exactly in place.
+        // The ends enter by their difference, so that a bone at rest stays exactly in place.
         let track = self.start
             + (self.end - self.start) * up
             + self.start_slope * (s3 - 2.0 * s2 + s)
@@ -186,6 +187,7 @@ impl BoneCurve {
     }
 }
 
+/// Decomposes a map into the coordinates that are interpolated.
 fn bone_coordinates(map: &Affine, rest_head: Vec3) -> BoneCoordinates {
     let (rotation, u) = polar(&map.linear);
     let (head, q) = (map.apply(rest_head), rotation.coords);
@@ -194,6 +196,7 @@ fn bone_coordinates(map: &Affine, rest_head: Vec3) -> BoneCoordinates {
     ])
 }
 
+/// Recomposes a map from interpolated coordinates; inverse of [`bone_coordinates`].
 fn affine_map(t: &BoneCoordinates, rest_head: Vec3) -> Affine {
     let q = Vector4::new(t[3], t[4], t[5], t[6]);
     let rotation = UnitQuaternion::new_normalize(Quaternion::from(q));
@@ -206,7 +209,7 @@ fn affine_map(t: &BoneCoordinates, rest_head: Vec3) -> Affine {
     }
 }
 
-/// Returns the track with its quaternion's sign aligned to the other's.
+/// Returns the coordinates `track` with the sign of their quaternion that is nearer to that of `other`.
 fn align_quaternion(mut track: BoneCoordinates, other: &BoneCoordinates) -> BoneCoordinates {
     let dot: f64 = (3..7).map(|i| track[i] * other[i]).sum();
     if dot < 0.0 {
@@ -217,7 +220,7 @@ fn align_quaternion(mut track: BoneCoordinates, other: &BoneCoordinates) -> Bone
     track
 }
 
-/// Returns the slope per frame at track `i`.
+/// Returns the slope per frame at pose `i`. `tracks` holds one bone's coordinates in successive poses.
 fn slope(tracks: &[BoneCoordinates], i: usize) -> BoneCoordinates {
     let at = |k: isize| i.checked_add_signed(k).and_then(|i| tracks.get(i));
     let here = &tracks[i];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Affine maps and poses; decomposition of a map into rotation and stretch.
 //!
-//! `A = R U`: R is always a proper rotation, U a symmetric stretch. If A inverts or flattens space, no such R is unique
-//! or near. The rule then is `R = argmax tr(Rᵀ(A + ε|A| 1))` over proper rotations \[kabsch1976\]: the nearest
+//! `A = R U`: R is always a proper rotation, U a symmetric stretch. If A mirrors or flattens space, R is not unique or
+//! not near A. The rule then is `R = argmax tr(Rᵀ(A + ε|A| 1))` over proper rotations \[kabsch1976\]: the nearest
 //! rotation, and among equally near ones the smallest. So the rotation of a mirrored bone does not flicker, and a bone
 //! scaled to nothing has the identity.
 
@@ -121,7 +121,7 @@ impl Pose {
         &mut self.maps
     }
 
-    /// Applies one more map to the whole posed skeleton.
+    /// Returns the pose followed by one more map of the whole posed skeleton.
     pub fn apply_map(&self, by: &Affine) -> Self {
         Self {
             maps: self.maps.iter().map(|m| by.compose(m)).collect(),
@@ -136,9 +136,9 @@ impl Pose {
         scales.get(scales.len() / 2).copied().unwrap_or(1.0)
     }
 
-    /// Returns the pose with its scale made 1 about the origin, and the former scale. Dual quaternions blend bones that
-    /// are scaled about their own heads, which does not scale the whole. If most bones are scaled to nothing, the pose
-    /// is unchanged.
+    /// Returns the pose divided by its [`scale`](Self::scale) about the origin, and that scale. Blending stretches each
+    /// bone about its own head, which would not scale the whole. If most bones are scaled to nothing, the pose is
+    /// unchanged.
     pub(crate) fn remove_scale(&self) -> (Self, f64) {
         let scale = Some(self.scale())
             .filter(|scale| *scale > 0.0)
@@ -274,7 +274,7 @@ mod tests {
         for a in [mirror, 300.0 * mirror, mirror * 1e-12] {
             assert!(polar(&a).0.angle() < 1e-9, "{a}");
         }
-        // A tiny disturbance of the tie between the three axes does not turn the frame.
+        // A tiny perturbation of the tie between the three axes does not turn the frame.
         let disturbed = mirror + Mat3::new(0.0, 1e-9, 0.0, 2e-9, 1e-9, 0.0, 3e-9, 0.0, 0.0);
         assert!(polar(&disturbed).0.angle() < 1e-2);
         let flat = Mat3::from_diagonal(&Vec3::new(1.0, 1.0, 0.0));

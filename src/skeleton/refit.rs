@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! New tails for imported rigs.
 //!
-//! glTF knows joints only, and FBX importers guess: the tails of imported bones are arbitrary, often outside the body.
+//! glTF stores joints only, and FBX importers guess tails: those of imported bones are arbitrary, often outside the body.
 //! The lattice follows whole bones, so a tail must be meaningful: the joint of the child that carries most of the
 //! flesh, or, at the end of a chain, the middle of the flesh that the bone carries.
 
@@ -11,13 +11,13 @@ use crate::surface::Surface;
 
 /// Distance, as a share of the body's size, below which points coincide.
 const COINCIDENCE_DISTANCE: f64 = 1e-3;
-/// Smallest share of a leaf bone's samples in or near the flesh for its tail to stay.
+/// Smallest share of the samples along a leaf bone that must lie in or near the body for its tail to stay.
 const MIN_INSIDE_SHARE: f64 = 0.7;
-/// Distance, as a share of the body's size, that counts as near.
+/// Distance from the surface, as a share of the body's size, that counts as near.
 const SURFACE_TOLERANCE: f64 = 0.01;
-/// Length of a lone bone, as a share of the distance to the far end of its skin, below which its tail is ignored.
-/// Importers give such stubs to joints. What hangs on one of them alone, such as a foot with its own control, would
-/// lean.
+/// Length of a bone without a parent and without children that carry skin, as a share of the distance to the far end of its skin, up to which its
+/// tail is ignored. Importers give joints such stubs in arbitrary directions. A part that hangs on one alone, such as a
+/// foot with its own control, would lean.
 const MAX_STUB_LENGTH: f64 = 0.1;
 /// Length of a new tail, as a share of the distance to the far end of the skin.
 const TAIL_LENGTH: f64 = 0.85;
@@ -35,7 +35,8 @@ impl Skeleton {
     /// A bone without such a child keeps a tail that is mostly inside the body, unless the bone has no parent and is a
     /// stub: at most a tenth as long as the skin that it holds. Else its tail points to the centroid of the skin that
     /// it holds with more than half of the weight. Its length is 0.85 of the distance to the far end of that skin, as
-    /// far as it stays inside. Else it has no length. Heads, names and parents are unchanged.
+    /// far as it stays inside. If no length does, a stub keeps its tail, and any other bone gets no length. Heads, names
+    /// and parents are unchanged.
     ///
     /// `skin` holds the weights of the surface's input vertices; rows beyond the surface's vertices are ignored.
     pub fn refit_tails(&self, surface: &Surface, skin: &SkinWeights) -> Skeleton {
@@ -87,12 +88,11 @@ impl Skeleton {
         }
     }
 
-    /// Returns the meaningful end of a bone at the end of a chain: its tail, unless the bone carries on to no other
-    /// and is too short. Short is relative to the distance to the far end of the skin that it holds; the end then
-    /// lies in that skin.
+    /// Returns the meaningful end of the last bone of a chain. This is its tail, unless no child carries skin and the
+    /// bone is short relative to the distance to the far end of its skin. The end then lies within that skin.
     pub(crate) fn effective_tail(&self, surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec3 {
-        /// Share of that distance; stubs of importers are at most a tenth, bones that artists made to the tip most of
-        /// it.
+        /// Share of that distance below which a bone is short. Importers' stubs take at most a tenth, bones that artists
+        /// drew to the tip most of it.
         const MIN_TAIL_LENGTH: f64 = 0.4;
         let b = bone as usize;
         let (head, tail) = (self.heads[b], self.tails[b]);
@@ -152,7 +152,7 @@ fn held_vertices(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3,
         .collect()
 }
 
-/// Returns the held skin weighted by area: eyes and teeth have many vertices.
+/// Returns the skin that a bone holds, as points weighted by area. Weights by vertex count would favour eyes and teeth.
 fn area_weighted_skin(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
     let x = surface.vertices();
     let mut pieces = Vec::new();
@@ -201,7 +201,7 @@ fn tail_into_flesh(surface: &Surface, head: Vec3, skin: &[(Vec3, f64)]) -> Optio
 mod tests {
     use super::*;
 
-    /// Builds a box from (0, −1, −1) to (10, 1, 1) in slices 0.5 long, each vertex on the bone `of(x)`.
+    /// Builds a box from (0, −1, −1) to (10, 1, 1) in slices 0.5 long; the vertices at x follow the bone `of(x)`.
     fn slab(bones: usize, of: impl Fn(f64) -> u32) -> (Surface, SkinWeights) {
         let ring = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
         let slices = 21;

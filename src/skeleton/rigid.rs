@@ -34,6 +34,7 @@ impl RigidTransform {
         self.rotation * x + self.translation
     }
 
+    /// Converts to a unit dual quaternion.
     pub(super) fn to_dual(self) -> DualQuaternion {
         let real = self.rotation.into_inner();
         DualQuaternion {
@@ -43,7 +44,7 @@ impl RigidTransform {
     }
 }
 
-/// A dual quaternion.
+/// A dual quaternion, `real + ε dual`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DualQuaternion {
     pub real: Quaternion<f64>,
@@ -83,7 +84,7 @@ pub(super) fn aligned_weight(q: &Quaternion<f64>, weight: f64, pivot: &Quaternio
     if q.dot(pivot) < 0.0 { -weight } else { weight }
 }
 
-/// Returns the index of largest weight, the lowest among equals; `None` if no weight is positive.
+/// Returns the bone of largest weight, the one of lowest index among equals; `None` if no weight is positive.
 pub(super) fn pivot_bone(weights: impl Iterator<Item = (u32, f64)>) -> Option<u32> {
     let mut best: Option<(u32, f64)> = None;
     for (i, w) in weights {

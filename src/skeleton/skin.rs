@@ -3,7 +3,7 @@
 
 use super::SkeletonError;
 
-/// Most negative weight that counts as zero with a rounding error.
+/// Most negative weight that is accepted as a rounding error of zero.
 const MIN_WEIGHT: f64 = -1e-6;
 
 /// For each surface vertex, the bones that carry it, in index order; rows sum to one, or are empty.
@@ -105,7 +105,7 @@ impl SkinWeights {
         self.len() == 0
     }
 
-    /// Returns whether no vertex follows any bone.
+    /// Returns whether all weights are zero, so that no vertex follows a bone.
     pub fn is_zero(&self) -> bool {
         self.weights.iter().all(|&w| w == 0.0)
     }

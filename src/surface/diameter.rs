@@ -9,12 +9,13 @@ use super::{OwnUnit, Surface};
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, map_parallel};
 
-/// Half the angle of the cone, radians, and (`CONE_RAYS`) the number of rays on it in addition to that along the normal.
+/// Angle between the cone and its axis, radians.
 const CONE_HALF_ANGLE: f64 = 0.5;
+/// Number of rays on the cone, in addition to the one along the normal.
 const CONE_RAYS: usize = 6;
-/// Number of vertices from which each has a single ray.
+/// Number of vertices of a mesh from which on each vertex has only the ray along the normal.
 const SINGLE_RAY_VERTICES: usize = 60_000;
-/// Start of a ray below the skin, and restart behind a hit, as a share of the size.
+/// Distance below the skin at which a ray starts, and behind a hit at which it restarts, as a share of the size.
 const RAY_START_DEPTH: f64 = 1e-5;
 /// Largest number of surfaces that a ray may enter before it must leave.
 const MAX_ENTERED_SURFACES: usize = 8;
@@ -36,6 +37,7 @@ impl Surface {
         }
     }
 
+    /// Measures the thickness in this surface's own coordinates.
     fn chords(&self, progress: &dyn Progress) -> Result<Vec<f64>, Cancelled> {
         let welded = self.welded();
         let frames = frames(&welded.vertices, &welded.triangles);
@@ -64,31 +66,31 @@ impl Surface {
         };
         let stage = (progress, "Measuring how thick it is");
         let at = map_parallel(welded.vertices.len(), stage, chord)?;
-        let given = welded.of_vertex.iter();
-        Ok(given
+        let input_vertices = welded.of_vertex.iter();
+        Ok(input_vertices
             .map(|&w| at.get(w as usize).copied().unwrap_or(f64::INFINITY))
             .collect())
     }
 
-    /// Returns the distance from a point of the skin to where a ray inwards leaves the body.
+    /// Returns the distance from a point of the skin to the point where an inward ray leaves the body; infinite if it never does.
     fn exit_distance(&self, from: Vec3, direction: Vec3) -> f64 {
         let below = RAY_START_DEPTH * self.size();
-        let mut gone = below;
+        let mut travelled = below;
         for _ in 0..MAX_ENTERED_SURFACES {
-            let Some(hit) = self.intersect_ray(from + direction * gone, direction) else {
+            let Some(hit) = self.intersect_ray(from + direction * travelled, direction) else {
                 break;
             };
-            gone += hit.distance;
+            travelled += hit.distance;
             if !hit.front {
-                return gone;
+                return travelled;
             }
-            gone += below;
+            travelled += below;
         }
         f64::INFINITY
     }
 }
 
-/// Returns for each vertex the area-weighted outward normal, and a tangent along the longest edge at the vertex.
+/// Returns for each vertex the unit of the area-weighted outward normals, and a unit tangent along the vertex's longest edge.
 fn frames(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Option<(Vec3, Vec3)>> {
     let mut normals = vec![Vec3::zeros(); vertices.len()];
     let mut longest = vec![Vec3::zeros(); vertices.len()];

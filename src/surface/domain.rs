@@ -4,8 +4,8 @@
 //!
 //! Real characters mix closed bodies with open sheets: hair cards, lashes, skirts. A flat sheet changes the winding
 //! number by up to one half beside it, so a few layers of hair would dig holes into the head below. Sheets are
-//! therefore found first and left out of the winding number that defines Ω. A patch is a sheet if by itself it winds
-//! around nothing, and together with all others either still does not or lies inside.
+//! therefore found first and left out of the winding number that defines Ω. An open patch is a sheet if its mean winding
+//! number is near 0 by itself alone, and not between 0 and 1 with the others. A closed patch is a sheet if it is flat.
 //!
 //! Each triangle then gets a [`TriangleRole`] from the winding number a small step to both sides.
 use super::nearest::TriangleHierarchy;
@@ -32,11 +32,11 @@ pub enum TriangleRole {
 /// Half the thickness of the layer around thin triangles, as a fraction of the surface's size.
 pub const LAYER_HALF_THICKNESS: f64 = 0.01;
 
-/// Mean thickness of a closed patch (twice volume over area), as a fraction of the size, below which it is a sheet.
+/// Mean thickness of a closed patch (twice the volume over the area), as a fraction of the size, below which it is a sheet.
 const MIN_THICKNESS: f64 = 1e-4;
-/// Largest distance from 0 or 1 of the mean winding number on a sheet.
+/// Largest distance of a sheet's mean winding number from 0 or 1.
 const SHEET_WINDING_TOLERANCE: f64 = 0.1;
-/// Step to both sides of a triangle, local units.
+/// Distance from a triangle's centroid at which both its sides are tested, local units.
 const SIDE_STEP: f64 = 1e-6;
 /// Distance from a whole number within which a winding number is taken as that number.
 const INTEGER_TOLERANCE: f64 = 0.02;
@@ -52,7 +52,7 @@ pub(super) struct Domain {
     pub winding: Arc<WindingTree>,
     /// Whether the winding number is whole everywhere off the surface.
     pub watertight: bool,
-    /// Triangles that contribute to the winding number.
+    /// Triangles that contribute to the winding number: all but those of sheets.
     pub bodies: Vec<u32>,
     pub skin: Option<TriangleHierarchy>,
     pub thin: Option<TriangleHierarchy>,
@@ -78,7 +78,7 @@ impl Domain {
                 closed[t as usize] = kept && patch.closed;
             }
         }
-        let found = |t: usize| match triangle_role(
+        let role_at = |t: usize| match triangle_role(
             vertices,
             (t as u32, &triangles[t]),
             body[t],
@@ -88,7 +88,7 @@ impl Domain {
             role => role,
         };
         let stage = (progress, "telling inside from outside");
-        let mut roles = map_parallel(triangles.len(), stage, found)?;
+        let mut roles = map_parallel(triangles.len(), stage, role_at)?;
         mark_seams(triangles, &body, &mut roles);
         if !roles.contains(&TriangleRole::Skin) {
             roles.fill(TriangleRole::Thin);
@@ -157,7 +157,7 @@ impl Domain {
         }
     }
 
-    /// Returns the triangles with a layer around them.
+    /// Returns the thin triangles, which have a layer around them.
     pub fn layer_triangles(&self) -> Vec<u32> {
         (0u32..)
             .zip(&self.roles)
@@ -171,6 +171,7 @@ impl Domain {
         self.winding.is_wound(p)
     }
 
+    /// Returns whether a point lies in Ω, layers included.
     pub fn contains(&self, p: &Vec3) -> bool {
         self.is_wound(p)
             || self
@@ -246,7 +247,8 @@ fn find_bounding_patches(
     (kept, current)
 }
 
-/// Returns the mean winding number on a patch (between its two sides) over its area, from about 12 triangles.
+/// Returns the area-weighted mean winding number on a patch, estimated at about 12 of its triangles. On a triangle the
+/// value is the mean of those on both sides.
 fn mean_winding(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
@@ -264,7 +266,7 @@ fn mean_winding(
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-/// Returns the centroid and the normal, whose length is twice the area.
+/// Returns a triangle's centroid, and its normal with twice the area as length.
 fn centre_and_normal(vertices: &[Vec3], t: &[u32; 3]) -> (Vec3, Vec3) {
     let [a, b, c] = t.map(|v| vertices[v as usize]);
     ((a + b + c) / 3.0, (b - a).cross(&(c - a)))
@@ -325,7 +327,7 @@ fn triangle_role(
     }
 }
 
-/// Turns interior triangles that touch skin into skin: where two bodies meet, triangles are partly inside.
+/// Marks interior triangles that touch skin as skin: where two bodies intersect, triangles lie partly inside.
 fn mark_seams(triangles: &[[u32; 3]], body: &[bool], roles: &mut [TriangleRole]) {
     let last = triangles
         .iter()

@@ -32,7 +32,7 @@ impl DistanceGrid {
         Self::with_bounds(surface, lo - pad, hi + pad, spacing, progress)
     }
 
-    /// Covers a box.
+    /// Covers a box, at least.
     pub fn with_bounds(
         surface: &Surface,
         lo: Vec3,
@@ -76,7 +76,7 @@ impl DistanceGrid {
         self.lo + Vec3::from_fn(|k, _| at[k] as f64) * self.spacing
     }
 
-    /// Returns the signed distance at a node; `distance_at` must lie within [`nodes`](Self::nodes).
+    /// Returns the signed distance at a node, input units; `at` must lie within [`nodes`](Self::nodes).
     pub fn value(&self, at: [usize; 3]) -> f64 {
         self.values[(at[2] * self.nodes[1] + at[1]) * self.nodes[0] + at[0]] as f64 * self.scale
     }
@@ -127,8 +127,8 @@ impl DistanceGrid {
         inner
     }
 
-    /// Returns the lowest node of a point's cell (clamped to the box), the position in that cell, and the
-    /// vector from the box.
+    /// Returns the lowest node of a point's cell (after clamping the point to the box), the position in that
+    /// cell, 0 to 1, and the vector from the clamped point to the point.
     fn locate(&self, p: &Vec3) -> ([usize; 3], Vec3, Vec3) {
         let (lo, hi) = self.bounds();
         let inside = p.sup(&lo).inf(&hi);

@@ -7,18 +7,18 @@
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// Relative size of a second moment below which it gives no direction: a body as wide as deep.
+/// Relative size of a second or fourth moment below which it gives no direction: the body is as wide as deep.
 const MIN_SECOND_MOMENT: f64 = 1e-3;
 /// Relative size of a third moment below which it gives no direction: residue of half-turn symmetry in single precision.
 const MIN_THIRD_MOMENT: f64 = 1e-5;
-/// Horizontal extent of points, as a share of the size, below which they have no heading.
+/// Root mean square horizontal distance of points from their centroid, in sizes, below which they have no heading.
 const MIN_HORIZONTAL_EXTENT: f64 = 0.01;
 /// Angle, radians, below which a turn is rounding and the body stands along the world's axes.
 const MIN_ANGLE: f64 = 1e-9;
 /// Tolerance, radians, in the choice between an angle and its opposite.
 const ANGLE_TOLERANCE: f64 = 1e-6;
 
-/// A rotation about z, by its cosine and sine.
+/// A rotation about z, from a body's own axes to the world's, by its cosine and sine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Heading {
     cos: f64,
@@ -29,8 +29,7 @@ impl Heading {
     /// The heading of a body that stands along the world's axes.
     pub const ALIGNED: Self = Self { cos: 1.0, sin: 0.0 };
 
-    /// Returns the rotation from own axes to the world's of weighted points, in units of a size near 1; `None` if they
-    /// lie above one another.
+    /// Returns the heading of weighted points, given in units of a size near 1; `None` if they lie above one another.
     ///
     /// Own axes are the principal axes of the points projected along z, or those of their fourth moments if they are as
     /// wide as deep. Of the four quarter turns, the one with own −y towards the farther points is taken. All of this
@@ -45,7 +44,7 @@ impl Heading {
             let [u, v] = [x * x - y * y, 2.0 * x * y];
             second.add(*w, [u, v], r2);
             third.add(*w, [r2 * x, r2 * y], r2 * r2.sqrt());
-            // Rotated by an eighth turn: a box has it along its sides then.
+            // Rotated by an eighth of a turn, so that a box's direction lies along its sides.
             fourth.add(*w, [v * v - u * u, -2.0 * u * v], r2 * r2);
         }
         let upright = second.lengths <= weight * MIN_HORIZONTAL_EXTENT * MIN_HORIZONTAL_EXTENT;
@@ -79,6 +78,7 @@ impl Heading {
         Self::from_points(&points).unwrap_or(Self::ALIGNED)
     }
 
+    /// Returns the rotation by an angle, radians; quarter turns are exact.
     fn from_angle(angle: f64) -> Self {
         let quarters = (angle / FRAC_PI_2).round();
         let rest = angle - quarters * FRAC_PI_2;
@@ -141,7 +141,7 @@ impl PlanarSum {
         self.lengths += weight * length;
     }
 
-    /// Returns the direction of the sum, radians; `None` if it is at most `least` of the lengths.
+    /// Returns the direction of the sum, radians; `None` if its length is at most `least` times the sum of lengths.
     fn angle(&self, least: f64) -> Option<f64> {
         let [x, y] = self.sum;
         (x.hypot(y) > least * self.lengths).then(|| y.atan2(x))
@@ -204,7 +204,7 @@ mod tests {
 
     /// Points above one another have no heading.
     #[test]
-    fn heading_none_for_tower() {
+    fn tower_has_no_heading() {
         let tower = unit_weight_points(&[[0.0, 0.0, 0.0], [1e-4, 0.0, 1.0], [0.0, 1e-4, 2.0]]);
         assert_eq!(Heading::from_points(&tower), None);
     }

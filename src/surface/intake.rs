@@ -41,7 +41,7 @@ pub enum SurfaceError {
     IndexOutOfRange {
         /// Index of the first such triangle.
         triangle: usize,
-        /// Vertex index in the triangle.
+        /// Vertex that it names.
         index: u32,
         /// Number of vertices.
         vertices: usize,
@@ -98,17 +98,17 @@ pub(super) struct CleanSurface {
     pub welded: WeldedSurface,
     pub local: Vec<Vec3>,
     pub patches: Vec<SurfacePatch>,
-    /// Number of triangles that were turned.
+    /// Number of triangles whose orientation was reversed.
     pub flipped: usize,
 }
 
-/// Ratio of height to longest edge below which a triangle has no area.
-const MIN_HEIGHT_RATIO: f64 = 1e-10;
+/// Height above its longest edge, local units, below which a triangle has no area.
+const MIN_HEIGHT: f64 = 1e-10;
 
-/// Removes triangles without area, which until now connected their neighbours, and vertices that are no
-/// longer used.
+/// Removes triangles without area, and then unused vertices. Flat triangles stay up to this point because they
+/// connect their neighbours during orientation.
 pub(super) fn drop_flat_triangles(
-    given: &[Vec3],
+    input: &[Vec3],
     joined: WeldResult,
     patches: Vec<SurfacePatch>,
     flipped: &[bool],
@@ -116,7 +116,7 @@ pub(super) fn drop_flat_triangles(
     let has_area = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|v| joined.local[v as usize]);
         let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
-        (b - a).cross(&(c - a)).norm() > MIN_HEIGHT_RATIO * longest
+        (b - a).cross(&(c - a)).norm() > MIN_HEIGHT * longest
     };
     let mut new_triangle = vec![u32::MAX; joined.triangles.len()];
     let mut new_vertex = vec![u32::MAX; joined.local.len()];
@@ -142,7 +142,7 @@ pub(super) fn drop_flat_triangles(
     {
         *new = local.len() as u32;
         local.push(joined.local[v]);
-        welded.vertices.push(given[joined.first[v] as usize]);
+        welded.vertices.push(input[joined.first[v] as usize]);
     }
     for v in welded.triangles.iter_mut().flatten() {
         *v = new_vertex[*v as usize];

@@ -29,10 +29,12 @@ impl LocalUnits {
         })
     }
 
+    /// Converts a point from input to local coordinates.
     pub fn to_local(self, p: &Vec3) -> Vec3 {
         (p - self.origin) / self.scale
     }
 
+    /// Converts a point from local to input coordinates.
     pub fn to_given(self, p: &Vec3) -> Vec3 {
         p * self.scale + self.origin
     }

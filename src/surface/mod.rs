@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Triangle surfaces as they come, and the domain Ω that they bound.
+//! Triangle surfaces as imported, with their defects, and the domain Ω that they bound.
 //!
 //! ```
 //! use thew::{Vec3, surface::Surface};
@@ -63,7 +63,7 @@ use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 pub(crate) use winding::WindingTree;
 
-/// A triangle surface, kept as it came, with the welded, oriented copy that the physics uses.
+/// A triangle surface: the unchanged input, and the welded, oriented copy that the physics uses.
 #[derive(Debug, Clone)]
 pub struct Surface {
     vertices: Vec<Vec3>,
@@ -77,13 +77,13 @@ pub struct Surface {
     /// Welded vertices in the local frame.
     local: Vec<Vec3>,
     patches: Vec<SurfacePatch>,
-    /// Findings of welding and orienting; the roles are added on request.
+    /// Defects found by welding and orienting; the counts of roles are added in [`report`](Self::report).
     report: SurfaceReport,
     nearest: OnceLock<TriangleHierarchy>,
     winding: OnceLock<Arc<WindingTree>>,
     domain: OnceLock<Domain>,
     volume: OnceLock<f64>,
-    /// Surface in its [`OwnUnit`]; `None` inside if it is in that unit already or cannot be converted.
+    /// Surface in its [`OwnUnit`]; the inner `None` if this one is in that unit already or cannot be converted.
     own: OnceLock<Option<Arc<Surface>>>,
 }
 
@@ -104,13 +104,13 @@ pub struct WeldedSurface {
 impl WeldedSurface {
     /// Returns for each welded vertex the first input vertex merged into it.
     pub(crate) fn first_input_vertices(&self) -> Vec<u32> {
-        let mut given = vec![u32::MAX; self.vertices.len()];
+        let mut first = vec![u32::MAX; self.vertices.len()];
         for (v, &w) in (0u32..).zip(&self.of_vertex) {
-            if let Some(given) = given.get_mut(w as usize) {
-                *given = v.min(*given);
+            if let Some(first) = first.get_mut(w as usize) {
+                *first = v.min(*first);
             }
         }
-        given
+        first
     }
 }
 
@@ -143,7 +143,7 @@ pub struct RayHit {
 }
 
 impl Surface {
-    /// Takes a surface as it comes: `vertices` in any unit, `triangles` by vertex index.
+    /// Builds a surface from any triangles: `vertices` in any unit, `triangles` by vertex index.
     ///
     /// Input that cannot be computed with is an error that names the index. Everything else is repaired in the welded
     /// copy and listed in the [`report`](Self::report).
@@ -266,7 +266,7 @@ impl Surface {
         self.size
     }
 
-    /// Returns the surface's heading.
+    /// Returns the surface's heading: the rotation from its own horizontal axes to the world's.
     pub(crate) fn heading(&self) -> Heading {
         self.heading
     }

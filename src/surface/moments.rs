@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Moments of triangles, which form the far field of [`super::winding`].
+//! Moments of triangles: the coefficients of the far field in [`super::winding`].
 
 use crate::Vec3;
 use smallvec::SmallVec;
 
-/// Raw moments about a centre: N_i = ∫n_i, M_ij = ∫n_i y_j, R_ijk = ∫n_i y_j y_k.
+/// Raw moments about a centre, with y the position from it and n the unit normal: N_i = ∫n_i, M_ij = ∫n_i y_j,
+/// R_ijk = ∫n_i y_j y_k.
 #[derive(Clone)]
 pub(super) struct Moments {
     pub centre: Vec3,
@@ -79,7 +80,7 @@ impl Moments {
         out
     }
 
-    /// Returns −3 times the symmetric traceless part of M.
+    /// Returns −3 times the symmetric traceless part of M, as coefficients of a quadratic form.
     pub fn quadratic(&self) -> [f64; 6] {
         let third = self.m.trace() / 3.0;
         let diagonal = |i: usize| -3.0 * (self.m[(i, i)] - third);
@@ -94,7 +95,7 @@ impl Moments {
         ]
     }
 
-    /// Returns 15/2 times the symmetric traceless part of R.
+    /// Returns 15/2 times the symmetric traceless part of R, as coefficients of a cubic form.
     pub fn cubic(&self) -> [f64; 10] {
         let symmetric = |i: usize, j: usize, k: usize| {
             (self.r[i][(j, k)] + self.r[j][(i, k)] + self.r[k][(i, j)]) / 3.0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Closest point, first hit of a ray, and triangles near a box, on parry's bounding volume hierarchy.
+//! Closest point, first hit of a ray, and triangles whose boxes meet a box, by parry's bounding volume hierarchy.
 use crate::Vec3;
 use crate::geometry::aabb::to_parry;
 use parry3d_f64::math::Vector;
@@ -72,8 +72,8 @@ pub(crate) fn closest_leaf(
     Some((leaf, best.distance2, best.barycentric))
 }
 
-/// Searches like [`closest_leaf`], but breaks ties up to rounding: the place farthest back along `towards` wins. So
-/// symmetric shapes give the same answer wherever they lie and however they are numbered.
+/// Searches like [`closest_leaf`] without a limit. Among points that are equally near up to rounding it returns the one
+/// farthest back along `towards`. So symmetric shapes give the same answer wherever they lie and however they are numbered.
 pub(crate) fn closest_leaf_towards(
     bvh: &Bvh,
     p: &Vec3,
@@ -272,7 +272,7 @@ mod tests {
 
     /// The triangles found in a box are those whose own boxes meet it.
     #[test]
-    fn in_box_matches_brute_force() {
+    fn triangles_in_box_matches_brute_force() {
         let shape = sphere(1.0, 20);
         let nearest = nearest(&shape);
         for (i, c) in random_points(50, 1.0, 3).iter().enumerate() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Subdivision of long thin triangles for trees of winding numbers. Such needles make wide nodes that are never far, so
-//! every query visits all triangles of a fan. Their pieces have the same winding number and make small nodes.
+//! Subdivision of long thin triangles (needles) for winding trees. Needles make wide nodes, to which hardly any query point
+//! is far, so every query visits all triangles of a fan. Their pieces have the same winding number and make small nodes.
 use crate::Vec3;
 
-/// Length, as a share of the box's diagonal, above which a needle is cut.
+/// Length, as a share of the bounding box's diagonal, above which a needle is cut.
 const MIN_NEEDLE_LENGTH: f64 = 0.06;
 /// Ratio of length to height above which a triangle is a needle.
 const MIN_NEEDLE_RATIO: f64 = 4.0;
@@ -57,7 +57,7 @@ pub(super) fn cut_needles(triangles: Vec<[Vec3; 3]>, ids: Vec<u32>) -> (Vec<[Vec
     (pieces, of)
 }
 
-/// Returns the first corner of the longest edge, its length and the height above it; `None` for a point.
+/// Returns the index of the longest edge's first corner, the edge's length and the height above it; `None` for a point.
 fn longest_edge(x: &[Vec3; 3]) -> Option<(usize, f64, f64)> {
     let length = |k: usize| (x[(k + 1) % 3] - x[k]).norm();
     let k = (0..3).max_by(|&i, &j| length(i).total_cmp(&length(j)))?;

@@ -2,7 +2,7 @@
 //! Signed distances at the nodes of a grid, from coarse to fine.
 //!
 //! Nodes are computed from coarse to fine. A cell whose corners are all farther from the boundary than one
-//! and a half of its edges is filled by interpolation; all others are split and their nodes computed. The
+//! and a half of its edges is filled by interpolation. All others are split and their nodes computed. The
 //! value is therefore exact at nodes near the boundary (within three spacings) and good to about 15 % far
 //! from it. The sign is that of Ω everywhere.
 use super::domain::Domain;
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 /// Edge of the coarsest cells, in spacings; the grid's size is a multiple of it along every axis.
 const COARSEST_EDGE: usize = 8;
-/// Distance of a corner from the boundary, in edges of the cell, below which the cell is split.
+/// Distance of a corner from the boundary, in multiples of the cell's edge, below which the cell is split.
 const SPLIT_DISTANCE: f64 = 1.5;
 /// Largest number of nodes; a spacing that needs more is coarsened.
 const MAX_NODES: f64 = 3.0e7;
@@ -26,7 +26,7 @@ pub(super) struct NodeDistances {
 }
 
 impl NodeDistances {
-    /// Samples a box, or a little more.
+    /// Samples a box, enlarged to whole coarsest cells.
     pub fn sample(
         domain: &Domain,
         lo: Vec3,
@@ -203,8 +203,8 @@ impl LevelCells {
     }
 }
 
-/// Computes the signed distance at `x` with the help of the (perhaps interpolated) value at `from`. It bounds
-/// the search; and a ball that the boundary does not enter has one sign if the surface is watertight.
+/// Computes the signed distance at `x` with the help of the (perhaps interpolated) value `known` at `from`. That
+/// value bounds the search. If the surface is watertight, a ball that the boundary does not enter has one sign.
 fn distance_from(domain: &Domain, x: &Vec3, from: &Vec3, known: f64) -> f64 {
     let (Some(skin), None, true) = (&domain.skin, &domain.thin, domain.watertight) else {
         return domain.signed_distance(x);
@@ -250,7 +250,7 @@ mod tests {
 
     /// A spacing that needs too many nodes is coarsened, and others are kept.
     #[test]
-    fn affordable_coarsens_fine_spacing() {
+    fn limit_spacing_coarsens_fine_spacing() {
         let extent = Vec3::repeat(1.0);
         let coarsened = limit_spacing(1e-9, &extent);
         assert!(

@@ -5,7 +5,7 @@
 //! search makes each consistent and keeps the direction that most of its area has in the input. A patch that
 //! cannot be made consistent (a Moebius band) keeps one line of disagreement. Then patches are turned outward,
 //! from the outside in. A patch enclosed by another keeps its direction *relative* to it. So an inward shell stays
-//! a cavity, and a mesh that is all inside out is treated as its mirror-oriented self.
+//! a cavity, and a mesh that is wholly inside out is simply reversed.
 use super::winding::WindingTree;
 use crate::Vec3;
 use parry3d_f64::bounding_volume::Aabb;
@@ -32,7 +32,7 @@ pub(super) struct SurfacePatch {
 /// Result of orienting a surface.
 pub(super) struct Orientation {
     pub patches: Vec<SurfacePatch>,
-    /// For each triangle, whether it was turned.
+    /// For each triangle, whether its orientation was reversed.
     pub flipped: Vec<bool>,
     pub boundary_edges: usize,
     pub non_manifold_edges: usize,
@@ -76,7 +76,7 @@ struct RawPatch {
     triangles: Vec<u32>,
     closed: bool,
     orientable: bool,
-    /// Whether most of its area had one direction in the input, so that this direction is meaningful.
+    /// Whether most of its area had one orientation in the input, so that this orientation is meaningful.
     trusted: bool,
 }
 
@@ -91,12 +91,12 @@ struct RawPatches {
 /// Neighbour across one side of a triangle.
 #[derive(Clone, Copy)]
 enum SideNeighbour {
-    /// Neighbour, and whether it has the opposite direction.
+    /// The single neighbour, and whether its orientation is opposite.
     Manifold(u32, bool),
     Open,
 }
 
-/// Splits triangles into patches and finds the triangles to turn to make each consistent.
+/// Splits triangles into patches and finds the triangles to reverse so that each patch is consistent.
 fn find_patches(vertices: &[Vec3], triangles: &[[u32; 3]]) -> RawPatches {
     let (sides, boundary_edges, non_manifold_edges) = side_neighbours(triangles);
     let area = |t: u32| area(vertices, &triangles[t as usize]);
@@ -273,7 +273,7 @@ impl SurfacePatch {
     }
 }
 
-/// Returns for each patch whether to turn it so that bodies face outward.
+/// Returns for each patch whether to reverse it so that bodies face outward.
 fn patches_to_flip(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
@@ -282,7 +282,7 @@ fn patches_to_flip(
 ) -> Vec<bool> {
     let parents = enclosing_patches(vertices, triangles, patches);
     let mut turn = vec![false; patches.len()];
-    // Larger boxes first: a parent is settled before its children.
+    // Larger boxes first: an enclosing patch is decided before those inside it.
     let mut order: Vec<usize> = (0..patches.len()).collect();
     let sizes: Vec<f64> = patches
         .iter()
@@ -296,7 +296,7 @@ fn patches_to_flip(
             _ => inside_out,
         };
     }
-    // Flat outermost pieces decide nothing alone, but together they may (six walls of a box with gaps).
+    // Flat outermost patches have no outside of their own, but may have one together (six walls of a box with gaps).
     let undecided: Vec<usize> = (0..patches.len())
         .filter(|&i| parents[i].is_none() && !patches[i].defines_outside())
         .collect();

@@ -9,8 +9,8 @@ pub struct SurfaceReport {
     pub closed: bool,
     /// Whether every edge belongs to at most two triangles.
     pub manifold: bool,
-    /// Whether neighbouring triangles all had consistent directions. A mesh that is wholly inside out is
-    /// oriented too; its triangles count as flipped.
+    /// Whether all neighbouring triangles were oriented consistently. That also holds for a mesh that is wholly
+    /// inside out; its triangles count as flipped.
     pub oriented: bool,
     /// Number of pieces that share no vertex.
     pub components: usize,
@@ -24,7 +24,7 @@ pub struct SurfaceReport {
     pub degenerate_triangles: usize,
     /// Number of triangles over the same three vertices as an earlier one, left out.
     pub duplicate_triangles: usize,
-    /// Number of triangles that were turned.
+    /// Number of triangles whose orientation was reversed.
     pub flipped_triangles: usize,
     /// Number of vertices that no triangle refers to.
     pub unused_vertices: usize,
@@ -32,7 +32,7 @@ pub struct SurfaceReport {
     pub skin_triangles: usize,
     /// Number of triangles inside the domain, which do not bound it.
     pub interior_triangles: usize,
-    /// Number of triangles that enclose nothing and get a layer.
+    /// Number of triangles that enclose nothing and get a layer of flesh.
     pub thin_triangles: usize,
     /// Number of vertices of the welded surface.
     pub vertices: usize,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rays and closest points for shapes that are queried only a few times. Every triangle is tested, in parallel, which
-//! is quicker than building a hierarchy. Triangles are taken as they are; one with a corner that is not finite is never
-//! hit.
+//! is quicker than building a hierarchy. Triangles are neither welded nor oriented. A triangle with a corner that is not
+//! finite is never hit.
 
 use super::{ClosestPoint, RayHit};
 use crate::Vec3;

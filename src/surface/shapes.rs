@@ -10,12 +10,12 @@ pub struct TestMesh {
 }
 
 impl TestMesh {
-    /// The shape moved by a map of its vertices.
+    /// Maps all vertices.
     pub fn map_vertices(mut self, mut f: impl FnMut(Vec3) -> Vec3) -> Self {
         self.vertices.iter_mut().for_each(|v| *v = f(*v));
         self
     }
-    /// Two shapes in one mesh.
+    /// Appends another shape to the mesh.
     pub fn merge(mut self, other: &TestMesh) -> Self {
         let base = self.vertices.len() as u32;
         self.vertices.extend(&other.vertices);
@@ -23,12 +23,12 @@ impl TestMesh {
             .extend(other.triangles.iter().map(|t| t.map(|v| v + base)));
         self
     }
-    /// All triangles turned round.
+    /// Reverses the orientation of all triangles.
     pub fn flip_triangles(mut self) -> Self {
         self.triangles.iter_mut().for_each(|t| t.swap(1, 2));
         self
     }
-    /// Signed volume by tetrahedra from the origin.
+    /// Returns the signed volume, by tetrahedra from the origin.
     pub fn signed_volume(&self) -> f64 {
         let corner = |v: u32| self.vertices[v as usize];
         self.triangles
@@ -38,7 +38,7 @@ impl TestMesh {
     }
 }
 
-/// A closed grid of `n` by `m` points; triangles that close at the poles are left out by `pole`.
+/// Builds a grid of `n` by `m` quads, each cut in two. It is closed along `m`, and along `n` if `wrap` is set.
 fn lathe(n: u32, m: u32, point: impl Fn(f64, f64) -> Vec3, wrap: bool) -> TestMesh {
     let rows = if wrap { n } else { n + 1 };
     let vertices = (0..rows)
@@ -190,7 +190,7 @@ pub fn moebius(n: u32) -> TestMesh {
     }
 }
 
-/// Numbers in [0, 1) that are always the same.
+/// Generator of pseudorandom numbers in [0, 1), from a seed.
 pub struct Random(pub u64);
 
 impl Random {
@@ -205,7 +205,7 @@ impl Random {
         x ^= x >> 33;
         (x >> 11) as f64 / (1u64 << 53) as f64
     }
-    /// A random order of 0..n.
+    /// Returns the numbers 0 to n − 1 in a random order.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {
@@ -223,7 +223,7 @@ pub fn random_points(n: usize, half: f64, seed: u64) -> Vec<Vec3> {
         .collect()
 }
 
-/// Two cones on one rim, of needles from its points to the tips.
+/// Two cones on one rim, made of needles from the rim to both tips.
 pub fn spindle(n: u32) -> TestMesh {
     let angle = |i: u32| f64::from(i) * 2.0 * std::f64::consts::PI / f64::from(n);
     let rim = (0..n).map(|i| Vec3::new(angle(i).cos(), angle(i).sin(), 0.0));

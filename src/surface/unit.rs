@@ -3,12 +3,12 @@
 //! visible.
 //!
 //! Construction decides many near ties, and the last bits of a coordinate depend on the scale of a file and on the
-//! heading. Rounded in its own unit a character is the same to the bit in all of them, and so are the decisions.
+//! heading. Rounded in its own unit, a character has the same bits at every scale and heading, and ties are decided alike.
 
 use super::{Heading, Surface, SurfaceError};
 use crate::Vec3;
 
-/// Size of a character in its own unit: between two powers of two, so that rounding reaches neither.
+/// Size of a character in its own unit: midway between two powers of two, so that rounding does not cross either.
 const UNIT_SIZE: f64 = 0.75;
 /// Rounding step of coordinates. A change of scale rounds far more finely, so hardly any coordinate ends at another
 /// multiple.
@@ -40,6 +40,7 @@ impl OwnUnit {
         }
     }
 
+    /// Converts a point from input coordinates to the own unit, rounded to [`QUANTUM`].
     pub fn to_own(self, p: &Vec3) -> Vec3 {
         Self::snap(&(self.heading.to_own(&(p - self.origin)) / self.scale))
     }
@@ -49,6 +50,7 @@ impl OwnUnit {
         p.map(|x| (x / QUANTUM).round() * QUANTUM)
     }
 
+    /// Converts a point from the own unit to input coordinates.
     pub fn to_given(self, p: &Vec3) -> Vec3 {
         self.heading.to_given(p) * self.scale + self.origin
     }

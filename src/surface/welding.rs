@@ -2,8 +2,8 @@
 //! Welding: vertices that coincide are merged, redundant triangles are dropped.
 //!
 //! A vertex joins the nearest earlier vertex within the tolerance, or stays itself. Joining to a
-//! representative, not to a chain of neighbours, keeps a finely sampled mesh from collapsing. The grid of
-//! cells is only looked up, never iterated, so the result depends on the order of the vertices alone.
+//! representative, not to a chain of neighbours, keeps a finely sampled mesh from collapsing. The hash map of
+//! cells is only looked up, never iterated, so the result is deterministic.
 use super::local_units::LocalUnits;
 use crate::Vec3;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub(super) struct WeldResult {
     pub first: Vec<u32>,
     /// Distinct vertex of each input vertex; `u32::MAX` if no triangle uses it.
     pub of_vertex: Vec<u32>,
-    /// Triangles with three distinct vertices, each once whatever its direction.
+    /// Triangles with three distinct vertices; of those over the same vertices, in either orientation, only the first.
     pub triangles: Vec<[u32; 3]>,
     /// Input index of each triangle.
     pub source: Vec<u32>,

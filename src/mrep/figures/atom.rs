@@ -334,7 +334,7 @@ pub(in crate::mrep) mod tests {
 
     /// The difference between an atom and its moved copy is the step that was taken.
     #[test]
-    fn difference_inverts_moved() {
+    fn difference_inverts_apply_step() {
         let mut random = crate::surface::shapes::Random(2);
         for role in ROLES {
             let atom = atom(role);

@@ -38,7 +38,7 @@ impl FigureOverlap {
     }
 }
 
-/// Signed distances from figures, exact up to `near` of them.
+/// Signed distances from figures, exact within `near` of them.
 struct FigureDistances<'a> {
     surfaces: &'a [Surface],
     grids: Vec<DistanceGrid>,

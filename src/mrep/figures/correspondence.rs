@@ -17,8 +17,9 @@ pub struct Correspondence {
     to: Coordinates,
     /// u of the ends and the joints in both figures; for slabs of the ends.
     stations: [Vec<f64>; 2],
+    /// Angle added to φ, radians.
     roll: f64,
-    /// Reversal of φ on the other figure.
+    /// Whether φ runs the other way on the other figure.
     mirrored: bool,
 }
 
@@ -224,7 +225,7 @@ mod tests {
         }
     }
 
-    /// A limb of two bones that begins so, and bends by so much at its middle.
+    /// Builds a limb of two bones that runs along `begins` and bends towards `bends` by `angle` at its middle.
     fn bent_limb(begins: &Vec3, bends: &Vec3, angle: f64) -> Figure {
         let (sin, cos) = angle.sin_cos();
         let hubs: Vec<Vec3> = (0..7)
@@ -290,7 +291,7 @@ mod tests {
         assert!(Correspondence::new(&a, &helix(5, 5), false).is_ok());
     }
 
-    /// A tube in the mirror x = 0.
+    /// Reflects a tube at x = 0.
     fn mirror_figure(figure: &Figure) -> Figure {
         let seen = Mat3::from_diagonal(&Vec3::new(-1.0, 1.0, 1.0));
         let atom = |a: &Atom| {

@@ -15,7 +15,7 @@ pub(super) struct Fan {
 }
 
 /// Lower bound of the distance to the intersection of a fan's tangents, in chords. Without it, spokes of very unlike lengths let the tangents meet
-/// behind. Half and twice of it miss limbs of five known characters by as much.
+/// behind. With half and twice of it limbs of five known characters are missed by as much.
 const MIN_CORNER_DISTANCE: f64 = 0.2;
 /// Lower bound of the square of a fan's weight; a circle's is above it up to an angle of 163°. Half and twice of it leave fits to limbs of five
 /// known characters the same.

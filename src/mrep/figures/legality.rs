@@ -81,7 +81,7 @@ impl Figure {
         })
     }
 
-    /// Returns the distance of the volume from a fold, relative, at most 1. Above zero the coordinates of all points are locally
+    /// Returns the relative distance of the volume from a fold, at most 1. Above zero the coordinates of all points are locally
     /// unique; at zero or below the volume folds. It is sampled at sixteen places of each interval between atoms and at five
     /// depths.
     pub fn legality(&self) -> f64 {
@@ -99,7 +99,7 @@ impl Figure {
 }
 
 impl LegalityMinimum {
-    /// Describes in a sentence the place of the fold and its remedy.
+    /// Returns a sentence that names the place of the fold and a remedy.
     pub fn describe_fold(&self, figure: &Figure) -> String {
         let [u, v, around, depth] = self.at;
         let atom = figure.nearest_atom(u, v);

@@ -28,7 +28,7 @@
 //! ```
 //!
 //! Lengths are metres, unless read with another scale; angles are radians. Unknown keys are refused. Files whose
-//! names end in `.srep.json` hold s-reps: `srep.rs`.
+//! names end in `.srep.json` hold s-reps: [`super::srep`].
 
 use crate::disk;
 use crate::mrep::error::MRepError;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files of models.
+//! Files of models: TOML of our own, and the s-reps of SlicerSALT.
 
 pub(super) mod file;
 pub(super) mod srep;

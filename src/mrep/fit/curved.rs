@@ -10,7 +10,7 @@ use crate::mrep::figures::boundary::BoundaryShape;
 use crate::surface::{closest_leaf, closest_leaf_towards};
 use parry3d_f64::partitioning::Bvh;
 
-/// A point of a triangle that approximates a curved piece.
+/// A triangle that approximates a curved piece, and a point of it.
 pub(super) struct CurvedPiece {
     corners: [Vec3; 3],
     normals: [Vec3; 3],

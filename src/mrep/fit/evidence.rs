@@ -9,7 +9,7 @@ use faer::Mat;
 pub(super) struct Evidence {
     /// Energy at the deviation for which steps are made.
     pub energy: f64,
-    /// Energy at the reported deviation; it has to fall, too.
+    /// Energy at the reported deviation; every accepted step lowers it, too.
     pub reported: f64,
     /// Derivatives of `energy` by boundary vertices.
     pub gradient: Vec<Vec3>,

@@ -13,8 +13,8 @@ use faer::Mat;
 /// Relative volume element above which there is no penalty. With half of it a leg keeps a legality of 0.12 instead of 0.21, with twice 0.39, and is
 /// missed by no more.
 const PENALTY_THRESHOLD: f64 = 0.25;
-/// Standard deviation of the shortfall below [`PENALTY_THRESHOLD`], over [`PENALTY_THRESHOLD`]. With half of it a horse's leg is missed by 0.12 % of the size instead of 0.13,
-/// with twice by 0.22.
+/// Standard deviation of the shortfall below [`PENALTY_THRESHOLD`], relative to it. With half of it a horse's leg is missed by 0.12 % of the size
+/// instead of 0.13, with twice by 0.22.
 const SHORTFALL_DEVIATION: f64 = 0.15;
 /// Effective number of observations per atom, over all its vertices. With half of them a horse's leg is missed by 0.16 % of the size instead of 0.13,
 /// with twice by 0.09.
@@ -37,8 +37,8 @@ struct VolumeElement {
 }
 
 impl VolumeElement {
-    /// Returns the two columns of reference, and whether they are the hub's: those with the larger product of lengths. Where the hub does not move,
-    /// its second column is that of the spokes.
+    /// Returns the two reference columns, and whether they are the hub's. They are the vertex's or the hub's, whichever have the larger product of
+    /// lengths. Where the hub does not move by t, the vertex's second column stands in for it.
     fn reference_columns(&self) -> ([Vec3; 2], bool) {
         let [a, b, _] = self.columns;
         let [c, d] = self.hub;
@@ -62,7 +62,7 @@ impl VolumeElement {
     }
 }
 
-/// Tangents at the vertices, the hubs' part of them, and spokes.
+/// For all vertices: the tangents, the hubs' contribution to them, and the spokes.
 struct VolumeElements {
     tangents: [Vec<Vec3>; 2],
     hub_tangents: [Vec<Vec3>; 2],

@@ -34,7 +34,7 @@ pub(super) struct Posterior<'a> {
 pub(super) struct PosteriorState {
     pub figure: Figure,
     pub evidence: Evidence,
-    /// Energy of prior, medial term, ties and folds.
+    /// Energy of prior, medial term, ties and fold penalty: all but the likelihood.
     expected: f64,
 }
 

@@ -110,9 +110,9 @@ impl FitReport {
 impl FigureFit {
     /// Returns a sentence about the model `name` if the target is not a body of its figure's kind.
     pub fn notes(&self, name: &str) -> Vec<String> {
-        /// Largest mean distance of the target without a note, in mean radii: the share that `tolerance` takes for uncertain.
+        /// Largest mean distance of the target without a note, in mean radii.
         const MAX_DISTANCE_WITHOUT_NOTE: f64 = 0.1;
-        /// Largest mean distance without a note for a part of a body, beside which lies skin that belongs to it in part.
+        /// The same for a part of a body, whose neighbouring skin belongs to it only in part.
         const MAX_PART_DISTANCE_WITHOUT_NOTE: f64 = 0.25;
         let coarse = ["similarity", "object", "sections"];
         let last = self.stages.last();

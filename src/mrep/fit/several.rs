@@ -5,7 +5,7 @@
 //! other while the others stay. A vertex of the surface counts for the figure whose boundary is nearest, updated at every scale, unless
 //! the caller assigns it.
 //!
-//! Source: [oguz2005, slide 14]. The turns of the figures and the assignment of vertices are ours.
+//! Source: [oguz2005, slide 14]. Improving the figures in turn and the assignment of vertices are ours.
 
 use super::sections::FigureSections;
 use super::stages::{FitProcess, IMPROVEMENT_FACTOR, MAX_COARSE_STEPS, MAX_FINE_STEPS};
@@ -60,7 +60,7 @@ struct ModelFit<'a> {
     names: Vec<&'a str>,
     templates: Vec<&'a Figure>,
     stages: Vec<FitProcess<'a>>,
-    /// Pairs of figures that meet in the template, and their hubs there.
+    /// Pairs of figures that meet in the template, and the index of each one's hub there.
     meetings: Vec<([usize; 2], [usize; 2])>,
     surface: &'a Surface,
     weights: Option<&'a [Vec<f64>]>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Isosurface of a volume around a figure, at the mean of both levels.
+//! Isosurface of a volume around a figure, at the mean of the values inside and outside of the body.
 
 use super::volume::Levels;
 use crate::Vec3;
@@ -98,9 +98,9 @@ mod tests {
         balls().body_surface(&corners, levels)
     }
 
-    /// The surface shown is the largest body near the figure.
+    /// The isosurface is that of the largest body near the figure.
     #[test]
-    fn shown_is_largest_nearby_body() {
+    fn body_surface_is_largest_nearby() {
         let ball = ball_surface(6.0, 35.0).unwrap();
         let report = ball.report();
         assert!(report.closed && report.components == 1);
@@ -113,8 +113,8 @@ mod tests {
 
     /// The surface is closed where the region that is read ends, and absent where there is no body.
     #[test]
-    fn shown_closed_at_volume_edge() {
-        // Half of the ball is beyond what is looked at.
+    fn body_surface_closed_at_region_edge() {
+        // Half of the ball lies beyond the sampled region.
         let half = ball_surface(18.0, 19.0).unwrap();
         assert!(half.report().closed);
         assert!(half.bounds().0.x > 14.0);

@@ -116,7 +116,7 @@ fn reported_energy(states: &[PosteriorState]) -> f64 {
     states.iter().map(PosteriorState::reported_energy).sum()
 }
 
-/// Search for the place of all figures.
+/// Search for the similarity of all figures as one.
 struct SimilaritySearch<'a> {
     posteriors: &'a [Posterior<'a>],
     /// Sums of the reported energies after accepted steps.

@@ -205,7 +205,7 @@ impl<'a> FitProcess<'a> {
     }
 
     /// Fits the atoms to the isosurface of a sharper picture, and keeps the result if it is more probable in a soft picture than the current figure.
-    /// Profiles alone do not see far.
+    /// Profiles alone find only boundaries within their length.
     pub fn start_from_isosurface(
         &mut self,
         sharper: &BlurredVolume,

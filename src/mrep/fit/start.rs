@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Starts of a fit: the template as it lies, or moved by the target's moments.
+//! Starts of a fit: the template as it lies, or moved so that its moments match the target's.
 
 use crate::geometry::moments::BodyMoments;
 use crate::mrep::figures::figure::Figure;

@@ -8,7 +8,7 @@ use crate::progress::Silent;
 use crate::surface::shapes::{self, Random, TestMesh};
 use std::f64::consts::TAU;
 
-/// A superquadric, twisted and bent.
+/// Builds a superquadric, twisted and bent.
 fn superquadric(n: u32) -> TestMesh {
     shapes::sphere(1.0, n).map_vertices(|p| {
         let p = p.map(|x: f64| x.signum() * x.abs().powf(0.8));
@@ -39,7 +39,7 @@ fn turn() -> Mat3 {
     *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix()
 }
 
-/// Largest difference between atoms, in sizes.
+/// Returns the largest difference between atoms of two figures, in sizes.
 fn difference(a: &Figure, b: &Figure) -> f64 {
     let size = a.size();
     let of = |(a, b): (&crate::mrep::Atom, &crate::mrep::Atom)| {
@@ -216,7 +216,7 @@ fn fit_refuses_bad_input_and_stops() {
     assert!(matches!(stopped, Err(MRepError::Cancelled(_))));
 }
 
-/// A picture of a body: `inside` in it, `outside` around, partial volumes, noise of a deviation in shares of the step.
+/// Renders a body as a volume: `inside` in it, `outside` around it, partial volumes at its surface, and noise whose deviation is a share of the step.
 fn picture(
     body: &Surface,
     voxel: Vec3,
@@ -257,7 +257,7 @@ fn picture(
     Volume::new(values, shape, voxel, origin).unwrap()
 }
 
-/// Twice the shared volume over the sum of both bodies.
+/// Returns Dice's coefficient: twice the shared volume over the sum of both.
 fn dice(fit: &FigureFit, truth: &Surface) -> f64 {
     let body = Surface::new(fit.positions.clone(), fit.boundary.triangles.clone()).unwrap();
     let (lo, hi) = truth.bounds();
@@ -362,7 +362,7 @@ fn trained_prior_predicts_unseen() {
     };
     let figures: Vec<Figure> = [-0.7, -0.4, 0.0, 0.3, 0.6].map(member).to_vec();
     let family = Arc::new(Statistics::new(&figures).unwrap());
-    // Of another member the half with the higher u is not seen.
+    // Of another member the half with the higher u has no weight.
     let truth = member(-0.55);
     let boundary = Boundary::new(&truth, 3).unwrap();
     let positions = boundary.positions(&truth);

@@ -84,8 +84,8 @@ impl AtomUnknowns {
 
     /// Shortens a step to where the derivatives are still meaningful.
     pub fn limit_step(&self, step: &mut [f64]) {
-        /// Longest displacement in r, rotation in radians, change of a logarithm or an angle. With half of it a horse's leg is missed by 0.17 % of the
-        /// size instead of 0.13, with twice a bull's by 0.32 instead of 0.31.
+        /// Longest displacement in r, rotation in radians, change of a logarithm or an angle. With half of it a horse's leg is missed by 0.17 % of
+        /// the size instead of 0.13, with twice a bull's by 0.32 instead of 0.31.
         const MAX_STEP_LENGTH: f64 = 0.4;
         let mut far = 0.0_f64;
         for w in self.first.windows(2) {

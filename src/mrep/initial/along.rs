@@ -19,10 +19,10 @@ const MIN_TRUST: f64 = 0.3;
 const RELATIVE_LENGTH_RANGE: [f64; 2] = [0.5, 1.6];
 /// Widths over which corners of the line may be rounded, in radii, in order of trial.
 const ROUNDING_WIDTHS: [f64; 6] = [0.8, 1.2, 0.5, 0.3, 0.15, 0.02];
-/// Share of the radii left that counts as all.
+/// Share of the radii that counts as not shrunk.
 const FULL_RADIUS_SHARE: f64 = 0.999;
-/// Largest length of a hit, in medians; farther hits belong to something else. With half of it a tube misses a horse's leg by 0.16 % of the size
-/// instead of 0.13, with twice by 0.19.
+/// Largest length of a hit, in medians of its atom; farther hits belong to another part. With half of it a tube misses a horse's leg by 0.16 %
+/// of the size instead of 0.13, with twice by 0.19.
 const MAX_HIT_LENGTH: f64 = 2.5;
 /// Legality at which a tube stops shrinking; below half of it the tube is refused. A fit needs more room than
 /// [`MIN_LEGALITY`](crate::mrep::figures::legality::MIN_LEGALITY) to begin. With half of it tubes miss limbs of five known characters by as much;
@@ -56,7 +56,7 @@ pub(in crate::mrep) struct HubLine {
     pub spokes: usize,
 }
 
-/// A tube, and how much it shrank to become legal.
+/// A tube, with the amount by which it shrank to become legal.
 pub(in crate::mrep) struct ShrunkTube {
     pub figure: Figure,
     /// Sum of the radii over that before shrinking.
@@ -292,8 +292,8 @@ fn shrink_until_legal(mut figure: Figure) -> Figure {
     /// Largest number of rounds. Each takes 4 % of an atom's radius, so that of a tube of nine atoms every one could lose three fifths. A tube that
     /// still folds is refused.
     const MAX_SHRINK_ROUNDS: usize = 200;
-    /// Largest number of evenings. They help where lengths change so suddenly along the tube that splines through them fall below zero. More often the
-    /// line itself turns back, and nothing helps. Half and twice of them leave fits to limbs of five known characters the same.
+    /// Largest number of times that spokes are evened out. This helps where lengths change so suddenly along the tube that splines through them
+    /// fall below zero. More often the line itself turns back, and nothing helps. Half and twice of them leave fits to limbs of five known characters the same.
     const MAX_EVENING_ROUNDS: usize = 30;
     let mut evened = 0;
     for _ in 0..MAX_SHRINK_ROUNDS {
@@ -338,7 +338,7 @@ mod tests {
 
     /// Where an open skin ends, lengths far below the ring's radius are outliers, and the row takes its neighbour's.
     #[test]
-    fn filled_drops_lengths_below_ring_radius() {
+    fn fill_gaps_drops_lengths_below_ring_radius() {
         let rim = [Some(0.03), Some(0.05), None, None, Some(0.04), None];
         let full = |x: f64| vec![Some(x); 6];
         let rows = || vec![full(1.0), full(0.9), rim.to_vec(), rim.to_vec()];

@@ -235,7 +235,7 @@ mod tests {
     /// A bent plate is flat after it is straightened, wherever it lies.
     #[test]
     fn straightened_plate_is_flat() {
-        // A cubic is no circle: what is left of the bend makes the plate thicker.
+        // A cubic is not a circle: the remaining bend makes the plate thicker.
         for (angle, most) in [(0.02, 0.05), (0.5, 0.05), (1.0, 0.2), (1.4, 0.5)] {
             let plain = plate(angle, &Mat3::identity(), 1.0, Vec3::zeros());
             let bend = SheetBend::from_points(&plain).unwrap();
@@ -272,7 +272,7 @@ mod tests {
 
     /// `position_at_length` inverts `arc_length` along the sheet.
     #[test]
-    fn bend_foot_inverts_length() {
+    fn position_at_length_inverts_arc_length() {
         let bend = SheetBend::from_points(&plate(1.4, &rotation(), 1.0, Vec3::zeros())).unwrap();
         for p in random_points(50, 1.0, 2) {
             let (x, y) = (1.5 * p.x, 0.3 * p.y);

@@ -19,7 +19,7 @@ pub(in crate::mrep) struct BoneSpan {
 }
 
 impl BoneSpan {
-    /// Returns those of some hubs that lie on it, head first. `None`: fewer than two.
+    /// Returns the hubs of `among` that lie on the bone, head first. `None`: fewer than two.
     pub fn hubs_on_bone(
         &self,
         figure: &Figure,
@@ -33,7 +33,7 @@ impl BoneSpan {
     }
 }
 
-/// Returns the bones along a figure.
+/// Returns the bones along a figure, in order, one from each joint to the next.
 ///
 /// # Errors
 /// The reason why the figure does not lie on bones.
@@ -53,7 +53,7 @@ pub(in crate::mrep) fn bone_spans(
         let begins = |b: &usize| (skeleton.heads()[*b] - head).norm() <= near;
         let is_on = |b: &usize| begins(b) && (skeleton.tails()[*b] - tail).norm() <= near;
         let is_last = i + 2 == figure.joints().len();
-        let before = out.last().map(|run| run.bone);
+        let before = out.last().map(|span| span.bone);
         let goes_on = |b: &usize| {
             is_last && before.is_some() && skeleton.parents()[*b] == before && begins(b)
         };

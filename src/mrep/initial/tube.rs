@@ -204,7 +204,7 @@ fn centre_line(mesh: &GeodesicMesh, count: usize) -> Result<CentreLine, MRepErro
     }
     let mut centres: Vec<Vec3> = line.iter().map(|r| r.centre).collect();
     smooth(&mut centres, 4);
-    // Extended straight along the middle to both ends: the farthest vertices may lie on rims.
+    // Extends the line straight to both ends, since the farthest vertices may lie on rims.
     let n = centres.len();
     let reach = [(first, 0, 2), (last, n - 1, n - 3)].map(|(end, i, inner)| {
         let way = (centres[i] - centres[inner])

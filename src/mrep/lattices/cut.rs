@@ -112,10 +112,10 @@ pub(in crate::mrep) struct CutSurfaces {
     pub in_rest: Vec<u32>,
 }
 
-/// A cut point on an edge: the vertex, the disc, and the point on its plane.
+/// A cut point on an edge: its vertex in the rest, the disc's index, and the point on the disc's plane.
 type CutPoint = (u32, usize, Vec3);
 
-/// Pieces in the making.
+/// State of a cut: the pieces so far.
 struct SurfaceCutter<'a> {
     x: &'a [Vec3],
     discs: &'a [Vec<Disc>],
@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    /// Skin that no disc parts is refused with an explanation.
+    /// Skin that no disc separates is refused with an explanation.
     #[test]
     fn cut_refuses_unparted_skin() {
         let shape = sphere(1.0, 12);

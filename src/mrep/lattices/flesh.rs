@@ -17,8 +17,8 @@ use rayon::prelude::*;
 
 /// Largest number of layers: at sixteen a cell is a sixteenth of a radius thick, far below what the cells along and around resolve.
 const MAX_LAYERS: usize = 16;
-/// Initial distance of the outer corners, over that of the boundary. It exceeds half of [`SKIN_MARGIN`], which suffices: corners need not move where the
-/// skin is the boundary.
+/// Initial distance of the outer corners, over that of the boundary. Its excess over 1 is more than half of [`SKIN_MARGIN`], so corners need not
+/// move where the skin is the boundary.
 const INITIAL_REACH: f64 = 1.02;
 /// Largest distance between points to be covered, over the surface's size. Two centimetres of a person, far less than a cell.
 const SAMPLE_SPACING: f64 = 0.01;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Gradients and Hessians against differences, on made and real meshes.
+//! Gradients and Hessians against finite differences, on synthetic and real meshes.
 
 use super::shapes::{IndexedMesh, fins, mesh_folder, perturb, read_obj, sheet, torus};
 use crate::Vec3;
@@ -31,7 +31,7 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.dot(b)).sum()
 }
 
-/// Differences along random directions at a shaken shape; `size` is the length that counts as small.
+/// Compares derivatives with finite differences along random directions at a perturbed shape; `size` is the length scale of the mesh.
 fn check(shell: &Shell, size: f64, seed: u64) {
     let x = perturb(shell.rest(), 0.1 * size, seed);
     let zero = vec![Vec3::zeros(); x.len()];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must not change the energy: moving and turning, other numbers for vertices and triangles, threads, another rest.
+//! Invariance of the energy under rigid motions, renumbering, the number of threads and a change of rest shape.
 
 use super::shapes::{IndexedMesh, fins, noise, perturb, sheet, torus};
 use crate::Vec3;
@@ -18,7 +18,7 @@ fn gradient(shell: &Shell, x: &[Vec3]) -> Vec<Vec3> {
     g
 }
 
-/// Numbers 0 to n − 1 in an order that looks like chance.
+/// Returns the numbers 0 to n − 1 in a pseudorandom order.
 fn shuffle_indices(n: usize, seed: u64) -> Vec<usize> {
     let mut next = noise(seed);
     let mut keyed: Vec<(f64, usize)> = (0..n).map(|i| (next(), i)).collect();
@@ -42,7 +42,7 @@ fn energy_is_rigid_invariant() {
         let (g, turned) = (gradient(&shell, &x), gradient(&shell, &moved));
         let off: Vec<Vec3> = g.iter().zip(&turned).map(|(g, t)| turn * g - t).collect();
         assert!(norm(&off) < 1e-11 * norm(&g));
-        // Nothing pushes or turns the whole.
+        // The net force and the net torque vanish.
         let force: Vec3 = g.iter().sum();
         let torque: Vec3 = x.iter().zip(&g).map(|(x, g)| x.cross(g)).sum();
         assert!(force.norm() < 1e-11 * norm(&g) && torque.norm() < 1e-11 * norm(&g));
@@ -77,7 +77,7 @@ fn energy_independent_of_numbering() {
         }
         let renumber = |x: &[Vec3]| -> Vec<Vec3> { order.iter().map(|&old| x[old]).collect() };
         let other = shell((renumber(&vertices), others));
-        // So far that hinges fold over and turn by more than π.
+        // Up to moves so large that hinges fold over and turn by more than π.
         for by in [0.01, 0.1, 0.6] {
             let x = perturb(&vertices, by, 8);
             let (a, b) = (one.energy(&x), other.energy(&renumber(&x)));
@@ -118,7 +118,7 @@ fn results_same_across_threads() {
 
 /// A shell with a changed rest shape shares the sparsity pattern and keeps its masses.
 #[test]
-fn resting_at_shares_pattern() {
+fn with_rest_positions_shares_pattern() {
     let shell = shell(torus(14, 9));
     let x = perturb(shell.rest(), 0.1, 2);
     let other = shell.with_rest_positions(&x).unwrap();
@@ -128,7 +128,7 @@ fn resting_at_shares_pattern() {
     assert!(other.energy(shell.rest()) > 0.0);
     let (a, b) = (shell.hessian(&x), other.hessian(&x));
     assert_eq!((a.indptr(), a.indices()), (b.indptr(), b.indices()));
-    // As if it had been made there, with the same unit.
+    // Same as a shell built at that shape with the same unit.
     let material = ShellMaterial {
         unit: Some(shell.unit()),
         ..ShellMaterial::default()

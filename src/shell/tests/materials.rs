@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Materials: numbers, maps on the vertices, and what is refused.
+//! Materials: numbers, maps on the vertices, and values that are refused.
 
 use super::shapes::{perturb, sheet};
 use crate::Vec3;
@@ -20,7 +20,7 @@ fn uniform_material(k: f64) -> ShellMaterial {
     }
 }
 
-/// The same with maps, each number times that of a vertex.
+/// Replaces each number by a map: the number times `factor` of each vertex.
 fn paint_material(
     of: &ShellMaterial,
     factor: impl Fn(usize) -> f64,
@@ -70,7 +70,7 @@ fn material_scales_energy_and_mass() {
             near(*a, 2.0 * b);
         }
     }
-    // 0.8 of area.
+    // Density 1.5 times an area of 0.8.
     near(one.masses().iter().sum(), 1.5 * 0.8);
 }
 
@@ -86,7 +86,7 @@ fn stiffness_map_is_local() {
     );
     let stiff = build_shell(&stiff).unwrap();
     let only = |on_left: bool| -> f64 {
-        // A corner is lifted: all that has energy is in one half.
+        // A corner is lifted: all energy is in one half.
         let mut x = soft.rest().to_vec();
         let corner = if on_left { 0 } else { soft.node_count() - 1 };
         x[corner] += Vec3::new(0.02, 0.01, 0.05);
@@ -168,7 +168,7 @@ fn material_refuses_bad_values() {
     }
     assert!(bad(|m| m.density = 0.0.into()).contains("above zero"));
     assert!(bad(|m| m.density = vec![0.0; 63].into()).contains("above zero"));
-    // A map that is zero somewhere is one.
+    // A map that is zero at some vertices is valid.
     let mut map = vec![1.0; 63];
     map[..30].fill(0.0);
     let material = ShellMaterial {

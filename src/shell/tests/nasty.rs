@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Meshes that are hardly any: finite numbers, or one clear sentence.
+//! Degenerate meshes: finite numbers, or an error with one clear sentence.
 
 use super::shapes::{mesh_folder, perturb, read_obj, sheet};
 use crate::Vec3;
@@ -10,7 +10,7 @@ fn shell(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Shell, ShellEr
     Shell::new(vertices, triangles, &ShellMaterial::default())
 }
 
-/// Whether all numbers are, where vertices are in several bad places.
+/// Checks that all results are finite for several degenerate positions of the vertices.
 fn check(shell: &Shell, name: &str) {
     let size = shell.rest.length;
     let rest = shell.rest();
@@ -93,8 +93,8 @@ fn nasty_files_give_numbers_or_errors() {
 /// Slivers, triangles without size and loose vertices are reported and do no harm.
 #[test]
 fn degenerate_parts_are_reported() {
-    // A sheet, an edge of no length, a triangle of no height, one of no size, one that names a vertex twice, one twice, one more
-    // at an inner edge, a vertex of nothing.
+    // A sheet, with an edge of no length, a triangle of no height, one of no size, one that names a vertex twice, a duplicate triangle,
+    // a third triangle at an inner edge, and an unused vertex.
     let (mut vertices, mut triangles) = sheet([3, 3], [1.0, 1.0]);
     let n = vertices.len() as u32;
     let end = vertices[15];
@@ -182,8 +182,8 @@ fn shell_refuses_bad_meshes() {
     );
 }
 
-/// A sheet whose triangles occur twice is twice as heavy, has four hinges for each one before, and none between its
-/// copies.
+/// A sheet whose triangles occur twice is twice as heavy. It has four times as many hinges, and no hinge joins the two copies of a
+/// triangle.
 #[test]
 fn doubled_sheet_masses_and_hinges() {
     let (vertices, mut triangles) = sheet([4, 3], [1.0, 1.0]);
@@ -192,7 +192,7 @@ fn doubled_sheet_masses_and_hinges() {
     let two = shell(vertices, triangles).unwrap();
     check(&two, "doubled");
     assert_eq!(two.mesh.edges.len(), one.mesh.edges.len());
-    // Either of two on one side with either on the other.
+    // Each of the two triangles on one side forms a hinge with each of the two on the other.
     assert_eq!(two.mesh.hinges.len(), 4 * one.mesh.hinges.len());
     for (a, b) in two.masses().iter().zip(one.masses()) {
         assert!((a / b - 2.0).abs() < 1e-12);

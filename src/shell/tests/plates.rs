@@ -22,7 +22,7 @@ fn bending_material(stretching: f64) -> ShellMaterial {
     }
 }
 
-/// A triangle of side one in `n²` triangles; which vertices lie on its border.
+/// Returns an equilateral triangle of side one, cut into `n²` triangles, and for each vertex whether it lies on the border.
 fn equilateral_mesh(n: usize) -> (IndexedMesh, Vec<bool>) {
     let at = |i: usize, j: usize| (i * (2 * n + 3 - i) / 2 + j) as u32;
     let (mut vertices, mut border, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
@@ -42,8 +42,8 @@ fn equilateral_mesh(n: usize) -> (IndexedMesh, Vec<bool>) {
     ((vertices, triangles), border)
 }
 
-/// Bending energy per area of a sheet of triangles lifted to `½ κ(x, x)`, hinges weighed by their own area: what borders lack
-/// does not count.
+/// Returns the bending energy per area of a sheet lifted to `½ κ(x, x)`. The area is that of the hinges, so that missing hinges at the
+/// border do not count.
 fn bending_energy_density((vertices, triangles): IndexedMesh, [xx, yy, xy]: [f64; 3]) -> f64 {
     const LIFT_SCALE: f64 = 1e-4;
     let shell = Shell::new(vertices, triangles, &bending_material(0.0)).unwrap();
@@ -53,7 +53,7 @@ fn bending_energy_density((vertices, triangles): IndexedMesh, [xx, yy, xy]: [f64
         .iter()
         .map(|x| Vec3::new(x.x, x.y, LIFT_SCALE * lift(x)))
         .collect();
-    // A third of both wings each.
+    // A hinge has a third of the area of both its wings.
     let area: f64 = shell
         .mesh
         .wings
@@ -78,7 +78,7 @@ fn equilateral_mesh_matches_plate() {
         ([1.0, -1.0, 0.0], 8.0),
         ([0.0, 0.0, 1.0], 8.0),
     ] {
-        // Of all three directions of edges there are as many, the border's missing ones too.
+        // All three edge directions are equally frequent, and equally many are missing at the border.
         let found = bending_energy_density(equilateral_mesh(24).0, kappa);
         assert!(
             (found / wanted - 1.0).abs() < 1e-5,
@@ -97,7 +97,7 @@ fn split_squares_resist_twist() {
     ] {
         let n = 40;
         let found = bending_energy_density(sheet([n, n], [1.0, 1.0]), kappa);
-        // Along the border edges are missing but not diagonals: a share of about 1/n.
+        // At the border hinges of straight edges are missing, but not of diagonals: a share of about 1/n.
         assert!(
             (found / wanted - 1.0).abs() < 2.0 / n as f64,
             "{kappa:?}: {found}, not {wanted}"
@@ -124,13 +124,13 @@ fn cylinder_energy_converges() {
         let area: f64 = shell.rest.faces.iter().map(|f| f.rest).sum();
         (shell.energy(&x) / area / (3.0 * c * c) - 1.0).abs() * n as f64
     };
-    // The error falls with the size of the triangles: what is missing is a strip along the border.
+    // The error is first order in the size of the triangles: a strip along the border has no hinges.
     for axis in [0.0, 0.3, 1.1] {
         let errors = [8, 16, 32, 64].map(|n| error(n, equilateral_mesh(n).0, axis));
         assert!(errors.iter().all(|e| *e < 3.0), "{errors:?}");
         assert!(errors[3] > 0.05, "the border is there: {errors:?}");
     }
-    // Without a border across the bend, the rest falls with the square.
+    // Without a border across the bend, the error is of second order.
     for n in [8, 16, 32, 64] {
         let mesh = sheet([n, 4], [1.0, 0.5]);
         let missing = 1.0 / n as f64;
@@ -142,11 +142,11 @@ fn cylinder_energy_converges() {
     }
 }
 
-/// λ of the lowest modes, over those of a plate of side one that is supported at its border: `D/ρ · μ²` with the membrane's
-/// `μ = 16π²/9 (m² + mn + n²)`, m, n from 1. Lamé found them, and for plates with straight borders the square holds.
+/// Returns λ of the lowest modes over those of a simply supported plate of side one: `D/ρ · μ²`, where μ are Lamé's eigenvalues of the
+/// membrane, `16π²/9 (m² + mn + n²)` with m, n from 1. For plates with straight borders the square is exact.
 fn supported_frequencies(n: usize) -> Vec<f64> {
     let ((vertices, triangles), border) = equilateral_mesh(n);
-    // So stiff in its plane that all low modes are bending.
+    // In its plane the sheet is so stiff that all low modes are bending modes.
     let shell = Shell::new(vertices, triangles, &bending_material(1e3)).unwrap();
     let inner: Vec<u32> = (0..border.len() as u32)
         .filter(|&v| !border[v as usize])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shapes whose energy is lowered; the shell as an energy term.
+//! Relaxation of shapes, and the shell as an energy term.
 
 use super::shapes::{fins, mesh_folder, perturb, read_obj, sheet, torus};
 use crate::Vec3;
@@ -9,7 +9,7 @@ use crate::solve::Configuration;
 use crate::solve::nodal::norm;
 
 fn shell((vertices, triangles): (Vec<Vec3>, Vec<[u32; 3]>)) -> Shell {
-    // The weights below are meant beside the printed energy.
+    // The weights below are chosen for a unit of 1.
     let material = ShellMaterial {
         unit: Some(1.0),
         ..ShellMaterial::default()
@@ -17,7 +17,7 @@ fn shell((vertices, triangles): (Vec<Vec3>, Vec<[u32; 3]>)) -> Shell {
     Shell::new(vertices, triangles, &material).unwrap()
 }
 
-/// The gradient of what is minimised, as a share of what balances in it.
+/// Returns the norm of the total gradient, as a share of the forces that balance in it.
 fn residual_ratio(shell: &Shell, x: &[Vec3], y: &[Vec3], weight: f64) -> f64 {
     let mut g = vec![Vec3::zeros(); x.len()];
     shell.gradient(y, &mut g);
@@ -75,7 +75,7 @@ fn relax_weight_limits_motion() {
         assert!(pair[0].after < pair[1].after);
         assert!(moved(&pair[0].positions) > moved(&pair[1].positions));
     }
-    // Towards rest, and towards where it was.
+    // A small weight lets the shape relax to rest; a large one holds it where it was.
     assert!(all[0].after < 1e-3 * all[0].before && all[4].after > 0.5 * all[4].before);
 }
 
@@ -149,7 +149,7 @@ fn relax_lowers_noisy_meshes() {
         ("spot_low_resolution", 0.3, 1e-3),
     ] {
         let shell = shell(read_obj(&folder.join(format!("{name}.obj"))));
-        // The noise of every vertex by itself has some λ = 1/length⁴ or above.
+        // Independent noise of single vertices has a λ of about 1/length⁴ or above.
         let weight = 1e-2 / shell.rest.length.powi(4);
         let x = perturb(shell.rest(), noise * shell.rest.length, 3);
         let relaxed = shell.relax(&x, weight, None, &Silent).unwrap();

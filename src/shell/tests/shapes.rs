@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Meshes for tests: made from numbers, and read from `THEW_DATA`.
+//! Meshes for tests: synthetic ones, and files from `THEW_DATA`.
 
 use crate::Vec3;
 use std::path::{Path, PathBuf};
 
 pub type IndexedMesh = (Vec<Vec3>, Vec<[u32; 3]>);
 
-/// A rectangle of `n` by `m` squares over lengths, each cut in two; every other cut runs the other way ("union jack").
+/// Builds a rectangle of sides `a` and `b` from `n` by `m` squares, each cut in two; every other cut runs the other way ("union jack").
 pub fn sheet([n, m]: [usize; 2], [a, b]: [f64; 2]) -> IndexedMesh {
     let at = |i: usize, j: usize| (i * (m + 1) + j) as u32;
     let mut vertices = Vec::new();
@@ -33,7 +33,7 @@ pub fn sheet([n, m]: [usize; 2], [a, b]: [f64; 2]) -> IndexedMesh {
     (vertices, triangles)
 }
 
-/// A ring around a ring.
+/// Builds a torus of `n` by `m` squares, each cut in two.
 pub fn torus(n: usize, m: usize) -> IndexedMesh {
     let at = |i: usize, j: usize| ((i % n) * m + j % m) as u32;
     let mut vertices = Vec::new();
@@ -56,7 +56,7 @@ pub fn torus(n: usize, m: usize) -> IndexedMesh {
     (vertices, triangles)
 }
 
-/// Three sheets at one line, their triangles oriented by chance.
+/// Builds three sheets that share one line, their triangles in mixed orientation.
 pub fn fins() -> IndexedMesh {
     let (mut vertices, mut triangles) = sheet([3, 4], [0.9, 1.2]);
     let flat = vertices.clone();
@@ -84,7 +84,7 @@ pub fn fins() -> IndexedMesh {
     (vertices, triangles)
 }
 
-/// Numbers from −1 to 1 that look like chance.
+/// Returns a generator of pseudorandom numbers from −1 to 1.
 pub fn noise(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     move || {
@@ -95,7 +95,7 @@ pub fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Moved at random, by so much at most in each direction.
+/// Moves each coordinate at random by at most `by`.
 pub fn perturb(x: &[Vec3], by: f64, seed: u64) -> Vec<Vec3> {
     let mut next = noise(seed);
     x.iter()
@@ -103,15 +103,15 @@ pub fn perturb(x: &[Vec3], by: f64, seed: u64) -> Vec<Vec3> {
         .collect()
 }
 
-/// A folder of real meshes; none where there is no data.
+/// Returns a folder of real meshes; `None` if the data are absent.
 pub fn mesh_folder(folder: &str) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let data = std::env::var_os("THEW_DATA").map_or(default, PathBuf::from);
     Some(data.join(folder)).filter(|folder| folder.is_dir())
 }
 
-/// Vertices and faces of an OBJ file, faces as fans of triangles; what cannot be read becomes an index that is out of range, or
-/// a coordinate that is no number.
+/// Reads vertices and faces of an OBJ file, faces as fans of triangles. Unreadable indices come out of range, unreadable coordinates as
+/// NaN.
 pub fn read_obj(path: &Path) -> IndexedMesh {
     let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());

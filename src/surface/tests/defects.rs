@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Defects: welding, dropping, orienting, refusing.
+//! Defects: welding, removal of degenerate triangles, orientation, refusals.
 use super::*;
 
 /// Vertices within the tolerance are welded, and others are not.

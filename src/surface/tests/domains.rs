@@ -35,13 +35,13 @@ fn inward_shells_are_cavities() {
         assert_eq!(s.report().interior_triangles, interior);
         assert_eq!(s.report().thin_triangles, 0);
     }
-    // The distance does not see a shell inside the body.
+    // A shell inside the body does not affect the distance.
     assert!(surface(&nested).signed_distance(Vec3::new(0.5, 0.0, 0.0)) < -0.45);
 }
 
 /// A filled surface has no cavities and is otherwise unchanged.
 #[test]
-fn filled_removes_cavities() {
+fn fill_cavities_removes_cavities() {
     let (outer, inner) = (sphere(1.0, 24), sphere(0.5, 16));
     let hollow = outer.clone().merge(&inner.clone().flip_triangles());
     for shape in [
@@ -54,7 +54,7 @@ fn filled_removes_cavities() {
         assert_relative_eq!(filled.volume(), outer.signed_volume(), max_relative = 5e-3);
         assert_eq!(filled.vertices(), surface(&shape).vertices());
     }
-    // One without inner walls stays as it is, open or closed.
+    // A surface without inner walls is unchanged, whether open or closed.
     let mut open = outer.clone();
     open.triangles.truncate(open.triangles.len() / 2);
     for shape in [outer.clone(), outer.merge(&inner), open] {

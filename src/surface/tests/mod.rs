@@ -17,7 +17,7 @@ fn translate(shape: TestMesh, by: Vec3) -> TestMesh {
     shape.map_vertices(|v| v + by)
 }
 
-/// Turns a share of the triangles round.
+/// Reverses the orientation of a share of the triangles, chosen at random.
 fn flip_random_triangles(mut shape: TestMesh, share: f64) -> TestMesh {
     let mut random = Random(11);
     for t in &mut shape.triangles {
@@ -158,7 +158,7 @@ fn queries_never_give_nan() {
     assert!(s.intersect_ray(Vec3::zeros(), Vec3::zeros()).is_none());
 }
 
-/// Rays and boxes take and return coordinates as given, not the internal ones.
+/// Rays and boxes take and return input coordinates, not the internal ones.
 #[test]
 fn queries_use_given_coordinates() {
     let offset = Vec3::new(1e5, -2e5, 3e5);

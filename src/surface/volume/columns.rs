@@ -3,9 +3,9 @@
 use crate::Vec3;
 use robust::{Coord, orient2d};
 
-/// Step between the columns of a pass along both axes.
+/// Step between the columns of one pass, along both axes.
 const PASS_STRIDE: u32 = 9;
-/// Number of passes that take all columns.
+/// Number of passes that together cover all columns.
 pub(super) const PASS_COUNT: u32 = PASS_STRIDE * PASS_STRIDE;
 
 /// Parallel lines through a box, along its shortest axis.
@@ -27,14 +27,14 @@ pub(super) struct Crossing {
     pub sign: i32,
 }
 
-/// Every [`PASS_STRIDE`]-th column along both axes, starting from a first one.
+/// A subset of the columns: every [`PASS_STRIDE`]-th along both axes.
 #[derive(Clone, Copy)]
 pub(super) struct ColumnPass {
     first: [u32; 2],
 }
 
 impl ColumnPass {
-    /// Returns pass `k`, in an order that spreads early ones evenly.
+    /// Returns pass `k`, in an order in which the first few passes are spread evenly.
     pub fn from_index(k: u32) -> Self {
         // Steps coprime to the stride, such that early ones differ on each axis.
         let (row, column) = (k / PASS_STRIDE, k % PASS_STRIDE);
@@ -63,8 +63,8 @@ impl ColumnGrid {
         }
     }
 
-    /// Returns the position of a column along the axis after (0) or before (1) its own. It is slightly off
-    /// the middle, so that columns avoid the edges of modelled boxes and the plane of symmetry.
+    /// Returns the position of a column along the first (`k` = 0) or second (1) axis after its own. It is slightly
+    /// off the middle, so that columns avoid the edges of modelled boxes and the plane of symmetry.
     fn column_position(&self, k: usize, i: u32) -> f64 {
         self.lo[(self.axis + 1 + k) % 3] + (i as f64 + [0.4897, 0.5123][k]) * self.spacing[k]
     }
@@ -83,7 +83,7 @@ impl ColumnGrid {
         self.spacing[0] * self.spacing[1]
     }
 
-    /// Returns the number of all columns.
+    /// Returns the number of columns in all passes.
     pub fn len(&self) -> u32 {
         self.count[0] * self.count[1]
     }
@@ -97,8 +97,8 @@ impl ColumnGrid {
             .collect()
     }
 
-    /// Calls `with` for the columns of a pass that may be within `reach` of a triangle, projected across
-    /// them.
+    /// Calls `with` for the columns of a pass that may be within `reach` of a triangle, in the projection along
+    /// the columns.
     pub fn visit_columns_near(
         &self,
         pass: ColumnPass,
@@ -139,7 +139,7 @@ impl ColumnGrid {
         [x[(self.axis + 1) % 3], x[(self.axis + 2) % 3]]
     }
 
-    /// Finds the crossings of a pass with the chosen triangles, by column and height.
+    /// Finds the crossings of a pass's columns with the chosen triangles, sorted by column and height.
     pub fn crossings(
         &self,
         pass: ColumnPass,

@@ -44,7 +44,7 @@ fn layer_interval(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f6
         .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-/// Cuts an interval of parameters down to where `a + b t ≥ 0`.
+/// Clips an interval of parameters to `a + b t ≥ 0`.
 fn clip_interval(range: Option<(f64, f64)>, a: f64, b: f64) -> Option<(f64, f64)> {
     let (from, to) = range?;
     let (from, to) = if b > 0.0 {
@@ -61,7 +61,7 @@ fn clip_interval(range: Option<(f64, f64)>, a: f64, b: f64) -> Option<(f64, f64)
 
 const FULL_LINE: Option<(f64, f64)> = Some((f64::NEG_INFINITY, f64::INFINITY));
 
-/// Returns the interval above and below the triangle itself.
+/// Returns the interval of the line directly above and below the triangle.
 fn prism_interval(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
     let n = (x[1] - x[0]).cross(&(x[2] - x[0])).try_normalize(0.0)?;
     let (height, slope) = (n.dot(&(p - x[0])), n.dot(&along));
@@ -74,7 +74,7 @@ fn prism_interval(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f6
     range.filter(|r| r.0.is_finite() && r.1.is_finite())
 }
 
-/// Returns the interval around an edge.
+/// Returns the interval of the line within `reach` of an edge.
 fn capsule_interval(a: Vec3, b: Vec3, reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
     let ball = |centre: Vec3| {
         let from = p - centre;

@@ -17,7 +17,8 @@ use crate::progress::{Cancelled, Progress, report_progress};
 use columns::{ColumnGrid, ColumnPass, Crossing, PASS_COUNT};
 use rayon::prelude::*;
 
-/// Columns across, averaged over both axes: if the crossings suffice, and if the winding number is sampled.
+/// Number of columns across the box, averaged over both axes: where crossings suffice, and where the winding number is
+/// sampled.
 const COLUMNS_ACROSS: [f64; 2] = [300.0, 180.0];
 /// Share of the volume with a winding number other than 0 or 1 that counts as rounding.
 const MAX_OVERLAP_SHARE: f64 = 1e-3;
@@ -66,8 +67,8 @@ pub(super) fn volume(
     }
 }
 
-/// Integrates two lengths over columns, as volumes. Stops before the last column once the passes' means of the
-/// first length agree and `enough` accepts the second as a share of the first.
+/// Integrates two lengths over columns and returns them as volumes. Stops before the last pass once the passes' means
+/// of the first length agree and `enough` accepts the second as a share of the first.
 fn integrate_passes(
     columns: &ColumnGrid,
     one: &dyn Fn(ColumnPass) -> (f64, f64),
@@ -100,6 +101,7 @@ fn integrate_passes(
     Ok((sums.0 * each, sums.1 * each))
 }
 
+/// Returns whether the standard error of the passes' mean is within [`PASS_TOLERANCE`].
 fn agree(means: &[f64]) -> bool {
     let n = means.len() as f64;
     let mean = means.iter().sum::<f64>() / n;

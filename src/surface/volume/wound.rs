@@ -7,7 +7,7 @@ use super::columns::Crossing;
 const INITIAL_PIECES: u32 = 4;
 /// Shortest piece, as a fraction of the diagonal.
 const MIN_PIECE_LENGTH: f64 = 0.02;
-/// Deviation allowed between two points from the line through their values, in addition to their difference.
+/// Allowed deviation of the winding number from linear interpolation between two samples, in addition to their difference.
 const MAX_LINE_DEVIATION: f64 = 0.1;
 /// Share of a piece that may be in doubt about its side of one half.
 const MAX_DOUBTFUL_SHARE: f64 = 0.1;
@@ -15,13 +15,13 @@ const MAX_DOUBTFUL_SHARE: f64 = 0.1;
 /// A column, its crossings in ascending order, and the winding number on it.
 pub(super) struct WoundColumn<'a> {
     pub crossings: &'a [Crossing],
-    /// `None` if it is a whole number off the surface: the crossings suffice.
+    /// `None` if it is an integer everywhere off the surface: the crossings suffice then.
     pub winding: Option<&'a dyn Fn(f64) -> f64>,
     /// Diagonal of the box.
     pub diagonal: f64,
 }
 
-/// A point and its winding number without the jumps below.
+/// A point of a column, and its winding number less all jumps below it.
 #[derive(Clone, Copy)]
 struct WindingSample {
     at: f64,

@@ -22,13 +22,13 @@ use std::f64::consts::PI;
 
 /// Distance from a node's centre, in node radii, beyond which a query uses the far field.
 const FAR_FIELD_FACTOR: f64 = 2.0;
-/// Replaces `FAR_FIELD_FACTOR` in the test against one half, and (`DECISION_MARGIN`) the distance from one half at which that test decides.
+/// Far-field distance in the quick test against one half, in node radii.
 const ROUGH_FAR_FIELD_FACTOR: f64 = 1.25;
+/// Distance of the quick test's value from one half beyond which it is trusted.
 const DECISION_MARGIN: f64 = 0.3;
 /// Largest number of triangles in a leaf.
 const MAX_LEAF_TRIANGLES: usize = 6;
-
-/// Largest number of nodes below a node for which its radius is taken over all its triangles.
+/// Largest number of nodes below a node whose radius is taken over all its triangles; larger nodes bound it by their children.
 const EXACT_RADIUS_NODES: usize = 6;
 /// Number of nodes above which the halves of a subtree are processed in parallel.
 const PARALLEL_NODES: usize = 1024;
@@ -39,7 +39,7 @@ pub(crate) struct WindingTree {
     nodes: Vec<Node>,
     /// Corners in leaf order, of triangles or of pieces of needles.
     corners: Vec<[Vec3; 3]>,
-    /// Index of the triangle in leaf order.
+    /// Triangle index of each entry of `corners`.
     ids: Vec<u32>,
 }
 
@@ -160,8 +160,8 @@ impl WindingTree {
         if w.is_finite() { w } else { 0.0 }
     }
 
-    /// Sums half the solid angles of a leaf. Each is the argument of a complex number; multiplying these and counting
-    /// turns costs one arc tangent for all.
+    /// Sums half the solid angles of a leaf. Each is the argument of a complex number. Their product, with full turns
+    /// counted, takes a single arc tangent.
     fn half_solid_angle(&self, range: std::ops::Range<usize>, q: &Vec3, left_out: u32) -> f64 {
         let (mut re, mut im, mut turns) = (1.0, 0.0, 0.0);
         for (corners, &id) in self.corners[range.clone()].iter().zip(&self.ids[range]) {
@@ -192,7 +192,7 @@ impl WindingTree {
     }
 }
 
-/// Fills the nodes of the subtree that starts at node `winding_number`, children before parents; returns its moments.
+/// Fills the nodes of the subtree that starts at node number `at`, children before parents; returns its moments.
 fn gather_moments(nodes: &mut [Node], at: usize, corners: &[[Vec3; 3]]) -> Moments {
     let large = nodes.len() > PARALLEL_NODES;
     let [node, below @ ..] = nodes else {
@@ -232,7 +232,7 @@ fn squared_radius(centre: &Vec3, node: &Node, below: &[Node], corners: &[[Vec3; 
     if below.len() <= EXACT_RADIUS_NODES {
         return farthest(node, below.last().unwrap_or(node), 0.0);
     }
-    // Skip balls that reach less far.
+    // Skips subtrees whose balls end nearer than the farthest corner so far.
     let start = node.skip as usize - below.len();
     let (mut radius2, mut i) = (0.0, 0);
     while let Some(ball) = below.get(i) {
@@ -359,25 +359,28 @@ mod tests {
         }
     }
 
-    /// After cutting, needles are near to only a few points, so queries stay cheap.
+    /// Once needles are cut, each point is near only a few pieces, so queries stay cheap.
     #[test]
     fn needles_are_near_few_points() {
         let shape = spindle(1000);
         let tree = tree(&shape);
         let points = random_points(500, 0.7, 5);
-        let mut asked = 0;
+        let mut visited = 0;
         for q in &points {
             assert!((tree.winding_number(q) - exact_winding(&shape, q)).abs() < 0.01);
             let mut i = 0;
             while let Some(node) = tree.nodes.get(i) {
                 let is_far = (node.centre - q).norm_squared() > node.far2;
-                asked += if is_far { 0 } else { node.count as usize };
+                visited += if is_far { 0 } else { node.count as usize };
                 let on = !is_far && node.count == 0;
                 i = if on { i + 1 } else { node.skip as usize };
             }
         }
-        // Uncut every point is near to all of them.
-        assert!(asked < points.len() * shape.triangles.len() / 5, "{asked}");
+        // Without cutting, every point would be near all of them.
+        assert!(
+            visited < points.len() * shape.triangles.len() / 5,
+            "{visited}"
+        );
     }
 
     /// A needle that was cut is left out as a whole.

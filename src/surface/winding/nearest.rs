@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Search for the nearest triangle in a winding tree, which saves a second hierarchy.
+//! Search for the nearest triangle in a winding tree, so that no second hierarchy is needed.
 
 use super::{FAR_FIELD_FACTOR, Node, WindingTree};
 use crate::Vec3;
 
 impl WindingTree {
-    /// Returns the triangle that is nearest to a point and closer than `within`, its squared distance, and the extra
-    /// result of `of`. `of` returns a triangle's squared distance and that result.
+    /// Returns the nearest triangle closer than `within`, its squared distance, and an extra result. `of` computes a
+    /// triangle's squared distance and that extra result, or `None` for triangles to skip.
     pub fn nearest<T>(
         &self,
         q: &Vec3,

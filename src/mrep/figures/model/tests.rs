@@ -28,7 +28,7 @@ fn model_boundary_is_closed() {
             (1, 0),
             "{blend}"
         );
-        // Euler: a ball has no holes.
+        // Euler's formula: a surface like a sphere, without holes.
         let edges = report.triangles * 3 / 2;
         assert_eq!(report.vertices + report.triangles, edges + 2, "{blend}");
         // All skin of a figure lies on it or, where another one is, inside.

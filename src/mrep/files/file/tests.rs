@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files there and back, and damaged ones.
+//! Round trips of files, and damaged files.
 
 use super::*;
 use crate::mrep::fixture::{ellipsoid, helix};
 use proptest::prelude::*;
 
-/// A folder that is gone when it is dropped.
+/// A temporary folder that is removed when dropped.
 struct ScratchFolder(std::path::PathBuf);
 
 impl ScratchFolder {
@@ -116,7 +116,7 @@ proptest! {
     fn parsing_never_panics(text in "\\PC{0,200}", from in 0_usize..4000, to in 0_usize..4000) {
         let _ = Model::parse(&text);
         let _ = srep::parse(&text);
-        // Pieces of good ones, too.
+        // Pieces of valid files.
         let whole = model().to_text();
         let cut = |at: usize| (0..=at.min(whole.len())).rev().find(|k| whole.is_char_boundary(*k)).unwrap_or(0);
         let (a, b) = (cut(from.min(to)), cut(from.max(to)));

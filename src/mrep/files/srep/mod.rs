@@ -7,7 +7,7 @@
 //! three numbers alone, in RAS, as they were in memory. LPS (left, posterior, superior) reverses x and y of RAS; models here use RAS.
 //!
 //! `EllipticalSRep` has `CrestPoints`, `Steps` and `Skeleton[crest point][step]`, from the spine (0) to the fold (`Steps`). It is resampled on a
-//! grid that is squeezed into the sheet: `srep/elliptical.rs`.
+//! grid that is squeezed into the sheet: [`elliptical`].
 //!
 //! Spokes become atoms as follows. b is their bisector, θ half the angle between them, r the mean of their lengths. The end factor is the distance
 //! from the hub to the crest spoke's tip over r, wherever that spoke begins; its direction is taken to be b. Where both spokes are opposite, or
@@ -250,8 +250,9 @@ fn complete_directions(
         let found: Vec<(usize, Vec3)> = (0..points.len())
             .filter(|&i| known[i].is_none())
             .filter_map(|i| {
-                let told: Vec<Vec3> = near[i].iter().filter_map(|&k| known[k]).collect();
-                let mean = across(i, told.iter().sum::<Vec3>()) / told.len().max(1) as f64;
+                let directions: Vec<Vec3> = near[i].iter().filter_map(|&k| known[k]).collect();
+                let mean =
+                    across(i, directions.iter().sum::<Vec3>()) / directions.len().max(1) as f64;
                 let ways = way[i].iter().map(|&w| {
                     let b = across(i, w);
                     b.try_normalize(MIN_SPOKE_SUM * w.norm())
@@ -259,7 +260,7 @@ fn complete_directions(
                 let b = mean
                     .try_normalize(MIN_MEAN_LENGTH)
                     .or_else(|| ways.flatten().next());
-                b.filter(|_| !told.is_empty()).map(|b| (i, b))
+                b.filter(|_| !directions.is_empty()).map(|b| (i, b))
             })
             .collect();
         if found.is_empty() {

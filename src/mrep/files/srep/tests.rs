@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! s-reps there and back, turned, leaning, elliptical, damaged.
+//! s-reps: round trips, rotations, leaning spokes, elliptical and damaged files.
 
 use super::*;
 use crate::mrep::fixture::ellipsoid;
@@ -19,7 +19,7 @@ fn spoke(start: Vec3, direction: Vec3) -> Value {
     json!({"SkeletalPoint": vector_value(start), "Direction": vector_value(direction)})
 }
 
-/// A slab's file, as it may be changed.
+/// Returns the file of a slab as a JSON value that tests can change.
 fn slab_file(figure: &Figure) -> Value {
     serde_json::from_str(&write_text(figure).unwrap()).unwrap()
 }
@@ -28,7 +28,7 @@ fn point_mut(file: &mut Value, row: usize, col: usize) -> &mut Value {
     &mut file["RectangularGridSRep"]["Skeleton"][row][col]
 }
 
-/// An ellipsoid as an elliptical s-rep: spine, straight lines to the fold, which is the border of its whole medial sheet.
+/// Builds an ellipsoid as an elliptical s-rep: spine, straight lines to the fold, which is the border of its whole medial sheet.
 fn elliptical_file(around: usize, steps: usize) -> Value {
     let [a, b, c] = AXES;
     let [mx, my] = [(a * a - c * c) / a, (b * b - c * c) / b];
@@ -54,7 +54,7 @@ fn elliptical_file(around: usize, steps: usize) -> Value {
     json!({"EllipticalSRep": {"CrestPoints": around, "Steps": steps, "Skeleton": skeleton}})
 }
 
-/// Largest distance between hubs and spokes of two slabs of one shape, the border's end spokes too.
+/// Returns the largest distance between hubs and spokes of two slabs of one shape, end spokes included.
 fn max_difference(a: &Figure, b: &Figure) -> f64 {
     let kind = a.kind();
     let pairs = a.atoms().iter().zip(b.atoms()).enumerate();
@@ -76,7 +76,7 @@ fn srep_slab_round_trip() {
         assert!(max_difference(&slab, &back) < 1e-12);
         for (i, (a, b)) in slab.atoms().iter().zip(back.atoms()).enumerate() {
             assert!((a.radius - b.radius).abs() < 1e-12 && (a.angle - b.angle).abs() < 1e-9);
-            // What is exactly across may turn about n, which no s-rep tells.
+            // Where the spokes are opposite, an s-rep does not determine the rotation about n.
             assert!((a.frame.column(2) - b.frame.column(2)).norm() < 1e-9);
             if slab.kind().role(i).is_closing() {
                 assert!((a.frame - b.frame).amax() < 1e-9 && (a.end - b.end).abs() < 1e-12);
@@ -160,7 +160,7 @@ fn srep_keeps_crest_spoke_end() {
     let mut file = slab_file(&slab);
     point_mut(&mut file, 0, 2)["CrestSpoke"] = spoke(atom.hub + way, way);
     assert!(max_difference(&parse(&file.to_string()).unwrap(), &slab) < 1e-12);
-    // Spokes up and down of one point begin in one.
+    // The up and down spokes of one point must begin at the same place.
     point_mut(&mut file, 1, 2)["DownSpoke"]["SkeletalPoint"] =
         vector_value(Vec3::new(5.0, 0.0, 0.0));
     let said = parse(&file.to_string()).unwrap_err();

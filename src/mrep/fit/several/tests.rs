@@ -9,7 +9,7 @@ use nalgebra::Rotation3;
 
 /// Spokes around.
 const SPOKES: usize = 8;
-/// The share of the thinner one's radius over which figures are blended in the skin: so much of it is neither's.
+/// Width of the blend between figures in the skin, in radii of the thinner one; blended skin is neither figure's.
 const BLEND_WIDTH: f64 = 0.2;
 
 /// A straight tube with a joint in its middle.
@@ -26,7 +26,7 @@ fn tube(from: Vec3, to: Vec3, radius: f64, atoms: usize) -> Figure {
     Figure::tube_with_knots(atoms, Some(knots), vec![0.0, 0.5, 1.0]).expect("a tube")
 }
 
-/// The figure with all atoms behind a place in u turned about the hub there; that one by half.
+/// Turns all atoms beyond `at` in u about the hub there, and the atom at that hub by half the angle.
 fn bend_tube(figure: &Figure, at: f64, angle: f64) -> Figure {
     let joint = figure.knots().iter().position(|u| (u - at).abs() < 1e-9);
     let joint = joint.expect("an atom is there");
@@ -101,7 +101,7 @@ fn similarity_stage_recovers_whole() {
         let names: Vec<&str> = fit.stages.iter().map(|s| &s.name[..]).collect();
         assert_eq!(names, ["similarity", "object"]);
     }
-    // As one, with the same energies for both.
+    // Both move as one, so their energies are the same.
     assert_eq!(fits[0].stages[0].energies, fits[1].stages[0].energies);
 }
 
@@ -121,7 +121,7 @@ fn stages_refine_and_descend() {
     let [trunk, arm] = &fits[..] else {
         panic!("two fits");
     };
-    // A bent elbow is no matter of the arm as one.
+    // Moving the arm as one cannot bend its elbow.
     assert!(
         mean_distance(arm, "sections") < 0.5 * mean_distance(arm, "object"),
         "{} {}",
@@ -191,7 +191,7 @@ fn weights_assign_skin_to_figures() {
     for fit in fit(&told).expect("a fit") {
         assert!(mean_distance(&fit, "atoms") < 0.1 * fit.figure.mean_radius());
     }
-    // Of all or of none.
+    // Weights are needed for all figures or for none of them.
     assert!(matches!(fit(&told[..1]), Err(MRepError::Length { .. })));
     let nothing = [told[0].clone(), vec![0.0; surface.vertices().len()]];
     let refused = fit(&nothing).expect_err("nothing is the arm's").to_string();

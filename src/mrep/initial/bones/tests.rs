@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bones of a creature with four legs and a tail, of bodies without limbs, in other places and orders.
+//! Suggested bones of a creature with four legs and a tail, and of bodies without limbs; their equivariance.
 
 use super::*;
 use crate::mrep::fixture::{creature, limb};

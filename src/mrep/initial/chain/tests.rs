@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tubes along bones of made arms.
+//! Tubes along the bones of synthetic arms.
 
 use super::*;
 use crate::Vec3;
@@ -32,16 +32,16 @@ fn tube_follows_arm_bones() {
         for (i, atom) in figure.atoms().iter().enumerate() {
             let along = i as f64 / 3.0;
             let radius = 0.3 - 0.03 * (1.0 + along);
-            // Rings lean over at the joints, where the arm is wider across them.
+            // Rings are tilted at the joints, so their cross sections are wider.
             let far = atom
                 .lengths
                 .iter()
                 .map(|x| (x * atom.radius / radius - 1.0).abs());
-            // The last hub lies in the end of the skin, where rays along it tell nothing.
+            // The last hub lies in the end of the skin, where rays hardly measure the radius.
             let most = if angle == 0.0 && i < 9 { 0.02 } else { 0.15 };
             assert!(far.fold(0.0, f64::max) < most, "{angle} {i} {atom:?}");
         }
-        // The first spoke looks to where it bends: upward here; so it does by itself in a straight arm.
+        // The first spoke points to the side to which the arm bends, upward here. In a straight arm it does so by default.
         assert!(figure.atoms()[0].frame[(2, 2)] > 0.9);
     }
 }
@@ -165,7 +165,7 @@ fn hubs_round_sharp_corners() {
         let report = fit.unwrap().stages[0].report;
         assert!(report.mean < 5e-3 * arm.0.size(), "{angle} {report:?}");
     }
-    // At corners that it can be around they stay on the bones.
+    // At gentle corners hubs stay on the bones.
     let gentle = arm(0.4, |p| p);
     let figure = tube(&gentle, &[1, 2, 3]).unwrap();
     assert!(
@@ -176,7 +176,7 @@ fn hubs_round_sharp_corners() {
     );
 }
 
-/// How far a point is from the nearest of some bones.
+/// Returns the distance of a point from the nearest of some bones.
 fn distance_to_bones(skeleton: &Skeleton, bones: &[u32], x: &Vec3) -> f64 {
     let far = |b: &u32| {
         let (head, tail) = (skeleton.heads()[*b as usize], skeleton.tails()[*b as usize]);
@@ -204,7 +204,7 @@ fn stub_bone_extends_to_skin_end() {
     let part = (last - skeleton.heads()[3]).dot(&bone) / bone.norm_squared();
     assert!((0.8..=1.0).contains(&part), "{part}");
     assert!((last - skeleton.heads()[3] - bone * part).norm() < 0.05);
-    // A chain that ends before it is as it was.
+    // A chain that ends before the stub is unchanged.
     let (before, now) = (tube(&arm, &[1, 2]).unwrap(), (arm.0, skeleton, arm.2));
     assert_eq!(before.atoms(), tube(&now, &[1, 2]).unwrap().atoms());
 }

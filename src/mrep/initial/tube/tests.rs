@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tubes in bodies that bend, other places and orders (slabs as well), and bodies that are no tubes.
+//! Tubes in bent bodies, equivariance of tubes and slabs, and refusal of bodies that are not tubes.
 
 use super::*;
 use crate::Mat3;
@@ -13,7 +13,7 @@ fn surface(shape: &TestMesh) -> Surface {
     Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
 }
 
-/// A tapered tube around a curve in space: rings of 24, capped by fans.
+/// Builds a tapered tube around a space curve: rings of 24 vertices, capped by fans.
 fn tapered_tube(turns: f64) -> (Vec<Vec3>, TestMesh) {
     let curve = |s: f64| {
         let (sin, cos) = (turns * s).sin_cos();

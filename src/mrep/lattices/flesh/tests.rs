@@ -5,7 +5,7 @@ use super::*;
 use crate::mrep::Boundary;
 use crate::mrep::fixture::{ellipsoid, helix};
 
-/// Largest and summed volume of cells, and whether any is turned over at a corner.
+/// Returns whether all cells have positive volume.
 fn is_valid(lattice: &Lattice) -> bool {
     (0..lattice.cells().len()).all(|c| {
         let cell = lattice.cells()[c];
@@ -63,7 +63,7 @@ fn figure_lattice_is_equivariant() {
 fn hub_bones_lie_on_edges() {
     let tube = helix(7, 6);
     let hubs: Vec<Vec3> = tube.atoms().iter().map(|a| a.hub).collect();
-    // A chord from hub to hub is a bone; one to nowhere is not.
+    // A bone from hub to hub is used; one that ends elsewhere is not.
     let names = ["one", "two", "away"].map(String::from).to_vec();
     let heads = vec![hubs[0], hubs[1], hubs[0]];
     let tails = vec![hubs[1], hubs[2], hubs[0] + Vec3::z()];

@@ -37,7 +37,7 @@ pub(in crate::mrep) struct PouredLimb {
     pub own: Vec<bool>,
 }
 
-/// A figure, and the longest piece of it that works.
+/// A figure, and the longest piece of it that can be separated and filled.
 pub(super) struct LimbCandidate<'a> {
     figure: &'a Figure,
     seen: LimbSkin<'a>,
@@ -167,7 +167,7 @@ fn tube_spans(atoms: usize) -> Vec<AtomSpan> {
     all
 }
 
-/// Skin, with its relation to a figure.
+/// The skin of a character, with u and the followed bones' mask of one figure at each vertex.
 struct LimbSkin<'a> {
     mesh: &'a WeldedMesh<'a>,
     /// u of each welded vertex with coordinates that is near enough, else NaN.
@@ -200,7 +200,7 @@ impl<'a> LimbSkin<'a> {
                 let mut theirs = vec![false; skin.bone_count];
                 bones
                     .iter()
-                    .for_each(|run| theirs[run.bone as usize] = true);
+                    .for_each(|span| theirs[span.bone as usize] = true);
                 // The caller has checked that the weights match.
                 let skin = FigureSkin::from_bones(mesh.surface, skin, &theirs);
                 skin.map_or_else(
@@ -293,14 +293,14 @@ impl PouredLimb {
             });
         }
         let of = |tips: bool| {
-            let runs = bones.iter().filter(|run| run.tip == tips);
-            let chain = |run: &BoneSpan| {
+            let on = bones.iter().filter(|bone| bone.tip == tips);
+            let chain = |bone: &BoneSpan| {
                 Some((
-                    run.bone,
-                    run.hubs_on_bone(&figure, span.first.0..=span.last.0)?,
+                    bone.bone,
+                    bone.hubs_on_bone(&figure, span.first.0..=span.last.0)?,
                 ))
             };
-            runs.filter_map(chain).collect()
+            on.filter_map(chain).collect()
         };
         Ok(Self {
             discs,

@@ -24,7 +24,7 @@ fn prism_count(lattice: &Lattice) -> usize {
     lattice.cells().iter().filter(prism).count()
 }
 
-/// Volume of what lies in the cells' own flesh, by points on a grid, and of those in no cell.
+/// Counts the points of a grid inside the body that lie in a cell, and those that lie in none.
 fn point_counts(lattice: &Lattice, surface: &Surface) -> [usize; 2] {
     let (lo, hi) = surface.bounds();
     let (mut held, mut lost) = (0, 0);
@@ -39,7 +39,7 @@ fn point_counts(lattice: &Lattice, surface: &Surface) -> [usize; 2] {
             lost += 1;
             continue;
         };
-        // The owner holds the point, and owns it whichever cell is asked.
+        // The owner contains the point, and is found from whichever cell the search starts.
         let owner = lattice.owner(cell, p);
         assert!(lattice.embed(&[p]).cells() == [owner]);
         assert_eq!(lattice.owner(owner, p), owner);
@@ -68,7 +68,7 @@ fn enclose_joins_prisms_and_tetrahedra() {
             assert!((embedding.position(i, lattice.vertices()) - p).norm() < 1e-9);
             assert!(embedding.row(i).all(|(_, w)| w > -1e-6), "{i}");
         }
-        // One piece: from any vertex to any other along edges, so that flesh hangs together.
+        // The lattice is connected: edges lead from any vertex to any other.
         let mut sets = crate::geometry::sets::DisjointSets::new(lattice.vertices().len());
         for cell in lattice.cells() {
             let corners = cell.corners();
@@ -107,7 +107,7 @@ fn enclose_is_equivariant() {
     );
 }
 
-/// Bones along the creature's figures, and skin that follows the nearest.
+/// Returns a creature with bones along its figures, and skin that follows the nearest bone.
 fn rigged_creature() -> (Surface, Skeleton, SkinWeights) {
     let model = creature();
     let (vertices, triangles) = model.boundary(2, 0.5, &Silent).unwrap();
@@ -225,7 +225,7 @@ fn enclose_notes_limbs_left_out() {
         let plain = Lattice::enclose(&surface, &skeleton, Some(&skin), SETTINGS, &Silent).unwrap();
         assert_eq!(lattice.cells(), plain.cells());
     }
-    // Of two with the same skin the first is poured.
+    // Of two limbs with the same skin only the first is poured.
     let names = ["one", "two"].map(String::from).to_vec();
     let both = Model::from_figures(vec![tube.clone(), tube], names).unwrap();
     let lattice = both

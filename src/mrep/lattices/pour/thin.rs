@@ -17,7 +17,7 @@ const MIN_END_CELL_LENGTH: f64 = 0.5;
 /// A piece of a tube, reduced to the atoms that get cells.
 #[derive(Debug)]
 pub(super) struct ThinnedTube {
-    /// Tube with these atoms, and those at its ends.
+    /// Tube with the atoms that get cells, and with the whole tube's first and last atom.
     pub figure: Figure,
     /// Range of the piece in `figure`.
     pub span: AtomSpan,
