@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drivers of rigs copied to another character: driven by the corresponding bone, about the axis that lies as the old one does."""
+"""Drivers of rigs copied to another character: driven by the corresponding bone, about the axis that has the same direction in the limb."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def limb_map(here: LimbOwner, there: LimbOwner, ours: ThewLimb, theirs: ThewLimb
     return LimbMap(here.limb(ours), there.limb(theirs), mirrored)
 
 
-# where rigs hang --------------------------------------------------------------------------------------------------------
+# attachments ------------------------------------------------------------------------------------------------------------
 
 
 def checked_attachment(side: LimbOwner, rig: ThewRig) -> Attachment:
@@ -185,7 +185,7 @@ def is_already_copied(there: LimbOwner, rig: ThewRig, limb: ThewLimb) -> bool:
     return False
 
 
-# what becomes of them ---------------------------------------------------------------------------------------------------
+# planned copies ---------------------------------------------------------------------------------------------------------
 
 
 def plan(here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attachment: Attachment) -> RigCopy:
@@ -197,7 +197,7 @@ def plan(here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attach
     return RigCopy(rig, guide.attachment, carried[0], carried[1:], preferred, is_already_copied(there, rig, pair.there))
 
 
-# into the file ------------------------------------------------------------------------------------------------------------
+# writing ------------------------------------------------------------------------------------------------------------------
 
 
 def write(there: LimbOwner, carried: RigCopy) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Placements of dropped templates, and how they are written into rigs."""
+"""Computes the placements of dropped templates, and writes them into rigs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The character in its present pose, for mouse tools: its skin as it is shown, and where that flesh lies at rest."""
+"""The character in its present pose, for mouse tools: its displayed skin, and the rest position of every point of it."""
 
 from __future__ import annotations
 

@@ -27,9 +27,8 @@ class SharedData:
     """Data shared by all objects that are simulated together."""
 
     place: MetricSpace  # origin and scale of their metres
-    made: dict[colliders.ColliderRequest, Any] = field(
-        default_factory=dict
-    )  # a thew.Collider per object: the core counts it once
+    #: One thew.Collider per object, for all bodies: the core counts each of these objects once.
+    core_colliders: dict[colliders.ColliderRequest, Any] = field(default_factory=dict)
 
 
 def contact_arguments(built: Any, collided: Colliders, common: SharedData | None = None) -> dict[str, Any]:
@@ -52,9 +51,9 @@ def contact_arguments(built: Any, collided: Colliders, common: SharedData | None
     common = common or SharedData(built.place)
     if known := wanted_colliders(built, collided):
         for asked, read in known:
-            if asked not in common.made:
-                common.made[asked] = collider(common.place, asked, read)
-        told["colliders"] = [common.made[asked] for asked, _ in known]
+            if asked not in common.core_colliders:
+                common.core_colliders[asked] = collider(common.place, asked, read)
+        told["colliders"] = [common.core_colliders[asked] for asked, _ in known]
     return told
 
 

@@ -57,9 +57,9 @@ class BuildStages:
     character: Character | None = None  # mesh at rest, weights and skeleton, Blender's units
     mesh_uid: int = 0  # the session id of that mesh
     bind_pose: BindPose | None = None  # world matrices of mesh and armature at rest
-    build_settings: BuildSettings | None = None  # the settings
+    build_settings: BuildSettings | None = None  # the artist's settings as numbers
     motion: Motion | None = None  # the poses; None until they are read
-    place: MetricSpace | None = None  # where the metres of the body lie in Blender's world
+    place: MetricSpace | None = None  # origin and scale of the body's metres in Blender's world
 
     # the body; all lengths in metres
     surface: Any = None  # thew.Surface
@@ -81,12 +81,11 @@ class BuildStages:
     # the motion
     clip: Any = None  # thew.Clip, or `logic.mapped_clips.CycleClip`
     clip_start: int = 0  # its first frame
-    clip_place: MetricSpace | None = (
-        None  # where its metres lie: not the body's `place` where others were simulated along
-    )
+    #: Space of its metres; it differs from the body's `place` if others were simulated along.
+    clip_place: MetricSpace | None = None
     touching: ClipContacts | None = None  # contacts in the clip; None: contact is off
     limited: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
-    begun: Beginning = field(default_factory=Beginning)  # how the clip begins
+    begun: Beginning = field(default_factory=Beginning)  # the beginning of the clip
     jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
@@ -144,7 +143,7 @@ class Flesh(BuildStages):
         return self.clip is not None and self.clip_start == start and self.clip_end >= end
 
     def offsets(self, frame: float) -> np.ndarray:
-        """Returns what the flesh adds to the skin at `frame`, object space, float32[n, 3]; part frames are blended.
+        """Returns what the flesh adds to the skin at `frame`, object space, float32[n, 3]; subframes are blended.
 
         Beyond its range the clip fades out over half a second: its flesh there says nothing about other poses.
         """
@@ -161,7 +160,7 @@ class Flesh(BuildStages):
         return blend_vectors(self._pose_at(frame), self.spaces, vectors_at, share)
 
     def _pose_at(self, frame: float) -> float:
-        """Returns where among the clip's poses `frame` is, from 0."""
+        """Returns the index of `frame` among the clip's poses, from 0, fractional between two of them."""
         return min(max(frame, self.clip_start), self.clip_end) - self.clip_start
 
     def rest_offsets(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
@@ -297,7 +296,7 @@ class Flesh(BuildStages):
         return self._rest(maps, mesh, push, with_contact, collided).offsets
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
-        """Returns the same offsets together with the modal amplitudes at rest in that pose, [m]."""
+        """Returns the offsets of `settled_at`, and the modal amplitudes at rest in that pose, [m]."""
         rest = self._rest(maps, mesh, push)
         return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
 
@@ -322,7 +321,7 @@ class Flesh(BuildStages):
             settings = build_settings.with_damping(self.body)
             settled = RestSolver(core().Simulation(self.body, settings=settings, **extra), folds)
         known[key] = settled
-        # With moving colliders the results of two poses are kept, for part frames between them; else the last one.
+        # With moving colliders the results of two poses are kept, for subframes between them; else the last one.
         while len(known) > (CACHED_POSES if collided.each else 1):
             del known[next(iter(known))]
         return settled.solve(self.place.maps(maps), push, self.place.to_object(mesh))

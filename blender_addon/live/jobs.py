@@ -120,7 +120,7 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
     frames = _live_frames(obj, scene)
     known = validity.motion_holds(obj, flesh, build_settings, frames)
     if known and flesh.clip_end > frames[1] and not validity.same_but_range(flesh, build_settings):
-        known = False  # the range was shortened: simulate only what is left of it
+        known = False  # the range was shortened: simulate only the present one
     if known and validity.mesh_holds(obj, flesh) and not build_settings.others:
         place = building.body_place(flesh.character, flesh.bind_pose, build_settings)
         rigs = rigging.resolve_rigs(obj, flesh.character, flesh.bind_pose, place)
@@ -245,7 +245,7 @@ def fail(obj, flesh, error: BaseException) -> None:
         print(f"Thew: {problem}")
 
 
-# what is shown --------------------------------------------------------------------------------------------------------
+# display -------------------------------------------------------------------------------------------------------------
 
 
 def apply_state(obj) -> None:

@@ -183,7 +183,7 @@ def fail(obj, scene, known: KeyframedState, error: BaseException) -> None:
     tell(obj, known, str(error))
 
 
-# what is shown --------------------------------------------------------------------------------------------------------
+# display -------------------------------------------------------------------------------------------------------------
 
 
 def write(obj: bpy.types.Object, known: KeyframedState, scene: bpy.types.Scene, plain: bool | None = None) -> None:

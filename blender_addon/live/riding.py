@@ -63,7 +63,7 @@ def is_shown(obj: bpy.types.Object) -> bool:
     return settings.enabled and not settings.made.shows_bake and obj.mode not in {"EDIT", "SCULPT"}
 
 
-# what is shown --------------------------------------------------------------------------------------------------------
+# display -------------------------------------------------------------------------------------------------------------
 
 
 def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> None:
@@ -254,7 +254,7 @@ def is_carried(armature: bpy.types.Object, obj: bpy.types.Object) -> bool:
 
 
 def carrying_bone_or_none(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
-    """Returns the same, but "" where nothing of the armature moves the object."""
+    """Returns the bone of `carrying_bone`, but "" where nothing of the armature moves the object."""
     try:
         return carrying_bone(armature, obj)
     except Refusal:

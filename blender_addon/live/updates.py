@@ -47,10 +47,9 @@ class UpdateQueue:
     undone: bool = False  # Blender's next update follows an undo, and may report every curve
     read_again: set[int] = field(default_factory=set)  # objects whose motion was read again in this render
     reread: set[int] = field(default_factory=set)  # the same since playback began or their last edit of keys
-    waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
-    overriding: dict[int, float] = field(
-        default_factory=dict
-    )  # the same for objects whose update under way is dropped at that time
+    waiting: dict[int, float] = field(default_factory=dict)  # object session id -> time of its update
+    #: The same for objects whose update under way is dropped at that time.
+    overriding: dict[int, float] = field(default_factory=dict)
     stepper: Stepper | None = None  # the update under way
     worked: bpy.types.Object | None = None  # its object
     started_from: tuple = ()  # its settings
@@ -251,7 +250,7 @@ def start_next() -> bool:
 
 
 def is_keyframed(obj: bpy.types.Object) -> bool:
-    """Returns whether it is keyframed flesh that an object waits for."""
+    """Returns whether the object waits for a build of keyframed flesh."""
     return obj.thew.made.keyframed
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests whether the data read and built for an object still hold, including the objects simulated with it."""
+"""Tests whether the data read and built for an object are still valid, including the objects simulated with it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
 
 
 def is_outdated_alone(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
-    """Returns the same for the object alone, without the others."""
+    """Returns whether an update has work to do on the object alone, without the others."""
     condition = flesh.condition
     if not condition.is_showable or not condition.is_trusted:
         return True

@@ -47,7 +47,7 @@ class CharacterCast:
         return told + [sentence(text) for text in self.left]
 
 
-# who belongs to it ----------------------------------------------------------------------------------------------------
+# meshes of the character ----------------------------------------------------------------------------------------------
 
 
 def is_seen(obj: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> bool:
@@ -164,7 +164,7 @@ def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.
     return None if far or larger else objects[best]
 
 
-# taking it --------------------------------------------------------------------------------------------------------------
+# adding flesh -----------------------------------------------------------------------------------------------------------
 
 
 def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
@@ -263,7 +263,7 @@ def has_flesh(armature: bpy.types.Object, scene) -> bool:
     return any(obj.thew.made.flesh for obj in meshes_moved_by(armature, scene))
 
 
-# who could ride ---------------------------------------------------------------------------------------------------------
+# candidates for riding --------------------------------------------------------------------------------------------------
 
 
 def body_for(obj: bpy.types.Object, scene) -> bpy.types.Object | None:

@@ -17,24 +17,24 @@ from .sentences import join_words, plural, spans
 #: Methods with contact.
 CONTACT_METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
 
-#: The one whose surface alone is parted, frame by frame, and the panel's note on it.
+#: Method whose surface alone is parted, frame by frame. The panel's note on it is `SURFACE_ONLY_NOTE`.
 SURFACE_METHOD = "modal"
 JOINT_SHAPE_METHOD = "hyperelastic"
 """The method that shows bent joints by the core's joint shape; of its lattice's own bend it takes only what parts folds."""
 SURFACE_ONLY_NOTE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
 
-#: Methods whose flesh can be simulated together with other flesh, and the panel's note on any other.
+#: Methods whose flesh can be simulated together with other flesh, and the panel's note on the other methods with contact.
 JOINT_METHODS = CONTACT_METHODS - {SURFACE_METHOD}
 NO_OTHER_FLESH_NOTE = "With this method it touches no other flesh: choose Hyperelastic under Advanced"
 
-#: The panel's note on any other method.
+#: The panel's note on a method without contact.
 NO_CONTACT_NOTE = "This method does not support contact: choose Hyperelastic under Advanced."
 
 #: Overlap, as a part of the body's size, below which skins seem to touch. A millimetre of a person; the core overlooks bones that
 #: lie in something by as much.
 MIN_VISIBLE_OVERLAP = 5e-4
 
-#: Largest number of pairs of parts that are named; the rest is counted. More make no sentence.
+#: Largest number of pairs of parts that are named; the others are counted. More would not fit into a sentence.
 MAX_NAMED_PAIRS = 3
 
 #: Least extra share of the joints' elastic shape, 0 to 1, that marks a parted fold of the skin.
@@ -114,7 +114,7 @@ class ClipContacts:
     bones: tuple[str, ...]
     things: tuple[Thing, ...]  # the other objects of contact
     itself: ContactSummary | None = None  # None: the body has no contact with itself
-    others: ContactSummary = ContactSummary()  # pairs of a bone (or the number of bones, where none weighs) and a thing
+    others: ContactSummary = ContactSummary()  # pairs (bone, thing); without weights there, the number of bones
     strongest: float = 0.0  # largest force of a contact, N
     held: tuple[int, ...] = ()  # frames with cells that bones alone hold folded
     buried: tuple[BuriedBones, ...] = ()  # bones that lie in something

@@ -93,7 +93,7 @@ class ModalDrag:
     def __init__(
         self, thew: Any, modes: Any, deformer: Any, nodes: tuple, rest: np.ndarray, size: float, damping
     ) -> None:
-        """`nodes`: (indices [n, 8], shares [n, 8]) of the vertices in the lattice; `rest` [m]: the amplitudes at rest.
+        """Starts at rest. `nodes`: (indices [n, 8], shares [n, 8]) of the vertices in the lattice; `rest` [m]: the modal amplitudes.
 
         `deformer`: a `thew.Deformer` of the surface; `damping`: (1/s, s) as in `thew.ModalSimulation`.
         """
@@ -110,7 +110,7 @@ class ModalDrag:
         self._still = np.asarray(deformer.displacements(self.rest))
         self._swing = 0.0  # its swing when a point was gripped
 
-    # what is seen
+    # display
 
     @property
     def amplitudes(self) -> np.ndarray:
@@ -135,7 +135,7 @@ class ModalDrag:
         skin = self.displacements
         return max((float(np.linalg.norm(grip.wanted - skin[grip.vertex])) for grip in self.grips), default=0.0)
 
-    # what is held
+    # held points
 
     def grip(self, vertex: int) -> HeldPoint:
         """Holds a vertex at its present place; raises a `Refusal` where bones hold it already."""

@@ -92,7 +92,7 @@ def warnings(flesh: Any) -> list[str]:
     if flesh.build_settings.touches is not None:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
-    found += jump_warning(flesh)  # which throws flesh, so that later warnings follow from it
+    found += jump_warning(flesh)  # a jump throws the flesh: most later warnings follow from it
     if flesh.limited > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
         found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: lower Softness")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0

@@ -9,7 +9,7 @@ from .cycles import Beginning
 
 
 class MappedClip:
-    """Base of clips whose frames are those of other clips. A subclass defines `clips`, of the core, and `simulated(index)`."""
+    """Base of clips whose frames are those of other clips. A subclass defines `clips`, of the core, and `simulated_at(index)`."""
 
     clips: list
     """The clips of the core that it consists of."""

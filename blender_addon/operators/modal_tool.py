@@ -109,7 +109,7 @@ class ModalTool(QuickJob):
 class SkinTool(ModalTool):
     """Mix-in for tools that drag a point of the skin: a press takes it, Shift and a press holds further points, Enter ends.
 
-    A subclass defines `under(origin, direction)`, `hold(vertex, dragged)`, `drag_to(point)`, `release(context)`, `keep(context)`,
+    A subclass defines `first_hit(origin, direction)`, `hold(vertex, dragged)`, `drag_to(point)`, `release(context)`, `keep(context)`,
     `tick(context)`, `pins()` and `line()`.
     """
 

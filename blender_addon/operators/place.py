@@ -77,7 +77,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
     )
     strength: fresh_property(FloatProperty, "Strength", "Force to push with in place of a distance, in N/m³")
 
-    # from a script, or again ------------------------------------------------------------------------------------------
+    # calls by scripts, and redo-----------------------------------------------------------------------------------------
 
     def edit(self, context, obj):
         return self.place_template(context, posed_character.read(obj, context.scene, context.view_layer))
@@ -151,7 +151,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
         usual = sizing.default_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, placement))
         return {name: value or usual[name] for name, value in sizes.items()}
 
-    # in the hand ------------------------------------------------------------------------------------------------------
+    # use by mouse -----------------------------------------------------------------------------------------------------
 
     def take(self, context) -> None:
         self._kind = self.kind(self._stand.obj)

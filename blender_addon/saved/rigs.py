@@ -36,7 +36,7 @@ from .slider_groups import set_values, values_of
 LAYOUT = 1
 #: Number of values that layout 0 kept by position.
 VALUE_COUNT = 16
-#: Properties that layout 0 kept so.
+#: Properties that layout 0 kept by position.
 FORMER_ARRAYS = ("preferred", "weights", "fixed")
 
 #: Called with the object after a rig was edited by hand; set by `handlers`.
@@ -46,7 +46,7 @@ on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
 #: Kinds of rigs. Each place that depends on the kind has a table `…_BY_KIND`.
 KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
-#: Meanings of a strength; rigs of files that knew forces only keep forces.
+#: Meanings of a strength. Rigs from versions that had only forces keep their forces.
 MEASURES = (
     ("YIELD", "Distance", "Largest yield of the skin; the force follows from the softness of the flesh there"),
     ("FORCE", "Force", "Largest force on a cubic metre of flesh, whatever its effect"),

@@ -67,7 +67,7 @@ class BindPose:
 
 
 def guess_height(found: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
-    """Returns the likely real height, metres: from units, scales, how the skin stands, and names."""
+    """Returns the likely real height, metres: from units, scales, the stance of the skin, and names."""
     obj, armature = found.obj, found.armature
     rest = basis_positions(obj.data).astype(np.float64)
     rest = rest[(np.abs(rest) < MAX_COORDINATE).all(axis=1)]

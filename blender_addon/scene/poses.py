@@ -45,9 +45,8 @@ class LeadPoses:
 
     maps: np.ndarray  # [l, b, 4, 4] T_b
     controls: np.ndarray  # [l, r] of every rig
-    colliders: Colliders = field(
-        default_factory=Colliders
-    )  # colliders of the flesh, in those poses and in all poses of the range
+    #: Colliders of the flesh, in those poses and in all poses of the range.
+    colliders: Colliders = field(default_factory=Colliders)
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -65,7 +64,7 @@ class Motion:
     controls: np.ndarray  # [f, r] of every rig
     moving: tuple  # their keys and drivers: see `rig_controls.control_animation`
     marked: tuple[int, int] | None = None  # frames over which the artist marked the armature's action as a cycle
-    colliders: Colliders = field(default_factory=Colliders)  # what the flesh collides with
+    colliders: Colliders = field(default_factory=Colliders)  # colliders of the flesh
     before: LeadPoses | None = None  # poses that lead to it; None: not read
 
     @property
@@ -207,8 +206,8 @@ def play_frames(
 ) -> Task:  # fmt: skip
     """Builds a task that plays frames with the frame handlers off, in slices; after each the scene returns to its frame.
 
-    Returns the list of results `look(i, frame)`. `said`: progress text before the frame's number. `within()` is entered for each
-    slice. So nobody notices that a playing animation was left between two of its frames.
+    The task returns the list of results `look(i, frame)`. `text`: progress text before the frame's number. `within()` is entered for
+    each slice. A playing animation shows none of these frames, because every slice restores its frame.
     """
     found, alone = [], windows.is_headless()
     while len(found) < len(frames):
@@ -306,7 +305,7 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
 
 
 def poses_hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
-    """Returns whether poses read without modifiers are the true ones: a constraint may depend on the shape of a mesh.
+    """Builds a task that returns whether poses read without modifiers are true: a constraint may depend on the shape of a mesh.
 
     Compares them at the frame `here`, which the artist sees, or at the first one.
     """
@@ -319,7 +318,7 @@ def read_motion(
     found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
     asked: tuple[colliders.ColliderRequest, ...] = (), lead: int = 0,
 ) -> Task:  # fmt: skip
-    """Builds the same task for one character: returns its `Motion`. `asked`: the colliders to read."""
+    """Builds the task of `read_motions` for one character; it returns its `Motion`. `requests`: the colliders to read."""
     wanted = MotionRequest(found, bones, mesh_rest, asked)
     (motion,) = yield from read_motions([wanted], scene, view_layer, start, end, lead)
     return motion
