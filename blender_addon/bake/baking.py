@@ -40,7 +40,7 @@ class BakeResult:
     names: list[str]  # the keys
     space: str
     miss: float  # largest distance of a key from the flesh, as a part of the size
-    left: str  # sentence about the frames that it leaves out
+    unbaked: str  # sentence about the frames that it leaves out
     warnings: list[str]  # sentences about what an export would do wrong
     riders: list[str] = field(default_factory=list)  # names of the riders that were baked along
 
@@ -48,7 +48,7 @@ class BakeResult:
         """Returns the message for the artist."""
         space = "rest space" if self.space == "REST" else "posed space"
         text = f"{describe(obj)} plays {plural(len(self.names), 'baked shape key')} in {space}."
-        for remark in (miss_remark(self.miss), self.left):
+        for remark in (miss_remark(self.miss), self.unbaked):
             text += f" {sentence(remark)}" if remark else ""
         if self.riders:
             text += f" {join_words(self.riders)} {'rides' if len(self.riders) == 1 else 'ride'} along."
@@ -146,7 +146,7 @@ def body_source(found: reading.Subject, flesh: Flesh, scene, view_layer, frames:
     return Source(
         obj, found, scene, view_layer, frames, diagonal(flesh.character.rest),
         lambda i: flesh.offsets(frames[i]),
-        lambda left: measuring.differences(obj, flesh, scene, frames, left),
+        lambda active: measuring.differences(obj, flesh, scene, frames, active),
         accept,
     )  # fmt: skip
 

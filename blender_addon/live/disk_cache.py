@@ -62,7 +62,7 @@ def cache_content(flesh: Flesh | None) -> bytes | None:
             files["reference"] = encode(flesh.reference)
     except (core().ThewError, OSError):
         return None
-    known = not motion.moving and not motion.colliders.asked
+    known = not motion.moving and not motion.colliders.reading_keys
     meta = {
         "stamp": stamp(), "keys": {name: getattr(flesh, name).hex() for name in CACHE_KEYS}, "defects": flesh.defects,
         "stiffness": flesh.stiffness, "bones": flesh.character.bones, "start": motion.start, "motion": motion.digest.hex(),

@@ -85,7 +85,7 @@ class BuildStages:
     clip_place: MetricSpace | None = None
     touching: ClipContacts | None = None  # contacts in the clip; None: contact is off
     limited: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
-    begun: Beginning = field(default_factory=Beginning)  # the beginning of the clip
+    beginning: Beginning = field(default_factory=Beginning)  # the beginning of the clip
     jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
@@ -277,8 +277,8 @@ class Flesh(BuildStages):
         `frame` is for sentences; `with_contact`: colliders are read too.
         """
         pose = PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
-        asked = self.build_settings.collides_with if with_contact else ()
-        return replace(pose, colliders=colliders.current_colliders(asked, depsgraph, frame)) if asked else pose
+        requests = self.build_settings.collides_with if with_contact else ()
+        return replace(pose, colliders=colliders.current_colliders(requests, depsgraph, frame)) if requests else pose
 
     def settled_at(
         self,

@@ -111,5 +111,5 @@ def compare(scene, depsgraph) -> None:
             obj, flesh, Event.EVALUATED
         )  # Blender evaluates the writes for this frame by now, or right after this
     if again:
-        updates.state.read_again.update(obj.session_uid for obj in again)
+        updates.state.read_in_render.update(obj.session_uid for obj in again)
         look_up(scene)

@@ -164,11 +164,12 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     note = ShotNote(
         obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
         [*place.origin.tolist(), place.metres_per_unit], list(build_settings.others),
-        [plan.begun.preroll, plan.begun.period, int(plan.begun.travels), plan.lead], list(plan.cuts), path_of(maps).tolist(),
+        [plan.beginning.preroll, plan.beginning.period, int(plan.beginning.travels), plan.lead],
+        list(plan.cuts), path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.touchable_things(new, place)],
     )  # fmt: skip
     given = simulating.arguments(
-        new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.begun.options()
+        new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.beginning.options()
     )
     return core().Shot(
         **{**given, **steps}, restarts=plan.restarts, notes={NOTE_KEY: note.text()}, name=obj.name
@@ -208,7 +209,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     maps = note.clip_place.maps(new.motion.maps, new.place)
     check_motion(obj, note, new, maps, name)
     plan = adopted_plan(obj, note, clip, maps, name)
-    new.begun, new.clip = plan.begun, simulating.display_clip(clip, plan)
+    new.beginning, new.clip = plan.beginning, simulating.display_clip(clip, plan)
     new.jumps = simulating.jumps(new)
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start

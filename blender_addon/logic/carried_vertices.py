@@ -30,7 +30,7 @@ class CarriedVertices:
     corners: np.ndarray  # int64[r, 3] the points beneath each
     shares: np.ndarray  # float64[r, 3]
     group: np.ndarray  # int64[r] vertices with one number move as one
-    parted: int  # number of doubled vertices that sculpts part, the last ones
+    parted_count: int  # number of doubled vertices that sculpts part, the last ones
 
     def carry(self, displacements: np.ndarray) -> np.ndarray:
         """Returns the displacements [..., r, 3] of the vertices for displacements [..., m, 3] of the points."""

@@ -82,7 +82,7 @@ class SculptedSurface:
     def notes(self) -> list[str]:
         """Returns sentences on the mesh's doubled, riding and loose vertices."""
         notes = []
-        riding, parted = (0, 0) if self.riders is None else (len(self.riders.vertices), self.riders.parted)
+        riding, parted = (0, 0) if self.riders is None else (len(self.riders.vertices), self.riders.parted_count)
         riding -= parted
         if parted:
             count = plural(parted, "doubled vertex", "doubled vertices")

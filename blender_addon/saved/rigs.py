@@ -42,7 +42,7 @@ FORMER_ARRAYS = ("preferred", "weights", "fixed")
 #: Called with the object after a rig was edited by hand; set by `handlers`.
 on_rig: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object and the rig after its bone or face was changed by hand; set by `handlers`.
-on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
+on_attachment: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
 #: Kinds of rigs. Each place that depends on the kind has a table `…_BY_KIND`.
 KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
@@ -81,7 +81,7 @@ def _attachment_edited(self, _context):
     """Reports a bone or face that was typed in, not chosen by an operator: it is tracked from now on."""
     if is_quiet():
         return
-    for call in on_hung:
+    for call in on_attachment:
         call(self.id_data, self)
     _call_on_rig(self)
 

@@ -41,12 +41,16 @@ def _number_property(slider: Slider, **options):
     )
 
 
-def _group_class(called: str, says: str, made, bases=(bpy.types.PropertyGroup,)) -> type:
+def _group_class(name: str, summary: str, property_of, bases=(bpy.types.PropertyGroup,)) -> type:
     """Builds a class of properties, one for each slider."""
     return type(
-        called,
+        name,
         bases,
-        {"__doc__": says, "__module__": __name__, "__annotations__": {slider.name: made(slider) for slider in TABLE}},
+        {
+            "__doc__": summary,
+            "__module__": __name__,
+            "__annotations__": {slider.name: property_of(slider) for slider in TABLE},
+        },
     )
 
 

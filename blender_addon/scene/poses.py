@@ -201,7 +201,7 @@ class PoseReader:
 
 
 def play_frames(
-    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], said: str,
+    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], text: str,
     within: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Task:  # fmt: skip
     """Builds a task that plays frames with the frame handlers off, in slices; after each the scene returns to its frame.
@@ -222,11 +222,11 @@ def play_frames(
                         found.append(look(len(found), frame))
                         over = len(found) == len(frames) or not (alone or time.monotonic() < until)
                         if alone and len(found) % 8 == 0:
-                            yield Progress(len(found) / len(frames), f"{said} {frame}")
+                            yield Progress(len(found) / len(frames), f"{text} {frame}")
             finally:
                 scene.frame_set(here, subframe=part)
         if not alone:
-            yield Progress(len(found) / len(frames), f"{said} {frame}")
+            yield Progress(len(found) / len(frames), f"{text} {frame}")
     return found
 
 
@@ -264,7 +264,7 @@ class MotionRequest(NamedTuple):
     found: Subject
     bones: list[str]
     mesh_rest: np.ndarray  # [4, 4] the mesh's world matrix in the bind pose
-    asked: tuple[colliders.ColliderRequest, ...] = ()  # the colliders to read
+    requests: tuple[colliders.ColliderRequest, ...] = ()  # the colliders to read
 
 
 def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end: int, lead: int = 0) -> Task:
@@ -278,7 +278,7 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
     moving = [rig_controls.control_animation(each.found.obj) for each in wanted]
     objects = [obj for each in wanted for obj in (each.found.armature, each.found.obj)]
     skins = [each.found.obj for each in wanted]
-    every = tuple(asked for each in wanted for asked in each.asked)
+    every = tuple(request for each in wanted for request in each.requests)
 
     def read(frames: range, meshes: list[bpy.types.Object]) -> Task:
         things = colliders.ColliderReader(every)
@@ -301,7 +301,9 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
     if meshes and not (yield from poses_hold(read, poses, frames, scene.frame_current)):
         poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
-    return [motion_of(each, scene, start, list(run), how, things.result(each.asked), lead) for each, how, run in kept]
+    return [
+        motion_of(each, scene, start, list(run), how, things.result(each.requests), lead) for each, how, run in kept
+    ]
 
 
 def poses_hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
@@ -316,10 +318,10 @@ def poses_hold(read: Callable[[range, list], Task], poses: list[list[Pose]], fra
 
 def read_motion(
     found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
-    asked: tuple[colliders.ColliderRequest, ...] = (), lead: int = 0,
+    requests: tuple[colliders.ColliderRequest, ...] = (), lead: int = 0,
 ) -> Task:  # fmt: skip
     """Builds the task of `read_motions` for one character; it returns its `Motion`. `requests`: the colliders to read."""
-    wanted = MotionRequest(found, bones, mesh_rest, asked)
+    wanted = MotionRequest(found, bones, mesh_rest, requests)
     (motion,) = yield from read_motions([wanted], scene, view_layer, start, end, lead)
     return motion
 

@@ -232,7 +232,7 @@ def is_shown(obj) -> bool:
 
 
 CLASSES = (
-    THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, *panels("Rigs", draw_rigs, 5, shown=is_shown)
+    THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, *panels("Rigs", draw_rigs, 5, condition=is_shown)
 )  # fmt: skip
 
 register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -111,16 +111,16 @@ class Notes:
         rows = yield from source.differences(set())
         return part("bake.target").Content(rows, space)
 
-    def write(self, beside):
-        beside.obj["far new"] = float(np.abs(beside.content.rows).max())
+    def write(self, pending):
+        pending.obj["far new"] = float(np.abs(pending.content.rows).max())
         if self.fails:
             raise RuntimeError("no ink")
 
-    def discard(self, beside):
-        beside.obj.pop("far new", None)
+    def discard(self, pending):
+        pending.obj.pop("far new", None)
 
-    def swap(self, beside):
-        beside.obj["far"] = beside.obj.pop("far new")
+    def swap(self, pending):
+        pending.obj["far"] = pending.obj.pop("far new")
         return ["far"]
 
 
