@@ -91,16 +91,16 @@ def bake(
     else:
         jobs.check_flesh(obj)
         body, worn = obj, None
-    found = reading.subject(body, view_layer)
+    subject = reading.subject(body, view_layer)
     if worn is None:
         target.check(obj)
         worn = riders.riders_to_bake(obj, target)
     space = space or obj.thew.bake_space
     start, end = jobs.live_range(obj, body.thew.frames(scene), start, end)
-    yield from span((made or simulate_range)(found, scene, view_layer, start, end), 0.0, 0.8)
+    yield from span((made or simulate_range)(subject, scene, view_layer, start, end), 0.0, 0.8)
     flesh, frames = register.state_of(body), frame_range(start, end)
     on = body, flesh, scene, view_layer, frames
-    first = [riders.source(obj, *on)] if alone else [body_source(found, *on[1:])]
+    first = [riders.source(obj, *on)] if alone else [body_source(subject, *on[1:])]
     sources = first + [riders.source(rider, *on) for rider in worn]
     parts = []
     for i, source in enumerate(sources):
@@ -132,9 +132,9 @@ def bake_keyframed(obj, scene, view_layer, start: int | None, end: int | None, t
     )
 
 
-def body_source(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
+def body_source(subject: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
     """Returns a body as a source of a bake."""
-    obj = found.obj
+    obj = subject.obj
 
     def accept() -> None:
         made = obj.thew.made
@@ -144,16 +144,16 @@ def body_source(found: reading.Subject, flesh: Flesh, scene, view_layer, frames:
         jobs.note(obj, flesh)
 
     return Source(
-        obj, found, scene, view_layer, frames, diagonal(flesh.character.rest),
+        obj, subject, scene, view_layer, frames, diagonal(flesh.character.rest),
         lambda i: flesh.offsets(frames[i]),
         lambda active: measuring.differences(obj, flesh, scene, frames, active),
         accept,
     )  # fmt: skip
 
 
-def simulate_range(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
+def simulate_range(subject: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
     """Builds the task that simulates `start`..`end`, beginning where the preview begins so that both show the same."""
-    obj = found.obj
+    obj = subject.obj
     first, last = groups.simulated_range(obj, scene, start, end)
     flesh = register.state_of(obj)
     build_settings, bind_pose = BuildSettings.from_object(obj, scene).for_bake(), BindPose.from_saved(obj)
@@ -161,6 +161,6 @@ def simulate_range(found: reading.Subject, scene, view_layer, start: int, end: i
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
     frames, current = (first, last), False
     if not build_settings.others:
-        look = spot_checks.is_current(found, flesh, build_settings, frames, scene, view_layer)
+        look = spot_checks.is_current(subject, flesh, build_settings, frames, scene, view_layer)
         current = yield from span(look, 0.0, 0.05)
-    yield from jobs.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, current)
+    yield from jobs.build(flesh, subject, bind_pose, build_settings, scene, view_layer, frames, current)

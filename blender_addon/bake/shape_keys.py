@@ -28,7 +28,7 @@ class ShapeKeys:
 
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that computes the keys. Without an armature they are in the object's own space."""
-        if source.found is None:
+        if source.subject is None:
             return Content((yield from measuring.measure_offsets(source.scene, source.frames, source.offset)), "REST")
         if space == "POSED":
             return Content((yield from source.differences(set())), space)
@@ -63,10 +63,10 @@ def rest_space_task(source: Source) -> Task:
 
     If the keys hold modifiers before the armature, too, their effect is measured and added.
     """
-    found, scene, view_layer, frames = source.found, source.scene, source.view_layer, source.frames
+    subject, scene, view_layer, frames = source.subject, source.scene, source.view_layer, source.frames
     basis = basis_positions(source.obj.data)
-    if not stack.modifiers_in_bake(source.obj, found.modifier, "REST"):
-        return (yield from rest_space.keys(found, basis, scene, view_layer, frames, source.offset))
-    active = {other.persistent_uid for other in skinning.armature_modifiers(found)}
+    if not stack.modifiers_in_bake(source.obj, subject.modifier, "REST"):
+        return (yield from rest_space.keys(subject, basis, scene, view_layer, frames, source.offset))
+    active = {other.persistent_uid for other in skinning.armature_modifiers(subject)}
     rows = yield from span(source.differences(active), 0.0, 0.6)
-    return (yield from span(rest_space.keys(found, basis, scene, view_layer, frames, rows.__getitem__), 0.6, 1.0))
+    return (yield from span(rest_space.keys(subject, basis, scene, view_layer, frames, rows.__getitem__), 0.6, 1.0))

@@ -27,7 +27,7 @@ class Source:
     """One object whose motion is baked: a body, or a rider. All arrays are in its object space."""
 
     obj: bpy.types.Object
-    found: Subject | None  # `None`: no armature deforms it
+    subject: Subject | None  # `None`: no armature deforms it
     scene: bpy.types.Scene
     view_layer: bpy.types.ViewLayer
     frames: list[int]
@@ -42,7 +42,7 @@ class Source:
     @property
     def clip(self) -> bpy.types.Action | None:
         """The one action that the armature plays unchanged; `None` where it plays several, or no action."""
-        played = animation.played_action(self.found.armature) if self.found is not None else None
+        played = animation.played_action(self.subject.armature) if self.subject is not None else None
         return played.action if played is not None and played.plain else None
 
 

@@ -101,10 +101,10 @@ class PosedCharacter:
 def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> PosedCharacter:
     """Returns the character of `obj` in its present pose. Builds its body if necessary."""
     jobs.check_flesh(obj)
-    found = reading.subject(obj, view_layer)
+    subject = reading.subject(obj, view_layer)
     flesh = jobs.with_body(obj, scene, view_layer)
     view_layer.update()
-    pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current)
+    pose = flesh.pose(subject, view_layer.depsgraph, scene.frame_current)
     mesh = pose.mesh
     triangles, seen = np.asarray(flesh.surface.triangles), displayed_positions(obj, flesh, view_layer)
     added = session.visible_offsets(obj, scene)

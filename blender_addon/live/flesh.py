@@ -271,12 +271,12 @@ class Flesh(BuildStages):
 
     # poses that were not simulated
 
-    def pose(self, found: Subject, depsgraph: bpy.types.Depsgraph, frame: int, with_contact: bool = False) -> Pose:
+    def pose(self, subject: Subject, depsgraph: bpy.types.Depsgraph, frame: int, with_contact: bool = False) -> Pose:
         """Returns the character's pose as `depsgraph` has evaluated it.
 
         `frame` is for sentences; `with_contact`: colliders are read too.
         """
-        pose = PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
+        pose = PoseReader(subject, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
         requests = self.build_settings.collides_with if with_contact else ()
         return replace(pose, colliders=colliders.current_colliders(requests, depsgraph, frame)) if requests else pose
 

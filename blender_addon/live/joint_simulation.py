@@ -46,7 +46,7 @@ SCALE_TOLERANCE = 2e-3
 class Member:
     """One of the objects that are simulated together, on the way to its clip."""
 
-    found: reading.Subject
+    subject: reading.Subject
     flesh: Flesh
     bind_pose: BindPose
     build_settings: BuildSettings
@@ -57,7 +57,7 @@ class Member:
 
     @property
     def obj(self) -> bpy.types.Object:
-        return self.found.obj
+        return self.subject.obj
 
     @property
     def name(self) -> str:
@@ -71,7 +71,7 @@ class Member:
 
 def build(
     flesh: Flesh,
-    found: reading.Subject,
+    subject: reading.Subject,
     bind_pose: BindPose,
     build_settings: BuildSettings,
     scene: bpy.types.Scene,
@@ -87,12 +87,12 @@ def build(
     """
     if frames is None or not build_settings.others:
         yield from building.build(
-            flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
+            flesh, subject, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
         )
         return []
     core()
-    mine = Member(found, flesh, bind_pose, build_settings)
-    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
+    mine = Member(subject, flesh, bind_pose, build_settings)
+    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(subject.obj, scene))]
     members, counted = sorted_members(members), []
     for k, member in enumerate(members):
         read_mesh(member, scene, frames, trust)
@@ -129,7 +129,7 @@ def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> No
     if trust and validity.mesh_holds(obj, flesh):
         member.character, member.bind_pose = flesh.character, flesh.bind_pose
     else:
-        member.character, member.bind_pose = building.read(flesh, member.found, member.bind_pose, scene)
+        member.character, member.bind_pose = building.read(flesh, member.subject, member.bind_pose, scene)
     place = building.body_place(member.character, member.bind_pose, build_settings)
     member.rigs = rigging.resolve_rigs(obj, member.character, member.bind_pose, place)
     if not trust or flesh.motion is None or flesh.character.bones != member.character.bones:
@@ -164,14 +164,14 @@ def common_place(members: list[Member]) -> MetricSpace:
     return MetricSpace(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
 
 
-def exported_place(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[MetricSpace, float] | None:
+def exported_place(subject: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[MetricSpace, float] | None:
     """Returns the common place and the steps a second for an exported object that may be simulated with others; None if it has
     none.
     """
-    mine = Member(found, flesh, BindPose.from_saved(found.obj), BuildSettings.from_object(found.obj, scene))
+    mine = Member(subject, flesh, BindPose.from_saved(subject.obj), BuildSettings.from_object(subject.obj, scene))
     if not mine.build_settings.others:
         return None
-    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
+    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(subject.obj, scene))]
     check_scales(mine, members)
     return common_place(members), max(member.build_settings.simulation.rate for member in members)
 
@@ -184,7 +184,7 @@ def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]
     if anew:
         wanted = [
             poses.MotionRequest(
-                each.found, each.character.bones, each.bind_pose.mesh_matrix, each.build_settings.collides_with
+                each.subject, each.character.bones, each.bind_pose.mesh_matrix, each.build_settings.collides_with
             )
             for each in anew
         ]

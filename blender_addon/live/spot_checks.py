@@ -24,10 +24,10 @@ CHECKED_FRAMES = 7
 
 
 def is_current(
-    found: Subject, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int], scene, view_layer
+    subject: Subject, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int], scene, view_layer
 ) -> Task:
     """Builds a task that returns whether the poses of `frames` (first, last) are current and need not be read again."""
-    obj = found.obj
+    obj = subject.obj
     if windows.is_headless():
         session.notice_edits([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
@@ -41,6 +41,6 @@ def is_current(
         depsgraph = view_layer.depsgraph
         return flesh.motion.differs(obj, frame, depsgraph) or bool(flesh.motion.displaced_collider(frame, depsgraph))
 
-    with poses.show_hidden([found.armature, obj]):
+    with poses.show_hidden([subject.armature, obj]):
         differing = yield from poses.play_frames(scene, spots, differs, "Looking at frame")
     return not any(differing)
