@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact settings in the core's terms, and the contacts found in a clip."""
+"""Contact settings in the core's terms, and the contacts found in a clip.
+
+`built` is everywhere the `flesh.BuildStages` of one object, with its settings, mesh and motion.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from ..saved.units import length
 from ..scene import colliders
 from .build_settings import hash_of
 
-#: Largest number of skin vertices for which folds are parted under the hand: 2 ms per thousand vertices, together 40 ms, 25
+#: Largest number of skin vertices for which folds are parted while the artist poses: 2 ms per thousand vertices, together 40 ms, 25
 #: pictures a second.
 MAX_FOLD_VERTICES = 20_000
 
@@ -40,7 +43,7 @@ def contact_arguments(built: Any, collided: Colliders, common: SharedData | None
     contact = built.build_settings.touches
     if contact is None:
         return {}
-    told = {
+    arguments = {
         "contact": core().Contact(
             self_contact=contact.self_contact,
             thickness=thickness(built),
@@ -53,12 +56,12 @@ def contact_arguments(built: Any, collided: Colliders, common: SharedData | None
         for request, read in known:
             if request not in common.core_colliders:
                 common.core_colliders[request] = collider(common.place, request, read)
-        told["colliders"] = [common.core_colliders[request] for request, _ in known]
-    return told
+        arguments["colliders"] = [common.core_colliders[request] for request, _ in known]
+    return arguments
 
 
 def parts_folds_in_pose(built: Any) -> bool:
-    """Returns whether a pose under the hand has its skin folds parted, which depends on the pose alone."""
+    """Returns whether folds of the skin are parted in poses set by hand, for which the pose alone is needed."""
     contact = built.build_settings.touches
     if contact is None or not contact.self_contact or len(built.character.rest) > MAX_FOLD_VERTICES:
         return False

@@ -97,7 +97,7 @@ class BuildStages:
     modes_key: bytes = b""
     rigs_key: bytes = b""
     clip_key: bytes = b""
-    group_key: bytes = b""  # of all that were simulated together; b"": it was alone
+    group_key: bytes = b""  # of all objects simulated together; b"": it was alone
 
     def young(self, softness: float | None, young: float) -> float:
         """Returns Young's modulus, Pa, at which flesh has the `softness` of the dial; `young` where that is None."""
@@ -201,7 +201,7 @@ class Flesh(BuildStages):
         return joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
 
     def _folding(self) -> FoldShape | None:
-        """Returns the object that parts folds of the skin in a pose under the hand; None where nothing does."""
+        """Returns the object that parts folds of the skin in a pose set by hand; None where nothing does."""
         dynamics, touching = self.build_settings.dynamics(), contact.key(self, NO_COLLIDERS)
         key = hash_of(self.body_key, dynamics, touching) if contact.parts_folds_in_pose(self) else b""
         if self._folds[0] != key:

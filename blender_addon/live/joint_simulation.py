@@ -35,7 +35,7 @@ from .session import register
 #: Note for a motion that would be a loop without the others.
 NO_LOOP_NOTE = "A loop is not closed where other flesh does not repeat with it."
 
-#: Callback that takes the clips of all that are simulated together.
+#: Callback that takes the clips of all objects that are simulated together.
 OfferCallback = Callable[[list[Any]], None]
 
 #: Relative difference below which scales count as equal; a typed height has three or four digits.
@@ -370,6 +370,6 @@ def shot_arguments(
 def following_shot_arguments(
     new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, rate: float
 ) -> dict[str, Any]:
-    """Returns the arguments of the `thew.Shot` of all that follows a cycle."""
+    """Returns the arguments of the `thew.Shot` of the motion after a cycle."""
     maps = common.place.maps(new.motion.maps, new.place)
     return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common), "rate": rate}

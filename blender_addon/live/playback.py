@@ -94,7 +94,7 @@ def compare(scene, depsgraph) -> None:
             report_event(obj, flesh, Event.POSE_DIFFERS)
             if (
                 flesh.restored and not windows.is_headless()
-            ):  # a pose from the disk cache, which nobody has changed under the hand
+            ):  # a pose from the disk cache, which nobody has changed by hand
                 flesh.restored = False
                 updates.wait(obj)
         if read_now:
@@ -106,7 +106,7 @@ def compare(scene, depsgraph) -> None:
             if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
                 flesh.problem = resting.POSE_CHANGED_TEXT
         elif flesh.problem == resting.POSE_CHANGED_TEXT and flesh.condition.motion is Motion.READ:
-            flesh.problem = ""  # the pose under the hand, which was not keyed, is gone
+            flesh.problem = ""  # the pose that was set by hand and not keyed is gone
         report_event(
             obj, flesh, Event.EVALUATED
         )  # Blender evaluates the writes for this frame by now, or right after this

@@ -84,7 +84,7 @@ def schedule_on_main(call: Callable[[], None]) -> None:
 def run_pending_calls() -> float:
     """Runs the pending calls of other threads, as a timer of the main thread; returns the seconds to its next call."""
     global _last_call_time
-    while _pending_calls and not poses.silence_depth:  # a job that reads poses, or a tool in the hand, comes first
+    while _pending_calls and not poses.silence_depth:  # a job that reads poses, or a mouse tool at work, comes first
         _pending_calls.popleft().run()
         _last_call_time = time.monotonic()
     return BUSY_INTERVAL if _pending_calls or time.monotonic() - _last_call_time < BUSY_TIME else IDLE_INTERVAL

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Riders: clothes, eyes and hair that ride on a body, without a lattice or motion of their own.
 
-The offsets of the body's skin, in playback, under the hand or in a render, also move what lies over it: see `logic.layers`. A rider
+The offsets of the body's skin, in playback, while the artist poses, or in a render, also move what lies over it: see `logic.layers`. A rider
 is written together with its body, and its node tree maps the offsets from the body's object space into its own, wherever the two
 stand at that frame. So a rider may be skinned, or merely hang on a bone.
 """

@@ -141,7 +141,7 @@ def simulate_in_parts(new: BuildStages, plan: SimulationPlan, report, offer) -> 
 
         controls = moved[start:end]
         if clip is None:
-            # Colliders are given up to the end: the core looks them up by the frame.
+            # All colliders are passed, up to the end: the core looks them up by the frame.
             given = arguments(new, plan, maps[:end], controls, collided, **plan.beginning.options())
             clip = core().simulate(**given, progress=part_progress)
             clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
@@ -175,7 +175,7 @@ def plan_key(new: BuildStages, plan: SimulationPlan) -> bytes:
 
 @dataclass(frozen=True)
 class SimulationPlan:
-    """Inputs of a simulation: the rigs that push, the values of their controls, and the beginning."""
+    """Inputs of a simulation: the rigs that push, the values of their controls, and the beginning of the motion."""
 
     acting: dict[int, Any]  # native rigs by index
     controls: np.ndarray  # [f + 1, r], of the acting rigs
@@ -250,7 +250,7 @@ def cuts(new: BuildStages) -> tuple[int, ...]:
 
 
 def range_frames_text(new: BuildStages, found: Sequence[int]) -> str:
-    """Returns frames of the range, given from 0, in words."""
+    """Returns frames of the range, counted from 0, in words."""
     return frames_text([new.motion.start + cut for cut in found])
 
 
@@ -270,7 +270,7 @@ def jumps(new: BuildStages) -> tuple[int, ...]:
 
 
 def with_lead(new: BuildStages, plan: SimulationPlan, lead: int | None = None) -> SimulationPlan:
-    """Returns the plan extended by the motion before the range; `lead`: number of its poses (None: all that lead on)."""
+    """Returns the plan extended by the motion before the range; `lead`: number of its poses (None: all poses that lead into it)."""
     motion, build_settings = new.motion, new.build_settings
     if not build_settings.lead or not motion.lead_length:
         return plan
@@ -313,7 +313,7 @@ def arguments(
 
 
 def after(new: BuildStages, plan: SimulationPlan, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
-    """Returns poses, controls and colliders of all that follows a cycle of poses `maps` [f + 1, b, 4, 4], led by turns of it."""
+    """Returns poses, controls and colliders of the motion after a cycle of poses `maps` [f + 1, b, 4, 4], preceded by turns of it."""
     begun, motion, seconds = plan.beginning, new.motion, PERIODIC_AFTER * new.build_settings.fps
     lead = begun.turns_before(maps, seconds)
     rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])

@@ -46,7 +46,9 @@ class UpdateQueue:
     rendered_elsewhere: bool = False  # by another thread
     undone: bool = False  # Blender's next update follows an undo, and may report every curve
     read_in_render: set[int] = field(default_factory=set)  # objects whose motion was read again in this render
-    read_in_playback: set[int] = field(default_factory=set)  # the same since playback began or their last edit of keys
+    read_in_playback: set[int] = field(
+        default_factory=set
+    )  # the same, since playback began or since their keys were edited
     waiting: dict[int, float] = field(default_factory=dict)  # object session id -> time of its update
     #: The same for objects whose update under way is dropped at that time.
     overriding: dict[int, float] = field(default_factory=dict)
@@ -64,7 +66,7 @@ state = UpdateQueue()
 
 
 def may_read(obj, flesh) -> bool:
-    """Returns whether a changed motion is simulated at once: always without a window, once in a render, never under the hand."""
+    """Returns whether a changed motion is simulated at once: always without a window, once in a render, never while the artist poses."""
     if state.rendering:
         return obj.session_uid not in state.read_in_render
     return windows.is_headless() and flesh.condition.motion is not Motion.DIFFERS

@@ -29,7 +29,7 @@ MIN_FIRM_WINDING, MIN_INSIDE_WINDING = 0.9, 0.5
 MIN_BODY_VOLUME, MIN_SEGMENT_VOLUME = 0.35, 0.05
 #: Share of weights on bones of larger bodies below which a mesh can be a segment.
 MAX_SEGMENT_SHARE = 0.3
-#: Overlap with a body from which on a mesh rides on it.
+#: Least overlap with a body of a mesh that rides on it.
 MIN_RIDER_OVERLAP = 0.3
 #: An open mesh is worn around a mesh of which it holds `MIN_WRAPPED_SHARE`, if that has at least `MIN_WRAPPED_SIZE` of its inside.
 MIN_WRAPPED_SHARE, MIN_WRAPPED_SIZE = 0.6, 0.2

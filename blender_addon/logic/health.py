@@ -112,13 +112,13 @@ def jump_warning(flesh: Any) -> list[str]:
 #: Share of the cells that the motion may invert for a moment without visible effect. Of a thousand cells ten.
 MAX_HARMLESS_INVERSIONS = 0.01
 
-#: Number of cells across from which on the panel warns, and the exponent of the time to build in them.
-MIN_COSTLY_CELLS, COST_EXPONENT = 32, 1.8
+#: Largest number of cells across without a warning in the panel; exponent of the time to build in this number.
+MAX_CHEAP_CELLS, COST_EXPONENT = 32, 1.8
 
 
 def cost(cells_across: int) -> str:
     """Returns the cost of that many cells across in words; "" where it is usual."""
-    if cells_across <= MIN_COSTLY_CELLS:
+    if cells_across <= MAX_CHEAP_CELLS:
         return ""
     return f"Takes about {(cells_across / 12.0) ** COST_EXPONENT:.0f} times as long to build as Detail 12"
 

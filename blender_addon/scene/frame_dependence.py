@@ -30,7 +30,7 @@ INNER_PATHS = ("pose.", "modifiers[", "thew.", "[", "particle_systems[", "hide_"
 
 
 def dependencies(start: Iterable[bpy.types.ID]) -> set[bpy.types.ID]:
-    """Returns these IDs and all that their evaluation depends on."""
+    """Returns these IDs and everything that their evaluation depends on."""
     uses: dict[bpy.types.ID, set[bpy.types.ID]] = {}
     for used, users in bpy.data.user_map().items():
         for user in users:
