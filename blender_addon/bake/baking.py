@@ -74,14 +74,14 @@ def unbaked_frames_remark(made, scene) -> str:
 
 def bake(
     obj, scene, view_layer, start: int | None = None, end: int | None = None, space: str | None = None,
-    into: str = "SHAPE_KEYS", made: ClipTask | None = None,
+    target_key: str = "SHAPE_KEYS", clip_task: ClipTask | None = None,
 ) -> Task:  # fmt: skip
-    """Builds the task that bakes an object into the target `into` and returns `BakeResult`.
+    """Builds the task that bakes an object into the target `target_key` and returns `BakeResult`.
 
     `start`..`end`: frames (`None`: the range in force). `space`: an item of `BAKE_SPACES` (`None`: as the object is
-    set). Riders are baked along with their body; a rider is baked alone. `made`: makes the flesh hold the clip (`None`: it is simulated).
+    set). Riders are baked along with their body; a rider is baked alone. `clip_task`: makes the flesh hold the clip (`None`: it is simulated).
     """
-    target = targets.target_by_key(into)
+    target = targets.target_by_key(target_key)
     if obj is not None and obj.type == "MESH" and obj.thew.made.keyframed:
         return (yield from bake_keyframed(obj, scene, view_layer, start, end, target))
     alone = obj is not None and obj.type == "MESH" and obj.thew.made.rides
@@ -97,7 +97,7 @@ def bake(
         worn = riders.riders_to_bake(obj, target)
     space = space or obj.thew.bake_space
     start, end = jobs.live_range(obj, body.thew.frames(scene), start, end)
-    yield from span((made or simulate_range)(subject, scene, view_layer, start, end), 0.0, 0.8)
+    yield from span((clip_task or simulate_range)(subject, scene, view_layer, start, end), 0.0, 0.8)
     flesh, frames = register.state_of(body), frame_range(start, end)
     on = body, flesh, scene, view_layer, frames
     first = [riders.source(obj, *on)] if alone else [body_source(subject, *on[1:])]

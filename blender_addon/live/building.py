@@ -86,7 +86,7 @@ def build(
     parts = character, bind_pose, build_settings, motion, rigs
     yield from span(make(subject.obj, flesh, *parts, still, kept), native, 1.0)
     report_read(subject.obj, flesh, touches, curve_edits if frames is not None else None)
-    flesh.restored = restored
+    flesh.poses_from_cache = restored
     if restored:
         report_event(subject.obj, flesh, Event.CURVES_EDITED)  # before a render they are read
 
@@ -190,7 +190,7 @@ def take(obj, flesh: Flesh, new: BuildStages, made: Event) -> None:
     """Makes a finished draft the flesh of `obj`."""
     if made is Event.BODY_MADE:
         new.clip, new.touching, new.clip_place, new.clip_key, new.group_key = None, None, None, b"", b""
-        new.limited = 0
+        new.inverted_count = 0
     motion, new.spaces = new.motion, None
     if motion is not None:
         new.spaces, new.clip_start = (new.clip_place or new.place).to_object(motion.matrices), motion.start

@@ -84,7 +84,7 @@ class BuildStages:
     #: Space of its metres; it differs from the body's `place` if others were simulated along.
     clip_place: MetricSpace | None = None
     touching: ClipContacts | None = None  # contacts in the clip; None: contact is off
-    limited: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
+    inverted_count: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
     beginning: Beginning = field(default_factory=Beginning)  # the beginning of the clip
     jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
@@ -109,11 +109,11 @@ class Flesh(BuildStages):
     """All live data of one object."""
 
     condition: Condition = field(default_factory=Condition)  # changed by `events.report_event` alone
-    tried: tuple = ()  # settings of the last failed update
+    failed_inputs: tuple = ()  # inputs of the last failed update
     problem: str = ""  # why flesh differs from the settings, a sentence
     touches: int = 0  # number of edits of the mesh
     curve_edits: int = 0  # number of edits of curves
-    restored: bool = False  # poses come from the disk cache and were not read since
+    poses_from_cache: bool = False  # poses come from the disk cache and were not read since
     arriving: PartialMotion | None = None  # finished frames of the simulation under way
 
     # latest results, by the hash of their inputs

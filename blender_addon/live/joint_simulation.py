@@ -238,7 +238,7 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
             for member in members:
                 member.flesh.arriving = None
         for new, (clip, touching, lost) in zip(drafts, found, strict=True):
-            new.clip, new.touching, new.limited, new.clip_place = clip, touching, lost, place
+            new.clip, new.touching, new.inverted_count, new.clip_place = clip, touching, lost, place
     for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
         # A key describes the beginning alone; the keys of all determine the common one.
         new.clip_key, new.group_key, new.beginning = keys[k], group_key, plan.beginning

@@ -93,9 +93,9 @@ def compare(scene, depsgraph) -> None:
         if differs:
             report_event(obj, flesh, Event.POSE_DIFFERS)
             if (
-                flesh.restored and not windows.is_headless()
+                flesh.poses_from_cache and not windows.is_headless()
             ):  # a pose from the disk cache, which nobody has changed by hand
-                flesh.restored = False
+                flesh.poses_from_cache = False
                 updates.wait(obj)
         if read_now:
             again.append(obj)

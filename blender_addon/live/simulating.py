@@ -53,7 +53,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
     if kept_clips is not None and clip_key == kept_clips.key and clips_fit_plan(kept_clips.clips, plan):
         clips = kept_clips.clips
         new.clip = display_clip(clips[0], plan, clips[1] if len(clips) == 2 else None)
-        new.limited = kept_clips.limited
+        new.inverted_count = kept_clips.inverted_count
 
         def examine_clip(_progress):
             new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
@@ -88,7 +88,7 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         flesh.arriving = PartialMotion(new, clip, spaces, motion.start, plan.lead)
 
     try:
-        new.clip, new.touching, new.limited = yield Work(progress_text(plan), run, 0.8, 1.0)
+        new.clip, new.touching, new.inverted_count = yield Work(progress_text(plan), run, 0.8, 1.0)
     finally:
         flesh.arriving = None
     new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning
@@ -101,7 +101,7 @@ class KeptClips:
 
     clips: list
     key: bytes
-    limited: int
+    inverted_count: int
 
 
 def progress_text(plan: SimulationPlan) -> str:

@@ -32,7 +32,7 @@ def is_current(
         session.notice_edits([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
-    unread = flesh.restored or flesh.motion is None or flesh.motion.lead_length < build_settings.lead
+    unread = flesh.poses_from_cache or flesh.motion is None or flesh.motion.lead_length < build_settings.lead
     if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):
         return False
     spots = sorted({round(each) for each in np.linspace(*frames, CHECKED_FRAMES)})

@@ -92,7 +92,9 @@ def is_ready(obj, scene, flesh) -> bool:
         return False
     condition = flesh.condition
     hopeless = (
-        condition.build is Build.FAILED and condition.is_trusted and flesh.tried == validity.update_inputs(obj, scene)
+        condition.build is Build.FAILED
+        and condition.is_trusted
+        and flesh.failed_inputs == validity.update_inputs(obj, scene)
     )
     if not windows.is_headless() and not state.rendering:
         if not hopeless and (may_read_playing(obj) or not validity.motion_differs(obj, scene, flesh)):
@@ -116,7 +118,7 @@ def shows_rest_only(obj) -> bool:
 
 def give_up(obj, scene, flesh, error: BaseException) -> None:
     """Handles a failed update: the same is not tried again before something changes."""
-    flesh.tried = validity.update_inputs(obj, scene)
+    flesh.failed_inputs = validity.update_inputs(obj, scene)
     report_event(obj, flesh, Event.FAILED)
     if isinstance(error, Refusal):
         jobs.refuse(obj, flesh, error)

@@ -93,8 +93,8 @@ def warnings(flesh: Any) -> list[str]:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
     found += jump_warning(flesh)  # a jump throws the flesh: most later warnings follow from it
-    if flesh.limited > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
-        found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: lower Softness")
+    if flesh.inverted_count > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
+        found.append(f"Flesh limited in {plural(flesh.inverted_count, 'place')}: lower Softness")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")

@@ -70,9 +70,9 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
         notes += [sentence(text) for text in flesh.body.loose_parts]
     if flesh.clip is not None and flesh.beginning.note:
         notes.append(flesh.beginning.note)
-    if flesh.limited:
+    if flesh.inverted_count:
         notes.append(
-            f"The motion turns at worst {plural(flesh.limited, 'cell')} inside out; what is shown stays near the skin "
+            f"The motion turns at worst {plural(flesh.inverted_count, 'cell')} inside out; what is shown stays near the skin "
             "there. Firmer flesh helps."
         )
     if flesh.modal:

@@ -211,7 +211,7 @@ def state(**changes):
     settings = SimpleNamespace(enabled=True, settled=False)
     made = SimpleNamespace(shows_bake=False, baked_start=1, baked_end=20)
     flesh = SimpleNamespace(
-        problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(unconverged_steps=np.zeros(20, int)), limited=0,
+        problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(unconverged_steps=np.zeros(20, int)), inverted_count=0,
         clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
         motion=None, condition=states.Condition(), jumps=(),
     )  # fmt: skip
@@ -244,10 +244,10 @@ def state(**changes):
             "WARNING",
             "exact in 2 frames: raise Steps per Second",
         ),
-        ({"limited": 2}, "GOOD", "frames 1 to 20"),
-        ({"limited": 30}, "WARNING", "Flesh limited in 30 places: lower Softness"),
+        ({"inverted_count": 2}, "GOOD", "frames 1 to 20"),
+        ({"inverted_count": 30}, "WARNING", "Flesh limited in 30 places: lower Softness"),
         ({"jumps": (7,)}, "WARNING", "Everything jumps in frame 7: where that is a cut, press Restart Here"),
-        ({"jumps": (7, 12), "limited": 30}, "WARNING", "jumps in frames 7 and 12: where"),
+        ({"jumps": (7, 12), "inverted_count": 30}, "WARNING", "jumps in frames 7 and 12: where"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
         ({"touches": object()}, "WARNING", "The group is gone"),
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),
