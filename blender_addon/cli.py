@@ -64,31 +64,31 @@ class MeshReport:
 def bake_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
-    scripts: bool = False, clips: list[str | Path] | None = None, into: str = targets.TARGETS[0].key,
+    scripts: bool = False, clips: list[str | Path] | None = None, target_key: str = targets.TARGETS[0].key,
 ) -> list[MeshReport]:  # fmt: skip
     """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` or over `file`.
 
     `method`, `modes` and `space` replace the file's settings. `finished`: of the flesh only the keys are left.
     `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
-    exported from, or a single one on `name`. `into`: the bake target. A mesh that cannot be baked gets a line that says
+    exported from, or a single one on `name`. `target_key`: the bake target. A mesh that cannot be baked gets a line that says
     why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
     check_place(Path(out) if out else file)
     if clips and (method is not None or modes is not None):
         raise Refusal("A clip is baked as it was simulated: leave out --method and --modes, or give them to export")
-    makings = clip_tasks([Path(clip) for clip in clips or ()], name)
+    tasks = clip_tasks([Path(clip) for clip in clips or ()], name)
     open_file(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
-    meshes, lines = meshes_for_clips(scene, makings, name) if makings else meshes_to_bake(scene, name), []
+    meshes, lines = meshes_for_clips(scene, tasks, name) if tasks else meshes_to_bake(scene, name), []
     for obj in meshes:
         configure(obj, method, modes)
         if space is not None:
             obj.thew.bake_space = space
-    failed = {} if makings else add_flesh(meshes, scene, view_layer, say, name is None)
+    failed = {} if tasks else add_flesh(meshes, scene, view_layer, say, name is None)
     meshes = [obj for obj in meshes if name is not None or not is_baked_with_body(obj, scene)]
     for obj in meshes:
-        line = failed.get(obj.name) or bake_one(obj, scene, view_layer, frames, makings.get(obj.name), into)
+        line = failed.get(obj.name) or bake_one(obj, scene, view_layer, frames, tasks.get(obj.name), target_key)
         say(line)
         lines.append(line)
     for obj, line in zip(meshes, lines, strict=True) if finished else ():
@@ -224,14 +224,14 @@ def clip_tasks(clips: list[Path], name: str | None) -> dict[str, baking.ClipTask
     return found
 
 
-def meshes_for_clips(scene, makings: dict[str, baking.ClipTask], name: str | None) -> list[bpy.types.Object]:
+def meshes_for_clips(scene, tasks: dict[str, baking.ClipTask], name: str | None) -> list[bpy.types.Object]:
     """Returns the meshes that clips were made for, or the one called `name`."""
-    gone = [mesh for mesh in makings if name is None and mesh not in scene.objects]
+    gone = [mesh for mesh in tasks if name is None and mesh not in scene.objects]
     if gone:
         raise Refusal(
             f"The clip was exported from “{gone[0]}”, which is not in the scene: name the mesh it is for with --object"
         )
-    return [meshes_to_bake(scene, mesh)[0] for mesh in makings]
+    return [meshes_to_bake(scene, mesh)[0] for mesh in tasks]
 
 
 def shot_name(file: Path, name: str, taken: set[str]) -> str:
@@ -285,15 +285,17 @@ def bake_one(
     scene,
     view_layer,
     frames: tuple[int, int] | None,
-    made: baking.ClipTask | None = None,
-    into: str = targets.TARGETS[0].key,
+    clip_task: baking.ClipTask | None = None,
+    target_key: str = targets.TARGETS[0].key,
 ) -> MeshReport:
-    """Adds flesh if necessary, bakes (from the clip that `made` shows), and returns the report."""
+    """Adds flesh if necessary, bakes (from the clip of `clip_task`), and returns the report."""
     began = time.perf_counter()
     try:
         if not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed):
             finish(jobs.add(obj, scene, view_layer, simulate=False))
-        baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
+        baked = finish(
+            baking.bake(obj, scene, view_layer, *(frames or (None, None)), target_key=target_key, clip_task=clip_task)
+        )
         if obj.thew.made.keyframed:
             return keyframed_line(obj, baked, time.perf_counter() - began)
         flesh = fleshes.state_of(obj.thew.body if obj.thew.made.rides else obj)
@@ -361,7 +363,7 @@ def main(words: list[str]) -> int:
                 space=space,
                 finished=arguments.finish,
                 clips=arguments.clip,
-                into=arguments.target.upper(),
+                target_key=arguments.target.upper(),
             )
     except EXPECTED_ERRORS as error:
         print(sentence(str(error)), file=sys.stderr)

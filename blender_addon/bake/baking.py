@@ -40,7 +40,7 @@ class BakeResult:
     names: list[str]  # the keys
     space: str
     miss: float  # largest distance of a key from the flesh, as a part of the size
-    left: str  # sentence about the frames that it leaves out
+    unbaked: str  # sentence about the frames that it leaves out
     warnings: list[str]  # sentences about what an export would do wrong
     riders: list[str] = field(default_factory=list)  # names of the riders that were baked along
 
@@ -48,7 +48,7 @@ class BakeResult:
         """Returns the message for the artist."""
         space = "rest space" if self.space == "REST" else "posed space"
         text = f"{describe(obj)} plays {plural(len(self.names), 'baked shape key')} in {space}."
-        for remark in (miss_remark(self.miss), self.left):
+        for remark in (miss_remark(self.miss), self.unbaked):
             text += f" {sentence(remark)}" if remark else ""
         if self.riders:
             text += f" {join_words(self.riders)} {'rides' if len(self.riders) == 1 else 'ride'} along."
@@ -74,14 +74,14 @@ def unbaked_frames_remark(made, scene) -> str:
 
 def bake(
     obj, scene, view_layer, start: int | None = None, end: int | None = None, space: str | None = None,
-    into: str = "SHAPE_KEYS", made: ClipTask | None = None,
+    target_key: str = "SHAPE_KEYS", clip_task: ClipTask | None = None,
 ) -> Task:  # fmt: skip
-    """Builds the task that bakes an object into the target `into` and returns `BakeResult`.
+    """Builds the task that bakes an object into the target `target_key` and returns `BakeResult`.
 
     `start`..`end`: frames (`None`: the range in force). `space`: an item of `BAKE_SPACES` (`None`: as the object is
-    set). Riders are baked along with their body; a rider is baked alone. `made`: makes the flesh hold the clip (`None`: it is simulated).
+    set). Riders are baked along with their body; a rider is baked alone. `clip_task`: makes the flesh hold the clip (`None`: it is simulated).
     """
-    target = targets.target_by_key(into)
+    target = targets.target_by_key(target_key)
     if obj is not None and obj.type == "MESH" and obj.thew.made.keyframed:
         return (yield from bake_keyframed(obj, scene, view_layer, start, end, target))
     alone = obj is not None and obj.type == "MESH" and obj.thew.made.rides
@@ -91,16 +91,16 @@ def bake(
     else:
         jobs.check_flesh(obj)
         body, worn = obj, None
-    found = reading.subject(body, view_layer)
+    subject = reading.subject(body, view_layer)
     if worn is None:
         target.check(obj)
         worn = riders.riders_to_bake(obj, target)
     space = space or obj.thew.bake_space
     start, end = jobs.live_range(obj, body.thew.frames(scene), start, end)
-    yield from span((made or simulate_range)(found, scene, view_layer, start, end), 0.0, 0.8)
+    yield from span((clip_task or simulate_range)(subject, scene, view_layer, start, end), 0.0, 0.8)
     flesh, frames = register.state_of(body), frame_range(start, end)
     on = body, flesh, scene, view_layer, frames
-    first = [riders.source(obj, *on)] if alone else [body_source(found, *on[1:])]
+    first = [riders.source(obj, *on)] if alone else [body_source(subject, *on[1:])]
     sources = first + [riders.source(rider, *on) for rider in worn]
     parts = []
     for i, source in enumerate(sources):
@@ -132,9 +132,9 @@ def bake_keyframed(obj, scene, view_layer, start: int | None, end: int | None, t
     )
 
 
-def body_source(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
+def body_source(subject: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
     """Returns a body as a source of a bake."""
-    obj = found.obj
+    obj = subject.obj
 
     def accept() -> None:
         made = obj.thew.made
@@ -144,16 +144,16 @@ def body_source(found: reading.Subject, flesh: Flesh, scene, view_layer, frames:
         jobs.note(obj, flesh)
 
     return Source(
-        obj, found, scene, view_layer, frames, diagonal(flesh.character.rest),
+        obj, subject, scene, view_layer, frames, diagonal(flesh.character.rest),
         lambda i: flesh.offsets(frames[i]),
-        lambda left: measuring.differences(obj, flesh, scene, frames, left),
+        lambda active: measuring.differences(obj, flesh, scene, frames, active),
         accept,
     )  # fmt: skip
 
 
-def simulate_range(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
+def simulate_range(subject: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
     """Builds the task that simulates `start`..`end`, beginning where the preview begins so that both show the same."""
-    obj = found.obj
+    obj = subject.obj
     first, last = groups.simulated_range(obj, scene, start, end)
     flesh = register.state_of(obj)
     build_settings, bind_pose = BuildSettings.from_object(obj, scene).for_bake(), BindPose.from_saved(obj)
@@ -161,6 +161,6 @@ def simulate_range(found: reading.Subject, scene, view_layer, start: int, end: i
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
     frames, current = (first, last), False
     if not build_settings.others:
-        look = spot_checks.is_current(found, flesh, build_settings, frames, scene, view_layer)
+        look = spot_checks.is_current(subject, flesh, build_settings, frames, scene, view_layer)
         current = yield from span(look, 0.0, 0.05)
-    yield from jobs.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, current)
+    yield from jobs.build(flesh, subject, bind_pose, build_settings, scene, view_layer, frames, current)

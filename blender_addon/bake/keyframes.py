@@ -22,7 +22,7 @@ def source(obj: bpy.types.Object, scene, view_layer, frames: list[int]) -> Sourc
     def offset(i: int) -> np.ndarray:
         return motion.offsets(curve_time(scene, frames[i]))
 
-    def differences(_left: set[int]) -> Task:
+    def differences(_active: set[int]) -> Task:
         return measuring.measure_offsets(scene, frames, offset)
 
     def accept() -> None:

@@ -15,8 +15,8 @@ from ..scene import modifier, poses, reading
 from ..scene.mesh import evaluated_positions, modifiers_on
 
 
-def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], left: set[int]) -> Task:
-    """Measures the live flesh less the mesh on which only the modifiers `left` (persistent ids) act, float32[f, n, 3].
+def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], active: set[int]) -> Task:
+    """Measures the live flesh less the mesh on which only the modifiers `active` (persistent ids) act, float32[f, n, 3].
 
     Object space. The artist's own shape keys act on both. The scene and the object are left as they were found.
     """
@@ -32,7 +32,7 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
         found = reading.Subject(obj, armature.object, armature)
         live = {other.persistent_uid for other in found.modifiers_before()} | found.posing_modifiers() | {made.modifier}
         with poses.silence_handlers(), poses.show_hidden([obj]):
-            for passes, on in enumerate((live, left)):
+            for passes, on in enumerate((live, active)):
 
                 def measure_frame(i: int, frame: int, live: bool = passes == 0) -> None:
                     if live:

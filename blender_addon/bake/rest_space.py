@@ -32,14 +32,14 @@ STEP_REDUCTION = 0.3
 
 
 def keys(
-    found: Subject, rest: np.ndarray, scene, view_layer, frames: list[int], offset: Callable[[int], np.ndarray]
+    subject: Subject, rest: np.ndarray, scene, view_layer, frames: list[int], offset: Callable[[int], np.ndarray]
 ) -> Task:
     """Builds the task that plays `frames` and returns `(keys float32[f, n, 3], miss)`. The scene's frame is restored.
 
     `rest` [n, 3]: the vertices before the armature acts. `offset(i)` [n, 3]: the offset wanted on the posed skin of the
     i-th frame. `miss`: the largest distance of a key from it, where the armature flattens the skin. All are in object space.
     """
-    with poses.silence_handlers(), Probe(found, rest, scene) as probe:
+    with poses.silence_handlers(), Probe(subject, rest, scene) as probe:
 
         def solve_frame(i: int, _frame: int) -> tuple[np.ndarray, float]:
             key, miss = _solve_key(probe, view_layer, np.asarray(offset(i), dtype=np.float64))

@@ -58,8 +58,8 @@ def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, v
     own = modifier.modifier_by_id(obj, obj.thew.made.armature_modifier)
     found = None if own is None or own.object is None else reading.Subject(obj, own.object, own)
 
-    def differences(left: set[int]) -> Task:
-        return measure_rider(found, scene, view_layer, frames, offset, left)
+    def differences(active: set[int]) -> Task:
+        return measure_rider(found, scene, view_layer, frames, offset, active)
 
     size = diagonal(basis_positions(obj.data))
     return Source(obj, found, scene, view_layer, frames, size, offset, differences, lambda: accept(obj))
@@ -71,9 +71,9 @@ def accept(obj: bpy.types.Object) -> None:
     riding.switch(obj)
 
 
-def measure_rider(found: reading.Subject, scene, view_layer, frames: list[int], offset, left: set[int]) -> Task:
-    """Measures the skin with its offsets less the mesh on which only the modifiers `left` act, float32[f, n, 3]."""
-    obj, made = found.obj, found.obj.thew.made
+def measure_rider(subject: reading.Subject, scene, view_layer, frames: list[int], offset, active: set[int]) -> Task:
+    """Measures the skin with its offsets less the mesh on which only the modifiers `active` act, float32[f, n, 3]."""
+    obj, made = subject.obj, subject.obj.thew.made
     was = made.shows_bake, made.found
 
     def shape(i: int) -> np.ndarray:
@@ -86,10 +86,10 @@ def measure_rider(found: reading.Subject, scene, view_layer, frames: list[int], 
     try:
         made.shows_bake = False
         riding.switch(obj)
-        live = {other.persistent_uid for other in found.modifiers_before()} | found.posing_modifiers()
+        live = {other.persistent_uid for other in subject.modifiers_before()} | subject.posing_modifiers()
         with modifiers_on(obj, live, basis=False):
             rows = yield from span(measuring.measure_offsets(scene, frames, lambda i: shape(i) + offset(i)), 0.0, 0.5)
-        with modifiers_on(obj, left, basis=False):
+        with modifiers_on(obj, active, basis=False):
             rows -= yield from span(measuring.measure_offsets(scene, frames, shape), 0.5, 1.0)
     finally:
         made.shows_bake = was[0]

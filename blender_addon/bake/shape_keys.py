@@ -28,27 +28,27 @@ class ShapeKeys:
 
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that computes the keys. Without an armature they are in the object's own space."""
-        if source.found is None:
+        if source.subject is None:
             return Content((yield from measuring.measure_offsets(source.scene, source.frames, source.offset)), "REST")
         if space == "POSED":
             return Content((yield from source.differences(set())), space)
         rows, miss = yield from rest_space_task(source)
         return Content(rows, space, miss / max(source.size, 1e-30))
 
-    def write(self, beside: PendingContent) -> None:
+    def write(self, pending: PendingContent) -> None:
         """Writes the keys and their curves next to those of the previous bake."""
-        writing.write_keys(beside.obj, beside.start, beside.stretch, beside.content.rows, beside.made)
+        writing.write_keys(pending.obj, pending.start, pending.stretch, pending.content.rows, pending.made)
 
-    def discard(self, beside: PendingContent) -> None:
+    def discard(self, pending: PendingContent) -> None:
         """Removes the keys written by an unfinished `write`."""
-        writing.discard_keys(beside.obj, beside.made)
+        writing.discard_keys(pending.obj, pending.made)
 
-    def swap(self, beside: PendingContent) -> list[str]:
+    def swap(self, pending: PendingContent) -> list[str]:
         """Removes the keys of the previous bake and records the new ones. Returns their names."""
-        names = writing.swap_keys(beside.obj, beside.start, beside.made)
-        made = beside.obj.thew.made
-        made.baked_space, made.baked_miss = beside.content.space, beside.content.miss
-        made.baked_of = beside.clip
+        names = writing.swap_keys(pending.obj, pending.start, pending.made)
+        made = pending.obj.thew.made
+        made.baked_space, made.baked_miss = pending.content.space, pending.content.miss
+        made.baked_of = pending.clip
         return names
 
 
@@ -63,10 +63,10 @@ def rest_space_task(source: Source) -> Task:
 
     If the keys hold modifiers before the armature, too, their effect is measured and added.
     """
-    found, scene, view_layer, frames = source.found, source.scene, source.view_layer, source.frames
+    subject, scene, view_layer, frames = source.subject, source.scene, source.view_layer, source.frames
     basis = basis_positions(source.obj.data)
-    if not stack.modifiers_in_bake(source.obj, found.modifier, "REST"):
-        return (yield from rest_space.keys(found, basis, scene, view_layer, frames, source.offset))
-    left = {other.persistent_uid for other in skinning.armature_modifiers(found)}
-    rows = yield from span(source.differences(left), 0.0, 0.6)
-    return (yield from span(rest_space.keys(found, basis, scene, view_layer, frames, rows.__getitem__), 0.6, 1.0))
+    if not stack.modifiers_in_bake(source.obj, subject.modifier, "REST"):
+        return (yield from rest_space.keys(subject, basis, scene, view_layer, frames, source.offset))
+    active = {other.persistent_uid for other in skinning.armature_modifiers(subject)}
+    rows = yield from span(source.differences(active), 0.0, 0.6)
+    return (yield from span(rest_space.keys(subject, basis, scene, view_layer, frames, rows.__getitem__), 0.6, 1.0))

@@ -34,9 +34,9 @@ MODIFIER_SETTINGS = (
 DIFFERENCE_STEP = 1e-3
 
 
-def armature_modifiers(found: Subject) -> list[bpy.types.ArmatureModifier]:
+def armature_modifiers(subject: Subject) -> list[bpy.types.ArmatureModifier]:
     """Returns the Armature modifiers that act on the mesh, up to the one before the flesh."""
-    return [other for other in stack.modifiers_in_bake(found.obj, found.modifier, "POSED") if moves_mesh(other)]
+    return [other for other in stack.modifiers_in_bake(subject.obj, subject.modifier, "POSED") if moves_mesh(other)]
 
 
 def moves_mesh(other: bpy.types.Modifier) -> bool:
@@ -44,9 +44,9 @@ def moves_mesh(other: bpy.types.Modifier) -> bool:
     return other.type == "ARMATURE" and other.object is not None
 
 
-def depends_on_position(found: Subject) -> bool:
+def depends_on_position(subject: Subject) -> bool:
     """Returns whether the armature's map depends on the position of a vertex: bendy bones, envelopes."""
-    for other in armature_modifiers(found):
+    for other in armature_modifiers(subject):
         bones = other.object.data.bones
         if other.use_bone_envelopes:
             return True
@@ -58,10 +58,10 @@ def depends_on_position(found: Subject) -> bool:
 class Probe:
     """Measures the maps at the scene's current frame. A context manager, which leaves nothing behind."""
 
-    def __init__(self, found: Subject, rest: np.ndarray, scene: bpy.types.Scene):
+    def __init__(self, subject: Subject, rest: np.ndarray, scene: bpy.types.Scene):
         """Stores the probe's settings. `rest` [n, 3]: vertices before the armature acts, object space."""
-        self.found, self.scene, self.rest = found, scene, np.asarray(rest, dtype=np.float64)
-        self.bent = depends_on_position(found)
+        self.subject, self.scene, self.rest = subject, scene, np.asarray(rest, dtype=np.float64)
+        self.bent = depends_on_position(subject)
         self.size = diagonal(self.rest) or 1.0
         self.step = DIFFERENCE_STEP * self.size if self.bent else self.size
         self.obj: bpy.types.Object | None = None
@@ -82,7 +82,7 @@ class Probe:
             self.obj = None
 
     def _make(self) -> None:
-        source = self.found.obj
+        source = self.subject.obj
         mesh = bpy.data.meshes.new("Thew Probe")
         self.obj = bpy.data.objects.new("Thew Probe", mesh)
         cloud = bmesh.new()
@@ -95,7 +95,7 @@ class Probe:
         cloud.free()
         for group in source.vertex_groups:
             self.obj.vertex_groups.new(name=group.name)
-        for other in armature_modifiers(self.found):
+        for other in armature_modifiers(self.subject):
             copy = self.obj.modifiers.new(other.name, "ARMATURE")
             for name in MODIFIER_SETTINGS:
                 setattr(copy, name, getattr(other, name))

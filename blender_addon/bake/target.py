@@ -27,7 +27,7 @@ class Source:
     """One object whose motion is baked: a body, or a rider. All arrays are in its object space."""
 
     obj: bpy.types.Object
-    found: Subject | None  # `None`: no armature deforms it
+    subject: Subject | None  # `None`: no armature deforms it
     scene: bpy.types.Scene
     view_layer: bpy.types.ViewLayer
     frames: list[int]
@@ -42,7 +42,7 @@ class Source:
     @property
     def clip(self) -> bpy.types.Action | None:
         """The one action that the armature plays unchanged; `None` where it plays several, or no action."""
-        played = animation.played_action(self.found.armature) if self.found is not None else None
+        played = animation.played_action(self.subject.armature) if self.subject is not None else None
         return played.action if played is not None and played.plain else None
 
 
@@ -81,30 +81,30 @@ class Target(Protocol):
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that returns the `Content`. The scene and the object are left as they were found."""
 
-    def write(self, beside: PendingContent) -> None:
-        """Writes the content next to the previous bake. Records in `beside.made` what was made as soon as it is."""
+    def write(self, pending: PendingContent) -> None:
+        """Writes the content next to the previous bake. Records in `pending.made` what was made as soon as it is."""
 
-    def discard(self, beside: PendingContent) -> None:
+    def discard(self, pending: PendingContent) -> None:
         """Removes what an unfinished `write` has made."""
 
-    def swap(self, beside: PendingContent) -> list[str]:
+    def swap(self, pending: PendingContent) -> list[str]:
         """Replaces the target's previous bake with the new one. Returns the names of what was made."""
 
 
 def bake_parts(target: Target, parts: list[tuple[Source, Content]]) -> list[list[str]]:
     """Bakes all parts; after a failure every object keeps its previous bake. Returns the names of what was made for each."""
-    beside = [
+    pending = [
         PendingContent(source.obj, source.frames[0], stretch(source.scene), content, source.clip)
         for source, content in parts
     ]
     try:
-        for each in beside:
+        for each in pending:
             target.write(each)
     except BaseException:
-        for each in reversed(beside):
+        for each in reversed(pending):
             target.discard(each)
         raise
-    names = [target.swap(each) for each in beside]
+    names = [target.swap(each) for each in pending]
     for source, _ in parts:
         source.accept()
     return names

@@ -82,8 +82,8 @@ class SkinDrag:
 
     def first_hit(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
         """Returns the first hit of a ray in Blender's world with the displayed skin."""
-        seen = self.stand.skin + self.metres(self.offsets)
-        picker = Picker(self.stand.world(seen), self.stand.rest.triangles)
+        displayed = self.stand.skin + self.metres(self.offsets)
+        picker = Picker(self.stand.world(displayed), self.stand.rest.triangles)
         return picker.ray(origin, direction)
 
     def turn(self, vertex: int) -> np.ndarray:
@@ -141,8 +141,10 @@ class SkinDrag:
         if not steps:
             return False
         for grip in self.drag.grips:
-            moved, seen = self.drag.displacements[grip.vertex], self.displayed_position(grip.vertex)
-            grip.wanted = wanted_displacement(self.turn(grip.vertex), moved, seen, self._targets[grip.vertex])
+            displacement, displayed = self.drag.displacements[grip.vertex], self.displayed_position(grip.vertex)
+            grip.wanted = wanted_displacement(
+                self.turn(grip.vertex), displacement, displayed, self._targets[grip.vertex]
+            )
         self.drag.advance(steps)
         self._part *= float(np.exp(-steps * TIME_STEP / FADE_TIME))
         self._look()
@@ -158,6 +160,6 @@ class SkinDrag:
 
     def status_line(self) -> str:
         """Returns the text of the status bar."""
-        left = self.remaining_distance()
-        text = length(left / self.unit) if left > TARGET_TOLERANCE * self.stand.size else ""
+        distance = self.remaining_distance()
+        text = length(distance / self.unit) if distance > TARGET_TOLERANCE * self.stand.size else ""
         return status_line(self.drag, self.held >= 0, text)

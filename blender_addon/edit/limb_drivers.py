@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drivers of rigs copied to another character: driven by the corresponding bone, about the axis that lies as the old one does."""
+"""Drivers of rigs copied to another character: driven by the corresponding bone, about the axis that has the same direction in the limb."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def move(here, there, curve, variable, target, bones: dict[str, tuple[str, LimbM
     target.id = armature
     if bone not in bones:
         return
-    other, over = bones[bone]
+    other, limb_map = bones[bone]
     target.bone_target = other
     turns = target.rotation_mode.startswith("SWING_TWIST") and target.transform_space == "LOCAL_SPACE"
     if not (single and turns and variable.type == "TRANSFORMS" and target.transform_type in CHANNEL_AXES):
         return
     ours, theirs = axes(here, bone), axes(there, other)
-    located = over.one.locate(np.asarray(head(here, bone)))
+    located = limb_map.one.locate(np.asarray(head(here, bone)))
     axis = CHANNEL_AXES[target.transform_type]
-    wanted = over.axis(located, ours[:, axis] / np.linalg.norm(ours[:, axis]))
+    wanted = limb_map.axis(located, ours[:, axis] / np.linalg.norm(ours[:, axis]))
     best, sign = nearest_axis(theirs, wanted)
     target.transform_type = "ROT_X" if best == 0 else "ROT_Z"
     target.rotation_mode = "SWING_TWIST_X" if best == 0 else "SWING_TWIST_Z"

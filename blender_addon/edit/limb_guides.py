@@ -70,7 +70,7 @@ class LimbPair:
 
     here: ThewLimb
     there: ThewLimb
-    over: LimbMap
+    limb_map: LimbMap
     skin: tuple[np.ndarray, Picker]  # the other limb's triangles: their indices, and as a surface
     bones: dict[str, str]  # our bones -> corresponding bones of the other chain
 
@@ -107,7 +107,7 @@ class GuideTransfer:
             **{n: given[n] for n in GUIDE_SLIDERS[self.old.guide]},
         }
         located, guide = self.numbers(fit)
-        growth = self.pair.over.growth(located)
+        growth = self.pair.limb_map.growth(located)
         larger = growth * here / there
         values = {n: v * (larger if is_length(n, self.by_yield) else 1.0) for n, v in zip(SLIDERS, row, strict=True)}
         values |= slider_parameters(guide, there)
@@ -141,15 +141,15 @@ class BoneGuideTransfer(GuideTransfer):
         self.attachment = Attachment(self.old.template, "BONE", bone=index)
 
     def numbers(self, row):
-        over, skeleton = self.pair.over, self.there.flesh.skeleton
+        limb_map, skeleton = self.pair.limb_map, self.there.flesh.skeleton
         frame = self.frame(row, tilt=0.0)
-        located = over.one.locate(frame[:3, 3])
-        moved = over.map_place(located)
+        located = limb_map.one.locate(frame[:3, 3])
+        moved = limb_map.map_place(located)
         head, tail = (np.asarray(ends)[self.attachment.bone] for ends in (skeleton.heads, skeleton.tails))
-        near = limb_places.AXIS_DISTANCE * over.one.radius(located.coordinates[0])
-        out, distance = over.turn(located) @ frame[:3, 2], row["distance"] * over.growth(located)
+        near = limb_places.AXIS_DISTANCE * limb_map.one.radius(located.coordinates[0])
+        out, distance = limb_map.turn(located) @ frame[:3, 2], row["distance"] * limb_map.growth(located)
         along, angle, distance = limb_places.bone_numbers(
-            over.other.place(moved), out, head, tail, distance, min(abs(row["distance"]) / near, 1.0)
+            limb_map.other.place(moved), out, head, tail, distance, min(abs(row["distance"]) / near, 1.0)
         )
         angle = limb_places.unwrapped_angle(angle, row["angle"])
         return located, {"along": along, "angle": angle, "distance": distance, "tilt": row["tilt"]}
@@ -159,13 +159,13 @@ class SkinGuideTransfer(GuideTransfer):
     """A rig in the skin, transferred to where the spoke through the same coordinates leaves the skin."""
 
     def start(self):
-        over, (triangles, picker) = self.pair.over, self.pair.skin
+        limb_map, (triangles, picker) = self.pair.limb_map, self.pair.skin
         flat = dict.fromkeys(GUIDE_SLIDERS["SKIN"], 0.0)
         row = native_parameters(self.old.names, values_of(self.rig), self.here.unit)
-        self.located = over.one.locate(self.frame({**row, **flat})[:3, 3])
-        moved = over.map_place(self.located)
-        point = over.other.place(moved)
-        hit = skin_along_spoke(picker, point, over.other.spoke(moved.coordinates) if moved.inside else None)
+        self.located = limb_map.one.locate(self.frame({**row, **flat})[:3, 3])
+        moved = limb_map.map_place(self.located)
+        point = limb_map.other.place(moved)
+        hit = skin_along_spoke(picker, point, limb_map.other.spoke(moved.coordinates) if moved.inside else None)
         face, shares = int(triangles[hit.face]), np.clip(self.there.shares(hit.barycentric), 0.0, 1.0)
         self.attachment = Attachment(
             self.old.template, "SKIN", triangle=face, barycentric=tuple((shares / shares.sum()).tolist())
@@ -174,11 +174,11 @@ class SkinGuideTransfer(GuideTransfer):
         self.basis = np.asarray(native.frame(self.there.flesh.body))[:3, :3]
 
     def numbers(self, row):
-        over = self.pair.over
-        turn = over.turn(self.located)
+        limb_map = self.pair.limb_map
+        turn = limb_map.turn(self.located)
         axis, across = turn @ self.frame(row)[:3, 2], turn @ self.frame(row, tilt=0.0)[:3, 0]
         roll, tilt = limb_places.skin_numbers(axis, across, self.basis, row["roll"], row["tilt"])
-        depth = row["depth"] * over.depth_ratio(self.located)
+        depth = row["depth"] * limb_map.depth_ratio(self.located)
         return self.located, {"depth": depth, "roll": roll, "tilt": tilt}
 
 
@@ -192,10 +192,10 @@ class FreeGuideTransfer(GuideTransfer):
 
     def transferred_frame(self, frame: np.ndarray) -> tuple[LimbPlace, np.ndarray]:
         """Returns the location of a frame, and the frame transferred to the other side."""
-        over, moved = self.pair.over, np.eye(4)
-        located = over.one.locate(frame[:3, 3])
-        moved[:3, :3] = limb_places.turned_frame(over.turn(located), frame[:3, :3])
-        moved[:3, 3] = over.other.place(over.map_place(located))
+        limb_map, moved = self.pair.limb_map, np.eye(4)
+        located = limb_map.one.locate(frame[:3, 3])
+        moved[:3, :3] = limb_places.turned_frame(limb_map.turn(located), frame[:3, :3])
+        moved[:3, 3] = limb_map.other.place(limb_map.map_place(located))
         return located, moved
 
     def numbers(self, row):

@@ -49,7 +49,7 @@ class CopyReport:
 
     names: list[str] = field(default_factory=list)
     limbs: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
+    omissions: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
     warnings: list[str] = field(default_factory=list)
 
     def message(self, target: bpy.types.Object) -> str:
@@ -57,7 +57,9 @@ class CopyReport:
         be = "is" if len(self.names) == 1 else "are"
         where = ", ".join(f"“{name}”" for name in self.limbs)
         return (
-            "; ".join([f"{plural(len(self.names), 'rig')} {be} carried to {describe(target)} ({where})", *self.left])
+            "; ".join(
+                [f"{plural(len(self.names), 'rig')} {be} carried to {describe(target)} ({where})", *self.omissions]
+            )
             + "."
         )
 
@@ -75,34 +77,38 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> CopyRe
         try:
             attachment = checked_attachment(here, rig)
         except Refusal as error:
-            report.left.append(f"“{rig.name}” is left out, as it does not push: {sentence(str(error)).rstrip('.')}")
+            report.omissions.append(
+                f"“{rig.name}” is left out, as it does not push: {sentence(str(error)).rstrip('.')}"
+            )
             continue
         limb = limb_of(here, attachment, [ours for ours, _ in matched])
         partner = next((theirs for ours, theirs in matched if ours == limb), None)
         if partner is None:
             on = "no limb" if limb is None else f"“{limb.name}”, which {describe(target)} does not have,"
-            report.left.append(f"“{rig.name}” hangs on {on} and is left out")
+            report.omissions.append(f"“{rig.name}” hangs on {on} and is left out")
             continue
         if limb.name not in pairs:
             pairs[limb.name] = limb_pair(here, there, limb, partner)
         planned.append(plan(here, there, pairs[limb.name], rig, attachment))
     if not planned:
         raise Refusal(
-            f"None of the rigs of {describe(source)} can be carried to {describe(target)}: {'; '.join(report.left)}"
+            f"None of the rigs of {describe(source)} can be carried to {describe(target)}: {'; '.join(report.omissions)}"
         )
     bones = {}
     for ours, theirs in matched:
         one, other = here.chain(ours), there.chain(theirs)
         if len(one) == len(other):
-            over = pairs[ours.name].over if ours.name in pairs else limb_map(here, there, ours, theirs)
-            bones |= {bone: (partner, over) for bone, partner in zip(one, other, strict=True)}
+            mapping = pairs[ours.name].limb_map if ours.name in pairs else limb_map(here, there, ours, theirs)
+            bones |= {bone: (partner, mapping) for bone, partner in zip(one, other, strict=True)}
     before = len(target.thew.rigs), target.thew.active_rig
     try:
         for carried in planned:
             write(there, carried)
             report.names.append(target.thew.rigs[-1].name)
             if carried.double:
-                report.left.append(f"“{carried.rig.name}” was there already and is kept beside “{report.names[-1]}”")
+                report.omissions.append(
+                    f"“{carried.rig.name}” was there already and is kept beside “{report.names[-1]}”"
+                )
             warning = limb_drivers.carry(here, there, carried.rig, target.thew.rigs[-1], bones)
             report.warnings += [warning] if warning else []
     except Exception:
@@ -141,7 +147,7 @@ def limb_map(here: LimbOwner, there: LimbOwner, ours: ThewLimb, theirs: ThewLimb
     return LimbMap(here.limb(ours), there.limb(theirs), mirrored)
 
 
-# where rigs hang --------------------------------------------------------------------------------------------------------
+# attachments ------------------------------------------------------------------------------------------------------------
 
 
 def checked_attachment(side: LimbOwner, rig: ThewRig) -> Attachment:
@@ -185,7 +191,7 @@ def is_already_copied(there: LimbOwner, rig: ThewRig, limb: ThewLimb) -> bool:
     return False
 
 
-# what becomes of them ---------------------------------------------------------------------------------------------------
+# planned copies ---------------------------------------------------------------------------------------------------------
 
 
 def plan(here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attachment: Attachment) -> RigCopy:
@@ -197,7 +203,7 @@ def plan(here: LimbOwner, there: LimbOwner, pair: LimbPair, rig: ThewRig, attach
     return RigCopy(rig, guide.attachment, carried[0], carried[1:], preferred, is_already_copied(there, rig, pair.there))
 
 
-# into the file ------------------------------------------------------------------------------------------------------------
+# writing ------------------------------------------------------------------------------------------------------------------
 
 
 def write(there: LimbOwner, carried: RigCopy) -> None:

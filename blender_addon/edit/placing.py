@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Placements of dropped templates, and how they are written into rigs."""
+"""Computes the placements of dropped templates, and writes them into rigs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def dropped_placement(
         return bone_placement(posed, kind, bone, *bone_coordinates(point, *posed.bone_ends(index)))
     if view is None:
         return free_placement(facing_frame(point, -sizing.inward_direction(posed.flesh, posed.rest, hit)))
-    corners = posed.shown.vertices[posed.shown.triangles[hit.face]]
+    corners = posed.displayed.vertices[posed.displayed.triangles[hit.face]]
     towards, right = unpose_directions(view, corners, posed.rest.vertices[posed.rest.triangles[hit.face]])
     return free_placement(facing_frame(point, towards, right))
 
@@ -108,7 +108,7 @@ def face_placement(posed: PosedCharacter, guide: str, kind: str, face: int, bary
             f"{list(barycentric)}"
         )
     shares = shares / shares.sum()
-    point = shares @ posed.shown.vertices[posed.shown.triangles[face]]
+    point = shares @ posed.displayed.vertices[posed.displayed.triangles[face]]
     return dropped_placement(posed, guide, kind, Hit(face, shares, point, 0.0))
 
 

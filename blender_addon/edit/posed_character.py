@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The character in its present pose, for mouse tools: its skin as it is shown, and where that flesh lies at rest."""
+"""The character in its present pose, for mouse tools: its displayed skin, and the rest position of every point of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PosedCharacter:
     maps: np.ndarray  # [b, 4, 4] T_b, Blender's world
     mesh: np.ndarray  # [4, 4] the mesh's world matrix
     controls: np.ndarray  # [r] controls of all rigs
-    shown: Picker  # displayed skin, Blender's world
+    displayed: Picker  # displayed skin, Blender's world
     skin: np.ndarray  # [n, 3] posed skin without flesh, metres
     rest: Picker  # skin at rest, metres
 
@@ -60,7 +60,7 @@ class PosedCharacter:
         point = np.array(location, dtype=np.float64)
         if not np.isfinite(point).all():
             raise Refusal(f"The location for {describe(self.obj)} is not a number: give three coordinates of the world")
-        hit = self.shown.nearest(point)
+        hit = self.displayed.nearest(point)
         if hit.distance * self.flesh.place.metres_per_unit > MAX_SKIN_DISTANCE * self.size:
             raise Refusal(
                 f"The location lies {length(hit.distance)} away from the skin of {describe(self.obj)}: drop it on the "
@@ -74,7 +74,7 @@ class PosedCharacter:
 
     def skin_weights(self, hit: Hit) -> np.ndarray:
         """Returns the painted bone weights of a point of the skin, [b]."""
-        painted = self.flesh.character.weights[self.shown.triangles[hit.face]]
+        painted = self.flesh.character.weights[self.displayed.triangles[hit.face]]
         return hit.barycentric @ painted
 
     def heaviest_bone(self, hit: Hit) -> str:
@@ -101,10 +101,10 @@ class PosedCharacter:
 def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> PosedCharacter:
     """Returns the character of `obj` in its present pose. Builds its body if necessary."""
     jobs.check_flesh(obj)
-    found = reading.subject(obj, view_layer)
+    subject = reading.subject(obj, view_layer)
     flesh = jobs.with_body(obj, scene, view_layer)
     view_layer.update()
-    pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current)
+    pose = flesh.pose(subject, view_layer.depsgraph, scene.frame_current)
     mesh = pose.mesh
     triangles, seen = np.asarray(flesh.surface.triangles), displayed_positions(obj, flesh, view_layer)
     added = session.visible_offsets(obj, scene)

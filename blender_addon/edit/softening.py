@@ -158,7 +158,7 @@ def skin_at_cursor(context, obj, skin: RestSkin, part: BodyPart) -> Hit:
     cursor = np.array(context.scene.cursor.location)
     hit = Picker(points, skin.triangles).nearest(cursor)
     if not cursor.any() or hit.distance > MAX_SKIN_DISTANCE * skin.size:
-        called = part.role.called if part.role is not None else f"the {part.label.lower()}"
+        called = part.role.phrase if part.role is not None else f"the {part.label.lower()}"
         raise Refusal(
             f"No bone of {describe(obj)} is named like {called}: select that bone in pose mode, or put the 3D cursor on "
             "the skin (Shift and the right mouse button), and press again"

@@ -61,7 +61,7 @@ class BuildSettings:
     tremble: float
     motion_start: str
     restarts: tuple[int, ...]  # frames, ascending, in which the flesh begins anew
-    live: tuple[int, int]  # frame range that the artist plays, of all that are simulated together
+    live: tuple[int, int]  # frame range that the artist plays, over all objects simulated together
     fps: float
     modes: int
     rigs: tuple = ()  # see `fingerprints.fingerprint`

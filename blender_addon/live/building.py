@@ -29,7 +29,7 @@ from .stages import body_place, set_keys
 
 def build(
     flesh: Flesh,
-    found: reading.Subject,
+    subject: reading.Subject,
     bind_pose: BindPose,
     build_settings: BuildSettings,
     scene: bpy.types.Scene,
@@ -46,12 +46,14 @@ def build(
     frame shown is compared with them.
     """
     core()
-    character, bind_pose = read(flesh, found, bind_pose, scene)
+    character, bind_pose = read(flesh, subject, bind_pose, scene)
     touches, curve_edits = flesh.touches, flesh.curve_edits  # counters before the read: reading the mesh updates it
     yield Progress(0.0, "Reading the mesh")
     motion, kept, native = flesh.motion, None, 0.0
     if flesh.character is None:
-        kept = yield from disk_cache.find_cached(found.obj, scene, found, character, bind_pose, build_settings, frames)
+        kept = yield from disk_cache.find_cached(
+            subject.obj, scene, subject, character, bind_pose, build_settings, frames
+        )
     restored = believe and kept is not None and kept.motion is not None
     if restored:
         motion = kept.motion
@@ -59,7 +61,7 @@ def build(
         same = flesh.character is not None and flesh.character.digest == character.digest
         motion = (
             motion
-            if same and motion is not None and motion.moving == rig_controls.control_animation(found.obj)
+            if same and motion is not None and motion.moving == rig_controls.control_animation(subject.obj)
             else None
         )
     elif not (
@@ -69,7 +71,7 @@ def build(
         and motion.lead_length >= build_settings.lead
     ):
         reader = poses.read_motion(
-            found,
+            subject,
             character.bones,
             bind_pose.mesh_matrix,
             scene,
@@ -80,13 +82,13 @@ def build(
         )
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
-    rigs = rigging.resolve_rigs(found.obj, character, bind_pose, body_place(character, bind_pose, build_settings))
+    rigs = rigging.resolve_rigs(subject.obj, character, bind_pose, body_place(character, bind_pose, build_settings))
     parts = character, bind_pose, build_settings, motion, rigs
-    yield from span(make(found.obj, flesh, *parts, still, kept), native, 1.0)
-    report_read(found.obj, flesh, touches, curve_edits if frames is not None else None)
-    flesh.restored = restored
+    yield from span(make(subject.obj, flesh, *parts, still, kept), native, 1.0)
+    report_read(subject.obj, flesh, touches, curve_edits if frames is not None else None)
+    flesh.poses_from_cache = restored
     if restored:
-        report_event(found.obj, flesh, Event.CURVES_EDITED)  # before a render they are read
+        report_event(subject.obj, flesh, Event.CURVES_EDITED)  # before a render they are read
 
 
 def report_read(obj: bpy.types.Object, flesh: Flesh, touches: int, curve_edits: int | None) -> None:
@@ -101,28 +103,28 @@ def report_read(obj: bpy.types.Object, flesh: Flesh, touches: int, curve_edits: 
 
 
 def read(
-    flesh: Flesh, found: reading.Subject, bind_pose: BindPose, scene: bpy.types.Scene
+    flesh: Flesh, subject: reading.Subject, bind_pose: BindPose, scene: bpy.types.Scene
 ) -> tuple[Character, BindPose]:
     """Reads the mesh and its skeleton as they are now; returns them with their bind pose."""
-    validation.check(found.obj)
-    character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
+    validation.check(subject.obj)
+    character = read_character(subject, scene, bpy.context.evaluated_depsgraph_get)
     if flesh.character is not None and flesh.character.digest != character.digest:
-        bind_pose = applied_bind_pose(found, bind_pose, flesh.character, character, scene)
+        bind_pose = applied_bind_pose(subject, bind_pose, flesh.character, character, scene)
         if not flesh.character.is_alike(character):
-            report_event(found.obj, flesh, Event.MISFITS)
+            report_event(subject.obj, flesh, Event.MISFITS)
     return character, bind_pose
 
 
-def applied_bind_pose(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.types.Scene) -> BindPose:
+def applied_bind_pose(subject: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.types.Scene) -> BindPose:
     """Returns the bind pose after Apply Transform or Set Origin: vertices changed, but not their places in the world."""
     if len(old.rest) != len(new.rest):
         return bind_pose
-    now = BindPose.read(found, scene)
+    now = BindPose.read(subject, scene)
     before, after = transform(bind_pose.mesh_matrix, old.rest), transform(now.mesh_matrix, new.rest)
     if now.mesh == bind_pose.mesh or np.abs(before - after).max() > 1e-5 * bind_pose.longest_side:
         return bind_pose
     now = replace(bind_pose, mesh=now.mesh, armature=now.armature)
-    now.save(found.obj)
+    now.save(subject.obj)
     return now
 
 
@@ -188,7 +190,7 @@ def take(obj, flesh: Flesh, new: BuildStages, made: Event) -> None:
     """Makes a finished draft the flesh of `obj`."""
     if made is Event.BODY_MADE:
         new.clip, new.touching, new.clip_place, new.clip_key, new.group_key = None, None, None, b"", b""
-        new.limited = 0
+        new.inverted_count = 0
     motion, new.spaces = new.motion, None
     if motion is not None:
         new.spaces, new.clip_start = (new.clip_place or new.place).to_object(motion.matrices), motion.start

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact settings in the core's terms, and the contacts found in a clip."""
+"""Contact settings in the core's terms, and the contacts found in a clip.
+
+`built` is everywhere the `flesh.BuildStages` of one object, with its settings, mesh and motion.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from ..saved.units import length
 from ..scene import colliders
 from .build_settings import hash_of
 
-#: Largest number of skin vertices for which folds are parted under the hand: 2 ms per thousand vertices, together 40 ms, 25
+#: Largest number of skin vertices for which folds are parted while the artist poses: 2 ms per thousand vertices, together 40 ms, 25
 #: pictures a second.
 MAX_FOLD_VERTICES = 20_000
 
@@ -27,9 +30,8 @@ class SharedData:
     """Data shared by all objects that are simulated together."""
 
     place: MetricSpace  # origin and scale of their metres
-    made: dict[colliders.ColliderRequest, Any] = field(
-        default_factory=dict
-    )  # a thew.Collider per object: the core counts it once
+    #: One thew.Collider per object, for all bodies: the core counts each of these objects once.
+    core_colliders: dict[colliders.ColliderRequest, Any] = field(default_factory=dict)
 
 
 def contact_arguments(built: Any, collided: Colliders, common: SharedData | None = None) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def contact_arguments(built: Any, collided: Colliders, common: SharedData | None
     contact = built.build_settings.touches
     if contact is None:
         return {}
-    told = {
+    arguments = {
         "contact": core().Contact(
             self_contact=contact.self_contact,
             thickness=thickness(built),
@@ -51,15 +53,15 @@ def contact_arguments(built: Any, collided: Colliders, common: SharedData | None
     }
     common = common or SharedData(built.place)
     if known := wanted_colliders(built, collided):
-        for asked, read in known:
-            if asked not in common.made:
-                common.made[asked] = collider(common.place, asked, read)
-        told["colliders"] = [common.made[asked] for asked, _ in known]
-    return told
+        for request, read in known:
+            if request not in common.core_colliders:
+                common.core_colliders[request] = collider(common.place, request, read)
+        arguments["colliders"] = [common.core_colliders[request] for request, _ in known]
+    return arguments
 
 
 def parts_folds_in_pose(built: Any) -> bool:
-    """Returns whether a pose under the hand has its skin folds parted, which depends on the pose alone."""
+    """Returns whether folds of the skin are parted in poses set by hand, for which the pose alone is needed."""
     contact = built.build_settings.touches
     if contact is None or not contact.self_contact or len(built.character.rest) > MAX_FOLD_VERTICES:
         return False
@@ -76,13 +78,13 @@ def may_stiffen(built: Any) -> bool:
     return settings.touches.self_contact and parts and settings.simulation.elastic_joints < 1.0
 
 
-def collider(place: MetricSpace, asked: colliders.ColliderRequest, read: Collider) -> Any:
+def collider(place: MetricSpace, request: colliders.ColliderRequest, read: Collider) -> Any:
     """Builds the core's collider of an object; a `Refusal` names it where the core cannot collide with it."""
     vertices, motion = read.core_motion(place)
     try:
         surface = core().Surface(vertices, read.triangles)
-        gap = asked.thickness * place.metres_per_unit
-        return core().Collider(surface, motion, friction=asked.friction, thickness=gap)
+        gap = request.thickness * place.metres_per_unit
+        return core().Collider(surface, motion, friction=request.friction, thickness=gap)
     except core().ThewError as error:
         raise Refusal(
             f"Nothing can collide with {read.name} ({error}): repair it, or switch its Collision off"
@@ -91,8 +93,8 @@ def collider(place: MetricSpace, asked: colliders.ColliderRequest, read: Collide
 
 def wanted_colliders(built: Any, collided: Colliders) -> list[tuple[colliders.ColliderRequest, Collider]]:
     """Returns the colliders that were read and are still wanted, each with its settings."""
-    asked = {each.key: each for each in built.build_settings.collides_with}
-    return [(asked[each.key], each) for each in collided.each if each.key in asked]
+    requests = {each.key: each for each in built.build_settings.collides_with}
+    return [(requests[each.key], each) for each in collided.each if each.key in requests]
 
 
 def thickness(built: Any) -> float:
@@ -102,7 +104,7 @@ def thickness(built: Any) -> float:
 
 def colliders_were_read(built: Any) -> bool:
     """Returns whether the colliders read along with the motion are those that the settings now want."""
-    return built.motion.colliders.asked == colliders.reading_keys(built.build_settings.collides_with)
+    return built.motion.colliders.reading_keys == colliders.reading_keys(built.build_settings.collides_with)
 
 
 def key(built: Any, collided: Colliders) -> bytes:
@@ -110,7 +112,7 @@ def key(built: Any, collided: Colliders) -> bytes:
     contact = built.build_settings.touches
     if contact is None:
         return b""
-    how = [asked for asked, _ in wanted_colliders(built, collided)]
+    how = [request for request, _ in wanted_colliders(built, collided)]
     return hash_of(
         contact.self_contact, contact.thickness, contact.friction, built.character.ignored.digest, how, collided.digest
     )
@@ -123,8 +125,8 @@ def touchable_things(built: Any, place: MetricSpace | None = None) -> list[tuple
     """
     place = place or built.place
     return [
-        (Thing(each.name, asked.thickness * place.metres_per_unit), each.path(place))
-        for asked, each in wanted_colliders(built, built.motion.colliders)
+        (Thing(each.name, request.thickness * place.metres_per_unit), each.path(place))
+        for request, each in wanted_colliders(built, built.motion.colliders)
     ]
 
 
@@ -135,8 +137,8 @@ def touchable_things_together(members: list[Any], names: list[str], own: int) ->
     """
     mine, made = thickness(members[own]), {}
     for member in members:
-        for asked, each in wanted_colliders(member, member.motion.colliders):
-            made.setdefault(asked, Thing(each.name, asked.thickness * member.place.metres_per_unit))
+        for request, each in wanted_colliders(member, member.motion.colliders):
+            made.setdefault(request, Thing(each.name, request.thickness * member.place.metres_per_unit))
     # Between two bodies the core keeps the mean of both thicknesses.
     bodies = [
         Thing(name, 0.5 * (thickness(member) - mine))

@@ -32,7 +32,7 @@ def softness_changed(obj: bpy.types.Object) -> None:
 
 
 def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
-    """Returns whether the clip is what the view shows of the flesh, at a frame that stands still."""
+    """Returns whether the view shows the clip of the flesh, at a frame that stands still."""
     if poses.silence_depth or windows.is_playing() or updates.state.rendering or not session.is_shown(obj):
         return False
     settings = obj.thew

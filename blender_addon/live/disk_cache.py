@@ -62,11 +62,11 @@ def cache_content(flesh: Flesh | None) -> bytes | None:
             files["reference"] = encode(flesh.reference)
     except (core().ThewError, OSError):
         return None
-    known = not motion.moving and not motion.colliders.asked
+    known = not motion.moving and not motion.colliders.reading_keys
     meta = {
         "stamp": stamp(), "keys": {name: getattr(flesh, name).hex() for name in CACHE_KEYS}, "defects": flesh.defects,
         "stiffness": flesh.stiffness, "bones": flesh.character.bones, "start": motion.start, "motion": motion.digest.hex(),
-        "known": known, "limited": flesh.limited, "skin": flesh.skin_notes,
+        "known": known, "limited": flesh.inverted_count, "skin": flesh.skin_notes,
     }  # fmt: skip
     arrays = {"maps": motion.maps, "matrices": motion.matrices, "raw": motion.raw, "controls": motion.controls}
     if known and motion.before is not None:

@@ -57,9 +57,9 @@ class BuildStages:
     character: Character | None = None  # mesh at rest, weights and skeleton, Blender's units
     mesh_uid: int = 0  # the session id of that mesh
     bind_pose: BindPose | None = None  # world matrices of mesh and armature at rest
-    build_settings: BuildSettings | None = None  # the settings
+    build_settings: BuildSettings | None = None  # the artist's settings as numbers
     motion: Motion | None = None  # the poses; None until they are read
-    place: MetricSpace | None = None  # where the metres of the body lie in Blender's world
+    place: MetricSpace | None = None  # origin and scale of the body's metres in Blender's world
 
     # the body; all lengths in metres
     surface: Any = None  # thew.Surface
@@ -81,12 +81,11 @@ class BuildStages:
     # the motion
     clip: Any = None  # thew.Clip, or `logic.mapped_clips.CycleClip`
     clip_start: int = 0  # its first frame
-    clip_place: MetricSpace | None = (
-        None  # where its metres lie: not the body's `place` where others were simulated along
-    )
+    #: Space of its metres; it differs from the body's `place` if others were simulated along.
+    clip_place: MetricSpace | None = None
     touching: ClipContacts | None = None  # contacts in the clip; None: contact is off
-    limited: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
-    begun: Beginning = field(default_factory=Beginning)  # how the clip begins
+    inverted_count: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
+    beginning: Beginning = field(default_factory=Beginning)  # the beginning of the clip
     jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
@@ -98,7 +97,7 @@ class BuildStages:
     modes_key: bytes = b""
     rigs_key: bytes = b""
     clip_key: bytes = b""
-    group_key: bytes = b""  # of all that were simulated together; b"": it was alone
+    group_key: bytes = b""  # of all objects simulated together; b"": it was alone
 
     def young(self, softness: float | None, young: float) -> float:
         """Returns Young's modulus, Pa, at which flesh has the `softness` of the dial; `young` where that is None."""
@@ -110,11 +109,11 @@ class Flesh(BuildStages):
     """All live data of one object."""
 
     condition: Condition = field(default_factory=Condition)  # changed by `events.report_event` alone
-    tried: tuple = ()  # settings of the last failed update
+    failed_inputs: tuple = ()  # inputs of the last failed update
     problem: str = ""  # why flesh differs from the settings, a sentence
     touches: int = 0  # number of edits of the mesh
     curve_edits: int = 0  # number of edits of curves
-    restored: bool = False  # poses come from the disk cache and were not read since
+    poses_from_cache: bool = False  # poses come from the disk cache and were not read since
     arriving: PartialMotion | None = None  # finished frames of the simulation under way
 
     # latest results, by the hash of their inputs
@@ -144,7 +143,7 @@ class Flesh(BuildStages):
         return self.clip is not None and self.clip_start == start and self.clip_end >= end
 
     def offsets(self, frame: float) -> np.ndarray:
-        """Returns what the flesh adds to the skin at `frame`, object space, float32[n, 3]; part frames are blended.
+        """Returns what the flesh adds to the skin at `frame`, object space, float32[n, 3]; subframes are blended.
 
         Beyond its range the clip fades out over half a second: its flesh there says nothing about other poses.
         """
@@ -161,7 +160,7 @@ class Flesh(BuildStages):
         return blend_vectors(self._pose_at(frame), self.spaces, vectors_at, share)
 
     def _pose_at(self, frame: float) -> float:
-        """Returns where among the clip's poses `frame` is, from 0."""
+        """Returns the index of `frame` among the clip's poses, from 0, fractional between two of them."""
         return min(max(frame, self.clip_start), self.clip_end) - self.clip_start
 
     def rest_offsets(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
@@ -202,7 +201,7 @@ class Flesh(BuildStages):
         return joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
 
     def _folding(self) -> FoldShape | None:
-        """Returns the object that parts folds of the skin in a pose under the hand; None where nothing does."""
+        """Returns the object that parts folds of the skin in a pose set by hand; None where nothing does."""
         dynamics, touching = self.build_settings.dynamics(), contact.key(self, NO_COLLIDERS)
         key = hash_of(self.body_key, dynamics, touching) if contact.parts_folds_in_pose(self) else b""
         if self._folds[0] != key:
@@ -272,14 +271,14 @@ class Flesh(BuildStages):
 
     # poses that were not simulated
 
-    def pose(self, found: Subject, depsgraph: bpy.types.Depsgraph, frame: int, with_contact: bool = False) -> Pose:
+    def pose(self, subject: Subject, depsgraph: bpy.types.Depsgraph, frame: int, with_contact: bool = False) -> Pose:
         """Returns the character's pose as `depsgraph` has evaluated it.
 
         `frame` is for sentences; `with_contact`: colliders are read too.
         """
-        pose = PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
-        asked = self.build_settings.collides_with if with_contact else ()
-        return replace(pose, colliders=colliders.current_colliders(asked, depsgraph, frame)) if asked else pose
+        pose = PoseReader(subject, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
+        requests = self.build_settings.collides_with if with_contact else ()
+        return replace(pose, colliders=colliders.current_colliders(requests, depsgraph, frame)) if requests else pose
 
     def settled_at(
         self,
@@ -297,7 +296,7 @@ class Flesh(BuildStages):
         return self._rest(maps, mesh, push, with_contact, collided).offsets
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
-        """Returns the same offsets together with the modal amplitudes at rest in that pose, [m]."""
+        """Returns the offsets of `settled_at`, and the modal amplitudes at rest in that pose, [m]."""
         rest = self._rest(maps, mesh, push)
         return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
 
@@ -322,7 +321,7 @@ class Flesh(BuildStages):
             settings = build_settings.with_damping(self.body)
             settled = RestSolver(core().Simulation(self.body, settings=settings, **extra), folds)
         known[key] = settled
-        # With moving colliders the results of two poses are kept, for part frames between them; else the last one.
+        # With moving colliders the results of two poses are kept, for subframes between them; else the last one.
         while len(known) > (CACHED_POSES if collided.each else 1):
             del known[next(iter(known))]
         return settled.solve(self.place.maps(maps), push, self.place.to_object(mesh))

@@ -159,14 +159,14 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
 @persistent
 def before_playing(*_):
     """Allows changed motions to be read again as playback starts."""
-    updates.state.reread.clear()
+    updates.state.read_in_playback.clear()
 
 
 @persistent
 def before_load(*_):
     """Drops everything before another file is loaded."""
     updates.stop_update()
-    updates.state.seen.clear()
+    updates.state.displayed_parts.clear()
     registers.clear()
 
 
@@ -213,7 +213,7 @@ def after_undo(*_):
 def before_render(scene, *_):
     """Prepares all flesh before the first frame; reports in the window if that fails."""
     updates.state.rendering, updates.state.rendered_elsewhere = True, rendering.is_other_thread()
-    updates.state.read_again.clear()
+    updates.state.read_in_render.clear()
     rendering.render_begins()
     objects = fleshes.objects(scene)
     if windows.is_headless():
@@ -283,7 +283,7 @@ CALLBACKS = (
     (properties.on_preview, preview_changed),
     (properties.on_mount, body_chosen),
     (saved_rigs.on_rig, rig_changed),
-    (saved_rigs.on_hung, anchors.remember),
+    (saved_rigs.on_attachment, anchors.remember),
     (saved_keyframed.on_edit, keyframed_events.setting_edited),
 )
 

@@ -33,7 +33,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
 
     A deleted modifier of ours is made again, and flesh whose Armature modifier is gone follows another one.
     """
-    found = reading.subject(obj, view_layer, anew=True)
+    subject = reading.subject(obj, view_layer, anew=True)
     if obj.thew.made.rides or obj.thew.made.keyframed:
         what = "rides on another body" if obj.thew.made.rides else "has keyframed flesh"
         raise Refusal(
@@ -41,24 +41,24 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         )
     view_layer.update()
     had = obj.thew.made.flesh
-    bind_pose = BindPose.from_saved(obj) if had else BindPose.read(found, scene)
+    bind_pose = BindPose.from_saved(obj) if had else BindPose.read(subject, scene)
     build_settings = BuildSettings.from_object(obj, scene, bind_pose.guessed_height)
     simulation = build_settings.simulation.replace(method=method or build_settings.method)
     build_settings = replace(
         build_settings, cells_across=cells_across or build_settings.cells_across, simulation=simulation
     )
-    cuts = set() if had else cuts_of_others(obj, found.armature, scene)
+    cuts = set() if had else cuts_of_others(obj, subject.armature, scene)
     build_settings = replace(build_settings, restarts=tuple(sorted({*build_settings.restarts, *cuts})))
     frames = _live_frames(obj, scene) if simulate else None
     if had:
         modifier.note_modifier(obj)
     placed = modifier.modifier_by_id(obj, obj.thew.made.modifier) is not None
-    placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid
+    placed = placed and obj.thew.made.armature_modifier == subject.modifier.persistent_uid
     placed = placed and not (modifier.is_former_flesh(obj) or modifier.splits_chain(obj))
     if not placed:
-        modifier.check_place(obj, found.modifier)
+        modifier.check_place(obj, subject.modifier)
     flesh = register.state_of(obj) if had else Flesh()
-    yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
+    yield from build(flesh, subject, bind_pose, build_settings, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
     settings.cells_across, settings.method = build_settings.cells_across, build_settings.method
@@ -69,10 +69,10 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         restarts.add(settings, cuts)
         register.keep(obj, flesh)
     if not placed:
-        modifier.insert(obj, modifier.modifier_by_id(obj, found.modifier.persistent_uid))
+        modifier.insert(obj, modifier.modifier_by_id(obj, subject.modifier.persistent_uid))
     made.shows_bake = False
     settings.enabled = True
-    flesh_map.fill(obj, found.armature, flesh_map.automatic_map(flesh))
+    flesh_map.fill(obj, subject.armature, flesh_map.automatic_map(flesh))
     apply_state(obj)
     settle(obj, flesh, scene)
     return flesh
@@ -87,14 +87,14 @@ def cuts_of_others(obj, armature, scene) -> set[int]:
 def simulate(obj, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
     """Builds a task that reads the poses again and simulates them; `start` and `end`, if given, become the object's own range."""
     check_flesh(obj)
-    found = reading.subject(obj, view_layer)
+    subject = reading.subject(obj, view_layer)
     live = obj.thew.frames(scene)
     own = live_range(obj, live, start, end)
     frames = groups.frames(obj, scene, own)
     flesh = register.state_of(obj)
     build_settings = replace(BuildSettings.from_object(obj, scene), live=frames)
     bind_pose = BindPose.from_saved(obj)
-    yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
+    yield from build(flesh, subject, bind_pose, build_settings, scene, view_layer, frames)
     settings = obj.thew
     settings.settled = False
     if own != live:
@@ -103,7 +103,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     settings.made.shows_bake = False
     settings.enabled = True
     if settings.made.flesh_map:
-        flesh_map.fill(obj, found.armature, flesh_map.automatic_map(flesh))
+        flesh_map.fill(obj, subject.armature, flesh_map.automatic_map(flesh))
     apply_state(obj)
     settle(obj, flesh, scene)
     return flesh
@@ -120,7 +120,7 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
     frames = _live_frames(obj, scene)
     known = validity.motion_holds(obj, flesh, build_settings, frames)
     if known and flesh.clip_end > frames[1] and not validity.same_but_range(flesh, build_settings):
-        known = False  # the range was shortened: simulate only what is left of it
+        known = False  # the range was shortened: simulate only the present one
     if known and validity.mesh_holds(obj, flesh) and not build_settings.others:
         place = building.body_place(flesh.character, flesh.bind_pose, build_settings)
         rigs = rigging.resolve_rigs(obj, flesh.character, flesh.bind_pose, place)
@@ -135,10 +135,10 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
 
 
 def build(
-    flesh: Flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust=False, still=False, believe=False
+    flesh: Flesh, subject, bind_pose, build_settings, scene, view_layer, frames, trust=False, still=False, believe=False
 ) -> Task:
     """Builds as `joint_simulation.build`, and shows the result on all objects that were simulated along."""
-    given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
+    given = subject, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
     others = yield from joint_simulation.build(flesh, *given)
     for other, its in others:
         if not is_alive(other):
@@ -178,21 +178,21 @@ def check_flesh(obj) -> None:
 def rest(obj, scene, view_layer) -> Task:
     """Builds a task that shows the flesh at rest in Blender's present pose, pushed by the rigs; returns the `Flesh`."""
     check_flesh(obj)
-    found = reading.subject(obj, view_layer)
+    subject = reading.subject(obj, view_layer)
     flesh = register.state_of(obj)
     view_layer.update()
     build_settings, bind_pose = BuildSettings.from_object(obj, scene), BindPose.from_saved(obj)
     if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.names_changed(obj, flesh):
-        yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None, still=True)
+        yield from building.build(flesh, subject, bind_pose, build_settings, scene, view_layer, None, still=True)
     elif flesh.build_settings != build_settings:
         rigs = rigging.resolve_rigs(
             obj, flesh.character, bind_pose, building.body_place(flesh.character, bind_pose, build_settings)
         )
         parts = flesh.character, bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still=True)
-    with poses.show_hidden([found.armature, found.obj]):
+    with poses.show_hidden([subject.armature, subject.obj]):
         view_layer.update()
-        pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current, with_contact=True)
+        pose = flesh.pose(subject, view_layer.depsgraph, scene.frame_current, with_contact=True)
     offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.rig_forces(obj, pose.controls), collided=pose.colliders)
     settings = obj.thew
     settings.made.shows_bake = False
@@ -245,7 +245,7 @@ def fail(obj, flesh, error: BaseException) -> None:
         print(f"Thew: {problem}")
 
 
-# what is shown --------------------------------------------------------------------------------------------------------
+# display -------------------------------------------------------------------------------------------------------------
 
 
 def apply_state(obj) -> None:

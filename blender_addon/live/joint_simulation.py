@@ -35,7 +35,7 @@ from .session import register
 #: Note for a motion that would be a loop without the others.
 NO_LOOP_NOTE = "A loop is not closed where other flesh does not repeat with it."
 
-#: Callback that takes the clips of all that are simulated together.
+#: Callback that takes the clips of all objects that are simulated together.
 OfferCallback = Callable[[list[Any]], None]
 
 #: Relative difference below which scales count as equal; a typed height has three or four digits.
@@ -46,7 +46,7 @@ SCALE_TOLERANCE = 2e-3
 class Member:
     """One of the objects that are simulated together, on the way to its clip."""
 
-    found: reading.Subject
+    subject: reading.Subject
     flesh: Flesh
     bind_pose: BindPose
     build_settings: BuildSettings
@@ -57,7 +57,7 @@ class Member:
 
     @property
     def obj(self) -> bpy.types.Object:
-        return self.found.obj
+        return self.subject.obj
 
     @property
     def name(self) -> str:
@@ -71,7 +71,7 @@ class Member:
 
 def build(
     flesh: Flesh,
-    found: reading.Subject,
+    subject: reading.Subject,
     bind_pose: BindPose,
     build_settings: BuildSettings,
     scene: bpy.types.Scene,
@@ -87,12 +87,12 @@ def build(
     """
     if frames is None or not build_settings.others:
         yield from building.build(
-            flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
+            flesh, subject, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
         )
         return []
     core()
-    mine = Member(found, flesh, bind_pose, build_settings)
-    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
+    mine = Member(subject, flesh, bind_pose, build_settings)
+    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(subject.obj, scene))]
     members, counted = sorted_members(members), []
     for k, member in enumerate(members):
         read_mesh(member, scene, frames, trust)
@@ -114,10 +114,10 @@ def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Me
     """Builds the member for another object, simulated together with `mine`, whose settings are about to take effect."""
     names = {mine.obj.name, *mine.build_settings.others}
     build_settings = BuildSettings.from_object(other, scene)
-    asked = build_settings.contact
-    things = tuple(each for each in asked.colliders if each.key not in {(name, "") for name in names})
-    asked = replace(asked, colliders=things, others=tuple(sorted(names - {other.name})))
-    build_settings = replace(build_settings, live=mine.build_settings.live, contact=asked)
+    contact_settings = build_settings.contact
+    things = tuple(each for each in contact_settings.colliders if each.key not in {(name, "") for name in names})
+    contact_settings = replace(contact_settings, colliders=things, others=tuple(sorted(names - {other.name})))
+    build_settings = replace(build_settings, live=mine.build_settings.live, contact=contact_settings)
     return Member(
         reading.subject(other, view_layer), register.state_of(other), BindPose.from_saved(other), build_settings
     )
@@ -129,7 +129,7 @@ def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> No
     if trust and validity.mesh_holds(obj, flesh):
         member.character, member.bind_pose = flesh.character, flesh.bind_pose
     else:
-        member.character, member.bind_pose = building.read(flesh, member.found, member.bind_pose, scene)
+        member.character, member.bind_pose = building.read(flesh, member.subject, member.bind_pose, scene)
     place = building.body_place(member.character, member.bind_pose, build_settings)
     member.rigs = rigging.resolve_rigs(obj, member.character, member.bind_pose, place)
     if not trust or flesh.motion is None or flesh.character.bones != member.character.bones:
@@ -164,14 +164,14 @@ def common_place(members: list[Member]) -> MetricSpace:
     return MetricSpace(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
 
 
-def exported_place(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[MetricSpace, float] | None:
+def exported_place(subject: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[MetricSpace, float] | None:
     """Returns the common place and the steps a second for an exported object that may be simulated with others; None if it has
     none.
     """
-    mine = Member(found, flesh, BindPose.from_saved(found.obj), BuildSettings.from_object(found.obj, scene))
+    mine = Member(subject, flesh, BindPose.from_saved(subject.obj), BuildSettings.from_object(subject.obj, scene))
     if not mine.build_settings.others:
         return None
-    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
+    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(subject.obj, scene))]
     check_scales(mine, members)
     return common_place(members), max(member.build_settings.simulation.rate for member in members)
 
@@ -184,7 +184,7 @@ def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]
     if anew:
         wanted = [
             poses.MotionRequest(
-                each.found, each.character.bones, each.bind_pose.mesh_matrix, each.build_settings.collides_with
+                each.subject, each.character.bones, each.bind_pose.mesh_matrix, each.build_settings.collides_with
             )
             for each in anew
         ]
@@ -238,10 +238,10 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
             for member in members:
                 member.flesh.arriving = None
         for new, (clip, touching, lost) in zip(drafts, found, strict=True):
-            new.clip, new.touching, new.limited, new.clip_place = clip, touching, lost, place
+            new.clip, new.touching, new.inverted_count, new.clip_place = clip, touching, lost, place
     for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
         # A key describes the beginning alone; the keys of all determine the common one.
-        new.clip_key, new.group_key, new.begun = keys[k], group_key, plan.begun
+        new.clip_key, new.group_key, new.beginning = keys[k], group_key, plan.beginning
         new.touching = replace(
             new.touching, things=tuple(contact.touchable_things_together(drafts, names, k))
         )  # after a rename
@@ -258,13 +258,13 @@ def beginning_together(
     heads = [new.skeleton.heads for new in drafts]
     paths = [cycles.trace(*each) for each in zip(maps, heads, sizes, strict=True)]
     still = [stands_still(*each) for each in zip(drafts, plans, paths, strict=True)]
-    wishes, seen = [plan.begun for plan in plans], plans[0].live + 1  # poses that the artist plays
-    begun = cycles.common_cycle(wishes, [m[:seen] for m in maps], [p[:seen] for p in paths], sizes, still)
-    if begun is None:
+    wishes, played = [plan.beginning for plan in plans], plans[0].live + 1  # poses that the artist plays
+    beginnings = cycles.common_cycle(wishes, [m[:played] for m in maps], [p[:played] for p in paths], sizes, still)
+    if beginnings is None:
         plans = [simulating.with_run_in(new, plan, NO_LOOP_NOTE) for new, plan in zip(drafts, plans, strict=True)]
         longest = max(plan.lead for plan in plans)  # all begin at one frame
         return [simulating.with_lead(new, plan, longest) for new, plan in zip(drafts, plans, strict=True)]
-    return [replace(plan, begun=one) for plan, one in zip(plans, begun, strict=True)]
+    return [replace(plan, beginning=one) for plan, one in zip(plans, beginnings, strict=True)]
 
 
 def stands_still(new: BuildStages, plan: simulating.SimulationPlan, path: np.ndarray) -> bool:
@@ -303,18 +303,18 @@ def simulate_members(
     thew, common = core(), contact.SharedData(place)
     rate = max(new.build_settings.simulation.rate for new in drafts)  # all take the shortest steps
     try:
-        told, later = simulating.progress_callback(progress), [None] * len(drafts)
-        given = [shot_arguments(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
-        if plans[0].begun.period:
-            clips = thew.simulate_shots([thew.Shot(**each) for each in given], told)
+        report, later = simulating.progress_callback(progress), [None] * len(drafts)
+        arguments = [shot_arguments(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
+        if plans[0].beginning.period:
+            clips = thew.simulate_shots([thew.Shot(**each) for each in arguments], report)
         else:
-            clips = simulate_in_parts(given, plans[0].restarts, told, offer)
+            clips = simulate_in_parts(arguments, plans[0].restarts, report, offer)
         if any(plan.continues for plan in plans):
             shots = [
                 thew.Shot(**following_shot_arguments(new, plan, common, rate))
                 for new, plan in zip(drafts, plans, strict=True)
             ]
-            later = thew.simulate_shots(shots, told)
+            later = thew.simulate_shots(shots, report)
     except thew.ThewError as error:
         text = re.sub(r"body (\d+) of the scene", lambda match: names[int(match[1])], str(error))
         raise type(error)(text) from error
@@ -327,28 +327,30 @@ def simulate_members(
     return found
 
 
-def simulate_in_parts(given: list[dict[str, Any]], restarts: tuple[int, ...], told, offer: OfferCallback) -> list[Any]:
+def simulate_in_parts(
+    arguments: list[dict[str, Any]], restarts: tuple[int, ...], report, offer: OfferCallback
+) -> list[Any]:
     """Simulates shots that do not repeat in parts, each of which is offered when it is done; returns their clips.
 
-    `given`: the arguments of each shot; `restarts`: frames in which all begin anew.
+    `arguments`: those of each shot; `restarts`: frames in which all begin anew.
     """
     thew, clips = core(), []
-    poses = len(given[0]["poses"])
+    poses = len(arguments[0]["poses"])
     for start, end in partial_motion.parts(poses, restarts):
 
         def part_progress(at, stage, start=start, end=end):
-            return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
+            return report((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
 
         if clips:
-            parts = [each["poses"][start:end] for each in given]
-            controls = [each["controls"][start:end] if "controls" in each else None for each in given]
+            parts = [each["poses"][start:end] for each in arguments]
+            controls = [each["controls"][start:end] if "controls" in each else None for each in arguments]
             thew.extend_scene(clips, parts, controls, part_progress, start in restarts)
         else:
-            begun = [
+            first = [
                 {name: value[:end] if name in {"poses", "controls"} else value for name, value in each.items()}
-                for each in given
+                for each in arguments
             ]
-            clips = thew.simulate_shots([thew.Shot(**each) for each in begun], part_progress)
+            clips = thew.simulate_shots([thew.Shot(**each) for each in first], part_progress)
             for clip in clips:
                 clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         offer(clips)
@@ -359,13 +361,15 @@ def shot_arguments(
     new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, **options
 ) -> dict[str, Any]:
     """Returns the arguments of the `thew.Shot` of one member."""
-    given = simulating.arguments(new, plan, *plan.core_inputs(new, common.place), common, **plan.begun.options())
-    return {**given, **options}
+    arguments = simulating.arguments(
+        new, plan, *plan.core_inputs(new, common.place), common, **plan.beginning.options()
+    )
+    return {**arguments, **options}
 
 
 def following_shot_arguments(
     new: BuildStages, plan: simulating.SimulationPlan, common: contact.SharedData, rate: float
 ) -> dict[str, Any]:
-    """Returns the arguments of the `thew.Shot` of all that follows a cycle."""
+    """Returns the arguments of the `thew.Shot` of the motion after a cycle."""
     maps = common.place.maps(new.motion.maps, new.place)
     return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common), "rate": rate}

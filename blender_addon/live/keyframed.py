@@ -35,7 +35,7 @@ class KeyframedState:
     shapes: MeshShapes | None = None  # the shape keys that it was built from
     structure: tuple = ()  # the other inputs of the build
     plan: KeyframePlan | None = None  # present settings
-    tried: tuple = ()  # inputs of the last failed build
+    failed_inputs: tuple = ()  # inputs of the last failed build
     problem: str = ""  # why the view differs from the settings, a sentence
 
     @property
@@ -162,7 +162,7 @@ def update(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     known = register.state_of(obj)
     try:
         if refresh(obj, scene, known) == "BUILD":
-            if known.condition.build is Build.FAILED and known.tried == build_inputs(obj, scene):
+            if known.condition.build is Build.FAILED and known.failed_inputs == build_inputs(obj, scene):
                 return
             yield from compute(obj, scene)
         elif known.problem:
@@ -176,14 +176,14 @@ def update(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
 def fail(obj, scene, known: KeyframedState, error: BaseException) -> None:
     """Reports a failed build; the last motion stays in use where it still fits."""
     try:
-        known.tried = build_inputs(obj, scene)
+        known.failed_inputs = build_inputs(obj, scene)
     except EXPECTED_ERRORS:
-        known.tried = ()
+        known.failed_inputs = ()
     report_event(obj, known, Event.FAILED)
     tell(obj, known, str(error))
 
 
-# what is shown --------------------------------------------------------------------------------------------------------
+# display -------------------------------------------------------------------------------------------------------------
 
 
 def write(obj: bpy.types.Object, known: KeyframedState, scene: bpy.types.Scene, plain: bool | None = None) -> None:

@@ -139,7 +139,7 @@ def enabled_changed(obj: bpy.types.Object) -> None:
 
 def wait(obj: bpy.types.Object) -> None:
     """Schedules a build of `obj` for when nothing has changed for a moment; one under way would be out of date."""
-    if updates.state.worked == obj:
+    if updates.state.updated_object == obj:
         updates.state.stepper.cancel()
     updates.wait_for(obj, EDIT_DELAY)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Frames of a motion that is still being simulated, shown as soon as they are ready.
 
-A motion that does not repeat is simulated in growing parts, with the same bits as in one go. The simulating thread offers each part
+A motion that does not repeat is simulated in growing parts, with the same bits as in one piece. The simulating thread offers each part
 here; the main thread shows it. The last frames of a part wait for the next part, because their bones lack the poses that follow.
 """
 
@@ -51,7 +51,7 @@ class PartialMotion:
         return self.start <= frame and int(np.ceil(frame)) - self.start < self.ready
 
     def offsets(self, frame: float) -> np.ndarray:
-        """Returns what the flesh adds to the skin at a covered frame, object space, float32[n, 3]; part frames are blended."""
+        """Returns what the flesh adds to the skin at a covered frame, object space, float32[n, 3]; subframes are blended."""
 
         def vectors_at(index: int, **where) -> np.ndarray:
             return self.clip.offsets(self.lead + index, **where)

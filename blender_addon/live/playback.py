@@ -93,9 +93,9 @@ def compare(scene, depsgraph) -> None:
         if differs:
             report_event(obj, flesh, Event.POSE_DIFFERS)
             if (
-                flesh.restored and not windows.is_headless()
-            ):  # a pose from the disk cache, which nobody has changed under the hand
-                flesh.restored = False
+                flesh.poses_from_cache and not windows.is_headless()
+            ):  # a pose from the disk cache, which nobody has changed by hand
+                flesh.poses_from_cache = False
                 updates.wait(obj)
         if read_now:
             again.append(obj)
@@ -106,10 +106,10 @@ def compare(scene, depsgraph) -> None:
             if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
                 flesh.problem = resting.POSE_CHANGED_TEXT
         elif flesh.problem == resting.POSE_CHANGED_TEXT and flesh.condition.motion is Motion.READ:
-            flesh.problem = ""  # the pose under the hand, which was not keyed, is gone
+            flesh.problem = ""  # the pose that was set by hand and not keyed is gone
         report_event(
             obj, flesh, Event.EVALUATED
         )  # Blender evaluates the writes for this frame by now, or right after this
     if again:
-        updates.state.read_again.update(obj.session_uid for obj in again)
+        updates.state.read_in_render.update(obj.session_uid for obj in again)
         look_up(scene)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects of each kind that Thew moves, and what is kept of each between two frames. Nothing of it is saved."""
+"""The objects of each kind that Thew moves, and the state of each between two frames. This state is never saved."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ class Register(Generic[Life]):
         REGISTERS.append(self)
 
     def state_of(self, obj: bpy.types.Object) -> Life:
-        """Returns what is kept of an object; at first that of one of which nothing is known."""
+        """Returns the state of an object; a new one where none is known."""
         if obj.session_uid not in self._lives:
             self._lives[obj.session_uid] = self.make()
         return self._lives[obj.session_uid]
 
     def known_state(self, obj: bpy.types.Object) -> Life | None:
-        """Returns what is kept of an object, or None where nothing is."""
+        """Returns the state of an object, or None where none is known."""
         return self._lives.get(obj.session_uid)
 
     def keep(self, obj: bpy.types.Object, life: Life) -> None:
-        """Keeps `life` of an object that may be new."""
+        """Stores the state of an object, which may be new in the file."""
         self._lives[obj.session_uid] = life
         self.look_again()
 
     def forget(self, obj: bpy.types.Object) -> None:
-        """Drops what is kept of an object."""
+        """Drops the state of an object."""
         self._lives.pop(obj.session_uid, None)
         self.look_again()
 
@@ -85,13 +85,13 @@ REGISTERS: list[Register] = []
 
 
 def look_again() -> None:
-    """Lets all registers find their objects again."""
+    """Makes all registers find their objects again."""
     for each in REGISTERS:
         each.look_again()
 
 
 def forget(obj: bpy.types.Object) -> None:
-    """Drops what is kept of an object, of whatever kind it was."""
+    """Drops the state of an object in every register."""
     for each in REGISTERS:
         each.forget(obj)
 

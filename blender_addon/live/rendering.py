@@ -22,11 +22,11 @@ from ..scene import poses
 
 #: Seconds that the other thread waits for a busy window before it gives up; and seconds after it has given up once.
 WAIT_LIMIT, SHORT_WAIT_LIMIT = 10.0, 0.5
-#: Seconds between two looks of the main thread for errands: with errands pending, and otherwise.
+#: Seconds between two looks of the main thread for pending calls: at the quick rate, and otherwise.
 BUSY_INTERVAL, IDLE_INTERVAL = 0.001, 0.1
 #: Letters in a line of a dialog. Lines of 45 to 75 are read best.
 DIALOG_WIDTH = 60
-#: Seconds after the last errand during which the main thread still looks at the quick rate.
+#: Seconds after the last call during which the main thread still looks at the quick rate.
 BUSY_TIME = 5.0
 
 
@@ -71,9 +71,9 @@ def is_other_thread() -> bool:
 
 def run_on_main(call: Callable[[], None]) -> bool:
     """Runs `call` on the main thread and waits for it; returns False when the window was too busy."""
-    errand = MainThreadCall(call)
-    _pending_calls.append(errand)
-    return errand.wait(SHORT_WAIT_LIMIT if _frames_were_missed else WAIT_LIMIT)
+    pending = MainThreadCall(call)
+    _pending_calls.append(pending)
+    return pending.wait(SHORT_WAIT_LIMIT if _frames_were_missed else WAIT_LIMIT)
 
 
 def schedule_on_main(call: Callable[[], None]) -> None:
@@ -82,9 +82,9 @@ def schedule_on_main(call: Callable[[], None]) -> None:
 
 
 def run_pending_calls() -> float:
-    """Runs the errands of other threads, as a timer of the main thread; returns the seconds to its next call."""
+    """Runs the pending calls of other threads, as a timer of the main thread; returns the seconds to its next call."""
     global _last_call_time
-    while _pending_calls and not poses.silence_depth:  # a job that reads poses, or a tool in the hand, comes first
+    while _pending_calls and not poses.silence_depth:  # a job that reads poses, or a mouse tool at work, comes first
         _pending_calls.popleft().run()
         _last_call_time = time.monotonic()
     return BUSY_INTERVAL if _pending_calls or time.monotonic() - _last_call_time < BUSY_TIME else IDLE_INTERVAL

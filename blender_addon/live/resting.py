@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flesh at rest in a pose or with rigs that were not simulated: under the hand between two simulations, and beyond the clip's
-range.
-"""
+"""Flesh at rest in a pose or with rigs that were not simulated: while the artist poses, and beyond the clip's range."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Riders: clothes, eyes and hair that ride on a body, without a lattice or motion of their own.
 
-The offsets of the body's skin, in playback, under the hand or in a render, also move what lies over it: see `logic.layers`. A rider
+The offsets of the body's skin, in playback, while the artist poses, or in a render, also move what lies over it: see `logic.layers`. A rider
 is written together with its body, and its node tree maps the offsets from the body's object space into its own, wherever the two
 stand at that frame. So a rider may be skinned, or merely hang on a bone.
 """
@@ -63,7 +63,7 @@ def is_shown(obj: bpy.types.Object) -> bool:
     return settings.enabled and not settings.made.shows_bake and obj.mode not in {"EDIT", "SCULPT"}
 
 
-# what is shown --------------------------------------------------------------------------------------------------------
+# display -------------------------------------------------------------------------------------------------------------
 
 
 def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> None:
@@ -254,7 +254,7 @@ def is_carried(armature: bpy.types.Object, obj: bpy.types.Object) -> bool:
 
 
 def carrying_bone_or_none(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
-    """Returns the same, but "" where nothing of the armature moves the object."""
+    """Returns the bone of `carrying_bone`, but "" where nothing of the armature moves the object."""
     try:
         return carrying_bone(armature, obj)
     except Refusal:

@@ -118,7 +118,7 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     if flesh.can_preview(settings.preview_mode):
         offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (pose.maps, pose.mesh))
     else:
-        # A pose under the hand, or beyond the clip, shows at once, with its folds parted; the settled view solves contact in full.
+        # A pose set by hand, or beyond the clip, shows at once, with its folds parted; the settled view solves contact in full.
         offsets = flesh.settled_at(
             pose.maps, pose.mesh, flesh.rig_forces(obj, pose.controls), settings.settled, pose.colliders
         )

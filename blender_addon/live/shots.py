@@ -127,7 +127,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     in its contact settings; simulates nothing.
     """
     jobs.check_flesh(obj)
-    found = reading.subject(obj, view_layer)
+    subject = reading.subject(obj, view_layer)
     live = groups.frames(obj, scene)
     start, end = jobs.live_range(obj, live, start, end)
     first, last = groups.simulated_range(obj, scene, start, end)
@@ -136,12 +136,12 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         BindPose.from_saved(obj),
         BuildSettings.from_object(obj, scene).for_bake(),
     )
-    yield from span(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None), 0.0, 0.8)
+    yield from span(building.build(flesh, subject, bind_pose, build_settings, scene, view_layer, None), 0.0, 0.8)
     new = flesh.draft()
     new.rig_problems = dict(new.rig_problems)
     new.motion = yield from span(
         poses.read_motion(
-            found, new.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, first, last,
+            subject, new.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, first, last,
             build_settings.collides_with, build_settings.lead,
         ),
         0.8,
@@ -157,32 +157,33 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one "
             f"shot cannot hold: export frames {live[0]} to {live[1]}, or let its motion not start as a cycle"
         )
-    shared = joint_simulation.exported_place(found, flesh, scene, view_layer)
+    shared = joint_simulation.exported_place(subject, flesh, scene, view_layer)
     place, steps = (new.place, {}) if shared is None else (shared[0], {"rate": shared[1]})
     maps = place.maps(new.motion.maps, new.place)
     character = new.character
     note = ShotNote(
         obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
         [*place.origin.tolist(), place.metres_per_unit], list(build_settings.others),
-        [plan.begun.preroll, plan.begun.period, int(plan.begun.travels), plan.lead], list(plan.cuts), path_of(maps).tolist(),
+        [plan.beginning.preroll, plan.beginning.period, int(plan.beginning.travels), plan.lead],
+        list(plan.cuts), path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.touchable_things(new, place)],
     )  # fmt: skip
     given = simulating.arguments(
-        new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.begun.options()
+        new, plan, *plan.core_inputs(new, place), contact.SharedData(place), **plan.beginning.options()
     )
     return core().Shot(
         **{**given, **steps}, restarts=plan.restarts, notes={NOTE_KEY: note.text()}, name=obj.name
     ), contact.problems(new)
 
 
-def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
+def adopt(subject: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
     """Builds a task that gives an object's flesh a clip that was simulated elsewhere: see `baking.ClipTask`.
 
     Raises a `Refusal` for a clip of another mesh, motion, size or range. `name`: the file's, in quotes.
     """
-    obj, note = found.obj, ShotNote.from_clip(clip, name)
+    obj, note = subject.obj, ShotNote.from_clip(clip, name)
     validation.check(obj)
-    character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
+    character = read_character(subject, scene, bpy.context.evaluated_depsgraph_get)
     check_subject(obj, note, clip, name, scene, character)
     if start < note.start or end > note.end:
         raise Refusal(
@@ -199,7 +200,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             f"{describe(obj)} has another real height than {name} was exported with: export it and simulate it again"
         )
     reader = poses.read_motion(
-        found, character.bones, bind_pose.mesh_matrix, scene, view_layer, note.start, note.end,
+        subject, character.bones, bind_pose.mesh_matrix, scene, view_layer, note.start, note.end,
         build_settings.collides_with,
     )  # fmt: skip
     new.motion = yield from span(reader, 0.0, 0.9)
@@ -208,7 +209,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     maps = note.clip_place.maps(new.motion.maps, new.place)
     check_motion(obj, note, new, maps, name)
     plan = adopted_plan(obj, note, clip, maps, name)
-    new.begun, new.clip = plan.begun, simulating.display_clip(clip, plan)
+    new.beginning, new.clip = plan.beginning, simulating.display_clip(clip, plan)
     new.jumps = simulating.jumps(new)
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
@@ -218,7 +219,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         touching = contact.clip_contacts(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
         return touching, limits.motion_inversions(new, new.clip), new.surface.report().sentences
 
-    new.touching, new.limited, new.skin_notes = yield Work("Looking at the motion", examine_clip, 0.9, 1.0)
+    new.touching, new.inverted_count, new.skin_notes = yield Work("Looking at the motion", examine_clip, 0.9, 1.0)
     clear_stages(new)
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)

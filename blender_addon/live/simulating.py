@@ -48,19 +48,19 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
             return Event.CLIP_MADE
         return kept
     if clip_key == flesh.clip_key and not flesh.group_key:
-        new.begun = plan.begun
+        new.beginning = plan.beginning
         return Event.CLIP_MADE
     if kept_clips is not None and clip_key == kept_clips.key and clips_fit_plan(kept_clips.clips, plan):
         clips = kept_clips.clips
         new.clip = display_clip(clips[0], plan, clips[1] if len(clips) == 2 else None)
-        new.limited = kept_clips.limited
+        new.inverted_count = kept_clips.inverted_count
 
         def examine_clip(_progress):
             new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
             return contact.clip_contacts(new, new.clip)
 
         new.touching = yield Work("Opening the cache", examine_clip, 0.8, 1.0)
-        new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
+        new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning
         return Event.CLIP_MADE
     if plan.acting and still and kept is Event.CLIP_KEPT:
         return kept
@@ -70,16 +70,16 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         return clip, contact.clip_contacts(new, clip), limits.motion_inversions(new, clip)
 
     def simulate_clip(progress):
-        told = progress_callback(progress)
-        maps, begun = new.place.maps(motion.maps), plan.begun
-        if not plan.begun.period and build_settings.method != modal.METHOD:
-            return display_clip(simulate_in_parts(new, plan, told, offer), plan)
+        report = progress_callback(progress)
+        maps, begun = new.place.maps(motion.maps), plan.beginning
+        if not plan.beginning.period and build_settings.method != modal.METHOD:
+            return display_clip(simulate_in_parts(new, plan, report, offer), plan)
         options = {**begun.options(), "restarts": plan.restarts}
-        clip = thew.simulate(**arguments(new, plan, *plan.core_inputs(new), **options), progress=told)
+        clip = thew.simulate(**arguments(new, plan, *plan.core_inputs(new), **options), progress=report)
         clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         later = None
         if plan.continues:
-            later = thew.simulate(**arguments(new, plan, *after(new, plan, maps)), progress=told)
+            later = thew.simulate(**arguments(new, plan, *after(new, plan, maps)), progress=report)
         return display_clip(clip, plan, later)
 
     spaces = new.place.to_object(motion.matrices)
@@ -88,10 +88,10 @@ def simulate(flesh: Flesh, new: BuildStages, still: bool, kept_clips: KeptClips 
         flesh.arriving = PartialMotion(new, clip, spaces, motion.start, plan.lead)
 
     try:
-        new.clip, new.touching, new.limited = yield Work(progress_text(plan), run, 0.8, 1.0)
+        new.clip, new.touching, new.inverted_count = yield Work(progress_text(plan), run, 0.8, 1.0)
     finally:
         flesh.arriving = None
-    new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
+    new.clip_place, new.clip_key, new.group_key, new.beginning = new.place, clip_key, b"", plan.beginning
     return Event.CLIP_MADE
 
 
@@ -101,12 +101,12 @@ class KeptClips:
 
     clips: list
     key: bytes
-    limited: int
+    inverted_count: int
 
 
 def progress_text(plan: SimulationPlan) -> str:
     """Returns the progress text of a plan; frames of a loop are not final before it repeats, so they are shown only then."""
-    return "Closing the loop" if plan.begun.period else "Simulating"
+    return "Closing the loop" if plan.beginning.period else "Simulating"
 
 
 def progress_callback(progress):
@@ -126,23 +126,23 @@ def progress_callback(progress):
 
 def clips_fit_plan(clips: Sequence, plan: SimulationPlan) -> bool:
     """Returns whether clips have the lengths of a plan."""
-    first = plan.lead + len(plan.begun.turn(np.arange(plan.frames + 1)))
+    first = plan.lead + len(plan.beginning.turn(np.arange(plan.frames + 1)))
     return len(clips[0]) == first and (len(clips) == 2) == plan.continues
 
 
-def simulate_in_parts(new: BuildStages, plan: SimulationPlan, told, offer) -> Any:
+def simulate_in_parts(new: BuildStages, plan: SimulationPlan, report, offer) -> Any:
     """Simulates a motion that does not repeat in parts, each of which is offered when it is done; returns the clip."""
     maps, moved, collided = plan.core_inputs(new)
     clip, poses = None, len(maps)
     for start, end in partial_motion.parts(poses, plan.restarts):
 
         def part_progress(at, stage, start=start, end=end):
-            return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
+            return report((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
 
         controls = moved[start:end]
         if clip is None:
-            # Colliders are given up to the end: the core looks them up by the frame.
-            given = arguments(new, plan, maps[:end], controls, collided, **plan.begun.options())
+            # All colliders are passed, up to the end: the core looks them up by the frame.
+            given = arguments(new, plan, maps[:end], controls, collided, **plan.beginning.options())
             clip = core().simulate(**given, progress=part_progress)
             clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         else:
@@ -164,7 +164,7 @@ def plan_key(new: BuildStages, plan: SimulationPlan) -> bytes:
     build_settings, motion = new.build_settings, new.motion
     own = build_settings.modes if build_settings.method == modal.METHOD else 0
     forces = hash_of(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
-    began = plan.begun.key, plan.live if plan.begun.period else 0, plan.restarts
+    began = plan.beginning.key, plan.live if plan.beginning.period else 0, plan.restarts
     if plan.lead:
         before = motion.before
         began = *began, plan.lead, before.maps[-plan.lead :].tobytes(), before.colliders.digest
@@ -175,11 +175,11 @@ def plan_key(new: BuildStages, plan: SimulationPlan) -> bytes:
 
 @dataclass(frozen=True)
 class SimulationPlan:
-    """Inputs of a simulation: the rigs that push, the values of their controls, and the beginning."""
+    """Inputs of a simulation: the rigs that push, the values of their controls, and the beginning of the motion."""
 
     acting: dict[int, Any]  # native rigs by index
     controls: np.ndarray  # [f + 1, r], of the acting rigs
-    begun: Beginning
+    beginning: Beginning
     live: int  # number of frames that the artist plays
     frames: int  # number of all frames
     colliders: Colliders = field(default_factory=Colliders)
@@ -189,7 +189,7 @@ class SimulationPlan:
     @property
     def continues(self) -> bool:
         """Returns whether other motion follows a cycle."""
-        return self.begun.period > 0 and self.live < self.frames
+        return self.beginning.period > 0 and self.live < self.frames
 
     @property
     def restarts(self) -> tuple[int, ...]:
@@ -204,7 +204,7 @@ class SimulationPlan:
 
         It covers one turn of a cycle, or the range with its lead.
         """
-        motion, begun, lead = new.motion, self.begun, self.lead
+        motion, begun, lead = new.motion, self.beginning, self.lead
         own = (motion.maps, new.place) if place is not None else (motion.maps,)
         maps, controls = (place or new.place).maps(*own), self.controls
         if lead:
@@ -240,7 +240,7 @@ def make_plan(new: BuildStages) -> SimulationPlan:
     if not opened:
         return plan
     why = "A loop is not closed where the flesh begins anew."
-    return replace(plan, begun=replace(plan.begun, note=f"{why} {plan.begun.note}".rstrip()))
+    return replace(plan, beginning=replace(plan.beginning, note=f"{why} {plan.beginning.note}".rstrip()))
 
 
 def cuts(new: BuildStages) -> tuple[int, ...]:
@@ -250,7 +250,7 @@ def cuts(new: BuildStages) -> tuple[int, ...]:
 
 
 def range_frames_text(new: BuildStages, found: Sequence[int]) -> str:
-    """Returns frames of the range, given from 0, in words."""
+    """Returns frames of the range, counted from 0, in words."""
     return frames_text([new.motion.start + cut for cut in found])
 
 
@@ -258,8 +258,8 @@ def beginning_with_cuts(new: BuildStages, begun: Beginning, found: Sequence[int]
     """Returns the beginning for a motion in parts: each part begins with a run-in, or settled."""
     choice = new.build_settings.motion_start
     run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN_TIME * new.build_settings.fps)
-    said = [begun.note, f"Begins anew in {range_frames_text(new, found)}."]
-    return replace(begun, preroll=run_in, note=" ".join(each for each in said if each))
+    notes = [begun.note, f"Begins anew in {range_frames_text(new, found)}."]
+    return replace(begun, preroll=run_in, note=" ".join(each for each in notes if each))
 
 
 def jumps(new: BuildStages) -> tuple[int, ...]:
@@ -270,7 +270,7 @@ def jumps(new: BuildStages) -> tuple[int, ...]:
 
 
 def with_lead(new: BuildStages, plan: SimulationPlan, lead: int | None = None) -> SimulationPlan:
-    """Returns the plan extended by the motion before the range; `lead`: number of its poses (None: all that lead on)."""
+    """Returns the plan extended by the motion before the range; `lead`: number of its poses (None: all poses that lead into it)."""
     motion, build_settings = new.motion, new.build_settings
     if not build_settings.lead or not motion.lead_length:
         return plan
@@ -286,7 +286,7 @@ def with_lead(new: BuildStages, plan: SimulationPlan, lead: int | None = None) -
     before = "frame" if lead == 1 else plural(lead, "frame")
     note = f"Moves on from the {before} before frame {motion.start}."
     begun = Beginning(run_in, note=note)
-    return replace(plan, lead=lead, begun=beginning_with_cuts(new, begun, plan.cuts) if plan.cuts else begun)
+    return replace(plan, lead=lead, beginning=beginning_with_cuts(new, begun, plan.cuts) if plan.cuts else begun)
 
 
 def arguments(
@@ -313,8 +313,8 @@ def arguments(
 
 
 def after(new: BuildStages, plan: SimulationPlan, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
-    """Returns poses, controls and colliders of all that follows a cycle of poses `maps` [f + 1, b, 4, 4], led by turns of it."""
-    begun, motion, seconds = plan.begun, new.motion, PERIODIC_AFTER * new.build_settings.fps
+    """Returns poses, controls and colliders of the motion after a cycle of poses `maps` [f + 1, b, 4, 4], preceded by turns of it."""
+    begun, motion, seconds = plan.beginning, new.motion, PERIODIC_AFTER * new.build_settings.fps
     lead = begun.turns_before(maps, seconds)
     rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
     moves = np.repeat(begun.moves_before(motion.maps, seconds), begun.period, axis=0)
@@ -327,18 +327,18 @@ def display_clip(clip: Any, plan: SimulationPlan, later: Any = None) -> Any:
     if plan.lead:
         return LeadClip(clip, plan.lead)
     if later is not None:
-        return CycleClip(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
-    repeats = plan.begun.period and not plan.continues and plan.frames > plan.begun.period + 1
-    return CycleClip(clip, plan.begun) if repeats else clip
+        return CycleClip(clip, plan.beginning, later, plan.live, len(later) - plan.frames - 1)
+    repeats = plan.beginning.period and not plan.continues and plan.frames > plan.beginning.period + 1
+    return CycleClip(clip, plan.beginning) if repeats else clip
 
 
 def with_run_in(new: BuildStages, plan: SimulationPlan, why: str) -> SimulationPlan:
     """Returns the plan with a run-in in place of a cycle, and the reason `why` in its note."""
-    if not plan.begun.period:
+    if not plan.beginning.period:
         return plan
     begun, _ = find_beginning(new, plan.controls, PREROLL)
-    plan = with_lead(new, replace(plan, begun=begun))
-    return replace(plan, begun=replace(plan.begun, note=f"{why} {plan.begun.note}".rstrip()))
+    plan = with_lead(new, replace(plan, beginning=begun))
+    return replace(plan, beginning=replace(plan.beginning, note=f"{why} {plan.beginning.note}".rstrip()))
 
 
 def find_beginning(new: BuildStages, controls: np.ndarray, choice: str = "") -> tuple[Beginning, int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Offsets on the skin of an object, and the switches of what shows them."""
+"""Offsets on the skin of an object, and the switches of the modifiers and keys that show them."""
 
 from __future__ import annotations
 

@@ -24,15 +24,15 @@ CHECKED_FRAMES = 7
 
 
 def is_current(
-    found: Subject, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int], scene, view_layer
+    subject: Subject, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int], scene, view_layer
 ) -> Task:
     """Builds a task that returns whether the poses of `frames` (first, last) are current and need not be read again."""
-    obj = found.obj
+    obj = subject.obj
     if windows.is_headless():
         session.notice_edits([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == POSE_CHANGED_TEXT
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
-    unread = flesh.restored or flesh.motion is None or flesh.motion.lead_length < build_settings.lead
+    unread = flesh.poses_from_cache or flesh.motion is None or flesh.motion.lead_length < build_settings.lead
     if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):
         return False
     spots = sorted({round(each) for each in np.linspace(*frames, CHECKED_FRAMES)})
@@ -41,6 +41,6 @@ def is_current(
         depsgraph = view_layer.depsgraph
         return flesh.motion.differs(obj, frame, depsgraph) or bool(flesh.motion.displaced_collider(frame, depsgraph))
 
-    with poses.show_hidden([found.armature, obj]):
+    with poses.show_hidden([subject.armature, obj]):
         differing = yield from poses.play_frames(scene, spots, differs, "Looking at frame")
     return not any(differing)

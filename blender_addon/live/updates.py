@@ -45,16 +45,18 @@ class UpdateQueue:
     rendering: bool = False
     rendered_elsewhere: bool = False  # by another thread
     undone: bool = False  # Blender's next update follows an undo, and may report every curve
-    read_again: set[int] = field(default_factory=set)  # objects whose motion was read again in this render
-    reread: set[int] = field(default_factory=set)  # the same since playback began or their last edit of keys
-    waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
-    overriding: dict[int, float] = field(
-        default_factory=dict
-    )  # the same for objects whose update under way is dropped at that time
+    read_in_render: set[int] = field(default_factory=set)  # objects whose motion was read again in this render
+    read_in_playback: set[int] = field(
+        default_factory=set
+    )  # the same, since playback began or since their keys were edited
+    waiting: dict[int, float] = field(default_factory=dict)  # object session id -> time of its update
+    #: The same for objects whose update under way is dropped at that time.
+    overriding: dict[int, float] = field(default_factory=dict)
     stepper: Stepper | None = None  # the update under way
-    worked: bpy.types.Object | None = None  # its object
+    updated_object: bpy.types.Object | None = None  # its object
     started_from: tuple = ()  # its settings
-    seen: dict[int, object] = field(default_factory=dict)  # object session id -> the part last shown
+    #: Object session id -> the part of its motion that was displayed last.
+    displayed_parts: dict[int, object] = field(default_factory=dict)
 
 
 state = UpdateQueue()
@@ -64,15 +66,15 @@ state = UpdateQueue()
 
 
 def may_read(obj, flesh) -> bool:
-    """Returns whether a changed motion is simulated at once: always without a window, once in a render, never under the hand."""
+    """Returns whether a changed motion is simulated at once: always without a window, once in a render, never while the artist poses."""
     if state.rendering:
-        return obj.session_uid not in state.read_again
+        return obj.session_uid not in state.read_in_render
     return windows.is_headless() and flesh.condition.motion is not Motion.DIFFERS
 
 
 def may_read_playing(obj) -> bool:
     """Returns whether playback simulates a changed motion: once, as some motions change each time."""
-    return windows.is_playing() and obj.session_uid not in state.reread
+    return windows.is_playing() and obj.session_uid not in state.read_in_playback
 
 
 def is_ready(obj, scene, flesh) -> bool:
@@ -90,7 +92,9 @@ def is_ready(obj, scene, flesh) -> bool:
         return False
     condition = flesh.condition
     hopeless = (
-        condition.build is Build.FAILED and condition.is_trusted and flesh.tried == validity.update_inputs(obj, scene)
+        condition.build is Build.FAILED
+        and condition.is_trusted
+        and flesh.failed_inputs == validity.update_inputs(obj, scene)
     )
     if not windows.is_headless() and not state.rendering:
         if not hopeless and (may_read_playing(obj) or not validity.motion_differs(obj, scene, flesh)):
@@ -114,7 +118,7 @@ def shows_rest_only(obj) -> bool:
 
 def give_up(obj, scene, flesh, error: BaseException) -> None:
     """Handles a failed update: the same is not tried again before something changes."""
-    flesh.tried = validity.update_inputs(obj, scene)
+    flesh.failed_inputs = validity.update_inputs(obj, scene)
     report_event(obj, flesh, Event.FAILED)
     if isinstance(error, Refusal):
         jobs.refuse(obj, flesh, error)
@@ -135,7 +139,7 @@ def wait(obj: bpy.types.Object) -> None:
 
 def expect(obj: bpy.types.Object) -> None:
     """Schedules an update of `obj` soon, after a frame that it cannot show; later frames do not postpone it."""
-    if obj.session_uid not in state.waiting and (state.stepper is None or state.worked != obj):
+    if obj.session_uid not in state.waiting and (state.stepper is None or state.updated_object != obj):
         wait_for(obj, SHORT_DELAY)
 
 
@@ -165,7 +169,7 @@ def report_edited_curves(objects: list[bpy.types.Object], depsgraph: bpy.types.D
         ):
             continue
         report_event(obj, flesh, Event.KEYS_EDITED)
-        state.reread.discard(obj.session_uid)
+        state.read_in_playback.discard(obj.session_uid)
         if not windows.is_headless() and windows.is_playing():
             wait(obj)
 
@@ -175,7 +179,7 @@ def schedule_at_once(obj: bpy.types.Object) -> bool:
 
     Returns whether such an update was due or under way already.
     """
-    under_way = obj.session_uid in state.waiting or (state.worked is not None and state.worked == obj)
+    under_way = obj.session_uid in state.waiting or (state.updated_object is not None and state.updated_object == obj)
     state.waiting.setdefault(obj.session_uid, time.monotonic())
     if not windows.is_headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=SHORT_DELAY)
@@ -234,16 +238,16 @@ def start_next() -> bool:
         if obj is None or not (keyframed.is_shown(obj) if is_keyframed(obj) else session.is_shown(obj)):
             continue
         if is_keyframed(obj):
-            state.stepper, state.worked = Stepper(keyframed.update(obj, scene)), obj
+            state.stepper, state.updated_object = Stepper(keyframed.update(obj, scene)), obj
             return True
         flesh = fleshes.state_of(obj)
         try:
             if not validity.is_outdated(obj, scene, flesh):
                 continue
             if windows.is_playing() and validity.is_behind(obj, scene, flesh):
-                state.reread.add(obj.session_uid)
+                state.read_in_playback.add(obj.session_uid)
             state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
-            state.worked, state.started_from = obj, update_inputs(obj, scene)
+            state.updated_object, state.started_from = obj, update_inputs(obj, scene)
             return True
         except EXPECTED_ERRORS as error:
             jobs.fail(obj, flesh, error)
@@ -251,7 +255,7 @@ def start_next() -> bool:
 
 
 def is_keyframed(obj: bpy.types.Object) -> bool:
-    """Returns whether it is keyframed flesh that an object waits for."""
+    """Returns whether the object waits for a build of keyframed flesh."""
     return obj.thew.made.keyframed
 
 
@@ -265,22 +269,22 @@ def show_arriving() -> None:
         if flesh is None or flesh.arriving is None or not session.is_shown(obj):
             continue
         part = flesh.arriving  # the simulating thread may replace it
-        if part is not state.seen.get(obj.session_uid) and session.show_arriving(obj, flesh, scene):
-            state.seen[obj.session_uid] = part
+        if part is not state.displayed_parts.get(obj.session_uid) and session.show_arriving(obj, flesh, scene):
+            state.displayed_parts[obj.session_uid] = part
 
 
 def show_last_finished() -> None:
     """Shows the last finished motion again, after frames of an unfinished one were in view."""
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
-        if state.seen.pop(obj.session_uid, None) is not None and session.is_shown(obj):
+        if state.displayed_parts.pop(obj.session_uid, None) is not None and session.is_shown(obj):
             session.present(obj, fleshes.state_of(obj), scene)
-    state.seen.clear()
+    state.displayed_parts.clear()
 
 
 def is_superseded() -> bool:
     """Returns whether the object under work has waited long enough with other settings than those of the update."""
-    obj = state.worked
+    obj = state.updated_object
     if (
         not is_alive(obj)
         or is_keyframed(obj)  # it cancels by itself
@@ -310,11 +314,11 @@ def update_inputs(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
 
 def finish_update() -> None:
     """Ends an update, and reports its failure; its result is in view by now."""
-    stepper, obj = state.stepper, state.worked
-    state.stepper = state.worked = None
+    stepper, obj = state.stepper, state.updated_object
+    state.stepper = state.updated_object = None
     failed = stepper.error is not None and not isinstance(stepper.error, Cancelled)
     if stepper.error is None or failed:
-        state.seen.clear()
+        state.displayed_parts.clear()
     if not failed or isinstance(stepper.error, ReferenceError) or not is_alive(obj):  # undone or deleted meanwhile
         return
     if not isinstance(stepper.error, EXPECTED_ERRORS):
@@ -327,10 +331,10 @@ def drop_update(obj: bpy.types.Object) -> bool:
     """Drops the update of one object; returns whether it waited or was under way."""
     waited = state.waiting.pop(obj.session_uid, None) is not None
     state.overriding.pop(obj.session_uid, None)
-    if state.worked != obj:
+    if state.updated_object != obj:
         return waited
     state.stepper.close()
-    state.stepper = state.worked = None
+    state.stepper = state.updated_object = None
     return True
 
 
@@ -338,6 +342,6 @@ def stop_update() -> None:
     """Drops the update under way and those that wait."""
     if state.stepper is not None:
         state.stepper.close()
-        state.stepper = state.worked = None
+        state.stepper = state.updated_object = None
     state.waiting.clear()
     state.overriding.clear()

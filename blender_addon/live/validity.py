@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests whether the data read and built for an object still hold, including the objects simulated with it."""
+"""Tests whether the data read and built for an object are still valid, including the objects simulated with it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
 
 
 def is_outdated_alone(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
-    """Returns the same for the object alone, without the others."""
+    """Returns whether an update has work to do on the object alone, without the others."""
     condition = flesh.condition
     if not condition.is_showable or not condition.is_trusted:
         return True
@@ -88,7 +88,7 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
         return False
     if flesh.motion.lead_length < build_settings.lead:
         return False
-    return flesh.motion.colliders.asked == colliders.reading_keys(build_settings.collides_with)
+    return flesh.motion.colliders.reading_keys == colliders.reading_keys(build_settings.collides_with)
 
 
 def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
@@ -116,7 +116,7 @@ def controls_moved(obj, flesh: Flesh) -> bool:
 
 def names_changed(obj, flesh: Flesh) -> bool:
     """Returns whether bones were renamed, or those that rigs hang on, or another vertex group is chosen to be without contact."""
-    if flesh.character.ignored.asked != contact_exclusions.chosen_group(obj):
+    if flesh.character.ignored.group != contact_exclusions.chosen_group(obj):
         return True
     armature = reading.armature_of(obj)
     if armature is None:

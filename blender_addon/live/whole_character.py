@@ -35,7 +35,7 @@ class CharacterCast:
 
     bodies: list[bpy.types.Object] = field(default_factory=list)
     riders: list[tuple[bpy.types.Object, bpy.types.Object]] = field(default_factory=list)  # (rider, body)
-    left: list[str] = field(default_factory=list)  # a sentence each, without its full stop
+    omissions: list[str] = field(default_factory=list)  # a sentence each, without its full stop
 
     def sentences(self) -> list[str]:
         """Returns sentences on the other meshes: one for each body with riders, and one for each mesh that was left."""
@@ -44,10 +44,10 @@ class CharacterCast:
             names = [describe(obj) for obj, its in self.riders if its == body]
             if names:
                 told.append(f"{join_words(names)} {'rides' if len(names) == 1 else 'ride'} on {describe(body)}.")
-        return told + [sentence(text) for text in self.left]
+        return told + [sentence(text) for text in self.omissions]
 
 
-# who belongs to it ----------------------------------------------------------------------------------------------------
+# meshes of the character ----------------------------------------------------------------------------------------------
 
 
 def is_seen(obj: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> bool:
@@ -129,14 +129,14 @@ def sort_meshes(armature: bpy.types.Object, scene, view_layer) -> Task:
         try:
             parts[obj] = rest_part(obj, armature)
         except EXPECTED_ERRORS as error:
-            found.left.append(f"{describe(obj)} keeps its plain skin: {error}")
+            found.omissions.append(f"{describe(obj)} keeps its plain skin: {error}")
     objects = list(parts)
     chosen = yield Work(SEARCH_TEXT, lambda _progress: bodies.find_bodies(list(parts.values())), 0.8, 1.0)
     found.bodies = [objects[i] for i in chosen.bodies]
     if not found.bodies:
         return found
     for small, large in chosen.seams:
-        found.left.append(
+        found.omissions.append(
             f"{describe(objects[small])} meets {describe(objects[large])} at a seam: if it opens, join both meshes (Ctrl+J)"
         )
     off = []
@@ -149,7 +149,7 @@ def sort_meshes(armature: bpy.types.Object, scene, view_layer) -> Task:
     if off:
         verb, do = ("keeps its", "it lies") if len(off) == 1 else ("keep their", "they lie")
         where = describe(found.bodies[0]) if len(found.bodies) == 1 else "the bodies"
-        found.left.append(f"{join_words(off)} {verb} plain skin: {do} away from {where}")
+        found.omissions.append(f"{join_words(off)} {verb} plain skin: {do} away from {where}")
     return found
 
 
@@ -164,7 +164,7 @@ def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.
     return None if far or larger else objects[best]
 
 
-# taking it --------------------------------------------------------------------------------------------------------------
+# adding flesh -----------------------------------------------------------------------------------------------------------
 
 
 def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
@@ -188,19 +188,19 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
             of_machine = yield from span(add_body(body, largest, scene, view_layer, **options), *share)
             done.append(body)
             if of_machine:
-                found.left.append(
+                found.omissions.append(
                     f"{describe(body)} is hard, as {describe(done[0])} is: set its Kind, if it is not part of a machine"
                 )
         except Refusal as error:
             if not done:
                 raise
-            found.left.append(f"{describe(body)} keeps its plain skin: {error}")
+            found.omissions.append(f"{describe(body)} keeps its plain skin: {error}")
         except Exception:
             for each in done:  # cancelled, or an unforeseen error: undo everything
                 jobs.remove(each)
             raise
     riders = [(rider, body if body in done else done[0]) for rider, body in found.riders]
-    return mount_riders(done, riders, found.left, view_layer)
+    return mount_riders(done, riders, found.omissions, view_layer)
 
 
 def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, view_layer, **options) -> Task:
@@ -238,17 +238,17 @@ def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
     return CharacterCast([obj])
 
 
-def mount_riders(done: list, riders: list[tuple], left: list[str], view_layer) -> CharacterCast:
+def mount_riders(done: list, riders: list[tuple], omissions: list[str], view_layer) -> CharacterCast:
     """Mounts the riders; returns the result. A mesh that cannot ride is left, with a sentence."""
-    taken = CharacterCast(done, [], list(left))
+    taken = CharacterCast(done, [], list(omissions))
     for rider, body in riders:
         try:
             mount_along(rider, body, view_layer)
             taken.riders.append((rider, body))
         except Refusal as error:
-            taken.left.append(f"{describe(rider)} keeps its plain skin: {error}")
+            taken.omissions.append(f"{describe(rider)} keeps its plain skin: {error}")
     for body in done:
-        body.thew.made.left = "\n".join(sentence(text) for text in taken.left) if body == done[0] else ""
+        body.thew.made.left = "\n".join(sentence(text) for text in taken.omissions) if body == done[0] else ""
     return taken
 
 
@@ -263,7 +263,7 @@ def has_flesh(armature: bpy.types.Object, scene) -> bool:
     return any(obj.thew.made.flesh for obj in meshes_moved_by(armature, scene))
 
 
-# who could ride ---------------------------------------------------------------------------------------------------------
+# candidates for riding --------------------------------------------------------------------------------------------------
 
 
 def body_for(obj: bpy.types.Object, scene) -> bpy.types.Object | None:

@@ -7,9 +7,9 @@ surrounds at least half. An open mesh around another one is worn, however large 
 
 The largest mesh is a body. So is a mesh beside it with at least `MIN_BODY_VOLUME` of its volume: a rider and a horse. A smaller mesh with
 bones of its own is a segment, such as the arms of a doll, and a body too. If its rim lies on that of a larger one it rides instead,
-as it would part from it. A mesh named like a hard thing (a shield, a helmet) does not become a further body, nor does a prop: a
-mesh that one bone carries, beside meshes that several bend, where these hang on that bone too, or where it stands far off all of
-them or surrounds them. All other meshes ride.
+as it would part from it. A mesh named like a hard thing (a shield, a helmet) does not become a further body, nor does a prop. A prop
+hangs on one bone, while other meshes bend with several: it shares its bone with them, stands far off all of them, or surrounds them.
+All other meshes ride.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MIN_FIRM_WINDING, MIN_INSIDE_WINDING = 0.9, 0.5
 MIN_BODY_VOLUME, MIN_SEGMENT_VOLUME = 0.35, 0.05
 #: Share of weights on bones of larger bodies below which a mesh can be a segment.
 MAX_SEGMENT_SHARE = 0.3
-#: Overlap with a body from which on a mesh rides on it.
+#: Least overlap with a body of a mesh that rides on it.
 MIN_RIDER_OVERLAP = 0.3
 #: An open mesh is worn around a mesh of which it holds `MIN_WRAPPED_SHARE`, if that has at least `MIN_WRAPPED_SIZE` of its inside.
 MIN_WRAPPED_SHARE, MIN_WRAPPED_SIZE = 0.6, 0.2
@@ -44,7 +44,7 @@ class MeshPart:
     """One mesh of a character at rest."""
 
     surface: Any  # thew.Surface, Blender's world
-    bones: dict[str, float] = field(default_factory=dict)  # share of its weights on each bone; empty: none bends it
+    bones: dict[str, float] = field(default_factory=dict)  # share of its weights on each bone; empty: no bone bends it
     hard: bool = False  # by its name
 
 
@@ -81,7 +81,7 @@ class MeshInterior:
 
 
 def is_open(surface: Any) -> bool:
-    """Returns whether an edge belongs to one triangle only, with coincident vertices merged (its own report takes seconds)."""
+    """Returns whether an edge of the surface, coincident vertices merged, belongs to one triangle only; `Surface.report` takes seconds."""
     corners = np.unique(np.asarray(surface.vertices), axis=0, return_inverse=True)[1].reshape(-1)
     corners = corners[np.asarray(surface.triangles)].astype(np.int64)
     edges = extents.triangle_edges(corners)
@@ -98,7 +98,7 @@ class BodyCast:
 
 
 def find_bodies(parts: list[MeshPart]) -> BodyCast:
-    """Returns the bodies among the meshes of a character; empty where weights bend none."""
+    """Returns the bodies among the meshes of a character; an empty cast if no mesh has weights."""
     solids = [MeshInterior.sample(part.surface) for part in parts]
     able = [i for i, part in enumerate(parts) if part.bones]
     order = sorted(able, key=lambda i: (-solids[i].volume, -solids[i].inside, -solids[i].size, i))
@@ -134,9 +134,7 @@ def is_rigid(part: MeshPart) -> bool:
 
 
 def is_prop(part: MeshPart, limber: list[MeshPart]) -> bool:
-    """Returns whether a mesh on one bone is a prop: bones of flexible meshes carry it too, or it is far off all of these, or around
-    them.
-    """
+    """Returns whether a mesh on one bone is a prop: it shares its bone with flexible meshes, stands far off them, or surrounds them."""
     if not limber or not is_rigid(part):
         return False
     low, high = extents.box(np.asarray(part.surface.vertices))

@@ -35,7 +35,7 @@ WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 class Role:
     """Possible name stems of a bone, the likeliest first; among numbered bones the first or the last."""
 
-    called: str  # in a sentence
+    phrase: str  # in a sentence
     stems: tuple[str, ...]
     last: bool = False
 

@@ -16,7 +16,7 @@ from .layers import components
 MIN_AREA_SHARE, MIN_PART_DISTANCE, MAX_LEADING_PARTS = 0.25, 0.03, 6
 #: Size, as a part of the body's, below which a carried part keeps its shape. For a person 16 cm: eyes, teeth, buttons.
 MAX_RIGID_SIZE = 0.08
-#: Surplus of parts, against those with doubles welded, from which on the sculpts tear the mesh.
+#: Number of parts in excess of those with doubles welded at which the sculpts count as tearing the mesh.
 MIN_TORN_PARTS = 4
 #: Points of a part for which distances are measured. Their median is that of all to a sixteenth, counted in ranks.
 MAX_DISTANCE_SAMPLES = 64
@@ -30,7 +30,7 @@ class CarriedVertices:
     corners: np.ndarray  # int64[r, 3] the points beneath each
     shares: np.ndarray  # float64[r, 3]
     group: np.ndarray  # int64[r] vertices with one number move as one
-    parted: int  # number of doubled vertices that sculpts part, the last ones
+    parted_count: int  # number of doubled vertices that sculpts part, the last ones
 
     def carry(self, displacements: np.ndarray) -> np.ndarray:
         """Returns the displacements [..., r, 3] of the vertices for displacements [..., m, 3] of the points."""

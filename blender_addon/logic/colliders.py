@@ -107,7 +107,7 @@ def as_rotation(matrix: np.ndarray) -> np.ndarray:
 class Colliders:
     """All colliders of one object's flesh."""
 
-    asked: tuple = ()  # identities of the colliders to read: see `scene.colliders.ColliderRequest.reading_key`
+    reading_keys: tuple = ()  # identities of the colliders that were wanted: see `scene.colliders.ColliderRequest.reading_key`
     each: tuple[Collider, ...] = ()
     problems: tuple[str, ...] = ()  # why others are left out, sentences
 

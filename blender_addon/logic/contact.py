@@ -17,24 +17,24 @@ from .sentences import join_words, plural, spans
 #: Methods with contact.
 CONTACT_METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
 
-#: The one whose surface alone is parted, frame by frame, and the panel's note on it.
+#: Method whose surface alone is parted, frame by frame. The panel's note on it is `SURFACE_ONLY_NOTE`.
 SURFACE_METHOD = "modal"
 JOINT_SHAPE_METHOD = "hyperelastic"
 """The method that shows bent joints by the core's joint shape; of its lattice's own bend it takes only what parts folds."""
 SURFACE_ONLY_NOTE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
 
-#: Methods whose flesh can be simulated together with other flesh, and the panel's note on any other.
+#: Methods whose flesh can be simulated together with other flesh, and the panel's note on the other methods with contact.
 JOINT_METHODS = CONTACT_METHODS - {SURFACE_METHOD}
 NO_OTHER_FLESH_NOTE = "With this method it touches no other flesh: choose Hyperelastic under Advanced"
 
-#: The panel's note on any other method.
+#: The panel's note on a method without contact.
 NO_CONTACT_NOTE = "This method does not support contact: choose Hyperelastic under Advanced."
 
 #: Overlap, as a part of the body's size, below which skins seem to touch. A millimetre of a person; the core overlooks bones that
 #: lie in something by as much.
 MIN_VISIBLE_OVERLAP = 5e-4
 
-#: Largest number of pairs of parts that are named; the rest is counted. More make no sentence.
+#: Largest number of pairs of parts that are named; the others are counted. More would not fit into a sentence.
 MAX_NAMED_PAIRS = 3
 
 #: Least extra share of the joints' elastic shape, 0 to 1, that marks a parted fold of the skin.
@@ -66,7 +66,7 @@ class ContactSummary:
     pairs: tuple[ContactPair, ...] = ()  # by falling force
     deepest: float = 0.0  # largest overlap of skins, metres
     worst: int = 0  # frame of the largest overlap
-    left: int = 0  # number of points that visibly overlap in that frame
+    overlap_count: int = 0  # number of points that visibly overlap in that frame
 
 
 class ContactCollector:
@@ -76,7 +76,7 @@ class ContactCollector:
         """Starts empty; `ordered`: the two parts of a pair are of different kinds; `parted`: on the surface alone, without forces."""
         self.size, self.ordered, self.parted = size, ordered, parted
         self.frames: list[int] = []
-        self.deepest, self.worst, self.left = 0.0, 0, 0
+        self.deepest, self.worst, self.overlap_count = 0.0, 0, 0
         self.forces: dict[tuple[int, int], float] = {}
         self.when: dict[tuple[int, int], list[int]] = {}
 
@@ -90,7 +90,7 @@ class ContactCollector:
         self.frames.append(frame)
         if overlaps.max() > self.deepest:
             self.deepest, self.worst = float(overlaps.max()), frame
-            self.left = int((overlaps > MIN_VISIBLE_OVERLAP * self.size).sum())
+            self.overlap_count = int((overlaps > MIN_VISIBLE_OVERLAP * self.size).sum())
         known = meet & known
         told = both[known] if self.ordered else np.sort(both[known], axis=1)
         pairs, which = np.unique(told, axis=0, return_inverse=True)
@@ -103,7 +103,7 @@ class ContactCollector:
         """Returns the result."""
         ranked = sorted(self.forces, key=lambda pair: (-self.forces[pair], pair))
         pairs = tuple(ContactPair(pair, tuple(self.when[pair]), self.forces[pair]) for pair in ranked)
-        return ContactSummary(tuple(self.frames), pairs, self.deepest, self.worst, self.left)
+        return ContactSummary(tuple(self.frames), pairs, self.deepest, self.worst, self.overlap_count)
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class ClipContacts:
     bones: tuple[str, ...]
     things: tuple[Thing, ...]  # the other objects of contact
     itself: ContactSummary | None = None  # None: the body has no contact with itself
-    others: ContactSummary = ContactSummary()  # pairs of a bone (or the number of bones, where none weighs) and a thing
+    others: ContactSummary = ContactSummary()  # pairs (bone, thing); without weights there, the number of bones
     strongest: float = 0.0  # largest force of a contact, N
-    held: tuple[int, ...] = ()  # frames with cells that bones alone hold folded
+    held_frames: tuple[int, ...] = ()  # frames with cells that bones alone hold folded
     buried: tuple[BuriedBones, ...] = ()  # bones that lie in something
     folded: tuple[int, ...] = ()  # frames in which folds of the skin itself were parted
     may_stiffen: bool = False  # more Elastic Joints would part more of the skin's folds
@@ -210,9 +210,9 @@ def thing_contact_phrases(touching: ClipContacts) -> list[str]:
 
 def overlap_clause(met: ContactSummary, size: float, length: Callable[[float], str]) -> str:
     """Returns the end of a sentence on overlaps that remain visible; "" without any."""
-    if met.deepest <= MIN_VISIBLE_OVERLAP * size or not met.left:
+    if met.deepest <= MIN_VISIBLE_OVERLAP * size or not met.overlap_count:
         return ""
-    points = plural(met.left, "point still overlaps, by", "points still overlap, by up to")
+    points = plural(met.overlap_count, "point still overlaps, by", "points still overlap, by up to")
     return f"; {points} {length(met.deepest)} in frame {met.worst}"
 
 
@@ -238,9 +238,9 @@ def contact_notes(touching: ClipContacts | None, length: Callable[[float], str])
         alone = "" if touches or touching.buried else "; nothing else touches"
         notes.append(f"Folds of the skin are parted in {spans(touching.folded)}{alone}.")
     notes += buried_notes(touching.buried, touching.bones, [thing.name for thing in touching.things], length)
-    if touching.held:
+    if touching.held_frames:
         notes.append(
-            f"In {spans(touching.held)} bones pass through each other, or fold what they alone hold: contact cannot help there, "
+            f"In {spans(touching.held_frames)} bones pass through each other, or fold what they alone hold: contact cannot help there, "
             "keep those bones further apart."
         )
     return notes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The beginning of a motion: a cycle that has always been going on, a run-in, or settled.
+"""The beginning of a motion: a cycle that has always been going on, a run-in, or flesh at rest.
 
 A range of frames is a cycle when its ends meet: the last pose, or the one that would follow it, is the first again. It may travel:
 then the last pose is the first one moved, and the character goes on about as fast at both ends. A range without its last key,

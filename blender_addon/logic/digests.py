@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hashes by which arrays are told from others."""
+"""Hashes that identify the content of arrays."""
 
 from __future__ import annotations
 

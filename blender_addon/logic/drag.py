@@ -93,7 +93,7 @@ class ModalDrag:
     def __init__(
         self, thew: Any, modes: Any, deformer: Any, nodes: tuple, rest: np.ndarray, size: float, damping
     ) -> None:
-        """`nodes`: (indices [n, 8], shares [n, 8]) of the vertices in the lattice; `rest` [m]: the amplitudes at rest.
+        """Starts at rest. `nodes`: (indices [n, 8], shares [n, 8]) of the vertices in the lattice; `rest` [m]: the modal amplitudes.
 
         `deformer`: a `thew.Deformer` of the surface; `damping`: (1/s, s) as in `thew.ModalSimulation`.
         """
@@ -110,7 +110,7 @@ class ModalDrag:
         self._still = np.asarray(deformer.displacements(self.rest))
         self._swing = 0.0  # its swing when a point was gripped
 
-    # what is seen
+    # display
 
     @property
     def amplitudes(self) -> np.ndarray:
@@ -135,7 +135,7 @@ class ModalDrag:
         skin = self.displacements
         return max((float(np.linalg.norm(grip.wanted - skin[grip.vertex])) for grip in self.grips), default=0.0)
 
-    # what is held
+    # held points
 
     def grip(self, vertex: int) -> HeldPoint:
         """Holds a vertex at its present place; raises a `Refusal` where bones hold it already."""
@@ -227,26 +227,31 @@ class ModalDrag:
         self.stopped = MIN_READING_TIME if held.get("stopped") else max(self.stopped - TIME_STEP, 0.0)
 
 
-def wanted_displacement(turn: np.ndarray, moved: np.ndarray, seen: np.ndarray, there: np.ndarray) -> np.ndarray:
+def wanted_displacement(
+    turn: np.ndarray, displacement: np.ndarray, displayed: np.ndarray, there: np.ndarray
+) -> np.ndarray:
     """Returns the displacement [3] in rest axes with which a vertex appears at `there`.
 
-    At present `moved` displaces it and it appears at `seen`; `turn` [3, 3]: how its pose turns and stretches displacements.
+    At present it is displaced by `displacement` and appears at `displayed`; `turn` [3, 3]: the
+    rotation and stretch of displacements by its pose.
     """
-    return np.asarray(moved, dtype=np.float64) + np.linalg.pinv(turn) @ (np.asarray(there) - np.asarray(seen))
+    return np.asarray(displacement, dtype=np.float64) + np.linalg.pinv(turn) @ (
+        np.asarray(there) - np.asarray(displayed)
+    )
 
 
 KEYS_HELP = "drag the skin, Shift+click first holds a point, release lets go, Esc or right button puts everything back"
 
 
-def status_line(drag: ModalDrag | None, dragging: bool, left: str) -> str:
-    """Returns the text of the status bar; `left`: the distance that is left to the mouse, "" where the point is there."""
+def status_line(drag: ModalDrag | None, dragging: bool, distance: str) -> str:
+    """Returns the text of the status bar; `distance`: from the point to the mouse, "" where the point is there."""
     parts = []
     if drag is not None and drag.stopped:
         parts.append("the flesh was stopped, because it could follow only by being thrown about")
     elif drag is not None and drag.slowed:
         parts.append("the flesh is slowed, because it cannot follow so fast")
-    if dragging and left:
-        parts.append(f"{left} short of the mouse")
+    if dragging and distance:
+        parts.append(f"{distance} short of the mouse")
     if drag is not None and drag.grips and not dragging:
         count = len(drag.grips)
         parts.append(f"{count} point{'s' if count > 1 else ''} held")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guide parameters of a point, the inverse of guides, which map parameters to points; frames at rest as they ride on the posed body."""
+"""Finds guide parameters of points (a guide maps parameters to a point), and carries frames at rest onto the posed body."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .states import Motion
 
 @dataclass(frozen=True)
 class Health:
-    """A line and its gravity: GOOD, OFF, WAITING, TOLD, WARNING or ERROR."""
+    """A line and its gravity: GOOD, OFF, WAITING, NOTICE, WARNING or ERROR."""
 
     level: str
     text: str
@@ -23,7 +23,7 @@ class Health:
     @property
     def to_read(self) -> bool:
         """Returns whether the line requires action, so that it must not be cut off."""
-        return self.level in {"TOLD", "WARNING", "ERROR"}
+        return self.level in {"NOTICE", "WARNING", "ERROR"}
 
 
 #: Text for a pose that was not simulated: a bone was turned by hand, or the animation has changed.
@@ -44,17 +44,17 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
     problem = "" if flesh is None else flesh.problem
     edited = flesh is not None and flesh.condition.is_behind
     if problem == POSE_CHANGED_TEXT:
-        return Health("TOLD", EDITED_TEXT if flesh.condition.motion is Motion.KEYED else problem)
+        return Health("NOTICE", EDITED_TEXT if flesh.condition.motion is Motion.KEYED else problem)
     if problem:
         return Health("ERROR", sentence(problem))
     if unseen:
-        return Health("TOLD", unseen)
+        return Health("NOTICE", unseen)
     if made.shows_bake:
         return bake_health(made, frame)
     if flesh is None or flesh.clip is None:
         return Health("WAITING", "Play, or press Simulate")
     if edited:
-        return Health("TOLD", EDITED_TEXT)
+        return Health("NOTICE", EDITED_TEXT)
     found = warnings(flesh)
     if found:
         more = f" (and {plural(len(found) - 1, 'other')})" if len(found) > 1 else ""
@@ -67,12 +67,12 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
 
 def neighbour_moved_health(other: str) -> Health:
     """Returns the line for flesh without faults, when an object simulated with it has moved since; `other`: its name, in quotes."""
-    return Health("TOLD", f"{other} has changed since both were simulated: play, or press Simulate")
+    return Health("NOTICE", f"{other} has changed since both were simulated: play, or press Simulate")
 
 
 def former_bake_health() -> Health:
     """Returns the line while a bake plays that was made with other settings than the present ones."""
-    return Health("TOLD", "Bake of earlier settings: Show Live, or Bake again")
+    return Health("NOTICE", "Bake of earlier settings: Show Live, or Bake again")
 
 
 def bake_health(made: Any, frame: float) -> Health:
@@ -81,7 +81,7 @@ def bake_health(made: Any, frame: float) -> Health:
     if first <= frame <= last:
         return Health("GOOD", f"Bake plays, {first} to {last}")
     which = "first" if frame < first else "last"
-    return Health("TOLD", f"Outside its bake, {first} to {last}: the {which} key stays on. Bake more frames to move.")
+    return Health("NOTICE", f"Outside its bake, {first} to {last}: the {which} key stays on. Bake more frames to move.")
 
 
 def warnings(flesh: Any) -> list[str]:
@@ -92,9 +92,9 @@ def warnings(flesh: Any) -> list[str]:
     if flesh.build_settings.touches is not None:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
-    found += jump_warning(flesh)  # which throws flesh, so that later warnings follow from it
-    if flesh.limited > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
-        found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: lower Softness")
+    found += jump_warning(flesh)  # a jump throws the flesh: most later warnings follow from it
+    if flesh.inverted_count > MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells):
+        found.append(f"Flesh limited in {plural(flesh.inverted_count, 'place')}: lower Softness")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")
@@ -112,13 +112,13 @@ def jump_warning(flesh: Any) -> list[str]:
 #: Share of the cells that the motion may invert for a moment without visible effect. Of a thousand cells ten.
 MAX_HARMLESS_INVERSIONS = 0.01
 
-#: Number of cells across from which on the panel warns, and the exponent of the time to build in them.
-MIN_COSTLY_CELLS, COST_EXPONENT = 32, 1.8
+#: Largest number of cells across without a warning in the panel; exponent of the time to build in this number.
+MAX_CHEAP_CELLS, COST_EXPONENT = 32, 1.8
 
 
 def cost(cells_across: int) -> str:
     """Returns the cost of that many cells across in words; "" where it is usual."""
-    if cells_across <= MIN_COSTLY_CELLS:
+    if cells_across <= MAX_CHEAP_CELLS:
         return ""
     return f"Takes about {(cells_across / 12.0) ** COST_EXPONENT:.0f} times as long to build as Detail 12"
 

@@ -82,7 +82,7 @@ class SculptedSurface:
     def notes(self) -> list[str]:
         """Returns sentences on the mesh's doubled, riding and loose vertices."""
         notes = []
-        riding, parted = (0, 0) if self.riders is None else (len(self.riders.vertices), self.riders.parted)
+        riding, parted = (0, 0) if self.riders is None else (len(self.riders.vertices), self.riders.parted_count)
         riding -= parted
         if parted:
             count = plural(parted, "doubled vertex", "doubled vertices")
@@ -116,7 +116,7 @@ class Inbetween:
     """A built motion; `offsets` are its additions to the basis, object space."""
 
     def __init__(self, thew, plan: KeyframePlan, shapes: Any, name: str, progress: Callable[[float, str], bool]):
-        """`shapes`: as `scene.keyframe_shapes.MeshShapes`; `name`: the object's, in quotes."""
+        """Builds the motion of `plan`; `shapes`: a `scene.keyframe_shapes.MeshShapes`; `name`: the object's, in quotes."""
         names = list(shapes.keys)
         self.name, self.plan = name, plan
         self.surface = SculptedSurface.weld_mesh(
@@ -195,7 +195,7 @@ class Inbetween:
         self._reach: float | None = None
         self._besides: np.ndarray | None = None
 
-    # what is seen -----------------------------------------------------------------------------------------------------
+    # display --------------------------------------------------------------------------------------------------------
 
     @property
     def start(self) -> float:

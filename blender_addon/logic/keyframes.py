@@ -33,7 +33,7 @@ CORE_DIAMETER = 10.0
 TIME_TOLERANCE = 0.01
 #: Pull of a key for a vertex group on the other vertices, so that its shape can be reached.
 WEAK_PULL = 1e-6
-#: Reach over that of plain curves from which on a note is shown.
+#: Largest reach, over that of plain curves, without a note.
 MAX_REACH = 3.0
 
 

@@ -9,7 +9,7 @@ from .cycles import Beginning
 
 
 class MappedClip:
-    """Base of clips whose frames are those of other clips. A subclass defines `clips`, of the core, and `simulated(index)`."""
+    """Base of clips whose frames are those of other clips. A subclass defines `clips`, of the core, and `simulated_at(index)`."""
 
     clips: list
     """The clips of the core that it consists of."""
@@ -74,16 +74,16 @@ class MappedClip:
 class CycleClip(MappedClip):
     """One turn of a cycle, simulated once, shown for all frames of the range; then the motion that follows it, if any."""
 
-    def __init__(self, turn, begun: Beginning, after=None, live: int = 0, lead: int = 0) -> None:
+    def __init__(self, turn, beginning: Beginning, after=None, live: int = 0, lead: int = 0) -> None:
         """Keeps `turn`, the clip of the core. From frame `live` on `after` is shown, a clip with `lead` frames before the range."""
-        self.turn, self.begun = turn, begun
+        self.turn, self.beginning = turn, beginning
         self.after, self.live, self.lead = after, live, lead
         self.clips = [turn] if after is None else [turn, after]
 
     def simulated_at(self, index: int) -> tuple:
         if self.after is not None and index >= self.live:
             return self.after, self.lead + index
-        return self.turn, self.begun.simulated_frame(index)
+        return self.turn, self.beginning.simulated_frame(index)
 
 
 class LeadClip(MappedClip):

@@ -56,7 +56,7 @@ NAMED_SIZES = {
 #: Size, over the largest of its kind, up to which a figure counts as one of that kind; beyond it is a monster, or its units have no
 #: meaning. Animals of toon libraries are up to five times as long as real ones.
 MAX_OVERSIZE = 6.0
-#: Length of words from which on they match inside longer ones, too: `greatwhiteshark`. Shorter ones match anything: `cat` in
+#: Least length of words that match inside longer ones, too: `greatwhiteshark`. Shorter ones match anything: `cat` in
 #: `location`.
 MIN_SUBSTRING_LENGTH = 5
 WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")

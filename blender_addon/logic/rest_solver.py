@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The flesh of one body at rest in poses, with a cache of the latest results.
 
-A view is drawn far more often than a pose or a force changes, and part frames lie between two poses. The flesh at rest depends on
+A view is drawn far more often than a pose or a force changes, and a subframe lies between two poses. The flesh at rest depends on
 the pose and the forces alone, so the cached results still hold.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Number of cached poses: a part frame lies between two.
+#: Number of cached poses: a subframe lies between two.
 CACHED_POSES = 2
 
 
@@ -43,7 +43,7 @@ class RestSolver:
     """The flesh at rest of a `thew.Simulation`, which defines the method."""
 
     def __init__(self, simulation: Any, folds: FoldShape | None = None):
-        """Adds `folds` where the simulation itself has no contact."""
+        """Keeps both; `folds` is added where the simulation itself has no contact."""
         self._simulation, self._folds = simulation, folds
         self._found: dict[tuple[bytes | None, ...], RestShape] = {}  # by pose, forces and space, the latest at the end
 

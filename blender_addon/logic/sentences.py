@@ -68,11 +68,11 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     notes += [sentence(text) for text in flesh.skin_notes]
     if flesh.body is not None:
         notes += [sentence(text) for text in flesh.body.loose_parts]
-    if flesh.clip is not None and flesh.begun.note:
-        notes.append(flesh.begun.note)
-    if flesh.limited:
+    if flesh.clip is not None and flesh.beginning.note:
+        notes.append(flesh.beginning.note)
+    if flesh.inverted_count:
         notes.append(
-            f"The motion turns at worst {plural(flesh.limited, 'cell')} inside out; what is shown stays near the skin "
+            f"The motion turns at worst {plural(flesh.inverted_count, 'cell')} inside out; what is shown stays near the skin "
             "there. Firmer flesh helps."
         )
     if flesh.modal:

@@ -13,7 +13,7 @@ from .native import core
 def key(settings: Any, settling: float, tremble: float) -> bytes:
     """Returns a hash of all that a motion depends on: a thew.SimulationSettings, and factors on the body's own damping.
 
-    The engine shows the method Modal alone.
+    The engine counts only for the method Modal: other methods do not use it.
     """
     shown = settings if settings.method == METHOD else settings.replace(engine="auto")
     return shown.digest() + struct.pack("<2d", settling, tremble)

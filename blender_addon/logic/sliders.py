@@ -21,7 +21,7 @@ GUIDES = {spec.name.upper(): spec for spec in (thew.guides() if thew else ())}
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider as it is shown and kept."""
+    """A slider: its name in files, its meaning, and its range in the panel."""
 
     name: str
     kind: str

@@ -87,7 +87,7 @@ def diagonal(points: np.ndarray) -> float:
 def blend_vectors(
     at: float, spaces: np.ndarray, vectors_at: Callable[..., np.ndarray], share: float = 1.0
 ) -> np.ndarray:
-    """Returns vectors at the pose `at` >= 0 times `share`, float32[n, 3]; those of part poses are blended.
+    """Returns vectors at the pose `at` >= 0 times `share`, float32[n, 3]; those between two poses are blended.
 
     `vectors_at(index, to=, onto=)` gives the vectors of one pose in the space `to` [4, 4], added to `onto` if given; `spaces`
     [f, 4, 4]: those of the poses.

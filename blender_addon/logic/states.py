@@ -2,8 +2,8 @@
 """State machine of an object's flesh between two events of Blender.
 
 A condition is one state of each *region* below; regions are independent. An event takes every region to its next state and demands
-*effects*, which the code that raised the event carries out. All of it is one table, `TRANSITION_TABLE`; impossible pairs are in `IMPOSSIBLE`,
-with the reason.
+*effects*, which the code that raised the event carries out. All transitions are in one table, `TRANSITION_TABLE`; impossible pairs
+are in `IMPOSSIBLE`, with the reason.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Clip(IdentityEnum):
 
 
 class Mesh(IdentityEnum):
-    """Whether the mesh is as it was read."""
+    """Agreement of the mesh with the one that was read."""
 
     READ = auto()
     TOUCHED = auto()  # somebody may have edited it since
 
 
 class Motion(IdentityEnum):
-    """Whether the poses are as they were read."""
+    """Agreement of the animation with the poses that were read."""
 
     READ = auto()
     EDITED = auto()  # some curves were edited: checked before a render
@@ -45,14 +45,14 @@ class Motion(IdentityEnum):
 
 
 class Build(IdentityEnum):
-    """Whether another attempt to update the flesh is worth it."""
+    """Result of the last update, which decides whether another attempt is worth it."""
 
     OPEN = auto()
     FAILED = auto()  # not with the same settings
 
 
 class Switch(IdentityEnum):
-    """Whether the object, as it is, can be shown with flesh."""
+    """Ability of the object, as it is, to be shown with flesh."""
 
     ON = auto()
     OFF = auto()  # it cannot: Thew's modifier is hidden
@@ -218,7 +218,7 @@ IMPOSSIBLE: dict[tuple[State, Event], str] = {
     (Clip.MISFIT, Event.CLIP_SHOWN): "A clip of another mesh or skeleton cannot be shown",
 }
 
-#: (state, event) -> step, for each possible pair.
+#: (state, event) -> transition, for each possible pair.
 TRANSITION_TABLE: dict[tuple[State, Event], Transition] = {
     (state, event): TRANSITIONS[event].get(state, Transition(state))
     for region in REGIONS

@@ -132,7 +132,7 @@ class Stepper:
         self._cancelled = True
 
     def advance(self) -> bool:
-        """Does one step, or looks after a native call; returns True when everything is over."""
+        """Runs one step, or checks on a native call; returns True once the task has ended."""
         if self.done:
             return True
         if self._thread is not None:

@@ -3,7 +3,8 @@
 
 Where the armature stretches a vertex by B, the key's offset d is to become `B d = o` on the posed skin. Where B flattens (a joint
 folded over under linear blending, a bone scaled to nothing) d is kept finite by damped least squares: in the singular directions of
-B, `argmin |B d - o|^2 + e(s)^2 |d|^2` with a damping e that is zero from `MIN_SINGULAR_SHARE` on upwards and grows to half of that share
+B, `argmin |B d - o|^2 + e(s)^2 |d|^2`, with s in multiples of the usual stretch. The damping e is zero from `MIN_SINGULAR_SHARE` upwards
+and grows to half of it share
 where the direction is lost, so that d never exceeds about twelve times o and changes smoothly.
 """
 

@@ -40,7 +40,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
         "Dragged points as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
     )
 
-    # from a script, or again ------------------------------------------------------------------------------------------
+    # calls by scripts, and redo-----------------------------------------------------------------------------------------
 
     def edit(self, context, obj):
         updates.stop_update()
@@ -60,7 +60,7 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
     def message(self, obj, result):
         return f"“{obj.name}” reaches “{result}” at this frame."
 
-    # in the hand ------------------------------------------------------------------------------------------------------
+    # use by mouse -----------------------------------------------------------------------------------------------------
 
     def stand(self, context, obj):
         keyframed.check_keyframed(obj)

@@ -109,21 +109,21 @@ class ModalTool(QuickJob):
 class SkinTool(ModalTool):
     """Mix-in for tools that drag a point of the skin: a press takes it, Shift and a press holds further points, Enter ends.
 
-    A subclass defines `under(origin, direction)`, `hold(vertex, dragged)`, `drag_to(point)`, `release(context)`, `keep(context)`,
+    A subclass defines `first_hit(origin, direction)`, `hold(vertex, dragged)`, `drag_to(point)`, `release(context)`, `keep(context)`,
     `tick(context)`, `pins()` and `line()`.
     """
 
     #: Updates per second while the mouse moves. Motion looks smooth from about 24 pictures a second on.
     rate = 30.0
 
-    def begin(self, context, said: str) -> None:
-        """Draws the points, starts the timer and shows `said` in the status bar, all until the tool ends."""
+    def begin(self, context, status: str) -> None:
+        """Draws the points, starts the timer and shows `status` in the status bar, all until the tool ends."""
         self._depth = None  # position of the dragged point when it was taken, Blender's world
         self.held.enter_context(poses.silence_handlers())  # frames are neither simulated nor looked up meanwhile
         self.held.callback(viewing.TemporaryDrawing(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / self.rate, window=context.window)
         self.held.callback(context.window_manager.event_timer_remove, timer)
-        context.workspace.status_text_set(said)
+        context.workspace.status_text_set(status)
 
     @property
     def dragging(self) -> bool:

@@ -37,14 +37,14 @@ def clear_status(context) -> None:
         context.workspace.status_text_set(None)
 
 
-def option(kind: Callable, name: str, description: str, **given):
+def option(kind: Callable, name: str, description: str, **options):
     """Returns a property of an operator, one of `bpy.props`."""
-    return kind(name=name, description=description, **given)
+    return kind(name=name, description=description, **options)
 
 
-def fresh_property(kind: Callable, name: str, description: str, **given):
+def fresh_property(kind: Callable, name: str, description: str, **options):
     """Returns a property whose value an earlier call must not pass on to the next."""
-    return option(kind, name, description, options={"SKIP_SAVE"}, **given)
+    return option(kind, name, description, options={"SKIP_SAVE"}, **options)
 
 
 def factor(name: str, description: str, default: float):
@@ -71,8 +71,8 @@ class Job:
     bl_options = {"REGISTER", "UNDO"}
     poll_message = "Select a skinned mesh"
 
-    def __init_subclass__(cls, **given):
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
         if cls.__name__.startswith("THEW_OT_"):
             cls.bl_idname = f"thew.{cls.__name__.removeprefix('THEW_OT_')}"
 
@@ -154,7 +154,7 @@ class Job:
         if stepper.error is not None:
             updates.show_last_finished()
             return self.refuse(self._obj, stepper.error)
-        updates.state.seen.clear()
+        updates.state.displayed_parts.clear()
         return self.report_success(self._obj, stepper.result)
 
     def cancel(self, context):

@@ -77,7 +77,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
     )
     strength: fresh_property(FloatProperty, "Strength", "Force to push with in place of a distance, in N/m³")
 
-    # from a script, or again ------------------------------------------------------------------------------------------
+    # calls by scripts, and redo-----------------------------------------------------------------------------------------
 
     def edit(self, context, obj):
         return self.place_template(context, posed_character.read(obj, context.scene, context.view_layer))
@@ -151,7 +151,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
         usual = sizing.default_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, placement))
         return {name: value or usual[name] for name, value in sizes.items()}
 
-    # in the hand ------------------------------------------------------------------------------------------------------
+    # use by mouse -----------------------------------------------------------------------------------------------------
 
     def take(self, context) -> None:
         self._kind = self.kind(self._stand.obj)
@@ -182,7 +182,7 @@ class THEW_OT_rig_place(ModalTool, TemplateSizes, bpy.types.Operator):
     def follow(self, context, event) -> None:
         """Moves the ghost to the mouse."""
         view = viewing.view_under_mouse(context, event)
-        self._hit = None if view is None else self._stand.shown.ray(*view.ray())
+        self._hit = None if view is None else self._stand.displayed.ray(*view.ray())
         self._lines = np.empty((0, 2, 3))
         if self._hit is not None:
             self._view = view.axes()
@@ -236,6 +236,6 @@ def posed_lines(
     """Returns the outline of a template at the posed skin, Blender's world [m, 2, 3]."""
     native = placing.native_rig(kind, {**sizes, "strength": 1.0}, placement)
     frame = np.asarray(native.frame(stand.flesh.body))
-    shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
+    shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.displayed, stand.rest))
     there = ridden_frame(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
     return stand.world(native.template.outline() @ there[:3, :3].T + there[:3, 3])

@@ -70,7 +70,7 @@ class THEW_OT_rig_preset(QuickJob, bpy.types.Operator):
             found = [("", chosen)]
         if not found:
             raise Refusal(
-                f"No bone of {describe(stand.obj)} is named like {role.called}: select that bone in pose mode, "
+                f"No bone of {describe(stand.obj)} is named like {role.phrase}: select that bone in pose mode, "
                 "one that has weight, and press again"
             )
         return found
@@ -86,7 +86,7 @@ def add_piece(stand: posed_character.PosedCharacter, piece: Piece, bone: str, si
     )
     sizes = {name: part * girth for name, part in piece.sizes.items()}
     strength = placing.visible_yield(stand.flesh, piece.template, sizes, placement, piece.moves * girth)
-    rig = new_rig(stand.obj, f"{piece.called} {side}".strip())
+    rig = new_rig(stand.obj, f"{piece.name} {side}".strip())
     placing.write_template(stand, rig, True, piece.template, {**sizes, "strength": strength}, placement)
     with quiet_edits():
         rig.samples.clear()

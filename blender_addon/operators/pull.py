@@ -39,7 +39,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         StringProperty, "Points", "Pulled points as JSON: [[vertex, [x, y, z]], …], targets in the world"
     )
 
-    # from a script, or again ------------------------------------------------------------------------------------------
+    # calls by scripts, and redo-----------------------------------------------------------------------------------------
 
     def edit(self, context, obj):
         updates.stop_update()
@@ -64,7 +64,7 @@ class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
         report_event(stand.obj, stand.flesh, Event.POSE_SHOWN)
         return f"“{pull.rig.name}” was fitted; {pull.outcome_text(points)}."
 
-    # in the hand ------------------------------------------------------------------------------------------------------
+    # use by mouse -----------------------------------------------------------------------------------------------------
 
     def take(self, context) -> None:
         stand, self._pull = self._stand, None

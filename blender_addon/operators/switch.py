@@ -10,6 +10,8 @@ from .operator_bases import QuickJob
 
 
 class BakeSwitch(QuickJob):
+    """Base of both switches. `baked`: the bake plays, not the live flesh."""
+
     baked = False
 
     def edit(self, context, obj):

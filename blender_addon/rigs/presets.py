@@ -17,7 +17,7 @@ from ..logic.bone_names import CHEST, FOREARM, NECK, UPPER_ARM, Role
 class Piece:
     """One template on a bone."""
 
-    called: str
+    name: str
     role: Role
     template: str
     along: float

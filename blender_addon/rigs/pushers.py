@@ -28,18 +28,18 @@ class Pushers:
     faults: dict[int, str] = field(default_factory=dict)  # why other rigs, enabled and resolved, do not push
     notes: dict[int, str] = field(default_factory=dict)  # why rigs do less than they are set to
     body: Any = None
-    made: dict[tuple, tuple] = field(default_factory=dict)  # cached results by their inputs
+    cache: dict[tuple, tuple] = field(default_factory=dict)  # cached results by their inputs
 
     @staticmethod
     def build(rigs: tuple[ResolvedRig, ...], body: Any, place: MetricSpace, before: Pushers | None = None) -> Pushers:
         """Builds the native rigs of `rigs` on `body`. Results that `before` has for it are reused."""
-        known = before.made if before is not None and before.body is body else {}
+        known = before.cache if before is not None and before.body is body else {}
         found = Pushers(body=body)
         for rig in rigs:
             if not rig.on or rig.problem:
                 continue
             key = (rig.essence, place.metres_per_unit, tuple(place.origin))
-            native, fault, note = found.made[key] = known.get(key) or make_native(rig, body, place)
+            native, fault, note = found.cache[key] = known.get(key) or make_native(rig, body, place)
             if native is not None:
                 found.natives[rig.index] = native
             if fault:

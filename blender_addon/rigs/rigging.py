@@ -344,7 +344,7 @@ def show_edit(context: bpy.types.Context, obj: bpy.types.Object) -> None:
         call(obj)
 
 
-# what the settled view shows ------------------------------------------------------------------------------------------
+# values in the settled view -------------------------------------------------------------------------------------------
 
 
 def current_parameters(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:

@@ -25,11 +25,11 @@ def call_on_change(self, _context) -> None:
         call(self.id_data)
 
 
-def setting(kind: Callable, name: str, description: str, update: Callable = call_on_change, **given):
-    """Returns a property of the artist's, one of `bpy.props`: it is not animated, and `update` is called after an edit."""
-    return kind(name=name, description=description, options=set(), update=update, **given)
+def setting(kind: Callable, name: str, description: str, update: Callable = call_on_change, **options):
+    """Builds a setting of the artist, a property of `bpy.props`: it is not animated, and `update` is called after an edit."""
+    return kind(name=name, description=description, options=set(), update=update, **options)
 
 
-def record(kind: Callable, description: str, **given):
-    """Returns a property in which Thew notes something, and which no panel shows."""
-    return kind(description=description, options={"HIDDEN"}, **given)
+def record(kind: Callable, description: str, **options):
+    """Builds a property in which Thew records something, and which no panel shows."""
+    return kind(description=description, options={"HIDDEN"}, **options)

@@ -80,7 +80,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
 
     shape: _setting(StringProperty, "Shape Key", "Shape key that is reached", default="", update=_shape_changed)
     digest: record(StringProperty, "Identifier of the shape key that survives renaming")
-    muted_digest: record(StringProperty, "Identifier of that shape key that survives renaming")
+    muted_digest: record(StringProperty, "Identifier of the muted shape key that survives renaming")
     frame: FloatProperty(
         name="Frame",
         description="Frame at which it is reached; drag it in the Dope Sheet or Timeline, where it is a "

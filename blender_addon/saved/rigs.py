@@ -36,17 +36,17 @@ from .slider_groups import set_values, values_of
 LAYOUT = 1
 #: Number of values that layout 0 kept by position.
 VALUE_COUNT = 16
-#: Properties that layout 0 kept so.
+#: Properties that layout 0 kept by position.
 FORMER_ARRAYS = ("preferred", "weights", "fixed")
 
 #: Called with the object after a rig was edited by hand; set by `handlers`.
 on_rig: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object and the rig after its bone or face was changed by hand; set by `handlers`.
-on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
+on_attachment: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
 #: Kinds of rigs. Each place that depends on the kind has a table `…_BY_KIND`.
 KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
-#: Meanings of a strength; rigs of files that knew forces only keep forces.
+#: Meanings of a strength. Rigs from versions that had only forces keep their forces.
 MEASURES = (
     ("YIELD", "Distance", "Largest yield of the skin; the force follows from the softness of the flesh there"),
     ("FORCE", "Force", "Largest force on a cubic metre of flesh, whatever its effect"),
@@ -81,7 +81,7 @@ def _attachment_edited(self, _context):
     """Reports a bone or face that was typed in, not chosen by an operator: it is tracked from now on."""
     if is_quiet():
         return
-    for call in on_hung:
+    for call in on_attachment:
         call(self.id_data, self)
     _call_on_rig(self)
 

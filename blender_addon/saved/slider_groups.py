@@ -41,18 +41,22 @@ def _number_property(slider: Slider, **options):
     )
 
 
-def _group_class(called: str, says: str, made, bases=(bpy.types.PropertyGroup,)) -> type:
+def _group_class(name: str, summary: str, property_of, bases=(bpy.types.PropertyGroup,)) -> type:
     """Builds a class of properties, one for each slider."""
     return type(
-        called,
+        name,
         bases,
-        {"__doc__": says, "__module__": __name__, "__annotations__": {slider.name: made(slider) for slider in TABLE}},
+        {
+            "__doc__": summary,
+            "__module__": __name__,
+            "__annotations__": {slider.name: property_of(slider) for slider in TABLE},
+        },
     )
 
 
 ThewSliders = _group_class(
     "ThewSliders",
-    "A value for each slider, those that template and guide do not use included.",
+    "A value for each slider, including those that template and guide do not use.",
     lambda slider: _number_property(slider, default=slider.default),
 )
 ThewPreferred = _group_class(
@@ -62,7 +66,7 @@ ThewPreferred = _group_class(
 )
 ThewWeights = _group_class(
     "ThewWeights",
-    "How much sliders keep to their preferred values while the skin is pulled.",
+    "Weights of the sliders' preferred values while the skin is pulled.",
     lambda slider: FloatProperty(
         name=slider.label,
         description="Weight of this slider's preferred value while the skin is pulled; 0 holds it lightly "
@@ -74,7 +78,7 @@ ThewWeights = _group_class(
 )
 ThewFixed = _group_class(
     "ThewFixed",
-    "Which sliders pulling the skin leaves alone.",
+    "The sliders that pulling the skin leaves alone.",
     lambda slider: BoolProperty(
         name=slider.label, description="Pulling the skin leaves this slider alone", options=set()
     ),

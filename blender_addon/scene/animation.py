@@ -101,7 +101,7 @@ def actions(id_data: bpy.types.ID) -> set[bpy.types.Action]:
     return {action for action in found if action is not None}
 
 
-# what of it plays as it is written ----------------------------------------------------------------------------------------
+# the action that plays unchanged ------------------------------------------------------------------------------------------
 
 
 def disturbance(animation: bpy.types.AnimData | None) -> str:

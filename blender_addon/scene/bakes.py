@@ -21,7 +21,7 @@ class Kind:
     show: Callable[[bpy.types.Object, bool], None]
     """Plays or mutes the bake."""
     remove: Callable[[bpy.types.Object], None]
-    """Removes the bake, with all that was made for it; does nothing without a bake."""
+    """Removes the bake, and everything that was made for it; does nothing without a bake."""
 
 
 kinds: list[Kind] = []

@@ -29,16 +29,16 @@ class BindPose:
     elsewhere: tuple[str, ...]  # see `character.bones_elsewhere`
 
     @staticmethod
-    def read(found: reading.Subject, scene: bpy.types.Scene) -> BindPose:
+    def read(subject: reading.Subject, scene: bpy.types.Scene) -> BindPose:
         """Reads the bind pose from the scene at its own frame."""
-        with own_frame.own_frame_if_animated(scene, found.obj, found.armature):
-            side = longest_side(found, scene)
+        with own_frame.own_frame_if_animated(scene, subject.obj, subject.armature):
+            side = longest_side(subject, scene)
             return BindPose(
-                tuple(world_matrix(found.obj).ravel().tolist()),
-                tuple(world_matrix(found.armature).ravel().tolist()),
+                tuple(world_matrix(subject.obj).ravel().tolist()),
+                tuple(world_matrix(subject.armature).ravel().tolist()),
                 float(np.float32(side)),
-                float(np.float32(guess_height(found, side, scene))),
-                bones_elsewhere(found, scene),
+                float(np.float32(guess_height(subject, side, scene))),
+                bones_elsewhere(subject, scene),
             )
 
     @staticmethod
@@ -66,9 +66,9 @@ class BindPose:
         return np.array(self.armature).reshape(4, 4)
 
 
-def guess_height(found: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
-    """Returns the likely real height, metres: from units, scales, how the skin stands, and names."""
-    obj, armature = found.obj, found.armature
+def guess_height(subject: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
+    """Returns the likely real height, metres: from units, scales, the stance of the skin, and names."""
+    obj, armature = subject.obj, subject.armature
     rest = basis_positions(obj.data).astype(np.float64)
     rest = rest[(np.abs(rest) < MAX_COORDINATE).all(axis=1)]
     upright = len(rest) > 0 and real_height.stands_upright(transform(world_matrix(obj), rest))

@@ -54,16 +54,16 @@ class Character:
         )
 
 
-def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.ndarray, Groups]:
+def rest_mesh(subject: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.ndarray, Groups]:
     """Returns the rest shape, float32[n, 3], and the weights that reach the Armature modifier.
 
     `depsgraph_of()` evaluates `scene` and returns the depsgraph.
     """
-    obj = found.obj
+    obj = subject.obj
     # Modifiers that change with time do not belong to the rest shape: they act on top, as shape keys do.
     before = [
         m
-        for m in found.modifiers_before()
+        for m in subject.modifiers_before()
         if stack.artist_switches(obj, m)[0] and not frame_dependence.reshapes_each_frame(obj, m)
     ]
     if not before:
@@ -80,11 +80,11 @@ def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.
         return mesh_positions(mesh), read_groups(mesh)
 
 
-def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Character:
-    """Reads mesh, weights and skeleton of `found`; a `Refusal` names the fault."""
-    obj, armature = found.obj, found.armature
+def read_character(subject: Subject, scene: bpy.types.Scene, depsgraph_of) -> Character:
+    """Reads mesh, weights and skeleton of `subject`; a `Refusal` names the fault."""
+    obj, armature = subject.obj, subject.armature
     name = describe(obj)
-    rest, (group, vertex, weight) = rest_mesh(found, scene, depsgraph_of)
+    rest, (group, vertex, weight) = rest_mesh(subject, scene, depsgraph_of)
     bad = np.flatnonzero(~np.isfinite(rest).all(axis=1))
     if len(bad):
         raise Refusal(
@@ -122,7 +122,7 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
     digest = digest_of(rest, triangles, *weighs, parents, heads, tails)
     painted = flesh_map.painted_maps(obj, armature, (group, vertex, weight), len(rest))
     hard = materials.hard_parts(obj)
-    notes = [*ignored_effects(found, [bones[b] for b in names]), *painted.notes]
+    notes = [*ignored_effects(subject, [bones[b] for b in names]), *painted.notes]
     if hard.note and painted.flesh is None:
         notes.append(hard.note)
     bare = int((weights.sum(axis=1) <= 0.0).sum())
@@ -133,21 +133,21 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
         )
     rest = rest.astype(np.float64)
     with own_frame.own_frame_if_animated(scene, obj, armature):
-        apart = displacement_note(found, rest[weights.any(axis=1)], heads, tails)
+        apart = displacement_note(subject, rest[weights.any(axis=1)], heads, tails)
     return Character(
         rest, triangles, names, parents, heads, tails, weights, digest, [*notes, apart] if apart else notes,
         painted, hard, contact_exclusions.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
     )  # fmt: skip
 
 
-def displacement_note(found: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
+def displacement_note(subject: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
     """Returns a sentence where the mesh stands apart from the bones that carry it (their boxes do not meet); "" where they meet.
 
     carried [m, 3] object space: the vertices with weight; heads, tails [b, 3] armature space. Each bone's box is widened by the
     bone's length, for hats and eyes.
     """
-    mesh = transform(np.array(found.obj.matrix_world), carried)
-    ends = [transform(np.array(found.armature.matrix_world), points) for points in (heads, tails)]
+    mesh = transform(np.array(subject.obj.matrix_world), carried)
+    ends = [transform(np.array(subject.armature.matrix_world), points) for points in (heads, tails)]
     around = np.linalg.norm(ends[1] - ends[0], axis=1)[:, None]
     low = np.min([points - around for points in ends], axis=(0, 1))
     high = np.max([points + around for points in ends], axis=(0, 1))
@@ -155,15 +155,15 @@ def displacement_note(found: Subject, carried: np.ndarray, heads: np.ndarray, ta
         return ""
     gap = float(np.maximum(np.maximum(mesh.min(axis=0) - high, low - mesh.max(axis=0)), 0.0).max())
     return (
-        f"{describe(found.obj)} stands apart from the bones of {describe(found.armature)} that carry it, "
+        f"{describe(subject.obj)} stands apart from the bones of {describe(subject.armature)} that carry it, "
         f"{length(gap)} away from them: put both where they were bound (or apply their transforms), then remove the "
         "flesh and add it again"
     )
 
 
-def ignored_effects(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
+def ignored_effects(subject: Subject, bones: list[bpy.types.Bone]) -> list[str]:
     """Returns sentences on effects of the Armature modifier that the flesh ignores."""
-    modifier, notes = found.modifier, []
+    modifier, notes = subject.modifier, []
     if modifier.vertex_group:
         notes.append(f"The vertex group “{modifier.vertex_group}” of the Armature modifier is ignored")
     if modifier.use_bone_envelopes:
@@ -196,14 +196,14 @@ def related_bones(bones, weighted: set[str]) -> tuple[list[str], dict[str, int]]
     return names, nearest
 
 
-def bones_elsewhere(found: Subject, scene: bpy.types.Scene) -> tuple[str, ...]:
+def bones_elsewhere(subject: Subject, scene: bpy.types.Scene) -> tuple[str, ...]:
     """Returns the bones that carry other meshes of the character, by weights or as a whole, in the armature's order.
 
     Bones that carry nothing, for IK and controls, are left out.
     """
-    armature, carrying = found.armature, set()
+    armature, carrying = subject.armature, set()
     for obj in scene.objects:
-        if obj.type != "MESH" or obj == found.obj or obj.data.is_editmode:
+        if obj.type != "MESH" or obj == subject.obj or obj.data.is_editmode:
             continue
         if obj.parent == armature and obj.parent_type == "BONE":
             carrying.add(obj.parent_bone)
@@ -214,24 +214,26 @@ def bones_elsewhere(found: Subject, scene: bpy.types.Scene) -> tuple[str, ...]:
     return tuple(bone.name for bone in armature.data.bones if bone.name in carrying)
 
 
-def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
+def longest_side(subject: Subject, scene: bpy.types.Scene) -> float:
     """Returns the longest side of the box around the body, in scene units: this mesh, and others on its armature that belong to it.
 
     Vertices without faces do not count, nor do meshes that stand far away or surround everything: see `extents.whole_box`.
     """
-    own = faces_box(found.obj)
+    own = faces_box(subject.obj)
     others = []
     for obj in scene.objects:
-        if obj.type != "MESH" or obj == found.obj or obj.data.is_editmode:
+        if obj.type != "MESH" or obj == subject.obj or obj.data.is_editmode:
             continue
-        if any(m.type == "ARMATURE" and m.object == found.armature for m in obj.modifiers):
+        if any(m.type == "ARMATURE" and m.object == subject.armature for m in obj.modifiers):
             others.append(faces_box(obj))
-    bones = [end for bone in found.armature.data.bones for end in (bone.head_local, bone.tail_local)]
-    skeleton = transform(np.array(found.armature.matrix_world), np.array(bones, dtype=np.float64).reshape(-1, 3))
+    bones = [end for bone in subject.armature.data.bones for end in (bone.head_local, bone.tail_local)]
+    skeleton = transform(np.array(subject.armature.matrix_world), np.array(bones, dtype=np.float64).reshape(-1, 3))
     low, high = extents.whole_box(own, others, skeleton)
     side = float((high - low).max()) if np.isfinite(low).all() and np.isfinite(high).all() else 0.0
     if not (np.isfinite(side) and side > 0.0):
-        raise Refusal(f"{describe(found.obj)} has no size: all its vertices are in one place, or it is scaled to zero")
+        raise Refusal(
+            f"{describe(subject.obj)} has no size: all its vertices are in one place, or it is scaled to zero"
+        )
     return side
 
 

@@ -115,7 +115,7 @@ def belongs_to_character(other: bpy.types.Object, obj: bpy.types.Object, armatur
 class ColliderPoses:
     """The poses read of one object."""
 
-    asked: ColliderRequest
+    request: ColliderRequest
     corners: np.ndarray | None = None  # int32[c + p], see `corners_of`, at the first pose
     triangles: np.ndarray | None = None
     matrices: list[np.ndarray] = field(default_factory=list)
@@ -126,7 +126,7 @@ class ColliderPoses:
         """Reads the object at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         if self.problem:
             return
-        obj = self.asked.object
+        obj = self.request.object
         self.problem = self.fault(obj)
         if self.problem:
             return
@@ -157,8 +157,8 @@ class ColliderPoses:
     def fault(self, obj: bpy.types.Object | None) -> str:
         """Returns why an object cannot be read at all, or ""."""
         if obj is None:
-            return f"“{self.asked.key[0]}” is gone, so nothing collides with it: press Simulate"
-        if self.asked.live:
+            return f"“{self.request.key[0]}” is gone, so nothing collides with it: press Simulate"
+        if self.request.live:
             return (
                 f"{describe(obj)} has live flesh, or rides on some, and does not collide as things do: switch Other Flesh on in the "
                 "Contact of both, or bake it"
@@ -171,36 +171,36 @@ class ColliderPoses:
         """Returns the collider that was read; None where it has a problem."""
         if self.problem:
             return None
-        found = Collider(self.asked.key, self.triangles, np.stack(self.matrices), tuple(self.shapes))
+        found = Collider(self.request.key, self.triangles, np.stack(self.matrices), tuple(self.shapes))
         if found.first_solid_pose < 0:
             self.problem = f"{found.name} is flat to a line or a point, so nothing collides with it: give it a size"
             return None
         return found
 
 
-def unread_keys(read: Colliders, asked: tuple[ColliderRequest, ...]) -> set[tuple[str, str]]:
-    """Returns the keys of colliders in `asked` that could not be read."""
-    missing = {key for key, _ in read.asked} - {each.key for each in read.each}
-    return missing & {each.key for each in asked}
+def unread_keys(read: Colliders, requests: tuple[ColliderRequest, ...]) -> set[tuple[str, str]]:
+    """Returns the keys of colliders in `requests` that could not be read."""
+    missing = {key for key, _ in read.reading_keys} - {each.key for each in read.each}
+    return missing & {each.key for each in requests}
 
 
 class ColliderReader:
     """Reads colliders at each pose that it is shown."""
 
-    def __init__(self, asked: tuple[ColliderRequest, ...]):
-        self.looks = {each: ColliderPoses(each) for each in asked}
+    def __init__(self, requests: tuple[ColliderRequest, ...]):
+        self.looks = {each: ColliderPoses(each) for each in requests}
 
     def look(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
         """Reads all colliders at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         for each in self.looks.values():
             each.read_pose(depsgraph, frame)
 
-    def result(self, asked: tuple[ColliderRequest, ...]) -> Colliders:
-        """Returns the colliders of `asked`, as read."""
-        looks = [self.looks[each] for each in asked]
+    def result(self, requests: tuple[ColliderRequest, ...]) -> Colliders:
+        """Returns the colliders of `requests`, as read."""
+        looks = [self.looks[each] for each in requests]
         found = [each.result() for each in looks]
         problems = [sentence(each.problem) for each in looks if each.problem]
-        return Colliders(reading_keys(asked), tuple(each for each in found if each), tuple(problems))
+        return Colliders(reading_keys(requests), tuple(each for each in found if each), tuple(problems))
 
 
 def reading_keys(each) -> tuple:
@@ -208,11 +208,11 @@ def reading_keys(each) -> tuple:
     return tuple(one.reading_key for one in each)
 
 
-def current_colliders(asked: tuple[ColliderRequest, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
+def current_colliders(requests: tuple[ColliderRequest, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
     """Returns the colliders as `depsgraph` has evaluated them; `frame` is for sentences."""
-    reader = ColliderReader(asked)
+    reader = ColliderReader(requests)
     reader.look(depsgraph, frame)
-    return reader.result(asked)
+    return reader.result(requests)
 
 
 def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:

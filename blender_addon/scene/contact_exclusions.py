@@ -21,7 +21,7 @@ WEIGHT_THRESHOLD = 0.5
 class IgnoredVertices:
     """The vertices without contact, as read."""
 
-    asked: tuple[str, bool] = ("", False)  # see `chosen_group`
+    group: tuple[str, bool] = ("", False)  # see `chosen_group`
     vertices: np.ndarray | None = None  # bool[n]; None: no vertex group was chosen, or it is gone
     problem: str = ""  # a sentence where the group is gone
 

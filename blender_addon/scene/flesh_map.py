@@ -109,7 +109,7 @@ def mesh_weights(mesh: bpy.types.Mesh, index: int, missing: float) -> np.ndarray
 
 
 def automatic_map(flesh: Any) -> np.ndarray:
-    """Returns the map that the core makes of thickness, [n] in 0..1."""
+    """Returns the map that the core derives from the thickness of the body, [n] in 0..1."""
     return np.asarray(flesh.automatic.flesh)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests for change from frame to frame, through everything on which an ID's evaluation depends.
+"""Tests whether an ID may change from frame to frame, through everything that its evaluation depends on.
 
 Blender reports which IDs use which others: parents, targets of constraints and drivers, data, modifiers' objects, inputs of nodes.
 An ID moves if it, or any of those, has animation, physics, or a clock of its own. IDs that only may move count as moving.
@@ -30,7 +30,7 @@ INNER_PATHS = ("pose.", "modifiers[", "thew.", "[", "particle_systems[", "hide_"
 
 
 def dependencies(start: Iterable[bpy.types.ID]) -> set[bpy.types.ID]:
-    """Returns these IDs and all that their evaluation depends on."""
+    """Returns these IDs and everything that their evaluation depends on."""
     uses: dict[bpy.types.ID, set[bpy.types.ID]] = {}
     for used, users in bpy.data.user_map().items():
         for user in users:

@@ -179,7 +179,7 @@ def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray
     return found
 
 
-# what the shape keys show meanwhile -----------------------------------------------------------------------------------
+# muting of the shape keys ---------------------------------------------------------------------------------------------
 
 
 def muted_block(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:

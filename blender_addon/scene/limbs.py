@@ -63,7 +63,7 @@ def chain(obj: bpy.types.Object, limb: ThewLimb) -> list[str]:
 
 
 def sound_chain(obj: bpy.types.Object, character: Character, limb: ThewLimb) -> list[str]:
-    """Returns the same and stores these names; raises a `Refusal` where a bone is gone, or carries nothing any more."""
+    """Returns the names of `chain`, and stores them; raises a `Refusal` where a bone is gone, or carries nothing any more."""
     bones = chain(obj, limb)
     if limb.bones != "\n".join(bones):  # a bone that goes later is reported by its last name
         limb.bones = "\n".join(bones)

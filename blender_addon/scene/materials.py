@@ -36,13 +36,13 @@ def hard_parts(obj: bpy.types.Object) -> HardParts:
     A mesh that is hard all over counts as not hard: nothing would be left of the flesh that the artist wants.
     """
     materials = [slot.material for slot in obj.material_slots]
-    says = np.array([material is not None and is_hard(material.name) for material in materials], dtype=bool)
+    hard_slots = np.array([material is not None and is_hard(material.name) for material in materials], dtype=bool)
     mesh = obj.data
-    if not says.any() or not len(mesh.polygons):
+    if not hard_slots.any() or not len(mesh.polygons):
         return HardParts()
     index = numbers(mesh.polygons, "material_index", dtype=np.int32)
-    index = np.clip(index, 0, len(says) - 1)  # as Blender draws faces whose slot is gone
-    of_face = says[index]
+    index = np.clip(index, 0, len(hard_slots) - 1)  # as Blender draws faces whose slot is gone
+    of_face = hard_slots[index]
     if not of_face.any() or of_face.all():
         return HardParts()
     loops, areas = numbers(mesh.polygons, "loop_total", dtype=np.int32), numbers(mesh.polygons, "area")
@@ -54,5 +54,5 @@ def hard_parts(obj: bpy.types.Object) -> HardParts:
     its = np.bincount(corners, weights=weight * np.repeat(of_face, loops), minlength=n)
     part = np.divide(its, around, out=np.zeros(n), where=around > 0.0)
     used = set(np.unique(index).tolist())
-    names = tuple(dict.fromkeys(materials[i].name for i in sorted(used) if says[i]))
+    names = tuple(dict.fromkeys(materials[i].name for i in sorted(used) if hard_slots[i]))
     return HardParts(names, np.clip(part, 0.0, 1.0).astype(np.float32))

@@ -28,5 +28,5 @@ def own_frame(scene: bpy.types.Scene, needed: bool = True) -> Iterator[None]:
 
 
 def own_frame_if_animated(scene: bpy.types.Scene, *objects: bpy.types.Object):
-    """Returns the same context, where animation carries one of these objects about; else one that changes nothing."""
+    """Returns the context `own_frame` if animation carries one of these objects about, else one that changes nothing."""
     return own_frame(scene, any(frame_dependence.is_carried(obj) for obj in objects))

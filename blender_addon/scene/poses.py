@@ -45,9 +45,8 @@ class LeadPoses:
 
     maps: np.ndarray  # [l, b, 4, 4] T_b
     controls: np.ndarray  # [l, r] of every rig
-    colliders: Colliders = field(
-        default_factory=Colliders
-    )  # colliders of the flesh, in those poses and in all poses of the range
+    #: Colliders of the flesh, in those poses and in all poses of the range.
+    colliders: Colliders = field(default_factory=Colliders)
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -65,7 +64,7 @@ class Motion:
     controls: np.ndarray  # [f, r] of every rig
     moving: tuple  # their keys and drivers: see `rig_controls.control_animation`
     marked: tuple[int, int] | None = None  # frames over which the artist marked the armature's action as a cycle
-    colliders: Colliders = field(default_factory=Colliders)  # what the flesh collides with
+    colliders: Colliders = field(default_factory=Colliders)  # colliders of the flesh
     before: LeadPoses | None = None  # poses that lead to it; None: not read
 
     @property
@@ -164,30 +163,30 @@ class LostBone(Refusal):
 class PoseReader:
     """Reads T_b and the mesh's matrix at the scene's present frame."""
 
-    def __init__(self, found: Subject, bones: list[str], mesh_rest: np.ndarray):
-        self.found, self.names, self.mesh_rest = found, bones, mesh_rest
-        place = {bone.name: i for i, bone in enumerate(found.armature.pose.bones)}
+    def __init__(self, subject: Subject, bones: list[str], mesh_rest: np.ndarray):
+        self.subject, self.names, self.mesh_rest = subject, bones, mesh_rest
+        place = {bone.name: i for i, bone in enumerate(subject.armature.pose.bones)}
         lost = next((name for name in bones if name not in place), None)
         if lost is not None:
             raise LostBone(
-                f"The bone “{lost}” is gone from {describe(found.armature)}, or has another name now: press Simulate"
+                f"The bone “{lost}” is gone from {describe(subject.armature)}, or has another name now: press Simulate"
             )
         self.rows = np.array([place[name] for name in bones])
-        rest = np.array([found.armature.data.bones[name].matrix_local for name in bones], dtype=np.float64)
+        rest = np.array([subject.armature.data.bones[name].matrix_local for name in bones], dtype=np.float64)
         self.unrest = np.linalg.inv(rest)
 
     def read(self, depsgraph: bpy.types.Depsgraph, frame: int) -> Pose:
         """Returns the pose that `depsgraph` has evaluated; `frame` is for sentences."""
-        raw = read_raw(self.found.armature, self.found.obj, depsgraph)
+        raw = read_raw(self.subject.armature, self.subject.obj, depsgraph)
         pose = bone_matrices(raw)[self.rows].astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(pose).all(axis=(1, 2)))
         if len(bad):
             raise Refusal(
-                f"The bone “{self.names[bad[0]]}” of {describe(self.found.armature)} has a pose that is not a number "
+                f"The bone “{self.names[bad[0]]}” of {describe(self.subject.armature)} has a pose that is not a number "
                 f"at frame {frame}: repair its keys, constraints or drivers"
             )
         world, mesh = raw[-32:].reshape(2, 4, 4).astype(np.float64)
-        for obj, matrix in ((self.found.armature, world), (self.found.obj, mesh)):
+        for obj, matrix in ((self.subject.armature, world), (self.subject.obj, mesh)):
             if not np.isfinite(matrix).all():
                 raise Refusal(
                     f"{describe(obj)} is at a place that is not a number at frame {frame}: repair its animation"
@@ -198,17 +197,17 @@ class PoseReader:
                     "scale it to a hundredth"
                 )
         maps = bone_maps(world, pose @ self.unrest, mesh, self.mesh_rest)
-        return Pose(maps, mesh, rig_controls.evaluated_controls(self.found.obj, depsgraph), raw)
+        return Pose(maps, mesh, rig_controls.evaluated_controls(self.subject.obj, depsgraph), raw)
 
 
 def play_frames(
-    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], said: str,
+    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], text: str,
     within: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Task:  # fmt: skip
     """Builds a task that plays frames with the frame handlers off, in slices; after each the scene returns to its frame.
 
-    Returns the list of results `look(i, frame)`. `said`: progress text before the frame's number. `within()` is entered for each
-    slice. So nobody notices that a playing animation was left between two of its frames.
+    The task returns the list of results `look(i, frame)`. `text`: progress text before the frame's number. `within()` is entered for
+    each slice. A playing animation shows none of these frames, because every slice restores its frame.
     """
     found, alone = [], windows.is_headless()
     while len(found) < len(frames):
@@ -223,11 +222,11 @@ def play_frames(
                         found.append(look(len(found), frame))
                         over = len(found) == len(frames) or not (alone or time.monotonic() < until)
                         if alone and len(found) % 8 == 0:
-                            yield Progress(len(found) / len(frames), f"{said} {frame}")
+                            yield Progress(len(found) / len(frames), f"{text} {frame}")
             finally:
                 scene.frame_set(here, subframe=part)
         if not alone:
-            yield Progress(len(found) / len(frames), f"{said} {frame}")
+            yield Progress(len(found) / len(frames), f"{text} {frame}")
     return found
 
 
@@ -262,10 +261,10 @@ def without_modifiers(objects: list[bpy.types.Object]) -> Iterator[None]:
 class MotionRequest(NamedTuple):
     """A character whose motion is to be read."""
 
-    found: Subject
+    subject: Subject
     bones: list[str]
     mesh_rest: np.ndarray  # [4, 4] the mesh's world matrix in the bind pose
-    asked: tuple[colliders.ColliderRequest, ...] = ()  # the colliders to read
+    requests: tuple[colliders.ColliderRequest, ...] = ()  # the colliders to read
 
 
 def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end: int, lead: int = 0) -> Task:
@@ -275,11 +274,11 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
     `lead`: number of frames to read before `start`. The frame after the last one tells the last frame its direction, so that a
     longer range has the same frames.
     """
-    readers = [PoseReader(each.found, each.bones, each.mesh_rest) for each in wanted]
-    moving = [rig_controls.control_animation(each.found.obj) for each in wanted]
-    objects = [obj for each in wanted for obj in (each.found.armature, each.found.obj)]
-    skins = [each.found.obj for each in wanted]
-    every = tuple(asked for each in wanted for asked in each.asked)
+    readers = [PoseReader(each.subject, each.bones, each.mesh_rest) for each in wanted]
+    moving = [rig_controls.control_animation(each.subject.obj) for each in wanted]
+    objects = [obj for each in wanted for obj in (each.subject.armature, each.subject.obj)]
+    skins = [each.subject.obj for each in wanted]
+    every = tuple(request for each in wanted for request in each.requests)
 
     def read(frames: range, meshes: list[bpy.types.Object]) -> Task:
         things = colliders.ColliderReader(every)
@@ -302,11 +301,13 @@ def read_motions(wanted: list[MotionRequest], scene, view_layer, start: int, end
     if meshes and not (yield from poses_hold(read, poses, frames, scene.frame_current)):
         poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
-    return [motion_of(each, scene, start, list(run), how, things.result(each.asked), lead) for each, how, run in kept]
+    return [
+        motion_of(each, scene, start, list(run), how, things.result(each.requests), lead) for each, how, run in kept
+    ]
 
 
 def poses_hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
-    """Returns whether poses read without modifiers are the true ones: a constraint may depend on the shape of a mesh.
+    """Builds a task that returns whether poses read without modifiers are true: a constraint may depend on the shape of a mesh.
 
     Compares them at the frame `here`, which the artist sees, or at the first one.
     """
@@ -316,11 +317,11 @@ def poses_hold(read: Callable[[range, list], Task], poses: list[list[Pose]], fra
 
 
 def read_motion(
-    found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
-    asked: tuple[colliders.ColliderRequest, ...] = (), lead: int = 0,
+    subject: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
+    requests: tuple[colliders.ColliderRequest, ...] = (), lead: int = 0,
 ) -> Task:  # fmt: skip
-    """Builds the same task for one character: returns its `Motion`. `asked`: the colliders to read."""
-    wanted = MotionRequest(found, bones, mesh_rest, asked)
+    """Builds the task of `read_motions` for one character; it returns its `Motion`. `requests`: the colliders to read."""
+    wanted = MotionRequest(subject, bones, mesh_rest, requests)
     (motion,) = yield from read_motions([wanted], scene, view_layer, start, end, lead)
     return motion
 
@@ -341,13 +342,13 @@ def motion_of(
     if lead:
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.at_poses(np.arange(lead, lead + len(maps)))
-    digest, marked = digest_of(maps, matrices), marked_cycle(wanted.found, scene)
+    digest, marked = digest_of(maps, matrices), marked_cycle(wanted.subject, scene)
     return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before)
 
 
-def marked_cycle(found: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:
+def marked_cycle(subject: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:
     """Returns first and last frame of the armature's action in `scene`, if the artist marked it as a cycle."""
-    played = animation.played_action(found.armature)
+    played = animation.played_action(subject.armature)
     if played is None or not played.plain or not (played.action.use_frame_range and played.action.use_cyclic):
         return None
     start, end = (timing.frame_at(scene, time) for time in (played.action.frame_start, played.action.frame_end))

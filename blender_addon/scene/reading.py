@@ -182,11 +182,11 @@ def shown_collections(top: bpy.types.LayerCollection) -> list[bpy.types.Collecti
     return found
 
 
-def is_enabled(other, layer: bpy.types.ViewLayer, shown: list[bpy.types.Collection]) -> bool:
+def is_enabled(other, layer: bpy.types.ViewLayer, collections: list[bpy.types.Collection]) -> bool:
     """Returns whether an object takes part in the simulations of a view layer, by Blender's own rules."""
     if other.hide_viewport or layer.objects.get(other.name) != other:
         return False
-    return any(collection.objects.get(other.name) == other for collection in shown)
+    return any(collection.objects.get(other.name) == other for collection in collections)
 
 
 def check_editable(obj: bpy.types.Object | None) -> None:

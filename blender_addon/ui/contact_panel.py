@@ -75,13 +75,13 @@ def list_colliders(column, context, obj, width: int) -> None:
     """Lists the objects with which the flesh collides."""
     if not obj.thew.use_colliders:
         return
-    asked, flesh = colliders.requested_colliders(obj, context.scene), fleshes.known_state(obj)
+    requests, flesh = colliders.requested_colliders(obj, context.scene), fleshes.known_state(obj)
     read = NO_COLLIDERS if flesh is None or flesh.motion is None else flesh.motion.colliders
-    wrong = colliders.unread_keys(read, asked)
-    names = [each.key[0] for each in asked if each.key not in wrong]
+    wrong = colliders.unread_keys(read, requests)
+    names = [each.key[0] for each in requests if each.key not in wrong]
     if names:
         draw_text(column, f"With {names_text(names)}", width)
-    elif not asked:
+    elif not requests:
         draw_text(column, no_partner_text(obj, context.scene), width)
     for problem in read.problems:
         if any(f"“{name}”" in problem for name, _ in wrong):

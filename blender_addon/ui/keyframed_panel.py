@@ -150,19 +150,19 @@ def health(obj, known) -> tuple[str, str]:
     if known.problem:
         return "ERROR", sentence(known.problem)
     if obj.show_only_shape_key:
-        return "TOLD", "A single shape key is pinned: unpin it to see the motion"
+        return "NOTICE", "A single shape key is pinned: unpin it to see the motion"
     if obj.session_uid in keyframed_events.muted_objects:
         return "WARNING", "Stopped: edit something, or press Compute"
     if known.motion is None:
         return "WAITING", "Not computed yet: go to another frame, or press Compute"
     timeless = [key.shape for i, key in enumerate(obj.thew.keyframed.keyframes) if not keyframe_times.frames_of(obj, i)]
     if timeless:
-        return "TOLD", f"“{timeless[0]}” has no time and is left out"
+        return "NOTICE", f"“{timeless[0]}” has no time and is left out"
     if keyframe_times.is_curve_lost(obj):
         return "WARNING", "The action with the times is gone: press Compute to drag them again"
     motion = known.motion
     if obj.thew.keyframed.plain:
-        return "TOLD", "Shows plain curves, to compare"
+        return "NOTICE", "Shows plain curves, to compare"
     if far := keyframes.reach_remedy(motion.plan, motion.reach):
         return "WARNING", far
     return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(len(motion.plan.keys), 'key')}"
@@ -216,7 +216,7 @@ def draw_foldouts(layout, context, obj, width: int) -> None:
 
 CLASSES = (
     THEW_UL_keyframes,
-    *panels("Keyframed Flesh", draw_keyframed, None, shown=is_shown, name="keyframed"),
+    *panels("Keyframed Flesh", draw_keyframed, None, condition=is_shown, name="keyframed"),
 )
 
 register, unregister = bpy.utils.register_classes_factory(CLASSES)

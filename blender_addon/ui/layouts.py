@@ -8,7 +8,7 @@ HEALTH_ICONS = {
     "GOOD": "CHECKMARK",
     "OFF": "HIDE_ON",
     "WAITING": "TIME",
-    "TOLD": "INFO",
+    "NOTICE": "INFO",
     "WARNING": "ERROR",
     "ERROR": "CANCEL",
 }

@@ -45,7 +45,8 @@ def draw(context: bpy.types.Context) -> None:
 
 def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
     """Returns (boundary points, their edges, spokes as pairs of points, hubs) in the world at the present pose. `None`
-    if the limb is damaged."""
+    if the limb is damaged.
+    """
     try:
         maps = pose_maps(obj, chain(obj, limb))
         key = (limb.model, maps.tobytes())

@@ -49,6 +49,6 @@ def draw_limbs(layout, _context, obj, width: int) -> None:
     layout.prop(obj.thew, "limb_lattice")
 
 
-CLASSES = (THEW_UL_limbs, *panels("Limbs", draw_limbs, 5, shown=lambda _obj: True))
+CLASSES = (THEW_UL_limbs, *panels("Limbs", draw_limbs, 5, condition=lambda _obj: True))
 
 register, unregister = bpy.utils.register_classes_factory(CLASSES)

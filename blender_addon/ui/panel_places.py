@@ -29,15 +29,15 @@ class Physics:
 
 
 class TargetPanel:
-    """Base of the panels, shown on the meshes that `shown(obj)` chooses."""
+    """Base of the panels, shown on the meshes that meet `condition(obj)`."""
 
-    shown: Callable
+    condition: Callable
     contents: Callable
 
     @classmethod
     def poll(cls, context):
         obj = target.target_mesh(context)
-        return native.thew is not None and obj is not None and obj.type == "MESH" and cls.shown(obj)
+        return native.thew is not None and obj is not None and obj.type == "MESH" and cls.condition(obj)
 
     def draw(self, context):
         layout = self.layout
@@ -51,7 +51,7 @@ def has_flesh(obj: bpy.types.Object) -> bool:
     return obj.thew.made.flesh
 
 
-def panels(label: str, contents, order: int | None, shown=has_flesh, header=None, name: str = "") -> list[type]:
+def panels(label: str, contents, order: int | None, condition=has_flesh, header=None, name: str = "") -> list[type]:
     """Returns the classes of a panel whose `contents(layout, context, obj, width)` draws it.
 
     `order`: its place among the foldouts of the main panel; None: it stands for itself. `header(layout, obj)` draws into its header.
@@ -60,7 +60,7 @@ def panels(label: str, contents, order: int | None, shown=has_flesh, header=None
         "bl_label": label,
         "bl_options": {"DEFAULT_CLOSED"},
         "contents": staticmethod(contents),
-        "shown": staticmethod(shown),
+        "condition": staticmethod(condition),
     }
     if header is not None:
         members["draw_header"] = lambda self, context: header(self.layout, target.target_mesh(context))

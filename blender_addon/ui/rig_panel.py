@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Rigs."""
+"""The foldout Rigs: the list of rigs, and the control, template, place and samples of the active one."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def current_force(obj, rig) -> float | None:
 
 
 def draw_state(layout, obj, width: int) -> None:
-    """Draws the reason for which the view may not show what the rigs do."""
+    """Draws the reason why the view may not show the effect of the rigs."""
     flesh = fleshes.known_state(obj)
     if not obj.thew.made.flesh or not len(obj.thew.rigs):
         return
@@ -232,7 +232,7 @@ def is_shown(obj) -> bool:
 
 
 CLASSES = (
-    THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, *panels("Rigs", draw_rigs, 5, shown=is_shown)
+    THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, *panels("Rigs", draw_rigs, 5, condition=is_shown)
 )  # fmt: skip
 
 register, unregister = bpy.utils.register_classes_factory(CLASSES)

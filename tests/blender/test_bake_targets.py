@@ -111,16 +111,16 @@ class Notes:
         rows = yield from source.differences(set())
         return part("bake.target").Content(rows, space)
 
-    def write(self, beside):
-        beside.obj["far new"] = float(np.abs(beside.content.rows).max())
+    def write(self, pending):
+        pending.obj["far new"] = float(np.abs(pending.content.rows).max())
         if self.fails:
             raise RuntimeError("no ink")
 
-    def discard(self, beside):
-        beside.obj.pop("far new", None)
+    def discard(self, pending):
+        pending.obj.pop("far new", None)
 
-    def swap(self, beside):
-        beside.obj["far"] = beside.obj.pop("far new")
+    def swap(self, pending):
+        pending.obj["far"] = pending.obj.pop("far new")
         return ["far"]
 
 
@@ -134,11 +134,11 @@ def test_target_new(character, monkeypatch):
     monkeypatch.setattr(part("scene.bakes"), "kinds", [each.kind for each in part("bake.targets").TARGETS])
     baking, finish = part("bake.baking"), part("logic.tasks").finish
     scene, layer = bpy.context.scene, bpy.context.view_layer
-    finish(baking.bake(body, scene, layer, into="NOTES"))
+    finish(baking.bake(body, scene, layer, target_key="NOTES"))
     assert body["far"] > 0.01 and body["far shown"] and body.thew.made.shows_bake
     target.fails, far = True, body["far"]
     with pytest.raises(RuntimeError, match="no ink"):
-        finish(baking.bake(body, scene, layer, start=1, end=2, into="NOTES"))
+        finish(baking.bake(body, scene, layer, start=1, end=2, target_key="NOTES"))
     assert body["far"] == far and "far new" not in body.keys()
     body.thew.made.shows_bake = False
     part("live.jobs").apply_state(body)
@@ -155,5 +155,5 @@ def test_target_unknown(fleshed_character):
     body, _ = fleshed_character
     with pytest.raises(part("logic.errors").Refusal, match="SHAPE_KEYS"):
         part("logic.tasks").finish(
-            part("bake.baking").bake(body, bpy.context.scene, bpy.context.view_layer, into="BREAD")
+            part("bake.baking").bake(body, bpy.context.scene, bpy.context.view_layer, target_key="BREAD")
         )

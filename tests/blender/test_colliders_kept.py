@@ -96,22 +96,22 @@ def test_cycle_needs_cyclic_collider(scene, monkeypatch):
     body.thew.use_contact = True
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     simulate(body)
-    assert flesh_of(body).begun.period == 10
+    assert flesh_of(body).beginning.period == 10
     box = add_box(moves=False, face=2.0)
     simulate(body)
-    assert flesh_of(body).begun.period == 10
+    assert flesh_of(body).beginning.period == 10
     box.animation_data_clear()
     for frame in range(1, 42):
         box.location.x = 2.0 + 0.05 * frame
         box.keyframe_insert("location", frame=frame)
     simulate(body)
-    assert flesh_of(body).begun.period == 0
+    assert flesh_of(body).beginning.period == 0
     for frame in range(1, 42):
         box.location.x = 2.0 + 0.05 * np.cos(2.0 * np.pi * (frame - 1) / 10.0)
         box.keyframe_insert("location", frame=frame)
     calls = record_calls(monkeypatch)
     simulate(body)
-    assert flesh_of(body).begun.period == 10 and calls[-1]["colliders"][0].entries == 11
+    assert flesh_of(body).beginning.period == 10 and calls[-1]["colliders"][0].entries == 11
     # What follows the loop in a longer bake is simulated after some turns of it, in which the box goes its way too.
     part("logic.tasks").finish(part("bake.baking").bake(body, scene, bpy.context.view_layer, 1, 33))
     after = calls[-1]

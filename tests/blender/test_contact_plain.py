@@ -161,7 +161,7 @@ def test_touching_repeats_cycle():
     begun = SimpleNamespace(simulated_frame=lambda index: index % 3)
     played = part("logic.mapped_clips").CycleClip(turn, begun)
     touching = part("logic.contact").ClipContacts.from_clip(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
-    assert touching.itself.frames == (2, 5) and touching.held == touching.folded == (3, 6)
+    assert touching.itself.frames == (2, 5) and touching.held_frames == touching.folded == (3, 6)
     assert touching.buried[0].frames == (1, 4, 7)
 
 

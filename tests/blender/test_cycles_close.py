@@ -255,7 +255,7 @@ def test_cycle_longer_bake(character):
             key.interpolation = "LINEAR"  # so that both turns are the same
     bpy.context.scene.frame_end = 20
     flesh = add_flesh(obj, cells_across=6)
-    assert flesh.begun.period == 20
+    assert flesh.beginning.period == 20
     live = play(obj, range(1, 21))
     assert bpy.ops.thew.bake(frame_start=1, frame_end=70) == {"FINISHED"}
     baked = play(obj, range(1, 71))
@@ -272,10 +272,10 @@ def test_cycle_marked_action(character):
     action = animate(armature, 1, 15)  # cut off in the middle
     bpy.context.scene.frame_end = 15
     flesh = add_flesh(obj, cells_across=6)
-    assert not flesh.begun.period
+    assert not flesh.beginning.period
     action.use_frame_range, action.frame_start, action.frame_end, action.use_cyclic = True, 1, 15, True
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    assert flesh.begun.period == 15
+    assert flesh.beginning.period == 15
 
 
 def test_motion_start(character):
@@ -283,7 +283,7 @@ def test_motion_start(character):
     obj, armature = character
     animate(armature, 1, 15)
     bpy.context.scene.frame_end = 15
-    assert add_flesh(obj, cells_across=6).begun.preroll == 4 and "standstill" in obj.thew.made.notes
+    assert add_flesh(obj, cells_across=6).beginning.preroll == 4 and "standstill" in obj.thew.made.notes
     run_in = play(obj, [2, 1])
     obj.thew.motion_start = "SETTLED"
     settled = play(obj, [2, 1])

@@ -68,7 +68,7 @@ def test_lead_absent_without_earlier_motion(shaken_character):
     body, _ = shaken_character
     simulate(body, 1, 20)
     flesh = flesh_of(body)
-    assert flesh.begun.preroll == 4 and not hasattr(flesh.clip, "lead")
+    assert flesh.beginning.preroll == 4 and not hasattr(flesh.clip, "lead")
 
 
 def test_lead_ignores_rest_pose_key(scene):
@@ -93,7 +93,7 @@ def test_lead_keeps_loop(character):
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     simulate(body, 1, 20)
-    assert flesh_of(body).begun.period == 20 or flesh_of(body).begun.preroll
+    assert flesh_of(body).beginning.period == 20 or flesh_of(body).beginning.preroll
 
 
 def test_lead_in_bake_and_file(shaken_character, tmp_path):

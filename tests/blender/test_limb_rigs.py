@@ -265,7 +265,7 @@ def test_carry_names_missing_limb(scene):
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.names == ["Spine.001"] and report.limbs == ["High"]
     lost = [f"“{name}” hangs on “Low”, which “Target” does not have, and is left out" for name in ("Hip", "Foot")]
-    assert report.left == [*lost, "“Spine” was there already and is kept beside “Spine.001”"]
+    assert report.omissions == [*lost, "“Spine” was there already and is kept beside “Spine.001”"]
 
 
 def test_carry_to_mirrored_copy(scene):

@@ -58,7 +58,7 @@ def test_limited_ignores_pose(folded_character):
     """Cells that the pose itself turns over are not reported."""
     flesh, few = flesh_of(folded_character), part("logic.health").MAX_HARMLESS_INVERSIONS
     turned = int(np.asarray(flesh.clip.inverted_cells).max())
-    assert turned > few * len(flesh.lattice.cells) >= flesh.limited == excess_over_rest(flesh)
+    assert turned > few * len(flesh.lattice.cells) >= flesh.inverted_count == excess_over_rest(flesh)
     assert line(folded_character) == f"Moves, frames 1 to {LAST}"
 
 
@@ -66,22 +66,22 @@ def test_limited_reports_motion(struck_character):
     """Cells that the motion turns over are reported in the panel and the notes."""
     flesh = flesh_of(struck_character)
     assert (
-        flesh.limited
+        flesh.inverted_count
         == excess_over_rest(flesh)
         > part("logic.health").MAX_HARMLESS_INVERSIONS * len(flesh.lattice.cells)
     )
-    assert line(struck_character) == f"Flesh limited in {flesh.limited} places: lower Softness"
-    assert f"turns at worst {flesh.limited} cells inside out" in struck_character.thew.made.notes
+    assert line(struck_character) == f"Flesh limited in {flesh.inverted_count} places: lower Softness"
+    assert f"turns at worst {flesh.inverted_count} cells inside out" in struck_character.thew.made.notes
 
 
 def test_limited_saved_with_motion(struck_character, tmp_path):
     """The count of turned cells is saved with the motion."""
-    counted, path = flesh_of(struck_character).limited, str(tmp_path / "kept.blend")
+    counted, path = flesh_of(struck_character).inverted_count, str(tmp_path / "kept.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
     body = bpy.data.objects["Body"]
     play(body, (3,))
-    assert flesh_of(body).limited == counted > 0
+    assert flesh_of(body).inverted_count == counted > 0
 
 
 def test_limited_counts_loop_once(struck_character):

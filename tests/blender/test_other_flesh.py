@@ -115,7 +115,7 @@ def test_pose_resimulates_group(pair, monkeypatch):
     animate(pair[1].modifiers["Armature"].object, last=12)
     after = play(pair[0], FRAMES)
     assert len(calls) == 1 and np.abs(after - before).max() > 1e-3
-    assert flesh_of(pair[1]).begun.period == 11  # it ends as it begins
+    assert flesh_of(pair[1]).beginning.period == 11  # it ends as it begins
 
 
 def test_mesh_resimulates_group(pair):
@@ -376,13 +376,13 @@ def test_loop_beside_still_neighbour(pair):
         curve.modifiers.new("CYCLES")
     separate(pair)
     simulate(pair[0])
-    assert flesh_of(pair[0]).begun.period == 20 and "Loops" in notes(pair[0])
+    assert flesh_of(pair[0]).beginning.period == 20 and "Loops" in notes(pair[0])
     for body in pair:
         body.thew.use_other_flesh = True
     simulate(pair[0])
     for body in pair:
         flesh = flesh_of(body)
-        assert flesh.begun.period == 20 and flesh.clip.loop_gap < 1e-3
+        assert flesh.beginning.period == 20 and flesh.clip.loop_gap < 1e-3
         assert np.abs(push_force(body, frame=4)).max() > 1.0
         turns = [play(body, range(first, first + 20)) for first in (1, 21)]
         np.testing.assert_allclose(turns[0], turns[1], atol=1e-5)
@@ -401,7 +401,7 @@ def test_loop_beside_moving_neighbour(pair):
     animate(pair[0].modifiers["Armature"].object, last=21)
     move_in(pair[1])
     simulate(pair[0])
-    begun = flesh_of(pair[0]).begun
+    begun = flesh_of(pair[0]).beginning
     assert not begun.period and begun.preroll > 0
     assert "A loop is not closed where other flesh does not repeat with it." in notes(pair[0])
     assert "Loops" not in notes(pair[0]) and "loop" not in notes(pair[1])

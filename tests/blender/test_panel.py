@@ -223,7 +223,7 @@ def test_health_unkeyed_pose(fleshed_character):
     flesh.problem = part("live.resting").POSE_CHANGED_TEXT
     found = health.health(body.thew, body.thew.made, flesh, 3)
     flesh.problem = ""
-    assert found.level == "TOLD" and "Simulate" in found.text
+    assert found.level == "NOTICE" and "Simulate" in found.text
 
 
 def test_panel_suggests_bones(scene):

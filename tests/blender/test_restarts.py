@@ -45,7 +45,7 @@ def test_restart_at_cut(cut_character):
     bpy.context.scene.frame_set(CUT)
     assert bpy.ops.thew.restart_here() == {"FINISHED"}
     begun = simulate(body)
-    assert flesh_of(body).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(body).begun.note
+    assert flesh_of(body).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(body).beginning.note
     size = size_of(begun[0])
     assert np.abs(thrown[CUT - 1 :] - begun[CUT - 1 :]).max() > 0.02 * size
     # Each part is what it is alone, with the same run-in.
@@ -135,9 +135,9 @@ def test_restart_opens_loop(scene, start, frame):
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     body.thew.motion_start = start
     looped = simulate(body)
-    assert flesh_of(body).begun.period == LAST
+    assert flesh_of(body).beginning.period == LAST
     bpy.ops.thew.restart_here(frame=frame)
-    opened, begun = simulate(body), flesh_of(body).begun
+    opened, begun = simulate(body), flesh_of(body).beginning
     assert begun.period == 0 and "A loop is not closed where the flesh begins anew" in begun.note
     assert ("Begins anew in frame 5" in begun.note) == (frame == 5)
     assert np.abs(opened - looped).max() > 1e-3 * size_of(looped[0])
@@ -152,7 +152,7 @@ def test_restart_copied_to_later_flesh(cut_character):
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert [restart.frame for restart in shirt.thew.restarts] == [CUT]
     simulate(shirt)
-    assert flesh_of(shirt).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(shirt).begun.note
+    assert flesh_of(shirt).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(shirt).beginning.note
 
 
 def test_restart_outside_range(cut_character):

@@ -32,9 +32,9 @@ def thick_places(stand, count: int) -> list[np.ndarray]:
     hits = []
     for face in random.choice(len(stand.rest.triangles), 100):
         hit = part("logic.picking").Hit(int(face), np.full(3, 1 / 3), np.zeros(3), 0.0)
-        if stand.shown.normal(int(face)).any():
+        if stand.displayed.normal(int(face)).any():
             most = flesh[stand.rest.triangles[face]].mean()
-            hits.append((most, tuple(hit.point_on(stand.shown.vertices, stand.shown.triangles))))
+            hits.append((most, tuple(hit.point_on(stand.displayed.vertices, stand.displayed.triangles))))
     return [np.array(point) for _, point in sorted(hits, reverse=True)[:count]]
 
 
@@ -381,7 +381,7 @@ def test_rig_overlay_size(body, scene, frame):
         assert part("logic.picking").Picker(skin, stand.rest.triangles).nearest(middle).distance < 0.02
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
     middle = overlay.drawings(body, depsgraph)[-1][0][0, 0]
-    assert read(body).shown.nearest(middle).distance < 1e-5  # one in the skin rides on what is shown
+    assert read(body).displayed.nearest(middle).distance < 1e-5  # one in the skin rides on what is shown
     body.thew.rigs[0].enabled = False
     body.thew.rigs[1].problem = "gone"
     drawings = overlay.drawings(body, depsgraph)
@@ -521,7 +521,7 @@ def test_rig_pull_on_real_character(addon, file):
         bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point)
         hit = stand.skin_at(point)
         vertex = hit.vertex(stand.rest.triangles)
-        offset = 0.02 * stand.size / stand.flesh.place.metres_per_unit * stand.shown.normal(hit.face)
+        offset = 0.02 * stand.size / stand.flesh.place.metres_per_unit * stand.displayed.normal(hit.face)
         target, there = pull_by(obj, vertex, offset)
         assert np.linalg.norm(there - target) < 0.2 * np.linalg.norm(offset)
         obj.thew.rigs[-1].enabled = False

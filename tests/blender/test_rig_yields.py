@@ -246,7 +246,7 @@ def test_pull_thin_arm_without_fold(thin_arm):
     point = thin_arm.matrix_world @ thin_arm.data.vertices[61].co
     assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point) == {"FINISHED"}
     stand = part("edit.posed_character").read(thin_arm, bpy.context.scene, bpy.context.view_layer)
-    points = [[61, (stand.shown.vertices[61] + np.array([0.1, -0.6, 0.3])).tolist()]]
+    points = [[61, (stand.displayed.vertices[61] + np.array([0.1, -0.6, 0.3])).tolist()]]
     pull = part("edit.pulling").SkinPull(stand, bpy.context.view_layer)
     targets = part("edit.pulling").checked_points(stand, points)
     pull.pull(targets)

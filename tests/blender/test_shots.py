@@ -295,7 +295,7 @@ def test_export_refuses_beyond_loop(character, scene, capsys, tmp_path):
     scene.frame_end = 20
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    assert flesh_of(body).begun.period == 20
+    assert flesh_of(body).beginning.period == 20
     path = save_file(tmp_path)
     sentence = command_message(capsys, "export", path, "--frames", 1, 60)
     assert "cycle up to frame 20" in sentence and "export frames 1 to 20" in sentence

@@ -339,7 +339,7 @@ def test_loop_progress_names_round(playing_character):
     body.thew.motion_start = "CYCLE"
     said = []
     part("logic.tasks").finish(jobs_simulate(body), lambda _fraction, text: said.append(text) or True)
-    assert flesh_of(body).begun.period and flesh_of(body).arriving is None
+    assert flesh_of(body).beginning.period and flesh_of(body).arriving is None
     assert "Closing the loop (round 1)" in said and "Closing the loop (round 2)" in said
 
 
@@ -359,7 +359,7 @@ def test_job_shows_arriving_frames(playing_character, monkeypatch):
 
     def watch(_fraction, _stage):
         updates.show_arriving()
-        if updates.state.seen:
+        if updates.state.displayed_parts:
             bpy.context.view_layer.update()
             seen.append(evaluated_positions(body))
         return not seen
@@ -377,7 +377,7 @@ def test_job_shows_arriving_frames(playing_character, monkeypatch):
     assert np.abs(seen[0] - before).max() > 1e-4
     updates.show_last_finished()
     np.testing.assert_array_equal(evaluated_positions(body), before)
-    assert not updates.state.seen
+    assert not updates.state.displayed_parts
 
 
 @pytest.mark.parametrize("thing", [False, True])

@@ -217,6 +217,6 @@ fn held_strength_is_freed() {
         }
     }
     eta[at] = 3.0 * most;
-    assert!(whole.clamp_strength(&resolved, &mut eta).unwrap());
+    assert!(limit.clamp_strength(&resolved, &mut eta).unwrap());
     assert_eq!(eta[at], most);
 }
