@@ -88,7 +88,7 @@ pub struct FleshPoints {
     basis: Basis,
     /// `true`: every edge of the surface has two triangles.
     closed: OnceLock<bool>,
-    made: RwLock<BrickCache>,
+    cache: RwLock<BrickCache>,
 }
 
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl FleshPoints {
             surface,
             basis,
             closed: OnceLock::new(),
-            made: RwLock::default(),
+            cache: RwLock::default(),
         }
     }
 
@@ -176,8 +176,8 @@ impl FleshPoints {
     /// Returns the bricks of the keys; builds those that are missing.
     fn bricks(&self, keys: &[BrickKey]) -> Vec<Arc<Brick>> {
         let mut found: Vec<Option<Arc<Brick>>> = {
-            let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
-            keys.iter().map(|k| made.bricks.get(k).cloned()).collect()
+            let cache = self.cache.read().unwrap_or_else(PoisonError::into_inner);
+            keys.iter().map(|k| cache.bricks.get(k).cloned()).collect()
         };
         let missing: Vec<usize> = (0..keys.len()).filter(|&i| found[i].is_none()).collect();
         if !missing.is_empty() {
@@ -188,14 +188,14 @@ impl FleshPoints {
                 .par_iter()
                 .map(|&i| Arc::new(self.build_brick(keys[i])))
                 .collect();
-            let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
+            let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
             for (&i, brick) in missing.iter().zip(new) {
-                if made.points > MAX_POINTS {
-                    *made = BrickCache::default();
+                if cache.points > MAX_POINTS {
+                    *cache = BrickCache::default();
                 }
                 // Another thread may have been quicker, with the same bits.
-                if made.bricks.insert(keys[i], brick.clone()).is_none() {
-                    made.points += brick.points.len().max(4);
+                if cache.bricks.insert(keys[i], brick.clone()).is_none() {
+                    cache.points += brick.points.len().max(4);
                 }
                 found[i] = Some(brick);
             }
@@ -314,14 +314,14 @@ impl FleshPoints {
     }
 }
 
-/// A cube of bricks, 2^doublings along an edge.
+/// A cube of bricks, `2^doublings` along an edge.
 struct BrickCube {
     first: [i32; 3],
     doublings: u32,
 }
 
 impl BrickCube {
-    /// Returns the smallest block from the first brick on that holds a box of bricks.
+    /// Returns the smallest cube that starts at brick `first` and holds the bricks from `first` to `last`.
     fn from_range(first: [i32; 3], last: [i32; 3]) -> Self {
         let longest = (0..3).map(|k| last[k] - first[k] + 1).max().unwrap_or(0);
         let doublings = u32::try_from(longest).unwrap_or(0).next_power_of_two();
@@ -336,7 +336,7 @@ impl BrickCube {
         (0..3).all(|k| self.first[k] <= last[k] && self.first[k] + size > first[k])
     }
 
-    /// Returns the eight blocks of half the size.
+    /// Returns the eight cubes of half the size.
     fn halves(&self) -> impl Iterator<Item = Self> + '_ {
         let doublings = self.doublings - 1;
         (0..8).map(move |i| Self {
@@ -472,7 +472,7 @@ mod tests {
 
     /// The search for the bricks that meet a ring finds all of them with few tests.
     #[test]
-    fn within_finds_ring_bricks() {
+    fn bricks_in_box_finds_ring() {
         let body = BarOptions::default().build();
         let points = body.points();
         let (level, ring, tube) = (3, 0.1 * body.size(), 0.003 * body.size());

@@ -3,16 +3,16 @@
 //!
 //! ```
 //! use thew::Vec3;
-//! use thew::elasticity::{Elements, Material, Model};
+//! use thew::elasticity::{ElasticModel, Elements, Material};
 //!
 //! let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(Vec3::from);
 //! let flesh = Elements::tetrahedra(&corners, &[[0, 1, 2, 3]], &Material::default());
 //! // Turned by a quarter, flesh is as it was; only the linear model takes the turn for strain.
 //! let turn = nalgebra::Rotation3::from_axis_angle(&Vec3::z_axis(), std::f64::consts::FRAC_PI_2);
 //! let u = corners.map(|x| turn * x - x);
-//! assert!(flesh.energy(Model::NeoHookean, &u[..]).abs() < 1e-9);
-//! assert!(flesh.energy(Model::StVenantKirchhoff, &u[..]).abs() < 1e-9);
-//! assert!(flesh.energy(Model::Linear, &u[..]) > 1.0);
+//! assert!(flesh.energy(ElasticModel::NeoHookean, &u[..]).abs() < 1e-9);
+//! assert!(flesh.energy(ElasticModel::StVenantKirchhoff, &u[..]).abs() < 1e-9);
+//! assert!(flesh.energy(ElasticModel::Linear, &u[..]) > 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -20,7 +20,7 @@
 //! `½ dᵀ S d` with the stiffness blocks of [`integrals`]. It does not resist a loss of volume as real flesh does.
 //! [`elements`] describes the same flesh as pieces with constant gradients. These have the nonlinear energies of
 //! [`model`] in [`energy`], and [`term`] turns them into a term that statics and steps minimise. [`twist`] adds the
-//! energy that holds flesh around a straight bone. Neglected: contact.
+//! energy that holds flesh around a straight bone. Contact is separate: [`crate::contact`].
 
 pub mod elements;
 pub mod energy;

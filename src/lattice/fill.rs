@@ -159,7 +159,7 @@ impl FillPoints {
         self.outer.extend(new.iter().map(|_| false));
     }
 
-    /// Moves free points out of the balls of the given sub-segments and of all given faces, widened by
+    /// Moves free points out of the balls of the sub-segments `edges` and of all required faces, widened by
     /// `clear`.
     pub(crate) fn push_out(&mut self, skeleton: &ProtectedSkeleton, edges: &[usize], clear: f64) {
         let free = self.free_range();

@@ -14,7 +14,7 @@
 //! // Points are weighted means of the corners of their cells.
 //! let embedding = lattice.embed(surface.vertices());
 //! for (i, x) in surface.vertices().iter().enumerate() {
-//!     assert!((embedding.place(i, lattice.vertices()) - x).norm() < 1e-12);
+//!     assert!((embedding.position(i, lattice.vertices()) - x).norm() < 1e-12);
 //! }
 //! # Ok(())
 //! # }

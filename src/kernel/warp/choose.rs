@@ -50,7 +50,7 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the engine on a device, a part of its name or its number. An engine other than "gpu" stays, and so does any if `device` is empty.
+    /// Replaces "gpu" by the device with this number or part of a name. Other choices stay, as do all if `device` is empty.
     pub(crate) fn with_device(self, device: &str) -> Self {
         match (self, device.trim()) {
             (Self::Gpu, device) if !device.is_empty() => Self::Adapter(device.into()),

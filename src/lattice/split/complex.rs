@@ -33,7 +33,7 @@ pub(super) struct CopyComplex<'a> {
     /// Corners of each merged vertex, stored at its root.
     members: Vec<Vec<u32>>,
     /// For each copy, the copies that flesh leads to.
-    pub beside: Vec<Vec<u32>>,
+    pub flesh_neighbours: Vec<Vec<u32>>,
 }
 
 impl<'a> CopyComplex<'a> {
@@ -45,7 +45,7 @@ impl<'a> CopyComplex<'a> {
             copies,
             sets: DisjointSets::new(corners),
             members: (0..corners as u32).map(|c| vec![c]).collect(),
-            beside: neighbours(flows, copies.len()),
+            flesh_neighbours: neighbours(flows, copies.len()),
         }
     }
 
@@ -188,7 +188,7 @@ impl<'a> CopyComplex<'a> {
         for _ in 0..MAX_FLESH_STEPS {
             let mut next = Vec::new();
             for &c in &front {
-                for &n in &self.beside[c as usize] {
+                for &n in &self.flesh_neighbours[c as usize] {
                     if goal.contains(&n) {
                         return true;
                     }
