@@ -91,6 +91,7 @@ pub struct FleshPoints {
     cache: RwLock<BrickCache>,
 }
 
+/// Bricks built so far, and their number of points.
 #[derive(Debug, Default)]
 struct BrickCache {
     bricks: BTreeMap<BrickKey, Arc<Brick>>,
@@ -208,10 +209,12 @@ impl FleshPoints {
         (lo + hi) * 0.5
     }
 
+    /// Returns whether every edge of the surface has two triangles; computed on first use.
     fn is_closed(&self) -> bool {
         *self.closed.get_or_init(|| self.surface.report().closed)
     }
 
+    /// Builds the points of one brick.
     fn build_brick(&self, (level, place): BrickKey) -> Brick {
         let h = self.spacing(level);
         let corner = self.centre() + Vec3::from(place.map(|i| f64::from(i * BRICK_SIDE))) * h;
@@ -308,6 +311,7 @@ impl FleshPoints {
         }
     }
 
+    /// Returns the cell that owns the flesh at a point; `None` outside the lattice.
     fn cell_at(&self, place: Vec3) -> Option<u32> {
         let lattice = self.basis.lattice();
         Some(lattice.owner(lattice.locate(place)?, place))

@@ -45,6 +45,7 @@ impl SizeField {
         0.35 * h
     }
 
+    /// Returns the target edge length at a point.
     pub(crate) fn size_at(&self, p: Vec3) -> f64 {
         let mut best = self.h;
         for &(x, l) in &self.samples {
@@ -267,6 +268,7 @@ impl FillPoints {
 /// Distance outside the surface to which points near it are moved, as a share of the size.
 pub(crate) const OUTWARD_OFFSET: f64 = 0.06;
 
+/// Returns the distance of a point from the nearest edge or point of the skeleton.
 fn distance_to_skeleton(skeleton: &ProtectedSkeleton, p: Vec3) -> f64 {
     let mut best = f64::INFINITY;
     for &(a, b, _) in &skeleton.edges {

@@ -85,6 +85,7 @@ fn visit_face_sides(
     }
 }
 
+/// Returns whether a tetrahedron meets the surface or lies in Ω. `near` is scratch space.
 fn meets_domain(
     x: &[Vec3; 4],
     surface: &Surface,

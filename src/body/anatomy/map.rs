@@ -82,12 +82,13 @@ pub(super) fn skin_flesh_map(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64
     f
 }
 
+/// Returns the map of a body of flesh by the seven steps, before its range is clamped.
 fn soft_parts(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64> {
     let (skin, trunk, along) = (&anatomy.skin, &anatomy.trunk, &anatomy.along);
     let toon = anatomy.kind == CharacterKind::Toon;
-    let mine = anatomy.on_trunk_mask();
+    let on_trunk = anatomy.on_trunk_mask();
     let area = |f: &[f64], v: usize| (f[v], skin.area[v]);
-    let own = || (0..skin.len()).filter(|&v| mine[v]);
+    let own = || (0..skin.len()).filter(|&v| on_trunk[v]);
     let deep = area_quantile(own().map(|v| area(&anatomy.depth, v)), DEEP_AREA_SHARE);
     let head = toon.then(|| anatomy.head_share());
     let upright = !toon && anatomy.stance.as_ref().is_some_and(|(s, _)| s.upright);

@@ -57,8 +57,9 @@ pub struct Anatomy {
     trunk: Trunk,
     along: LimbFractions,
     stance: Option<(Stance, TrunkCoordinates)>,
-    /// Thickness by rays and depth of flesh at the skin's vertices, metres.
+    /// Thickness by rays at the skin's vertices, metres.
     diameters: Vec<f64>,
+    /// Depth of the flesh at the skin's vertices, metres.
     depth: Vec<f64>,
     /// Median thickness of the trunk by rays, metres.
     thick: f64,

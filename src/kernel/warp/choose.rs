@@ -194,6 +194,7 @@ fn open_device(
     })
 }
 
+/// Measures an engine; an infinite time if it fails.
 fn measure(engine: &dyn WarpEngine) -> EngineTiming {
     // Engines on the processor cannot fail on amplitudes of zero.
     try_measure(engine).unwrap_or_else(|_| EngineTiming {
@@ -202,6 +203,7 @@ fn measure(engine: &dyn WarpEngine) -> EngineTiming {
     })
 }
 
+/// Measures the cost of a frame at rest, the shortest of a few runs.
 fn try_measure(engine: &dyn WarpEngine) -> Result<EngineTiming, KernelError> {
     let model = engine.model();
     let amplitudes = vec![0.0; model.modes()];

@@ -59,11 +59,13 @@ impl<'a> VoxelSpace<'a> {
         self.grid.len()
     }
 
+    /// Returns the centre of a voxel.
     pub fn centre(&self, voxel: usize) -> Vec3 {
         let at = self.grid.coordinates(voxel);
         self.grid.lo + Vec3::from_fn(|k, _| at[k] as f64 + 0.5) * self.spacing
     }
 
+    /// Returns whether the centre of a voxel lies in Ω.
     pub fn is_inside(&self, voxel: usize) -> bool {
         self.inside[voxel]
     }
@@ -167,6 +169,7 @@ impl<'a> VoxelSpace<'a> {
         corners(self.surface, triangle)
     }
 
+    /// Sorts the skin triangles into voxels, and marks the voxels in which Ω may end other than at skin.
     fn bin_triangles(&mut self) {
         let roles = self.surface.triangle_roles();
         let all: Vec<u32> = (0..roles.len() as u32).collect();
