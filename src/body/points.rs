@@ -483,21 +483,24 @@ mod tests {
         let meets =
             |middle: Vec3, radius: f64| (middle.xy().norm() - ring).hypot(middle.z) - tube < radius;
         let box_around = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
-        let asked = std::cell::Cell::new(0);
+        let test_count = std::cell::Cell::new(0);
         let found = points.bricks_in_box(level, box_around, |middle, radius| {
-            asked.set(asked.get() + 1);
+            test_count.set(test_count.get() + 1);
             meets(middle, radius)
         });
         // One brick after the other.
         let side = points.spacing(level) * f64::from(BRICK_SIDE);
-        let every = std::cell::Cell::new(0);
+        let brute_force_count = std::cell::Cell::new(0);
         let radius = 0.5 * 3f64.sqrt() * side;
         let one_by_one = points.bricks_in_box(level, box_around, |middle, r| {
-            every.set(every.get() + 1);
+            brute_force_count.set(brute_force_count.get() + 1);
             r > 1.5 * radius || meets(middle, r)
         });
         assert!(!found.is_empty() && found == one_by_one);
-        assert!(10 * asked.get() < every.get(), "{asked:?} {every:?}");
+        assert!(
+            10 * test_count.get() < brute_force_count.get(),
+            "{test_count:?} {brute_force_count:?}"
+        );
     }
 
     /// The points have the same bits for any order and any number of threads of the queries.
