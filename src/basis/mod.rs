@@ -2,11 +2,11 @@
 //! Functions in which flesh deforms, over the cells of a lattice. [capell2002, §3.1]
 //!
 //! A point moves by `p(x) = Σ_a φ_a(x) p_a`: each function φ_a is a *node*, with three unknowns p_a. Here the functions
-//! are those of the lattice's vertices, with their numbers: one at the own vertex, zero at all others.
+//! are those of the lattice's vertices, with their numbers; each is one at its own vertex and zero at all others.
 //!
-//! Whatever sums over nodes asks this module: which functions live on a cell, their values at a point, their constant
-//! gradients on the pieces of a cell ([`pieces`]), the coefficients of the rest shape. Whatever asks for the shape of
-//! a cell, or searches a point, asks the [`Lattice`] for vertices. Every cell lists the functions of its own vertices
+//! Sums over nodes use this module: the functions that live on a cell, their values at a point, their constant
+//! gradients on the pieces of a cell ([`pieces`]), and the coefficients of the rest shape. For the shape of a cell, or
+//! to search for a point, use the vertices of the [`Lattice`]. Every cell lists the functions of its own vertices
 //! first, in the order of its corners.
 //!
 //! ```

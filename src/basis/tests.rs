@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Functions on every kind of cell against what they must do.
+//! Tests of the functions on every kind of cell.
 
 use super::*;
 use crate::Mat3;
@@ -59,7 +59,7 @@ fn inner_points(basis: &Basis) -> Vec<(u32, Vec3)> {
     (0u32..).zip(lattice.cells()).flat_map(of).collect()
 }
 
-/// The basis functions sum to one at every point, and their rest places reproduce the point.
+/// The basis functions sum to one at every point, and the coefficients of the rest shape reproduce the point.
 #[test]
 fn functions_partition_unity() {
     let basis = mixed_basis();
@@ -80,7 +80,7 @@ fn functions_partition_unity() {
     }
 }
 
-/// Each basis function is one at its own place and zero at the places of all others.
+/// Each basis function is one at its own centre and zero at the centres of all others.
 #[test]
 fn functions_are_nodal() {
     let basis = mixed_basis();
@@ -152,7 +152,7 @@ fn pieces_fill_cells() {
         for (cell, kind) in (0u32..).zip(basis.lattice().cells()) {
             let volume: f64 = subdivision.pieces(cell).map(|p| p.volume).sum();
             let whole = kind.volume(&basis.lattice().corners(cell));
-            // Warped faces are cut otherwise on every level.
+            // Warped faces are cut differently at every level.
             assert!((volume / whole - 1.0).abs() < 0.05, "{volume} {whole}");
             for piece in subdivision.pieces(cell) {
                 for (x, values) in piece.corners.iter().zip(piece.values) {

@@ -73,8 +73,8 @@ pub(super) fn assemble_body(
     let fixed: Vec<bool> = held.bone_of_vertex.iter().map(Option::is_some).collect();
     let pattern = Pattern::new(elements.all_corners(), &mass, &fixed, basis.centres())?;
     let region_weights = weights.into_weights();
-    let given = settings.region_weights.as_ref();
-    let skin = embedded_skin(&embedding, &region_weights, given);
+    let own_weights = settings.region_weights.as_ref();
+    let skin = embedded_skin(&embedding, &region_weights, own_weights);
     let size = super::body_size(surface, skeleton, &skin, &embedding, &basis);
     report_progress(progress, 1.0, "done")?;
     Ok(Body {
@@ -173,13 +173,22 @@ fn flesh_map(
     progress: &dyn Progress,
 ) -> Result<Option<(FleshMap, Option<Anatomy>)>, Cancelled> {
     let (painted, hard) = (settings.flesh.as_deref(), settings.hard.as_deref());
-    let told = (settings.kind, hard);
+    let kind_and_hardness = (settings.kind, hard);
     let part = StageProgress {
         whole: progress,
         from: 0.1,
         to: 0.2,
     };
-    let map = |weights| FleshMap::new(surface, skeleton, weights, painted, told, &part);
+    let map = |weights| {
+        FleshMap::new(
+            surface,
+            skeleton,
+            weights,
+            painted,
+            kind_and_hardness,
+            &part,
+        )
+    };
     match &settings.region_weights {
         Some(weights) => map(weights).map(Some),
         None if painted.is_some() => map(&weights_by_distance(surface, skeleton)).map(Some),
@@ -299,9 +308,9 @@ const DOMINANT_SHARE: f64 = 0.95;
 const SMALL_PART_SIZE: f64 = 0.15;
 
 /// Vertices held by bones, and the loose parts among them.
-struct Held {
+struct HeldVertices {
     bone_of_vertex: Vec<Option<u32>>,
-    /// Whether a held vertex follows all bones of its weights.
+    /// `true`: the held vertex follows all bones of its weights.
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
 }
@@ -314,7 +323,7 @@ fn pin_loose_parts(
     embedding: &Embedding,
     (twisted, volumes): (&[bool], &[f64]),
     weights: &mut NodeField,
-) -> Held {
+) -> HeldVertices {
     let skeleton = ingredients.skeleton;
     let painted = ingredients.settings.region_weights.is_some();
     let mut bone_of_vertex = basis.bones().to_vec();
@@ -365,14 +374,14 @@ fn pin_loose_parts(
         })
         .filter(flesh_in)
         .collect();
-    Held {
+    HeldVertices {
         bone_of_vertex,
         skinned,
         loose_parts,
     }
 }
 
-/// Tells that a loose part near a point follows a bone, rigidly or not.
+/// Returns the sentence that tells the artist about a loose part near a point, and how it follows its bone.
 fn loose_sentence(skeleton: &Skeleton, bone: u32, rigid: bool, cells: usize, near: Vec3) -> String {
     let name = &skeleton.names()[bone as usize];
     let how = if rigid {

@@ -41,6 +41,7 @@ impl Body {
         Ok(displacements)
     }
 
+    /// Factors K.
     fn rest_factors(&self) -> Result<SparseCholesky, SolveError> {
         let mut matrix = SparseCholesky::new(self.pattern.symbolic().clone())?;
         matrix.clear();

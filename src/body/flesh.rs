@@ -37,9 +37,9 @@ const SWAY_SIZE_SHARE: f64 = 0.005;
 /// Flesh at the vertices of a skin.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FleshMap {
-    /// r, metres; infinite at vertices that no bone carries.
+    /// Thickness r, metres; infinite at vertices that no bone carries.
     pub thickness: Vec<f64>,
-    /// f, 0 to 1.
+    /// Flesh f, 0 to 1.
     pub flesh: Vec<f64>,
 }
 
@@ -280,9 +280,9 @@ mod tests {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.3, 0.5)]);
         let map = build_map(&surface, &skeleton, &weights, None);
         assert!(map.thickness.iter().all(|r| (r - 0.1).abs() < 1e-12));
-        // An open tube ends where nothing is below: only its middle is as thick as it looks.
+        // No skin closes the ends of an open tube: only its middle is as thick as it looks.
         assert!(map.flesh[10 * 24..31 * 24].iter().all(|f| *f > 0.9));
-        // What a later bone carries ends the line of the one before.
+        // Only the last bone is extended past its end.
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.7, 1.0)]);
         let map = build_map(&surface, &skeleton, &weights, None);
         let middle = 20 * 24;

@@ -68,12 +68,13 @@ use crate::{Mat3, Vec3};
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
 
-/// Target of the twist energy at a lattice vertex: Σ over bones of `s T(0) + T.linear y`, with s and y below.
+/// Target of the twist energy at a lattice vertex: the sum over bones of `s T(0) + T.linear y`, with T the map of the
+/// bone from rest to the pose, and s and y below.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TwistLoad {
     /// The lattice vertex.
     pub vertex: u32,
-    /// The bone whose tube of flesh contains it.
+    /// The bone whose tube of flesh contains part of the vertex's function.
     pub bone: u32,
     /// s = `∫ κ w φ_a`, N/m, with w the flesh's weight for the bone.
     pub sum: f64,

@@ -88,9 +88,10 @@ pub struct FleshPoints {
     basis: Basis,
     /// `true`: every edge of the surface has two triangles.
     closed: OnceLock<bool>,
-    made: RwLock<BrickCache>,
+    cache: RwLock<BrickCache>,
 }
 
+/// Bricks built so far, and their number of points.
 #[derive(Debug, Default)]
 struct BrickCache {
     bricks: BTreeMap<BrickKey, Arc<Brick>>,
@@ -116,7 +117,7 @@ impl FleshPoints {
             surface,
             basis,
             closed: OnceLock::new(),
-            made: RwLock::default(),
+            cache: RwLock::default(),
         }
     }
 
@@ -176,8 +177,8 @@ impl FleshPoints {
     /// Returns the bricks of the keys; builds those that are missing.
     fn bricks(&self, keys: &[BrickKey]) -> Vec<Arc<Brick>> {
         let mut found: Vec<Option<Arc<Brick>>> = {
-            let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
-            keys.iter().map(|k| made.bricks.get(k).cloned()).collect()
+            let cache = self.cache.read().unwrap_or_else(PoisonError::into_inner);
+            keys.iter().map(|k| cache.bricks.get(k).cloned()).collect()
         };
         let missing: Vec<usize> = (0..keys.len()).filter(|&i| found[i].is_none()).collect();
         if !missing.is_empty() {
@@ -188,14 +189,14 @@ impl FleshPoints {
                 .par_iter()
                 .map(|&i| Arc::new(self.build_brick(keys[i])))
                 .collect();
-            let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
+            let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
             for (&i, brick) in missing.iter().zip(new) {
-                if made.points > MAX_POINTS {
-                    *made = BrickCache::default();
+                if cache.points > MAX_POINTS {
+                    *cache = BrickCache::default();
                 }
                 // Another thread may have been quicker, with the same bits.
-                if made.bricks.insert(keys[i], brick.clone()).is_none() {
-                    made.points += brick.points.len().max(4);
+                if cache.bricks.insert(keys[i], brick.clone()).is_none() {
+                    cache.points += brick.points.len().max(4);
                 }
                 found[i] = Some(brick);
             }
@@ -208,10 +209,12 @@ impl FleshPoints {
         (lo + hi) * 0.5
     }
 
+    /// Returns whether every edge of the surface has two triangles; computed on first use.
     fn is_closed(&self) -> bool {
         *self.closed.get_or_init(|| self.surface.report().closed)
     }
 
+    /// Builds the points of one brick.
     fn build_brick(&self, (level, place): BrickKey) -> Brick {
         let h = self.spacing(level);
         let corner = self.centre() + Vec3::from(place.map(|i| f64::from(i * BRICK_SIDE))) * h;
@@ -308,20 +311,21 @@ impl FleshPoints {
         }
     }
 
+    /// Returns the cell that owns the flesh at a point; `None` outside the lattice.
     fn cell_at(&self, place: Vec3) -> Option<u32> {
         let lattice = self.basis.lattice();
         Some(lattice.owner(lattice.locate(place)?, place))
     }
 }
 
-/// A cube of bricks, 2^doublings along an edge.
+/// A cube of bricks, `2^doublings` along an edge.
 struct BrickCube {
     first: [i32; 3],
     doublings: u32,
 }
 
 impl BrickCube {
-    /// Returns the smallest block from the first brick on that holds a box of bricks.
+    /// Returns the smallest cube that starts at brick `first` and holds the bricks from `first` to `last`.
     fn from_range(first: [i32; 3], last: [i32; 3]) -> Self {
         let longest = (0..3).map(|k| last[k] - first[k] + 1).max().unwrap_or(0);
         let doublings = u32::try_from(longest).unwrap_or(0).next_power_of_two();
@@ -336,7 +340,7 @@ impl BrickCube {
         (0..3).all(|k| self.first[k] <= last[k] && self.first[k] + size > first[k])
     }
 
-    /// Returns the eight blocks of half the size.
+    /// Returns the eight cubes of half the size.
     fn halves(&self) -> impl Iterator<Item = Self> + '_ {
         let doublings = self.doublings - 1;
         (0..8).map(move |i| Self {
@@ -472,28 +476,31 @@ mod tests {
 
     /// The search for the bricks that meet a ring finds all of them with few tests.
     #[test]
-    fn within_finds_ring_bricks() {
+    fn bricks_in_box_finds_ring() {
         let body = BarOptions::default().build();
         let points = body.points();
         let (level, ring, tube) = (3, 0.1 * body.size(), 0.003 * body.size());
         let meets =
             |middle: Vec3, radius: f64| (middle.xy().norm() - ring).hypot(middle.z) - tube < radius;
         let box_around = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
-        let asked = std::cell::Cell::new(0);
+        let test_count = std::cell::Cell::new(0);
         let found = points.bricks_in_box(level, box_around, |middle, radius| {
-            asked.set(asked.get() + 1);
+            test_count.set(test_count.get() + 1);
             meets(middle, radius)
         });
         // One brick after the other.
         let side = points.spacing(level) * f64::from(BRICK_SIDE);
-        let every = std::cell::Cell::new(0);
+        let brute_force_count = std::cell::Cell::new(0);
         let radius = 0.5 * 3f64.sqrt() * side;
         let one_by_one = points.bricks_in_box(level, box_around, |middle, r| {
-            every.set(every.get() + 1);
+            brute_force_count.set(brute_force_count.get() + 1);
             r > 1.5 * radius || meets(middle, r)
         });
         assert!(!found.is_empty() && found == one_by_one);
-        assert!(10 * asked.get() < every.get(), "{asked:?} {every:?}");
+        assert!(
+            10 * test_count.get() < brute_force_count.get(),
+            "{test_count:?} {brute_force_count:?}"
+        );
     }
 
     /// The points have the same bits for any order and any number of threads of the queries.

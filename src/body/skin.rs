@@ -35,18 +35,18 @@ pub(super) fn embedded_skin(
 }
 
 impl Body {
-    /// Returns the embedding of the own surface's vertices in the lattice.
+    /// Returns the embedding of the vertices of the body's own surface in the lattice.
     pub fn embedding(&self) -> &Arc<Embedding> {
         &self.embedding
     }
 
-    /// Returns the skin weights of the own surface's vertices.
+    /// Returns the skin weights of the vertices of the body's own surface.
     pub fn skin(&self) -> &Arc<SkinWeights> {
         &self.skin
     }
 
-    /// Returns the embedding of a surface in the lattice, and its skin weights. The weights are the own surface's if
-    /// the embeddings are equal, else those of the lattice around the vertices.
+    /// Returns the embedding of a surface in the lattice, and its skin weights. They are those of the body's own
+    /// surface if the embeddings are equal, else those of the lattice around the vertices.
     pub fn embed_surface(&self, surface: &Surface) -> (Embedding, SkinWeights) {
         let embedding = self.basis.embed_surface(surface);
         if *self.embedding == embedding {
@@ -61,7 +61,7 @@ impl Body {
         embedded_skin(embedding, &self.region_weights, None)
     }
 
-    /// Returns the body's size in a pose, metres, scaled as most bones are.
+    /// Returns the body's size in a pose, metres: its size at rest times the pose's scale.
     pub fn posed_size(&self, pose: &Pose) -> f64 {
         self.size() * pose.scale()
     }

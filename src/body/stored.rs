@@ -98,9 +98,9 @@ pub(crate) struct StoredBody {
     bone_of_vertex: Vec<Option<u32>>,
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
-    /// Vertices and triangles of the own surface.
+    /// Vertices and triangles of the body's own surface.
     surface: (Vec<Vec3>, Vec<[u32; 3]>),
-    /// Embedding and skin of the own surface, then of the others.
+    /// Embedding and skin of the body's own surface, then of the further ones.
     surfaces: Vec<(StoredEmbedding, StoredWeights)>,
     flesh_map: Option<FleshMap>,
 }
@@ -171,7 +171,7 @@ impl<'de> Deserialize<'de> for Body {
 /// Embeddings of further surfaces in a body's lattice, with their skin.
 type FurtherSurfaces = Vec<(Embedding, SkinWeights)>;
 
-/// Refuses a body with a fault.
+/// Returns the error of a damaged body with this fault unless the test has passed.
 fn refuse_unless(good: bool, fault: &'static str) -> Result<(), BodyError> {
     if good {
         Ok(())

@@ -135,19 +135,19 @@ fn paint_scales_stiffness_and_mass() {
     }
 }
 
-/// The twist stiffness of a bone follows the painted stiffness around it, unless it is given in N/m⁴.
+/// The twist stiffness of a bone follows the painted stiffness around it, unless it is set in N/m⁴.
 #[test]
 fn twist_stiffness_follows_paint() {
     let spin = |bar: &BarOptions| bar.build().twist_matrix().data().to_vec();
     let plain = spin(&BarOptions::default());
     let mut bar = BarOptions::default();
     let vertices = bar.build().surface().vertices().to_vec();
-    // Painted all over it is another material.
+    // Paint all over the body acts like another material.
     bar.settings.stiffness = Some(vec![4.0; vertices.len()]);
     for (painted, plain) in spin(&bar).iter().zip(&plain) {
         assert_relative_eq!(*painted, 4.0 * plain, max_relative = 1e-9);
     }
-    // Painted at one end it is firm there, and as it was at the other.
+    // Paint at one end makes that end firm, and leaves the other as it was.
     let ends = |x: &Vec3| if x.z < 0.8 { 4.0 } else { 1.0 };
     bar.settings.stiffness = Some(vertices.iter().map(ends).collect());
     let (body, plain) = (bar.build(), BarOptions::default().build());
@@ -158,11 +158,11 @@ fn twist_stiffness_follows_paint() {
     for (k, wanted) in [(1, 4.0), (7, 1.0)] {
         assert_relative_eq!(ratio(bar.vertex(1, 1, k)), wanted, max_relative = 1e-6);
     }
-    // What is given in N/m⁴ stays.
+    // Paint does not scale a stiffness set in N/m⁴.
     bar.settings.twist_stiffness = Some(vec![1e6; 2]);
-    let given = spin(&bar);
+    let fixed = spin(&bar);
     bar.settings.stiffness = None;
-    assert_eq!(given, spin(&bar));
+    assert_eq!(fixed, spin(&bar));
 }
 
 /// The builder refuses input of wrong length or value, with a sentence that names it.
@@ -290,7 +290,7 @@ fn head_and_eye(share: f64) -> Body {
     .unwrap()
 }
 
-/// A part without bones that is torn between two goes where its skin goes, and no one bone holds it.
+/// A part without bones whose weights two bones share follows its skin; no single bone holds it.
 #[test]
 fn torn_part_follows_skin() {
     let torn = head_and_eye(0.6);

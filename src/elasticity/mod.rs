@@ -20,7 +20,7 @@
 //! `½ dᵀ S d` with the stiffness blocks of [`integrals`]. It does not resist a loss of volume as real flesh does.
 //! [`elements`] describes the same flesh as pieces with constant gradients. These have the nonlinear energies of
 //! [`model`] in [`energy`], and [`term`] turns them into a term that statics and steps minimise. [`twist`] adds the
-//! energy that holds flesh around a straight bone. Neglected: contact.
+//! energy that holds flesh around a straight bone. Contact is separate: [`crate::contact`].
 
 pub mod elements;
 pub mod energy;

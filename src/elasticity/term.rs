@@ -6,7 +6,7 @@ use crate::solve::newton::{ForceMagnitude, RoundedSum};
 use crate::solve::{Assembly, BlockSlot, Configuration, EnergyTerm};
 use crate::{Mat3, Vec3};
 
-/// Choice of the second derivative.
+/// Choice of the Hessian that minimisation or a step uses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TangentChoice {
     /// Exact. Where a positive semi-definite one is required, one whose eigenvalues are at least this share of the
@@ -28,7 +28,7 @@ pub struct Elastic<'a> {
     pub turns: Option<&'a [Mat3]>,
     /// Matrix slots of the blocks of all pairs of corners: [`pair_slots`](crate::solve::Pattern::pair_slots).
     pub slots: &'a [Option<BlockSlot>],
-    /// Choice of the second derivative.
+    /// Choice of the Hessian.
     pub tangent: TangentChoice,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Frames of minimal rotation along a row of hubs, and the one rule for the side on which *around* begins.
+//! Frames of minimal rotation along a row of hubs, and the one rule for the side on which the angle φ around the row begins.
 
 use super::polyline::arc_lengths;
 use crate::{Mat3, Vec3};
@@ -7,7 +7,7 @@ use crate::{Mat3, Vec3};
 /// Least vertical component of a direction that counts as upright. Such a direction is within 26° of the vertical, and less than 0.44 of z lies
 /// across it.
 const MIN_UPRIGHT_COMPONENT: f64 = 0.9;
-/// Least total bend that defines the direction in which a chain bends, radians. Half and twice of it leave tubes along limbs of five known
+/// Least total bend that defines the direction in which a chain bends, radians. Halving or doubling it leaves tubes along limbs of five known
 /// characters the same.
 const MIN_BEND: f64 = 0.1;
 
@@ -56,8 +56,8 @@ pub(crate) fn reference_side(directions: &[Vec3]) -> Vec3 {
 /// line. Without smoothing, neighbouring spokes cross at corners.
 fn smoothed_directions(hubs: &[Vec3], width: f64) -> Vec<Vec3> {
     let along = arc_lengths(hubs);
-    // Gaussian weight around a place of a segment.
-    let seen = |x: f64, from: f64, to: f64| {
+    // Gaussian weight, around the arc length `x`, of a segment between two arc lengths.
+    let weight = |x: f64, from: f64, to: f64| {
         let below = |s: f64| 0.5 * libm::erfc((x - s) / width / std::f64::consts::SQRT_2);
         below(to) - below(from)
     };
@@ -71,7 +71,7 @@ fn smoothed_directions(hubs: &[Vec3], width: f64) -> Vec<Vec3> {
                 } else {
                     along[k + 1]
                 };
-                (hubs[k + 1] - hubs[k]).normalize() * seen(along[i], from, to)
+                (hubs[k + 1] - hubs[k]).normalize() * weight(along[i], from, to)
             };
             let sum: Vec3 = (0..hubs.len() - 1).map(part).sum();
             let segment = i.min(hubs.len() - 2);
@@ -87,7 +87,8 @@ pub(crate) fn hub_frames(hubs: &[Vec3], width: f64) -> Vec<Mat3> {
     transport_frames(&smoothed_directions(hubs, width))
 }
 
-/// Returns frames with columns b (given unit vectors), b⊥ and n, each the smallest rotation of the one before. The first n points to the [`reference_side`].
+/// Returns frames with columns b (given unit vectors), b⊥ and n, each the smallest rotation of the one before.
+/// The first n points to the [`reference_side`].
 pub(crate) fn transport_frames(directions: &[Vec3]) -> Vec<Mat3> {
     let mut n = reference_side(directions);
     let mut frames = Vec::with_capacity(directions.len());

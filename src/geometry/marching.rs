@@ -8,7 +8,7 @@ use super::tetrahedron::CUBE_TETRAHEDRA;
 use crate::Vec3;
 use std::collections::BTreeMap;
 
-/// Least distance of vertices from the nodes, in edges: triangles there would have no area. A fiftieth of an edge is hardly seen to be off.
+/// Least distance of vertices from the nodes, in edges: triangles there would have no area. A vertex off by a fiftieth of an edge is hardly visible.
 const MIN_NODE_DISTANCE: f64 = 0.02;
 
 /// Returns vertices in grid units, and triangles counter-clockwise as seen from where the function is positive.

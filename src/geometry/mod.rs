@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Geometry that belongs to no module: measures and searches over points, triangles and rotations.
+//! Geometry that several modules share: measures and searches over points, triangles and rotations.
 
 pub(crate) mod aabb;
 pub(crate) mod frames;

@@ -12,12 +12,14 @@ pub(crate) fn arc_lengths(row: &[Vec3]) -> Vec<f64> {
     along
 }
 
-/// Returns the point at an arc length along a row.
-pub(crate) fn point_at(row: &[Vec3], along: &[f64], way: f64) -> Vec3 {
-    let k = along.partition_point(|x| *x <= way).clamp(1, row.len() - 1);
+/// Returns the point of a row at an arc length; `along`: the [`arc_lengths`] of its points.
+pub(crate) fn point_at(row: &[Vec3], along: &[f64], length: f64) -> Vec3 {
+    let k = along
+        .partition_point(|x| *x <= length)
+        .clamp(1, row.len() - 1);
     let step = along[k] - along[k - 1];
     let share = if step > 0.0 {
-        (way - along[k - 1]) / step
+        (length - along[k - 1]) / step
     } else {
         0.0
     };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A soft limit on the distance of a shown surface from the artist's own skinning.
+//! A soft limit on the distance of a displayed surface from the artist's own skinning.
 //!
 //! Linearised flesh stretches without bound under a strong blow (fifty g). Where skin weights jump from bone to
-//! bone (armour, dolls' joints), no smooth flesh can follow them. The limit acts on the shown surface, never on
+//! bone (armour, dolls' joints), no smooth flesh can follow them. The limit acts on the displayed surface, never on
 //! the motion. A distance d from the skin's position, linear blend skinning with the surface's own weights, is
 //! kept up to two thirds of the limit L. Beyond, it becomes `L/3 (2 + tanh(3 d/L − 2))`, which never passes L and
 //! is C¹. The limit is stateless, so frames keep their independence, and monotone, so stronger motion still looks
@@ -184,7 +184,7 @@ pub(super) fn shrink(squared: f32, limit: f32) -> Option<f32> {
     (squared > free * free).then(|| shrink_factor(squared, limit))
 }
 
-/// Kept out of line, so that the usual path keeps its registers.
+/// Returns the factor for a distance beyond the free part. Kept out of line, so that the usual path keeps its registers.
 #[inline(never)]
 fn shrink_factor(squared: f32, limit: f32) -> f32 {
     let (d, free) = (squared.sqrt(), FREE_SHARE * limit);

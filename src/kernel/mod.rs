@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Per-vertex work of every frame, as fast as memory allows: the embedding, the shown surface (`present`), the soft
+//! Per-vertex work of every frame, as fast as memory allows: the embedding, the displayed surface (`present`), the soft
 //! limit around the skin (`limit`), and the modal warp (`warp`) on the processor and on graphics devices.
 //!
 //! `p_i = Σ_a w_ia (x_a + q_a)`, with any number of weights, most often four or eight. All engines take lattice positions in f32 relative to a local
-//! origin, and write positions in f32, in the world or in the space of an [`OutputSpace`]. The error is a few f32 roundings
+//! origin, and write positions in f32, in the world or in another [`OutputSpace`]. The error is a few f32 roundings
 //! of the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
 
 mod cpu;

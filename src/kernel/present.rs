@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The shown surface: the artist's skin, offset by the flesh. [docs/methods/skinned-ground.md]
+//! The displayed surface: the artist's skin, offset by the flesh. [docs/methods/skinned-ground.md]
 //!
 //! With q the lattice, u its sway and E the embedding, a vertex with its skin at `skin` is shown at
 //!
@@ -61,7 +61,7 @@ impl SwayBound {
     }
 }
 
-/// State of a lattice at one instant, to be shown.
+/// State of a lattice at one instant, for display.
 #[derive(Debug, Clone, Copy)]
 pub struct DisplayState<'a> {
     /// Positions q of the lattice's vertices.
@@ -160,7 +160,7 @@ impl SkinnedSurface {
         for (flesh, &fold) in flesh.iter_mut().zip(present.folds.unwrap_or(&[])) {
             flesh[3] = fold;
         }
-        let shown = PaddedInstant {
+        let instant = PaddedInstant {
             flesh,
             sway: present.sway.unwrap_or(&[]).iter().map(wide).collect(),
             present,
@@ -169,53 +169,55 @@ impl SkinnedSurface {
             OutputKind::Positions => {
                 let form = target.position_form(present.maps.origin());
                 with_form!(form, put => {
-                    with_rows!(embedding.rows(), rows => self.show_all::<true>(rows, &shown, put, out))
+                    with_rows!(embedding.rows(), rows => self.show_all::<true>(rows, &instant, put, out))
                 })
             }
             OutputKind::Offsets => with_form!(target.vector_form(), put => {
-                with_rows!(embedding.rows(), rows => self.show_all::<false>(rows, &shown, put, out))
+                with_rows!(embedding.rows(), rows => self.show_all::<false>(rows, &instant, put, out))
             }),
         })
     }
 
-    /// `PLACES`: writes positions instead of offsets.
-    fn show_all<const PLACES: bool>(
+    /// Writes all vertices, and returns the largest distance from the skin. `POSITIONS`: positions instead of offsets.
+    fn show_all<const POSITIONS: bool>(
         &self,
         rows: impl RowSource,
-        shown: &PaddedInstant<'_>,
+        instant: &PaddedInstant<'_>,
         put: impl OutputWriter,
         out: &mut [f32],
     ) -> f32 {
         if rows.count() < 2 * CHUNK_VERTICES {
-            return self.show_chunk::<PLACES>(0, rows, shown, put, out);
+            return self.show_chunk::<POSITIONS>(0, rows, instant, put, out);
         }
         let chunks = out.par_chunks_mut(3 * CHUNK_VERTICES).enumerate();
         chunks
-            .map(|(i, out)| self.show_chunk::<PLACES>(i * CHUNK_VERTICES, rows, shown, put, out))
+            .map(|(i, out)| {
+                self.show_chunk::<POSITIONS>(i * CHUNK_VERTICES, rows, instant, put, out)
+            })
             .reduce(|| 0.0, f32::max)
     }
 
-    fn show_chunk<const PLACES: bool>(
+    fn show_chunk<const POSITIONS: bool>(
         &self,
         first: usize,
         rows: impl RowSource,
-        shown: &PaddedInstant<'_>,
+        instant: &PaddedInstant<'_>,
         put: impl OutputWriter,
         out: &mut [f32],
     ) -> f32 {
-        let present = shown.present;
+        let present = instant.present;
         let joints = present.elastic_joints;
         let bends = joints > 0.0 || present.folds.is_some();
-        let skin_needed = bends || PLACES;
+        let skin_needed = bends || POSITIONS;
         let origin = present.maps.origin();
         // From the lattice's origin to the skin's; zero if both were built for one frame.
         let shift: [f32; 3] = std::array::from_fn(|k| present.lattice.origin[k] - origin[k]);
         let mut farthest = 0.0f32;
         let rows = (first..).zip(rows.rows_from(first));
         for ((v, row), out) in rows.zip(out.chunks_exact_mut(3)) {
-            let sway = match shown.sway.is_empty() {
+            let sway = match instant.sway.is_empty() {
                 true => [0.0; 3],
-                false => first_three(row.mean(&shown.sway)),
+                false => first_three(row.mean(&instant.sway)),
             };
             let blend = match skin_needed {
                 true => self.skin.blend(v, present.maps.maps()),
@@ -227,7 +229,7 @@ impl SkinnedSurface {
                 .map(|lifts| lifts.of[v].map(|x| x * lifts.share));
             let (mut bend, mut fold) = ([0.0; 3], 0.0);
             if skin_needed && (bends || base.is_none()) {
-                let [x, y, z, part] = row.mean(&shown.flesh);
+                let [x, y, z, part] = row.mean(&instant.flesh);
                 let flesh = [x, y, z];
                 let place: [f32; 3] = std::array::from_fn(|k| flesh[k] + shift[k] - sway[k]);
                 match &base {
@@ -255,7 +257,7 @@ impl SkinnedSurface {
                 offset = offset.map(|x| x * shrink);
             }
             let local = match base {
-                Some(base) if PLACES => std::array::from_fn(|k| base[k] + offset[k]),
+                Some(base) if POSITIONS => std::array::from_fn(|k| base[k] + offset[k]),
                 _ => offset,
             };
             put.put(out, local);
@@ -326,7 +328,7 @@ mod tests {
     }
 
     impl CellScene {
-        /// Returns the places and offsets of the formula above, in double precision and without limits.
+        /// Returns the positions and offsets of the formula above, in double precision and without limits.
         fn expected_output(
             &self,
             v: usize,
@@ -397,7 +399,7 @@ mod tests {
                         let farthest = show.unwrap();
                         let mut most = 0.0f64;
                         for (v, found) in out.chunks_exact(3).enumerate() {
-                            // A lift is of skin: a vertex without has none.
+                            // A vertex without skin has no lift.
                             if v == 3 && lift.is_some() {
                                 continue;
                             }

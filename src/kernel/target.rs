@@ -307,9 +307,9 @@ mod tests {
         }
     }
 
-    /// Places far from the origin keep the precision of the body.
+    /// Positions far from the origin keep the precision of the body.
     #[test]
-    fn far_places_keep_precision() {
+    fn far_positions_keep_precision() {
         // The object stands where the body does, 1e5 m away, so that in its own space the body is near the origin.
         let there = Vec3::new(1e5, -3e4, 7e4);
         let linear = map().linear;
@@ -356,9 +356,9 @@ mod tests {
         );
     }
 
-    /// A map to other units scales places and vectors.
+    /// A map to other units scales positions and vectors.
     #[test]
-    fn units_scale_places_and_vectors() {
+    fn units_scale_positions_and_vectors() {
         let units = Affine {
             linear: 100.0 * Mat3::identity(),
             translation: Vec3::new(-5e6, 1.0, 2.0),
@@ -384,7 +384,7 @@ mod tests {
         );
     }
 
-    /// In world space a place is the plain sum of origin and local part.
+    /// In world space a position is the plain sum of origin and local part.
     #[test]
     fn world_target_skips_product() {
         let (origin, local) = ([300.1f32, -7.7, 1e4], [0.1f32, 0.2, -0.3]);

@@ -51,7 +51,7 @@ pub(super) fn assemble(
     }
     let of_bones = mesh.skeleton.edges.iter();
     let of_bones = of_bones.map(|&(a, b, s)| (a, b, segments[s as usize].bone));
-    // Edges of given faces keep their numbers like bone edges; `u32::MAX` marks that no bone owns them.
+    // Edges of required faces keep their numbers like bone edges; `u32::MAX` marks that no bone owns them.
     let of_faces = mesh.skeleton.faces.iter();
     let of_faces = of_faces.flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
     let of_faces = of_faces.map(|(a, b)| (a.min(b), a.max(b), u32::MAX));

@@ -210,6 +210,7 @@ pub(crate) fn shorten_list(names: &[String]) -> String {
     }
 }
 
+/// Returns the share of nine points along a bone that lie in the flesh, or hardly off its surface.
 fn inside_share(surface: &Surface, skeleton: &Skeleton, bone: usize, h: f64) -> f64 {
     let (a, b) = (skeleton.heads()[bone], skeleton.tails()[bone]);
     let near = 0.1 * h;
@@ -222,6 +223,7 @@ fn inside_share(surface: &Surface, skeleton: &Skeleton, bone: usize, h: f64) -> 
     inside as f64 / 9.0
 }
 
+/// Collects the skin of each bone from the skin weights.
 fn bone_skin_by_weights(surface: &Surface, skin: &SkinWeights, bones: usize) -> Vec<BoneSkin> {
     let mut carried = vec![BoneSkin::default(); bones];
     let mut seen = vec![false; surface.welded().vertices.len()];

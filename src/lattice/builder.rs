@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
         best.ok_or_else(|| LatticeError::Failed("no cells".into()))
     }
 
-    /// Builds a Delaunay tetrahedralisation with every sub-segment as an edge and every given face as a face.
+    /// Builds a Delaunay tetrahedralisation with every sub-segment as an edge and every required face as a face.
     fn build_conforming(&mut self) -> Result<Vec<[u32; 4]>, LatticeError> {
         for attempt in 0..8 {
             let tets: Vec<[u32; 4]> = delaunay(&self.points.x)
@@ -190,7 +190,7 @@ impl<'a> Builder<'a> {
         ))
     }
 
-    /// Returns the given faces that no tetrahedron has.
+    /// Returns the required faces that no tetrahedron has.
     fn missing_faces(&self, tets: &[[u32; 4]]) -> Vec<usize> {
         let wanted: BTreeSet<[u32; 3]> = self
             .skeleton
@@ -204,8 +204,8 @@ impl<'a> Builder<'a> {
         let there: BTreeSet<[u32; 3]> = (tets.iter().flat_map(faces))
             .filter(|f| wanted.contains(f))
             .collect();
-        let given = (0..).zip(&self.skeleton.faces);
-        let missing = given.filter(|(_, f)| !there.contains(&sort_vertices(**f)));
+        let numbered = (0..).zip(&self.skeleton.faces);
+        let missing = numbered.filter(|(_, f)| !there.contains(&sort_vertices(**f)));
         missing.map(|(i, _)| i).collect()
     }
 
@@ -281,7 +281,7 @@ impl<'a> Builder<'a> {
         Ok(mesh)
     }
 
-    /// Returns the midpoint of the longest free edge of every sliver: an edge of neither a bone nor a given face.
+    /// Returns the midpoint of the longest free edge of every sliver: an edge of neither a bone nor a required face.
     fn steiner_points(&self, mesh: &CandidateMesh, slivers: &[usize]) -> Vec<Vec3> {
         let of_bones = self.skeleton.edges.iter().map(|&(a, b, _)| (a, b));
         let of_faces = (self.skeleton.faces.iter()).flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);

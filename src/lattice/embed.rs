@@ -49,7 +49,7 @@ impl Lattice {
         self.collect_rows(rows)
     }
 
-    /// Returns how far embedded points lie outside the cells that carry them, m; zero inside any cell.
+    /// Returns the distances of embedded points from the cells that carry them, m; zero inside any cell.
     pub fn outside_distances(&self, embedding: &Embedding, points: &[Vec3]) -> Vec<f64> {
         let distance = |(i, &p): (usize, &Vec3)| {
             let within =
@@ -343,7 +343,7 @@ mod tests {
         }
     }
 
-    /// Limbs of hexahedra, of prisms, and of both.
+    /// Builds limbs of hexahedra, of prisms, and of both.
     fn limb_lattices() -> Vec<Lattice> {
         let limb = |i: u64| crate::lattice::limb::LimbShape {
             twist: 0.5 * i as f64,

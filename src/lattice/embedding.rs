@@ -59,12 +59,12 @@ impl Embedding {
         let (mut columns, mut weights) =
             (Vec::with_capacity(4 * count), Vec::with_capacity(4 * count));
         let mut order = Vec::with_capacity(4 * count);
-        let mut given: Vec<(u32, f64)> = Vec::new();
+        let mut original: Vec<(u32, f64)> = Vec::new();
         for (cell, row) in rows {
-            given.clear();
-            given.extend(row);
+            original.clear();
+            original.extend(row);
             let start = columns.len();
-            for &(vertex, weight) in &given {
+            for &(vertex, weight) in &original {
                 let at = start + columns[start..].partition_point(|&c| c < vertex);
                 if columns.get(at) == Some(&vertex) {
                     weights[at] += weight;
@@ -74,9 +74,9 @@ impl Embedding {
                 }
             }
             let row = &columns[start..];
-            for (k, &(vertex, _)) in given.iter().enumerate() {
+            for (k, &(vertex, _)) in original.iter().enumerate() {
                 // Rows are short: a linear search for an earlier entry is quickest.
-                if given[..k].iter().all(|&(earlier, _)| earlier != vertex) {
+                if original[..k].iter().all(|&(earlier, _)| earlier != vertex) {
                     order.push((start + row.partition_point(|&c| c < vertex)) as u32);
                 }
             }
@@ -234,9 +234,9 @@ mod tests {
         assert_eq!(embedding.matrix().indices()[..4], [0, 2, 4, 9]);
     }
 
-    /// A place is the product of its row of the matrix with the positions.
+    /// A position is the product of its row of the matrix with the positions.
     #[test]
-    fn place_matches_matrix_product() {
+    fn position_matches_matrix_product() {
         let embedding = Embedding::from_rows(10, rows()).unwrap();
         let at = |v: usize| Vec3::new(v as f64, (v as f64).sin(), (2.0 * v as f64).cos());
         let positions: Vec<Vec3> = (0..10).map(at).collect();
@@ -247,10 +247,10 @@ mod tests {
             }
             assert!((embedding.position(i, &positions) - place).amax() < 1e-14);
         }
-        // In the order given, to the last bit.
-        let given = &rows()[0].1;
+        // Summed in the original order of the row, to the last bit.
+        let original = &rows()[0].1;
         let mut place = Vec3::zeros();
-        for &(vertex, weight) in given {
+        for &(vertex, weight) in original {
             place += positions[vertex as usize] * weight;
         }
         assert_eq!(embedding.position(0, &positions), place);

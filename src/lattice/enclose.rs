@@ -36,7 +36,7 @@ impl Lattice {
     ///
     /// Deterministic: the same input gives the same bits; at another scale, or turned about z, the same lattice up to
     /// rounding. It is built along the character's own axes: the principal axes of its bones, projected along z (of its
-    /// skin if the bones lie above one another), with own −y towards the farther extent.
+    /// skin if the bones lie above one another). The −y axis points towards the farther extent.
     ///
     /// # Errors
     /// [`LatticeError::CellsAcross`]; [`LatticeError::Weights`] if the weights do not fit; [`LatticeError::Cancelled`];

@@ -45,6 +45,7 @@ impl SizeField {
         0.35 * h
     }
 
+    /// Returns the target edge length at a point.
     pub(crate) fn size_at(&self, p: Vec3) -> f64 {
         let mut best = self.h;
         for &(x, l) in &self.samples {
@@ -159,7 +160,7 @@ impl FillPoints {
         self.outer.extend(new.iter().map(|_| false));
     }
 
-    /// Moves free points out of the balls of the given sub-segments and of all given faces, widened by
+    /// Moves free points out of the balls of the sub-segments `edges` and of all required faces, widened by
     /// `clear`.
     pub(crate) fn push_out(&mut self, skeleton: &ProtectedSkeleton, edges: &[usize], clear: f64) {
         let free = self.free_range();
@@ -267,6 +268,7 @@ impl FillPoints {
 /// Distance outside the surface to which points near it are moved, as a share of the size.
 pub(crate) const OUTWARD_OFFSET: f64 = 0.06;
 
+/// Returns the distance of a point from the nearest edge or point of the skeleton.
 fn distance_to_skeleton(skeleton: &ProtectedSkeleton, p: Vec3) -> f64 {
     let mut best = f64::INFINITY;
     for &(a, b, _) in &skeleton.edges {

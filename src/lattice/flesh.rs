@@ -64,16 +64,25 @@ impl FleshOwnership {
     }
 
     /// Converts flesh found in a character's own unit to the units of the input.
-    pub(super) fn into_input_unit(mut self, unit: OwnUnit, own: &Surface, given: &Surface) -> Self {
+    pub(super) fn into_input_unit(
+        mut self,
+        unit: OwnUnit,
+        own: &Surface,
+        original: &Surface,
+    ) -> Self {
         self.samples = self.samples.into_input_unit(unit);
         // Rounding may weld vertices that are distinct in the input, and vice versa.
-        let mut vertex_owner = vec![NO_CELL; given.welded().vertices.len()];
-        let of = given.welded().of_vertex.iter().zip(&own.welded().of_vertex);
+        let mut vertex_owner = vec![NO_CELL; original.welded().vertices.len()];
+        let of = original
+            .welded()
+            .of_vertex
+            .iter()
+            .zip(&own.welded().of_vertex);
         for (&to, &from) in of.filter(|(to, from)| **to != NO_CELL && **from != NO_CELL) {
             vertex_owner[to as usize] = self.vertex_owner[from as usize];
         }
         self.vertex_owner = vertex_owner;
-        self.digest = digest(given);
+        self.digest = digest(original);
         self
     }
 
@@ -185,7 +194,7 @@ mod tests {
         for i in 0..200 {
             let f = |k: f64| (f64::from(i) * k).fract();
             let (y, z) = (f(0.618) * 4.0, f(0.324) * 4.0);
-            // Far nearer to the other sheet than to any sample of the own one.
+            // Far nearer to the other sheet than to any sample of the sheet in front.
             for x in [0.02, 0.1, 0.4, 0.9] {
                 assert_eq!(flesh.owner(1, Vec3::new(-x, y, z)), 1);
                 assert_eq!(flesh.owner(1, Vec3::new(x, y, z)), 2);

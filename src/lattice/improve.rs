@@ -19,6 +19,7 @@ pub(crate) struct Climb<'a> {
     pub goal: f64,
 }
 
+/// Lengths of trial steps, the longest first, as shares of a vertex's `step_bound`.
 const STEP_SHARES: [f64; 4] = [0.25, 0.1, 0.04, 0.015];
 /// Smallest quality of a tetrahedron that is not kept, radians.
 const MIN_KEPT_QUALITY: f64 = 0.01;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Choice of the tetrahedra that become cells: those that meet the surface or lie in Ω, one around every sub-segment,
-//! and one on the flesh side of every given face. The tetrahedra tile space, so the surface is contained by
+//! and one on the flesh side of every required face. The tetrahedra tile space, so the surface is contained by
 //! construction.
 
 use super::segments::ProtectedSkeleton;
@@ -31,7 +31,7 @@ pub(crate) fn select(
     keep
 }
 
-/// Returns the given faces with skin behind them, which would need a tetrahedron on the side that must stay empty.
+/// Returns the required faces with skin behind them, which would need a tetrahedron on the side that must stay empty.
 pub(crate) fn crossed_faces(
     x: &[Vec3],
     tets: &[[u32; 4]],
@@ -58,33 +58,34 @@ pub(crate) fn crossed_faces(
     found
 }
 
-/// Visits each tetrahedron at a given face: passes its index, the face's index, and whether it is on the flesh side. Of
+/// Visits each tetrahedron at a required face: passes its index, the face's index, and whether it is on the flesh side. Of
 /// the two at a face, the one on the flesh side is kept and the other is not.
 fn visit_face_sides(
     x: &[Vec3],
     tets: &[[u32; 4]],
     skeleton: &ProtectedSkeleton,
-    mut tell: impl FnMut(usize, usize, bool),
+    mut visit: impl FnMut(usize, usize, bool),
 ) {
     if skeleton.faces.is_empty() {
         return;
     }
     let numbered = (0..).zip(&skeleton.faces);
-    let given: BTreeMap<[u32; 3], (usize, [u32; 3])> =
+    let required: BTreeMap<[u32; 3], (usize, [u32; 3])> =
         numbered.map(|(i, &f)| (sort_vertices(f), (i, f))).collect();
     for (t, corners) in tets.iter().enumerate() {
         for (i, face) in faces(corners).iter().enumerate() {
-            let Some((number, face)) = given.get(face) else {
+            let Some((number, face)) = required.get(face) else {
                 continue;
             };
             let [a, b, c] = face.map(|v| x[v as usize]);
             let apex = x[corners[i] as usize];
             let fleshy = (b - a).cross(&(c - a)).dot(&(apex - a)) > 0.0;
-            tell(t, *number, fleshy);
+            visit(t, *number, fleshy);
         }
     }
 }
 
+/// Returns whether a tetrahedron meets the surface or lies in Ω. `near` is scratch space.
 fn meets_domain(
     x: &[Vec3; 4],
     surface: &Surface,

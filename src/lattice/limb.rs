@@ -5,14 +5,14 @@ use super::Cell;
 use crate::Vec3;
 use crate::surface::shapes::Random;
 
-/// How a straight grid is made a limb.
+/// Shape of a limb: a straight grid that is twisted, bent and jittered.
 #[derive(Debug, Clone, Copy)]
 pub struct LimbShape {
     /// Turn about its axis from end to end, radians.
     pub twist: f64,
     /// Turn of the axis from end to end, radians.
     pub bend: f64,
-    /// How far each vertex is moved about in each direction, as a part of a cell.
+    /// Largest random displacement of a vertex in each direction, as a part of a cell.
     pub jitter: f64,
     pub seed: u64,
 }
@@ -21,7 +21,7 @@ pub struct LimbShape {
 const CELL_COUNTS: [usize; 2] = [3, 6];
 
 impl LimbShape {
-    /// Vertices, and hexahedra; where `prisms` says so of a column of them, two prisms instead of each.
+    /// Builds vertices and hexahedra; in columns of cells for which `prisms` holds, two prisms replace each hexahedron.
     pub fn lattice(self, prisms: impl Fn(usize) -> bool) -> (Vec<Vec3>, Vec<Cell>) {
         let [n, m] = CELL_COUNTS;
         let mut random = Random(self.seed);
@@ -51,7 +51,7 @@ impl LimbShape {
         (vertices, cells)
     }
 
-    /// Where a point of the straight limb goes, its axis the third.
+    /// Maps a point of the straight limb, whose axis is z, to the twisted and bent one.
     fn map_point(self, p: Vec3) -> Vec3 {
         let along = p.z / CELL_COUNTS[1] as f64;
         let turned = nalgebra::Rotation3::from_axis_angle(&Vec3::z_axis(), self.twist * along) * p;
@@ -65,8 +65,8 @@ impl LimbShape {
     }
 }
 
-/// A cell with numbers for corners, of the kind that a number chooses, pushed out of shape: each corner by up to
-/// `jitter` in each direction from where a regular one of edge one has it.
+/// Builds a cell with corners 0, 1, 2, …, of the kind that `kind % 3` selects. Each corner is displaced by up to `jitter`
+/// in each direction from that of a regular cell of edge one.
 pub fn crumpled_cell(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>) {
     let cube = |i: usize| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64);
     let (cell, regular): (Cell, Vec<Vec3>) = match kind % 3 {

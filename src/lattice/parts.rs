@@ -87,7 +87,6 @@ impl Lattice {
         let Some(parts) = &self.parts else {
             return cell;
         };
-        // Cells are numbered as parts are for any lattice that has them.
         let part = parts.part_at(cell, point);
         if part == parts.of_cell[cell as usize] {
             return cell;

@@ -2,7 +2,7 @@
 //! Lattices of two kinds of cells: finished cells along limbs, and tetrahedra around the rest that share faces with
 //! them.
 //!
-//! The rest is enclosed like any character, with the limbs' end faces given. No point comes near these, so they are
+//! The rest is enclosed like any character, with the limbs' end faces as required faces of cells. No point comes near these, so they are
 //! faces of the Delaunay tetrahedralisation. Virtual-node splitting applies to the rest as usual; the limbs' cells are
 //! not split.
 

@@ -449,11 +449,11 @@ fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<(S
         .collect();
     parts.sort_unstable();
     parts.dedup();
-    let said = format!(
+    let sentence = format!(
         "{} thin parts of the surface, {:.1} % of it, are not filled: they follow the nearest element; for flesh of \
          their own use more cells across.",
         parts.len(),
         100.0 * share
     );
-    Some((said, share))
+    Some((sentence, share))
 }

@@ -14,7 +14,7 @@
 //! let kilograms: f64 = (0..54).map(|node| mass.row_sum(node)).sum();
 //! assert!((kilograms - 40.0).abs() < 1e-9); // 0.04 m³ of flesh
 //!
-//! // Filled again from nothing but its skin.
+//! // Its skin alone, filled again, has nearly the same volume.
 //! let skin = Surface::new(bar.vertices().to_vec(), bar.surface_triangles())?;
 //! let filled = TetMesh::fill(&skin, FillSettings { cells_across: Some(16.0), nodes: None }, &Silent)?;
 //! assert!((filled.volume() / bar.volume() - 1.0).abs() < 0.05);
@@ -111,17 +111,17 @@ impl TetMesh {
         })
     }
 
-    /// Builds a mesh after the repairs that `mend` allows.
+    /// Builds a mesh after the repairs that `repairs` allows.
     ///
     /// # Errors
     /// Those of [`TetMesh::new`], for the repaired mesh.
     pub fn with_repairs(
         mut vertices: Vec<Vec3>,
         mut tets: Vec<[u32; 4]>,
-        mend: MeshRepairs,
+        repairs: MeshRepairs,
     ) -> Result<Self, TetError> {
         check::check_indices(&vertices, &tets)?;
-        if mend.orient {
+        if repairs.orient {
             let size = check::body_size(&vertices)?;
             for t in &mut tets {
                 if check::classify_orientation(&t.map(|v| vertices[v as usize]), size)
@@ -131,7 +131,7 @@ impl TetMesh {
                 }
             }
         }
-        if mend.drop_unused {
+        if repairs.drop_unused {
             drop_unused(&mut vertices, &mut tets);
         }
         Self::new(vertices, tets)

@@ -259,6 +259,7 @@ impl CellBuilder<'_> {
         })
     }
 
+    /// Returns the side of a point: 1 inside, 0 on the surface, -1 outside.
     fn sign(&self, p: BccPoint) -> i8 {
         self.signs[self.grid.index(p)]
     }
@@ -390,6 +391,7 @@ impl CellBuilder<'_> {
         t
     }
 
+    /// Adds a tetrahedron, positively oriented.
     fn push(&mut self, t: [Corner; 4]) {
         let t = self.orient(t);
         self.tets.push(t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tetrahedral meshes: what is refused, what is mended, volumes, masses and splits against exact values.
+//! Tests of tetrahedral meshes: refusals, repairs, volumes, masses and splits against exact values.
 
 use super::*;
 
@@ -85,9 +85,9 @@ fn flatness_test_ignores_scale() {
     approx::assert_relative_eq!(mesh.volume(), 1.0 / 6.0, max_relative = 1e-9);
 }
 
-/// Mending orients tetrahedra and drops unused vertices only if the options request it.
+/// Repairs orient tetrahedra and drop unused vertices only if the options request it.
 #[test]
-fn mend_follows_options() {
+fn repairs_follow_options() {
     let (mut x, _) = unit_tetrahedron();
     x.insert(1, Vec3::repeat(7.0));
     let t = vec![[0, 2, 4, 3]];

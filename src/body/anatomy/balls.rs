@@ -13,8 +13,8 @@ use super::statistics::quantile;
 use crate::Vec3;
 use rayon::prelude::*;
 
-/// Number of points over the skin in addition to its corners. Half of them change the map of one of ten known
-/// characters, by 0.014 on the mean; twice of them none.
+/// Number of points over the skin in addition to its corners. Halving them changes the map of one of ten known
+/// characters, by 0.014 on the mean; doubling them changes none.
 const SURFACE_POINTS: usize = 24_000;
 /// Most shrinking steps of a ball; most have settled after six. Ten leave the maps of ten known characters the same.
 const MAX_SHRINK_STEPS: usize = 40;

@@ -14,22 +14,22 @@ use crate::Vec3;
 use crate::geometry::sets::DisjointSets;
 use crate::skeleton::Skeleton;
 
-/// Smallest share of the skin's area with a bone as its leading one, from which the bone counts. Half of it leaves
-/// the maps of ten known characters the same to 0.001 on the mean; with twice a dragon's changes by 0.02.
+/// Smallest share of the skin's area that a bone must lead to count; it leads a vertex where no other bone has a
+/// larger weight. Half of it leaves the maps of ten known characters the same to 0.001 on the mean; with twice, a dragon's map changes by 0.02.
 const MIN_LEAD_SHARE: f64 = 0.001;
-/// Largest distance between a bone and its mirror image, as a part of the size. Half and twice of it leave the maps
+/// Largest distance between a bone and its mirror image, as a part of the size. Halving or doubling it leaves the maps
 /// of ten known characters the same to 0.001.
 const MAX_TWIN_DISTANCE: f64 = 0.03;
 /// Factor on the skin that parent and child share, and on their distance if they share no skin. With half of the first
 /// the maps of a fox, a horse and a bull change by 0.02 to 0.09 on the mean, and with twice those of a spider and a
-/// dragon by 0.02 and 0.03. Half and twice of the second change none by 0.001.
+/// dragon by 0.02 and 0.03. Halving or doubling the second changes none by 0.001.
 const KINSHIP_FACTOR: f64 = 2.0;
 const KINSHIP_DISTANCE_FACTOR: f64 = 0.3;
-/// Smallest skin that two bones share, as a part of the smaller one's area. Half and twice of it leave the maps of
+/// Smallest skin that two bones share, as a part of the smaller one's area. Halving or doubling it leaves the maps of
 /// ten known characters the same.
 const MIN_SHARED_SHARE: f64 = 1e-3;
-/// Shared area of an edge between the skins of two bones, as a part of its length squared; low-poly models bind each
-/// vertex to one bone. Half of it changes a dragon's map by 0.004 on the mean, twice a spider's by 0.016.
+/// Area that two bones share along an edge between their skins, as a part of its length squared; low-poly models
+/// bind each vertex to one bone. Half of it changes a dragon's map by 0.004 on the mean, twice a spider's by 0.016.
 const EDGE_AREA_FACTOR: f64 = 0.1;
 
 /// Bones, measured by the skin that they lead.
@@ -330,7 +330,8 @@ fn leading_ancestors(skeleton: &Skeleton, live: &[bool]) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// Restricts each vertex to bones that lead skin; a vertex they hardly carry copies the nearest one they do.
+/// Restricts the weights of each vertex to bones that lead skin. A vertex that they hardly carry copies the weights of
+/// the nearest vertex that they do carry.
 pub(super) fn keep_leading(skin: &mut BodySkin, live: &[bool]) {
     let mut led = vec![false; skin.len()];
     for (row, led) in skin.rows.iter_mut().zip(&mut led) {

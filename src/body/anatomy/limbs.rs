@@ -8,7 +8,7 @@ use super::statistics::quantile;
 use super::trunk::{Trunk, is_compact};
 use crate::Vec3;
 
-/// Smallest fraction along paired limbs at which ends begin, which excludes haunches. Half and twice of it change
+/// Smallest fraction along paired limbs at which ends begin, which excludes haunches. Halving or doubling it changes
 /// maps of three of ten known characters, by 0.002 on the mean at most.
 const MIN_END_FRACTION: f64 = 0.3;
 
@@ -28,7 +28,7 @@ enum LimbStart {
     /// At its joint with a bone.
     Bone(usize),
     /// At a point, if its parent bone carries no skin.
-    Place(Vec3),
+    Point(Vec3),
 }
 
 impl LimbFractions {
@@ -46,7 +46,7 @@ impl LimbFractions {
             ends: vec![false; bones.len()],
         };
         match limb {
-            Some((first, place)) => all.add_limb(skin, bones, first, LimbStart::Place(place)),
+            Some((first, point)) => all.add_limb(skin, bones, first, LimbStart::Point(point)),
             None => {
                 for &(first, from) in &trunk.limbs {
                     all.add_limb(skin, bones, first, LimbStart::Bone(from));
@@ -59,15 +59,15 @@ impl LimbFractions {
     fn add_limb(&mut self, skin: &BodySkin, bones: &BoneTree, first: usize, start: LimbStart) {
         let limb = Limb::new(bones, first, start);
         let own = skin.bone_share(&limb.marked);
-        let reached = limb.reached(skin, &own);
+        let distance = limb.distances(skin, &own);
         let far = (0..skin.len()).filter(|&v| own[v] > 0.5);
-        let far = far.map(|v| reached[v]).collect();
+        let far = far.map(|v| distance[v]).collect();
         let length = quantile(far, 0.98).unwrap_or(1.0).max(1e-9 * skin.span);
 
         let hard = limb.compact_ends(skin, length);
         let share = skin.bone_share(&hard);
         for v in (0..skin.len()).filter(|&v| own[v] > 0.0) {
-            let way = (reached[v] / length).clamp(0.0, 1.0);
+            let way = (distance[v] / length).clamp(0.0, 1.0);
             let end = (share[v] / own[v].max(1e-9)).clamp(0.0, 1.0);
             self.plain[v] += own[v] * way;
             self.way[v] += own[v] * (way + (1.0 - way) * end);
@@ -78,44 +78,44 @@ impl LimbFractions {
     }
 }
 
-/// Bones of a limb, with the way to each along their joints.
+/// Bones of a limb, with the distance to each along their joints.
 struct Limb<'a> {
     bones: &'a BoneTree,
     first: usize,
     start: LimbStart,
     /// Bones of the limb, from its beginning.
-    list: Vec<usize>,
+    members: Vec<usize>,
     /// `true`: the bone belongs to the limb.
     marked: Vec<bool>,
     /// The bone before each.
-    back: Vec<usize>,
+    previous: Vec<usize>,
     /// Distance along the limb at which each bone begins, m.
-    begins: Vec<f64>,
+    start_distance: Vec<f64>,
 }
 
 impl<'a> Limb<'a> {
     fn new(bones: &'a BoneTree, first: usize, start: LimbStart) -> Self {
         let from = match start {
             LimbStart::Bone(from) => from,
-            LimbStart::Place(_) => first,
+            LimbStart::Point(_) => first,
         };
-        let list = bones.bones_beyond(first, from);
+        let members = bones.bones_beyond(first, from);
         let mut limb = Self {
             bones,
             first,
             start,
-            marked: bones.bone_mask(&list),
-            back: vec![usize::MAX; bones.len()],
-            begins: vec![0.0; bones.len()],
-            list,
+            marked: bones.bone_mask(&members),
+            previous: vec![usize::MAX; bones.len()],
+            start_distance: vec![0.0; bones.len()],
+            members,
         };
-        limb.back[first] = from;
-        for &b in &limb.list {
-            let before = limb.back[b];
+        limb.previous[first] = from;
+        for &b in &limb.members {
+            let before = limb.previous[b];
             for c in bones.neighbours(b).filter(|&c| c != before) {
-                limb.back[c] = b;
+                limb.previous[c] = b;
                 let step = limb.joint(b, c) - limb.joint(before, b);
-                limb.begins[c] = limb.begins[b] + step.norm();
+                limb.start_distance[c] = limb.start_distance[b] + step.norm();
             }
         }
         limb
@@ -124,14 +124,14 @@ impl<'a> Limb<'a> {
     /// Returns the joint of a bone with the one before it.
     fn joint(&self, before: usize, b: usize) -> Vec3 {
         match self.start {
-            LimbStart::Place(place) if b == self.first => place,
+            LimbStart::Point(point) if b == self.first => point,
             _ => self.bones.joint(before, b),
         }
     }
 
     /// Returns the direction of a bone, from its joint to its farthest one, or to its centre if that is not far.
     fn direction(&self, b: usize) -> Vec3 {
-        let (bones, before) = (self.bones, self.back[b]);
+        let (bones, before) = (self.bones, self.previous[b]);
         let joint = self.joint(before, b);
         let away = |x: &Vec3| (x - joint).norm();
         let out = bones.neighbours(b).filter(|&c| c != before);
@@ -148,25 +148,25 @@ impl<'a> Limb<'a> {
     }
 
     /// Returns the distance of each vertex along the limb, m. `own`: share of the limb's bones in its weights.
-    fn reached(&self, skin: &BodySkin, own: &[f64]) -> Vec<f64> {
+    fn distances(&self, skin: &BodySkin, own: &[f64]) -> Vec<f64> {
         let direction = |b: usize| match self.marked[b] {
             true => self.direction(b),
             false => Vec3::zeros(),
         };
         let directions: Vec<Vec3> = (0..self.bones.len()).map(direction).collect();
-        let reached = |v: usize| {
+        let distance = |v: usize| {
             let rows = skin.rows[v].iter().filter(|r| self.marked[r.0 as usize]);
             let sum: f64 = rows
                 .map(|&(b, w)| {
                     let b = b as usize;
-                    let along = (skin.x[v] - self.joint(self.back[b], b)).dot(&directions[b]);
-                    w * (self.begins[b] + along.max(0.0))
+                    let along = (skin.x[v] - self.joint(self.previous[b], b)).dot(&directions[b]);
+                    w * (self.start_distance[b] + along.max(0.0))
                 })
                 .sum();
             sum / own[v].max(1e-9)
         };
         (0..skin.len())
-            .map(|v| if own[v] > 0.0 { reached(v) } else { 0.0 })
+            .map(|v| if own[v] > 0.0 { distance(v) } else { 0.0 })
             .collect()
     }
 
@@ -175,8 +175,8 @@ impl<'a> Limb<'a> {
         let bones = self.bones;
         let mut hard = vec![false; bones.len()];
         // Largest ends first: all bones behind one belong to it.
-        for &b in &self.list {
-            let (along, before) = (self.begins[b] / length, self.back[b]);
+        for &b in &self.members {
+            let (along, before) = (self.start_distance[b] / length, self.previous[b]);
             let beyond = bones.middle[b] || along > MIN_END_FRACTION;
             let hangs = before != b;
             if !hard[b] && beyond && hangs && is_compact(skin, bones, b, before, 1.0) {

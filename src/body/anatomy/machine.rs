@@ -9,8 +9,8 @@ use super::skin::BodySkin;
 
 /// Smallest weight of a vertex that hangs on one bone. Weights of eight bits are off by 0.002.
 const MIN_RIGID_WEIGHT: f64 = 0.99;
-/// Smallest rigid part of a machine's area, and of its trunk's: of known bodies of flesh at most half is rigid. With
-/// half of it a robot and ten characters of flesh are classified the same.
+/// Smallest share of a machine's area, and of its trunk's, that is rigid; of known bodies of flesh at most half is.
+/// With half of it, a robot and ten characters of flesh are classified the same.
 const MIN_RIGID_SHARE: f64 = 0.7;
 /// Fewest bones of a machine's pieces: one piece on the only bone can be a ball of flesh as well.
 const MIN_MACHINE_BONES: usize = 4;

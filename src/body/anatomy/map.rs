@@ -21,29 +21,29 @@ use super::statistics::{area_quantile, smoothstep};
 /// Flesh of hard parts: the stiffness is largest there, and a tenth of the remaining sway is shown. At 0.05 heads
 /// that hang on soft necks still show 0.5 % of the size.
 pub(super) const HARD_PART_FLESH: f64 = 0.02;
-/// Part of the trunk's skin whose depth exceeds that of flesh 1. Half and twice of it change the maps of ten known
+/// Part of the trunk's skin whose depth exceeds that of flesh 1. Halving or doubling it changes the maps of ten known
 /// characters by 0.024 on the mean at most.
 const DEEP_AREA_SHARE: f64 = 0.1;
-/// Length over which the map is smoothed over the skin, as a part of the size. Half and twice of it change the maps
+/// Length over which the map is smoothed over the skin, as a part of the size. Halving or doubling it changes the maps
 /// of ten known characters by 0.014 on the mean at most.
 const SMOOTHING_RADIUS: f64 = 0.015;
 /// Thickness relative to the trunk's median: hard below the first, unchanged above the second. With half of both a
-/// spider's legs have 0.16 instead of 0.10; with twice a fox's map changes by 0.05 on the mean.
+/// spider's legs have 0.16 instead of 0.10; with twice, a fox's map changes by 0.05 on the mean.
 const THIN_THICKNESS_RANGE: (f64, f64) = (0.18, 0.38);
 /// Fraction along a limb: soft up to the first, hard from the second on; a knee is at 0.45 of leg and foot. With half
-/// of both a horse's map changes by 0.04 on the mean and somewhere by 0.65; with twice a person's head, hands and
+/// of both a horse's map changes by 0.04 on the mean and somewhere by 0.65; with twice, a person's head, hands and
 /// feet have 0.23 instead of 0.04, a frog's 0.11 instead of 0.02.
 const LIMB_RANGE: (f64, f64) = (0.25, 0.55);
 /// The same fractions for toons. Limbs of rubber are soft to their middle, and hard at hands and feet alone.
 const TOON_LIMB_RANGE: (f64, f64) = (0.5, 0.95);
-/// Flesh kept at ribs and back: four times the stiffness. With half of it a horse's back has 0.41 instead of 0.56;
+/// Flesh kept at ribs and back: four times the stiffness. With half of it, a horse's back has 0.41 instead of 0.56;
 /// with twice, which is all, 0.99.
 const BACK_FLESH: f64 = 0.5;
 /// Flesh kept on the trunk of an insect whose abdomen cannot be located. No known character needs it.
 const SHELL_FLESH: f64 = 0.25;
 /// Coordinates on the trunk: start of the ribs (hips 0 to chest 1), start of the belly (back -1 to front 1), and end
 /// of the rump (hips 0 to chest 1). With half of both numbers for the ribs a fox's map changes by 0.06 on the mean,
-/// with twice a bull's by 0.02; of those for the belly and the rump none by more than 0.008.
+/// with twice, a bull's by 0.02; of those for the belly and the rump none by more than 0.008.
 const RIBS_RANGE: (f64, f64) = (0.50, 0.75);
 const FRONT_RANGE: (f64, f64) = (-0.5, 0.2);
 const RUMP_RANGE: (f64, f64) = (0.10, 0.35);
@@ -54,15 +54,15 @@ const UPRIGHT_BELLY_FLESH: f64 = 0.75;
 const UPRIGHT_LIMB_FLESH: f64 = 0.6;
 /// Flesh kept at least in the patches of breasts; the roundest skin keeps all. Nearly all: no bone lies in them.
 const MIN_BREAST_FLESH: f64 = 0.9;
-/// End of an insect's abdomen before its last pair of limbs, along its trunk. With half of both a spider's abdomen
+/// End of an insect's abdomen before its last pair of limbs, along its trunk. With half of both, a spider's abdomen
 /// has 0.74 of flesh instead of 0.67, with twice 0.54.
 const ABDOMEN_RANGE: (f64, f64) = (-0.05, 0.2);
-/// Largest share of the area of a small piece. Half and twice of it change the map of one of ten known characters, by
+/// Largest share of the area of a small piece. Halving or doubling it changes the map of one of ten known characters, by
 /// 0.016 on the mean at most.
 const SMALL_PIECE_SHARE: f64 = 0.03;
 /// Distance of a small piece from other skin's vertices, as a part of the size: it lies on the skin up to the first,
-/// and is off it from the second on. They are 1 and 4 cm of a person, whose mesh has edges of that length. Half and
-/// twice of both change the map of one of ten known characters, by 0.003 on the mean.
+/// and is off it from the second on. They are 1 and 4 cm of a person, whose mesh has edges of that length. Halving or
+/// doubling both changes the map of one of ten known characters, by 0.003 on the mean.
 const PIECE_DISTANCE_RANGE: (f64, f64) = (0.005, 0.02);
 
 /// Returns the map at the skin's vertices. `hard`: share of hard material at each; `None`: 0.
@@ -82,12 +82,13 @@ pub(super) fn skin_flesh_map(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64
     f
 }
 
+/// Returns the map of a body of flesh by the seven steps, before its range is clamped.
 fn soft_parts(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64> {
     let (skin, trunk, along) = (&anatomy.skin, &anatomy.trunk, &anatomy.along);
     let toon = anatomy.kind == CharacterKind::Toon;
-    let mine = anatomy.on_trunk_mask();
+    let on_trunk = anatomy.on_trunk_mask();
     let area = |f: &[f64], v: usize| (f[v], skin.area[v]);
-    let own = || (0..skin.len()).filter(|&v| mine[v]);
+    let own = || (0..skin.len()).filter(|&v| on_trunk[v]);
     let deep = area_quantile(own().map(|v| area(&anatomy.depth, v)), DEEP_AREA_SHARE);
     let head = toon.then(|| anatomy.head_share());
     let upright = !toon && anatomy.stance.as_ref().is_some_and(|(s, _)| s.upright);

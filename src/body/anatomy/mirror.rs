@@ -15,11 +15,11 @@ use rayon::prelude::*;
 /// Largest error of a mirror plane, as a part of the size: half of it loses scanned people, twice it finds mirror
 /// planes in hands.
 pub(super) const MAX_MIRROR_ERROR: f64 = 0.02;
-/// Number of points over the skin in addition to its corners, and number of mirrored points among all of them. Half
-/// and twice of them leave the maps of ten known characters the same to 0.001.
+/// Number of points over the skin in addition to its corners, and number of mirrored points among all of them. Halving
+/// or doubling them leaves the maps of ten known characters the same to 0.001.
 const SURFACE_POINTS: usize = 4000;
 const MIRRORED_POINTS: usize = 3000;
-/// Rounds of refinement; the direction settles after two or three. Half and twice of them leave the maps of ten known
+/// Rounds of refinement; the direction settles after two or three. Halving or doubling them leaves the maps of ten known
 /// characters the same to 0.001.
 const REFINEMENT_ROUNDS: usize = 6;
 
@@ -82,9 +82,10 @@ fn from_points(skin: &BodySkin, points: &[Vec3]) -> MirrorPlane {
         .map(|x| (x - middle) * (x - middle).transpose())
         .sum();
     let tree = PointTree::new(points);
-    let asked = thin_points(points, MIRRORED_POINTS);
+    let samples = thin_points(points, MIRRORED_POINTS);
     let axes = spread.symmetric_eigen().eigenvectors;
-    let planes = (0..3).map(|k| refine(skin, &tree, points, &asked, axes.column(k).into(), middle));
+    let planes =
+        (0..3).map(|k| refine(skin, &tree, points, &samples, axes.column(k).into(), middle));
     let best = planes.min_by(|a, b| a.error.total_cmp(&b.error));
     best.unwrap_or(MirrorPlane {
         normal: Vec3::x(),
@@ -98,7 +99,7 @@ fn refine(
     skin: &BodySkin,
     tree: &PointTree,
     points: &[Vec3],
-    asked: &[Vec3],
+    samples: &[Vec3],
     normal: Vec3,
     middle: Vec3,
 ) -> MirrorPlane {
@@ -112,7 +113,7 @@ fn refine(
             Some((i, distance)) => (distance, x - points[i]),
             None => (f64::INFINITY, Vec3::zeros()),
         };
-        asked.par_iter().with_min_len(256).map(of).collect()
+        samples.par_iter().with_min_len(256).map(of).collect()
     };
     for _ in 0..REFINEMENT_ROUNDS {
         let found = partners(&plane);
@@ -121,7 +122,7 @@ fn refine(
         };
         let near: Vec<(Vec3, Vec3)> = found
             .iter()
-            .zip(asked)
+            .zip(samples)
             .filter(|(f, _)| f.0 <= limit)
             .map(|(f, x)| (f.1, x - f.1 * 0.5))
             .collect();

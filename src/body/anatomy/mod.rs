@@ -44,7 +44,7 @@ use trunk::Trunk;
 /// calf hangs behind its bone. Half of it changes the maps of ten known characters by 0.023 on the mean at most,
 /// twice by 0.009.
 const MAX_DEPTH_SHARE: f64 = 0.75;
-/// Length over which depth is smoothed over the skin, as a part of the size. Half and twice of it change the maps of
+/// Length over which depth is smoothed over the skin, as a part of the size. Halving or doubling it changes the maps of
 /// ten known characters by 0.021 on the mean at most.
 const SMOOTHING_RADIUS: f64 = 0.03;
 
@@ -57,8 +57,9 @@ pub struct Anatomy {
     trunk: Trunk,
     along: LimbFractions,
     stance: Option<(Stance, TrunkCoordinates)>,
-    /// Thickness by rays and depth of flesh at the skin's vertices, metres.
+    /// Thickness by rays at the skin's vertices, metres.
     diameters: Vec<f64>,
+    /// Depth of the flesh at the skin's vertices, metres.
     depth: Vec<f64>,
     /// Median thickness of the trunk by rays, metres.
     thick: f64,

@@ -60,13 +60,15 @@ pub struct BodyPart {
 struct Finder<'a> {
     anatomy: &'a Anatomy,
     stance: &'a Stance,
-    places: &'a TrunkCoordinates,
-    /// Signed distance from the mirror plane, and its 0.9-quantile on the trunk, metres.
+    coordinates: &'a TrunkCoordinates,
+    /// Signed distance of each vertex from the mirror plane, metres.
     aside: Vec<f64>,
+    /// 0.9-quantile of that distance on the trunk, metres.
     width: f64,
-    on: Vec<bool>,
+    /// `true`: the trunk mostly carries the vertex.
+    on_trunk: Vec<bool>,
     /// Half the trunk's thickness, metres.
-    half: f64,
+    half_thickness: f64,
 }
 
 /// Returns all parts that can be located.
@@ -90,62 +92,66 @@ pub(super) fn chest_share(anatomy: &Anatomy) -> Option<Vec<f64>> {
 
 impl<'a> Finder<'a> {
     fn new(anatomy: &'a Anatomy) -> Option<Self> {
-        let (stance, places) = anatomy.stance.as_ref()?;
+        let (stance, coordinates) = anatomy.stance.as_ref()?;
         let skin = &anatomy.skin;
         let aside: Vec<f64> = skin
             .x
             .iter()
             .map(|x| anatomy.plane.signed_distance(x))
             .collect();
-        let on: Vec<bool> = anatomy.trunk.share.iter().map(|s| *s > 0.5).collect();
-        let wide = (0..skin.len()).filter(|&v| on[v]).map(|v| aside[v].abs());
+        let on_trunk: Vec<bool> = anatomy.trunk.share.iter().map(|s| *s > 0.5).collect();
+        let wide = (0..skin.len())
+            .filter(|&v| on_trunk[v])
+            .map(|v| aside[v].abs());
         Some(Finder {
             width: quantile(wide.collect(), 0.9).unwrap_or(0.0),
-            half: 0.5 * anatomy.thick,
+            half_thickness: 0.5 * anatomy.thick,
             anatomy,
             stance,
-            places,
+            coordinates,
             aside,
-            on,
+            on_trunk,
         })
     }
 
     fn belly(&self) -> Option<BodyPart> {
-        let (t, u) = (&self.places.along, &self.places.front);
+        let (t, u) = (&self.coordinates.along, &self.coordinates.front);
         let above = if self.stance.upright { 0.50 } else { 0.60 };
         let is = |v: usize| {
             let middle = u[v] > 0.3 && self.aside[v].abs() < 0.35 * self.width;
-            self.on[v] && middle && t[v] > 0.10 && t[v] < above
+            self.on_trunk[v] && middle && t[v] > 0.10 && t[v] < above
         };
         // Weighted by protrusion.
         let ahead = |v: usize| self.stance.forward_distance(&self.anatomy.skin.x[v]);
         let low = self.quantile(is, ahead, 0.3)?;
-        let centre = self.mean_position(is, |v| (ahead(v) - low).max(0.0) + 1e-6 * self.half)?;
-        Some(self.round_part(PartName::Belly, vec![(centre, 1.1 * self.half)]))
+        let centre = self.mean_position(is, |v| {
+            (ahead(v) - low).max(0.0) + 1e-6 * self.half_thickness
+        })?;
+        Some(self.round_part(PartName::Belly, vec![(centre, 1.1 * self.half_thickness)]))
     }
 
     fn chest(&self) -> Option<BodyPart> {
         if !self.stance.upright {
             return None;
         }
-        let (t, u, w) = (&self.places.along, &self.places.front, self.width);
+        let (t, u, w) = (&self.coordinates.along, &self.coordinates.front, self.width);
         let is = |v: usize| {
             let aside = self.aside[v].abs();
             let breast = t[v] > 0.55 && t[v] < 0.92 && u[v] > 0.2;
-            self.on[v] && breast && aside > 0.25 * w && aside < 0.9 * w
+            self.on_trunk[v] && breast && aside > 0.25 * w && aside < 0.9 * w
         };
         let ahead = |v: usize| self.stance.forward_distance(&self.anatomy.skin.x[v]);
         let middle = self.quantile(is, ahead, 0.5)?;
-        let score = |v: usize| (ahead(v) - middle).max(0.0) * (0.1 + self.places.round[v]);
+        let score = |v: usize| (ahead(v) - middle).max(0.0) * (0.1 + self.coordinates.round[v]);
         let best = self.quantile(is, score, 0.8)?;
         let foremost = |v: usize| is(v) && score(v) >= best;
         let centre = self.mean_mirrored_position(foremost, score)?;
-        Some(self.paired_part(PartName::Chest, centre, 0.6 * self.half))
+        Some(self.paired_part(PartName::Chest, centre, 0.6 * self.half_thickness))
     }
 
     fn buttocks(&self) -> Option<BodyPart> {
         let (anatomy, axis) = (self.anatomy, self.stance.axis());
-        let (t, w) = (&self.places.along, self.width);
+        let (t, w) = (&self.coordinates.along, self.width);
         let legs = anatomy.trunk.limbs.iter().filter(|&&(c, b)| {
             let joint = anatomy.bones.joint(b, c) - self.stance.hips;
             !anatomy.bones.middle[c] && joint.dot(&axis) < 0.4 * self.stance.length()
@@ -159,7 +165,7 @@ impl<'a> Finder<'a> {
             true => {
                 let aside = self.aside[v].abs();
                 let at_hips = t[v] > -0.3 && t[v] < 0.15 && aside > 0.15 * w && aside < 0.8 * w;
-                at_hips && (self.on[v] || anatomy.along.way[v] < 0.3)
+                at_hips && (self.on_trunk[v] || anatomy.along.way[v] < 0.3)
             }
             false => leg[v] > 0.2 && anatomy.along.way[v] < 0.4,
         };
@@ -169,7 +175,7 @@ impl<'a> Finder<'a> {
         };
         let most = self.quantile(is, behind, 0.8)?;
         let centre = self.mean_mirrored_position(is, |v| (behind(v) - most).max(0.0))?;
-        Some(self.paired_part(PartName::Buttocks, centre, 0.8 * self.half))
+        Some(self.paired_part(PartName::Buttocks, centre, 0.8 * self.half_thickness))
     }
 
     /// Adds tail, cheeks, jowls and ears, found on the branches in the plane.

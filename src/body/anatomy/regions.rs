@@ -24,8 +24,8 @@ pub(super) struct TrunkCoordinates {
 }
 
 impl TrunkCoordinates {
-    /// Measures them; `mine`: marks the trunk's skin, `thick`: its thickness, metres.
-    pub fn measure(skin: &BodySkin, stance: &Stance, mine: &[bool], thick: f64) -> Self {
+    /// Measures the coordinates. `on_trunk` marks the trunk's skin; `thick` is the trunk's thickness, metres.
+    pub fn measure(skin: &BodySkin, stance: &Stance, on_trunk: &[bool], thick: f64) -> Self {
         let along: Vec<f64> = skin.x.iter().map(|x| stance.trunk_coordinate(x)).collect();
         let ahead: Vec<f64> = skin.x.iter().map(|x| stance.forward_distance(x)).collect();
         // The middle between back and front, and half the depth, in slices along the axis.
@@ -33,8 +33,8 @@ impl TrunkCoordinates {
         for k in 0..SLICE_COUNT {
             let at =
                 SLICES_START + (SLICES_END - SLICES_START) * k as f64 / (SLICE_COUNT - 1) as f64;
-            let near =
-                (0..skin.len()).filter(|&v| mine[v] && (along[v] - at).abs() < SLICE_HALF_WIDTH);
+            let near = (0..skin.len())
+                .filter(|&v| on_trunk[v] && (along[v] - at).abs() < SLICE_HALF_WIDTH);
             let near: Vec<f64> = near.map(|v| ahead[v]).collect();
             if near.len() < 8 {
                 continue;
@@ -49,7 +49,7 @@ impl TrunkCoordinates {
         };
         Self {
             front: (0..skin.len()).map(|v| front(v).unwrap_or(0.0)).collect(),
-            round: bulges(skin, mine, 0.25 * thick),
+            round: bulges(skin, on_trunk, 0.25 * thick),
             along,
         }
     }
@@ -70,7 +70,7 @@ fn interpolate_columns(rows: &[[f64; 3]], at: f64) -> Option<[f64; 2]> {
 
 /// Returns the distance of the skin above itself smoothed by a length, scaled from 0 at the trunk's median to 1 at
 /// its 0.95-quantile.
-fn bulges(skin: &BodySkin, mine: &[bool], reach: f64) -> Vec<f64> {
+fn bulges(skin: &BodySkin, on_trunk: &[bool], reach: f64) -> Vec<f64> {
     let mut smoothed = skin.x.clone();
     skin.smooth(&mut smoothed, reach);
     let lift: Vec<f64> = (0..skin.len())
@@ -78,7 +78,7 @@ fn bulges(skin: &BodySkin, mine: &[bool], reach: f64) -> Vec<f64> {
         .collect();
     let own = || {
         (0..skin.len())
-            .filter(|&v| mine[v])
+            .filter(|&v| on_trunk[v])
             .map(|v| lift[v])
             .collect()
     };

@@ -13,7 +13,7 @@ use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::{Add, Mul};
 
-/// Most passes of smoothing. One pass spreads by an edge, this number by 7.7. Half and twice of them change the map
+/// Most passes of smoothing. One pass spreads by an edge, this number by 7.7. Halving or doubling them changes the map
 /// of one of ten known characters, by 0.002 on the mean.
 const MAX_SMOOTHING_PASSES: usize = 60;
 /// Largest distance of a piece from the body, as a part of the body's own size. Twice of it would count a thrown

@@ -3,7 +3,7 @@
 //!
 //! The axis joins the junctions of paired limbs. The head is the branch in the mirror plane with the thickest and
 //! most finely modelled far half; the chest is its end of the trunk. The belly faces the direction across the axis in
-//! which paired limbs lead: legs of beasts hang below them, toes stand before the hips of men.
+//! which paired limbs lead: an animal's legs hang below its trunk, a person's toes lie ahead of the hips.
 
 use super::bones::{BoneTree, skin_reach};
 use super::limbs::LimbFractions;
@@ -14,7 +14,7 @@ use super::trunk::{MIN_LIMB_AREA, MIN_LIMB_REACH, Trunk};
 use crate::{Mat3, Vec3};
 
 /// Largest lead of limbs across the trunk, as a part of their reach, of upright characters. With half of it the maps
-/// of a man and a spider change by 0.02 on the mean, with twice a frog's by 0.01.
+/// of a man and a spider change by 0.02 on the mean; with twice, a frog's map by 0.01.
 const MAX_UPRIGHT_LEAD: f64 = 0.35;
 
 /// A frame of the trunk.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A person and a machine out of voxels: what is soft of them, and that nothing but their shape and rig decides it.
+//! Tests with a person and a machine built from voxels: which parts are soft, and that only shape and rig decide it.
 
 use super::*;
 use crate::Vec3;
@@ -7,7 +7,7 @@ use crate::progress::Silent;
 use crate::surface::shapes::cuboid;
 use std::collections::BTreeMap;
 
-/// A character as it comes: vertices, triangles, weights by bone, bones.
+/// A character before its anatomy is read: vertices, triangles, weights by bone, bones.
 #[derive(Clone)]
 struct Character {
     x: Vec<Vec3>,

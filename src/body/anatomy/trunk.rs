@@ -11,29 +11,29 @@ use super::statistics::area_quantile;
 use crate::skeleton::Skeleton;
 
 /// Smallest area of either side of a pair of limbs, as a part of the skin's, and smallest reach from its joint, as a
-/// part of the size: ears, horns and teeth have less. Half and twice of the area leave the maps of ten known
+/// part of the size: ears, horns and teeth have less. Halving or doubling the area leaves the maps of ten known
 /// characters the same; half of the reach changes two of them, twice three, by 0.02 to 0.08 on the mean.
 pub(super) const MIN_LIMB_AREA: f64 = 0.012;
 pub(super) const MIN_LIMB_REACH: f64 = 0.12;
 /// Smallest mean thickness of a bone beyond the junctions that belongs to the trunk, as a part of the trunk's; the
 /// second is for bodies without paired limbs (snakes, worms, fish on a chain). With 0.64 a bull's trunk takes in what
 /// changes its map by 0.02 on the mean, and with 0.4 an apatosaurus' head and feet get 0.35 instead of 0.02; with
-/// 0.96 a spider's legs get 0.20 instead of 0.10. Half and twice of the second, which no known character exercises,
-/// change none.
+/// 0.96 a spider's legs get 0.20 instead of 0.10. Halving or doubling the second, which no known character exercises,
+/// changes none.
 const MIN_THICKNESS_RATIO: f64 = 0.80;
 const MIN_LIMBLESS_RATIO: f64 = 0.5;
 /// Largest reach, in half thicknesses of the trunk, of branches in the plane that belong to it. The first is for the
 /// two that reach farthest, neck and tail, the second for others: bones of bellies and ribs. Half of the first
-/// changes none of ten known characters; with twice a man's head and hands have 0.17 instead of 0.02. Half of the
+/// changes none of ten known characters; with twice, a man's head and hands have 0.17 instead of 0.02. Half of the
 /// second changes a horse's map by 0.04 on the mean, twice none.
 const MAX_NECK_REACH: f64 = 0.5;
 const MAX_BRANCH_REACH: f64 = 2.0;
-/// Largest reach of a compact end, in mean distances from its own axis. With half of it heads and hands of a fox and
+/// Largest reach of a compact end, in mean distances from its own axis. With half of it, heads and hands of a fox and
 /// two people are not found, and have 0.60 to 0.94 instead of 0.04 at most; twice changes maps by 0.02 on the mean at
 /// most.
 const MAX_END_REACH: f64 = 3.5;
 /// Largest share of the body's volume of a compact end of several bones; of one bone, if no limbs were found
-/// (unlimited otherwise). With half of the first a fox's head and feet have 0.14 instead of 0.02, with twice a
+/// (unlimited otherwise). With half of the first, a fox's head and feet have 0.14 instead of 0.02, with twice a
 /// spider's legs 0.21 instead of 0.10.
 const MAX_LUMP_SHARE: f64 = 0.20;
 const MAX_END_SHARE: f64 = 0.20;
@@ -65,15 +65,15 @@ impl Trunk {
             return Self::from_bones(skin, bones, diameters, &inside);
         }
         let junctions = junctions(skin, bones);
-        let found = junctions.contains(&true);
+        let has_limbs = junctions.contains(&true);
         let mut inside = bones_between(bones, &junctions);
-        if !found {
+        if !has_limbs {
             let live = (0..bones.len()).filter(|&b| bones.live[b]);
             let most =
                 live.max_by(|&a, &b| bones.volume[a].total_cmp(&bones.volume[b]).then(b.cmp(&a)));
             most.into_iter().for_each(|b| inside[b] = true);
         }
-        while let Some(more) = thick_neighbours(skin, bones, &inside, found) {
+        while let Some(more) = thick_neighbours(skin, bones, &inside, has_limbs) {
             more.into_iter().for_each(|b| inside[b] = true);
         }
         add_short_branches(skin, bones, diameters, &mut inside);
@@ -118,8 +118,8 @@ pub(super) fn limb_root(skeleton: &Skeleton, live: &[bool]) -> Option<usize> {
     let elsewhere = skeleton.elsewhere().iter().flatten();
     let below = (0..live.len()).filter(|&b| is_below(b)).count()
         + elsewhere.filter(|&&b| is_below(b as usize)).count();
-    let beside = skeleton.character_bone_count() - below;
-    let is_limb = live[root] && beside >= MIN_BONES_ELSEWHERE && below <= 2 * own.len();
+    let elsewhere = skeleton.character_bone_count() - below;
+    let is_limb = live[root] && elsewhere >= MIN_BONES_ELSEWHERE && below <= 2 * own.len();
     is_limb.then_some(root)
 }
 
@@ -181,12 +181,13 @@ fn bones_between(bones: &BoneTree, junctions: &[bool]) -> Vec<bool> {
     inside
 }
 
-/// Returns neighbours of the trunk that continue it as thick as it is; `None` if there are none.
+/// Returns the bones next to the trunk that continue it about as thick as it is; `None` without such bones.
+/// `has_limbs`: paired limbs branch off the trunk.
 fn thick_neighbours(
     skin: &BodySkin,
     bones: &BoneTree,
     inside: &[bool],
-    found: bool,
+    has_limbs: bool,
 ) -> Option<Vec<usize>> {
     let own = || (0..bones.len()).filter(|&b| inside[b]);
     let volume: f64 = own().map(|b| bones.volume[b]).sum();
@@ -194,14 +195,14 @@ fn thick_neighbours(
         .map(|b| bones.radius[b] * bones.volume[b])
         .sum::<f64>()
         / volume.max(f64::MIN_POSITIVE);
-    let (part, share) = match found {
+    let (part, share) = match has_limbs {
         true => (MIN_THICKNESS_RATIO, 1.0),
         false => (MIN_LIMBLESS_RATIO, MAX_END_SHARE),
     };
     let mut more: Vec<usize> = Vec::new();
     for b in own() {
         for c in bones.neighbours(b) {
-            let new = !inside[c] && !more.contains(&c) && (bones.middle[c] || !found);
+            let new = !inside[c] && !more.contains(&c) && (bones.middle[c] || !has_limbs);
             if new && bones.radius[c] >= part * thick && !is_compact(skin, bones, c, b, share) {
                 more.push(c);
             }

@@ -11,7 +11,7 @@
 //! | `DQ(x)` | the skin at rest carried by dual quaternions of the artist's own weights [kavan2007] |
 //! | S | [`HALF_DEPTH_ROUNDS`] rounds of smoothing over half the flesh's thickness ([`smoothing`]) |
 //! | R | the bones' rotations, blended by weights that S has smoothed |
-//! | slow part | [`FULL_DEPTH_ROUNDS`] rounds of smoothing over the thickness: smoothing pulls the outer side of a joint in, and subtracting this part restores it |
+//! | slow part | [`FULL_DEPTH_ROUNDS`] rounds of smoothing over the thickness: smoothing pulls a joint's outer side in, subtracting this part restores it |
 //! | E u | volume lost in the bend, restored on the lattice (`dynamics/volume.rs`) and embedded; K hides the faces of cells |
 //!
 //! Smoothing a skin and restoring its details is delta mush [mancewicz2014]; on linear skinning it loses a third of a
@@ -145,7 +145,7 @@ impl JointShape {
         vertices.enumerate().map(lift).collect()
     }
 
-    /// Returns the shown positions of nodes, in the pose's own space.
+    /// Returns the displayed positions of nodes, in posed space.
     fn displayed_positions(&self, bones: &BonePoses, u: &[[f32; 3]]) -> Vec<Vec3> {
         // DQ(x) and E u side by side: one pass smooths both.
         let carried = |&v: &u32| {

@@ -123,7 +123,7 @@ impl ElasticCoefficients {
     }
 }
 
-/// Choice of the second derivative.
+/// Choice of the second derivative of a piece's energy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Curvature {
     /// Exact second derivative.

@@ -145,6 +145,7 @@ impl ModeBlocks {
     }
 }
 
+/// Returns powers of two near the largest values, per mode.
 fn scales<P: Pack>(peaks: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let scale = |peak: f64| {
         if peak > 0.0 {
@@ -156,6 +157,7 @@ fn scales<P: Pack>(peaks: &[[f64; 2]]) -> Vec<[f64; 2]> {
     peaks.iter().map(|p| p.map(scale)).collect()
 }
 
+/// Packs values divided by their scales into rows.
 fn pack<P: Pack>(
     points: usize,
     scales: &[[f64; 2]],

@@ -50,7 +50,7 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the engine on a device, a part of its name or its number. An engine other than "gpu" stays, and so does any if `device` is empty.
+    /// Replaces "gpu" by the device with this number or part of a name. Other choices stay, as do all if `device` is empty.
     pub(crate) fn with_device(self, device: &str) -> Self {
         match (self, device.trim()) {
             (Self::Gpu, device) if !device.is_empty() => Self::Adapter(device.into()),
@@ -194,6 +194,7 @@ fn open_device(
     })
 }
 
+/// Measures an engine; an infinite time if it fails.
 fn measure(engine: &dyn WarpEngine) -> EngineTiming {
     // Engines on the processor cannot fail on amplitudes of zero.
     try_measure(engine).unwrap_or_else(|_| EngineTiming {
@@ -202,6 +203,7 @@ fn measure(engine: &dyn WarpEngine) -> EngineTiming {
     })
 }
 
+/// Measures the cost of a frame at rest, the shortest of a few runs.
 fn try_measure(engine: &dyn WarpEngine) -> Result<EngineTiming, KernelError> {
     let model = engine.model();
     let amplitudes = vec![0.0; model.modes()];

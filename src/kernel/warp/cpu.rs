@@ -7,7 +7,7 @@
 //! the cache for its other frames.
 
 use super::super::cpu::{PackedRows, RowSource, WeightedRow, with_rows};
-use super::super::target::{OutputForm as Writing, OutputWriter, with_form};
+use super::super::target::{OutputForm, OutputWriter, with_form};
 use super::blocks::{HalfRow, ModeValues, ROWS_PER_MODE, SingleRow};
 use super::finish::{finish_vertex, with_finish};
 use super::model::{Finish, PreparedFrame, WarpInput, WarpModel};
@@ -72,8 +72,12 @@ impl CpuWarp {
     }
 
     /// Builds the engine with the best instructions of this processor, or with plain ones on request.
-    pub fn with_instructions(model: Arc<WarpModel>, threads: Threads, asked: Instructions) -> Self {
-        let instructions = match asked {
+    pub fn with_instructions(
+        model: Arc<WarpModel>,
+        threads: Threads,
+        requested: Instructions,
+    ) -> Self {
+        let instructions = match requested {
             Instructions::Avx2 => Instructions::detect(),
             Instructions::Plain => Instructions::Plain,
         };
@@ -221,7 +225,7 @@ impl PreparedFrame<'_> {
         PreparedFrame {
             amplitudes: self.amplitudes.clone(),
             finish: Finish::Displacements,
-            writing: Writing::Plain,
+            writing: OutputForm::Plain,
         }
     }
 }

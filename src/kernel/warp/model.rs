@@ -6,7 +6,7 @@
 
 use super::super::cpu::PackedRows;
 use super::super::limit::{LocalMaps, SkinPairs};
-use super::super::target::OutputForm as Writing;
+use super::super::target::OutputForm;
 use super::super::{KernelError, LocalPositions, OutputSpace};
 use super::blocks::{ModeBlocks, Precision};
 use crate::Vec3;
@@ -405,7 +405,7 @@ pub(super) struct PreparedFrame<'a> {
     pub amplitudes: Vec<[f32; 2]>,
     pub finish: Finish<'a>,
     /// Form in which the output is written.
-    pub writing: Writing,
+    pub writing: OutputForm,
 }
 
 /// Conversion of a displacement to output, about the output's origin.

@@ -137,7 +137,7 @@ mod tests {
     use crate::lattice::limb::crumpled_cell;
     use crate::surface::shapes::Random;
 
-    /// Whether the map is sound at places on a grid.
+    /// Returns whether the map is sound at points of a grid.
     fn is_sound(cell: &Cell, x: &[Vec3]) -> bool {
         (0..7 * 7 * 7).all(|i| {
             let l = Vec3::new((i % 7) as f64, (i / 7 % 7) as f64, (i / 49) as f64) / 6.0;
@@ -160,7 +160,7 @@ mod tests {
                 let p = cell.position(&x, l);
                 let found = cell.local_coordinates(&x, p).expect("found");
                 assert!((found - l).norm() < 1e-10, "{found} {l} {cell:?} {x:?}");
-                // By Newton's method from the middle alone it would not always be.
+                // Newton's method from the middle alone would not always find a solution inside.
                 let about: Vec<Vec3> = x.iter().map(|x| x - p).collect();
                 let plain = cell.solve_newton(&about, Vec3::repeat(0.4));
                 searched += u32::from(plain.is_none_or(|q| (q - l).norm() > 1e-6));
@@ -206,7 +206,7 @@ mod tests {
     /// The search for local coordinates ends even if all corners lie in one point or on a line.
     #[test]
     fn local_terminates_on_degenerate_cell() {
-        // All corners in one point, or on a line: every place goes to it, or none does.
+        // All corners in one point, or on a line: a point has many local coordinates, or none.
         for kind in 0..3 {
             let (cell, x) = crumpled_cell(kind, 0.0, &mut Random(0));
             let point = vec![Vec3::repeat(0.5); x.len()];

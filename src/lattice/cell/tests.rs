@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every kind of cell against what its functions must do.
+//! Tests of the functions and the subdivision of every kind of cell.
 
 use super::*;
 

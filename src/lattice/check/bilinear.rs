@@ -158,7 +158,7 @@ mod tests {
     use crate::surface::shapes::Random;
 
     impl BilinearPatch {
-        /// The point `u` along the first edge and `v` towards the opposite one.
+        /// Returns the point `u` along the first edge and `v` towards the opposite one.
         fn point(&self, u: f64, v: f64) -> Vec3 {
             let [a, b, c, d] = self.0;
             (a * (1.0 - u) + b * u) * (1.0 - v) + (d * (1.0 - u) + c * u) * v
@@ -190,15 +190,15 @@ mod tests {
             let (a, b) = (p - d * t, p + d * (1.0 - t));
             let found: Vec<f64> = patch.crossings(a, b).collect();
             assert!(found.iter().any(|x| (x - t).abs() < 1e-6), "{t} {found:?}");
-            // Whatever is found lies on the patch: its corners and that point are in one plane with a line of it.
+            // Every crossing found lies on the patch.
             assert!(found.iter().all(|&t| lies_on(&patch, a + (b - a) * t)));
-            // Cut off before the crossing, it is not there.
+            // A segment cut off before the crossing yields none there.
             let short = patch.crossings(a, p - d * 0.01);
             assert!(short.into_iter().all(|x| (x * (t - 0.01) - t).abs() > 1e-3));
         }
     }
 
-    /// Whether a point lies on a patch, by smaller and smaller quarters.
+    /// Returns whether a point lies on a patch, by smaller and smaller quarters.
     fn lies_on(patch: &BilinearPatch, p: Vec3) -> bool {
         let (low, high) = bounds(patch.0);
         let slack = 1e-8;

@@ -28,6 +28,7 @@ fn det(a: &Vec3, b: &Vec3, c: &Vec3) -> f64 {
     a.cross(b).dot(c)
 }
 
+/// Searches the three upright edges of a prism for a fold.
 fn find_prism_fold(x: &[Vec3], flat: f64) -> Option<Vec3> {
     let [low, high] = [0, 3].map(|first| [x[first + 1] - x[first], x[first + 2] - x[first]]);
     let corners = [Vec3::zeros(), Vec3::x(), Vec3::y()];
@@ -146,6 +147,7 @@ fn row_starts(axis: usize) -> impl Iterator<Item = usize> {
     (0..27usize).filter(move |at| (at / STRIDES[axis]).is_multiple_of(3))
 }
 
+/// Searches a hexahedron for a fold by bisection.
 fn find_hexahedron_fold(x: &[Vec3], flat: f64) -> Option<Vec3> {
     let mut left = vec![Determinant::from_hexahedron(x)];
     for _ in 0..MAX_BOXES {

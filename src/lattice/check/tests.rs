@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Each condition by a lattice that breaks it, and lattices that break none.
+//! Tests each condition with a lattice that breaks it, and all with lattices that break none.
 
 use super::*;
 use crate::lattice::BoneChains;
 use crate::lattice::limb::LimbShape;
 
-/// Two tetrahedra on a common face, and one that hangs on it.
+/// Builds two tetrahedra on a common face, and one that hangs on it.
 fn joined_tetrahedra() -> (Vec<Vec3>, Vec<Cell>) {
     let x = [
         [0.0, 0.0, 0.0],
@@ -135,7 +135,7 @@ fn warped_limbs_have_no_violations() {
         warped += pairs.filter(|&(a, b)| lattice.hulls_overlap(a, b)).count();
         assert_eq!(violations(x, cells), vec![], "{limb:?}");
     }
-    // By their hulls alone they would not.
+    // The hulls of many pairs overlap although the cells do not.
     assert!(warped > 1000, "{warped}");
 }
 

@@ -56,8 +56,8 @@ fn canonical_set(t: &[[u32; 4]], names: &[u32]) -> BTreeSet<[u32; 4]> {
         .collect()
 }
 
-/// Positive, face to face, locally Delaunay (hence Delaunay), every point used, hull convex. Returns
-/// the sum of the volumes.
+/// Asserts that the tetrahedra are positive, meet face to face, are locally Delaunay (hence Delaunay) and use every
+/// point, and that their hull is convex. Returns the sum of the volumes.
 fn assert_delaunay(points: &[Vec3], tets: &[[u32; 4]]) -> f64 {
     let mut faces: BTreeMap<[u32; 3], Vec<(usize, u32)>> = BTreeMap::new();
     let mut used = vec![false; points.len()];
@@ -125,7 +125,7 @@ fn delaunay_of_bcc_lattices() {
     }
 }
 
-/// Volume from the outer faces alone.
+/// Returns the volume of the hull, from the outer faces alone.
 fn hull_volume(points: &[Vec3], tets: &[[u32; 4]]) -> f64 {
     let mut faces: BTreeMap<[u32; 3], [u32; 3]> = BTreeMap::new();
     for t in tets {

@@ -33,7 +33,7 @@ pub(super) struct CopyComplex<'a> {
     /// Corners of each merged vertex, stored at its root.
     members: Vec<Vec<u32>>,
     /// For each copy, the copies that flesh leads to.
-    pub beside: Vec<Vec<u32>>,
+    pub flesh_neighbours: Vec<Vec<u32>>,
 }
 
 impl<'a> CopyComplex<'a> {
@@ -45,10 +45,11 @@ impl<'a> CopyComplex<'a> {
             copies,
             sets: DisjointSets::new(corners),
             members: (0..corners as u32).map(|c| vec![c]).collect(),
-            beside: neighbours(flows, copies.len()),
+            flesh_neighbours: neighbours(flows, copies.len()),
         }
     }
 
+    /// Returns the original vertices of a copy's cell.
     pub fn cell_vertices(&self, copy: u32) -> [u32; 4] {
         self.tiling.cells[self.copies.cell[copy as usize] as usize]
     }
@@ -64,10 +65,12 @@ impl<'a> CopyComplex<'a> {
         Some(copy * 4 + k as u32)
     }
 
+    /// Returns the smallest corner merged with this one, which stands for their common vertex.
     pub fn root(&mut self, corner: u32) -> u32 {
         self.sets.root(corner)
     }
 
+    /// Returns the roots of the four corners of a copy.
     pub fn roots(&mut self, copy: u32) -> [u32; 4] {
         [0, 1, 2, 3].map(|k| self.root(copy * 4 + k))
     }
@@ -93,6 +96,7 @@ impl<'a> CopyComplex<'a> {
         Ok(true)
     }
 
+    /// Returns two copies of one cell that would share three corners once the vertices with roots `a` and `b` are merged.
     fn find_conflict(&mut self, a: u32, b: u32) -> Option<Conflict> {
         let twins = |complex: &Self, root: u32| -> Vec<u32> {
             let of = complex.members[root as usize].iter().map(|m| m / 4);
@@ -157,6 +161,7 @@ impl<'a> CopyComplex<'a> {
         }
     }
 
+    /// Returns the corners at each original vertex.
     fn corners_by_vertex(&self) -> Vec<Vec<u32>> {
         let mut all = vec![Vec::new(); self.tiling.vertices.len()];
         for corner in 0..self.copies.len() as u32 * 4 {
@@ -165,17 +170,20 @@ impl<'a> CopyComplex<'a> {
         all
     }
 
+    /// Returns the cells whose copies meet at the vertex with this root.
     fn vertex_cells(&self, root: u32) -> impl Iterator<Item = u32> + '_ {
         self.members(root)
             .iter()
             .map(|m| self.copies.cell[*m as usize / 4])
     }
 
+    /// Returns whether some cell has copies at both vertices.
     fn has_twins(&self, a: u32, b: u32) -> bool {
         self.vertex_cells(a)
             .any(|c| self.vertex_cells(b).any(|d| c == d))
     }
 
+    /// Returns whether flesh leads from copies at one vertex to copies at the other in a few steps.
     fn are_connected(&self, a: u32, b: u32) -> bool {
         let goal: Vec<u32> = self.members(b).iter().map(|m| m / 4).collect();
         let from: Vec<u32> = self.members(a).iter().map(|m| m / 4).collect();
@@ -188,7 +196,7 @@ impl<'a> CopyComplex<'a> {
         for _ in 0..MAX_FLESH_STEPS {
             let mut next = Vec::new();
             for &c in &front {
-                for &n in &self.beside[c as usize] {
+                for &n in &self.flesh_neighbours[c as usize] {
                     if goal.contains(&n) {
                         return true;
                     }
@@ -281,6 +289,7 @@ impl<'a> CopyComplex<'a> {
         }
     }
 
+    /// Merges the corners of an empty copy with those of its `host`, or else with those of copies already `placed`.
     fn adopt_vertices(&mut self, copy: u32, host: Option<u32>, placed: &[bool]) {
         for v in self.cell_vertices(copy) {
             let ends = host

@@ -2,8 +2,8 @@
 //! Copies of cells, one for each connected piece of flesh inside a cell.
 //!
 //! Two samples of a cell belong to one piece if links inside the cell connect them, or if they see each other through
-//! flesh. A cell is convex, so the segment between them is in it. Pieces that lead nowhere, and specks that consist
-//! only of points on the lattice, get no copy.
+//! flesh. A cell is convex, so the segment between them is in it. Pieces that lead into no other cell join the copy of the
+//! largest piece. Specks that consist only of points on the lattice belong to no copy.
 
 use super::flesh_graph::FleshGraph;
 use super::space::VoxelSpace;
@@ -31,6 +31,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
+    /// Finds the copies of all cells.
     pub fn find(samples: &FleshGraph, space: &VoxelSpace, cells: usize) -> Self {
         let mut sets = DisjointSets::new(samples.position.len());
         for &(a, b) in &samples.links {
@@ -63,6 +64,7 @@ impl Copies {
         self.cell.len()
     }
 
+    /// Returns the range of a cell's copies.
     pub fn cell_copies(&self, cell: u32) -> std::ops::Range<u32> {
         self.first[cell as usize]..self.first[cell as usize + 1]
     }
@@ -90,6 +92,8 @@ impl Copies {
         }
     }
 
+    /// Adds the copies of a cell from its pieces, the largest first. `leaves`: flesh leads from the sample's piece into
+    /// another cell.
     fn add(&mut self, cell: u32, pieces: Vec<Vec<u32>>, samples: &FleshGraph, leaves: &[bool]) {
         let main = self.cell.len() as u32;
         self.cell.push(cell);

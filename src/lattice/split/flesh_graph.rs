@@ -62,6 +62,7 @@ pub(super) struct SimplexPoint {
 }
 
 impl FleshGraph {
+    /// Samples Ω, and links the samples that flesh connects.
     pub fn sample(
         surface: &Surface,
         space: &VoxelSpace,

@@ -59,11 +59,13 @@ impl<'a> VoxelSpace<'a> {
         self.grid.len()
     }
 
+    /// Returns the centre of a voxel.
     pub fn centre(&self, voxel: usize) -> Vec3 {
         let at = self.grid.coordinates(voxel);
         self.grid.lo + Vec3::from_fn(|k, _| at[k] as f64 + 0.5) * self.spacing
     }
 
+    /// Returns whether the centre of a voxel lies in Ω.
     pub fn is_inside(&self, voxel: usize) -> bool {
         self.inside[voxel]
     }
@@ -167,6 +169,7 @@ impl<'a> VoxelSpace<'a> {
         corners(self.surface, triangle)
     }
 
+    /// Sorts the skin triangles into voxels, and marks the voxels in which Ω may end other than at skin.
     fn bin_triangles(&mut self) {
         let roles = self.surface.triangle_roles();
         let all: Vec<u32> = (0..roles.len() as u32).collect();
@@ -206,20 +209,20 @@ impl<'a> VoxelSpace<'a> {
         let x = self.dims[0];
         let mut inside = vec![false; self.len()];
         inside.par_chunks_mut(x).enumerate().for_each(|(r, row)| {
-            let ask = |i: usize| self.surface.contains(self.centre(r * x + i));
+            let is_inside = |i: usize| self.surface.contains(self.centre(r * x + i));
             let mut start = 0;
             while start < x {
                 let single = self.loose[r * x + start];
                 let goes_on =
                     |i: &usize| !single && !self.loose[r * x + i] && !self.is_cut(r * x + i - 1, 0);
                 let end = (start + 1..x).take_while(goes_on).last().unwrap_or(start);
-                row[start] = start > 0 && ask(start);
+                row[start] = start > 0 && is_inside(start);
                 row[end] = if end == start {
                     row[start]
                 } else {
-                    end < x - 1 && ask(end)
+                    end < x - 1 && is_inside(end)
                 };
-                complete_row(row, start, end, &ask);
+                complete_row(row, start, end, &is_inside);
                 start = end + 1;
             }
         });
@@ -266,12 +269,12 @@ fn corners(surface: &Surface, triangle: u32) -> [Vec3; 3] {
 }
 
 /// Fills a row between two known voxels; bisects for the change, if any.
-fn complete_row(row: &mut [bool], from: usize, to: usize, ask: &impl Fn(usize) -> bool) {
+fn complete_row(row: &mut [bool], from: usize, to: usize, is_inside: &impl Fn(usize) -> bool) {
     let (first, last) = (row[from], row[to]);
     let (mut a, mut b) = (from, to);
     while first != last && b - a > 1 {
         let middle = (a + b) / 2;
-        if ask(middle) == first {
+        if is_inside(middle) == first {
             a = middle;
         } else {
             b = middle;

@@ -83,8 +83,8 @@ impl<'a, I: Iterator<Item = (usize, &'a str)>> WordReader<'a, I> {
 /// Parses a mesh from the text of its file.
 pub fn parse(path: &Path, text: &str) -> Result<MeshContent, TetError> {
     let words = text.lines().enumerate().flat_map(|(i, line)| {
-        let said = line.split('#').next().unwrap_or_default();
-        said.split_ascii_whitespace().map(move |w| (i + 1, w))
+        let content = line.split('#').next().unwrap_or_default();
+        content.split_ascii_whitespace().map(move |w| (i + 1, w))
     });
     let mut words = WordReader {
         path,

@@ -81,7 +81,7 @@ impl TetMesh {
     /// # Errors
     /// [`TetError::Format`], [`TetError::Disk`], [`TetError::File`] with the line, or [`TetError::Content`] if the
     /// file follows its format but its content is not a body.
-    pub fn read(path: &Path, mend: MeshRepairs) -> Result<Self, TetError> {
+    pub fn read(path: &Path, repairs: MeshRepairs) -> Result<Self, TetError> {
         let content = match file_format(path)? {
             MeshFormat::TetGen { node, ele } => {
                 tetgen::parse((&node, &read_text(&node)?), (&ele, &read_text(&ele)?))?
@@ -89,7 +89,7 @@ impl TetMesh {
             MeshFormat::Medit => medit::parse(path, &read_text(path)?)?,
             MeshFormat::Vega => vega::parse(path, &read_text(path)?)?,
         };
-        content.into_mesh(mend).map_err(|e| TetError::Content {
+        content.into_mesh(repairs).map_err(|e| TetError::Content {
             path: path.to_owned(),
             source: Box::new(e),
         })
@@ -130,7 +130,7 @@ impl TetMesh {
 
 impl MeshContent {
     /// Builds the mesh, with the allowed repairs.
-    fn into_mesh(self, mend: MeshRepairs) -> Result<TetMesh, TetError> {
+    fn into_mesh(self, repairs: MeshRepairs) -> Result<TetMesh, TetError> {
         let Self {
             mut vertices,
             mut tets,
@@ -139,7 +139,7 @@ impl MeshContent {
         } = self;
         if !cubes.is_empty() {
             check::check_indices(&vertices, &cubes)?;
-            if mend.drop_unused {
+            if repairs.drop_unused {
                 drop_unused(&mut vertices, &mut cubes);
             }
             return TetMesh::from_cubes(vertices, cubes);
@@ -153,11 +153,11 @@ impl MeshContent {
         if tets.iter().all(inverted) {
             tets.iter_mut().for_each(|t| t.swap(2, 3));
         }
-        let mend = MeshRepairs {
-            drop_unused: mend.drop_unused || middles,
-            ..mend
+        let repairs = MeshRepairs {
+            drop_unused: repairs.drop_unused || middles,
+            ..repairs
         };
-        TetMesh::with_repairs(vertices, tets, mend)
+        TetMesh::with_repairs(vertices, tets, repairs)
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files of tetrahedra: round trips to the last bit, and whatever else may stand in a file.
+//! Files of tetrahedra: round trips to the last bit, content that is skipped, and damaged files.
 
 use super::*;
 use crate::disk::tests::TestFolder;
@@ -100,7 +100,7 @@ fn tetgen_files_are_read() {
     // The other orientation is a convention when all have it.
     folder.write("x.1.ele", "1 4 0\n1 2 1 3 4\n");
     approx::assert_relative_eq!(read(&folder.0.join("x.1")).unwrap().volume(), 1.0 / 6.0);
-    // Ten nodes: the middles of the edges go.
+    // Of ten nodes, the middles of the edges are dropped.
     let middles = "5 .5 0 0\n6 .5 .5 0\n7 0 .5 0\n8 0 0 .5\n9 .5 0 .5\n10 0 .5 .5\n";
     folder.write(
         "y.node",

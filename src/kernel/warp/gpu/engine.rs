@@ -345,6 +345,7 @@ impl GpuWork {
         }
     }
 
+    /// Uploads a frame and submits its kernels; the results arrive later.
     fn send(&self, device: &GpuDevice, slot: usize, frame: &PreparedFrame<'_>) -> PendingFrame {
         self.upload_frame(device, slot, frame);
         let mut encoder = device.device.create_command_encoder(&Default::default());

@@ -102,6 +102,7 @@ impl<'a> Upload<'a> {
             .collect())
     }
 
+    /// Returns the bytes of the mode values of a point.
     pub(super) fn mode_bytes_per_point(&self, model: &WarpModel) -> usize {
         let number = match model.blocks.values {
             ModeValues::F32(_) => 4,
@@ -110,6 +111,7 @@ impl<'a> Upload<'a> {
         ROWS_PER_MODE * model.modes() * number
     }
 
+    /// Returns the bytes of the longest surface buffer per point.
     pub(super) fn surface_bytes_per_point(&self, model: &WarpModel) -> usize {
         let pairs = |v| model.skin.as_ref().and_then(|s| s.pairs.row(v));
         let longest = (0..model.vertices())
@@ -128,6 +130,7 @@ impl<'a> Upload<'a> {
         }
     }
 
+    /// Uploads the mode values of a range of points.
     pub(super) fn upload_modes(&self, model: &WarpModel, from: usize, to: usize) -> wgpu::Buffer {
         let row = |point: usize| point.div_ceil(LANES) * ROWS_PER_MODE * model.modes();
         let range = row(from)..row(to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Models without rotations on the processor, where `u = Φ q` in double precision is exact; and what is refused.
+//! Tests of models without rotations on the processor, against `u = Φ q` in double precision, and of refusals.
 
 use super::*;
 use crate::kernel::warp::WarpEngine;
@@ -128,7 +128,7 @@ fn frame_bytes_count_traffic() {
 #[test]
 fn frame_refuses_huge_amplitudes() {
     let model = Arc::new(model(Precision::F32, false));
-    // How far a mode carries the surface at most.
+    // Largest displacement of the surface by each mode.
     let peaks: Vec<f64> = model.blocks.peaks.iter().map(|peaks| peaks[0]).collect();
     let engine = CpuWarp::new(model, Threads::One);
     let mut out = vec![0.0; 3 * POINTS];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The verdict on a cell against determinants of its derivatives at many places.
+//! Compares the search for folds with determinants at many sampled points.
 
 use super::*;
 use crate::lattice::corner_volume;
 use crate::lattice::limb::crumpled_cell;
 use crate::surface::shapes::Random;
 
-/// The least determinant on a grid of local coordinates.
+/// Returns the least determinant on a grid of local coordinates.
 fn sampled_minimum(cell: &Cell, x: &[Vec3], n: usize) -> f64 {
     let steps = 0..=n;
     let mut least = f64::INFINITY;
@@ -23,7 +23,7 @@ fn sampled_minimum(cell: &Cell, x: &[Vec3], n: usize) -> f64 {
     least
 }
 
-/// The check for folds agrees with the determinant at many sampled places.
+/// The check for folds agrees with the determinant at many sampled points.
 #[test]
 fn fold_agrees_with_sampling() {
     let mut random = Random(5);
@@ -91,7 +91,7 @@ fn bernstein_form_matches_determinant() {
     }
 }
 
-/// A prism or hexahedron whose bottom is regular and whose top is the bottom under a linear map `m`.
+/// Builds a prism or hexahedron whose bottom is regular and whose top is the bottom under a linear map `m`.
 fn mapped_cell(kind: usize, m: [[f64; 2]; 2]) -> (Cell, Vec<Vec3>) {
     let (cell, mut x) = crumpled_cell(kind, 0.0, &mut Random(0));
     for p in x.iter_mut().filter(|p| p.z > 0.5) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pairs of cells against many points of both.
+//! Compares the overlap of pairs of cells with many sampled points of both.
 
 use super::*;
 use crate::lattice::check::folding::find_fold;
@@ -11,7 +11,7 @@ fn solid<'a>(cell: &'a Cell, x: &[Vec3]) -> CellSolid<'a> {
     CellSolid::new(cell, Corners::from_slice(x))
 }
 
-/// A cell that folds nowhere.
+/// Builds a cell that folds nowhere.
 fn sound_cell(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>) {
     loop {
         let (cell, x) = crumpled_cell(kind, jitter, random);
@@ -23,7 +23,7 @@ fn sound_cell(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>
     }
 }
 
-/// How deep points of both lie in both at least, in local coordinates, at the best of many.
+/// Returns the largest depth, in local coordinates, at which a sampled point lies in both cells; negative if none does.
 fn deepest_overlap(a: &(Cell, Vec<Vec3>), b: &(Cell, Vec<Vec3>), n: usize) -> f64 {
     let mut best = f64::NEG_INFINITY;
     for (of, within) in [(a, b), (b, a)] {
@@ -42,7 +42,7 @@ fn deepest_overlap(a: &(Cell, Vec<Vec3>), b: &(Cell, Vec<Vec3>), n: usize) -> f6
     best
 }
 
-/// That a point lies in a cell, by no more than the cell's own map.
+/// Returns whether a point lies in a cell, by the cell's map alone.
 fn cell_contains((cell, x): &(Cell, Vec<Vec3>), p: Vec3) -> bool {
     let l = cell.local_coordinates(x, p).expect("found");
     (cell.position(x, l) - p).norm() < 1e-9 && cell.inside_margin(l) > -1e-9
@@ -80,7 +80,7 @@ fn overlap_agrees_with_sampling() {
     assert!(overlapping > PAIR_COUNT / 20 && apart > PAIR_COUNT / 20 && close > 0);
 }
 
-/// Two hexahedra or prisms on a common face of four corners, warped; the second has corners of its own.
+/// Builds two hexahedra or prisms on a common face of four corners, warped; the second has corners of its own.
 fn neighbours(i: usize, jitter: f64, random: &mut Random) -> [(Cell, Vec<Vec3>); 2] {
     let (first, second): (&[usize], &[usize]) = match i % 3 {
         0 => (&[0, 1, 2, 3, 4, 5, 6, 7], &[1, 8, 3, 9, 5, 10, 7, 11]),
@@ -137,7 +137,7 @@ fn neighbours_overlap_only_when_pushed() {
     }
 }
 
-/// A cell between a flat face and a saddle over a rhombus with its corners on the axes, `z = gap + h (x²/a² − y²/b²)`,
+/// Builds a cell between a flat face and a saddle over a rhombus with its corners on the axes, `z = gap + h (x²/a² − y²/b²)`,
 /// which it lies above or below.
 fn saddle(h: f64, [a, b]: [f64; 2], gap: f64, above: bool) -> (Cell, Vec<Vec3>) {
     let corners = |z: f64, h: f64| {
@@ -160,7 +160,7 @@ fn saddle(h: f64, [a, b]: [f64; 2], gap: f64, above: bool) -> (Cell, Vec<Vec3>) 
 /// Two cells whose warped faces cut each other are found even if no edge crosses a face.
 #[test]
 fn overlap_without_edge_crossing() {
-    // The lower is wider along x, the upper along y, so that the gap is least on the axis: there it is as given.
+    // The lower is wider along x, the upper along y, so that the gap is least on the axis, where it equals `gap`.
     let mut random = Random(7);
     for i in 0..200 {
         let mut wide = || [1.1 + 0.3 * random.next(), 0.5 + 0.25 * random.next()];

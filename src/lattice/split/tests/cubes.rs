@@ -14,7 +14,7 @@ pub(super) const CUBE_EDGE: f64 = 0.1;
 /// A body of cubes, turned so that nothing is aligned with the axes.
 pub(super) struct Cubes {
     pub(super) filled: BTreeSet<[i32; 3]>,
-    /// A cube counts as this wide along x: gaps between cubes are narrower or wider than they.
+    /// Width of odd layers of cubes along x, which may serve as gaps, in units of [`CUBE_EDGE`]; even layers fill up to two.
     pub(super) gap: f64,
     pub(super) turn: Rotation3<f64>,
 }
@@ -36,17 +36,17 @@ impl Cubes {
         }
     }
 
-    /// Odd layers along x are `gap` wide, even ones fill up to two.
+    /// Returns the x coordinate at which layer `i` begins: odd layers are `gap` wide, even ones fill up to two.
     pub(super) fn x(&self, i: i32) -> f64 {
         f64::from(i.div_euclid(2) * 2) + f64::from(i.rem_euclid(2)) * (2.0 - self.gap)
     }
 
-    /// From cube coordinates to the position.
+    /// Returns the position of a corner from its cube coordinates.
     pub(super) fn position(&self, p: [i32; 3]) -> Vec3 {
         self.turn * Vec3::new(self.x(p[0]), f64::from(p[1]), f64::from(p[2])) * CUBE_EDGE
     }
 
-    /// The cube at a point.
+    /// Returns the cube at a point.
     pub(super) fn cube(&self, p: Vec3) -> [i32; 3] {
         let q = self.turn.inverse() * p / CUBE_EDGE;
         let even = (q.x / 2.0).floor() as i32 * 2;
@@ -62,7 +62,7 @@ impl Cubes {
         self.filled.contains(&self.cube(p))
     }
 
-    /// Boundary squares as two triangles each.
+    /// Returns the boundary squares as two triangles each.
     pub(super) fn mesh(&self) -> (Vec<Vec3>, Vec<[u32; 3]>) {
         let mut number = BTreeMap::new();
         let mut vertices = Vec::new();
@@ -208,7 +208,7 @@ impl Fixture {
         split(input, &Silent).expect("not cancelled")
     }
 
-    /// The split, after testing all that always has to hold.
+    /// Returns the split, after it asserts everything that must always hold.
     pub(super) fn checked_split(&self) -> Split {
         let s = self.split();
         let (n, m) = (self.vertices.len(), self.cells.len());
@@ -244,7 +244,7 @@ impl Fixture {
         s
     }
 
-    /// Lattice vertices that carry the surface vertices at which a condition holds.
+    /// Returns the lattice vertices that carry the surface vertices at which a condition holds.
     pub(super) fn carriers(&self, s: &Split, at: impl Fn(Vec3) -> bool) -> BTreeSet<u32> {
         let owners = s
             .flesh

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bodies made of cubes in a plain lattice: what comes apart, what stays whole.
+//! Tests with bodies of cubes in a plain lattice: which parts separate, and which stay whole.
 
 mod cubes;
 
@@ -8,17 +8,17 @@ use super::*;
 use cubes::{CUBE_EDGE, Cubes, Fixture};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number of parts that are connected through vertices.
+/// Returns the number of parts that are connected through vertices.
 fn count_parts(cells: &[[u32; 4]]) -> usize {
     connected_parts(cells, 1).len()
 }
 
-/// Cells connected through faces.
+/// Returns groups of cells connected through faces.
 fn rigid_parts(cells: &[[u32; 4]]) -> Vec<Vec<usize>> {
     connected_parts(cells, 3)
 }
 
-/// Cells connected by having some corners in common.
+/// Returns groups of cells connected by at least `common` shared corners.
 fn connected_parts(cells: &[[u32; 4]], common: usize) -> Vec<Vec<usize>> {
     let mut sets = crate::geometry::sets::DisjointSets::new(cells.len());
     let mut around: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
@@ -39,7 +39,7 @@ fn connected_parts(cells: &[[u32; 4]], common: usize) -> Vec<Vec<usize>> {
     by_root.into_values().collect()
 }
 
-/// Two legs with a gap between them, hanging from a hip.
+/// Builds two legs with a gap between them, hanging from a hip.
 fn legs() -> Cubes {
     let mut cubes = Cubes::new(&[
         [0..3, 0..3, 0..20],
