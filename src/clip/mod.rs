@@ -24,11 +24,11 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `making`, `settings` | construction of clips and their settings |
+//! | `construction`, `settings` | construction of clips and their settings |
 //! | `resumable`, `cycle`, `period`, `run_in` | runs through poses: once and extensible, or in a cycle; poses of a cycle and of a run-in |
 //! | `bodies`, `scene` | bodies advanced together; clips of bodies that touch each other |
 //! | `forces` | external forces by frame |
-//! | `frame`, `shown`, `notes` | one stored frame; displayed frames; sentences about overlaps |
+//! | `frame`, `displayed_frames`, `notes` | one stored frame; displayed frames; sentences about overlaps |
 //! | `stored`, `error` | file format, errors |
 //!
 //! The clip stores the lattice of every frame (12 bytes a vertex). Frames are looked up, so the order of visits does not change them. Several threads
@@ -39,18 +39,18 @@
 //! its body to one file. A clip from [`Clip::load`] shows the same frames and can be extended as the saved one.
 
 mod bodies;
+mod construction;
 mod cycle;
+mod displayed_frames;
 mod error;
 mod forces;
 mod frame;
-mod making;
 mod notes;
 mod period;
 mod resumable;
 mod run_in;
 mod scene;
 mod settings;
-mod shown;
 mod stored;
 
 pub use error::ClipError;
@@ -66,11 +66,11 @@ use crate::present::{CarriedSurfaces, Presenter};
 use crate::progress::Progress;
 use crate::skeleton::Pose;
 use bodies::{Bodies, ClipDrive};
+use construction::build_simulation;
+pub(crate) use construction::{ClipParts, ModeSelection};
 use forces::ForceSchedule;
 pub use frame::FrameContacts;
 use frame::{ClipFrame, ModalFrame};
-use making::build_simulation;
-pub(crate) use making::{ClipParts, ModeSelection};
 use resumable::ResumableRun;
 use scene::Membership;
 pub use scene::SceneMember;

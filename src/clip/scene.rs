@@ -2,7 +2,7 @@
 //! Bodies that touch each other, simulated together: one clip each, extended together.
 
 use super::bodies::{Bodies, ClipDrive};
-use super::making::{build_simulation, run_bodies};
+use super::construction::{build_simulation, run_bodies};
 use super::resumable::{ResumableRun, continue_run};
 use super::{Clip, ClipError, ClipSettings, FrameForces, Presenter, check};
 use crate::contact::{Contact, PreparedContact};

@@ -2,9 +2,9 @@
 //! File format of a clip: its body, its displayed frames, and the state to extend it from. The container is that of [`crate::store`]. Contents of
 //! files are checked like arguments.
 
+use super::construction::{build_simulation, prepare_parting};
 use super::forces::ForcesAtFrame;
 use super::frame::{ClipFrame, FrameContacts, ModalFrame};
-use super::making::{build_simulation, prepare_parting};
 use super::resumable::{MAX_RESTARTED_FRAMES, OPEN_FRAMES, ResumableRun};
 use super::scene::Membership;
 use super::{Clip, ClipSettings, Texts};

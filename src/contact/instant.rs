@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All that can touch at one instant: bodies, followed by colliders in one numbering.
 
-use super::placed::PlacedCollider;
-use super::posed::PosedFlesh;
+use super::collider_span::PlacedCollider;
+use super::posed_flesh::PosedFlesh;
 use super::record::LiveContact;
 use super::skin::SkinPoint;
 use crate::Vec3;

@@ -7,7 +7,7 @@
 //! `complementarity` solves it on the factor that the step already has, and the step is displaced. Overlaps of any origin are parted slowly.
 //!
 //! Modal flesh has no step in which contact could act. Its surface alone is parted at each instant (`parting`): `overlaps` finds the overlaps of the
-//! displayed surface, and `spread` displaces the skin smoothly until it parts.
+//! displayed surface, and `parting_field` displaces the skin smoothly until it parts.
 //!
 //! For comparison there is the crease method as the paper prints it ([`ContactResponse`]). Fronts that grow from seeds find the collisions
 //! (`fronts`), in order of entry (`creases`), and equalities hold them (`equalities`).
@@ -48,13 +48,13 @@
 
 mod bone_points;
 mod collider;
+mod collider_span;
+mod contacts;
 mod creases;
 mod display;
 mod error;
 mod instant;
-mod live;
-mod placed;
-mod posed;
+mod posed_flesh;
 mod record;
 mod response;
 mod search;
@@ -72,11 +72,11 @@ pub use search::buried::BuriedBone;
 pub use settings::{Contact, ContactResponse, ContactSettings, PreparedContact};
 pub use skin::ContactSkin;
 
+pub(crate) use collider_span::ColliderSpan;
+pub(crate) use contacts::Contacts;
 pub(crate) use creases::{Crease, Creases};
 pub(crate) use display::folds::FoldSearch;
-pub(crate) use live::Contacts;
-pub(crate) use placed::ColliderSpan;
-pub(crate) use posed::{DisplayedVertices, PosedFlesh, SkinLifts};
+pub(crate) use posed_flesh::{DisplayedVertices, PosedFlesh, SkinLifts};
 pub(crate) use record::LiveContact;
 pub(crate) use response::cells::MIN_DETERMINANT;
 pub(crate) use response::compliance::FlexibleBody;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lockstep: one or more bodies advance through a frame together, step by step.
 
+use super::body_step::{BodyStep, FrameDrive, StepInterval};
 use super::forces::Load;
-use super::in_step::{BodyStep, FrameDrive, StepInterval};
 use super::touching::{ContactSystem, Failure, FleshDisplay, FrameStart};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;

@@ -29,7 +29,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `simulation`, `state`, `sections` | one body in motion; its state as bytes |
-//! | `lockstep`, `in_step`, `scene` | one or more bodies through a frame, step by step |
+//! | `lockstep`, `body_step`, `scene` | one or more bodies through a frame, step by step |
 //! | `touching`, `contact`, `settling`, `seeds` | contact in steps, its settings, balances with contact, seeds of the crease method |
 //! | `method`, `methods` | names of the methods of motion, and their steppers |
 //! | `equilibrium` | static balances and their inverse |
@@ -51,13 +51,13 @@
 //! reference, which also serve bodies without a skeleton.
 
 mod bends;
+mod body_step;
 mod check;
 mod contact;
 mod damping;
 mod equilibrium;
 mod error;
 mod forces;
-mod in_step;
 mod lifts;
 mod lockstep;
 mod method;

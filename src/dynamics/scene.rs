@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several bodies in motion that touch each other.
 
+use super::body_step::FrameDrive;
 use super::forces::NodalForces;
-use super::in_step::FrameDrive;
 use super::lockstep;
 use super::sections::{SectionReader, SectionWriter};
 use super::settling::settle_together;

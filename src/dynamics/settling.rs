@@ -7,8 +7,8 @@
 //! to fall, until nothing moves. The result depends on the pose and the forces alone. Flesh that would not touch stays in its plain
 //! balance, bit for bit.
 
+use super::body_step::{FrameDrive, StepInterval};
 use super::forces::NodalForces;
-use super::in_step::{FrameDrive, StepInterval};
 use super::lockstep;
 use super::simulation::PoseHistory;
 use super::touching::{ContactSystem, Failure};

@@ -10,7 +10,7 @@
 //! | `snapshot` | a state for display: the lattice and the pose in f32, and the artist's options |
 //! | `stored` | a body and its carried surfaces as a file |
 //! | `warped` | surfaces under modes and a pose |
-//! | `parted` | modal flesh whose surface is parted where it overlaps |
+//! | `parting` | modal flesh whose surface is parted where it overlaps |
 //! | `presenter` | all of the above: positions, offsets, velocities of any surface, in any [`OutputSpace`] |
 //!
 //! ```
@@ -44,7 +44,7 @@
 mod bounds;
 mod error;
 mod lifts;
-mod parted;
+mod parting;
 mod presenter;
 mod snapshot;
 mod stored;

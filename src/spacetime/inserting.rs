@@ -4,6 +4,7 @@
 //! The reduced space is kept. Unless it is already the full space, the new shape and its modes widen it. The matrices of the new shape are
 //! computed, and in a widened space also all reduced ones. This saves the modes of all other keyframes, by far the most expensive part.
 
+use super::frame_writer::FrameWriter;
 use super::linear::Linearisation;
 use super::motion::Spacetime;
 use super::options::{SpacetimeSettings, check_shape};
@@ -11,10 +12,9 @@ use super::prepare::{
     EQUAL_SHAPE_TOLERANCE, FIXED_VERTEX_TOLERANCE, Ghost, NamedShape, check_times, space_columns,
 };
 use super::rigid::RigidPlacement;
-use super::show::FrameWriter;
-use super::solved::{KeyVelocities, MotionSolution};
+use super::solution::{KeyVelocities, MotionSolution};
 use super::space::ShapeSpace;
-use super::{SpacetimeError, passing};
+use super::{SpacetimeError, ghost_times};
 use crate::Vec3;
 use crate::geometry::aabb::diagonal;
 use crate::progress::{Progress, StageProgress, report_progress};
@@ -227,7 +227,7 @@ impl Spacetime {
             return Vec::new();
         }
         let (from, to) = (self.times[key - 1], self.times[key]);
-        let passed = passing::ghost_times(self, &self.cubic_splines());
+        let passed = ghost_times::ghost_times(self, &self.cubic_splines());
         let moved = |(ghost, at): (&Ghost, f64)| match ghost.interval {
             k if k + 1 < key => *ghost,
             k if k + 1 > key => Ghost {

@@ -10,20 +10,22 @@
 //! | `deformable` | bodies that can be moved: energies, derivatives, masses |
 //! | `options`, `range`, `error` | settings, valid ranges, errors |
 //! | `prepare`, `space`, `linear` | the preprocess: aligned keyframes, the reduced space, linearisations |
-//! | `ghosts`, `passing`, `blend` | additional shapes to linearise around, times at which they are passed, blending over time |
+//! | `ghosts`, `ghost_times`, `blend` | additional shapes to linearise around, times at which they are passed, blending over time |
 //! | `rigid`, `turning` | the rigid motion that is factored out, angular velocity from rotation vectors |
-//! | `motion`, `solving`, `solved` | a motion and its changes, the solution of its splines, the result |
+//! | `motion`, `solving`, `solution` | a motion and its changes, the solution of its splines, the result |
 //! | `partial`, `inserting`, `modelling` | positions of some vertices, insertion of keyframes, new shapes by dragging |
-//! | `positions`, `show`, `beside` | vertices at any times, in f32 for many frames; comparison with cubic splines |
+//! | `positions`, `frame_writer`, `comparison` | vertices at any times, in f32 for many frames; comparison with cubic splines |
 //! | `composite` | motions in sequence |
 
-mod beside;
 mod blend;
+mod comparison;
 mod composite;
 mod coupled;
 mod deformable;
 mod error;
+mod frame_writer;
 mod functions;
+mod ghost_times;
 mod ghosts;
 mod inserting;
 mod interval;
@@ -33,13 +35,11 @@ mod modelling;
 mod motion;
 mod options;
 mod partial;
-mod passing;
 mod positions;
 mod prepare;
 mod range;
 mod rigid;
-mod show;
-mod solved;
+mod solution;
 mod solving;
 mod space;
 mod spline;

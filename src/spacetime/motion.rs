@@ -2,6 +2,7 @@
 //! A motion through keyframes. [hildebrandt2012, §4]
 
 use super::blend::blend_at;
+use super::frame_writer::FrameWriter;
 use super::interval::Oscillator;
 use super::knots::{KnotData, KnotLayout};
 use super::linear::Linearisation;
@@ -9,8 +10,7 @@ use super::options::{RestShape, SpaceSettings, SpacetimeSettings, check_shape};
 use super::partial::PartialKeyframe;
 use super::prepare::{Ghost, check_keyframes, check_times, prepare};
 use super::rigid::{RigidPath, RigidPlacement, best_placement, centre_of_mass};
-use super::show::FrameWriter;
-use super::solved::{KeyVelocities, MotionSolution};
+use super::solution::{KeyVelocities, MotionSolution};
 use super::space::ShapeSpace;
 use super::spline::WigglySpline;
 use super::{Deformable, SpacetimeError};

@@ -9,10 +9,10 @@ use super::options::Velocity;
 use super::partial::{PartialConditions, PartialKeyframe};
 use super::range::check_range;
 use super::rigid::{RigidPath, split_velocities};
-use super::solved::{KeyVelocities, MotionSolution};
+use super::solution::{KeyVelocities, MotionSolution};
 use super::spline::WigglySpline;
 use super::system::ValueAttraction;
-use super::{SpacetimeError, coupled, passing};
+use super::{SpacetimeError, coupled, ghost_times};
 use crate::solve::tall::{matrix_vector as matrix_times, product};
 use faer::Mat;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Spacetime {
         let rigid = self.build_rigid_path();
         let ghost_times = match self.ghosts.is_empty() {
             true => Vec::new(),
-            false => passing::ghost_times(self, &self.cubic_splines()),
+            false => ghost_times::ghost_times(self, &self.cubic_splines()),
         };
         let back =
             |rows: &PartialConditions| rigid.as_ref().map(|path| path.placement_at(rows.time));
@@ -209,7 +209,7 @@ impl Spacetime {
                     weight: match attraction.strength {
                         AttractionStrength::Given(weight) => weight,
                         AttractionStrength::Ghost(gap) => {
-                            passing::ghost_weight(&oscillators[mode], gap)
+                            ghost_times::ghost_weight(&oscillators[mode], gap)
                         }
                     },
                     wanted: wanted[(mode, i)],

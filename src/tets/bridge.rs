@@ -7,7 +7,7 @@
 
 use super::bcc::{Bcc, BccPoint};
 use super::faces;
-use super::stuffed::StuffedMesh;
+use super::filled_domain::StuffedMesh;
 use crate::Vec3;
 use crate::geometry::sets::DisjointSets;
 use crate::geometry::tetrahedron::volume;

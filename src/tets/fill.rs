@@ -9,8 +9,8 @@
 use super::bcc::Bcc;
 use super::bridge;
 use super::faces;
+use super::filled_domain::{NO_NODE, StuffedMesh};
 use super::stuff::Depths;
-use super::stuffed::{NO_NODE, StuffedMesh};
 use super::{TetError, TetMesh};
 use crate::Vec3;
 use crate::geometry::sets::DisjointSets;

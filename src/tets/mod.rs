@@ -35,8 +35,8 @@ mod cubes;
 mod faces;
 mod files;
 mod fill;
+mod filled_domain;
 mod stuff;
-mod stuffed;
 
 pub use check::TetError;
 pub use files::{ElementKind, WriteSettings};

@@ -13,7 +13,7 @@
 
 use super::bcc::{Bcc, BccPoint, is_long};
 use super::bridge::{self, TubeAxis};
-use super::stuffed::{NO_NODE, StuffedMesh};
+use super::filled_domain::{NO_NODE, StuffedMesh};
 use crate::Vec3;
 use crate::geometry::tetrahedron::{quality, volume};
 use crate::progress::{Cancelled, Progress, StageProgress, map_parallel, report_progress};

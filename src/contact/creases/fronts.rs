@@ -5,7 +5,7 @@
 //! corner of the triangle of b. For a pair (i, j), i is tested against the triangles around j and j against those around i.
 
 use crate::Vec3;
-use crate::contact::posed::PosedFlesh;
+use crate::contact::posed_flesh::PosedFlesh;
 use crate::contact::search::narrow::MAX_NORMAL_COSINE;
 use crate::contact::skin::{ContactSkin, SkinPoint};
 

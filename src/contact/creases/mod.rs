@@ -16,7 +16,7 @@
 mod equalities;
 mod fronts;
 
-use super::posed::{DisplayedVertices, PosedFlesh, SwayDerivatives};
+use super::posed_flesh::{DisplayedVertices, PosedFlesh, SwayDerivatives};
 use super::record::{are_weights, to_index};
 use super::skin::{ContactSkin, SkinPoint};
 use super::{ContactError, ContactPoint, ContactResponse, FlexibleBody};

@@ -7,7 +7,7 @@
 use crate::Vec3;
 use crate::contact::display::overlaps::{FleshBoundary, SkinOverlap};
 use crate::contact::display::ways_out::ProxyGraph;
-use crate::contact::posed::{DisplayedVertices, PosedFlesh, SkinLifts};
+use crate::contact::posed_flesh::{DisplayedVertices, PosedFlesh, SkinLifts};
 use crate::contact::response::cells;
 use crate::contact::search::broad::{self, FrameCandidates};
 use crate::contact::{ContactSkin, SweptBody};

@@ -4,5 +4,5 @@
 pub(super) mod folds;
 pub(super) mod overlaps;
 pub(super) mod parting;
-pub(super) mod spread;
+pub(super) mod parting_field;
 pub(super) mod ways_out;

@@ -2,19 +2,21 @@
 //! Parting of overlaps at one instant on the surface alone, for flesh whose motion no contact can act on.
 //!
 //! On the lattice, `broad` finds flesh that may have come into other flesh; on the displayed surface, `overlaps` finds flesh that has. Both sides
-//! then yield by half, and the skin around follows (`spread`); out of colliders skin goes all the way. The result depends on one instant alone: no
+//! then yield by half, and the skin around follows (`parting_field`); out of colliders skin goes all the way. The result depends on one instant alone: no
 //! history, no forces.
 
 use crate::Vec3;
+use crate::contact::collider_span::{
+    ColliderSpan, MovingCollider, PlacedCollider, build_rest_tree,
+};
 use crate::contact::display::overlaps::{FleshBoundary, SkinOverlap};
-use crate::contact::display::spread::Membrane;
+use crate::contact::display::parting_field::Membrane;
 use crate::contact::instant::ContactInstant;
-use crate::contact::placed::{ColliderSpan, MovingCollider, PlacedCollider, build_rest_tree};
-use crate::contact::posed::{DisplayedVertices, PosedFlesh, SkinLifts};
+use crate::contact::posed_flesh::{DisplayedVertices, PosedFlesh, SkinLifts};
 use crate::contact::response::rows::PairParameters;
 use crate::contact::search::broad;
-use crate::contact::search::bumps;
 use crate::contact::search::buried::StandingBody;
+use crate::contact::search::collider_candidates;
 use crate::contact::search::narrow::Touch;
 use crate::contact::{
     Collider, ContactPoint, ContactSettings, ContactSkin, PreparedContact, SweptBody,
@@ -198,9 +200,9 @@ impl Parting {
 
     /// Finds the overlaps of the body with colliders.
     fn find_collider_overlaps(&self, at: &ContactInstant) -> Vec<OverlapTouch> {
-        let near = bumps::find_collider_candidates(at, at, self.options.thickness);
+        let near = collider_candidates::find_collider_candidates(at, at, self.options.thickness);
         let mut found = Vec::new();
-        bumps::add_touches(&near, at, at, |_| None, &mut found);
+        collider_candidates::add_touches(&near, at, at, |_| None, &mut found);
         let pair = |touch: Touch| {
             let overlap = SkinOverlap {
                 proxy: touch.proxy,

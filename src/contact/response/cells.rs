@@ -4,7 +4,7 @@
 //! Where flesh folds, cells invert before skins meet, and positions in them then mean nothing. J is the determinant of the deformation at a corner of
 //! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
-use crate::contact::posed::PosedFlesh;
+use crate::contact::posed_flesh::PosedFlesh;
 use crate::contact::response::complementarity::{Constraint, ConstraintEntry, ConstraintSet};
 use crate::contact::response::rows::largest_pressure;
 use crate::contact::search::boxes::boxes_meet;

@@ -3,7 +3,7 @@
 
 use crate::contact::ContactSettings;
 use crate::contact::instant::ContactInstant;
-use crate::contact::posed::{PosedFlesh, SwayDerivatives};
+use crate::contact::posed_flesh::{PosedFlesh, SwayDerivatives};
 use crate::contact::record::LiveContact;
 use crate::contact::response::complementarity::{
     Constraint, ConstraintEntry, ConstraintSet, Friction,

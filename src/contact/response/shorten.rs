@@ -2,7 +2,7 @@
 //! Shortening of displacements by contact that would flatten cells.
 
 use crate::Vec3;
-use crate::contact::posed::{DisplayedVertices, PosedFlesh};
+use crate::contact::posed_flesh::{DisplayedVertices, PosedFlesh};
 use crate::contact::response::cells;
 use crate::contact::search::narrow::FLAT_DETERMINANT;
 

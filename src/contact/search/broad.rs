@@ -7,7 +7,7 @@
 
 use crate::contact::search::boxes::{NumberedBoxes, boxes_meet, enclosing_box};
 use crate::contact::search::path::{BodyPath, SweptBody};
-use crate::contact::search::warped::{WarpedLattice, origin_and_edges};
+use crate::contact::search::warped_cells::{WarpedLattice, origin_and_edges};
 use crate::contact::skin::ContactSkin;
 use crate::geometry::aabb;
 use crate::{Mat3, Vec3};

@@ -6,7 +6,7 @@
 
 use crate::Vec3;
 use crate::contact::bone_points::BonePoint;
-use crate::contact::placed::PlacedCollider;
+use crate::contact::collider_span::PlacedCollider;
 use crate::contact::search::narrow::FLAT_DETERMINANT;
 use crate::contact::skin::ContactSkin;
 use crate::geometry::aabb;
@@ -202,7 +202,7 @@ fn depth_in_cell(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::placed::{ColliderSpan, MovingCollider, build_rest_tree};
+    use crate::contact::collider_span::{ColliderSpan, MovingCollider, build_rest_tree};
     use crate::contact::tests::ShapedBar;
     use crate::contact::{Collider, ColliderMotion};
     use crate::surface::Surface;

@@ -3,8 +3,8 @@
 
 pub(super) mod boxes;
 pub(super) mod broad;
-pub(super) mod bumps;
 pub(super) mod buried;
+pub(super) mod collider_candidates;
 pub(super) mod narrow;
 pub(super) mod path;
-pub(super) mod warped;
+pub(super) mod warped_cells;

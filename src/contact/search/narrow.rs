@@ -5,7 +5,7 @@
 //! that is where it was modelled lies only at its own position, so that a sculpt never touches itself. Cells are first warped by the difference
 //! between the displayed skin and the skin that the lattice carries.
 
-use crate::contact::posed::PosedFlesh;
+use crate::contact::posed_flesh::PosedFlesh;
 use crate::contact::search::broad::{ContactCandidate, FrameCandidates};
 use crate::contact::skin::SkinPoint;
 use crate::geometry::aabb;

@@ -2,7 +2,7 @@
 //! Motion of a body within a frame: lattice vertices, proxies, and boxes around both.
 
 use crate::Vec3;
-use crate::contact::posed::PosedFlesh;
+use crate::contact::posed_flesh::PosedFlesh;
 use crate::contact::search::boxes::Bounds;
 use crate::contact::skin::{ContactSkin, Proxy};
 use crate::geometry::aabb;

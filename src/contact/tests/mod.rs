@@ -306,7 +306,7 @@ fn posed_slopes_match_differences() {
     bent.joints = 0.4;
     let posed = bent.posed_flesh();
     for proxy in bent.skin.proxies().iter().step_by(17) {
-        let mut slopes = posed::SwayDerivatives::new();
+        let mut slopes = posed_flesh::SwayDerivatives::new();
         posed.add_derivatives(&proxy.point, 1.0, &mut slopes);
         for (node, slope) in slopes {
             for k in 0..3 {

@@ -135,11 +135,11 @@ fn block_corner_normal_is_symmetric() {
     let shape = cuboid(Vec3::repeat(1.0));
     let surface = Arc::new(Surface::new(shape.vertices.clone(), shape.triangles).unwrap());
     let block = Arc::new(Collider::mesh(surface, ColliderMotion::Still).unwrap());
-    let tree = placed::build_rest_tree(&block);
-    let moving = placed::MovingCollider::new(
+    let tree = collider_span::build_rest_tree(&block);
+    let moving = collider_span::MovingCollider::new(
         &block,
         tree.as_ref(),
-        &placed::ColliderSpan::between_entries(0, 0),
+        &collider_span::ColliderSpan::between_entries(0, 0),
     );
     let at = moving.place_at(0.0);
     for corner in &shape.vertices {

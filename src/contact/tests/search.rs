@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::contact::search::broad::ContactCandidate;
-use crate::contact::search::warped::node_warps;
+use crate::contact::search::warped_cells::node_warps;
 use std::collections::BTreeSet;
 
 /// The cells around touching points are those that share a vertex with the cells of these points.

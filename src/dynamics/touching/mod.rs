@@ -7,7 +7,7 @@ mod state;
 pub(super) use body::{FleshDisplay, FrameStart};
 
 use super::SimulationError;
-use super::in_step::BodyStep;
+use super::body_step::BodyStep;
 use crate::Vec3;
 use crate::contact::{
     BuriedBone, Collider, ColliderSpan, ContactError, ContactPoint, ContactSettings, ContactSkin,

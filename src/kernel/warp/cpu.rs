@@ -9,9 +9,9 @@
 use super::super::cpu::{PackedRows, RowSource, WeightedRow, with_rows};
 use super::super::target::{OutputForm, OutputWriter, with_form};
 use super::blocks::{HalfRow, ModeValues, ROWS_PER_MODE, SingleRow};
-use super::finish::{finish_vertex, with_finish};
 use super::model::{Finish, PreparedFrame, WarpInput, WarpModel};
 use super::turn::{LANES, Lanes, turn};
+use super::vertex_output::{finish_vertex, with_finish};
 use super::{KernelError, WarpEngine};
 use crate::progress::{Progress, report_progress};
 use rayon::prelude::*;

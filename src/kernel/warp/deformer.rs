@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A warped surface: its model, the chosen engine, and the processor as fallback.
 
-use super::choose::{MeasuredEngine, fallback_warning};
+use super::engine_choice::{MeasuredEngine, fallback_warning};
 use super::{
     BoneMaps, EngineChoice, EngineTiming, FrameOutput, KernelError, WarpEngine, WarpInput,
     WarpModel,

@@ -15,11 +15,11 @@
 //! | --- | --- |
 //! | `blocks` | mode values packed for one sequential stream, in f32 or f16 |
 //! | `turn` | R̃ on sixteen vertices at once |
-//! | `finish` | from a displacement to the output |
+//! | `vertex_output` | from a displacement to the output |
 //! | `model` | everything about one surface that is constant over frames |
 //! | `cpu` | the engines on the processor, one thread or all |
 //! | `gpu` | the engine on graphics devices |
-//! | `choose` | choice of an engine by measurement |
+//! | `engine_choice` | choice of an engine by measurement |
 //! | `deformer` | a model with its chosen engine, and the fallback to the processor |
 //!
 //! Every engine agrees with the formula in double precision to 1e-5 of the size of the body (f16: to the rounding
@@ -27,18 +27,18 @@
 //! other bit by bit.
 
 mod blocks;
-mod choose;
 mod cpu;
 mod deformer;
-mod finish;
+mod engine_choice;
 mod gpu;
 mod model;
 mod turn;
+mod vertex_output;
 
 pub use blocks::Precision;
-pub use choose::{EngineChoice, EngineTiming};
 pub use cpu::{CpuWarp, Instructions, Threads};
 pub use deformer::Deformer;
+pub use engine_choice::{EngineChoice, EngineTiming};
 #[cfg(feature = "gpu")]
 pub use gpu::GpuWarp;
 pub use gpu::{Adapter, gpu_adapters};

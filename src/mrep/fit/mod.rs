@@ -11,6 +11,7 @@
 mod curved;
 mod evidence;
 mod folds;
+mod isosurface;
 mod marquardt;
 mod medial;
 mod offsets;
@@ -18,7 +19,6 @@ mod prior;
 mod report;
 mod sections;
 mod several;
-mod shown;
 mod similarity;
 mod stages;
 mod start;

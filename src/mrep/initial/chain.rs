@@ -5,7 +5,7 @@ use crate::Vec3;
 use crate::geometry::polyline::arc_lengths;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::{Figure, FigureKind};
-use crate::mrep::initial::along::{HubLine, ShrunkTube};
+use crate::mrep::initial::line_tube::{HubLine, ShrunkTube};
 use crate::mrep::initial::skin::FigureSkin;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;

@@ -11,7 +11,7 @@ use crate::geometry::polyline::{arc_lengths, resample, smooth};
 use crate::geometry::sets::DisjointSets;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::{Figure, FigureKind};
-use crate::mrep::initial::along::HubLine;
+use crate::mrep::initial::line_tube::HubLine;
 use crate::mrep::initial::rings::{Ring, Rings};
 use crate::mrep::initial::skin::FigureSkin;
 use crate::surface::{Surface, TriangleRole};

@@ -7,7 +7,7 @@ use crate::lattice::Lattice;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::boundary::mesh;
 use crate::mrep::figures::figure::{Figure, FigureKind};
-use crate::mrep::initial::runs::bone_spans;
+use crate::mrep::initial::bone_runs::bone_spans;
 use crate::mrep::lattices::cells::FigureCells;
 use crate::mrep::lattices::cut::sample_triangle;
 use crate::progress::Silent;

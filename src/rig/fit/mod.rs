@@ -26,11 +26,11 @@
 
 mod error;
 mod fitted;
+mod folding_limit;
 mod options;
 mod pull;
 #[cfg(test)]
 mod tests;
-mod whole;
 
 pub use error::RigFitError;
 pub use fitted::RigFitResult;
@@ -44,12 +44,12 @@ use crate::lattice::Embedding;
 use crate::progress::{PacedProgress, Progress, Silent};
 use crate::skeleton::Pose;
 use fitted::Sensitivities;
+use folding_limit::{CachedStrengths, FoldingLimit};
 use options::ResolvedOptions;
 use pull::{FitProblem, MAX_POINTS, PulledPoint};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use whole::{CachedStrengths, FoldingLimit};
 
 /// A point of the skin and its target.
 #[derive(Debug, Clone, Copy, PartialEq)]

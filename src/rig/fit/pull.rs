@@ -3,8 +3,8 @@
 
 use super::RigFitError;
 use super::fitted::{RigFitResult, Sensitivities};
+use super::folding_limit::FoldingLimit;
 use super::options::{FitAttempt, ResolvedOptions};
-use super::whole::FoldingLimit;
 use crate::Vec3;
 use crate::body::Body;
 use crate::progress::{Cancelled, PacedProgress, report_progress};

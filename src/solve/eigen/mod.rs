@@ -11,9 +11,9 @@
 //! Among equal eigenvalues any basis of their space is equally valid.
 
 mod error;
-mod finish;
 mod lanczos;
 mod pencil;
+mod rayleigh_ritz;
 mod rigid;
 
 pub use error::EigenError;
@@ -156,14 +156,18 @@ pub fn lowest_with_symbolic(
     let mut search = EigenDriver::new(&pencil, settings, rigid.fields);
     let subspace = if search.is_small() {
         search.verified = true;
-        finish::dense_eigenvectors(&pencil, settings.count)?
+        rayleigh_ritz::dense_eigenvectors(&pencil, settings.count)?
     } else {
         search.search_all(&mut pencil, progress)?;
         std::mem::replace(&mut search.vectors, Mat::new())
     };
     report_progress(progress, 0.95, "Modes")?;
-    let finished =
-        finish::refine_eigenpairs(&mut pencil, subspace, settings.count, settings.tolerance)?;
+    let finished = rayleigh_ritz::refine_eigenpairs(
+        &mut pencil,
+        subspace,
+        settings.count,
+        settings.tolerance,
+    )?;
     // Zero up to rounding, relative to the largest eigenvalue.
     let zero = 1e-11 * pencil.norm_k / pencil.norm_m;
     if let Some(&value) = finished.values.iter().find(|&&v| v < -zero) {
@@ -182,7 +186,7 @@ pub fn lowest_with_symbolic(
     report_progress(progress, 1.0, "Modes")?;
     Ok(Eigenpairs {
         values: finished.values.iter().map(|v| v.max(0.0)).collect(),
-        vectors: finish::to_caller_order(&pencil, finished.vectors.as_ref()),
+        vectors: rayleigh_ritz::to_caller_order(&pencil, finished.vectors.as_ref()),
         residuals,
         allowed,
         solves: search.solves + finished.solves,

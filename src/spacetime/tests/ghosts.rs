@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Vec3;
-use crate::spacetime::passing;
+use crate::spacetime::ghost_times;
 use nalgebra::Rotation3;
 
 /// Returns the strip turned about an axis through its first vertex.
@@ -63,7 +63,7 @@ fn ghosts_passed_at_spline_times() {
     let motion = spinning_motion(&angles, &times, &options);
     let ghosts = motion.ghosts();
     assert!(ghosts.iter().any(|g| g.0 == 1) && ghosts.len() > 3);
-    let passed = passing::ghost_times(&motion, &motion.cubic_splines());
+    let passed = ghost_times::ghost_times(&motion, &motion.cubic_splines());
     assert_eq!(passed.len(), ghosts.len());
     for ((interval, share, _), time) in ghosts.iter().zip(passed) {
         let (start, end) = (times[*interval], times[interval + 1]);
@@ -89,7 +89,7 @@ fn ghosts_passed_at_given_times() {
         ..kept_rigid_space()
     };
     let motion = spinning_motion(&[0.0, 1.2, 1.8], &[0.0, 0.8, 1.3], &options);
-    let found = passing::ghost_times(&motion, &motion.cubic_splines());
+    let found = ghost_times::ghost_times(&motion, &motion.cubic_splines());
     for (found, wanted) in found.iter().zip([0.2, 0.3, 0.9]) {
         assert!((found - wanted).abs() < 1e-12);
     }
@@ -116,10 +116,10 @@ fn ghost_weight_scales_with_time() {
             damping: damping / c,
             gravity: 0.0,
         };
-        let plain = passing::ghost_weight(&mode(1.0), gap);
+        let plain = ghost_times::ghost_weight(&mode(1.0), gap);
         assert!(plain > 0.0);
         for c in [0.1, 3.0] {
-            let other = passing::ghost_weight(&mode(c), c * gap) * c.powi(3);
+            let other = ghost_times::ghost_weight(&mode(c), c * gap) * c.powi(3);
             assert!((other / plain - 1.0).abs() < 1e-12, "{other} {plain}");
         }
     }

@@ -6,7 +6,7 @@ use crate::Mat3;
 use crate::geometry::frames;
 use crate::mrep::Boundary;
 use crate::mrep::fixture::figure_distance;
-use crate::mrep::initial::along::spoke_direction;
+use crate::mrep::initial::line_tube::spoke_direction;
 use crate::surface::shapes::{Random, TestMesh, plane, sphere, torus};
 
 fn surface(shape: &TestMesh) -> Surface {

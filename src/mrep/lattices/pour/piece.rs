@@ -5,7 +5,7 @@ use super::thin::{ThinnedTube, thin_span};
 use crate::lattice::Lattice;
 use crate::mrep::figures::coordinates::Coordinates;
 use crate::mrep::figures::figure::{Figure, FigureKind};
-use crate::mrep::initial::runs::{BoneSpan, bone_spans};
+use crate::mrep::initial::bone_runs::{BoneSpan, bone_spans};
 use crate::mrep::initial::skin::FigureSkin;
 use crate::mrep::lattices::cells::{AtomSpan, FigureCells};
 use crate::mrep::lattices::cut::{Disc, WeldedMesh, cut_surface};

@@ -4,8 +4,8 @@
 use super::*;
 use crate::dynamics::{Equilibrium, Method};
 use crate::rig::MIN_VOLUME_RATIO;
+use crate::rig::fit::folding_limit::FoldingLimit;
 use crate::rig::fit::options::ResolvedOptions;
-use crate::rig::fit::whole::FoldingLimit;
 
 /// Builds a thin arm.
 fn thin_arm() -> Arc<Body> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Classifies points against cell faces over a frame, with cells displaced to carry the displayed skin.
 
-use crate::contact::posed::PosedFlesh;
+use crate::contact::posed_flesh::PosedFlesh;
 use crate::contact::search::path::{BodyPath, SweptBody};
 use crate::lattice::Cell;
 use crate::{Mat3, Vec3};

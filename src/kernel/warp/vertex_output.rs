@@ -10,8 +10,8 @@ use super::model::{BoneMaps, Finish};
 /// Runs a loop with the finish known at compile time, as a function of a vertex and its displacement.
 macro_rules! with_finish {
     ($fma:ident, $finish:expr, $show:ident => $work:expr) => {{
-        use $crate::kernel::warp::finish::{add_vectors, posed_vertex};
         use $crate::kernel::warp::model::Finish;
+        use $crate::kernel::warp::vertex_output::{add_vectors, posed_vertex};
         match $finish {
             Finish::Displacements => {
                 let $show = |_: usize, u: [f32; 3]| u;

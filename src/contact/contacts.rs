@@ -3,9 +3,9 @@
 
 use super::ContactSettings;
 use super::collider::Collider;
+use super::collider_span::{ColliderSpan, MovingCollider, PlacedCollider, build_rest_tree};
 use super::instant::ContactInstant;
-use super::placed::{ColliderSpan, MovingCollider, PlacedCollider, build_rest_tree};
-use super::posed::PosedFlesh;
+use super::posed_flesh::PosedFlesh;
 use super::record::{ContactPoint, LiveContact};
 use crate::contact::response::cells;
 use crate::contact::response::complementarity::{ConstraintSet, ProjectedGaussSeidel};
@@ -13,8 +13,8 @@ use crate::contact::response::compliance::{ComplianceColumns, FlexibleBody};
 use crate::contact::response::rows::{PairParameters, RECOVERY_SPEED, tangents};
 use crate::contact::response::shorten::DisplacementLimiter;
 use crate::contact::search::broad;
-use crate::contact::search::bumps::{self, ColliderCandidate};
 use crate::contact::search::buried::{self, BuriedBone, StandingBody};
+use crate::contact::search::collider_candidates::{self, ColliderCandidate};
 use crate::contact::search::narrow::{NarrowPhase, Touch};
 use crate::contact::search::path::SweptBody;
 use crate::{Mat3, Vec3};
@@ -199,8 +199,11 @@ impl Contacts {
         });
         let at = |bodies, colliders| ContactInstant { bodies, colliders };
         let (from, to) = (at(&from[..], &ends[0][..]), at(&to[..], &ends[1][..]));
-        self.collider_candidates =
-            bumps::find_collider_candidates(&from, &to, self.pairing.largest_thickness());
+        self.collider_candidates = collider_candidates::find_collider_candidates(
+            &from,
+            &to,
+            self.pairing.largest_thickness(),
+        );
         let near_colliders = self.collider_candidates.iter().map(|b| (b.body, b.proxy));
         let live = self.live.iter().map(|l| (l.body, l.proxy));
         let (found, met) = (self.narrow.candidates(), near_colliders.chain(live));
@@ -357,7 +360,7 @@ impl Contacts {
         }
         let former =
             |bump: &ColliderCandidate| self.former_contact((bump.body, bump.proxy, bump.other));
-        bumps::add_touches(&self.collider_candidates, before, after, former, touches);
+        collider_candidates::add_touches(&self.collider_candidates, before, after, former, touches);
         touches.sort_unstable_by_key(key);
     }
 

@@ -2,9 +2,9 @@
 //! Points that may touch colliders: chosen once a frame, looked up in each step.
 
 use crate::Vec3;
+use crate::contact::collider_span::PlacedCollider;
 use crate::contact::instant::ContactInstant;
-use crate::contact::placed::PlacedCollider;
-use crate::contact::posed::PosedFlesh;
+use crate::contact::posed_flesh::PosedFlesh;
 use crate::contact::record::LiveContact;
 use crate::contact::search::narrow::Touch;
 use crate::contact::skin::SkinPoint;
@@ -135,7 +135,7 @@ fn flesh_side(body: &PosedFlesh, proxy: u32, outward: &Vec3, height: f64) -> f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::placed::{ColliderSpan, MovingCollider, build_rest_tree};
+    use crate::contact::collider_span::{ColliderSpan, MovingCollider, build_rest_tree};
     use crate::contact::tests::ShapedBar;
     use crate::contact::{Collider, ColliderMotion};
     use crate::surface::Surface;
