@@ -419,8 +419,13 @@ def test_panel_draws_rigs(fleshed_character):
 def test_rig_kinds_covered(addon):
     """Every module that depends on the kind of a rig covers all kinds."""
     kinds = {kind for kind, *_ in part("saved.rigs").KINDS}
-    for place in ("saved.samples", "rigs.rigging", "ui.rig_panel", "ui.rig_overlay"):
-        assert set(part(place).OF_KIND) == kinds, place
+    for table in (
+        part("saved.samples").SLIDERS_BY_KIND,
+        part("rigs.rigging").FINDERS_BY_KIND,
+        part("ui.rig_panel").DRAWING_BY_KIND,
+        part("ui.rig_overlay").LINES_BY_KIND,
+    ):
+        assert set(table) == kinds
 
 
 def test_rig_enum_values_fixed(addon):
