@@ -264,18 +264,29 @@ pub(crate) mod tests {
             assert!((difference - product[v]).norm() < 1e-5 * size);
         }
 
+        assert_matrices(term, &at, pattern, (&direction, &here), size);
+        assert!(term.fits_pattern(pattern));
+    }
+
+    /// Asserts that the product with the matrix is that of the assembled matrix, alone and in one pass with the gradient.
+    fn assert_matrices(
+        term: &dyn EnergyTerm,
+        at: &Configuration,
+        pattern: &Pattern,
+        (direction, gradient): (&[Vec3], &[Vec3]),
+        size: f64,
+    ) {
         for convex in [false, true] {
-            product.fill(Vec3::zeros());
-            term.add_product(&at, convex, &direction, &mut product);
+            let mut product = vec![Vec3::zeros(); direction.len()];
+            term.add_product(at, convex, direction, &mut product);
             let mut solver = SparseCholesky::new(pattern.symbolic().clone()).unwrap();
             let mut assembly = Assembly::new(pattern, &mut solver);
-            term.add_hessian(&at, convex, &mut assembly);
-            let mut sum = zero.clone();
-            term.linearise(&at, convex, &mut sum, &mut assembly.scaled_by(1.0));
-            assert_eq!(sum, here);
-            assert_product(&mut solver, pattern, &direction, &product, 1e-10 * size);
+            term.add_hessian(at, convex, &mut assembly);
+            let mut sum = vec![Vec3::zeros(); direction.len()];
+            term.linearise(at, convex, &mut sum, &mut assembly.scaled_by(1.0));
+            assert_eq!(sum, gradient);
+            assert_product(&mut solver, pattern, direction, &product, 1e-10 * size);
         }
-        assert!(term.fits_pattern(pattern));
     }
 
     /// Asserts that half of an assembled matrix maps `x` to `y` on the free nodes.

@@ -2,6 +2,7 @@
 //! The fast part: splines of all modes around every linearisation, from the data of a motion. [hildebrandt2012, §4.1, §4.2]
 
 use super::blend::Station;
+use super::interval::Oscillator;
 use super::knots::{Knot, KnotData, KnotJoint, KnotLayout};
 use super::linear::Linearisation;
 use super::motion::Spacetime;
@@ -13,7 +14,7 @@ use super::solution::{KeyVelocities, MotionSolution};
 use super::spline::WigglySpline;
 use super::system::ValueAttraction;
 use super::{SpacetimeError, coupled, ghost_times};
-use crate::solve::tall::{matrix_vector as matrix_times, product};
+use crate::solve::tall::{matrix_vector, product};
 use faer::Mat;
 use std::sync::Arc;
 
@@ -128,10 +129,30 @@ impl Spacetime {
             }
         }
         conditions.retain(|(at, _)| !knots[*at].valued);
+        let attractions = self.collect_attractions(&knots, &key_of, ghost_times);
+        let layout = Arc::new(KnotLayout::new(knots, self.cyclic));
+        let lengths = (0..layout.interval_count()).map(|k| layout.interval_length(k));
+        SplineConditions {
+            longest: lengths.fold(0.0, f64::max),
+            layout,
+            key_of,
+            places,
+            attractions,
+            conditions,
+        }
+    }
+
+    /// Collects the shapes that attract the motion: weighted keyframes, and ghosts between their neighbours.
+    fn collect_attractions(
+        &self,
+        knots: &[Knot],
+        key_of: &[Option<usize>],
+        ghost_times: &[f64],
+    ) -> Vec<ShapeAttraction> {
         let mut attractions = Vec::new();
         for (knot, key) in key_of.iter().enumerate() {
             // A cycle's last keyframe is its first: it attracts once.
-            let again = self.cyclic && *key == Some(keys - 1);
+            let again = self.cyclic && *key == Some(self.times.len() - 1);
             if let (Some(key), false, false) = (*key, knots[knot].valued, again)
                 && let Some(weight) = self.weights[key]
             {
@@ -152,16 +173,7 @@ impl Spacetime {
                 attractions.push(ShapeAttraction { knot, strength, to });
             }
         }
-        let layout = Arc::new(KnotLayout::new(knots, self.cyclic));
-        let lengths = (0..layout.interval_count()).map(|k| layout.interval_length(k));
-        SplineConditions {
-            longest: lengths.fold(0.0, f64::max),
-            layout,
-            key_of,
-            places,
-            attractions,
-            conditions,
-        }
+        attractions
     }
 
     /// Solves the splines of all modes around a linearisation.
@@ -199,44 +211,10 @@ impl Spacetime {
         let spline = if prescribed.attractions.is_empty() && prescribed.conditions.is_empty() {
             WigglySpline::new(layout.clone(), oscillators, given)
         } else {
-            let wanted = convert_to_modes(linear, prescribed.attractions.len(), |i, k| {
-                prescribed.attractions[i].to[k] - linear.centre[k]
-            });
-            size = size.max(wanted.norm_max());
-            let pulls = |mode: usize| {
-                let pull = |(i, attraction): (usize, &ShapeAttraction)| ValueAttraction {
-                    knot: attraction.knot,
-                    weight: match attraction.strength {
-                        AttractionStrength::Given(weight) => weight,
-                        AttractionStrength::Ghost(gap) => {
-                            ghost_times::ghost_weight(&oscillators[mode], gap)
-                        }
-                    },
-                    wanted: wanted[(mode, i)],
-                };
-                prescribed
-                    .attractions
-                    .iter()
-                    .enumerate()
-                    .map(pull)
-                    .collect()
-            };
-            let pulls: Vec<Vec<ValueAttraction>> = (0..self.dimension()).map(pulls).collect();
-            let conditions = prescribed.conditions.iter();
-            let of_modes: Vec<coupled::KnotConditions> = conditions
-                .map(|(knot, rows)| rows.to_mode_conditions(*knot, linear))
-                .collect();
-            // Keyframes of one moving shape have no size of their own: the size may come from partial conditions.
-            for conditions in &of_modes {
-                for (i, wanted) in conditions.wanted.iter().enumerate() {
-                    let reach = conditions.rows.row(i).norm_l2();
-                    if reach > 0.0 {
-                        size = size.max(wanted.abs() / reach);
-                    }
-                }
-            }
-            let modes = coupled::solve_coupled(layout, &oscillators, given, &pulls, &of_modes);
-            WigglySpline::from_modes(layout.clone(), modes)
+            let (spline, attracted) =
+                self.solve_coupled_modes(linear, prescribed, &oscillators, given);
+            size = size.max(attracted);
+            spline
         };
         match find_runaway(&spline, prescribed.longest, size) {
             Some((knot, times)) => Err(SpacetimeError::Runaway {
@@ -248,6 +226,58 @@ impl Spacetime {
             }),
             None => Ok(spline),
         }
+    }
+
+    /// Solves modes that attractions and partial conditions couple; returns the spline, and the size of what both ask for.
+    fn solve_coupled_modes(
+        &self,
+        linear: &Linearisation,
+        prescribed: &SplineConditions,
+        oscillators: &[Oscillator],
+        given: Vec<KnotData>,
+    ) -> (WigglySpline, f64) {
+        let wanted = convert_to_modes(linear, prescribed.attractions.len(), |i, k| {
+            prescribed.attractions[i].to[k] - linear.centre[k]
+        });
+        let mut size = wanted.norm_max();
+        let pulls = |mode: usize| {
+            let pull = |(i, attraction): (usize, &ShapeAttraction)| ValueAttraction {
+                knot: attraction.knot,
+                weight: match attraction.strength {
+                    AttractionStrength::Given(weight) => weight,
+                    AttractionStrength::Ghost(gap) => {
+                        ghost_times::ghost_weight(&oscillators[mode], gap)
+                    }
+                },
+                wanted: wanted[(mode, i)],
+            };
+            prescribed
+                .attractions
+                .iter()
+                .enumerate()
+                .map(pull)
+                .collect()
+        };
+        let pulls: Vec<Vec<ValueAttraction>> = (0..self.dimension()).map(pulls).collect();
+        let conditions = prescribed.conditions.iter();
+        let of_modes: Vec<coupled::KnotConditions> = conditions
+            .map(|(knot, rows)| rows.to_mode_conditions(*knot, linear))
+            .collect();
+        // Keyframes of one moving shape have no size of their own: the size may come from partial conditions.
+        for conditions in &of_modes {
+            for (i, wanted) in conditions.wanted.iter().enumerate() {
+                let reach = conditions.rows.row(i).norm_l2();
+                if reach > 0.0 {
+                    size = size.max(wanted.abs() / reach);
+                }
+            }
+        }
+        let modes =
+            coupled::solve_coupled(&prescribed.layout, oscillators, given, &pulls, &of_modes);
+        (
+            WigglySpline::from_modes(prescribed.layout.clone(), modes),
+            size,
+        )
     }
 
     /// Returns the prescribed velocities in coordinates, as splines take them.
@@ -376,7 +406,7 @@ fn convert_to_modes(
 impl PartialConditions {
     /// Converts conditions on coordinates to conditions on the modes around a linearisation.
     fn to_mode_conditions(&self, knot: usize, linear: &Linearisation) -> coupled::KnotConditions {
-        let here = matrix_times(&self.rows, &linear.centre);
+        let here = matrix_vector(&self.rows, &linear.centre);
         coupled::KnotConditions {
             knot,
             rows: product(self.rows.as_ref(), linear.modes.as_ref()),

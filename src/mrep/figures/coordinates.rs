@@ -233,28 +233,15 @@ impl Coordinates {
         const MAX_NEWTON_STEPS: usize = 30;
         let [mut s, mut t, mut depth] = start;
         let [[s0, s1], [t0, t1]] = piece.range();
-        let (span_s, span_t) = (s1 - s0, t1 - t0);
+        let span_s = s1 - s0;
         let residual = |at: &MedialPoint, depth: f64| p - at.hub - at.spoke * depth;
         let mut at = piece.evaluate(s, t);
         let mut off = residual(&at, depth);
         for _ in 0..MAX_NEWTON_STEPS {
             let [a, b, c] = piece.columns(&at, s, depth);
             let step = solve(&a, &b, &c, &off)?;
-            // Limits a step to the range in which the polynomials can be trusted.
-            let reach = match piece.part {
-                VolumePart::Sheet { .. } => (step.x / span_s).abs().max((step.y / span_t).abs()),
-                // Both are rotations of the spoke, scaled by the depth.
-                VolumePart::Cap { .. } => {
-                    step.x.abs().max(step.y.abs()) / depth.max(MIN_DIRECTION_DEPTH)
-                }
-                _ => (step.x / span_s)
-                    .abs()
-                    .max(step.y.abs() / depth.abs().max(0.1)),
-            }
-            .max(step.z.abs() / 0.5);
-            let full = (0.5 / reach).min(1.0);
+            let mut factor = trusted_fraction(piece, &step, depth);
             let mut taken = None;
-            let mut factor = full;
             for _ in 0..6 {
                 let next = apply_step(piece, [s, t, depth], &(step * factor));
                 let there = piece.evaluate(next[0], next[1]);
@@ -372,6 +359,20 @@ impl Coordinates {
             }
         }
     }
+}
+
+/// Returns the fraction of a step of Newton's method that stays in the range in which a piece's polynomials can be trusted.
+fn trusted_fraction(piece: &FigurePiece, step: &Vec3, depth: f64) -> f64 {
+    let [span_s, span_t] = piece.range().map(|[from, to]| to - from);
+    let reach = match piece.part {
+        VolumePart::Sheet { .. } => (step.x / span_s).abs().max((step.y / span_t).abs()),
+        // Both are rotations of the spoke, scaled by the depth.
+        VolumePart::Cap { .. } => step.x.abs().max(step.y.abs()) / depth.max(MIN_DIRECTION_DEPTH),
+        _ => (step.x / span_s)
+            .abs()
+            .max(step.y.abs() / depth.abs().max(0.1)),
+    };
+    (0.5 / reach.max(step.z.abs() / 0.5)).min(1.0)
 }
 
 /// Returns the place after a Newton step; in polar pieces the step is Cartesian around the hub.
