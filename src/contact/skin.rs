@@ -59,7 +59,7 @@ pub struct ContactSkin {
     rest: Vec<Vec3>,
     /// Welded triangles over vertices of the given surface.
     triangles: Vec<[u32; 3]>,
-    /// Whether each triangle can be touched.
+    /// Mask of the triangles that can be touched.
     skin: Vec<bool>,
     /// Skin triangles around each vertex that `triangles` names.
     around: Vec<Vec<u32>>,

@@ -16,7 +16,7 @@ impl Simulation {
     /// [`advance`](Self::advance). The motion should start in the current pose.
     ///
     /// # Errors
-    /// As [`advance_with_progress`](Self::advance_with_progress).
+    /// The errors of [`advance_with_progress`](Self::advance_with_progress).
     pub fn advance_motion(
         &mut self,
         motion: &FrameMotion,

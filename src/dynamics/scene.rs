@@ -227,7 +227,7 @@ impl Scene {
     /// Sets the velocities of each body's flesh to those of its bones, as [`Simulation::match_bone_velocities`] does.
     ///
     /// # Errors
-    /// As [`Simulation::match_bone_velocities`], naming the body.
+    /// The errors of [`Simulation::match_bone_velocities`], naming the body.
     pub fn match_bone_velocities(
         &mut self,
         motions: &[FrameMotion],

@@ -77,7 +77,7 @@ fn requested_displacement(dial: f64, size: f64, thick: f64) -> f64 {
 /// between 0 and 1. The dial overrules the material's Young's modulus.
 ///
 /// # Errors
-/// As [`Body::new`] and [`soften`].
+/// The errors of [`Body::new`] and [`soften`].
 pub fn soft_body(
     surface: &Arc<Surface>,
     skeleton: &Arc<Skeleton>,

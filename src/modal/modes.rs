@@ -22,7 +22,7 @@ pub struct Modes {
     pub(super) fixed: Vec<bool>,
     /// Λ, 1/s², ascending.
     pub(super) eigenvalues: Vec<f64>,
-    /// Whether a count of the eigenvalues below a bound proves that no mode is missing.
+    /// True if a count of the eigenvalues below a bound proves that no mode is missing.
     pub(super) verified: bool,
     pub(super) basis: Arc<ModeShapes>,
 }

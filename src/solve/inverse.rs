@@ -87,7 +87,7 @@ impl Inverse {
     /// Creates a solver that iterates as long as this costs less than factoring.
     ///
     /// # Errors
-    /// As [`with_factor`](Self::with_factor).
+    /// The errors of [`with_factor`](Self::with_factor).
     pub fn with_sweeps(symbolic: &Arc<SymbolicCholesky>) -> Result<Self, SolveError> {
         let sweeps = Sweeps::new(symbolic);
         let ordering = symbolic.ordering();

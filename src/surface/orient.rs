@@ -76,7 +76,7 @@ struct RawPatch {
     triangles: Vec<u32>,
     closed: bool,
     orientable: bool,
-    /// Whether most of its area had one orientation in the input, so that this orientation is meaningful.
+    /// True if most of its area had one orientation in the input, so that this orientation is meaningful.
     trusted: bool,
 }
 

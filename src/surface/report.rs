@@ -9,7 +9,7 @@ pub struct SurfaceReport {
     pub closed: bool,
     /// Whether every edge belongs to at most two triangles.
     pub manifold: bool,
-    /// Whether all neighbouring triangles were oriented consistently. That also holds for a mesh that is wholly
+    /// True if all neighbouring triangles were oriented consistently. That also holds for a mesh that is wholly
     /// inside out; its triangles count as flipped.
     pub oriented: bool,
     /// Number of pieces that share no vertex.

@@ -46,7 +46,7 @@ pub(in crate::contact) struct FleshBoundary {
     triangles: Vec<[u32; 3]>,
     /// Their numbers among the triangles of the skin.
     numbers: Vec<u32>,
-    /// Whether each proxy lies in other flesh in the sculpt.
+    /// Mask of the proxies that lie in other flesh in the sculpt.
     modelled: Vec<bool>,
 }
 

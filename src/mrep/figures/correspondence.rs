@@ -19,7 +19,7 @@ pub struct Correspondence {
     stations: [Vec<f64>; 2],
     /// Angle added to φ, radians.
     roll: f64,
-    /// Whether φ runs the other way on the other figure.
+    /// True if φ runs the other way on the other figure.
     mirrored: bool,
 }
 

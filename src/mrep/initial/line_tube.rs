@@ -336,7 +336,7 @@ fn even_out(atoms: &mut [Atom], atom: usize) {
 mod tests {
     use super::fill_gaps;
 
-    /// Where an open skin ends, lengths far below the ring's radius are outliers, and the row takes its neighbour's.
+    /// Lengths far below the ring's radius, at the end of an open skin, are outliers, and the row takes its neighbour's.
     #[test]
     fn fill_gaps_drops_lengths_below_ring_radius() {
         let rim = [Some(0.03), Some(0.05), None, None, Some(0.04), None];

@@ -133,7 +133,7 @@ pub fn analyse_pattern(
 /// Computes as [`lowest_eigenpairs`] with a pattern analysed before and the nodes' positions.
 ///
 /// # Errors
-/// As [`lowest_eigenpairs`].
+/// The errors of [`lowest_eigenpairs`].
 pub fn lowest_with_symbolic(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,

@@ -51,7 +51,7 @@ pub(in crate::dynamics) struct HyperelasticStepper {
     cells: CellPatches,
     /// Initial guess of the solution: flesh in free flight, one entry per free vertex.
     flight: Vec<Vec3>,
-    /// Whether the cheaper of iterations and factoring is chosen whenever the scales change.
+    /// True if the cheaper of iterations and factoring is chosen whenever the scales change.
     automatic: bool,
     /// Drag C/L, 1/m.
     drag: f64,
