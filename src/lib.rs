@@ -49,6 +49,7 @@
 //! | [`mrep`] | medial models: atoms with spokes, implied boundaries, coordinates along, around and in depth, fits |
 //! | [`present`] | display of a state: carried surfaces, the artist's skin, modes, in the world's space or an object's |
 //! | [`clip`] | simulated clips, the unit of preview and bake |
+//! | [`bake`] | frames in forms that files and engines play: few keys, helper bones, caches, textures |
 //! | [`shot`] | a body, its poses, rigs and settings in one file, for machines without the scene |
 //! | [`kernel`] | the work for every surface vertex of every frame: embedding, modal warp |
 //! | [`progress`] | progress and cancellation of long calls |
@@ -64,6 +65,7 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod bake;
 pub mod basis;
 pub mod body;
 pub mod clip;

@@ -13,7 +13,7 @@ moves with the poses of its skeleton.
 Units are SI (metres, kilograms, seconds); positions are world positions; arrays are C-contiguous. Long computations
 take ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
 
-Every name is here; `modal`, `tets`, `mrep`, `spacetime` and `rigging` hold the names of one subject each.
+Every name is here; `bakes`, `modal`, `tets`, `mrep`, `spacetime` and `rigging` hold the names of one subject each.
 """
 
 from . import _pickling as _pickling
@@ -93,6 +93,7 @@ from ._thew import (
     simulate_scene,
     simulate_shots,
     templates,
+    to_rest_space,
 )
 
 __all__ = [
@@ -169,6 +170,7 @@ __all__ = [
     "simulate_scene",
     "simulate_shots",
     "templates",
+    "to_rest_space",
 ]
 
 # They take their names from this module, which has them all by now.

@@ -6,7 +6,7 @@ none. Arrays may be anything that numpy can make an array of; those that come ba
 A pose is an array [b,4,4]: the world-space map of each bone from rest to posed, columns acting on column
 vectors, affine maps allowed. Everything long takes `progress(fraction, stage)`; returning False raises
 `Cancelled`, and an exception in it comes out unchanged. The sources in brackets are listed in
-docs/references.md. Every name is here; `modal`, `tets`, `mrep`, `spacetime` and `rigging` hold the names of one
+docs/references.md. Every name is here; `bakes`, `modal`, `tets`, `mrep`, `spacetime` and `rigging` hold the names of one
 subject each.
 """
 
@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from . import bakes as bakes
 from . import modal as modal
 from . import mrep as mrep
 from . import rigging as rigging
@@ -113,6 +114,7 @@ __all__ = [
     "simulate_scene",
     "simulate_shots",
     "templates",
+    "to_rest_space",
 ]
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -1466,6 +1468,15 @@ class RigSpec:
     @property
     def tilt(self) -> float: ...
 
+_Clips: TypeAlias = ArrayLike | Sequence[ArrayLike]
+
+def to_rest_space(
+    frames: _Clips,
+    matrices: _Clips | tuple[_Clips, ArrayLike],
+    rest: ArrayLike,
+    *,
+    progress: _Progress | None = None,
+) -> tuple[Any, float]: ...
 def templates() -> list[RigSpec]: ...
 def guides() -> list[RigSpec]: ...
 

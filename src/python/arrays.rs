@@ -46,7 +46,7 @@ pub(super) fn kind_of(array: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Returns a contiguous array of a type, or fails with a sentence that names the argument.
-fn contiguous_array<'py, T: numpy::Element>(
+pub(super) fn contiguous_array<'py, T: numpy::Element>(
     object: &Bound<'py, PyAny>,
     name: &str,
     dtype: &str,
@@ -70,7 +70,7 @@ fn contiguous_array<'py, T: numpy::Element>(
         .map_err(|_| input_error(format!("{name}: not an array of numbers")))
 }
 
-fn describe_shape(shape: &[usize]) -> String {
+pub(super) fn describe_shape(shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
     format!(
         "({}{})",

@@ -2,6 +2,7 @@
 //! Errors of the modules as Python exceptions. The classes live in `thew._errors`, as each has two bases.
 
 use super::process;
+use crate::bake::BakeError;
 use crate::body::BodyError;
 use crate::clip::ClipError;
 use crate::contact::ContactError;
@@ -129,6 +130,16 @@ impl IntoPy for BodyError {
         match self {
             Self::Cancelled(_) => cancelled_error(),
             Self::Solve(_) => build_error("MotionError", self.to_string()),
+            _ => input_error(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for BakeError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled_error(),
+            Self::File { .. } => build_error("StorageError", self.to_string()),
             _ => input_error(self.to_string()),
         }
     }

@@ -10,6 +10,7 @@
 
 mod arguments;
 mod arrays;
+mod bake;
 mod body;
 mod body_settings;
 mod clip;
@@ -76,6 +77,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scene_clips::simulate_scene, m)?)?;
     m.add_function(wrap_pyfunction!(scene_clips::simulate_shots, m)?)?;
     m.add_function(wrap_pyfunction!(scene_clips::extend_scene, m)?)?;
+    bake::fill(m)?;
     m.add_class::<shell::PyShell>()?;
     m.add_class::<spline::PyWigglySpline>()?;
     m.add_class::<keyframes::PySpacetimeSettings>()?;

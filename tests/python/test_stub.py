@@ -18,7 +18,7 @@ FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.Funct
 IMPORTED = {
     alias.asname for node in STUB.body if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname
 }
-SUBMODULES = {"modal", "mrep", "rigging", "spacetime", "tets"}
+SUBMODULES = {"bakes", "modal", "mrep", "rigging", "spacetime", "tets"}
 
 
 def parameters(function):

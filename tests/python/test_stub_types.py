@@ -30,7 +30,7 @@ def typing_errors(tmp_path_factory):
     # Without its native module, so that nothing but the stub can tell a type.
     package = folder / "stub" / "thew"
     package.mkdir(parents=True)
-    subjects = ("modal.py", "mrep.py", "rigging.py", "spacetime.py", "tets.py")
+    subjects = ("bakes.py", "modal.py", "mrep.py", "rigging.py", "spacetime.py", "tets.py")
     for name in ("__init__.pyi", "_errors.py", "py.typed", *subjects):
         shutil.copy(Path(thew.__file__).parent / name, package / name)
     words = [

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Errors of bakes.
+
+use crate::disk;
+use std::io;
+use std::path::Path;
+
+/// Reason why a motion could not be baked.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BakeError {
+    /// The caller stopped.
+    #[error(transparent)]
+    Cancelled(#[from] crate::progress::Cancelled),
+    /// The list of clips is empty, or no clip has a frame.
+    #[error("there are no frames to bake: give at least one clip with at least one frame")]
+    Empty,
+    /// The mesh has no vertices.
+    #[error("the frames have no vertices: give frames of at least one vertex")]
+    NoVertices,
+    /// An array of the wrong length.
+    #[error("{what}: there must be {expected} numbers, not {given}")]
+    Length {
+        /// Name of the array, with its clip if it has one.
+        what: String,
+        /// Expected length.
+        expected: usize,
+        /// Actual length.
+        given: usize,
+    },
+    /// A position that is not a number, or too far away.
+    #[error(
+        "frame {frame} of clip {clip} has no usable position for vertex {vertex}: each must be a finite number of metres"
+    )]
+    Position {
+        /// Index of the clip.
+        clip: usize,
+        /// Index of the frame in it.
+        frame: usize,
+        /// Index of the vertex.
+        vertex: usize,
+    },
+    /// A map that is not a number.
+    #[error(
+        "frame {frame} of clip {clip} has no usable matrix at index {index}: each entry must be a finite number"
+    )]
+    Matrix {
+        /// Index of the clip.
+        clip: usize,
+        /// Index of the frame in it.
+        frame: usize,
+        /// Index of the vertex or bone.
+        index: usize,
+    },
+    /// A setting out of range.
+    #[error("{what} must be {range}, not {value}")]
+    Setting {
+        /// Name of the setting.
+        what: &'static str,
+        /// Permitted range.
+        range: &'static str,
+        /// Value of the setting.
+        value: f64,
+    },
+    /// A file that could not be read or written.
+    #[error("“{path}” could not be {done}: {reason}")]
+    File {
+        /// Path of the file.
+        path: String,
+        /// What was tried: "written" or "read".
+        done: &'static str,
+        /// Reason, with a remedy.
+        reason: String,
+    },
+}
+
+impl BakeError {
+    /// Creates the error for a file that could not be written.
+    pub(super) fn writing(path: &Path, error: &io::Error) -> Self {
+        Self::of_file(path, "written", disk::reason(error))
+    }
+
+    /// Creates the error for a file that could not be read.
+    pub(super) fn reading(path: &Path, error: &io::Error) -> Self {
+        Self::of_file(path, "read", disk::reason(error))
+    }
+
+    /// Creates the error for a file that could not be used for a given reason.
+    pub(super) fn of_file(path: &Path, done: &'static str, reason: String) -> Self {
+        let path = path.display().to_string();
+        Self::File { path, done, reason }
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The affine maps by which the skeleton moves the vertices of a mesh: `x ↦ B x + t` for each vertex and frame.
+//!
+//! Keys act before these maps and are seen after them. They are given as matrices, or as poses with skin weights (linear blend
+//! skinning); weights of a vertex are scaled to add up to 1, as engines do.
+
+use super::{BakeError, VertexFrames};
+use crate::range::is_sound;
+use crate::skeleton::SkinWeights;
+use nalgebra::{Matrix3, Vector3};
+
+/// An affine map in single precision: its linear part and its translation, m.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VertexMap {
+    /// B.
+    pub linear: Matrix3<f32>,
+    /// t, m.
+    pub translation: Vector3<f32>,
+}
+
+/// The maps of all vertices in all frames.
+#[derive(Debug, Clone)]
+pub enum VertexMaps<'a> {
+    /// Every map is the identity: frames are seen as they are.
+    Identity,
+    /// One matrix `[3, columns]`, row by row, for each vertex and frame of each clip. With 3 columns there is no translation; with 4
+    /// the last one is it. Matrices `[4, 4]` have `rows` 4, whose last is not read.
+    Matrices {
+        /// `[f, vertices, rows, columns]` of each clip.
+        clips: Vec<&'a [f32]>,
+        /// 3 or 4.
+        rows: usize,
+        /// 3 or 4.
+        columns: usize,
+    },
+    /// Linear blends of the bones' maps.
+    Skinned {
+        /// `[f, bones, 4, 4]` of each clip, maps of bones from rest, row by row.
+        poses: Vec<&'a [f32]>,
+        /// Weights of each vertex, adding up to 1.
+        weights: SkinWeights,
+    },
+}
+
+impl<'a> VertexMaps<'a> {
+    /// Borrows matrices `[f, vertices, rows, columns]` of each clip of `frames`.
+    ///
+    /// # Errors
+    /// Fails if their number does not match the frames, or for an entry that is not finite, by clip, frame and vertex.
+    pub fn from_matrices(
+        clips: Vec<&'a [f32]>,
+        (rows, columns): (usize, usize),
+        frames: &VertexFrames,
+    ) -> Result<Self, BakeError> {
+        let size = rows * columns;
+        check_matrices(
+            "matrices",
+            &clips,
+            frames.vertex_count() * size,
+            size,
+            frames,
+        )?;
+        Ok(Self::Matrices {
+            clips,
+            rows,
+            columns,
+        })
+    }
+
+    /// Borrows poses `[f, bones, 4, 4]` of each clip of `frames`, and takes skin weights. A vertex without weights is not moved.
+    ///
+    /// # Errors
+    /// Fails if numbers of frames or vertices do not match, or for an entry that is not finite, by clip, frame and bone.
+    pub fn from_poses(
+        poses: Vec<&'a [f32]>,
+        mut weights: SkinWeights,
+        frames: &VertexFrames,
+    ) -> Result<Self, BakeError> {
+        let (rows, vertices) = (weights.offsets.len() - 1, frames.vertex_count());
+        if rows != vertices {
+            return Err(BakeError::Length {
+                what: "rows of skin weights".into(),
+                expected: vertices,
+                given: rows,
+            });
+        }
+        check_matrices("poses", &poses, 16 * weights.bone_count, 16, frames)?;
+        for v in 0..rows {
+            let row = weights.offsets[v] as usize..weights.offsets[v + 1] as usize;
+            let sum: f64 = weights.weights[row.clone()].iter().sum();
+            for weight in &mut weights.weights[row] {
+                *weight /= if sum > 0.0 { sum } else { 1.0 };
+            }
+        }
+        Ok(Self::Skinned { poses, weights })
+    }
+
+    /// Returns the map of a vertex in a frame of `frames`.
+    #[inline]
+    pub fn map(&self, frames: &VertexFrames, frame: usize, vertex: usize) -> VertexMap {
+        let identity = VertexMap {
+            linear: Matrix3::identity(),
+            translation: Vector3::zeros(),
+        };
+        let (clip, at) = match self {
+            Self::Identity => return identity,
+            _ => frames.locate(frame),
+        };
+        match self {
+            Self::Identity => identity,
+            Self::Matrices {
+                clips,
+                rows,
+                columns,
+            } => {
+                let size = rows * columns;
+                read_map(
+                    &clips[clip][(at * frames.vertex_count() + vertex) * size..],
+                    *columns,
+                )
+            }
+            Self::Skinned { poses, weights } => {
+                let row = weights.offsets[vertex] as usize..weights.offsets[vertex + 1] as usize;
+                if row.is_empty() {
+                    return identity;
+                }
+                let pose = &poses[clip][at * 16 * weights.bone_count..];
+                let (mut linear, mut translation) = (Matrix3::zeros(), Vector3::zeros());
+                for i in row {
+                    let bone = read_map(&pose[16 * weights.bones[i] as usize..], 4);
+                    linear += bone.linear * weights.weights[i] as f32;
+                    translation += bone.translation * weights.weights[i] as f32;
+                }
+                VertexMap {
+                    linear,
+                    translation,
+                }
+            }
+        }
+    }
+}
+
+/// Reads the map at the beginning of `numbers`, row by row.
+fn read_map(numbers: &[f32], columns: usize) -> VertexMap {
+    let linear = Matrix3::from_fn(|i, j| numbers[i * columns + j]);
+    let translation = Vector3::from_fn(|i, _| match columns {
+        4 => numbers[i * columns + 3],
+        _ => 0.0,
+    });
+    VertexMap {
+        linear,
+        translation,
+    }
+}
+
+/// Checks that each clip has `row` numbers per frame, in matrices of `size`, all finite.
+fn check_matrices(
+    name: &str,
+    clips: &[&[f32]],
+    row: usize,
+    size: usize,
+    frames: &VertexFrames,
+) -> Result<(), BakeError> {
+    if clips.len() != frames.clip_count() {
+        return Err(BakeError::Length {
+            what: format!("clips of {name}"),
+            expected: frames.clip_count(),
+            given: clips.len(),
+        });
+    }
+    for (index, clip) in clips.iter().enumerate() {
+        let expected = frames.clip_range(index).len() * row;
+        if clip.len() != expected {
+            return Err(BakeError::Length {
+                what: format!("{name} of clip {index}"),
+                expected,
+                given: clip.len(),
+            });
+        }
+        if let Some(at) = clip.iter().position(|x| !is_sound(f64::from(*x))) {
+            return Err(BakeError::Matrix {
+                clip: index,
+                frame: at / row,
+                index: at % row / size,
+            });
+        }
+    }
+    Ok(())
+}
