@@ -2,7 +2,7 @@
 //! The affine maps by which the skeleton moves the vertices of a mesh: `x ↦ B x + t` for each vertex and frame.
 //!
 //! Keys act before these maps and are seen after them. They are given as matrices, or as poses with skin weights (linear blend
-//! skinning); weights of a vertex are scaled to add up to 1, as engines do.
+//! skinning).
 
 use super::{BakeError, VertexFrames};
 use crate::range::is_sound;
@@ -73,7 +73,7 @@ impl<'a> VertexMaps<'a> {
     /// Fails if numbers of frames or vertices do not match, or for an entry that is not finite, by clip, frame and bone.
     pub fn from_poses(
         poses: Vec<&'a [f32]>,
-        mut weights: SkinWeights,
+        weights: SkinWeights,
         frames: &VertexFrames,
     ) -> Result<Self, BakeError> {
         let (rows, vertices) = (weights.offsets.len() - 1, frames.vertex_count());
@@ -85,13 +85,6 @@ impl<'a> VertexMaps<'a> {
             });
         }
         check_matrices("poses", &poses, 16 * weights.bone_count, 16, frames)?;
-        for v in 0..rows {
-            let row = weights.offsets[v] as usize..weights.offsets[v + 1] as usize;
-            let sum: f64 = weights.weights[row.clone()].iter().sum();
-            for weight in &mut weights.weights[row] {
-                *weight /= if sum > 0.0 { sum } else { 1.0 };
-            }
-        }
         Ok(Self::Skinned { poses, weights })
     }
 
