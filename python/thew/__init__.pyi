@@ -10,7 +10,7 @@ docs/references.md. Every name is here; `bakes`, `modal`, `tets`, `mrep`, `space
 subject each.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, final
 
@@ -48,6 +48,7 @@ __all__ = [
     "Clip",
     "Collider",
     "Composite",
+    "Compressed",
     "Contact",
     "Contacts",
     "Deformer",
@@ -98,6 +99,7 @@ __all__ = [
     "cast_rays",
     "closest_points",
     "composite",
+    "compress",
     "default_damping",
     "equilibrium",
     "equilibrium_forces",
@@ -1470,6 +1472,39 @@ class RigSpec:
 
 _Clips: TypeAlias = ArrayLike | Sequence[ArrayLike]
 
+@final
+class Compressed:
+    @property
+    def keys(self) -> NDArray[np.float32]: ...
+    @property
+    def curves(self) -> Any: ...
+    @property
+    def max_error(self) -> float: ...
+    @property
+    def errors(self) -> Any: ...
+    @property
+    def worst(self) -> tuple[int, int, int]: ...
+    @property
+    def rms(self) -> float: ...
+    @property
+    def integers(self) -> NDArray[np.int16] | None: ...
+    @property
+    def steps(self) -> NDArray[np.float32]: ...
+    @property
+    def nbytes(self) -> int: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+def compress(
+    frames: _Clips,
+    tolerance: float | None = None,
+    rest: ArrayLike | None = None,
+    keys: int | None = None,
+    matrices: _Clips | tuple[_Clips, ArrayLike] | None = None,
+    regions: int | ArrayLike | None = None,
+    quantise: Literal["int16", "half"] | None = None,
+    progress: _Progress | None = None,
+) -> Compressed: ...
 def to_rest_space(
     frames: _Clips,
     matrices: _Clips | tuple[_Clips, ArrayLike],

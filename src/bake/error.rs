@@ -52,6 +52,15 @@ pub enum BakeError {
         /// Index of the vertex or bone.
         index: usize,
     },
+    /// The eigenvectors of the motion could not be found.
+    #[error("no keys could be fitted to the frames: their numbers are too large or too small")]
+    NoKeys,
+    /// Neither a tolerance nor a number of keys was given.
+    #[error("give a tolerance in metres, or a number of keys, or both")]
+    NoLimit,
+    /// Regions are counted, and no rest shape says where vertices are.
+    #[error("a number of regions needs the rest shape: give rest, or the region of each vertex")]
+    RegionsWithoutRest,
     /// A setting out of range.
     #[error("{what} must be {range}, not {value}")]
     Setting {

@@ -6,15 +6,18 @@
 //!
 //! | file | content |
 //! | --- | --- |
+//! | `compress` | few keys for all clips |
 //! | `frames` | vertices of a mesh in the frames of several clips |
 //! | `maps` | maps by which the skeleton moves the vertices |
 //! | `rest_space` | posed vertices carried back to before the maps |
 
+mod compress;
 mod error;
 mod frames;
 mod maps;
 mod rest_space;
 
+pub use compress::{CompressSettings, Packed, Quantisation, Regions, compress};
 pub use error::BakeError;
 pub use frames::VertexFrames;
 pub use maps::{VertexMap, VertexMaps};
