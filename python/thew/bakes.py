@@ -2,10 +2,32 @@
 """Motion of vertices in the forms that files and engines play: few keys, helper bones, textures, caches.
 
     frames, miss = thew.bakes.to_rest_space(posed, (poses, skin_weights), rest)
+    texture = thew.bakes.write_vertex_texture("hero", {"walk": frames}, rest, fps=24)
+    thew.bakes.write_pc2("hero.pc2", posed)
 
 `docs/methods/bakes.md` tells more.
 """
 
-from . import to_rest_space
+from . import (
+    VertexTexture,
+    read_mdd,
+    read_pc2,
+    read_vertex_texture,
+    tension,
+    to_rest_space,
+    write_mdd,
+    write_pc2,
+    write_vertex_texture,
+)
 
-__all__ = ["to_rest_space"]
+__all__ = [
+    "VertexTexture",
+    "read_mdd",
+    "read_pc2",
+    "read_vertex_texture",
+    "tension",
+    "to_rest_space",
+    "write_mdd",
+    "write_pc2",
+    "write_vertex_texture",
+]
