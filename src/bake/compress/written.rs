@@ -2,9 +2,9 @@
 //! Keys and curves as they are written: scaled, rounded, and measured after it.
 
 use super::offsets::Offsets;
+use super::packed::{Packed, Quantisation};
 use super::products::{multiply, row_major};
 use super::search::Factors;
-use super::{Packed, Quantisation};
 use faer::Accum;
 use half::f16;
 use rayon::prelude::*;

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Compressed bakes and rest space through the wheel, against plain numpy."""
+
+import numpy as np
+import pytest
+import thew
+
+
+def waves(frames, vertices, lively=2.0):
+    """Returns offsets float32[f, n, 3]: a bulge that runs along a strip."""
+    t, s = np.arange(frames)[:, None] * 0.21, np.arange(vertices)[None] / vertices
+    way = s - (0.13 * lively * t) % 1.4 + 0.2
+    bump = 0.03 * np.exp(-70.0 * way**2)
+    return np.stack([bump, 0.02 * np.cos(1.7 * t + 3.0 * s * lively) * s**2, 0.3 * bump], axis=2).astype(np.float32)
+
+
+def shown_error(frames, keys, curves, maps=None):
+    """Returns the largest distance of `curves @ keys` from `frames`, after linear maps [f, n, 3, 3]."""
+    left = frames - np.einsum("fk,knd->fnd", curves, keys)
+    if maps is not None:
+        left = np.einsum("fnij,fnj->fni", maps, left)
+    return np.linalg.norm(left, axis=2).max()
+
+
+@pytest.mark.parametrize("quantise", [None, "int16", "half"])
+def test_compress_unpacks_and_keeps_tolerance(quantise):
+    """Keys, curves and the largest error come back; the error is that of numpy's product of what is stored."""
+    walk, run = waves(30, 90), waves(20, 90, 3.0)
+    packed = thew.compress([walk, run], 1e-3, quantise=quantise)
+    keys, curves, max_error = packed
+    assert isinstance(curves, list) and [c.shape for c in curves] == [(30, len(keys)), (20, len(keys))]
+    errors = [shown_error(clip, keys, c) for clip, c in zip((walk, run), curves, strict=True)]
+    assert max(errors) == pytest.approx(max_error, abs=1e-6) and max_error <= 1e-3
+    clip, frame, vertex = packed.worst
+    assert packed.errors[clip][frame] == pytest.approx(max_error) and 0 <= vertex < 90
+    if quantise == "int16":
+        assert np.array_equal(packed.integers * packed.steps[:, None, None], keys)
+    else:
+        assert packed.integers is None
+    if quantise == "half":
+        assert np.array_equal(keys.astype(np.float16).astype(np.float32), keys)
+
+
+def test_compress_of_one_clip_returns_arrays():
+    """One array of frames gives one array of curves."""
+    packed = thew.compress(waves(25, 40), tolerance=2e-3)
+    assert packed.curves.shape == (25, len(packed.keys)) and packed.errors.shape == (25,)
+
+
+def test_compress_beats_singular_vectors():
+    """A tolerance needs fewer keys than the fewest singular vectors that keep it."""
+    frames = waves(90, 160, 3.0)
+    flat = frames.reshape(90, -1)
+    u, s, v = np.linalg.svd(flat, full_matrices=False)
+    plain = next(
+        k
+        for k in range(1, 91)
+        if np.linalg.norm((flat - (u[:, :k] * s[:k]) @ v[:k]).reshape(90, -1, 3), axis=2).max() <= 1e-3
+    )
+    assert len(thew.compress(frames, 1e-3).keys) <= 0.9 * plain
+
+
+def test_compress_measures_after_skinning():
+    """Errors are measured on the posed skin: by poses and weights as by the matrices that these make."""
+    frames = waves(20, 30)
+    turn = np.stack([[[1, 0, 0], [0, np.cos(a), -np.sin(a)], [0, np.sin(a), np.cos(a)]] for a in np.linspace(0, 2, 20)])
+    poses = np.tile(np.eye(4), (20, 2, 1, 1))
+    poses[:, 1, :3, :3] = 1.5 * turn
+    weights = np.stack([np.linspace(1, 0, 30), np.linspace(0, 1, 30)], axis=1)
+    matrices = np.einsum("nb,fbij->fnij", weights, poses)
+    by_poses = thew.compress(frames, 1e-3, matrices=(poses, weights))
+    by_matrices = thew.compress(frames, 1e-3, matrices=matrices)
+    assert by_poses.max_error == pytest.approx(by_matrices.max_error, rel=1e-3)
+    seen = shown_error(frames, by_poses.keys, by_poses.curves, matrices[:, :, :3, :3])
+    assert seen == pytest.approx(by_poses.max_error, abs=1e-6) and seen <= 1e-3
+
+
+def test_regions_make_sparse_keys():
+    """Keys of regions move only their own vertices, and files become smaller."""
+    frames = waves(60, 200, 3.0)
+    labels = np.arange(200) // 25
+    packed = thew.compress(frames, 1e-3, regions=labels)
+    for key in packed.keys:
+        assert len(set(labels[np.abs(key).max(axis=1) > 0])) <= 1
+    assert packed.nbytes < thew.compress(frames, 1e-3).nbytes
+    rest = np.stack([np.arange(200), np.zeros(200), np.zeros(200)], axis=1)
+    assert thew.compress(frames + rest, 1e-3, rest=rest, regions=8).max_error <= 1.01e-3
+
+
+def test_rest_space_inverts_skinning():
+    """Posed positions come back to rest, and compress with the maps keeps its tolerance on the posed skin."""
+    rest = np.stack([np.linspace(0, 1, 40), np.zeros(40), 0.1 * np.ones(40)], axis=1)
+    before = rest + waves(15, 40)
+    poses = np.tile(np.eye(4), (15, 1, 1, 1))
+    poses[:, 0, :2, :2] = [[[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]] for a in np.linspace(0, 3, 15)]
+    poses[:, 0, :3, 3] = [1.0, 2.0, 3.0]
+    posed = np.einsum("fij,fnj->fni", poses[:, 0, :3, :3], before) + poses[:, None, 0, :3, 3]
+    frames, miss = thew.to_rest_space(posed, (poses, np.ones((40, 1))), rest)
+    assert miss < 1e-6 and np.abs(frames - before).max() < 1e-6
+    listed, _ = thew.to_rest_space([posed[:5], posed[5:]], ([poses[:5], poses[5:]], np.ones((40, 1))), rest)
+    assert np.array_equal(np.concatenate(listed), frames)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "tolerance"),
+        ({"tolerance": 0.0}, "tolerance must be a positive"),
+        ({"tolerance": np.nan}, "tolerance"),
+        ({"keys": 0}, "number of keys"),
+        ({"tolerance": 1e-3, "quantise": "int8"}, "int16"),
+        ({"tolerance": 1e-3, "rest": np.zeros((3, 3))}, "rest"),
+        ({"tolerance": 1e-3, "regions": 4}, "rest"),
+        ({"tolerance": 1e-3, "regions": [0, 1]}, "regions"),
+        ({"tolerance": 1e-3, "matrices": np.zeros((5, 9, 3, 3))}, "matrices"),
+        ({"tolerance": 1e-3, "matrices": np.zeros((5, 10, 2, 3))}, "last two sizes"),
+    ],
+)
+def test_compress_refuses_bad_arguments(arguments, words):
+    """Each bad argument is refused by its name."""
+    with pytest.raises(thew.InputError, match=words):
+        thew.compress(waves(5, 10), **arguments)
+
+
+def test_compress_refuses_bad_frames():
+    """Frames that are none, of two meshes or not numbers are refused with their place; a caller can stop."""
+    with pytest.raises(thew.InputError, match="no frames"):
+        thew.compress([], 1e-3)
+    with pytest.raises(thew.InputError, match="one mesh"):
+        thew.compress([waves(4, 5), waves(4, 6)], 1e-3)
+    bad = waves(4, 5)
+    bad[2, 3, 1] = np.nan
+    with pytest.raises(thew.InputError, match=r"frame 2 of clip 1 .* vertex 3"):
+        thew.compress([waves(4, 5), bad], 1e-3)
+    with pytest.raises(thew.Cancelled):
+        thew.compress(waves(40, 50), 1e-3, progress=lambda fraction, stage: False)
