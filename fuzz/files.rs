@@ -19,7 +19,7 @@ use thew::store;
 use thew::tets::{MeshRepairs, TetMesh, WriteSettings};
 
 /// A file of this thread with such an ending, the same for TetGen's two.
-fn scratch(ending: &str) -> PathBuf {
+pub fn scratch(ending: &str) -> PathBuf {
     let thread = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "");
     // What writes waits for the disk: where memory has a folder, that is quicker.
     let memory = PathBuf::from("/dev/shm");

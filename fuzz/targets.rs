@@ -3,7 +3,7 @@
 //! work and give finite results.
 
 use crate::numbers::finite;
-use crate::{borders, files, forged, keyed, states};
+use crate::{bakes, borders, files, forged, keyed, states};
 use std::sync::{Arc, OnceLock};
 use thew::Vec3;
 use thew::body::{Body, BodySettings};
@@ -66,7 +66,7 @@ const MODELS: &[&str] = &[
     "\n",
 ];
 
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target {
         name: "body_file",
         run: files::body_file,
@@ -129,6 +129,13 @@ pub const TARGETS: [Target; 15] = [
         seeds: files::tet_seeds,
         words: NUMBERS,
         inputs: 2000,
+    },
+    Target {
+        name: "bake_files",
+        run: bakes::bake_files,
+        seeds: bakes::bake_seeds,
+        words: NONE,
+        inputs: 400,
     },
     Target {
         name: "surface",

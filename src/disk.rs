@@ -77,9 +77,27 @@ pub(crate) fn line_of(text: &[u8], byte: usize) -> usize {
 
 /// Writes files under other names and renames all of them when they are complete.
 pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
+    let write = |parts: &[&[u8]], file: &mut File| parts.iter().try_for_each(|p| file.write_all(p));
+    let mut writers: Vec<_> = files
+        .iter()
+        .map(|(_, parts)| move |file: &mut File| write(parts, file))
+        .collect();
+    let mut streams: Vec<(&Path, &mut ContentWriter)> = files
+        .iter()
+        .zip(&mut writers)
+        .map(|((path, _), writer)| (*path, writer as &mut ContentWriter))
+        .collect();
+    write_streams(&mut streams)
+}
+
+/// Writes the content of a file, bit by bit.
+pub(crate) type ContentWriter<'a> = dyn FnMut(&mut File) -> io::Result<()> + 'a;
+
+/// Writes files, in order, as [`write_together`] does, whose content never is in memory as a whole.
+pub(crate) fn write_streams(files: &mut [(&Path, &mut ContentWriter)]) -> io::Result<()> {
     let mut written: Vec<(PathBuf, FileDestination)> = Vec::new();
     let all = (|| {
-        for (path, parts) in files {
+        for (path, write) in files {
             let place = FileDestination::for_path(path)?;
             remove_abandoned_parts(&place.path);
             let name = part_name(&place.path)?;
@@ -89,9 +107,7 @@ pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
                 .open(&name)?;
             let replaces = place.replaces.clone();
             written.push((name, place));
-            for bytes in *parts {
-                file.write_all(bytes)?;
-            }
+            write(&mut file)?;
             if let Some(about) = replaces {
                 file.set_permissions(about.permissions())?;
             }

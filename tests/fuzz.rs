@@ -2,6 +2,8 @@
 //! Any bytes at every parser and entry point: the inputs of `fuzz/corpus`, and some hundreds made from them. `build.py fuzz`
 //! runs the same for as long as wanted, guided by which branches an input takes.
 
+#[path = "../fuzz/bakes.rs"]
+mod bakes;
 #[path = "../fuzz/borders.rs"]
 mod borders;
 #[path = "../fuzz/coverage.rs"]
@@ -37,7 +39,7 @@ macro_rules! target_tests {
     };
 }
 
-target_tests! { body_file clip_file shot_file state rig_file mrep_file forged_numbers forged_texts tet_files surface skeleton meshes enclose motion spacetime }
+target_tests! { body_file clip_file shot_file state rig_file mrep_file forged_numbers forged_texts tet_files bake_files surface skeleton meshes enclose motion spacetime }
 
 /// This file runs every target of the fuzzer.
 #[test]

@@ -72,6 +72,7 @@ from ._thew import (
     SurfaceReport,
     Template,
     TetMesh,
+    VertexTexture,
     Volume,
     WigglySpline,
     __version__,
@@ -90,12 +91,19 @@ from ._thew import (
     load_rigs,
     modes,
     nonlinear_equilibrium,
+    read_mdd,
+    read_pc2,
+    read_vertex_texture,
     save_rigs,
     simulate,
     simulate_scene,
     simulate_shots,
     templates,
+    tension,
     to_rest_space,
+    write_mdd,
+    write_pc2,
+    write_vertex_texture,
 )
 
 __all__ = [
@@ -151,6 +159,7 @@ __all__ = [
     "TetFileError",
     "TetMesh",
     "ThewError",
+    "VertexTexture",
     "Volume",
     "WigglySpline",
     "__version__",
@@ -169,13 +178,20 @@ __all__ = [
     "load_rigs",
     "modes",
     "nonlinear_equilibrium",
+    "read_mdd",
+    "read_pc2",
+    "read_vertex_texture",
     "save_rigs",
     "simulate",
     "simulate_scene",
     "simulate_shots",
     "templates",
+    "tension",
     "to_rest_space",
+    "write_mdd",
+    "write_pc2",
+    "write_vertex_texture",
 ]
 
 # They take their names from this module, which has them all by now.
-from . import modal, mrep, rigging, spacetime, tets  # noqa: F401
+from . import bakes, modal, mrep, rigging, spacetime, tets  # noqa: F401

@@ -12,6 +12,7 @@ subject each.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, final
 
 import numpy as np
@@ -93,6 +94,7 @@ __all__ = [
     "TetFileError",
     "TetMesh",
     "ThewError",
+    "VertexTexture",
     "Volume",
     "WigglySpline",
     "__version__",
@@ -111,12 +113,19 @@ __all__ = [
     "load_rigs",
     "modes",
     "nonlinear_equilibrium",
+    "read_mdd",
+    "read_pc2",
+    "read_vertex_texture",
     "save_rigs",
     "simulate",
     "simulate_scene",
     "simulate_shots",
     "templates",
+    "tension",
     "to_rest_space",
+    "write_mdd",
+    "write_pc2",
+    "write_vertex_texture",
 ]
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -953,6 +962,7 @@ class Clip:
     def velocities(
         self, frame: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places: ...
+    def tension(self, frame: int) -> _Places: ...
     def lattice_positions(self, frame: int) -> _Floats: ...
     def extend(
         self,
@@ -1471,6 +1481,7 @@ class RigSpec:
     def tilt(self) -> float: ...
 
 _Clips: TypeAlias = ArrayLike | Sequence[ArrayLike]
+_Path: TypeAlias = str | PathLike[str]
 
 @final
 class Compressed:
@@ -1505,6 +1516,45 @@ def compress(
     quantise: Literal["int16", "half"] | None = None,
     progress: _Progress | None = None,
 ) -> Compressed: ...
+def write_pc2(
+    path: _Path, frames: ArrayLike, start: float = 0.0, rate: float = 1.0, *, progress: _Progress | None = None
+) -> None: ...
+def read_pc2(path: _Path) -> tuple[_Places, float, float]: ...
+def write_mdd(path: _Path, frames: ArrayLike, fps: float, *, progress: _Progress | None = None) -> None: ...
+def read_mdd(path: _Path) -> tuple[_Places, _Places]: ...
+
+@final
+class VertexTexture:
+    @property
+    def texture(self) -> Path: ...
+    @property
+    def description(self) -> Path: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def rows_per_frame(self) -> int: ...
+    @property
+    def max_error(self) -> float: ...
+    @property
+    def texels(self) -> _Places: ...
+    @property
+    def frame_step(self) -> float: ...
+
+def write_vertex_texture(
+    folder: _Path,
+    clips: _Clips | Mapping[str, ArrayLike],
+    rest: ArrayLike,
+    fps: float,
+    format: Literal["exr", "png"] = "exr",
+    *,
+    name: str = "offsets",
+    max_size: int = 8192,
+    progress: _Progress | None = None,
+) -> VertexTexture: ...
+def read_vertex_texture(path: _Path) -> dict[str, _Places]: ...
+def tension(edges: ArrayLike, plain: ArrayLike, shown: ArrayLike) -> _Places: ...
 def to_rest_space(
     frames: _Clips,
     matrices: _Clips | tuple[_Clips, ArrayLike],

@@ -3,10 +3,36 @@
 
     keys, curves, max_error = thew.bakes.compress([walk, run], tolerance=0.002)
     frames, miss = thew.bakes.to_rest_space(posed, (poses, skin_weights), rest)
+    texture = thew.bakes.write_vertex_texture("hero", {"walk": frames}, rest, fps=24)
+    thew.bakes.write_pc2("hero.pc2", posed)
 
 `docs/methods/bakes.md` tells more.
 """
 
-from . import Compressed, compress, to_rest_space
+from . import (
+    Compressed,
+    VertexTexture,
+    compress,
+    read_mdd,
+    read_pc2,
+    read_vertex_texture,
+    tension,
+    to_rest_space,
+    write_mdd,
+    write_pc2,
+    write_vertex_texture,
+)
 
-__all__ = ["Compressed", "compress", "to_rest_space"]
+__all__ = [
+    "Compressed",
+    "VertexTexture",
+    "compress",
+    "read_mdd",
+    "read_pc2",
+    "read_vertex_texture",
+    "tension",
+    "to_rest_space",
+    "write_mdd",
+    "write_pc2",
+    "write_vertex_texture",
+]

@@ -71,6 +71,70 @@ pub enum BakeError {
         /// Value of the setting.
         value: f64,
     },
+    /// A position of a single mesh that is not a number, or too far away.
+    #[error(
+        "{what} has no usable position for vertex {vertex}: each must be a finite number of metres"
+    )]
+    Point {
+        /// Name of the array.
+        what: &'static str,
+        /// Index of the vertex.
+        vertex: usize,
+    },
+    /// An edge or triangle with a vertex that the mesh does not have.
+    #[error(
+        "{what} {index} names vertex {vertex}, but the mesh has {vertices} vertices, counted from 0"
+    )]
+    Corner {
+        /// "edge" or "triangle".
+        what: &'static str,
+        /// Index of the edge or triangle.
+        index: usize,
+        /// Index of the vertex.
+        vertex: u32,
+        /// Number of vertices.
+        vertices: usize,
+    },
+    /// A name that cannot be given.
+    #[error("the {what} “{name}” cannot be used: {reason}")]
+    Name {
+        /// What is named: "clip" or "texture".
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// Reason, with a remedy.
+        reason: &'static str,
+    },
+    /// A texture that would be too large.
+    #[error(
+        "{frames} frames of {vertices} vertices need {width} x {height} texels, more than {max_size} a side: raise max_size \
+         (16384 at most), write the clips to several textures, or compress them"
+    )]
+    TextureSize {
+        /// Number of frames of all clips.
+        frames: usize,
+        /// Number of vertices.
+        vertices: usize,
+        /// Columns needed.
+        width: usize,
+        /// Rows needed.
+        height: usize,
+        /// Largest permitted size.
+        max_size: usize,
+    },
+    /// An offset beyond half floats.
+    #[error(
+        "vertex {vertex} in frame {frame} of clip {clip} is farther from rest than half floats reach (65504 m): choose the format \
+         \"png\", or give positions in metres"
+    )]
+    HalfRange {
+        /// Index of the clip.
+        clip: usize,
+        /// Index of the frame in it.
+        frame: usize,
+        /// Index of the vertex.
+        vertex: usize,
+    },
     /// A file that could not be read or written.
     #[error("“{path}” could not be {done}: {reason}")]
     File {

@@ -10,15 +10,29 @@
 //! | `frames` | vertices of a mesh in the frames of several clips |
 //! | `maps` | maps by which the skeleton moves the vertices |
 //! | `rest_space` | posed vertices carried back to before the maps |
+//! | `caches` | point caches, PC2 and MDD |
+//! | `texture` | vertex animation textures, EXR and PNG |
+//! | `tension` | stretch and compression of the skin |
+//! | `output` | files on their way to the disk, with progress |
 
+mod caches;
 mod compress;
 mod error;
 mod frames;
 mod maps;
+mod output;
 mod rest_space;
+mod tension;
+mod texture;
 
+pub use caches::{MddCache, Pc2Cache, read_mdd, read_pc2, write_mdd, write_pc2};
 pub use compress::{CompressSettings, Packed, Quantisation, Regions, compress};
 pub use error::BakeError;
 pub use frames::VertexFrames;
 pub use maps::{VertexMap, VertexMaps};
 pub use rest_space::{RestFrames, to_rest_space};
+pub use tension::{tension, triangle_edges};
+pub use texture::{
+    TextureClips, TextureFormat, TextureSettings, VertexTexture, read_vertex_texture,
+    write_vertex_texture,
+};

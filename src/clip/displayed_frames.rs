@@ -55,6 +55,21 @@ impl Clip {
         Ok(out)
     }
 
+    /// Returns the plain skin and the displayed skin of the body at a frame, `[n · 3]` each, metres in world axes, from an origin near the body, so
+    /// that lengths on both keep their digits far from the world's.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn skins(&self, frame: i64) -> Result<[Vec<f32>; 2], ClipError> {
+        let mut plain = vec![0.0; 3 * self.vertices(SurfaceId::OWN)?];
+        let mut shown = plain.clone();
+        self.show_frame(frame, |at| {
+            self.presenter
+                .skins(SurfaceId::OWN, at, [&mut plain, &mut shown])
+        })?;
+        Ok([plain, shown])
+    }
+
     /// Writes the velocities of a displayed surface at a frame, `[n · 3]`, m/s, mapped by `target` from world axes. They are differences between the
     /// frames before and after, at the ends one-sided.
     ///

@@ -201,6 +201,27 @@ impl Presenter {
         self.positions(id, from, &share.with_factor(-1.0).with_addition(), out)
     }
 
+    /// Computes the plain skin and the displayed skin of a surface, `[n · 3]` each, metres in world axes, from an origin near it.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn skins(
+        &self,
+        id: SurfaceId,
+        at: Instant<'_>,
+        [plain, shown]: [&mut [f32]; 2],
+    ) -> Result<(), PresentError> {
+        let world = OutputSpace::WORLD;
+        self.positions(
+            id,
+            at,
+            &world.with_origin(self.nearby_point(id, at)?),
+            shown,
+        )?;
+        plain.copy_from_slice(shown);
+        self.offsets(id, at, &world.with_factor(-1.0).with_addition(), plain)
+    }
+
     /// Returns a point near a surface.
     pub(super) fn nearby_point(
         &self,

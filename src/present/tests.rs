@@ -216,6 +216,23 @@ fn velocities_match_differences() {
     }
 }
 
+/// The plain skin and the displayed skin differ by the offsets, and keep their digits far from the world's origin.
+#[test]
+fn skins_differ_by_offsets() {
+    for_each_instant(|what, presenter, at, _| {
+        let mut skins = [(); 2].map(|()| vec![0.0; 3 * presenter.vertices(BODY_SURFACE).unwrap()]);
+        let [plain, shown] = &mut skins;
+        presenter.skins(BODY_SURFACE, at, [plain, shown]).unwrap();
+        let [plain, shown] = skins.map(|skin| vectors(&skin));
+        let offsets = display_surface(presenter, at, &OutputSpace::WORLD, true);
+        let moved: Vec<Vec3> = plain.iter().zip(&offsets).map(|(p, o)| p + o).collect();
+        let miss = max_difference(&moved, &shown);
+        // Rounding of coordinates of a few metres in single precision.
+        assert!(miss < 2e-6, "{what}: {miss}");
+        assert!(shown.iter().all(|x| x.norm() < 10.0), "{what}");
+    });
+}
+
 /// All presenters that share carried surfaces know them.
 #[test]
 fn carried_surfaces_are_shared() {

@@ -12,6 +12,7 @@ use super::progress::with_progress;
 use super::rig::PyRig;
 use super::settings::PySimulationSettings;
 use super::shot::user_notes;
+use crate::bake;
 use crate::body::Body;
 use crate::clip::{Clip, FrameForces};
 use crate::kernel::Deformer;
@@ -25,7 +26,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Reads a list of rigs; an item of another type is refused by its index.
 pub(super) fn read_rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
@@ -94,6 +95,8 @@ pub(super) struct PyClip {
     rigs: Vec<Arc<Rig>>,
     /// Warnings about the rigs.
     warnings: Vec<String>,
+    /// Edges of the body's own surface, on first use.
+    edges: OnceLock<Vec<[u32; 2]>>,
 }
 
 impl PyClip {
@@ -102,6 +105,7 @@ impl PyClip {
             clip: Arc::new(clip),
             rigs,
             warnings,
+            edges: OnceLock::new(),
         }
     }
 
@@ -210,6 +214,23 @@ impl PyClip {
                 })
             },
         )
+    }
+
+    /// Returns the tension of the body's own skin at a frame, float32 [n]: how far flesh stretches (above 0) or compresses (below 0) the skin
+    /// around each vertex against the artist's own skin in the same pose, as `tension` measures it.
+    fn tension<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = integer)] frame: i64,
+    ) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let tension = run_detached(py, || {
+            let [plain, shown] = self.clip.skins(frame).map_err(IntoPy::into_py)?;
+            let edges = self
+                .edges
+                .get_or_init(|| bake::triangle_edges(self.clip.body().surface().triangles()));
+            bake::tension(edges, &plain, &shown).map_err(IntoPy::into_py)
+        })?;
+        Ok(tension.into_pyarray(py))
     }
 
     /// Returns the positions of the lattice vertices at a frame, float64 [nodes,3], metres.

@@ -59,6 +59,8 @@ def disagreements(value, hint, where="it"):
         return [] if value in arguments else [f"{where} is {value!r}, none of {arguments}"]
     if origin is np.ndarray:
         return array_disagreements(value, typing.get_args(arguments[1])[0], where)
+    if hint is Path:  # whose instances are of the system's own class
+        hint = type(Path())
     if type(value) is not (origin or hint):
         return [f"{where} is {type(value).__name__}, not {getattr(origin or hint, '__name__', hint)}"]
     if origin is tuple and arguments[-1] is not Ellipsis:

@@ -120,6 +120,13 @@ class Scene:
         self.Deformer = thew.Deformer(self.Modes, bar.vertices, engine="cpu")
         self.NonlinearSimulation = thew.NonlinearSimulation(bar, BAR, self.fixed, 1 / 60)
 
+        self.frames = np.asarray(self.Clip)
+        thew.write_pc2(folder / "arm.pc2", self.frames, start=1.0)
+        thew.write_mdd(folder / "arm.mdd", self.frames, 24.0)
+        self.VertexTexture = thew.write_vertex_texture(
+            folder / "texture", {"wave": self.frames}, self.vertices, 24.0, "png"
+        )
+
         bar.write(folder / "bar.veg")
         self.MRep.save(folder / "one.mrep.toml")
         body.save(folder / "arm.thew")
@@ -247,6 +254,7 @@ CALLS: dict[str, Call] = {
     "Clip.positions": lambda s: s.Clip.positions(0),
     "Clip.offsets": lambda s: s.Clip.offsets(0, to=np.eye(4), onto=s.Clip.offsets(0)),
     "Clip.velocities": lambda s: s.Clip.velocities(0),
+    "Clip.tension": lambda s: s.Clip.tension(0),
     "Clip.lattice_positions": lambda s: s.Clip.lattice_positions(0),
     "Clip.contacts": lambda s: s.Clip.contacts(0),
     "Clip.contact_notes": lambda s: s.Clip.contact_notes(),
@@ -324,6 +332,18 @@ CALLS: dict[str, Call] = {
         [s.pose[None], s.pose[None]],
     ),
     "simulate_shots": lambda s: thew.simulate_shots([s.Shot]),
+    "to_rest_space": lambda s: thew.to_rest_space(
+        s.frames, np.tile(np.eye(4), (*s.frames.shape[:2], 1, 1)), s.vertices
+    ),
+    "write_pc2": lambda s: thew.write_pc2(s.folder / "written.pc2", s.frames),
+    "read_pc2": lambda s: thew.read_pc2(s.folder / "arm.pc2"),
+    "write_mdd": lambda s: thew.write_mdd(s.folder / "written.mdd", s.frames, 24.0),
+    "read_mdd": lambda s: thew.read_mdd(s.folder / "arm.mdd"),
+    "write_vertex_texture": lambda s: thew.write_vertex_texture(
+        s.folder / "written", {"wave": s.frames}, s.vertices, 24.0
+    ),
+    "read_vertex_texture": lambda s: thew.read_vertex_texture(s.folder / "texture"),
+    "tension": lambda s: thew.tension(s.Surface.triangles, s.frames[0], s.frames[1]),
     "save_rigs": lambda s: thew.save_rigs(s.folder / "written.toml", [s.Rig]),
     "guides": lambda s: thew.guides(),
     "templates": lambda s: thew.templates(),

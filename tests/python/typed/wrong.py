@@ -36,3 +36,5 @@ found = thew.modes(surface, 8)  # error: arg-type
 motion = thew.ModalSimulation(found, 1 / 60, integrator="midpoint")  # error: arg-type
 motion.step = 0.1  # error: misc
 thew.equilibrium(body, np.eye(4), method="static")  # error: arg-type
+thew.write_vertex_texture("out", {"walk": np.zeros((1, 2, 3))}, np.zeros((2, 3)), 24, "tga")  # error: arg-type
+thew.write_mdd("out.mdd", np.zeros((1, 2, 3)))  # error: call-arg

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The JSON file beside a vertex animation texture, which tells a program how to play it.
+
+use super::encoding::{Encoding, TextureFormat};
+use super::layout::{Layout, MAX_TEXTURE_SIZE};
+use crate::range::MAX_COORDINATE;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+const FORMAT: &str = "thew vertex animation texture";
+const VERSION: u32 = 1;
+
+/// Content of the JSON file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Description {
+    pub format: String,
+    pub version: u32,
+    /// Name of the texture, in the same folder.
+    pub texture: String,
+    /// Encoding of a channel: "half" or "unorm16".
+    pub encoding: String,
+    pub width: usize,
+    pub height: usize,
+    pub vertices: usize,
+    pub rows_per_frame: usize,
+    pub fps: f64,
+    pub clips: Vec<ClipRows>,
+    /// Offset of a value 0 of each channel, m.
+    pub offset_min: [f64; 3],
+    /// Offset between the values 0 and 1 of each channel, m.
+    pub offset_scale: [f64; 3],
+    /// Smallest and largest offset along each axis, m.
+    pub offset_bounds: [[f64; 3]; 2],
+    /// Smallest and largest position along each axis, m, for culling.
+    pub position_bounds: [[f64; 3]; 2],
+    /// Largest distance of a decoded position from the given one, m.
+    pub max_error: f64,
+    pub units: String,
+    pub axes: String,
+    /// Coordinate u of vertex i: `first + (i mod width) · step`.
+    pub u: Steps,
+    /// Coordinate v of a row from the top of the texture: `first + row · step`.
+    pub v_from_top: Steps,
+    /// Coordinate v of a row from the bottom of the texture.
+    pub v_from_bottom: Steps,
+}
+
+/// Frames of a clip in the texture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ClipRows {
+    pub name: String,
+    /// First row, from the top.
+    pub first_row: usize,
+    pub frames: usize,
+}
+
+/// A texture coordinate that grows by steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Steps {
+    pub first: f64,
+    pub step: f64,
+}
+
+impl Description {
+    /// Describes a texture; bounds and error are to be filled in.
+    pub fn new(texture: String, layout: &Layout, encoding: &Encoding, fps: f64) -> Self {
+        let (width, height) = (layout.columns, layout.height());
+        let (column, row) = (1.0 / width as f64, 1.0 / height as f64);
+        let steps = |first, step| Steps { first, step };
+        let name = match encoding {
+            Encoding::Half => "half",
+            Encoding::Steps { .. } => "unorm16",
+        };
+        let (offset_min, offset_scale) = encoding.decoding();
+        Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            texture,
+            encoding: name.into(),
+            width,
+            height,
+            vertices: layout.vertices,
+            rows_per_frame: layout.rows_per_frame,
+            fps,
+            clips: Vec::new(),
+            offset_min,
+            offset_scale,
+            offset_bounds: [[0.0; 3]; 2],
+            position_bounds: [[0.0; 3]; 2],
+            max_error: 0.0,
+            units: "metres".into(),
+            axes: "those of the positions given".into(),
+            u: steps(0.5 * column, column),
+            v_from_top: steps(0.5 * row, row),
+            v_from_bottom: steps(1.0 - 0.5 * row, -row),
+        }
+    }
+
+    /// Returns the text of the file.
+    pub fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads the text of a file. The reason for a refusal is a sentence about the file.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let description: Self = serde_json::from_str(text)
+            .map_err(|e| format!("it does not describe a texture ({e}); write it again"))?;
+        description.check()?;
+        Ok(description)
+    }
+
+    /// Returns the format, the places and the encoding of the texture, which [`parse`](Self::parse) has checked.
+    pub fn content(&self) -> (TextureFormat, Layout, Encoding) {
+        let layout = Layout {
+            vertices: self.vertices,
+            frames: self.height / self.rows_per_frame.max(1),
+            columns: self.width,
+            rows_per_frame: self.rows_per_frame,
+        };
+        match self.encoding == "half" {
+            true => (TextureFormat::Exr, layout, Encoding::Half),
+            false => {
+                let (min, scale) = (self.offset_min, self.offset_scale);
+                (TextureFormat::Png, layout, Encoding::Steps { min, scale })
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.format != FORMAT || self.version != VERSION {
+            let what = format!("it is a “{}” of version {}", self.format, self.version);
+            return Err(format!("{what}; “{FORMAT}” of version {VERSION} is read"));
+        }
+        if !is_file_name(&self.texture) {
+            return Err(format!("“{}” is no name of a file beside it", self.texture));
+        }
+        if !matches!(self.encoding.as_str(), "half" | "unorm16") {
+            let what = &self.encoding;
+            return Err(format!(
+                "its encoding “{what}” is unknown; half and unorm16 are read"
+            ));
+        }
+        let sizes = [self.width, self.height];
+        let texels = self.width.saturating_mul(self.rows_per_frame);
+        let is_whole = sizes
+            .iter()
+            .all(|size| (1..=MAX_TEXTURE_SIZE).contains(size))
+            && (1..=texels).contains(&self.vertices)
+            && self.rows_per_frame >= 1
+            && self.height.is_multiple_of(self.rows_per_frame);
+        if !is_whole {
+            return Err("its sizes do not fit together; write it again".into());
+        }
+        let mut numbers = self.offset_min.iter().chain(&self.offset_scale);
+        if !numbers.all(|x| x.abs() <= 2.0 * MAX_COORDINATE) {
+            return Err("its bounds are not finite numbers; write it again".into());
+        }
+        let (mut names, mut all_rows) = (BTreeSet::new(), 0_usize);
+        for clip in &self.clips {
+            let rows = clip.frames.saturating_mul(self.rows_per_frame);
+            all_rows = all_rows.saturating_add(rows);
+            if clip.first_row.saturating_add(rows).max(all_rows) > self.height {
+                return Err(format!(
+                    "its clip “{}” ends below the texture; write it again",
+                    clip.name
+                ));
+            }
+            if !names.insert(&clip.name) {
+                return Err(format!(
+                    "it has two clips “{}”; rename one of them",
+                    clip.name
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a text is the name of a file, without a folder.
+pub(super) fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0'])
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use super::*;
+use crate::bake::{BakeError, VertexFrames};
+use crate::disk::tests::TestFolder;
+use crate::progress::Silent;
+use std::fs;
+use std::path::Path;
+
+const VERTICES: usize = 7;
+
+/// Positions of some frames that wave around `rest`.
+fn waves(frames: usize, phase: f32) -> Vec<f32> {
+    let at = |i: usize| 0.05 * (0.7 * i as f32 + phase).sin();
+    let rest = rest();
+    (0..frames * 3 * VERTICES)
+        .map(|i| rest[i % rest.len()] + at(i))
+        .collect()
+}
+
+fn rest() -> Vec<f32> {
+    (0..3 * VERTICES).map(|i| 0.1 * i as f32 - 0.9).collect()
+}
+
+fn settings(format: TextureFormat, max_size: usize) -> TextureSettings {
+    TextureSettings {
+        format,
+        max_size,
+        ..TextureSettings::new(24.0)
+    }
+}
+
+/// Writes two clips of 4 and 3 frames.
+fn write(folder: &Path, settings: &TextureSettings) -> Result<VertexTexture, BakeError> {
+    write_clips(folder, [4, 3], settings)
+}
+
+fn write_clips(
+    folder: &Path,
+    [first, second]: [usize; 2],
+    settings: &TextureSettings,
+) -> Result<VertexTexture, BakeError> {
+    let clips = [waves(first, 0.0), waves(second, 1.0)];
+    let frames = VertexFrames::new(clips.iter().map(|c| &c[..]), VERTICES)?;
+    let names = ["walk", "run"].map(String::from);
+    write_vertex_texture(folder, (&names, &frames), &rest(), settings, &Silent)
+}
+
+/// Returns the largest distance of offsets from those of `positions`.
+fn largest_miss(offsets: &[f32], positions: &[f32]) -> f64 {
+    let rest = rest();
+    let vertices = positions.chunks(3).zip(rest.chunks(3).cycle());
+    let misses = offsets
+        .chunks(3)
+        .zip(vertices)
+        .map(|(found, (shown, rest))| {
+            let miss = |k: usize| f64::from(found[k]) - (f64::from(shown[k]) - f64::from(rest[k]));
+            (0..3).map(|k| miss(k).powi(2)).sum::<f64>().sqrt()
+        });
+    misses.fold(0.0, f64::max)
+}
+
+/// Both formats come back within the stated error, wrapped or not, from a folder that did not exist.
+#[test]
+fn textures_round_trip() {
+    for format in [TextureFormat::Exr, TextureFormat::Png] {
+        for (frames, max_size, size) in [([4, 3], 8192, (7, 7)), ([2, 1], 6, (4, 6))] {
+            let folder = TestFolder::new();
+            let inside = folder.0.join("new");
+            let written = write_clips(&inside, frames, &settings(format, max_size)).unwrap();
+            assert_eq!((written.width, written.height), size);
+            assert!(written.max_error > 0.0 && written.max_error < 4e-5);
+            let read = read_vertex_texture(&inside).unwrap();
+            assert_eq!(read, read_vertex_texture(&written.description).unwrap());
+            assert_eq!((read.vertices, read.fps), (VERTICES, 24.0));
+            let [walk, run] = [waves(frames[0], 0.0), waves(frames[1], 1.0)];
+            let found: Vec<_> = read
+                .clips
+                .iter()
+                .map(|c| (c.0.as_str(), c.1.len()))
+                .collect();
+            assert_eq!(found, [("walk", walk.len()), ("run", run.len())]);
+            let misses = [
+                largest_miss(&read.clips[0].1, &walk),
+                largest_miss(&read.clips[1].1, &run),
+            ];
+            assert!((misses[0].max(misses[1]) - written.max_error).abs() < 1e-8);
+        }
+    }
+}
+
+/// The same frames give the same bytes.
+#[test]
+fn textures_are_deterministic() {
+    for format in [TextureFormat::Exr, TextureFormat::Png] {
+        let bytes = [0, 1].map(|_| {
+            let folder = TestFolder::new();
+            let written = write(&folder.0, &settings(format, 8192)).unwrap();
+            (
+                fs::read(written.texture).unwrap(),
+                fs::read(written.description).unwrap(),
+            )
+        });
+        assert_eq!(bytes[0], bytes[1]);
+    }
+}
+
+/// Unusable names, settings and rest shapes are refused, and nothing is left behind; a stop keeps earlier files.
+#[test]
+fn textures_refuse_bad_input() {
+    let folder = TestFolder::new();
+    let inside = folder.0.join("new");
+    let clip = waves(2, 0.0);
+    let frames = VertexFrames::new([&clip[..], &clip[..]], VERTICES).unwrap();
+    let good = settings(TextureFormat::Exr, 8192);
+    let names = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+    let refused = |names: &[String], rest: &[f32], settings: &TextureSettings| {
+        let error =
+            write_vertex_texture(&inside, (names, &frames), rest, settings, &Silent).unwrap_err();
+        assert!(folder.names().is_empty(), "{error}");
+        error
+    };
+    let (two, rest) = (names("a", "b"), rest());
+    assert!(matches!(
+        refused(&names("a", "a"), &rest, &good),
+        BakeError::Name { what: "clip", .. }
+    ));
+    assert!(matches!(
+        refused(&names("a", ""), &rest, &good),
+        BakeError::Name { .. }
+    ));
+    assert!(matches!(
+        refused(&two[..1], &rest, &good),
+        BakeError::Length { .. }
+    ));
+    assert!(matches!(
+        refused(&two, &rest[3..], &good),
+        BakeError::Length { .. }
+    ));
+    let mut broken = rest.clone();
+    broken[4] = f32::NAN;
+    assert_eq!(
+        refused(&two, &broken, &good),
+        BakeError::Point {
+            what: "rest",
+            vertex: 1
+        }
+    );
+    broken[4] = 70_000.0;
+    let place = BakeError::HalfRange {
+        clip: 0,
+        frame: 0,
+        vertex: 1,
+    };
+    assert_eq!(refused(&two, &broken, &good), place);
+    for fps in [0.0, -1.0, f64::NAN] {
+        let settings = TextureSettings {
+            fps,
+            ..good.clone()
+        };
+        assert!(matches!(
+            refused(&two, &rest, &settings),
+            BakeError::Setting { what: "fps", .. }
+        ));
+    }
+    for name in ["", "a/b", "..", ".hidden", "a\\b"] {
+        let settings = TextureSettings {
+            name: name.into(),
+            ..good.clone()
+        };
+        assert!(matches!(
+            refused(&two, &rest, &settings),
+            BakeError::Name {
+                what: "texture",
+                ..
+            }
+        ));
+    }
+    assert!(matches!(
+        refused(&two, &rest, &settings(TextureFormat::Png, 3)),
+        BakeError::TextureSize { .. }
+    ));
+
+    write(&inside, &good).unwrap();
+    let before = fs::read(inside.join("offsets.exr")).unwrap();
+    for stop_at in [0.0, 0.2] {
+        let stop = |fraction: f64, _: &str| fraction < stop_at;
+        let stopped = write_vertex_texture(&inside, (&two, &frames), &rest, &good, &stop);
+        assert!(matches!(stopped, Err(BakeError::Cancelled(_))));
+    }
+    assert_eq!(fs::read(inside.join("offsets.exr")).unwrap(), before);
+    assert_eq!(fs::read_dir(&inside).unwrap().count(), 2);
+}
+
+/// Cut, changed and exchanged files are refused in a sentence or read, and never end the process.
+#[test]
+fn damaged_textures_are_refused() {
+    for format in [TextureFormat::Exr, TextureFormat::Png] {
+        let folder = TestFolder::new();
+        let written = write(&folder.0, &settings(format, 8192)).unwrap();
+        let image = fs::read(&written.texture).unwrap();
+        let refused = || match read_vertex_texture(&folder.0) {
+            Err(BakeError::File { .. }) => true,
+            Err(error) => panic!("{error}"),
+            Ok(_) => false,
+        };
+        let ends = if format == TextureFormat::Png { 16 } else { 0 };
+        for n in 0..image.len() - ends {
+            fs::write(&written.texture, &image[..n]).unwrap();
+            assert!(refused(), "{n} of {} bytes", image.len());
+        }
+        for at in 0..image.len() {
+            for bits in [0xff, 0x80, 0x01] {
+                let mut damaged = image.clone();
+                damaged[at] ^= bits;
+                fs::write(&written.texture, &damaged).unwrap();
+                refused();
+            }
+        }
+        fs::write(&written.texture, &image).unwrap();
+        let text = fs::read_to_string(&written.description).unwrap();
+        for (from, to) in [
+            ("\"version\": 1", "\"version\": 2"),
+            ("\"width\": 7", "\"width\": 8"),
+            ("\"width\": 7", "\"width\": 0"),
+            ("\"height\": 7", "\"height\": 16384"),
+            ("\"rows_per_frame\": 1", "\"rows_per_frame\": 0"),
+            ("\"frames\": 4", "\"frames\": 18446744073709551615"),
+            ("\"frames\": 4", "\"frames\": 5"),
+            ("\"vertices\": 7", "\"vertices\": 70"),
+            ("\"run\"", "\"walk\""),
+            ("\"texture\": \"", "\"texture\": \"../"),
+            ("\"encoding\": \"", "\"encoding\": \"x"),
+            ("{", ""),
+        ] {
+            assert!(text.contains(from), "{from}");
+            fs::write(&written.description, text.replacen(from, to, 1)).unwrap();
+            assert!(refused(), "{to}");
+        }
+        fs::remove_file(&written.description).unwrap();
+        assert!(refused());
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bindings of vertex animation textures.
+
+use super::frames::{ClipArrays, read_frames, vertex_frames};
+use crate::bake::{self, TextureFormat, TextureSettings, VertexTexture};
+use crate::python::arrays::{contiguous_array, from_frames, integer, read, read_count, real, text};
+use crate::python::errors::{IntoPy, input_error, run_detached};
+use crate::python::progress::with_progress;
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2, PyArrayDyn, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+
+/// A vertex animation texture that `write_vertex_texture` has written.
+#[pyclass(name = "VertexTexture", module = "thew", frozen)]
+pub(in crate::python) struct PyVertexTexture(VertexTexture);
+
+#[pymethods]
+impl PyVertexTexture {
+    /// Path of the image.
+    #[getter]
+    fn texture(&self) -> PathBuf {
+        self.0.texture.clone()
+    }
+
+    /// Path of the JSON file beside it, which tells programs how to play it.
+    #[getter]
+    fn description(&self) -> PathBuf {
+        self.0.description.clone()
+    }
+
+    /// Number of columns.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.width
+    }
+
+    /// Number of rows.
+    #[getter]
+    fn height(&self) -> usize {
+        self.0.height
+    }
+
+    /// Rows of each frame: more than one where the vertices are more than the columns.
+    #[getter]
+    fn rows_per_frame(&self) -> usize {
+        self.0.rows_per_frame
+    }
+
+    /// Largest distance of a decoded position from the given one, metres, measured on the values that are written.
+    #[getter]
+    fn max_error(&self) -> f64 {
+        self.0.max_error
+    }
+
+    /// Texture coordinates of each vertex in the first frame, float32 [n,2]: the centre of its texel, u from the left, v from the bottom, as
+    /// in Blender's UV layers.
+    #[getter]
+    fn texels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f32>> {
+        let texels = &self.0.texels;
+        Array2::from_shape_fn((texels.len() / 2, 2), |(v, k)| texels[2 * v + k]).into_pyarray(py)
+    }
+
+    /// Step of v, from the bottom, from one frame to the next: negative, as frames run down from the top.
+    #[getter]
+    fn frame_step(&self) -> f64 {
+        -(self.0.rows_per_frame as f64) / self.0.height as f64
+    }
+
+    fn __repr__(&self) -> String {
+        let (width, height) = (self.0.width, self.0.height);
+        let path = self.0.texture.display();
+        format!("<thew.VertexTexture: {width} x {height} texels in {path}>")
+    }
+}
+
+/// Reads clips as a dictionary of names, one array or a list of arrays; these are named clip0, clip1 and so on.
+fn read_clips<'py>(clips: &Bound<'py, PyAny>) -> PyResult<(Vec<String>, ClipArrays<'py>)> {
+    let Ok(named) = clips.cast::<PyDict>() else {
+        let arrays = read_frames(clips)?;
+        let names = (0..arrays.slices()?.len()).map(|i| format!("clip{i}"));
+        return Ok((names.collect(), arrays));
+    };
+    let names = named.keys().iter().map(|name| match text(&name) {
+        Ok(name) => Ok(name.to_owned()),
+        Err(_) => Err(input_error(format!(
+            "clips: the name {name} of a clip must be a text that files can hold"
+        ))),
+    });
+    let names = names.collect::<PyResult<_>>()?;
+    let list = PyList::new(clips.py(), named.values())?;
+    Ok((names, read_frames(list.as_any())?))
+}
+
+fn read_format(name: &str) -> PyResult<TextureFormat> {
+    name.parse()
+        .map_err(|()| input_error(format!("format: expected \"exr\" or \"png\", got {name:?}")))
+}
+
+/// Writes a vertex animation texture and a JSON file that tells how to play it, whole or not at all.
+///
+/// - `folder`: created if it is missing, in an existing one.
+/// - `clips`: positions [f,n,3] in rest space, metres, by name; also one array, or a list of them, named clip0, clip1 and so on.
+/// - `rest[n,3]`: the plain mesh before the skeleton acts, metres. Offsets from it are stored.
+/// - `fps`: frames per second.
+/// - `format`: "exr", half floats in metres; "png", 16 bits between the bounds of all offsets.
+/// - `name`: name of both files, without ending.
+/// - `max_size`: largest number of columns and rows, at most 16384. More vertices than columns are wrapped over several rows a frame.
+///
+/// The texture has 6 bytes a vertex and frame before compression, no mipmaps, and no colour space: import it as data. Raises StorageError
+/// for files that cannot be written; earlier files then stay.
+#[pyfunction]
+#[pyo3(signature = (folder, clips, rest, fps, format="exr", *, name="offsets", max_size=8192, progress=None))]
+#[allow(clippy::too_many_arguments)] // keywords of Python
+pub(in crate::python) fn write_vertex_texture(
+    py: Python<'_>,
+    #[pyo3(from_py_with = read)] folder: PathBuf,
+    clips: &Bound<'_, PyAny>,
+    rest: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = real)] fps: f64,
+    #[pyo3(from_py_with = text)] format: &str,
+    #[pyo3(from_py_with = text)] name: &str,
+    #[pyo3(from_py_with = integer)] max_size: i64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyVertexTexture> {
+    let (names, clips) = read_clips(clips)?;
+    let frames = vertex_frames(&clips)?;
+    let rest: Bound<'_, PyArrayDyn<f32>> = contiguous_array(rest, "rest", "float32")?;
+    let rest = rest.readonly();
+    let rest = rest.as_slice()?;
+    let settings = TextureSettings {
+        name: name.to_owned(),
+        fps,
+        format: read_format(format)?,
+        max_size: read_count(max_size, "max_size")?,
+    };
+    let written = with_progress(py, progress, |progress| {
+        bake::write_vertex_texture(&folder, (&names, &frames), rest, &settings, progress)
+            .map_err(IntoPy::into_py)
+    })?;
+    Ok(PyVertexTexture(written))
+}
+
+/// Reads a texture that `write_vertex_texture` has written, by the path of its JSON file or of its folder: a dictionary of the clips' offsets
+/// from rest, float32 [f,n,3], metres, by name. Raises StorageError for files that are damaged or do not belong together.
+#[pyfunction]
+pub(in crate::python) fn read_vertex_texture<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = read)] path: PathBuf,
+) -> PyResult<Bound<'py, PyDict>> {
+    let texture = run_detached(py, || {
+        bake::read_vertex_texture(&path).map_err(IntoPy::into_py)
+    })?;
+    let clips = PyDict::new(py);
+    for (name, offsets) in texture.clips {
+        let frames = offsets.len() / (3 * texture.vertices);
+        let array = from_frames(py, (frames, texture.vertices), offsets)?;
+        clips.set_item(name, array)?;
+    }
+    Ok(clips)
+}

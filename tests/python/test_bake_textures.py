@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Vertex animation textures: read by an independent reader as a shader would, whole or not at all."""
+
+import json
+import os
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import thew
+
+VERTICES = 37
+
+
+def rest_shape():
+    """Returns a mesh of the size of a person."""
+    return np.random.default_rng(1).uniform(-0.9, 0.9, (VERTICES, 3)).astype(np.float32)
+
+
+def waves(frames, seed=0, reach=0.08):
+    """Returns positions that move by up to 80 mm around the rest shape."""
+    offsets = np.random.default_rng(seed).uniform(-reach, reach, (frames, VERTICES, 3))
+    return (rest_shape() + offsets).astype(np.float32)
+
+
+def parse_png(path):
+    """Reads a PNG file of 16-bit RGB by its specification, as values from 0 to 1."""
+    data, at, packed, kinds = path.read_bytes(), 8, b"", []
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    while at < len(data):
+        length, kind = struct.unpack_from(">I4s", data, at)
+        content = data[at + 8 : at + 8 + length]
+        assert zlib.crc32(kind + content) == struct.unpack_from(">I", data, at + 8 + length)[0]
+        if kind == b"IHDR":
+            width, height, *form = struct.unpack(">IIBBBBB", content)
+            assert form == [16, 2, 0, 0, 0]
+        packed += content if kind == b"IDAT" else b""
+        kinds.append(kind)
+        at += 12 + length
+    # Nothing states a colour space, by which an importer would change the numbers.
+    assert set(kinds) == {b"IHDR", b"IDAT", b"IEND"}
+    lines = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 6 * width)
+    image = np.zeros((height, 6 * width), np.uint8)
+    for y, (method, *line) in enumerate(lines.tolist()):
+        above = image[y - 1].tolist() if y else [0] * len(line)
+        row = []
+        for x, value in enumerate(line):
+            left, up, corner = (row[x - 6], above[x], above[x - 6]) if x >= 6 else (0, above[x], 0)
+            nearest = min((left, up, corner), key=lambda one, p=left + up - corner: abs(p - one))
+            row.append((value + (0, left, up, (left + up) // 2, nearest)[method]) % 256)
+        image[y] = row
+    return image.view(">u2").reshape(height, width, 3) / 65535
+
+
+def parse_exr(path):
+    """Reads an OpenEXR file of half RGB in ZIP scan lines by its specification."""
+    data, at, attributes = path.read_bytes(), 8, {}
+    assert struct.unpack_from("<iI", data) == (20000630, 2)
+    while data[at]:
+        name, kind = (part.decode() for part in data[at:].split(b"\0", 2)[:2])
+        at += len(name) + len(kind) + 2
+        (length,) = struct.unpack_from("<i", data, at)
+        attributes[name] = data[at + 4 : at + 4 + length]
+        at += 4 + length
+    x0, y0, x1, y1 = struct.unpack("<4i", attributes["dataWindow"])
+    assert (x0, y0, attributes["compression"], attributes["lineOrder"]) == (0, 0, b"\x03", b"\0")
+    channels = [struct.unpack_from("<2siBxxxii", attributes["channels"], 18 * i) for i in range(3)]
+    assert [(name, kind, *steps) for name, kind, _, *steps in channels] == [
+        (c, 1, 1, 1) for c in (b"B\0", b"G\0", b"R\0")
+    ]
+    # What an importer would change the numbers by.
+    assert not {"chromaticities", "whiteLuminance"} & set(attributes)
+    width, height = x1 + 1, y1 + 1
+    image = np.zeros((height, width, 3), np.float32)
+    for (offset,) in struct.iter_unpack("<Q", data[at + 1 : at + 1 + 8 * -(-height // 16)]):
+        y, length = struct.unpack_from("<ii", data, offset)
+        block, rows = data[offset + 8 : offset + 8 + length], min(16, height - y)
+        if length < 6 * width * rows:
+            steps = np.frombuffer(zlib.decompress(block), np.uint8).astype(np.int64)
+            steps[1:] -= 128
+            halves = (np.cumsum(steps) % 256).astype(np.uint8)
+            middle = (len(halves) + 1) // 2
+            block = np.empty_like(halves)
+            block[0::2], block[1::2] = halves[:middle], halves[middle:]
+            block = block.tobytes()
+        lines = np.frombuffer(block, "<f2").reshape(rows, 3, width)
+        image[y : y + rows] = lines[:, ::-1].transpose(0, 2, 1)
+    return image
+
+
+def play(path, vertex, clip, frame, origin):
+    """Returns a vertex's offset as a shader computes it from the JSON file and the image, with v from either end."""
+    told = json.loads(path.read_text())
+    image = (parse_exr if told["encoding"] == "half" else parse_png)(path.with_name(told["texture"]))
+    assert image.shape == (told["height"], told["width"], 3)
+    (rows,) = (one for one in told["clips"] if one["name"] == clip)
+    assert frame < rows["frames"]
+    row = rows["first_row"] + frame * told["rows_per_frame"] + vertex // told["width"]
+    u = told["u"]["first"] + told["u"]["step"] * (vertex % told["width"])
+    v = told[f"v_from_{origin}"]["first"] + told[f"v_from_{origin}"]["step"] * row
+    v = v if origin == "top" else 1 - v
+    texel = image[int(v * told["height"]), int(u * told["width"])]
+    return np.array(told["offset_min"]) + np.array(told["offset_scale"]) * texel
+
+
+FORMATS = pytest.mark.parametrize("format", ["exr", "png"])
+
+
+@FORMATS
+@pytest.mark.parametrize("max_size", [8192, 20])
+def test_texture_plays(tmp_path, format, max_size):
+    """A shader that follows the JSON file puts every vertex within the stated error, in every clip, wrapped or not."""
+    clips = {"walk": waves(5), "run": waves(3, 1), "a look around": waves(1, 2)}
+    written = thew.write_vertex_texture(tmp_path / "hero", clips, rest_shape(), 30, format, max_size=max_size)
+    assert written.texture == tmp_path / "hero" / f"offsets.{format}"
+    assert (written.width, written.rows_per_frame) == ((37, 1) if max_size == 8192 else (19, 2))
+    assert written.height == 9 * written.rows_per_frame
+    limit = {"exr": 0.08 * 2**-11 * 3**0.5, "png": 0.16 / 65535}[format]
+    assert 0 < written.max_error < limit
+    for clip, frame, vertex in [("walk", 0, 0), ("walk", 4, 36), ("run", 1, 18), ("a look around", 0, 19)]:
+        expected = clips[clip][frame, vertex].astype(float) - rest_shape()[vertex]
+        for origin in ("top", "bottom"):
+            found = play(written.description, vertex, clip, frame, origin)
+            assert np.linalg.norm(found - expected) <= written.max_error + 1e-9
+
+
+@FORMATS
+def test_texture_round_trip(tmp_path, format):
+    """Our own reader gives all clips back within the stated error, which is the largest one."""
+    clips = {"walk": waves(40), "run": waves(3, 1)}
+    written = thew.write_vertex_texture(tmp_path, clips, rest_shape(), 24, format)
+    found = thew.read_vertex_texture(tmp_path)
+    assert list(found) == ["walk", "run"]
+    misses = [np.linalg.norm(found[name] - (clips[name].astype(float) - rest_shape()), axis=2).max() for name in clips]
+    assert abs(max(misses) - written.max_error) < 1e-8
+    assert json.loads(written.description.read_text())["max_error"] == written.max_error
+
+
+def test_texture_description(tmp_path):
+    """The JSON file tells what an engine needs."""
+    clips = {"walk": waves(5), "run": waves(3, 1)}
+    written = thew.write_vertex_texture(tmp_path, clips, rest_shape(), 23.976, name="hero body")
+    told = json.loads((tmp_path / "hero body.json").read_text())
+    assert (told["format"], told["version"], told["fps"]) == ("thew vertex animation texture", 1, 23.976)
+    assert told["clips"] == [
+        {"name": "walk", "first_row": 0, "frames": 5},
+        {"name": "run", "first_row": 5, "frames": 3},
+    ]
+    assert (told["width"], told["height"], told["vertices"]) == (37, 8, 37) and told["units"] == "metres"
+    frames = np.concatenate(list(clips.values())).astype(float)
+    assert np.array_equal(told["position_bounds"], [frames.min((0, 1)), frames.max((0, 1))])
+    offsets = frames - rest_shape()
+    assert np.array_equal(told["offset_bounds"], [offsets.min((0, 1)), offsets.max((0, 1))])
+    assert repr(written) == f"<thew.VertexTexture: 37 x 8 texels in {tmp_path / 'hero body.exr'}>"
+
+
+def test_texture_texels(tmp_path):
+    """The texels are those of the first frame, v from the bottom, and a step leads to the next frame."""
+    written = thew.write_vertex_texture(tmp_path, waves(4), rest_shape(), 24, max_size=20)
+    texels = written.texels
+    assert texels.shape == (VERTICES, 2) and texels.dtype == np.float32
+    columns, rows = np.arange(VERTICES) % 19, np.arange(VERTICES) // 19
+    assert np.allclose(texels, np.stack([(columns + 0.5) / 19, 1 - (rows + 0.5) / 8], 1), atol=1e-7)
+    assert written.frame_step == -2 / 8
+
+
+def test_texture_clip_forms(tmp_path):
+    """Clips without names are numbered."""
+    one, two = waves(2), waves(3, 1)
+    for clips, names in [
+        (one, ["clip0"]),
+        ([one], ["clip0"]),
+        ([one, two], ["clip0", "clip1"]),
+        ((one, two), ["clip0", "clip1"]),
+    ]:
+        thew.write_vertex_texture(tmp_path, clips, rest_shape(), 24)
+        assert list(thew.read_vertex_texture(tmp_path)) == names
+
+
+@FORMATS
+def test_texture_of_plain_mesh(tmp_path, format):
+    """Offsets without range are exact: a mesh at rest, or moved as a whole."""
+    rest = np.round(rest_shape() * 64) / 64
+    for move in (0.0, 0.25):
+        written = thew.write_vertex_texture(tmp_path, {"still": rest[None] + move}, rest, 24, format)
+        assert written.max_error == 0
+        assert np.all(thew.read_vertex_texture(tmp_path)["still"] == move)
+
+
+@FORMATS
+def test_texture_bytes_repeat(tmp_path, format):
+    """The same clips give the same bytes."""
+    files = []
+    for name in ("a", "b"):
+        written = thew.write_vertex_texture(tmp_path / name, {"walk": waves(20)}, rest_shape(), 24, format)
+        files.append((written.texture.read_bytes(), written.description.read_bytes()))
+    assert files[0] == files[1]
+
+
+def test_texture_size_refused(tmp_path):
+    """Clips that make too large a texture are refused with the remedy, before anything is written."""
+    with pytest.raises(
+        thew.InputError, match="60 frames of 37 vertices need 19 x 120 texels, more than 20 a side: raise max_size"
+    ):
+        thew.write_vertex_texture(tmp_path / "new", waves(60), rest_shape(), 24, max_size=20)
+    for bad in (0, 16385, -1):
+        with pytest.raises(thew.InputError, match="max_size"):
+            thew.write_vertex_texture(tmp_path / "new", waves(1), rest_shape(), 24, max_size=bad)
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "sentence"),
+    [
+        (({}, rest_shape(), 24), {}, "no frames"),
+        (({"": waves(1)}, rest_shape(), 24), {}, "give each clip a name"),
+        (({3: waves(1)}, rest_shape(), 24), {}, "name 3 of a clip must be a text"),
+        (({"\ud800": waves(1)}, rest_shape(), 24), {}, "must be a text"),
+        (({"a": waves(1), "b": waves(1)[:, 1:]}, rest_shape(), 24), {}, "clips must be of one mesh"),
+        (({"a": waves(1)}, rest_shape()[1:], 24), {}, "rest: there must be 111 numbers, not 108"),
+        (({"a": waves(1)}, np.full((VERTICES, 3), np.nan), 24), {}, "rest has no usable position for vertex 0"),
+        (({"a": waves(1) * np.nan}, rest_shape(), 24), {}, "has no usable position"),
+        (({"a": waves(1)}, rest_shape(), 0), {}, "fps must be a finite number above 0"),
+        (({"a": waves(1)}, rest_shape(), float("nan")), {}, "fps must be"),
+        (({"a": waves(1)}, rest_shape(), 24, "tga"), {}, 'expected "exr" or "png"'),
+        (({"a": waves(1)}, rest_shape(), 24), {"name": "../a"}, "name a file, without folder"),
+        (({"a": waves(1)}, rest_shape(), 24), {"name": ""}, "name a file"),
+        (({"a": waves(1) + 1e5}, rest_shape(), 24), {}, 'vertex 0 in frame 0 of clip 0 .* choose the format "png"'),
+    ],
+)
+def test_texture_refusals(tmp_path, arguments, options, sentence):
+    """Arguments that make no texture are refused in a sentence, and no folder appears."""
+    with pytest.raises(thew.InputError, match=sentence):
+        thew.write_vertex_texture(tmp_path / "new", *arguments, **options)
+    assert not os.listdir(tmp_path)
+
+
+def test_texture_refuses_paths(tmp_path):
+    """Files that cannot be written or read are named with the reason."""
+    clips = {"walk": waves(2)}
+    (tmp_path / "file").write_text("no folder")
+    for folder, sentence in [(tmp_path / "file", "a part of its path is a file"), (tmp_path / "no" / "new", "no such")]:
+        with pytest.raises(thew.StorageError, match=sentence):
+            thew.write_vertex_texture(folder, clips, rest_shape(), 24)
+    with pytest.raises(thew.StorageError, match="without the JSON file"):
+        thew.read_vertex_texture(tmp_path)
+    thew.write_vertex_texture(tmp_path, clips, rest_shape(), 24, name="a")
+    thew.write_vertex_texture(tmp_path, clips, rest_shape(), 24, "png", name="b")
+    with pytest.raises(thew.StorageError, match="several JSON files; name one"):
+        thew.read_vertex_texture(tmp_path)
+    assert list(thew.read_vertex_texture(tmp_path / "b.json")) == ["walk"]
+
+
+@FORMATS
+def test_texture_survives_failures(tmp_path, format):
+    """A full disk or a stop keeps the earlier texture; a folder that was created for it goes again."""
+    resource = pytest.importorskip("resource")
+    clips, options = {"walk": waves(60)}, {"format": format}
+    thew.write_vertex_texture(tmp_path, clips, rest_shape(), 24, **options)
+    earlier = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, limits[1]))
+    try:
+        for folder in (tmp_path, tmp_path / "new"):
+            with pytest.raises(thew.StorageError, match="could not be written"):
+                thew.write_vertex_texture(folder, clips, rest_shape(), 24, **options)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with pytest.raises(thew.Cancelled):
+        thew.write_vertex_texture(
+            tmp_path / "new", clips, rest_shape(), 24, **options, progress=lambda fraction, stage: fraction < 0.2
+        )
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == earlier
+
+
+@FORMATS
+def test_texture_refuses_damage(tmp_path, format):
+    """Cut or exchanged images and descriptions that do not fit are refused with what to do."""
+    written = thew.write_vertex_texture(tmp_path, {"walk": waves(20)}, rest_shape(), 24, format)
+    image, text = written.texture.read_bytes(), written.description.read_text()
+    for content in (b"", image[:30], image[: len(image) // 2], b"something else" * 99, image[:400] + image[401:]):
+        written.texture.write_bytes(content)
+        with pytest.raises(thew.StorageError, match="could not be read"):
+            thew.read_vertex_texture(tmp_path)
+    written.texture.write_bytes(image)
+    for old, new in [
+        ('"width": 37', '"width": 40'),
+        ('"height": 20', '"height": 16384'),
+        ('"frames": 20', '"frames": 21'),
+        ('"version": 1', '"version": 9'),
+        ('"vertices": 37', '"vertices": -1'),
+        ("offsets.", "../offsets."),
+        ("{", "["),
+    ]:
+        assert old in text
+        written.description.write_text(text.replace(old, new, 1))
+        with pytest.raises(thew.StorageError, match="could not be read"):
+            thew.read_vertex_texture(tmp_path)
+    written.description.write_text(text)
+    written.texture.unlink()
+    with pytest.raises(thew.StorageError, match="no such file"):
+        thew.read_vertex_texture(tmp_path)
