@@ -219,12 +219,13 @@ fn velocities_match_differences() {
 /// The plain skin and the displayed skin differ by the offsets, and keep their digits far from the world's origin.
 #[test]
 fn skins_differ_by_offsets() {
-    for_each_instant(|what, presenter, at, _| {
+    for_each_instant(|what, presenter, at, place| {
         let mut skins = [(); 2].map(|()| vec![0.0; 3 * presenter.vertices(BODY_SURFACE).unwrap()]);
         let [plain, shown] = &mut skins;
         presenter.skins(BODY_SURFACE, at, [plain, shown]).unwrap();
         let [plain, shown] = skins.map(|skin| vectors(&skin));
-        let offsets = display_surface(presenter, at, &OutputSpace::WORLD, true);
+        let near = OutputSpace::WORLD.with_origin([place.x as f32, place.y as f32, place.z as f32]);
+        let offsets = display_surface(presenter, at, &near, true);
         let moved: Vec<Vec3> = plain.iter().zip(&offsets).map(|(p, o)| p + o).collect();
         let miss = max_difference(&moved, &shown);
         // Rounding of coordinates of a few metres in single precision.
