@@ -13,13 +13,17 @@ Each folder is a wing. A wing imports only from those above it in this table:
 | `rigs/` | saved rigs as native ones, their attachments, drivers and files |
 | `live/` | the live native objects, rebuilt when their inputs change; playback, load, undo, render |
 | `edit/` | edits of the character in the 3D view: placing, pulling, softening, limbs, keyframes |
-| `bake/` | bakes in rest and in posed space, Finish Bake, hooks of exporters and warnings before exports |
+| `bake/` | bakes of clips in rest and in posed space, Finish Bake, hooks of exporters and warnings before exports |
 | `ui/` | panels and overlays of the 3D view |
 | `operators/` | operators: the buttons that the artist presses |
 """
 
 from . import cli, operators
-from .bake.gltf import glTF2_pre_export_callback, glTF2ExportUserExtension  # noqa: F401  (its exporter looks here)
+from .bake.gltf import (  # noqa: F401  (its exporter looks here)
+    glTF2_post_export_callback,
+    glTF2_pre_export_callback,
+    glTF2ExportUserExtension,
+)
 from .live import handlers
 from .saved import properties
 from .ui import (

@@ -2,81 +2,65 @@
 """Commands without a window: bake, and export of characters to machines without Blender.
 
     blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--space rest|posed]
-                                     [--target T] [--clip CLIP ...] [--finish] [--scripts] [--json] [--threads N]
-                                     [--out FILE]
+                                     [--target T] [--clips scene|chosen|all] [--actions NAME ...] [--clip CLIP ...]
+                                     [--finish] [--scripts] [--json] [--threads N] [--out FILE]
     blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--json]
                                        [--threads N] [--out FOLDER]
 
 `bake` adds flesh to every character as a whole, as one press in the window does. Its bodies are simulated and baked,
 and other meshes on its armature ride along; keyframed flesh is baked as it is. Lines are printed for each mesh, and the
-file is saved. With clips, the meshes they were made for are baked from them, and nothing is simulated. `export` writes
+file is saved. `--clips all` bakes every action of each armature, `--actions` those that are named. With `--clip`, the
+meshes that these files were made for are baked from them, and nothing is simulated. `export` writes
 every body as a shot, which `python -m thew simulate` turns into a clip; the file stays as it is. The exit status is 0
 if everything succeeded, 1 if nothing did, and 3 if some meshes failed and the others were saved.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 import time
-from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
 import bpy
-import numpy as np
 
 from .bake import baking, finishing, targets
-from .live import contact, jobs, keyframed, shots, whole_character
+from .live import contact, jobs, shots, whole_character
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.health import jump_warning
 from .logic.native import EXPECTED_ERRORS, core
-from .logic.sentences import join_words
 from .logic.tasks import finish
+from .operators.command_reports import MeshReport, baked_line, keyframed_line
 from .operators.command_words import parser
 from .scene import reading
 from .scene.files import save
-
-
-@dataclass
-class MeshReport:
-    """The report on one mesh."""
-
-    name: str
-    text: str
-    done: bool
-    notes: list[str] = field(default_factory=list)  # further sentences
-    seconds: float = 0.0
-    file: str = ""  # the file written for it
-    left: bool = False  # it keeps its plain skin on purpose, beside the bodies of its character
-
-    def as_json(self) -> str:
-        """Returns the report as one line of JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-    def __str__(self) -> str:
-        return "\n".join(f"{self.name}: {text}" for text in (self.text, *self.notes))
 
 
 def bake_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
     scripts: bool = False, clips: list[str | Path] | None = None, target_key: str = targets.TARGETS[0].key,
+    choice: str = "SCENE", actions: tuple[str, ...] = (),
 ) -> list[MeshReport]:  # fmt: skip
     """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` or over `file`.
 
     `method`, `modes` and `space` replace the file's settings. `finished`: of the flesh only the keys are left.
     `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
-    exported from, or a single one on `name`. `target_key`: the bake target. A mesh that cannot be baked gets a line that says
-    why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot be saved.
+    exported from, or a single one on `name`. `target_key`: the bake target. `choice`: an item of `CLIP_CHOICES`, with the names of
+    chosen `actions`. A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
     check_place(Path(out) if out else file)
     if clips and (method is not None or modes is not None):
         raise Refusal("A clip is baked as it was simulated: leave out --method and --modes, or give them to export")
+    if clips and choice != "SCENE":
+        raise Refusal("A clip holds the scene's range: leave out --clips and --actions, or --clip")
+    wanted = {"target_key": target_key, "clips": choice, "actions": actions}
+    if frames is not None:
+        wanted |= {"start": frames[0], "end": frames[1]}
     tasks = clip_tasks([Path(clip) for clip in clips or ()], name)
     open_file(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
@@ -88,7 +72,7 @@ def bake_file(
     failed = {} if tasks else add_flesh(meshes, scene, view_layer, say, name is None)
     meshes = [obj for obj in meshes if name is not None or not is_baked_with_body(obj, scene)]
     for obj in meshes:
-        line = failed.get(obj.name) or bake_one(obj, scene, view_layer, frames, tasks.get(obj.name), target_key)
+        line = failed.get(obj.name) or bake_one(obj, scene, view_layer, tasks.get(obj.name), **wanted)
         say(line)
         lines.append(line)
     for obj, line in zip(meshes, lines, strict=True) if finished else ():
@@ -280,58 +264,24 @@ def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Pat
     return MeshReport(obj.name, text, True, left_out, seconds, str(path))
 
 
-def bake_one(
-    obj,
-    scene,
-    view_layer,
-    frames: tuple[int, int] | None,
-    clip_task: baking.ClipTask | None = None,
-    target_key: str = targets.TARGETS[0].key,
-) -> MeshReport:
-    """Adds flesh if necessary, bakes (from the clip of `clip_task`), and returns the report."""
+def bake_one(obj, scene, view_layer, clip_task: baking.ClipTask | None = None, **wanted) -> MeshReport:
+    """Adds flesh if necessary, bakes what is `wanted` (see `baking.bake`; from the clip of `clip_task`), and returns the report."""
     began = time.perf_counter()
     try:
         if not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed):
             finish(jobs.add(obj, scene, view_layer, simulate=False))
-        baked = finish(
-            baking.bake(obj, scene, view_layer, *(frames or (None, None)), target_key=target_key, clip_task=clip_task)
-        )
+        if obj.thew.made.keyframed:
+            wanted |= {"clips": "SCENE", "actions": ()}  # it moves through its shape keys, over the scene's frames
+        baked = finish(baking.bake(obj, scene, view_layer, clip_task=clip_task, **wanted))
         if obj.thew.made.keyframed:
             return keyframed_line(obj, baked, time.perf_counter() - began)
         flesh = fleshes.state_of(obj.thew.body if obj.thew.made.rides else obj)
-        notes = [] if obj.thew.made.rides else [sentence(text) for text in jump_warning(flesh)] + contact.notes(flesh)
+        notes = [sentence(text) for text in baked.remarks]
+        if not (obj.thew.made.rides or baked.clips):
+            notes += [sentence(text) for text in jump_warning(flesh)] + contact.notes(flesh)
     except EXPECTED_ERRORS as error:
         return MeshReport(obj.name, sentence(str(error)), False)
-    seconds = time.perf_counter() - began
-    mean, most = own_motion(flesh)
-    text = (
-        f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in "
-        f"{baked.space.lower()} space, {seconds:.1f} s, own motion {mean:.2%} of the size on average, {most:.2%} at most"
-    )
-    if baked.riders:
-        text += f"; with {join_words(baked.riders)}"
-    if missed := baking.miss_remark(baked.miss):
-        text += f"; {missed}"
-    return MeshReport(obj.name, text, True, notes, seconds)
-
-
-def keyframed_line(obj, baked: baking.BakeResult, seconds: float) -> MeshReport:
-    """Returns the report on a baked motion through shape keys."""
-    motion = keyframed.register.state_of(obj).motion
-    text = (
-        f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
-        f"{seconds:.1f} s"
-    )
-    return MeshReport(obj.name, text, True, list(motion.notes), seconds)
-
-
-def own_motion(flesh) -> tuple[float, float]:
-    """Returns the distance to the skinned shape over time, root mean square and maximum, as shares of the size."""
-    size = float(flesh.surface.size)
-    shown = range(flesh.clip_end - flesh.clip_start + 1)
-    squares = [(flesh.clip.offsets(index) ** 2).sum(axis=1) for index in shown]
-    mean, most = np.mean([each.mean() for each in squares]), max(each.max() for each in squares)
-    return (float(np.sqrt(mean)) / size, float(np.sqrt(most)) / size) if size > 0.0 else (0.0, 0.0)
+    return baked_line(obj, baked, flesh, notes, time.perf_counter() - began)
 
 
 def main(words: list[str]) -> int:
@@ -364,6 +314,8 @@ def main(words: list[str]) -> int:
                 finished=arguments.finish,
                 clips=arguments.clip,
                 target_key=arguments.target.upper(),
+                choice="CHOSEN" if arguments.actions else arguments.clips.upper(),
+                actions=tuple(arguments.actions or ()),
             )
     except EXPECTED_ERRORS as error:
         print(sentence(str(error)), file=sys.stderr)

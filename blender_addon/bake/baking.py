@@ -1,154 +1,230 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake: writes the live flesh of a range of frames into a target, which plays from then on.
+"""Bake: writes the flesh of a range of frames, or of actions, into a target, which plays from then on.
 
-A bake is additive: keys and modifiers of the artist stay. Nothing is changed before everything that can fail or be
-cancelled is over (`target.bake_parts`).
+A bake is additive: keys and modifiers of the artist stay, and so do other clips and other bakes. Nothing is changed before everything
+that can fail or be cancelled is over (`target.bake_parts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+
+import bpy
 
 from ..live import jobs, keyframed, spot_checks
 from ..live.build_settings import BuildSettings
 from ..live.flesh import Flesh
 from ..live.session import register
-from ..logic.errors import sentence
-from ..logic.keys import frame_range
 from ..logic.names import describe
-from ..logic.sentences import join_words, percent, plural
-from ..logic.spaces import diagonal
-from ..logic.tasks import Progress, Task, span
-from ..scene import groups, poses, reading
+from ..logic.tasks import Progress, Task, span, within
+from ..saved import bakes as saved_bakes
+from ..scene import bakes, groups, key_playing, poses, reading
+from ..scene.armature_actions import Soloist
 from ..scene.bind_pose import BindPose
-from . import export_check, keyframes, measuring, riders, targets
-from .target import Source, Target, bake_parts
+from . import bake_records, clip_plans, export_check, keyframes, riders, targets
+from .bake_result import BakeResult, unbaked_frames_remark
+from .body_source import body_source, show_again
+from .clip_flesh import ClipSimulator
+from .clip_plans import ClipPlan
+from .target import BakeRequest, ClipContent, PendingBake, Source, Target, bake_parts, pending
 
 #: Builds the task that makes the flesh of a subject hold the clip of `start`..`end`: `(subject, scene, view layer, start, end)`.
 ClipTask = Callable[[reading.Subject, object, object, int, int], Task]
 
-#: Largest miss that is not reported, as a part of the size. It is a fifth of a pixel of a body that fills 2,160 lines.
-MIN_VISIBLE_MISS = 1e-4
+#: Shares of a bake's progress: of the clips, of packing them, and of each clip its simulation.
+CLIPS_SHARE, PACK_SHARE, SIMULATION_SHARE = 0.85, 0.1, 0.8
 
 
-@dataclass
-class BakeResult:
-    """The result of a bake."""
+@dataclass(frozen=True)
+class Wanted:
+    """What a bake is asked for; the defaults are those of a press on Bake."""
 
-    names: list[str]  # the keys
-    space: str
-    miss: float  # largest distance of a key from the flesh, as a part of the size
-    unbaked: str  # sentence about the frames that it leaves out
-    warnings: list[str]  # sentences about what an export would do wrong
-    riders: list[str] = field(default_factory=list)  # names of the riders that were baked along
-
-    def message(self, obj) -> str:
-        """Returns the message for the artist."""
-        space = "rest space" if self.space == "REST" else "posed space"
-        text = f"{describe(obj)} plays {plural(len(self.names), 'baked shape key')} in {space}."
-        for remark in (miss_remark(self.miss), self.unbaked):
-            text += f" {sentence(remark)}" if remark else ""
-        if self.riders:
-            text += f" {join_words(self.riders)} {'rides' if len(self.riders) == 1 else 'ride'} along."
-        return " ".join([text, *(sentence(warning) for warning in self.warnings)])
+    start: int | None = None  # frames of the scene's range; `None`: the range in force
+    end: int | None = None
+    space: str | None = None  # an item of `BAKE_SPACES`; `None`: as the object is set
+    clips: str = "SCENE"  # an item of `CLIP_CHOICES`
+    actions: tuple[str, ...] = ()  # names of the chosen actions
+    name: str = ""  # of the bake; empty: the target's label
+    tolerance: float = 0.0  # metres of the character; 0: exact
+    replace: bool = False  # the bake's other clips go
 
 
-def miss_remark(miss: float) -> str:
-    """Returns the remark about keys that differ from the flesh by `miss` of the size; "" if that is invisible."""
-    if miss <= MIN_VISIBLE_MISS:
-        return ""
-    return f"where the armature flattens the skin, or its bendy bones fold it, keys miss the flesh by up to {percent(miss)} of the size"
+@dataclass(frozen=True)
+class Cast:
+    """The objects of a bake: a body with the riders to bake along, or a rider alone."""
 
+    obj: bpy.types.Object
+    body: bpy.types.Object
+    worn: tuple[bpy.types.Object, ...]
 
-def unbaked_frames_remark(made, scene) -> str:
-    """Returns the remark about frames of the scene that a bake leaves out; "" if it holds them all."""
-    preview = scene.use_preview_range
-    first = scene.frame_preview_start if preview else scene.frame_start
-    last = scene.frame_preview_end if preview else scene.frame_end
-    if made.baked_start <= first and last <= made.baked_end:
-        return ""
-    return f"the scene plays {first} to {last}: outside the bake's frames its end keys stay on"
+    @property
+    def alone(self) -> bool:
+        """Returns whether a rider is baked without its body."""
+        return self.obj != self.body
+
+    @property
+    def objects(self) -> list[bpy.types.Object]:
+        """Returns the objects that get the bake."""
+        return [self.obj, *self.worn]
 
 
 def bake(
     obj, scene, view_layer, start: int | None = None, end: int | None = None, space: str | None = None,
-    target_key: str = "SHAPE_KEYS", clip_task: ClipTask | None = None,
+    target_key: str = "SHAPE_KEYS", clip_task: ClipTask | None = None, **more,
 ) -> Task:  # fmt: skip
     """Builds the task that bakes an object into the target `target_key` and returns `BakeResult`.
 
-    `start`..`end`: frames (`None`: the range in force). `space`: an item of `BAKE_SPACES` (`None`: as the object is
-    set). Riders are baked along with their body; a rider is baked alone. `clip_task`: makes the flesh hold the clip (`None`: it is simulated).
+    `more`: the other values of `Wanted`. Riders are baked along with their body; a rider is baked alone. `clip_task`: makes the flesh
+    hold the clip of the scene's range (`None`: it is simulated).
     """
-    target = targets.target_by_key(target_key)
+    target, wanted = targets.target_by_key(target_key), Wanted(start, end, space, **more)
+    if obj is not None and obj.type == "MESH":
+        saved_bakes.migrate(obj)
     if obj is not None and obj.type == "MESH" and obj.thew.made.keyframed:
-        return (yield from bake_keyframed(obj, scene, view_layer, start, end, target))
-    alone = obj is not None and obj.type == "MESH" and obj.thew.made.rides
-    if alone:
+        return (yield from bake_keyframed(obj, scene, view_layer, wanted, target))
+    cast = cast_of(obj, target)
+    subject = reading.subject(cast.body, view_layer)
+    plans, remarks = plans_of(cast, scene, wanted)
+    request = request_of(cast.obj, wanted, target)
+    for each in cast.objects:
+        bake_records.check(each, target, request, plans)
+    clips: dict[bpy.types.Object, list[ClipContent]] = {each: [] for each in cast.objects}
+    accepts = {}
+    try:
+        sizes = [len(plan.frames) for plan in plans]
+        simulator = ClipSimulator(
+            subject, scene, view_layer, Soloist(subject.armature, [p.bones for p in plans if p.action])
+        )
+        if any(plan.action is not None for plan in plans):
+            yield from span(simulator.prepare(), 0.0, 0.05)
+        for k, plan in enumerate(plans):
+            share = [0.05 + (CLIPS_SHARE - 0.05) * sum(sizes[: k + e]) / sum(sizes) for e in (0, 1)]
+            playing = nullcontext if plan.action is None else (lambda plan=plan: simulator.soloist.playing(plan.bones))
+            task = bake_clip(cast, plan, simulator, target, request, playing, clip_task)
+            for source, content in (yield from span(task, *share)):
+                clips[source.obj].append(ClipContent(plan, content, source.metres))
+                accepts[source.obj] = source.accept
+        parts = [pending(each, settled(request, plans, cast, scene), scene, clips[each]) for each in cast.objects]
+        names = yield from write_parts(target, parts, [accepts[each] for each in cast.objects])
+    finally:
+        if any(plan.action is not None for plan in plans):
+            show_again(cast.body, scene)
+        for each in cast.objects:
+            key_playing.follow_shown(each)
+    if cast.alone:
+        jobs.settle(cast.body, register.state_of(cast.body), scene)
+    return result_of(cast.objects, request, names[0], plans, remarks, scene)
+
+
+def cast_of(obj: bpy.types.Object, target: Target) -> Cast:
+    """Returns the objects of a bake; refuses those that cannot be baked."""
+    if obj is not None and obj.type == "MESH" and obj.thew.made.rides:
         riders.check(obj, target)
-        body, worn = riders.body_of(obj), []
+        return Cast(obj, riders.body_of(obj), ())
+    jobs.check_flesh(obj)
+    target.check(obj)
+    worn = riders.riders_to_bake(obj, target)
+    for each in worn:
+        saved_bakes.migrate(each)
+    return Cast(obj, obj, tuple(worn))
+
+
+def plans_of(cast: Cast, scene, wanted: Wanted) -> tuple[list[ClipPlan], list[str]]:
+    """Returns the clips that a bake is to hold, and remarks on those that are left out."""
+    if wanted.clips != "SCENE":
+        return clip_plans.action_plans(cast.body, scene, wanted.clips, list(wanted.actions))
+    start, end = jobs.live_range(cast.obj, cast.body.thew.frames(scene), wanted.start, wanted.end)
+    return [clip_plans.scene_plan(cast.body, scene, start, end)], []
+
+
+def request_of(obj: bpy.types.Object, wanted: Wanted, target: Target) -> BakeRequest:
+    """Returns what was asked of a bake of `obj`, with its defaults filled in."""
+    space, name = wanted.space or obj.thew.bake_space, wanted.name.strip() or target.label
+    return BakeRequest(name, space, max(wanted.tolerance, 0.0), wanted.replace)
+
+
+def settled(request: BakeRequest, plans: list[ClipPlan], cast: Cast, scene) -> BakeRequest:
+    """Returns the request with the hash of the settings that were baked."""
+    if any(plan.action is None for plan in plans):
+        return replace(request, settings=register.state_of(cast.body).build_settings.baked_key())
+    return replace(request, settings=BuildSettings.from_object(cast.body, scene).baked_key())
+
+
+def bake_clip(
+    cast: Cast, plan: ClipPlan, simulator: ClipSimulator, target: Target, request: BakeRequest,
+    playing: Callable[[], AbstractContextManager], clip_task: ClipTask | None,
+) -> Task:  # fmt: skip
+    """Builds the task that simulates one clip, and returns each source with the content of the target for it."""
+    subject, scene, view_layer = simulator.subject, simulator.scene, simulator.view_layer
+    if plan.action is None:
+        task = (clip_task or simulate_range)(subject, scene, view_layer, plan.start, plan.end)
+        yield from span(task, 0.0, SIMULATION_SHARE)
+        flesh = register.state_of(cast.body)
     else:
-        jobs.check_flesh(obj)
-        body, worn = obj, None
-    subject = reading.subject(body, view_layer)
-    if worn is None:
-        target.check(obj)
-        worn = riders.riders_to_bake(obj, target)
-    space = space or obj.thew.bake_space
-    start, end = jobs.live_range(obj, body.thew.frames(scene), start, end)
-    yield from span((clip_task or simulate_range)(subject, scene, view_layer, start, end), 0.0, 0.8)
-    flesh, frames = register.state_of(body), frame_range(start, end)
-    on = body, flesh, scene, view_layer, frames
-    first = [riders.source(obj, *on)] if alone else [body_source(subject, *on[1:])]
-    sources = first + [riders.source(rider, *on) for rider in worn]
-    parts = []
+        flesh = yield from span(simulator.simulate(plan), 0.0, SIMULATION_SHARE)
+    sources, found = list(sources_of(cast, flesh, simulator, plan)), []
     for i, source in enumerate(sources):
-        share = [0.8 + 0.15 * (i + k) / len(sources) for k in (0, 1)]
-        with poses.show_hidden([source.obj]) if source.obj is not body else nullcontext():
-            parts.append((source, (yield from span(target.prepare(source, space), *share))))
-    yield Progress(0.95, f"Writing {target.label.lower()}")
-    names = bake_parts(target, parts)[0]
-    if alone:
-        jobs.settle(body, flesh, scene)
-    noted = obj.thew.made
-    warnings = export_check.check_all([obj, *worn])
-    along = [describe(rider) for rider in worn]
-    return BakeResult(names, noted.baked_space, noted.baked_miss, unbaked_frames_remark(noted, scene), warnings, along)
+        share = [SIMULATION_SHARE + (1.0 - SIMULATION_SHARE) * (i + e) / len(sources) for e in (0, 1)]
+        with poses.show_hidden([source.obj]) if source.obj != cast.body else nullcontext():
+            content = yield from span(within(target.prepare(source, request.space), playing), *share)
+        found.append((source, content))
+    return found
 
 
-def bake_keyframed(obj, scene, view_layer, start: int | None, end: int | None, target: Target) -> Task:
+def sources_of(cast: Cast, flesh: Flesh, simulator: ClipSimulator, plan: ClipPlan) -> Iterator[Source]:
+    """Yields the objects of a bake as sources over one clip."""
+    subject, scene, view_layer = simulator.subject, simulator.scene, simulator.view_layer
+    on = cast.body, flesh, scene, view_layer, plan.frames
+    if cast.alone:
+        yield riders.source(cast.obj, *on)
+        return
+    yield body_source(subject, flesh, scene, view_layer, plan.frames)
+    for rider in cast.worn:
+        yield riders.source(rider, *on)
+
+
+def write_parts(target: Target, parts: list[PendingBake], accepts: list[Callable[[], None]]) -> Task:
+    """Builds the task that packs all parts and writes them; returns the names of what was made for each."""
+    for i, part in enumerate(parts):
+        share = [CLIPS_SHARE + PACK_SHARE * (i + e) / len(parts) for e in (0, 1)]
+        yield from span(target.pack(part), *share)
+    yield Progress(CLIPS_SHARE + PACK_SHARE, f"Writing {target.label.lower()}")
+    return bake_parts(target, parts, accepts)
+
+
+def result_of(
+    objects: list[bpy.types.Object],
+    request: BakeRequest,
+    names: list[str],
+    plans: list[ClipPlan],
+    remarks: list[str],
+    scene,
+) -> BakeResult:
+    """Returns the result of a bake of these objects, the first of which was asked for."""
+    made = bakes.find(objects[0], request.name)
+    unbaked = unbaked_frames_remark(made, scene) if any(plan.action is None for plan in plans) else ""
+    warnings, along = export_check.check_all(objects), [describe(each) for each in objects[1:]]
+    clips = [plan.name for plan in plans if plan.action is not None]
+    return BakeResult(names, made.space, made.miss, unbaked, warnings, along, clips, remarks, request.name)
+
+
+def bake_keyframed(obj, scene, view_layer, wanted: Wanted, target: Target) -> Task:
     """Builds the task that bakes the keyframed motion of `obj`, in rest space like its sculpts. Returns `BakeResult`."""
     target.check(obj)
-    start, end = jobs.live_range(obj, obj.thew.frames(scene), start, end)
+    keyframes.check_clips(obj, wanted.clips)
+    start, end = jobs.live_range(obj, obj.thew.frames(scene), wanted.start, wanted.end)
+    plan = clip_plans.scene_plan(obj, scene, start, end)
+    request = replace(request_of(obj, wanted, target), space="REST")
+    bake_records.check(obj, target, request, [plan])
     yield from span(keyframed.bring_up_to_date(obj, scene), 0.0, 0.6)
-    source = keyframes.source(obj, scene, view_layer, frame_range(start, end))
-    content = yield from span(target.prepare(source, "REST"), 0.6, 0.95)
-    yield Progress(0.95, f"Writing {target.label.lower()}")
-    names = bake_parts(target, [(source, content)])[0]
-    made = obj.thew.made
-    return BakeResult(
-        names, made.baked_space, made.baked_miss, unbaked_frames_remark(made, scene), export_check.check(obj)
-    )
-
-
-def body_source(subject: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
-    """Returns a body as a source of a bake."""
-    obj = subject.obj
-
-    def accept() -> None:
-        made = obj.thew.made
-        made.shows_bake = obj.thew.enabled = True
-        made.baked_settings = flesh.build_settings.baked_key()
-        jobs.apply_state(obj)
-        jobs.note(obj, flesh)
-
-    return Source(
-        obj, subject, scene, view_layer, frames, diagonal(flesh.character.rest),
-        lambda i: flesh.offsets(frames[i]),
-        lambda active: measuring.differences(obj, flesh, scene, frames, active),
-        accept,
-    )  # fmt: skip
+    source = keyframes.source(obj, scene, view_layer, plan.frames)
+    content = yield from span(target.prepare(source, "REST"), 0.6, CLIPS_SHARE)
+    part = pending(obj, request, scene, [ClipContent(plan, content, source.metres)])
+    names = yield from write_parts(target, [part], [source.accept])
+    key_playing.follow_shown(obj)
+    return result_of([obj], request, names[0], [plan], [], scene)
 
 
 def simulate_range(subject: reading.Subject, scene, view_layer, start: int, end: int) -> Task:

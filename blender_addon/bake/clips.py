@@ -1,33 +1,42 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bones' animation that a bake belongs to: the action that its armature played when it was baked."""
+"""The bones' animations that the clips of a bake belong to, and what an export would do with them."""
 
 from __future__ import annotations
 
 import bpy
 
 from ..logic.names import describe
-from ..scene import animation
-from ..scene.reading import armature_modifier
+from ..saved import bakes as saved_bakes
+from ..scene import animation, key_playing
+from ..scene.key_playing import moving_armature
 
 #: Default names of NLA tracks, by which the exporter does not merge animations.
 DEFAULT_TRACK_NAMES = ("NlaTrack", "[Action Stash]")
 
 
-def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """Returns the armature that moves a mesh, by its modifier or as its parent."""
-    modifier = armature_modifier(obj)
-    if modifier is not None and modifier.object is not None:
-        return modifier.object
-    return obj.parent if obj.parent is not None and obj.parent.type == "ARMATURE" else None
+def scene_action(obj: bpy.types.Object) -> bpy.types.Action | None:
+    """Returns the action to which the bake of the scene's range belongs: the one played at the bake, or else the one played now.
 
-
-def clip_of(obj: bpy.types.Object) -> bpy.types.Action | None:
-    """Returns the action to which the bake of a mesh belongs: the one played at the bake, or else the one played now."""
-    if obj.thew.made.baked_of is not None:
-        return obj.thew.made.baked_of
-    armature = armature_of(obj)
+    None where the bake that plays has no such clip.
+    """
+    bake, armature = saved_bakes.playing(obj), moving_armature(obj)
+    clip = bake.scene_clip if bake is not None else None
+    if clip is None:
+        return None
+    if clip.played is not None:
+        return clip.played
     played = animation.played_action(armature) if armature is not None else None
     return played.action if played is not None and played.plain else None
+
+
+def exported_actions(obj: bpy.types.Object) -> dict[bpy.types.Action, saved_bakes.ThewClip]:
+    """Returns the actions of the armature that have a clip in the bake that plays, each with its clip."""
+    bake = saved_bakes.playing(obj)
+    if bake is None:
+        return {}
+    found = {clip.action: clip for clip in bake.clips if not clip.is_scene and clip.action is not None}
+    action = scene_action(obj)
+    return found if action is None else {action: bake.scene_clip, **found}
 
 
 def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
@@ -40,24 +49,33 @@ def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
 
 
 def mismatch_warning(obj: bpy.types.Object) -> str:
-    """Returns the sentence that the bones play another action than the baked one; "" if they play that one."""
-    armature, baked = armature_of(obj), obj.thew.made.baked_of
-    played = animation.played_action(armature) if armature is not None else None
-    if armature is None or baked is None or (played is not None and played.action == baked):
+    """Returns the sentence that the bones play an action that has no clip in the bake; "" if it has one."""
+    bake, armature = saved_bakes.playing(obj), moving_armature(obj)
+    if bake is None or armature is None or key_playing.played_clip(obj, bake) is not None:
+        return ""
+    played = animation.played_action(armature)
+    strips = [strip for strip in animation.strips(armature.animation_data) if strip.action is not None]
+    if played is None and any(key_playing.strip_clip(bake, strip) is not None for strip in strips):
+        return ""
+    clips = [
+        clip.played.name if clip.is_scene else clip.label for clip in bake.clips if not clip.is_scene or clip.played
+    ]
+    if not clips:
         return ""
     what = f"plays “{played.action.name}”" if played is not None else "plays something else"
-    return (
-        f"The bake of {describe(obj)} is of the action “{baked.name}” and {describe(armature)} {what}, which its keys do not "
-        f"fit: make “{baked.name}” active, or bake again"
+    of = f"of the action “{clips[0]}”" if len(clips) == 1 else f"of {len(clips)} actions"
+    remedy = (
+        f"make “{clips[0]}” active, or bake again" if len(clips) == 1 else "make one of them active, or bake that too"
     )
+    return f"The bake of {describe(obj)} is {of} and {describe(armature)} {what}, with the plain skin: {remedy}"
 
 
 def split_export_warning(obj: bpy.types.Object) -> str:
     """Returns the sentence that bones and baked keys of a mesh would export as separate animations; "" if as one."""
-    armature = armature_of(obj)
-    if armature is None or clip_of(obj) is not None or not animation.animates(armature, "pose."):
+    armature = moving_armature(obj)
+    if armature is None or exported_actions(obj) or not animation.animates(armature, "pose."):
         return ""
     return (
         f"{describe(armature)} plays NLA strips, each of which glTF writes as an animation of its own, and the keys of "
-        f"{describe(obj)} as another: make one action active and bake it, or export with the Animation Mode Scene and Split Animation by Object off"
+        f"{describe(obj)} as another: bake all actions, or export with the Animation Mode Scene and Split Animation by Object off"
     )

@@ -13,6 +13,7 @@ import bpy
 
 from ..logic.names import describe
 from ..logic.sentences import join_words
+from ..saved import bakes as saved_bakes
 from ..scene import writing
 from . import clips
 
@@ -29,7 +30,7 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
     """
     if obj.type != "MESH":
         return []
-    settings, made = obj.thew, obj.thew.made
+    settings, made, bake = obj.thew, obj.thew.made, saved_bakes.playing(obj)
     name = describe(obj)
     if any(each in exporter.lower() for each in EVALUATING_EXPORTERS):
         return []
@@ -56,7 +57,7 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
             "action it stands still there; key its armature or any object once"
         ]
     )
-    if made.baked_space == "POSED":
+    if bake.space == "POSED":
         holders = skin_holders(obj)
         if holders:
             return [
@@ -97,7 +98,8 @@ def moves_in_fbx(obj: bpy.types.Object, exporter: str) -> bool:
 
 def plays_bake(obj: bpy.types.Object) -> bool:
     """Returns whether keys that Thew baked are playing."""
-    return any(not key.mute for key in writing.baked_keys(obj))
+    bake = saved_bakes.playing(obj)
+    return bake is not None and any(not key.mute for key in writing.keys_of(obj, bake))
 
 
 def skin_holders(obj: bpy.types.Object) -> list[str]:

@@ -15,19 +15,21 @@ from ..live import keyframed, registers, riding
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import join_words, plural
+from ..saved import bakes as saved_bakes
 from ..saved.additions import reset
-from ..scene import flesh_map, modifier, reading, stack, writing
+from ..scene import bakes, flesh_map, key_playing, modifier, reading, stack, writing
 from . import clips, export_check
 
 
 def finish_bake(obj: bpy.types.Object) -> list[str]:
     """Completes the bake of `obj`. Returns sentences about what was done, without full stops, a summary first."""
     reading.check_editable(obj)
-    made, name = obj.thew.made, describe(obj)
-    keys = writing.baked_keys(obj)
+    saved_bakes.migrate(obj)
+    made, name, bake = obj.thew.made, describe(obj), saved_bakes.playing(obj)
+    keys = writing.keys_of(obj, bake) if bake is not None else []
     if not keys:
         raise Refusal(f"{name} has no bake to finish: press Bake first")
-    posed = made.baked_space == "POSED"
+    posed = bake.space == "POSED"
     if not (made.flesh or made.rides or made.keyframed) and not (posed and export_check.skin_holders(obj)):
         raise Refusal(f"The bake of {name} is finished: nothing of Thew is left on it but the keys")
     gone = modifiers_in_keys(obj, posed)
@@ -45,10 +47,11 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
         keyframed.remove(obj, finished=True)
     reset(obj, keep_rigs=True, keep_bake=True)
     registers.forget(obj)
-    writing.mute_baked(obj, False)
-    armature = clips.armature_of(obj)
-    action = clips.clip_of(obj) if armature is not None else None
-    joined = action is not None and writing.join_action(obj, action)
+    bakes.show(obj, True)
+    bake, armature = saved_bakes.playing(obj), key_playing.moving_armature(obj)
+    action = clips.scene_action(obj) if armature is not None else None
+    joined = action is not None and writing.join_action(obj, bake, action)
+    key_playing.follow(obj)
     wrong = export_check.check(obj)
     sentences = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
     if names:
@@ -77,5 +80,5 @@ def modifiers_in_keys(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modi
     made = obj.thew.made
     armature = modifier.modifier_by_id(obj, made.armature_modifier)
     if (made.flesh or made.rides) and armature is not None:
-        return stack.modifiers_in_bake(obj, armature, made.baked_space)
+        return stack.modifiers_in_bake(obj, armature, "POSED" if posed else "REST")
     return [other for other in obj.modifiers if other.type == "ARMATURE"] if posed else []

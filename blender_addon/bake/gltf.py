@@ -1,55 +1,82 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hooks of Blender's glTF exporter: baked keys join the animation of the bones.
+"""Hooks of Blender's glTF exporter: baked keys join the animations of the bones.
 
-By default the exporter writes one animation for the action of an armature and another one for that of the shape keys,
-and viewers play one at a time. It merges animations of the same name (by the names of actions, or before Blender 4.4 of
-NLA tracks). So the keys' animation gets the name of the armature's. Nothing in the file is changed. The exporter finds
-the class and the function in the extension's root module by their names, and calls methods by theirs.
+By default the exporter writes an animation for each action of an armature, and others for the action and the strips of the shape
+keys; viewers play one at a time. It merges animations of the same name (by the names of actions, or before Blender 4.4 and in the
+mode NLA Tracks by those of tracks). So each clip of the keys is added to what it exports, under the name of the armature's animation.
+What the keys play meanwhile is put back afterwards; nothing in the file is changed. The exporter finds the class and the functions
+in the extension's root module by their names, and calls methods by theirs.
 """
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import bpy
 
+from ..live import clip_following
 from ..logic.errors import sentence
-from ..scene import animation, writing
-from . import export_check
-from .clips import animation_name, armature_of, clip_of
+from ..scene import key_curves, key_playing, key_tracks, writing
+from ..scene.key_playing import moving_armature
+from . import clips, export_check
+from .clips import DEFAULT_TRACK_NAMES, animation_name
 from .export_check import plays_bake
+
+#: The exporter's words for what shape keys are, since Blender 4.4 and before.
+KEYS, FORMER_KEYS = "KEY", "SHAPEKEY"
 
 
 def glTF2_pre_export_callback(export_settings) -> None:
-    """Warns of what the export would do wrong, on the console and, in a window, in a popup. Called before the export."""
+    """Warns of what the export would do wrong, and lets the keys rest. Called before the export."""
     objects = bpy.context.scene.objects
     if export_settings.get("gltf_selected"):
         objects = [obj for obj in objects if obj.select_get()]
     for text in export_check.check_all(objects, "EXPORT_SCENE_OT_gltf"):
         export_settings["log"].warning(f"Thew: {sentence(text)}", popup=True)
+    mode = export_settings.get("gltf_animation_mode")
+    for obj in baked_meshes():
+        data = obj.data.shape_keys.animation_data
+        if mode == "NLA_TRACKS" and data is not None and key_playing.own_place(obj) is None:
+            data.action = None  # the exporter leaves it on top of every track
+        elif mode != "SCENE":
+            for track in key_tracks.made_tracks(obj):
+                track.mute = track.name != key_tracks.REST_TRACK
+
+
+def glTF2_post_export_callback(_export_settings) -> None:
+    """Lets the keys play again what they played before the export."""
+    clip_following.follow_all()
 
 
 class glTF2ExportUserExtension:
     """The exporter's hooks. It creates one instance for each export."""
 
     def gather_actions_hook(self, blender_object, gathered, export_settings) -> None:
-        """Renames the animations of one object. `gathered`: a table of tracks by name before Blender 4.4, `ActionsData` since."""
-        if blender_object is None:
+        """Names and adds animations of one object. `gathered`: a table of tracks by name before Blender 4.4, `ActionsData` since."""
+        if not isinstance(blender_object, bpy.types.Object):
             return
-        name, actions = shared_animation(blender_object)
-        for action in actions:
-            if hasattr(gathered, "blender_tracks"):
-                if action.name in gathered.blender_tracks:
-                    gathered.blender_tracks[action.name] = name
-                continue
-            for data in gathered.values():
-                if data.action == action:
-                    data.force_name(name)
-                    for slot in data.slots:
-                        slot.track = name
+        if blender_object.type == "MESH" and plays_bake(blender_object):
+            add_clips(blender_object, gathered, export_settings)
+        for action, name in shared_animations(blender_object).items():
+            rename_animation(gathered, action, name)
+
+    def gather_tracks_hook(self, blender_object, gathered, export_settings) -> None:
+        """Names the tracks of one object. `gathered`: lists of tracks and names before Blender 4.4, `TracksData` since."""
+        if not isinstance(blender_object, bpy.types.Object):
+            return
+        armature = blender_object if blender_object.type == "ARMATURE" else moving_armature(blender_object)
+        names = track_groups(armature.animation_data if armature is not None else None)
+        if blender_object.type == "ARMATURE" and any(moving_armature(obj) == armature for obj in baked_meshes()):
+            name_tracks(gathered, names, armature.animation_data, None)
+        elif blender_object.type == "MESH" and plays_bake(blender_object):
+            made = {track.name for track in key_tracks.made_tracks(blender_object)}
+            name_tracks(gathered, names, blender_object.data.shape_keys.animation_data, made)
 
     def gather_mesh_hook(
         self, mesh, blender_mesh, blender_object, vertex_groups, modifiers, materials, export_settings
     ) -> None:
-        """Switches off the baked keys of a mesh outside the animation that plays them, whatever frame is shown."""
+        """Switches off the baked keys of a mesh outside the animations that play them, whatever frame is shown."""
         meshes = [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.data == blender_mesh]
         owners = [blender_object] if blender_object is not None else meshes
         baked = {key.name for obj in owners for key in writing.baked_keys(obj)}
@@ -58,15 +85,159 @@ class glTF2ExportUserExtension:
             mesh.weights = [0.0 if name in baked else w for name, w in zip(names, mesh.weights, strict=True)]
 
 
-def shared_animation(obj: bpy.types.Object) -> tuple[str, list[bpy.types.Action]]:
-    """Returns the name of the animation that bones and baked keys share, and the actions of `obj` that belong to it."""
+def baked_meshes() -> list[bpy.types.Object]:
+    """Returns the meshes of the file on which a bake plays."""
+    return [obj for obj in bpy.data.objects if obj.type == "MESH" and plays_bake(obj)]
+
+
+# actions --------------------------------------------------------------------------------------------------------------
+
+
+def shared_animations(obj: bpy.types.Object) -> dict[bpy.types.Action, str]:
+    """Returns the actions of an object that belong to animations of bones and baked keys, each with the animation's name."""
     if obj.type == "ARMATURE":
-        led = [other for other in bpy.data.objects if other.type == "MESH" and plays_bake(other)]
-        clips = [clip for other in led if armature_of(other) == obj and (clip := clip_of(other)) is not None]
-        return (animation_name(obj, clips[0]), [clips[0]]) if clips else ("", [])
-    if obj.type != "MESH" or not plays_bake(obj):
-        return "", []
-    armature, clip, played = armature_of(obj), clip_of(obj), animation.played_action(obj.data.shape_keys)
-    if armature is None or clip is None or played is None:
-        return "", []
-    return animation_name(armature, clip), [played.action]
+        led = [other for other in baked_meshes() if moving_armature(other) == obj]
+        return {action: animation_name(obj, action) for other in led for action in clips.exported_actions(other)}
+    armature = moving_armature(obj) if obj.type == "MESH" and plays_bake(obj) else None
+    if armature is None:
+        return {}
+    found = {}
+    for action, clip in clips.exported_actions(obj).items():
+        place = key_curves.place_of(clip)
+        if place is not None:
+            found[place.action] = animation_name(armature, action)
+    return found
+
+
+def add_clips(obj: bpy.types.Object, gathered: Any, export_settings) -> None:
+    """Adds the clips of a mesh's bake to what the exporter writes of it, and takes out those whose bones it does not write."""
+    armature = moving_armature(obj)
+    if armature is None:
+        return
+    written = written_actions(armature, export_settings)
+    for action, clip in clips.exported_actions(obj).items():
+        place = key_curves.place_of(clip)
+        if place is None or place == key_playing.own_place(obj):
+            continue  # an action of the artist is written as it is
+        take_out(gathered, place)
+        if action in written:
+            put_in(gathered, place, animation_name(armature, action))
+
+
+def written_actions(armature: bpy.types.Object, export_settings) -> set[bpy.types.Action]:
+    """Returns the actions of an armature that the exporter writes."""
+    data, mode = armature.animation_data, export_settings.get("gltf_animation_mode")
+    if data is None:
+        return set()
+    found = {data.action}
+    if mode == "ACTIONS":
+        for track in data.nla_tracks:
+            strips = [strip for strip in track.strips if strip.action is not None and not strip.mute]
+            found |= {strip.action for strip in strips} if len(strips) == 1 else set()
+    tree = export_settings["vtree"]
+    objects = {node.blender_object for node in tree.nodes.values()} - {None}
+    lone = sum(obj.type == "ARMATURE" for obj in objects) == 1
+    if mode == "BROADCAST" or (export_settings.get("gltf_export_anim_single_armature") and lone):
+        found |= set(bpy.data.actions)
+    ignored = getattr(bpy.data.scenes[0], "gltf_action_filter", ())
+    return found - {None} - {item.action for item in ignored if not item.keep}
+
+
+def put_in(gathered: Any, place: key_curves.CurvePlace, name: str) -> None:
+    """Adds the curves of a clip to what the exporter has gathered of a mesh."""
+    action = place.action
+    if hasattr(gathered, "blender_tracks"):
+        gathered.blender_actions.append(action)
+        gathered.blender_tracks[action.name], gathered.action_on_type[action.name] = name, FORMER_KEYS
+        return
+    data = sys.modules[type(gathered).__module__].ActionData(action)
+    data.add_slot(place.slot, KEYS, None)
+    gathered.add_action(data)
+
+
+def take_out(gathered: Any, place: key_curves.CurvePlace) -> None:
+    """Takes the curves of a clip out of what the exporter has gathered of a mesh."""
+    action = place.action
+    if hasattr(gathered, "blender_tracks"):
+        gathered.blender_actions[:] = [each for each in gathered.blender_actions if each != action]
+        gathered.blender_tracks.pop(action.name, None)
+        gathered.action_on_type.pop(action.name, None)
+        return
+    for data in gathered.actions.get(id(action), ()):
+        data.slots[:] = [slot for slot in data.slots if slot.slot.handle != place.slot.handle]
+    kept = [data for data in gathered.actions.get(id(action), ()) if data.slots]
+    if kept:
+        gathered.actions[id(action)] = kept
+    else:
+        gathered.actions.pop(id(action), None)
+
+
+def rename_animation(gathered: Any, action: bpy.types.Action, name: str) -> None:
+    """Gives the animation of an action a name, by which the exporter merges it with others."""
+    if hasattr(gathered, "blender_tracks"):
+        if action.name in gathered.blender_tracks:
+            gathered.blender_tracks[action.name] = name
+        return
+    for data in [data for data in gathered.values() if data.action == action][:1]:
+        data.force_name(name)
+        for slot in data.slots:
+            slot.track = name
+
+
+# tracks ---------------------------------------------------------------------------------------------------------------
+
+
+def track_groups(data: bpy.types.AnimData | None) -> dict[str, str]:
+    """Returns for each track of an armature the name of the animation that the exporter makes of it in the mode NLA Tracks.
+
+    It takes a track that blends along with the one below, and merges no animations with default names.
+    """
+    groups, name, taken = {}, "", set()
+    for track in data.nla_tracks if data is not None else ():
+        if not len(track.strips):
+            continue
+        if not name or all(strip.blend_type == "REPLACE" for strip in track.strips):
+            name = track.name
+            if name.startswith(DEFAULT_TRACK_NAMES):
+                actions = [strip.action.name for strip in track.strips if strip.action is not None]
+                name = actions[0] if actions else f"Track {len(groups) + 1}"
+            while name in taken:
+                name += "+"
+            taken.add(name)
+        groups[track.name] = name
+    return groups
+
+
+def name_tracks(gathered: Any, groups: dict[str, str], data: bpy.types.AnimData, made: set[str] | None) -> None:
+    """Gives the gathered tracks of an object the names of the armature's animations.
+
+    `made`: names of tracks of keys that were made for a bake (None: the tracks are the armature's); those without bones go.
+    """
+    keys = {KEYS, FORMER_KEYS} if made is not None else {"OBJECT"}
+    if hasattr(gathered, "blender_tracks"):
+        entries = list(zip(gathered.blender_tracks, gathered.blender_tracks_name, gathered.track_on_type, strict=True))
+    else:
+        entries = [(each.tracks, each.name, each.on_type) for each in gathered.tracks]
+    ours = [entry for entry in entries if entry[2] in keys and is_ours(entry, data, made)]
+    tracks = [track for entry in ours for track in entry[0]]
+    regrouped: dict[str, list] = {}
+    for track in tracks:
+        group = groups.get(data.nla_tracks[track.idx].name)
+        if group is not None:
+            regrouped.setdefault(group, []).append(track)
+    kind = ours[0][2] if ours else KEYS
+    entries = [entry for entry in entries if entry not in ours] + [
+        (found, name, kind) for name, found in regrouped.items()
+    ]
+    if hasattr(gathered, "blender_tracks"):
+        gathered.blender_tracks[:] = [entry[0] for entry in entries]
+        gathered.blender_tracks_name[:] = [entry[1] for entry in entries]
+        gathered.track_on_type[:] = [entry[2] for entry in entries]
+    else:
+        make = sys.modules[type(gathered).__module__].TrackData
+        gathered.tracks[:] = [make(*entry) for entry in entries]
+
+
+def is_ours(entry: tuple, data: bpy.types.AnimData, made: set[str] | None) -> bool:
+    """Returns whether gathered tracks are those of the armature (`made` None), or made for a bake."""
+    return made is None or any(data.nla_tracks[track.idx].name in made for track in entry[0])

@@ -7,8 +7,11 @@ import bpy
 import numpy as np
 
 from ..live import keyframed
+from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.spaces import diagonal
 from ..logic.tasks import Task
+from ..saved import units
 from ..saved.timing import curve_time
 from ..scene.mesh import basis_positions
 from . import measuring
@@ -30,5 +33,12 @@ def source(obj: bpy.types.Object, scene, view_layer, frames: list[int]) -> Sourc
         keyframed.apply_state(obj)
 
     return Source(
-        obj, None, scene, view_layer, frames, diagonal(basis_positions(obj.data)), offset, differences, accept
-    )
+        obj, None, scene, view_layer, frames, diagonal(basis_positions(obj.data)), offset, differences, accept,
+        units.metres_per_unit(scene),
+    )  # fmt: skip
+
+
+def check_clips(obj: bpy.types.Object, clips: str) -> None:
+    """Refuses other clips of keyframed motion than the scene's range."""
+    if clips != "SCENE":
+        raise Refusal(f"{describe(obj)} moves through its shape keys, over the scene's frames: bake the scene's range")

@@ -17,6 +17,7 @@ from ..logic.unskin import unskin
 from ..scene import poses
 from ..scene.reading import Subject
 from .skinning import Probe
+from .target import Miss
 
 #: Maximum number of corrections of a key where the armature's map depends on the position. By then a step rejected each
 #: time has shrunk to a millionth, by `STEP_REDUCTION`.
@@ -34,27 +35,28 @@ STEP_REDUCTION = 0.3
 def keys(
     subject: Subject, rest: np.ndarray, scene, view_layer, frames: list[int], offset: Callable[[int], np.ndarray]
 ) -> Task:
-    """Builds the task that plays `frames` and returns `(keys float32[f, n, 3], miss)`. The scene's frame is restored.
+    """Builds the task that plays `frames` and returns `(keys float32[f, n, 3], Miss)`. The scene's frame is restored.
 
     `rest` [n, 3]: the vertices before the armature acts. `offset(i)` [n, 3]: the offset wanted on the posed skin of the
-    i-th frame. `miss`: the largest distance of a key from it, where the armature flattens the skin. All are in object space.
+    i-th frame. The miss is the largest distance of a key from it, where the armature flattens the skin. All are in object space.
     """
     with poses.silence_handlers(), Probe(subject, rest, scene) as probe:
 
-        def solve_frame(i: int, _frame: int) -> tuple[np.ndarray, float]:
-            key, miss = _solve_key(probe, view_layer, np.asarray(offset(i), dtype=np.float64))
-            return key.astype(np.float32), miss
+        def solve_frame(i: int, frame: int) -> tuple[np.ndarray, Miss]:
+            key, misses = _solve_key(probe, view_layer, np.asarray(offset(i), dtype=np.float64))
+            worst = int(misses.argmax())
+            return key.astype(np.float32), Miss(float(misses[worst]), frame, worst)
 
         made = yield from poses.play_frames(scene, frames, solve_frame, "Into rest space: frame")
-    return np.stack([key for key, _ in made]), max(0.0, *(miss for _, miss in made))
+    return np.stack([key for key, _ in made]), max((miss for _, miss in made), key=lambda miss: miss.distance)
 
 
-def _solve_key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray) -> tuple[np.ndarray, float]:
-    """Returns the key of the scene's current frame, and its largest miss."""
+def _solve_key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the key of the scene's current frame, and the miss of each vertex [n]."""
     start, blended = probe.read(view_layer.depsgraph)
-    key, miss = unskin(blended, wanted)
+    key, misses = unskin(blended, wanted)
     if not probe.bent:
-        return key, float(miss.max(initial=0.0))
+        return key, misses
 
     def residual_and_map(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns `(left [n, 3], B [n, 3, 3])`: the residual of a key, and the skin's linear map there."""
@@ -78,7 +80,7 @@ def _solve_key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray
                 )
     finally:
         probe.place(probe.rest)
-    return best, float(far.max(initial=0.0))
+    return best, far
 
 
 def refine_keys(

@@ -18,6 +18,7 @@ from ..logic.tasks import Task, span
 from ..scene import modifier, reading
 from ..scene.mesh import basis_positions, evaluated_positions, modifiers_on
 from . import measuring
+from .body_source import metres_per_unit
 from .target import Source, Target
 
 
@@ -62,7 +63,8 @@ def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, v
         return measure_rider(found, scene, view_layer, frames, offset, active)
 
     size = diagonal(basis_positions(obj.data))
-    return Source(obj, found, scene, view_layer, frames, size, offset, differences, lambda: accept(obj))
+    metres = metres_per_unit(flesh, np.array(obj.matrix_world, dtype=np.float64))
+    return Source(obj, found, scene, view_layer, frames, size, offset, differences, lambda: accept(obj), metres)
 
 
 def accept(obj: bpy.types.Object) -> None:

@@ -4,62 +4,60 @@
 from __future__ import annotations
 
 import bpy
+import numpy as np
 
+from ..logic.keys import key_name, key_points
 from ..logic.sentences import plural
-from ..logic.tasks import Task, span
-from ..scene import stack, writing
-from ..scene.bakes import Kind
+from ..logic.tasks import Progress, Task, span
+from ..saved.bakes import FORMER_NAME, ThewBake
+from ..scene import stack
 from ..scene.mesh import basis_positions
 from . import measuring, rest_space, skinning
-from .target import Content, PendingContent, Source
+from .key_target import KeyedClip, KeyedMotion, KeyTarget
+from .target import Content, PendingBake, Source
 
 
-class ShapeKeys:
+class ShapeKeys(KeyTarget):
     """Keys that act before the armature, or that hold its motion too: see `BAKE_SPACES`."""
 
-    key, label, description = "SHAPE_KEYS", "Shape Keys", "One additive key per frame, animated"
-
-    def __init__(self) -> None:
-        self.kind = Kind(key_count_text, lambda obj, on: writing.mute_baked(obj, not on), writing.remove_baked)
-
-    def check(self, obj: bpy.types.Object) -> None:
-        """Refuses an object on which the keys could not be played."""
-        writing.check_bakeable(obj)
+    key, label, description = "SHAPE_KEYS", FORMER_NAME, "One additive key per frame, animated"
 
     def prepare(self, source: Source, space: str) -> Task:
         """Builds the task that computes the keys. Without an armature they are in the object's own space."""
-        if source.subject is None:
-            return Content((yield from measuring.measure_offsets(source.scene, source.frames, source.offset)), "REST")
-        if space == "POSED":
-            return Content((yield from source.differences(set())), space)
-        rows, miss = yield from rest_space_task(source)
-        return Content(rows, space, miss / max(source.size, 1e-30))
+        return (yield from frame_offsets(source, space))
 
-    def write(self, pending: PendingContent) -> None:
-        """Writes the keys and their curves next to those of the previous bake."""
-        writing.write_keys(pending.obj, pending.start, pending.stretch, pending.content.rows, pending.made)
+    def pack(self, pending: PendingBake) -> Task:
+        """Sets a key a frame for every clip."""
+        yield Progress(0.0, "Naming the keys")
+        bake = "" if pending.request.name == self.label else pending.request.name
+        names, clips, first = [], [], 0
+        for each in pending.clips:
+            plan = each.plan
+            own = range(first, first + len(plan.frames))
+            names += [key_name(frame, plan.name, bake) for frame in plan.frames]
+            held = (plan.start, plan.end) if each.content.space == "POSED" else None
+            points = {index: key_points(frame, held) for index, frame in zip(own, plan.frames, strict=True)}
+            clips.append(KeyedClip(points, own))
+            first = own.stop
+        rows = [each.content.rows for each in pending.clips]
+        pending.packed = KeyedMotion(names, rows[0] if len(rows) == 1 else np.concatenate(rows), clips)
 
-    def discard(self, pending: PendingContent) -> None:
-        """Removes the keys written by an unfinished `write`."""
-        writing.discard_keys(pending.obj, pending.made)
-
-    def swap(self, pending: PendingContent) -> list[str]:
-        """Removes the keys of the previous bake and records the new ones. Returns their names."""
-        names = writing.swap_keys(pending.obj, pending.start, pending.made)
-        made = pending.obj.thew.made
-        made.baked_space, made.baked_miss = pending.content.space, pending.content.miss
-        made.baked_of = pending.clip
-        return names
+    def describe(self, obj: bpy.types.Object, bake: ThewBake) -> str:
+        return plural(len(bake.key_names), "baked shape key") if self.has_keys(obj, bake) else ""
 
 
-def key_count_text(obj: bpy.types.Object) -> str:
-    """Returns the number of keys in words."""
-    keys = writing.baked_keys(obj)
-    return plural(len(obj.thew.made.baked_keys.splitlines()), "baked shape key") if keys else ""
+def frame_offsets(source: Source, space: str) -> Task:
+    """Builds the task that returns the `Content` of a clip: the offsets of each frame from the basis, in rest or in posed space."""
+    if source.subject is None:
+        return Content((yield from measuring.measure_offsets(source.scene, source.frames, source.offset)), "REST")
+    if space == "POSED":
+        return Content((yield from source.differences(set())), space)
+    rows, worst = yield from rest_space_task(source)
+    return Content(rows, space, worst.distance / max(source.size, 1e-30), worst)
 
 
 def rest_space_task(source: Source) -> Task:
-    """Builds the task that returns `(keys, miss)` in rest space.
+    """Builds the task that returns `(keys, Miss)` in rest space.
 
     If the keys hold modifiers before the armature, too, their effect is measured and added.
     """

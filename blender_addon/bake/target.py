@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The interface of bake targets, and how their content replaces the previous bake.
+"""The interface of bake targets, and how their content joins or replaces former bakes.
 
-A target defines how the motion of one object is written. It *prepares* content, which changes nothing, *writes* it next
-to the previous bake, *swaps* it in when everything else is done, and *removes* it. Only `bake_parts` calls `write` and `swap`:
-if anything fails or is cancelled before the last part is written, every object keeps its previous bake.
+A target defines how the motion of one object is written. It *prepares* the content of each clip, while that clip plays alone, and
+*packs* the clips together; neither changes anything. It *writes* them next to the former bakes, *swaps* them in when everything
+else is done, and *removes* them. Only `bake_parts` calls `write` and `swap`: if anything fails or is cancelled before the last part
+is written, every object keeps its bakes.
 """
 
 from __future__ import annotations
@@ -17,14 +18,26 @@ import numpy as np
 
 from ..logic.tasks import Task
 from ..saved.timing import stretch
-from ..scene import animation
 from ..scene.bakes import Kind
+from ..scene.poses import Motion
 from ..scene.reading import Subject
+from . import bake_records
+from .clip_plans import ClipPlan
+
+
+@dataclass(frozen=True)
+class SkinMotion:
+    """The poses of a clip, for targets that need the skinning: what the flesh was simulated with."""
+
+    motion: Motion  # maps T_b of the world and the mesh's matrices; its first pose is that of frame `motion.start`
+    bones: list[str]
+    weights: np.ndarray  # [n, b], of the vertices of a body
+    metres_per_unit: float  # of Blender's world
 
 
 @dataclass(frozen=True)
 class Source:
-    """One object whose motion is baked: a body, or a rider. All arrays are in its object space."""
+    """One object whose motion is baked over one clip: a body, or a rider. All arrays are in its object space."""
 
     obj: bpy.types.Object
     subject: Subject | None  # `None`: no armature deforms it
@@ -38,73 +51,112 @@ class Source:
     """Builds the task that measures the shown mesh less the mesh with only these modifiers (ids), float32[f, n, 3]."""
     accept: Callable[[], None]
     """Switches the object to its bake, once that is in place."""
+    metres: float = 1.0  # length of a unit of the object's space in metres of the character
+    skin: SkinMotion | None = None  # `None`: a rider, or keyframed motion
 
-    @property
-    def clip(self) -> bpy.types.Action | None:
-        """The one action that the armature plays unchanged; `None` where it plays several, or no action."""
-        played = animation.played_action(self.subject.armature) if self.subject is not None else None
-        return played.action if played is not None and played.plain else None
+
+@dataclass(frozen=True)
+class Miss:
+    """The largest distance of a bake from the live motion, in object space; the frame and the vertex where it is."""
+
+    distance: float = 0.0
+    frame: int = 0
+    vertex: int = -1
 
 
 @dataclass(frozen=True)
 class Content:
-    """The content to be written for one object."""
+    """The content of one clip of one object."""
 
-    rows: np.ndarray  # one a frame
+    rows: np.ndarray  # float32[f, n, 3], one a frame, from the basis
     space: str  # an item of `BAKE_SPACES`
     miss: float = 0.0  # largest distance from the live motion, as a part of the size
+    worst: Miss = Miss()
+
+
+@dataclass(frozen=True)
+class ClipContent:
+    """One clip of a bake that is about to be written: what it is of, and its content."""
+
+    plan: ClipPlan
+    content: Content
+    metres: float = 1.0  # length of a unit of the object's space in metres of the character
+
+
+@dataclass(frozen=True)
+class BakeRequest:
+    """What was asked of a bake."""
+
+    name: str  # of the bake, on every object
+    space: str  # an item of `BAKE_SPACES`
+    tolerance: float = 0.0  # metres of the character; 0: exact
+    replace: bool = False  # the bake's other clips go
+    settings: str = ""  # a hash of the settings that are baked
 
 
 @dataclass
-class PendingContent:
-    """Content of one object while it is written: what a target has made until now, for `swap` and `discard`."""
+class PendingBake:
+    """A bake of one object while it is written: its clips, and what a target has made until now for `swap` and `discard`."""
 
     obj: bpy.types.Object
-    start: int  # the first frame
+    request: BakeRequest
     stretch: float  # stretch of the times of curves, see `saved.timing`
-    content: Content
-    clip: bpy.types.Action | None = None  # the one action that the armature played
-    made: dict[str, Any] = field(default_factory=dict)  # the target's own notes, filled as it goes
+    clips: list[ClipContent]
+    packed: Any = None  # the result of `pack`
+    made: Any = None  # the target's own notes, filled as it goes
+    #: What `write` notes for the record of each clip, by the names of `saved.bakes.ThewClip`.
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    #: Largest distance of each clip from the flesh as it is written, where packing changed that of its content.
+    worst: list[Miss] = field(default_factory=list)
 
 
 class Target(Protocol):
     """A form in which bakes are written."""
 
     key: str  # saved in files and named in scripts: never changed
-    label: str
+    label: str  # also the name of a bake that was given none
     description: str
-    kind: Kind  # how the bake is shown, hidden and removed
+    kind: Kind  # how a bake is shown, hidden and removed
 
     def check(self, obj: bpy.types.Object) -> None:
         """Refuses an object on which the bake could not be played; called before any work."""
 
     def prepare(self, source: Source, space: str) -> Task:
-        """Builds the task that returns the `Content`. The scene and the object are left as they were found."""
+        """Builds the task that returns the `Content` of one clip, while it plays. Scene and object are left as they were found."""
 
-    def write(self, pending: PendingContent) -> None:
-        """Writes the content next to the previous bake. Records in `pending.made` what was made as soon as it is."""
+    def pack(self, pending: PendingBake) -> Task:
+        """Builds the task that makes of all clips what is written, and sets `pending.packed`; changes nothing else."""
 
-    def discard(self, pending: PendingContent) -> None:
+    def write(self, pending: PendingBake) -> None:
+        """Writes the clips next to the former bakes. Records in `pending.made` what was made as soon as it is."""
+
+    def discard(self, pending: PendingBake) -> None:
         """Removes what an unfinished `write` has made."""
 
-    def swap(self, pending: PendingContent) -> list[str]:
-        """Replaces the target's previous bake with the new one. Returns the names of what was made."""
+    def swap(self, pending: PendingBake) -> list[str]:
+        """Removes what the new clips replace (`bake_records.replaced`). Returns the names of what was made."""
 
 
-def bake_parts(target: Target, parts: list[tuple[Source, Content]]) -> list[list[str]]:
-    """Bakes all parts; after a failure every object keeps its previous bake. Returns the names of what was made for each."""
-    pending = [
-        PendingContent(source.obj, source.frames[0], stretch(source.scene), content, source.clip)
-        for source, content in parts
-    ]
+def bake_parts(target: Target, parts: list[PendingBake], accept: list[Callable[[], None]]) -> list[list[str]]:
+    """Writes all parts; after a failure every object keeps its former bakes. Returns the names of what was made for each."""
     try:
-        for each in pending:
+        for each in parts:
             target.write(each)
     except BaseException:
-        for each in reversed(pending):
+        for each in reversed(parts):
             target.discard(each)
         raise
-    names = [target.swap(each) for each in pending]
-    for source, _ in parts:
-        source.accept()
+    names = []
+    for each in parts:
+        names.append(target.swap(each))
+        bake_records.store(each, target, names[-1])
+    for call in accept:
+        call()
     return names
+
+
+def pending(
+    obj: bpy.types.Object, request: BakeRequest, scene: bpy.types.Scene, clips: list[ClipContent]
+) -> PendingBake:
+    """Returns the bake of an object that is about to be packed and written."""
+    return PendingBake(obj, request, stretch(scene), clips)

@@ -14,6 +14,7 @@ from ..saved import keyframed as saved_keyframed
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
 from . import (
+    clip_following,
     dial,
     jobs,
     keyframed_events,
@@ -103,6 +104,8 @@ def after_update(scene, depsgraph):
         return
     if depsgraph.id_type_updated("COLLECTION"):
         registers.look_again()
+    if depsgraph.id_type_updated("OBJECT"):
+        clip_following.look(scene)
     keyframed_events.after_update(scene, depsgraph)
     objects = fleshes.objects(scene)
     if not objects:
@@ -195,6 +198,7 @@ def before_undo(*_):
 def after_undo(*_):
     """Reports to all flesh that undo may have brought back other settings, meshes and shapes."""
     registers.look_again()
+    clip_following.forget()
     rig_layouts.migrate_all()
     scene, updates.state.undone = bpy.context.scene, True
     for kind in registers.REGISTERS:

@@ -14,6 +14,7 @@ from ..logic.sentences import notes_of, plural
 from ..logic.states import Effect, Event, Mesh, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import rigging
+from ..saved import bakes as saved_bakes
 from ..saved import restarts
 from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
@@ -267,6 +268,7 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     Rigs are the artist's work: they are kept for when flesh is added again, unless `remove_rigs`.
     """
     reading.check_editable(obj)
+    saved_bakes.migrate(obj)
     made = obj.thew.made
     name = describe(obj)
     if (

@@ -14,7 +14,7 @@ from bpy.app.handlers import persistent
 from ..logic.states import Event, Motion
 from ..rigs import rigging
 from ..scene import poses, reading, windows
-from . import keyframed, keyframed_events, rendering, resting, session, updates
+from . import clip_following, keyframed, keyframed_events, rendering, resting, session, updates
 from .events import report_event
 from .session import register as fleshes
 
@@ -28,6 +28,7 @@ def before_frame(scene, _depsgraph=None):
         if seen and not rendering.run_on_main(lambda: show_frame(scene)):
             rendering.report_missed_frame(scene.frame_current)
     elif not updates.state.rendered_elsewhere:
+        clip_following.look(scene)
         show_frame(scene)
 
 

@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
+from ..saved import bakes as saved_bakes
 from ..saved import rig_layouts
 from ..scene import cache_files, modifier
 from . import disk_cache, jobs, keyframed, registers, riding, session
@@ -65,6 +66,7 @@ def hide_opened() -> None:
 def migrate_new_data() -> None:
     """Migrates rigs, modifiers and node trees of earlier versions, in an opened file or after an append."""
     rig_layouts.migrate_all()
+    saved_bakes.migrate_all()
     for obj in fleshes.all_objects():
         if modifier.is_former_flesh(obj):
             modifier.migrate(obj)

@@ -9,6 +9,7 @@ import numpy as np
 from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..logic.states import Event
+from ..saved import bakes as saved_bakes
 from ..saved.additions import reset
 from ..scene import bakes, modifier, stack
 from . import registers
@@ -43,7 +44,12 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     mine, armature = modifier.modifier_by_id(obj, made.modifier), modifier.modifier_by_id(obj, made.armature_modifier)
     baked = settings.enabled and made.shows_bake
     live = settings.enabled and not baked and can
-    held = stack.modifiers_in_bake(obj, armature, made.baked_space) if baked and armature is not None else []
+    bake = saved_bakes.playing(obj)
+    held = (
+        stack.modifiers_in_bake(obj, armature, bake.space)
+        if baked and armature is not None and bake is not None
+        else []
+    )
     for other in held:
         stack.switch_off(obj, other)
     for uid in set(stack.noted_ids(obj)) - {other.persistent_uid for other in held}:

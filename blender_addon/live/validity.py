@@ -10,6 +10,7 @@ import bpy
 from ..logic.names import describe
 from ..logic.states import Clip, Condition, Mesh, Motion
 from ..rigs import anchors
+from ..saved import bakes as saved_bakes
 from ..scene import colliders, contact_exclusions, groups, reading, rig_controls, windows
 from .build_settings import BuildSettings
 from .flesh import Flesh
@@ -98,8 +99,10 @@ def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
 
 def bake_differs(obj, scene) -> bool:
     """Returns whether a bake plays that was made with other settings than the present ones."""
-    made = obj.thew.made
-    return made.shows_bake and made.baked_settings not in {"", BuildSettings.from_object(obj, scene).baked_key()}
+    bake = saved_bakes.playing(obj)
+    if bake is None or not obj.thew.made.shows_bake:
+        return False
+    return bake.settings not in {"", BuildSettings.from_object(obj, scene).baked_key()}
 
 
 def mesh_holds(obj, flesh: Flesh) -> bool:

@@ -26,6 +26,18 @@ class Health:
         return self.level in {"NOTICE", "WARNING", "ERROR"}
 
 
+@dataclass(frozen=True)
+class PlayedBake:
+    """What a bake plays now."""
+
+    start: int = 0
+    end: int = 0
+    clip: str = ""  # name of the action; "": the scene's range
+    missing: str = ""  # name of the action that the armature plays, of which there is no clip
+    strips: bool = False  # it plays along NLA strips
+    holds: bool = False  # its end keys stay on beyond its frames
+
+
 #: Text for a pose that was not simulated: a bone was turned by hand, or the animation has changed.
 POSE_CHANGED_TEXT = "This pose is not simulated: play once it is keyed, or press Simulate."
 
@@ -33,11 +45,19 @@ POSE_CHANGED_TEXT = "This pose is not simulated: play once it is keyed, or press
 EDITED_TEXT = "Edited since it was simulated: play, or press Simulate."
 
 
-def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, unseen: str = "") -> Health:
+def health(
+    settings: Any,
+    made: Any,
+    flesh: Any,
+    frame: float,
+    riders: int = 0,
+    unseen: str = "",
+    played: PlayedBake | None = None,
+) -> Health:
     """Returns the line for a mesh with flesh at the scene's `frame`; `flesh`: its stages, or None.
 
     settings, made: the object's settings and Thew's record of it; riders: number of meshes that ride on it; unseen: why the view
-    shows none of it, or "".
+    shows none of it, or ""; played: what its bake plays, where that is shown.
     """
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
@@ -50,7 +70,7 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
     if unseen:
         return Health("NOTICE", unseen)
     if made.shows_bake:
-        return bake_health(made, frame)
+        return bake_health(played or PlayedBake(), frame)
     if flesh is None or flesh.clip is None:
         return Health("WAITING", "Play, or press Simulate")
     if edited:
@@ -75,13 +95,19 @@ def former_bake_health() -> Health:
     return Health("NOTICE", "Bake of earlier settings: Show Live, or Bake again")
 
 
-def bake_health(made: Any, frame: float) -> Health:
-    """Returns the line while a bake plays at the scene's `frame`: beyond its range the end keys stay on."""
-    first, last = made.baked_start, made.baked_end
+def bake_health(played: PlayedBake, frame: float) -> Health:
+    """Returns the line while a bake plays at the scene's `frame`: beyond its range it shows the plain skin, or holds its end keys."""
+    if played.missing:
+        return Health("NOTICE", f"No clip of “{played.missing}” in the bake: the plain skin. Bake it to move.")
+    if played.strips:
+        return Health("GOOD", "Bake plays along the NLA strips")
+    first, last = played.start, played.end
     if first <= frame <= last:
-        return Health("GOOD", f"Bake plays, {first} to {last}")
-    which = "first" if frame < first else "last"
-    return Health("NOTICE", f"Outside its bake, {first} to {last}: the {which} key stays on. Bake more frames to move.")
+        of = f" “{played.clip}”" if played.clip else ""
+        return Health("GOOD", f"Bake plays{of}, {first} to {last}")
+    more = "" if played.clip else " Bake more frames to move."
+    shows = f"the {'first' if frame < first else 'last'} key stays on" if played.holds else "the plain skin"
+    return Health("NOTICE", f"Outside its {'clip' if played.clip else 'bake'}, {first} to {last}: {shows}.{more}")
 
 
 def warnings(flesh: Any) -> list[str]:

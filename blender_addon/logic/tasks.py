@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,28 @@ def span(task: Task, start: float, end: float) -> Task:
                 answer = yield Progress(start + width * step.fraction, step.text)
     finally:
         task.close()
+
+
+def within(task: Task, enter: Callable[[], AbstractContextManager]) -> Task:
+    """Runs each step of `task` inside a context of its own: between two steps, Blender's data are as they were found."""
+    answer: Any = None
+    thrown: BaseException | None = None
+    try:
+        while True:
+            with enter():
+                try:
+                    step = task.send(answer) if thrown is None else task.throw(thrown)
+                except StopIteration as stop:
+                    return stop.value
+            answer, thrown = None, None
+            try:
+                answer = yield step
+            except Exception as error:  # cancelled, or a native call failed: the task may clean up
+                thrown = error
+    finally:
+        if task.gi_frame is not None:  # not over yet: its `finally` clauses find what they expect
+            with enter():
+                task.close()
 
 
 def finish(task: Task, progress: Callable[[float, str], bool] | None = None) -> Any:

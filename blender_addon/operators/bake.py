@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes to shape keys, and Finish Bake."""
+"""Bakes of frames and of actions, the list of bakes, and Finish Bake."""
 
 import bpy
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..bake import baking, finishing, targets
-from ..live import updates
+from ..bake import bake_records, baking, finishing, targets
+from ..bake.clip_plans import CLIP_CHOICES
+from ..live import riding, updates
+from ..logic.names import describe
+from ..saved import bakes as saved_bakes
 from ..saved.choices import BAKE_SPACES
+from ..scene import bakes, key_playing, reading
 from .operator_bases import Job, QuickJob, fill, fresh_property
+from .switch import show_bakes
 
 
 class Bake(Job):
@@ -31,6 +36,14 @@ class Bake(Job):
     )
     frame_start: fresh_property(IntProperty, "Start", "First frame; if unset, that of the current range", default=1)
     frame_end: fresh_property(IntProperty, "End", "Last frame; if unset, that of the current range", default=250)
+    clips: fresh_property(EnumProperty, "Clips", "What is baked", items=CLIP_CHOICES, default="SCENE")
+    actions: fresh_property(
+        StringProperty, "Actions", "Names of the chosen actions, separated by semicolons or new lines", default=""
+    )
+    name: fresh_property(
+        StringProperty, "Name", "Name of the bake that the clips join or replace; empty: that of the target", default=""
+    )
+    replace: fresh_property(BoolProperty, "Replace", "Take the bake's other clips away", default=False)
 
     def job(self, context, obj):
         if obj is not None and obj.type == "MESH":
@@ -39,12 +52,21 @@ class Bake(Job):
             space = "REST" if obj.thew.made.keyframed else obj.thew.bake_space
             fill(self, frame_start=start, frame_end=end, space=space)
         scene, layer = context.scene, context.view_layer
-        return baking.bake(obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target)
+        return baking.bake(
+            obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target,
+            clips=self.clips, actions=names_in(self.actions), name=self.name, replace=self.replace,
+        )  # fmt: skip
 
     def report_success(self, obj, result):
         """Reports the bake, as a warning if an export would go wrong."""
         self.report({"WARNING" if result.warnings else "INFO"}, result.message(obj))
         return {"FINISHED"}
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Returns names that are separated by semicolons or new lines."""
+    words = (word.strip() for line in text.splitlines() for word in line.split(";"))
+    return tuple(word for word in words if word)
 
 
 class THEW_OT_bake(Bake, bpy.types.Operator):
@@ -60,3 +82,66 @@ class THEW_OT_finish_bake(QuickJob, bpy.types.Operator):
     def edit(self, _context, obj):
         updates.stop_update()
         return reversed(finishing.finish_bake(obj))  # the status bar shows the last one, all stand in the Info editor
+
+
+# the list of bakes --------------------------------------------------------------------------------------------------
+
+
+def along(obj) -> list[bpy.types.Object]:
+    """Returns the riders of an object, whose bakes of the same name are treated along with it."""
+    return list(riding.riders_of(obj)) if obj.thew.made.flesh else []
+
+
+class ListedBake(QuickJob):
+    """Mix-in of the buttons of one bake in the list."""
+
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    name: fresh_property(StringProperty, "Bake", "Name of the bake", default="")
+
+
+class THEW_OT_bake_show(ListedBake, bpy.types.Operator):
+    bl_label = "Show This Bake"
+    bl_description = "Let this bake play instead of the others and of the live flesh"
+
+    def edit(self, context, obj):
+        reading.check_editable(obj)
+        bakes.find(obj, self.name)
+        for each in [obj, *along(obj)]:
+            saved_bakes.choose(each, saved_bakes.named(each, self.name) or saved_bakes.playing(each))
+        show_bakes(context, obj, True)
+
+
+class THEW_OT_bake_rename(ListedBake, bpy.types.Operator):
+    bl_label = "Rename Bake"
+    bl_description = "Give this bake another name"
+
+    new_name: fresh_property(StringProperty, "New Name", "Name that no other bake of the object has", default="")
+
+    def invoke(self, context, event):
+        self.new_name = self.name
+        return context.window_manager.invoke_props_dialog(self)
+
+    def draw(self, _context):
+        self.layout.prop(self, "new_name")
+
+    def edit(self, _context, obj):
+        reading.check_editable(obj)
+        bake_records.rename(obj, along(obj), self.name, self.new_name)
+
+
+class THEW_OT_bake_remove(ListedBake, bpy.types.Operator):
+    bl_label = "Remove Bake"
+    bl_description = "Delete this bake and everything that was made for it; other bakes stay"
+
+    def edit(self, context, obj):
+        reading.check_editable(obj)
+        updates.stop_update()
+        shown = obj.thew.made.shows_bake or key_playing.is_finished(obj)
+        bakes.remove_bake(obj, self.name)
+        for each in along(obj):
+            if saved_bakes.named(each, self.name) is not None:
+                bakes.remove_bake(each, self.name)
+        if shown:
+            show_bakes(context, obj, obj.thew.made.shows_bake)
+        return f"The bake “{self.name}” of {describe(obj)} is gone"

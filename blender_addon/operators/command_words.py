@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 
 from ..bake import targets
+from ..bake.clip_plans import CLIP_CHOICES
 from ..saved.choices import BAKE_SPACES, METHODS
 from ..saved.properties import ThewSettings
 
@@ -63,6 +64,11 @@ def parser() -> argparse.ArgumentParser:
         "--target", choices=[key.lower() for key, *_ in targets.TARGET_ITEMS], default=targets.TARGET_ITEMS[0][0].lower(),
         help="form of the baked motion (shape_keys)",
     )  # fmt: skip
+    bake.add_argument(
+        "--clips", choices=[choice[0].lower() for choice in CLIP_CHOICES], default=CLIP_CHOICES[0][0].lower(),
+        help="the scene's range, the actions named by --actions, or all actions of each armature (scene)",
+    )  # fmt: skip
+    bake.add_argument("--actions", metavar="NAME", nargs="+", help="bake these actions, each over its own frames")
     bake.add_argument(
         "--clip", metavar="CLIP", nargs="+", help="bake these clips of exported shots; nothing is simulated"
     )

@@ -5,8 +5,32 @@ import bpy
 
 from ..live import jobs, keyframed, keyframed_events, playback, riding, updates
 from ..logic.errors import Refusal
-from ..scene import writing
+from ..saved import bakes as saved_bakes
+from ..scene import bakes
 from .operator_bases import QuickJob
+
+
+def show_bakes(context, obj, baked: bool) -> None:
+    """Shows the chosen bake of an object and its riders, or what is live of them."""
+    made = obj.thew.made
+    made.shows_bake = baked
+    if made.rides:
+        obj.thew.enabled = True
+        riding.switch(obj)
+    elif made.keyframed:
+        obj.thew.enabled = True
+        keyframed.apply_state(obj)
+        keyframed_events.present(obj, context.scene)
+    elif made.flesh:
+        obj.thew.enabled = True
+        for rider in riding.riders_of(obj):
+            rider.thew.made.shows_bake = baked and bool(bakes.bake_descriptions(rider))
+            riding.switch(rider)
+        jobs.apply_state(obj)
+    else:  # a finished bake: nothing else is left
+        bakes.show(obj, bool(len(obj.thew.bakes)))
+    if not baked:
+        playback.before_frame(context.scene)
 
 
 class BakeSwitch(QuickJob):
@@ -17,23 +41,11 @@ class BakeSwitch(QuickJob):
     def edit(self, context, obj):
         if obj is None or obj.type != "MESH" or not (obj.thew.made.rides or obj.thew.made.keyframed):
             jobs.check_flesh(obj)
-        if self.baked and not writing.baked_keys(obj):
+        saved_bakes.migrate(obj)
+        if self.baked and not bakes.bake_descriptions(obj):
             raise Refusal(f"“{obj.name}” has no baked shape keys: press Bake first")
         updates.stop_update()
-        obj.thew.made.shows_bake = self.baked
-        obj.thew.enabled = True
-        if obj.thew.made.rides:
-            riding.switch(obj)
-        elif obj.thew.made.keyframed:
-            keyframed.apply_state(obj)
-            keyframed_events.present(obj, context.scene)
-        else:
-            for rider in riding.riders_of(obj):
-                rider.thew.made.shows_bake = self.baked and bool(writing.baked_keys(rider))
-                riding.switch(rider)
-            jobs.apply_state(obj)
-        if not self.baked:
-            playback.before_frame(context.scene)
+        show_bakes(context, obj, self.baked)
 
 
 class THEW_OT_show_live(BakeSwitch, bpy.types.Operator):

@@ -34,6 +34,10 @@ class ThewMade(bpy.types.PropertyGroup):
     longest_side: record(FloatProperty, "Longest side of the whole character, in scene units")
     guessed_height: record(FloatProperty, "Real height that Thew guessed, in metres")
     elsewhere: record(StringProperty, "Names of the bones that carry other meshes of the character, one per line")
+    baked_basis: record(BoolProperty, "The Basis key was made for the bakes")
+    baked_tracks: record(StringProperty, "Names of the NLA tracks that were made for the baked keys, one per line")
+    shows_bake: record(BoolProperty, "A bake plays, not the live flesh")
+    # The one bake of files of earlier versions, which `bakes.migrate` makes a bake of `Object.thew.bakes`:
     baked_keys: record(StringProperty, "Names of the baked shape keys, one per line")
     baked_start: record(IntProperty, "First baked frame")
     baked_end: record(IntProperty, "Last baked frame")
@@ -44,10 +48,8 @@ class ThewMade(bpy.types.PropertyGroup):
         FloatProperty, "Largest distance of baked keys from the flesh, as a share of the character's size"
     )
     baked_settings: record(StringProperty, "A hash of the settings that were baked")
-    baked_basis: record(BoolProperty, "The Basis key was made for the bake")
     baked_action: record(BoolProperty, "The keys' action was made for the bake")
     baked_of: record(PointerProperty, "The action of the armature that was baked", type=bpy.types.Action)
-    shows_bake: record(BoolProperty, "The baked keys play, not the live flesh")
     flesh_map: record(StringProperty, "Hash of the automatic map that the vertex group Flesh was filled with")
     flesh_map_count: record(IntProperty, "Number of vertices of that map")
     rides: record(BoolProperty, "The object rides on a body's flesh")
@@ -58,17 +60,14 @@ class ThewMade(bpy.types.PropertyGroup):
     notes: record(StringProperty, "Findings of the build, one per line")
 
 
-#: Properties that describe a bake.
-BAKE_PROPERTIES = (
-    "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_settings", "baked_basis", "baked_action",
-    "baked_of",
-)  # fmt: skip
+#: Properties that describe bakes, of the record here and of the settings.
+BAKE_PROPERTIES = {"baked_basis", "baked_tracks", "bakes", "active_bake"}
 
 
 def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
     """Resets every property to its default, as if Thew had never been here; rigs and limbs, and notes of a bake, may be kept."""
     kept = {"rigs", "active_rig", "limbs", "active_limb", "limb_lattice"} if keep_rigs else set()
-    kept |= set(BAKE_PROPERTIES) if keep_bake else set()
+    kept |= BAKE_PROPERTIES if keep_bake else set()
     for group in (obj.thew.made, obj.thew):
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "name", "made"} | kept:

@@ -22,6 +22,7 @@ from bpy.props import (
 )
 
 from ..logic import cycles
+from . import bakes as saved_bakes
 from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
 from . import restarts as saved_restarts
@@ -305,6 +306,8 @@ class ThewSettings(
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
     active_rig: IntProperty(name="Rig", description="Rig chosen in the list", default=0, min=0, options=set())
+    bakes: CollectionProperty(type=saved_bakes.ThewBake, description="Bakes of this object, of which one plays")
+    active_bake: IntProperty(name="Bake", description="Bake chosen in the list", default=0, min=0, options=set())
     keyframed: PointerProperty(type=saved_keyframed.ThewKeyframed, description="Shape keys that are reached at times")
     made: PointerProperty(type=ThewMade)
 
@@ -324,6 +327,7 @@ CLASSES = (
     *saved_keyframed.CLASSES,
     *saved_limbs.CLASSES,
     *saved_restarts.CLASSES,
+    *saved_bakes.CLASSES,
     ThewMade,
     ThewSettings,
 )

@@ -34,6 +34,56 @@ def curves_of(action: bpy.types.Action, slot):
     return ()
 
 
+def ensure_curves(action: bpy.types.Action, slot):
+    """Returns the collection of F-curves of a slot, made where the action has none for it (`slot` None: before 4.4)."""
+    if not hasattr(action, "layers"):
+        return action.fcurves
+    layer = action.layers[0] if len(action.layers) else action.layers.new("Layer")
+    strip = layer.strips[0] if len(layer.strips) else layer.strips.new(type="KEYFRAME")
+    return strip.channelbag(slot, ensure=True).fcurves
+
+
+def every_curve(action: bpy.types.Action) -> Iterator[bpy.types.FCurve]:
+    """Yields the F-curves of every slot of an action."""
+    if not hasattr(action, "layers"):
+        yield from action.fcurves
+        return
+    for layer in action.layers:
+        for strip in layer.strips:
+            for bag in strip.channelbags:
+                yield from bag.fcurves
+
+
+def slots_of(action: bpy.types.Action, kind: str) -> list:
+    """Returns the slots of an action for IDs of a kind, such as OBJECT or KEY; [None] before Blender 4.4, which has none."""
+    if not hasattr(action, "slots"):
+        return [None] if action.id_root in {kind, ""} else []
+    return [slot for slot in action.slots if slot.target_id_type in {kind, "UNSPECIFIED"}]
+
+
+def slot_named(action: bpy.types.Action, identifier: str):
+    """Returns the slot of an action with this identifier; None where there is none, and before Blender 4.4."""
+    return action.slots.get(identifier) if hasattr(action, "slots") else None
+
+
+def identifier_of(slot) -> str:
+    """Returns the identifier of a slot; "" for None."""
+    return slot.identifier if slot is not None else ""
+
+
+def active_slot(animation: bpy.types.AnimData):
+    """Returns the slot that an ID plays; None without one, and before Blender 4.4."""
+    return getattr(animation, "action_slot", None)
+
+
+def assign(animation: bpy.types.AnimData, action: bpy.types.Action | None, slot) -> None:
+    """Lets an ID play a slot of an action (`slot` None: before 4.4 the action, later nothing of it); touches only what differs."""
+    if animation.action != action:
+        animation.action = action
+    if action is not None and hasattr(animation, "action_slot") and animation.action_slot != slot:
+        animation.action_slot = slot
+
+
 def drop_action(action: bpy.types.Action, slot) -> None:
     """Removes an action that nobody plays any more, or else its slot (None before Blender 4.4)."""
     if action.users == 0:

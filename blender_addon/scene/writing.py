@@ -1,34 +1,50 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numpy to Blender: baked shape keys and their curves.
+"""Numpy to Blender: baked shape keys, and their curves in the actions of their clips.
 
-A bake is additive: existing keys stay as they are, and each frame's key holds the difference of the live shape from their mix. The
-keys' F-curves are the only animation: playing them does not need Thew.
+A bake is additive: existing keys stay as they are, and baked keys hold the difference of the live shape from their mix. New keys are
+written beside those of former bakes and take their names when these are gone. Playing them does not need Thew.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
 
 from ..logic.errors import Refusal
-from ..logic.keys import key_name, key_points
+from ..logic.keys import CurvePoints
 from ..logic.names import describe
-from .animation import curves_in, disturbance, drop_action, drop_empty_action
+from ..saved import bakes as saved_bakes
+from ..saved import timing
+from . import animation, key_curves, key_tracks
+from .animation import disturbance
+from .key_curves import NewPlace, drop_curves, drop_place, place_of, places_of, write_curves
 from .mesh import key_positions
+
+# the keys of bakes ----------------------------------------------------------------------------------------------------
 
 
 def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
-    """Returns the remaining keys that Thew baked on this object."""
-    keys = obj.data.shape_keys
-    if keys is None:
-        return []
-    names = set(obj.thew.made.baked_keys.splitlines())
-    return [key for key in keys.key_blocks if key.name in names]
+    """Returns the remaining keys of all bakes of this object."""
+    return keys_named(obj, (name for bake in obj.thew.bakes for name in bake.key_names))
 
 
-def mute_baked(obj: bpy.types.Object, mute: bool) -> None:
-    """Mutes the baked keys, or lets them play."""
-    for key in baked_keys(obj):
+def keys_of(obj: bpy.types.Object, bake: saved_bakes.ThewBake) -> list[bpy.types.ShapeKey]:
+    """Returns the remaining keys of one bake."""
+    return keys_named(obj, bake.key_names)
+
+
+def keys_named(obj: bpy.types.Object, names: Iterable[str]) -> list[bpy.types.ShapeKey]:
+    """Returns the keys of an object with these names, in their order on the mesh."""
+    keys, wanted = obj.data.shape_keys, set(names)
+    return [] if keys is None or not wanted else [key for key in keys.key_blocks if key.name in wanted]
+
+
+def mute_bake(obj: bpy.types.Object, bake: saved_bakes.ThewBake, mute: bool) -> None:
+    """Mutes the keys of a bake, or lets them play."""
+    for key in keys_of(obj, bake):
         if key.mute != mute:
             key.mute = mute
 
@@ -38,9 +54,10 @@ def check_bakeable(obj: bpy.types.Object) -> None:
     if obj.show_only_shape_key:
         raise Refusal(f"{describe(obj)} shows a single pinned shape key: unpin it first (the pin below the key list)")
     keys = obj.data.shape_keys
-    animation = keys.animation_data if keys is not None else None
-    action = animation.action if animation is not None else None
-    why = disturbance(animation)
+    data = keys.animation_data if keys is not None else None
+    action = data.action if data is not None else None
+    own = set(obj.thew.made.baked_tracks.splitlines())
+    why = disturbance(data) if data is not None and any(track.name not in own for track in data.nla_tracks) else ""
     if why:
         raise Refusal(f"Keys of {describe(obj)} would not play as baked: its shape keys {why}")
     if action is not None and (action.library is not None or action.override_library is not None):
@@ -54,171 +71,252 @@ def check_bakeable(obj: bpy.types.Object) -> None:
         )
 
 
-def write_keys(obj: bpy.types.Object, start: int, stretch: float, offsets: np.ndarray, made: dict) -> None:
-    """Makes one key a frame beside the existing ones; `offsets` float32[f, n, 3] from the basis.
-
-    `stretch`: of the times of curves, see `saved.timing`. `made` records each object as soon as it is made: for `swap_keys`, or for
-    `discard_keys` after a failure.
-    """
-    mesh, active = obj.data, obj.active_shape_key
-    made["active"] = active.name if active is not None else ""
-    made["names"] = names = []
-    made["basis"] = mesh.shape_keys is None
-    if made["basis"]:
-        obj.shape_key_add(name="Basis", from_mix=False)
-    keys = mesh.shape_keys
-    animation = keys.animation_data
-    # An action without a slot plays nothing: Blender makes one for the keys.
-    slotless = animation is not None and getattr(animation, "action_slot", animation) is None
-    made["action"] = animation is None or animation.action is None or slotless
-    basis = key_positions(keys.reference_key)
-    for i, offset in enumerate(offsets):
-        key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
-        names.append(key.name)
-        key.relative_key = keys.reference_key
-        key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
-    write_curves(keys, names, key_curves(len(names), start, stretch))
-
-
-def discard_keys(obj: bpy.types.Object, made: dict) -> None:
-    """Removes what `write_keys` has made."""
-    if made:
-        remove_keys(obj, made["names"], made["basis"], made.get("action", False))
-
-
-def swap_keys(obj: bpy.types.Object, start: int, new: dict) -> list[str]:
-    """Replaces the keys baked before by those that `write_keys` made; returns their names."""
-    made, keys, names = obj.thew.made, obj.data.shape_keys, new["names"]
-    # If the old keys were deleted by hand, the new ones may bear their names.
-    remove_keys(obj, [key.name for key in baked_keys(obj) if key.name not in names])
-    names = rename(keys, names, [key_name(start + i) for i in range(len(names))])
-    made.baked_keys = "\n".join(names)
-    made.baked_start, made.baked_end = start, start + len(names) - 1
-    made.baked_basis = made.baked_basis or new["basis"]
-    made.baked_action = made.baked_action or new["action"]
-    obj.active_shape_key_index = max(keys.key_blocks.find(new["active"]), 0)
-    return names
-
-
-def rename(keys: bpy.types.Key, names: list[str], wanted: list[str]) -> list[str]:
-    """Gives keys their wanted names, unless another key has them; returns their names."""
-    taken = [(name, new) for name, new in zip(names, wanted, strict=True) if name != new]
-    # Keys deleted by hand leave their curves behind.
-    drop_curves(keys, [new for _, new in taken if new not in keys.key_blocks])
-    for name, new in taken:
-        keys.key_blocks[name].name = new  # Blender renames in the curves too
-    return [key.name for key in list(keys.key_blocks)[-len(names) :]]
-
-
-#: Points of a curve: times and values.
-CurvePoints = list[tuple[float, float]]
-
-
-def key_curves(count: int, start: int, stretch: float) -> list[CurvePoints]:
-    """Returns the curves of `count` keys, one a frame: on at its frame, off at its neighbours."""
-    last = start + count - 1
-    return [[(stretch * at, value) for at, value in key_points(start + i, start, last)] for i in range(count)]
-
-
-def write_curves(keys: bpy.types.Key, names: list[str], every: list[CurvePoints]) -> None:
-    """Animates each key through its points, linear between, constant outside."""
-    # Keys deleted by hand leave their curves behind.
-    drop_curves(keys, names)
-    for name, points in zip(names, every, strict=True):
-        if not keys.key_blocks[name].keyframe_insert("value", frame=points[0][0]):
-            raise Refusal(f"Blender refused a keyframe on the shape key “{name}”: is its action locked?")
-    curves = {curve.data_path: curve for curve in curves_in(keys.animation_data)}
-    for name, points in zip(names, every, strict=True):
-        curve = curves[value_path(name)]
-        curve.keyframe_points.add(len(points) - len(curve.keyframe_points))
-        curve.keyframe_points.foreach_set("co", np.array(points, dtype=np.float32).ravel())
-        for point in curve.keyframe_points:
-            point.interpolation = "LINEAR"
-        curve.extrapolation = "CONSTANT"
-        curve.update()
-        keys.key_blocks[name].value = 0.0
-
-
-def value_path(name: str) -> str:
-    """Returns the path of a key's value."""
-    return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
-
-
-def drop_curves(keys: bpy.types.Key, names: list[str]) -> None:
-    """Removes the curves of the keys with these names."""
-    curves = curves_in(keys.animation_data)
-    paths = {value_path(name) for name in names}
-    for curve in [c for c in curves if c.data_path in paths]:
-        curves.remove(curve)
-
-
 def shares_action(keys: bpy.types.Key | None) -> bool:
     """Returns whether other shape keys play the same curves."""
-    animation = keys.animation_data if keys is not None else None
-    if animation is None or animation.action is None:
-        return False
-    if hasattr(animation, "action_slot"):
-        slot = animation.action_slot
-        return slot is not None and len(slot.users()) > 1
-    return animation.action.users - int(animation.action.use_fake_user) > 1
+    played = key_curves.played_place(keys)
+    return played is not None and played.other_players(keys)
 
 
-def remove_baked(obj: bpy.types.Object) -> None:
-    """Removes Thew's keys, their curves, and everything made for them."""
-    made = obj.thew.made
-    remove_keys(obj, [key.name for key in baked_keys(obj)], made.baked_basis, made.baked_action)
-    made.baked_keys = ""
-    made.baked_basis = made.baked_action = made.shows_bake = False
-    made.baked_start = made.baked_end = 0
-    made.property_unset("baked_space")
-    made.property_unset("baked_miss")
-    made.baked_settings, made.baked_of = "", None
+# writing beside -------------------------------------------------------------------------------------------------------
 
 
-def remove_keys(obj: bpy.types.Object, names: list[str], basis: bool = False, action: bool = False) -> None:
-    """Removes keys and their curves; with `basis` and `action` also the Basis and the action, if they are empty now."""
+@dataclass
+class ClipCurves:
+    """The curves of one clip that is about to be written."""
+
+    action: bpy.types.Action | None  # None: the scene's range
+    start: int
+    end: int
+    points: dict[int, CurvePoints]  # by the index of the new keys, times of curves; the other keys stay at 0
+    new: NewPlace | None = None  # filled as it is written
+    former_range: tuple[bool, float, float] | None = None  # the action's manual frame range, where it was set
+
+    @property
+    def made_range(self) -> bool:
+        """Returns whether the action had no manual frame range."""
+        return self.former_range is not None and not self.former_range[0]
+
+
+@dataclass
+class NewKeys:
+    """Keys and curves that were written beside those of former bakes, recorded as soon as they are made."""
+
+    active: str = ""  # name of the key that was active
+    names: list[str] = field(default_factory=list)
+    made_basis: bool = False
+    clips: list[ClipCurves] = field(default_factory=list)
+
+
+def write_keys(obj: bpy.types.Object, names: list[str], offsets: np.ndarray, new: NewKeys) -> None:
+    """Makes keys called `names` (as far as these are free) beside the existing ones; `offsets` float32[k, n, 3] from the basis."""
+    mesh, active = obj.data, obj.active_shape_key
+    new.active = active.name if active is not None else ""
+    new.made_basis = mesh.shape_keys is None
+    if new.made_basis:
+        obj.shape_key_add(name="Basis", from_mix=False)
+    keys = mesh.shape_keys
+    basis = key_positions(keys.reference_key)
+    for name, offset in zip(names, offsets, strict=True):
+        key = obj.shape_key_add(name=name, from_mix=False)
+        new.names.append(key.name)
+        key.relative_key, key.value = keys.reference_key, 0.0
+        key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
+
+
+def write_clips(
+    obj: bpy.types.Object, clips: list[ClipCurves],
+    kept: list[tuple[saved_bakes.ThewClip, dict[int, CurvePoints]]], silent: list[str], stretch: float, new: NewKeys,
+) -> None:  # fmt: skip
+    """Writes the curves of the new keys in each clip.
+
+    `kept`: clips of the same bake that stay, with the points of new keys over them (the others are at 0); `silent`: keys of these,
+    at 0 in the new clips.
+    """
+    for clip in clips:
+        new.clips.append(clip)
+        if clip.action is None:
+            clip.new = key_curves.place_of_scene(obj)
+        else:
+            clip.new = key_curves.place_in_action(obj, clip.action)
+        keep_range(clip, stretch)
+        zero = [(stretch * clip.start, 0.0)]
+        points = {name: clip.points.get(index, zero) for index, name in enumerate(new.names)}
+        write_curves(clip.new.place, points | dict.fromkeys(silent, zero))
+    written = {clip.new.place for clip in clips}
+    for clip, over in kept:
+        place, zero = place_of(clip), [(stretch * clip.start, 0.0)]
+        if place is not None and place not in written:
+            write_curves(place, {name: over.get(index, zero) for index, name in enumerate(new.names)})
+
+
+def keep_range(clip: ClipCurves, stretch: float) -> None:
+    """Gives the action of a clip a manual frame range where the artist gave it none, since curves are about to reach beyond it.
+
+    Over the scene's range an action plays at least the frames that were baked.
+    """
+    action = clip.new.place.action
+    if action.use_frame_range and not key_curves.is_ranged(action):
+        return
+    had = key_curves.artist_range(action)
+    if clip.action is not None:
+        source = had if clip.action == action else key_curves.artist_range(clip.action)
+        first, last = source or (stretch * clip.start, stretch * clip.end)
+    else:
+        spans = [(clip.start, clip.end), *key_curves.scene_spans(action)]
+        spans = [*((stretch * start, stretch * end) for start, end in spans), *([had] if had is not None else [])]
+        first, last = min(start for start, _ in spans), max(end for _, end in spans)
+    clip.former_range = (action.use_frame_range, action.frame_start, action.frame_end)
+    action.use_frame_range = True
+    action.frame_start, action.frame_end = first, last
+
+
+def restore_range(clip: ClipCurves) -> None:
+    """Gives the action of a clip that was not written its former manual frame range."""
+    if clip.former_range is not None:
+        action = clip.new.place.action
+        action.use_frame_range, action.frame_start, action.frame_end = clip.former_range
+
+
+def discard(obj: bpy.types.Object, new: NewKeys) -> None:
+    """Removes everything that was written beside the former bakes."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return
+    for clip in new.clips:
+        if clip.new is None:
+            continue
+        drop_curves(clip.new.place, new.names)
+        restore_range(clip)
+        drop_place(keys, clip.new)
+    for place in places_of(obj):
+        drop_curves(place, new.names)
+    remove_keys(obj, new.names, new.made_basis)
+
+
+# swapping in ----------------------------------------------------------------------------------------------------------
+
+
+def rename(
+    obj: bpy.types.Object, names: list[str], wanted: list[str], places: list[key_curves.CurvePlace]
+) -> list[str]:
+    """Gives keys their wanted names, unless another key has them; returns their names."""
+    keys = obj.data.shape_keys
+    taken = [(name, new) for name, new in zip(names, wanted, strict=True) if name != new]
+    for place in places:  # keys deleted by hand leave their curves behind
+        drop_curves(place, [new for _, new in taken if new not in keys.key_blocks])
+    blocks, renamed = [keys.key_blocks[name] for name in names], {}
+    for name, new in taken:
+        keys.key_blocks[name].name = new
+    for name, block in zip(names, blocks, strict=True):
+        renamed[name] = block.name
+    key_curves.rename_curves(places, renamed)
+    return [block.name for block in blocks]
+
+
+def activate_key(obj: bpy.types.Object, name: str) -> None:
+    """Makes a key active, or else the first one."""
+    obj.active_shape_key_index = max(obj.data.shape_keys.key_blocks.find(name), 0)
+
+
+# removing -------------------------------------------------------------------------------------------------------------
+
+
+def remove_keys_of(obj: bpy.types.Object, names: list[str]) -> None:
+    """Removes baked keys by name, and their curves in the places of all bakes."""
+    for place in places_of(obj):
+        if obj.data.shape_keys is not None and not key_curves.is_shared(obj, place):  # else other keys play them
+            drop_curves(place, names)
+    remove_keys(obj, [key.name for key in keys_named(obj, names)])
+
+
+def remove_bake(obj: bpy.types.Object, bake: saved_bakes.ThewBake) -> None:
+    """Removes the keys of a bake, their curves, and everything made for them."""
+    key_tracks.remove(obj)
+    remove_keys_of(obj, bake.key_names)
+    bake.keys = ""
+    for clip in bake.clips:
+        release(obj, clip)
+    made, others = obj.thew.made, [other for other in obj.thew.bakes if other.name != bake.name and other.keys]
+    keys = obj.data.shape_keys
+    if keys is None or others:
+        return
+    key_curves.drop_empty_data(keys)
+    if made.baked_basis and len(keys.key_blocks) == 1:
+        obj.shape_key_remove(keys.key_blocks[0])
+    made.baked_basis = False
+
+
+def release(obj: bpy.types.Object, clip: saved_bakes.ThewClip) -> None:
+    """Removes what was made for a clip, or hands it over to another clip that uses it; the clip is about to go."""
+    place, action = place_of(clip), clip.curves or clip.action
+    made_slot, made_curves, ranged = clip.made_slot, clip.made_curves, clip.made_range
+    clip.made_slot = clip.made_curves = clip.made_range = False
+    clip.action = clip.curves = clip.played = None
+    heirs = [each for each in saved_bakes.all_clips() if (each.curves or each.action) == action and action is not None]
+    if ranged and heirs:
+        heirs[0].made_range = True
+    elif ranged and action is not None:
+        action.use_frame_range = False
+    heirs = [each for each in heirs if place_of(each) == place]
+    if heirs:
+        heirs[0].made_slot, heirs[0].made_curves = heirs[0].made_slot or made_slot, heirs[0].made_curves or made_curves
+    elif place is not None:
+        drop_place(obj.data.shape_keys, NewPlace(place, made_slot, made_curves))
+
+
+def remove_keys(obj: bpy.types.Object, names: list[str], basis: bool = False) -> None:
+    """Removes keys by name; with `basis` also the Basis, if nothing else is left."""
     keys = obj.data.shape_keys
     if keys is None:
         return
     active = obj.active_shape_key_index
-    if not shares_action(keys):  # else other keys play them
-        drop_curves(keys, names)
     for name in names:
         obj.shape_key_remove(keys.key_blocks[name])
-    if action:
-        drop_empty_action(keys)
     if basis and len(keys.key_blocks) == 1:
         obj.shape_key_remove(keys.key_blocks[0])
     elif len(keys.key_blocks) > 0:
         obj.active_shape_key_index = min(active, len(keys.key_blocks) - 1)
 
 
-def join_action(obj: bpy.types.Object, action: bpy.types.Action) -> bool:
-    """Moves the baked keys to a slot of `action`, the armature's: every exporter then writes one animation.
+# Finish Bake ----------------------------------------------------------------------------------------------------------
+
+
+def join_action(obj: bpy.types.Object, bake: saved_bakes.ThewBake, action: bpy.types.Action) -> bool:
+    """Moves the curves of a bake's scene range to a slot of `action`, the armature's: every exporter then writes one animation.
 
     Returns False, with no change, where that is impossible: before Blender 4.4, which has no slots, where the keys play an action
-    of the artist's, and where `action` cannot be edited.
+    of the artist's, where `action` cannot be edited, and where it has a clip of its own.
     """
-    made, keys = obj.thew.made, obj.data.shape_keys
-    animation = keys.animation_data
-    if not hasattr(animation, "action_slot") or not made.baked_action or animation.action in {None, action}:
+    clip, keys = bake.scene_clip, obj.data.shape_keys
+    place = place_of(clip) if clip is not None else None
+    if place is None or place.slot is None or not clip.made_curves or place.action == action:
         return False
-    if action.library is not None or action.override_library is not None or shares_action(keys):
+    if action.library is not None or action.override_library is not None or key_curves.is_shared(obj, place):
         return False
-    names = [key.name for key in baked_keys(obj)]
-    written = {curve.data_path: curve for curve in curves_in(animation)}
-    if any(value_path(name) not in written for name in names):
+    if bake.clip_of(action) is not None:
+        return False
+    names = [key.name for key in keys_of(obj, bake)]
+    written = {curve.data_path: curve for curve in place.curves()}
+    if any(key_curves.value_path(name) not in written for name in names):
         return False  # someone has taken curves away
-    every = [[tuple(point.co) for point in written[value_path(name)].keyframe_points] for name in names]
-    played = animation.action, animation.action_slot
-    animation.action = action
-    animation.action_slot = action.slots.new(id_type="KEY", name=obj.name)
+    points = {
+        name: [tuple(point.co) for point in written[key_curves.value_path(name)].keyframe_points] for name in names
+    }
+    new = key_curves.place_in_action(obj, action)
+    joined = ClipCurves(None, clip.start, clip.end, {}, new)
     try:
-        write_curves(keys, names, every)
+        keep_range(joined, timing.stretch(bpy.context.scene))
+        write_curves(new.place, points)
     except (Refusal, RuntimeError):
-        refused = animation.action_slot
-        animation.action, animation.action_slot = played
-        drop_action(action, refused)
+        restore_range(joined)
+        drop_place(keys, new)
         return False
-    drop_action(*played)
+    former = NewPlace(place, clip.made_slot, clip.made_curves)
+    drop_curves(place, names)
+    clip.curves, clip.slot = action, new.place.slot.identifier
+    clip.made_slot, clip.made_curves, clip.made_range = new.made_slot, False, joined.made_range
+    data = keys.animation_data
+    if data is not None and data.action == place.action:
+        animation.assign(data, action, new.place.slot)
+    drop_place(keys, former)
     return True

@@ -11,7 +11,7 @@ from ..logic.errors import sentence
 from ..logic.sentences import plural
 from ..saved import keyframed as saved
 from ..scene import keyframe_times
-from .bake_panel import draw_keys, draw_remarks
+from .bake_panel import draw_bakes, draw_keys, draw_remarks, played_bake
 from .layouts import HEALTH_ICONS, buttons, draw_text
 from .panel_places import draw_notes, draw_range, foldout, panels
 
@@ -146,7 +146,11 @@ def health(obj, known) -> tuple[str, str]:
     if not obj.thew.enabled:
         return "OFF", "Off: the shape keys as they are"
     if made.shows_bake:
-        return "GOOD", f"Plays its bake, frames {made.baked_start} to {made.baked_end}"
+        played = played_bake(obj)
+        return (
+            "GOOD",
+            f"Plays its bake, frames {played.start} to {played.end}" if played is not None else "Plays its bake",
+        )
     if known.problem:
         return "ERROR", sentence(known.problem)
     if obj.show_only_shape_key:
@@ -208,6 +212,7 @@ def draw_foldouts(layout, context, obj, width: int) -> None:
     if body is not None:
         draw_range(body, context, obj.thew)
         draw_keys(body, obj, "keyframed_", "Remove Motion and Keys")
+        draw_bakes(body, obj, width)
         draw_remarks(body, obj, context.scene, width)
     body = foldout(layout, "keyframed_details", "Details")
     if body is not None:

@@ -18,7 +18,7 @@ from ..logic.health import cost, former_bake_health, health, neighbour_moved_hea
 from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
-from .bake_panel import draw_bake
+from .bake_panel import draw_bake, played_bake
 from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
 from .panel_places import Physics, Sidebar, draw_notes, panels
@@ -114,9 +114,8 @@ SEPARATORS_PER_ROW = 1.0 / 0.3
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
     flesh = fleshes.known_state(obj)
-    found = health(
-        obj.thew, obj.thew.made, flesh, frame, len(riding.riders_of(obj)), hidden_flesh.hidden_reason(obj, flesh)
-    )
+    unseen = hidden_flesh.hidden_reason(obj, flesh)
+    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.riders_of(obj)), unseen, played_bake(obj))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = neighbour_moved_health(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):

@@ -6,8 +6,8 @@ from __future__ import annotations
 from ..live import riding, whole_character
 from ..live.session import register as fleshes
 from ..logic.errors import sentence
-from ..logic.health import Health, bake_health
-from .bake_panel import draw_keys, draw_remarks
+from ..logic.health import Health, PlayedBake, bake_health
+from .bake_panel import draw_bakes, draw_keys, draw_remarks, played_bake
 from .layouts import HEALTH_ICONS, buttons, draw_text
 
 
@@ -35,6 +35,7 @@ def draw_rider(layout, obj, scene, width: int) -> None:
     found = health(obj, scene.frame_current)
     draw_text(layout.column(align=True), found.text, width, icon=HEALTH_ICONS[found.level])
     draw_keys(layout, obj)
+    draw_bakes(layout, obj, width)
     draw_remarks(layout, obj, scene, width)
 
 
@@ -44,7 +45,7 @@ def health(obj, frame: float) -> Health:
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     if made.shows_bake:
-        return bake_health(made, frame)
+        return bake_health(played_bake(obj) or PlayedBake(), frame)
     body = settings.body
     if made.notes:
         return Health("ERROR", sentence(made.notes))

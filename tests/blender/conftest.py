@@ -56,6 +56,7 @@ def load_extension():
     sys.modules[spec.name] = package
     spec.loader.exec_module(package)
     package.register()
+    bpy.context.preferences.addons.new().module = spec.name  # where the glTF exporter looks for hooks
     return package
 
 
@@ -67,6 +68,8 @@ def addon():
     if os.environ.get("THEW_ZIP"):
         bpy.ops.preferences.addon_disable(module=package.__name__)
     else:
+        addons = bpy.context.preferences.addons
+        addons.remove(addons[package.__name__])
         package.unregister()
 
 

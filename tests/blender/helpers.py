@@ -190,12 +190,19 @@ def settings(obj) -> dict:
     for prefix, group in (("", obj.thew), ("made.", obj.thew.made), ("keyframed.", obj.thew.keyframed)):
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "made", "" if prefix else "keyframed"}:
-                value = getattr(group, name)
-                value = value.name if isinstance(value, bpy.types.ID) else value
-                values[prefix + name] = (
-                    tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
-                )
+                values[prefix + name] = plain(getattr(group, name))
     return values
+
+
+def plain(value):
+    """Returns the value of a property in Python's own types; entries of lists by their properties."""
+    if isinstance(value, bpy.types.ID):
+        return value.name
+    if isinstance(value, bpy.types.PropertyGroup):
+        return {name: plain(getattr(value, name)) for name in value.bl_rna.properties.keys() if name != "rna_type"}
+    if hasattr(value, "__len__") and not isinstance(value, str):
+        return tuple(plain(each) for each in value)
+    return value
 
 
 def refusal(operator, **options) -> str:

@@ -193,17 +193,20 @@ def test_bake_failure_keeps_former(character, monkeypatch):
     bpy.context.scene.frame_set(1)
     before = snapshot(body)
     animate(armature, bend=-0.3)
-    writing = part("scene.writing")
-    key_name = writing.key_name
+    writing, shape_keys = part("scene.writing"), part("bake.shape_keys")
+    write_keys = writing.write_keys
 
-    def fail_in_frame_7(frame):
-        if frame == 7:
-            raise RuntimeError("no room")
-        return key_name(frame)
+    def fail_after_7_keys(obj, names, offsets, new):
+        write_keys(obj, names[:7], offsets[:7], new)
+        raise RuntimeError("no room")
 
-    for name, fails in (("key_name", fail_in_frame_7), ("key_points", lambda *_: 1 / 0)):
+    for module, name, fails in (
+        (writing, "write_keys", fail_after_7_keys),
+        (writing, "write_curves", lambda *_: 1 / 0),
+        (shape_keys, "key_points", lambda *_: 1 / 0),
+    ):
         with monkeypatch.context() as patched:
-            patched.setattr(writing, name, fails)
+            patched.setattr(module, name, fails)
             assert "nothing was changed" in refusal(bpy.ops.thew.bake)
         now = snapshot(body)
         assert {key for key in before if now[key] != before[key]} <= {"data"}  # the armature has its new action
@@ -223,7 +226,7 @@ def test_bake_first_failure(character, monkeypatch):
     play(body, FRAMES)
     bpy.context.scene.frame_set(1)
     before = snapshot(body)
-    monkeypatch.setattr(part("scene.writing"), "key_points", lambda *_: 1 / 0)
+    monkeypatch.setattr(part("scene.writing"), "write_curves", lambda *_: 1 / 0)
     assert "nothing was changed" in refusal(bpy.ops.thew.bake)
     assert snapshot(body) == before
 

@@ -54,19 +54,19 @@ def test_bake_failure_in_rider(body_and_shirt, monkeypatch):
     _, shirt = body_and_shirt
     before = snapshots_without_notes(body_and_shirt)
     writing = part("scene.writing")
-    done = writing.write_curves
+    done = writing.write_clips
 
-    def fails(keys, names, start):
-        done(keys, names, start)
-        if keys == shirt.data.shape_keys:
+    def fails(obj, *how):
+        done(obj, *how)
+        if obj == shirt:
             raise RuntimeError("no room")
 
-    monkeypatch.setattr(writing, "write_curves", fails)
+    monkeypatch.setattr(writing, "write_clips", fails)
     assert "no room" in refusal(bpy.ops.thew.bake, space="POSED")
     assert snapshots_without_notes(body_and_shirt) == before
     monkeypatch.undo()
     assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
-    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in body_and_shirt)
+    assert all(len(obj.thew.bakes[0].key_names) == 20 for obj in body_and_shirt)
 
 
 def test_bake_cancelled_anywhere(body_and_shirt):
@@ -84,7 +84,7 @@ def test_bake_cancelled_anywhere(body_and_shirt):
         else:
             break
     assert left > 6
-    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in body_and_shirt)
+    assert all(len(obj.thew.bakes[0].key_names) == 20 for obj in body_and_shirt)
 
 
 class Notes:
@@ -93,15 +93,16 @@ class Notes:
     key, label, description = "NOTES", "Notes", "How far flesh goes"
 
     def __init__(self):
-        def remove(obj):
+        def remove(obj, _bake):
             for name in [name for name in obj.keys() if name.startswith("far")]:
                 del obj[name]
 
-        def show(obj, on):
+        def show(obj, _bake, on):
             if "far" in obj.keys():
                 obj["far shown"] = on
 
-        self.kind = part("scene.bakes").Kind(lambda obj: "note" if "far" in obj.keys() else "", show, remove)
+        describe = lambda obj, _bake: "note" if "far" in obj.keys() else ""  # noqa: E731
+        self.kind = part("scene.bakes").Kind(self.key, describe, show, remove)
         self.fails = False
 
     def check(self, obj):
@@ -111,8 +112,12 @@ class Notes:
         rows = yield from source.differences(set())
         return part("bake.target").Content(rows, space)
 
+    def pack(self, pending):
+        yield part("logic.tasks").Progress(0.0, "Folding the note")
+        pending.packed = max(float(np.abs(each.content.rows).max()) for each in pending.clips)
+
     def write(self, pending):
-        pending.obj["far new"] = float(np.abs(pending.content.rows).max())
+        pending.obj["far new"] = pending.packed
         if self.fails:
             raise RuntimeError("no ink")
 

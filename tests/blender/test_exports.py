@@ -64,8 +64,8 @@ class Journey:
     """Writes a baked character in every format, and brings it back from each."""
 
     def __init__(self, obj, folder):
-        made = obj.thew.made
-        whole = np.arange(made.baked_start, made.baked_end + 1)[::3]
+        clip = obj.thew.bakes[0].clips[0]
+        whole = np.arange(clip.start, clip.end + 1)[::3]
         self.frames = np.sort(np.append(whole, whole[:-1] + 0.5))
         self.whole = self.frames % 1 == 0
         self.shape, self.skin = roundtrips.shapes(obj, self.frames), skin_shapes(obj, self.frames)

@@ -209,7 +209,7 @@ KEYED = states.Condition(motion=states.Motion.KEYED)
 def state(**changes):
     """Returns settings, notes and flesh of a healthy character."""
     settings = SimpleNamespace(enabled=True, settled=False)
-    made = SimpleNamespace(shows_bake=False, baked_start=1, baked_end=20)
+    made = SimpleNamespace(shows_bake=False)
     flesh = SimpleNamespace(
         problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(unconverged_steps=np.zeros(20, int)), inverted_count=0,
         clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
@@ -227,8 +227,6 @@ def state(**changes):
         ({}, "GOOD", "frames 1 to 20"),
         ({"settled": True}, "GOOD", "At rest"),
         ({"shows_bake": True}, "GOOD", "Bake plays, 1 to 20"),
-        ({"shows_bake": True, "baked_end": 4}, "NOTICE", "Outside its bake, 1 to 4: the last key"),
-        ({"shows_bake": True, "baked_start": 6}, "NOTICE", "the first key stays on"),
         ({"enabled": False}, "OFF", "Off"),
         ({"clip": None}, "WAITING", "Simulate"),
         ({"condition": states.Condition(motion=states.Motion.EDITED)}, "GOOD", "frames 1 to 20"),
@@ -255,8 +253,27 @@ def state(**changes):
 )
 def test_health_levels(changes, level, words):
     """The line of health shows the most urgent state in one line."""
-    found = health.health(*state(**changes), 5)
+    found = health.health(*state(**changes), 5, played=health.PlayedBake(1, 20))
     assert found.level == level and words in found.text and "\n" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("played", "level", "words"),
+    [
+        ({"start": 1, "end": 20}, "GOOD", "Bake plays, 1 to 20"),
+        ({"start": 1, "end": 20, "clip": "Run"}, "GOOD", "Bake plays “Run”, 1 to 20"),
+        ({"start": 1, "end": 4}, "NOTICE", "Outside its bake, 1 to 4: the plain skin. Bake more"),
+        ({"start": 6, "end": 9, "clip": "Run"}, "NOTICE", "Outside its clip, 6 to 9: the plain skin."),
+        ({"start": 1, "end": 4, "holds": True}, "NOTICE", "the last key stays on. Bake more frames"),
+        ({"start": 6, "end": 9, "holds": True}, "NOTICE", "the first key stays on"),
+        ({"missing": "Walk"}, "NOTICE", "No clip of “Walk” in the bake"),
+        ({"strips": True}, "GOOD", "along the NLA strips"),
+    ],
+)
+def test_health_played_bake(played, level, words):
+    """The line of health says what a bake plays at frame 5, and where the plain skin shows."""
+    found = health.bake_health(health.PlayedBake(**played), 5)
+    assert found.level == level and words in found.text
 
 
 def test_health_without_flesh():

@@ -104,7 +104,7 @@ def test_bake_equals_live(sack):
     """A bake shows the shapes of the live motion, also when it is finished."""
     live = play(sack, FRAMES)
     assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
-    assert sack.thew.made.shows_bake and len(sack.thew.made.baked_keys.splitlines()) == 20
+    assert sack.thew.made.shows_bake and len(sack.thew.bakes[0].key_names) == 20
     assert np.abs(play(sack, FRAMES) - live).max() < 1e-5 * size_of(live[0])
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     np.testing.assert_array_equal(play(sack, FRAMES), live)

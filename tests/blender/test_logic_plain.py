@@ -183,17 +183,40 @@ def test_key_name_padded():
     assert [keys.key_name(f) for f in (1, 23, -4, 12345)] == ["Thew 0001", "Thew 0023", "Thew -0004", "Thew 12345"]
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("Run",), "Thew Run 0007"),
+        (("Run", "Close-Up"), "Thew Run Close-Up 0007"),
+        (("R" * 80,), f"Thew {'R' * 53} 0007"),
+        (("ü" * 60,), f"Thew {'ü' * 26} 0007"),
+    ],
+)
+def test_key_name_of_clip(words, name):
+    """Keys of a clip bear its name, cut so that Blender keeps the frame's number."""
+    assert keys.key_name(7, *words) == name and len(name.encode()) <= 63
+
+
+@pytest.mark.parametrize("holds", [False, True])
 @pytest.mark.parametrize(("first", "last"), [(1, 20), (-3, 4), (7, 7), (0, 1)])
-def test_key_points_sum_to_one(first, last):
-    """At any time the keys' values sum to one, and each key is fully on at its own frame."""
+def test_key_points_sum_to_one(first, last, holds):
+    """Within a clip the keys' values sum to one at any time, beyond it to zero unless its end keys stay on, and each key is fully
+    on at its own frame."""
     for time in np.arange(first - 2.0, last + 2.01, 0.25):
         values = []
         for frame in range(first, last + 1):
-            x, y = np.array(keys.key_points(frame, first, last)).T
+            x, y = np.array(keys.key_points(frame, (first, last) if holds else None)).T
             values.append(np.interp(time, x, y))  # linear between, held outside: what Blender does
-        assert sum(values) == pytest.approx(1.0)
+        beyond = max(first - time, time - last, 0.0)
+        assert sum(values) == pytest.approx(1.0 if holds else max(1.0 - beyond, 0.0))
         if first <= time <= last and time == int(time):
             assert values[int(time) - first] == 1.0
+
+
+def test_weight_points_end_in_zero():
+    """The curve of weights over a clip is 0 a frame before and after it."""
+    assert keys.weight_points([0.5, 1.0], -2) == [(-3.0, 0.0), (-2.0, 0.5), (-1.0, 1.0), (0.0, 0.0)]
+    assert keys.weight_points([0.5, 1.0], -2, holds=True) == [(-2.0, 0.5), (-1.0, 1.0)]
 
 
 def test_frame_range_bounds():

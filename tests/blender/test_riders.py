@@ -263,7 +263,7 @@ def test_bake_includes_riders(dressed_character, space):
     activate(body)
     assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
     for obj, shapes in zip(everyone, live, strict=True):
-        assert obj.thew.made.shows_bake and len(obj.thew.made.baked_keys.splitlines()) == 20
+        assert obj.thew.made.shows_bake and len(obj.thew.bakes[0].key_names) == 20
         assert_same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     for obj, shapes in zip(everyone, live, strict=True):
@@ -287,7 +287,7 @@ def test_bake_of_rider_alone(dressed_character):
     activate(shirt)
     for space in ("REST", "POSED"):
         assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
-        assert not body.thew.made.baked_keys
+        assert not len(body.thew.bakes)
         assert_same(play(shirt, FRAMES, read=world), live, size_of(live[0]))
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     assert_same(play(shirt, FRAMES, read=world), live, size_of(live[0]))
@@ -304,7 +304,7 @@ def test_command_bakes_riders(dressed_character, tmp_path, capsys):
     assert any(line.startswith("Body: ") and "with “Eye” and “Shirt”" in line for line in lines)
     bpy.ops.wm.open_mainfile(filepath=str(path))
     for name in ("Body", "Shirt", "Eye"):
-        assert len(bpy.data.objects[name].thew.made.baked_keys.splitlines()) == 12
+        assert len(bpy.data.objects[name].thew.bakes[0].key_names) == 12
 
 
 # coming and going -----------------------------------------------------------------------------------------------------
