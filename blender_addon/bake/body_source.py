@@ -26,7 +26,8 @@ def body_source(subject: reading.Subject, flesh: Flesh, scene, view_layer, frame
         if known is not None and known.clip is not None:
             jobs.note(obj, known)
 
-    skin = SkinMotion(flesh.motion, flesh.character.bones, flesh.character.weights, flesh.place.metres_per_unit)
+    matrix = flesh.bind_pose.mesh_matrix
+    skin = SkinMotion(flesh.motion, flesh.character.bones, flesh.character.weights, flesh.place.metres_per_unit, matrix)
     return Source(
         obj, subject, scene, view_layer, frames, diagonal(flesh.character.rest),
         lambda i: flesh.offsets(frames[i]),

@@ -53,7 +53,7 @@ def frame_offsets(source: Source, space: str) -> Task:
     if space == "POSED":
         return Content((yield from source.differences(set())), space)
     rows, worst = yield from rest_space_task(source)
-    return Content(rows, space, worst.distance / max(source.size, 1e-30), worst)
+    return Content(rows, space, worst.distance / max(source.size, 1e-30), worst, source.skin)
 
 
 def rest_space_task(source: Source) -> Task:

@@ -33,6 +33,7 @@ class SkinMotion:
     bones: list[str]
     weights: np.ndarray  # [n, b], of the vertices of a body
     metres_per_unit: float  # of Blender's world
+    rest_matrix: np.ndarray  # [4, 4] the mesh's world matrix in the bind pose
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Content:
     space: str  # an item of `BAKE_SPACES`
     miss: float = 0.0  # largest distance from the live motion, as a part of the size
     worst: Miss = Miss()
+    skin: SkinMotion | None = None  # None: not known
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from __future__ import annotations
 from ..logic.errors import Refusal
 from ..logic.sentences import join_words
 from ..scene import bakes
+from .compressed import CompressedKeys
 from .shape_keys import ShapeKeys
 from .target import Target
 
 #: All targets, the default first.
-TARGETS: tuple[Target, ...] = (ShapeKeys(),)
+TARGETS: tuple[Target, ...] = (ShapeKeys(), CompressedKeys())
 
 #: Items of Blender's enumeration of targets.
 TARGET_ITEMS = tuple((target.key, target.label, target.description) for target in TARGETS)

@@ -6,6 +6,7 @@ import bpy
 from . import (
     add,
     bake,
+    bake_dialog,
     cache,
     drag,
     flesh,
@@ -29,7 +30,7 @@ from . import (
 )  # fmt: skip
 
 MODULES = (
-    add, simulate, bake, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset, keyframed,
+    add, simulate, bake, bake_dialog, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset, keyframed,
     keyframed_list, keyframed_model, limbs, limb_rigs, limb_shape,
 )  # fmt: skip
 

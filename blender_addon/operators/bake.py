@@ -2,7 +2,7 @@
 """Bakes of frames and of actions, the list of bakes, and Finish Bake."""
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..bake import bake_records, baking, finishing, targets
 from ..bake.clip_plans import CLIP_CHOICES
@@ -15,10 +15,24 @@ from .operator_bases import Job, QuickJob, fill, fresh_property
 from .switch import show_bakes
 
 
+def tolerance_property():
+    """Returns the property of the error allowed, in millimetres of the character."""
+    return fresh_property(
+        FloatProperty,
+        "Error (mm)",
+        "Largest distance of any vertex in any frame from the flesh, in millimetres on the character's real height; for Compressed Keys",
+        default=2.0,
+        min=1e-3,
+        max=1e4,
+        soft_min=0.1,
+        soft_max=20.0,
+    )
+
+
 class Bake(Job):
     """Mix-in of the baking operators: Blender accepts no operator as the base of another one."""
 
-    bl_description = "Write the motion into the file, one shape key per frame, so that it plays without this extension"
+    bl_description = "Write the motion into the file as shape keys, so that it plays without this extension"
 
     target: fresh_property(
         EnumProperty,
@@ -43,6 +57,7 @@ class Bake(Job):
     name: fresh_property(
         StringProperty, "Name", "Name of the bake that the clips join or replace; empty: that of the target", default=""
     )
+    tolerance: tolerance_property()
     replace: fresh_property(BoolProperty, "Replace", "Take the bake's other clips away", default=False)
 
     def job(self, context, obj):
@@ -55,6 +70,7 @@ class Bake(Job):
         return baking.bake(
             obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target,
             clips=self.clips, actions=names_in(self.actions), name=self.name, replace=self.replace,
+            tolerance=1e-3 * self.tolerance if self.target == "COMPRESSED" else 0.0,
         )  # fmt: skip
 
     def report_success(self, obj, result):

@@ -63,6 +63,12 @@ class ThewClip(bpy.types.PropertyGroup):
         return self.action.name if self.action is not None else self.name
 
 
+class ThewClipTick(bpy.types.PropertyGroup):
+    """An action in the dialog of a bake; its builtin `name` is the action's."""
+
+    chosen: BoolProperty(name="Bake", description="Bake this action", default=True)
+
+
 class ThewBake(bpy.types.PropertyGroup):
     """One bake of an object; its builtin `name` is unique in the object's list."""
 
@@ -152,4 +158,4 @@ FORMER_PROPERTIES = (
     "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_settings", "baked_of", "baked_action",
 )  # fmt: skip
 
-CLASSES = (ThewClip, ThewBake)
+CLASSES = (ThewClip, ThewBake, ThewClipTick)

@@ -41,6 +41,8 @@ def draw_keys(layout, obj, kind: str = "", removes: str = "") -> None:
     column = layout.column(align=True)
     column.operator(f"thew.{kind}bake", icon="SHAPEKEY_DATA")
     armature = key_playing.moving_armature(obj)
+    if not kind:
+        column.operator("thew.bake_as", text="Bake As…", icon="PRESET")
     if not kind and armature is not None and armature.animation_data is not None:
         draw_action_buttons(column, key_playing.active_action(armature))
     row = column.row(align=True)

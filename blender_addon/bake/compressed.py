@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bake target Compressed Keys: few keys for all clips, within the error that the artist allows.
+
+The offsets of all clips are fitted together by the core (`thew.compress`). A clip that joins an earlier bake brings keys of its own;
+clips baked together share theirs, and need fewer.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic import native
+from ..logic.errors import Refusal
+from ..logic.keys import numbered_name, weight_points
+from ..logic.names import describe
+from ..logic.sentences import plural
+from ..logic.tasks import Task, Work
+from ..saved.bakes import ThewBake
+from . import bake_records
+from .key_target import KeyedClip, KeyedMotion, KeyTarget
+from .shape_keys import frame_offsets
+from .target import ClipContent, Content, Miss, PendingBake, Source
+
+#: Largest distance of a compressed bake from the flesh where none is given, in metres: nobody sees two millimetres on a person.
+DEFAULT_TOLERANCE = 0.002
+
+
+class CompressedKeys(KeyTarget):
+    """Few additive keys, shared by all clips that are baked together."""
+
+    key, label = "COMPRESSED", "Compressed Keys"
+    description = "Few additive keys for all clips, which miss the flesh by no more than the error that you allow"
+
+    def prepare(self, source: Source, space: str) -> Task:
+        """Builds the task that computes the offsets of each frame."""
+        return (yield from frame_offsets(source, space))
+
+    def pack(self, pending: PendingBake) -> Task:
+        """Builds the task that fits keys and weights to all clips, and measures what they miss."""
+        obj, tolerance = pending.obj, pending.request.tolerance or DEFAULT_TOLERANCE
+        if not np.isfinite(tolerance) or tolerance <= 0.0:
+            raise Refusal(f"The error allowed for the bake of {describe(obj)} must be a positive length in millimetres")
+        rows = [each.content.rows for each in pending.clips]
+        metres, matrices = seen_metres(pending.clips)
+        packed = yield Work(
+            "Fitting keys",
+            lambda progress: native.core().compress(
+                [np.ascontiguousarray(each, dtype=np.float32) for each in rows],
+                tolerance / metres,
+                matrices=matrices,
+                progress=progress,
+            ),
+        )
+        keys, curves, _ = packed
+        name = "" if pending.request.name == self.label else pending.request.name
+        first = 1 + former_key_count(pending)
+        names = [numbered_name(f"{first + k:02d}", name or "Flesh") for k in range(len(keys))]
+        own = range(len(keys)) if len(pending.clips) == 1 else None
+        clips = [
+            KeyedClip({k: weight_points(curve[:, k], each.plan.start) for k in range(len(keys))}, own)
+            for each, curve in zip(pending.clips, curves, strict=True)
+        ]
+        pending.packed = KeyedMotion(names, np.asarray(keys), clips)
+        pending.worst = [
+            worst_miss(each, errors, metres) for each, errors in zip(pending.clips, packed.errors, strict=True)
+        ]
+
+    def write(self, pending: PendingBake) -> None:
+        """Writes the keys and their curves; weights from -1 to 1 pass through the sliders."""
+        super().write(pending)
+        for name in pending.made.names:
+            pending.obj.data.shape_keys.key_blocks[name].slider_min = -1.0
+
+    def describe(self, obj: bpy.types.Object, bake: ThewBake) -> str:
+        """Returns the number of keys in words; "" where none are left."""
+        return plural(len(bake.key_names), "compressed key") if self.has_keys(obj, bake) else ""
+
+
+def former_key_count(pending: PendingBake) -> int:
+    """Returns the number of keys of the bake that these clips join; 0 where they replace it."""
+    bake = bake_records.former(pending)
+    return len(bake.key_names) if bake is not None and bake_records.kept(pending) else 0
+
+
+def seen_metres(clips: list[ClipContent]) -> tuple[float, tuple | None]:
+    """Returns the metres of a unit in which errors are measured, and the maps of the skeleton for `thew.compress`.
+
+    With maps errors are measured in metres where they are seen; without, before the skeleton acts, in units of the object.
+    """
+    skins = [each.content.skin for each in clips]
+    count = clips[0].content.rows.shape[1]
+    if clips[0].content.space != "REST" or any(skin is None or len(skin.weights) != count for skin in skins):
+        return clips[0].metres, None
+    poses = []
+    for each, skin in zip(clips, skins, strict=True):
+        first = each.plan.start - skin.motion.start
+        maps = skin.motion.maps[first : first + len(each.content.rows)]
+        linear = skin.metres_per_unit * (maps[:, :, :3, :3] @ skin.rest_matrix[:3, :3])
+        whole = np.tile(np.eye(4, dtype=np.float32), (*maps.shape[:2], 1, 1))
+        whole[:, :, :3, :3] = linear
+        poses.append(whole)
+    return 1.0, (poses, skins[0].weights)
+
+
+def worst_miss(clip: ClipContent, errors: np.ndarray, metres: float) -> Miss:
+    """Returns the largest distance of a clip from its flesh, in units of the object; `errors` [f] of a unit of `metres`."""
+    content: Content = clip.content
+    if not len(errors):
+        return content.worst
+    at = int(np.argmax(errors))
+    return Miss(float(errors[at]) * metres / clip.metres + content.worst.distance, clip.plan.start + at)
