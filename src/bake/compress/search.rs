@@ -26,7 +26,7 @@ const MAX_SWEEPS: usize = 120;
 
 /// Most multiplications of a search. At this limit it takes about 6 s on two cores; half of it costs characters of ten clips one or
 /// two more keys, and twice as much saves one at most.
-const MAX_WORK: f64 = 8e10;
+const MAX_WORK: f64 = 1.2e11;
 
 /// Part of the least error yet that sweeps of a given number of keys aim at.
 const LOWERED_AIM: f32 = 0.92;
