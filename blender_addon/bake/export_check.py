@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks before an export: flesh left behind, a bake deformed twice or left out.
+"""The check before an export: flesh left behind, a bake deformed twice, cut or left out.
 
 Exporters write the skin of every mesh that an Armature modifier or an armature parent could deform, even if the
 modifier is switched off. They know nothing of modifiers like Thew's.
@@ -7,123 +7,185 @@ modifier is switched off. They know nothing of modifiers like Thew's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import bpy
 
 from ..logic.names import describe
-from ..logic.sentences import join_words
-from ..saved import bakes as saved_bakes
-from ..scene import writing
-from . import clips
+from ..logic.sentences import plural
+from ..scene import bakes, key_playing
+from . import clips, fbx_traps, gltf_traps, point_traps, skin_traps
+from .traps import (
+    EVALUATED_FORMATS,
+    USD_POINTS,
+    WARNING,
+    ExportSettings,
+    Trap,
+    absence,
+    armature_modifiers,
+    exported,
+    in_rest_space,
+    muted_keys,
+    plays_bake,
+    setting_trap,
+    skin_holders,
+    writes_points,
+)  # fmt: skip
 
-#: Part of the name of Blender's glTF exporter.
-GLTF = "gltf"
-#: Exporters that write evaluated meshes, at each frame or at the current one: flesh is exported as it is seen.
-EVALUATING_EXPORTERS = ("alembic", "obj_export", "ply_export", "stl_export")
+__all__ = ["check", "check_all", "find_traps", "plays_bake", "skin_holders"]
 
 
-def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
+def check(obj: bpy.types.Object, exporter: str = "", values: Any = None) -> list[str]:
     """Returns warnings about one mesh, each with what to do. Empty if it is exported as it is seen.
 
-    `exporter`: the operator that is about to write it, such as `EXPORT_SCENE_OT_fbx`; empty checks for all of them.
+    `exporter`: the operator that is about to write it, such as `EXPORT_SCENE_OT_fbx`; empty checks for all of them. `values`: its
+    settings, as for `ExportSettings`.
     """
-    if obj.type != "MESH":
-        return []
-    settings, made, bake = obj.thew, obj.thew.made, saved_bakes.playing(obj)
-    name = describe(obj)
-    if any(each in exporter.lower() for each in EVALUATING_EXPORTERS):
-        return []
-    if (made.flesh or made.rides or made.keyframed) and settings.enabled and not made.shows_bake:
-        kept = writing.baked_keys(obj)
-        what = "show its bake" if kept else "bake it"
-        return [
-            f"The flesh of {name} is live, which glTF, FBX and USD do not support: it would be exported with its "
-            f"plain skin; {what} first"
-        ]
-    if not plays_bake(obj):
-        return []
-    into_gltf = GLTF in exporter.lower()
-    told = (
-        "" if into_gltf else clips.mismatch_warning(obj),
-        clips.split_export_warning(obj) if into_gltf or not exporter else "",
-    )
-    of_clip = [text for text in told if text]
-    motionless = (
-        []
-        if moves_in_fbx(obj, exporter)
-        else [
-            f"FBX writes the motion of shape keys along with an object's action, and no object near {name} has one: without an "
-            "action it stands still there; key its armature or any object once"
-        ]
-    )
-    if bake.space == "POSED":
-        holders = skin_holders(obj)
-        if holders:
-            return [
-                f"The bake of {name} is in posed space and {join_words(holders)} would deform it once more in every exported "
-                "file: press Finish Bake, or bake in rest space"
-            ]
-        return of_clip + motionless + modifier_warning(obj, exporter)
-    sentences = of_clip + motionless + modifier_warning(obj, exporter)
-    armatures = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and modifier.object is not None]
-    if len(armatures) > 1:
-        sentences.append(
-            f"{name} has {len(armatures)} Armature modifiers, and files hold only one skin: bake in posed space and "
-            "press Finish Bake"
-        )
-    if any(modifier.use_deform_preserve_volume and modifier.show_viewport for modifier in armatures):
-        sentences.append(
-            f"The armature of {name} preserves volume, which no file stores: joints of the exported skin bend "
-            "differently"
-        )
-    return sentences
+    return check_all([obj], exporter, values)
 
 
-def check_all(objects: Iterable[bpy.types.Object], exporter: str = "") -> list[str]:
+def check_all(objects: Iterable[bpy.types.Object], exporter: str = "", values: Any = None) -> list[str]:
     """Returns the warnings about every mesh of `objects`."""
-    return [said for obj in objects for said in check(obj, exporter)]
+    found = find_traps(objects, ExportSettings(exporter, values))
+    return [trap.text for trap in found if trap.level == WARNING]
 
 
-def moves_in_fbx(obj: bpy.types.Object, exporter: str) -> bool:
-    """Returns whether an FBX export keeps the motion of the keys. True for other exporters.
-
-    The exporter samples shape keys along with objects that have an action or an NLA strip: the scene needs one.
-    """
-    if exporter and "fbx" not in exporter.lower():
-        return True
-    animations = (other.animation_data for scene in obj.users_scene for other in scene.objects)
-    return any(each is not None and (each.action is not None or len(each.nla_tracks)) for each in animations)
+def find_traps(objects: Iterable[bpy.types.Object], settings: ExportSettings) -> list[Trap]:
+    """Returns everything that an export would do wrong with the meshes of `objects`, the worst first."""
+    meshes, scene = exported(objects, settings), bpy.context.scene
+    found = [trap for obj in meshes for trap in mesh_traps(obj, settings)]
+    if settings.known:
+        found += setting_traps(meshes, settings, scene)
+    return sorted(found, key=lambda trap: trap.level != WARNING)
 
 
-def plays_bake(obj: bpy.types.Object) -> bool:
-    """Returns whether keys that Thew baked are playing."""
-    bake = saved_bakes.playing(obj)
-    return bake is not None and any(not key.mute for key in writing.keys_of(obj, bake))
+def mesh_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the traps that one mesh brings with it."""
+    if writes_points(settings):
+        return
+    if is_live(obj) or (plays_bake(obj) and in_rest_space(obj)):
+        yield from rest_position_traps(obj)
+    if is_live(obj):
+        yield live_trap(obj, settings)
+        return
+    if settings.format in {"FBX", "USD"}:
+        yield from muted_traps(obj, settings)
+    if not plays_bake(obj):
+        return
+    yield from clip_traps(obj, settings)
+    if settings.concerns("FBX"):
+        yield from fbx_traps.object_traps(obj, settings)
+    yield from skin_traps.traps(obj, settings)
+    if settings.known and in_rest_space(obj):
+        yield from armature_traps(obj, settings)
 
 
-def skin_holders(obj: bpy.types.Object) -> list[str]:
-    """Returns the modifiers and parents, in words, for which exporters write a skin of the mesh."""
-    holders = [
-        f"the modifier “{modifier.name}”"
-        for modifier in obj.modifiers
-        if modifier.type == "ARMATURE" and modifier.object is not None
-    ]
-    if obj.parent is not None and obj.parent.type == "ARMATURE" and obj.parent_type == "ARMATURE":
-        holders.append(f"the parent “{obj.parent.name}”")
-    return holders
+def setting_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> list[Trap]:
+    """Returns the traps that settings of the exporter bring with them."""
+    playing = [obj for obj in meshes if plays_bake(obj) and not is_live(obj)]
+    shown = [obj for obj in meshes if plays_bake(obj) or is_live(obj)]
+    if settings.format in EVALUATED_FORMATS and shown:
+        return list(point_traps.point_traps(shown, settings, scene))
+    if settings.format == "USD" and (shown if writes_points(settings) else playing):
+        return list(point_traps.usd_traps(shown if writes_points(settings) else playing, settings, scene))
+    finders = {"glTF": gltf_traps.traps, "FBX": fbx_traps.traps}
+    finder = finders.get(settings.format)
+    return list(finder(playing, settings, scene)) if playing and finder is not None else []
 
 
-def modifier_warning(obj: bpy.types.Object, exporter: str) -> list[str]:
-    """Returns the warning about modifiers that an FBX export would apply: that drops the keys. It does so by default."""
-    applied = [
-        f"“{modifier.name}”"
-        for modifier in obj.modifiers
-        if modifier.type != "ARMATURE" and (modifier.show_viewport or modifier.show_render)
-    ]
-    if not applied or (exporter and "fbx" not in exporter.lower()):
-        return []
-    return [
-        f"FBX export applies {join_words(applied)} of {describe(obj)} and drops the baked keys for it: switch off Apply "
-        "Modifiers there, or apply it before baking"
-    ]
+# live flesh ---------------------------------------------------------------------------------------------------------
+
+
+def is_live(obj: bpy.types.Object) -> bool:
+    """Returns whether the mesh shows live flesh, and not a bake."""
+    settings, made = obj.thew, obj.thew.made
+    return bool(made.flesh or made.rides or made.keyframed) and settings.enabled and not made.shows_bake
+
+
+def live_trap(obj: bpy.types.Object, settings: ExportSettings) -> Trap:
+    """Returns the trap of live flesh."""
+    name = describe(obj)
+    kept = bool(bakes.bake_descriptions(obj))
+    what = "show its bake" if kept else "bake it"
+    if settings.format == "USD" and settings.known:
+        text = (
+            f"The flesh of {name} is live, which USD export does not hold along with skins and shape keys: leave out both to write it "
+            f"as it is seen, or {what} first"
+        )
+        return setting_trap("live", obj, text, settings, **USD_POINTS)
+    text = (
+        f"The flesh of {name} is live, which glTF, FBX and USD do not support: it would be exported with its "
+        f"plain skin; {what} first"
+    )
+    return Trap("live", obj, text, "Show Bake" if kept else "Bake")
+
+
+def muted_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of muted keys, which FBX and USD write as if they played."""
+    muted = muted_keys(obj)
+    if muted and settings.value("export_shapekeys") is not False:
+        text = (
+            f"{settings.format} has no muted shape keys: {plural(len(muted), 'baked key')} of {describe(obj)} that you do not see "
+            "would play in the file; silence their curves"
+        )
+        yield Trap("muted_keys", obj, text, "Silence Them")
+
+
+# the bones ------------------------------------------------------------------------------------------------------------
+
+
+def clip_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields traps of bones that play something else than the bake, or apart from it."""
+    if settings.format == "glTF":
+        matters = settings.known and gltf_traps.leaves_clip(obj, settings)
+    else:  # with All Actions the FBX exporter itself plays every action
+        matters = not (settings.format == "FBX" and settings.value("bake_anim_use_all_actions"))
+    text = clips.mismatch_warning(obj) if matters else ""
+    if text:
+        yield Trap("mismatch", obj, text, "Play the Baked Action")
+    whole = settings.value("export_animation_mode") == "SCENE"
+    text = clips.split_export_warning(obj) if settings.concerns("glTF") and not whole else ""
+    if text and settings.known:
+        change = {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False}
+        yield setting_trap("split", obj, text, settings, **change)
+    elif text:
+        yield Trap("split", obj, text)
+
+
+def rest_position_traps(obj: bpy.types.Object) -> Iterator[Trap]:
+    """Yields the trap of an armature that is held in its rest position, in every exported file too."""
+    armature = key_playing.moving_armature(obj)
+    if armature is not None and armature.type == "ARMATURE" and armature.data.pose_position == "REST":
+        text = (
+            f"{describe(armature)} is held in its rest position, and {describe(obj)} would leave without the motion of its bones: "
+            "set it to Pose Position (Object Data Properties > Pose)"
+        )
+        yield Trap("rest_position", obj, text, "Set Pose Position")
+
+
+#: What is wrong with an armature that an exporter leaves out, and the label of the button that mends it.
+ABSENCES = {
+    "SELECTION": ("is not selected", "Select the Armature"),
+    "VISIBILITY": ("is hidden", "Show the Armature"),
+    "RENDER": ("is hidden in renders", "Show the Armature in Renders"),
+    "COLLECTION": ("is not in the active collection", ""),
+    "TYPES": ("is not among the types of objects to export", ""),
+}
+
+
+def armature_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of an armature that the exporter is about to leave out, with the bones that move the baked keys."""
+    for armature in {modifier.object for modifier in armature_modifiers(obj)}:
+        why = absence(armature, settings)
+        if not why:
+            continue
+        how, remedy = ABSENCES[why]
+        text = f"{settings.format} export leaves out {describe(armature)}, which {how}: {describe(obj)} would not follow its bones"
+        if why == "COLLECTION":
+            yield setting_trap("armature_left", obj, text, settings, use_active_collection=False)
+        elif why == "TYPES":
+            types = set(settings.value("object_types")) | {"ARMATURE"}
+            yield setting_trap("armature_left", obj, text, settings, object_types=types)
+        else:
+            yield Trap("armature_left", obj, text, remedy)

@@ -32,6 +32,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     posed = bake.space == "POSED"
     if not (made.flesh or made.rides or made.keyframed) and not (posed and export_check.skin_holders(obj)):
         raise Refusal(f"The bake of {name} is finished: nothing of Thew is left on it but the keys")
+    armature = key_playing.moving_armature(obj)  # nothing may lead to it afterwards
     gone = modifiers_in_keys(obj, posed)
     names = [f"“{other.name}”" for other in gone]
     uids = [other.persistent_uid for other in gone]
@@ -48,7 +49,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     reset(obj, keep_rigs=True, keep_bake=True)
     registers.forget(obj)
     bakes.show(obj, True)
-    bake, armature = saved_bakes.playing(obj), key_playing.moving_armature(obj)
+    bake = saved_bakes.playing(obj)
     action = clips.scene_action(obj) if armature is not None else None
     joined = action is not None and writing.join_action(obj, bake, action)
     key_playing.follow(obj)

@@ -22,6 +22,7 @@ from ..scene.key_playing import moving_armature
 from . import clips, export_check
 from .clips import DEFAULT_TRACK_NAMES, animation_name
 from .export_check import plays_bake
+from .traps import HookedSettings
 
 #: The exporter's words for what shape keys are, since Blender 4.4 and before.
 KEYS, FORMER_KEYS = "KEY", "SHAPEKEY"
@@ -29,10 +30,8 @@ KEYS, FORMER_KEYS = "KEY", "SHAPEKEY"
 
 def glTF2_pre_export_callback(export_settings) -> None:
     """Warns of what the export would do wrong, and lets the keys rest. Called before the export."""
-    objects = bpy.context.scene.objects
-    if export_settings.get("gltf_selected"):
-        objects = [obj for obj in objects if obj.select_get()]
-    for text in export_check.check_all(objects, "EXPORT_SCENE_OT_gltf"):
+    values = HookedSettings(export_settings)
+    for text in export_check.check_all(bpy.context.scene.objects, "EXPORT_SCENE_OT_gltf", values):
         export_settings["log"].warning(f"Thew: {sentence(text)}", popup=True)
     mode = export_settings.get("gltf_animation_mode")
     for obj in baked_meshes():
@@ -56,7 +55,8 @@ class glTF2ExportUserExtension:
         """Names and adds animations of one object. `gathered`: a table of tracks by name before Blender 4.4, `ActionsData` since."""
         if not isinstance(blender_object, bpy.types.Object):
             return
-        if blender_object.type == "MESH" and plays_bake(blender_object):
+        keyed = export_settings.get("gltf_morph_anim", True)  # without shape keys the exporter fails on their animations
+        if blender_object.type == "MESH" and keyed and plays_bake(blender_object):
             add_clips(blender_object, gathered, export_settings)
         for action, name in shared_animations(blender_object).items():
             rename_animation(gathered, action, name)

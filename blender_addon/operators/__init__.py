@@ -16,6 +16,7 @@ from . import (
     limb_rigs,
     limb_shape,
     limbs,
+    mend,
     place,
     preset,
     pull,
@@ -30,8 +31,8 @@ from . import (
 )  # fmt: skip
 
 MODULES = (
-    add, simulate, bake, bake_dialog, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset, keyframed,
-    keyframed_list, keyframed_model, limbs, limb_rigs, limb_shape,
+    add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset,
+    keyframed, keyframed_list, keyframed_model, limbs, limb_rigs, limb_shape,
 )  # fmt: skip
 
 #: All operators, by their names.

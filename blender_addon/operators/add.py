@@ -10,7 +10,7 @@ from ..live.session import register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
 from ..saved.choices import MAX_CELLS, METHODS
-from ..scene.flesh_map import FLESH
+from ..scene.flesh_map import FLESH, STIFFNESS, own_group_note
 from ..scene.reading import armature_of
 from .operator_bases import Job, fill, fresh_property
 
@@ -66,12 +66,10 @@ class THEW_OT_add(Job, bpy.types.Operator):
                 )
             told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
         for body in taken.bodies if self._first else ():
-            if register.state_of(body).character.painted.flesh is not None:
-                self.report(
-                    {"WARNING"},
-                    f"“{body.name}” had a vertex group “{FLESH}” before, which is used as the map of its flesh (1 "
-                    "soft, 0 hard): if it means something else, press Remove, rename it and add the flesh again.",
-                )
+            painted = register.state_of(body).character.painted
+            for name, values in ((FLESH, painted.flesh), (STIFFNESS, painted.stiffness)):
+                if values is not None:
+                    self.report({"WARNING"}, sentence(own_group_note(body, name)))
         others = other_flesh(obj) if taken.bodies == [obj] else []
         if others and self._first and is_carried(register.state_of(obj)):
             return ride_instead(obj, others[0])

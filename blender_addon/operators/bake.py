@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from ..bake import bake_records, baking, finishing, targets
+from ..bake import bake_records, baking, finishing, showing, targets
 from ..bake.clip_plans import CLIP_CHOICES
 from ..live import riding, updates
 from ..logic.names import describe
@@ -12,7 +12,6 @@ from ..saved import bakes as saved_bakes
 from ..saved.choices import BAKE_SPACES
 from ..scene import bakes, key_playing, reading
 from .operator_bases import Job, QuickJob, fill, fresh_property
-from .switch import show_bakes
 
 
 def tolerance_property():
@@ -125,7 +124,7 @@ class THEW_OT_bake_show(ListedBake, bpy.types.Operator):
         bakes.find(obj, self.name)
         for each in [obj, *along(obj)]:
             saved_bakes.choose(each, saved_bakes.named(each, self.name) or saved_bakes.playing(each))
-        show_bakes(context, obj, True)
+        showing.show_bakes(obj, context.scene, True)
 
 
 class THEW_OT_bake_rename(ListedBake, bpy.types.Operator):
@@ -159,5 +158,5 @@ class THEW_OT_bake_remove(ListedBake, bpy.types.Operator):
             if saved_bakes.named(each, self.name) is not None:
                 bakes.remove_bake(each, self.name)
         if shown:
-            show_bakes(context, obj, obj.thew.made.shows_bake)
+            showing.show_bakes(obj, context.scene, obj.thew.made.shows_bake)
         return f"The bake “{self.name}” of {describe(obj)} is gone"

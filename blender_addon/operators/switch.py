@@ -1,36 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Switches between the live flesh and its bake."""
+"""Switches between the live flesh and its bake, and switches on what flesh needs."""
 
 import bpy
 
-from ..live import jobs, keyframed, keyframed_events, playback, riding, updates
+from ..bake import showing
 from ..logic.errors import Refusal
-from ..saved import bakes as saved_bakes
-from ..scene import bakes
+from ..logic.names import describe
+from ..scene import reading
 from .operator_bases import QuickJob
-
-
-def show_bakes(context, obj, baked: bool) -> None:
-    """Shows the chosen bake of an object and its riders, or what is live of them."""
-    made = obj.thew.made
-    made.shows_bake = baked
-    if made.rides:
-        obj.thew.enabled = True
-        riding.switch(obj)
-    elif made.keyframed:
-        obj.thew.enabled = True
-        keyframed.apply_state(obj)
-        keyframed_events.present(obj, context.scene)
-    elif made.flesh:
-        obj.thew.enabled = True
-        for rider in riding.riders_of(obj):
-            rider.thew.made.shows_bake = baked and bool(bakes.bake_descriptions(rider))
-            riding.switch(rider)
-        jobs.apply_state(obj)
-    else:  # a finished bake: nothing else is left
-        bakes.show(obj, bool(len(obj.thew.bakes)))
-    if not baked:
-        playback.before_frame(context.scene)
 
 
 class BakeSwitch(QuickJob):
@@ -39,13 +16,7 @@ class BakeSwitch(QuickJob):
     baked = False
 
     def edit(self, context, obj):
-        if obj is None or obj.type != "MESH" or not (obj.thew.made.rides or obj.thew.made.keyframed):
-            jobs.check_flesh(obj)
-        saved_bakes.migrate(obj)
-        if self.baked and not bakes.bake_descriptions(obj):
-            raise Refusal(f"“{obj.name}” has no baked shape keys: press Bake first")
-        updates.stop_update()
-        show_bakes(context, obj, self.baked)
+        showing.show(obj, context.scene, self.baked)
 
 
 class THEW_OT_show_live(BakeSwitch, bpy.types.Operator):
@@ -57,3 +28,20 @@ class THEW_OT_show_bake(BakeSwitch, bpy.types.Operator):
     bl_label = "Show Bake"
     bl_description = "Let the baked shape keys play instead of the live flesh"
     baked = True
+
+
+class THEW_OT_switch_on_armature(QuickJob, bpy.types.Operator):
+    bl_label = "Switch On Armature"
+    bl_description = "Switch on the Armature modifier of the mesh, which flesh needs"
+
+    def edit(self, _context, obj):
+        reading.check_editable(obj)
+        idle = reading.idle_armature_modifier(obj)
+        if idle is None:
+            raise Refusal(
+                f"{describe(obj)} has no Armature modifier that is switched off: its panel says what it needs"
+            )
+        if idle.object is None:
+            raise Refusal(reading.idle_armature_text(obj, idle))
+        idle.show_viewport = idle.show_render = True
+        return f"The Armature modifier “{idle.name}” of {describe(obj)} is on: press Add Flesh"

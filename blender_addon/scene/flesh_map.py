@@ -73,9 +73,20 @@ def painted_maps(obj: bpy.types.Object, armature: bpy.types.Object, groups, coun
     flesh, stiffness = found.get(FLESH), found.get(STIFFNESS)
     if flesh is not None and is_filled(obj, flesh):
         flesh = None  # the automatic map
+    elif flesh is not None and not obj.thew.made.flesh_map:
+        notes.append(own_group_note(obj, FLESH))
     if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL_WEIGHT)).all():
         stiffness = None
     return PaintedMaps(flesh, stiffness, tuple(notes))
+
+
+def own_group_note(obj: bpy.types.Object, name: str) -> str:
+    """Returns the sentence about a vertex group that was there before the flesh and bears the name of a map."""
+    values = "1 soft, 0 hard" if name == FLESH else "1 stiff, 0 yielding, 0.5 as it is"
+    return (
+        f"“{obj.name}” had a vertex group “{name}” before, which is used as the map of its flesh ({values}): if it means something "
+        "else, press Remove, rename it and add the flesh again"
+    )
 
 
 def is_bone(armature: bpy.types.Object | None, name: str) -> bool:

@@ -72,6 +72,13 @@ def armature_modifier(obj: bpy.types.Object, anew: bool = False) -> bpy.types.Ar
     return None
 
 
+def idle_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier | None:
+    """Returns the Armature modifier that would move a mesh without an effective one: switched off, or else without an armature."""
+    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    off = [modifier for modifier in found if modifier.object is not None and not modifier.show_viewport]
+    return next(iter(off or found), None) if armature_modifier(obj) is None else None
+
+
 def is_shared(mesh: bpy.types.Mesh) -> bool:
     """Returns whether more than one object has the mesh."""
     return mesh.users - int(mesh.use_fake_user) > 1
@@ -106,11 +113,9 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
                 f"{name} is deformed by its parent without a modifier: give it an Armature modifier "
                 "(parent with Armature Deform again, or use Make Real in the modifier panel)"
             )
-        off = next((m for m in obj.modifiers if m.type == "ARMATURE"), None)
-        if off is not None and off.object is not None:
-            raise Refusal(f"The Armature modifier “{off.name}” of {name} is switched off: switch it on in the viewport")
-        if off is not None:
-            raise Refusal(f"The Armature modifier “{off.name}” of {name} has no armature: choose one in the modifier")
+        idle = idle_armature_modifier(obj)
+        if idle is not None:
+            raise Refusal(idle_armature_text(obj, idle))
         raise Refusal(
             f"{name} has no Armature modifier with an armature: parent it to its armature with Armature Deform"
         )
@@ -151,6 +156,13 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
                 f"The modifier “{other.name}” of {name} makes or removes vertices before the Armature modifier: {modifier_remedy(other)}"
             )
     return found
+
+
+def idle_armature_text(obj: bpy.types.Object, idle: bpy.types.ArmatureModifier) -> str:
+    """Returns the sentence about an Armature modifier that does nothing."""
+    if idle.object is None:
+        return f"The Armature modifier “{idle.name}” of {describe(obj)} has no armature: choose one in the modifier"
+    return f"The Armature modifier “{idle.name}” of {describe(obj)} is switched off: switch it on in the viewport"
 
 
 #: Modifiers that, behind the Armature modifier, leave the skin in place except for bends between its vertices.

@@ -43,10 +43,21 @@ def keys_named(obj: bpy.types.Object, names: Iterable[str]) -> list[bpy.types.Sh
 
 
 def mute_bake(obj: bpy.types.Object, bake: saved_bakes.ThewBake, mute: bool) -> None:
-    """Mutes the keys of a bake, or lets them play."""
+    """Mutes the keys of a bake, or lets them play, also those whose curves were silenced."""
     for key in keys_of(obj, bake):
         if key.mute != mute:
             key.mute = mute
+    if not mute:
+        silence_curves(obj, bake.key_names, False)
+
+
+def silence_curves(obj: bpy.types.Object, names: Iterable[str], silent: bool) -> None:
+    """Mutes the curves of baked keys in every clip, or lets them play: exporters may write muted keys as if they played."""
+    paths = {key_curves.value_path(name) for name in names}
+    for place in places_of(obj):
+        for curve in place.curves():
+            if curve.mute != silent and curve.data_path in paths:
+                curve.mute = silent
 
 
 def check_bakeable(obj: bpy.types.Object) -> None:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from ..bake import bake_result, export_check
+from ..bake.traps import ExportSettings
 from ..logic.errors import sentence
 from ..logic.health import PlayedBake
 from ..logic.sentences import plural
 from ..saved import bakes as saved_bakes
 from ..scene import bakes, key_playing, writing
+from .export_panel import draw_traps
 from .layouts import draw_text
 from .panel_places import draw_range
 
@@ -113,8 +115,7 @@ def draw_remarks(layout, obj, scene, width: int) -> None:
     for remark in (bake_result.unbaked_frames_remark(bake, scene), bake_result.miss_remark(bake.miss)):
         if remark:
             draw_text(column, sentence(remark), width)
-    for warning in export_check.check(obj):
-        draw_text(column, sentence(warning), width, icon="ERROR")
+    draw_traps(column, export_check.find_traps([obj], ExportSettings()), width)
 
 
 def played_bake(obj) -> PlayedBake | None:

@@ -3,30 +3,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import bpy
 
 from ..bake import export_check
+from ..bake.traps import Trap, open_exporter
 from ..logic.errors import sentence
-from .layouts import draw_text, letters_per_line
-
-#: Prefixes of the operators that export whole characters.
-EXPORTER_PREFIXES = (
-    "EXPORT_SCENE_OT_",  # glTF, FBX
-    "WM_OT_fbx_export",
-    "WM_OT_usd_export",
-    "WM_OT_alembic_export",
-    "WM_OT_obj_export",
-)
-
+from .layouts import HEALTH_ICONS, draw_text, letters_per_line
 
 #: Characters in a line of the menu. Lines of 45 to 75 are read best.
 MENU_WIDTH = 60
 
 
-def exporter_of(context) -> str:
-    """Returns the exporter that the file browser works for, or ""."""
-    operator = getattr(context.space_data, "active_operator", None)
-    return operator.bl_idname if operator is not None and operator.bl_idname.startswith(EXPORTER_PREFIXES) else ""
+def draw_traps(column, traps: Iterable[Trap], width: int, exporter: str = "") -> None:
+    """Draws traps, each with the button that mends it. `exporter`: the one whose settings a button may change."""
+    for trap in traps:
+        draw_text(column, sentence(trap.text), width, icon=HEALTH_ICONS[trap.level])
+        if trap.remedy:
+            button = column.operator("thew.mend_export", text=trap.remedy, icon="CHECKMARK")
+            button.trap, button.object, button.exporter = trap.key, trap.obj.name, exporter
 
 
 class THEW_PT_export(bpy.types.Panel):
@@ -37,13 +33,14 @@ class THEW_PT_export(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        exporter = exporter_of(context)
-        return bool(exporter) and bool(export_check.check_all(context.scene.objects, exporter))
+        settings = open_exporter(context)
+        return settings is not None and bool(export_check.find_traps(context.scene.objects, settings))
 
     def draw(self, context):
+        settings = open_exporter(context)
+        traps = export_check.find_traps(context.scene.objects, settings)
         column = self.layout.column(align=True)
-        for text in export_check.check_all(context.scene.objects, exporter_of(context)):
-            draw_text(column, sentence(text), letters_per_line(context), icon="ERROR")
+        draw_traps(column, traps, letters_per_line(context), settings.exporter)
 
 
 def draw_menu(self, context):

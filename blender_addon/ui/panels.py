@@ -17,7 +17,7 @@ from ..logic.errors import sentence
 from ..logic.health import cost, former_bake_health, health, neighbour_moved_health, shorten, warnings
 from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import cache_files, flesh_map, writing
-from ..scene.reading import armature_modifier
+from ..scene.reading import armature_modifier, idle_armature_modifier, idle_armature_text
 from .bake_panel import draw_bake, played_bake
 from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, buttons, draw_text, letters_per_line, wrap
@@ -41,12 +41,14 @@ def draw_target(layout, context, obj) -> None:
 
 def draw_start(layout, obj, width: int) -> None:
     """Draws the panel of a mesh that has no flesh yet."""
-    settings = obj.thew
-    if armature_modifier(obj) is None:
+    settings, idle = obj.thew, idle_armature_modifier(obj)
+    if idle is not None:
+        draw_idle(layout, obj, idle, width)
+    elif armature_modifier(obj) is None:
         draw_boneless(layout, width)
     else:
         layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
-    if not draw_progress(layout):
+    if not draw_progress(layout) and idle is None:
         layout.label(text=shorten(no_flesh_text(obj), width), icon="INFO")
     column = layout.column()
     column.prop(settings, "kind")
@@ -54,6 +56,14 @@ def draw_start(layout, obj, width: int) -> None:
     draw_cost(column, settings, width)
     if writing.baked_keys(obj):
         column.operator("thew.remove", text="Delete Baked Keys", icon="X").remove_baked_keys = True
+
+
+def draw_idle(layout, obj, idle: bpy.types.ArmatureModifier, width: int) -> None:
+    """Draws what to do about an Armature modifier that does nothing, with the button that switches it on."""
+    column = layout.column(align=True)
+    draw_text(column, sentence(idle_armature_text(obj, idle)), width, icon="INFO")
+    if idle.object is not None:
+        column.operator("thew.switch_on_armature", text=f"Switch On “{idle.name}”", icon="CHECKMARK")
 
 
 def draw_boneless(layout, width: int) -> None:

@@ -165,12 +165,18 @@ def test_joined_mesh_map(scene):
 
 
 def test_artist_group_named_flesh(scene, capfd):
-    """Add names the artist's own vertex group that it takes for the map, and Remove keeps it."""
+    """Add names the artist's own vertex groups that it takes for maps, Details too, and Remove keeps them."""
     body, _ = make_character()
-    body.vertex_groups.new(name="Flesh").add(list(range(20)), 0.5, "REPLACE")
+    for name in ("Flesh", "Stiffness"):
+        body.vertex_groups.new(name=name).add(list(range(20)), 0.3, "REPLACE")
     activate(body)
     add()
     said = capfd.readouterr().out
     assert "had a vertex group “Flesh” before" in said and "rename it" in said
+    assert "had a vertex group “Stiffness” before" in said
+    assert "had a vertex group “Flesh” before" in body.thew.made.notes
     bpy.ops.thew.remove()
-    assert "Flesh" in body.vertex_groups
+    assert {"Flesh", "Stiffness"} <= set(body.vertex_groups.keys())
+    body.vertex_groups["Flesh"].name = body.vertex_groups["Stiffness"].name = "Mine"
+    add()
+    assert "had a vertex group" not in capfd.readouterr().out + body.thew.made.notes

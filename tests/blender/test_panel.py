@@ -250,6 +250,11 @@ def test_panel_without_flesh(character):
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     assert "Plays 20 baked keys" in words(draw()[""])
     assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    body.modifiers["Armature"].show_viewport = False
+    seen = draw()[""]
+    assert "“Armature”" in words(seen) and "switched off" in words(seen)
+    buttons = [call[1] for call in seen if call[0] == "operator"]
+    assert "thew.switch_on_armature" in buttons and not {"thew.add", "thew.suggest_bones"} & set(buttons)
     body.modifiers.clear()
     assert "Needs an Armature modifier" in words(draw()[""])
 

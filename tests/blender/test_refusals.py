@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, make_armature, make_body, part, play, refusal, snapshot
+from helpers import activate, animate, make_armature, make_body, part, play, refusal, size_of, snapshot
 
 
 def assert_refused_unchanged(obj, *words: str, operator=None, **options) -> str:
@@ -148,11 +148,69 @@ def test_add_refuses_generating_modifiers(character):
         body.modifiers.remove(modifier)
 
 
+#: Modifiers that make vertices, with settings that make them do something to a tube.
+GENERATING = {
+    "MIRROR": {"use_mirror_merge": False, "use_clip": False}, "ARRAY": {"count": 2}, "SOLIDIFY": {"thickness": 0.02},
+    "BEVEL": {"width": 0.01}, "WELD": {"merge_threshold": 1e-4}, "DECIMATE": {"ratio": 0.5}, "SUBSURF": {"levels": 1},
+    "TRIANGULATE": {}, "EDGE_SPLIT": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", GENERATING)
+def test_generating_modifier_advice(character, kind):
+    """What the refusal of a modifier advises leaves the plain skin where it was: applied, or moved only where that does no harm."""
+    body, rig = character
+    for vertex in body.data.vertices:  # half a body: a Mirror makes the other half
+        vertex.co.x = max(vertex.co.x, 0.0)
+    rig.pose.bones["Spine"].rotation_euler.z = 0.6
+    rig.pose.bones["Spine"].keyframe_insert("rotation_euler", frame=5)
+    modifier = body.modifiers.new("Culprit", kind)
+    for name, value in GENERATING[kind].items():
+        setattr(modifier, name, value)
+    body.modifiers.move(1, 0)
+    before = [play(body, (frame,))[0] for frame in (1, 5, 9)]
+    said = refusal(bpy.ops.thew.add)
+    if "below the Armature" in said:
+        body.modifiers.move(0, 1)
+        for frame, shape in zip((1, 5, 9), before, strict=True):
+            (moved,) = play(body, (frame,))  # of other vertices where edges are split by their angle
+            away = np.linalg.norm(shape[:, None] - moved[None], axis=2).min(axis=1).max()
+            assert away < 0.02 * size_of(shape), said
+        body.modifiers.move(1, 0)
+    bpy.ops.object.modifier_apply(modifier="Culprit")
+    np.testing.assert_allclose(play(body, (1, 5, 9)), before, atol=1e-6)
+
+
+def test_mirror_below_harms(character):
+    """A Mirror moved below the Armature modifier mirrors the posed skin: the refusal does not advise it."""
+    body, rig = character
+    rig.pose.bones["Spine"].rotation_euler.z = 0.6
+    rig.pose.bones["Spine"].keyframe_insert("rotation_euler", frame=5)
+    body.modifiers.new("Mirror", "MIRROR").use_mirror_merge = False
+    body.modifiers.move(1, 0)
+    before = play(body, (5,))
+    assert "below" not in refusal(bpy.ops.thew.add)
+    body.modifiers.move(0, 1)
+    assert np.linalg.norm(play(body, (5,)) - before, axis=2).max() > 0.1 * size_of(before[0])
+
+
 def test_add_refuses_disabled_armature(character):
-    """An Armature modifier that is switched off is refused."""
+    """An Armature modifier that is switched off is refused, and one press switches it on."""
     body, _ = character
-    body.modifiers["Armature"].show_viewport = False
+    armature = body.modifiers["Armature"]
+    armature.show_viewport = armature.show_render = False
     assert_refused_unchanged(body, "“Armature”", "“Body”", "switched off", "switch it on")
+    assert bpy.ops.thew.switch_on_armature() == {"FINISHED"}
+    assert armature.show_viewport and armature.show_render
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert "no Armature modifier that is switched off" in refusal(bpy.ops.thew.switch_on_armature)
+
+
+def test_switch_on_armature_refuses_empty(character):
+    """An Armature modifier without an armature cannot be switched on: the sentence says what it needs."""
+    body, _ = character
+    body.modifiers["Armature"].object = None
+    assert "choose one in the modifier" in refusal(bpy.ops.thew.switch_on_armature)
 
 
 def test_add_refuses_absolute_keys(character):

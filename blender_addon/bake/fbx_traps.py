@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Traps of Blender's FBX exporter.
+
+It writes a take for each action that fits an object, or for each NLA strip, over the frames of that action or strip. In each take it
+samples all shape keys, muted ones too; keys of bakes follow the action that it plays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+
+from ..logic.names import describe
+from ..logic.sentences import join_words, plural
+from .skin_traps import stray_bone_traps
+from .traps import (
+    ExportSettings,
+    Trap,
+    armature_modifiers,
+    clip_ranges,
+    exported_range_traps,
+    in_rest_space,
+    names_of,
+    setting_trap,
+)  # fmt: skip
+
+#: Settings with which the exporter writes the scene as it plays, in one take.
+ONE_TAKE = {"bake_anim_use_all_actions": False, "bake_anim_use_nla_strips": False}
+
+
+def object_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields traps of a mesh that plays its bake, whatever the settings of the exporter are."""
+    if not moves_in_fbx(obj):
+        text = (
+            f"FBX writes the motion of shape keys along with an object's action, and no object near {describe(obj)} has one: "
+            "without an action it stands still there; key its armature or any object at the first and the last baked frame"
+        )
+        yield Trap("fbx_action", obj, text, "Key the Mesh")
+    lost = applied_modifiers(obj)
+    if lost and settings.value("use_mesh_modifiers") is not False:
+        text = (
+            f"FBX export applies {join_words(lost)} of {describe(obj)} and drops the baked keys for it: switch off Apply Modifiers "
+            f"there, which leaves {'it' if len(lost) == 1 else 'them'} out, or apply {'it' if len(lost) == 1 else 'them'} before baking"
+        )
+        change = {"use_mesh_modifiers": False}
+        yield (
+            setting_trap("use_mesh_modifiers", obj, text, settings, **change)
+            if settings.known
+            else Trap("use_mesh_modifiers", obj, text)
+        )
+    linked = [slot for slot in obj.material_slots if slot.link == "OBJECT"]
+    if linked:
+        text = (
+            f"{describe(obj)} has {plural(len(linked), 'material')} linked to the object, for which FBX export copies the mesh and "
+            "writes its baked keys without motion: link them to the mesh"
+        )
+        yield Trap("fbx_materials", obj, text, "Link to Mesh")
+
+
+def applied_modifiers(obj: bpy.types.Object) -> list[str]:
+    """Returns the modifiers, in words, that the exporter applies by default."""
+    found = [m for m in obj.modifiers if m.type != "ARMATURE" and (m.show_viewport or m.show_render)]
+    return [f"“{modifier.name}”" for modifier in found]
+
+
+def moves_in_fbx(obj: bpy.types.Object) -> bool:
+    """Returns whether an object of the scene has an action or an NLA strip: the exporter samples keys along with these."""
+    data = (other.animation_data for scene in obj.users_scene for other in scene.objects)
+    return any(each is not None and (each.action is not None or len(each.nla_tracks)) for each in data)
+
+
+def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields what an export with these settings would do wrong with the bakes of `meshes`, which play."""
+    names = names_of(meshes)
+    if settings.value("bake_anim") is False:
+        text = f"FBX export without baked animation writes {names} without any motion"
+        yield setting_trap("bake_anim", meshes[0], text, settings, bake_anim=True)
+        return
+    step = settings.value("bake_anim_step")
+    if step is not None and step > 1.0:
+        text = f"FBX export leaves out frames at a sampling rate of {step:g}, and {names} has a baked shape in each"
+        yield setting_trap("bake_anim_step", meshes[0], text, settings, bake_anim_step=1.0)
+    if settings.value("use_triangles"):
+        text = f"FBX export with Triangulate Faces copies the mesh of {names} and writes its baked keys without motion"
+        yield setting_trap("use_triangles", meshes[0], text, settings, use_triangles=False)
+    yield from take_traps(meshes, settings, scene)
+    for obj in meshes:
+        if in_rest_space(obj) and armature_modifiers(obj):
+            yield from stray_bone_traps(obj, settings, "use_armature_deform_only")
+
+
+def take_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields traps of the takes: which ones are written, over which frames, and whose flesh is in them."""
+    every, strips = (settings.value(name) for name in ONE_TAKE)
+    if not every and not strips:
+        for obj in meshes:
+            yield from exported_range_traps(obj, settings, scene.frame_start, scene.frame_end)
+        return
+    if not every and not any(has_strips(other) for other in scene.objects):
+        text = f"FBX export of NLA strips alone writes {names_of(meshes)} without motion: the scene has no strips"
+        yield setting_trap("bake_anim_use_all_actions", meshes[0], text, settings, bake_anim_use_all_actions=True)
+        return
+    if scene.render.frame_map_old != scene.render.frame_map_new:
+        text = f"FBX export takes the frames of actions and plays them with Time Stretching, which cuts the bake of {names_of(meshes)}"
+        yield setting_trap("fbx_stretch", meshes[0], text, settings, **ONE_TAKE)
+        return
+    if every:
+        for obj in meshes:
+            yield from clip_range_traps(obj)
+
+
+def has_strips(obj: bpy.types.Object) -> bool:
+    """Returns whether NLA strips move an object."""
+    return obj.animation_data is not None and any(
+        not strip.mute for track in obj.animation_data.nla_tracks for strip in track.strips
+    )
+
+
+def clip_range_traps(obj: bpy.types.Object) -> Iterator[Trap]:
+    """Yields the trap of a take that is shorter than its clip, or begins between two frames."""
+    for action, first, last in clip_ranges(obj):
+        start, end = action.frame_range
+        if start > first or end < last:
+            text = (
+                f"FBX writes frames {start:g} to {end:g}, those of the action “{action.name}”, and the bake of {describe(obj)} has "
+                f"{first} to {last}: give the action a manual frame range"
+            )
+        elif abs(start - round(start)) > 1e-4:
+            text = (
+                f"FBX samples the action “{action.name}” from frame {start:g} on, between the baked shapes of {describe(obj)}: give it "
+                "a manual frame range that begins at a whole frame"
+            )
+        else:
+            continue
+        yield Trap("action_range", obj, text, "Set Frame Range of Action")
+        return

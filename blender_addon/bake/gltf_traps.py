@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Traps of Blender's glTF exporter: settings that spoil a bake, and what the format cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+
+from ..logic import bake_sizes
+from ..logic.names import describe
+from ..logic.sentences import plural
+from ..scene import animation, key_playing
+from .skin_traps import skin_numbers, stray_bone_traps
+from .traps import (
+    NOTICE,
+    WARNING,
+    ExportSettings,
+    Trap,
+    armature_modifiers,
+    clip_ranges,
+    in_rest_space,
+    names_of,
+    played_range,
+    setting_trap,
+)  # fmt: skip
+
+#: Bytes of a normal in a morph target.
+NORMAL_BYTES = 12
+#: Smallest size of normals that is reported, in bytes.
+MIN_NORMALS_SIZE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Option:
+    """A setting of the exporter that spoils every bake unless it has its right value."""
+
+    name: str
+    right: Any
+    text: str  # with `{names}` of the meshes
+
+
+OPTIONS = (
+    Option("export_animations", True, "glTF export without animations writes {names} without any motion"),
+    Option("export_morph", True, "glTF export without shape keys leaves out the baked keys of {names}"),
+    Option(
+        "export_morph_animation", True, "glTF export without shape key animations writes the baked keys of {names} without their motion"
+    ),
+    Option("export_frame_step", 1, "glTF export leaves out frames at this sampling rate, and {names} has a baked shape in each"),
+)  # fmt: skip
+
+
+def traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields what an export with these settings would do wrong with the bakes of `meshes`, which play."""
+    names = names_of(meshes)
+    for option in OPTIONS:
+        value = settings.value(option.name)
+        if value is not None and value != option.right:
+            change = {option.name: option.right}
+            yield setting_trap(option.name, meshes[0], option.text.format(names=names), settings, **change)
+    yield from skin_traps([obj for obj in meshes if in_rest_space(obj) and armature_modifiers(obj)], settings)
+    modified = [obj for obj in meshes if any(m.type != "ARMATURE" and m.show_viewport for m in obj.modifiers)]
+    if settings.value("export_apply") and modified:
+        text = f"glTF export with Apply Modifiers drops the baked keys of {names_of(modified)}"
+        yield setting_trap("export_apply", modified[0], text, settings, export_apply=False)
+    yield from mode_traps(meshes, settings)
+    yield from range_traps(meshes, settings, scene)
+    for obj in meshes:
+        yield from target_traps(obj, settings)
+    yield from time_traps(meshes, settings, scene)
+
+
+def skin_traps(meshes: list[bpy.types.Object], settings: ExportSettings) -> Iterator[Trap]:
+    """Yields traps about the skin of bakes in rest space, which the file must hold."""
+    if not meshes:
+        return
+    if settings.value("export_skins") is False:
+        text = f"glTF export without skinning writes {names_of(meshes)} without the bones that move the baked keys"
+        yield setting_trap("export_skins", meshes[0], text, settings, export_skins=True)
+        return
+    limit = settings.value("export_influence_nb")
+    for obj in meshes:
+        most, _ = skin_numbers(obj, settings)
+        if limit is not None and most > limit and not settings.value("export_all_influences"):
+            text = (
+                f"Vertices of {describe(obj)} follow up to {most} bones and glTF export writes {limit}: its skin would bend "
+                "otherwise than the bake"
+            )
+            yield setting_trap("export_all_influences", obj, text, settings, export_all_influences=True)
+        yield from stray_bone_traps(obj, settings, "export_def_bones")
+
+
+def mode_traps(meshes: list[bpy.types.Object], settings: ExportSettings) -> Iterator[Trap]:
+    """Yields traps of the animation mode: bones and keys must come out as one animation."""
+    mode, names = settings.value("export_animation_mode"), names_of(meshes)
+    if mode == "SCENE" and settings.value("export_anim_scene_split_object"):
+        text = (
+            f"glTF export of the scene split by object writes the bones and the baked keys of {names} as two animations"
+        )
+        yield setting_trap(
+            "export_anim_scene_split_object", meshes[0], text, settings, export_anim_scene_split_object=False
+        )
+    if mode == "ACTIONS" and settings.value("export_merge_animation") == "NONE":
+        text = f"glTF export without merging writes the bones and the baked keys of {names} as two animations"
+        yield setting_trap("export_merge_animation", meshes[0], text, settings, export_merge_animation="ACTION")
+    if mode == "NLA_TRACKS":
+        untracked = [obj for obj in meshes if not has_tracks(obj.data.shape_keys)]
+        if untracked:
+            text = f"glTF export of NLA tracks leaves out the motion of the baked keys of {names_of(untracked)}, which lie in no track"
+            yield setting_trap("export_animation_mode", untracked[0], text, settings, export_animation_mode="ACTIONS")
+    if mode == "BROADCAST" and len({played_keys(obj) for obj in meshes}) > 1:
+        text = f"glTF export with broadcast actions plays the baked keys of each of {names} on the others too"
+        yield setting_trap("export_animation_mode", meshes[0], text, settings, export_animation_mode="ACTIONS")
+
+
+def has_tracks(id_data: bpy.types.ID) -> bool:
+    """Returns whether an ID has NLA tracks."""
+    return id_data.animation_data is not None and len(id_data.animation_data.nla_tracks) > 0
+
+
+def played_keys(obj: bpy.types.Object) -> bpy.types.Action | None:
+    """Returns the action that the shape keys of a mesh play."""
+    data = obj.data.shape_keys.animation_data
+    return data.action if data is not None else None
+
+
+def leaves_clip(obj: bpy.types.Object, settings: ExportSettings) -> bool:
+    """Returns whether the exporter would write only what the armature plays at the moment, and not the clips of the bake."""
+    mode = settings.value("export_animation_mode")
+    if mode != "ACTIONS":
+        return mode in {"ACTIVE_ACTIONS", "SCENE"}
+    armatures = [other for other in bpy.context.scene.objects if other.type == "ARMATURE"]
+    if settings.value("export_anim_single_armature") and len(armatures) == 1:
+        return False  # every action of the armature is written
+    armature, baked = key_playing.moving_armature(obj), [action for action, _, _ in clip_ranges(obj)]
+    tracks = armature.animation_data.nla_tracks if armature is not None and armature.animation_data is not None else ()
+    return not any(strip.action in baked for track in tracks for strip in track.strips)
+
+
+def range_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields traps of frames that the exporter cuts off."""
+    limited = settings.value("export_frame_range") and settings.value("export_animation_mode") != "SCENE"
+    for obj in meshes:
+        first, last = played_range(obj) or (scene.frame_start, scene.frame_end)
+        if limited and not scene.frame_start <= first <= last <= scene.frame_end:
+            text = (
+                f"glTF export limited to the playback range writes frames {scene.frame_start} to {scene.frame_end}, and the bake of "
+                f"{describe(obj)} has {first} to {last}"
+            )
+            yield setting_trap("export_frame_range", obj, text, settings, export_frame_range=False)
+        yield from manual_range_traps(obj)
+        first = min((first for _, first, _ in clip_ranges(obj)), default=first)
+        if first < 0 and settings.value("export_negative_frame") == "CROP":
+            text = f"glTF export crops negative frames, and the bake of {describe(obj)} begins at {first}"
+            yield setting_trap("export_negative_frame", obj, text, settings, export_negative_frame="SLIDE")
+
+
+def manual_range_traps(obj: bpy.types.Object) -> Iterator[Trap]:
+    """Yields the trap of an action whose manual frame range cuts its clip."""
+    for action, first, last in clip_ranges(obj):
+        start, end = action.frame_range
+        if action.use_frame_range and not start <= first <= last <= end:
+            text = (
+                f"glTF export writes frames {start:g} to {end:g} of the action “{action.name}”, its manual range, and the bake of "
+                f"{describe(obj)} has {first} to {last}"
+            )
+            yield Trap("action_range", obj, text, "Set Frame Range of Action")
+            return
+
+
+def target_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields remarks on the number of morph targets and on the size of their normals."""
+    keys = obj.data.shape_keys.key_blocks
+    count = sum(not key.mute and key != key.relative_key for key in keys[1:])
+    if not count or settings.value("export_morph") is False:
+        return
+    normals = settings.value("export_morph_normal")
+    # glTF 2.0, 3.7.2.2: viewers support eight attributes, a position and a normal each.
+    sure = bake_sizes.SURE_TARGETS if normals else 2 * bake_sizes.SURE_TARGETS
+    if count > sure:
+        most = bake_sizes.MOST_TARGETS
+        text = (
+            f"{describe(obj)} leaves with {plural(count, 'morph target')}: every glTF viewer takes {sure}"
+            f"{' with normals' if normals else ''}, Filament and Bevy {most}, three.js all"
+        )
+        text += "; bake Compressed Keys" if count > most else ""
+        yield Trap("gltf_targets", obj, text, level=WARNING if count > most else NOTICE)
+    size = NORMAL_BYTES * count * vertex_count(obj.data)
+    if normals and settings.value("export_normals") is not False and size >= MIN_NORMALS_SIZE:
+        text = (
+            f"Normals of the morph targets of {describe(obj)} take about {size / 1e6:.0f} MB, as much as their shapes: without "
+            "them light falls on the flesh as on the plain skin"
+        )
+        yield setting_trap("export_morph_normal", obj, text, settings, NOTICE, export_morph_normal=False)
+
+
+def vertex_count(mesh: bpy.types.Mesh) -> int:
+    """Returns about how many vertices the file gets: one a corner on flat faces, else at least one a vertex."""
+    return len(mesh.vertices) if all(polygon.use_smooth for polygon in mesh.polygons[:1]) else len(mesh.loops)
+
+
+def time_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> Iterator[Trap]:
+    """Yields traps of frame rates that are no whole numbers, and of Time Stretching."""
+    base, names = scene.render.fps_base, names_of(meshes)
+    off = abs(base * base - 1.0)
+    if off > 1e-6 and animation.actions(meshes[0].data.shape_keys):
+        rate = scene.render.fps / base
+        text = (
+            f"glTF export counts {scene.render.fps * base:g} frames a second where the scene plays {rate:g}, so {names} would move "
+            f"at {base**-2:.4g} times the speed: set the frame rate to a whole number, with base 1"
+        )
+        yield Trap(
+            "gltf_rate", meshes[0], text, f"Set {round(rate)} Frames a Second", WARNING if off > 0.01 else NOTICE
+        )
+    stretched = scene.render.frame_map_old != scene.render.frame_map_new
+    if stretched and settings.value("export_animation_mode") != "SCENE":
+        text = f"glTF export takes the frames of actions and plays them with Time Stretching, which shortens or lengthens the bake of {names}"
+        change = {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False}
+        yield setting_trap("gltf_stretch", meshes[0], text, settings, **change)

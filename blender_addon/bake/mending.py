@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Remedies of the traps of exports, each in one press: they change the scene, or the settings of the exporter's open dialog."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+
+import bpy
+
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.sentences import plural
+from ..logic.tasks import Task, span
+from ..saved import bakes as saved_bakes
+from ..scene import animation, bakes, key_playing, writing
+from . import baking, clips, export_check, finishing, showing
+from .traps import ExportSettings, armature_modifiers, clip_ranges, muted_keys, played_range
+
+#: A remedy: `(mesh, scene, view layer)` gives what was done, or the task that does it.
+Remedy = Callable[[bpy.types.Object, bpy.types.Scene, bpy.types.ViewLayer], str | list[str] | Task]
+
+
+def mend(
+    key: str, obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, settings: ExportSettings
+) -> Task:
+    """Builds the task that mends the trap `key` of a mesh. Returns what was done, in one sentence or several."""
+    found = export_check.find_traps(scene.objects, settings)
+    trap = next((trap for trap in found if trap.key == key and trap.obj == obj), None)
+    if trap is None:
+        raise Refusal(f"The check before exports finds nothing like “{key}” on {describe(obj)}: look at it again")
+    if trap.change:
+        if not settings.known:
+            raise Refusal(f"The exporter's settings are not open: choose {settings.format} in File > Export")
+        for name, value in trap.change.items():
+            settings.set(name, value)
+        return f"{settings.format} export of {describe(obj)}: {trap.remedy}"
+    if key not in REMEDIES:
+        raise Refusal(f"{trap.text}: no button can do that")
+    done = REMEDIES[key](obj, scene, view_layer)
+    if isinstance(done, Generator):
+        done = yield from done
+    return done
+
+
+def show_or_bake(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
+    """Shows the kept bake of live flesh, or bakes it."""
+    if bakes.bake_descriptions(obj):
+        showing.show(obj, scene, True)
+        return f"{describe(obj)} plays its bake"
+    result = yield from baking.bake(obj, scene, view_layer)
+    return result.message(obj)
+
+
+def finish(obj: bpy.types.Object, _scene, _view_layer) -> list[str]:
+    """Finishes the bake."""
+    return list(reversed(finishing.finish_bake(obj)))
+
+
+def bake_posed(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Task:
+    """Bakes the present bake anew in posed space, clip by clip, and finishes it."""
+    bake = saved_bakes.playing(obj)
+    clip, actions = bake.scene_clip, tuple(clip.action.name for clip in bake.clips if clip.action is not None)
+    frames = (clip.start, clip.end) if clip is not None else (None, None)
+    choice = "SCENE" if clip is not None else "CHOSEN"
+    tolerance, kind = bake.tolerance, bake.kind
+    task = baking.bake(
+        obj, scene, view_layer, *frames, "POSED", kind, clips=choice, actions=actions, name=bake.name, replace=True,
+        tolerance=tolerance,
+    )  # fmt: skip
+    yield from span(task, 0.0, 1.0)
+    return finish(obj, scene, view_layer)
+
+
+def play_baked_action(obj: bpy.types.Object, _scene, _view_layer) -> str:
+    """Lets the armature play the first action of the bake."""
+    armature, action = key_playing.moving_armature(obj), clip_ranges(obj)[0][0]
+    data = armature.animation_data or armature.animation_data_create()
+    if data.is_property_readonly("action"):
+        raise Refusal(f"{describe(armature)} is in tweak mode: leave it first (Tab in the NLA editor)")
+    slots = animation.slots_of(action, "OBJECT")
+    animation.assign(data, action, slots[0] if slots else None)
+    key_playing.follow_shown(obj)
+    if clips.mismatch_warning(obj):
+        raise Refusal(
+            f"{describe(armature)} has “{action.name}” active and plays something else: end the solo of its NLA tracks"
+        )
+    return f"{describe(armature)} plays “{action.name}”"
+
+
+def set_pose_position(obj: bpy.types.Object, _scene, _view_layer) -> str:
+    """Lets the armature follow its poses."""
+    armature = key_playing.moving_armature(obj)
+    armature.data.pose_position = "POSE"
+    return f"{describe(armature)} is in Pose Position"
+
+
+def key_ends(obj: bpy.types.Object, scene: bpy.types.Scene, _view_layer) -> str:
+    """Keys the mesh at the ends of its bake, so that it has an action. Its Pass Index moves nothing."""
+    frames = played_range(obj) or (scene.frame_start, scene.frame_end)
+    for frame in frames:
+        obj.keyframe_insert("pass_index", frame=frame)
+    return f"{describe(obj)} has its Pass Index keyed at frames {frames[0]} and {frames[1]}, which moves nothing"
+
+
+def link_materials(obj: bpy.types.Object, _scene, _view_layer) -> str:
+    """Links the materials of a mesh to it, and not to the object."""
+    linked = [slot for slot in obj.material_slots if slot.link == "OBJECT"]
+    for slot in linked:
+        material = slot.material
+        slot.link = "DATA"
+        slot.material = material
+    return (
+        f"{plural(len(linked), 'material')} of {describe(obj)} {'is' if len(linked) == 1 else 'are'} linked to the mesh"
+    )
+
+
+def set_action_range(obj: bpy.types.Object, _scene, _view_layer) -> list[str]:
+    """Gives the actions of the bake manual frame ranges that hold their clips."""
+    done = []
+    for action, first, last in clip_ranges(obj):
+        start, end = action.frame_range
+        wanted = float(min(math.floor(start), first)), float(max(math.ceil(end), last))
+        if (start, end) != wanted:
+            action.use_frame_range = True
+            action.frame_start, action.frame_end = wanted
+            done.append(f"The action “{action.name}” has the frames {wanted[0]:g} to {wanted[1]:g}")
+    return done
+
+
+def set_scene_range(obj: bpy.types.Object, scene: bpy.types.Scene, _view_layer) -> str:
+    """Gives the scene the frames of the clip that plays."""
+    scene.frame_start, scene.frame_end = played_range(obj)
+    return f"The scene plays frames {scene.frame_start} to {scene.frame_end}"
+
+
+def silence_muted(obj: bpy.types.Object, _scene, _view_layer) -> str:
+    """Mutes the curves of muted baked keys, which are off from then on for exporters too."""
+    muted = muted_keys(obj)
+    writing.silence_curves(obj, [key.name for key in muted], True)
+    for key in muted:
+        key.value = 0.0
+    return f"{plural(len(muted), 'key')} of {describe(obj)} are silent; Show Bake lets them play again"
+
+
+def set_whole_rate(_obj, scene: bpy.types.Scene, _view_layer) -> str:
+    """Rounds the frame rate of the scene to a whole number."""
+    render = scene.render
+    before = render.fps / render.fps_base
+    render.fps, render.fps_base = max(1, round(before)), 1.0
+    return f"The scene plays {render.fps} frames a second, before {before:.5g}"
+
+
+def bring_armature(obj: bpy.types.Object, scene: bpy.types.Scene, _view_layer) -> str:
+    """Selects and shows the armatures of a mesh, so that exporters write them too."""
+    names = []
+    for armature in {modifier.object for modifier in armature_modifiers(obj)}:
+        if armature.name not in scene.objects:
+            raise Refusal(f"{describe(armature)} is not in this scene: link it to a collection of it")
+        armature.hide_viewport = armature.hide_render = False
+        armature.hide_set(False)
+        armature.select_set(obj.select_get() or armature.select_get())
+        names.append(describe(armature))
+    return f"{' and '.join(sorted(names))} leaves with {describe(obj)}"
+
+
+REMEDIES: dict[str, Remedy] = {
+    "live": show_or_bake,
+    "posed_skin": finish,
+    "armatures": bake_posed,
+    "preserve_volume": bake_posed,
+    "bendy_bones": bake_posed,
+    "skin_mask": bake_posed,
+    "mismatch": play_baked_action,
+    "rest_position": set_pose_position,
+    "fbx_action": key_ends,
+    "fbx_materials": link_materials,
+    "action_range": set_action_range,
+    "scene_range": set_scene_range,
+    "muted_keys": silence_muted,
+    "gltf_rate": set_whole_rate,
+    "armature_left": bring_armature,
+}
+
+#: What the remedies do, for tooltips.
+DESCRIPTIONS = {
+    "live": "Let the baked keys play instead of the live flesh; bake it where there is no bake",
+    "posed_skin": "Keep the baked keys and remove the flesh and whatever would deform the mesh a second time",
+    **dict.fromkeys(
+        ("armatures", "preserve_volume", "bendy_bones", "skin_mask"),
+        "Write the motion of the skin into the keys too, and remove the flesh and the Armature modifier",
+    ),
+    "mismatch": "Make the action active that was baked",
+    "rest_position": "Let the armature follow its poses",
+    "fbx_action": "Key the Pass Index of the mesh, which moves nothing, at the first and the last baked frame",
+    "fbx_materials": "Link the materials to the mesh instead of the object",
+    "action_range": "Give the action a manual frame range that holds the bake",
+    "scene_range": "Let the scene play the frames of the bake",
+    "muted_keys": "Mute the curves of the keys that do not play",
+    "gltf_rate": "Round the frame rate of the scene",
+    "armature_left": "Let the armature leave together with the mesh",
+}
