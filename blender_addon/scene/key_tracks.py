@@ -13,6 +13,7 @@ import bpy
 
 from . import animation
 from .key_curves import CurvePlace
+from .mesh import numbers
 
 #: Name of the track in which every key is at 0, and of the one that plays an action beside the artist's own.
 REST_TRACK, ACTION_TRACK = "Thew Rest", "Thew"
@@ -20,8 +21,10 @@ REST_TRACK, ACTION_TRACK = "Thew Rest", "Thew"
 #: Settings of a strip that its copy takes, in the order in which Blender accepts them.
 STRIP_SETTINGS = (
     "action_frame_start", "action_frame_end", "scale", "repeat", "use_reverse", "blend_type", "use_auto_blend", "blend_in",
-    "blend_out", "influence", "use_animated_influence", "use_animated_time", "use_animated_time_cyclic", "mute",
+    "blend_out", "use_animated_influence", "use_animated_time", "use_animated_time_cyclic", "mute",
 )  # fmt: skip
+#: Values of a strip that the artist sets where they are animated, by a curve or without one. Blender finds them itself elsewhere.
+STRIP_VALUES = {"use_animated_influence": "influence", "use_animated_time": "strip_time"}
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,9 @@ def copy_strip(strip: bpy.types.NlaStrip, source: bpy.types.NlaStrip) -> None:
     for name in STRIP_SETTINGS:
         setattr(strip, name, getattr(source, name))
     strip.frame_start_raw, strip.frame_end_raw = source.frame_start, source.frame_end
+    for switch, name in STRIP_VALUES.items():
+        if getattr(source, switch):
+            setattr(strip, name, getattr(source, name))
     for curve in source.fcurves:  # influence and time, where these are animated
         mine = strip.fcurves.find(curve.data_path)
         if mine is None or curve.is_empty:
@@ -169,4 +175,15 @@ def strip_signature(strip: bpy.types.NlaStrip) -> tuple:
     """Returns the settings of a strip that a copy takes."""
     action = strip.action.session_uid if strip.action is not None else 0
     slot = animation.identifier_of(getattr(strip, "action_slot", None))
-    return action, slot, strip.frame_start, strip.frame_end, *(getattr(strip, name) for name in STRIP_SETTINGS)
+    curves = (
+        {curve.data_path: curve for curve in strip.fcurves}
+        if any(getattr(strip, each) for each in STRIP_VALUES)
+        else {}
+    )
+    values = []
+    for switch, name in STRIP_VALUES.items():
+        if getattr(strip, switch):
+            curve = curves.get(name)
+            keyed = curve is not None and not curve.is_empty
+            values.append(numbers(curve.keyframe_points, "co", 2).tobytes() if keyed else getattr(strip, name))
+    return action, slot, strip.frame_start, strip.frame_end, *(getattr(strip, name) for name in STRIP_SETTINGS), *values
