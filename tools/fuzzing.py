@@ -19,7 +19,9 @@ GRACE = 180
 
 def targets() -> list[str]:
     """Returns the names of all targets, as the test lists them."""
-    found = re.search(r"^each! \{(.*?)\}", (ROOT / "tests" / "fuzz.rs").read_text(encoding="utf-8"), re.M | re.S)
+    found = re.search(
+        r"^target_tests! \{(.*?)\}", (ROOT / "tests" / "fuzz.rs").read_text(encoding="utf-8"), re.M | re.S
+    )
     return found[1].split() if found else []
 
 

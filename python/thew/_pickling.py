@@ -21,6 +21,7 @@ _INSTEAD = {
     "Modes": "keep what they are of, and compute them again with thew.modes",
     "Simulation": _STATE,
     "Scene": _STATE,
+    "Compressed": "keep its keys and curves",
     "VertexTexture": "keep its paths; the files hold the rest",
     "RigSpec": _TABLE,
     "ParameterSpec": _TABLE,

@@ -248,7 +248,16 @@ def test_pickle_covers_every_class(arm):
             pickled
             or kind in ready
             or name
-            in ("Composite", "MRepFit", "MRepReport", "NonlinearSimulation", "RigFit", "Spacetime", "VertexTexture")
+            in (
+                "Composite",
+                "Compressed",
+                "MRepFit",
+                "MRepReport",
+                "NonlinearSimulation",
+                "RigFit",
+                "Spacetime",
+                "VertexTexture",
+            )
         )
 
 

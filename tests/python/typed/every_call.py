@@ -123,6 +123,7 @@ class Scene:
         self.frames = np.asarray(self.Clip)
         thew.write_pc2(folder / "arm.pc2", self.frames, start=1.0)
         thew.write_mdd(folder / "arm.mdd", self.frames, 24.0)
+        self.Compressed = thew.compress(self.frames, 1e-3, rest=self.vertices)
         self.VertexTexture = thew.write_vertex_texture(
             folder / "texture", {"wave": self.frames}, self.vertices, 24.0, "png"
         )
@@ -335,6 +336,7 @@ CALLS: dict[str, Call] = {
     "to_rest_space": lambda s: thew.to_rest_space(
         s.frames, np.tile(np.eye(4), (*s.frames.shape[:2], 1, 1)), s.vertices
     ),
+    "compress": lambda s: thew.compress(s.frames, 1e-3, rest=s.vertices),
     "write_pc2": lambda s: thew.write_pc2(s.folder / "written.pc2", s.frames),
     "read_pc2": lambda s: thew.read_pc2(s.folder / "arm.pc2"),
     "write_mdd": lambda s: thew.write_mdd(s.folder / "written.mdd", s.frames, 24.0),
@@ -352,6 +354,7 @@ CALLS: dict[str, Call] = {
 
 # Members that are None on the objects of the scene, where they are not.
 FILLED: dict[str, Call] = {
+    "Compressed.integers": lambda s: thew.compress(s.frames, 1e-3, rest=s.vertices, quantise="int16").integers,
     "Shot.controls": lambda s: thew.Shot(s.Body, s.pose[None], 24.0, rigs=[s.Rig], controls=[[0.5]]).controls,
     "Shot.max_offset": lambda s: s.Shot.replace(max_offset=0.2).max_offset,
     "Shot.modes": lambda s: s.Shot.replace(method="modal", modes=3).modes,
