@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of bakes: their folder, names that are free, and removal of files that nothing plays any more.
+
+A file is written beside its place and moved there when everything is written. Records keep paths relative to the .blend.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import bpy
+
+from ..logic.errors import Refusal
+from ..saved import bakes as saved_bakes
+
+#: Ending of the folder beside the .blend.
+FOLDER_SUFFIX = ".bakes"
+#: Beginning of the names of folders with unfinished files.
+PART_PREFIX = ".thew-part-"
+#: Longest part of a file's name that comes from one name in Blender. Three of them fit into the 255 bytes of file systems.
+MAX_WORD = 60
+
+
+def default_folder() -> Path:
+    """Returns the folder beside the open .blend, or one among the temporary files for a file that was never saved."""
+    saved = bpy.data.filepath
+    return Path(saved).with_suffix(FOLDER_SUFFIX) if saved else Path(bpy.app.tempdir) / f"thew{FOLDER_SUFFIX}"
+
+
+def folder_of(chosen: str) -> Path:
+    """Returns the folder that was chosen, or the default one for ""."""
+    chosen = chosen.strip()
+    if not chosen:
+        return default_folder()
+    if chosen.startswith("//") and not bpy.data.filepath:
+        raise Refusal(f"The folder “{chosen}” is beside the .blend, which was never saved: save the file first")
+    return Path(bpy.path.abspath(chosen))
+
+
+def check_writable(folder: Path) -> None:
+    """Refuses a folder in which no file can be written; leaves no trace."""
+    nearest = folder
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise Refusal(f"{nearest} is a file, so that {folder} cannot be a folder: choose another folder")
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise write_refusal(folder, error) from error
+
+
+def write_refusal(folder: Path, error: Exception) -> Refusal:
+    """Returns the refusal for a folder that does not take a file."""
+    reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+    return Refusal(
+        f"Files of the bake cannot be written to {folder} ({reason}): make room there, or choose another folder"
+    )
+
+
+class NewFiles:
+    """Files of a bake that are being written into a folder of their own, beside their places."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.moves: list[tuple[Path, Path]] = []  # where a file is written, where it belongs
+        self.made_folder = not folder.exists()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.part = Path(tempfile.mkdtemp(prefix=PART_PREFIX, dir=folder))
+        except OSError as error:
+            if self.made_folder:
+                remove_folder(folder)
+            raise write_refusal(folder, error) from error
+
+    def add(self, name: str) -> Path:
+        """Notes a file by its name, and returns the path under which it is to be written."""
+        self.moves.append((self.part / name, self.folder / name))
+        return self.part / name
+
+    def settle(self) -> None:
+        """Moves all files to their places."""
+        try:
+            for part, path in self.moves:
+                os.replace(part, path)
+        except OSError as error:
+            raise write_refusal(self.folder, error) from error
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Removes unfinished files and, if nothing else is in it, a folder that was made for them."""
+        for part, _ in self.moves:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        with suppress(OSError):
+            for left in self.part.iterdir():
+                left.unlink()
+        remove_folder(self.part)
+        if self.made_folder:
+            remove_folder(self.folder)
+
+
+def free_stem(folder: Path, words: Iterable[str], suffixes: Iterable[str], mine: set[Path], taken: set[str]) -> str:
+    """Returns a name of files from words, without ending, that none has but those in `mine`, and that is not in `taken`."""
+    stem = "-".join(safe for word in words if (safe := safe_word(word))) or "bake"
+    name, number = stem, 1
+    while name in taken or any(is_foreign(folder / f"{name}{suffix}", mine) for suffix in suffixes):
+        number += 1
+        name = f"{stem}-{number}"
+    return name
+
+
+def is_foreign(path: Path, mine: set[Path]) -> bool:
+    """Returns whether a file exists that is not one of `mine`."""
+    return path.exists() and path not in mine
+
+
+def safe_word(word: str) -> str:
+    """Returns a name in characters that every file system takes."""
+    return re.sub(r"[^\w]+", "_", word).strip("_")[:MAX_WORD]
+
+
+def saved_path(path: Path) -> str:
+    """Returns a path as Blender saves it: relative to the .blend where that is possible."""
+    if not bpy.data.filepath:
+        return str(path)
+    try:
+        return bpy.path.relpath(str(path))
+    except ValueError:  # on another drive
+        return str(path)
+
+
+def path_of(saved: str) -> Path:
+    """Returns the path of a saved one."""
+    return Path(bpy.path.abspath(saved))
+
+
+def files_of(clips: Iterable[saved_bakes.ThewClip]) -> list[Path]:
+    """Returns the files of clips, without repetition."""
+    return list(dict.fromkeys(path_of(clip.file) for clip in clips if clip.file))
+
+
+def owned_files(obj: bpy.types.Object, clips: Iterable[saved_bakes.ThewClip]) -> list[Path]:
+    """Returns the files of clips that no other object plays, such as a copy of this one."""
+    others = (
+        clip
+        for other in bpy.data.objects
+        if other.type == "MESH" and other != obj
+        for bake in other.thew.bakes
+        for clip in bake.clips
+    )
+    return [path for path in files_of(clips) if path not in set(files_of(others))]
+
+
+def remove_files(paths: Iterable[Path]) -> None:
+    """Removes files, and the default folder of bakes if nothing is left in it."""
+    for path in paths:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+    remove_folder(default_folder())
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder if it is empty."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def unsaved_remark(chosen: str) -> str:
+    """Returns the remark on files that end with the session; "" for others."""
+    if chosen.strip() or bpy.data.filepath:
+        return ""
+    return f"The .blend was never saved, so its files are in {default_folder()}, which Blender empties: save, and bake again"

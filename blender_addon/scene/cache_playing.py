@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Point caches on an object: a Mesh Cache modifier in the place of the flesh, which plays the clip that the armature plays.
+
+The modifiers whose effect a cache holds are switched off while it plays (`stack.modifiers_in_bake`). Under an action without a clip
+they act again, and the plain skin shows.
+"""
+
+from __future__ import annotations
+
+import bpy
+
+from ..saved import bakes as saved_bakes
+from ..saved import timing
+from . import bake_files, key_playing, modifier, poses, stack
+from .stack import modifier_by_id, set_switches
+
+#: Formats of Blender's modifier, and the endings of their files.
+SUFFIXES = {"PC2": ".pc2", "MDD": ".mdd"}
+
+
+def modifier_of(obj: bpy.types.Object, bake: saved_bakes.ThewBake) -> bpy.types.Modifier | None:
+    """Returns the modifier that plays a bake; None where it has none."""
+    found = (modifier_by_id(obj, clip.modifier) for clip in bake.clips)
+    return next((each for each in found if each is not None and each.type == "MESH_CACHE"), None)
+
+
+def add_modifier(obj: bpy.types.Object, name: str, kind: str, first: bool) -> bpy.types.Modifier:
+    """Makes the modifier of a bake, switched off: right behind the flesh, or before all others where `first`."""
+    active = obj.modifiers.active
+    active = active.persistent_uid if active is not None else 0
+    uid = obj.modifiers.new(name, "MESH_CACHE").persistent_uid
+    try:
+        place(obj, uid, first)
+    except RuntimeError as error:
+        obj.modifiers.remove(modifier_by_id(obj, uid))
+        raise modifier.no_place_refusal(obj) from error
+    if modifier_by_id(obj, active) is not None:
+        obj.modifiers.active = modifier_by_id(obj, active)
+    new = modifier_by_id(obj, uid)
+    set_switches(new, False, False)
+    new.show_expanded = new.show_in_editmode = False
+    new.cache_format, new.play_mode, new.time_mode = kind, "SCENE", "FRAME"
+    new.interpolation, new.deform_mode, new.factor = "LINEAR", "OVERWRITE", 1.0
+    new.forward_axis, new.up_axis, new.flip_axis = "POS_Y", "POS_Z", (False, False, False)  # positions stay as they are
+    return new
+
+
+def place(obj: bpy.types.Object, uid: int, first: bool) -> None:
+    """Moves a modifier right behind Thew's, or before all others."""
+    ids = [other.persistent_uid for other in obj.modifiers]
+    here, mine = ids.index(uid), obj.thew.made.modifier
+    there = 0 if first or mine not in ids else ids.index(mine) + 1
+    if here != there:
+        obj.modifiers.move(here, there)
+
+
+def show(obj: bpy.types.Object, bake: saved_bakes.ThewBake, on: bool) -> None:
+    """Lets the cache of a bake play, or switches it off. While poses are read, another action may play."""
+    player = modifier_of(obj, bake)
+    if player is None:
+        return
+    if not on:
+        set_switches(player, False, False)
+    elif poses.silence_depth:
+        set_switches(player, bool(player.filepath), bool(player.filepath))
+    else:
+        follow(obj)
+
+
+def is_shown(obj: bpy.types.Object) -> bool:
+    """Returns whether the bake that plays is a cache, and the object shows its bake."""
+    bake = saved_bakes.playing(obj)
+    if bake is None or modifier_of(obj, bake) is None:
+        return False
+    return (obj.thew.enabled and obj.thew.made.shows_bake) or key_playing.is_finished(obj)
+
+
+def follow(obj: bpy.types.Object) -> None:
+    """Lets the cache play the clip that belongs to what the armature plays; touches only what differs."""
+    bake = saved_bakes.playing(obj)
+    player = modifier_of(obj, bake) if bake is not None else None
+    if player is None:
+        return
+    clip = key_playing.played_clip(obj, bake)
+    clip = clip if clip is not None and clip.file else None
+    switch_held(obj, bake, clip is not None)
+    if clip is not None:
+        step = timing.stretch(bpy.context.scene)
+        for name, value in (("filepath", clip.file), ("frame_start", clip.start), ("frame_scale", 1.0 / step)):
+            if getattr(player, name) != value:
+                setattr(player, name, value)
+    elif player.filepath:
+        player.filepath = ""
+    set_switches(player, clip is not None, clip is not None)
+
+
+def switch_held(obj: bpy.types.Object, bake: saved_bakes.ThewBake, plays: bool) -> None:
+    """Switches the modifiers whose effect the cache holds off, or lets them act again."""
+    armature = modifier_by_id(obj, obj.thew.made.armature_modifier)
+    if armature is None:
+        return
+    for other in stack.modifiers_in_bake(obj, armature, bake.space):
+        if plays:
+            stack.switch_off(obj, other)
+        else:
+            stack.restore(obj, other.persistent_uid)
+
+
+def remove(obj: bpy.types.Object, bake: saved_bakes.ThewBake) -> None:
+    """Removes the modifier and the files of a bake."""
+    player = modifier_of(obj, bake)
+    if player is not None:
+        obj.modifiers.remove(player)
+    bake_files.remove_files(bake_files.owned_files(obj, bake.clips))
+    for clip in bake.clips:
+        clip.file, clip.modifier = "", 0

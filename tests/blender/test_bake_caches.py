@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Point caches: files, the modifier that plays them, actions, removal, and refusals that change nothing."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, evaluated_positions, make_body, part, play, refusal, size_of, snapshot
+
+FRAMES = range(1, 21)
+
+
+@pytest.fixture
+def saved(fleshed_character, tmp_path):
+    """Builds (mesh, armature) with flesh, in a saved file."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    return fleshed_character
+
+
+def read_pc2(path: Path) -> tuple[np.ndarray, float, float]:
+    """Reads a PC2 file by its published layout."""
+    content = path.read_bytes()
+    mark, version, count, start, rate, samples = struct.unpack("<12siiffi", content[:32])
+    assert mark.startswith(b"POINTCACHE2") and version == 1
+    return np.frombuffer(content, "<f4", offset=32).reshape(samples, count, 3), start, rate
+
+
+def read_mdd(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Reads an MDD file by its published layout."""
+    content = path.read_bytes()
+    samples, count = struct.unpack(">ii", content[:8])
+    times = np.frombuffer(content, ">f4", samples, 8)
+    return np.frombuffer(content, ">f4", offset=8 + 4 * samples).reshape(samples, count, 3), times
+
+
+def files(body) -> list[Path]:
+    return [Path(bpy.path.abspath(clip.file)) for bake in body.thew.bakes for clip in bake.clips]
+
+
+def player(body):
+    return next(each for each in body.modifiers if each.type == "MESH_CACHE")
+
+
+@pytest.mark.parametrize("target", ["PC2", "MDD"])
+def test_cache_plays_like_live(saved, target):
+    """A cache plays what the flesh showed, Show Live and Show Bake switch, and Remove takes file and modifier."""
+    body, _ = saved
+    body.modifiers.new("Later", "SMOOTH").iterations = 2
+    live, before = play(body, FRAMES), snapshot(body)["modifiers"]
+    assert bpy.ops.thew.bake(target=target) == {"FINISHED"}
+    size = size_of(live[0])
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-6 * size
+    (path,) = files(body)
+    assert path.parent.name == "hero.bakes" and player(body).filepath.startswith("//")
+    rows = read_pc2(path)[0] if target == "PC2" else read_mdd(path)[0]
+    assert rows.shape == (20, len(body.data.vertices), 3)
+    assert not next(each for each in body.modifiers if each.type == "ARMATURE").show_viewport
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    assert np.array_equal(play(body, FRAMES), live)
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-6 * size
+    assert bpy.ops.thew.bake_remove(name=target) == {"FINISHED"}
+    assert not path.exists() and not path.parent.exists()
+    assert snapshot(body)["modifiers"] == before
+    assert np.array_equal(play(body, FRAMES), live)
+
+
+def test_cache_headers(saved):
+    """Headers name the first frame and the times of the samples."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target="PC2", frame_start=3, frame_end=7) == {"FINISHED"}
+    rows, start, rate = read_pc2(files(body)[0])
+    assert (len(rows), start, rate) == (5, 3.0, 1.0) and player(body).frame_start == 3.0
+    bpy.context.scene.frame_set(5)
+    assert np.abs(evaluated_positions(body) - rows[2]).max() == 0.0
+    assert bpy.ops.thew.bake(target="MDD", name="Other", frame_start=3, frame_end=7) == {"FINISHED"}
+    _, times = read_mdd(files(body)[1])
+    assert np.allclose(times, np.arange(5) / 24.0)
+    assert all(path.exists() for path in files(body)) and len(body.thew.bakes) == 2
+
+
+def test_cache_shape_keys_and_stretch(saved):
+    """The artist's shape keys are in the cache, and time stretching plays it in step."""
+    body, _ = saved
+    body.shape_key_add(name="Basis")
+    key = body.shape_key_add(name="Fat")
+    key.points[0].co.x += 0.3
+    for frame, value in ((1, 0.0), (20, 1.0)):
+        key.value = value
+        key.keyframe_insert("value", frame=frame)
+    bpy.context.scene.render.frame_map_new = 200
+    assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+    baked = play(body, FRAMES)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    live = play(body, FRAMES)
+    assert np.abs(live[-1, 0, 0] - live[0, 0, 0]) > 0.1
+    assert np.abs(baked - live).max() < 1e-6 * size_of(live[0])
+
+
+def test_cache_of_actions(saved):
+    """Each action has a file, the cache follows the armature, and a new clip adds."""
+    body, armature = saved
+    first = armature.animation_data.action
+    other = first.copy()
+    other.name = "Other"
+    curves = part("scene.animation").curves_of(other, part("scene.animation").slots_of(other, "OBJECT")[0])
+    for curve in curves:
+        for point in curve.keyframe_points:
+            point.co.y *= 0.5
+    assert bpy.ops.thew.bake(target="PC2", clips="CHOSEN", actions=first.name) == {"FINISHED"}
+    one = files(body)[0]
+    before = one.read_bytes()
+    assert bpy.ops.thew.bake(target="PC2", clips="CHOSEN", actions="Other") == {"FINISHED"}
+    assert one.read_bytes() == before and len(set(files(body))) == 2
+    for clip in body.thew.bakes["PC2"].clips:
+        part("scene.animation").assign(
+            armature.animation_data, clip.action, part("scene.animation").slots_of(clip.action, "OBJECT")[0]
+        )
+        bpy.context.scene.frame_set(9)
+        rows, _, _ = read_pc2(Path(bpy.path.abspath(clip.file)))
+        assert np.abs(evaluated_positions(body) - rows[9 - clip.start]).max() == 0.0
+
+
+def test_cache_rider(character, tmp_path):
+    """What rides on the body has a cache of its own."""
+    body, armature = character
+    shirt = make_body(armature, name="Shirt", rings=9)
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    shirt.select_set(True)
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+    activate(body)
+    live = play(shirt, FRAMES)
+    assert bpy.ops.thew.bake(target="PC2", folder=str(tmp_path / "out")) == {"FINISHED"}
+    assert np.abs(play(shirt, FRAMES) - live).max() < 1e-6 * size_of(live[0])
+    assert len(list((tmp_path / "out").glob("*.pc2"))) == 2
+
+
+def test_cache_failure(saved, monkeypatch):
+    """A write that fails, or a cancelled bake, leaves the former bake and no file."""
+    body, _ = saved
+    assert bpy.ops.thew.bake(target="PC2", frame_start=1, frame_end=6) == {"FINISHED"}
+    (path,) = files(body)
+    content, mods = path.read_bytes(), [each.name for each in body.modifiers]
+
+    def fails(_self, part_path, rows, _plan):
+        part_path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(part("bake.point_caches").PC2, "write_file", fails)
+    assert "No space left" in refusal(bpy.ops.thew.bake, target="PC2")
+    assert "No space left" in refusal(bpy.ops.thew.bake, target="PC2", name="New")
+    assert path.read_bytes() == content and list(path.parent.iterdir()) == [path]
+    assert [each.name for each in body.modifiers] == mods and len(body.thew.bakes) == 1
+    monkeypatch.undo()
+    task = part("bake.baking").bake(body, bpy.context.scene, bpy.context.view_layer, target_key="PC2")
+    seen = []
+    with pytest.raises(part("logic.errors").Cancelled):
+        part("logic.tasks").finish(task, lambda _f, text: seen.append(text) or "Writing" not in text)
+    assert path.read_bytes() == content and list(path.parent.iterdir()) == [path]
+
+
+def test_cache_refusals(saved, tmp_path):
+    """A folder that is a file, and a name that another file has, are handled by a sentence and a free name."""
+    body, _ = saved
+    (tmp_path / "file").write_bytes(b"x")
+    assert "choose another folder" in refusal(bpy.ops.thew.bake, target="PC2", folder=str(tmp_path / "file"))
+    folder = tmp_path / "hero.bakes"
+    folder.mkdir()
+    (folder / "Body-PC2-Scene.pc2").write_bytes(b"of the artist")
+    assert bpy.ops.thew.bake(target="PC2") == {"FINISHED"}
+    assert files(body)[0].name == "Body-PC2-Scene-2.pc2"
+    assert (folder / "Body-PC2-Scene.pc2").read_bytes() == b"of the artist"
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    assert [path.name for path in folder.iterdir()] == ["Body-PC2-Scene.pc2"]
+
+
+def test_cache_unsaved(fleshed_character):
+    """In a file that was never saved the cache is among the temporary files, and a remark says so."""
+    body, _ = fleshed_character
+    task = part("bake.baking").bake(body, bpy.context.scene, bpy.context.view_layer, target_key="MDD")
+    result = part("logic.tasks").finish(task)
+    assert any("never saved" in text for text in result.remarks) and files(body)[0].is_file()
+    assert "1 MDD file" in result.message(body)
