@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bake target Vertex Texture: offsets of all clips in rest space as one image for engines, with a description beside it.
+
+Positions are in the object's own space and units, as a mesh is exported. The vertex's texel is in a UV layer, since engines split and
+reorder vertices. Blender plays the texture by a node group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..logic.native import core
+from ..logic.sentences import plural
+from ..logic.tasks import Progress, Task
+from ..saved.bakes import ThewBake
+from ..scene import bake_files, bakes, texture_playing
+from ..scene.mesh import basis_positions
+from ..scene.stack import modifier_by_id
+from ..scene.texture_playing import clip_name
+from . import bake_records
+from .shape_keys import frame_offsets
+from .target import BakeRequest, PendingBake, Source
+
+#: Formats of the image, as items of Blender's enumeration.
+IMAGES = (
+    ("EXR", "EXR", "Half floats: rounds by at most 1/2048 of an offset"),
+    ("PNG", "PNG", "16 bits between the bounds of all offsets, for engines without EXR"),
+)
+#: Endings of the files of one texture.
+SUFFIXES = (".json", ".exr", ".png")
+
+
+@dataclass
+class NewTexture:
+    """What was made of a bake until now."""
+
+    files: bake_files.NewFiles
+    texels: Any = None  # [n, 2]
+    layer: str = ""  # the UV layer in use
+    made_layer: bool = False
+    modifier: int = 0  # persistent id, of one that was made
+
+
+class VertexTexture:
+    """One image for all clips of a bake."""
+
+    key, label = "VERTEX_TEXTURE", "Vertex Texture"
+    description = "Offsets of all clips as an image beside the .blend, for shaders of game engines"
+    space = "REST"  # whatever the object's bake space is
+
+    def __init__(self) -> None:
+        self.kind = bakes.Kind(self.key, self.describe, texture_playing.show, texture_playing.remove)
+
+    def check(self, obj: bpy.types.Object) -> None:
+        """Refuses a mesh with no room for the UV layer."""
+        texture_playing.check_layers(obj)
+
+    def check_request(self, request: BakeRequest) -> None:
+        """Refuses a folder in which nothing can be written."""
+        bake_files.check_writable(bake_files.folder_of(request.folder))
+
+    def remark(self, request: BakeRequest) -> str:
+        """Returns a remark on the place of the files, or ""."""
+        return bake_files.unsaved_remark(request.folder)
+
+    def describe(self, _obj: bpy.types.Object, bake: ThewBake) -> str:
+        """Returns the number of textures in words; "" where none is left."""
+        found = [path for path in bake_files.files_of(bake.clips) if path.is_file()]
+        return plural(len(found), "vertex texture") if found else ""
+
+    def prepare(self, source: Source, space: str) -> Task:
+        """Builds the task that computes the offsets of each frame from the basis."""
+        return (yield from frame_offsets(source, "REST"))
+
+    def pack(self, pending: PendingBake) -> Task:
+        """Collects the positions of all clips by name, those that stay among them."""
+        yield Progress(0.0, "Collecting the clips")
+        rest = basis_positions(pending.obj.data)
+        clips = {}
+        for clip in bake_records.kept(pending):
+            path = bake_files.path_of(clip.file)
+            former = core().read_vertex_texture(path) if path.is_file() else {}
+            name = clip_name(clip.name)
+            if name in former and former[name].shape[1] == len(rest):
+                clips[name] = rest + former[name]
+        for each in pending.clips:
+            clips[clip_name(each.plan.name)] = rest + each.content.rows
+        pending.packed = rest, clips
+
+    def write(self, pending: PendingBake) -> None:
+        """Writes image and description beside their places, and makes layer and modifier where the bake has none."""
+        obj, request = pending.obj, pending.request
+        folder = bake_files.folder_of(request.folder)
+        pending.made = new = NewTexture(bake_files.NewFiles(folder))
+        bake = bake_records.former(pending)
+        own = bake_files.owned_files(obj, bake.clips) if bake is not None else []
+        mine = {*own, *texture_playing.images_of(own)}
+        stem = bake_files.free_stem(folder, (obj.name, request.name), SUFFIXES, mine, set())
+        rest, clips = pending.packed
+        try:
+            texture = core().write_vertex_texture(
+                new.files.part, clips, rest, pending.clips[0].plan.fps, request.image.lower(), name=stem
+            )
+        except (OSError, core().ThewError) as error:
+            raise bake_files.write_refusal(folder, error) from error
+        new.files.add(texture.texture.name)
+        description = new.files.add(texture.description.name)
+        new.texels = np.asarray(texture.texels)
+        layers = [clip.layer for clip in bake.clips if clip.layer in obj.data.uv_layers] if bake is not None else []
+        new.made_layer = not layers
+        new.layer = layers[0] if layers else texture_playing.add_layer(obj, new.texels)
+        player = texture_playing.modifier_of(obj, bake) if bake is not None else None
+        if player is None:
+            player = texture_playing.add_modifier(obj, request.name, new.layer)
+            new.modifier = player.persistent_uid
+        saved = bake_files.saved_path(folder / description.name)
+        note = {"file": saved, "layer": new.layer, "modifier": player.persistent_uid}
+        pending.notes = [note] * len(pending.clips)
+
+    def discard(self, pending: PendingBake) -> None:
+        """Removes what an unfinished `write` has made."""
+        new = pending.made
+        if new is None:
+            return
+        new.files.discard()
+        made = modifier_by_id(pending.obj, new.modifier)
+        if made is not None:
+            texture_playing.remove_modifier(pending.obj, made)
+        if new.made_layer:
+            texture_playing.remove_layer(pending.obj, new.layer)
+
+    def swap(self, pending: PendingBake) -> list[str]:
+        """Moves the files to their places; clips that stay are in them too."""
+        obj, new = pending.obj, pending.made
+        bake = bake_records.former(pending)
+        gone = bake_files.owned_files(obj, bake.clips) if bake is not None else []
+        gone += texture_playing.images_of(gone)
+        new.files.settle()
+        bake_files.remove_files(set(gone) - {path for _, path in new.files.moves})
+        if not new.made_layer:
+            texture_playing.fill_layer(obj, new.layer, new.texels)
+        note = pending.notes[0]
+        for clip in bake_records.kept(pending):
+            clip.file, clip.layer, clip.modifier = note["file"], note["layer"], note["modifier"]
+        player = modifier_by_id(obj, note["modifier"])
+        if player is not None:
+            texture_playing.load(player, new.files.moves[-1][1])
+        return []

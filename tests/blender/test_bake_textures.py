@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Vertex textures: what an engine reads is what was shown, the node group plays it, and removal takes everything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, part, play, refusal, size_of, snapshot
+
+FRAMES = range(1, 21)
+
+
+@pytest.fixture
+def saved(fleshed_character, tmp_path):
+    """Builds (mesh, armature) with flesh, in a saved file."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    return fleshed_character
+
+
+def described(body) -> tuple[Path, dict]:
+    """Returns the description of the only texture, and its path."""
+    (path,) = {Path(bpy.path.abspath(clip.file)) for bake in body.thew.bakes for clip in bake.clips}
+    return path, json.loads(path.read_text())
+
+
+def engine_offsets(body, path: Path, told: dict, clip: dict) -> np.ndarray:
+    """Returns the offsets that a shader would read by the UV layer, [f, n, 3]; written without the extension's reader."""
+    image = bpy.data.images.load(str(path.with_name(told["texture"])), check_existing=False)
+    image.colorspace_settings.name = "Non-Color"
+    width, height = image.size
+    flat = np.empty(4 * width * height, dtype=np.float32)
+    image.pixels.foreach_get(flat)
+    pixels = flat.reshape(height, width, 4)[..., :3].astype(np.float64)
+    layer = body.data.uv_layers["Thew Offsets"]
+    texel = np.zeros((len(body.data.vertices), 2))
+    for loop, uv in zip(body.data.loops, layer.uv, strict=True):
+        texel[loop.vertex_index] = uv.vector
+    rows = []
+    for frame in range(clip["frames"]):
+        shift = (clip["first_row"] + frame * told["rows_per_frame"]) * told["v_from_bottom"]["step"]
+        x = np.floor(texel[:, 0] * width).astype(int)
+        y = np.floor((texel[:, 1] + shift) * height).astype(int)
+        rows.append(np.array(told["offset_min"]) + np.array(told["offset_scale"]) * pixels[y, x])
+    bpy.data.images.remove(image)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("image", ["EXR", "PNG"])
+def test_texture_comes_back(saved, image):
+    """The shader's offsets equal the rest-space keys, the node group plays them, and Remove leaves nothing."""
+    body, _ = saved
+    body.data.uv_layers.new(name="UVMap")
+    live, before, size = play(body, FRAMES), snapshot(body), None
+    size = size_of(live[0])
+    assert bpy.ops.thew.bake(target="VERTEX_TEXTURE", image=image) == {"FINISHED"}
+    path, told = described(body)
+    assert [clip["name"] for clip in told["clips"]] == ["Scene"] and told["fps"] == 24
+    found = engine_offsets(body, path, told, told["clips"][0])
+    shown = play(body, FRAMES)
+    assert np.abs(shown - live).max() < 2e-4 * size
+    assert body.data.uv_layers.active.name == "UVMap"
+    assert bpy.ops.thew.bake(target="SHAPE_KEYS", space="REST") == {"FINISHED"}
+    keys = body.data.shape_keys.key_blocks
+    rest = np.array([point.co for point in keys[0].points])
+    wanted = np.array([[point.co for point in key.points] for key in list(keys)[1:]]) - rest
+    assert np.abs(found - wanted).max() <= told["max_error"] + 1e-6
+    assert np.abs(found - wanted).max() < 1e-4 * size
+    assert bpy.ops.thew.bake_remove(name="Shape Keys") == {"FINISHED"}
+    assert bpy.ops.thew.bake_remove(name="Vertex Texture") == {"FINISHED"}
+    assert bpy.ops.thew.show_live.poll() and not path.exists() and not path.parent.exists()
+    after = snapshot(body)
+    assert after["modifiers"] == before["modifiers"] and after["attributes"] == before["attributes"]
+    assert after["data"] == before["data"] and not len(bpy.data.images)
+    assert np.array_equal(play(body, FRAMES), live)
+
+
+def test_texture_of_actions(saved):
+    """A new clip joins the texture, the former clip's rows stay, and the node group follows the armature."""
+    body, armature = saved
+    animation = part("scene.animation")
+    first = armature.animation_data.action
+    other = first.copy()
+    other.name = "Other"
+    for curve in animation.curves_of(other, animation.slots_of(other, "OBJECT")[0]):
+        for point in curve.keyframe_points:
+            point.co.y *= 0.5
+    name = {"target": "VERTEX_TEXTURE", "clips": "CHOSEN"}
+    assert bpy.ops.thew.bake(actions=first.name, **name) == {"FINISHED"}
+    path, told = described(body)
+    former = engine_offsets(body, path, told, told["clips"][0])
+    assert bpy.ops.thew.bake(actions="Other", **name) == {"FINISHED"}
+    path, told = described(body)
+    assert {clip["name"] for clip in told["clips"]} == {first.name, "Other"}
+    by_name = {clip["name"]: engine_offsets(body, path, told, clip) for clip in told["clips"]}
+    assert np.abs(by_name[first.name] - former).max() < 1e-6
+    group = next(each for each in body.modifiers if each.node_group and "thew_texture" in each.node_group).node_group
+    for clip in told["clips"]:
+        action = bpy.data.actions[clip["name"]]
+        animation.assign(armature.animation_data, action, animation.slots_of(action, "OBJECT")[0])
+        bpy.context.scene.frame_set(4)
+        assert group.nodes["First Row"].outputs[0].default_value == clip["first_row"]
+
+
+def test_texture_refusals(saved, monkeypatch):
+    """Too many UV maps, and a disk that is full, are refused by a sentence, and nothing is left."""
+    body, _ = saved
+    before = snapshot(body)
+
+    def fails(folder, *_args, **_options):
+        (Path(folder) / "half.exr").write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    native = part("bake.vertex_textures").core()
+    monkeypatch.setattr(native, "write_vertex_texture", fails)
+    assert "No space left" in refusal(bpy.ops.thew.bake, target="VERTEX_TEXTURE")
+    monkeypatch.undo()
+    after = snapshot(body)
+    assert after["modifiers"] == before["modifiers"] and after["attributes"] == before["attributes"]
+    assert not (Path(bpy.data.filepath).parent / "hero.bakes").exists() and not len(body.thew.bakes)
+    for i in range(8):
+        body.data.uv_layers.new(name=f"UV {i}")
+    assert "UV maps" in refusal(bpy.ops.thew.bake, target="VERTEX_TEXTURE")
+    activate(body)
