@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Export Cache: USD or Alembic of what is seen, in one press."""
+
+from pathlib import Path
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, StringProperty
+
+from ..bake import cache_export
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.sentences import join_words
+from ..scene import windows
+from .operator_bases import Job, fresh_property
+
+
+class THEW_OT_export_cache(Job, bpy.types.Operator):
+    bl_label = "Export Cache"
+    bl_description = (
+        "Write the chosen meshes as they are seen, every frame of the scene, for renderers and other programs"
+    )
+    bl_options = {"REGISTER"}
+
+    filepath: fresh_property(StringProperty, "File", "File to write", default="", subtype="FILE_PATH")
+    filter_glob: fresh_property(StringProperty, "Filter", "Files shown", default="*.usd;*.usdc;*.usda;*.usdz;*.abc")
+    format: fresh_property(EnumProperty, "Format", "Format of the file", items=cache_export.FORMAT_ITEMS, default="USD")
+    velocities: fresh_property(
+        BoolProperty, "Velocities", "Write the velocity of every vertex, by which renderers blur motion", default=True
+    )
+
+    def invoke(self, context, _event):
+        """Asks for the file."""
+        if windows.is_headless() or context.window is None:
+            return self.execute(context)
+        if not self.filepath:
+            suffix = cache_export.FORMATS[self.format].suffixes[0]
+            self.filepath = str(Path(bpy.data.filepath or "untitled.blend").with_suffix(suffix))
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def job(self, context, obj):
+        chosen = [each for each in context.view_layer.objects.selected if each.type == "MESH" and is_ours(each)]
+        chosen = chosen or [each for each in [obj] if each is not None and each.type == "MESH"]
+        if not chosen:
+            raise Refusal("No mesh is chosen: select the skinned mesh")
+        self.names = join_words([describe(each) for each in chosen])
+        return cache_export.export(
+            chosen, context.scene, context.view_layer, self.format, self.filepath, self.velocities
+        )
+
+    def message(self, _obj, result):
+        return [
+            *result,
+            f"{self.names} is in {self.filepath}"
+            if " and " not in self.names
+            else f"{self.names} are in {self.filepath}",
+        ]
+
+
+def is_ours(obj: bpy.types.Object) -> bool:
+    """Returns whether an object has flesh, rides, or has a bake."""
+    made = obj.thew.made
+    return made.flesh or made.rides or made.keyframed or bool(len(obj.thew.bakes))
