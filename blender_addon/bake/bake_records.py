@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def check(obj: bpy.types.Object, target: Target, request: BakeRequest, plans: list[ClipPlan]) -> None:
     """Refuses a bake under a name that another kind of bake has, or beside clips of another space."""
+    if hasattr(target, "check_request"):
+        target.check_request(request)
     bake = saved_bakes.named(obj, request.name)
     if bake is None:
         return
@@ -28,7 +30,7 @@ def check(obj: bpy.types.Object, target: Target, request: BakeRequest, plans: li
             f"{describe(obj)} has another kind of bake called “{bake.name}”: choose another name, or remove that one"
         )
     kept = [clip for clip in bake.clips if not is_replaced(clip, request, plans)]
-    if kept and bake.space != request.space:
+    if kept and bake.space != request.space and not hasattr(target, "space"):
         space = "rest space" if bake.space == "REST" else "posed space"
         raise Refusal(
             f"The bake “{bake.name}” of {describe(obj)} is in {space} and keeps {clip_words(kept)}: bake in {space} too, bake all "

@@ -49,6 +49,8 @@ class Wanted:
     name: str = ""  # of the bake; empty: the target's label
     tolerance: float = 0.0  # metres of the character; 0: exact
     replace: bool = False  # the bake's other clips go
+    folder: str = ""  # for files; empty: beside the .blend
+    image: str = "EXR"  # format of textures
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def bake(
             key_playing.follow_shown(each)
     if cast.alone:
         jobs.settle(cast.body, register.state_of(cast.body), scene)
+    remarks = [*remarks, *targets.remarks_of(target, request)]
     return result_of(cast.objects, request, names[0], plans, remarks, scene)
 
 
@@ -142,7 +145,10 @@ def plans_of(cast: Cast, scene, wanted: Wanted) -> tuple[list[ClipPlan], list[st
 def request_of(obj: bpy.types.Object, wanted: Wanted, target: Target) -> BakeRequest:
     """Returns what was asked of a bake of `obj`, with its defaults filled in."""
     space, name = wanted.space or obj.thew.bake_space, wanted.name.strip() or target.label
-    return BakeRequest(name, space, max(wanted.tolerance, 0.0), wanted.replace)
+    space = getattr(target, "space", "") or space
+    return BakeRequest(
+        name, space, max(wanted.tolerance, 0.0), wanted.replace, folder=wanted.folder, image=wanted.image
+    )
 
 
 def settled(request: BakeRequest, plans: list[ClipPlan], cast: Cast, scene) -> BakeRequest:
@@ -224,7 +230,7 @@ def bake_keyframed(obj, scene, view_layer, wanted: Wanted, target: Target) -> Ta
     part = pending(obj, request, scene, [ClipContent(plan, content, source.metres)])
     names = yield from write_parts(target, [part], [source.accept])
     key_playing.follow_shown(obj)
-    return result_of([obj], request, names[0], [plan], [], scene)
+    return result_of([obj], request, names[0], [plan], targets.remarks_of(target, request), scene)
 
 
 def simulate_range(subject: reading.Subject, scene, view_layer, start: int, end: int) -> Task:

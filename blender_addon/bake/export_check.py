@@ -14,7 +14,7 @@ import bpy
 
 from ..logic.names import describe
 from ..logic.sentences import plural
-from ..scene import bakes, key_playing
+from ..scene import bakes, cache_playing, key_playing
 from . import clips, fbx_traps, gltf_traps, point_traps, skin_traps
 from .traps import (
     EVALUATED_FORMATS,
@@ -72,6 +72,7 @@ def mesh_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
     if settings.format in {"FBX", "USD"}:
         yield from muted_traps(obj, settings)
     if not plays_bake(obj):
+        yield from cache_traps(obj, settings)
         return
     yield from clip_traps(obj, settings)
     if settings.concerns("FBX"):
@@ -79,6 +80,16 @@ def mesh_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
     yield from skin_traps.traps(obj, settings)
     if settings.known and in_rest_space(obj):
         yield from armature_traps(obj, settings)
+
+
+def cache_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of a point cache, which exporters of skins leave out."""
+    if settings.known and cache_playing.is_shown(obj):
+        text = (
+            f"{describe(obj)} plays a point cache, which glTF, FBX and USD's own export leave out: press Export Cache for USD or "
+            "Alembic, or bake shape keys"
+        )
+        yield Trap("cache", obj, text)
 
 
 def setting_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: bpy.types.Scene) -> list[Trap]:

@@ -94,6 +94,8 @@ class BakeRequest:
     tolerance: float = 0.0  # metres of the character; 0: exact
     replace: bool = False  # the bake's other clips go
     settings: str = ""  # a hash of the settings that are baked
+    folder: str = ""  # for files, as Blender writes paths; empty: beside the .blend
+    image: str = "EXR"  # format of textures, an item of `vertex_textures.IMAGES`
 
 
 @dataclass
@@ -113,7 +115,11 @@ class PendingBake:
 
 
 class Target(Protocol):
-    """A form in which bakes are written."""
+    """A form in which bakes are written.
+
+    It may have three more: `space`, the only one in which it bakes; `check_request(request)`, which refuses before any work; and
+    `remark(request)`, a sentence for the artist.
+    """
 
     key: str  # saved in files and named in scripts: never changed
     label: str  # also the name of a bake that was given none

@@ -7,11 +7,13 @@ from ..logic.errors import Refusal
 from ..logic.sentences import join_words
 from ..scene import bakes
 from .compressed import CompressedKeys
+from .point_caches import MDD, PC2
 from .shape_keys import ShapeKeys
-from .target import Target
+from .target import BakeRequest, Target
+from .vertex_textures import VertexTexture
 
 #: All targets, the default first.
-TARGETS: tuple[Target, ...] = (ShapeKeys(), CompressedKeys())
+TARGETS: tuple[Target, ...] = (ShapeKeys(), CompressedKeys(), PC2(), MDD(), VertexTexture())
 
 #: Items of Blender's enumeration of targets.
 TARGET_ITEMS = tuple((target.key, target.label, target.description) for target in TARGETS)
@@ -23,6 +25,12 @@ def target_by_key(key: str) -> Target:
         if target.key == key:
             return target
     raise Refusal(f"There is no bake target “{key}”: there are {join_words([target.key for target in TARGETS])}")
+
+
+def remarks_of(target: Target, request: BakeRequest) -> list[str]:
+    """Returns the remarks of a target on a bake that was made."""
+    text = target.remark(request) if hasattr(target, "remark") else ""
+    return [text] if text else []
 
 
 # Remove, Show Live and Show Bake reach every target through these.

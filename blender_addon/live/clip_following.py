@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import bpy
 
 from ..logic.states import UNREAD_CONDITION, Condition
-from ..scene import key_playing, key_tracks, poses
+from ..scene import cache_playing, key_playing, key_tracks, poses, texture_playing
 from .registers import Register
 
 #: Package of the exporter that plays the keys' clips itself.
@@ -41,7 +41,7 @@ def follow_all() -> None:
     """Lets the keys of every object follow anew."""
     forget()
     for obj in register.all_objects():
-        key_playing.follow_shown(obj)
+        follow(obj)
 
 
 def look(scene: bpy.types.Scene) -> None:
@@ -49,12 +49,26 @@ def look(scene: bpy.types.Scene) -> None:
     if poses.silence_depth:
         return
     for obj in register.objects(scene):
-        if not key_playing.is_shown(obj):
+        if not is_shown(obj):
             continue
         known, now = register.state_of(obj), signature(obj)
         if now != known.followed and not is_exporting():
-            key_playing.follow(obj)
+            follow(obj)
             known.followed = now
+
+
+def is_shown(obj: bpy.types.Object) -> bool:
+    """Returns whether an object shows its bake, of whatever kind."""
+    return key_playing.is_shown(obj) or cache_playing.is_shown(obj) or texture_playing.is_shown(obj)
+
+
+def follow(obj: bpy.types.Object) -> None:
+    """Lets the bake that an object shows follow its armature."""
+    key_playing.follow_shown(obj)
+    if cache_playing.is_shown(obj):
+        cache_playing.follow(obj)
+    if texture_playing.is_shown(obj):
+        texture_playing.follow(obj)
 
 
 def signature(obj: bpy.types.Object) -> tuple:

@@ -6,6 +6,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from ..bake import bake_records, baking, finishing, showing, targets
 from ..bake.clip_plans import CLIP_CHOICES
+from ..bake.vertex_textures import IMAGES
 from ..live import riding, updates
 from ..logic.names import describe
 from ..saved import bakes as saved_bakes
@@ -57,6 +58,14 @@ class Bake(Job):
         StringProperty, "Name", "Name of the bake that the clips join or replace; empty: that of the target", default=""
     )
     tolerance: tolerance_property()
+    folder: fresh_property(
+        StringProperty,
+        "Folder",
+        "Folder for caches and textures; empty: beside the .blend",
+        default="",
+        subtype="DIR_PATH",
+    )
+    image: fresh_property(EnumProperty, "Image", "Format of a vertex texture", items=IMAGES, default="EXR")
     replace: fresh_property(BoolProperty, "Replace", "Take the bake's other clips away", default=False)
 
     def job(self, context, obj):
@@ -70,6 +79,7 @@ class Bake(Job):
             obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target,
             clips=self.clips, actions=names_in(self.actions), name=self.name, replace=self.replace,
             tolerance=1e-3 * self.tolerance if self.target == "COMPRESSED" else 0.0,
+            folder=self.folder, image=self.image,
         )  # fmt: skip
 
     def report_success(self, obj, result):
