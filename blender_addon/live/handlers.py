@@ -12,7 +12,8 @@ from ..rigs import anchors, rigging
 from ..saved import edit_callbacks, properties, rig_layouts
 from ..saved import keyframed as saved_keyframed
 from ..saved import rigs as saved_rigs
-from ..scene import poses, reading, windows
+from ..saved import tension as saved_tension
+from ..scene import modifier, poses, reading, windows
 from . import (
     clip_following,
     dial,
@@ -280,12 +281,19 @@ HANDLERS = {
 
 
 #: The lists of callbacks of saved settings, and the function that each gets.
+def tension_chosen(obj) -> None:
+    """Lets the node tree of an object store the tension, or not."""
+    if obj.type == "MESH":
+        modifier.renew_tree(obj, obj.thew.body if obj.thew.made.rides else None)
+
+
 CALLBACKS = (
     (edit_callbacks.on_change, setting_changed),
     (edit_callbacks.on_dial, dial.softness_changed),
     (properties.on_toggle, enabled_changed),
     (properties.on_preview, preview_changed),
     (properties.on_mount, body_chosen),
+    (saved_tension.on_tension, tension_chosen),
     (saved_rigs.on_rig, rig_changed),
     (saved_rigs.on_attachment, anchors.remember),
     (saved_keyframed.on_edit, keyframed_events.setting_edited),

@@ -9,6 +9,7 @@ from . import (
     bake_dialog,
     cache,
     drag,
+    export_cache,
     flesh,
     keyframed,
     keyframed_list,
@@ -28,11 +29,12 @@ from . import (
     simulate,
     switch,
     toolbar,
+    wrinkles,
 )  # fmt: skip
 
 MODULES = (
     add, simulate, bake, bake_dialog, mend, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset,
-    keyframed, keyframed_list, keyframed_model, limbs, limb_rigs, limb_shape,
+    keyframed, keyframed_list, keyframed_model, limbs, limb_rigs, limb_shape, export_cache, wrinkles,
 )  # fmt: skip
 
 #: All operators, by their names.

@@ -34,6 +34,7 @@ from .contact import ContactProperties
 from .damping import DampingProperties
 from .edit_callbacks import call_on_dial, setting
 from .kinds import KindProperties
+from .tension import TensionProperties
 from .units import metres_per_unit
 
 #: Called with the object after `enabled` was switched; set by `handlers`.
@@ -82,6 +83,7 @@ class ThewSettings(
     KindProperties,
     saved_limbs.LimbProperties,
     saved_restarts.RestartProperties,
+    TensionProperties,
     bpy.types.PropertyGroup,
 ):
     """The artist's settings for one mesh."""

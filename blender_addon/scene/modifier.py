@@ -15,6 +15,7 @@ import numpy as np
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from . import tension_nodes
 from .mesh import keep_active_attribute, numbers
 from .reading import armature_modifier
 from .stack import chain_end, modifier_by_id, noted_ids, restore
@@ -51,7 +52,7 @@ def ensure_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
 
 def set_up(modifier: bpy.types.Modifier, body: bpy.types.Object | None = None) -> None:
     """Gives Thew's modifier its node tree, folded and out of the way of edit mode; `body`: see `insert`."""
-    modifier.node_group = tree(body)
+    modifier.node_group = tree(body, modifier.id_data.thew.store_tension)
     modifier.show_expanded = False
     modifier.show_in_editmode = False
 
@@ -199,7 +200,7 @@ def renew_tree(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> N
     mine = modifier_by_id(obj, obj.thew.made.modifier)
     if mine is None or mine.type != "NODES":
         return
-    old, new = mine.node_group, tree(body)
+    old, new = mine.node_group, tree(body, obj.thew.store_tension)
     if old == new:
         return
     mine.node_group = new
@@ -215,13 +216,18 @@ def _remove_unused_trees() -> None:
         bpy.data.node_groups.remove(group)
 
 
-def tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
-    """Returns the node tree, made if the file has none; `body`: the tree for its riders."""
-    layout = TREE_LAYOUT if body is None else RIDER_LAYOUT
+def tree(body: bpy.types.Object | None = None, tension: bool = False) -> bpy.types.NodeTree:
+    """Returns the node tree, made if the file has none; `body`: the tree for its riders; `tension`: it stores the tension."""
+    layout = layout_of(body, tension)
     for group in bpy.data.node_groups:
         if group.get(TREE_MARK) == layout and group.library is None and (body is None or ridden_body(group) == body):
             return group
-    return make_tree(body)
+    return make_tree(body, tension)
+
+
+def layout_of(body: bpy.types.Object | None, tension: bool) -> int:
+    """Returns the version of the layout of a tree."""
+    return (TREE_LAYOUT if body is None else RIDER_LAYOUT) + (tension_nodes.TENSION_LAYOUT if tension else 0)
 
 
 def ridden_body(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
@@ -234,13 +240,13 @@ def ridden_body(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
 BODY_NODE = "Body"
 
 
-def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
+def make_tree(body: bpy.types.Object | None = None, tension: bool = False) -> bpy.types.NodeTree:
     """Builds a node tree that moves every vertex by its offset, if that belongs to this frame.
 
-    `body`: offsets are in the object space of that object, wherever both stand at the moment.
+    `body`: offsets are in the object space of that object, wherever both stand at the moment. `tension`: it stores the tension.
     """
     group = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
-    group[TREE_MARK] = TREE_LAYOUT if body is None else RIDER_LAYOUT
+    group[TREE_MARK] = layout_of(body, tension)
     group.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
     group.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
     nodes, links = group.nodes, group.links
@@ -267,7 +273,8 @@ def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
     same.inputs["Epsilon"].default_value = FRAME_TOLERANCE
     links.new(same.outputs[0], both.inputs[0])
     links.new(frame.outputs["Exists"], both.inputs[1])
-    links.new(source.outputs[0], move.inputs["Geometry"])
+    plain = tension_nodes.store_plain(group, source.outputs[0]) if tension else source.outputs[0]
+    links.new(plain, move.inputs["Geometry"])
     links.new(both.outputs[0], move.inputs["Selection"])
     vector = offset.outputs["Attribute"]
     if body is not None:
@@ -281,7 +288,8 @@ def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
     # A copy of the modifier behind this one finds nothing to add.
     used = place("GeometryNodeRemoveAttribute", 450, 100)
     used.inputs["Name"].default_value = FRAME
-    links.new(move.outputs[0], used.inputs["Geometry"])
+    shown = tension_nodes.store_tension(group, move.outputs[0]) if tension else move.outputs[0]
+    links.new(shown, used.inputs["Geometry"])
     links.new(used.outputs["Geometry"], sink.inputs[0])
     return group
 
