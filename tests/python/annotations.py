@@ -2,6 +2,7 @@
 """The stub of thew as it is written: members, annotations as types, shapes that documentation promises."""
 
 import ast
+import collections.abc
 import types
 import typing
 from pathlib import Path
@@ -59,6 +60,8 @@ def disagreements(value, hint, where="it"):
         return [] if value in arguments else [f"{where} is {value!r}, none of {arguments}"]
     if origin is np.ndarray:
         return array_disagreements(value, typing.get_args(arguments[1])[0], where)
+    if origin is collections.abc.Iterator:
+        return [] if isinstance(value, origin) else [f"{where} is {type(value).__name__}, not an iterator"]
     if hint is Path:  # whose instances are of the system's own class
         hint = type(Path())
     if type(value) is not (origin or hint):
