@@ -27,14 +27,14 @@ pub(in crate::python) struct PyCompressed {
 
 #[pymethods]
 impl PyCompressed {
-    /// Keys as they are stored, float32 [K,n,3], m.
+    /// Keys as they are stored, float32 [k,n,3], m.
     #[getter]
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let shape = (self.packed.count, self.packed.vertex_count);
         from_frames(py, shape, self.packed.keys.clone())
     }
 
-    /// Curves from -1 to 1, float32 [f,K]; a list of them if frames were a list of clips.
+    /// Curves from -1 to 1, float32 [f,k]; a list of them if frames were a list of clips.
     #[getter]
     fn curves(&self, py: Python<'_>) -> Py<PyAny> {
         self.curves.clone_ref(py)
@@ -66,7 +66,7 @@ impl PyCompressed {
         self.packed.rms
     }
 
-    /// Keys as integers, int16 [K,n,3], with quantise="int16": `keys = integers * steps[:, None, None]`. None otherwise.
+    /// Keys as integers, int16 [k,n,3], with quantise="int16": `keys = integers * steps[:, None, None]`. None otherwise.
     #[getter]
     fn integers<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray3<i16>>> {
         if self.quantise != Some(Quantisation::Int16) {
@@ -85,7 +85,7 @@ impl PyCompressed {
         Some(Array3::from_shape_fn((count, vertices, 3), entry).into_pyarray(py))
     }
 
-    /// Step of each key's integers, float32 [K], m; 0 without them.
+    /// Step of each key's integers, float32 [k], m; 0 without them.
     #[getter]
     fn steps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
         Array1::from(self.packed.steps.clone()).into_pyarray(py)
