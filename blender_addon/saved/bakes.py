@@ -130,7 +130,7 @@ def migrate(obj: bpy.types.Object) -> bool:
     """Makes a bake of the one that an earlier version saved; returns whether there was one."""
     made = obj.thew.made
     names = [name for name in made.baked_keys.splitlines() if name]
-    if not names:
+    if not names or obj.library is not None:
         return False
     keys = obj.data.shape_keys if obj.type == "MESH" else None
     animation = keys.animation_data if keys is not None else None
@@ -152,7 +152,7 @@ def migrate(obj: bpy.types.Object) -> bool:
 def migrate_all() -> None:
     """Makes bakes of those that earlier versions saved, on every object of the file."""
     for obj in bpy.data.objects:
-        if obj.type == "MESH" and obj.library is None:
+        if obj.type == "MESH":
             migrate(obj)
 
 

@@ -18,10 +18,7 @@ from .panel_places import draw_range
 VERTEX_BYTES = 12
 
 #: The sentence on playback where the extension is not installed.
-WITHOUT_THEW = (
-    "The keys follow the armature's action. Without Thew they play on what they play now: choose their action beside the armature's, "
-    "in the Action editor's mode Shape Key"
-)
+WITHOUT_THEW = "The keys follow the armature's action. Without Thew they stay with the present one: choose another for them too, in the Shape Key Editor"
 
 
 def draw_bake(layout, context, obj, width: int) -> None:

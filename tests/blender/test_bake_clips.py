@@ -185,6 +185,40 @@ def test_clips_of_riders(dancer):
         assert_same(clip_shapes(shirt, rig, name), shapes)
 
 
+def test_clips_of_rider_alone(dancer):
+    """A rider that is baked alone gets the clips of its body's armature, and the body none."""
+    body, rig = dancer
+    shirt = make_body(rig, name="Shirt", rings=9)
+    activate(body)
+    body.select_set(True)
+    shirt.select_set(True)
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+    live = play(shirt, frames_of("Run"))
+    activate(shirt)
+    bake(clips="ALL")
+    assert set(clips(shirt)) == {"Run", "Walk", "Turn"} and not len(body.thew.bakes)
+    assert_same(clip_shapes(shirt, rig, "Run"), live)
+
+
+def test_clips_of_copied_object(dancer):
+    """A copy of a baked object plays its clips, and removing its bake leaves those of the original."""
+    body, rig = dancer
+    bake(clips="CHOSEN", actions="Run;Walk")
+    copy = body.copy()
+    copy.data, copy.name = body.data.copy(), "Copy"
+    bpy.context.scene.collection.objects.link(copy)
+    shapes = {name: clip_shapes(body, rig, name) for name in ("Run", "Walk")}
+    activate(copy)
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    for name, baked in shapes.items():
+        np.testing.assert_array_equal(clip_shapes(body, rig, name), baked)
+    activate(body)
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    if SLOTS:
+        assert {len(action.slots) for action in bpy.data.actions} == {1}
+    assert not any(action.use_frame_range for action in bpy.data.actions)
+
+
 def test_clip_marked_range(dancer):
     """The manual frame range of an action is that of its clip, and stays the artist's."""
     body, _ = dancer
