@@ -232,7 +232,29 @@ def take_keyframed(save):
     yield from _press("ESC")
 
 
-STORIES = (panels, rigs, contacts, modal, drag, limbs, take_keyframed)
+def bakes(save):
+    """Takes the dialog of a bake, and the list after all actions were baked into few keys."""
+    body = yield from add_biped("walk")
+    Foldouts.open("Bake")
+    yield from wait_until_drawn()
+    _send("MOUSEMOVE", "NOTHING", (560, 620))
+    yield 0.3
+    edit(bpy.ops.thew.bake_as, "INVOKE_DEFAULT")
+    yield 1.5
+    save("bake-dialog.png", camera.screen())
+    for value in ("PRESS", "RELEASE"):
+        _send("RET", value, (560, 620))
+        yield 0.3
+    until = time.monotonic() + PATIENCE
+    while not len(body.thew.bakes):
+        assert time.monotonic() < until, "no bake was made"
+        yield 0.5
+    Foldouts.open("Bake")
+    yield from wait_until_drawn()
+    save("panel-bakes.png", camera.sidebar())
+
+
+STORIES = (panels, rigs, contacts, modal, drag, limbs, take_keyframed, bakes)
 
 
 # mouse and helpers ------------------------------------------------------------------------------------------------------------
