@@ -11,7 +11,7 @@ VERTEX_BYTES = 12
 #: Numbers of keys that compressed bakes of whole characters need at two millimetres on a person: measured 8 to 48.
 USUAL_KEYS = (8, 48)
 
-#: Morph targets that engines take: with normals every glTF viewer takes 4; Filament and Bevy take 256.
+#: Morph targets that engines take: with normals every glTF viewer takes 4; Filament and recent Bevy take 256, Bevy before 0.18 takes 64.
 SURE_TARGETS, MOST_TARGETS = 4, 256
 
 
