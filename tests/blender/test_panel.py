@@ -287,8 +287,8 @@ def test_panel_bake_range(fleshed_character):
     for frame, said in (
         (3, "Bake plays, 3 to 9"),
         (9, "Bake plays, 3 to 9"),
-        (2, "the first key"),
-        (10, "the last key"),
+        (2, "the plain skin"),
+        (10, "the plain skin"),
     ):
         scene.frame_set(frame)
         assert said in words(draw(width=600)[""]), frame
