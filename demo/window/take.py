@@ -241,7 +241,7 @@ def bakes(save):
     yield 0.3
     edit(bpy.ops.thew.bake_as, "INVOKE_DEFAULT")
     yield 1.5
-    save("bake-dialog.png", camera.screen())
+    save("bake-dialog.png", camera.screen()[225:470, 135:620])
     for value in ("PRESS", "RELEASE"):
         _send("RET", value, (560, 620))
         yield 0.3
