@@ -57,7 +57,10 @@ class Maker:
 MAKING = SCRATCH / "pictures"
 
 WINDOW = (
-    *(f"panel-{name}.png" for name in ("advanced", "bake", "bakes", "contact", "details", "limbs", "look", "regions", "rigs")),
+    *(
+        f"panel-{name}.png"
+        for name in ("advanced", "bake", "bakes", "contact", "details", "limbs", "look", "regions", "rigs")
+    ),
     *(f"keyframed-{name}.png" for name in ("curves", "dopesheet", "model", "panel")),
     *("bake-dialog.png", "drag.png", "limb-handles.png", "panel.png"),
     *("modal-panel.jpg", "panel-contacts.jpg", "panel-map.jpg", "rigs-panel.jpg"),

@@ -27,6 +27,10 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     saved_bakes.migrate(obj)
     made, name, bake = obj.thew.made, describe(obj), saved_bakes.playing(obj)
     keys = writing.keys_of(obj, bake) if bake is not None else []
+    if bake is not None and not keys and bakes.describe_bake(obj, bake):
+        raise Refusal(
+            f"The bake “{bake.name}” of {name} plays from files, which Finish Bake leaves as they are: it is for baked shape keys"
+        )
     if not keys:
         raise Refusal(f"{name} has no bake to finish: press Bake first")
     posed = bake.space == "POSED"

@@ -186,3 +186,9 @@ def test_cache_unsaved(fleshed_character):
     result = part("logic.tasks").finish(task)
     assert any("never saved" in text for text in result.remarks) and files(body)[0].is_file()
     assert "1 MDD file" in result.message(body)
+
+
+def test_cache_is_not_finished(fleshed_character, tmp_path):
+    """Finish Bake says that a cache plays from files, instead of asking for a bake."""
+    assert bpy.ops.thew.bake(target="PC2", folder=str(tmp_path)) == {"FINISHED"}
+    assert "plays from files" in refusal(bpy.ops.thew.finish_bake)
