@@ -55,7 +55,9 @@ class glTF2ExportUserExtension:
         """Names and adds animations of one object. `gathered`: a table of tracks by name before Blender 4.4, `ActionsData` since."""
         if not isinstance(blender_object, bpy.types.Object):
             return
-        keyed = export_settings.get("gltf_morph_anim", True)  # without shape keys the exporter fails on their animations
+        keyed = export_settings.get(
+            "gltf_morph_anim", True
+        )  # without shape keys the exporter fails on their animations
         if blender_object.type == "MESH" and keyed and plays_bake(blender_object):
             add_clips(blender_object, gathered, export_settings)
         for action, name in shared_animations(blender_object).items():
