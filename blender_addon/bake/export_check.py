@@ -78,6 +78,8 @@ def mesh_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap
     if settings.concerns("FBX"):
         yield from fbx_traps.object_traps(obj, settings)
     yield from skin_traps.traps(obj, settings)
+    if settings.exporter:
+        yield from skin_traps.left_modifier_traps(obj, settings)
     if settings.known and in_rest_space(obj):
         yield from armature_traps(obj, settings)
 

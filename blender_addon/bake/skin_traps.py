@@ -13,7 +13,9 @@ from ..logic.names import describe
 from ..logic.sentences import join_words
 from ..scene.mesh import read_groups
 from .traps import (
+    NOTICE,
     USD_POINTS,
+    WARNING,
     ExportSettings,
     Trap,
     armature_modifiers,
@@ -41,6 +43,31 @@ def traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
             "file: press Finish Bake, or bake in rest space"
         )
         yield Trap("posed_skin", obj, text, "Finish Bake")
+
+
+#: Modifiers without which a mesh has the same shape, but for bends between its vertices, shading and data.
+SHAPELESS_MODIFIERS = {
+    "SUBSURF", "TRIANGULATE", "EDGE_SPLIT", "WEIGHTED_NORMAL", "NORMAL_EDIT", "UV_PROJECT", "UV_WARP", "DATA_TRANSFER",
+    "VERTEX_WEIGHT_EDIT", "VERTEX_WEIGHT_MIX", "VERTEX_WEIGHT_PROXIMITY", "COLLISION",
+}  # fmt: skip
+
+
+def left_modifier_traps(obj: bpy.types.Object, settings: ExportSettings) -> Iterator[Trap]:
+    """Yields the trap of modifiers that are not in the file, as formats hold no modifiers beside shape keys."""
+    applied = settings.format == "FBX" and settings.value("use_mesh_modifiers") is not False
+    if applied or settings.value("export_apply"):
+        return  # these drop the keys instead, which is another trap
+    left = [m for m in obj.modifiers if m.type != "ARMATURE" and m.show_viewport]
+    if not left:
+        return
+    shaping = any(modifier.type not in SHAPELESS_MODIFIERS for modifier in left)
+    names, they = join_words([f"“{modifier.name}”" for modifier in left]), "it" if len(left) == 1 else "them"
+    text = f"{settings.format} holds no modifiers beside shape keys, so {describe(obj)} would leave without {names}"
+    if settings.format == "USD" and settings.known:
+        yield setting_trap("left_modifiers", obj, f"{text}: write points", settings, **USD_POINTS)
+        return
+    text = f"{text}: apply {they} before you add flesh"
+    yield Trap("left_modifiers", obj, text, level=WARNING if shaping else NOTICE)
 
 
 def skin_trap(key: str, obj: bpy.types.Object, text: str, settings: ExportSettings) -> Trap:

@@ -447,6 +447,25 @@ def test_trap_muted_keys(baked, tmp_path, exporter, values):
     np.testing.assert_allclose(roundtrips.shapes(body, FRAMES), shapes, atol=1e-6)
 
 
+@pytest.mark.parametrize(("exporter", "kind"), [(GLTF, "SMOOTH"), (GLTF, "SUBSURF"), (USD, "SMOOTH")])
+def test_trap_left_modifiers(baked, tmp_path, exporter, kind):
+    """Modifiers behind the armature are not in the file: a warning where they shape the mesh, and USD holds points."""
+    body, _, _ = baked
+    modifier = body.modifiers.new("Behind", kind)
+    if kind == "SMOOTH":
+        modifier.factor, modifier.iterations = 0.5, 5
+    values = {"export_animation": True} if exporter == USD else {}
+    trap = find(exporter, values, "left_modifiers")
+    assert trap.level == ("NOTICE" if kind == "SUBSURF" else "WARNING") and "“Behind”" in trap.text
+    if kind == "SUBSURF":
+        return
+    shapes = roundtrips.shapes(body, FRAMES)
+    if exporter == USD:
+        assert_trap_mends(exporter, tmp_path, shapes, values, "left_modifiers")
+    else:
+        assert error(exporter, tmp_path, shapes, values) > WRONG and "apply it" in trap.text
+
+
 def test_trap_fbx_action(addon, tmp_path):
     """Without any action FBX writes keys that stand still; the button keys what moves nothing over the whole bake."""
     body, rig = fresh_character()
@@ -715,6 +734,17 @@ def test_range_remark(baked):
     bpy.context.scene.frame_end = 30
     trap = find(USD, {"export_animation": True}, "scene_range")
     assert trap.level == "NOTICE" and "1 to 30" in trap.text and "1 to 12" in trap.text
+
+
+def test_negative_weights_remark(addon, tmp_path):
+    """Compressed keys take weights below 0, which Blender's USD importer cuts off: a remark, and USD holds points."""
+    body, _ = fresh_character()
+    shapes = bake(body, target="COMPRESSED", tolerance=0.01)
+    values = {"export_animation": True}
+    assert find(USD, values, "negative_weights").level == "NOTICE"
+    assert_trap_mends(USD, tmp_path, shapes, values, "negative_weights")
+    assert error(GLTF, tmp_path, shapes, {}) < RIGHT
+    assert error(FBX, tmp_path, shapes, {}) < RIGHT
 
 
 # the panel and the button ---------------------------------------------------------------------------------------------
