@@ -245,14 +245,15 @@ def remove_bake(obj: bpy.types.Object, bake: saved_bakes.ThewBake) -> None:
     key_tracks.remove(obj)
     remove_keys_of(obj, bake.key_names)
     bake.keys = ""
-    places = [place for clip in bake.clips if (place := place_of(clip)) is not None]
+    made_places = [place_of(clip) for clip in bake.clips if clip.made_slot or clip.made_curves]
     for clip in bake.clips:
         release(obj, clip)
     made, others = obj.thew.made, [other for other in obj.thew.bakes if other.name != bake.name and other.keys]
     keys = obj.data.shape_keys
     if keys is None or others:
         return
-    if key_curves.played_place(keys) in places:  # another object's clips go on in it
+    played = key_curves.played_place(keys)
+    if played is not None and played in made_places:  # another object's clips go on in it
         keys.animation_data.action = None
     key_curves.drop_empty_data(keys)
     if made.baked_basis and len(keys.key_blocks) == 1:

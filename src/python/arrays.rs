@@ -252,6 +252,11 @@ pub(super) fn integer(object: &Bound<'_, PyAny>) -> PyResult<i64> {
     read(object)
 }
 
+/// Reads a whole number or None.
+pub(super) fn optional_integer(object: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    read(object)
+}
+
 /// Reads a text.
 pub(super) fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     read(object)

@@ -182,6 +182,10 @@ def objects(tmp_path_factory):
         thing.save(folder / (f"{name}.mrep.toml" if name == "MRep" else name))
     tets.write(folder / "TetMesh.mesh")
     thew.save_rigs(folder / "rigs.toml", [rig])
+    clip_frames = np.asarray(clip)
+    thew.write_pc2(folder / "read.pc2", clip_frames)
+    thew.write_mdd(folder / "read.mdd", clip_frames, 24.0)
+    thew.write_vertex_texture(folder / "texture", clip_frames, vertices, 24.0)
     slab = np.stack(np.meshgrid(np.arange(3.0), np.arange(3.0), [0.0], indexing="ij"), -1)[:, :, 0]
     places = np.full((2, 3), 0.1)
     of_name = {
@@ -302,6 +306,23 @@ def objects(tmp_path_factory):
         ("Shell", "triangles"): box.triangles,
         ("Deformer", "surface"): tets.vertices,
         ("Clip.extend", "poses"): poses,
+        ("compress", "frames"): clip_frames,
+        ("to_rest_space", "frames"): clip_frames,
+        ("to_rest_space", "matrices"): (poses, skin),
+        ("to_rest_space", "rest"): vertices,
+        ("write_pc2", "frames"): clip_frames,
+        ("write_pc2", "path"): str(folder / "written.pc2"),
+        ("read_pc2", "path"): str(folder / "read.pc2"),
+        ("write_mdd", "frames"): clip_frames,
+        ("write_mdd", "path"): str(folder / "written.mdd"),
+        ("read_mdd", "path"): str(folder / "read.mdd"),
+        ("write_vertex_texture", "folder"): str(folder / "written"),
+        ("write_vertex_texture", "clips"): clip_frames,
+        ("write_vertex_texture", "rest"): vertices,
+        ("read_vertex_texture", "path"): str(folder / "texture"),
+        ("tension", "edges"): triangles,
+        ("tension", "plain"): vertices,
+        ("tension", "shown"): clip_frames[1],
     }
     for name in files:
         suffix = ".mrep.toml" if name == "MRep" else ""
@@ -363,6 +384,8 @@ def call(objects, name, owner, function, wrong, value):
             given[argument.arg] = of_name[argument.arg] if known is None else known
     if name == "Template":
         given.update(radius=0.2, strength=100.0)
+    if name == "compress" and wrong != "tolerance":
+        given["tolerance"] = 1e-3
     decorators = [ast.unparse(d) for d in function.decorator_list]
     if any(d.endswith(".setter") for d in decorators):
         return setattr(of_class[owner], function.name, value)

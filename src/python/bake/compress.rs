@@ -3,7 +3,10 @@
 
 use super::frames::{MapArguments, read_frames, vertex_frames};
 use crate::bake::{self, CompressSettings, Packed, Quantisation, Regions};
-use crate::python::arrays::{contiguous_array, from_frames, optional_real, read_integers};
+use crate::python::arrays::{
+    contiguous_array, from_frames, optional_integer, optional_real, optional_text, read_count,
+    read_integers,
+};
 use crate::python::errors::{IntoPy, input_error};
 use crate::python::progress::with_progress;
 use numpy::ndarray::{Array1, Array2, Array3};
@@ -172,10 +175,10 @@ pub(in crate::python) fn compress<'py>(
     frames: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = optional_real)] tolerance: Option<f64>,
     rest: Option<&Bound<'py, PyAny>>,
-    keys: Option<usize>,
+    #[pyo3(from_py_with = optional_integer)] keys: Option<i64>,
     matrices: Option<&Bound<'py, PyAny>>,
     regions: Option<&Bound<'py, PyAny>>,
-    quantise: Option<&str>,
+    #[pyo3(from_py_with = optional_text)] quantise: Option<&str>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyCompressed> {
     let clips = read_frames(frames)?;
@@ -190,7 +193,7 @@ pub(in crate::python) fn compress<'py>(
     let quantise = read_quantisation(quantise)?;
     let settings = CompressSettings {
         tolerance,
-        keys,
+        keys: keys.map(|keys| read_count(keys, "keys")).transpose()?,
         regions: regions.map(read_regions).transpose()?,
         quantise,
     };
