@@ -17,6 +17,7 @@ import bpy
 
 from ..live import clip_following
 from ..logic.errors import sentence
+from ..saved import bakes as saved_bakes
 from ..scene import key_curves, key_playing, key_tracks, writing
 from ..scene.key_playing import moving_armature
 from . import clips, export_check
@@ -100,15 +101,26 @@ def shared_animations(obj: bpy.types.Object) -> dict[bpy.types.Action, str]:
     if obj.type == "ARMATURE":
         led = [other for other in baked_meshes() if moving_armature(other) == obj]
         return {action: animation_name(obj, action) for other in led for action in clips.exported_actions(other)}
-    armature = moving_armature(obj) if obj.type == "MESH" and plays_bake(obj) else None
-    if armature is None:
+    if obj.type != "MESH" or not plays_bake(obj):
         return {}
+    armature = moving_armature(obj)
+    if armature is None:
+        return former_animation(obj)
     found = {}
     for action, clip in clips.exported_actions(obj).items():
         place = key_curves.place_of(clip)
         if place is not None:
             found[place.action] = animation_name(armature, action)
     return found
+
+
+def former_animation(obj: bpy.types.Object) -> dict[bpy.types.Action, str]:
+    """Returns the action of keys that hold the bones' motion too, with the name of the action that the bones played."""
+    clip = saved_bakes.playing(obj).scene_clip
+    place = key_curves.place_of(clip) if clip is not None else None
+    if place is None or clip.played is None or place == key_playing.own_place(obj):
+        return {}
+    return {place.action: clip.played.name}
 
 
 def add_clips(obj: bpy.types.Object, gathered: Any, export_settings) -> None:

@@ -41,7 +41,7 @@ def add_modifier(obj: bpy.types.Object, name: str, kind: str, first: bool) -> bp
     new.show_expanded = new.show_in_editmode = False
     new.cache_format, new.play_mode, new.time_mode = kind, "SCENE", "FRAME"
     new.interpolation, new.deform_mode, new.factor = "LINEAR", "OVERWRITE", 1.0
-    new.forward_axis, new.up_axis, new.flip_axis = "POS_Y", "POS_Z", (False, False, False)  # positions stay as they are
+    new.forward_axis, new.up_axis = "POS_Y", "POS_Z"  # positions stay as they are
     return new
 
 

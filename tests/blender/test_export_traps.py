@@ -319,7 +319,12 @@ def shorten_action(_body, rig) -> dict:
 
 def play_other_action(_body, rig) -> dict:
     play_action(rig, new_action(rig))
-    return {"export_animation_mode": "ACTIVE_ACTIONS", "export_nla_strips_merged_animation_name": "Walk"}
+    # Before 4.4 a lone armature's actions are all merged into the active one's animation.
+    return {
+        "export_animation_mode": "ACTIVE_ACTIONS",
+        "export_nla_strips_merged_animation_name": "Walk",
+        "export_anim_single_armature": False,
+    }
 
 
 def play_other_of_two_armatures(_body, rig) -> dict:
@@ -379,7 +384,7 @@ PREPARED = [
     (GLTF, "mismatch", play_other_action),
     (GLTF, "mismatch", play_other_of_two_armatures),
     (GLTF, "export_anim_scene_split_object", split_scene),
-    (GLTF, "export_merge_animation", merge_nothing),
+    *[(GLTF, "export_merge_animation", merge_nothing)] * (bpy.app.version >= (4, 4)),  # the setting's first version
     (GLTF, "export_apply", add_subdivision),
     (FBX, "use_mesh_modifiers", add_subdivision_for_fbx),
     (FBX, "fbx_materials", link_material),
