@@ -18,7 +18,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +29,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "blender")]
 
 import roundtrips  # noqa: E402
 
-from demo.extension import activate, addon, install  # noqa: E402
+from demo.extension import activate, install  # noqa: E402
 from demo.look import liveliest, raster  # noqa: E402
 
 HEIGHT = 1.7
@@ -159,7 +158,7 @@ def send(character: Character, way: Way, folder: Path) -> tuple[int, float, dict
         settings = {"folder": str(folder), **dict(way.settings)}
         assert bpy.ops.thew.bake(target=way.target, clips="ALL", **settings) == {"FINISHED"}
         if not way.suffix:
-            return size_of(folder), time.perf_counter() - start, played(character, way, body, folder)
+            return size_of(folder), time.perf_counter() - start, played(character, body)
         assert bpy.ops.thew.finish_bake() == {"FINISHED"}
         file = folder / f"character{way.suffix}"
         roundtrips.export(file)
@@ -168,9 +167,7 @@ def send(character: Character, way: Way, folder: Path) -> tuple[int, float, dict
         return size_of(folder), seconds, brought_back(character, file, fps)
 
 
-def send_cache(
-    character: Character, way: Way, folder: Path, start: float
-) -> tuple[int, float, dict[str, np.ndarray]]:
+def send_cache(character: Character, way: Way, folder: Path, start: float) -> tuple[int, float, dict[str, np.ndarray]]:
     """Exports a cache of the first clip, which plays, by Export Cache, and imports it."""
     clip, kind = next(iter(character.ranges)), {".usdc": "USD", ".abc": "ALEMBIC"}[way.suffix]
     file = folder / f"character{way.suffix}"
@@ -184,15 +181,12 @@ def send_cache(
     return size_of(folder), seconds, {clip: roundtrips.shapes(back, character.ranges[clip])}
 
 
-def played(character: Character, way: Way, body: bpy.types.Object, folder: Path) -> dict[str, np.ndarray]:
-    """Returns the positions that a bake shows in Blender, each clip played; of textures, those that their files hold."""
-    if way.target == "VERTEX_TEXTURE":
-        return decoded(character, body, folder)
+def played(character: Character, body: bpy.types.Object) -> dict[str, np.ndarray]:
+    """Returns the positions [f, n, 3] that a bake shows in Blender, each clip played."""
     back = {}
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
     for clip, frames in character.ranges.items():
         liveliest.play_clip([body], clip)
-        activate(body)
-        bpy.ops.thew.show_bake()
         back[clip] = roundtrips.shapes(body, frames)
     return back
 
@@ -201,26 +195,16 @@ def brought_back(character: Character, file: Path, fps: float) -> dict[str, np.n
     """Imports a file into an empty scene, and returns each clip's positions by the vertices of the character."""
     roundtrips.bring_back(file)
     bpy.context.scene.render.fps = round(fps)
-    obj = bpy.data.objects[character.mesh]
+    obj = max((obj for obj in bpy.data.objects if obj.type == "MESH"), key=lambda obj: len(obj.data.vertices))
     back = {}
     for clip, frames in character.ranges.items():
         roundtrips.play_animation(obj, clip)
-        came = roundtrips.shapes(obj, [frame - offset_of(file, frames) for frame in frames])
+        came = roundtrips.shapes(obj, frames)
         owners = roundtrips.owners(character.live[clip], came)
         ordered = np.empty_like(character.live[clip])
         ordered[:, owners] = came
         back[clip] = ordered
     return back
-
-
-def offset_of(file: Path, frames: range) -> int:
-    """Returns how much earlier a clip plays after its import."""
-    return 0
-
-
-def decoded(character: Character, body: bpy.types.Object, folder: Path) -> dict[str, np.ndarray]:
-    """Returns the positions that textures hold, posed as the artist's skin is posed."""
-    raise NotImplementedError
 
 
 def first_pictures(character: Character) -> list[np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..logic import native
 from ..logic.errors import Refusal
+from ..logic.key_weights import nonnegative
 from ..logic.keys import numbered_name, weight_points
 from ..logic.names import describe
 from ..logic.sentences import plural
@@ -52,7 +53,7 @@ class CompressedKeys(KeyTarget):
                 progress=progress,
             ),
         )
-        keys, curves, _ = packed
+        keys, curves = nonnegative(packed.keys, packed.curves)
         name = "" if pending.request.name == self.label else pending.request.name
         first = 1 + former_key_count(pending)
         names = [numbered_name(f"{first + k:02d}", name or "Flesh") for k in range(len(keys))]
@@ -61,16 +62,10 @@ class CompressedKeys(KeyTarget):
             KeyedClip({k: weight_points(curve[:, k], each.plan.start) for k in range(len(keys))}, own)
             for each, curve in zip(pending.clips, curves, strict=True)
         ]
-        pending.packed = KeyedMotion(names, np.asarray(keys), clips)
+        pending.packed = KeyedMotion(names, keys, clips)
         pending.worst = [
             worst_miss(each, errors, metres) for each, errors in zip(pending.clips, packed.errors, strict=True)
         ]
-
-    def write(self, pending: PendingBake) -> None:
-        """Writes the keys and their curves; weights from -1 to 1 pass through the sliders."""
-        super().write(pending)
-        for name in pending.made.names:
-            pending.obj.data.shape_keys.key_blocks[name].slider_min = -1.0
 
     def describe(self, obj: bpy.types.Object, bake: ThewBake) -> str:
         """Returns the number of keys in words; "" where none are left."""

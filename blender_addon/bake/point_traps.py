@@ -9,11 +9,8 @@ import bpy
 
 from ..logic.names import describe
 from ..logic.sentences import join_words
-from ..scene import writing
 from .skin_traps import stray_bone_traps
 from .traps import (
-    NOTICE,
-    USD_POINTS,
     ExportSettings,
     Trap,
     armature_modifiers,
@@ -48,13 +45,6 @@ def usd_traps(meshes: list[bpy.types.Object], settings: ExportSettings, scene: b
     if settings.value("export_armatures") is False and resting:
         text = f"USD export without armatures writes {names_of(resting)} without the bones that move the baked keys"
         yield setting_trap("export_armatures", resting[0], text, settings, export_armatures=True)
-    for obj in meshes:
-        if any(key.slider_min < 0.0 and not key.mute for key in writing.baked_keys(obj)):
-            text = (
-                f"Baked keys of {describe(obj)} take weights below 0, which USD holds and some readers cut off, Blender's importer among "
-                "them: open the ranges of the keys there, or write points"
-            )
-            yield setting_trap("negative_weights", obj, text, settings, NOTICE, **USD_POINTS)
     for obj in resting:
         yield from stray_bone_traps(obj, settings, "only_deform_bones")
 

@@ -17,7 +17,30 @@ sys.path.insert(0, str(ADDON))
 errors, keys, sentences, spaces, tasks, wires = (
     importlib.import_module(f"logic.{name}") for name in ("errors", "keys", "sentences", "spaces", "tasks", "wires")
 )
+key_weights = importlib.import_module("logic.key_weights")
 real_height = importlib.import_module("logic.real_height")
+
+
+@pytest.mark.parametrize("lowest", [-1.0, 0.0])
+def test_nonnegative_weights_same_shapes(lowest):
+    """Weights from 0 to 1 make the same shapes, each of them reaches 1, and only weights below 0 cost one more key."""
+    rng = np.random.default_rng(3)
+    shapes, curves = rng.normal(size=(5, 40, 3)), [rng.uniform(lowest, 0.7, size=(frames, 5)) for frames in (9, 1)]
+    found, weights = key_weights.nonnegative(shapes, curves)
+    assert len(found) == 5 + (lowest < 0.0)
+    for before, after in zip(curves, weights, strict=True):
+        assert after.min() >= 0.0 and after.max() <= 1.0
+        moved = np.tensordot(after.astype(float), found.astype(float), axes=1)
+        np.testing.assert_allclose(moved, np.tensordot(before, shapes, axes=1), atol=1e-5)
+    assert np.allclose(np.concatenate(weights).max(axis=0), 1.0)
+
+
+def test_nonnegative_weights_unused_key():
+    """A key that no frame uses stays as it is."""
+    shapes = np.ones((2, 3, 3))
+    found, weights = key_weights.nonnegative(shapes, [np.array([[0.5, 0.0]])])
+    np.testing.assert_allclose(found[1], shapes[1])
+    assert weights[0][0, 1] == 0.0
 
 
 def test_logic_imports_without_blender():
