@@ -30,14 +30,16 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "blender")]
 import roundtrips  # noqa: E402
 
 from demo.extension import activate, install  # noqa: E402
-from demo.look import liveliest, raster  # noqa: E402
+from demo.look import liveliest, raster, sheet  # noqa: E402
 
 HEIGHT = 1.7
 """Height to which distances are scaled, m."""
 SIDE = 230
 """Width and height of one picture, pixels."""
-COLUMNS = 6
+COLUMNS = 7
 """Number of pictures in a row."""
+BLUE_AT = 10.0
+"""Distance from the live flesh that is drawn bluest, mm."""
 
 
 @dataclass(frozen=True)
@@ -219,8 +221,9 @@ def draw(character: Character, title: str, points: np.ndarray) -> np.ndarray:
     frame = int(character.error(clip, character.plain[clip]).argmax())
     whole = character.live[clip][frame]
     middle, half = (whole.min(axis=0) + whole.max(axis=0)) / 2, 0.56 * float(np.ptp(whole, axis=0).max())
-    tints = np.tile([232.0, 196.0, 172.0], (len(whole), 1))
-    view = raster.View(turn=0.55, lift=0.2)
+    off = np.linalg.norm(points[frame] - whole, axis=1) * character.millimetres / BLUE_AT
+    tints = sheet.FLESH + np.minimum(off, 1.0)[:, None] * (sheet.FAR - sheet.FLESH)
+    view = raster.View(turn=1.1, lift=0.15)
     picture = raster.draw(points[frame], character.triangles, tints, view, middle, half, SIDE)
     raster.write(picture, title, SIDE - 14, 4)
     return picture
